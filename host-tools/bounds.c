@@ -31,6 +31,13 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .flags = {[MW_COMBINE] = MW_UNICAST_RANGES},
     },
     {
+        .name = "overlap",
+        .row_ranges = true,
+        .counts = MW_COUNTS_PER_GPU,
+        .counts_in = MW_EXCHANGE,
+        .flags = {[MW_DISPATCH] = MW_OVERLAP_RANGES, [MW_COMBINE] = MW_OVERLAP_RANGES},
+    },
+    {
         .name = "dysharp-basic",
         .multicast = true,
         .reduction = true,

@@ -151,8 +151,10 @@ struct mw_device_info {
     unsigned max_latency;   ///< of a link, cycles
     unsigned link_latency;  ///< as set
     bool copy_lane, list_once, switch_asks; ///< there are these primitives of mw_layer_config
-    bool token_order; ///< there are mw_stream_order, and pace of mw_layer_config
-    bool link_rate;   ///< there is link_cycles of mw_layer_config
+    bool token_order;       ///< there are mw_stream_order, and pace of mw_layer_config
+    bool link_rate;         ///< there is link_cycles of mw_layer_config
+    bool delay, row_ranges; ///< there are mw_stream_delay; mw_stream_flag_rows and _expert_range
+    bool more_events;       ///< there are the event counters from MW_EV_SW8 on
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -438,7 +440,12 @@ MW_API int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens,
 MW_API int mw_stream_prefix(struct mw_stream *s);
 MW_API int mw_stream_signal(struct mw_stream *s, unsigned event);
 MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
+/// flag that says, too, how many rows of the mw_stream_st before it each GPU gets: expert_range and
+/// sum_st there go no further. No st may run beside it.
+MW_API int mw_stream_flag_rows(struct mw_stream *s, unsigned event, bool self);
 MW_API int mw_stream_fence(struct mw_stream *s);
+/// Nothing but time; cycles below 2^31.
+MW_API int mw_stream_delay(struct mw_stream *s, uint32_t cycles);
 MW_API int mw_stream_dymultimem_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// Put the tokens in order by the copy counts of all GPUs, which are here (mw_stream_wait), for
@@ -461,6 +468,8 @@ MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t 
 /// `flags` is the instruction's; see docs/isa.md.
 MW_API int mw_stream_expert(struct mw_stream *s, unsigned flags);
 MW_API int mw_stream_expert_rows(struct mw_stream *s);
+/// expert.rows of the tokens of a range, counted at their homes, behind those of the one before.
+MW_API int mw_stream_expert_range(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                           bool as_completed);
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint64_t from,
@@ -473,7 +482,8 @@ MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens
 MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own);
 
 /// Write `streams` streams of each GPU into the memories: s[g * streams + i] is stream i of GPU g.
-/// MW_ERR_STATE: one has no end, or kept a failure.
+/// MW_ERR_STATE: one has no end, or kept a failure; MW_ERR_CAPACITY: one has delay, flag_rows, expert_range or
+/// an event counter from MW_EV_SW8 on, and the device was built without.
 MW_API int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
                           const struct mw_stream *s, unsigned streams);
 

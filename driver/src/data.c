@@ -31,7 +31,7 @@ int mw_streams_load(struct mw_device *device, const struct mw_layout *layout, un
     struct mwi_image im = {0};
     int status = check_streams(streams);
     if (!status)
-        status = mwi_image_made_streams(&im, layout, device->info.gpus, streams, make, context);
+        status = mwi_image_made_streams(&im, layout, &device->info, streams, make, context);
     return write_image(device, &im, status);
 }
 
@@ -44,7 +44,7 @@ int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
     struct mwi_image im = {0};
     int status = check_streams(streams);
     if (!status)
-        status = mwi_image_streams(&im, layout, s, device->info.gpus, streams);
+        status = mwi_image_streams(&im, layout, s, &device->info, streams);
     return write_image(device, &im, status);
 }
 

@@ -90,6 +90,9 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .switch_asks = MWI_GET(MW_FABRIC__PRIMITIVES__SWITCH_ASKS, r.primitives),
         .token_order = MWI_GET(MW_FABRIC__PRIMITIVES__TOKEN_ORDER, r.primitives),
         .link_rate = MWI_GET(MW_FABRIC__PRIMITIVES__LINK_RATE, r.primitives),
+        .delay = MWI_GET(MW_FABRIC__PRIMITIVES__DELAY, r.primitives),
+        .row_ranges = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_RANGES, r.primitives),
+        .more_events = MWI_GET(MW_FABRIC__PRIMITIVES__MORE_EVENTS, r.primitives),
     };
     return check_info(info, mem_log2, rows_log2, tokens_log2);
 }

@@ -113,7 +113,8 @@ static int make_image(struct mw_handle *h, const struct mw_tokens *part,
     if (!status)
         status = add_coefficients(h, coefficient);
     return status ? status
-                  : mwi_image_made_streams(&h->image, l, gpus, MW_STREAMS, make_streams, h);
+                  : mwi_image_made_streams(&h->image, l, &m->device->info, MW_STREAMS, make_streams,
+                                           h);
 }
 
 /// Write what the layer needs, unless it is there.

@@ -130,6 +130,9 @@ void mwi_group_give(struct mw_device *device, unsigned group);
 
 /// Sizes and settings that the device cannot do.
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *config);
+/// What the first instruction needs that the device was built without, and which that is; NULL: it has all.
+const char *mwi_stream_lacks(const struct mw_device_info *info, const struct mw_stream *s,
+                             unsigned *instr);
 int mwi_check_config(const struct mw_device *device, const struct mw_layer_config *config);
 /// As mw_layer_configure and mw_launch, under the lock, of what was checked.
 int mwi_configure(struct mw_device *device, const struct mw_layer_config *config,

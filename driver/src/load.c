@@ -56,11 +56,11 @@ static void pack(uint8_t *at, const struct mw_instr *in)
     put32(at + 12, in->c);
 }
 
-static int check_streams(const struct mw_layout *layout, const struct mw_stream *s, unsigned gpus,
-                         unsigned streams)
+static int check_streams(const struct mw_layout *layout, const struct mw_stream *s,
+                         const struct mw_device_info *info, unsigned streams)
 {
     uint64_t room = (layout->stream[1] - layout->stream[0]) / MW_INSTR_BYTES;
-    for (unsigned i = 0; i < gpus * streams; i++) {
+    for (unsigned i = 0; i < info->gpus * streams; i++) {
         const char *why = s[i].error ? "kept a failure"
                           : !s[i].count || s[i].count > MW_STREAM_INSTRS ||
                                   s[i].instr[s[i].count - 1].op != MW_I_END
@@ -72,14 +72,24 @@ static int check_streams(const struct mw_layout *layout, const struct mw_stream 
             return mwi_fail(MW_ERR_CAPACITY,
                             "stream %u of GPU %u has %u instructions, the layout %llu", i % streams,
                             i / streams, s[i].count, (unsigned long long)room);
+        unsigned instr = 0;
+        const char *lacks = mwi_stream_lacks(info, &s[i], &instr);
+        if (lacks)
+            return mwi_fail(
+                MW_ERR_CAPACITY,
+                "stream %u of GPU %u, instruction %u: this device was built without %s: "
+                "leave it out",
+                i % streams, i / streams, instr, lacks);
     }
     return 0;
 }
 
 int mwi_image_streams(struct mwi_image *im, const struct mw_layout *layout,
-                      const struct mw_stream *s, unsigned gpus, unsigned streams)
+                      const struct mw_stream *s, const struct mw_device_info *info,
+                      unsigned streams)
 {
-    int status = check_streams(layout, s, gpus, streams);
+    unsigned gpus = info->gpus;
+    int status = check_streams(layout, s, info, streams);
     for (unsigned i = 0; i < gpus * streams && !status; i++) {
         uint8_t *data;
         status = mwi_image_area(im, i / streams, layout->stream[i % streams],
@@ -90,9 +100,11 @@ int mwi_image_streams(struct mwi_image *im, const struct mw_layout *layout,
     return status;
 }
 
-int mwi_image_made_streams(struct mwi_image *im, const struct mw_layout *layout, unsigned gpus,
-                           unsigned streams, mw_stream_make_fn make, void *context)
+int mwi_image_made_streams(struct mwi_image *im, const struct mw_layout *layout,
+                           const struct mw_device_info *info, unsigned streams,
+                           mw_stream_make_fn make, void *context)
 {
+    unsigned gpus = info->gpus;
     struct mw_stream *s = calloc((size_t)gpus * streams, sizeof *s);
     if (!s)
         return mwi_fail(MW_ERR_NOMEM, "no memory for streams");
@@ -104,7 +116,7 @@ int mwi_image_made_streams(struct mwi_image *im, const struct mw_layout *layout,
             status = mw_stream_end(&own[i]);
     }
     if (!status)
-        status = mwi_image_streams(im, layout, s, gpus, streams);
+        status = mwi_image_streams(im, layout, s, info, streams);
     free(s);
     return status;
 }

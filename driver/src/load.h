@@ -15,10 +15,12 @@ struct mwi_image {
 void mwi_image_free(struct mwi_image *image);
 /// Each adds pieces, or fails with a message: MW_ERR_NOMEM, and of streams as mw_stream_load.
 int mwi_image_streams(struct mwi_image *image, const struct mw_layout *layout,
-                      const struct mw_stream *s, unsigned gpus, unsigned streams);
+                      const struct mw_stream *s, const struct mw_device_info *info,
+                      unsigned streams);
 /// ... which `make` builds.
-int mwi_image_made_streams(struct mwi_image *image, const struct mw_layout *layout, unsigned gpus,
-                           unsigned streams, mw_stream_make_fn make, void *context);
+int mwi_image_made_streams(struct mwi_image *image, const struct mw_layout *layout,
+                           const struct mw_device_info *info, unsigned streams,
+                           mw_stream_make_fn make, void *context);
 /// Routing tables at `address` of every GPU: k experts and weights of each token.
 int mwi_image_routing(struct mwi_image *image, uint64_t address, unsigned gpus, unsigned k,
                       const struct mw_tokens *part);

@@ -5,6 +5,9 @@
 
 enum { ADDRESS_BITS = 34 };
 
+/// Flags of flag, and of expert.rows.
+enum { FLAG_ROWS = 2, EXPERT_RANGE = 1 };
+
 void mw_stream_init(struct mw_stream *s)
 {
     if (s)
@@ -37,9 +40,12 @@ static int refuse(struct mw_stream *s, const char *what, unsigned value, unsigne
 static int add_event(struct mw_stream *s, unsigned op, unsigned flags, unsigned event,
                      uint32_t threshold)
 {
-    unsigned events = op == MW_I_WAIT ? MW_EV_ACKS + 1 : MW_SW_EVENTS;
-    if (s && event >= events)
-        return refuse(s, "event", event, events);
+    unsigned low = op == MW_I_WAIT ? MW_EV_ACKS + 1 : MW_SW_EVENTS;
+    if (s && event >= low && (event < MW_EV_SW8 || event > MW_EV_SW23)) {
+        int status = mwi_fail(MW_ERR_INVALID, "event %d: 0 to %u, or %d to %d", (int)event, low - 1,
+                              MW_EV_SW8, MW_EV_SW23);
+        return s->error ? status : (s->error = status);
+    }
     return add(
         s, (struct mw_instr){
                .op = (uint8_t)op, .flags = (uint8_t)flags, .imm = (uint16_t)event, .a = threshold});
@@ -112,6 +118,18 @@ int mw_stream_flag(struct mw_stream *s, unsigned event, bool self)
     return add_event(s, MW_I_FLAG, self, event, 0);
 }
 
+int mw_stream_flag_rows(struct mw_stream *s, unsigned event, bool self)
+{
+    return add_event(s, MW_I_FLAG, FLAG_ROWS | self, event, 0);
+}
+
+int mw_stream_delay(struct mw_stream *s, uint32_t cycles)
+{
+    if (s && cycles > INT32_MAX)
+        return refuse(s, "cycles", cycles, (unsigned)INT32_MAX + 1);
+    return add_range(s, MW_I_DELAY, 0, cycles, 0);
+}
+
 int mw_stream_fence(struct mw_stream *s)
 {
     return add_range(s, MW_I_FENCE, 0, 0, 0);
@@ -175,6 +193,11 @@ int mw_stream_expert_rows(struct mw_stream *s)
     return add_range(s, MW_I_EXPERT_ROWS, 0, 0, 0);
 }
 
+int mw_stream_expert_range(struct mw_stream *s, uint32_t first, uint32_t tokens)
+{
+    return add_range(s, MW_I_EXPERT_ROWS, EXPERT_RANGE, first, tokens);
+}
+
 int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                    bool as_completed)
 {
@@ -212,4 +235,36 @@ int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens)
 int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own)
 {
     return add_range(s, MW_I_SUM, own, first, tokens);
+}
+
+/// What an instruction needs that the device was built without, NULL: nothing.
+static const char *lacks(const struct mw_device_info *info, const struct mw_instr *in)
+{
+    switch (in->op) {
+    case MW_I_DELAY:
+        return info->delay ? NULL : "delay";
+    case MW_I_EXPERT_ROWS:
+        return in->flags & EXPERT_RANGE && !info->row_ranges ? "expert.rows over ranges of tokens"
+                                                             : NULL;
+    case MW_I_FLAG:
+        if (in->flags & FLAG_ROWS && !info->row_ranges)
+            return "flags that tell rows";
+        // fall through
+    case MW_I_WAIT:
+    case MW_I_SIGNAL:
+        return in->imm >= MW_EV_SW8 && !info->more_events ? "event counters from SW8 on" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+const char *mwi_stream_lacks(const struct mw_device_info *info, const struct mw_stream *s,
+                             unsigned *instr)
+{
+    const char *what = NULL;
+    for (unsigned i = 0; i < s->count && !what; i++) {
+        what = lacks(info, &s->instr[i]);
+        *instr = i;
+    }
+    return what;
 }

@@ -17,9 +17,9 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
         else if (strcmp(set->name, "switch_asks") == 0)
             asked = s.switch_asks = s.signals && set->value;
         else if (strcmp(set->name, "token_order") == 0)
-            s.token_order = set->value && !s.phased;
+            s.token_order = set->value && s.signals;
         else if (strcmp(set->name, "pace") == 0)
-            s.pace = set->value && !s.phased;
+            s.pace = set->value && s.signals;
         else if (strcmp(set->name, "order_cycles") == 0)
             s.order_cycles = (unsigned)set->value;
     }

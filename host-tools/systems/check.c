@@ -64,7 +64,7 @@ static bool lacks(struct job *j, const struct mw_system *system)
     struct mw_device_info info;
     return !mw_info(j->device, &info) &&
            ((system->list_once && !info.list_once) || (system->switch_asks && !info.switch_asks) ||
-            (system->token_order && !info.token_order));
+            (system->token_order && !info.token_order) || (system->row_ranges && !info.row_ranges));
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,

@@ -23,7 +23,11 @@ struct mw_generator {
 void mw_make_side_by_side(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
                           uint32_t tokens);
 
+/// Where a range of tokens ends: `parts` of `all` parts of them, rounded down.
+uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens);
+
 extern const struct mw_generator mw_generate_unicast;
+extern const struct mw_generator mw_generate_overlap;
 extern const struct mw_generator mw_generate_dysharp_basic;
 extern const struct mw_generator mw_generate_dysharp;
 extern const struct mw_generator mw_generate_moeswitch;

@@ -78,8 +78,8 @@ static void pace_rows(struct job *j)
     j->config.pace_ahead = ahead > PACE_LEAST ? ahead : PACE_LEAST;
 }
 
-/// What the layer's engines and links do. A system in phases dispatches everything before it combines
-/// anything, so that a limit on tokens in flight does not apply to it.
+/// What the layer's engines and links do. A limit on tokens in flight applies where signals tell that one
+/// is finished: the others dispatch whatever has come back.
 int mw_job_settings(struct job *j)
 {
     const struct mw_run_params *p = j->params;
@@ -103,7 +103,7 @@ int mw_job_settings(struct job *j)
         return status;
     for (unsigned i = 0; i < p->settings.count && !status; i++)
         status = set_setting(j, &p->settings.item[i]);
-    if (j->system->phased)
+    if (!j->system->signals)
         j->config.in_flight = 0;
     if (!status)
         guard_tiles(j);

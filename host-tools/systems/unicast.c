@@ -18,9 +18,9 @@ enum { RANGES = MW_UNICAST_RANGES, SIXTEENTHS = 16 };
 /// Ranges of tokens in sixteenths: small at first, so that homes begin early.
 static const unsigned range_end[RANGES] = {2, 4, 7, 10, 13, SIXTEENTHS};
 
-static uint32_t end_of(unsigned range, uint32_t tokens)
+uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens)
 {
-    return (uint32_t)((uint64_t)tokens * range_end[range] / SIXTEENTHS);
+    return (uint32_t)((uint64_t)tokens * parts / all);
 }
 
 static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
@@ -39,7 +39,7 @@ static void make(struct mw_stream *s, const struct mw_system *system, unsigned g
     mw_stream_flag(sending, MW_EV_SW0, true);
     mw_stream_wait(own, MW_EV_SW0, gpus);
     for (unsigned r = 0, from = 0; r < RANGES; r++) {
-        uint32_t count = end_of(r, tokens) - from;
+        uint32_t count = mw_range_end(range_end[r], SIXTEENTHS, tokens) - from;
         mw_stream_sum_st(sending, from, count);
         mw_stream_flag(sending, MW_EV_SW2 + r, false);
         mw_stream_wait(remote, MW_EV_SW2 + r, gpus - 1);

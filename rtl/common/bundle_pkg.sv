@@ -84,11 +84,22 @@ package bundle_pkg;
         logic [4:0] part;
     } credit_t;
 
-    // A counter of a stream is added to.
+    // A counter of a stream is added to, by a FLAG of src; told: with it src says that its rows of st before this one
+    // are here (0 without RowRanges).
     typedef struct packed {
-        logic       valid;
-        logic [3:0] idx;
+        logic                      valid;
+        logic [4:0]                idx;
+        logic [4:0]                src;
+        logic                      told;
+        logic [node_pkg::RowW-1:0] row;
     } event_t;
+
+    // Of the rows of st of one GPU: how many come in all, and before which they are here, if it has told.
+    typedef struct packed {
+        logic [node_pkg::RowW-1:0] rows;
+        logic                      told;
+        logic [node_pkg::RowW-1:0] row;
+    } src_rows_t;
 
     // What comes from a port, or is for it.
     typedef struct packed {
@@ -193,9 +204,9 @@ package bundle_pkg;
     // acknowledgement; level: all rows are done.
     typedef struct packed {
         logic                                flag_valid;
-        logic [$clog2(isa_pkg::SwEvents)-1:0] flag_idx;
+        logic [$clog2(isa_pkg::Events)-1:0]  flag_idx;
         logic                                event_valid;
-        logic [$clog2(isa_pkg::SwEvents)-1:0] event_idx;
+        logic [$clog2(isa_pkg::Events)-1:0]  event_idx;
         logic                                counts;
         logic                                row;
         logic                                token;
@@ -209,10 +220,12 @@ package bundle_pkg;
         logic [node_pkg::RowW-1:0] expected;
     } stat_t;
 
-    // A row that the engine puts on the list of an expert itself; last, without valid: it has named all.
+    // A row that the engine puts on the list of an expert itself; last, without valid: it has named all; more: it
+    // begins to name others.
     typedef struct packed {
         logic                         valid;
         logic                         last;
+        logic                         more;
         logic [node_pkg::ExpertW-1:0] le;
         logic [node_pkg::RowW-1:0]    row;
     } push_t;

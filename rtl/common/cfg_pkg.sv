@@ -35,6 +35,9 @@ package cfg_pkg;
         bit            CopyLane;        // rows without an addition pass the hub's adder by
         bit            ListOnce;        // switch and hubs remember the list of targets of each source's open row
         bit            TokenOrder;      // hubs order the tokens of a dispatch, and pace it by partial sums
+        int unsigned Events;            // numbers of event counters, 16 or 32: with SW8 and those behind it
+        bit            Delay;           // streams have delay
+        bit            RowRanges;       // flags tell rows, and expert.rows takes ranges of tokens
         bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
         bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
@@ -63,6 +66,7 @@ package cfg_pkg;
         int unsigned TokW;      // number of a token of any GPU
         int unsigned MaddrW;    // multimem address: of a byte of a row of any token, or in own memory
         int unsigned CountW;    // rows of one expert
+        int unsigned EventW;    // number of an event counter
         int unsigned OpenW;     // index of a reduction request of a requester
         int unsigned BeatW;     // and of a word of it in its hub
         int unsigned SlotW;     // place of a packet in a queue of the switch
@@ -102,6 +106,9 @@ package cfg_pkg;
         c.CopyLane        = 1'b1;
         c.ListOnce        = 1'b1;
         c.TokenOrder      = 1'b1;
+        c.Events          = 32;
+        c.Delay           = 1'b1;
+        c.RowRanges       = 1'b1;
         c.SwitchAsks      = 1'b1;
         c.LinkRate        = 1'b1;
         c.Guard           = 1'b1;
@@ -143,6 +150,7 @@ package cfg_pkg;
         c.TokW      = c.TokensLog2 + c.GpuW;
         c.MaddrW    = most(c.TokW + 15, c.MemBytesLog2);
         c.CountW    = (c.RowsLog2 < node_pkg::RowW) ? c.RowsLog2 + 1 : node_pkg::RowW;
+        c.EventW    = $clog2(c.Events);
         c.OpenW     = $clog2(c.OpenRows);
         c.BeatW     = (c.HeadFlits == 1) ? 2 : 3;
         c.SlotW     = index_w(most(c.StorePkts, most(c.CtrlPkts, c.OpenRows)));
@@ -156,6 +164,13 @@ package cfg_pkg;
         c.GuestW    = c.PayW + c.SlotW - 2;
         c.Late      = c.PartGuest && c.HeadFlits == 2;
         return c;
+    endfunction
+
+    // Whether EVENT and FLAG packets count the event counter of this number, where there are so many numbers: the first
+    // ones, and all of the upper half.
+    function automatic bit counted(input int unsigned events, input logic [47:0] number);
+        return (number >> $clog2(isa_pkg::SwEvents)) == '0
+               || (events == isa_pkg::Events && (number >> $clog2(isa_pkg::EV_SW8)) == 48'd1);
     endfunction
 
     function automatic cfg_t chosen();

@@ -6,7 +6,9 @@
 // expert_scan chooses tiles, expert_fetch turns them into rows with addresses and factors, expert_path moves the data
 // and keeps the time, and when a tile is done (time over, results in memory) one signal per row leaves here, in the
 // order of the tile's rows: its list is read once more for the tokens. With flags.0 nothing is signalled. expert.rows:
-// expert_rows fills the tracker's lists from the meta table meanwhile; nothing is signalled either.
+// expert_rows fills the tracker's lists from the meta table meanwhile; nothing is signalled either. Of a range
+// (flags.0) it retires when the rows of the range are done: tiles hold rows of one instruction, the last of each expert
+// what is left.
 //
 // Ahead of the engine: three rows that have not started, and the next tile. One tile may be signalled beside the one in
 // the engine; signals are the only back-pressure from outside.
@@ -42,6 +44,10 @@ module expert_engine #(
     output bundle_pkg::push_t            push_o,      // last is a level
     input  wire logic                    push_ready_i,
     input  wire logic [15:0]             recv_rows_i, // received rows of st, from control
+    output logic [Cfg.GpuW-1:0]          row_src_o,   // those of this GPU
+    input  wire bundle_pkg::src_rows_t   src_rows_i,
+    input  wire logic [node_pkg::RowW-1:0] own_base_i,
+    output logic                         err_valid_o, // BOUNDS, in the cycle behind the instruction
 
     // memory: MISC client, and the engine's own port
     output `MW_READ(Cfg)              rd_o,
@@ -63,7 +69,7 @@ module expert_engine #(
     output logic stat_tile_o  // a tile starts
 );
     // ---- instruction ----------------------------------------------------------------
-    logic run_q, unicast_q, silent_q, all_started, finished;
+    logic run_q, unicast_q, ranged_q, silent_q, all_started, finished;
     assign cmd_ready_o = !run_q;
     assign retire_o    = run_q && finished;
     always_ff @(posedge clk_i) begin
@@ -72,6 +78,7 @@ module expert_engine #(
         end else if (!run_q) begin
             run_q     <= cmd_valid_i;
             unicast_q <= cmd_i.op == isa_pkg::I_EXPERT_ROWS;
+            ranged_q  <= Cfg.RowRanges && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0];
             silent_q  <= cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0];
         end else if (finished) begin
             run_q <= 1'b0;
@@ -93,7 +100,9 @@ module expert_engine #(
     logic [Cfg.FlitW-1:0] mux_rdata;
 
     expert_rows #(.Cfg(Cfg)) i_rows (
-        .clk_i, .rst_ni, .cfg_i, .run_i(run_q && unicast_q), .recv_rows_i,
+        .clk_i, .rst_ni, .cfg_i, .go_i, .run_i(run_q && unicast_q), .ranged_i(run_q && ranged_q),
+        .cmd_valid_i(cmd_valid_i && cmd_ready_o), .cmd_i, .recv_rows_i, .row_src_o, .src_rows_i, .own_base_i,
+        .err_valid_o,
         .rd_o(mux[1]), .rd_ready_i(mux_ready[1]), .rd_i('{rvalid: mux_rvalid[1], rdata: mux_rdata}),
         .push_o, .push_ready_i, .emap_i
     );

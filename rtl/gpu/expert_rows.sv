@@ -8,6 +8,10 @@
 // expert IDs, one ahead of the one it works on; one ID per cycle. A row costs max(k, about 6 per flit) cycles. gt_base
 // is a multiple of META_BYTES.
 // An ID that is not in the expert map, or lives on another GPU, is passed over: the sender has checked the list.
+//
+// Of a range (with RowRanges; cmd_i.flags.0) row_ranges says which rows, of each source in turn, and reads the flit
+// with the token of each beforehand: a row costs some 14 cycles more. push_o.more: it begins. Tokens beyond
+// 2^token_shift: an error (BOUNDS), and no row.
 `default_nettype none
 `include "bundles.svh"
 
@@ -16,12 +20,22 @@ module expert_rows #(
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
+    input  wire logic go_i,
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
     input  wire logic        run_i, // high while the instruction runs
-    input  wire logic [15:0] recv_rows_i,
+    input  wire logic        ranged_i, // it is one of a range
+    /* verilator lint_off UNUSEDSIGNAL */  // fields of no use here
+    input  wire logic            cmd_valid_i, // the instruction comes
+    input  wire isa_pkg::instr_t cmd_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  wire logic [15:0]               recv_rows_i,
+    output logic [Cfg.GpuW-1:0]            row_src_o, // of this GPU
+    input  wire bundle_pkg::src_rows_t     src_rows_i,
+    input  wire logic [node_pkg::RowW-1:0] own_base_i, // first row of the own copies
+    output logic                           err_valid_o,
 
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
@@ -48,10 +62,20 @@ module expert_rows #(
     logic [MetaW-1:0]     flit_q;
     logic                 asked_q, next_valid_q, load, started_q;
     logic [Cfg.FlitW-1:0] next_q;
+    logic                 ids_here, row_read, named, token_ask, token_q; // flits with IDs are wanted; with its token is
+    /* verilator lint_off UNUSEDSIGNAL */  // memory holds fewer
+    logic [15:0]          read_row;
+    /* verilator lint_on UNUSEDSIGNAL */
 
-    assign rd_o.valid = run_i && started_q && row_q != recv_rows_i && !asked_q && !next_valid_q;
-    assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (Cfg.AddrW-MetaW)'(row_q),
-                         flit_q};
+    logic                 item, row_first; // of a range: there is a row
+    logic [LineW-1:0]     row_base;
+
+    // One read is under way: of IDs when the place behind the flit in work is free.
+    assign ids_here   = run_i && started_q && !next_valid_q && (ranged_i ? item : row_q != recv_rows_i);
+    assign rd_o.valid = (ids_here || token_ask) && !asked_q;
+    assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (Cfg.AddrW-MetaW)'(read_row),
+                         token_ask ? MetaW'(0) : flit_q};
+    assign row_read   = rd_o.valid && rd_ready_i && !token_ask && flit_q == last_half[HalfW-1:Cfg.LaneW];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !run_i) begin
@@ -63,15 +87,58 @@ module expert_rows #(
         end else begin
             started_q <= 1'b1;
             if (rd_o.valid && rd_ready_i) begin
-                flit_q  <= (flit_q == last_half[HalfW-1:Cfg.LaneW]) ? first_half[HalfW-1:Cfg.LaneW] : flit_q + 1'b1;
-                if (flit_q == last_half[HalfW-1:Cfg.LaneW]) row_q <= row_q + 1'b1;
+                if (!token_ask) flit_q <= row_read ? first_half[HalfW-1:Cfg.LaneW] : flit_q + 1'b1;
+                if (row_read) row_q <= row_q + 1'b1;
                 asked_q <= 1'b1;
             end
             if (rd_i.rvalid) asked_q <= 1'b0;
-            if (rd_i.rvalid) next_valid_q <= 1'b1;
+            if (rd_i.rvalid && !token_q) next_valid_q <= 1'b1;
             else if (load) next_valid_q <= 1'b0;
         end
-        if (rd_i.rvalid) next_q <= rd_i.rdata;
+        if (rd_i.rvalid && !token_q) next_q <= rd_i.rdata;
+    end
+
+    // ---- rows of a range --------------------------------------------------------
+    // The row whose IDs are read goes with its first flit to where it is worked on.
+    if (Cfg.RowRanges) begin : gen_ranges
+        logic                 start, walked_q, retire, ready, entry, got_q, first_q, next_first_q;
+        logic [Cfg.LineW-1:0] entry_row, row_begun_q;
+
+        assign start       = cmd_valid_i && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0];
+        assign push_o.more = start;
+        assign named       = ranged_i ? walked_q : row_q == recv_rows_i;
+        assign token_ask   = ranged_i && entry;
+        assign read_row    = ranged_i ? 16'(entry_row) : row_q;
+        assign row_first   = ranged_i && next_first_q;
+        assign row_base    = LineW'(row_begun_q) << cfg_i.k_shift;
+
+        row_ranges #(.Cfg(Cfg), .Own(1'b1)) i_ranges (
+            .clk_i, .rst_ni(rst_ni && !go_i), .go_i, .cfg_i, .cmd_valid_i(start), .cmd_ready_o(ready), .cmd_i,
+            .retire_o(retire), .err_valid_o, .src_o(row_src_o), .src_rows_i, .own_base_i, .entry_valid_o(entry),
+            .entry_ready_i(token_ask && rd_o.valid && rd_ready_i), .entry_row_o(entry_row),
+            .entry_first_i(rd_i.rvalid && token_q), .entry_token_i(rd_i.rdata[Cfg.TokensLog2-1:0]),
+            .entry_got_i(got_q), .item_valid_o(item), .item_token_o(), .item_done_i(item && row_read),
+            .quiet_i(1'b1)
+        );
+
+        always_ff @(posedge clk_i) begin
+            got_q <= rst_ni && rd_i.rvalid && token_q;
+            if (!rst_ni || start) walked_q <= 1'b0;
+            else if (retire) walked_q <= 1'b1;
+            if (rd_o.valid && rd_ready_i) begin
+                token_q <= token_ask;
+                first_q <= flit_q == first_half[HalfW-1:Cfg.LaneW];
+                if (!token_ask) row_begun_q <= entry_row;
+            end
+            if (rd_i.rvalid && !token_q) next_first_q <= first_q;
+        end
+        wire unused_ready = &{1'b0, ready};
+    end else begin : gen_all
+        assign {push_o.more, token_ask, token_q, item, row_first, err_valid_o} = '0;
+        assign {row_src_o, row_base} = '0;
+        assign named    = row_q == recv_rows_i;
+        assign read_row = row_q;
+        wire unused_ranges = &{1'b0, go_i, src_rows_i, own_base_i};
     end
 
     // ---- IDs --------------------------------------------------------------------
@@ -125,6 +192,7 @@ module expert_rows #(
                 pos_q  <= row_end ? '0 : pos_q + 1'b1;
                 if (row_end) base_q <= base_q + (LineW'(1) << cfg_i.k_shift);
             end
+            if (load && row_first) base_q <= row_base;
             if (look_go) begin
                 look_q       <= step;
                 push_q       <= look_q && mine && !out_of_map_q;
@@ -141,7 +209,7 @@ module expert_rows #(
         end
     end
 
-    assign push_o.last = run_i && started_q && row_q == recv_rows_i && !asked_q && !next_valid_q && !cur_valid_q
+    assign push_o.last = run_i && started_q && named && !asked_q && !next_valid_q && !cur_valid_q
                          && !look_q && !push_q;
     wire unused = &{1'b0, emap_i.data.local_expert};
 endmodule

@@ -43,6 +43,9 @@ module gpu #(
     output bundle_pkg::push_t            push_o,
     input  wire logic                    push_ready_i,
     input  wire logic [15:0]             recv_rows_i,
+    output logic [Cfg.GpuW-1:0]          row_src_o,
+    input  wire bundle_pkg::src_rows_t   src_rows_i,
+    input  wire logic [node_pkg::RowW-1:0] own_base_i,
     output bundle_pkg::token_t           sig_o,
     input  wire logic                    sig_ready_i,
 
@@ -156,18 +159,26 @@ module gpu #(
     assign {cmd_ready[UCombine], retire[UCombine]} = {cmd_ready_i[HubCombine], retire_i[HubCombine]};
     assign {cmd_ready[UPush], retire[UPush]}       = {cmd_ready_i[HubPush], retire_i[HubPush]};
 
+    bundle_pkg::error_t stream_err;
+    logic               expert_err;
+
     streams #(.Cfg(Cfg)) i_streams (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .rd_o(misc[CStreams]), .rd_ready_i(misc_ready[CStreams]), .rd_i(misc_back[CStreams]),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o, .retire_i(retire), .ev_i, .ev_ready_o,
-        .idle_o(streams_idle_o), .state_o, .err_o
+        .idle_o(streams_idle_o), .state_o, .err_o(stream_err)
     );
+
+    // An instruction is refused by streams or by the unit that it is issued to, so one error at a time.
+    assign err_o.valid = stream_err.valid || expert_err;
+    assign err_o.code  = expert_err ? error_pkg::ERR_BOUNDS : stream_err.code;
 
     // ---- expert engine ----
     expert_engine #(.Cfg(Cfg)) i_expert (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd_o), .retire_o(retire[UExpert]),
         .stat_le_o, .stat_i, .counts_all_i, .list_o, .list_i, .push_o, .push_ready_i, .recv_rows_i,
+        .row_src_o, .src_rows_i, .own_base_i, .err_valid_o(expert_err),
         .rd_o(misc[CExpert]), .rd_ready_i(misc_ready[CExpert]), .rd_i(misc_back[CExpert]),
         .exp_rd_o(exp_rd), .exp_rd_ready_i(exp_rd_ready), .exp_rd_data_i(exp_rd_data),
         .exp_wr_o(exp_wr), .exp_wr_data_o(exp_wr_data), .sig_o, .sig_ready_i, .emap_i,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Instruction streams of a GPU: fetches, decodes and issues the instructions of four streams, and counts events.
+// Instruction streams of a GPU: fetches, decodes and issues the instructions of four streams, which wait for events.
 //
 // Order: the instructions of a stream one after the other, the next when the one before has retired; streams are
 // independent, a lower number is looked at first. One fetch is under way at a time, into one instruction register: an
@@ -8,17 +8,12 @@
 // fetches it again when the unit is ready, so there is no queue of instructions. cmd_valid_o rises only while
 // cmd_ready_i is high (a unit is ready when idle).
 // A stream's base is a multiple of 128 bytes.
-// Errors: an unknown instruction, a wait that no counter can end, or a 64th instruction that is not I_END: ERR_INSTR,
-// the stream stops.
+// Errors: an unknown instruction, a wait that no counter can end, a delay of 2^31 cycles or more, or a 64th instruction
+// that is not I_END: ERR_INSTR, the stream stops.
 //
-// Events: a pulse counts at once. EVENT packets may come in every cycle; FLAG and COUNTS packets, never two in one
-// cycle, use the cycles between, and wait in a ring of 15. While that is full, and in the 16 cycles behind go in which
-// these counters restart, EVENTs wait (ev_ready_o) and hold nothing but their credits. So one leaves a full ring in
-// every cycle, and none is lost, whatever comes; in those 16 cycles the link brings at most eight of them. ACKs come
-// last, one at most in a cycle without EVENT: fewer wait than fill their counter. A waiting stream is looked at every
-// fourth cycle.
+// Events: event_counters; an EVENT waits (ev_ready_o) and holds nothing but its credit. A waiting stream is looked at
+// every fourth cycle. With Delay a stream also waits for the cycles since go to be a number, modulo 2^32.
 `default_nettype none
-`include "assert.svh"
 `include "bundles.svh"
 
 module streams #(
@@ -60,7 +55,8 @@ module streams #(
     // of rows and tokens
     localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2 : Cfg.TokensLog2) + 2;
     localparam int unsigned EvW  = (PktW > NumW) ? PktW : NumW;
-    localparam logic [15:0] Counters = (16'd2 << EV_ACKS) - 16'd1;                     // those that there are
+    localparam int unsigned WaitW = Cfg.Delay ? 32 : EvW; // of what a stream waits for
+    localparam logic [Cfg.Events-1:0] Counters = Cfg.Events'(((64'd2 << EV_ACKS) - 64'd1) | ~64'hffff); // there are
 
     typedef enum logic [2:0] {
         Off   = 3'd0,
@@ -107,17 +103,20 @@ module streams #(
     assign rd_o.valid = fetching_q && asked_q != ($clog2(HF+1))'(HF);
 
     // ---- decode -------------------------------------------------------------
-    logic       is_end, is_wait, is_unit, bad, issue;
+    logic       is_end, is_wait, is_delay, is_unit, bad, issue;
     logic [2:0] unit;
     always_comb begin
-        is_end  = 1'b0;
-        is_wait = 1'b0;
-        is_unit = 1'b0;
-        unit    = 3'd0;
+        is_end   = 1'b0;
+        is_wait  = 1'b0;
+        is_delay = 1'b0;
+        is_unit  = 1'b0;
+        unit     = 3'd0;
         case (cmd_o.op)
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
-            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:4] == '0 && Counters[cmd_o.imm[3:0]];
+            I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:Cfg.EventW] == '0
+                              && Counters[cmd_o.imm[Cfg.EventW-1:0]];
+            I_DELAY: is_delay = Cfg.Delay && !cmd_o.a[31];
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_ORDER: is_unit = Cfg.TokenOrder;
             I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
@@ -125,7 +124,7 @@ module streams #(
                 unit    = 3'd1;
             end
             I_EXPERT, I_EXPERT_ROWS: begin
-                is_unit = 1'b1;
+                is_unit = Cfg.RowRanges || cmd_o.op == I_EXPERT || !cmd_o.flags[0];
                 unit    = 3'd2;
             end
             I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE, I_SUM: begin
@@ -138,7 +137,7 @@ module streams #(
             end
             default: ;
         endcase
-        bad   = !is_end && (!(is_wait || is_unit) || cur_idx == '1);
+        bad   = !is_end && (!(is_wait || is_delay || is_unit) || cur_idx == '1);
         issue = decode_q && is_unit && !bad;
         for (int unsigned u = 0; u < Units; u++) cmd_valid_o[u] = issue && unit == 3'(u) && cmd_ready_i[u];
     end
@@ -191,7 +190,7 @@ module streams #(
             end else if ((state_q[s] == Run && retire_i[unit_q[s]]) || (woken && looked_q == 2'(s))) begin
                 state_q[s] <= Fetch;
             end else if (decode_q && cur_q == 2'(s)) begin
-                state_q[s] <= (is_end || bad) ? Off : is_wait ? Wait : cmd_ready_i[unit] ? Run : Unit;
+                state_q[s] <= (is_end || bad) ? Off : (is_wait || is_delay) ? Wait : cmd_ready_i[unit] ? Run : Unit;
             end
             if (!rst_ni || go_i) begin
                 idx_q[s] <= '0;
@@ -199,7 +198,7 @@ module streams #(
             end else if (decode_q && cur_q == 2'(s)) begin
                 op_q[s]   <= cmd_o.op;
                 unit_q[s] <= unit;
-                if (is_wait || cmd_ready_i[unit]) idx_q[s] <= cur_idx + 1'b1;
+                if (is_wait || is_delay || cmd_ready_i[unit]) idx_q[s] <= cur_idx + 1'b1;
             end
         end
     end
@@ -212,77 +211,48 @@ module streams #(
         end
     end
 
-    // ---- counters of packets --------------------------------------------------
-    // Software events, COUNTS and ACKS: one increment per cycle. Two copies: one for the increment, one for the waiting
-    // streams.
-    logic [4:0]      clear_q; // entries cleared since go; 16: done
-    logic            ready, full, event_take, pkt_we;
-    logic [3:0]      pkt_idx, in_idx, queue_idx, wait_idx;
-    logic [PktW-1:0] pkt_old, pkt_new, pkt_value;
-    logic [3:0]      wptr_q, rptr_q;
-    logic            in_valid, queued;
-    logic [5:0]      acks_q;
-
-    assign in_valid = ev_i.flag_valid || ev_i.counts;
-    assign in_idx   = ev_i.flag_valid ? 4'(ev_i.flag_idx) : EV_COUNTS;
-    assign queued   = wptr_q != rptr_q;
-    assign full     = wptr_q + 4'd1 == rptr_q;
-    lutram #(.Width(4), .Depth(16)) i_queue (
-        .clk_i, .we_i(in_valid), .waddr_i(wptr_q), .wdata_i(in_idx), .raddr_i(rptr_q), .rdata_o(queue_idx)
-    );
-
-    assign ready      = clear_q[4];
-    assign ev_ready_o = ready && !full;
-    assign event_take = ev_i.event_valid && ev_ready_o;
-    assign pkt_we  = !ready || event_take || queued || acks_q != '0;
-    assign pkt_idx = !ready ? clear_q[3:0] : event_take ? 4'(ev_i.event_idx) : queued ? queue_idx : EV_ACKS;
-    assign pkt_new = (pkt_old + PktW'(1)) & {PktW{ready}};
-
-    lutram #(.Width(PktW), .Depth(Events)) i_count (
-        .clk_i, .we_i(pkt_we), .waddr_i(pkt_idx), .wdata_i(pkt_new), .raddr_i(pkt_idx), .rdata_o(pkt_old)
-    );
-    lutram #(.Width(PktW), .Depth(Events)) i_count_wait (
-        .clk_i, .we_i(pkt_we), .waddr_i(pkt_idx), .wdata_i(pkt_new), .raddr_i(wait_idx), .rdata_o(pkt_value)
-    );
-
-    always_ff @(posedge clk_i) begin
-        logic ack_out;
-        ack_out = ready && !event_take && !queued && acks_q != '0;
-        if (!rst_ni || go_i) begin
-            clear_q <= '0;
-            wptr_q  <= '0;
-            rptr_q  <= '0;
-            acks_q  <= '0;
-        end else begin
-            if (!ready) clear_q <= clear_q + 1'b1;
-            if (in_valid) wptr_q <= wptr_q + 1'b1;
-            if (ready && !event_take && queued) rptr_q <= rptr_q + 1'b1;
-            if (ev_i.ack != ack_out) acks_q <= acks_q + (ack_out ? '1 : 6'd1);
-        end
-    end
-
-    // ---- counters of rows and tokens --------------------------------------------
-    logic [EvW-1:0] rows_q, tokens_q;
-    always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) begin
-            rows_q   <= '0;
-            tokens_q <= '0;
-        end else begin
-            if (ev_i.row)   rows_q   <= rows_q + 1'b1;
-            if (ev_i.token) tokens_q <= tokens_q + 1'b1;
-        end
-    end
-
     // ---- waiting streams, one per cycle -------------------------------------
     // Two steps: read counter number and threshold, compare.
-    logic [EvW-1:0] threshold, threshold_q, value;
-    logic [3:0]     wait_idx_d;
-    logic           sel_rows_q, sel_done_q, sel_token_q;
+    logic [WaitW-1:0]      threshold, threshold_q, threshold_in;
+    logic [EvW-1:0]        value;
+    logic [Cfg.EventW-1:0] wait_idx;
+    logic                  ready;
 
-    lutram #(.Width(4 + EvW), .Depth(S)) i_wait (
-        .clk_i, .we_i(decode_q && is_wait), .waddr_i(cur_q), .wdata_i({cmd_o.imm[3:0], cmd_o.a[EvW-1:0]}),
-        .raddr_i(turn_q), .rdata_o({wait_idx_d, threshold})
+    event_counters #(
+        .Cfg(Cfg),
+        .Width(EvW),
+        .PktW(PktW)
+    ) i_counters (
+        .clk_i, .rst_ni, .go_i, .ev_i, .ev_ready_o, .idx_i(wait_idx), .value_o(value), .ready_o(ready)
     );
+
+    lutram #(.Width(Cfg.EventW + WaitW), .Depth(S)) i_wait (
+        .clk_i, .we_i(decode_q && (is_wait || is_delay)), .waddr_i(cur_q),
+        .wdata_i({cmd_o.imm[Cfg.EventW-1:0], threshold_in}), .raddr_i(turn_q), .rdata_o({wait_idx, threshold})
+    );
+
+    if (Cfg.Delay) begin : gen_delay
+        logic [31:0]  time_q;
+        /* verilator lint_off UNUSEDSIGNAL */  // its sign tells
+        logic [31:0]  left;
+        /* verilator lint_on UNUSEDSIGNAL */
+        logic [S-1:0] delayed_q;
+        logic         sel_delay_q;
+
+        assign threshold_in = is_delay ? time_q + cmd_o.a : 32'(cmd_o.a[EvW-1:0]);
+        assign left         = time_q - threshold_q;
+        assign woken        = look_q && (sel_delay_q ? !left[31] : value >= threshold_q[EvW-1:0]);
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) time_q <= '0;
+            else time_q <= time_q + 32'd1;
+            if (decode_q) delayed_q[cur_q] <= is_delay;
+            sel_delay_q <= delayed_q[turn_q];
+        end
+    end else begin : gen_no_delay
+        assign threshold_in = cmd_o.a[EvW-1:0];
+        assign woken        = look_q && value >= threshold_q;
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -293,21 +263,8 @@ module streams #(
             look_q <= state_q[turn_q] == Wait && ready;
         end
         looked_q    <= turn_q;
-        wait_idx    <= wait_idx_d;
         threshold_q <= threshold;
-        sel_rows_q  <= wait_idx_d == EV_ROWS;
-        sel_done_q  <= wait_idx_d == EV_ROWS_DONE;
-        sel_token_q <= wait_idx_d == EV_TOKENS;
     end
-
-    // Entries of the packet counters that are no counters of packets stay 0.
-    assign value = EvW'(pkt_value) | (rows_q & {EvW{sel_rows_q}}) | (tokens_q & {EvW{sel_token_q}})
-                   | EvW'(sel_done_q && ev_i.rows_done);
-    assign woken = look_q && value >= threshold_q;
-
-    // what rx_store promises, whatever comes in
-    `MW_ASSERT(go_i || !in_valid || !full || ready, "FLAG and COUNTS packets in every cycle")
-    `MW_ASSERT(go_i || !ev_i.flag_valid || !ev_i.counts, "FLAG and COUNTS in one cycle")
 endmodule
 
 `default_nettype wire

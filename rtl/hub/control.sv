@@ -56,8 +56,8 @@ module control #(
     output logic [node_pkg::RowW-1:0] base_row_o,
     input  wire logic                 base_take_i,
     output logic [node_pkg::RowW-1:0] recv_rows_o,
-    input  wire logic [Cfg.GpuW-1:0]  src_i,
-    output logic [node_pkg::RowW-1:0] src_rows_o,
+    input  wire logic [Cfg.GpuW-1:0]  src_i [2],
+    output logic [node_pkg::RowW-1:0] src_rows_o [2],
     output logic [node_pkg::RowW-1:0] own_base_o,
 
     output `MW_SHARE(Cfg)      share_o, // for the pace of dispatch
@@ -92,7 +92,8 @@ module control #(
     logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced, event_ready, known, no_tokens,
           refused, bad_count, told;
     iop_e            op_q;
-    logic [3:0]              imm_q;
+    logic            tell_q;  // the rows of st are told
+    logic [4:0]              imm_q;
     logic [Cfg.GpuW-1:0]     port, to_q;
     logic [Cfg.TokensLog2:0] end_q, range_end;
 
@@ -102,7 +103,8 @@ module control #(
     assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE}
                          || (Cfg.TokenOrder && cmd_i.op == I_ORDER);
     assign refused     = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
-                         || (cmd_i.op inside {I_SIGNAL, I_FLAG} && cmd_i.imm >= 16'(SwEvents));
+                         || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm)))
+                         || (!Cfg.RowRanges && cmd_i.op == I_FLAG && cmd_i.flags[1]);
     assign start_walk  = (accept && cmd_i.op == I_COUNT && !refused) || sort_walk;
     assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
 
@@ -116,7 +118,8 @@ module control #(
         else if (accept && cmd_i.op inside {I_COUNT, I_ORDER} && !refused) end_q <= range_end;
         if (accept) begin
             op_q     <= cmd_i.op;
-            imm_q    <= cmd_i.imm[3:0];
+            imm_q    <= 5'(cmd_i.imm[Cfg.EventW-1:0]);
+            tell_q   <= Cfg.RowRanges && cmd_i.flags[1];
             copies_q <= cmd_i.flags[0];
         end
         if (accept)
@@ -161,6 +164,7 @@ module control #(
     end
 
     // ---- packets of the store class ----------------------------------------------------------------------------
+    logic [node_pkg::RowW-1:0] told_row; // of GPU to_q
     logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, head_end, no_words;
     logic [Cfg.FlitW-1:0] out_data_q;
 
@@ -184,7 +188,7 @@ module control #(
                    : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
         h.epoch  = cfg_i.epoch;
         h.stage  = stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
-        h.addr   = (op_q == I_FLAG) ? 48'(imm_q) : '0;
+        h.addr   = (op_q == I_FLAG) ? 48'({tell_q ? (Cfg.TokW+1)'(told_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q}) : '0;
         return h;
     endfunction
 
@@ -310,7 +314,8 @@ module control #(
     copy_bases #(.Cfg(Cfg)) i_bases (
         .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
         .cnt_idx_i(cnt_i.idx[4:0]), .cnt_val_i(cnt_i.val), .bad_o(bad_count), .keep_i(state_q == Prefix),
-        .base_q_i, .base_row_o, .base_take_i, .recv_rows_o, .src_i, .src_rows_o, .own_base_o
+        .base_q_i, .base_row_o, .base_take_i, .told_q_i(to_q), .told_row_o(told_row), .recv_rows_o, .src_i,
+        .src_rows_o, .own_base_o
     );
 
     ctrl_packets #(.Cfg(Cfg)) i_ctrl (

@@ -30,8 +30,10 @@ module copy_bases #(
     output logic [node_pkg::RowW-1:0] base_row_o,
     input  wire logic                 base_take_i, // and count it
     output logic [node_pkg::RowW-1:0] recv_rows_o,
-    input  wire logic [Cfg.GpuW-1:0]  src_i,
-    output logic [node_pkg::RowW-1:0] src_rows_o,
+    input  wire logic [Cfg.GpuW-1:0]  told_q_i,    // the next row at this GPU, with RowRanges
+    output logic [node_pkg::RowW-1:0] told_row_o,
+    input  wire logic [Cfg.GpuW-1:0]  src_i [2],   // the second one with RowRanges
+    output logic [node_pkg::RowW-1:0] src_rows_o [2],
     output logic [node_pkg::RowW-1:0] own_base_o
 );
     // every token of every GPU
@@ -40,7 +42,7 @@ module copy_bases #(
 
     logic                base_we, known, received, count;
     logic [Cfg.GpuW-1:0] base_at;
-    logic [BaseW-1:0]    base_word, base_row, recv_q, own_base_q, src_rows;
+    logic [BaseW-1:0]    base_word, base_row, recv_q, own_base_q;
     logic [Cfg.N-1:0]    known_q;
 
     assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N) || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
@@ -53,7 +55,6 @@ module copy_bases #(
     assign base_row_o  = node_pkg::RowW'(base_row);
     assign recv_rows_o = node_pkg::RowW'(recv_q);
     assign own_base_o  = node_pkg::RowW'(own_base_q);
-    assign src_rows_o  = node_pkg::RowW'(src_rows);
 
     lutram #(
         .Width(BaseW),
@@ -64,13 +65,39 @@ module copy_bases #(
     );
 
     // Every source's count is here before it is read.
-    lutram #(
-        .Width(BaseW),
-        .Depth(Cfg.N)
-    ) i_src (
-        .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]), .raddr_i(src_i),
-        .rdata_o(src_rows)
-    );
+    for (genvar s = 0; s < 2; s++) begin : gen_src
+        if (s == 0 || Cfg.RowRanges) begin : gen_read
+            logic [BaseW-1:0] rows;
+
+            lutram #(
+                .Width(BaseW),
+                .Depth(Cfg.N)
+            ) i_src (
+                .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]),
+                .raddr_i(src_i[s]), .rdata_o(rows)
+            );
+            assign src_rows_o[s] = node_pkg::RowW'(rows);
+        end else begin : gen_none
+            assign src_rows_o[s] = '0;
+            wire unused_src = &{1'b0, src_i[s]};
+        end
+    end
+
+    if (Cfg.RowRanges) begin : gen_told
+        logic [BaseW-1:0] word;
+
+        lutram #(
+            .Width(BaseW),
+            .Depth(Cfg.N)
+        ) i_told (
+            .clk_i, .we_i(base_we), .waddr_i(base_at),
+            .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i(told_q_i), .rdata_o(word)
+        );
+        assign told_row_o = known_q[told_q_i] ? node_pkg::RowW'(word) : '0;
+    end else begin : gen_none_told
+        assign told_row_o = '0;
+        wire unused_told = &{1'b0, told_q_i};
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) known_q <= '0;

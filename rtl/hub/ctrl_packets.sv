@@ -37,7 +37,7 @@ module ctrl_packets #(
     input  wire logic       event_valid_i,
     output logic            event_ready_o,
     input  wire logic [4:0] event_dst_i,
-    input  wire logic [3:0] event_idx_i, // event counter there
+    input  wire logic [4:0] event_idx_i, // event counter there
 
     output logic                ctl_valid_o,
     input  wire logic           ctl_ready_i,
@@ -46,7 +46,7 @@ module ctrl_packets #(
 );
     import packet_pkg::*;
     // token or event counter; or lanes
-    localparam int unsigned AddrB = Cfg.SwitchAsks ? LaneBits * Lanes : (Cfg.TokW > 4) ? Cfg.TokW : 4;
+    localparam int unsigned AddrB = Cfg.SwitchAsks ? LaneBits * Lanes : (Cfg.TokW > Cfg.EventW) ? Cfg.TokW : Cfg.EventW;
 
     logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
     logic [1:0]          first_q;

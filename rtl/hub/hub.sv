@@ -43,6 +43,9 @@ module hub #(
     input  wire bundle_pkg::push_t            push_i,
     output logic                              push_ready_o,
     output logic [15:0]                       recv_rows_o,
+    input  wire logic [Cfg.GpuW-1:0]          row_src_i,
+    output bundle_pkg::src_rows_t             src_rows_o, // of this GPU
+    output logic [node_pkg::RowW-1:0]                   own_base_o,
     input  wire bundle_pkg::token_t           sig_i,
     output logic                              sig_ready_o,
 
@@ -62,13 +65,12 @@ module hub #(
     // ---- what streams wait for ----
     bundle_pkg::count_t row_counts;
     bundle_pkg::event_t flag;
-    logic [3:0]         event_idx;
+    logic [4:0]         event_idx;
 
     assign ev_o.flag_valid = flag.valid;
-    assign ev_o.flag_idx   = flag.idx[2:0];
-    assign ev_o.event_idx  = event_idx[2:0];
+    assign ev_o.flag_idx   = flag.idx;
+    assign ev_o.event_idx  = event_idx;
     assign ev_o.counts     = row_counts.valid && row_counts.last;
-    wire unused_idx = &{1'b0, flag.idx[3], event_idx[3]};  // 0: packets with other counters are rejected
 
     // ---- receive side ----
     bundle_pkg::landed_t trk;
@@ -155,9 +157,10 @@ module hub #(
     `MW_RANGE(Cfg)        order_begin;
     `MW_PICK(Cfg)         pick;
     logic                 pick_take;
-    logic [Cfg.GpuW-1:0]  base_q, row_src;
+    logic [Cfg.GpuW-1:0]  base_q, row_src [2]; // of rows: those of unit push, and those of the expert engine
     logic                 base_take, tok_done;
-    logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows;
+    logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows [2];
+    bundle_pkg::src_rows_t told [2];
     `MW_STREAM(Cfg)       st, cst, clo; // cst, clo: of control
     logic                 st_ready, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
@@ -193,6 +196,13 @@ module hub #(
         .err_o(err_o[ErrControl]), .idle_o(control_idle)
     );
 
+    told_rows #(.Cfg(Cfg)) i_told (
+        .clk_i, .rst_ni, .go_i, .ev_i(flag), .src_i(row_src), .src_rows_i(src_rows), .rows_o(told)
+    );
+    assign row_src[1] = row_src_i;
+    assign src_rows_o = told[1];
+    assign own_base_o = own_base;
+
     // ---- reductions ----
     `MW_MARKED(Cfg) req; // from the wire, or of granted rows
 
@@ -224,7 +234,7 @@ module hub #(
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done),
         .own_base_i(own_base),
         .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
-        .src_o(row_src), .src_rows_i(src_rows),
+        .src_o(row_src[0]), .src_rows_i(told[0]),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
         .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
         .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),

@@ -36,7 +36,7 @@ module reduction #(
     output logic                           push_ready_o,
     output logic                           push_retire_o,
     output logic [Cfg.GpuW-1:0]            src_o,
-    input  wire logic [node_pkg::RowW-1:0] src_rows_i,
+    input  wire bundle_pkg::src_rows_t     src_rows_i,
 
     // memory: a MISC client, SUMA, SUMB, another MISC client (copy lane), OUT
     output `MW_READ(Cfg)        rd_o,
@@ -120,7 +120,7 @@ module reduction #(
         .err_o(combine_err), .idle_o(idle_combine)
     );
 
-    sum_push #(.Cfg(Cfg)) i_push (
+    row_ranges #(.Cfg(Cfg)) i_push (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o),
         .err_valid_o(push_err), .src_o, .src_rows_i, .own_base_i,

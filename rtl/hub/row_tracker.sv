@@ -7,7 +7,8 @@
 // Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles);
 // cnt_i brings the expected rows of the experts, of all N GPUs (COUNTS of kind 0); bytes and counts come in any order.
 // push_* is the way of unicast: the engine appends rows itself (any number of RowW bits below N << TokensLog2 + 4),
-// push_i.last with or behind the last one: the lists are complete, expected is what was pushed.
+// push_i.last with or behind the last one: the lists are complete, expected is what was pushed, until push_i.more
+// begins others.
 // Entries of another epoch count as empty; sweep_i clears all that the configuration uses (before the first layer, when
 // the epoch wraps, and when more rows are used than before).
 //
@@ -208,7 +209,7 @@ module row_tracker #(
                 missing_q <= missing_q
                              + (exp_ours ? (Cfg.RowsLog2+2)'(cnt_i.val[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
             // when stat_* show the last row, too
-            counts_all_o <= counts_all_o || (push_i.last && !append_q) || sources_q == 6'(Cfg.N);
+            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q) || sources_q == 6'(Cfg.N));
             rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
         end
     end

@@ -40,7 +40,7 @@ module rx #(
     output logic [node_pkg::TokenW-1:0] sig_token_o,
     output logic                        ev_valid_o,
     input  wire logic                   ev_ready_i,
-    output logic [3:0]                  ev_idx_o,  // below isa_pkg::SwEvents
+    output logic [4:0]                  ev_idx_o,  // one that packets count
     output logic                        ev_ack_o,
     output logic [4:0]                  ack_src_o, // who answers
 
@@ -137,7 +137,7 @@ module rx #(
 
     assign sized    = header.len != '0 || header.cnt != '0;
     assign high_bad = (header.addr >> Cfg.TokW) != '0
-                      || (ctrl_first.kind == Event && (header.addr[Cfg.TokW-1:0] >> $clog2(isa_pkg::SwEvents)) != '0);
+                      || (ctrl_first.kind == Event && !cfg_pkg::counted(Cfg.Events, 48'(header.addr[Cfg.TokW-1:0])));
 
     function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src, logic [7:0] tag,
                                        logic epoch_bad, logic signals);
@@ -184,7 +184,7 @@ module rx #(
     );
 
     assign ev_valid_o  = ctrl_valid && ctrl_out.kind == Event;
-    assign ev_idx_o    = ctrl_out.val[3:0];
+    assign ev_idx_o    = 5'(ctrl_out.val[Cfg.EventW-1:0]);
     assign ev_ack_o    = ctrl_valid && ctrl_out.kind == Ack;
     assign ack_src_o   = ctrl_out.val[4:0];
 

@@ -20,6 +20,11 @@ module rx_extent #(
     output logic                       beyond_o
 );
     import packet_pkg::*;
+    localparam int unsigned RowAt = $clog2(isa_pkg::Events); // of the rows that a FLAG tells
+
+    if (Cfg.RowRanges && RowAt + Cfg.TokW + 1 > ByteW) begin : gen_check
+        $error("rx_extent: a FLAG tells more rows than an address has bits");
+    end
 
     // Shifts by numbers of the configuration are multiplications by a power of two: a multiplier costs less than a
     // shifter.
@@ -44,7 +49,8 @@ module rx_extent #(
         unique case (op_i)
             OP_DYMULTIMEM_ST:  beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0
                                           || (addr_i >> (Cfg.TokW + 15)) != '0;
-            OP_FLAG:           beyond_o = (addr_i >> $clog2(isa_pkg::SwEvents)) != '0;
+            OP_FLAG:           beyond_o = !cfg_pkg::counted(Cfg.Events, Cfg.RowRanges ? 48'(addr_i[4:0]) : 48'(addr_i))
+                                          || (addr_i >> (RowAt + Cfg.TokW + 1)) != '0;
             OP_FENCE:          beyond_o = 1'b0;
             OP_COUNTS:         beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;
             default:           beyond_o = (addr_i >> Cfg.MemBytesLog2) != '0;

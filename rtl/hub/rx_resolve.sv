@@ -316,6 +316,7 @@ module rx_resolve #(
     end
 
     logic acts, s1_free;
+    logic [Cfg.TokW:0] told; // 1 more than a row, or 0
 
     assign s1_free        = !s1_valid_q || s1_done;
     assign job_room       = job_level < JobLvW'(Jobs - 1);
@@ -327,7 +328,11 @@ module rx_resolve #(
     assign al_req_o.start = s0_q.start;
     assign al_req_o.retry = s0_q.retry;
     assign ev_o.valid     = acts && s0_q.op == OP_FLAG;
-    assign ev_o.idx       = s0_q.first[3:0];
+    assign ev_o.idx       = 5'(s0_q.first[Cfg.EventW-1:0]);
+    assign ev_o.src       = s0_q.src;
+    assign ev_o.told      = Cfg.RowRanges && told != '0;
+    assign ev_o.row       = node_pkg::RowW'(told - (Cfg.TokW+1)'(1));
+    assign told           = (Cfg.TokW+1)'(s0_q.first >> $clog2(isa_pkg::Events));
     assign ack_o.valid    = acts && s0_q.op == OP_FENCE;
     assign ack_o.port      = s0_q.src;
 

@@ -134,7 +134,7 @@ def isa(out):
     for n, c in p["constants"].items():
         sv += f"  localparam int unsigned {camel(n)} = {c['value']};  // {c['doc']}\n"
     sv += "\n" + sv_enum("iop", "I", 8, [(n.upper().replace(".", "_"), v, d) for n, v, d in ops])
-    sv += sv_enum("event", "EV", 4, [tuple(e) for e in p["events"]["values"]])
+    sv += sv_enum("event", "EV", 5, [tuple(e) for e in p["events"]["values"]])
     sv += "  typedef struct packed {\n"
     for n, w, d in reversed(fields):
         t = "iop_e" if n == "op" else f"logic [{w - 1}:0]"

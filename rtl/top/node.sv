@@ -89,6 +89,9 @@ module node #(
     logic [node_pkg::ExpertW-1:0] stat_le;
     logic                         ev_ready, counts_all, push_ready, sig_ready, host_busy, streams_idle, expert_idle;
     logic [15:0]                  recv_rows;
+    logic [Cfg.GpuW-1:0]          row_src;
+    bundle_pkg::src_rows_t        src_rows;
+    logic [node_pkg::RowW-1:0]    own_base;
     bundle_pkg::gpu_counts_t      gpu_count;
     bundle_pkg::hub_counts_t      hub_count;
     logic [31:0]                  stream_state [isa_pkg::Streams];
@@ -102,7 +105,8 @@ module node #(
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
         .ev_i(ev), .ev_ready_o(ev_ready),
         .stat_le_o(stat_le), .stat_i(stat), .counts_all_i(counts_all), .list_o(list), .list_i(list_back),
-        .push_o(push), .push_ready_i(push_ready), .recv_rows_i(recv_rows), .sig_o(sig), .sig_ready_i(sig_ready),
+        .push_o(push), .push_ready_i(push_ready), .recv_rows_i(recv_rows), .row_src_o(row_src),
+        .src_rows_i(src_rows), .own_base_i(own_base), .sig_o(sig), .sig_ready_i(sig_ready),
         .streams_idle_o(streams_idle), .expert_idle_o(expert_idle), .state_o(stream_state), .count_o(gpu_count),
         .err_o(err[0])
     );
@@ -114,7 +118,8 @@ module node #(
         .cmd_valid_i(cmd_valid), .cmd_ready_o(cmd_ready), .cmd_i(cmd), .retire_o(retire),
         .ev_o(ev), .ev_ready_i(ev_ready),
         .stat_le_i(stat_le), .stat_o(stat), .counts_all_o(counts_all), .list_i(list), .list_o(list_back),
-        .push_i(push), .push_ready_o(push_ready), .recv_rows_o(recv_rows), .sig_i(sig), .sig_ready_o(sig_ready),
+        .push_i(push), .push_ready_o(push_ready), .recv_rows_o(recv_rows), .row_src_i(row_src),
+        .src_rows_o(src_rows), .own_base_o(own_base), .sig_i(sig), .sig_ready_o(sig_ready),
         .err_o(err[1+:node_pkg::HubErrors]), .idle_o(part_idle), .count_o(hub_count)
     );
 

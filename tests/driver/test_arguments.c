@@ -145,6 +145,9 @@ static void streams(void **state)
     REFUSED(mw_stream_prefix(NULL));
     REFUSED(mw_stream_signal(NULL, 99));
     REFUSED(mw_stream_flag(NULL, 0, false));
+    REFUSED(mw_stream_flag_rows(NULL, 0, false));
+    REFUSED(mw_stream_delay(NULL, UINT32_MAX));
+    REFUSED(mw_stream_expert_range(NULL, 0, 1));
     REFUSED(mw_stream_fence(NULL));
     REFUSED(mw_stream_dymultimem_st(NULL, 0, 1));
     REFUSED(mw_stream_dymultimem_st_rows(NULL, 0, 1, true));

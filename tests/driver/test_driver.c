@@ -704,6 +704,11 @@ static void stream_words(void **state)
     mw_stream_reduction(&s, MW_DTYPE_FP32, MW_REDOP_MAX);
     mw_stream_expert(&s, 1);
     mw_stream_expert_rows(&s);
+    mw_stream_expert_range(&s, 21, 22);
+    mw_stream_delay(&s, 0x7fffffff);
+    mw_stream_flag_rows(&s, MW_EV_SW8, false);
+    mw_stream_flag_rows(&s, MW_EV_SW23, true);
+    mw_stream_wait(&s, MW_EV_SW23, 24);
     mw_stream_dymultimem_ld_reduce(&s, 12, 13, true);
     mw_stream_multimem_ld_reduce(&s, 14, 0x70, 0x80, 0x90);
     mw_stream_dymultimem_ld_reduce(&s, 12, 13, false);
@@ -736,6 +741,11 @@ static void stream_words(void **state)
         INSTR(MW_I_MULTIMEM_RED, 0, 0x220b, 0x40, 0x50, 0x60),
         INSTR(MW_I_EXPERT, 1, 0, 0, 0, 0),
         INSTR(MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0),
+        INSTR(MW_I_EXPERT_ROWS, 1, 0, 21, 22, 0),
+        INSTR(MW_I_DELAY, 0, 0, 0x7fffffff, 0, 0),
+        INSTR(MW_I_FLAG, 2, 16, 0, 0, 0),
+        INSTR(MW_I_FLAG, 3, 31, 0, 0, 0),
+        INSTR(MW_I_WAIT, 0, 31, 24, 0, 0),
         INSTR(MW_I_DYMULTIMEM_LD_REDUCE, 1, 0, 12, 13, 0),
         INSTR(MW_I_MULTIMEM_LD_REDUCE, 0, 14, 0x70, 0x80, 0x90),
         INSTR(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0x5400, 12, 13, 0),
@@ -770,18 +780,23 @@ static void stream_failures(void **state)
 {
     (void)state;
     struct mw_stream s;
-    for (unsigned event = 0; event < 20; event++) {
+    for (unsigned event = 0; event < 40; event++) {
         mw_stream_init(&s);
-        int packets = event <= MW_EV_SW7 ? 0 : MW_ERR_INVALID;
+        bool more = event >= MW_EV_SW8 && event <= MW_EV_SW23;
+        int packets = event <= MW_EV_SW7 || more ? 0 : MW_ERR_INVALID;
         assert_code(mw_stream_signal(&s, event), packets);
         assert_code(mw_stream_flag(&s, event, false), packets);
         assert_code(mw_stream_flag(&s, event, true), packets);
+        assert_code(mw_stream_flag_rows(&s, event, false), packets);
         assert_code(mw_stream_end(&s), packets);
-        assert_int_equal(s.count, packets ? 1 : 4); // what is refused is no instruction
+        assert_int_equal(s.count, packets ? 1 : 5); // what is refused is no instruction
         mw_stream_init(&s);
-        assert_code(mw_stream_wait(&s, event, 0), event <= MW_EV_ACKS ? 0 : MW_ERR_INVALID);
+        assert_code(mw_stream_wait(&s, event, 0), event <= MW_EV_ACKS || more ? 0 : MW_ERR_INVALID);
     }
-    assert_message("event 19: 0 to 12");
+    assert_message("event 39: 0 to 12, or 16 to 31");
+    mw_stream_init(&s);
+    assert_code(mw_stream_delay(&s, 1u << 31), MW_ERR_INVALID);
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
     static int (*const to_group[])(struct mw_stream *, unsigned, uint64_t, uint32_t, uint64_t) = {
         mw_stream_multimem_st, mw_stream_multimem_red, mw_stream_multimem_ld_reduce};
     static const unsigned no_group[] = {16,    17,    255,      256,
@@ -816,7 +831,7 @@ static void stream_failures(void **state)
                 MW_ERR_INVALID);
     mw_multicast_destroy(unbound);
     mw_stream_init(&s);
-    assert_code(mw_stream_wait(&s, 16, 0), MW_ERR_INVALID);
+    assert_code(mw_stream_wait(&s, MW_EVENTS, 0), MW_ERR_INVALID);
     assert_code(mw_stream_fence(&s), 0);
     assert_code(mw_stream_end(&s), MW_ERR_INVALID); // the first failure is kept
     mw_stream_init(&s);
@@ -871,6 +886,79 @@ static void stream_load(void **state)
     assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_CAPACITY);
     s[3].error = MW_ERR_INVALID;
     assert_code(mw_stream_load(device, &l, s, 2), MW_ERR_STATE);
+}
+
+static void add_delay(struct mw_stream *s)
+{
+    mw_stream_delay(s, 1);
+}
+
+static void add_rows(struct mw_stream *s)
+{
+    mw_stream_flag_rows(s, 0, true);
+}
+
+static void add_range(struct mw_stream *s)
+{
+    mw_stream_expert_range(s, 0, 1);
+}
+
+static void add_wait(struct mw_stream *s)
+{
+    mw_stream_wait(s, MW_EV_SW8, 1);
+}
+
+static void add_signal(struct mw_stream *s)
+{
+    mw_stream_signal(s, MW_EV_SW23);
+}
+
+/// What a device was built without is refused with its name, and nothing is written.
+static void streams_need_primitives(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t without;
+        void (*add)(struct mw_stream *s);
+        const char *what;
+    } needs[] = {
+        {MW_FABRIC__PRIMITIVES__DELAY_bm, add_delay, "delay"},
+        {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_rows, "flags that tell rows"},
+        {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_range, "expert.rows over ranges of tokens"},
+        {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},
+        {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_signal, "event counters from SW8 on"},
+    };
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    uint32_t all = *fake_fabric(&fake, FABRIC(primitives)) | MW_FABRIC__PRIMITIVES__DELAY_bm |
+                   MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm;
+    for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
+        for (unsigned without = 0; without < 2; without++) {
+            struct mw_stream s[4];
+            mw_close(device);
+            *fake_fabric(&fake, FABRIC(primitives)) = without ? all & ~needs[i].without : all;
+            assert_code(fake_open(&fake, &device), 0);
+            assert_code(mw_layout_make(device, &c, &l), 0);
+            for (unsigned g = 0; g < 4; g++) {
+                mw_stream_init(&s[g]);
+                mw_stream_fence(&s[g]);
+                if (g == 2)
+                    needs[i].add(&s[g]);
+                mw_stream_end(&s[g]);
+                memset(fake.mem[g] + l.stream[0], 0x5a, 16);
+            }
+            assert_code(mw_stream_load(device, &l, s, 1), without ? MW_ERR_CAPACITY : 0);
+            if (!without)
+                continue;
+            char text[160];
+            snprintf(
+                text, sizeof text,
+                "stream 0 of GPU 2, instruction 1: this device was built without %s: leave it out",
+                needs[i].what);
+            assert_message(text);
+            assert_int_equal(fake.mem[0][l.stream[0]], 0x5a);
+        }
+    }
 }
 
 static void routes(void **state)
@@ -1275,6 +1363,7 @@ int main(void)
         TEST(stream_position),
         TEST(stream_failures),
         TEST(stream_load),
+        TEST(streams_need_primitives),
         TEST(routes),
         TEST(epochs),
         TEST(progress_and_timeout),

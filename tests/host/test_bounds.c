@@ -174,6 +174,10 @@ static void counts_unicast_by_hand(void **state)
     t = total(&b.w, &s, 8); // 2+16, 2+2, 2+4
     expect(&t, 0, MW_UP, 0, 56, 0, 0);
     expect(&t, 0, MW_DOWN, 0, 44, 0, 0);
+    s = bare("overlap"); // the same packets
+    t = total(&b.w, &s, 8);
+    expect(&t, 0, MW_UP, 0, 56, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 44, 0, 0);
 }
 
 static void counts_synchronisation_by_hand(void **state)
@@ -224,6 +228,9 @@ static void systems_synchronise_as_listed(void **state)
             // Counts of 16 bytes; a fence, its acknowledgement, an event; six flags.
             struct mw_traffic t = total(&b.w, mw_system_find("unicast"), 8);
             expect(&t, p, d, 3 * (2 + 2), 3 * (2 + 2) + 3 * (1 + 6) * 2, 0, 0);
+            // Counts of 16 bytes; fifteen flags of rows and as many of partial sums.
+            t = total(&b.w, mw_system_find("overlap"), 8);
+            expect(&t, p, d, 0, 3 * (2 + 2) + 3 * (15 + 15) * 2, 0, 0);
             // Counts of 8 bytes for two experts; one event.
             t = total(&b.w, mw_system_find("dysharp-basic"), 8);
             expect(&t, p, d, 3 * 2, 3 * (2 + 1), 0, 0);
@@ -453,7 +460,8 @@ static void finds_systems(void **state)
 {
     (void)state;
     assert_string_equal(mw_systems[0].name, "unicast");
-    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[2]);
+    assert_ptr_equal(mw_system_find("overlap"), &mw_systems[1]);
+    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[3]);
     assert_null(mw_system_find("nvls"));
     assert_null(mw_system_find(""));
 }

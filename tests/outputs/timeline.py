@@ -22,7 +22,9 @@ TILE, OPEN = 3, 4
 WORDS = f"--hidden 64 --experts 8 --k 3 --tokens-per-gpu 20 --tile {TILE} --open-rows {OPEN} --layers 0,1 "
 ENGINE = 4  # the thread of the expert engine, behind the streams
 # what the streams of a GPU run (docs/systems.md); others have several units in one
-STREAMS = {"dysharp": [["count"], ["dymultimem.st"], ["expert"], ["dymultimem.ld_reduce"]],
+STREAMS = {"overlap": [["count", "wait", "prefix"] + ["st", "flag", "flag"] * 3 + ["wait", "st", "flag", "flag"] * 12,
+                       ["wait", "expert.rows", "flag"] * 15, ["wait", "sum.st", "flag"] * 15, ["wait", "sum"] * 30],
+           "dysharp": [["count"], ["dymultimem.st"], ["expert"], ["dymultimem.ld_reduce"]],
            "moeswitch": [["count", "count", "wait", "order"], ["dymultimem.st"], ["expert"], ["dymultimem.ld_reduce"]]}
 
 
@@ -119,7 +121,7 @@ def check_run(build, scratch, words):
     # where the switch asks it opens as many as the device has
     info = subprocess.run([f"{build}/moeswitch", "info", "--gpus", str(gpus)], capture_output=True, text=True).stdout
     device = int(re.search(r"(\d+) open reductions", info)[1])
-    limits = {"unicast": 0, "dysharp-basic": OPEN, "dysharp": OPEN, "moeswitch": device}
+    limits = {"unicast": 0, "overlap": 0, "dysharp-basic": OPEN, "dysharp": OPEN, "moeswitch": device}
     pid = 1
     for s in root["systems"]:
         if processes.get((pid, 0)) != s["system"]:

@@ -89,6 +89,39 @@ static void moeswitch(void **state)
     }
 }
 
+/// The share of its own bound that is asked of `overlap`, which lies between the systems of the switch and
+/// `unicast`. On the last layer another downlink is the busiest in every few ranges (docs/systems.md).
+static void overlap(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trace;
+        unsigned layer;
+        double share;
+    } asked[] = {
+        {"deepseek-v2-lite-intent", 3, 0.90},  {"deepseek-v2-lite-intent", 7, 0.90},
+        {"deepseek-v2-lite-intent", 20, 0.90}, {"gpt-oss-20b-mmlu", 3, 0.90},
+        {"gpt-oss-20b-mmlu", 7, 0.90},         {"gpt-oss-20b-mmlu", 12, 0.885},
+    };
+    static const char *const slower[] = {"moeswitch", "dysharp", "overlap", "unicast"};
+    for (unsigned i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *trace = real_trace(asked[i].trace);
+        if (!trace)
+            skip();
+        char options[128];
+        snprintf(options, sizeof options,
+                 "--layer %u --gpus 8 --tokens-per-gpu 512 --repeat-tokens", asked[i].layer);
+        uint64_t before = 0;
+        for (unsigned k = 0; k < sizeof slower / sizeof *slower; k++) {
+            struct mw_summary s = measure(trace, options, slower[k]);
+            assert_true(s.cycles > before);
+            before = s.cycles;
+            if (strcmp(slower[k], "overlap") == 0)
+                assert_true(s.own_share >= asked[i].share);
+        }
+    }
+}
+
 /// Four GPUs: links of a flit per cycle are faster than the GPU behind them, those of half the rate are full.
 static void wide_gpu(void **state)
 {
@@ -109,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_layer),
         cmocka_unit_test(moeswitch),
+        cmocka_unit_test(overlap),
         cmocka_unit_test(wide_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

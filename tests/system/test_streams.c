@@ -83,6 +83,44 @@ static void unicast(void **state)
           {.op = MW_I_END});
 }
 
+/// 48 tokens: ranges of 5, 5, 5, 5, 5, 5, 5, 5, 5, 4, 4, 4, 3, 2 and 2 sixty-fourths, each kind of flag on three
+/// counters in turn.
+static void overlap(void **state)
+{
+    (void)state;
+    static const uint32_t ends[] = {3, 7, 11, 15, 18, 22, 26, 30, 33, 36, 39, 42, 45, 46, 48};
+    enum { RANGES = sizeof ends / sizeof *ends };
+    struct mw_instr list[4][MW_STREAM_INSTRS] = {{{.op = MW_I_COUNT, .flags = 1, .b = TOKENS},
+                                                  WAIT(MW_EV_COUNTS, GPUS),
+                                                  {.op = MW_I_PREFIX}}};
+    unsigned count[4] = {3};
+#define ADD(stream, ...) list[stream][count[stream]++] = (struct mw_instr)__VA_ARGS__
+    for (unsigned r = 0, from = 0; r < RANGES; from = ends[r++]) {
+        unsigned rows = MW_EV_SW1 + r % 3, sums = MW_EV_SW4 + r % 3, turn = r / 3 + 1;
+        uint32_t tokens = ends[r] - from;
+        if (r >= 3)
+            ADD(0, WAIT(sums, (turn - 1) * (GPUS - 1)));
+        ADD(0, {.op = MW_I_ST, .a = from, .b = tokens});
+        ADD(0, {.op = MW_I_FLAG, .flags = 2, .imm = (uint16_t)rows});
+        ADD(0, {.op = MW_I_FLAG, .flags = 3, .imm = (uint16_t)rows});
+        ADD(1, WAIT(rows, turn * GPUS));
+        ADD(1, {.op = MW_I_EXPERT_ROWS, .flags = 1, .a = from, .b = tokens});
+        ADD(1, SELF(MW_EV_SW0));
+        ADD(2, WAIT(MW_EV_SW0, r + 1));
+        ADD(2, SUM_ST(from, tokens));
+        ADD(2, FLAG((uint16_t)sums));
+        ADD(3, WAIT(sums, turn * (GPUS - 1)));
+        ADD(3, SUM(0, from, tokens));
+        ADD(3, WAIT(MW_EV_SW0, r + 1));
+        ADD(3, SUM(1, from, tokens));
+    }
+    for (unsigned s = 0; s < 4; s++) {
+        ADD(s, {.op = MW_I_END});
+        check(&mw_generate_overlap, s, list[s], count[s]);
+    }
+    assert_int_equal(count[0], mw_generate_overlap.instrs);
+}
+
 static void dysharp_basic(void **state)
 {
     (void)state;
@@ -120,10 +158,8 @@ static void moeswitch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unicast),
-        cmocka_unit_test(dysharp_basic),
-        cmocka_unit_test(dysharp),
-        cmocka_unit_test(moeswitch),
+        cmocka_unit_test(unicast), cmocka_unit_test(overlap),   cmocka_unit_test(dysharp_basic),
+        cmocka_unit_test(dysharp), cmocka_unit_test(moeswitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

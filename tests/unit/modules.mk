@@ -74,8 +74,8 @@ UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine := FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
-$(eval $(call variant,expert_engine_16,expert_engine,FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
@@ -91,28 +91,31 @@ $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 CopyLa
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=0))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
-UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 SwitchAsks=0
-$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 SwitchAsks=0))
-$(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 SwitchAsks=1))
+UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=0
+$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 Events=16 RowRanges=0 SwitchAsks=0))
+$(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=1))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
-UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16
-$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16))
+UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1
+$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
-UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0
+UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
-$(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0))
-$(eval $(call variant,rx_store_asks,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 SwitchAsks=1))
+$(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0))
+$(eval $(call variant,rx_store_asks,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchAsks=1))
 UNIT += rx_events
 UNIT_TOP_rx_events := rx
-UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5
+UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5 Events=32
 UNIT_SRCS_rx_events := rtl/hub/rx.sv
-$(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7))
+$(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7 Events=16))
+UNIT += told_rows
+UNIT_SRCS_told_rows := rtl/hub/told_rows.sv
+UNIT_PARAMS_told_rows := N=5 TokensLog2=6 RowRanges=1
 UNIT += link_rate
 UNIT_SRCS_link_rate := rtl/common/link_rate.sv
 UNIT_PARAMS_link_rate := Ahead=2 MaxPkt=11
@@ -122,12 +125,12 @@ UNIT_PARAMS_link_fault := FlitBytes=8
 $(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
 UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
-UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0
+UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
 UNIT_C_rx_errors := host-tools/reduce.c
-$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0 SwitchAsks=0))
-$(eval $(call variant,rx_errors_asks,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 SwitchAsks=1))
-$(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1))
+$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0 Events=16 RowRanges=0 SwitchAsks=0))
+$(eval $(call variant,rx_errors_asks,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchAsks=1))
+$(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
 UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExperts=64

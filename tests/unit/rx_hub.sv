@@ -66,7 +66,8 @@ module rx_hub #(
 
     output bundle_pkg::count_t cnt_o,
     output logic               ev_valid_o [2], // of FLAG, of EVENT
-    output logic [3:0]         ev_idx_o [2],
+    output logic [4:0]         ev_idx_o [2],
+    output bundle_pkg::event_t flag_o,
     output logic               ev_ack_o,
     output logic               ack_valid_o,
     input  wire logic          ack_ready_i,
@@ -146,7 +147,8 @@ module rx_hub #(
         .err_o(err_o[1]), .idle_o(idle_o[1])
     );
 
-    assign {ev_valid_o[0], ev_idx_o[0]} = flag;
+    assign flag_o = flag;
+    assign {ev_valid_o[0], ev_idx_o[0]} = {flag.valid, flag.idx};
     assign {ack_valid_o, ack_dst_o}     = ack;
 
     assign al_req[1]     = '{valid: req1_valid_i, le: req1_le_i, token: req1_token_i, default: '0};

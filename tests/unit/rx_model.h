@@ -47,7 +47,8 @@ struct rx_bench : model<Vrx_hub> {
         rng.fill(lists.data.data(), MEM);
         dut.arm_remote_i = dut.tok_ready_i = dut.lane_ready_i = 0;
         dut.go_i = dut.sweep_i = dut.emap_we_i = dut.rx_valid_i = 0;
-        dut.req1_valid_i = dut.push_valid_i = dut.push_last_i = dut.list_valid_i = 0;
+        dut.req1_valid_i = dut.push_valid_i = dut.push_last_i = dut.push_more_i = dut.list_valid_i =
+            0;
         dut.arm_valid_i = dut.own_valid_i = 0;
         cfg.set("n_shift", LOG_N);
         cfg.set("local_experts", LE);

@@ -8,10 +8,13 @@
 
 #include "bench/errors.h"
 #include "bench/memory.h"
+#include "event_numbers.h"
 #include "isa.h"
 #include "node_cfg.h"
 
 using namespace tb;
+
+static const std::vector<unsigned> SOFTWARE = counted_events(PARAM_Events);
 
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2;
 static const unsigned EXPERTS = PARAM_MaxExperts, MAX_LOCAL = PARAM_MaxLocalExperts;
@@ -67,7 +70,8 @@ struct hub : model<Vcontrol> {
     node_cfg cfg;
     memory mem{MEM, F};
     error_watch errors{"control"};
-    unsigned readys = 0; // packets
+    unsigned readys = 0;   // packets
+    uint32_t base[N] = {}; // the next row of st at each GPU
 
     hub()
     {
@@ -92,7 +96,7 @@ struct hub : model<Vcontrol> {
         }
         dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.cnt_valid_i = dut.base_take_i = 0;
         dut.sig_valid_i = dut.ack_valid_i = dut.ack_rx_i = dut.rd_rvalid_i = dut.tok_valid_i = 0;
-        dut.base_q_i = dut.src_i = 0;
+        dut.base_q_i = dut.src_i[0] = dut.src_i[1] = 0;
         dut.begin_valid_i = dut.pick_take_i = dut.cnt_last_i = 0;
         reset();
         write_map();
@@ -110,6 +114,7 @@ struct hub : model<Vcontrol> {
         cycle();
         dut.go_i = 0;
         l.busy = busy;
+        memset(base, 0, sizeof base);
     }
 
     // The error that it is, 0 if none.
@@ -121,7 +126,10 @@ struct hub : model<Vcontrol> {
             return in.a_high || uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
         case MW_I_SIGNAL:
         case MW_I_FLAG:
-            return in.imm >= MW_SW_EVENTS ? MW_HWERR_BOUNDS : 0;
+            return !is_counted(PARAM_Events, in.imm) ||
+                           (in.op == MW_I_FLAG && in.flags & 2 && !PARAM_RowRanges)
+                       ? MW_HWERR_BOUNDS
+                       : 0;
         case MW_I_PREFIX:
         case MW_I_FENCE:
             return 0;
@@ -174,7 +182,8 @@ struct hub : model<Vcontrol> {
         if (counted)
             go();
         counted = true;
-        uint32_t m[N][N], base[N] = {}, recv = 0;
+        uint32_t m[N][N], recv = 0;
+        memset(base, 0, sizeof base);
         for (unsigned s : order) {
             for (unsigned g = 0; g < N; g++) {
                 m[s][g] = rng.one_in(3) ? rng.pick({0u, MAX_COUNT}) : below(MAX_COUNT);
@@ -199,9 +208,12 @@ struct hub : model<Vcontrol> {
         }
         assert_int_equal(dut.recv_rows_o, recv);
         for (unsigned s = 0; s < N; s++) {
-            dut.src_i = static_cast<uint8_t>(s);
+            const unsigned other = below(N);
+            dut.src_i[0] = static_cast<uint8_t>(s);
+            dut.src_i[1] = static_cast<uint8_t>(other);
             settle();
-            assert_int_equal(dut.src_rows_o, m[s][l.port]);
+            assert_int_equal(dut.src_rows_o[0], m[s][l.port]);
+            assert_int_equal(dut.src_rows_o[1], PARAM_RowRanges ? m[other][l.port] : 0);
         }
         const uint32_t own_base = base[l.port];
         for (unsigned i = 0; i < 100; i++) {
@@ -213,6 +225,10 @@ struct hub : model<Vcontrol> {
             assert_int_equal(dut.own_base_o, own_base);
             base[q] += dut.base_take_i;
             cycle();
+            if (i % 20 == 0) {
+                dut.base_take_i = 0;
+                run(instr(MW_I_FLAG, below(4), rng.pick(SOFTWARE), 0, 0, 0));
+            }
         }
         dut.base_take_i = 0;
         assert_int_equal(dut.recv_rows_o, recv);
@@ -377,6 +393,8 @@ struct hub : model<Vcontrol> {
                                (l.port + d) % N);
             if (in.op != MW_I_FENCE)
                 h.addr = in.imm;
+            if (in.op == MW_I_FLAG && in.flags & 2) // and how many rows the GPU gets before it
+                h.addr |= uint64_t{base[h.dst] + 1} << 5;
             (in.op == MW_I_SIGNAL ? want_events : d == 0 ? want_clo : want_cst).emplace_back(h);
         }
     }
@@ -619,7 +637,7 @@ TEST(instructions)
         for (unsigned i = 0; i < 8; i++) {
             const unsigned a = b.below(b.l.tokens + 1);
             b.run(instr(b.rng.pick({MW_I_COUNT, MW_I_COUNT, MW_I_SIGNAL, MW_I_FLAG, MW_I_FENCE}),
-                        b.below(256), b.below(MW_SW_EVENTS), a, b.l.tokens - a, b.rng.word()));
+                        b.below(256), b.rng.pick(SOFTWARE), a, b.l.tokens - a, b.rng.word()));
         }
         b.settle_down();
         readys += b.readys;
@@ -663,8 +681,9 @@ TEST(refused)
         }
         b.run(instr(MW_I_COUNT, r % 2, 0, 0, b.l.tokens, 0));
         b.run(instr(MW_I_COUNT, r % 2, 0, end, 0, 0)); // none, at the very end
-        b.run(instr(MW_I_SIGNAL, 0, MW_SW_EVENTS - 1, 0, 0, 0));
-        b.run(instr(MW_I_FLAG, r % 2, MW_SW_EVENTS - 1, 0, 0, 0));
+        const unsigned last = SOFTWARE.back();
+        b.run(instr(MW_I_SIGNAL, 0, last, 0, 0, 0));
+        b.run(instr(MW_I_FLAG, r % 2, last, 0, 0, 0));
         b.run(instr(MW_I_FENCE, 0, 0, 0, 0, 0));
         b.settle_down();
         assert_int_equal(b.errors.count(MW_HWERR_INSTR), 256 - 6);

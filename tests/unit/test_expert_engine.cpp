@@ -15,7 +15,7 @@ using namespace tb;
 
 static const unsigned F = sizeof(Vexpert_engine::rd_rdata_i);
 static const unsigned MEM = 1u << 18, MAX_LOCAL = 16, MAX_EXPERTS = 64, LATENCY = 3;
-static const unsigned PORT = 2;
+static const unsigned PORT = 2, N = PARAM_N;
 
 // The engine's product: subnormal operands and products below 2^-126 before rounding are zeros.
 static float multiply(float a, float b)
@@ -143,10 +143,12 @@ struct engine : model<Vexpert_engine> {
         command(op);
     }
 
-    void command(uint8_t op)
+    void command(uint8_t op) { command({op, 0, 0, 0, 0, 0, 0, 0}); }
+
+    void command(const mw_instr &in)
     {
         retired = false;
-        dut.cmd_i[0] = op;
+        memcpy(&dut.cmd_i, &in, sizeof in);
         dut.cmd_valid_i = 1;
         settle();
         until("the command to be taken", 100, [&] { return dut.cmd_ready_o; });
@@ -166,6 +168,7 @@ struct engine : model<Vexpert_engine> {
         sample_memory();
         sample_signals();
         retired |= dut.retire_o;
+        bounds += dut.err_valid_o;
     }
 
     void map_expert(unsigned id, bool valid, unsigned gpu, unsigned le)
@@ -285,6 +288,12 @@ struct engine : model<Vexpert_engine> {
         dut.sig_ready_i = percent(w.signals);
         dut.push_ready_i = percent(w.push);
         dut.recv_rows_i = static_cast<uint16_t>(recv_rows);
+        settle();
+        const unsigned src = dut.row_src_o; // from LUT RAM
+        dut.own_base_i = first_row[PORT];
+        dut.src_rows_rows_i = src_rows[src];
+        dut.src_rows_told_i = told[src] >= 0;
+        dut.src_rows_row_i = static_cast<uint32_t>(told[src] >= 0 ? told[src] : rng.bits(20));
     }
 
     void answer_list()
@@ -313,6 +322,8 @@ struct engine : model<Vexpert_engine> {
             asked.push_back({now + latency, list[le][idx]});
         }
         assert_false(dut.push_valid_o && dut.push_last_o);
+        if (dut.push_more_o)
+            pushed_all = false;
         if (push.see(dut.push_valid_o, dut.push_ready_i, dut.push_le_o, dut.push_row_o)) {
             assert_true(unicast && !pushed_all);
             unsigned le = dut.push_le_o;
@@ -372,7 +383,10 @@ struct engine : model<Vexpert_engine> {
 
   public:
     std::vector<std::pair<unsigned, unsigned>> pushes;
-    unsigned recv_rows = 0;
+    unsigned recv_rows = 0, bounds = 0;
+    // of st, by source: its rows, and before which one they are here, -1: it has not told
+    unsigned first_row[N] = {}, src_rows[N] = {};
+    int told[N] = {};
 
   private:
     // Flits of an address of the engine's port: h and h + 2 of a group of four.
@@ -649,56 +663,192 @@ TEST(full_tile_beats_waiting)
     assert_true(b.seen[4].cycle >= 190 + 200 + 40);
 }
 
+// An entry of an expert's list: the expert, and row and list position.
+using named = std::pair<unsigned, unsigned>;
+
+// Rows of st with random lists: which experts of this GPU each names, in order.
+static std::vector<std::vector<named>> receive(engine &b, unsigned rows, unsigned k,
+                                               unsigned experts)
+{
+    b.cfg.set("local_experts", experts);
+    b.cfg.set("tile", 1 + b.rng() % 20);
+    b.cfg.set("expert_cycles", b.rng() % 8);
+    b.unicast = true;
+    b.recv_rows = rows;
+    b.plan(std::vector<unsigned>(experts, 0));
+    for (unsigned id = 0; id < MAX_EXPERTS; id++)
+        b.map_expert(id, id % 4 != 3, id % 4 == 1 ? PORT : 1, (id / 4) % experts);
+    std::vector<std::vector<named>> names(rows);
+    for (unsigned r = 0; r < rows; r++) {
+        uint32_t meta = b.base("gt_base") + 128 * r;
+        for (unsigned j = 0; j < k; j++) {
+            uint16_t id = static_cast<uint16_t>(b.rng() % 3         ? 4 * (b.rng() % 16) + 1
+                                                : b.rng() % 8       ? b.rng() % 64
+                                                : b.rng.percent(50) ? 0xffff
+                                                                    : 64 + 1);
+            b.mem.set<uint32_t>(meta + 4 + 4 * j, 0x3d000000u + b.rng.below(0x2000000));
+            b.mem.set<uint16_t>(meta + 4 + 4 * k + 2 * j, id);
+            if (id < 64 && id % 4 == 1)
+                names[r].push_back({(id / 4) % experts, r << b.cfg["k_shift"] | j});
+        }
+        b.special_values(b.base("xd_base") + (r << b.row_shift), b.row_bytes / 2);
+    }
+    b.want = b.mem.data;
+    return names;
+}
+
+static void expect_results(engine &b, const std::vector<named> &pushes)
+{
+    for (const auto &p : pushes) {
+        unsigned r = p.second >> b.cfg["k_shift"], j = p.second & ((1u << b.cfg["k_shift"]) - 1);
+        b.compute_row(b.base("xd_base") + (r << b.row_shift),
+                      b.base("yd_base") + (p.second << b.row_shift),
+                      b.mem.get<uint16_t>(b.base("ce_base") + 2 * p.first),
+                      b.mem.get<uint32_t>(b.base("gt_base") + 128 * r + 4 + 4 * j));
+    }
+}
+
+// Rows, places of a list and memory at random: how many rows there are room for.
+static unsigned random_shape(engine &b, unsigned k)
+{
+    b.set_row(F * b.rng.pick({1, 2, 3, 4, 7}));
+    b.cfg.set("k", k);
+    b.cfg.set("k_shift", log2_up(k));
+    b.set_map(0, 0x100, 0x8000, 0x20000, 0x30000 - 0x80);
+    return std::min(60u, 0x10000u >> (log2_up(k) + b.row_shift));
+}
+
+static weather random_weather(dice &rng)
+{
+    weather w;
+    w.memory = rng.percent(50) ? 100 : 30 + rng.below(70);
+    w.push = rng.percent(50) ? 100 : 20 + rng.below(80);
+    return w;
+}
+
 TEST(received_rows)
 {
-    dice rng;
     for (unsigned round = 0; round < 40; round++) {
         engine b;
-        unsigned k = 1 + rng.below(16), k_shift = log2_up(k), experts = 1 + rng.below(6);
-        b.set_row(F * rng.pick({1, 2, 3, 4, 7}));
-        unsigned rows =
-            round == 0
-                ? 0
-                : static_cast<unsigned>(rng() % std::min(60u, 0x10000u >> (k_shift + b.row_shift)));
-        b.cfg.set("k", k);
-        b.cfg.set("k_shift", k_shift);
-        b.cfg.set("local_experts", experts);
-        b.cfg.set("tile", 1 + rng() % 20);
-        b.cfg.set("expert_cycles", rng() % 8);
-        b.set_map(0, 0x100, 0x8000, 0x20000, 0x30000 - 0x80);
-        b.unicast = true;
-        b.recv_rows = rows;
-        b.plan(std::vector<unsigned>(experts, 0));
-        for (unsigned id = 0; id < MAX_EXPERTS; id++)
-            b.map_expert(id, id % 4 != 3, id % 4 == 1 ? PORT : 1, (id / 4) % experts);
-        std::vector<std::pair<unsigned, unsigned>> pushes;
-        for (unsigned r = 0; r < rows; r++) {
-            uint32_t meta = b.base("gt_base") + 128 * r;
-            for (unsigned j = 0; j < k; j++) {
-                uint16_t id = static_cast<uint16_t>(rng() % 3         ? 4 * (rng() % 16) + 1
-                                                    : rng() % 8       ? rng() % 64
-                                                    : rng.percent(50) ? 0xffff
-                                                                      : 64 + 1);
-                b.mem.set<uint32_t>(meta + 4 + 4 * j, 0x3d000000u + rng.below(0x2000000));
-                b.mem.set<uint16_t>(meta + 4 + 4 * k + 2 * j, id);
-                if (id < 64 && id % 4 == 1)
-                    pushes.push_back({(id / 4) % experts, r << k_shift | j});
-            }
-            b.special_values(b.base("xd_base") + (r << b.row_shift), b.row_bytes / 2);
-        }
-        b.want = b.mem.data;
-        for (const auto &p : pushes) {
-            unsigned r = p.second >> k_shift, j = p.second & ((1u << k_shift) - 1);
-            b.compute_row(b.base("xd_base") + (r << b.row_shift),
-                          b.base("yd_base") + (p.second << b.row_shift),
-                          b.mem.get<uint16_t>(b.base("ce_base") + 2 * p.first),
-                          b.mem.get<uint32_t>(b.base("gt_base") + 128 * r + 4 + 4 * j));
-        }
-        weather w;
-        w.memory = rng.percent(50) ? 100 : 30 + rng.below(70);
-        w.push = rng.percent(50) ? 100 : 20 + rng.below(80);
-        b.run(w, 200000, MW_I_EXPERT_ROWS);
+        const unsigned k = 1 + b.rng.below(16), room = random_shape(b, k);
+        const auto names = receive(b, round == 0 ? 0 : b.rng.below(room), k, 1 + b.rng.below(6));
+        std::vector<named> pushes;
+        for (const auto &row : names)
+            pushes.insert(pushes.end(), row.begin(), row.end());
+        expect_results(b, pushes);
+        b.run(random_weather(b.rng), 200000, MW_I_EXPERT_ROWS);
         assert_true(b.pushes == pushes);
         assert_true(b.pushed_all && b.seen.empty());
+    }
+}
+
+static mw_instr range(uint32_t first, uint32_t count)
+{
+    return {MW_I_EXPERT_ROWS, 1, 0, 0, 0, first, count, 0};
+}
+
+// Ranges of tokens, each of them done when its instruction retires: a row of each source in turn, of the tokens below its
+// end, from where the one before stopped, and none that its source has not told of.
+TEST(ranges_of_rows)
+{
+    for (unsigned round = 0; round < 60; round++) {
+        engine b;
+        const unsigned k = 1 + b.rng.below(16), room = random_shape(b, k),
+                       tokens = 1u << PARAM_TokensLog2;
+        b.cfg.set("token_shift", PARAM_TokensLog2);
+        std::vector<unsigned> of[N];
+        unsigned rows = 0;
+        for (unsigned q = 0; q < N; q++) {
+            b.first_row[q] = rows;
+            const unsigned percent = b.rng.pick({0u, 5u, 30u});
+            for (unsigned t = 0; t < tokens; t++) {
+                if (rows < room && b.percent(percent)) {
+                    of[q].push_back(t);
+                    rows++;
+                }
+            }
+            b.src_rows[q] = static_cast<unsigned>(of[q].size());
+        }
+        const auto names = receive(b, rows, k, 1 + b.rng.below(6));
+        for (unsigned q = 0; q < N; q++) {
+            for (unsigned i = 0; i < of[q].size(); i++)
+                b.mem.set<uint32_t>(b.base("gt_base") + 128 * (b.first_row[q] + i),
+                                    q << PARAM_TokensLog2 | of[q][i]);
+        }
+        b.want = b.mem.data;
+        const bool tells = b.percent(50);
+        unsigned done[N] = {}, at = 0, taken = 0;
+        std::vector<named> pushes;
+        b.w = random_weather(b.rng);
+        b.cfg.drive(b.dut.cfg_i);
+        b.dut.go_i = 1;
+        b.cycle();
+        b.dut.go_i = 0;
+        for (unsigned r = 0; r < 5; r++) {
+            const unsigned end = r == 4 ? tokens : at + b.below(tokens - at + 1);
+            // what a source tells beyond its last row, or before what was done, says nothing
+            for (unsigned q = 0; q < N; q++)
+                b.told[q] = !tells || b.percent(20) ? -1
+                            : r == 4
+                                ? static_cast<int>(b.first_row[q] + b.src_rows[q] + b.below(3))
+                                : static_cast<int>(b.first_row[q] + b.below(b.src_rows[q] + 1));
+            for (unsigned over = 0, q = PORT; over != (1u << N) - 1; q = (q + 1) % N) {
+                const unsigned row = b.first_row[q] + done[q];
+                if (over >> q & 1)
+                    continue;
+                if (done[q] == of[q].size() || of[q][done[q]] >= end ||
+                    (b.told[q] >= 0 && static_cast<int>(row) >= b.told[q])) {
+                    over |= 1u << q;
+                    continue;
+                }
+                expect_results(b, names[row]);
+                pushes.insert(pushes.end(), names[row].begin(), names[row].end());
+                done[q]++;
+                taken++;
+            }
+            b.command(range(at, end - at));
+            b.until("the range to retire", 200000, [&] { return b.retired; });
+            assert_true(b.pushes == pushes);
+            b.cycles(20);
+            assert_true(b.mem.data == b.want);
+            at = end;
+        }
+        assert_int_equal(taken, rows);
+        assert_int_equal(b.bounds, 0);
+    }
+}
+
+// A range with tokens that no GPU has: an error, no row of it, and the next one goes on.
+TEST(ranges_beyond_the_tokens)
+{
+    const uint32_t tokens = 1u << PARAM_TokensLog2;
+    const uint32_t wrong[][2] = {{0, tokens + 1}, {tokens, 1},     {1u << 31, 1},
+                                 {0, UINT32_MAX}, {UINT32_MAX, 2}, {tokens - 1, 2}};
+    for (const auto &range_then : wrong) {
+        engine b;
+        random_shape(b, 4);
+        b.cfg.set("token_shift", PARAM_TokensLog2);
+        b.src_rows[1] = 8;
+        const auto names = receive(b, 8, 4, 3);
+        for (unsigned i = 0; i < 8; i++)
+            b.mem.set<uint32_t>(b.base("gt_base") + 128 * i, 1u << PARAM_TokensLog2 | i);
+        std::fill(b.told, b.told + N, -1);
+        b.first_row[PORT] = b.src_rows[1];
+        b.want = b.mem.data;
+        b.cfg.drive(b.dut.cfg_i);
+        b.dut.go_i = 1;
+        b.cycle();
+        b.dut.go_i = 0;
+        b.command(range(range_then[0], range_then[1]));
+        b.until("the range to retire", 2000, [&] { return b.retired; });
+        assert_int_equal(b.bounds, 1);
+        assert_true(b.pushes.empty() && b.mem.data == b.want);
+        for (const auto &row : names)
+            expect_results(b, row);
+        b.command(range(0, 8));
+        b.until("the range to retire", 20000, [&] { return b.retired; });
+        b.cycles(20);
+        assert_int_equal(b.bounds, 1);
+        assert_true(b.mem.data == b.want);
     }
 }

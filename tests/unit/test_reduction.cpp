@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// combine, sum_push, reduce_serve and row_sum together, as one hub has them, against a fake switch: it checks
+// combine, row_ranges, reduce_serve and row_sum together, as one hub has them, against a fake switch: it checks
 // every request and answers with reduced rows made at random, sends requests of all other
 // GPUs at the same time, each in an order of its own, takes partial sums and returns credits late.
 // Every bit of every packet and of GPU memory is compared with the golden model's reductions. Then the
@@ -53,6 +53,7 @@ struct bench : sums<Vreduction> {
     std::deque<unsigned> ready_tokens;
     uint64_t command_at = 0; // when the unit took the last one
     unsigned tokens_done = 0, tokens_due = 0, own_base = 0, src_rows[N] = {};
+    int told[N];           // before which row those of a source are here, -1: it has not told
     unsigned max_open = 0; // requests of a GPU
     bool retired = true;
     reduction_kind own_kind; // of the unit's commands
@@ -66,6 +67,7 @@ struct bench : sums<Vreduction> {
         asks.pace = conf.request_gap ? 80 : 100;
         misc.pace = conf.ready;
         misc.most_waits = 5;
+        std::fill(told, told + N, -1);
         configure();
         dut.go_i = dut.cmd_valid_i = dut.push_valid_i = dut.rdy_valid_i = 0;
         dut.req_valid_i = dut.res_valid_i = dut.part_crd_valid_i = dut.al_valid_i = 0;
@@ -221,8 +223,16 @@ struct bench : sums<Vreduction> {
         until("the push to retire", LIMIT, [&] { return push_retired; });
         for (unsigned home = 0; home < N; home++) {
             for (const leaving &s : stores_due[home])
-                assert_true(header_of(s.packet.data).addr >= slot_addr(end, 0));
+                assert_true(told[home] >= 0 || header_of(s.packet.data).addr >= slot_addr(end, 0));
         }
+    }
+
+    // Rows of sum.st that have not left for that GPU, in packets of 128 bytes.
+    size_t rows_due(unsigned home) const
+    {
+        const size_t packets = (conf.row_bytes + 127) / 128;
+        assert_int_equal(stores_due[home].size() % packets, 0);
+        return stores_due[home].size() / packets;
     }
 
     void wait_retired()
@@ -500,7 +510,10 @@ struct bench : sums<Vreduction> {
         dut.req_err_i =
             asks.drive(rng, dut.req_valid_i, dut.req_data_i, dut.req_last_i) ? 0 : percent(50);
         settle();
-        dut.src_rows_i = src_rows[dut.src_o]; // from LUT RAM
+        dut.src_rows_rows_i = src_rows[dut.src_o]; // from LUT RAM
+        dut.src_rows_told_i = told[dut.src_o] >= 0;
+        dut.src_rows_row_i =
+            static_cast<uint32_t>(told[dut.src_o] >= 0 ? told[dut.src_o] : rng.bits(20));
     }
 
     // The next request of some GPU whose window is open.
@@ -919,8 +932,10 @@ TEST(unicast_sums)
         s.port = round % N;
         bench b(s);
         // Received rows by source, of each in the order of its tokens.
-        unsigned row = 0;
+        unsigned row = 0, first_row[N];
+        std::vector<unsigned> of[N];
         for (unsigned q = 0; q < N; q++) {
+            first_row[q] = row;
             if (q == s.port)
                 b.own_base = row;
             std::vector<unsigned> tokens;
@@ -931,6 +946,7 @@ TEST(unicast_sums)
             for (unsigned t : tokens)
                 b.put_meta(row++, q, t, b.random_list(15));
             b.src_rows[q] = static_cast<unsigned>(tokens.size());
+            of[q] = tokens;
         }
         for (unsigned i = 0; i < 24; i++)
             b.put_route(i, b.random_list(15));
@@ -950,8 +966,25 @@ TEST(unicast_sums)
         if (round % 2 == 0) // else side by side
             b.wait_retired();
         unsigned at[] = {0, b.below(5), 5 + b.below(9), 14 + b.below(10), 1u << TOKEN_SHIFT};
-        for (unsigned r = 1; r < 5; r++)
+        const bool tells = round % 3 == 1;
+        unsigned gone[N] = {};
+        for (unsigned r = 1; r < 5; r++) {
+            // Rows behind what a source has told wait for the next instruction, whatever tokens stand there; what it
+            // tells beyond its last row, or before what has left, says nothing.
+            for (unsigned q = 0; q < N && tells; q++)
+                b.told[q] = static_cast<int>(r == 4 ? first_row[q] + b.src_rows[q] + b.below(3)
+                                                    : first_row[q] + b.below(b.src_rows[q] + 1));
             b.push(at[r - 1], at[r]);
+            for (unsigned q = 0; q < N && tells; q++) {
+                unsigned here = 0;
+                while (here < of[q].size() && of[q][here] < at[r] &&
+                       static_cast<int>(first_row[q] + here) < b.told[q])
+                    here++;
+                gone[q] = std::max(gone[q], here);
+                if (q != s.port)
+                    assert_int_equal(b.rows_due(q), of[q].size() - gone[q]);
+            }
+        }
         b.finish();
     }
 }

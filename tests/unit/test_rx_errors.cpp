@@ -5,6 +5,7 @@
 // events and answers stay as they are. Then what stands in tables from another epoch, or by chance, and a reset in the middle of it all.
 
 #include "bench/errors.h"
+#include "event_numbers.h"
 #include "reduce.h"
 #include "rx_model.h"
 
@@ -517,6 +518,31 @@ TEST(stores_of_a_wrong_length)
     // more than a packet may hold, from its lane on
     packet p = b.store(ST_LO + 1, 128);
     b.rejects(MW_HWERR_LENGTH, p);
+}
+
+// Every counter that packets count, every number of a bit more, and more rows told than there are.
+TEST(flags_out_of_bounds)
+{
+    hub b;
+    for (unsigned bit = 0; bit < 48; bit++) {
+        for (unsigned e = 0; e < 32; e++) {
+            packet p;
+            p.h = b.head(MW_OP_FLAG);
+            p.h.addr = e | uint64_t{bit > 4} << bit;
+            // rows of all tokens, and one behind them
+            const bool told = PARAM_RowRanges && bit > 4 && bit < 5 + TOKEN_BITS + 1;
+            if ((bit > 4 && !told) || !is_counted(PARAM_Events, e)) {
+                if (bit < 5 || e % 8 == 0 || bit == 5 + TOKEN_BITS + 1)
+                    b.rejects(MW_HWERR_BOUNDS, p);
+                continue;
+            }
+            const unsigned flags = b.flags;
+            b.send(p, MW_CLS_STORE);
+            b.settle_down();
+            b.errors.done();
+            assert_int_equal(b.flags, flags + 1);
+        }
+    }
 }
 
 TEST(stores_out_of_bounds)

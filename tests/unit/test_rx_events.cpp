@@ -7,10 +7,13 @@
 #include "bench/credits.h"
 #include "bench/stream.h"
 #include "errors.h"
+#include "event_numbers.h"
 #include "isa.h"
 #include "node_cfg.h"
 
 using namespace tb;
+
+static const std::vector<unsigned> SOFTWARE = counted_events(PARAM_Events);
 
 static const unsigned F = PARAM_FlitBytes, TOKENS = PARAM_N << PARAM_TokensLog2, CTRL_PKTS = 16;
 
@@ -56,7 +59,7 @@ struct hub : model<Vrx> {
         p.h.tag = p.h.opcode == MW_OP_ERROR ? rng.between(1, 255) : below(256);
         p.h.epoch = epoch;
         p.h.addr = p.h.opcode == MW_OP_SIGNAL  ? below(TOKENS)
-                   : p.h.opcode == MW_OP_EVENT ? below(MW_SW_EVENTS)
+                   : p.h.opcode == MW_OP_EVENT ? rng.pick(SOFTWARE)
                                                : rng.bits(48);
         if (!rng.one_in(3))
             return p;
@@ -64,8 +67,8 @@ struct hub : model<Vrx> {
         if (fault < tb::BARE_FAULTS)
             tb::spoil_bare(p, fault, F, rng, {0u, 5u, 6u, 15u});
         else // one bit too high, or just beyond
-            p.h.addr = rng.pick<uint64_t>(
-                {p.h.addr | 1ull << rng.between(3, 47), MW_SW_EVENTS, 15, TOKENS, TOKENS - 1});
+            p.h.addr = rng.pick<uint64_t>({p.h.addr | 1ull << rng.between(3, 47), MW_SW_EVENTS, 15,
+                                           MW_EV_SW8, MW_EVENTS, TOKENS, TOKENS - 1});
         return p;
     }
 
@@ -85,8 +88,9 @@ struct hub : model<Vrx> {
             return p.h.addr < TOKENS ? outcome{TOKEN, static_cast<unsigned>(p.h.addr)}
                                      : outcome{ERROR, MW_HWERR_BOUNDS};
         case MW_OP_EVENT:
-            return p.h.addr < MW_SW_EVENTS ? outcome{EVENT, static_cast<unsigned>(p.h.addr)}
-                                           : outcome{ERROR, MW_HWERR_BOUNDS};
+            return is_counted(PARAM_Events, p.h.addr)
+                       ? outcome{EVENT, static_cast<unsigned>(p.h.addr)}
+                       : outcome{ERROR, MW_HWERR_BOUNDS};
         case MW_OP_ACK:
             return {ACK, p.h.src};
         case MW_OP_ERROR:
@@ -168,11 +172,11 @@ TEST(event_counters)
 {
     hub b;
     for (unsigned bit = 0; bit < 48; bit++) {
-        for (unsigned e = 0; e < 16; e++) {
+        for (unsigned e = 0; e < 32; e++) {
             packet p;
             p.h = header(MW_OP_EVENT);
             p.h.epoch = b.epoch;
-            p.h.addr = e | uint64_t{bit > 3} << bit;
+            p.h.addr = e | uint64_t{bit > 4} << bit;
             b.send(p);
         }
     }

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit push: sum.st. Names the received rows whose sums this GPU owes to other homes, for row_build to ask for.
+// Names the received rows of st by ranges of their tokens: for unit push (sum.st) those whose sums this GPU owes to
+// other homes, for row_build to ask for; with Own, for expert.rows, its own ones, too.
 //
 // Received rows lie source by source, each source's in the order of its tokens. An instruction takes the rows of tokens
-// below a + b from where the one before it stopped (cleared by go_i), a row of each source in turn, p + 1 first: so a
-// range of tokens ends at all homes at about the same time, and what leaves at any time is spread over all homes' links
-// (whole ranges home by home, two GPUs that met at one would stay together to the end). Where a source's rows begin is
-// known from the copy counts: src_rows_i of source src_o.
+// below a + b from where the one before it stopped (cleared by go_i), a row of each source in turn, p + 1 first (with
+// Own p): so a range of tokens ends at all homes at about the same time, and what leaves at any time is spread over all
+// homes' links (whole ranges home by home, two GPUs that met at one would stay together to the end). Where a source's
+// rows begin is known from the copy counts: src_rows_i of source src_o. Where it has told before which row its rows are
+// here, none from there on is looked at.
 //
 // A row's meta entry says its token; the first one at or above a + b ends the source's turn in this instruction. One
-// row at a time: the next entry is read when row_build has done with this one. Retires when the last row has left for
-// the uplink (quiet_i). A range with tokens beyond 2^token_shift: an error (BOUNDS), no row.
+// row at a time: the next entry is read when who works on this one has done with it. Retires when all are done with
+// (quiet_i; of push: when the last row has left for the uplink). A range with tokens beyond 2^token_shift: an error
+// (BOUNDS), no row.
 `default_nettype none
 
-module sum_push #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+module row_ranges #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter bit Own = 1'b0
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -28,13 +32,13 @@ module sum_push #(
     output logic                 err_valid_o, // BOUNDS
 
     output logic [Cfg.GpuW-1:0]            src_o,
-    input  wire logic [node_pkg::RowW-1:0] src_rows_i, // rows received from it
+    input  wire bundle_pkg::src_rows_t     src_rows_i, // rows received from it
     input  wire logic [node_pkg::RowW-1:0] own_base_i, // first row of the own copies
 
-    output logic                           entry_valid_o, // to entry_reader
+    output logic                           entry_valid_o, // to who reads entries
     input  wire logic                      entry_ready_i,
     output logic [Cfg.LineW-1:0]           entry_row_o,
-    input  wire logic                      entry_first_i,
+    input  wire logic                      entry_first_i, // its token is here; got: behind it, so is what follows
     input  wire logic [Cfg.TokensLog2-1:0] entry_token_i,
     input  wire logic                      entry_got_i,
 
@@ -51,7 +55,8 @@ module sum_push #(
     logic [Cfg.GpuW-1:0]       src_q, src_next, port;
     logic                      begun_q; // the tables of rows are filled
     logic [Cfg.N-1:0]          over_q;  // nothing of the source is left in the range
-    logic [Cfg.LineW-1:0]      base_q, base_end, row_q, end_q, next_row, end_row;
+    logic [Cfg.LineW-1:0]      base_q, base_end, row_q, end_q, next_row, end_row, end_here;
+    logic                      no_more; // rows of the source that are here
     logic [Cfg.TokensLog2:0]   limit_q;
     logic [Cfg.TokensLog2-1:0] token_q;
 
@@ -61,13 +66,13 @@ module sum_push #(
     assign take        = cmd_valid_i && cmd_ready_o;
     assign err_valid_o = take && no_tokens;
     assign src_o       = src_q;
-    assign base_end    = base_q + Cfg.LineW'(src_rows_i);
+    assign base_end    = base_q + Cfg.LineW'(src_rows_i.rows);
     assign stop        = {1'b0, token_q} >= limit_q;
     assign taken       = entry_got_i && !stop;
-    assign source_end  = (state_q == Row && row_q == end_q) || (entry_got_i && stop);
+    assign source_end  = (state_q == Row && no_more) || (entry_got_i && stop);
     assign retire_o    = state_q == Drain && quiet_i;
 
-    assign entry_valid_o = state_q == Row && row_q != end_q;
+    assign entry_valid_o = state_q == Row && !no_more;
     assign entry_row_o   = row_q;
     assign item_valid_o  = state_q == Build;
     assign item_token_o  = token_q;
@@ -84,6 +89,16 @@ module sum_push #(
     lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_end (
         .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end), .raddr_i(src_q), .rdata_o(end_row)
     );
+
+    // What a source tells may be anything.
+    if (Cfg.RowRanges) begin : gen_told
+        assign end_here = (src_rows_i.told && src_rows_i.row < node_pkg::RowW'(end_row)) ? Cfg.LineW'(src_rows_i.row)
+                          : end_row;
+        assign no_more  = row_q >= end_q;
+    end else begin : gen_none_told
+        assign end_here = end_row;
+        assign no_more  = row_q == end_q;
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -115,12 +130,12 @@ module sum_push #(
             if (state_q == Bounds) base_q <= (src_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : base_end;
         end
         for (int unsigned s = 0; s < Cfg.N; s++) begin
-            if (take) over_q[s] <= cfg_i.port == 5'(s);
+            if (take) over_q[s] <= !Own && cfg_i.port == 5'(s);
             else if (source_end && src_q == Cfg.GpuW'(s)) over_q[s] <= 1'b1;
         end
         if (state_q == Source) begin
             row_q <= next_row;
-            end_q <= end_row;
+            end_q <= end_here;
         end
         if (entry_first_i) begin
             for (int unsigned b = 0; b < Cfg.TokensLog2; b++) token_q[b] <= entry_token_i[b]

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// told_rows against what was told last of each source, with flags of any source in any cycle, some of which tell
+// nothing.
+#include "bench/dut.h"
+
+using namespace tb;
+
+static const unsigned N = PARAM_N, USERS = 2;
+
+struct told : model<Vtold_rows> {
+    int row[N];
+
+    told()
+    {
+        dut.go_i = dut.ev_valid_i = 0;
+        std::fill(row, row + N, -1);
+        reset();
+    }
+
+    void look()
+    {
+        for (unsigned u = 0; u < USERS; u++) {
+            const unsigned src = below(N), rows = below(1u << 20);
+            dut.src_i[u] = static_cast<uint8_t>(src);
+            dut.src_rows_i[u] = rows;
+            settle();
+            assert_int_equal(dut.rows_rows_o[u], rows);
+            assert_int_equal(dut.rows_told_o[u], row[src] >= 0);
+            if (row[src] >= 0)
+                assert_int_equal(dut.rows_row_o[u], row[src]);
+        }
+    }
+};
+
+TEST(the_last_one_counts)
+{
+    told b;
+    unsigned seen = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        b.look();
+        b.dut.go_i = b.rng.one_in(100);
+        const unsigned src = b.below(N), rows = b.below((N << PARAM_TokensLog2) + 1);
+        b.dut.ev_valid_i = b.percent(30);
+        b.dut.ev_told_i = b.percent(70);
+        b.dut.ev_src_i = static_cast<uint8_t>(src);
+        b.dut.ev_row_i = rows;
+        b.dut.ev_idx_i = static_cast<uint8_t>(b.below(32));
+        if (b.dut.go_i) {
+            std::fill(b.row, b.row + N, -1);
+        } else if (b.dut.ev_valid_i && b.dut.ev_told_i) {
+            b.row[src] = static_cast<int>(rows);
+            seen++;
+        }
+        b.settle();
+        b.edge();
+    }
+    assert_true(seen > 2000);
+}
