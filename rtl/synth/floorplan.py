@@ -1,39 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the block RAMs of a part lie on the 85F.
+"""Where the block RAMs lie on the 85F, as a function of the netlist's hierarchical names.
 
-nextpnr's placer piles the RAMs of the switch of eight ports up in two of the device's four rows of them, one beside the other; the wires to them then cross in
-one place, and routing takes hours. Here each port has half a row: its queues, one from each other port, and its input's queue. The columns are in
-the order of the ports that the flits come from, so that what an input sends runs straight across the rows. There is space between them, and the outermost
-places stay free: from corner to corner of the device takes most of a cycle of 60 MHz.
+nextpnr's placer piles them up in some of the device's four rows of them, one beside the other; the wires to them then
+cross in one place, and routing takes hours.
+
+The switch of eight ports alone: each port has half a row: its queues, one from each other port, and its input's queue.
+The columns are in the order of the ports that the flits come from, so that what an input sends runs straight across the
+rows. There is space between them, and the outermost places stay free: from corner to corner of the device takes most of
+a cycle of 60 MHz.
+
+The device of four GPUs: a wire to several block RAMs of one row runs along that row, where all of its others run, too.
+So what the same wires go to lies in different rows, one below the other, and the wires in the columns: a port of the
+switch in each row, a bank of the GPU's memory in each. From left to right as flits go: switch, hub, GPU.
 """
 import re
 
 ROWS = (22, 46, 70, 82)
-LEFT = [(x + 2 * k, k) for x in range(4, 59, 9) for k in range(4)][6:]  # columns, and which of the four block RAMs of its group is there
-RIGHT = [(x + 2 * k, k) for x in range(69, 115, 9) for k in range(4)][:22]
+# of a row, and which of the four block RAMs of its group is there
+COLUMNS = [(x + 2 * k, k) for x in (*range(4, 59, 9), *range(69, 115, 9)) for k in range(4)]
+LEFT = COLUMNS[6:28]
+RIGHT = COLUMNS[28:50]
 HALVES = [(y, side) for y in ROWS for side in (LEFT, RIGHT)]
-QUEUE = re.compile(r"gen_port\[(\d+)\]\.i_port\.(?:gen_in\[(\d+)\]\.i_voq|i_ingress\.i_queue\.i_queue)\.i_ram\.mem\.0\.(\d+)$")
+QUEUE = re.compile(r"gen_port\[(\d+)\]\.i_port\.(?:gen_in\[(\d+)\]\.(?:i_voq|i_part\.gen_ram)|"
+                   r"i_ingress\.i_queue\.i_queue)\.i_ram\.mem\.0\.(\d+)$")
+
+# of the device: what the hierarchical name has in it, row, first of the row's COLUMNS, the one behind the last. Places
+# beyond the number of block RAMs are space between them.
+SWITCH, HUB, GPU = (0, 18), (18, 38), (38, 48)
+DEVICE_4 = (
+    *((rf"\.i_switch\.gen_port\[{p}\]\.", y, *SWITCH) for p, y in enumerate(ROWS)),
+    *((rf"\.i_gpu\.i_mem\.gen_bank\[{b}\]\.", y, *GPU) for b, y in enumerate(ROWS)),
+    (r"\.i_hub\.i_reduction\.", 22, *HUB),
+    (r"\.i_hub\.i_(?:rows|send|tx)\.", 46, *HUB),
+    (r"\.i_hub\.i_rx_store\.", 70, *HUB),
+    (r"\.i_soc\.|\.i_node\.i_csr\.", 82, *HUB),
+)
+FREE = re.compile(r"\.i_usb\.")  # where the board's pads are, as the placer finds it
 
 
 class NoPlace(Exception):
     """A block RAM that the plan does not know, or that finds its place taken."""
 
 
+def source(name, ports):
+    """Of a queue's block RAM: its port, and the one that the flits come from. None of any other."""
+    found = QUEUE.search(name)
+    if not found:
+        return None
+    port = int(found[1])
+    return port, port if found[2] is None else (port + 1 + int(found[2])) % ports
+
+
 def switch_8(names):
     """{name: BEL} of the block RAMs of switch_top with N=8 and PartGuest=1, whose words take two each."""
     plan, taken = {}, {}
     for name in names:
-        found = QUEUE.search(name)
+        found = source(name, 8)
         if not found:
             raise NoPlace(f"{name}: no queue of the switch, say in rtl/synth/floorplan.py where it lies")
-        port, half = int(found[1]), int(found[3])
-        source = port if found[2] is None else (port + 1 + int(found[2])) % 8
+        port, sender = found
         row, side = HALVES[port]
-        x, k = side[source * len(side) // 8 + half]
+        x, k = side[sender * len(side) // 8 + int(name.rpartition(".")[2])]
         bel = f"X{x}/Y{row}/EBR{k}"
         if taken.setdefault(bel, name) != name:
             raise NoPlace(f"{name}: its place {bel} is that of {taken[bel]}")
         plan[name] = bel
+    return plan
+
+
+def order(name):
+    """Of block RAMs beside each other: in a port of the switch by where the flits come from, else by name."""
+    return (source(name, 4) or (0, 0))[1], [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", name)]
+
+
+def device_4(names):
+    """{name: BEL} of the block RAMs of a device of four GPUs and one node for all of them."""
+    units = [[] for _ in DEVICE_4]
+    for name in names:
+        if FREE.search(name):
+            continue
+        unit = next((i for i, (pattern, *_) in enumerate(DEVICE_4) if re.search(pattern, name)), None)
+        if unit is None:
+            raise NoPlace(f"{name}: of no unit of the device, say in rtl/synth/floorplan.py where it lies")
+        units[unit].append(name)
+    plan = {}
+    for (pattern, row, begin, end), unit in zip(DEVICE_4, units):
+        if len(unit) > end - begin:
+            raise NoPlace(f"{unit[end - begin]}: {len(unit)} block RAMs, and {end - begin} places for them in "
+                          "rtl/synth/floorplan.py")
+        for i, name in enumerate(sorted(unit, key=order)):
+            x, k = COLUMNS[begin + i * (end - begin) // len(unit)]
+            plan[name] = f"X{x}/Y{row}/EBR{k}"
     return plan
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests rtl/synth/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the samples the LUTs go that can.
-Tests rtl/synth/floorplan.py: each block RAM of the switch has a place of its own, that of no other is guessed.
+Tests rtl/synth/floorplan.py: each block RAM of the switch, and of a device, has a place of its own, that of no other is
+guessed, no row of the device is full.
 
 usage: run.py [--out DIR]   (seed: MW_SEED)
 
@@ -155,6 +156,48 @@ def check_floorplan():
         fail(f"a place for {wrong}")
 
 
+def device_rams():
+    """Names of block RAMs as a device of four GPUs has them: of the switch's ports, of the GPU's banks, of what else
+    has a place, and of the USB core."""
+    device = "i_board.i_device.i_cross.i_device"
+    fabric = f"{device}.gen_threads.i_fabric"
+    queues = [*(f"gen_in[{i}].{k}" for i in range(3) for k in ("i_voq", "i_part.gen_ram")), "i_ingress.i_queue.i_queue"]
+    ports = [f"{fabric}.i_core.i_switch.gen_port[{p}].i_port.{q}.i_ram.mem.0.{half}"
+             for p in range(4) for q in queues for half in range(2)]
+    banks = [f"{fabric}.i_node.i_gpu.i_mem.gen_bank[{b}].i_ram.mem.0.{n}" for b in range(4) for n in range(8)]
+    hub = {"i_reduction.i_serve.i_ram": 17, "i_rows.i_list": 8, "i_send.i_read": 2, "i_tx.i_store": 6,
+           "i_rx_store.i_payload": 18}
+    rest = [f"{fabric}.i_node.i_hub.{unit}.mem.0.{n}" for unit, many in hub.items() for n in range(many)]
+    rest += [f"{fabric}.i_node.i_csr.i_counts.mem.0.0", *(f"{device}.i_soc.i_ram.mem.0.{n}" for n in range(13))]
+    return ports, banks, rest, [f"i_board.i_device.i_usb.device.fifo.{n}.0" for n in range(4)]
+
+
+def check_device_plan():
+    ports, banks, rest, usb = device_rams()
+    plan = floorplan.device_4(ports + banks + rest + usb)
+    places = {f"X{x}/Y{y}/EBR{k}" for y in floorplan.ROWS for x, k in floorplan.COLUMNS}
+    if len(places) != 208 or len(set(plan.values())) != len(plan) or not set(plan.values()) <= places:
+        fail("two block RAMs of a device in a place, or one where there is none")
+    if set(plan) != set(ports + banks + rest):
+        fail("a block RAM of a device without a place, or one of the USB core with one")
+    column = {name: bel.split("/")[0] for name, bel in plan.items()}
+    row = {name: floorplan.ROWS.index(int(bel.split("/")[1][1:])) for name, bel in plan.items()}
+    if max(list(row.values()).count(r) for r in range(4)) > 44:
+        fail("a row of the device is full")
+    for name in ports + banks:
+        if row[name] != int(re.search(r"gen_(?:port|bank)\[(\d)", name)[1]):
+            fail(f"{name} lies in row {row[name]}")
+    for name in banks:
+        if column[name] != column[re.sub(r"gen_bank\[\d\]", "gen_bank[0]", name)]:
+            fail(f"{name} does not lie below that of bank 0")
+    for wrong in (["i_board.i_device.i_new.i_ram.mem.0.0"], banks[:8] + [b + "0" for b in banks[1:4]]):
+        try:
+            floorplan.device_4(wrong)
+        except floorplan.NoPlace:
+            continue
+        fail(f"a place for each of {wrong}")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", default="build/tests/synth")
@@ -164,6 +207,7 @@ def main():
     print(f"synth: seed {seed}", flush=True)
     rng = random.Random(seed)
     check_floorplan()
+    check_device_plan()
     flow.yosys(out, "samples", f"read_slang --threads 1 --keep-hierarchy --top samples tests/synth/samples.sv\nsynth_ecp5 -top samples -noflatten -nowidelut\nwrite_json {out}/samples.json")
     mapped = {name.split("$")[0]: m for name, m in json.loads((out / "samples.json").read_text())["modules"].items()}
     before = {name: mapped[name] for name in SAMPLES} | {f"random{n}": random_module(rng) for n in range(RANDOM)}
