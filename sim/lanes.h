@@ -371,7 +371,8 @@ template <typename Place> inline void turn(Place place, U *to)
                             __builtin_shufflevector(ab2, cd2, 0, 1, 8, 9, 4, 5, 12, 13),
                             __builtin_shufflevector(ab2, cd2, 2, 3, 10, 11, 6, 7, 14, 15)};
         for (unsigned i = 0; i < 4; i++)
-            memcpy(reinterpret_cast<char *>(to + i) + first * sizeof(uint32_t), word + i, sizeof word[i]);
+            memcpy(reinterpret_cast<char *>(to + i) + first * sizeof(uint32_t), word + i,
+                   sizeof word[i]);
     }
 }
 

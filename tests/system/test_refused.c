@@ -126,7 +126,7 @@ static void refused(void **state)
     } wrong[] = {
         {MW_HWERR_BOUNDS, instr(MW_I_SIGNAL, 0, 8, 0, 0, 0)},
         {MW_HWERR_BOUNDS, instr(MW_I_SIGNAL, 0, 15, 0, 0, 0)},
-        {MW_HWERR_BOUNDS, instr(MW_I_SIGNAL, 0, 16, 0, 0, 0)},
+        {MW_HWERR_BOUNDS, instr(MW_I_SIGNAL, 0, 32, 0, 0, 0)},
         {MW_HWERR_BOUNDS, instr(MW_I_FLAG, 0, 8, 0, 0, 0)},
         {MW_HWERR_BOUNDS, instr(MW_I_FLAG, 1, 12, 0, 0, 0)},
         {MW_HWERR_BOUNDS, instr(MW_I_FLAG, 1, 0x8000, 0, 0, 0)},

@@ -178,7 +178,9 @@ class Layers(unittest.TestCase):
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
             handle.set(expert_cycles=65535)
-            handle.combine()
+            while timer.is_alive():
+                handle.combine()
+            self.fail("the signal came and went")
         timer.join()
         self.device.reset()
         handle.set(expert_cycles=0)

@@ -64,7 +64,8 @@ module prove_row_tracker #(
     };
     assign list_req = '{valid: list_valid_i, le: ExpertW'(list_le_i), idx: RowW'(list_idx_i)};
 
-    assign pushed = '{valid: push_valid_i, last: push_last_i, le: ExpertW'(push_le_i), row: RowW'(push_row_i)};
+    assign pushed = '{valid: push_valid_i, last: push_last_i, more: 1'b0, le: ExpertW'(push_le_i),
+                      row: RowW'(push_row_i)};
 
     row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
