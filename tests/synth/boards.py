@@ -7,6 +7,7 @@ usage: boards.py BUILD
 """
 import base64
 import json
+import os
 import pathlib
 import random
 import re
@@ -18,6 +19,7 @@ import zlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SYNTH = ROOT / "rtl/synth"
 sys.path.insert(0, str(SYNTH))
+import bitstream
 import board as boards
 import clocks
 import crossings
@@ -150,6 +152,40 @@ def test_refusals(work):
         refused("refused: no openFPGALoader", python(SYNTH / "loader.py", "flash", "--board", "butterstick-85f", "--out", work / "out"), "apt-get install openfpgaloader")
 
 
+def test_placement(work):
+    """What is placed is placed again only for another netlist or other options, and when nextpnr did not end well."""
+    out = work / "placed"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    (out / "n.json").write_text("{}")
+    calls, old = [], bitstream.nextpnr
+
+    def nextpnr(b, out, name, source, args):
+        calls.append(args)
+        (out / f"{name}.json").write_text("{}")
+        os.utime(out / f"{name}.json", (2e9, 2e9))
+        return None if "bad" not in args else "nextpnr: bad"
+
+    b = {"id": "t", "placer": ["--placer", "static"], "netlist": "n.json"}
+    bitstream.nextpnr = nextpnr
+    try:
+        for what, args, runs in (("the first time", ["a"], 1), ("not again", ["a"], 1), ("with other options", ["b"], 2)):
+            bitstream.place(b, out, 1, args)
+            expect(f"placed: {what}", len(calls) == runs, calls)
+        os.utime(out / "n.json", (2.1e9, 2.1e9))
+        bitstream.place(b, out, 1, ["b"])
+        expect("placed: another netlist", len(calls) == 3 and "static" in calls[-1] and "--no-route" in calls[-1], calls)
+        os.utime(out / "n.json", (1e9, 1e9))
+        for n in (4, 5):
+            try:
+                bitstream.place(b, out, 1, ["bad"])
+                expect("placed: what failed ends it", False)
+            except SystemExit:
+                expect("placed: what failed is placed again", len(calls) == n, calls)
+    finally:
+        bitstream.nextpnr = old
+
+
 def test_page(work):
     out = work / "page"
     refused("refused: a page of what is not placed", python(SYNTH / "board_report.py", "ecpix5-85f", work / "nothing", out), "make bitstream")
@@ -218,6 +254,7 @@ def main():
     test_pll()
     test_boards(work)
     test_refusals(work)
+    test_placement(work)
     test_page(work)
     test_crossings(work)
     test_ram(work)
