@@ -9,7 +9,7 @@ FILE: the RTL, packages first; the board's own top is added. --param: a setting 
 board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. The netlist's crossings between clocks are checked before anything is placed
 (crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
 What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. A placement that
-is there already, of the same netlist with the same options, is routed as it is.
+is there already, of the same netlist and pins with the same options, is routed as it is.
 --node: node_threads.il of rtl/synth/threads, node_threads.v beside it: one node that serves all (docs/threads.md), with a clock of its own.
 --only-firmware: another firmware into what is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
@@ -207,8 +207,8 @@ def tree():
 def place(b, out, seed, args):
     """OUT/placed-SEED.json, unless it is there. Returns the seconds that it took, then or now."""
     placed, done = out / f"placed-{seed}.json", out / f"placed-{seed}.done"
-    args, source = ["--no-route", *b["placer"], *args], out / b["netlist"]
-    if done.exists() and placed.exists() and placed.stat().st_mtime > source.stat().st_mtime:
+    args, sources = ["--no-route", *b["placer"], *args], (out / b["netlist"], b["folder"] / "pins.lpf")
+    if done.exists() and placed.exists() and placed.stat().st_mtime > max(s.stat().st_mtime for s in sources):
         before = json.loads(done.read_text())
         if before["args"] == args:
             print(f"bitstream: {b['id']}: seed {seed}: {placed} is there", flush=True)

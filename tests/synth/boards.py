@@ -153,11 +153,12 @@ def test_refusals(work):
 
 
 def test_placement(work):
-    """What is placed is placed again only for another netlist or other options, and when nextpnr did not end well."""
+    """What is placed is placed again only for another netlist, other pins or other options, and when nextpnr did not end well."""
     out = work / "placed"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     (out / "n.json").write_text("{}")
+    (out / "pins.lpf").write_text("")
     calls, old = [], bitstream.nextpnr
 
     def nextpnr(b, out, name, source, args):
@@ -166,7 +167,7 @@ def test_placement(work):
         os.utime(out / f"{name}.json", (2e9, 2e9))
         return None if "bad" not in args else "nextpnr: bad"
 
-    b = {"id": "t", "placer": ["--placer", "static"], "netlist": "n.json"}
+    b = {"id": "t", "placer": ["--placer", "static"], "netlist": "n.json", "folder": out}
     bitstream.nextpnr = nextpnr
     try:
         for what, args, runs in (("the first time", ["a"], 1), ("not again", ["a"], 1), ("with other options", ["b"], 2)):
@@ -176,7 +177,11 @@ def test_placement(work):
         bitstream.place(b, out, 1, ["b"])
         expect("placed: another netlist", len(calls) == 3 and "static" in calls[-1] and "--no-route" in calls[-1], calls)
         os.utime(out / "n.json", (1e9, 1e9))
-        for n in (4, 5):
+        os.utime(out / "pins.lpf", (2.1e9, 2.1e9))
+        bitstream.place(b, out, 1, ["b"])
+        expect("placed: other pins", len(calls) == 4, calls)
+        os.utime(out / "pins.lpf", (1e9, 1e9))
+        for n in (5, 6):
             try:
                 bitstream.place(b, out, 1, ["bad"])
                 expect("placed: what failed ends it", False)
