@@ -28,24 +28,27 @@ static int add(struct mw_stream *s, struct mw_instr instr)
     return 0;
 }
 
-// An operand that no instruction can hold, or that means nothing: kept as the stream's failure, and no instruction.
-static int refuse(struct mw_stream *s, const char *what, unsigned value, unsigned limit)
+// The first failure of a stream stays its own.
+static int keep(struct mw_stream *s, int status)
 {
-    int status = mwi_fail(MW_ERR_INVALID, "%s %d: 0 to %u", what, (int)value, limit - 1);
     if (!s->error)
         s->error = status;
     return status;
+}
+
+// An operand that no instruction can hold, or that means nothing: kept as the stream's failure, and no instruction.
+static int refuse(struct mw_stream *s, const char *what, unsigned value, unsigned limit)
+{
+    return keep(s, mwi_fail(MW_ERR_INVALID, "%s %d: 0 to %u", what, (int)value, limit - 1));
 }
 
 static int add_event(struct mw_stream *s, unsigned op, unsigned flags, unsigned event,
                      uint32_t threshold)
 {
     unsigned low = op == MW_I_WAIT ? MW_EV_ACKS + 1 : MW_SW_EVENTS;
-    if (s && event >= low && (event < MW_EV_SW8 || event > MW_EV_SW23)) {
-        int status = mwi_fail(MW_ERR_INVALID, "event %d: 0 to %u, or %d to %d", (int)event, low - 1,
-                              MW_EV_SW8, MW_EV_SW23);
-        return s->error ? status : (s->error = status);
-    }
+    if (s && event >= low && (event < MW_EV_SW8 || event > MW_EV_SW23))
+        return keep(s, mwi_fail(MW_ERR_INVALID, "event %d: 0 to %u, or %d to %d", (int)event,
+                                low - 1, MW_EV_SW8, MW_EV_SW23));
     return add(
         s, (struct mw_instr){
                .op = (uint8_t)op, .flags = (uint8_t)flags, .imm = (uint16_t)event, .a = threshold});
