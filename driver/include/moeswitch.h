@@ -436,6 +436,8 @@ struct mw_stream {
 MW_API void mw_stream_init(struct mw_stream *s);
 MW_API int mw_stream_end(struct mw_stream *s); ///< returns the first failure of the stream
 MW_API int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshold);
+/// The same by software that polls: it gets to know of the event `cycles` later, which are below 2^31.
+MW_API int mw_stream_poll(struct mw_stream *s, unsigned event, uint32_t threshold, uint32_t cycles);
 MW_API int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu);
 MW_API int mw_stream_prefix(struct mw_stream *s);
 MW_API int mw_stream_signal(struct mw_stream *s, unsigned event);

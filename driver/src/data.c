@@ -15,6 +15,15 @@ static int write_image(struct mw_device *device, struct mwi_image *im, int statu
     return status;
 }
 
+static int write_streams(struct mw_device *device, struct mwi_image *im, int status)
+{
+    uint64_t delays = im->delays;
+    status = write_image(device, im, status);
+    if (!status)
+        mwi_state_streams(device, delays);
+    return status;
+}
+
 static int check_streams(unsigned streams)
 {
     if (streams < 1 || streams > MW_STREAMS)
@@ -32,7 +41,7 @@ int mw_streams_load(struct mw_device *device, const struct mw_layout *layout, un
     int status = check_streams(streams);
     if (!status)
         status = mwi_image_made_streams(&im, layout, &device->info, streams, make, context);
-    return write_image(device, &im, status);
+    return write_streams(device, &im, status);
 }
 
 int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
@@ -45,7 +54,7 @@ int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
     int status = check_streams(streams);
     if (!status)
         status = mwi_image_streams(&im, layout, s, &device->info, streams);
-    return write_image(device, &im, status);
+    return write_streams(device, &im, status);
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------

@@ -84,6 +84,17 @@ static int check_streams(const struct mw_layout *layout, const struct mw_stream 
     return 0;
 }
 
+/// What its delays and those behind its waits take together.
+static uint64_t delays(const struct mw_stream *s)
+{
+    uint64_t cycles = 0;
+    for (unsigned i = 0; i < s->count; i++)
+        cycles += s->instr[i].op == MW_I_DELAY  ? s->instr[i].a
+                  : s->instr[i].op == MW_I_WAIT ? s->instr[i].b
+                                                : 0;
+    return cycles;
+}
+
 int mwi_image_streams(struct mwi_image *im, const struct mw_layout *layout,
                       const struct mw_stream *s, const struct mw_device_info *info,
                       unsigned streams)
@@ -94,6 +105,8 @@ int mwi_image_streams(struct mwi_image *im, const struct mw_layout *layout,
         uint8_t *data;
         status = mwi_image_area(im, i / streams, layout->stream[i % streams],
                                 (size_t)s[i].count * MW_INSTR_BYTES, &data);
+        if (delays(&s[i]) > im->delays)
+            im->delays = delays(&s[i]);
         for (unsigned j = 0; j < s[i].count && !status; j++)
             pack(data + (size_t)j * MW_INSTR_BYTES, &s[i].instr[j]);
     }

@@ -10,6 +10,7 @@
 struct mwi_image {
     struct mw_transfer *list; ///< the data belong to the image
     size_t count, room;
+    uint64_t delays; ///< cycles that a stream of it waits for nothing but time, at most
 };
 
 void mwi_image_free(struct mwi_image *image);

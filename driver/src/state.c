@@ -152,6 +152,11 @@ void mwi_state_configured(struct mw_device *d, const struct mw_layer_config *con
     note_tables(s, config, layout);
 }
 
+void mwi_state_streams(struct mw_device *d, uint64_t delays)
+{
+    d->state.delays = delays;
+}
+
 void mwi_state_unconfigured(struct mw_device *d)
 {
     if (d->state.now == MW_STATE_CONFIGURED)

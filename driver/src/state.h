@@ -27,7 +27,8 @@ struct mwi_state {
     bool sweep;            ///< the allocation tables must be cleared before it
     uint64_t swept[3];     ///< where they are, how large, and the rows, as last configured
     uint64_t tokens_total; ///< of the layer, for progress
-    uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible
+    uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible,
+    uint64_t delays;       ///< besides what its streams wait for nothing but time
 
     /// The layer that was launched last.
     struct {
@@ -74,6 +75,8 @@ int mwi_check_free(const struct mw_device *device, const char *call, const struc
 void mwi_state_configured(struct mw_device *device, const struct mw_layer_config *config,
                           const struct mw_layout *layout, const unsigned *tokens,
                           uint64_t quiet_cycles);
+/// The memories hold streams with such delays.
+void mwi_state_streams(struct mw_device *device, uint64_t delays);
 /// They hold none that may be launched again; a layer that runs goes on.
 void mwi_state_unconfigured(struct mw_device *device);
 /// The epoch of a layer that is started now; `sweep`: the tables must be cleared first. It counts as

@@ -54,6 +54,15 @@ static int add_event(struct mw_stream *s, unsigned op, unsigned flags, unsigned 
                .op = (uint8_t)op, .flags = (uint8_t)flags, .imm = (uint16_t)event, .a = threshold});
 }
 
+/// Cycles that no stream can wait for are kept as its failure.
+static bool refuse_cycles(struct mw_stream *s, uint32_t cycles)
+{
+    if (!s || cycles <= INT32_MAX)
+        return false;
+    refuse(s, "cycles", cycles, (unsigned)INT32_MAX + 1);
+    return true;
+}
+
 static int add_range(struct mw_stream *s, unsigned op, unsigned flags, uint32_t first,
                      uint32_t tokens)
 {
@@ -101,6 +110,16 @@ int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshold)
     return add_event(s, MW_I_WAIT, 0, event, threshold);
 }
 
+int mw_stream_poll(struct mw_stream *s, unsigned event, uint32_t threshold, uint32_t cycles)
+{
+    if (refuse_cycles(s, cycles))
+        return s->error;
+    int status = mw_stream_wait(s, event, threshold);
+    if (!status)
+        s->instr[s->count - 1].b = cycles;
+    return status;
+}
+
 int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu)
 {
     return add_range(s, MW_I_COUNT, per_gpu, first, tokens);
@@ -128,8 +147,8 @@ int mw_stream_flag_rows(struct mw_stream *s, unsigned event, bool self)
 
 int mw_stream_delay(struct mw_stream *s, uint32_t cycles)
 {
-    if (s && cycles > INT32_MAX)
-        return refuse(s, "cycles", cycles, (unsigned)INT32_MAX + 1);
+    if (refuse_cycles(s, cycles))
+        return s->error;
     return add_range(s, MW_I_DELAY, 0, cycles, 0);
 }
 
@@ -254,6 +273,9 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
             return "flags that tell rows";
         // fall through
     case MW_I_WAIT:
+        if (in->op == MW_I_WAIT && in->b && !info->delay)
+            return "delays behind a wait";
+        // fall through
     case MW_I_SIGNAL:
         return in->imm >= MW_EV_SW8 && !info->more_events ? "event counters from SW8 on" : NULL;
     default:

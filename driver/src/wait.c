@@ -197,7 +197,8 @@ int mwi_run_to_done(struct mw_device *d, const struct mw_wait_options *o, mwi_st
             status = step(d, context, 0, &done);
             return status || done ? status : cancel(d);
         }
-        uint64_t limit = o->quiet_cycles ? o->quiet_cycles : d->state.quiet_cycles;
+        uint64_t limit =
+            o->quiet_cycles ? o->quiet_cycles : d->state.quiet_cycles + d->state.delays;
         if (activity != last || told.cycles < quiet_since) { // another layer has begun
             last = activity;
             quiet_since = told.cycles;

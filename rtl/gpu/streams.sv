@@ -8,11 +8,12 @@
 // fetches it again when the unit is ready, so there is no queue of instructions. cmd_valid_o rises only while
 // cmd_ready_i is high (a unit is ready when idle).
 // A stream's base is a multiple of 128 bytes.
-// Errors: an unknown instruction, a wait that no counter can end, a delay of 2^31 cycles or more, or a 64th instruction
-// that is not I_END: ERR_INSTR, the stream stops.
+// Errors: an unknown instruction, a wait that no counter can end, a delay of 2^31 cycles or more (also one behind a
+// wait; without Delay: any), or a 64th instruction that is not I_END: ERR_INSTR, the stream stops.
 //
 // Events: event_counters; an EVENT waits (ev_ready_o) and holds nothing but its credit. A waiting stream is looked at
-// every fourth cycle. With Delay a stream also waits for the cycles since go to be a number, modulo 2^32.
+// every fourth cycle. With Delay a stream also waits for the cycles since go to be a number, modulo 2^32; a wait that
+// has a delay behind it becomes one when its counter has got there, in a cycle in which no other begins.
 `default_nettype none
 `include "bundles.svh"
 
@@ -115,7 +116,7 @@ module streams #(
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
             I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:Cfg.EventW] == '0
-                              && Counters[cmd_o.imm[Cfg.EventW-1:0]];
+                              && Counters[cmd_o.imm[Cfg.EventW-1:0]] && (Cfg.Delay ? !cmd_o.b[31] : cmd_o.b == '0);
             I_DELAY: is_delay = Cfg.Delay && !cmd_o.a[31];
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_ORDER: is_unit = Cfg.TokenOrder;
@@ -179,7 +180,7 @@ module streams #(
     assign err_o.code = error_pkg::ERR_INSTR;
     always_ff @(posedge clk_i) err_o.valid <= rst_ni && decode_q && bad;
 
-    logic       woken, look_q;
+    logic       woken, look_q, begins; // begins: a wait or a delay
     logic [1:0] turn_q, looked_q;
     always_ff @(posedge clk_i) begin
         for (int unsigned s = 0; s < S; s++) begin
@@ -216,7 +217,7 @@ module streams #(
     logic [WaitW-1:0]      threshold, threshold_q, threshold_in;
     logic [EvW-1:0]        value;
     logic [Cfg.EventW-1:0] wait_idx;
-    logic                  ready;
+    logic                  ready, goes_on; // a wait goes on as a delay
 
     event_counters #(
         .Cfg(Cfg),
@@ -226,8 +227,9 @@ module streams #(
         .clk_i, .rst_ni, .go_i, .ev_i, .ev_ready_o, .idx_i(wait_idx), .value_o(value), .ready_o(ready)
     );
 
+    assign begins = decode_q && (is_wait || is_delay);
     lutram #(.Width(Cfg.EventW + WaitW), .Depth(S)) i_wait (
-        .clk_i, .we_i(decode_q && (is_wait || is_delay)), .waddr_i(cur_q),
+        .clk_i, .we_i(begins || goes_on), .waddr_i(begins ? cur_q : looked_q),
         .wdata_i({cmd_o.imm[Cfg.EventW-1:0], threshold_in}), .raddr_i(turn_q), .rdata_o({wait_idx, threshold})
     );
 
@@ -237,19 +239,32 @@ module streams #(
         logic [31:0]  left;
         /* verilator lint_on UNUSEDSIGNAL */
         logic [S-1:0] delayed_q;
-        logic         sel_delay_q;
+        logic         sel_delay_q, met, more;
+        logic [30:0]  behind, behind_q;
 
-        assign threshold_in = is_delay ? time_q + cmd_o.a : 32'(cmd_o.a[EvW-1:0]);
+        lutram #(.Width(31), .Depth(S)) i_behind (
+            .clk_i, .we_i(decode_q && is_wait), .waddr_i(cur_q), .wdata_i(cmd_o.b[30:0]),
+            .raddr_i(turn_q), .rdata_o(behind)
+        );
+
+        assign threshold_in = (begins && is_wait) ? 32'(cmd_o.a[EvW-1:0])
+                              : time_q + (begins ? cmd_o.a : {1'b0, behind_q});
         assign left         = time_q - threshold_q;
-        assign woken        = look_q && (sel_delay_q ? !left[31] : value >= threshold_q[EvW-1:0]);
+        assign met          = look_q && (sel_delay_q ? !left[31] : value >= threshold_q[EvW-1:0]);
+        assign more         = !sel_delay_q && behind_q != '0;
+        assign woken        = met && !more;
+        assign goes_on      = met && more && !begins;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) time_q <= '0;
             else time_q <= time_q + 32'd1;
             if (decode_q) delayed_q[cur_q] <= is_delay;
+            if (goes_on) delayed_q[looked_q] <= 1'b1;
             sel_delay_q <= delayed_q[turn_q];
+            behind_q    <= behind;
         end
     end else begin : gen_no_delay
+        assign goes_on      = 1'b0;
         assign threshold_in = cmd_o.a[EvW-1:0];
         assign woken        = look_q && value >= threshold_q;
     end

@@ -147,6 +147,8 @@ static void streams(void **state)
     REFUSED(mw_stream_flag(NULL, 0, false));
     REFUSED(mw_stream_flag_rows(NULL, 0, false));
     REFUSED(mw_stream_delay(NULL, UINT32_MAX));
+    REFUSED(mw_stream_poll(NULL, 0, 0, 0));
+    REFUSED(mw_stream_poll(NULL, 0, 0, UINT32_MAX));
     REFUSED(mw_stream_expert_range(NULL, 0, 1));
     REFUSED(mw_stream_fence(NULL));
     REFUSED(mw_stream_dymultimem_st(NULL, 0, 1));

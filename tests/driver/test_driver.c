@@ -706,6 +706,7 @@ static void stream_words(void **state)
     mw_stream_expert_rows(&s);
     mw_stream_expert_range(&s, 21, 22);
     mw_stream_delay(&s, 0x7fffffff);
+    mw_stream_poll(&s, MW_EV_SW1, 25, 0x7fffffff);
     mw_stream_flag_rows(&s, MW_EV_SW8, false);
     mw_stream_flag_rows(&s, MW_EV_SW23, true);
     mw_stream_wait(&s, MW_EV_SW23, 24);
@@ -743,6 +744,7 @@ static void stream_words(void **state)
         INSTR(MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0),
         INSTR(MW_I_EXPERT_ROWS, 1, 0, 21, 22, 0),
         INSTR(MW_I_DELAY, 0, 0, 0x7fffffff, 0, 0),
+        INSTR(MW_I_WAIT, 0, 1, 25, 0x7fffffff, 0),
         INSTR(MW_I_FLAG, 2, 16, 0, 0, 0),
         INSTR(MW_I_FLAG, 3, 31, 0, 0, 0),
         INSTR(MW_I_WAIT, 0, 31, 24, 0, 0),
@@ -796,6 +798,11 @@ static void stream_failures(void **state)
     assert_message("event 39: 0 to 12, or 16 to 31");
     mw_stream_init(&s);
     assert_code(mw_stream_delay(&s, 1u << 31), MW_ERR_INVALID);
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    assert_code(mw_stream_poll(&s, MW_EV_SW0, 1, 1u << 31), MW_ERR_INVALID);
+    assert_code(mw_stream_poll(&s, MW_EVENTS, 1, 1), MW_ERR_INVALID);
+    assert_int_equal(s.count, 0);
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
     static int (*const to_group[])(struct mw_stream *, unsigned, uint64_t, uint32_t, uint64_t) = {
         mw_stream_multimem_st, mw_stream_multimem_red, mw_stream_multimem_ld_reduce};
@@ -893,6 +900,11 @@ static void add_delay(struct mw_stream *s)
     mw_stream_delay(s, 1);
 }
 
+static void add_poll(struct mw_stream *s)
+{
+    mw_stream_poll(s, MW_EV_SW0, 1, 1);
+}
+
 static void add_rows(struct mw_stream *s)
 {
     mw_stream_flag_rows(s, 0, true);
@@ -923,6 +935,7 @@ static void streams_need_primitives(void **state)
         const char *what;
     } needs[] = {
         {MW_FABRIC__PRIMITIVES__DELAY_bm, add_delay, "delay"},
+        {MW_FABRIC__PRIMITIVES__DELAY_bm, add_poll, "delays behind a wait"},
         {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_rows, "flags that tell rows"},
         {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_range, "expert.rows over ranges of tokens"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},

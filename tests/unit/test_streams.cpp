@@ -61,7 +61,8 @@ static bool legal(const instr &i, unsigned idx)
         return false;
     switch (i.op) {
     case MW_I_WAIT:
-        return (i.imm <= MW_EV_ACKS || is_counted(COUNTERS, i.imm)) && i.a < THRESHOLDS;
+        return (i.imm <= MW_EV_ACKS || is_counted(COUNTERS, i.imm)) && i.a < THRESHOLDS &&
+               i.b < (PARAM_Delay ? DELAYS : 1u);
     case MW_I_DELAY:
         return PARAM_Delay && i.a < DELAYS;
     case MW_I_EXPERT_ROWS:
@@ -246,6 +247,7 @@ struct gpu : model<Vstreams> {
                 continue;
             }
             assert_int_equal(w.op, MW_I_WAIT);
+            assert_true(now - retired_at[s] > w.b);
             assert_true((w.imm == MW_EV_ROWS_DONE ? dut.ev_rows_done_i : counter[w.imm]) >= w.a);
         }
         assert_int_equal(next[s], idx);
@@ -283,6 +285,12 @@ static instr wait_instr(unsigned event, uint32_t threshold)
     return {MW_I_WAIT, 0, 0, 0, static_cast<uint16_t>(event), threshold, 0, 0};
 }
 
+// As software that polls.
+static instr poll_instr(unsigned event, uint32_t threshold, uint32_t cycles)
+{
+    return {MW_I_WAIT, 0, 0, 0, static_cast<uint16_t>(event), threshold, cycles, 0};
+}
+
 static instr delay_instr(uint32_t cycles)
 {
     return {MW_I_DELAY, 0, 0, 0, 0, cycles, 0, 0};
@@ -312,7 +320,7 @@ static unsigned no_event(gpu &b)
 static instr wrong_instr(gpu &b)
 {
     instr i = wait_instr(b.rng.pick(EVENTS), b.below(THRESHOLDS));
-    switch (b.below(4)) {
+    switch (b.below(5)) {
     case 0:
         do
             i.op = static_cast<uint8_t>(b.rng());
@@ -323,6 +331,9 @@ static instr wrong_instr(gpu &b)
         break;
     case 2:
         i = delay_instr(b.percent(50) ? DELAYS : b.rng.between(DELAYS, UINT32_MAX));
+        break;
+    case 3:
+        i.b = PARAM_Delay && b.percent(50) ? DELAYS : b.rng.between(DELAYS, UINT32_MAX);
         break;
     default:
         i.a = b.percent(50) ? THRESHOLDS : b.rng.between(THRESHOLDS, UINT32_MAX);
@@ -347,7 +358,9 @@ TEST(random_programs)
                 bool ended = !(enable >> s & 1);
                 for (unsigned i = 0; i < n; i++) {
                     p.push_back(b.percent(3)    ? wrong_instr(b)
-                                : b.percent(25) ? wait_instr(b.rng.pick(EVENTS), b.below(40))
+                                : b.percent(20) ? wait_instr(b.rng.pick(EVENTS), b.below(40))
+                                : b.percent(10) ? poll_instr(b.rng.pick(EVENTS), b.below(40),
+                                                             b.below(PARAM_Delay ? 100 : 2))
                                 : b.percent(10) ? delay_instr(b.below(200))
                                                 : unit_instr(b, s, i));
                     ended = ended || !legal(p[i], i);
@@ -507,6 +520,10 @@ TEST(wrong_programs_stop)
         wrong.push_back(wait_instr(e, 0));
     for (uint32_t cycles : {DELAYS, DELAYS + 1, UINT32_MAX})
         wrong.push_back(delay_instr(cycles));
+    for (uint32_t cycles : {DELAYS, DELAYS + 1, UINT32_MAX})
+        wrong.push_back(poll_instr(MW_EV_ROWS, 0, cycles));
+    if (!PARAM_Delay)
+        wrong.push_back(poll_instr(MW_EV_ROWS, 0, 1));
     if (!PARAM_RowRanges)
         wrong.push_back({MW_I_EXPERT_ROWS, 1, 0, 0, 0, 0, 8, 0});
     for (uint32_t threshold : {THRESHOLDS, THRESHOLDS + 1, 1u << 31, UINT32_MAX})
@@ -573,6 +590,45 @@ TEST(delays_take_their_time)
         // as every wait not before the counters have restarted; the next instruction costs what each does
         assert_in_range(b.issued_at[s], begun + cycles + 6,
                         std::max<uint64_t>(begun + cycles, RESTART) + 7 + 24);
+        b.errors.done();
+    }
+}
+
+// A wait that has a delay behind it: as many cycles behind the event that ends it, and up to 15 more besides those that
+// instructions cost, whatever the other streams begin meanwhile; an event that has come before holds it as long.
+TEST(polls_come_late)
+{
+    for (unsigned round = 0; round < 100 && PARAM_Delay; round++) {
+        gpu b;
+        const uint32_t cycles =
+            round < 2 ? 20000 : b.rng.pick({1u, 2u, 3u, 4u, 5u, 100u, 1 + b.below(3000)});
+        const bool before = round & 1, alone = round & 2;
+        const unsigned s = alone ? b.below(4) : 0, event = b.rng.pick(EVENTS);
+        b.enable(alone ? 1u << s : 0xf);
+        b.load(s, {poll_instr(event, 2, cycles), unit_instr(b, s, 1, 1), END}, 1024 * s);
+        for (unsigned o = 0; o < S;
+             o++) { // the others begin delays all the time, and are fetched last
+            std::vector<instr> p;
+            for (unsigned i = 0; i < 60; i++)
+                p.push_back(delay_instr(b.below(9)));
+            p.push_back(END);
+            if (o != s)
+                b.load(o, p, 1024 * o);
+        }
+        b.go();
+        b.cycles(RESTART + 4);
+        b.event(event);
+        b.cycle();
+        if (!before) {
+            b.cycles(b.below(200));
+            assert_int_equal(b.unit[1].runs, 0);
+        }
+        b.event(event);
+        b.cycle();
+        const uint64_t met = std::max(b.now, b.read_at[s]);
+        b.cycles(cycles + 60);
+        assert_int_equal(b.unit[1].runs, 1);
+        assert_in_range(b.issued_at[s], met + cycles, met + cycles + 15 + (alone ? 24 : 48));
         b.errors.done();
     }
 }
