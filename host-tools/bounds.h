@@ -6,6 +6,7 @@
 #ifndef MW_HOST_BOUNDS_H
 #define MW_HOST_BOUNDS_H
 
+#include "costs.h"
 #include "packet.h"
 #include "workload.h"
 
@@ -40,7 +41,7 @@ struct mw_system {
     bool partial_tiles;    ///< idle engines start open tiles, whatever the run's options say
     bool token_order;      ///< GPUs exchange copy counts and put their tokens in order by them
     bool pace;             ///< ... and keep dispatch and partial sums in step
-    unsigned order_cycles; ///< charged for each token of it
+    struct mw_costs costs; ///< of software
     bool row_ranges;       ///< experts run on ranges of tokens, as their rows arrive
     bool phased;           ///< phases one after the other; if not, all side by side
     enum mw_counts counts;

@@ -3,6 +3,7 @@
 // Options of `moeswitch run`: their table, defaults, parsing.
 #include "command_help.h"
 #include "commands.h"
+#include "costs.h"
 #include "device.h"
 #include "option_table.h"
 #include "run.h"
@@ -152,6 +153,8 @@ static const struct mw_option options[] = {
                 "open reductions per home (default {default}: as many as the device has)"),
     MW_CHOICE("set", AT(settings), mw_add_run_setting, mw_run_settings, "NAME=VALUE",
               "set another limit of the device, of those below; may be said several times"),
+    MW_CHOICE("costs", AT(costs), mw_set_costs, mw_cost_presets, "NAME",
+              "what software takes beside the fabric: {}; see the settings *_cycles"),
 
     MW_GROUP("Output"),
     MW_DATA_OPTIONS(AT(files), "everything"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables of `moeswitch run` for people, see report.h.
+#include "costs.h"
 #include "golden.h"
 #include "report.h"
 #include "text_wrap.h"
@@ -52,15 +53,17 @@ static void print_facts(FILE *out, const struct mw_run_params *params, const str
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w)
 {
-    char layers[128];
+    char layers[128], costs[256];
     layer_numbers(params, layers, sizeof layers);
     fprintf(out, "%s (%s)\n", trace->name, trace->model);
     paragraph(out,
               "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
-              "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64,
+              "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
+              ", costs of software: %s",
               layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k,
               params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
-              params->flit_bytes, params->link_latency, w->shape.seed);
+              params->flit_bytes, params->link_latency, w->shape.seed,
+              mw_costs_text(params, costs, sizeof costs));
     for (unsigned l = 0; l < w->layers; l++)
         print_facts(out, params, w, l);
     fprintf(out,

@@ -43,6 +43,7 @@ struct mw_run_params {
     unsigned in_flight;    ///< tokens in flight per home, 0: no limit but the device's
     unsigned open_rows;    ///< open reductions per home, 0: as many as the device has
     struct mw_settings settings;
+    enum mw_cost_preset costs; ///< what mw_run_fill adds to them
     struct mw_data_files files;
     bool details;         ///< tables of traffic, resources and stalls, too
     const char *plot;     ///< file for a picture of what the ports recorded, or NULL

@@ -75,7 +75,7 @@ int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
     const struct mw_link_parameters link = mw_run_links(params);
     if (!status && !params->expert_cycles_given)
         params->expert_cycles = mw_default_expert_cycles(workload, &link);
-    return status;
+    return status ? status : mw_costs_fill(params, workload, err);
 }
 
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,

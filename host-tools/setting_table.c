@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PORT_LIMIT = 22, CLASSES = (1 << MW_NUM_CLASSES) - 1 };
+enum { PORT_LIMIT = 22, COST = (1 << 24) - 1, CLASSES = (1 << MW_NUM_CLASSES) - 1 };
 
 /// Fields of the layer's configuration, which every command hands to the library, and others.
 #define FIELD(name, text) \
@@ -39,8 +39,8 @@ static const struct mw_setting_kind kinds[] = {
     FIELD("window", "look-ahead of the switch, in store packets of an input; 0: no limit"),
     RUN_FIELD(
         "launch_cycles",
-        "cycles before the first instruction of every layer, on every GPU, as the launch of its "
-        "kernel takes"),
+        "cycles before the first instruction of every layer, on every GPU, and of each further "
+        "kernel of a system that has several"),
     FIELD("start_delay", "cycles by which a GPU starts after the one before it"),
     FIELD("partial_wait", "cycles without work before an idle engine starts an open tile"),
     FIELD("copy_lane", "0: rows that need no addition go through the hub's adder, too"),
@@ -49,6 +49,11 @@ static const struct mw_setting_kind kinds[] = {
         "1: the switch opens reductions, of systems that send signals; only with list_once"),
     RUN("token_order", 1, "1: GPUs count copies and put their tokens in order by them"),
     RUN("order_cycles", UINT16_MAX, "cycles charged for each token of that order"),
+    RUN("exchange_cycles", COST, "cycles until counts that software waits for can be used"),
+    RUN("barrier_cycles", COST, "cycles until software knows of the end of a barrier"),
+    RUN("poll_cycles", COST, "cycles until software knows of a flag of another GPU"),
+    RUN("address_cycles", UINT16_MAX,
+        "cycles for each token that is sent to addresses which software makes"),
     RUN("pace", 1, "1: copy counts are exchanged; dispatch and partial sums leave in step"),
     RUN_FIELD("pace_lead", "rows that dispatch is kept ahead of partial sums"),
     RUN_FIELD("pace_ahead", "rows that dispatch may be ahead; 0: no limit"),

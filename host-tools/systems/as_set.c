@@ -12,7 +12,10 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
     bool asked = false; // for a switch that asks, by name
     for (unsigned i = 0; i < settings->count; i++) {
         const struct mw_setting *set = &settings->item[i];
-        if (strcmp(set->name, "list_once") == 0)
+        unsigned *cost = mw_costs_place(&s.costs, set->name);
+        if (cost)
+            *cost = (unsigned)set->value;
+        else if (strcmp(set->name, "list_once") == 0)
             s.list_once = set->value;
         else if (strcmp(set->name, "switch_asks") == 0)
             asked = s.switch_asks = s.signals && set->value;
@@ -20,8 +23,6 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
             s.token_order = set->value && s.signals;
         else if (strcmp(set->name, "pace") == 0)
             s.pace = set->value && s.signals;
-        else if (strcmp(set->name, "order_cycles") == 0)
-            s.order_cycles = (unsigned)set->value;
     }
     if (!s.list_once && !asked) // which it needs
         s.switch_asks = false;

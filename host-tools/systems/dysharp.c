@@ -14,7 +14,7 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_system *system, u
         mw_stream_count(&s[0], 0, tokens, true);
     if (system->token_order) {
         mw_stream_wait(&s[0], MW_EV_COUNTS, 2 * gpus);
-        mw_stream_order(&s[0], 0, tokens, system->order_cycles);
+        mw_stream_order(&s[0], 0, tokens, system->costs.order);
         mw_stream_dymultimem_st_ordered(&s[1], 0, tokens);
     } else {
         mw_stream_dymultimem_st(&s[1], 0, tokens);

@@ -3,6 +3,7 @@
 // The system `dysharp-basic`: dispatch and combine by dynamic multimem, but phase after phase. A GPU
 // starts its experts when all its rows are there, and asks for reduced rows when all GPUs' experts
 // are done, which a barrier tells instead of a signal per row.
+#include "bounds.h"
 #include "generator.h"
 
 enum { NO_SIGNALS = 1 }; ///< flag of `expert`
@@ -10,13 +11,13 @@ enum { NO_SIGNALS = 1 }; ///< flag of `expert`
 static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
                  uint32_t tokens)
 {
-    (void)system;
+    const struct mw_costs *c = &system->costs;
     mw_stream_count(s, 0, tokens, false);
     mw_stream_dymultimem_st(s, 0, tokens);
-    mw_stream_wait(s, MW_EV_ROWS_DONE, 1);
+    mw_stream_poll(s, MW_EV_ROWS_DONE, 1, c->launch);
     mw_stream_expert(s, NO_SIGNALS);
     mw_stream_signal(s, MW_EV_SW0);
-    mw_stream_wait(s, MW_EV_SW0, gpus - 1);
+    mw_stream_poll(s, MW_EV_SW0, gpus - 1, c->barrier + c->launch);
     mw_stream_dymultimem_ld_reduce(s, 0, tokens, false);
 }
 

@@ -23,6 +23,9 @@ struct mw_generator {
 void mw_make_side_by_side(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
                           uint32_t tokens);
 
+/// A cost of software: so many cycles behind the instruction before, if any.
+void mw_charge(struct mw_stream *s, uint32_t cycles);
+
 /// Where a range of tokens ends: `parts` of `all` parts of them, rounded down.
 uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens);
 

@@ -23,34 +23,38 @@ static const unsigned range_end[RANGES] = {5,  10, 15, 20, 25, 30, 35,   40,
 /// Counters of events: SW0 counts ranges that the own experts have done, the others flags of ranges.
 enum { EXPERTS = MW_EV_SW0, ROWS, SUMS = ROWS + WINDOW };
 
-/// Wait until `gpus` have flagged the range on its counter of those from `first` on.
-static void wait_flags(struct mw_stream *s, unsigned first, unsigned range, unsigned gpus)
+/// Wait until `gpus` have flagged the range on its counter of those from `first` on, and it is known.
+static void wait_flags(struct mw_stream *s, unsigned first, unsigned range, unsigned gpus,
+                       uint32_t cycles)
 {
-    mw_stream_wait(s, first + range % WINDOW, gpus * (range / WINDOW + 1));
+    mw_stream_poll(s, first + range % WINDOW, gpus * (range / WINDOW + 1), cycles);
 }
 
 static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
                  uint32_t tokens)
 {
-    (void)system;
+    const struct mw_costs *c = &system->costs;
     struct mw_stream *dispatch = &s[0], *expert = &s[1], *push = &s[2], *home = &s[3];
     mw_stream_count(dispatch, 0, tokens, true);
-    mw_stream_wait(dispatch, MW_EV_COUNTS, gpus);
+    mw_stream_poll(dispatch, MW_EV_COUNTS, gpus, c->exchange);
     mw_stream_prefix(dispatch);
     for (unsigned r = 0, from = 0; r < RANGES; r++) {
         uint32_t count = mw_range_end(range_end[r], PARTS, tokens) - from;
+        uint32_t addresses = c->address * count;
         if (r >= WINDOW)
-            wait_flags(dispatch, SUMS, r - WINDOW, gpus - 1);
+            wait_flags(dispatch, SUMS, r - WINDOW, gpus - 1, c->poll + addresses);
+        else
+            mw_charge(dispatch, addresses);
         mw_stream_st(dispatch, from, count);
         mw_stream_flag_rows(dispatch, ROWS + r % WINDOW, false);
         mw_stream_flag_rows(dispatch, ROWS + r % WINDOW, true);
-        wait_flags(expert, ROWS, r, gpus);
+        wait_flags(expert, ROWS, r, gpus, c->poll);
         mw_stream_expert_range(expert, from, count);
         mw_stream_flag(expert, EXPERTS, true);
         mw_stream_wait(push, EXPERTS, r + 1);
         mw_stream_sum_st(push, from, count);
         mw_stream_flag(push, SUMS + r % WINDOW, false);
-        wait_flags(home, SUMS, r, gpus - 1);
+        wait_flags(home, SUMS, r, gpus - 1, c->poll);
         mw_stream_sum(home, from, count, false);
         mw_stream_wait(home, EXPERTS, r + 1);
         mw_stream_sum(home, from, count, true);

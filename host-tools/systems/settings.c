@@ -32,7 +32,6 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     } own[] = {{"small", &j->small},
                {"token_order", &j->token_order},
                {"pace", &j->pace},
-               {"order_cycles", &j->order_cycles},
                {"quiet_cycles", &j->quiet_cycles},
                {"tile_guard", &j->tile_guard},
                {"switch_asks", &j->switch_asks},
@@ -46,6 +45,8 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     const struct mw_setting_kind *kind = mw_setting_find(s->name);
     if (kind && kind->layer)
         return set_field(j, what, s->name, s->value);
+    if (mw_costs_place(&(struct mw_costs){0}, s->name))
+        return MW_EXIT_OK; // of the system, see bounds.h
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(s->name, own[i].name) == 0) {
             *own[i].place = s->value;

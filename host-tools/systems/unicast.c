@@ -18,6 +18,12 @@ enum { RANGES = MW_UNICAST_RANGES, SIXTEENTHS = 16 };
 /// Ranges of tokens in sixteenths: small at first, so that homes begin early.
 static const unsigned range_end[RANGES] = {2, 4, 7, 10, 13, SIXTEENTHS};
 
+void mw_charge(struct mw_stream *s, uint32_t cycles)
+{
+    if (cycles)
+        mw_stream_delay(s, cycles);
+}
+
 uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens)
 {
     return (uint32_t)((uint64_t)tokens * parts / all);
@@ -26,23 +32,25 @@ uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens)
 static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
                  uint32_t tokens)
 {
-    (void)system;
+    const struct mw_costs *c = &system->costs;
     struct mw_stream *sending = &s[0], *remote = &s[1], *own = &s[2];
     mw_stream_count(sending, 0, tokens, true);
-    mw_stream_wait(sending, MW_EV_COUNTS, gpus);
+    mw_stream_poll(sending, MW_EV_COUNTS, gpus, c->exchange);
     mw_stream_prefix(sending);
+    mw_charge(sending, c->address * tokens);
     mw_stream_st(sending, 0, tokens);
     mw_stream_fence(sending);
     mw_stream_signal(sending, MW_EV_SW0);
-    mw_stream_wait(sending, MW_EV_SW0, gpus - 1);
+    mw_stream_poll(sending, MW_EV_SW0, gpus - 1, c->barrier + c->launch);
     mw_stream_expert_rows(sending);
+    mw_charge(sending, c->launch);
     mw_stream_flag(sending, MW_EV_SW0, true);
     mw_stream_wait(own, MW_EV_SW0, gpus);
     for (unsigned r = 0, from = 0; r < RANGES; r++) {
         uint32_t count = mw_range_end(range_end[r], SIXTEENTHS, tokens) - from;
         mw_stream_sum_st(sending, from, count);
         mw_stream_flag(sending, MW_EV_SW2 + r, false);
-        mw_stream_wait(remote, MW_EV_SW2 + r, gpus - 1);
+        mw_stream_poll(remote, MW_EV_SW2 + r, gpus - 1, c->poll);
         mw_stream_sum(remote, from, count, false);
         mw_stream_flag(remote, MW_EV_SW1, true);
         mw_stream_wait(own, MW_EV_SW1, r + 1);
@@ -51,4 +59,4 @@ static void make(struct mw_stream *s, const struct mw_system *system, unsigned g
     }
 }
 
-const struct mw_generator mw_generate_unicast = {"unicast", 3, 10 + 3 * RANGES, make};
+const struct mw_generator mw_generate_unicast = {"unicast", 3, 12 + 3 * RANGES, make};

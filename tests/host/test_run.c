@@ -206,6 +206,55 @@ static void passes_options_on(void **state)
     assert_non_null(strstr(out_text, "layers 3,0,3"));
 }
 
+/// What --costs papers makes of the layer, and what is set beside it.
+static void costs_of_the_papers(void **state)
+{
+    (void)state;
+#define COSTS_OF(...) \
+    RUN("--gpus", "8", "--tokens-per-gpu", "16", "--hidden", "512", "--system", "unicast", \
+        __VA_ARGS__)
+    assert_int_equal(COSTS_OF("--seed", "1"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "costs of software: none\n"));
+    assert_int_equal(device.params.settings.count, 0);
+
+    assert_int_equal(COSTS_OF("--costs", "papers", "--set", "poll_cycles=7"), MW_EXIT_OK);
+    const struct mw_settings *s = &device.params.settings;
+    char *bound = strstr(out_text, "strict bound ");
+    assert_non_null(bound);
+    // 5 us of 2.34 ms, as are 1 us and 14 ns for each of 8192 tokens
+    double share = strtod(bound + 13, NULL) / 65.7e6 / 35.56e-6;
+    assert_int_equal(s->count, 5);
+    static const struct {
+        const char *name;
+        double microseconds; ///< 0: as set
+    } expect[] = {{"poll_cycles", 0},
+                  {"launch_cycles", 5},
+                  {"exchange_cycles", 1},
+                  {"barrier_cycles", 1},
+                  {"address_cycles", 0.014 * 8192 / 16}};
+    for (unsigned i = 0; i < 5; i++) {
+        char text[64];
+        assert_string_equal(s->item[i].name, expect[i].name);
+        snprintf(text, sizeof text, "%s %llu", expect[i].name,
+                 (unsigned long long)s->item[i].value);
+        assert_non_null(strstr(out_text, text));
+        double cycles = i ? expect[i].microseconds * share : 7;
+        assert_true(fabs((double)s->item[i].value - cycles) <= 0.5 + 0.02 * cycles);
+    }
+    assert_int_equal(COSTS_OF("--costs", "paper"), MW_EXIT_INPUT);
+    assert_non_null(strstr(err_text, "--costs paper: "));
+    assert_non_null(strstr(err_text, "none"));
+    assert_int_equal(COSTS_OF("--set", "barrier_cycles=16777216"), MW_EXIT_INPUT);
+    assert_non_null(strstr(err_text, "expected 0 to 16777215"));
+    // a launch as long as that fits no register: the line says what to set
+    assert_int_equal(RUN("--gpus", "2", "--tokens-per-gpu", "4096", "--hidden", "4096",
+                         "--flit-bytes", "8", "--link-cycles", "4", "--costs", "papers", "--system",
+                         "dysharp"),
+                     MW_EXIT_INPUT);
+    assert_non_null(strstr(err_text, "--set launch_cycles=65535"));
+#undef COSTS_OF
+}
+
 /// Sizes by the model's name; options override them wherever they stand.
 static void takes_sizes_of_a_model(void **state)
 {
@@ -611,6 +660,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(runs_all_systems, reset),
         cmocka_unit_test_setup(passes_options_on, reset),
+        cmocka_unit_test_setup(costs_of_the_papers, reset),
         cmocka_unit_test_setup(takes_sizes_of_a_model, reset),
         cmocka_unit_test_setup(model_and_trace_agree, reset),
         cmocka_unit_test_setup(help_and_defaults, reset),
