@@ -4,6 +4,7 @@
 // and the list of packets that a system sends; nothing is measured.
 #include "bounds.h"
 
+#include "isa.h"
 #include "places.h"
 
 #include <stdio.h>
@@ -36,6 +37,14 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .counts = MW_COUNTS_PER_GPU,
         .counts_in = MW_EXCHANGE,
         .flags = {[MW_DISPATCH] = MW_OVERLAP_RANGES, [MW_COMBINE] = MW_OVERLAP_RANGES},
+    },
+    {
+        .name = "nvls",
+        .gathered = true,
+        .phased = true,
+        .fences = {[MW_DISPATCH] = 1},
+        .flags = {[MW_DISPATCH] = 1},
+        .barriers = {[MW_DISPATCH] = 1, [MW_EXPERT] = 1},
     },
     {
         .name = "dysharp-basic",
@@ -212,6 +221,25 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
     }
 }
 
+/// All-gather of a token's row and routing entry, and the reduction of its dense rows, experts or not.
+static void count_gathered(const struct mw_workload *w, unsigned home, unsigned f,
+                           struct mw_traffic phases[MW_PHASES])
+{
+    const uint64_t row = packet_flits(row_bytes(w), 0, f),
+                   entry = packet_flits(MW_ROUTE_BYTES, 0, f);
+    struct mw_traffic *dispatch = &phases[MW_DISPATCH], *combine = &phases[MW_COMBINE];
+    put(dispatch, home, MW_UP, MW_STORE, row + entry, row_bytes(w) + MW_ROUTE_BYTES);
+    put(combine, home, MW_UP, MW_REQUEST, bare_flits(0, f), 0);
+    put(combine, home, MW_DOWN, MW_PARTIAL, row, row_bytes(w));
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        if (q == home)
+            continue;
+        put(dispatch, q, MW_DOWN, MW_STORE, row + entry, row_bytes(w) + MW_ROUTE_BYTES);
+        put(combine, q, MW_DOWN, MW_REQUEST, bare_flits(0, f), 0);
+        put(combine, q, MW_UP, MW_PARTIAL, row, row_bytes(w));
+    }
+}
+
 /// Row counts, fences, flags and barriers: the same for every ordered pair of GPUs.
 static void count_pairs(const struct mw_workload *w, const struct mw_system *system, unsigned f,
                         struct mw_traffic phases[MW_PHASES])
@@ -247,6 +275,10 @@ void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct 
     for (unsigned t = 0; t < w->tokens; t++) {
         struct mw_places p;
         mw_places_find(w, layer, t, &p);
+        if (system->gathered) {
+            count_gathered(w, p.home, flit_bytes, phases);
+            continue;
+        }
         count_dispatch(w, system, &p, flit_bytes, &phases[MW_DISPATCH]);
         count_combine(w, system, &p, flit_bytes, &phases[MW_COMBINE]);
     }

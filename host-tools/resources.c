@@ -8,10 +8,11 @@
 
 enum { MEM_BANKS = 4 }; ///< of a GPU's memory, each with a read and a write port
 
-/// Rows that a GPU adds and reads, each of all flits of the hidden values. It writes no more than it reads: what comes
-/// and is computed is read again, an output row is written for each that was sent.
+/// Rows that a GPU adds, reads and writes, each of all flits of the hidden values, without those of its engine. But
+/// where all rows are gathered it writes no more than it reads: what comes and is computed is read again, an output
+/// row is written for each that was sent.
 struct load {
-    uint64_t additions, reads;
+    uint64_t additions, reads, writes;
 };
 
 /// Where the switch adds: homes send each row once, and all sum their own experts' rows.
@@ -62,6 +63,31 @@ static void add_unicast(struct load load[MW_MAX_GPUS], const struct mw_workload 
     }
 }
 
+/// Where every GPU gets every row, and has a dense row of each token, read for its home. A home reduces its tokens'
+/// with its own, then adds its own experts' rows.
+static void add_gathered(struct load load[MW_MAX_GPUS], const struct mw_workload *w, unsigned layer)
+{
+    for (unsigned t = 0; t < w->tokens; t++) {
+        struct mw_places p;
+        mw_places_find(w, layer, t, &p);
+        for (unsigned q = 0; q < w->shape.gpus; q++) {
+            const bool sums = p.at[q] && q != p.home;
+            load[q].writes += 2; // the row, the dense row
+            load[q].reads += (sums ? p.at[q] : 0) + 1;
+            load[q].additions += sums ? p.at[q] - 1u : 0;
+        }
+        struct load *home = &load[p.home];
+        home->reads++; // sent
+        home->writes++;
+        home->additions++;
+        if (p.at[p.home]) {
+            home->reads += p.at[p.home] + (p.remote_gpus > 0);
+            home->writes++;
+            home->additions += p.at[p.home] - 1u + (p.remote_gpus > 0);
+        }
+    }
+}
+
 static void take(struct mw_bound *b, enum mw_resource resource, unsigned gpu, uint64_t cycles)
 {
     if (cycles > b->cycles)
@@ -77,14 +103,18 @@ void mw_resources_compute(const struct mw_workload *w, unsigned layer,
     uint64_t flits = (2ull * w->shape.hidden + flit_bytes - 1) / flit_bytes;
     *r = (struct mw_resources){.engine = bounds->own_engine, .limit = bounds->own};
     mw_layer_facts(w, layer, &facts);
-    if (system->reduction)
+    if (system->gathered)
+        add_gathered(load, w, layer);
+    else if (system->reduction)
         add_reduced(load, w, layer, &facts);
     else
         add_unicast(load, w, layer);
     for (unsigned q = 0; q < w->shape.gpus; q++) {
-        uint64_t reads = load[q].reads + facts.rows[q]; // the engine's too
+        // the engine's too
+        uint64_t reads = load[q].reads + facts.rows[q], writes = load[q].writes + facts.rows[q];
+        uint64_t rows = reads > writes ? reads : writes;
         take(&r->adder, MW_ADDER, q, load[q].additions * flits);
-        take(&r->banks, MW_BANKS, q, (reads * flits + MEM_BANKS - 1) / MEM_BANKS);
+        take(&r->banks, MW_BANKS, q, (rows * flits + MEM_BANKS - 1) / MEM_BANKS);
     }
     if (r->adder.cycles > r->limit.cycles)
         r->limit = r->adder;

@@ -155,6 +155,7 @@ struct mw_device_info {
     bool link_rate;         ///< there is link_cycles of mw_layer_config
     bool delay, row_ranges; ///< there are mw_stream_delay; mw_stream_flag_rows and _expert_range
     bool more_events;       ///< there are the event counters from MW_EV_SW8 on
+    bool gathered; ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -483,9 +484,36 @@ MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens
 /// Remote partial sums, or (`own`) own experts' rows on top of them.
 MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own);
 
+// Of *gathered* tokens (MoE by a static group alone): those of all GPUs, as the caller numbers them. Their routing
+// entries (MW_ROUTE_BYTES each) lie from gt_base of mw_layout on, their rows from xd_base, what the experts make of
+// them from yd_base, and dense partial sums from cb_base: a layout for as many received_rows as there are of them.
+
+/// Copy the hidden values of own tokens to `to` on at every member, where rows lie 2^row_shift bytes apart as they do
+/// here; or their routing entries.
+MW_API int mw_stream_multimem_st_rows(struct mw_stream *s, unsigned group, uint32_t first,
+                                      uint32_t tokens, unsigned row_shift, uint64_t to);
+MW_API int mw_stream_multimem_st_routes(struct mw_stream *s, unsigned group, uint32_t first,
+                                        uint32_t tokens, uint64_t to);
+/// expert.rows of gathered tokens, of the experts that their routing entries name and this GPU has.
+MW_API int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// Dense rows of gathered tokens.
+enum mw_dense {
+    MW_DENSE_EMPTY = 2, ///< of those without own experts: -0
+    MW_DENSE_SUMS = 3,  ///< of the others: the partial sum over these
+    MW_DENSE_ALL = 6,   ///< of each, whatever its experts: -0
+};
+MW_API int mw_stream_sum_dense(struct mw_stream *s, uint32_t first, uint32_t tokens,
+                               enum mw_dense which);
+/// multimem.ld_reduce of rows that lie 2^row_shift bytes apart at `from` on, to the output rows of own tokens.
+MW_API int mw_stream_multimem_ld_reduce_rows(struct mw_stream *s, unsigned group, uint64_t from,
+                                             uint32_t first, uint32_t tokens, unsigned row_shift);
+/// mw_stream_sum of own experts' rows, where own token `first` is gathered token `gathered`, and so on.
+MW_API int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens,
+                                  uint32_t gathered);
+
 /// Write `streams` streams of each GPU into the memories: s[g * streams + i] is stream i of GPU g.
-/// MW_ERR_STATE: one has no end, or kept a failure; MW_ERR_CAPACITY: one has delay, flag_rows, expert_range or
-/// an event counter from MW_EV_SW8 on, and the device was built without.
+/// MW_ERR_STATE: one has no end, or kept a failure; MW_ERR_CAPACITY: one has delay, flag_rows, expert_range,
+/// gathered tokens or an event counter from MW_EV_SW8 on, and the device was built without.
 MW_API int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
                           const struct mw_stream *s, unsigned streams);
 

@@ -5,8 +5,16 @@
 
 enum { ADDRESS_BITS = 34 };
 
-/// Flags of flag, and of expert.rows.
-enum { FLAG_ROWS = 2, EXPERT_RANGE = 1 };
+/// Flags of flag, of expert.rows, of multimem.st and multimem.ld_reduce, of sum.
+enum {
+    FLAG_ROWS = 2,
+    EXPERT_RANGE = 1,
+    EXPERT_GATHERED = 2,
+    COPY_ROWS = 1,
+    COPY_ROUTES = 2,
+    REDUCE_ROWS = 1,
+    SUM_OWN_GATHERED = 5,
+};
 
 void mw_stream_init(struct mw_stream *s)
 {
@@ -73,11 +81,8 @@ static int add_range(struct mw_stream *s, unsigned op, unsigned flags, uint32_t 
 /// An address that 34 bits do not hold; kept as the stream's failure.
 static int refuse_address(struct mw_stream *s, uint64_t address)
 {
-    int status = mwi_fail(MW_ERR_INVALID, "address 0x%llx: below 2^%d", (unsigned long long)address,
-                          ADDRESS_BITS);
-    if (!s->error)
-        s->error = status;
-    return status;
+    return keep(s, mwi_fail(MW_ERR_INVALID, "address 0x%llx: below 2^%d",
+                            (unsigned long long)address, ADDRESS_BITS));
 }
 
 static int add_copy(struct mw_stream *s, unsigned op, unsigned imm, uint64_t from, uint32_t bytes,
@@ -259,15 +264,76 @@ int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own
     return add_range(s, MW_I_SUM, own, first, tokens);
 }
 
+/// Rows or entries of own tokens by a static group; 32 bits hold their bytes.
+static int add_tokens(struct mw_stream *s, unsigned op, unsigned flags, unsigned group,
+                      uint64_t from, uint64_t bytes, uint64_t to)
+{
+    if (s && (from | bytes) >> 32)
+        return refuse_address(s, from | bytes);
+    int status = add_copy(s, op, group, from, (uint32_t)bytes, to);
+    if (!status)
+        s->instr[s->count - 1].flags = (uint8_t)flags;
+    return status;
+}
+
+int mw_stream_multimem_st_rows(struct mw_stream *s, unsigned group, uint32_t first, uint32_t tokens,
+                               unsigned row_shift, uint64_t to)
+{
+    return add_tokens(s, MW_I_MULTIMEM_ST, COPY_ROWS, group, (uint64_t)first << row_shift,
+                      (uint64_t)tokens << row_shift, to);
+}
+
+int mw_stream_multimem_st_routes(struct mw_stream *s, unsigned group, uint32_t first,
+                                 uint32_t tokens, uint64_t to)
+{
+    return add_tokens(s, MW_I_MULTIMEM_ST, COPY_ROUTES, group, (uint64_t)first * MW_ROUTE_BYTES,
+                      (uint64_t)tokens * MW_ROUTE_BYTES, to);
+}
+
+int mw_stream_multimem_ld_reduce_rows(struct mw_stream *s, unsigned group, uint64_t from,
+                                      uint32_t first, uint32_t tokens, unsigned row_shift)
+{
+    return add_tokens(s, MW_I_MULTIMEM_LD_REDUCE, REDUCE_ROWS, group, from,
+                      (uint64_t)tokens << row_shift, (uint64_t)first << row_shift);
+}
+
+int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens)
+{
+    return add_range(s, MW_I_EXPERT_ROWS, EXPERT_GATHERED, first, tokens);
+}
+
+int mw_stream_sum_dense(struct mw_stream *s, uint32_t first, uint32_t tokens, enum mw_dense which)
+{
+    if (s && which != MW_DENSE_EMPTY && which != MW_DENSE_SUMS && which != MW_DENSE_ALL)
+        return keep(s, mwi_fail(MW_ERR_INVALID, "dense rows %d: %d, %d or %d", (int)which,
+                                MW_DENSE_EMPTY, MW_DENSE_SUMS, MW_DENSE_ALL));
+    return add_range(s, MW_I_SUM, which, first, tokens);
+}
+
+int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens, uint32_t gathered)
+{
+    return add(
+        s, (struct mw_instr){
+               .op = MW_I_SUM, .flags = SUM_OWN_GATHERED, .a = first, .b = tokens, .c = gathered});
+}
+
 /// What an instruction needs that the device was built without, NULL: nothing.
 static const char *lacks(const struct mw_device_info *info, const struct mw_instr *in)
 {
+    static const char GATHERED[] = "gathered tokens";
     switch (in->op) {
     case MW_I_DELAY:
         return info->delay ? NULL : "delay";
     case MW_I_EXPERT_ROWS:
+        if (in->flags & EXPERT_GATHERED && !info->gathered)
+            return GATHERED;
         return in->flags & EXPERT_RANGE && !info->row_ranges ? "expert.rows over ranges of tokens"
                                                              : NULL;
+    case MW_I_SUM:
+        return in->flags & ~1u && !info->gathered ? GATHERED : NULL;
+    case MW_I_MULTIMEM_ST:
+    case MW_I_MULTIMEM_LD_REDUCE:
+        return in->flags && !info->gathered ? GATHERED : NULL;
     case MW_I_FLAG:
         if (in->flags & FLAG_ROWS && !info->row_ranges)
             return "flags that tell rows";

@@ -9,6 +9,17 @@
 
 enum { FEED_BUFFERS = 2 };
 
+/// What the routing asks under this system: of one that gathers, every GPU gets every token.
+static struct mw_demand demand_of(const struct mw_system *system, const struct mw_demand *demand)
+{
+    struct mw_demand d = *demand;
+    if (system->gathered) {
+        d.received_rows = d.shape.gpus * d.shape.tokens_per_gpu;
+        d.received = (uint64_t)d.shape.gpus * d.received_rows;
+    }
+    return d;
+}
+
 /// Sizes for the largest of the layers, so that nothing moves between them.
 static void set_sizes(struct job *j, const struct mw_demand *d)
 {
@@ -22,12 +33,13 @@ int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *
     static const char no[] = "the device cannot hold this run";
     struct mw_device_info info;
     struct mw_error cause;
-    set_sizes(j, demand);
+    const struct mw_demand d = demand_of(j->system, demand);
+    set_sizes(j, &d);
     int code = mw_info(j->device, &info);
     if (code)
         return mw_job_failed(j, "device", code);
-    mw_fit_make(fit, &j->config, &info, demand);
-    int status = mw_fit_check(fit, &info, demand, &cause);
+    mw_fit_make(fit, &j->config, &info, &d);
+    int status = mw_fit_check(fit, &info, &d, &cause);
     if (status)
         return mw_fail(j->err, status, "%s: %s", no, cause.text);
     // the library has the last word
@@ -64,7 +76,8 @@ static bool lacks(struct job *j, const struct mw_system *system)
     struct mw_device_info info;
     return !mw_info(j->device, &info) &&
            ((system->list_once && !info.list_once) || (system->switch_asks && !info.switch_asks) ||
-            (system->token_order && !info.token_order) || (system->row_ranges && !info.row_ranges));
+            (system->token_order && !info.token_order) ||
+            (system->row_ranges && !info.row_ranges) || (system->gathered && !info.gathered));
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,

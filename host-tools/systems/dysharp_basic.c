@@ -8,16 +8,16 @@
 
 enum { NO_SIGNALS = 1 }; ///< flag of `expert`
 
-static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
-                 uint32_t tokens)
+static void make(struct mw_stream *s, const struct mw_place *at)
 {
-    const struct mw_costs *c = &system->costs;
+    const struct mw_costs *c = &at->system->costs;
+    const uint32_t tokens = at->tokens;
     mw_stream_count(s, 0, tokens, false);
     mw_stream_dymultimem_st(s, 0, tokens);
     mw_stream_poll(s, MW_EV_ROWS_DONE, 1, c->launch);
     mw_stream_expert(s, NO_SIGNALS);
     mw_stream_signal(s, MW_EV_SW0);
-    mw_stream_poll(s, MW_EV_SW0, gpus - 1, c->barrier + c->launch);
+    mw_stream_poll(s, MW_EV_SW0, at->gpus - 1, c->barrier + c->launch);
     mw_stream_dymultimem_ld_reduce(s, 0, tokens, false);
 }
 

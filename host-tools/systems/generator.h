@@ -9,19 +9,26 @@
 
 struct mw_system;
 
+/// Whose streams are made.
+struct mw_place {
+    const struct mw_system *system; ///< as the settings have it
+    unsigned gpus, gpu;
+    uint32_t tokens;                ///< of each GPU
+    const struct mw_layout *layout; ///< of its device
+    unsigned group;                 ///< static group of all GPUs, where the system is `gathered`
+};
+
 struct mw_generator {
     const char *name; ///< of mw_systems
     unsigned streams; ///< streams per GPU
     unsigned instrs;  ///< most instructions of a stream, the end included
-    /// Fill in the streams (initialised, `streams` of them) of one GPU with `tokens` own tokens in a
-    /// device of `gpus`, as the settings have the system. Failures are kept by the streams; they are ended by the caller.
-    void (*make)(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
-                 uint32_t tokens);
+    /// Fill in the streams (initialised, `streams` of them) of one GPU. Failures are kept by the streams; they are
+    /// ended by the caller.
+    void (*make)(struct mw_stream *s, const struct mw_place *at);
 };
 
 /// Dispatch, experts and combine side by side, token by token: `dysharp` and `moeswitch`.
-void mw_make_side_by_side(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
-                          uint32_t tokens);
+void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at);
 
 /// A cost of software: so many cycles behind the instruction before, if any.
 void mw_charge(struct mw_stream *s, uint32_t cycles);
@@ -31,6 +38,7 @@ uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens);
 
 extern const struct mw_generator mw_generate_unicast;
 extern const struct mw_generator mw_generate_overlap;
+extern const struct mw_generator mw_generate_nvls;
 extern const struct mw_generator mw_generate_dysharp_basic;
 extern const struct mw_generator mw_generate_dysharp;
 extern const struct mw_generator mw_generate_moeswitch;

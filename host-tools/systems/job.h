@@ -31,9 +31,10 @@ struct job {
     struct mw_device *device;
     struct mw_layer_config config;
     struct mw_layout layout;
-    unsigned layer;     ///< that runs, an index
-    uint64_t own_bound; ///< of that layer, for progress
-    uint64_t cycles;    ///< since its go, as far as is known
+    struct mw_multicast *all; ///< the static group of all GPUs, where the system has use for it
+    unsigned layer;           ///< that runs, an index
+    uint64_t own_bound;       ///< of that layer, for progress
+    uint64_t cycles;          ///< since its go, as far as is known
     double from, to; ///< shares of the layer's time between which the step lies that is under way
     bool stopped;    ///< whoever follows the progress wants no more of it
 };

@@ -30,10 +30,11 @@ static void wait_flags(struct mw_stream *s, unsigned first, unsigned range, unsi
     mw_stream_poll(s, first + range % WINDOW, gpus * (range / WINDOW + 1), cycles);
 }
 
-static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
-                 uint32_t tokens)
+static void make(struct mw_stream *s, const struct mw_place *at)
 {
-    const struct mw_costs *c = &system->costs;
+    const struct mw_costs *c = &at->system->costs;
+    const unsigned gpus = at->gpus;
+    const uint32_t tokens = at->tokens;
     struct mw_stream *dispatch = &s[0], *expert = &s[1], *push = &s[2], *home = &s[3];
     mw_stream_count(dispatch, 0, tokens, true);
     mw_stream_poll(dispatch, MW_EV_COUNTS, gpus, c->exchange);

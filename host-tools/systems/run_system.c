@@ -16,11 +16,29 @@ static int map_experts(struct job *j)
     return code ? mw_job_failed(j, "expert map", code) : MW_EXIT_OK;
 }
 
+/// A static group of all GPUs, over all that they have laid out.
+static int make_group(struct job *j)
+{
+    if (!j->system->gathered)
+        return MW_EXIT_OK;
+    int code = mw_multicast_create(j->device, j->layout.end, &j->all);
+    for (unsigned g = 0; g < j->w->shape.gpus && !code; g++)
+        code = mw_multicast_add_device(j->all, g);
+    if (!code)
+        code = mw_multicast_bind_addr(j->all, 0);
+    return code ? mw_job_failed(j, "static group", code) : MW_EXIT_OK;
+}
+
 static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
 {
     const struct job *j = context;
-    (void)gpu;
-    j->generator->make(s, j->system, j->w->shape.gpus, j->w->shape.tokens_per_gpu);
+    const struct mw_place at = {.system = j->system,
+                                .gpus = j->w->shape.gpus,
+                                .gpu = gpu,
+                                .tokens = j->w->shape.tokens_per_gpu,
+                                .layout = &j->layout,
+                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0};
+    j->generator->make(s, &at);
 }
 
 static int load_streams(struct job *j)
@@ -240,7 +258,8 @@ static int run_layers(struct job *j)
     struct mw_fit fit;
     int status = mw_demand_of_workload(&demand, j->w, j->err);
     if (status || (status = mw_job_layout(j, &demand, &fit)) || (status = map_experts(j)) ||
-        (status = load_streams(j)) || (status = load_coefficients(j)) || (status = configure(j)))
+        (status = make_group(j)) || (status = load_streams(j)) || (status = load_coefficients(j)) ||
+        (status = configure(j)))
         return status;
     for (j->layer = 0; j->layer < j->w->layers && !status; j->layer++) {
         double moving = begin_layer(j);
@@ -275,6 +294,7 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     if (!status && workload->shape.batches)
         status = mw_job_feed(&j);
     result->simulated_cycles = mw_total_cycles(j.device);
+    mw_multicast_destroy(j.all);
     mw_close(j.device);
     return status;
 }

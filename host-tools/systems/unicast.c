@@ -29,10 +29,11 @@ uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens)
     return (uint32_t)((uint64_t)tokens * parts / all);
 }
 
-static void make(struct mw_stream *s, const struct mw_system *system, unsigned gpus,
-                 uint32_t tokens)
+static void make(struct mw_stream *s, const struct mw_place *at)
 {
-    const struct mw_costs *c = &system->costs;
+    const struct mw_costs *c = &at->system->costs;
+    const unsigned gpus = at->gpus;
+    const uint32_t tokens = at->tokens;
     struct mw_stream *sending = &s[0], *remote = &s[1], *own = &s[2];
     mw_stream_count(sending, 0, tokens, true);
     mw_stream_poll(sending, MW_EV_COUNTS, gpus, c->exchange);

@@ -33,10 +33,10 @@
     logic [Cfg.CountW-1:0] idx; fp_pkg::factor_t factor;}
 
 // A row to be summed at a hub: what of it is last, less 1 (terms, R included; packets; flits of the last packet),
-// what it is, type and operator, and where a stored one goes.
+// what it is (minus: what is zero is -0), type and operator, and where a stored one goes.
 `define MW_ROW(Cfg) struct packed { \
     logic [4:0] last; logic [node_pkg::PktW-1:0] last_pkt; logic [Cfg.PayW-1:0] last_len; logic use_r; logic st; \
-    logic zero; logic poison; red_pkg::red_t red; logic [Cfg.AddrW-1:0] dest;}
+    logic zero; logic minus; logic poison; red_pkg::red_t red; logic [Cfg.AddrW-1:0] dest;}
 
 // A word of a reduction request: of its header the low half with type and operator, and the high half, the byte
 // address, of a token or row of this GPU its number, and the first target; or targets, whose upper bit says that there

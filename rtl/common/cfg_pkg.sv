@@ -38,6 +38,7 @@ package cfg_pkg;
         int unsigned Events;            // numbers of event counters, 16 or 32: with SW8 and those behind it
         bit            Delay;           // streams have delay
         bit            RowRanges;       // flags tell rows, and expert.rows takes ranges of tokens
+        bit            Gathered;        // expert.rows, sum and multimem take the rows of a gathered routing table
         bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
         bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
@@ -109,6 +110,7 @@ package cfg_pkg;
         c.Events          = 32;
         c.Delay           = 1'b1;
         c.RowRanges       = 1'b1;
+        c.Gathered        = 1'b1;
         c.SwitchAsks      = 1'b1;
         c.LinkRate        = 1'b1;
         c.Guard           = 1'b1;

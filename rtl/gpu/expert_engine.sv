@@ -7,8 +7,8 @@
 // and keeps the time, and when a tile is done (time over, results in memory) one signal per row leaves here, in the
 // order of the tile's rows: its list is read once more for the tokens. With flags.0 nothing is signalled. expert.rows:
 // expert_rows fills the tracker's lists from the meta table meanwhile; nothing is signalled either. Of a range
-// (flags.0) it retires when the rows of the range are done: tiles hold rows of one instruction, the last of each expert
-// what is left.
+// (flags.0), and of gathered tokens (flags.1), it retires when the rows of the range are done: tiles hold rows of one
+// instruction, the last of each expert what is left.
 //
 // Ahead of the engine: three rows that have not started, and the next tile. One tile may be signalled beside the one in
 // the engine; signals are the only back-pressure from outside.
@@ -69,7 +69,7 @@ module expert_engine #(
     output logic stat_tile_o  // a tile starts
 );
     // ---- instruction ----------------------------------------------------------------
-    logic run_q, unicast_q, ranged_q, silent_q, all_started, finished;
+    logic run_q, unicast_q, ranged_q, gathered, silent_q, all_started, finished;
     assign cmd_ready_o = !run_q;
     assign retire_o    = run_q && finished;
     always_ff @(posedge clk_i) begin
@@ -100,7 +100,7 @@ module expert_engine #(
     logic [Cfg.FlitW-1:0] mux_rdata;
 
     expert_rows #(.Cfg(Cfg)) i_rows (
-        .clk_i, .rst_ni, .cfg_i, .go_i, .run_i(run_q && unicast_q), .ranged_i(run_q && ranged_q),
+        .clk_i, .rst_ni, .cfg_i, .go_i, .run_i(run_q && unicast_q), .ranged_i(run_q && ranged_q), .gathered_o(gathered),
         .cmd_valid_i(cmd_valid_i && cmd_ready_o), .cmd_i, .recv_rows_i, .row_src_o, .src_rows_i, .own_base_i,
         .err_valid_o,
         .rd_o(mux[1]), .rd_ready_i(mux_ready[1]), .rd_i('{rvalid: mux_rvalid[1], rdata: mux_rdata}),
@@ -121,7 +121,7 @@ module expert_engine #(
     logic [Cfg.CountW-1:0]        done_first, done_last, sig_idx_q, sig_last_q;
 
     expert_fetch #(.Cfg(Cfg)) i_fetch (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .unicast_i(unicast_q),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .unicast_i(unicast_q), .gathered_i(gathered),
         .tile_i(tile), .tile_ready_o(tile_ready),
         .list_o(flist), .list_ready_i(flist_ready), .list_i, .list_mine_i(!list_signal_q),
         .rd_o(mux[0]), .rd_ready_i(mux_ready[0]), .rd_i('{rvalid: mux_rvalid[0], rdata: mux_rdata}),

@@ -23,7 +23,8 @@ module expert_fetch #(
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic unicast_i, // list entries are received row << k_shift | list position
+    input  wire logic unicast_i,  // list entries are received row << k_shift | list position
+    input  wire logic gathered_i, // of those: rows have entries of the routing table, not of the meta table
 
     input  wire `MW_TILE(Cfg) tile_i,
     output logic              tile_ready_o, // its last row is asked for; depends on tile_i
@@ -130,7 +131,9 @@ module expert_fetch #(
             end
             ReadC: begin
                 shift = unicast_i ? 5'd7 - 5'(cfg_i.k_shift) : 5'(cfg_i.gate_shift);
-                low   = {5'(pos_q) + 5'(unicast_i), 2'b00};  // behind the token in an entry of the meta table
+                // behind the token in an entry of the meta table, behind all expert IDs in one of the routing table
+                low   = {5'(pos_q) + ((Cfg.Gathered && gathered_i) ? 5'(isa_pkg::ListBytes / 4) : 5'(unicast_i)),
+                         2'b00};
                 base  = cfg_i.gt_base[W-1:0];
             end
             ReadW: begin

@@ -12,6 +12,9 @@
 // Of a range (with RowRanges; cmd_i.flags.0) row_ranges says which rows, of each source in turn, and reads the flit
 // with the token of each beforehand: a row costs some 14 cycles more. push_o.more: it begins. Tokens beyond
 // 2^token_shift: an error (BOUNDS), and no row.
+//
+// Of gathered tokens (with Gathered; cmd_i.flags[1]) rows are those of a range of tokens of all GPUs, and entries those
+// of the routing table, with IDs at their beginning. Tokens beyond those of all GPUs: an error (BOUNDS), and no row.
 `default_nettype none
 `include "bundles.svh"
 
@@ -27,6 +30,7 @@ module expert_rows #(
 
     input  wire logic        run_i, // high while the instruction runs
     input  wire logic        ranged_i, // it is one of a range
+    output logic             gathered_o, // it is one of gathered tokens
     /* verilator lint_off UNUSEDSIGNAL */  // fields of no use here
     input  wire logic            cmd_valid_i, // the instruction comes
     input  wire isa_pkg::instr_t cmd_i,
@@ -52,26 +56,60 @@ module expert_rows #(
     // memory holds no more rows
     localparam int unsigned LineW  = (node_pkg::RowW < Cfg.MemBytesLog2) ? node_pkg::RowW : Cfg.MemBytesLog2;
 
-    // IDs are the half words 2 + 2k .. 1 + 3k of an entry.
+    // ---- gathered tokens ----------------------------------------------------------
+    // How many there may be: rows of st are numbered in 16 bits.
+    localparam int unsigned NumW = (Cfg.Gathered && Cfg.TokW > 16) ? Cfg.TokW : 16;
+
+    logic            outside, start, gathered;
+    logic [NumW-1:0] from, stop; // rows of the instruction: the first, behind the last
+    logic [LineW-1:0] from_base; // the first one << k_shift
+
+    assign start = cmd_valid_i && cmd_i.op == isa_pkg::I_EXPERT_ROWS;
+    assign gathered_o = run_i && gathered;
+
+    if (Cfg.Gathered) begin : gen_gathered
+        logic              none, gathered_q;
+        logic [Cfg.TokW:0] range_end;
+        logic [NumW-1:0]   stop_q;
+
+        cmd_range #(.Cfg(Cfg), .TokensW(Cfg.TokW)) i_range (
+            .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
+            .shift_i(5'(cfg_i.token_shift) + 5'(cfg_i.n_shift)), .end_o(range_end), .no_tokens_o(none), .no_bytes_o()
+        );
+        assign gathered = run_i ? gathered_q : cmd_i.flags[1];
+        assign outside  = start && cmd_i.flags[1] && none;
+        assign from     = (cmd_i.flags[1] && !none) ? NumW'(cmd_i.a) : '0;
+        assign from_base = LineW'(from) << cfg_i.k_shift;
+        assign stop     = gathered_q ? stop_q : NumW'(recv_rows_i);
+        always_ff @(posedge clk_i) if (!run_i) begin
+            gathered_q <= cmd_i.flags[1];
+            stop_q     <= none ? '0 : NumW'(range_end);
+        end
+    end else begin : gen_received
+        assign {gathered, outside, from, from_base} = '0;
+        assign stop = recv_rows_i;
+    end
+
+    // IDs are the half words 2 + 2k .. 1 + 3k of an entry, or 0 .. k - 1.
     logic [HalfW-1:0] first_half, last_half;
-    assign first_half = HalfW'(2) + {cfg_i.k, 1'b0};
+    assign first_half = gathered ? '0 : HalfW'(2) + {cfg_i.k, 1'b0};
     assign last_half  = first_half + HalfW'(cfg_i.k) - HalfW'(1);
 
     // ---- reads ----------------------------------------------------------------
-    logic [15:0]          row_q; // row and flit of the next read
+    logic [NumW-1:0]      row_q; // row and flit of the next read
     logic [MetaW-1:0]     flit_q;
     logic                 asked_q, next_valid_q, load, started_q;
     logic [Cfg.FlitW-1:0] next_q;
     logic                 ids_here, row_read, named, token_ask, token_q; // flits with IDs are wanted; with its token is
     /* verilator lint_off UNUSEDSIGNAL */  // memory holds fewer
-    logic [15:0]          read_row;
+    logic [NumW-1:0]      read_row;
     /* verilator lint_on UNUSEDSIGNAL */
 
     logic                 item, row_first; // of a range: there is a row
     logic [LineW-1:0]     row_base;
 
     // One read is under way: of IDs when the place behind the flit in work is free.
-    assign ids_here   = run_i && started_q && !next_valid_q && (ranged_i ? item : row_q != recv_rows_i);
+    assign ids_here   = run_i && started_q && !next_valid_q && (ranged_i ? item : row_q != stop);
     assign rd_o.valid = (ids_here || token_ask) && !asked_q;
     assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (Cfg.AddrW-MetaW)'(read_row),
                          token_ask ? MetaW'(0) : flit_q};
@@ -80,7 +118,7 @@ module expert_rows #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !run_i) begin
             started_q    <= 1'b0;
-            row_q        <= '0;
+            row_q        <= from;
             asked_q      <= 1'b0;
             next_valid_q <= 1'b0;
             flit_q       <= first_half[HalfW-1:Cfg.LaneW];
@@ -101,20 +139,22 @@ module expert_rows #(
     // ---- rows of a range --------------------------------------------------------
     // The row whose IDs are read goes with its first flit to where it is worked on.
     if (Cfg.RowRanges) begin : gen_ranges
-        logic                 start, walked_q, retire, ready, entry, got_q, first_q, next_first_q;
+        logic                 walk, walk_err, walked_q, retire, ready, entry, got_q, first_q, next_first_q;
         logic [Cfg.LineW-1:0] entry_row, row_begun_q;
 
-        assign start       = cmd_valid_i && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0];
-        assign push_o.more = start;
-        assign named       = ranged_i ? walked_q : row_q == recv_rows_i;
+        assign walk        = start && cmd_i.flags[0];
+        assign push_o.more = start && (cmd_i.flags[0] || gathered);
+        assign err_valid_o = walk_err || outside;
+        assign named       = ranged_i ? walked_q : row_q == stop;
         assign token_ask   = ranged_i && entry;
-        assign read_row    = ranged_i ? 16'(entry_row) : row_q;
+        assign read_row    = ranged_i ? NumW'(entry_row) : row_q;
         assign row_first   = ranged_i && next_first_q;
         assign row_base    = LineW'(row_begun_q) << cfg_i.k_shift;
 
         row_ranges #(.Cfg(Cfg), .Own(1'b1)) i_ranges (
-            .clk_i, .rst_ni(rst_ni && !go_i), .go_i, .cfg_i, .cmd_valid_i(start), .cmd_ready_o(ready), .cmd_i,
-            .retire_o(retire), .err_valid_o, .src_o(row_src_o), .src_rows_i, .own_base_i, .entry_valid_o(entry),
+            .clk_i, .rst_ni(rst_ni && !go_i), .go_i, .cfg_i, .cmd_valid_i(walk), .cmd_ready_o(ready), .cmd_i,
+            .retire_o(retire), .err_valid_o(walk_err), .src_o(row_src_o), .src_rows_i, .own_base_i,
+            .entry_valid_o(entry),
             .entry_ready_i(token_ask && rd_o.valid && rd_ready_i), .entry_row_o(entry_row),
             .entry_first_i(rd_i.rvalid && token_q), .entry_token_i(rd_i.rdata[Cfg.TokensLog2-1:0]),
             .entry_got_i(got_q), .item_valid_o(item), .item_token_o(), .item_done_i(item && row_read),
@@ -123,7 +163,7 @@ module expert_rows #(
 
         always_ff @(posedge clk_i) begin
             got_q <= rst_ni && rd_i.rvalid && token_q;
-            if (!rst_ni || start) walked_q <= 1'b0;
+            if (!rst_ni || walk) walked_q <= 1'b0;
             else if (retire) walked_q <= 1'b1;
             if (rd_o.valid && rd_ready_i) begin
                 token_q <= token_ask;
@@ -134,9 +174,11 @@ module expert_rows #(
         end
         wire unused_ready = &{1'b0, ready};
     end else begin : gen_all
-        assign {push_o.more, token_ask, token_q, item, row_first, err_valid_o} = '0;
+        assign {token_ask, token_q, item, row_first} = '0;
+        assign push_o.more = start && gathered;
+        assign err_valid_o = outside;
         assign {row_src_o, row_base} = '0;
-        assign named    = row_q == recv_rows_i;
+        assign named    = row_q == stop;
         assign read_row = row_q;
         wire unused_ranges = &{1'b0, go_i, src_rows_i, own_base_i};
     end
@@ -180,7 +222,7 @@ module expert_rows #(
             push_q       <= 1'b0;
             half_q       <= first_half;
             pos_q        <= '0;
-            base_q       <= '0;
+            base_q       <= from_base;
         end else begin
             if (load) begin
                 cur_valid_q <= 1'b1;

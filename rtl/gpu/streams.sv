@@ -121,15 +121,23 @@ module streams #(
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_ORDER: is_unit = Cfg.TokenOrder;
             I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
-                is_unit = 1'b1;
+                is_unit = cmd_o.op != I_MULTIMEM_ST || cmd_o.flags[1:0] == 2'd0
+                          || (Cfg.Gathered && cmd_o.flags[1:0] != 2'd3);
                 unit    = 3'd1;
             end
             I_EXPERT, I_EXPERT_ROWS: begin
-                is_unit = Cfg.RowRanges || cmd_o.op == I_EXPERT || !cmd_o.flags[0];
+                is_unit = cmd_o.op == I_EXPERT || cmd_o.flags[1:0] == 2'd0
+                          || (cmd_o.flags[1:0] == 2'd1 && Cfg.RowRanges)
+                          || (cmd_o.flags[1:0] == 2'd2 && Cfg.Gathered);
                 unit    = 3'd2;
             end
-            I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE, I_SUM: begin
-                is_unit = 1'b1;
+            I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE: begin
+                is_unit = Cfg.Gathered || cmd_o.op != I_MULTIMEM_LD_REDUCE || !cmd_o.flags[0];
+                unit    = 3'd3;
+            end
+            I_SUM: begin
+                is_unit = cmd_o.flags[2:1] == 2'd0
+                          || (Cfg.Gathered && cmd_o.flags[2:0] inside {3'd2, 3'd3, 3'd5, 3'd6});
                 unit    = 3'd3;
             end
             I_SUM_ST: begin

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whether the range of an instruction, first_i and as many as count_i says, lies inside: of tokens, below 2^token_shift
-// (behind these come another GPU's); of bytes, inside own memory. A range may end where they end. All bits of both
-// operands count. Combinational.
+// Whether the range of an instruction, first_i and as many as count_i says, lies inside: of tokens, below 2^shift_i (of
+// own ones token_shift: behind these come another GPU's; of those of all GPUs more); of bytes, inside own memory. A
+// range may end where they end. All bits of both operands count. Combinational.
 // Units on the same command have the same cells, which synthesis merges.
 `default_nettype none
 
 module cmd_range #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned TokensW = Cfg.TokensLog2 // of a token that there may be
 ) (
     input  wire node_pkg::byte_t    first_i,
     input  wire logic [31:0]        count_i,
-    input  wire logic [3:0]         token_shift_i,
-    output logic [Cfg.TokensLog2:0] end_o,       // behind the last one
-    output logic                    no_tokens_o, // not all of them are own tokens
+    input  wire logic [4:0]         shift_i,     // at most TokensW
+    output logic [TokensW:0]        end_o,       // behind the last one
+    output logic                    no_tokens_o, // not all of them are tokens
     output logic                    no_bytes_o   // or bytes of own memory
 );
-    if (Cfg.MemBytesLog2 > $bits(first_i) || Cfg.TokensLog2 >= Cfg.MemBytesLog2) begin : gen_check
+    if (Cfg.MemBytesLog2 > $bits(first_i) || TokensW >= Cfg.MemBytesLog2) begin : gen_check
         $error("cmd_range: memory has at most 2^34 bytes, and more of them than tokens");
     end
 
@@ -28,10 +29,10 @@ module cmd_range #(
     assign sum         = (Cfg.MemBytesLog2+2)'((Cfg.MemBytesLog2+1)'(first_i))
                          + (Cfg.MemBytesLog2+2)'((Cfg.MemBytesLog2+1)'(count_i));
     assign far         = (first_i >> (Cfg.MemBytesLog2 + 1)) != '0 || (count_i >> (Cfg.MemBytesLog2 + 1)) != '0;
-    assign far_token   = ((Cfg.MemBytesLog2+1)'(first_i) >> (Cfg.TokensLog2 + 1)) != '0
-                         || ((Cfg.MemBytesLog2+1)'(count_i) >> (Cfg.TokensLog2 + 1)) != '0;
-    assign end_o       = sum[Cfg.TokensLog2:0];
-    assign no_tokens_o = far || far_token || ((Cfg.TokensLog2+2)'(1) << token_shift_i) < sum[Cfg.TokensLog2+1:0];
+    assign far_token   = ((Cfg.MemBytesLog2+1)'(first_i) >> (TokensW + 1)) != '0
+                         || ((Cfg.MemBytesLog2+1)'(count_i) >> (TokensW + 1)) != '0;
+    assign end_o       = sum[TokensW:0];
+    assign no_tokens_o = far || far_token || ((TokensW+2)'(1) << shift_i) < sum[TokensW+1:0];
     assign no_bytes_o  = far || sum[Cfg.MemBytesLog2+1] || (sum[Cfg.MemBytesLog2] && sum[Cfg.MemBytesLog2-1:0] != '0);
 
     wire unused = &{1'b0, sum};

@@ -7,7 +7,7 @@
 //   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
 //   (both with the type and operator that the instruction names)
 //   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or
-//   (flags.0) rows of the own experts and that row
+//   (flags.0) rows of the own experts and that row; of gathered tokens (flags.1) their dense rows
 //
 // This file is the command and its items (token, static row), of which two are named ahead of row_build, which makes
 // the packets: entry_reader reads the routing entry of a token, a static row has none. Order: as the command names
@@ -17,8 +17,8 @@
 // sums of bf16 alone, and there are no static rows.
 // Errors: an instruction of another unit (INSTR), with a type or operator that is not there (REDUCTION), of a static
 // group where the switch asks (WINDOW), of one that cannot exist (UNMAPPED), of tokens beyond 2^token_shift, or of a
-// static range that does not begin and end at flits inside the memory, its result's place included (BOUNDS): nothing is
-// asked for.
+// static range that does not begin and end at flits (of rows apart: is no multiple of their stride) inside the memory,
+// its result's place (of rows apart from out_base on) included (BOUNDS): nothing is asked for.
 `default_nettype none
 
 module combine #(
@@ -56,6 +56,9 @@ module combine #(
     output logic                     static_o,
     output logic                     sum_o,
     output logic                     own_o,          // rows of own experts, or of own memory, are among the terms
+    output logic                     dense_o,        // sum: tokens are gathered ones, sums go to their dense rows
+    output logic                     fill_o,         // and none of them counts as having own experts
+    output logic                     every_o,        // sum: every own token has a place in copy_o, not those alone
     output logic [3:0]               group_o,
     output red_pkg::red_t            red_o,
     output logic [14-Cfg.FlitLog2:0] last_flits_o,   // of the last static row
@@ -79,6 +82,9 @@ module combine #(
         $error("combine: TokensLog2 must be at most 15");
     end
 
+    // of a token: with gathered ones, of any GPU
+    localparam int unsigned TokensW = Cfg.Gathered ? Cfg.TokW : Cfg.TokensLog2;
+
     typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
 
     // ---- command ------------------------------------------------------------------
@@ -88,23 +94,33 @@ module combine #(
     mode_e         mode_q, mode_in;
     logic option_q; // flags.0 of the command: tokens as they get ready; sum: the own rows
     logic copies_q; // copy_o counts
+    logic apart_in, apart_q, uneven; // static rows lie 2^row_shift apart; but end between two
+    logic dense_in, every_in, every_off; // see dense_o, every_o; tokens from c on are not there
 
+    logic [4:0] all_shift; // log2 of the tokens of all GPUs
+    assign all_shift   = Cfg.Gathered ? 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift) : '0;
     assign cmd_ready_o = !busy_q;
     assign take        = cmd_valid_i && cmd_ready_o;
-    assign outside     = (mode_in == Static) ? no_from || no_to || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
-                         : no_tokens;
+    assign outside     = (mode_in == Static)
+                         ? no_from || no_to || uneven || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
+                         : no_tokens || (every_in && every_off);
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
     assign asks        = Cfg.SwitchAsks && cfg_i.switch_asks;
     assign closed      = asks && known && mode_in == Static;
     assign refused     = !known || strange || closed || lost || outside;
 
-    cmd_range #(.Cfg(Cfg)) i_from (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(),
-        .no_tokens_o(no_tokens), .no_bytes_o(no_from)
+    node_pkg::byte_t to; // of a static range, where its result goes
+    based_address #(.Cfg(Cfg)) i_result (
+        .base_i(apart_in ? cfg_i.out_base : '0), .address_i({cmd_i.c_high, cmd_i.c}), .address_o(to)
     );
-    cmd_range #(.Cfg(Cfg)) i_to (
-        .first_i({cmd_i.c_high, cmd_i.c}), .count_i(cmd_i.b), .token_shift_i(4'd0), .end_o(), .no_tokens_o(),
-        .no_bytes_o(no_to)
+    cmd_range #(.Cfg(Cfg), .TokensW(TokensW)) i_from (
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
+        .shift_i(dense_in ? all_shift : {1'b0, cfg_i.token_shift}), .end_o(), .no_tokens_o(no_tokens),
+        .no_bytes_o(no_from)
+    );
+    cmd_range #(.Cfg(Cfg), .TokensW(TokensW)) i_to (
+        .first_i(to), .count_i(cmd_i.b), .shift_i(all_shift), .end_o(),
+        .no_tokens_o(every_off), .no_bytes_o(no_to)
     );
 
     always_comb begin
@@ -117,6 +133,12 @@ module combine #(
             default:                known   = 1'b0;
         endcase
     end
+
+    // Of rows that lie apart a whole number, 2^row_shift bytes for each.
+    assign apart_in = Cfg.Gathered && mode_in == Static && cmd_i.flags[0];
+    assign dense_in = Cfg.Gathered && mode_in == Sum && cmd_i.flags[1];
+    assign every_in = Cfg.Gathered && mode_in == Sum && cmd_i.flags[2:1] == 2'b10;
+    assign uneven   = apart_in && (cmd_i.b[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
 
     // sum is of bf16; the others say it in imm.
     assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
@@ -138,18 +160,28 @@ module combine #(
         end else begin
             if (take)        busy_q <= 1'b1;
             else if (finish) busy_q <= 1'b0;
-            if (go_i)                        copies_q <= 1'b0;
-            else if (take && mode_in == Sum) copies_q <= 1'b1;
+            if (go_i) copies_q <= 1'b0;
+            else if (take && mode_in == Sum && !dense_in && !every_in) copies_q <= 1'b1;
         end
         if (take) begin
             mode_q         <= mode_in;
             option_q       <= cmd_i.flags[0];
             group_o        <= cmd_i.imm[3:0];
-            static_delta_o <= Cfg.AddrW'({cmd_i.c_high, cmd_i.c} >> Cfg.FlitLog2)
+            static_delta_o <= Cfg.AddrW'(to >> Cfg.FlitLog2)
                               - Cfg.AddrW'({cmd_i.a_high, cmd_i.a} >> Cfg.FlitLog2);
         end
-        if (take && !copies_q) copy_o <= Cfg.LineW'(own_base_i);
-        else if (copy_next_i)  copy_o <= copy_o + 1'b1;
+        if (take && every_in)       copy_o <= Cfg.LineW'(cmd_i.c);
+        else if (take && !copies_q) copy_o <= Cfg.LineW'(own_base_i);
+        else if (copy_next_i)       copy_o <= copy_o + 1'b1;
+    end
+
+    if (Cfg.Gathered) begin : gen_gathered
+        logic dense_q, fill_q, every_q;
+        always_ff @(posedge clk_i) if (take) {apart_q, dense_q, fill_q, every_q} <= {apart_in, dense_in, cmd_i.flags[2],
+                                                                                     every_in};
+        assign {dense_o, fill_o, every_o} = {dense_q, fill_q, every_q};
+    end else begin : gen_own
+        assign {apart_q, dense_o, fill_o, every_o} = '0;
     end
 
     assign static_o   = mode_q == Static;
@@ -166,7 +198,8 @@ module combine #(
     logic [1:0]       full_q;
     logic             wpar_q, rpar_q;
 
-    assign step       = static_o ? (ItemW+1)'(cfg_i.row_bytes) : (ItemW+1)'(1);
+    assign step       = apart_q ? (ItemW+1)'(1) << cfg_i.row_shift : static_o ? (ItemW+1)'(cfg_i.row_bytes)
+                        : (ItemW+1)'(1);
     assign rest       = {1'b0, left_q} - {1'b0, step};
     assign last_in    = rest[ItemW+1] || rest[ItemW:0] == '0;
     assign from_ready = (option_q || asks) && mode_q == Dynamic;
@@ -215,7 +248,7 @@ module combine #(
             cur_q <= ItemW'({cmd_i.a_high, cmd_i.a});
         end else if (start) begin
             cur_q        <= cur_q + ItemW'(step);
-            last_flits_o <= (15-Cfg.FlitLog2)'(left_q >> Cfg.FlitLog2);
+            last_flits_o <= (15-Cfg.FlitLog2)'((apart_q ? (ItemW+1)'(cfg_i.row_bytes) : left_q) >> Cfg.FlitLog2);
         end
     end
 

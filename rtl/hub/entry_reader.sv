@@ -24,6 +24,7 @@ module entry_reader #(
     output logic                      route_ready_o,
     input  wire logic [Cfg.LineW-1:0] route_token_i, // own token
     input  wire logic                 route_slot_i,  // place
+    input  wire logic                 route_gathered_i, // token of the gathered routing table, at gt_base
     output logic                      route_got_o,
 
     input  wire logic                 meta_valid_i,
@@ -47,6 +48,7 @@ module entry_reader #(
     localparam int unsigned HalfW   = EntryW + Cfg.LaneW;
 
     logic              turn_q, reading_q, asked_q, start, got_last;   // turn_q: the meta table's turn, or its entry
+    logic              at_gt;                   // the entry lies behind gt_base
     logic [Cfg.LineW-1:0]  line_q;
     logic [EntryW-1:0] ask_q, got_q, last_flit;
     logic [5:0]        id_half;                 // halfword of a meta entry in which the expert IDs begin
@@ -65,7 +67,8 @@ module entry_reader #(
     assign flit_off   = (!turn_q || ask_q == '0) ? (7-Cfg.FlitLog2)'(ask_q)
                         : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
     assign rd_o.valid = reading_q && !asked_q;
-    assign rd_o.addr  = Cfg.AddrW'((turn_q ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2) + {line_q, flit_off};
+    assign at_gt      = turn_q || (Cfg.Gathered && route_gathered_i);
+    assign rd_o.addr  = Cfg.AddrW'((at_gt ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2) + {line_q, flit_off};
     assign got_last   = reading_q && rd_i.rvalid && got_q == last_flit;
 
     assign route_got_o  = got_last && !turn_q;

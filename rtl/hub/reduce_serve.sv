@@ -18,7 +18,8 @@
 //   positions of received row addr
 //   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the
 //   last term
-//   7 st: goes to the home's slot
+//   7 st: goes to the home's slot                3 and 4: dense: as explicit, goes to dense row addr; without terms it
+//   is -0
 //
 // Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address
 // out of bounds) makes the row a poisoned row without terms: its packets are sent all the same.

@@ -95,7 +95,8 @@ module reduction #(
                            meta_got;
     logic [Cfg.LineW-1:0]      route_token, meta_row, own_copy;
     logic [Cfg.TokensLog2-1:0] meta_token, push_token;
-    logic                  item_valid, item_slot, item_last, item_static, item_sum, item_own, item_copied, item_done,
+    logic                  item_valid, item_slot, item_last, item_static, item_sum, item_own, item_dense,
+                           item_fill, item_every, item_copied, item_done,
                            unmapped, own_quiet;
     logic [ItemW-1:0]      item;
     logic [3:0]            group;
@@ -114,6 +115,7 @@ module reduction #(
         .entry_slot_o(route_slot), .entry_got_i(route_got),
         .item_valid_o(item_valid), .item_slot_o(item_slot), .item_o(item), .item_last_o(item_last),
         .static_o(item_static), .sum_o(item_sum), .own_o(item_own),
+        .dense_o(item_dense), .fill_o(item_fill), .every_o(item_every),
         .group_o(group), .red_o(red), .last_flits_o(last_flits), .static_delta_o(static_delta), .copy_o(own_copy),
         .copy_next_i(item_copied), .item_done_i(item_done),
         .unmapped_i(unmapped), .quiet_i(own_quiet), .row_done_i(row_done), .row_more_i(row_more),
@@ -133,7 +135,7 @@ module reduction #(
     entry_reader #(.Cfg(Cfg)) i_entries (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .route_valid_i(route_valid), .route_ready_o(route_ready), .route_token_i(route_token),
-        .route_slot_i(route_slot), .route_got_o(route_got),
+        .route_slot_i(route_slot), .route_gathered_i(item_dense), .route_got_o(route_got),
         .meta_valid_i(meta_valid), .meta_ready_o(meta_ready), .meta_row_i(meta_row), .meta_first_o(meta_first),
         .meta_token_o(meta_token), .meta_got_o(meta_got), .rd_o, .rd_ready_i, .rd_i,
         .id_meta_i(id_meta), .id_slot_i(item_slot), .id_idx_i(id_idx), .id_o(id)
@@ -142,7 +144,7 @@ module reduction #(
     row_build #(.Cfg(Cfg)) i_build (
         .clk_i, .rst_ni, .cfg_i, .emap_i, .groups_i,
         .item_valid_i(item_valid), .item_i(item), .item_last_i(item_last), .static_i(item_static), .sum_i(item_sum),
-        .own_i(item_own), .group_i(group), .red_i(red),
+        .own_i(item_own), .dense_i(item_dense), .fill_i(item_fill), .every_i(item_every), .group_i(group), .red_i(red),
         .last_flits_i(last_flits), .copy_i(own_copy), .copy_next_o(item_copied), .item_done_o(item_done),
         .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
         .push_valid_i(push_item), .push_src_i(src_o), .push_row_i(meta_row), .push_token_i(push_token),

@@ -6,8 +6,10 @@
 // received row of push. First all experts of its entry are looked at (who has them), then its packets are made, for the
 // switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs). Of combine: a
 // request if the token has remote members (not where the switch asks), then its own row, which exists always, also
-// without terms. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}; an expert
-// that is not mapped or lives elsewhere is passed over: the sender has checked the list.
+// without terms. Of gathered tokens (dense_i) a row {addr = token, positions of the own experts}: of those without, or
+// of those with own experts. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}.
+// Of these two an expert that is not mapped or lives elsewhere is passed over: the sender has checked the list, or the
+// home does.
 //
 // Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
 // are outstanding, which bounds every queue behind, and as many of push. A unit whose window is full does not hold up
@@ -34,6 +36,9 @@ module row_build #(
     input  wire logic                     static_i,
     input  wire logic                     sum_i,
     input  wire logic                     own_i,       // its own row has terms of own experts, or of own memory
+    input  wire logic                     dense_i,     // sum: of gathered tokens, see combine
+    input  wire logic                     fill_i,
+    input  wire logic                     every_i,
     input  wire logic [3:0]               group_i,
     input  wire red_pkg::red_t            red_i,
     input  wire logic [14-Cfg.FlitLog2:0] last_flits_i,
@@ -115,6 +120,7 @@ module row_build #(
 
     // ---- the item -----------------------------------------------------------------
     logic                  push_q, push, static_row, dynamic; // push: the item is a received row
+    logic                  dense;
     logic                  can, push_can, asks;
     logic [OutW-1:0]       open_q, push_open_q, limit;
     logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
@@ -136,14 +142,16 @@ module row_build #(
     assign push       = (state_q == Wait) ? push_can && (!can || !push_q) : push_q;
     assign static_row = !push && static_i;
     assign dynamic    = !push && !static_i && !sum_i;
+    assign dense      = Cfg.Gathered && !push && dense_i;
     assign remote     = static_row ? group_remote : remote_cnt_q != '0 && !bad_q;
-    assign nothing    = !push_q && (own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
+    assign nothing    = !push_q && (dense ? own_i != (own_cnt_q != '0)
+                                    : own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
 
     assign id_meta_o    = push;
     assign id_idx_o     = j_q[3:0];
     assign item_done_o  = state_q == Next && !push_q;
     assign push_done_o  = state_q == Next && push_q;
-    assign copy_next_o  = item_done_o && sum_i && own_i && own_cnt_q != '0;
+    assign copy_next_o  = item_done_o && sum_i && own_i && (own_cnt_q != '0 || (Cfg.Gathered && every_i));
     assign quiet_o      = open_q == '0;
     assign push_quiet_o = push_open_q == '0;
     assign unmapped_o   = state_q == Shift && state_d != Shift && bad_q && own_i;
@@ -155,7 +163,7 @@ module row_build #(
         if (push)              addr = Cfg.MaddrW'(push_row_i);
         else if (static_i)     addr = Cfg.MaddrW'(item_i);
         else if (!sum_i)       addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i);
-        else                   addr = own_i ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
+        else                   addr = (own_i && !dense) ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
     end
 
     // ---- packets ------------------------------------------------------------------
@@ -197,7 +205,7 @@ module row_build #(
             Shift:   if (shifts_q == '0) begin
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d    = push_q ? Row : !own_i ? Slots : (remote && !sum_i && !asks) ? Req : Row;
+                         kind_d    = (push_q || dense) ? Row : !own_i ? Slots : (remote && !sum_i && !asks) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
@@ -248,12 +256,12 @@ module row_build #(
             first_q      <= TgtW'(group_i);
         end else if (state_q == Scan) begin
             if (mine) begin
-                own_cnt_q <= own_cnt_q + 1'b1;
+                own_cnt_q <= own_cnt_q + 5'(!(dense && fill_i));
             end else if (mapped) begin
                 member_q[gpu] <= 1'b1;
                 if (dynamic || !member_q[gpu]) remote_cnt_q <= remote_cnt_q + 1'b1;
                 if (remote_cnt_q == '0) first_q <= {id_i[Cfg.ExpW-1:0], j_q[3:0]};
-            end else if (!none && !push_q) begin
+            end else if (!none && !push_q && !dense) begin
                 bad_q <= 1'b1;
             end
         end
@@ -293,12 +301,12 @@ module row_build #(
         header.target0 = 16'(first_q);
         if (kind_q != Req) begin
             header.dst    = push_q ? 5'(push_src_i) : cfg_i.port;
-            header.tag[1] = kind_q == Slots && own_cnt_q != '0;
+            header.tag[1] = dense || (kind_q == Slots && own_cnt_q != '0);
             header.tag[2] = !push_q && !sum_i && remote;
             header.tag[3] = push_q || (sum_i && kind_q == Row);
-            header.tag[4] = kind_q == Slots;
+            header.tag[4] = dense || kind_q == Slots;
             header.tag[5] = bad_q;
-            header.tag[6] = !push_q && sum_i && kind_q == Row && remote;
+            header.tag[6] = !push_q && sum_i && kind_q == Row && remote && !dense;
             header.tag[7] = push_q;
         end
     end

@@ -78,7 +78,7 @@ module row_ranges #(
     assign item_token_o  = token_q;
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o()
     );
 

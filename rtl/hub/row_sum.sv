@@ -95,6 +95,7 @@ module row_sum #(
         logic pair;  // both operands are terms
         logic last;
         logic copy;  // for the copy lane: all that its packet needs
+        logic minus; // without any need: -0, not 0
         tag_t tag;
     } pass_t;
 

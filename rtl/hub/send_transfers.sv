@@ -7,11 +7,15 @@
 // is armed at the token tracker before its first transfer, and only while fewer than cfg.in_flight armed tokens wait
 // for tok_done_i.
 //
+// multimem.st with flags 1 copies rows that lie 2^row_shift bytes apart, a transfer for each, with 2 routing entries:
+// its own address counts from xs_base or rt_base.
+//
 // Order: tokens as send_list has them; of a token its row, then its gate weights unless flags.0; st: GPUs p + 1, p + 2,
 // ... modulo N, p last.
 // Errors (one pulse each, the first that holds): an instruction with a reduction that the device does not have
 // (REDUCTION), to a group without member or a GPU that does not exist (UNMAPPED), with addresses that are no multiples
-// of the flit, or from bytes beyond own memory or tokens beyond 2^token_shift (BOUNDS), has no transfer. A token whose
+// of the flit or, of rows apart, a length that is no multiple of 2^row_shift, or from bytes beyond own memory or
+// tokens beyond 2^token_shift (BOUNDS), has no transfer. A token whose
 // list is bad is passed over.
 // Back-pressure: xfer_take_i, arm_ready_i; with xfer_valid_o all fields stay until xfer_take_i.
 `default_nettype none
@@ -77,6 +81,17 @@ module send_transfers #(
         return {(a >> Cfg.MemBytesLog2) != '0, Cfg.MemBytesLog2'(a)};
     endfunction
 
+    // Own memory of an instruction without tokens: where its address counts from.
+    node_pkg::byte_t own_from;
+    logic            copies_rows, copies_entries;
+    assign copies_rows    = Cfg.Gathered && cmd_i.op == I_MULTIMEM_ST && cmd_i.flags[0];
+    assign copies_entries = Cfg.Gathered && cmd_i.op == I_MULTIMEM_ST && cmd_i.flags[1];
+
+    based_address #(.Cfg(Cfg)) i_from (
+        .base_i(copies_rows ? cfg_i.xs_base : copies_entries ? cfg_i.rt_base : '0), .address_i({cmd_i.a_high, cmd_i.a}),
+        .address_o(own_from)
+    );
+
     // ---- instruction -------------------------------------------------------------------------------------------
     typedef enum logic [3:0] {
         IDLE, PORT, SHIFT, NEXT, ARM, GPU, SHIFT_ROW, ROW, DRAIN
@@ -94,6 +109,7 @@ module send_transfers #(
     logic [LenW-1:0]  bytes_q;
     node_pkg::byte_t  to_q;
     logic             flat_q, is_red, strange;
+    logic             apart, uneven, rows_left; // rows that lie apart: the length is none of whole ones; others follow
     logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in, no_tokens,
                       no_bytes;
     logic             outside_q;     // the range of tokens, or of own bytes
@@ -153,14 +169,14 @@ module send_transfers #(
     assign walk_o      = accept && tokens_in && !no_tokens;
     assign group       = is_red ? 16'(imm_q[7:0]) : imm_q;
     assign no_gpu      = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0 : imm_q >= 16'(Cfg.N));
-    assign bad_cmd     = outside_q
+    assign bad_cmd     = outside_q || uneven
                          || (!by_token && (no_gpu || strange
                                            || (from_byte_q[Cfg.FlitLog2-1:0] | to_q[Cfg.FlitLog2-1:0]) != '0));
 
     assign range_end_o = range_end;
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .token_shift_i(cfg_i.token_shift), .end_o(range_end),
+        .first_i(own_from), .count_i(cmd_i.b), .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
     );
 
@@ -170,7 +186,7 @@ module send_transfers #(
             bare_q      <= cmd_i.flags[0];
             flat_q      <= cmd_i.flags[1];
             imm_q       <= cmd_i.imm;
-            from_byte_q <= Cfg.MemBytesLog2'({cmd_i.a_high, cmd_i.a});
+            from_byte_q <= Cfg.MemBytesLog2'(own_from);
             bytes_q     <= LenW'(cmd_i.b);
             to_q        <= {cmd_i.c_high, cmd_i.c};
             empty_q     <= cmd_i.b == '0;
@@ -205,7 +221,8 @@ module send_transfers #(
     // ---- tokens into transfers ---------------------------------------------------------------------------------
     // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to its place. s_q: a
     // shift register, one place per cycle: own port << (token_shift + row_shift) for the multimem address, or a unicast
-    // row's number << row_shift. Both are ready long before the transfer that needs them.
+    // row's number << row_shift; of rows apart, the bytes before the next one. Both are ready long before the transfer
+    // that needs them.
     logic [Cfg.MemBytesLog2-1:0] x_q, stride_q;
     logic [ShiftW-1:0]           s_q;
     logic [Cfg.TokW-1:0]         first_token_q;      // own port << token_shift
@@ -222,13 +239,23 @@ module send_transfers #(
     logic [Cfg.GpuW-1:0]         gpu_q, port;
     logic                        at_own, token_end, row_take, armed, may_arm;
 
+    if (Cfg.Gathered) begin : gen_apart
+        logic apart_q;
+        always_ff @(posedge clk_i) if (accept) apart_q <= copies_rows;
+        assign apart     = apart_q;
+        assign uneven    = apart && (bytes_q[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
+        assign rows_left = apart && LenW'(s_q) + LenW'(stride_q) != bytes_q;
+    end else begin : gen_whole
+        assign {apart, uneven, rows_left} = '0;
+    end
+
     assign port     = cfg_i.port[Cfg.GpuW-1:0];
     assign at_own   = gpu_q == port;
     assign shift_to = (state_q == PORT) ? cfg_i.token_shift : cfg_i.row_shift;
     assign shift_end = shift_q == shift_to;
     assign s_port   = accept;
     assign s_row    = state_q == GPU;
-    assign s_shift  = !shift_end && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
+    assign s_shift  = !shift_end && !apart && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
     assign x_shift  = !shift_end && state_q == SHIFT;
     assign desc_take_o = state_q == NEXT && desc_valid_i && !gate_q && !(bare_q && lists_used_i) && placed;
     assign row_take    = state_q == ROW && xfer_take_i && !gate_q;
@@ -253,16 +280,16 @@ module send_transfers #(
             unique case (state_q)
                 IDLE:      if (accept) state_q <= PORT;
                 PORT:      if (bad_cmd) state_q <= DRAIN;
-                           else if (!by_token) state_q <= empty_q ? DRAIN : ROW;
+                           else if (!by_token) state_q <= empty_q ? DRAIN : apart ? SHIFT : ROW;
                            else if (shift_end) state_q <= SHIFT;
-                SHIFT:     if (shift_end) state_q <= NEXT;
+                SHIFT:     if (shift_end) state_q <= apart ? ROW : NEXT;
                 NEXT:      if (desc_take_o) state_q <= token_end ? NEXT : is_dyn ? ARM : GPU;
                            else if (walk_done_i && !desc_valid_i && !gate_q) state_q <= DRAIN;
                 ARM:       if (armed) state_q <= token_end ? NEXT : ROW;
                 GPU:       if (gpus_q[gpu_q]) state_q <= SHIFT_ROW;
                            else if (at_own) state_q <= NEXT;
                 SHIFT_ROW: if (shift_end) state_q <= ROW;
-                ROW:       if (row_take) state_q <= !by_token ? DRAIN : is_dyn || at_own ? NEXT : GPU;
+                ROW:       if (row_take) state_q <= rows_left ? ROW : !by_token ? DRAIN : is_dyn || at_own ? NEXT : GPU;
                 DRAIN:     if (drained_i) state_q <= IDLE;
                 default:   state_q <= IDLE;
             endcase
@@ -279,6 +306,7 @@ module send_transfers #(
         else if (s_shift)
             s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1], s_q[Cfg.MemBytesLog2-2:0], 1'b0})
                    : s_q << 1;
+        else if (apart && row_take) s_q <= s_q + ShiftW'(stride_q);
         if (state_q == PORT) first_token_q <= s_q[Cfg.TokW-1:0];
         if (accept) begin
             x_q      <= Cfg.MemBytesLog2'(cmd_i.a[Cfg.TokensLog2-1:0]);
@@ -349,10 +377,12 @@ module send_transfers #(
         xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
         xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1],
                      xfer_sum[Cfg.MemBytesLog2:0]};
-        xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : !gate_q
+        xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+                                  + (apart ? Cfg.AddrW'(s_q >> Cfg.FlitLog2) : '0)
+                    : !gate_q
                       ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                     : {row_q, SubW'(32 / Cfg.FlitBytes)};
-        xfer_len  = !by_token ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
+        xfer_len  = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
         xfer_end  = xfer_len - 1'b1;
         xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
                     : imm_q[4:0] != cfg_i.port;

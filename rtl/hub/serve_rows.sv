@@ -63,15 +63,28 @@ module serve_rows #(
     assign length = (!(own_i || low_i.st) || low_i.is_static) ? {low_i.len_high, low_i.len_low} : cfg_i.row_bytes;
     assign flits  = (15-Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
+    localparam int unsigned RowBits = 9 + 32'(Cfg.Gathered) + Cfg.AddrW + node_pkg::PktW + Cfg.PayW;
+    logic [RowBits-1:0] row, row_read;
+
+    if (Cfg.Gathered) begin : gen_dense
+        assign row = {low_i.slots && low_i.is_explicit, steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i,
+                      flits};
+        assign row_o.minus = row_read[RowBits-1];
+    end else begin : gen_own
+        assign row = {steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits};
+        assign row_o.minus = 1'b0;
+    end
+    assign {row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt, row_o.last_len}
+           = row_read[RowBits-1-32'(Cfg.Gathered):0];
+
     lutram #(
-        .Width(9 + Cfg.AddrW + node_pkg::PktW + Cfg.PayW),
+        .Width(RowBits),
         .Depth(2**(Cfg.GpuW+1))
     ) i_rows (
         .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}),
-        .wdata_i({steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits}),
+        .wdata_i(row),
         .raddr_i({row_ctx_i, row_slot_o}),
-        .rdata_o({row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt,
-                   row_o.last_len})
+        .rdata_o(row_read)
     );
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain

@@ -77,7 +77,8 @@ module sum_add #(
 
     packet_acc #(.Cfg(Cfg), .MetaWidth($bits(tag_t) + 1)) i_acc (
         .clk_i, .rst_ni, .valid_i(fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
-        .a_i(b_i.data), .b_i(pass_i.need_a ? a_i.data : pass_i.need_r ? res_i.data : pass_i.need_b ? b_i.data : '0),
+        .a_i(b_i.data), .b_i(pass_i.need_a ? a_i.data : pass_i.need_r ? res_i.data : pass_i.need_b ? b_i.data
+                                                                   : {Cfg.FlitW/16{pass_i.minus, 15'd0}}),
         .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o(sum_valid), .data_o(sum),
         .meta_o({sum_last, sum_tag}), .busy_o(adding)
     );

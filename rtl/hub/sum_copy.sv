@@ -83,7 +83,7 @@ module sum_copy #(
     assign res_ready_o = fire && pass.need_r;
     assign res_end_o   = next && pass.need_r;
 
-    assign from = pass.need_a ? term : pass.need_r ? res_i.data : '0;
+    assign from = pass.need_a ? term : pass.need_r ? res_i.data : {Cfg.FlitW/16{pass.minus, 15'd0}};
     for (genvar w = 0; w < Cfg.Words; w++) begin : gen_word
         assign data[32*w +: 32] = red_pkg::canonical(red_pkg::plain(Cfg.RedTypes, Cfg.RedOps), red.dtype,
                                                      from[32*w +: 32]);

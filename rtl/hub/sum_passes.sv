@@ -3,7 +3,8 @@
 // Takes a packet's terms one after the other and makes the passes that reduce it.
 //
 // Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term
-// passes through, as one of R alone does; no term at all gives zeros. A pass for the copy lane (copy_i: one of these
+// passes through, as one of R alone does; no term at all gives zeros (of
+// dense rows -0, as packet_acc keeps a lone term). A pass for the copy lane (copy_i: one of these
 // three) reads by that lane's port. Terms come by their index in the row (term_*), as addresses of the row's packet 0.
 // The adder's single terms are read by both its ports in turn, because one for all would have to win every conflict.
 //
@@ -53,7 +54,7 @@ module sum_passes #(
 
     logic [Cfg.N-1:0]          started_q; // the packet number of the context's row is in the memory
     logic [node_pkg::PktW-1:0] pkt, pkt_mem, pkt_q;
-    logic                      row_last, zero_q, use_r_q, copy_q, final_step, is_term, advance;
+    logic                      row_last, zero_q, minus_q, use_r_q, copy_q, final_step, is_term, advance;
     tag_t                      tag_q;
     logic [4:0]                step_q, last_q;
     logic [Cfg.AddrW-1:0]      addr, addr_q;
@@ -91,6 +92,7 @@ module sum_passes #(
         pass_o.first  = step_q[4:1] == '0;
         pass_o.last   = final_step;
         pass_o.copy   = copy_q;
+        pass_o.minus  = Cfg.Gathered && minus_q;
         pass_o.tag    = tag_q;
         pass_a_o      = addr;
         pass_b_o      = pass_o.pair ? addr_q : addr;
@@ -122,6 +124,7 @@ module sum_passes #(
             last_q         <= row_i.last;
             use_r_q        <= row_i.use_r;
             zero_q         <= row_i.zero;
+            minus_q        <= row_i.minus;
             copy_q         <= copy_i;
             pkt_q          <= pkt;
             step_q         <= '0;

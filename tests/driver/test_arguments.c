@@ -150,6 +150,12 @@ static void streams(void **state)
     REFUSED(mw_stream_poll(NULL, 0, 0, 0));
     REFUSED(mw_stream_poll(NULL, 0, 0, UINT32_MAX));
     REFUSED(mw_stream_expert_range(NULL, 0, 1));
+    REFUSED(mw_stream_multimem_st_rows(NULL, 0, UINT32_MAX, UINT32_MAX, 15, 0));
+    REFUSED(mw_stream_multimem_st_routes(NULL, 0, 0, 1, 0));
+    REFUSED(mw_stream_expert_gathered(NULL, 0, 1));
+    REFUSED(mw_stream_sum_dense(NULL, 0, 1, (enum mw_dense)1));
+    REFUSED(mw_stream_multimem_ld_reduce_rows(NULL, 0, 0, 0, 1, 10));
+    REFUSED(mw_stream_sum_gathered(NULL, 0, 1, 0));
     REFUSED(mw_stream_fence(NULL));
     REFUSED(mw_stream_dymultimem_st(NULL, 0, 1));
     REFUSED(mw_stream_dymultimem_st_rows(NULL, 0, 1, true));

@@ -719,6 +719,14 @@ static void stream_words(void **state)
     mw_stream_sum_st(&s, 17, 18);
     mw_stream_sum(&s, 15, 16, false);
     mw_stream_sum(&s, 19, 20, true);
+    mw_stream_multimem_st_rows(&s, 11, 3, 4, 10, 0x100);
+    mw_stream_multimem_st_routes(&s, 11, 5, 6, 0x200);
+    mw_stream_expert_gathered(&s, 23, 24);
+    mw_stream_sum_dense(&s, 25, 26, MW_DENSE_EMPTY);
+    mw_stream_sum_dense(&s, 25, 26, MW_DENSE_SUMS);
+    mw_stream_sum_dense(&s, 25, 26, MW_DENSE_ALL);
+    mw_stream_multimem_ld_reduce_rows(&s, 14, 0x70, 7, 8, 10);
+    mw_stream_sum_gathered(&s, 27, 28, 29);
     assert_code(mw_stream_end(&s), 0);
 #define INSTR(o, f, i, x, y, z) \
     { \
@@ -755,6 +763,14 @@ static void stream_words(void **state)
         INSTR(MW_I_SUM_ST, 0, 0, 17, 18, 0),
         INSTR(MW_I_SUM, 0, 0, 15, 16, 0),
         INSTR(MW_I_SUM, 1, 0, 19, 20, 0),
+        INSTR(MW_I_MULTIMEM_ST, 1, 11, 3 << 10, 4 << 10, 0x100),
+        INSTR(MW_I_MULTIMEM_ST, 2, 11, 5 * 128, 6 * 128, 0x200),
+        INSTR(MW_I_EXPERT_ROWS, 2, 0, 23, 24, 0),
+        INSTR(MW_I_SUM, 2, 0, 25, 26, 0),
+        INSTR(MW_I_SUM, 3, 0, 25, 26, 0),
+        INSTR(MW_I_SUM, 6, 0, 25, 26, 0),
+        INSTR(MW_I_MULTIMEM_LD_REDUCE, 1, 14, 0x70, 8 << 10, 7 << 10),
+        INSTR(MW_I_SUM, 5, 0, 27, 28, 29),
         INSTR(MW_I_END, 0, 0, 0, 0, 0),
     };
 #undef INSTR
@@ -915,6 +931,36 @@ static void add_range(struct mw_stream *s)
     mw_stream_expert_range(s, 0, 1);
 }
 
+static void add_st_rows(struct mw_stream *s)
+{
+    mw_stream_multimem_st_rows(s, 0, 0, 1, 10, 0);
+}
+
+static void add_st_routes(struct mw_stream *s)
+{
+    mw_stream_multimem_st_routes(s, 0, 0, 1, 0);
+}
+
+static void add_gathered(struct mw_stream *s)
+{
+    mw_stream_expert_gathered(s, 0, 1);
+}
+
+static void add_dense(struct mw_stream *s)
+{
+    mw_stream_sum_dense(s, 0, 1, MW_DENSE_EMPTY);
+}
+
+static void add_reduce_rows(struct mw_stream *s)
+{
+    mw_stream_multimem_ld_reduce_rows(s, 0, 0, 0, 1, 10);
+}
+
+static void add_sum_gathered(struct mw_stream *s)
+{
+    mw_stream_sum_gathered(s, 0, 1, 0);
+}
+
 static void add_wait(struct mw_stream *s)
 {
     mw_stream_wait(s, MW_EV_SW8, 1);
@@ -938,13 +984,20 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__DELAY_bm, add_poll, "delays behind a wait"},
         {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_rows, "flags that tell rows"},
         {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_range, "expert.rows over ranges of tokens"},
+        {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_st_rows, "gathered tokens"},
+        {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_st_routes, "gathered tokens"},
+        {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_gathered, "gathered tokens"},
+        {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_dense, "gathered tokens"},
+        {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_reduce_rows, "gathered tokens"},
+        {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_sum_gathered, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_signal, "event counters from SW8 on"},
     };
     struct mw_layer_config c = small_config();
     struct mw_layout l;
     uint32_t all = *fake_fabric(&fake, FABRIC(primitives)) | MW_FABRIC__PRIMITIVES__DELAY_bm |
-                   MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm;
+                   MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm |
+                   MW_FABRIC__PRIMITIVES__GATHERED_bm;
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         for (unsigned without = 0; without < 2; without++) {
             struct mw_stream s[4];

@@ -180,6 +180,30 @@ static void counts_unicast_by_hand(void **state)
     expect(&t, 0, MW_DOWN, 0, 44, 0, 0);
 }
 
+/// Whatever the experts: each of four GPUs has one token.
+static void counts_gathered_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    struct mw_system s = bare("nvls");
+    for (unsigned none = 0; none < 2; none++) {
+        if (none)
+            memset(b.ids, 0xff, sizeof b.ids);
+        // Rows 1+8, 1+1 and an entry, 1+8; a request, 1; partial sums of three homes, 11 each, and a result.
+        struct mw_traffic t = total(&b.w, &s, 16);
+        for (unsigned p = 0; p < 4; p++) {
+            expect(&t, p, MW_UP, 0, 20, 1, 33);
+            expect(&t, p, MW_DOWN, 0, 3 * 20, 3, 11);
+            assert_int_equal(t.payload[p][MW_UP], 268 + 3 * 140);
+            assert_int_equal(t.payload[p][MW_DOWN], 3 * 268 + 140);
+        }
+        t = total(&b.w, &s, 8); // 2+16, 2+2, 2+16
+        expect(&t, 3, MW_UP, 0, 40, 2, 66);
+        expect(&t, 3, MW_DOWN, 0, 120, 6, 22);
+    }
+}
+
 static void counts_synchronisation_by_hand(void **state)
 {
     (void)state;
@@ -231,6 +255,11 @@ static void systems_synchronise_as_listed(void **state)
             // Counts of 16 bytes; fifteen flags of rows and as many of partial sums.
             t = total(&b.w, mw_system_find("overlap"), 8);
             expect(&t, p, d, 0, 3 * (2 + 2) + 3 * (15 + 15) * 2, 0, 0);
+            // A fence, its acknowledgement, two events, a flag; the rows of one token of each GPU follow.
+            struct mw_system nvls = *mw_system_find("nvls");
+            nvls.gathered = false;
+            t = total(&b.w, &nvls, 8);
+            expect(&t, p, d, 3 * (1 + 2) * 2, 3 * (1 + 1) * 2, 0, 0);
             // Counts of 8 bytes for two experts; one event.
             t = total(&b.w, mw_system_find("dysharp-basic"), 8);
             expect(&t, p, d, 3 * 2, 3 * (2 + 1), 0, 0);
@@ -404,7 +433,7 @@ static void invariants_on_random_workloads(void **state)
                     assert_true(t.payload[p][d] <=
                                 f * mw_traffic_flits(&t, p, (enum mw_direction)d));
                 }
-            if (!mw_systems[s].multicast) {
+            if (!mw_systems[s].multicast && !mw_systems[s].gathered) {
                 assert_int_equal(sum[MW_UP], sum[MW_DOWN]);
                 assert_int_equal(bytes[MW_UP], bytes[MW_DOWN]);
             }
@@ -461,8 +490,9 @@ static void finds_systems(void **state)
     (void)state;
     assert_string_equal(mw_systems[0].name, "unicast");
     assert_ptr_equal(mw_system_find("overlap"), &mw_systems[1]);
-    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[3]);
-    assert_null(mw_system_find("nvls"));
+    assert_ptr_equal(mw_system_find("nvls"), &mw_systems[2]);
+    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[4]);
+    assert_null(mw_system_find("nvl"));
     assert_null(mw_system_find(""));
 }
 
@@ -472,6 +502,7 @@ int main(void)
         cmocka_unit_test(counts_multicast_by_hand),
         cmocka_unit_test(counts_list_flits_at_their_edge),
         cmocka_unit_test(counts_unicast_by_hand),
+        cmocka_unit_test(counts_gathered_by_hand),
         cmocka_unit_test(counts_synchronisation_by_hand),
         cmocka_unit_test(systems_synchronise_as_listed),
         cmocka_unit_test(bounds_by_hand),

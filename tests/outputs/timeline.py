@@ -121,7 +121,7 @@ def check_run(build, scratch, words):
     # where the switch asks it opens as many as the device has
     info = subprocess.run([f"{build}/moeswitch", "info", "--gpus", str(gpus)], capture_output=True, text=True).stdout
     device = int(re.search(r"(\d+) open reductions", info)[1])
-    limits = {"unicast": 0, "overlap": 0, "dysharp-basic": OPEN, "dysharp": OPEN, "moeswitch": device}
+    limits = {"unicast": 0, "overlap": 0, "nvls": OPEN, "dysharp-basic": OPEN, "dysharp": OPEN, "moeswitch": device}
     pid = 1
     for s in root["systems"]:
         if processes.get((pid, 0)) != s["system"]:

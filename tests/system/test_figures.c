@@ -3,6 +3,7 @@
 // The figures that the project promises, on real routing traces: hidden size 512, 16-byte flits. SKIPPED where they are
 // not there.
 #include "bench.h"
+#include "places.h"
 
 #define SIZES "--hidden 512 --flit-bytes 16 "
 #define LAYER "--layer 7 --gpus 8 --tokens-per-gpu 256 "
@@ -122,6 +123,92 @@ static void overlap(void **state)
     }
 }
 
+/// Cycles that a hub takes for rows that come one after another: one flit each, or one for each addition.
+static uint64_t row_time(unsigned terms, uint64_t flits)
+{
+    return terms ? flits * (terms > 1 ? terms - 1 : 1) : 0;
+}
+
+/// What `nvls` takes besides what the links do: the busiest hub's dense rows, and the most own ones of any.
+static void print_sums(const struct mw_workload *w, const struct mw_bounds *bounds)
+{
+    uint64_t dense[MW_MAX_GPUS] = {0}, own[MW_MAX_GPUS] = {0}, most[2] = {0};
+    for (unsigned t = 0; t < w->tokens; t++) {
+        struct mw_places p;
+        mw_places_find(w, 0, t, &p);
+        for (unsigned q = 0; q < w->shape.gpus; q++) {
+            unsigned r = q == p.home && p.at[q] && p.remote_gpus;
+            (q == p.home ? own : dense)[q] += row_time(p.at[q] + r, w->shape.hidden / 8);
+        }
+    }
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        most[0] = dense[q] > most[0] ? dense[q] : most[0];
+        most[1] = own[q] > most[1] ? own[q] : most[1];
+    }
+    print_message("sums %llu, with gather, reduction and own sums %llu cycles\n",
+                  (unsigned long long)most[0],
+                  (unsigned long long)(bounds->own_phase[MW_DISPATCH].cycles + most[0] +
+                                       bounds->own_phase[MW_COMBINE].cycles + most[1]));
+}
+
+/// `nvls` sends every row 2 N times, `unicast` 4 d times; with routing entries and packets' headers of these
+/// sizes it sends more in all where N is above 1.92 d.
+static void compare_flits(const char *trace, unsigned layer, unsigned gpus)
+{
+    struct bench b;
+    uint64_t flits[2] = {0};
+    const char *const systems[] = {"unicast", "nvls"};
+    struct mw_layer_facts facts;
+    bench_options(&b,
+                  "--trace %s " SIZES
+                  "--layer %u --gpus %u --tokens-per-gpu 512 --repeat-tokens --tile 16",
+                  trace, layer, gpus);
+    bench_prepare(&b, NULL, NULL);
+    mw_layer_facts(&b.w, 0, &facts);
+    for (unsigned s = 0; s < 2; s++) {
+        struct mw_traffic phases[MW_PHASES];
+        mw_traffic_count(&b.w, 0, mw_system_find(systems[s]), 16, phases);
+        for (unsigned p = 0; p < MW_PHASES; p++)
+            for (unsigned q = 0; q < gpus; q++)
+                for (unsigned d = 0; d < MW_DIRECTIONS; d++)
+                    flits[s] += mw_traffic_flits(&phases[p], q, (enum mw_direction)d);
+    }
+    struct mw_bounds bounds;
+    struct mw_link_parameters link = {16, 1, 0};
+    mw_bounds_compute(&b.w, 0, mw_system_find("nvls"), &link, &bounds);
+    print_sums(&b.w, &bounds);
+    print_message("layer %2u, %2u GPUs: 2 d = %.2f, nvls sends %.3f times unicast's flits\n", layer,
+                  gpus, 2 * facts.remote_gpus_per_token, (double)flits[1] / (double)flits[0]);
+    assert_int_equal(flits[1] > flits[0], gpus > 1.92 * facts.remote_gpus_per_token);
+    bench_free(&b);
+}
+
+/// The share of its own bound that is asked of `nvls`, and what it sends.
+static void nvls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trace;
+        unsigned layers[3];
+    } asked[] = {{"deepseek-v2-lite-intent", {3, 7, 20}}, {"gpt-oss-20b-mmlu", {3, 7, 12}}};
+    for (unsigned i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *trace = real_trace(asked[i].trace);
+        if (!trace)
+            skip();
+        for (unsigned l = 0; l < 3; l++) {
+            compare_flits(trace, asked[i].layers[l], 4);
+            for (unsigned gpus = 8; gpus <= 16; gpus += 8) {
+                char options[128];
+                snprintf(options, sizeof options,
+                         "--layer %u --gpus %u --tokens-per-gpu 512 --repeat-tokens --tile 16",
+                         asked[i].layers[l], gpus);
+                compare_flits(trace, asked[i].layers[l], gpus);
+                assert_true(measure(trace, options, "nvls").own_share >= 0.85);
+            }
+        }
+    }
+}
+
 /// Four GPUs: links of a flit per cycle are faster than the GPU behind them, those of half the rate are full.
 static void wide_gpu(void **state)
 {
@@ -140,10 +227,8 @@ static void wide_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_layer),
-        cmocka_unit_test(moeswitch),
-        cmocka_unit_test(overlap),
-        cmocka_unit_test(wide_gpu),
+        cmocka_unit_test(real_layer), cmocka_unit_test(moeswitch), cmocka_unit_test(overlap),
+        cmocka_unit_test(nvls),       cmocka_unit_test(wide_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

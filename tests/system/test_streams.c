@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The instruction streams of the systems, word for word as docs/systems.md lists them. What they
-// depend on is the number of GPUs and of own tokens alone: the generators are given nothing else.
+// depend on is the number of GPUs and of own tokens, the GPU, and where the memories have what: the generators are
+// given nothing else.
 #include "host/support.h"
 
 #include "bounds.h"
 #include "systems/generator.h"
 
-enum { GPUS = 5, TOKENS = 48 };
+enum { GPUS = 5, GPU = 3, TOKENS = 48, GROUP = 6 };
+
+/// Of it, addresses and strides.
+static const struct mw_layout layout = {
+    .row_shift = 10, .xd_base = 0x100000, .gt_base = 0x200000, .cb_base = 0x300000};
 
 #define RANGE(op_) \
     { \
@@ -24,7 +29,8 @@ static void check(const struct mw_generator *g, unsigned stream, const struct mw
     struct mw_stream s[MW_STREAMS];
     for (unsigned i = 0; i < g->streams; i++)
         mw_stream_init(&s[i]);
-    g->make(s, mw_system_find(g->name), GPUS, TOKENS);
+    const struct mw_place at = {mw_system_find(g->name), GPUS, GPU, TOKENS, &layout, GROUP};
+    g->make(s, &at);
     for (unsigned i = 0; i < g->streams; i++) {
         assert_int_equal(mw_stream_end(&s[i]), 0);
         assert_true(s[i].count <= g->instrs && g->instrs <= MW_STREAM_INSTRS);
@@ -121,6 +127,67 @@ static void overlap(void **state)
     assert_int_equal(count[0], mw_generate_overlap.instrs);
 }
 
+/// GPU 3 of 5: of the 192 tokens of others those of GPU 4 come first, then those of 0 to 2. A range of them that
+/// passes token 240 comes in two.
+static void nvls(void **state)
+{
+    (void)state;
+    static const uint32_t ends[] = {3, 9, 18, 30, 45, 60, 75, 90, 105, 120, 138, 156, 174, 192};
+    enum { RANGES = sizeof ends / sizeof *ends, OWN = GPU * TOKENS, LAST = 48 };
+    struct mw_instr list[2][MW_STREAM_INSTRS] = {
+        {{.op = MW_I_MULTIMEM_ST,
+          .flags = 2,
+          .imm = GROUP,
+          .b = 128 * TOKENS,
+          .c = 0x200000 + 128 * OWN},
+         FLAG(MW_EV_SW2),
+         SELF(MW_EV_SW2),
+         {.op = MW_I_MULTIMEM_ST,
+          .flags = 1,
+          .imm = GROUP,
+          .b = TOKENS << 10,
+          .c = 0x100000 + (OWN << 10)},
+         {.op = MW_I_FENCE},
+         {.op = MW_I_SIGNAL, .imm = MW_EV_SW0},
+         WAIT(MW_EV_SW0, GPUS - 1)},
+        {WAIT(MW_EV_SW2, GPUS), SUM(2, 192, 48), SUM(2, 0, 144), SUM(6, OWN, TOKENS)}};
+    unsigned count[2] = {7, 4};
+    for (unsigned r = 0, from = 0; r < RANGES; from = ends[r++]) {
+        uint32_t behind = from < LAST ? LAST : from, end = ends[r];
+        if (from < LAST) {
+            uint32_t stop = end < LAST ? end : LAST;
+            ADD(0, {.op = MW_I_EXPERT_ROWS, .flags = 2, .a = 192 + from, .b = stop - from});
+        }
+        if (end > LAST)
+            ADD(0, {.op = MW_I_EXPERT_ROWS, .flags = 2, .a = behind - LAST, .b = end - behind});
+        ADD(0, SELF(MW_EV_SW3));
+        ADD(1, WAIT(MW_EV_SW3, r + 1));
+        if (from < LAST)
+            ADD(1, SUM(3, 192 + from, (end < LAST ? end : LAST) - from));
+        if (end > LAST)
+            ADD(1, SUM(3, behind - LAST, end - behind));
+    }
+    ADD(0, {.op = MW_I_EXPERT_ROWS, .flags = 2, .a = OWN, .b = TOKENS});
+    ADD(0, SELF(MW_EV_SW3));
+    ADD(0, {.op = MW_I_END});
+    ADD(1, WAIT(MW_EV_SW3, RANGES + 1));
+    ADD(1, {.op = MW_I_SIGNAL, .imm = MW_EV_SW1});
+    ADD(1, WAIT(MW_EV_SW1, GPUS - 1));
+    for (unsigned r = 0; r < 8; r++) {
+        ADD(1, {.op = MW_I_MULTIMEM_LD_REDUCE,
+                .flags = 1,
+                .imm = GROUP,
+                .a = 0x300000 + ((OWN + 6 * r) << 10),
+                .b = 6 << 10,
+                .c = (6 * r) << 10});
+        ADD(1, {.op = MW_I_SUM, .flags = 5, .a = 6 * r, .b = 6, .c = OWN + 6 * r});
+    }
+    ADD(1, {.op = MW_I_END});
+    for (unsigned s = 0; s < 2; s++)
+        check(&mw_generate_nvls, s, list[s], count[s]);
+    assert_int_equal(mw_generate_nvls.instrs, count[1]);
+}
+
 static void dysharp_basic(void **state)
 {
     (void)state;
@@ -158,8 +225,8 @@ static void moeswitch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unicast), cmocka_unit_test(overlap),   cmocka_unit_test(dysharp_basic),
-        cmocka_unit_test(dysharp), cmocka_unit_test(moeswitch),
+        cmocka_unit_test(unicast),       cmocka_unit_test(overlap), cmocka_unit_test(nvls),
+        cmocka_unit_test(dysharp_basic), cmocka_unit_test(dysharp), cmocka_unit_test(moeswitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,9 @@ static void small_device(void **state)
     assert_line(r.error.text, "instruction streams", "without flags that tell rows",
                 "leave it out");
     mw_result_free(&r);
+    assert_int_equal(bench_run(&b, "nvls", &r), MW_EXIT_INPUT);
+    assert_line(r.error.text, "instruction streams", "without gathered tokens", "leave it out");
+    mw_result_free(&r);
     bench_free(&b);
     bench_options(&b, TINY "--tokens-per-gpu 4 --k 2 --link-cycles 2");
     bench_prepare(&b, NULL, NULL);

@@ -74,19 +74,19 @@ UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
-$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
-UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchAsks=0
-$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1))
-$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1))
-$(eval $(call variant,reduction_asks,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1))
+UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchAsks=0 Gathered=1
+$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=0))
+$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
+$(eval $(call variant,reduction_asks,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/row_sum.sv
 UNIT_C_row_sum := host-tools/reduce.c
-UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=1
+UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=1 Gathered=1
 $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 CopyLane=1))
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=0))
 UNIT += control
@@ -100,8 +100,8 @@ UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
-UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1
-$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0))
+UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 Gathered=1
+$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0 Gathered=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1

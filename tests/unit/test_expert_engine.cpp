@@ -86,6 +86,12 @@ struct engine : model<Vexpert_engine> {
         cfg.set("yd_base", yd);
     }
 
+    // Where a received row's gate weight is.
+    uint32_t weight(unsigned r, unsigned j) const
+    {
+        return static_cast<uint32_t>(cfg["gt_base"] + 128 * r + (gathered ? 32 : 4) + 4 * j);
+    }
+
     // Rows of the experts in the order in which they become complete.
     void plan(const std::vector<unsigned> &counts)
     {
@@ -212,6 +218,8 @@ struct engine : model<Vexpert_engine> {
     unsigned row_bytes = 0, row_shift = 0, total = 0;
     uint64_t idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
+    bool gathered = false; // entries are those of the routing table, else of the meta table
+
     bool auto_arrive = true, check_rows = true;
 
   private:
@@ -670,6 +678,7 @@ using named = std::pair<unsigned, unsigned>;
 static std::vector<std::vector<named>> receive(engine &b, unsigned rows, unsigned k,
                                                unsigned experts)
 {
+    const unsigned ids = b.gathered ? 0 : 4 + 4 * k;
     b.cfg.set("local_experts", experts);
     b.cfg.set("tile", 1 + b.rng() % 20);
     b.cfg.set("expert_cycles", b.rng() % 8);
@@ -686,8 +695,8 @@ static std::vector<std::vector<named>> receive(engine &b, unsigned rows, unsigne
                                                 : b.rng() % 8       ? b.rng() % 64
                                                 : b.rng.percent(50) ? 0xffff
                                                                     : 64 + 1);
-            b.mem.set<uint32_t>(meta + 4 + 4 * j, 0x3d000000u + b.rng.below(0x2000000));
-            b.mem.set<uint16_t>(meta + 4 + 4 * k + 2 * j, id);
+            b.mem.set<uint32_t>(b.weight(r, j), 0x3d000000u + b.rng.below(0x2000000));
+            b.mem.set<uint16_t>(meta + ids + 2 * j, id);
             if (id < 64 && id % 4 == 1)
                 names[r].push_back({(id / 4) % experts, r << b.cfg["k_shift"] | j});
         }
@@ -704,7 +713,7 @@ static void expect_results(engine &b, const std::vector<named> &pushes)
         b.compute_row(b.base("xd_base") + (r << b.row_shift),
                       b.base("yd_base") + (p.second << b.row_shift),
                       b.mem.get<uint16_t>(b.base("ce_base") + 2 * p.first),
-                      b.mem.get<uint32_t>(b.base("gt_base") + 128 * r + 4 + 4 * j));
+                      b.mem.get<uint32_t>(b.weight(r, j)));
     }
 }
 
@@ -847,6 +856,81 @@ TEST(ranges_beyond_the_tokens)
             expect_results(b, row);
         b.command(range(0, 8));
         b.until("the range to retire", 20000, [&] { return b.retired; });
+        b.cycles(20);
+        assert_int_equal(b.bounds, 1);
+        assert_true(b.mem.data == b.want);
+    }
+}
+
+static mw_instr gathered_rows(uint32_t first, uint32_t count, unsigned high = 0)
+{
+    return {MW_I_EXPERT_ROWS, 2, static_cast<uint8_t>(high), 0, 0, first, count, 0};
+}
+
+// As many gathered tokens as all GPUs have, in entries of the routing table.
+static std::vector<std::vector<named>> gather(engine &b, unsigned tokens)
+{
+    const unsigned k = 1 + b.rng.below(16);
+    b.gathered = true;
+    random_shape(b, k);
+    b.set_row(F * b.rng.pick({1, 2, 3, 4}));
+    b.cfg.set("k_shift", log2_up(k));
+    b.set_map(0, 0x100, 0x8000, 0x10000, 0x20000 - 0x80);
+    b.cfg.set("n_shift", 2);
+    b.cfg.set("token_shift", log2_up(tokens) - 2);
+    const auto names = receive(b, tokens, k, 1 + b.rng.below(6));
+    b.recv_rows = b.rng.below(20); // of st: those have no say
+    b.w = random_weather(b.rng);
+    b.cfg.drive(b.dut.cfg_i);
+    b.dut.go_i = 1;
+    b.cycle();
+    b.dut.go_i = 0;
+    return names;
+}
+
+// Gathered tokens, range by range in any order: each of them done when its instruction retires.
+TEST(gathered_tokens)
+{
+    for (unsigned round = 0; round < 60; round++) {
+        engine b;
+        const unsigned tokens = 32, ends[] = {0, b.below(9), 9 + b.below(8), 17 + b.below(15), 32};
+        const auto names = gather(b, tokens);
+        std::vector<unsigned> order = {0, 1, 2, 3};
+        b.rng.shuffle(order);
+        std::vector<named> pushes;
+        for (unsigned r : order) {
+            for (unsigned t = ends[r]; t < ends[r + 1]; t++) {
+                expect_results(b, names[t]);
+                pushes.insert(pushes.end(), names[t].begin(), names[t].end());
+            }
+            b.command(gathered_rows(ends[r], ends[r + 1] - ends[r]));
+            b.until("the tokens to retire", 200000, [&] { return b.retired; });
+            assert_true(b.pushes == pushes);
+            b.cycles(20);
+            assert_true(b.mem.data == b.want);
+        }
+        assert_int_equal(b.bounds, 0);
+    }
+}
+
+// Tokens beyond those of all GPUs: an error, no row, and the next ones go on.
+TEST(gathered_beyond_the_tokens)
+{
+    const uint32_t wrong[][3] = {{0, 33, 0},       {32, 1, 0},         {31, 2, 0},
+                                 {1u << 31, 1, 0}, {0, UINT32_MAX, 0}, {UINT32_MAX, 2, 0},
+                                 {0x10000, 1, 0},  {0, 0x10001, 0},    {1, 1, 1},
+                                 {1, 1, 2},        {0, 0x80000000, 0}, {1u << 31, 1u << 31, 0}};
+    for (const auto &w : wrong) {
+        engine b;
+        const auto names = gather(b, 32);
+        b.command(gathered_rows(w[0], w[1], w[2]));
+        b.until("the tokens to retire", 2000, [&] { return b.retired; });
+        assert_int_equal(b.bounds, 1);
+        assert_true(b.pushes.empty() && b.mem.data == b.want);
+        for (const auto &row : names)
+            expect_results(b, row);
+        b.command(gathered_rows(0, 32));
+        b.until("the tokens to retire", 40000, [&] { return b.retired; });
         b.cycles(20);
         assert_int_equal(b.bounds, 1);
         assert_true(b.mem.data == b.want);

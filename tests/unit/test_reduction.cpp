@@ -19,7 +19,7 @@ using namespace tb;
 #ifndef PARAM_SwitchAsks
 #define PARAM_SwitchAsks 0
 #endif
-static const bool ASKS = PARAM_SwitchAsks;
+static const bool ASKS = PARAM_SwitchAsks, GATHERED = PARAM_Gathered;
 static const unsigned WINDOW = 8, EPOCH = 2;
 static const unsigned RT = 0x1000, GT = 0x4000, OUT = 0x8000, YD = 0x20000, CB = 0x60000;
 static const unsigned TOKEN_SHIFT = 6, CAP_SHIFT = 4;
@@ -53,6 +53,7 @@ struct bench : sums<Vreduction> {
     std::deque<unsigned> ready_tokens;
     uint64_t command_at = 0; // when the unit took the last one
     unsigned tokens_done = 0, tokens_due = 0, own_base = 0, src_rows[N] = {};
+    const unsigned row_shift, k_shift;
     int told[N];           // before which row those of a source are here, -1: it has not told
     unsigned max_open = 0; // requests of a GPU
     bool retired = true;
@@ -86,7 +87,8 @@ struct bench : sums<Vreduction> {
     unsigned local(unsigned expert) const { return experts[expert] / N; }
     bool is_own(int expert) const
     {
-        return expert >= 0 && gpu(static_cast<unsigned>(expert)) == conf.port;
+        return expert >= 0 && expert < static_cast<int>(experts.size()) &&
+               gpu(static_cast<unsigned>(expert)) == conf.port;
     }
     // Some of the experts of a GPU, or of all others, by number.
     std::vector<int> some_experts(unsigned count, bool own) const
@@ -111,6 +113,7 @@ struct bench : sums<Vreduction> {
     {
         return CB + ((uint64_t{i} << N_SHIFT | q) << row_shift);
     }
+    uint64_t dense_addr(unsigned t) const { return CB + (uint64_t{t} << row_shift); }
     uint64_t out_addr(unsigned i) const { return OUT + (uint64_t{i} << row_shift); }
 
     std::vector<unsigned> shuffled_experts()
@@ -296,7 +299,13 @@ struct bench : sums<Vreduction> {
     // Static rows: own memory (if a member) last, R from the others.
     void expect_static(unsigned group, uint64_t a, unsigned length, uint64_t to)
     {
-        for (unsigned off = 0; off < length; off += conf.row_bytes) {
+        expect_rows(group, a, length, to, conf.row_bytes);
+    }
+
+    // The same of rows that may lie apart.
+    void expect_rows(unsigned group, uint64_t a, unsigned length, uint64_t to, unsigned stride)
+    {
+        for (unsigned off = 0; off < length; off += stride) {
             const unsigned n = std::min(conf.row_bytes, length - off);
             if (groups[group] == 0) { // nobody to ask: the row stays what it is
                 errors.expect(MW_HWERR_UNMAPPED, COMBINE);
@@ -329,6 +338,42 @@ struct bench : sums<Vreduction> {
         if (!remote.empty())
             own.push_back(reduce_rows(remote, conf.row_bytes, {}));
         out_due[out_addr(i)] = reduce_rows(own, conf.row_bytes, {});
+    }
+
+    // A gathered token, and what its dense row must be behind an instruction of these flags.
+    void put_gathered(unsigned t, const std::vector<int> &list)
+    {
+        mem.write(GT + 128 * t, rng.some(128));
+        put_list(GT + 128 * t, list);
+        gathered[t] = list;
+    }
+    void expect_dense(unsigned t, unsigned flags)
+    {
+        const std::vector<bytes> terms = own_copies(t, gathered[t]);
+        bytes minus(conf.row_bytes);
+        for (unsigned i = 1; i < conf.row_bytes; i += 2)
+            minus[i] = 0x80;
+        if (flags == 6 || (flags == 2 && terms.empty()))
+            out_due[dense_addr(t)] = minus;
+        else if (flags == 3 && !terms.empty())
+            out_due[dense_addr(t)] = reduce_rows(terms, conf.row_bytes, {});
+        else
+            out_due[dense_addr(t)] = mem.read(dense_addr(t), conf.row_bytes);
+    }
+
+    // Own experts' rows of own token i, which is gathered token t: on top of the R that is there.
+    void expect_gathered(unsigned i, unsigned t)
+    {
+        std::vector<bytes> own = own_copies(t, route[i]);
+        const bool remote = std::any_of(route[i].begin(), route[i].end(), [&](int e) {
+            return e >= 0 && gpu(static_cast<unsigned>(e)) != conf.port;
+        });
+        const bytes r = mem.read(out_addr(i), conf.row_bytes);
+        const bool left = own.empty() && remote;
+        if (remote)
+            own.push_back(r);
+        tokens_due += !left;
+        out_due[out_addr(i)] = left ? r : reduce_rows(own, conf.row_bytes, {});
     }
 
     // Received row r of a token of GPU home.
@@ -572,7 +617,7 @@ struct bench : sums<Vreduction> {
         push_retired = push_retired || dut.push_retire_o;
     }
 
-    const unsigned row_shift, k_shift;
+    std::map<unsigned, std::vector<int>> gathered;
     std::map<std::pair<unsigned, unsigned>, unsigned> allocated; // {local expert, token} -> row
     std::set<std::pair<unsigned, unsigned>> missing;
     std::map<unsigned, unsigned> next_row; // by local expert
@@ -916,6 +961,125 @@ TEST(any_command)
         }
     }
     assert_true(went > 0);
+    allowed(b);
+}
+
+// Dense rows of gathered tokens: -0, or partial sums, of those tokens alone that the flags say, and of no other GPU's
+// experts; no token is told of as done. Experts that nobody has count as absent.
+TEST_IF(GATHERED, dense_rows)
+{
+    for (unsigned round = 0; round < 12; round++) {
+        settings s;
+        s.k = round % 4 == 0 ? 16 : 1 + round;
+        s.local = 8;
+        s.row_bytes = round % 3 == 0 ? 256 : round % 3 == 1 ? 128 + F : F;
+        s.ready = round < 3 ? 100 : 40 + 5 * round;
+        s.port = round % N;
+        s.open_rows = round % 4;
+        bench b(s);
+        for (unsigned t = 0; t < 28; t++) {
+            std::vector<int> list = b.random_list(t % 7 ? 15 : 100);
+            if (b.percent(20))
+                b.rng.pick(list) = static_cast<int>(b.experts.size() + b.below(100));
+            b.put_gathered(t, list);
+        }
+        for (unsigned i = 0; i < 6; i++) {
+            const unsigned first = b.below(20), count = b.below(9),
+                           flags = b.rng.pick({2u, 3u, 6u});
+            for (unsigned t = first; t < first + count; t++)
+                b.expect_dense(t, flags);
+            b.run(MW_I_SUM, flags, 0, first, count, b.rng.word());
+        }
+    }
+}
+
+// Own experts' rows where every own token has its place among the gathered ones, behind sums of either kind.
+TEST_IF(GATHERED, gathered_sums)
+{
+    for (unsigned round = 0; round < 12; round++) {
+        settings s;
+        s.k = 1 + round;
+        s.row_bytes = round % 3 == 0 ? 256 : round % 3 == 1 ? 128 + F : F;
+        s.ready = round < 3 ? 100 : 40 + 5 * round;
+        s.port = round % N;
+        bench b(s);
+        for (unsigned i = 0; i < 24; i++)
+            b.put_route(i, b.random_list(i % 6 ? 15 : 100));
+        unsigned at = 0;
+        for (unsigned end : {b.below(9), 9 + b.below(8), 24u}) {
+            const unsigned t = b.below(12);
+            for (unsigned i = at; i < end; i++)
+                b.expect_gathered(i, t + i - at);
+            b.run(MW_I_SUM, 5, 0, at, end - at, t);
+            at = end;
+        }
+    }
+}
+
+// Static rows that lie apart: what is between them is not asked for, and stays.
+TEST_IF(GATHERED, static_rows_apart)
+{
+    for (unsigned round = 0; round < 12; round++) {
+        settings s;
+        s.row_bytes = round % 3 ? 256 - F : 128 + F;
+        s.ready = round ? 70 : 100;
+        s.port = round % N;
+        s.open_rows = round % 4;
+        bench b(s);
+        b.own_kind = random_kind(b.rng);
+        const unsigned group = round % 16, stride = 1u << b.row_shift, rows = b.below(7),
+                       to = F * b.below(40);
+        const uint32_t from = YD + F * b.below(1000);
+        const bytes before = b.mem.data;
+        b.expect_rows(group, from, rows * stride, OUT + to, stride);
+        b.run(MW_I_MULTIMEM_LD_REDUCE, 1, group, from, rows * stride, to);
+        for (unsigned i = 0; i < rows; i++) {
+            const uint64_t gap = OUT + to + i * stride + s.row_bytes;
+            assert_memory_equal(&b.mem.data[gap], &before[gap], stride - s.row_bytes);
+        }
+    }
+}
+
+// Gathered tokens that no GPU has; rows apart that are not whole, or whose result lies outside.
+TEST_IF(GATHERED, bad_gathered)
+{
+    const uint32_t end = 1u << (TOKEN_SHIFT + N_SHIFT), own = 1u << TOKEN_SHIFT;
+    const uint32_t bad[][2] = {{0, end + 1},  {end, 1},      {end - 1, 2},        {2 * end, 1},
+                               {1u << 20, 1}, {1u << 31, 1}, {5, 0u - 4},         {0u - 1, 1},
+                               {0u - 1, 2},   {0, 1u << 31}, {1u << 31, 1u << 31}};
+    bench b;
+    const uint32_t stride = 1u << b.row_shift;
+    auto refuse = [&](unsigned op, unsigned flags, uint32_t at, uint32_t count, uint32_t to) {
+        const bytes before = b.mem.data;
+        b.own_kind = {};
+        b.errors.expect(MW_HWERR_BOUNDS, COMBINE);
+        b.run(op, flags, 5, at, count, to);
+        assert_true(b.mem.data == before);
+    };
+    for (const auto &r : bad) {
+        for (unsigned flags : {2u, 3u, 6u})
+            refuse(MW_I_SUM, flags, r[0], r[1], b.below(20));
+        refuse(MW_I_SUM, 5, 0, r[1] > own ? 1 : r[1], r[1] > own ? 0u - 1 : r[0]);
+    }
+    refuse(MW_I_SUM, 5, own, 1, 0); // of own tokens there are fewer
+    refuse(MW_I_SUM, 3 | 1u << 4, 0, 1, 0);
+    for (uint32_t length : {F, stride - F, stride + F, stride / 2, stride + 1})
+        refuse(MW_I_MULTIMEM_LD_REDUCE, 1, YD, length, 0);
+    refuse(MW_I_MULTIMEM_LD_REDUCE, 1, YD, 2 * stride, MEM - OUT - stride);
+    refuse(MW_I_MULTIMEM_LD_REDUCE, 1, YD, stride, 0u - F);
+    refuse(MW_I_MULTIMEM_LD_REDUCE, 1 | 0xc0, YD, stride,
+           0u - F); // beyond any memory with its base
+    refuse(MW_I_MULTIMEM_LD_REDUCE, 1, MEM - stride, 2 * stride, 0);
+    b.expect_rows(5, YD, stride, MEM - stride, stride); // the last place there is
+    b.run(MW_I_MULTIMEM_LD_REDUCE, 1, 5, YD, stride, MEM - OUT - stride);
+    b.expect_rows(6, MEM - stride, stride, OUT, stride);
+    b.run(MW_I_MULTIMEM_LD_REDUCE, 1, 6, MEM - stride, stride, 0);
+    for (unsigned flags : {2u, 6u}) {
+        b.put_gathered(end / 2 - 1, std::vector<int>(b.conf.k, -1));
+        b.expect_dense(end / 2 - 1, flags);
+        b.run(MW_I_SUM, flags, 0, end / 2 - 1, 1, 0);
+        b.run(MW_I_SUM, flags, 0, end, 0, 0);
+    }
     allowed(b);
 }
 

@@ -19,6 +19,7 @@ static const unsigned NONE = ~0u;
 struct row {
     std::vector<unsigned> terms; // flit addresses
     bool use_r = false, again = false, st = false, poison = false, more = false;
+    bool minus = false; // without terms it is -0
     unsigned flits = 1, dest = 0;
     reduction_kind kind;
     unsigned r_poison = NONE; // packet of the reduced row that comes poisoned
@@ -70,7 +71,11 @@ struct bench : sums<Vrow_sum> {
             terms.push_back(r.again && t == r.dest ? last_sum : mem.read(t * F, size));
         if (r.use_r)
             terms.push_back(send_result(r));
-        const bytes sum = last_sum = reduce_rows(terms, size, r.kind);
+        bytes sum = reduce_rows(terms, size, r.kind);
+        if (terms.empty() && r.minus)
+            for (unsigned i = 1; i < size; i += 2)
+                sum[i] = 0x80;
+        last_sum = sum;
         if (ctx == OWN) {
             written[r.dest] = kept(r, sum);
             dests.push_back(r);
@@ -173,6 +178,7 @@ struct bench : sums<Vrow_sum> {
         dut.row_st_i = r.st;
         dut.row_zero_i = steps == 0;
         dut.row_poison_i = r.poison;
+        dut.row_minus_i = r.minus;
         dut.row_dest_i = static_cast<uint16_t>(r.dest);
         dut.row_red_i = r.kind.bits();
         dut.row_last_pkt_i = static_cast<uint8_t>((r.flits - 1) / PF);
@@ -224,6 +230,12 @@ static row random_row_of(bench &b, unsigned ctx, unsigned flits, unsigned st_per
         return r;
     }
     r.more = b.percent(30);
+    r.minus = b.percent(30);
+    if (r.minus) {
+        r.kind = {};
+        if (b.percent(50))
+            r.terms.clear();
+    }
     if (b.percent(60)) {
         r.use_r = true;
         if (b.percent(15))
@@ -291,6 +303,23 @@ TEST(reads_its_own_sum)
             b.add(OWN, second);
         }
         b.run(100000);
+    }
+}
+
+// Of own rows without terms: the flits are -0 by either lane, and none but theirs.
+TEST(dense_rows_are_minus_zero)
+{
+    for (unsigned lane = 0; lane < 2; lane++) {
+        bench b(4 * PF);
+        b.cfg.set("copy_lane", lane);
+        b.cfg.drive(b.dut.cfg_i);
+        for (unsigned i = 0; i < 24; i++) {
+            row r = b.row_of(4 * PF, i % 3 == 0 ? 0 : b.below(3));
+            r.minus = i % 2;
+            b.add(OWN, r);
+        }
+        b.run(20000);
+        assert_true(b.flits_written.per_event() < 2.1);
     }
 }
 

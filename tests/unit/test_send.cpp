@@ -73,7 +73,13 @@ struct hub : model<Vsend> {
         others = true;
     }
 
-    static uint64_t from_of(const mw_instr &in) { return uint64_t{in.a_high} << 32 | in.a; }
+    // Rows of multimem.st that lie apart, and routing entries, count from a base.
+    static bool apart(const mw_instr &in) { return in.op == MW_I_MULTIMEM_ST && in.flags & 1; }
+    uint64_t from_of(const mw_instr &in) const
+    {
+        const bool based = in.op == MW_I_MULTIMEM_ST && in.flags & 3;
+        return (uint64_t{in.a_high} << 32 | in.a) + (!based ? 0 : apart(in) ? xs : rt);
+    }
     static uint64_t to_of(const mw_instr &in) { return uint64_t{in.c_high} << 32 | in.c; }
 
     // The error that an instruction is as a whole, 0 if none.
@@ -88,8 +94,14 @@ struct hub : model<Vsend> {
             return MW_HWERR_REDUCTION;
         if (multi ? to >= MW_STATIC_GROUPS || group[to] == 0 : to >= N)
             return MW_HWERR_UNMAPPED;
-        return in.a % F || in.c % F || from_of(in) + in.b > MEM ? MW_HWERR_BOUNDS : 0;
+        return in.a % F || in.c % F || from_of(in) + in.b > MEM ||
+                       (apart(in) && in.b % (1u << l.row_shift))
+                   ? MW_HWERR_BOUNDS
+                   : 0;
     }
+
+    // Where rows of multimem.st, or its routing entries, count from.
+    unsigned base(bool rows) const { return rows ? xs : rt; }
 
     void run(const mw_instr &in)
     {
@@ -158,8 +170,9 @@ struct hub : model<Vsend> {
     // ---- layer -----------------------------------------------------------------------------------------------
     void configure()
     {
-        rt = ((l.tokens << l.row_shift) + 127) &
-             ~127u; // behind the rows of own tokens, which begin at 0
+        const unsigned rows = l.tokens << l.row_shift;
+        xs = rows + 256 + 128 * l.tokens <= MEM ? F * below(9) : 0;
+        rt = (xs + rows + 127) & ~127u; // behind the rows of own tokens
         assert_true(rt + 128 * l.tokens <= MEM);
         cfg.set("port", l.port);
         cfg.set("epoch", below(4));
@@ -168,7 +181,7 @@ struct hub : model<Vsend> {
         cfg.set("token_shift", l.token_shift);
         cfg.set("row_bytes", l.row_bytes);
         cfg.set("row_shift", l.row_shift);
-        cfg.set("xs_base", 0);
+        cfg.set("xs_base", xs);
         cfg.set("rt_base", rt);
         cfg.set("xd_base", F * below(MEM / F / 2));
         cfg.set("gt_base", 128 * below(MEM / 256));
@@ -316,7 +329,7 @@ struct hub : model<Vsend> {
         const uint64_t maddr = uint64_t{l.port << l.token_shift | i} << l.row_shift;
         for (unsigned at = 0; at < l.row_bytes; at += 128)
             expect_dynamic(i, maddr + at,
-                           mem.read((i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
+                           mem.read(xs + (i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
                            remote, own, flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH,
                            l.once && at && !(flags & 2));
         if (!(flags & 1))
@@ -353,9 +366,9 @@ struct hub : model<Vsend> {
                 continue;
             const uint64_t r = model_row[q]++;
             for (unsigned at = 0; at < l.row_bytes; at += 128)
-                expect_plain(head(MW_OP_ST, q, cfg["xd_base"] + (r << l.row_shift) + at, 0),
-                             mem.read((i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
-                             i);
+                expect_plain(
+                    head(MW_OP_ST, q, cfg["xd_base"] + (r << l.row_shift) + at, 0),
+                    mem.read(xs + (i << l.row_shift) + at, std::min(128u, l.row_bytes - at)), i);
             if (!bare)
                 expect_plain(head(MW_OP_ST, q, cfg["gt_base"] + 128 * r, 0), meta(i), i);
         }
@@ -374,12 +387,21 @@ struct hub : model<Vsend> {
 
     void expect_linear(const mw_instr &in)
     {
+        const uint32_t stride = 1u << l.row_shift;
+        if (!apart(in))
+            return expect_copy(in, from_of(in), in.b, to_of(in));
+        for (uint32_t at = 0; at < in.b; at += stride)
+            expect_copy(in, from_of(in) + at, l.row_bytes, to_of(in) + at);
+    }
+
+    void expect_copy(const mw_instr &in, uint64_t first, uint64_t length, uint64_t there)
+    {
         const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
         const unsigned to = red ? in.imm & 255 : in.imm;
-        for (uint64_t at = 0; at < in.b; at += 128) {
-            const bytes payload = mem.read(in.a + at, std::min<uint64_t>(128, in.b - at));
+        for (uint64_t at = 0; at < length; at += 128) {
+            const bytes payload = mem.read(first + at, std::min<uint64_t>(128, length - at));
             mw_header h = head(multi ? red ? MW_OP_MULTIMEM_RED : MW_OP_MULTIMEM_ST : MW_OP_ST,
-                               multi ? 0 : to, to_of(in) + at, 0);
+                               multi ? 0 : to, there + at, 0);
             if (!multi) {
                 expect_plain(h, payload, 0);
                 continue;
@@ -582,7 +604,7 @@ struct hub : model<Vsend> {
     read_port port{mem, "memory"};
     std::vector<std::vector<uint16_t>> lists; // routing of own tokens
     unsigned map[EXPERTS];                    // bit 7 valid, 4:0 GPU
-    unsigned rt = 0;
+    unsigned rt = 0, xs = 0;
     uint32_t model_row[32];
     packet_watch st{"uplink"}, loc{"local"};
     std::deque<expected> want_st, want_loc;
@@ -679,6 +701,25 @@ TEST(unicast)
     random_tokens(MW_I_ST, 150, 0);
 }
 
+// Rows that lie apart, some of the own tokens' to all of them and all to some group, and routing entries.
+TEST(gathered)
+{
+    dice rng;
+    for (unsigned r = 0; r < 60; r++) {
+        const layer l = random_layer(rng);
+        hub b(l, random_pace(rng));
+        for (unsigned i = 0; i < 4; i++) {
+            const bool rows = rng.percent(70);
+            const unsigned first = rng.below(l.tokens), count = rng.below(l.tokens - first + 1),
+                           shift = rows ? l.row_shift : 7;
+            const uint32_t length = (count << shift) + (rng.one_in(6) ? F * rng.between(1, 3) : 0);
+            const uint32_t a = (first << shift) + (rng.one_in(8) ? MEM : 0);
+            b.run(instr(MW_I_MULTIMEM_ST, a, length, F * rng.below(2 * MEM / F), rng.between(5, 6),
+                        rows ? 1 : 2));
+        }
+    }
+}
+
 TEST(linear)
 {
     dice rng;
@@ -762,6 +803,16 @@ TEST(refused)
         allow(instr(op, MEM, 0, half, to));
     }
     allow(instr(MW_I_ST_LINEAR, 0, MEM, 0, N - 1)); // all of it
+    const uint32_t stride = 1u << FULL.row_shift, rows = (MEM - b.base(true)) & ~(stride - 1);
+    allow(instr(MW_I_MULTIMEM_ST, 0, 2 * stride, half, 6, 1));
+    allow(instr(MW_I_MULTIMEM_ST, 0, rows, half, 6, 1));
+    allow(instr(MW_I_MULTIMEM_ST, 0, MEM - b.base(false), half, 6, 2));
+    for (uint32_t length : {1u, F, stride - F, stride + F, stride / 2, rows + stride, MEM})
+        refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0, length, half, 6, 1));
+    refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0, MEM - b.base(false) + F, half, 6, 2));
+    refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, F, MEM - b.base(false), half, 6, 2));
+    for (unsigned flag : {1u, 2u}) // beyond any memory with its base
+        refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0u - F, stride, half, 6, flag | 0x30));
     for (unsigned op : {MW_I_DYMULTIMEM_ST, MW_I_ST}) {
         const uint32_t end = 1u << FULL.token_shift;
         const uint32_t bad[][2] = {{0, end + 1},
@@ -829,6 +880,24 @@ static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, un
     assert_true(took <= b.slots + slack);
 }
 
+// The same of rows that lie apart.
+static void rate_apart(unsigned row_bytes)
+{
+    layer l = {};
+    l.k = 1;
+    l.row_bytes = row_bytes;
+    l.row_shift = log2_up(row_bytes) + 1;
+    l.tokens = 12;
+    l.token_shift = 4;
+    l.latency = 3;
+    hub b(l, {100, 100, 100, 100, 0});
+    b.run(instr(MW_I_MULTIMEM_ST, 0, l.tokens << l.row_shift, 0, 6, 1));
+    const uint64_t took = b.last_flit - b.first_flit + 1;
+    printf("rows of %u apart: %llu cycles for %llu\n", row_bytes, (unsigned long long)took,
+           (unsigned long long)b.slots);
+    assert_true(took <= b.slots + 8);
+}
+
 TEST(rates)
 {
     rate(MW_I_DYMULTIMEM_ST, 512, 8, 8);
@@ -841,4 +910,6 @@ TEST(rates)
     rate(MW_I_DYMULTIMEM_ST, 512, 8, 8, 4);
     rate(MW_I_ST, 512, 8, 8);
     rate(MW_I_ST, 256, 6, 300);
+    rate_apart(512);
+    rate_apart(128);
 }

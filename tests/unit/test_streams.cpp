@@ -66,7 +66,14 @@ static bool legal(const instr &i, unsigned idx)
     case MW_I_DELAY:
         return PARAM_Delay && i.a < DELAYS;
     case MW_I_EXPERT_ROWS:
-        return PARAM_RowRanges || !(i.flags & 1);
+        return (i.flags & 3) == 0 || ((i.flags & 3) == 1 && PARAM_RowRanges) ||
+               ((i.flags & 3) == 2 && PARAM_Gathered);
+    case MW_I_MULTIMEM_ST:
+        return (i.flags & 3) == 0 || ((i.flags & 3) != 3 && PARAM_Gathered);
+    case MW_I_MULTIMEM_LD_REDUCE:
+        return !(i.flags & 1) || PARAM_Gathered;
+    case MW_I_SUM:
+        return !(i.flags & 6) || (PARAM_Gathered && (i.flags & 7) != 4 && (i.flags & 7) != 7);
     default:
         return unit_of(i.op) < UNITS;
     }
@@ -524,8 +531,13 @@ TEST(wrong_programs_stop)
         wrong.push_back(poll_instr(MW_EV_ROWS, 0, cycles));
     if (!PARAM_Delay)
         wrong.push_back(poll_instr(MW_EV_ROWS, 0, 1));
-    if (!PARAM_RowRanges)
-        wrong.push_back({MW_I_EXPERT_ROWS, 1, 0, 0, 0, 0, 8, 0});
+    for (unsigned op : {MW_I_EXPERT_ROWS, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_LD_REDUCE, MW_I_SUM}) {
+        for (unsigned flags = 1; flags < 16; flags++) {
+            const instr i{static_cast<uint8_t>(op), static_cast<uint8_t>(flags), 0, 0, 0, 0, 8, 0};
+            if (!legal(i, 0))
+                wrong.push_back(i);
+        }
+    }
     for (uint32_t threshold : {THRESHOLDS, THRESHOLDS + 1, 1u << 31, UINT32_MAX})
         wrong.push_back(wait_instr(MW_EV_ROWS, threshold));
     for (const instr &w : wrong) {

@@ -11,7 +11,8 @@ module prove_row_build #(
     parameter bit Asks = 1'b0,            // the switch does: no request leaves
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i, last_i, row_done_i, st_done_i,
+    input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i, dense_i, fill_i, every_i, last_i,
+                            row_done_i, st_done_i,
                             req_ready_i, own_ready_i, table_i,
     input wire logic [1:0]  k_i, shift_i, limit_i,
     input wire logic [Experts-1:0][5:0] ids_i, // of 6 bits, all ones: none
@@ -62,7 +63,8 @@ module prove_row_build #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     row_build #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
-        .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i, .group_i('0), .red_i('0),
+        .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i, .dense_i, .fill_i, .every_i,
+        .group_i('0), .red_i('0),
         .last_flits_i(7'd1), .copy_i('0), .copy_next_o(), .item_done_o(item_done), .unmapped_o(), .quiet_o(quiet),
         .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0), .push_token_i('0),
         .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
@@ -75,11 +77,12 @@ module prove_row_build #(
     logic [2:0] rows_q, st_q, limit; // own rows, and those of push, that are not done
 
     // ---- the units: what they offer stays until it is done; a command's kind stays while rows are open ----
-    logic item_q, push_q, static_q, sum_q, own_q, last_q;
+    logic item_q, push_q, static_q, sum_q, own_q, last_q, dense_q, fill_q, every_q;
     always_ff @(posedge clk_i) begin
         item_q <= rst_n && item_i && !item_done;
         push_q <= rst_n && push_i && !push_done;
         {static_q, sum_q, own_q, last_q} <= {static_i, sum_i, own_i, last_i};
+        {dense_q, fill_q, every_q} <= {dense_i, fill_i, every_i};
         if (!rst_n) {k_q, shift_q, limit_q} <= {k_i, shift_i, limit_i};
         if (!rst_n || item_done || push_done) ids_q <= ids_i;
     end
@@ -87,7 +90,10 @@ module prove_row_build #(
         assume (32'(k_q) != 0 && 32'(k_q) <= Experts);
         assume (!(static_i && sum_i) && !(Asks && static_i));
         if (item_q) assume (item_i && {static_i, sum_i, own_i, last_i} == {static_q, sum_q, own_q, last_q});
+        if (item_q) assume ({dense_i, fill_i, every_i} == {dense_q, fill_q, every_q});
         if (!sum_i) assume (own_i);
+        if (!sum_i || every_i) assume (!dense_i);
+        if (!dense_i || own_i) assume (!fill_i);
         if (push_q) assume (push_i);
         if (rows_q == '0) assume (!row_done_i);
         if (st_q == '0) assume (!st_done_i);
@@ -152,12 +158,16 @@ module prove_row_build #(
             a_quiet:   assert (quiet == (rows_q == '0) && push_quiet == (st_q == '0));
             // a request is offered until it is taken, and so is a row
             a_ends:    assert (!Ends || 32'(work_q) <= 3 * 32'(k_q) + 32'(shift_q) + 6);
+            // a gathered token's row goes to its dense row, and takes nothing from it
+            a_dense:   assert (!own_valid || own_in_q || of_push || (header.tag[4:3] == 2'b11) == dense_i);
+            a_alone:   assert (!own_valid || own_in_q || of_push || !dense_i || !header.tag[6]);
             l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q);
             c_start:   cover (item_i || push_i);
             c_full:    cover (rows_q == 3'd2);
             c_window:  cover ((asked_q || (Asks && own_fire && with_r)) && rows_q == 3'd1);
             c_lone:    cover (own_fire && !with_r && !of_push);
             c_push:    cover (st_q == 3'd2);
+            c_dense:   cover (own_fire && dense_i && !of_push && header.cnt != '0);
         end
     end
     f_stream #(.Width(64)) i_req (

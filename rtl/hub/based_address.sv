@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// An own address of an instruction that counts from a base: their sum, or, where that is far beyond memory, the last
+// byte that there could be, which no range and no alignment allows. Combinational. Without Gathered none has a base.
+`default_nettype none
+
+module based_address #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic [35:0]     base_i,    // inside memory
+    input  wire node_pkg::byte_t address_i,
+    output node_pkg::byte_t      address_o
+);
+    if (Cfg.Gathered) begin : gen_sum
+        localparam int unsigned SumW = Cfg.MemBytesLog2 + 2;
+
+        logic [SumW-1:0] sum;
+        logic            far;
+
+        assign sum       = SumW'((SumW-1)'(address_i)) + SumW'(base_i[Cfg.MemBytesLog2-1:0]);
+        assign far       = (address_i >> (SumW - 1)) != '0 || (sum >> $bits(address_o)) != '0;
+        assign address_o = far ? '1 : $bits(address_o)'(sum);
+    end else begin : gen_own
+        assign address_o = address_i;
+    end
+
+    wire unused = &{1'b0, base_i};
+endmodule
+
+`default_nettype wire
