@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `moeswitch run` writes to look at, against the JSON of the same run: the page, and the timeline; and
-# `moeswitch top` beside it.
+# `moeswitch top` beside it; and the page of bench/results.py.
 TEST_CMDS += --command 'page: $(PY) tests/outputs/page.py $(B)' \
     --command 'timeline: $(PY) tests/outputs/timeline.py $(B)' \
+    --command 'results: $(PY) tests/outputs/results.py $(B)' \
     --command 'top: $(PY) tests/outputs/top.py $(B)'

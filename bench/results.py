@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures every system on the same layers and writes the figures beside those of the papers, as a page.
+
+usage: results.py [--traces DIR] [--gpus N,N] [--tokens T] [OUTPUT]
+
+OUTPUT is docs/results.md unless named. --traces: the folder with the traces of LAYERS; without it a layer is made up.
+What was measured is kept in build/results, by the command and the model that ran it, and not measured again.
+"""
+import argparse
+import hashlib
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+TOOL = "build/moeswitch"
+LAYERS = [("deepseek-v2-lite-intent", (3, 7, 20)), ("gpt-oss-20b-mmlu", (3, 7, 12))]
+MADE_UP = [(None, (0,))]
+KEPT = pathlib.Path("build/results")
+
+
+def measure(options):
+    """The report of a run, or of the same run before."""
+    models = sorted(p.stat().st_mtime_ns for p in pathlib.Path("build/model").glob("n*/libmwsim.so"))
+    tool = pathlib.Path(TOOL).stat().st_mtime_ns
+    file = KEPT / (hashlib.sha256(f"{options} {tool} {models}".encode()).hexdigest()[:16] + ".json")
+    if not file.exists():
+        print("+", TOOL, "run", options, file=sys.stderr, flush=True)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(".part")
+        subprocess.run([TOOL, "run", *options.split(), "--json", str(part)], check=True, stdout=subprocess.DEVNULL)
+        part.rename(file)
+    return json.loads(file.read_text())
+
+
+def geomean(values):
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+class Layer:
+    """One layer under every system, without costs of software and with those of the papers."""
+
+    def __init__(self, name, number, options):
+        self.name, self.number = name, number
+        self.costs = {c: measure(f"{options} --costs {c}") for c in ("none", "papers")}
+        self.free = {s["system"]: s for s in self.costs["none"]["systems"]}
+        self.paid = {s["system"]: s for s in self.costs["papers"]["systems"]}
+
+    def cycles(self, system, paid=False):
+        return (self.paid if paid else self.free)[system]["cycles"]
+
+    def payload(self, system):
+        s = self.free[system]
+        return s["up"]["payload_bytes_mean"] + s["down"]["payload_bytes_mean"]
+
+    def share(self, system):
+        """Of the longest of links, adder, engine and banks."""
+        s = self.free[system]
+        return sum(layer["limit"]["cycles"] for layer in s["layers"]) / s["cycles"]
+
+    def alone(self, system, paid):
+        """Share of the time that the layer would take if communication took none."""
+        s = (self.paid if paid else self.free)[system]
+        return sum(layer["engine"]["cycles"] for layer in s["layers"]) / s["cycles"]
+
+
+def faster(system, over):
+    """How many times faster `system` is than `over`: of a layer."""
+    return lambda layer, paid: layer.cycles(over, paid) / layer.cycles(system, paid)
+
+
+def moved(system, over):
+    return lambda layer, _: layer.payload(system) / layer.payload(over)
+
+
+# paper, what it tells, its figure, ours: systems and the ratio, and why they differ or agree
+CLAIMS = [
+    ("DySHARP", "MoE layer over DeepEP", "2.26 (geomean), 2.77 at most", ("dysharp", "unicast"), faster("dysharp", "unicast"),
+     "theirs trains layers of 8 to 32 experts a token on 32 GPUs, where a token goes to more GPUs and multicast and reduction save more"),
+    ("DySHARP", "MoE layer over NVLS (all-gather, reduce-scatter)", "4.25, 6.93 at most", ("dysharp", "nvls"), faster("dysharp", "nvls"),
+     "what all GPUs get grows with N and what they need does not: fewer GPUs, less to gain"),
+    ("DySHARP", "MoE layer over COMET", "1.78, 1.94 at most", ("dysharp", "overlap"), faster("dysharp", "overlap"),
+     "both overlap all they can; what is left is traffic, which again grows with the GPUs of a token"),
+    ("DySHARP", "traffic, of DeepEP's", "about 0.5", ("dysharp", "unicast"), moved("dysharp", "unicast"),
+     "1/2 + 1/(2 d) of the bytes where a token goes to d other GPUs"),
+    ("DySHARP", "the primitive alone, phase after phase, over DeepEP", "no direct gain", ("dysharp-basic", "unicast"), faster("dysharp-basic", "unicast"),
+     "each phase leaves the direction that it relieves idle: reproduced"),
+    ("DySHARP", "fusion alone over DeepEP", "no better than COMET", ("overlap", "unicast"), faster("overlap", "unicast"),
+     "overlap without less traffic: what fusion alone can give"),
+    ("DySHARP", "NVLS' traffic, of DeepEP's", "more; 340 % of it useless at 32 GPUs", ("nvls", "unicast"), moved("nvls", "unicast"),
+     "more bytes where N > 2 d: not of every trace at 8 GPUs"),
+    ("MoE-Hub", "MoE layer over COMET", "1.40", ("moe-hub", "overlap"), faster("moe-hub", "overlap"),
+     "theirs has k = 2, where k rows are hardly more than d; here k is 4 to 6, and a row goes once for each expert"),
+    ("FlashDMoE", "layer over Megatron-TE, FasterMoE", "4.6, 2.6", ("flashdmoe", "unicast"), faster("flashdmoe", "unicast"),
+     "theirs is against systems of many kernels with their launches, ours against the leanest of phases"),
+]
+
+
+def table(rows):
+    head, *rest = rows
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rest:
+        yield "| " + " | ".join(row) + " |"
+
+
+def spread(values):
+    values = list(values)
+    text = f"{geomean(values):.2f}"
+    return text if len(values) == 1 else f"{text} ({min(values):.2f} to {max(values):.2f})"
+
+
+def systems_page(layers, gpus):
+    names = list(layers[0].free)
+    yield f"## {gpus} GPUs, system by system"
+    yield "Cycles without costs of software, and in brackets with those of the papers; bytes on a link, both directions, over `unicast`'s;"
+    yield "share of the longest of links, adders, engines and banks; share of the time that the layer takes if communication is free."
+    yield ""
+    for layer in layers:
+        paid = layer.costs["papers"]["params"]["settings"]
+        yield f"**{layer.name}, layer {layer.number}** (d = {layer.costs['none']['workload'][0]['remote_gpus_per_token']:.2f}; papers' costs: " + \
+            ", ".join(f"{k[:-7]} {v}" for k, v in paid.items()) + ")"
+        yield ""
+        yield from table([["system", "cycles", "over unicast", "bytes", "of its limit", "of free communication"]] + [
+            [f"`{s}`", f"{layer.cycles(s)} ({layer.cycles(s, True)})",
+             f"{faster(s, 'unicast')(layer, False):.2f} ({faster(s, 'unicast')(layer, True):.2f})",
+             f"{moved(s, 'unicast')(layer, False):.2f}", f"{layer.share(s):.1%}", f"{layer.alone(s, False):.1%} ({layer.alone(s, True):.1%})"]
+            for s in names])
+        yield ""
+
+
+def claims_page(by_gpus):
+    rows = [["paper", "what", "its figure", "ours", *(f"N = {n}{c}" for n in by_gpus for c in ("", ", costs")), "why"]]
+    for paper, what, figure, systems, ratio, why in CLAIMS:
+        if any(s not in layer.free for layers in by_gpus.values() for layer in layers for s in systems):
+            continue
+        cells = [spread(ratio(layer, paid) for layer in layers) for layers in by_gpus.values() for paid in (False, True)]
+        rows.append([paper, what, figure, " / ".join(f"`{s}`" for s in systems), *cells, why])
+    return table(rows)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--traces", metavar="DIR")
+    p.add_argument("--gpus", default="8,16", metavar="N,N")
+    p.add_argument("--tokens", type=int, default=512, metavar="T")
+    p.add_argument("output", nargs="?", default="docs/results.md")
+    a = p.parse_args()
+    by_gpus = {}
+    for n in map(int, a.gpus.split(",")):
+        by_gpus[n] = []
+        for name, numbers in LAYERS if a.traces else MADE_UP:
+            trace = f"--trace {a.traces}/{name} --repeat-tokens" if name else ""
+            for number in numbers:
+                options = f"{trace} --layer {number} --gpus {n} --tokens-per-gpu {a.tokens} --hidden 512 --tile 16 --system all"
+                by_gpus[n].append(Layer(name or "made up", number, options.strip()))
+    command = " ".join(["bench/results.py", *(sys.argv[1:])])
+    page = ["# Results, beside those of the papers", "",
+            f"Written by `{command}`, of layers of {a.tokens} tokens per GPU, hidden 512, tile 16, 16-byte flits. Every output bit and every",
+            "flit count of each run was right. [systems.md](systems.md) has what each system does, what differs from its paper, and the",
+            "[costs of software](systems.md#costs-of-software).", "",
+            "## Claims",
+            "How many times faster, or how much of the bytes; geometric mean over the layers, and their range. *costs*: with those of the",
+            "papers. The papers' baselines are programs on real or simulated GPUs; ours are streams of instructions without a wasted cycle,",
+            "so that what a mechanism gains over them is what it gains on the fabric alone.", "", *claims_page(by_gpus), ""]
+    for n, layers in by_gpus.items():
+        page += systems_page(layers, n)
+    pathlib.Path(a.output).write_text("\n".join(page))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the page of bench/results.py, of small layers that are made up, against runs of the same.
+
+usage: results.py BUILD    exit status 1, with a line, when something is wrong
+
+Every system that the device runs has a line with the cycles of its runs without costs of software and with the papers',
+and every claim whose systems ran has one with a ratio.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+from command import fail, run, scratch_folder
+
+WORDS = "--gpus 4 --tokens-per-gpu 8 --hidden 512 --tile 16 --system all"
+CLAIMS = {"MoE layer over DeepEP": ("unicast", "dysharp"), "MoE layer over COMET": ("overlap", "dysharp"),
+          "the primitive alone, phase after phase, over DeepEP": ("unicast", "dysharp-basic")}
+
+
+def cycles(build, folder, costs):
+    report = folder / f"{costs}.json"
+    run(build, [*WORDS.split(), "--costs", costs, "--json", report])
+    return {s["system"]: s["cycles"] for s in json.loads(report.read_text())["systems"]}
+
+
+def main():
+    build = sys.argv[1]
+    folder = scratch_folder(build, "results")
+    page = folder / "results.md"
+    made = subprocess.run([sys.executable, "bench/results.py", "--gpus", "4", "--tokens", "8", page],
+                          capture_output=True, text=True)
+    if made.returncode:
+        fail(f"bench/results.py: {made.stderr}")
+    text = page.read_text()
+    free, paid = (cycles(build, folder, costs) for costs in ("none", "papers"))
+    if len(free) < 6 or free.keys() != paid.keys():
+        fail(f"systems that ran: {list(free)}, {list(paid)}")
+    for system, count in free.items():
+        if f"| `{system}` | {count} ({paid[system]}) |" not in text:
+            fail(f"no line of {system} with {count} and {paid[system]} cycles")
+    for claim, (over, system) in CLAIMS.items():
+        line = re.search(rf"\| {re.escape(claim)} \|.*", text)
+        ratio = f"{free[over] / free[system]:.2f} | {paid[over] / paid[system]:.2f} |"
+        if not line or ratio not in line[0]:
+            fail(f"no line of '{claim}' with {ratio}")
+
+
+if __name__ == "__main__":
+    main()
