@@ -41,6 +41,7 @@ struct mw_system {
     bool token_order;      ///< GPUs exchange copy counts and put their tokens in order by them
     bool pace;             ///< ... and keep dispatch and partial sums in step
     unsigned order_cycles; ///< charged for each token of it
+    bool row_sparse;       ///< a row per (token, expert), which returns to its home by itself
     bool row_ranges;       ///< experts run on ranges of tokens, as their rows arrive
     bool phased;           ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
@@ -53,7 +54,7 @@ struct mw_system {
 /// of flags behind each.
 enum { MW_UNICAST_RANGES = 6, MW_OVERLAP_RANGES = 15 };
 
-enum { MW_SYSTEMS = 5 };
+enum { MW_SYSTEMS = 6 };
 extern const struct mw_system mw_systems[MW_SYSTEMS];     ///< `unicast` comes first
 const struct mw_system *mw_system_find(const char *name); ///< NULL if there is none
 

@@ -5,8 +5,8 @@
 
 enum { ADDRESS_BITS = 34 };
 
-/// Flags of flag, and of expert.rows.
-enum { FLAG_ROWS = 2, EXPERT_RANGE = 1 };
+/// Flags of flag, of expert.rows, and of expert.
+enum { FLAG_ROWS = 2, EXPERT_RANGE = 1, EXPERT_RETURN = 2 };
 
 void mw_stream_init(struct mw_stream *s)
 {
@@ -156,6 +156,11 @@ int mw_stream_dymultimem_st_ordered(struct mw_stream *s, uint32_t first, uint32_
     return add_range(s, MW_I_DYMULTIMEM_ST, 4, first, tokens);
 }
 
+int mw_stream_st_rowsp(struct mw_stream *s, uint32_t first, uint32_t tokens)
+{
+    return add_range(s, MW_I_ST_ROWSP, 0, first, tokens);
+}
+
 int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens, bool flat)
 {
     return add_range(s, MW_I_DYMULTIMEM_ST, flat ? 3 : 1, first, tokens);
@@ -186,8 +191,8 @@ int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from, u
 
 int mw_stream_expert(struct mw_stream *s, unsigned flags)
 {
-    if (s && flags > 1)
-        return refuse(s, "flags", flags, 2);
+    if (s && flags > (EXPERT_RETURN | 1))
+        return refuse(s, "flags", flags, (EXPERT_RETURN | 1) + 1);
     return add_range(s, MW_I_EXPERT, flags, 0, 0);
 }
 
@@ -246,6 +251,10 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     switch (in->op) {
     case MW_I_DELAY:
         return info->delay ? NULL : "delay";
+    case MW_I_ST_ROWSP:
+        return info->row_sparse ? NULL : "st.rowsp";
+    case MW_I_EXPERT:
+        return in->flags & EXPERT_RETURN && !info->row_sparse ? "rows that return" : NULL;
     case MW_I_EXPERT_ROWS:
         return in->flags & EXPERT_RANGE && !info->row_ranges ? "expert.rows over ranges of tokens"
                                                              : NULL;

@@ -19,6 +19,9 @@
 //   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the
 //   last term
 //   7 st: goes to the home's slot
+// Where rows return (row_returns): explicit of push: the target is the position of the home's slot, addr a row of all
+// experts' there are; slots: targets are positions of the token addr; slots and explicit: the sum goes to the slot whose
+// position the header has as its first target, else it waits for rows before it.
 //
 // Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address
 // out of bounds) makes the row a poisoned row without terms: its packets are sent all the same.

@@ -98,7 +98,9 @@ module serve_rows #(
         if (push_i) one_q[ctx_i][slot_o] <= steps == '0;
         if (push_i && own_i) begin
             own_r_q[slot_o]     <= low_i.use_r;
-            own_again_q[slot_o] <= low_i.again && !bad_i;
+            // R of slots reads what rows before it have written there
+            own_again_q[slot_o] <= (low_i.again && !bad_i) || (Cfg.RowSparse && cfg_i.row_returns && low_i.slots
+                                                               && !low_i.is_explicit);
         end
     end
 

@@ -34,6 +34,7 @@ static unsigned unit_of(unsigned op)
     case MW_I_ORDER:
         return 0;
     case MW_I_DYMULTIMEM_ST:
+    case MW_I_ST_ROWSP:
     case MW_I_ST:
     case MW_I_ST_LINEAR:
     case MW_I_MULTIMEM_ST:
@@ -64,6 +65,8 @@ static bool legal(const instr &i, unsigned idx)
         return (i.imm <= MW_EV_ACKS || is_counted(COUNTERS, i.imm)) && i.a < THRESHOLDS;
     case MW_I_DELAY:
         return PARAM_Delay && i.a < DELAYS;
+    case MW_I_EXPERT:
+        return !(i.flags & 2); // rows return in layers with row_returns alone
     case MW_I_EXPERT_ROWS:
         return PARAM_RowRanges || !(i.flags & 1);
     default:
