@@ -47,6 +47,12 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .barriers = {[MW_DISPATCH] = 1, [MW_EXPERT] = 1},
     },
     {
+        .name = "moe-hub",
+        .row_sparse = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+    },
+    {
         .name = "dysharp-basic",
         .multicast = true,
         .reduction = true,
@@ -158,6 +164,10 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
         if (system->multicast)
             put(t, q, MW_DOWN, MW_STORE, multicast_flits(w, system, p->at[q], f),
                 row_bytes(w) + 4ull * w->k);
+        else if (system->row_sparse)
+            send(t, p->home, q, MW_STORE,
+                 p->at[q] * (packet_flits(row_bytes(w), 0, f) + packet_flits(4ull * w->k, 0, f)),
+                 p->at[q] * (row_bytes(w) + 4ull * w->k));
         else
             send(t, p->home, q, MW_STORE,
                  packet_flits(row_bytes(w), 0, f) + packet_flits(last, 0, f), row_bytes(w) + last);
@@ -210,12 +220,13 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         if (q == p->home || !p->at[q])
             continue;
+        const uint64_t rows = system->row_sparse ? p->at[q] : 1;
         if (requests)
             put(t, q, MW_DOWN, MW_REQUEST, bare_flits(p->at[q], f), 0);
         if (system->reduction)
             put(t, q, MW_UP, MW_PARTIAL, row, row_bytes(w));
         else
-            send(t, q, p->home, MW_STORE, row, row_bytes(w));
+            send(t, q, p->home, MW_STORE, rows * row, rows * row_bytes(w));
         if (system->signals && !system->switch_asks)
             send(t, q, p->home, MW_CTRL, p->at[q] * bare_flits(0, f), 0);
     }

@@ -43,6 +43,7 @@ struct mw_system {
     bool pace;             ///< ... and keep dispatch and partial sums in step
     struct mw_costs costs; ///< of software
     bool gathered;         ///< every token goes to every GPU and back, by the static group of all
+    bool row_sparse;       ///< a row per (token, expert), which returns to its home by itself
     bool row_ranges;       ///< experts run on ranges of tokens, as their rows arrive
     bool phased;           ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
@@ -55,7 +56,7 @@ struct mw_system {
 /// of flags behind each.
 enum { MW_UNICAST_RANGES = 6, MW_OVERLAP_RANGES = 15 };
 
-enum { MW_SYSTEMS = 6 };
+enum { MW_SYSTEMS = 7 };
 extern const struct mw_system mw_systems[MW_SYSTEMS];     ///< `unicast` comes first
 const struct mw_system *mw_system_find(const char *name); ///< NULL if there is none
 

@@ -84,6 +84,9 @@ static void add_allocated(struct mw_fit *f, unsigned *at, const struct mw_demand
     touch(f, *at, (d->rows << f->row_shift) + edges);
     add(f, at, "gate weights", 1, rows << gate_shift, gpus);
     touch(f, *at, (d->rows << gate_shift) + edges);
+    if (c->row_returns)
+        add(f, at, "returned rows", 1, (uint64_t)c->tokens_per_gpu << log2_up(c->k) << f->row_shift,
+            gpus);
 }
 
 /// A row and its meta data per token received, an expert's row per place of the token's list, and a

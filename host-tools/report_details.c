@@ -68,12 +68,10 @@ static const struct mw_stall *find(const struct mw_summary *s, const char *cause
     return NULL;
 }
 
-void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned count)
+/// Those of some systems, of which each cause that one of them has is a line.
+static void print_stalls(FILE *out, const struct mw_summary *summaries, unsigned count)
 {
-    if (!count)
-        return;
-    fprintf(out, "\nCycles in which something could not go on, summed over the device\n%s%-16s",
-            mw_look(out, MW_HEAD), "cause");
+    fprintf(out, "%s%-16s", mw_look(out, MW_HEAD), "cause");
     for (unsigned i = 0; i < count; i++)
         fprintf(out, " %13s", summaries[i].system);
     fprintf(out, "%s\n", mw_look(out, MW_PLAIN));
@@ -92,4 +90,13 @@ void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned co
             if (!told)
                 fputc('\n', out);
         }
+}
+
+void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned count)
+{
+    enum { BESIDE = 6 }; // of the table's width
+    if (count)
+        fprintf(out, "\nCycles in which something could not go on, summed over the device\n");
+    for (unsigned i = 0; i < count; i += BESIDE)
+        print_stalls(out, &summaries[i], count - i < BESIDE ? count - i : BESIDE);
 }

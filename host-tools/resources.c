@@ -54,12 +54,36 @@ static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p
     }
 }
 
-static void add_unicast(struct load load[MW_MAX_GPUS], const struct mw_workload *w, unsigned layer)
+/// Where every row returns by itself: it is sent and stored for each expert, and read once more to return. Homes add
+/// those of each GPU first, then these sums, then their own rows and what that gave.
+static void add_rows_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p,
+                             unsigned gpus)
+{
+    struct load *home = &load[p->home];
+    unsigned own = p->at[p->home], rows = p->remote_rows + own, groups = 0;
+    for (unsigned q = 0; q < gpus; q++) {
+        if (q == p->home)
+            continue;
+        load[q].reads += p->at[q];
+        groups += p->at[q] > 1;
+    }
+    if (p->remote_gpus == 1)
+        groups = 0;
+    home->reads += p->remote_rows + (own > 0);          // sent
+    home->reads += rows + groups + (own && rows > own); // added
+    home->additions += rows ? rows - 1u : 0;
+}
+
+static void add_unicast(struct load load[MW_MAX_GPUS], const struct mw_workload *w, unsigned layer,
+                        bool row_sparse)
 {
     for (unsigned t = 0; t < w->tokens; t++) {
         struct mw_places p;
         mw_places_find(w, layer, t, &p);
-        add_at_home(load, &p, w->shape.gpus);
+        if (row_sparse)
+            add_rows_at_home(load, &p, w->shape.gpus);
+        else
+            add_at_home(load, &p, w->shape.gpus);
     }
 }
 
@@ -108,7 +132,7 @@ void mw_resources_compute(const struct mw_workload *w, unsigned layer,
     else if (system->reduction)
         add_reduced(load, w, layer, &facts);
     else
-        add_unicast(load, w, layer);
+        add_unicast(load, w, layer, system->row_sparse);
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         // the engine's too
         uint64_t reads = load[q].reads + facts.rows[q], writes = load[q].writes + facts.rows[q];

@@ -154,6 +154,7 @@ struct mw_device_info {
     bool token_order;       ///< there are mw_stream_order, and pace of mw_layer_config
     bool link_rate;         ///< there is link_cycles of mw_layer_config
     bool delay, row_ranges; ///< there are mw_stream_delay; mw_stream_flag_rows and _expert_range
+    bool row_sparse;        ///< there are mw_stream_st_rowsp, and row_returns of mw_layer_config
     bool more_events;       ///< there are the event counters from MW_EV_SW8 on
     bool gathered; ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
 };
@@ -355,6 +356,10 @@ struct mw_layer_config {
     /// The switch opens reductions when all members have finished a row; only with list_once, and
     /// mw_stream_dymultimem_ld_reduce takes tokens in that order. MW_ERR_CAPACITY without
     bool switch_asks;
+    /// Finished rows of other GPUs' tokens return singly to slots of their homes, which count their bytes;
+    /// then mw_stream_expert may say so and mw_stream_sum takes all terms of a token. Not with
+    /// switch_asks. MW_ERR_CAPACITY without row_sparse
+    bool row_returns;
     // once the copy counts of all GPUs are here (mw_stream_count with per_gpu)
     bool pace;           ///< dispatch and partial sums leave a GPU in step; MW_ERR_CAPACITY without
     unsigned pace_lead;  ///< rows that dispatch is kept ahead of them, at most 65 535
@@ -395,7 +400,7 @@ struct mw_layout {
     uint64_t yd_base;            ///< combine region
     uint64_t xd_base;            ///< dispatch region
     uint64_t gt_base;            ///< gate weights, or meta table of unicast
-    uint64_t cb_base;            ///< unicast: slots for partial sums
+    uint64_t cb_base;            ///< slots: for partial sums of unicast, or for rows that return
     uint64_t rl_base;            ///< switch_asks: lists of targets, for each token of all GPUs
     uint64_t scratch;            ///< scratch_bytes
     uint64_t st_lo, st_hi;       ///< where explicit stores may land
@@ -457,6 +462,8 @@ MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// 65 535. Only where there is token_order of mw_device_info, else the hardware refuses it.
 MW_API int mw_stream_order(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned cycles);
 MW_API int mw_stream_dymultimem_st_ordered(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// A row to each of its experts by itself, allocated where it lands.
+MW_API int mw_stream_st_rowsp(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// dymultimem.st without gate weights: rows that no expert waits for. With `flat`, row i of GPU g's
 /// lands at byte address (g << token_shift | i) << row_shift of its targets' GPUs, without allocator.
 MW_API int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens,

@@ -92,6 +92,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .link_rate = MWI_GET(MW_FABRIC__PRIMITIVES__LINK_RATE, r.primitives),
         .delay = MWI_GET(MW_FABRIC__PRIMITIVES__DELAY, r.primitives),
         .row_ranges = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_RANGES, r.primitives),
+        .row_sparse = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_SPARSE, r.primitives),
         .more_events = MWI_GET(MW_FABRIC__PRIMITIVES__MORE_EVENTS, r.primitives),
         .gathered = MWI_GET(MW_FABRIC__PRIMITIVES__GATHERED, r.primitives),
     };

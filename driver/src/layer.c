@@ -73,7 +73,8 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
         {REG(uses), MWI_PUT(MW_NODE__USES__COPY_LANE, c->copy_lane) |
                         MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once) |
                         MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks) |
-                        MWI_PUT(MW_NODE__USES__PACE, c->pace)},
+                        MWI_PUT(MW_NODE__USES__PACE, c->pace) |
+                        MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns)},
         {REG(link), MWI_PUT(MW_NODE__LINK__WAIT_CYCLES, link_wait(c))},
         {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->pace_lead)},
         {REG(pace),

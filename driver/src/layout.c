@@ -63,6 +63,7 @@ static const struct setting {
     SETTING(copy_lane, false, true),
     SETTING(list_once, false, true),
     SETTING(switch_asks, false, true),
+    SETTING(row_returns, false, true),
     SETTING(pace, false, true),
     SETTING(pace_lead, 0, 65535),
     SETTING(pace_ahead, 0, 65535),
@@ -129,6 +130,12 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
                         "switch_asks: this device's switch opens no reductions: leave it out");
     if (c->switch_asks && !c->list_once)
         return mwi_fail(MW_ERR_INVALID, "switch_asks: only with list_once");
+    if (c->row_returns && !info->row_sparse)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "row_returns: this device's rows do not return singly: leave it out");
+    if (c->row_returns && (c->switch_asks || c->received_rows))
+        return mwi_fail(MW_ERR_INVALID, "row_returns: not with %s",
+                        c->switch_asks ? "switch_asks" : "received_rows");
     if (c->pace && !info->token_order)
         return mwi_fail(MW_ERR_CAPACITY, "pace: this device does not pace dispatch: leave it out");
     if (c->link_cycles > 1 && !info->link_rate)
@@ -198,6 +205,9 @@ static void take_regions(struct mw_layout *l, const struct mw_layer_config *c)
     const bool unicast = c->received_rows > 0;
     const uint64_t experts = c->experts_per_gpu, rows = experts << l->cap_shift,
                    tokens = c->tokens_per_gpu, received = c->received_rows;
+    const uint64_t slots = unicast          ? tokens << l->n_shift
+                           : c->row_returns ? tokens << l->k_shift
+                                            : 0;
     unsigned instrs = c->stream_instrs ? c->stream_instrs : MW_STREAM_INSTRS;
     for (unsigned i = 0; i < MW_STREAMS; i++)
         l->stream[i] = take(l, (uint64_t)instrs * MW_INSTR_BYTES);
@@ -210,11 +220,11 @@ static void take_regions(struct mw_layout *l, const struct mw_layer_config *c)
     l->yd_base = take(l, (unicast ? received << l->k_shift : rows) << l->row_shift);
     l->xd_base = take(l, (unicast ? received : rows) << l->row_shift);
     l->gt_base = take(l, unicast ? received * MW_META_BYTES : rows << l->gate_shift);
-    l->cb_base = take(l, unicast ? (tokens << l->n_shift) << l->row_shift : 0);
+    l->cb_base = take(l, slots << l->row_shift);
     l->rl_base =
         take(l, c->switch_asks ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
     l->scratch = take(l, c->scratch_bytes);
-    l->st_lo = unicast ? l->xd_base : l->scratch;
+    l->st_lo = unicast ? l->xd_base : c->row_returns ? l->cb_base : l->scratch;
     l->st_hi = l->end;
 }
 

@@ -5,11 +5,12 @@
 
 enum { ADDRESS_BITS = 34 };
 
-/// Flags of flag, of expert.rows, of multimem.st and multimem.ld_reduce, of sum.
+/// Flags of flag, of expert.rows, of expert, of multimem.st and multimem.ld_reduce, of sum.
 enum {
     FLAG_ROWS = 2,
     EXPERT_RANGE = 1,
     EXPERT_GATHERED = 2,
+    EXPERT_RETURN = 2,
     COPY_ROWS = 1,
     COPY_ROUTES = 2,
     REDUCE_ROWS = 1,
@@ -180,6 +181,11 @@ int mw_stream_dymultimem_st_ordered(struct mw_stream *s, uint32_t first, uint32_
     return add_range(s, MW_I_DYMULTIMEM_ST, 4, first, tokens);
 }
 
+int mw_stream_st_rowsp(struct mw_stream *s, uint32_t first, uint32_t tokens)
+{
+    return add_range(s, MW_I_ST_ROWSP, 0, first, tokens);
+}
+
 int mw_stream_dymultimem_st_rows(struct mw_stream *s, uint32_t first, uint32_t tokens, bool flat)
 {
     return add_range(s, MW_I_DYMULTIMEM_ST, flat ? 3 : 1, first, tokens);
@@ -210,8 +216,8 @@ int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from, u
 
 int mw_stream_expert(struct mw_stream *s, unsigned flags)
 {
-    if (s && flags > 1)
-        return refuse(s, "flags", flags, 2);
+    if (s && flags > (EXPERT_RETURN | 1))
+        return refuse(s, "flags", flags, (EXPERT_RETURN | 1) + 1);
     return add_range(s, MW_I_EXPERT, flags, 0, 0);
 }
 
@@ -324,6 +330,10 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     switch (in->op) {
     case MW_I_DELAY:
         return info->delay ? NULL : "delay";
+    case MW_I_ST_ROWSP:
+        return info->row_sparse ? NULL : "st.rowsp";
+    case MW_I_EXPERT:
+        return in->flags & EXPERT_RETURN && !info->row_sparse ? "rows that return" : NULL;
     case MW_I_EXPERT_ROWS:
         if (in->flags & EXPERT_GATHERED && !info->gathered)
             return GATHERED;

@@ -23,7 +23,7 @@ static struct mw_demand demand_of(const struct mw_system *system, const struct m
 /// Sizes for the largest of the layers, so that nothing moves between them.
 static void set_sizes(struct job *j, const struct mw_demand *d)
 {
-    mw_fit_config(&j->config, d, j->system->multicast);
+    mw_fit_config(&j->config, d, j->system->multicast || j->system->row_sparse);
     j->config.stream_instrs = j->generator->instrs;
     j->config.buffers = d->shape.batches ? FEED_BUFFERS : 1;
 }
@@ -77,7 +77,8 @@ static bool lacks(struct job *j, const struct mw_system *system)
     return !mw_info(j->device, &info) &&
            ((system->list_once && !info.list_once) || (system->switch_asks && !info.switch_asks) ||
             (system->token_order && !info.token_order) ||
-            (system->row_ranges && !info.row_ranges) || (system->gathered && !info.gathered));
+            (system->row_ranges && !info.row_ranges) || (system->gathered && !info.gathered) ||
+             (system->row_sparse && !info.row_sparse));
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,

@@ -91,6 +91,7 @@ int mw_job_settings(struct job *j)
     j->config.list_once = j->system->list_once;
     j->config.switch_asks = j->system->switch_asks;
     j->config.pace = j->system->pace;
+    j->config.row_returns = j->system->row_sparse;
     if (j->system->pace)
         pace_rows(j);
     j->tile_guard = 1;

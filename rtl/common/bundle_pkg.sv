@@ -113,6 +113,24 @@ package bundle_pkg;
         logic [node_pkg::TokenW-1:0] token;
     } token_t;
 
+    // And bytes in memory of a slot of its own, where rows return.
+    typedef struct packed {
+        logic                        valid;
+        logic [node_pkg::TokenW-1:0] token;
+        logic [7:0]                  bytes;
+    } slot_bytes_t;
+
+    // A finished row of a token of any GPU; back: it returns to its home, to slot pos of the token, from row of local
+    // expert le.
+    typedef struct packed {
+        logic                         valid;
+        logic                         back;
+        logic [node_pkg::TokenW-1:0]  token;
+        logic [node_pkg::ExpertW-1:0] le;
+        logic [node_pkg::RowW-1:0]    row;
+        logic [3:0]                   pos;
+    } finished_t;
+
     // And how many rows it waits for; remote, where the switch asks: and others elsewhere, which are not counted.
     typedef struct packed {
         logic                        valid;
@@ -121,15 +139,16 @@ package bundle_pkg;
         logic                        remote;
     } arm_t;
 
-    // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless DYMULTIMEM_ST); of
-    // MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and operator; gate transfers are META packets; rows
-    // land at their address, without an allocator.
+    // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless DYMULTIMEM_ST or
+    // rowsp); of MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and operator; gate transfers are META
+    // packets; rows land at their address, without an allocator; each transfer has one target on the uplink.
     typedef struct packed {
         packet_pkg::opcode_e opcode;
         logic [15:0]         group;
         red_pkg::red_t       kind;
         logic                meta;
         logic                flat;
+        logic                rowsp;
     } sends_t;
 
     // A reduction request at its hub: what the low half of its header says. Fields sit where the same bits of a word of

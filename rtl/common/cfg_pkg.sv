@@ -39,6 +39,7 @@ package cfg_pkg;
         bit            Delay;           // streams have delay
         bit            RowRanges;       // flags tell rows, and expert.rows takes ranges of tokens
         bit            Gathered;        // expert.rows, sum and multimem take the rows of a gathered routing table
+        bit            RowSparse;       // st.rowsp, and finished rows that return singly
         bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
         bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
@@ -111,6 +112,7 @@ package cfg_pkg;
         c.Delay           = 1'b1;
         c.RowRanges       = 1'b1;
         c.Gathered        = 1'b1;
+        c.RowSparse       = 1'b1;
         c.SwitchAsks      = 1'b1;
         c.LinkRate        = 1'b1;
         c.Guard           = 1'b1;
@@ -173,6 +175,15 @@ package cfg_pkg;
     function automatic bit counted(input int unsigned events, input logic [47:0] number);
         return (number >> $clog2(isa_pkg::SwEvents)) == '0
                || (events == isa_pkg::Events && (number >> $clog2(isa_pkg::EV_SW8)) == 48'd1);
+    endfunction
+
+    // Whether a packet stores what belongs to a row, at experts that its list names: a list of one, if row-sparse.
+    function automatic bit stores_row(input bit row_sparse, input packet_pkg::opcode_e opcode);
+        return opcode == packet_pkg::OP_DYMULTIMEM_ST || is_rowsp(row_sparse, opcode);
+    endfunction
+
+    function automatic bit is_rowsp(input bit row_sparse, input packet_pkg::opcode_e opcode);
+        return row_sparse && opcode inside {packet_pkg::OP_ST_ROWSP, packet_pkg::OP_ST_ROWSP_NOP};
     endfunction
 
     function automatic cfg_t chosen();

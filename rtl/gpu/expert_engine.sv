@@ -5,7 +5,8 @@
 //
 // expert_scan chooses tiles, expert_fetch turns them into rows with addresses and factors, expert_path moves the data
 // and keeps the time, and when a tile is done (time over, results in memory) one signal per row leaves here, in the
-// order of the tile's rows: its list is read once more for the tokens. With flags.0 nothing is signalled. expert.rows:
+// order of the tile's rows: its list is read once more for the tokens. With flags.1 a signal says that the row returns
+// to its home, and where it is. With flags.0 nothing is signalled. expert.rows:
 // expert_rows fills the tracker's lists from the meta table meanwhile; nothing is signalled either. Of a range
 // (flags.0), and of gathered tokens (flags.1), it retires when the rows of the range are done: tiles hold rows of one
 // instruction, the last of each expert what is left.
@@ -59,8 +60,8 @@ module expert_engine #(
     output `MW_PAIR_WRITE(Cfg)        exp_wr_o,
     output logic [Cfg.FlitW-1:0]      exp_wr_data_o [2],
 
-    output bundle_pkg::token_t sig_o,
-    input  wire logic          sig_ready_i,
+    output bundle_pkg::finished_t sig_o, // a row is finished
+    input  wire logic             sig_ready_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
@@ -69,7 +70,7 @@ module expert_engine #(
     output logic stat_tile_o  // a tile starts
 );
     // ---- instruction ----------------------------------------------------------------
-    logic run_q, unicast_q, ranged_q, gathered, silent_q, all_started, finished;
+    logic run_q, unicast_q, ranged_q, gathered, silent_q, back_q, all_started, finished;
     assign cmd_ready_o = !run_q;
     assign retire_o    = run_q && finished;
     always_ff @(posedge clk_i) begin
@@ -80,6 +81,7 @@ module expert_engine #(
             unicast_q <= cmd_i.op == isa_pkg::I_EXPERT_ROWS;
             ranged_q  <= Cfg.RowRanges && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0];
             silent_q  <= cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0];
+            back_q    <= Cfg.RowSparse && cmd_i.flags[1];
         end else if (finished) begin
             run_q <= 1'b0;
         end
@@ -146,6 +148,8 @@ module expert_engine #(
     assign done_ready  = silent_q || !sig_busy_q;
     assign slist_valid = sig_busy_q && !token_asked_q && !token_here_q;
     assign sig_o.valid = token_here_q && in_memory;
+    assign sig_o.back  = back_q;
+    assign sig_o.le    = sig_le_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -169,7 +173,7 @@ module expert_engine #(
             if (sig_o.valid && sig_ready_i) sig_idx_q <= sig_idx_q + 1'b1;
             if (!in_memory) age_q <= age_q + 1'b1;
         end
-        if (list_i.rvalid && list_signal_q) sig_o.token <= list_i.token;
+        if (list_i.rvalid && list_signal_q) {sig_o.token, sig_o.row, sig_o.pos} <= {list_i.token, list_i.row, list_i.pos};
     end
 
     // ---- the list: one request at a time, signals first -------------------------------------------------

@@ -34,7 +34,7 @@ module gpu #(
     input  wire bundle_pkg::events_t ev_i,
     output logic                     ev_ready_o, // for an EVENT
 
-    // the hub's trackers, and tokens of whose rows one was finished here
+    // the hub's trackers, and rows that are finished here
     output logic [node_pkg::ExpertW-1:0] stat_le_o,
     input  wire bundle_pkg::stat_t       stat_i, // next cycle
     input  wire logic                    counts_all_i,
@@ -46,7 +46,7 @@ module gpu #(
     output logic [Cfg.GpuW-1:0]          row_src_o,
     input  wire bundle_pkg::src_rows_t   src_rows_i,
     input  wire logic [node_pkg::RowW-1:0] own_base_i,
-    output bundle_pkg::token_t           sig_o,
+    output bundle_pkg::finished_t        sig_o,
     input  wire logic                    sig_ready_i,
 
     output logic                    streams_idle_o,

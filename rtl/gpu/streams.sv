@@ -8,8 +8,9 @@
 // fetches it again when the unit is ready, so there is no queue of instructions. cmd_valid_o rises only while
 // cmd_ready_i is high (a unit is ready when idle).
 // A stream's base is a multiple of 128 bytes.
-// Errors: an unknown instruction, a wait that no counter can end, a delay of 2^31 cycles or more (also one behind a
-// wait; without Delay: any), or a 64th instruction that is not I_END: ERR_INSTR, the stream stops.
+// Errors: an unknown instruction, rows that return in a layer without row_returns (expert with flags.1), sum.st or
+// gathered tokens of sum in one with them, a wait that no counter can end, a delay of 2^31 cycles or more (also one
+// behind a wait; without Delay: any), or a 64th instruction that is not I_END: ERR_INSTR, the stream stops.
 //
 // Events: event_counters; an EVENT waits (ev_ready_o) and holds nothing but its credit. A waiting stream is looked at
 // every fourth cycle. With Delay a stream also waits for the cycles since go to be a number, modulo 2^32; a wait that
@@ -104,8 +105,9 @@ module streams #(
     assign rd_o.valid = fetching_q && asked_q != ($clog2(HF+1))'(HF);
 
     // ---- decode -------------------------------------------------------------
-    logic       is_end, is_wait, is_delay, is_unit, bad, issue;
+    logic       is_end, is_wait, is_delay, is_unit, returns, bad, issue;
     logic [2:0] unit;
+    assign returns = Cfg.RowSparse && cfg_i.row_returns;
     always_comb begin
         is_end   = 1'b0;
         is_wait  = 1'b0;
@@ -120,15 +122,16 @@ module streams #(
             I_DELAY: is_delay = Cfg.Delay && !cmd_o.a[31];
             I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
             I_ORDER: is_unit = Cfg.TokenOrder;
-            I_DYMULTIMEM_ST, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
-                is_unit = cmd_o.op != I_MULTIMEM_ST || cmd_o.flags[1:0] == 2'd0
-                          || (Cfg.Gathered && cmd_o.flags[1:0] != 2'd3);
+            I_DYMULTIMEM_ST, I_ST_ROWSP, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
+                is_unit = (Cfg.RowSparse || cmd_o.op != I_ST_ROWSP)
+                          && (cmd_o.op != I_MULTIMEM_ST || cmd_o.flags[1:0] == 2'd0
+                              || (Cfg.Gathered && cmd_o.flags[1:0] != 2'd3));
                 unit    = 3'd1;
             end
             I_EXPERT, I_EXPERT_ROWS: begin
-                is_unit = cmd_o.op == I_EXPERT || cmd_o.flags[1:0] == 2'd0
-                          || (cmd_o.flags[1:0] == 2'd1 && Cfg.RowRanges)
-                          || (cmd_o.flags[1:0] == 2'd2 && Cfg.Gathered);
+                is_unit = (cmd_o.op == I_EXPERT) ? returns || !cmd_o.flags[1]
+                          : cmd_o.flags[1:0] == 2'd0 || (cmd_o.flags[1:0] == 2'd1 && Cfg.RowRanges)
+                            || (cmd_o.flags[1:0] == 2'd2 && Cfg.Gathered);
                 unit    = 3'd2;
             end
             I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE: begin
@@ -137,11 +140,11 @@ module streams #(
             end
             I_SUM: begin
                 is_unit = cmd_o.flags[2:1] == 2'd0
-                          || (Cfg.Gathered && cmd_o.flags[2:0] inside {3'd2, 3'd3, 3'd5, 3'd6});
+                          || (Cfg.Gathered && !returns && cmd_o.flags[2:0] inside {3'd2, 3'd3, 3'd5, 3'd6});
                 unit    = 3'd3;
             end
             I_SUM_ST: begin
-                is_unit = 1'b1;
+                is_unit = !returns; // finished rows are unit push's
                 unit    = 3'd4;
             end
             default: ;

@@ -8,6 +8,8 @@
 //   (both with the type and operator that the instruction names)
 //   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or
 //   (flags.0) rows of the own experts and that row; of gathered tokens (flags.1) their dense rows
+//   sum where rows return  per token, with flags.0 as they get ready: the slots of remote GPUs' rows, summed and rounded
+//   GPU by GPU, then their sums, then rows of the own experts and that
 //
 // This file is the command and its items (token, static row), of which two are named ahead of row_build, which makes
 // the packets: entry_reader reads the routing entry of a token, a static row has none. Order: as the command names
@@ -88,7 +90,7 @@ module combine #(
     typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
 
     // ---- command ------------------------------------------------------------------
-    logic          asks, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
+    logic          asks, returns, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
                    no_to;
     red_pkg::red_t red_in;
     mode_e         mode_q, mode_in;
@@ -106,6 +108,7 @@ module combine #(
                          : no_tokens || (every_in && every_off);
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
     assign asks        = Cfg.SwitchAsks && cfg_i.switch_asks;
+    assign returns     = Cfg.RowSparse && cfg_i.row_returns;
     assign closed      = asks && known && mode_in == Static;
     assign refused     = !known || strange || closed || lost || outside;
 
@@ -186,7 +189,7 @@ module combine #(
 
     assign static_o   = mode_q == Static;
     assign sum_o      = mode_q == Sum;
-    assign own_o      = mode_q != Sum || option_q;
+    assign own_o      = mode_q != Sum || option_q || returns;
     assign tok_done_o = row_done_i && !row_more_i && mode_q != Static;
 
     // ---- items --------------------------------------------------------------------
@@ -202,7 +205,7 @@ module combine #(
                         : (ItemW+1)'(1);
     assign rest       = {1'b0, left_q} - {1'b0, step};
     assign last_in    = rest[ItemW+1] || rest[ItemW:0] == '0;
-    assign from_ready = (option_q || asks) && mode_q == Dynamic;
+    assign from_ready = (option_q || asks) && (mode_q == Dynamic || (mode_q == Sum && returns));
     assign room       = !reading_q && left_q != '0 && !full_q[wpar_q];
     assign item_in    = from_ready ? ItemW'(rdy_token_i) : cur_q;
 

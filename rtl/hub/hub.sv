@@ -46,7 +46,7 @@ module hub #(
     input  wire logic [Cfg.GpuW-1:0]          row_src_i,
     output bundle_pkg::src_rows_t             src_rows_o, // of this GPU
     output logic [node_pkg::RowW-1:0]                   own_base_o,
-    input  wire bundle_pkg::token_t           sig_i,
+    input  wire bundle_pkg::finished_t        sig_i, // a row of the expert engine
     output logic                              sig_ready_o,
 
     output bundle_pkg::error_t      err_o [node_pkg::HubErrors],
@@ -85,6 +85,10 @@ module hub #(
     );
 
     bundle_pkg::token_t        own;
+    bundle_pkg::slot_bytes_t   slot; // where rows return: in place of signals
+    logic                      returns, sig_ready;
+    logic [TokenW-1:0]         own_first;
+    assign own_first = TokenW'(cfg_i.port) << cfg_i.token_shift;
     bundle_pkg::arm_t          arm;
     logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_valid,
                                tok_ready, tok_idle;
@@ -134,16 +138,21 @@ module hub #(
         .res_o(rxres), .res_ready_i(rxres_ready), .res_bad_o(rxres_bad), .loc_i(loc), .loc_ready_o(loc_ready),
         .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
         .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
-        .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .cnt_o(row_counts),
+        .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .slot_o(slot), .slot_ready_i(sig_ready && returns),
+        .cnt_o(row_counts),
         .ev_o(flag), .ack_o(fack), .ack_ready_i(fack_ready), .keep_wr_o(wr_o[WrList]),
         .keep_wr_ready_i(wr_ready_i[WrList]), .keep_level_o(keep_level), .keep_done_o(keep_done),
         .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
     );
 
+    assign returns   = Cfg.RowSparse && cfg_i.row_returns;
+    assign rsig_ready = sig_ready && !returns;
+
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
         .arm_valid_i(arm.valid), .arm_ready_o(arm_ready), .arm_token_i(arm.token), .arm_count_i(arm.count),
-        .arm_remote_i(arm.remote), .sig_valid_i(rsig_valid), .sig_ready_o(rsig_ready), .sig_token_i(rsig_token),
+        .arm_remote_i(arm.remote), .sig_valid_i(returns ? slot.valid : rsig_valid), .sig_ready_o(sig_ready),
+        .sig_token_i(returns ? own_first | slot.token : rsig_token), .sig_bytes_i(slot.bytes),
         .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
         .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
         .lane_valid_o(tok_valid), .lane_ready_i(tok_ready), .lane_token_o(tok_index),
@@ -180,12 +189,26 @@ module hub #(
 
     logic control_idle;
 
+    // ---- finished rows of the expert engine ----
+    bundle_pkg::token_t        done;
+    logic                      done_ready, back_valid, back_done;
+    logic [Cfg.GpuW-1:0]       back_home;
+    logic [Cfg.LineW-1:0]      back_row;
+    logic [Cfg.TokensLog2-1:0] back_token;
+    logic [3:0]                back_pos;
+
+    row_return #(.Cfg(Cfg)) i_return (
+        .clk_i, .rst_ni, .cfg_i, .row_i(sig_i), .ready_o(sig_ready_o), .sig_o(done), .sig_ready_i(done_ready),
+        .item_valid_o(back_valid), .item_home_o(back_home), .item_row_o(back_row), .item_token_o(back_token),
+        .item_pos_o(back_pos), .item_done_i(back_done)
+    );
+
     control #(.Cfg(Cfg)) i_control (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
         .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(row_counts),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
-        .sig_i, .sig_ready_o, .own_o(own), .own_ready_i(own_ready),
+        .sig_i(done), .sig_ready_o(done_ready), .own_o(own), .own_ready_i(own_ready),
         .tok_valid_i(tok_valid), .tok_ready_o(tok_ready), .tok_index_i(tok_index),
         .ack_i(fack), .ack_ready_o(fack_ready), .ack_rx_i(ev_o.ack), .ack_src_i(ack_src),
         .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
@@ -235,6 +258,8 @@ module hub #(
         .own_base_i(own_base),
         .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
         .src_o(row_src[0]), .src_rows_i(told[0]),
+        .back_valid_i(back_valid), .back_home_i(back_home), .back_row_i(back_row), .back_token_i(back_token),
+        .back_pos_i(back_pos), .back_done_o(back_done),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
         .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
         .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
@@ -272,7 +297,7 @@ module hub #(
     assign recv_rows_o = recv_rows[15:0];
     wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
 
-    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle, control_idle, red_idle,
+    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle, control_idle, red_idle && !back_valid,
                      rxst_idle && alloc_idle && rows_idle && !loc.valid, rx_idle && lists_idle};
 endmodule
 

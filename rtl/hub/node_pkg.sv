@@ -50,7 +50,7 @@ package node_pkg;
     logic [35:0]      gt_base;       // gate weights, or unicast's meta table
     logic [35:0]      al_base;       // allocation table
     logic [35:0]      out_base;      // output rows of own tokens
-    logic [35:0]      cb_base;       // unicast: slots {token, GPU} for partial sums
+    logic [35:0]      cb_base;       // slots: {token, GPU} for partial sums (unicast), {token, position} for rows
     logic [35:0]      ce_base;       // coefficients of the own experts, bf16
     logic [35:0]      rl_base;       // lists of the rows that came
     logic [35:0]      st_lo;         // explicit stores from the link are allowed in st_lo <= address < st_hi
@@ -70,6 +70,7 @@ package node_pkg;
     logic [15:0]      pace_lead;     // rows that it is kept ahead
     logic [15:0]      pace_idle;     // cycles without a flit on the uplink behind which a row may go all the same
     logic             switch_asks;   // finished rows are reported to the switch, which opens reductions
+    logic             row_returns;   // they return singly to slots at home, where their bytes are counted
     logic [1:0]       link_wait;     // cycles that pass on the uplink behind each flit
     logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
     logic [7:0]       part_credits;

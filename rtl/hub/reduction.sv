@@ -38,6 +38,14 @@ module reduction #(
     output logic [Cfg.GpuW-1:0]            src_o,
     input  wire bundle_pkg::src_rows_t     src_rows_i,
 
+    // a row that returns, see row_return
+    input  wire logic                      back_valid_i,
+    input  wire logic [Cfg.GpuW-1:0]       back_home_i,
+    input  wire logic [Cfg.LineW-1:0]      back_row_i,
+    input  wire logic [Cfg.TokensLog2-1:0] back_token_i,
+    input  wire logic [3:0]                back_pos_i,
+    output logic                           back_done_o,
+
     // memory: a MISC client, SUMA, SUMB, another MISC client (copy lane), OUT
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
@@ -108,6 +116,11 @@ module reduction #(
     logic [3:0]            id_idx;
     logic [15:0]           id;
 
+    // Where rows return, unit push has them alone.
+    logic returns;
+    assign returns     = Cfg.RowSparse && cfg_i.row_returns;
+    assign back_done_o = push_done && returns;
+
     combine #(.Cfg(Cfg)) i_combine (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o, .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o,
@@ -128,7 +141,7 @@ module reduction #(
         .err_valid_o(push_err), .src_o, .src_rows_i, .own_base_i,
         .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row), .entry_first_i(meta_first),
         .entry_token_i(meta_token), .entry_got_i(meta_got),
-        .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done),
+        .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done && !returns),
         .quiet_i(push_quiet)
     );
 
@@ -147,8 +160,9 @@ module reduction #(
         .own_i(item_own), .dense_i(item_dense), .fill_i(item_fill), .every_i(item_every), .group_i(group), .red_i(red),
         .last_flits_i(last_flits), .copy_i(own_copy), .copy_next_o(item_copied), .item_done_o(item_done),
         .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
-        .push_valid_i(push_item), .push_src_i(src_o), .push_row_i(meta_row), .push_token_i(push_token),
-        .push_done_o(push_done), .push_quiet_o(push_quiet),
+        .push_valid_i(returns ? back_valid_i : push_item), .push_src_i(returns ? back_home_i : src_o),
+        .push_row_i(returns ? back_row_i : meta_row), .push_token_i(returns ? back_token_i : push_token),
+        .push_pos_i(back_pos_i), .push_done_o(push_done), .push_quiet_o(push_quiet),
         .st_done_i(st_done),
         .id_meta_o(id_meta), .id_idx_o(id_idx), .id_i(id),
         .req_o, .req_ready_i, .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static)
@@ -177,7 +191,7 @@ module reduction #(
     assign err_o[0].valid = combine_err.valid || push_err;
     assign err_o[0].code  = combine_err.valid ? combine_err.code : error_pkg::ERR_BOUNDS;
     assign err_o[2].code = error_pkg::ERR_POISON;
-    assign idle_o        = idle_combine && push_ready_o && idle_serve && idle_sum;
+    assign idle_o        = idle_combine && push_ready_o && push_quiet && idle_serve && idle_sum;
 endmodule
 
 `default_nettype wire

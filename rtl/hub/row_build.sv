@@ -10,9 +10,14 @@
 // of those with own experts. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}.
 // Of these two an expert that is not mapped or lives elsewhere is passed over: the sender has checked the list, or the
 // home does.
+// Where rows return (row_returns) an item of push is one row: {dst = home, len = token there, addr = row of all experts,
+// its position}. A sum is of a token's slots and own experts, in rows of its own that end in memory one after the other:
+// of each other GPU with several experts the sum, rounded, into the slot of the first of them (or, if no other GPU has
+// any, into the output row); R, of the first slot of every GPU, into the output row; and own experts' rows with that.
 //
 // Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
-// are outstanding, which bounds every queue behind, and as many of push. A unit whose window is full does not hold up
+// are outstanding, which bounds every queue behind (where rows return, each of an item's waits for that), and as many of
+// push. A unit whose window is full does not hold up
 // the other unit; only requests do, while they wait for the uplink.
 // Worst case: an item takes about 3 k + row_shift cycles and the wait for the uplink.
 `default_nettype none
@@ -54,6 +59,7 @@ module row_build #(
     input  wire logic [Cfg.GpuW-1:0]       push_src_i,
     input  wire logic [Cfg.LineW-1:0]      push_row_i,
     input  wire logic [Cfg.TokensLog2-1:0] push_token_i,
+    input  wire logic [3:0]                push_pos_i,   // where rows return
     output logic                           push_done_o,
     output logic                           push_quiet_o, // no row of push is outstanding
     input  wire logic                      st_done_i,    // the last flit of a row has left
@@ -79,7 +85,7 @@ module row_build #(
     end
 
     typedef enum logic [2:0] {Wait, Scan, Shift, Head, Targets, Next} state_e;
-    typedef enum logic [1:0] {Req, Slots, Row} kind_e;
+    typedef enum logic [1:0] {Req, Slots, Row, Group} kind_e;  // Group: of the slots of one GPU
     state_e state_q, state_d;
     kind_e  kind_q, kind_d;
 
@@ -121,7 +127,7 @@ module row_build #(
     // ---- the item -----------------------------------------------------------------
     logic                  push_q, push, static_row, dynamic; // push: the item is a received row
     logic                  dense;
-    logic                  can, push_can, asks;
+    logic                  can, push_can, asks, returns, by_rows; // by_rows: a sum where rows return
     logic [OutW-1:0]       open_q, push_open_q, limit;
     logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
     logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
@@ -136,6 +142,8 @@ module row_build #(
     assign asks     = Cfg.SwitchAsks && cfg_i.switch_asks;
     assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows)
                       : OutW'(cfg_i.open_rows);
+    assign returns  = Cfg.RowSparse && cfg_i.row_returns;
+    assign by_rows  = returns && !push && sum_i;
     assign can      = item_valid_i && open_q < limit;
     assign push_can = push_valid_i && push_open_q < limit;
 
@@ -144,7 +152,7 @@ module row_build #(
     assign dynamic    = !push && !static_i && !sum_i;
     assign dense      = Cfg.Gathered && !push && dense_i;
     assign remote     = static_row ? group_remote : remote_cnt_q != '0 && !bad_q;
-    assign nothing    = !push_q && (dense ? own_i != (own_cnt_q != '0)
+    assign nothing    = !push_q && !by_rows && (dense ? own_i != (own_cnt_q != '0)
                                     : own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
 
     assign id_meta_o    = push;
@@ -161,9 +169,59 @@ module row_build #(
     // Of the own row: the row of the own copies, or what the item names.
     always_comb begin
         if (push)              addr = Cfg.MaddrW'(push_row_i);
+        else if (by_rows)      addr = ((kind_d == Row) ? Cfg.MaddrW'(home) : '0) | Cfg.MaddrW'(item_i);
         else if (static_i)     addr = Cfg.MaddrW'(item_i);
         else if (!sum_i)       addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i);
         else                   addr = (own_i && !dense) ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
+    end
+
+    // ---- sums where rows return: which rows a token has ---------------------------
+    typedef struct packed {
+        logic [4:0] count; // experts of the token
+        logic [3:0] first; // the first one's position
+    } of_gpu_t;
+    of_gpu_t             of_gpu;
+    logic [Cfg.GpuW-1:0] group_gpu; // of Group
+    logic                sole;      // no other remote GPU has any
+    logic                more;      // rows follow this one
+    kind_e               kind_rows; // the next row
+
+    if (Cfg.RowSparse) begin : gen_rows
+        logic [Cfg.N-1:0]    groups_q, rest; // GPUs with several experts that have no row yet; but for this one
+        logic                slots_q;        // R has none yet
+        logic [Cfg.GpuW-1:0] at;
+
+        assign at = (state_q == Scan) ? gpu : (state_q == Targets) ? q_q : group_gpu;
+
+        lutram #(.Width($bits(of_gpu_t)), .Depth(Cfg.N)) i_of_gpu (
+            .clk_i, .we_i(state_q == Scan && mapped && !mine), .waddr_i(at),
+            .wdata_i(member_q[gpu] ? {of_gpu.count + 5'd1, of_gpu.first} : {5'd1, j_q[3:0]}), .raddr_i(at),
+            .rdata_o(of_gpu)
+        );
+
+        always_comb begin
+            group_gpu = '0;
+            for (int g = int'(Cfg.N) - 1; g >= 0; g--) if (groups_q[g]) group_gpu = Cfg.GpuW'(g);
+            rest = groups_q;
+            if (kind_q == Group) rest[group_gpu] = 1'b0;
+        end
+
+        assign sole      = remote_cnt_q == 5'd1;
+        assign more      = kind_q != Row && (rest != '0 || (slots_q && kind_q != Slots) || own_cnt_q != '0);
+        assign kind_rows = bad_q ? Row : (groups_q != '0) ? Group : slots_q ? Slots : Row;
+
+        // Of one GPU's experts alone R is their sum.
+        always_ff @(posedge clk_i) begin
+            if (state_q == Wait) groups_q <= '0;
+            else if (state_q == Scan && mapped && !mine && member_q[gpu]) groups_q[gpu] <= 1'b1;
+            else if (row_sent && kind_q == Group) groups_q <= rest;
+            if (state_q == Wait) slots_q <= 1'b0;
+            else if (state_q == Scan && mapped && !mine) slots_q <= !member_q[gpu] || remote_cnt_q != 5'd1;
+            else if (row_sent && kind_q == Slots) slots_q <= 1'b0;
+        end
+    end else begin : gen_no_rows
+        assign {of_gpu, group_gpu, sole, more} = '0;
+        assign kind_rows = Row;
     end
 
     // ---- packets ------------------------------------------------------------------
@@ -180,9 +238,12 @@ module row_build #(
         unique case (kind_q)
             Req:     match = mapped && !mine && j_q[3:0] != first_q[3:0];
             Slots:   match = member_q[q_q];
-            default: match = mine;
+            Group:   match = mapped && gpu == group_gpu;
+            default: match = mine || (push && returns);
         endcase
-        target = {(kind_q == Slots) ? Cfg.ExpW'(q_q) : dynamic ? id_i[Cfg.ExpW-1:0] : Cfg.ExpW'(j_q[3:0]), j_q[3:0]};
+        target = {(kind_q == Slots) ? (by_rows ? Cfg.ExpW'(of_gpu.first) : Cfg.ExpW'(q_q))
+                  : (dynamic || (by_rows && kind_q == Row)) ? id_i[Cfg.ExpW-1:0]
+                  : (push && returns) ? Cfg.ExpW'(push_pos_i) : Cfg.ExpW'(j_q[3:0]), j_q[3:0]};
         for (int unsigned l = 0; l < Cfg.Lanes; l++) targets[l] = 16'(targets_q[l]);
     end
 
@@ -200,19 +261,20 @@ module row_build #(
         kind_d    = kind_q;
         begin_pkt = 1'b0;
         unique case (state_q)
-            Wait:    if (can || push_can) state_d = static_row ? Shift : Scan;
+            Wait:    if (can || push_can) state_d = (static_row || (push && returns)) ? Shift : Scan;
             Scan:    if (j_q + 1'b1 == cfg_i.k) state_d = Shift;
-            Shift:   if (shifts_q == '0) begin
+            Shift:   if (shifts_q == '0 && (!by_rows || open_q < limit)) begin
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d    = (push_q || dense) ? Row : !own_i ? Slots : (remote && !sum_i && !asks) ? Req : Row;
+                         kind_d    = by_rows ? kind_rows : (push_q || dense) ? Row : !own_i ? Slots
+                                     : (remote && !sum_i && !asks) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
             default: state_d = Wait;
         endcase
         if (pkt_done) begin
-            state_d   = row_sent ? Next : Head;
+            state_d   = !row_sent ? Head : (by_rows && more) ? Shift : Next;
             begin_pkt = !row_sent;
             kind_d    = Row;
         end
@@ -249,7 +311,7 @@ module row_build #(
 
         // Looking at all experts of the item.
         if (state_q == Wait) begin
-            own_cnt_q    <= static_row ? 5'(group_own) : '0;
+            own_cnt_q    <= static_row ? 5'(group_own) : 5'(push && returns);
             remote_cnt_q <= '0;
             member_q     <= '0;
             bad_q        <= static_row && !group_remote && !group_own;
@@ -274,7 +336,7 @@ module row_build #(
         else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
 
         // Targets not yet placed.
-        if (begin_pkt) send_q <= (kind_d != Row) ? remote_cnt_q : bad_q ? '0 : own_cnt_q;
+        if (begin_pkt) send_q <= (kind_d == Group) ? of_gpu.count : (kind_d != Row) ? remote_cnt_q : bad_q ? '0 : own_cnt_q;
         else if (place || (head_done && kind_q == Req)) send_q <= send_q - 1'b1;
 
         if (state_q == Head || (state_q == Targets && fire)) lane_q <= '0;
@@ -298,13 +360,13 @@ module row_build #(
         header.dtype   = push_q ? DTYPE_BF16 : red_i.dtype;
         header.redop   = push_q ? REDOP_ADD : red_i.redop;
         header.addr    = 48'(addr_q);
-        header.target0 = 16'(first_q);
+        header.target0 = (kind_q == Group) ? {12'(of_gpu.first), 4'd0} : 16'(first_q);
         if (kind_q != Req) begin
             header.dst    = push_q ? 5'(push_src_i) : cfg_i.port;
-            header.tag[1] = dense || (kind_q == Slots && own_cnt_q != '0);
+            header.tag[1] = by_rows ? more : dense || (kind_q == Slots && own_cnt_q != '0);
             header.tag[2] = !push_q && !sum_i && remote;
-            header.tag[3] = push_q || (sum_i && kind_q == Row);
-            header.tag[4] = dense || kind_q == Slots;
+            header.tag[3] = push_q || (sum_i && kind_q == Row && !returns) || (kind_q == Group && !sole);
+            header.tag[4] = dense || kind_q inside {Slots, Group};
             header.tag[5] = bad_q;
             header.tag[6] = !push_q && sum_i && kind_q == Row && remote && !dense;
             header.tag[7] = push_q;

@@ -16,7 +16,7 @@
 // A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does
 // not exist (BOUNDS) acts on nothing but its credit. REQ and PART packets of another epoch or with an opcode that is
 // not of their class keep their place, poisoned, because somebody waits for their answer; rx_store judges STORE
-// packets. Where the switch asks a SIGNAL and a request are unknown opcodes, and a GRANT that is wrong (EPOCH; LENGTH:
+// packets. Where rows return a SIGNAL is an unknown opcode. Where the switch asks a SIGNAL and a request are, and a GRANT that is wrong (EPOCH; LENGTH:
 // with a size, damaged, its lanes not from the first one on) names nothing; of each row by itself, see grant_lanes.
 // Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and
 // the event counters take.
@@ -79,7 +79,7 @@ module rx #(
         logic [ValW-1:0] val; // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, asks;
+    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, asks, sig_known;
     header_t              header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
@@ -88,6 +88,7 @@ module rx #(
     assign is_part = rx_i.valid && rx_i.cls == CLS_PART;
     assign first   = first_q;
     assign asks    = Cfg.SwitchAsks && cfg_i.switch_asks;
+    assign sig_known = !asks && !(Cfg.RowSparse && cfg_i.row_returns);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) first_q <= 1'b1;
@@ -155,8 +156,8 @@ module rx #(
         return c;
     endfunction
 
-    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch, !asks)
-                        : ctrl_first_q;
+    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch,
+                                                          sig_known) : ctrl_first_q;
 
     always_comb begin
         ctrl_in = ctrl_first;
@@ -172,7 +173,7 @@ module rx #(
 
     always_ff @(posedge clk_i) begin
         if (is_ctrl && first)
-            ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch, !asks);
+            ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch, sig_known);
         // more flits than a header
         if (!rst_ni || rx_i.last) long_q <= 1'b0;
         else if (is_ctrl) long_q <= (Cfg.HeadFlits == 1) || !first;

@@ -167,12 +167,14 @@ module rx_arrive #(
     low_t       low_in, low_out;
     high_t      high_in, high_out;
     logic [7:0] bad_code;
-    logic       known, no_payload, dynamic, follows;
+    logic       known, no_payload, dynamic, follows, rowsp;
+
+    assign rowsp = cfg_pkg::is_rowsp(Cfg.RowSparse, head.opcode);
 
     always_comb begin
         known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS}
-                     || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
-        dynamic    = head.opcode == OP_DYMULTIMEM_ST;
+                     || rowsp || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
+        dynamic    = rowsp || head.opcode == OP_DYMULTIMEM_ST;
         no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
         follows    = Cfg.ListOnce && head.stage != STAGE_FLAT; // a row that is open, see row_lists
         bad_code   = ERR_NONE;
@@ -181,9 +183,10 @@ module rx_arrive #(
         else if (!known) bad_code = ERR_OPCODE;
         else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0) || (head.len == '0) != no_payload ||
                  (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
-        else if (dynamic && ((head.cnt == '0 && !follows) || head.cnt > 5'(MaxTargets))) bad_code = ERR_TARGETS;
+        else if (dynamic && ((head.cnt == '0 && !follows) || head.cnt > 5'(MaxTargets) || (rowsp && head.cnt != 5'd1)))
+            bad_code = ERR_TARGETS;
         low_in.bad   = bad_code != ERR_NONE;
-        low_in.op    = head.opcode[2:0];
+        low_in.op    = rowsp ? 3'(OP_DYMULTIMEM_ST) : head.opcode[2:0];  // one with one target
         low_in.src   = head.src;
         low_in.len   = low_in.bad ? bad_code : head.len[7:0];
         low_in.cnt   = (dynamic && !low_in.bad) ? head.cnt : 5'd1;

@@ -278,11 +278,27 @@ module rx_resolve #(
     assign above  = s0_q.end_[Cfg.MemBytesLog2] ? !hi_far || s0_q.end_[6:0] != '0
                     : !hi_far && Cfg.MemBytesLog2'(cfg_i.st_hi) < s0_q.end_[Cfg.MemBytesLog2-1:0];
 
+    // Slots that rows return to: their bytes are counted at the token, see token_tracker.
+    logic                      slot, slot_outside;
+    logic [Cfg.TokensLog2-1:0] slot_index;
+
+    if (Cfg.RowSparse) begin : gen_slots
+        logic here;
+
+        slot_place #(.Cfg(Cfg)) i_slot (
+            .cfg_i, .first_i(s0_q.first[Cfg.MemBytesLog2-1:0]), .len_i(s0_q.len), .slot_o(here),
+            .outside_o(slot_outside), .index_o(slot_index)
+        );
+        assign slot = cfg_i.row_returns && here && !red && s0_q.op inside {OP_ST, OP_MULTIMEM_ST};
+    end else begin : gen_no_slots
+        assign {slot, slot_outside, slot_index} = '0;
+    end
+
     always_comb begin
         unique case (s0_q.op)
             OP_DYMULTIMEM_ST:             outside = row_end < s0_q.end_;
             OP_FLAG, OP_FENCE, OP_COUNTS: outside = 1'b0;
-            default:                      outside = below || above;
+            default:                      outside = below || above || (slot && slot_outside);
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
@@ -311,7 +327,8 @@ module rx_resolve #(
         s1_d.job.lane   = s0_q.lane;
         s1_d.job.span   = span[6:0];
         s1_d.job.le     = le;
-        s1_d.job.token  = red ? Cfg.TokW'(red_kind) : s0_q.token;
+        s1_d.job.home   = slot;
+        s1_d.job.token  = red ? Cfg.TokW'(red_kind) : slot ? Cfg.TokW'(slot_index) : s0_q.token;
         s1_d.job.pos    = s1_d.job.counts ? 4'(s0_q.stage) : s0_q.tgt[3:0];
     end
 
@@ -378,7 +395,7 @@ module rx_resolve #(
         if (s1_q.ask && al_i.err) begin
             job.null_ = 1'b1;
         end
-        if (job.null_) job.track = 1'b0;
+        if (job.null_) {job.track, job.home} = '0;
     end
 
     assign err_o.valid = s1_done && (s1_q.err != ERR_NONE || (s1_q.ask && al_i.err && !missed));

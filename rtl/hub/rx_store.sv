@@ -16,7 +16,8 @@
 // Order: stores of one source may overtake each other (parked look-ups, two workers); FLAG and FENCE act when all
 // stores before them have been granted by memory and reported.
 // Back-pressure: none towards the link, ready/valid towards the local stream; the workers wait for memory, resolve for
-// the allocator, FENCE for ack_ready_i, nothing for anything else.
+// the allocator, FENCE for ack_ready_i, accounts of slots that rows return to for the token tracker, which waits for
+// nobody; nothing for anything else.
 // Worst case: a single-target packet takes PF cycles of one worker and 2 cycles of resolve; at most one job in two
 // cycles is accounted.
 `default_nettype none
@@ -66,6 +67,10 @@ module rx_store #(
     // bytes of a row that are in memory; two pulses never in consecutive cycles
     output bundle_pkg::landed_t trk_o,
 
+    // bytes in memory of a slot that rows return to
+    output bundle_pkg::slot_bytes_t slot_o,
+    input  wire logic               slot_ready_i,
+
     // words of COUNTS
     output bundle_pkg::count_t cnt_o,
 
@@ -100,6 +105,7 @@ module rx_store #(
         logic                    counts; // COUNTS: to worker 0, addr is the source
         logic                    red;    // token is its type and operator
         logic                    track;  // counts for the row
+        logic                    home;   // for the own token, which is an index here
         logic [SlotW-1:0]        slot;
         logic [Cfg.FlitLog2-1:0] lane;   // of the first byte
         logic [6:0]              span;   // lane + bytes - 1
@@ -259,13 +265,15 @@ module rx_store #(
     // as fast as it is accounted, and must not hold up others.
     logic [CntW-1:0] waiting, cnt_wdata;
     logic            cnt_we, turn_q, second; // turn_q: worker 1's
+    logic            hold; // nobody has taken slot_o
 
     assign second          = w_done[1] && (turn_q || !w_done[0]);
     assign w_done_ready[0] = !account_valid_q && !second;
     assign w_done_ready[1] = !account_valid_q && second;
     assign start_ready     = !account_valid_q;
-    assign free_valid      = account_valid_q && waiting == CntW'(1);
-    assign cnt_we          = account_valid_q || start_valid;
+    assign hold            = slot_o.valid && !slot_ready_i;
+    assign free_valid      = account_valid_q && !hold && waiting == CntW'(1);
+    assign cnt_we          = account_valid_q ? !hold : start_valid;
     assign cnt_wdata       = account_valid_q ? waiting - 1'b1 : CntW'(start_cnt);
 
     lutram #(.Width(CntW), .Depth(Slots)) i_waiting (
@@ -278,7 +286,7 @@ module rx_store #(
             account_valid_q <= 1'b0;
             turn_q          <= 1'b0;
         end else begin
-            account_valid_q <= !account_valid_q && (w_done[0] || w_done[1]);
+            account_valid_q <= hold || (!account_valid_q && (w_done[0] || w_done[1]));
             if (!account_valid_q) turn_q <= w_done[1] && !second;
         end
         if (!account_valid_q && (w_done[0] || w_done[1])) account_q <= second ? w_info[1] : w_info[0];
@@ -290,6 +298,10 @@ module rx_store #(
     assign trk_o.token = node_pkg::TokenW'(account_q.token);
     assign trk_o.pos   = account_q.pos;
     assign trk_o.bytes = 8'(account_q.span) - 8'(account_q.lane) + 8'd1;
+
+    assign slot_o.valid = Cfg.RowSparse && account_valid_q && account_q.home;
+    assign slot_o.token = node_pkg::TokenW'(account_q.token);
+    assign slot_o.bytes = trk_o.bytes;
 
     // An error of arrival is rare enough to take the place of one of resolve in the same cycle.
     assign err_o.valid = crd_err || res_err.valid;

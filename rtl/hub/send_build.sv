@@ -38,6 +38,7 @@ module send_build #(
     input  wire job_t job_i,
 
     output logic [1:0]                list_o,
+    output logic [3:0]                nth_o,   // of its remote targets the one in the header
     output logic [2:0]                word_o,
     input  wire logic [15:0]          remote0_i,
     input  wire logic [Cfg.FlitW-1:0] remote_flit_i,
@@ -59,7 +60,7 @@ module send_build #(
     localparam int unsigned SumW  = Cfg.MemBytesLog2 + 1;  // address bits that a transfer's packets may carry into
 
     // ---- the transfer ------------------------------------------------------------------------------------------
-    logic              active_q, st_q, loc_q, gate_q, meta, dyn, follows;
+    logic              active_q, st_q, loc_q, gate_q, meta, dyn, rowsp, follows;
     logic [AddrW-1:0]  addr_q;
     logic [PktsW-1:0]  pkts_q, pkt_q;
     logic [6:0]        tail_q, len_last;
@@ -67,10 +68,11 @@ module send_build #(
     logic [Cfg.TokW-1:0] token_q;
     logic              last_pkt, step, pay_step, head_step, pkt_end, job_end;
 
-    assign dyn        = sends_i.opcode == OP_DYMULTIMEM_ST;
+    assign rowsp      = Cfg.RowSparse && sends_i.rowsp;
+    assign dyn        = sends_i.opcode == OP_DYMULTIMEM_ST || rowsp;
     assign meta       = sends_i.meta && gate_q;
-    assign follows    = once_i && dyn && !sends_i.flat && (pkt_q != '0 || gate_q);
-    assign remote     = (dyn && !follows) ? remote_q : '0;
+    assign follows    = once_i && dyn && !rowsp && !sends_i.flat && (pkt_q != '0 || gate_q);
+    assign remote     = rowsp ? 5'd1 : (dyn && !follows) ? remote_q : '0;
     assign own        = (dyn && !follows) ? own_q : '0;
     assign last_pkt   = pkt_q == pkts_q;
     assign len_last   = !last_pkt ? 7'd127 : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
@@ -93,6 +95,7 @@ module send_build #(
             gate_q   <= job_i.gate;
             dst_q    <= job_i.dst;
             list_o   <= job_i.list_no;
+            nth_o    <= job_i.nth;
             remote_q <= job_i.remote;
             own_q    <= job_i.own;
             token_q  <= job_i.token;
@@ -218,12 +221,14 @@ module send_build #(
     endfunction
 
     logic          multi, red, opens;
+    opcode_e       op;
     logic [47:0]   addr;
     logic [7:0]    len;
     logic [SumW:7] addr_sum;
     assign red   = sends_i.opcode == OP_MULTIMEM_RED;
     assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
-    assign opens = asks_i && dyn && gate_q && !sends_i.flat;
+    assign opens = asks_i && dyn && !rowsp && gate_q && !sends_i.flat;
+    assign op    = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
     assign len   = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
     assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
@@ -259,10 +264,10 @@ module send_build #(
             end else begin
                 both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW
                         : 0));
-                st_own_q  <= Cfg.FlitW'(head_own(sends_i.opcode, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
+                st_own_q  <= Cfg.FlitW'(head_own(op, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
                                                  ? sends_i.group : '0, opens, opens && own_q != '0)
                                         >> (head_half ? Cfg.FlitW : 0));
-                loc_own_q <= Cfg.FlitW'(head_own((dyn || red) ? sends_i.opcode : OP_ST, port_i, own, (dyn && !follows)
+                loc_own_q <= Cfg.FlitW'(head_own(rowsp ? OP_DYMULTIMEM_ST : (dyn || red) ? sends_i.opcode : OP_ST, port_i, own, (dyn && !follows)
                                                  ? own0_i : '0, 1'b0, 1'b0) >> (head_half ? Cfg.FlitW : 0));
             end
         end

@@ -3,14 +3,16 @@
 // Cuts an instruction of send into transfers: the FSM in its middle.
 //
 // A transfer is a range of own memory for consecutive addresses at one receiver (st, st.linear) or many (dymultimem.st,
-// multimem.st, multimem.red): a token's row, its gate weights, or the whole of an instruction without tokens. A token
+// multimem.st, multimem.red) or at one of many (st.rowsp): a token's row, its gate weights, or the whole of an
+// instruction without tokens. A token
 // is armed at the token tracker before its first transfer, and only while fewer than cfg.in_flight armed tokens wait
 // for tok_done_i.
 //
 // multimem.st with flags 1 copies rows that lie 2^row_shift bytes apart, a transfer for each, with 2 routing entries:
 // its own address counts from xs_base or rt_base.
 //
-// Order: tokens as send_list has them; of a token its row, then its gate weights unless flags.0; st: GPUs p + 1, p + 2,
+// Order: tokens as send_list has them; of a token its row, then its gate weights unless flags.0, of st.rowsp that for
+// each remote target, in the order of its list, and at last for its own ones together; st: GPUs p + 1, p + 2,
 // ... modulo N, p last.
 // Errors (one pulse each, the first that holds): an instruction with a reduction that the device does not have
 // (REDUCTION), to a group without member or a GPU that does not exist (UNMAPPED), with addresses that are no multiples
@@ -98,9 +100,10 @@ module send_transfers #(
     } state_e;
     state_e state_q;
 
-    // The unit's opcodes differ in their low bits: 0 dymultimem.st, 1 st, 2 st.linear, 3 multimem.st and multimem.red.
+    // The unit's opcodes differ in their low bits: 0 dymultimem.st and st.rowsp, 1 st, 2 st.linear, 3 multimem.st and multimem.red.
     logic [1:0]       kind_q;
     logic             bare_q;        // rows alone
+    logic             rowsp;
     logic             any_order;     // tokens come in any order
     logic             placed;        // where the next one's row is
     logic [Cfg.MemBytesLog2-1:0] place_q;
@@ -163,6 +166,13 @@ module send_transfers #(
         assign placed    = 1'b1;
         assign place_q   = '0;
     end
+    if (Cfg.RowSparse) begin : gen_rowsp
+        logic rowsp_q;
+        always_ff @(posedge clk_i) if (accept) rowsp_q <= cmd_i.op == I_ST_ROWSP;
+        assign rowsp = rowsp_q;
+    end else begin : gen_no_rowsp
+        assign rowsp = 1'b0;
+    end
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign tokens_in   = cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
@@ -209,11 +219,12 @@ module send_transfers #(
         assign own_bit[g] = cfg_i.port == 5'(g);
     end
 
-    assign sends_o.opcode    = is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
+    assign sends_o.opcode    = rowsp ? packet_pkg::OP_ST_ROWSP : is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
                          ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
     assign sends_o.group     = group;
     assign sends_o.meta      = is_st;
     assign sends_o.flat      = flat_q && is_dyn;
+    assign sends_o.rowsp     = rowsp;
     assign retire_o    = state_q == DRAIN && drained_i;
     assign err_o.valid = state_q == PORT && bad_cmd;
     assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
@@ -238,6 +249,9 @@ module send_transfers #(
     logic [RowAW-1:0]            row_q;
     logic [Cfg.GpuW-1:0]         gpu_q, port;
     logic                        at_own, token_end, row_take, armed, may_arm;
+    logic [3:0]                  nth;   // st.rowsp: remote targets that have theirs
+    logic                        far, near; // dymultimem.st and st.rowsp: for targets elsewhere, for own ones
+    logic                        more;  // others follow the one that is served
 
     if (Cfg.Gathered) begin : gen_apart
         logic apart_q;
@@ -267,7 +281,7 @@ module send_transfers #(
             NEXT:    token_end = desc_take_o ? desc_i.bad || (is_st && desc_i.gpus == '0) : is_dyn && xfer_take_i;
             ARM:     token_end = armed && remote_q == '0 && own_q == '0;
             GPU:     token_end = !gpus_q[gpu_q] && at_own;
-            ROW:     token_end = row_take && (is_st ? at_own : is_dyn && bare_q);
+            ROW:     token_end = row_take && (is_st ? at_own : is_dyn && bare_q && !more);
             default: token_end = 1'b0;
         endcase
     end
@@ -289,7 +303,8 @@ module send_transfers #(
                 GPU:       if (gpus_q[gpu_q]) state_q <= SHIFT_ROW;
                            else if (at_own) state_q <= NEXT;
                 SHIFT_ROW: if (shift_end) state_q <= ROW;
-                ROW:       if (row_take) state_q <= rows_left ? ROW : !by_token ? DRAIN : is_dyn || at_own ? NEXT : GPU;
+                ROW:       if (row_take) state_q <= rows_left ? ROW : !by_token ? DRAIN : more ? ROW
+                                                    : is_dyn || at_own ? NEXT : GPU;
                 DRAIN:     if (drained_i) state_q <= IDLE;
                 default:   state_q <= IDLE;
             endcase
@@ -335,6 +350,23 @@ module send_transfers #(
         if (desc_take_o || row_take || (state_q == GPU && !gpus_q[gpu_q])) begin
             gpu_q <= ((desc_take_o ? port : gpu_q) == Cfg.GpuW'(Cfg.N - 1)) ? '0 : (desc_take_o ? port : gpu_q) + 1'b1;
         end
+    end
+
+    if (Cfg.RowSparse) begin : gen_each
+        logic [4:0] nth_q;
+
+        assign nth  = nth_q[3:0];
+        assign more = rowsp && nth_q + 5'd1 < remote_q + 5'(own_q != '0);
+        always_ff @(posedge clk_i) begin
+            if (desc_take_o) nth_q <= '0;
+            else if (state_q == ROW && xfer_take_i && more && (gate_q || bare_q)) nth_q <= nth_q + 5'd1;
+        end
+        assign far = rowsp ? nth_q < remote_q : remote_q != '0;
+        assign near = own_q != '0 && !(rowsp && far);
+    end else begin : gen_all
+        assign {nth, more} = '0;
+        assign far  = remote_q != '0;
+        assign near = own_q != '0;
     end
 
     // ---- arming ------------------------------------------------------------------------------------------------
@@ -384,9 +416,9 @@ module send_transfers #(
                     : {row_q, SubW'(32 / Cfg.FlitBytes)};
         xfer_len  = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
         xfer_end  = xfer_len - 1'b1;
-        xfer_st   = is_dyn ? remote_q != '0 : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
+        xfer_st   = is_dyn ? far : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
                     : imm_q[4:0] != cfg_i.port;
-        xfer_loc  = is_dyn ? own_q != '0 : is_st ? dst_own : is_multi ? (members & own_bit) != '0
+        xfer_loc  = is_dyn ? near : is_st ? dst_own : is_multi ? (members & own_bit) != '0
                     : imm_q[4:0] == cfg_i.port;
     end
 
@@ -394,7 +426,8 @@ module send_transfers #(
     assign xfer_ids_o  = is_st && gate_q;
     assign xfer_o      = '{
         st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: xfer_end[LenW-1:7], tail: xfer_end[6:0], gate: gate_q,
-        dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, remote: remote_q, own: own_q,
+        dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, nth: nth, remote: remote_q,
+        own: own_q,
         token: first_token_q | Cfg.TokW'(token_q)
     };
 

@@ -67,7 +67,9 @@ module serve_rows #(
     logic [RowBits-1:0] row, row_read;
 
     if (Cfg.Gathered) begin : gen_dense
-        assign row = {low_i.slots && low_i.is_explicit, steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i,
+        logic dense;
+        assign dense = low_i.slots && low_i.is_explicit && !(Cfg.RowSparse && cfg_i.row_returns);
+        assign row = {dense, steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i,
                       flits};
         assign row_o.minus = row_read[RowBits-1];
     end else begin : gen_own
@@ -111,7 +113,9 @@ module serve_rows #(
         if (push_i) one_q[ctx_i][slot_o] <= steps == '0;
         if (push_i && own_i) begin
             own_r_q[slot_o]     <= low_i.use_r;
-            own_again_q[slot_o] <= low_i.again && !bad_i;
+            // R of slots reads what rows before it have written there
+            own_again_q[slot_o] <= (low_i.again && !bad_i) || (Cfg.RowSparse && cfg_i.row_returns && low_i.slots
+                                                               && !low_i.is_explicit);
         end
     end
 

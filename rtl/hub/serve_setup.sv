@@ -4,7 +4,8 @@
 // context after the other.
 //
 // A target is an own expert (expert map, then allocator client 1, never allocating), a position in the list of a
-// received row (explicit), or a GPU whose slot it is (slots). The destination's address comes last where it goes with
+// received row (explicit), or a GPU whose slot it is (slots); where rows return a position whose slot it is, or of the
+// slot that a finished row of all experts' goes to. The destination's address comes last where it goes with
 // the row (st), else first, into a queue of its own.
 //
 // Order: rows of a context in the order of its requests; contexts in turn. pop_o is the end of a row: low_o, own_o,
@@ -75,7 +76,7 @@ module serve_setup #(
     logic [TgtW-1:0]      target_q;          // of the header's high half
     logic                 high_over_q;
     logic [Cfg.MaddrW-1:0] x_q;
-    logic             asks, here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
+    logic             asks, to_slot, here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
     logic [Cfg.AddrW:0]   behind;            // the flit behind a static row
     logic [4:0]       t_q, t_next;
     logic [3:0]       lane_t;
@@ -98,6 +99,7 @@ module serve_setup #(
 
     // grant_lists names tokens, not addresses
     assign asks      = Cfg.SwitchAsks && cfg_i.switch_asks;
+    assign to_slot   = Cfg.RowSparse && cfg_i.row_returns && low_o.slots && low_o.is_explicit;
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
     assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
@@ -129,7 +131,7 @@ module serve_setup #(
                 state_d = (Cfg.HeadFlits == 1 && word_i.low.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
-            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? Shift2 : (over || low_o.bad)
+            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? (to_slot ? Shift1 : Shift2) : (over || low_o.bad)
                               ? Done : low_o.is_static ? Store : Fetch;
             Fetch: begin
                 re_o    = 1'b1;
@@ -157,7 +159,7 @@ module serve_setup #(
     assign dest_push_o = stored && in_dest_q && !low_o.st;
 
     serve_address #(.Cfg(Cfg)) i_address (
-        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q), .target_i(tgt_q), .le_i(le),
+        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q), .target_i((to_slot && in_dest_q) ? target_q : tgt_q), .le_i(le),
         .row_i(al_i.row), .static_delta_i,
         .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))),
         .lookup_i(state_q == Lookup),

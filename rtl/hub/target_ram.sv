@@ -5,8 +5,8 @@
 // Target n of a list is word n / L of lane n mod L, L = targets per flit. A packet carries target 0 in its header and
 // the others from lane 0 of its first target flit on: target flit t is lanes 1 .. L-1 of word t and lane 0 of word t +
 // 1, so the shift by one target is wiring.
-// Read with word_i = 0 for the header (target0_o) and word_i = t + 1 for target flit t (flit_o). Reads are
-// asynchronous. Lanes behind the end of a list hold old targets.
+// Read with word_i = 0 for the header (target0_o, which is target nth_i: 0 without RowSparse) and word_i = t + 1 for
+// target flit t (flit_o). Reads are asynchronous. Lanes behind the end of a list hold old targets.
 `default_nettype none
 `include "bundles.svh"
 
@@ -18,23 +18,35 @@ module target_ram #(
     input  wire `MW_TARGET(Cfg)   wr_i,
     input  wire logic [1:0]       rlist_i,
     input  wire logic [2:0]       word_i,
+    input  wire logic [3:0]       nth_i,
     output logic [15:0]           target0_o,
     output logic [Cfg.FlitW-1:0]  flit_o
 );
-    logic [WordW-1:0]    word_before;
+    logic [WordW-1:0]    word_before, word_at [Cfg.Lanes];
     logic [Cfg.ExpW+3:0] lane [Cfg.Lanes];
 
     assign word_before = WordW'(word_i - 1'b1);
-    assign target0_o   = 16'(lane[0]);
+
+    if (Cfg.RowSparse) begin : gen_any
+        assign target0_o = 16'(lane[nth_i[Cfg.LaneW-1:0]]);
+    end else begin : gen_first
+        assign target0_o = 16'(lane[0]);
+        wire unused_nth = &{1'b0, nth_i};
+    end
 
     for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
+        always_comb begin
+            word_at[l] = (l == 0) ? word_i[WordW-1:0] : word_before;
+            if (Cfg.RowSparse && word_i == '0) word_at[l] = WordW'(nth_i >> Cfg.LaneW);
+        end
+
         lutram #(
             .Width(Cfg.ExpW + 4),
             .Depth(4 * 2**WordW)
         ) i_ram (
             .clk_i, .we_i(wr_i.we && wr_i.place[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
             .waddr_i({wr_i.list, wr_i.place[3:Cfg.LaneW]}), .wdata_i(wr_i.data),
-            .raddr_i({rlist_i, (l == 0) ? word_i[WordW-1:0] : word_before}), .rdata_o(lane[l])
+            .raddr_i({rlist_i, word_at[l]}), .rdata_o(lane[l])
         );
         assign flit_o[16*((l + Cfg.Lanes - 1) % Cfg.Lanes) +: 16] = 16'(lane[l]);
     end

@@ -11,6 +11,9 @@
 // experts (arm_remote_i) is ready with its GRANT; when its own ones have finished, if it has any, lane_* tells that to
 // the switch. A GRANT of a token that does not wait for it alone is an error (COUNT).
 //
+// Where rows return (row_returns) sig_* are bytes in memory of the slots of a token, and each row_bytes of them, whatever
+// rows they belong to, count as a signal.
+//
 // Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure:
 // one operation in two cycles; the ready queue has a place for every token, so nothing ever waits for combine; own_
 // waits while lane_ does, others do not. go_i empties the queue: a layer that takes its tokens in order leaves it full.
@@ -44,6 +47,7 @@ module token_tracker #(
     input  wire logic                        sig_valid_i,
     output logic                             sig_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
+    input  wire logic [7:0]                  sig_bytes_i, // where rows return
 
     output logic                      rdy_valid_o,
     input  wire logic                 rdy_ready_i,
@@ -87,6 +91,40 @@ module token_tracker #(
         end
     end
 
+    // ---- bytes of rows that return ----
+    logic        part;  // of a row: it is not whole yet
+    logic [15:0] bytes, bytes_in;
+
+    if (Cfg.RowSparse) begin : gen_returns
+        logic        landed_q;
+        logic [7:0]  more_q;
+        logic [15:0] sum;
+
+        table_ram #(.Width(16), .Depth(2**Cfg.TokensLog2)) i_bytes (
+            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i(bytes_in), .re_i(take),
+            .raddr_i(index), .rdata_o(bytes)
+        );
+        assign sum  = bytes + 16'(more_q);
+        assign part = landed_q && sum < 16'(cfg_i.row_bytes);
+
+        always_comb begin
+            bytes_in = bytes;
+            if (arm_q) bytes_in = '0;
+            else if (landed_q) bytes_in = part ? sum : sum - 16'(cfg_i.row_bytes);
+        end
+        always_ff @(posedge clk_i) begin
+            if (take) begin
+                landed_q <= cfg_i.row_returns && !arm_valid_i && !own;
+                more_q   <= sig_bytes_i;
+            end else begin
+                landed_q <= 1'b0;
+            end
+        end
+    end else begin : gen_signals
+        assign {part, bytes, bytes_in} = '0;
+        wire unused_bytes = &{1'b0, sig_bytes_i, bytes, bytes_in};
+    end
+
     if (Cfg.SwitchAsks) begin : gen_asks
         logic asks, remote_q, waited, lane_valid_q;
 
@@ -122,7 +160,7 @@ module token_tracker #(
 
     assign current = entry.epoch == cfg_i.epoch;
     assign live    = arm_q || (grant_q ? waits && entry.left == '0 : current && entry.left != '0);
-    assign left    = arm_q ? count_q : !current ? '0 : (grant_q || !live) ? entry.left : entry.left - 1'b1;
+    assign left    = arm_q ? count_q : !current ? '0 : (grant_q || !live || part) ? entry.left : entry.left - 1'b1;
     assign ended   = take_q && mine_q && live && left == '0;
     assign ready   = ended && !held;
 

@@ -8,7 +8,7 @@
 // others. With TokenOrder and cfg.pace dispatch_pace says which of dispatch and PART goes first, until 16 others have
 // passed the one whose turn it is, and when dispatch waits, see there; as if it were not there then, and what is behind
 // it in the queue. Inside a class first in, first out; send and control share one queue of stores; row_sum's stores
-// (sst) take turns with that queue. sst_* and part_* have no queue here and the same wires for their flits: once a
+// (sst) take turns with that queue; where rows return two of them go for each of the queue. sst_* and part_* have no queue here and the same wires for their flits: once a
 // packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by row_sum, to
 // which returned ones are passed on. Requests need no credit.
 // Back-pressure: req and st by ready when their queue is full; ctl, sst and part by ready, which is a grant, while
@@ -102,6 +102,7 @@ module tx #(
 
     // ---- the next packet ---------------------------------------------------------------------------------------
     logic                 inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
+    logic                 more_sums; // where rows return up to two of them go before a waiting packet of the queue
     logic                 sum_q, sum; // a store, and that of row_sum
     logic [Cfg.FlitW-1:0] direct_q;
     cls_e       cls_q, cls, low_cls;
@@ -129,7 +130,7 @@ module tx #(
     end
 
     always_comb begin
-        sum = inside_q ? sum_q : sst_valid_i && (sum_turn_q || !store_here);
+        sum = inside_q ? sum_q : sst_valid_i && (sum_turn_q || !store_here || more_sums);
         if (inside_q) cls = cls_q;
         else if (low && (low_first || !high)) cls = low_cls;
         else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
@@ -192,6 +193,20 @@ module tx #(
     end
     assign up_o.data = store_data | req_data | direct_q;
     assign up_o.err = 1'b0;
+
+    // Finished rows are for all homes alike, dispatch is for the busiest GPU above all: it waits for that in front of
+    // them, so they go first.
+    if (Cfg.RowSparse) begin : gen_returns
+        logic [1:0] sums_q; // in a row
+
+        assign more_sums = cfg_i.row_returns && !sums_q[1];
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) sums_q <= '0;
+            else if (start_store) sums_q <= !sum ? '0 : sums_q[1] ? sums_q : sums_q + 1'b1;
+        end
+    end else begin : gen_turns
+        assign more_sums = 1'b0;
+    end
 
     // ---- dispatch and partial sums in step ---------------------------------------------------------------------
     if (Cfg.TokenOrder) begin : gen_pace

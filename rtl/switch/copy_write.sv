@@ -103,7 +103,8 @@ module copy_write #(
         end else if (begin_i) begin
             head.src = port_i;
             // the output fills it in
-            if (head.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}) head.cnt = '0;
+            if (cfg_pkg::stores_row(Cfg.RowSparse, head.opcode) || head.opcode == OP_DYMULTIMEM_LD_REDUCE)
+                head.cnt = '0;
             flit[63:0] = head;
         end
     end

@@ -26,18 +26,20 @@ module header_check #(
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic                    known, fits;
+    logic                    known, fits, rowsp; // rowsp: it has exactly one target
     logic [8:0]              span; // bytes from the start of the first payload flit, less 1
     logic [Cfg.FlitLog2-1:0] skip;
 
-    assign dynamic_o = Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE} && !follow_o;
+    assign rowsp     = cfg_pkg::is_rowsp(Cfg.Multicast && Cfg.RowSparse, head_i.opcode);
+    assign dynamic_o = rowsp || (Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}
+                                 && !follow_o);
     assign follow_o  = Cfg.Multicast && Cfg.ListOnce && head_i.opcode == OP_DYMULTIMEM_ST && head_i.cnt == '0
                        && head_i.stage != STAGE_FLAT;
     assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
     assign ready_o   = Cfg.SwitchAsks && asks_i && head_i.opcode == OP_READY;
-    assign pay_o     = head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_COUNTS}
-                       && head_i.len != '0;
-    assign known     = (ready_o || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
+    assign pay_o     = (rowsp || head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST,
+                                                       OP_COUNTS}) && head_i.len != '0;
+    assign known     = (ready_o || rowsp || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
                                              OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                              OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE})
                     && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i
@@ -63,7 +65,8 @@ module header_check #(
                 code_o = ERR_REDUCTION;
             else if (head_i.epoch != epoch_i)       code_o = ERR_EPOCH;
             else if (!fits)                         code_o = ERR_LENGTH;
-            else if (dynamic_o && (head_i.cnt == '0 || head_i.cnt > 5'd16)) code_o = ERR_TARGETS;
+            else if (dynamic_o && (head_i.cnt == '0 || head_i.cnt > 5'd16 || (rowsp && head_i.cnt != 5'd1)))
+                code_o = ERR_TARGETS;
         end
     end
 

@@ -49,7 +49,8 @@ module row_entry #(
     logic        gate;
 
     assign gate        = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
-    assign said.row    = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage != STAGE_FLAT && header_i.cnt != '0;
+    assign said.row    = cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode) && header_i.stage != STAGE_FLAT
+                         && header_i.cnt != '0;
     assign said.reduce = common_i.asks && gate && header_i.reduce;
     assign said.own    = header_i.own;
     assign said.cnt    = (head_i && follow_i) ? cnt_q : header_i.cnt;

@@ -38,7 +38,7 @@ module row_outputs #(
 
     assign turned  = epoch_q != epoch_i;
     assign open_o  = open_q && !turned;
-    assign dynamic = head_i ? header_i.opcode == OP_DYMULTIMEM_ST : dynamic_q;
+    assign dynamic = head_i ? cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode) : dynamic_q;
     assign of_row  = head_i ? dynamic && header_i.stage != STAGE_FLAT : of_row_q && !turned;
     assign keep    = head_i ? header_i.stage != STAGE_GATE : keep_q;
 

@@ -291,6 +291,7 @@ module fabric_csr #(
         hwif_in.primitives.switch_asks.next = Cfg.SwitchAsks;
         hwif_in.primitives.delay.next      = Cfg.Delay;
         hwif_in.primitives.row_ranges.next = Cfg.RowRanges;
+        hwif_in.primitives.row_sparse.next = Cfg.RowSparse;
         hwif_in.primitives.more_events.next = Cfg.Events > 16;
         hwif_in.primitives.gathered.next   = Cfg.Gathered;
         hwif_in.samples.value.next         = mon_samples_i;

@@ -85,7 +85,7 @@ module node #(
     bundle_pkg::list_rsp_t        list_back;
     bundle_pkg::push_t            push;
     bundle_pkg::stat_t            stat;
-    bundle_pkg::token_t           sig;
+    bundle_pkg::finished_t        sig;
     logic [node_pkg::ExpertW-1:0] stat_le;
     logic                         ev_ready, counts_all, push_ready, sig_ready, host_busy, streams_idle, expert_idle;
     logic [15:0]                  recv_rows;

@@ -111,6 +111,7 @@ module node_csr #(
         cfg_o.pace_lead     = hwif_out.lead.rows.value;
         cfg_o.pace_idle     = hwif_out.pace.idle.value;
         cfg_o.switch_asks   = Cfg.SwitchAsks && hwif_out.uses.switch_asks.value;
+        cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value && !cfg_o.switch_asks;
     end
 
     assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value,

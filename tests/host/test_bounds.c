@@ -491,7 +491,8 @@ static void finds_systems(void **state)
     assert_string_equal(mw_systems[0].name, "unicast");
     assert_ptr_equal(mw_system_find("overlap"), &mw_systems[1]);
     assert_ptr_equal(mw_system_find("nvls"), &mw_systems[2]);
-    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[4]);
+    assert_ptr_equal(mw_system_find("moe-hub"), &mw_systems[3]);
+    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[5]);
     assert_null(mw_system_find("nvl"));
     assert_null(mw_system_find(""));
 }

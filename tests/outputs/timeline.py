@@ -24,6 +24,7 @@ ENGINE = 4  # the thread of the expert engine, behind the streams
 # what the streams of a GPU run (docs/systems.md); others have several units in one
 STREAMS = {"overlap": [["count", "wait", "prefix"] + ["st", "flag", "flag"] * 3 + ["wait", "st", "flag", "flag"] * 12,
                        ["wait", "expert.rows", "flag"] * 15, ["wait", "sum.st", "flag"] * 15, ["wait", "sum"] * 30],
+           "moe-hub": [["count"], ["st.rowsp"], ["expert"], ["sum"]],
            "dysharp": [["count"], ["dymultimem.st"], ["expert"], ["dymultimem.ld_reduce"]],
            "moeswitch": [["count", "count", "wait", "order"], ["dymultimem.st"], ["expert"], ["dymultimem.ld_reduce"]]}
 
@@ -121,7 +122,8 @@ def check_run(build, scratch, words):
     # where the switch asks it opens as many as the device has
     info = subprocess.run([f"{build}/moeswitch", "info", "--gpus", str(gpus)], capture_output=True, text=True).stdout
     device = int(re.search(r"(\d+) open reductions", info)[1])
-    limits = {"unicast": 0, "overlap": 0, "nvls": OPEN, "dysharp-basic": OPEN, "dysharp": OPEN, "moeswitch": device}
+    limits = {"unicast": 0, "overlap": 0, "nvls": OPEN, "moe-hub": 0, "dysharp-basic": OPEN,
+               "dysharp": OPEN, "moeswitch": device}
     pid = 1
     for s in root["systems"]:
         if processes.get((pid, 0)) != s["system"]:

@@ -103,7 +103,13 @@ module rx_hub #(
 );
     `MW_MARKED(Cfg)              st;
     logic                        st_crd, res_push, res_room, res_crd, sig_valid, sig_ready;
-    logic [node_pkg::TokenW-1:0] sig_token;
+    logic [node_pkg::TokenW-1:0] sig_token, own_first;
+    bundle_pkg::slot_bytes_t     slot; // as hub has it: where rows return
+    logic                        returns, tok_sig_ready;
+
+    assign returns   = Cfg.RowSparse && cfg_i.row_returns;
+    assign sig_ready = tok_sig_ready && !returns;
+    assign own_first = node_pkg::TokenW'(cfg_i.port) << cfg_i.token_shift;
 
     /* verilator lint_off PINCONNECTEMPTY */
     rx #(.Cfg(Cfg)) i_rx (
@@ -141,7 +147,7 @@ module rx_hub #(
         .al_req_o(al_req[0]), .al_req_ready_i(al_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill), .al_busy_i(al_busy),
         .rd_o, .rd_ready_i, .rd_i,
         .wr_o, .wr_ready_i,
-        .trk_o(trk),
+        .trk_o(trk), .slot_o(slot), .slot_ready_i(tok_sig_ready && returns),
         .cnt_o,
         .ev_o(flag), .ack_o(ack), .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
         .err_o(err_o[1]), .idle_o(idle_o[1])
@@ -181,7 +187,8 @@ module rx_hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_tokens),
         .arm_valid_i, .arm_ready_o, .arm_token_i, .arm_count_i, .arm_remote_i,
         .own_valid_i, .own_ready_o, .own_token_i,
-        .sig_valid_i(sig_valid), .sig_ready_o(sig_ready), .sig_token_i(sig_token),
+        .sig_valid_i(returns ? slot.valid : sig_valid), .sig_ready_o(tok_sig_ready),
+        .sig_token_i(returns ? own_first | slot.token : sig_token), .sig_bytes_i(slot.bytes),
         .rdy_valid_o, .rdy_ready_i, .rdy_token_o,
         .lane_valid_o(tok_valid_o), .lane_ready_i(tok_ready_i), .lane_token_o(tok_token_o),
         .err_o(err_o[3]), .idle_o(idle_o[4])

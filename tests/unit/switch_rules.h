@@ -126,7 +126,8 @@ struct switch_rules {
             : tb::has_payload(h.opcode) ? h.len > 128 || payload_flits(h) > 128 / f
                                         : h.len != 0)
             return MW_HWERR_LENGTH;
-        if (tb::has_targets(h.opcode) && !follows(h) && (h.cnt < 1 || h.cnt > MW_TARGETS_MAX))
+        if (tb::has_targets(h.opcode) && !follows(h) &&
+            (h.cnt < 1 || h.cnt > (tb::is_rowsp(h.opcode) ? 1 : MW_TARGETS_MAX)))
             return MW_HWERR_TARGETS;
         return MW_HWERR_NONE;
     }
@@ -159,7 +160,7 @@ struct switch_rules {
         open_row &r = row[src];
         if (link_cls == MW_CLS_STORE && !v.accepted) {
             r.open = false;
-        } else if (v.accepted && h.opcode == MW_OP_DYMULTIMEM_ST) {
+        } else if (v.accepted && tb::stores_row(h.opcode)) {
             if (h.stage != MW_STAGE_FLAT && h.cnt)
                 r = {h.stage != MW_STAGE_GATE, v.outputs(), h.cnt, h.addr >> row_shift};
             else if (h.stage == MW_STAGE_GATE)
@@ -184,7 +185,7 @@ struct switch_rules {
         v.code = have == hf && w.err ? unsigned{MW_HWERR_LENGTH} : check(h, link_cls, room);
         if (v.code)
             return v;
-        const bool list = h.opcode == MW_OP_DYMULTIMEM_ST && h.stage != MW_STAGE_FLAT && h.cnt,
+        const bool list = tb::stores_row(h.opcode) && h.stage != MW_STAGE_FLAT && h.cnt,
                    reduce = asks && h.opcode == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_GATE &&
                             h.reduce;
         if (is_ready(h)) {

@@ -127,6 +127,8 @@ class input : public tb::model<Vingress> {
                                         MW_OP_DYMULTIMEM_ST,
                                         MW_OP_DYMULTIMEM_ST,
                                         MW_OP_DYMULTIMEM_ST,
+                                        MW_OP_ST_ROWSP,
+                                        MW_OP_ST_ROWSP_NOP,
                                         MW_OP_MULTIMEM_RED,
                                         MW_OP_MULTIMEM_LD_REDUCE,
                                         MW_OP_DYMULTIMEM_LD_REDUCE,
@@ -689,7 +691,7 @@ class input : public tb::model<Vingress> {
         bool follows = false;
         if (ROW(head_i)) {
             const mw_header h = head(ROW(header_i));
-            row.store = h.opcode == MW_OP_DYMULTIMEM_ST;
+            row.store = tb::stores_row(h.opcode);
             row.of_row = row.store && h.stage != MW_STAGE_FLAT;
             row.keep = h.stage != MW_STAGE_GATE;
             follows = rules.follows(h);

@@ -410,7 +410,8 @@ struct bench : sums<Vreduction> {
                                                         {"yd_base", YD},
                                                         {"out_base", OUT},
                                                         {"cb_base", CB},
-                                                        {"open_rows", conf.open_rows}};
+                                                        {"open_rows", conf.open_rows},
+                                                        {"row_returns", 0}};
         for (auto &f : fields)
             cfg.set(f.first, f.second);
         if (ASKS)

@@ -460,7 +460,8 @@ TEST(stores_of_another_kind)
         }
     }
     for (unsigned op = 0; op < 64; op++) {
-        if ((op >= MW_OP_ST && op <= MW_OP_COUNTS) || (REDS && op == MW_OP_MULTIMEM_RED))
+        if ((op >= MW_OP_ST && op <= MW_OP_COUNTS) || (REDS && op == MW_OP_MULTIMEM_RED) ||
+            is_rowsp(op))
             continue;
         packet p = b.store(ST_LO, 64);
         p.h.opcode = op;
@@ -605,6 +606,14 @@ TEST(stores_with_wrong_targets)
         packet p = b.row(token, MW_STAGE_DISPATCH, 0, 128);
         p.set_targets(std::vector<uint16_t>(cnt, own(0)));
         b.rejects(MW_HWERR_TARGETS, p);
+    }
+    for (unsigned op : {MW_OP_ST_ROWSP, MW_OP_ST_ROWSP_NOP}) { // which have exactly one
+        for (unsigned cnt : {0u, 2u, 3u, 4u, 16u}) {
+            packet p = b.row(token, MW_STAGE_DISPATCH, 0, 128);
+            p.h.opcode = op;
+            p.set_targets(std::vector<uint16_t>(cnt, own(0)));
+            b.rejects(MW_HWERR_TARGETS, p);
+        }
     }
     std::vector<uint16_t> wrong;
     for (unsigned e = 0; e < 4096; e++)

@@ -225,7 +225,7 @@ struct bench : rx_bench {
             code = MW_HWERR_EPOCH;
             break;
         case 1:
-            h.opcode = percent(50) ? MW_OP_ST_ROWSP : MW_OP_LD;
+            h.opcode = percent(50) ? MW_OP_PARTIAL : MW_OP_LD;
             code = MW_HWERR_OPCODE;
             break;
         case 2:

@@ -45,7 +45,7 @@ struct expected {
 
 static bool by_token(const mw_instr &in)
 {
-    return in.op == MW_I_DYMULTIMEM_ST || in.op == MW_I_ST;
+    return in.op == MW_I_DYMULTIMEM_ST || in.op == MW_I_ST_ROWSP || in.op == MW_I_ST;
 }
 
 struct hub : model<Vsend> {
@@ -145,8 +145,9 @@ struct hub : model<Vsend> {
     mw_instr any_instr()
     {
         mw_instr in = {};
-        in.op = static_cast<uint8_t>(rng.pick(
-            {MW_I_DYMULTIMEM_ST, MW_I_ST, MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}));
+        in.op =
+            static_cast<uint8_t>(rng.pick({MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP, MW_I_ST,
+                                           MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED}));
         in.flags = static_cast<uint8_t>(rng.bits(4));
         in.a_high = percent(90) ? 0 : static_cast<uint8_t>(rng.bits(2));
         in.c_high = percent(90) ? 0 : static_cast<uint8_t>(rng.bits(2));
@@ -292,7 +293,7 @@ struct hub : model<Vsend> {
             } else if (in.op == MW_I_ST) {
                 expect_unicast(i, in.flags & 1);
             } else {
-                expect_multicast(i, in.flags);
+                expect_experts(i, in.flags, in.op == MW_I_ST_ROWSP);
             }
         }
     }
@@ -315,7 +316,8 @@ struct hub : model<Vsend> {
     // Whether a token comes before another one.
     bool before(unsigned a, unsigned b) const { return rank[a] < rank[b]; }
 
-    void expect_multicast(unsigned i, unsigned flags)
+    // To all experts at once, or (rowsp) to each remote one, then to all own ones.
+    void expect_experts(unsigned i, unsigned flags, bool rowsp)
     {
         std::vector<uint16_t> remote, own;
         for (unsigned j = 0; j < l.k; j++) {
@@ -326,24 +328,39 @@ struct hub : model<Vsend> {
         const bool asks = ASKS && l.asks;
         want_arm.push_back({i, static_cast<unsigned>((asks ? 0 : remote.size()) + own.size()),
                             asks && !remote.empty()});
+        if (!rowsp)
+            return expect_row(i, flags, remote, own, false);
+        for (uint16_t t : remote)
+            expect_row(i, flags, {t}, {}, true);
+        if (!own.empty())
+            expect_row(i, flags, {}, own, true);
+    }
+
+    void expect_row(unsigned i, unsigned flags, const std::vector<uint16_t> &remote,
+                    const std::vector<uint16_t> &own, bool rowsp)
+    {
         const uint64_t maddr = uint64_t{l.port << l.token_shift | i} << l.row_shift;
+        const bool once = l.once && !(flags & 2) && !rowsp;
         for (unsigned at = 0; at < l.row_bytes; at += 128)
             expect_dynamic(i, maddr + at,
                            mem.read(xs + (i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
-                           remote, own, flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH,
-                           l.once && at && !(flags & 2));
+                           remote, own, flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH, once && at,
+                           rowsp ? MW_OP_ST_ROWSP : MW_OP_DYMULTIMEM_ST);
         if (!(flags & 1))
             expect_dynamic(i, maddr, mem.read(rt + 128 * i + 32, 4 * l.k), remote, own,
-                           MW_STAGE_GATE, l.once && !(flags & 2));
+                           MW_STAGE_GATE, once, rowsp ? MW_OP_ST_ROWSP_NOP : MW_OP_DYMULTIMEM_ST);
     }
 
+    // On the uplink with the opcode `op`.
     void expect_dynamic(unsigned i, uint64_t addr, const bytes &payload,
                         const std::vector<uint16_t> &remote, const std::vector<uint16_t> &own,
-                        unsigned stage, bool follows)
+                        unsigned stage, bool follows, unsigned op)
     {
-        packet pkt = {head(MW_OP_DYMULTIMEM_ST, 0, addr, payload.size()), {}, payload};
+        packet pkt = {head(op, 0, addr, payload.size()), {}, payload};
         pkt.h.stage = stage;
         for (const auto *list : {&remote, &own}) {
+            if (list == &own)
+                pkt.h.opcode = MW_OP_DYMULTIMEM_ST;
             pkt.set_targets(follows ? std::vector<uint16_t>() : *list);
             pkt.h.reduce = ASKS && l.asks && list == &remote && stage == MW_STAGE_GATE && follows;
             pkt.h.own = pkt.h.reduce && !own.empty();
@@ -577,7 +594,7 @@ struct hub : model<Vsend> {
         }
         if (!s.open.empty() && !of_control(s.open)) {
             assert_false(want.empty());
-            if (!want_arm.empty() && want.front().h.opcode == MW_OP_DYMULTIMEM_ST)
+            if (!want_arm.empty() && stores_row(want.front().h.opcode))
                 assert_true(before(want.front().token, want_arm.front().token));
             if (by_token(current))
                 behind_errors(want.front().token);
@@ -588,7 +605,7 @@ struct hub : model<Vsend> {
         const bytes got = s.take();
         assert_wire(want.front().w, got, where);
         const mw_header &h = want.front().h;
-        if (h.opcode != MW_OP_DYMULTIMEM_ST && h.addr >= MEM)
+        if (!stores_row(h.opcode) && h.addr >= MEM)
             assert_true(header_of(got).addr >= MEM);
         want.pop_front();
     }
@@ -694,6 +711,16 @@ TEST(dymultimem)
 TEST(in_flight)
 {
     random_tokens(MW_I_DYMULTIMEM_ST, 120, 5);
+}
+
+TEST(rowsp)
+{
+    random_tokens(MW_I_ST_ROWSP, 150, 0);
+}
+
+TEST(rowsp_in_flight)
+{
+    random_tokens(MW_I_ST_ROWSP, 80, 3);
 }
 
 TEST(unicast)
@@ -813,7 +840,7 @@ TEST(refused)
     refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, F, MEM - b.base(false), half, 6, 2));
     for (unsigned flag : {1u, 2u}) // beyond any memory with its base
         refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0u - F, stride, half, 6, flag | 0x30));
-    for (unsigned op : {MW_I_DYMULTIMEM_ST, MW_I_ST}) {
+    for (unsigned op : {MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP, MW_I_ST}) {
         const uint32_t end = 1u << FULL.token_shift;
         const uint32_t bad[][2] = {{0, end + 1},
                                    {end, 1},
@@ -837,7 +864,7 @@ TEST(refused)
     }
 }
 
-// Anything at all, in its five opcodes; what is long is left out, for its time.
+// Anything at all, in its six opcodes; what is long is left out, for its time.
 TEST(any_operands)
 {
     dice rng;
@@ -908,6 +935,9 @@ TEST(rates)
     rate(MW_I_DYMULTIMEM_ST, 128, 6, 8, 1);
     rate(MW_I_DYMULTIMEM_ST, 1024, 4, 8, 4);
     rate(MW_I_DYMULTIMEM_ST, 512, 8, 8, 4);
+    rate(MW_I_ST_ROWSP, 512, 8, 8);
+    rate(MW_I_ST_ROWSP, 128, 8, 8);
+    rate(MW_I_ST_ROWSP, 128, 4, 8, 1);
     rate(MW_I_ST, 512, 8, 8);
     rate(MW_I_ST, 256, 6, 300);
     rate_apart(512);

@@ -34,6 +34,7 @@ static unsigned unit_of(unsigned op)
     case MW_I_ORDER:
         return 0;
     case MW_I_DYMULTIMEM_ST:
+    case MW_I_ST_ROWSP:
     case MW_I_ST:
     case MW_I_ST_LINEAR:
     case MW_I_MULTIMEM_ST:
@@ -65,6 +66,8 @@ static bool legal(const instr &i, unsigned idx)
                i.b < (PARAM_Delay ? DELAYS : 1u);
     case MW_I_DELAY:
         return PARAM_Delay && i.a < DELAYS;
+    case MW_I_EXPERT:
+        return !(i.flags & 2); // rows return in layers with row_returns alone
     case MW_I_EXPERT_ROWS:
         return (i.flags & 3) == 0 || ((i.flags & 3) == 1 && PARAM_RowRanges) ||
                ((i.flags & 3) == 2 && PARAM_Gathered);

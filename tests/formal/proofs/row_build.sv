@@ -66,7 +66,7 @@ module prove_row_build #(
         .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i, .dense_i, .fill_i, .every_i,
         .group_i('0), .red_i('0),
         .last_flits_i(7'd1), .copy_i('0), .copy_next_o(), .item_done_o(item_done), .unmapped_o(), .quiet_o(quiet),
-        .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0), .push_token_i('0),
+        .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0), .push_token_i('0), .push_pos_i('0),
         .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
         .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),
         .req_o(req), .req_ready_i, .own_valid_o(own_valid), .own_ready_i, .own_static_o()

@@ -48,7 +48,8 @@ module prove_rx_store #(
         .clk_i, .rst_ni(rst_n), .cfg_i, .emap_i('0), .st_i, .st_crd_o(crd), .res_push_i(1'b0), .res_room_o(),
         .res_crd_o(), .res_o(), .res_ready_i(1'b0), .res_bad_o(), .loc_i('0), .loc_ready_o(),
         .al_req_o(), .al_req_ready_i(1'b0), .al_i('0), .al_fill_i(1'b0), .al_busy_i(1'b0),
-        .rd_o(), .rd_ready_i(1'b0), .rd_i('0), .wr_o(wr), .wr_ready_i(wr_ready), .trk_o(trk), .cnt_o(cnt),
+        .rd_o(), .rd_ready_i(1'b0), .rd_i('0), .wr_o(wr), .wr_ready_i(wr_ready), .trk_o(trk), .slot_o(),
+        .slot_ready_i(1'b1), .cnt_o(cnt),
         .ev_o(), .ack_o(), .ack_ready_i(1'b0), .err_o(err), .idle_o(idle)
     );
 

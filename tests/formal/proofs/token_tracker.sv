@@ -56,7 +56,7 @@ module prove_token_tracker #(
         .arm_valid_i, .arm_ready_o(arm_ready), .arm_token_i(TokenW'(arm_token_i)), .arm_count_i,
         .arm_remote_i, .lane_valid_o(lane_valid), .lane_ready_i, .lane_token_o(lane_token),
         .own_valid_i, .own_ready_o(own_ready), .own_token_i(TokenW'(own_token_i)),
-        .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)),
+        .sig_valid_i, .sig_ready_o(sig_ready), .sig_token_i(TokenW'(sig_token_i)), .sig_bytes_i('0),
         .rdy_valid_o(rdy_valid), .rdy_ready_i, .rdy_token_o(rdy_token),
         .err_o(err), .idle_o(idle)
     );

@@ -10,9 +10,19 @@
 #include <packet.h> // the generated one
 
 namespace tb {
+/// It has exactly one target.
+inline bool is_rowsp(unsigned opcode)
+{
+    return opcode == MW_OP_ST_ROWSP || opcode == MW_OP_ST_ROWSP_NOP;
+}
+/// What belongs to a row, at each of its targets.
+inline bool stores_row(unsigned opcode)
+{
+    return opcode == MW_OP_DYMULTIMEM_ST || is_rowsp(opcode);
+}
 inline bool has_targets(unsigned opcode)
 {
-    return opcode == MW_OP_DYMULTIMEM_ST || opcode == MW_OP_DYMULTIMEM_LD_REDUCE;
+    return stores_row(opcode) || opcode == MW_OP_DYMULTIMEM_LD_REDUCE;
 }
 inline bool has_group(unsigned opcode)
 {
@@ -22,7 +32,7 @@ inline bool has_group(unsigned opcode)
 inline bool has_payload(unsigned opcode)
 {
     return opcode == MW_OP_ST || opcode == MW_OP_MULTIMEM_ST || opcode == MW_OP_MULTIMEM_RED ||
-           opcode == MW_OP_DYMULTIMEM_ST || opcode == MW_OP_COUNTS || opcode == MW_OP_PARTIAL ||
+           stores_row(opcode) || opcode == MW_OP_COUNTS || opcode == MW_OP_PARTIAL ||
            opcode == MW_OP_RESULT;
 }
 /// What an endpoint may ask of the switch; partial sums are answers.
