@@ -258,7 +258,8 @@ module row_build #(
             Shift:   if (shifts_q == '0 && (!by_rows || open_q < limit)) begin
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d    = by_rows ? kind_rows : push_q ? Row : !own_i ? Slots : (remote && !sum_i && !asks) ? Req : Row;
+                         kind_d    = by_rows ? kind_rows : push_q ? Row : !own_i ? Slots
+                                 : (remote && !sum_i && !asks) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
@@ -327,7 +328,8 @@ module row_build #(
         else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
 
         // Targets not yet placed.
-        if (begin_pkt) send_q <= (kind_d == Group) ? of_gpu.count : (kind_d != Row) ? remote_cnt_q : bad_q ? '0 : own_cnt_q;
+        if (begin_pkt) send_q <= (kind_d == Group) ? of_gpu.count : (kind_d != Row) ? remote_cnt_q : bad_q ? '0
+                                 : own_cnt_q;
         else if (place || (head_done && kind_q == Req)) send_q <= send_q - 1'b1;
 
         if (state_q == Head || (state_q == Targets && fire)) lane_q <= '0;
