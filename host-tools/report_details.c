@@ -72,10 +72,10 @@ void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned co
 {
     if (!count)
         return;
-    fprintf(out, "\nCycles in which something could not go on, summed over the device\n%s%-22s",
+    fprintf(out, "\nCycles in which something could not go on, summed over the device\n%s%-16s",
             mw_look(out, MW_HEAD), "cause");
     for (unsigned i = 0; i < count; i++)
-        fprintf(out, " %14s", summaries[i].system);
+        fprintf(out, " %13s", summaries[i].system);
     fprintf(out, "%s\n", mw_look(out, MW_PLAIN));
     for (unsigned from = 0; from < count; from++)
         for (unsigned c = 0; c < summaries[from].stalls; c++) {
@@ -86,8 +86,8 @@ void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned co
             for (unsigned i = 0; !told && i < count; i++) {
                 const struct mw_stall *stall = find(&summaries[i], cause);
                 if (!i)
-                    fprintf(out, "%-22s", cause);
-                fprintf(out, " %14" PRIu64, stall ? stall->cycles : 0);
+                    fprintf(out, "%-16s", cause);
+                fprintf(out, " %13" PRIu64, stall ? stall->cycles : 0);
             }
             if (!told)
                 fputc('\n', out);

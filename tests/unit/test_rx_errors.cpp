@@ -37,7 +37,7 @@ struct hub : rx_bench {
     unsigned credits[4] = {}, row_events = 0, acks = 0, answers = 0, flags = 0, events = 0,
              counts = 0;
     std::vector<bool> request_err, result_bad; // of each flit
-    std::vector<unsigned> ready; // tokens
+    std::vector<unsigned> ready;               // tokens
     unsigned pace = 100, result_pace = 100;
 
     explicit hub(unsigned its_epoch = 2)
