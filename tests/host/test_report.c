@@ -249,10 +249,10 @@ static void tells_stalls_by_cause(void **state)
     fclose(f);
     assert_string_equal(text,
                         "\nCycles in which something could not go on, summed over the device\n"
-                        "cause                         dysharp          other\n"
-                        "store_credit                       14              0\n"
-                        "bank                               23             23\n"
-                        "late                                0              5\n");
+                        "cause                  dysharp         other\n"
+                        "store_credit                14             0\n"
+                        "bank                        23            23\n"
+                        "late                         0             5\n");
     free(text);
 }
 
