@@ -78,7 +78,7 @@ static bool lacks(struct job *j, const struct mw_system *system)
            ((system->list_once && !info.list_once) || (system->switch_asks && !info.switch_asks) ||
             (system->token_order && !info.token_order) ||
             (system->row_ranges && !info.row_ranges) || (system->gathered && !info.gathered) ||
-             (system->row_sparse && !info.row_sparse));
+            (system->row_sparse && !info.row_sparse));
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,

@@ -173,7 +173,8 @@ module expert_engine #(
             if (sig_o.valid && sig_ready_i) sig_idx_q <= sig_idx_q + 1'b1;
             if (!in_memory) age_q <= age_q + 1'b1;
         end
-        if (list_i.rvalid && list_signal_q) {sig_o.token, sig_o.row, sig_o.pos} <= {list_i.token, list_i.row, list_i.pos};
+        if (list_i.rvalid && list_signal_q)
+            {sig_o.token, sig_o.row, sig_o.pos} <= {list_i.token, list_i.row, list_i.pos};
     end
 
     // ---- the list: one request at a time, signals first -------------------------------------------------

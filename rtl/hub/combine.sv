@@ -90,7 +90,8 @@ module combine #(
     typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
 
     // ---- command ------------------------------------------------------------------
-    logic          asks, returns, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
+    logic          returns;
+    logic          asks, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
                    no_to;
     red_pkg::red_t red_in;
     mode_e         mode_q, mode_in;

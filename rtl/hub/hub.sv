@@ -138,8 +138,8 @@ module hub #(
         .res_o(rxres), .res_ready_i(rxres_ready), .res_bad_o(rxres_bad), .loc_i(loc), .loc_ready_o(loc_ready),
         .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
         .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
-        .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .slot_o(slot), .slot_ready_i(sig_ready && returns),
-        .cnt_o(row_counts),
+        .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .slot_o(slot),
+        .slot_ready_i(sig_ready && returns), .cnt_o(row_counts),
         .ev_o(flag), .ack_o(fack), .ack_ready_i(fack_ready), .keep_wr_o(wr_o[WrList]),
         .keep_wr_ready_i(wr_ready_i[WrList]), .keep_level_o(keep_level), .keep_done_o(keep_done),
         .err_o(err_o[ErrStore]), .idle_o(rxst_idle)

@@ -336,7 +336,8 @@ module row_build #(
         else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
 
         // Targets not yet placed.
-        if (begin_pkt) send_q <= (kind_d == Group) ? of_gpu.count : (kind_d != Row) ? remote_cnt_q : bad_q ? '0 : own_cnt_q;
+        if (begin_pkt) send_q <= (kind_d == Group) ? of_gpu.count : (kind_d != Row) ? remote_cnt_q : bad_q ? '0
+                                 : own_cnt_q;
         else if (place || (head_done && kind_q == Req)) send_q <= send_q - 1'b1;
 
         if (state_q == Head || (state_q == Targets && fire)) lane_q <= '0;

@@ -16,8 +16,9 @@
 // A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does
 // not exist (BOUNDS) acts on nothing but its credit. REQ and PART packets of another epoch or with an opcode that is
 // not of their class keep their place, poisoned, because somebody waits for their answer; rx_store judges STORE
-// packets. Where rows return a SIGNAL is an unknown opcode. Where the switch asks a SIGNAL and a request are, and a GRANT that is wrong (EPOCH; LENGTH:
-// with a size, damaged, its lanes not from the first one on) names nothing; of each row by itself, see grant_lanes.
+// packets. Where rows return a SIGNAL is an unknown opcode. Where the switch asks a SIGNAL and a request are, and a
+// GRANT that is wrong (EPOCH; LENGTH: with a size, damaged, its lanes not from the first one on) names nothing; of
+// each row by itself, see grant_lanes.
 // Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and
 // the event counters take.
 `default_nettype none

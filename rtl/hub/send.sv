@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit send: dymultimem.st, st.rowsp, st, st.linear, multimem.st, multimem.red. Turns own memory into packets of the store class.
+// Unit send: dymultimem.st, st.rowsp, st, st.linear, multimem.st, multimem.red. Turns own memory into packets of the
+// store class.
 //
 // Five parts in a row, each ahead of the next: route_walk reads the routing table, send_list checks and sorts a token's
 // targets, send_transfers arms the token tracker and cuts tokens into transfers (row, gate weights), send_read fetches
@@ -9,10 +10,10 @@
 // list takes to read.
 //
 // Order: tokens in order, of dymultimem.st with flags.2 in that of token_order; a row's packets in order, gate weights
-// (META in st) last unless flags.0, of st.rowsp for each remote target by itself, then for all own ones; st: GPUs p + 1, p + 2, ... modulo N, p last. A token is armed (arm_*: global index,
-// number of valid entries; where the switch asks of own experts, and whether there are others) before its first packet,
-// and only while fewer than cfg.in_flight armed tokens wait for tok_done_i. Retires when the last flit was taken by the
-// uplink and the local stream.
+// (META in st) last unless flags.0, of st.rowsp for each remote target by itself, then for all own ones; st: GPUs p +
+// 1, p + 2, ... modulo N, p last. A token is armed (arm_*: global index, number of valid entries; where the switch
+// asks of own experts, and whether there are others) before its first packet, and only while fewer than cfg.in_flight
+// armed tokens wait for tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
 // Errors (one pulse each): a token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is skipped as a whole and
 // not armed; an instruction that send_transfers refuses (REDUCTION, UNMAPPED, BOUNDS) sends nothing.
 // Control's packets of the store class (cst_*, clo_*) take turns with send's, packet by packet, on both streams.
@@ -174,7 +175,8 @@ module send #(
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .sends_i(sends),
         .once_i(Cfg.ListOnce && cfg_i.list_once), .asks_i(Cfg.SwitchAsks && cfg_i.switch_asks),
         .job_valid_i(job_valid), .job_take_o(job_take), .job_i(job),
-        .list_o(build_list), .nth_o(build_nth), .word_o(build_word), .remote0_i(remote0), .remote_flit_i(remote_flit), .own0_i(own0),
+        .list_o(build_list), .nth_o(build_nth), .word_o(build_word), .remote0_i(remote0),
+        .remote_flit_i(remote_flit), .own0_i(own0),
         .own_flit_i(own_flit), .pay_valid_i(pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
         .st_o(own_pkt[0]), .st_ready_i(own_ready[0]), .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
         .idle_o(build_idle)

@@ -267,7 +267,8 @@ module send_build #(
                 st_own_q  <= Cfg.FlitW'(head_own(op, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
                                                  ? sends_i.group : '0, opens, opens && own_q != '0)
                                         >> (head_half ? Cfg.FlitW : 0));
-                loc_own_q <= Cfg.FlitW'(head_own(rowsp ? OP_DYMULTIMEM_ST : (dyn || red) ? sends_i.opcode : OP_ST, port_i, own, (dyn && !follows)
+                loc_own_q <= Cfg.FlitW'(head_own(rowsp ? OP_DYMULTIMEM_ST : (dyn || red) ? sends_i.opcode : OP_ST,
+                                                 port_i, own, (dyn && !follows)
                                                  ? own0_i : '0, 1'b0, 1'b0) >> (head_half ? Cfg.FlitW : 0));
             end
         end

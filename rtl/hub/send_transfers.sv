@@ -100,7 +100,8 @@ module send_transfers #(
     } state_e;
     state_e state_q;
 
-    // The unit's opcodes differ in their low bits: 0 dymultimem.st and st.rowsp, 1 st, 2 st.linear, 3 multimem.st and multimem.red.
+    // The unit's opcodes differ in their low bits: 0 dymultimem.st and st.rowsp, 1 st, 2 st.linear, 3 multimem.st and
+    // multimem.red.
     logic [1:0]       kind_q;
     logic             bare_q;        // rows alone
     logic             rowsp;
@@ -219,7 +220,8 @@ module send_transfers #(
         assign own_bit[g] = cfg_i.port == 5'(g);
     end
 
-    assign sends_o.opcode    = rowsp ? packet_pkg::OP_ST_ROWSP : is_dyn ? packet_pkg::OP_DYMULTIMEM_ST : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
+    assign sends_o.opcode    = rowsp ? packet_pkg::OP_ST_ROWSP : is_dyn ? packet_pkg::OP_DYMULTIMEM_ST
+                         : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
                          ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
     assign sends_o.group     = group;
     assign sends_o.meta      = is_st;

@@ -131,7 +131,8 @@ module serve_setup #(
                 state_d = (Cfg.HeadFlits == 1 && word_i.low.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
-            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? (to_slot ? Shift1 : Shift2) : (over || low_o.bad)
+            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? (to_slot ? Shift1 : Shift2)
+                              : (over || low_o.bad)
                               ? Done : low_o.is_static ? Store : Fetch;
             Fetch: begin
                 re_o    = 1'b1;
@@ -159,7 +160,8 @@ module serve_setup #(
     assign dest_push_o = stored && in_dest_q && !low_o.st;
 
     serve_address #(.Cfg(Cfg)) i_address (
-        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q), .target_i((to_slot && in_dest_q) ? target_q : tgt_q), .le_i(le),
+        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q), .target_i((to_slot && in_dest_q) ? target_q : tgt_q),
+        .le_i(le),
         .row_i(al_i.row), .static_delta_i,
         .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))),
         .lookup_i(state_q == Lookup),

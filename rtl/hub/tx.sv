@@ -6,11 +6,12 @@
 // follows without an idle cycle.
 // Order: CTRL before REQ before STORE and PART, which alternate; of waiting STORE and PART one passes after at most 16
 // others. With TokenOrder and cfg.pace dispatch_pace says which of dispatch and PART goes first, until 16 others have
-// passed the one whose turn it is, and when dispatch waits, see there; as if it were not there then, and what is behind
-// it in the queue. Inside a class first in, first out; send and control share one queue of stores; row_sum's stores
-// (sst) take turns with that queue; where rows return two of them go for each of the queue. sst_* and part_* have no queue here and the same wires for their flits: once a
-// packet is offered, its flits must follow as fast as they are taken. The credits of partials were taken by row_sum, to
-// which returned ones are passed on. Requests need no credit.
+// passed the one whose turn it is, and when dispatch waits, see there; as if it were not there then, and what is
+// behind it in the queue. Inside a class first in, first out; send and control share one queue of stores; row_sum's
+// stores (sst) take turns with that queue; where rows return two of them go for each of the queue. sst_* and part_*
+// have no queue here and the same wires for their flits: once a packet is offered, its flits must follow as fast as
+// they are taken. The credits of partials were taken by row_sum, to which returned ones are passed on. Requests need
+// no credit.
 // Back-pressure: req and st by ready when their queue is full; ctl, sst and part by ready, which is a grant, while
 // another packet is on the link or no credit is left.
 // Worst case: a store waits for credit for ever only if the switch never frees a packet; no other class waits for it.

@@ -39,7 +39,8 @@ module header_check #(
     assign ready_o   = Cfg.SwitchAsks && asks_i && head_i.opcode == OP_READY;
     assign pay_o     = (rowsp || head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST,
                                                        OP_COUNTS}) && head_i.len != '0;
-    assign known     = (ready_o || rowsp || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
+    assign known     = (ready_o || rowsp
+                        || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
                                              OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
                                              OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE})
                     && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i

@@ -844,7 +844,8 @@ static void stream_failures(void **state)
         assert_code(mw_stream_end(&s), MW_ERR_INVALID);
     }
     mw_stream_init(&s);
-    assert_code(mw_stream_expert(&s, 2), MW_ERR_INVALID);
+    assert_code(mw_stream_expert(&s, 3), 0);
+    assert_code(mw_stream_expert(&s, 4), MW_ERR_INVALID);
     assert_code(mw_stream_expert(&s, 256), MW_ERR_INVALID);
     // A group of an object that is not bound.
     struct mw_multicast *unbound;
@@ -966,6 +967,16 @@ static void add_wait(struct mw_stream *s)
     mw_stream_wait(s, MW_EV_SW8, 1);
 }
 
+static void add_rowsp(struct mw_stream *s)
+{
+    mw_stream_st_rowsp(s, 0, 1);
+}
+
+static void add_return(struct mw_stream *s)
+{
+    mw_stream_expert(s, 2);
+}
+
 static void add_signal(struct mw_stream *s)
 {
     mw_stream_signal(s, MW_EV_SW23);
@@ -990,6 +1001,8 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_dense, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_reduce_rows, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_sum_gathered, "gathered tokens"},
+        {MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm, add_rowsp, "st.rowsp"},
+        {MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm, add_return, "rows that return"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_signal, "event counters from SW8 on"},
     };
@@ -997,7 +1010,7 @@ static void streams_need_primitives(void **state)
     struct mw_layout l;
     uint32_t all = *fake_fabric(&fake, FABRIC(primitives)) | MW_FABRIC__PRIMITIVES__DELAY_bm |
                    MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm |
-                   MW_FABRIC__PRIMITIVES__GATHERED_bm;
+                   MW_FABRIC__PRIMITIVES__GATHERED_bm | MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm;
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         for (unsigned without = 0; without < 2; without++) {
             struct mw_stream s[4];

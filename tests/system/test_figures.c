@@ -123,6 +123,32 @@ static void overlap(void **state)
     }
 }
 
+/// The share of its own bound that `moe-hub` reaches: stores for the busiest GPU wait in front of others
+/// (docs/systems.md).
+static void moe_hub(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trace;
+        unsigned layer;
+        double share;
+    } asked[] = {
+        {"deepseek-v2-lite-intent", 3, 0.89},  {"deepseek-v2-lite-intent", 7, 0.89},
+        {"deepseek-v2-lite-intent", 20, 0.94}, {"gpt-oss-20b-mmlu", 3, 0.87},
+        {"gpt-oss-20b-mmlu", 7, 0.90},         {"gpt-oss-20b-mmlu", 12, 0.90},
+    };
+    for (unsigned i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *trace = real_trace(asked[i].trace);
+        if (!trace)
+            skip();
+        char options[128];
+        snprintf(options, sizeof options,
+                 "--layer %u --gpus 8 --tokens-per-gpu 512 --repeat-tokens --tile 16",
+                 asked[i].layer);
+        assert_true(measure(trace, options, "moe-hub").own_share >= asked[i].share);
+    }
+}
+
 /// Cycles that a hub takes for rows that come one after another: one flit each, or one for each addition.
 static uint64_t row_time(unsigned terms, uint64_t flits)
 {
@@ -228,7 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_layer), cmocka_unit_test(moeswitch), cmocka_unit_test(overlap),
-        cmocka_unit_test(nvls),       cmocka_unit_test(wide_gpu),
+        cmocka_unit_test(nvls),       cmocka_unit_test(moe_hub),   cmocka_unit_test(wide_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,16 @@ static void overlap(void **state)
     assert_int_equal(count[0], mw_generate_overlap.instrs);
 }
 
+static void moe_hub(void **state)
+{
+    (void)state;
+    const struct mw_generator *g = &mw_generate_moe_hub;
+    CHECK(g, 0, RANGE(MW_I_COUNT), {.op = MW_I_END});
+    CHECK(g, 1, RANGE(MW_I_ST_ROWSP), {.op = MW_I_END});
+    CHECK(g, 2, {.op = MW_I_EXPERT, .flags = 2}, {.op = MW_I_END});
+    CHECK(g, 3, {.op = MW_I_SUM, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
+}
+
 /// GPU 3 of 5: of the 192 tokens of others those of GPU 4 come first, then those of 0 to 2. A range of them that
 /// passes token 240 comes in two.
 static void nvls(void **state)
@@ -225,8 +235,9 @@ static void moeswitch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unicast),       cmocka_unit_test(overlap), cmocka_unit_test(nvls),
-        cmocka_unit_test(dysharp_basic), cmocka_unit_test(dysharp), cmocka_unit_test(moeswitch),
+        cmocka_unit_test(unicast),   cmocka_unit_test(overlap),       cmocka_unit_test(nvls),
+        cmocka_unit_test(moe_hub),   cmocka_unit_test(dysharp_basic), cmocka_unit_test(dysharp),
+        cmocka_unit_test(moeswitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,9 @@ UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5 Events=32
 UNIT_SRCS_rx_events := rtl/hub/rx.sv
 $(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7 Events=16))
+UNIT += row_return
+UNIT_SRCS_row_return := rtl/hub/row_return.sv
+UNIT_PARAMS_row_return := N=5 TokensLog2=6 RowsLog2=8 MemBytesLog2=18 FlitBytes=16 RowSparse=1
 UNIT += told_rows
 UNIT_SRCS_told_rows := rtl/hub/told_rows.sv
 UNIT_PARAMS_told_rows := N=5 TokensLog2=6 RowRanges=1

@@ -37,6 +37,7 @@ struct hub : rx_bench {
     unsigned credits[4] = {}, row_events = 0, acks = 0, answers = 0, flags = 0, events = 0,
              counts = 0;
     std::vector<bool> request_err, result_bad; // of each flit
+    std::vector<unsigned> ready;               // tokens
     unsigned pace = 100, result_pace = 100;
 
     explicit hub(unsigned its_epoch = 2)
@@ -88,6 +89,8 @@ struct hub : rx_bench {
         results.see(dut.res_valid_o, dut.res_ready_i, dut.res_data_o, dut.res_last_o);
         for (unsigned c = 0; c < 4; c++)
             credits[c] += dut.crd_o >> c & 1;
+        if (dut.rdy_valid_o && dut.rdy_ready_i)
+            ready.push_back(dut.rdy_token_o);
         row_events += dut.ev_row_o;
         acks += dut.ev_ack_o;
         answers += dut.ack_valid_o && dut.ack_ready_i;
@@ -625,6 +628,62 @@ TEST(stores_with_wrong_targets)
             t = b.rng.pick(wrong);
         b.rejects(MW_HWERR_UNMAPPED, b.row(token, MW_STAGE_COMBINE, 0, F, list),
                   static_cast<unsigned>(list.size()));
+    }
+}
+
+// ---- slots that rows return to ----
+// Of 6 tokens with 3 places each, a quarter of which no token has; a token's bytes count once it is armed, and no signal does.
+TEST(slots_that_rows_return_to)
+{
+    hub b;
+    const unsigned slots = 6, places = 3, shift = 2;
+    b.cfg.set("row_returns", 1);
+    b.cfg.set("cb_base", ST_LO);
+    b.cfg.set("k", places);
+    b.cfg.set("k_shift", shift);
+    b.cfg.set("tokens", slots);
+    b.cfg.drive(b.dut.cfg_i);
+    auto at = [&](unsigned token, unsigned place, unsigned offset) {
+        return ST_LO + ((token << shift | place) << ROW_SHIFT) + offset;
+    };
+    for (unsigned token = 0; token < 1u << TOKEN_SHIFT; token++) {
+        for (unsigned place = 0; place < 1u << shift; place++) {
+            const unsigned rows = 256; // of the stride all is row
+            if (token >= slots || place >= places)
+                b.rejects(MW_HWERR_BOUNDS, b.store(at(token, place, F * b.below(rows / F)), F));
+            b.rejects(MW_HWERR_BOUNDS, b.store(at(token, place, rows - F), 2 * F));
+        }
+    }
+    packet signal;
+    signal.h = b.head(MW_OP_SIGNAL);
+    signal.h.addr = PORT << TOKEN_SHIFT;
+    b.fails(RX, MW_HWERR_OPCODE, signal);
+    // Two rows in pieces of any place: the token is ready with the last byte of both, and with none more.
+    b.dut.arm_valid_i = 1;
+    b.dut.arm_token_i = PORT << TOKEN_SHIFT | 4;
+    b.dut.arm_count_i = 2;
+    b.settle();
+    assert_true(b.dut.arm_ready_o);
+    b.cycle();
+    b.dut.arm_valid_i = 0;
+    std::vector<unsigned> pieces;
+    for (unsigned i = 0; i < 2 * ROW / 32; i++)
+        pieces.push_back(i);
+    b.rng.shuffle(pieces);
+    for (unsigned i = 0; i < pieces.size(); i++) {
+        assert_true(b.ready.empty());
+        const unsigned row = pieces[i] * 32 / ROW;
+        b.send(b.store(at(4, 2 * row, pieces[i] * 32 % ROW), 32), MW_CLS_STORE);
+        b.settle_down();
+    }
+    b.cycles(20);
+    assert_true(b.ready == std::vector<unsigned>{4});
+    for (unsigned token : {4u, 0u}) { // finished; never armed
+        const uint64_t from = b.now;
+        b.errors.expect_between(from, from + 40, MW_HWERR_COUNT, TOKENS);
+        b.send(b.store(at(token, 1, 0), 32), MW_CLS_STORE);
+        b.settle_down();
+        b.errors.done();
     }
 }
 

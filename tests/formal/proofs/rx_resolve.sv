@@ -64,7 +64,7 @@ module prove_rx_resolve #(
         logic [1:0][5:0] tgt;
     } row_t;
     typedef struct packed {
-        logic                    null_, counts, red, track;
+        logic                    null_, counts, red, track, home;
         logic [1:0]              slot;
         logic [Cfg.FlitLog2-1:0] lane;
         logic [6:0]              span;
