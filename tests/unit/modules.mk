@@ -26,7 +26,7 @@ UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/top/node_csr.sv
-UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1 RowSparse=1
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
@@ -100,8 +100,8 @@ UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
-UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 Gathered=1
-$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0 Gathered=0))
+UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1
+$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1

@@ -54,6 +54,8 @@ static unsigned unit_of(unsigned op)
     }
 }
 
+static bool rows_return; // of the layer: uses.row_returns
+
 static bool legal(const instr &i, unsigned idx)
 {
     if (i.op == MW_I_END)
@@ -67,7 +69,11 @@ static bool legal(const instr &i, unsigned idx)
     case MW_I_DELAY:
         return PARAM_Delay && i.a < DELAYS;
     case MW_I_EXPERT:
-        return !(i.flags & 2); // rows return in layers with row_returns alone
+        return !(i.flags & 2) || rows_return;
+    case MW_I_ST_ROWSP:
+        return PARAM_RowSparse;
+    case MW_I_SUM_ST:
+        return !rows_return;
     case MW_I_EXPERT_ROWS:
         return (i.flags & 3) == 0 || ((i.flags & 3) == 1 && PARAM_RowRanges) ||
                ((i.flags & 3) == 2 && PARAM_Gathered);
@@ -76,7 +82,8 @@ static bool legal(const instr &i, unsigned idx)
     case MW_I_MULTIMEM_LD_REDUCE:
         return !(i.flags & 1) || PARAM_Gathered;
     case MW_I_SUM:
-        return !(i.flags & 6) || (PARAM_Gathered && (i.flags & 7) != 4 && (i.flags & 7) != 7);
+        return !(i.flags & 6) ||
+               (PARAM_Gathered && !rows_return && (i.flags & 7) != 4 && (i.flags & 7) != 7);
     default:
         return unit_of(i.op) < UNITS;
     }
@@ -102,6 +109,7 @@ struct gpu : model<Vstreams> {
     {
         mem.data = rng.some(MEM);
         dut.go_i = dut.ev_rows_done_i = 0;
+        returns(false);
         enable(0xf);
         reset();
     }
@@ -110,6 +118,12 @@ struct gpu : model<Vstreams> {
         cfg.set("stream_enable", mask);
         cfg.set("start_delay", start_delay);
         cfg.drive(dut.cfg_i);
+    }
+    // Before the programs of a layer are made.
+    void returns(bool on)
+    {
+        rows_return = on && PARAM_RowSparse;
+        cfg.set("row_returns", on);
     }
     void load(unsigned s, const std::vector<instr> &p, uint32_t base)
     {
@@ -277,16 +291,16 @@ struct gpu : model<Vstreams> {
 static instr unit_instr(gpu &b, unsigned s, unsigned idx, unsigned unit = UNITS)
 {
     instr i{};
-    i.flags = b.below(16) & 15;
     i.a_high = b.below(4) & 3;
     i.c_high = b.below(4) & 3;
     i.imm = static_cast<uint16_t>(b.rng());
     i.a = b.rng.word();
     i.b = b.rng.word();
     i.c = s << 28 | idx;
-    do
+    do {
         i.op = static_cast<uint8_t>(b.below(32));
-    while (!legal(i, 0) || (unit == UNITS ? unit_of(i.op) == UNITS : unit_of(i.op) != unit));
+        i.flags = b.below(16) & 15;
+    } while (!legal(i, 0) || (unit == UNITS ? unit_of(i.op) == UNITS : unit_of(i.op) != unit));
     return i;
 }
 
@@ -360,6 +374,7 @@ TEST(random_programs)
         b.longest = b.rng.between(1, 60);
         for (unsigned layer = 0; layer < 3; layer++) {
             const unsigned enable = b.below(16), delay = b.percent(50) ? 0 : b.below(100);
+            b.returns(b.percent(30));
             b.enable(enable, delay);
             unsigned runs = 0, before = 0, after = 0;
             for (unsigned s = 0; s < S; s++) {
@@ -516,8 +531,8 @@ TEST(events_wait_for_the_restart)
     }
 }
 
-// Every instruction that is none: INSTR, its stream has ended, the other goes on.
-TEST(wrong_programs_stop)
+// Every instruction that is none: INSTR, its stream has ended, the other goes on ...
+static std::vector<instr> all_wrong()
 {
     std::vector<instr> wrong;
     for (unsigned op = 0; op < 256; op++) {
@@ -534,7 +549,8 @@ TEST(wrong_programs_stop)
         wrong.push_back(poll_instr(MW_EV_ROWS, 0, cycles));
     if (!PARAM_Delay)
         wrong.push_back(poll_instr(MW_EV_ROWS, 0, 1));
-    for (unsigned op : {MW_I_EXPERT_ROWS, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_LD_REDUCE, MW_I_SUM}) {
+    for (unsigned op : {MW_I_EXPERT_ROWS, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_LD_REDUCE, MW_I_SUM,
+                        MW_I_EXPERT, MW_I_SUM_ST}) {
         for (unsigned flags = 1; flags < 16; flags++) {
             const instr i{static_cast<uint8_t>(op), static_cast<uint8_t>(flags), 0, 0, 0, 0, 8, 0};
             if (!legal(i, 0))
@@ -543,18 +559,28 @@ TEST(wrong_programs_stop)
     }
     for (uint32_t threshold : {THRESHOLDS, THRESHOLDS + 1, 1u << 31, UINT32_MAX})
         wrong.push_back(wait_instr(MW_EV_ROWS, threshold));
-    for (const instr &w : wrong) {
-        gpu b;
-        b.enable(3);
-        b.load(0, {unit_instr(b, 0, 0, 1), w, unit_instr(b, 0, 2, 1), END}, 0);
-        b.load(1, {unit_instr(b, 1, 0, 1), unit_instr(b, 1, 1, 2), END}, 1024);
-        b.go();
-        b.cycles(80);
-        assert_true(b.dut.idle_o);
-        b.errors.done();
-        assert_int_equal(b.errors.count(MW_HWERR_INSTR), 1);
-        assert_int_equal(b.unit[1].runs, 2);
-        assert_int_equal(b.unit[2].runs, 1);
+    return wrong;
+}
+
+// ... in layers in which rows return, and in others.
+TEST(wrong_programs_stop)
+{
+    for (bool returns : {false, true}) {
+        gpu().returns(returns);
+        for (const instr &w : all_wrong()) {
+            gpu b;
+            b.returns(returns);
+            b.enable(3);
+            b.load(0, {unit_instr(b, 0, 0, 1), w, unit_instr(b, 0, 2, 1), END}, 0);
+            b.load(1, {unit_instr(b, 1, 0, 1), unit_instr(b, 1, 1, 2), END}, 1024);
+            b.go();
+            b.cycles(80);
+            assert_true(b.dut.idle_o);
+            b.errors.done();
+            assert_int_equal(b.errors.count(MW_HWERR_INSTR), 1);
+            assert_int_equal(b.unit[1].runs, 2);
+            assert_int_equal(b.unit[2].runs, 1);
+        }
     }
 }
 
