@@ -79,7 +79,7 @@ def check_completion(complete, systems):
     complete.expect("moeswitch help sel", "selftest")
     complete.expect("moeswitch run --sys", "--system")
     complete.expect("moeswitch run --system ", *systems, "all")
-    complete.expect("moeswitch run --gpus 4 --system=mo", "moeswitch")
+    complete.expect("moeswitch run --gpus 4 --system=moes", "moeswitch")
     complete.expect("moeswitch run --device sim:l", "lanes")
     complete.expect("moeswitch run --set token", "token_order=")
     complete.expect("moeswitch run --set copy", "copy_lane=")
