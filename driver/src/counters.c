@@ -123,6 +123,8 @@ const char *mw_op_name(unsigned op)
         return "end";
     case MW_I_WAIT:
         return "wait";
+    case MW_I_DELAY:
+        return "delay";
     case MW_I_COUNT:
         return "count";
     case MW_I_PREFIX:
@@ -139,6 +141,8 @@ const char *mw_op_name(unsigned op)
         return "dymultimem.st";
     case MW_I_ST:
         return "st";
+    case MW_I_ST_ROWSP:
+        return "st.rowsp";
     case MW_I_ST_LINEAR:
         return "st.linear";
     case MW_I_MULTIMEM_RED:

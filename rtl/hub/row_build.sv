@@ -185,6 +185,7 @@ module row_build #(
     logic                sole;      // no other remote GPU has any
     logic                more;      // rows follow this one
     kind_e               kind_rows; // the next row
+    logic                row_sent;  // this one, to its end
 
     if (Cfg.RowSparse) begin : gen_rows
         logic [Cfg.N-1:0]    groups_q, rest; // GPUs with several experts that have no row yet; but for this one
@@ -229,7 +230,7 @@ module row_build #(
     logic [Cfg.LaneW-1:0] lane_q;
     logic [Cfg.Lanes-1:0][TgtW-1:0] targets_q;
     logic [Cfg.Lanes-1:0][15:0]     targets;
-    logic             flush_q, beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last, row_sent;
+    logic             flush_q, beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last;
     logic [TgtW-1:0]  target;
     header_t          header;
 

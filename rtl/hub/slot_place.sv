@@ -28,7 +28,7 @@ module slot_place #(
     assign slot      = distance[W-1:0] >> cfg_i.row_shift;
     assign index     = slot >> cfg_i.k_shift;
     assign position  = slot & ~(~W'(0) << cfg_i.k_shift);
-    assign in_row    = ({1'b0, distance[14:0]} & ~(16'hffff << cfg_i.row_shift)) + 16'(len_i);
+    assign in_row    = (16'(15'(distance[W-1:0])) & ~(16'hffff << cfg_i.row_shift)) + 16'(len_i);
     assign index_o   = index[Cfg.TokensLog2-1:0];
     assign slot_o    = !distance[W] && (index >> cfg_i.token_shift) == '0;
     assign outside_o = index >= W'(cfg_i.tokens) || position >= W'(cfg_i.k) || in_row > 16'(cfg_i.row_bytes);

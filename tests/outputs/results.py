@@ -15,7 +15,7 @@ import sys
 
 from command import fail, run, scratch_folder
 
-WORDS = "--gpus 4 --tokens-per-gpu 8 --hidden 512 --tile 16 --system all"
+WORDS = "--gpus 8 --tokens-per-gpu 8 --hidden 512 --tile 16 --system all"
 CLAIMS = {"MoE layer over DeepEP": ("unicast", "dysharp"), "MoE layer over COMET": ("overlap", "dysharp"),
           "the primitive alone, phase after phase, over DeepEP": ("unicast", "dysharp-basic")}
 
@@ -30,7 +30,7 @@ def main():
     build = sys.argv[1]
     folder = scratch_folder(build, "results")
     page = folder / "results.md"
-    made = subprocess.run([sys.executable, "bench/results.py", "--gpus", "4", "--tokens", "8", page],
+    made = subprocess.run([sys.executable, "bench/results.py", "--gpus", "8", "--tokens", "8", page],
                           capture_output=True, text=True)
     if made.returncode:
         fail(f"bench/results.py: {made.stderr}")
