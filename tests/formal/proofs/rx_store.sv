@@ -61,7 +61,7 @@ module prove_rx_store #(
     // ---- jobs go in at one worker, units come out, and it is reported ----
     typedef logic [6:0] units_t;
     typedef struct packed {    // as job_t of rx_store
-        logic                    null_, counts, red, track;
+        logic                    null_, counts, red, track, home;
         logic [SlotW-1:0]        slot;
         logic [Cfg.FlitLog2-1:0] lane;
         logic [6:0]              span;

@@ -70,11 +70,12 @@ module rx_resolve #(
     always_comb begin
         in      = job_t'(cfg_i[JobW+7:8]);
         slot    = in.slot;
-        if (in.null_) in.track = 1'b0;
+        if (in.null_) {in.track, in.home} = '0;
         if (in.counts) begin              // whole words, from a flit's first on
             in.lane      = '0;
             in.span[1:0] = '1;
             in.track     = 1'b0;
+            in.home      = 1'b0;
         end else begin
             in.red       = 1'b0;          // no reds
         end
