@@ -30,6 +30,7 @@ module prove_row_build #(
         c.TokensLog2 = 2;
         c.MemBytesLog2 = 11;
         c.SwitchAsks = Asks;
+        c.RowSparse = 1'b0; // of rows that return nothing is said here
         return cfg_pkg::derived(c);
     endfunction
 
