@@ -95,8 +95,6 @@ CLAIMS = [
      "more bytes where N is above 1.92 d: by how much depends on the trace and grows with N"),
     ("MoE-Hub", "MoE layer over COMET", "1.40", ("moe-hub", "overlap"), faster("moe-hub", "overlap"),
      "theirs has k = 2, where k rows are hardly more than d; here k is 4 to 6, and a row goes once for each expert"),
-    ("FlashDMoE", "layer over Megatron-TE, FasterMoE", "4.6, 2.6", ("flashdmoe", "unicast"), faster("flashdmoe", "unicast"),
-     "theirs is against systems of many kernels with their launches, ours against the leanest of phases"),
 ]
 
 
