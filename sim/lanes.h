@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lanes: what sim/lanes.py writes is made of. A part that a model has N times is evaluated once for all of them, each
-// variable a vector with one lane per copy. Where copies take different branches, a mask says which lanes an assignment is
+// variable a vector with one lane per copy, or one of one bit a set of lanes. Where copies take different branches, a mask says which lanes an assignment is
 // for.
 //
-// Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `m ? a : b` chooses per lane by the sign of m.
+// Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `c ? a : b` chooses per lane by the sign of c.
 #pragma once
 
 #ifdef __AVX2__
@@ -16,6 +16,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include <sys/mman.h>
@@ -34,10 +35,55 @@ constexpr unsigned L = up_to_power(MW_SIM_N); // lanes; those past N stay in res
 
 typedef uint32_t U __attribute__((ext_vector_type(L))); // up to 32 bits
 typedef uint64_t Q __attribute__((ext_vector_type(L))); // up to 64 bits
-typedef int32_t M __attribute__((ext_vector_type(L)));  // mask: 0 or -1
-typedef int64_t MQ __attribute__((ext_vector_type(L)));
+typedef int32_t C __attribute__((ext_vector_type(L)));  // of a comparison: 0 or -1
+typedef int64_t CQ __attribute__((ext_vector_type(L)));
 
-constexpr M ALL = (M)-1;
+// A set of lanes, a bit for each: a variable of one bit, and where a branch goes. So that is what most of a hub's logic costs,
+// an instruction for all lanes, whatever vectors there are.
+typedef bool B __attribute__((ext_vector_type(L)));
+using in_bits =
+    std::conditional_t<L <= 8, uint8_t, std::conditional_t<L <= 16, uint16_t, uint32_t>>;
+struct M {
+    // Wider than it must be: where clang 19 sees vectors of bits through logic as wide as they are, it does not always come
+    // to an end. Bits above L are 0.
+    using bits = std::conditional_t<L <= 16, uint32_t, uint64_t>;
+    bits lanes;
+
+    uint32_t operator[](unsigned lane) const { return lanes >> lane & 1U; }
+    void set(unsigned lane, bool to) { lanes = (lanes & ~(bits(1) << lane)) | bits(to) << lane; }
+};
+constexpr M ALL = {(M::bits(1) << L) - 1};
+
+inline M operator~(M a)
+{
+    return {a.lanes ^ ALL.lanes};
+}
+inline M operator&(M a, M b)
+{
+    return {a.lanes & b.lanes};
+}
+inline M operator|(M a, M b)
+{
+    return {a.lanes | b.lanes};
+}
+inline M operator^(M a, M b)
+{
+    return {a.lanes ^ b.lanes};
+}
+inline B of(M m)
+{
+    const auto bits = static_cast<in_bits>(m.lanes);
+    B b;
+    memcpy(&b, &bits, sizeof b);
+    return b;
+}
+template <typename T> inline M where(T compared)
+{
+    const B b = __builtin_convertvector(compared, B);
+    in_bits bits;
+    memcpy(&bits, &b, sizeof bits);
+    return L < 8 ? M{bits} & ALL : M{bits};
+}
 
 template <std::size_t... Lane> constexpr U number_lanes(std::index_sequence<Lane...>)
 {
@@ -47,27 +93,19 @@ constexpr U NUMBER = number_lanes(std::make_index_sequence<L>());
 
 inline M nz(U x)
 {
-    return x != 0U;
-}
-inline M nz(M m)
-{
-    return m;
+    return where(x != 0U);
 }
 inline M nz(Q x)
 {
-    return __builtin_convertvector(x != 0UL, M);
+    return where(x != 0UL);
 }
 inline bool any(M m)
 {
-    return __builtin_reduce_or(m) != 0;
+    return m.lanes != 0;
 }
-inline uint32_t set_of(M m) // a bit per lane
+inline uint32_t set_of(M m)
 {
-    typedef bool B __attribute__((ext_vector_type(L)));
-    B lanes = __builtin_convertvector(m, B);
-    uint32_t set = 0;
-    memcpy(&set, &lanes, sizeof lanes);
-    return L == 32 ? set : set & ((1U << (L % 32)) - 1);
+    return m.lanes;
 }
 // what $fatal prints of the copies for which it is reached: never on the way of a run that is right
 [[gnu::cold, gnu::noinline]] inline void say(const char *text, M m)
@@ -76,15 +114,35 @@ inline uint32_t set_of(M m) // a bit per lane
 }
 inline U bit(M m)
 {
-    return (U)m & 1U;
+    return __builtin_convertvector(of(m), U);
+}
+inline U bit(C c)
+{
+    return (U)c & 1U;
+}
+inline U spread(M m) // all ones where it is 1
+{
+    return (U)(bit(m) != 0U);
+}
+inline M sel(M m, M a, M b)
+{
+    return (m & a) | (~m & b);
+}
+inline U sel(C c, U a, U b)
+{
+    return c ? a : b;
+}
+inline Q sel(C c, Q a, Q b)
+{
+    return __builtin_convertvector(c, CQ) ? a : b;
 }
 inline U sel(M m, U a, U b)
 {
-    return m ? a : b;
+    return bit(m) != 0U ? a : b;
 }
 inline Q sel(M m, Q a, Q b)
 {
-    return __builtin_convertvector(m, MQ) ? a : b;
+    return __builtin_convertvector(of(m), Q) != 0UL ? a : b;
 }
 // x, made before it is chosen from. Of `m ? (x & K) | (y & ~K) : x` clang makes one AVX-512 instruction whose operands are
 // in the wrong order (16, 19 and 22 do; tests/sim/test_lanes.cpp would see it): the compiler must not look through this.
@@ -120,11 +178,11 @@ inline U shr(U x, U by)
 }
 inline Q shl(Q x, U by)
 {
-    return sel(by < 64U, x << wide(by & 63U), (Q)0UL);
+    return sel(where(by < 64U), x << wide(by & 63U), (Q)0UL);
 }
 inline Q shr(Q x, U by)
 {
-    return sel(by < 64U, x >> wide(by & 63U), (Q)0UL);
+    return sel(where(by < 64U), x >> wide(by & 63U), (Q)0UL);
 }
 inline U parity(U x)
 {
@@ -134,13 +192,13 @@ inline U parity(U x)
     return ((U)0x6996U >> (x & 15U)) & 1U;
 }
 // numbers of Bits bits with a sign, as vectors of signed numbers, and with the sign in all bits above
-template <unsigned Bits> inline M signed_of(U x)
+template <unsigned Bits> inline C signed_of(U x)
 {
-    return (M)(x << (32 - Bits)) >> (M)(int32_t)(32 - Bits);
+    return (C)(x << (32 - Bits)) >> (C)(int32_t)(32 - Bits);
 }
-template <unsigned Bits> inline MQ signed_of(Q x)
+template <unsigned Bits> inline CQ signed_of(Q x)
 {
-    return (MQ)(x << (64 - Bits)) >> (MQ)(int64_t)(64 - Bits);
+    return (CQ)(x << (64 - Bits)) >> (CQ)(int64_t)(64 - Bits);
 }
 template <unsigned Bits, typename T> inline T extend(T x)
 {
@@ -149,11 +207,11 @@ template <unsigned Bits, typename T> inline T extend(T x)
 // such a number shifted to the right by any distance
 template <unsigned Bits> inline U shift_signed(U x, U by)
 {
-    return (U)(signed_of<Bits>(x) >> (M)(by < 31U ? by : (U)31U));
+    return (U)(signed_of<Bits>(x) >> (C)(by < 31U ? by : (U)31U));
 }
 template <unsigned Bits> inline Q shift_signed(Q x, U by)
 {
-    return (Q)(signed_of<Bits>(x) >> (MQ)wide(by < 63U ? by : (U)63U));
+    return (Q)(signed_of<Bits>(x) >> (CQ)wide(by < 63U ? by : (U)63U));
 }
 // how many bits are 1
 inline U ones(U x)
@@ -453,7 +511,7 @@ template <unsigned Words> inline void assign_sel(U *to, unsigned bits, U lsb, U 
     U ones = (U)(bits < 32 ? (1U << bits) - 1 : ~0U);
 #pragma unroll
     for (unsigned w = 0; w < Words; w++) {
-        M above = lsb >= 32U * w;
+        const C above = lsb >= 32U * w;
         U up = lsb - 32U * w, down = 32U * w - lsb;
         U m = sel(above, shl(ones, up), shr(ones, down));
         U v = sel(above, shl(value & ones, up), shr(value & ones, down));

@@ -17,10 +17,11 @@ def apart(code, other):
 
 
 class Value:
-    """C++ text of a vector: kind b (mask), u, q; `value` of a constant, `most` the largest that it can be"""
+    """C++ text of a vector, kind u or q, or of the set of lanes that hold 1, kind b; `value` of a constant, `most` the largest that it can be, `low` the text of the set of lanes whose lowest bit is 1,
+    where that needs no vector"""
 
-    def __init__(self, code, kind, most=ALL_ONES, value=None):
-        self.code, self.kind, self.most, self.value = code, kind, most, value
+    def __init__(self, code, kind, most=ALL_ONES, value=None, low=None):
+        self.code, self.kind, self.most, self.value, self.low = code, kind, most, value, code if kind == "b" else low
 
 
 class Place:
@@ -45,15 +46,29 @@ class Expressions(Tokens):
     def as_q(self, v):
         return v.code if v.kind == "q" else f"lanes::wide({self.as_u(v)})"
 
+    def bit(self, v):
+        """text of the set of lanes in which the lowest bit is 1"""
+        if v.low:
+            return v.low
+        if v.value is not None:
+            return "lanes::ALL" if v.value & 1 else "lanes::M{}"
+        return f"lanes::nz({v.code if v.most <= 1 else self.combine('&', v, self.number('1U')).code})"
+
+    def both_bits(self, op, a, b):
+        """of an operation bit by bit, where neither needs a vector"""
+        if not (a.low or b.low) or not all(v.low or v.value is not None for v in (a, b)):
+            return None
+        return f"({self.bit(a)} {op} {self.bit(b)})"
+
     def cast(self, v, kind):
         if v.value is not None:
             return Value(f"({C_TYPE[kind]}){v.value & (ALL_ONES if kind == 'u' else -1):#x}U{'L' if kind == 'q' else ''}", kind, v.most, v.value)
         if kind == "u":
-            return Value(self.as_u(v), "u", 1 if v.kind == "b" else v.most & ALL_ONES if v.most <= ALL_ONES else ALL_ONES)
-        return Value(self.as_q(v), "q", 1 if v.kind == "b" else v.most)
+            return Value(self.as_u(v), "u", 1 if v.kind == "b" else v.most & ALL_ONES if v.most <= ALL_ONES else ALL_ONES, low=v.low)
+        return Value(self.as_q(v), "q", 1 if v.kind == "b" else v.most, low=v.low)
 
     def mask(self, v):
-        return v.code if v.kind == "b" else f"lanes::nz({v.code})"
+        return v.low if v.low and v.most <= 1 else f"lanes::nz({v.code})"
 
     def expression(self):
         c = self.binary(0)
@@ -64,11 +79,12 @@ class Expressions(Tokens):
         self.take(":")
         b = self.rvalue(self.expression())
         c = self.rvalue(c)
-        if a.kind == b.kind == "b":
-            return Value(f"(({self.mask(c)}) ? {a.code} : {b.code})", "b", 1)
+        if a.most <= 1 and b.most <= 1 and (a.low or b.low):
+            return Value(f"lanes::sel({self.mask(c)}, {self.bit(a)}, {self.bit(b)})", "b", 1)
         kind = "q" if "q" in (a.kind, b.kind) else "u"
         a, b = self.cast(a, kind), self.cast(b, kind)
-        return Value(f"lanes::sel({self.mask(c)}, {apart(a.code, b.code)}, {apart(b.code, a.code)})", kind, max(a.most, b.most))
+        return Value(f"lanes::sel({self.mask(c)}, {apart(a.code, b.code)}, {apart(b.code, a.code)})", kind, max(a.most, b.most),
+                     low=f"lanes::sel({self.mask(c)}, {a.low}, {b.low})" if a.low and b.low else None)
 
     def binary(self, level):
         if level == len(BINARY):
@@ -90,16 +106,17 @@ class Expressions(Tokens):
                 shift = f"{by.value}U{'L' if a.kind == 'q' else ''}"
                 if by.value > limit:
                     self.fail(f"a shift by {by.value} of {limit + 1} bits")
-                most = min(a.most << by.value, ALL_ONES if a.kind == "u" else 2**64 - 1) if op == "<<" else a.most >> by.value
-                return Value(f"({a.code} {op} {shift})", a.kind, most)
+                if op == ">>":
+                    low = f"lanes::nz({a.code} & {self.number(hex(1 << by.value) + ('ULL' if a.kind == 'q' else 'U')).code})"
+                    return Value(f"({a.code} >> {shift})", a.kind, a.most >> by.value, low=low)
+                return Value(f"({a.code} << {shift})", a.kind, min(a.most << by.value, ALL_ONES if a.kind == "u" else 2**64 - 1))
             return Value(f"lanes::{'shl' if op == '<<' else 'shr'}({a.code}, {by.code})", a.kind, a.most if op == ">>" else 2**64 - 1 if a.kind == "q" else ALL_ONES)
-        if a.kind == b.kind == "b" and op in ("&", "|", "^"):
-            return Value(f"({a.code} {op} {b.code})", "b", 1)
+        if self.of_bits(op, a, b):
+            return self.on_bits(op, a, b)
         kind = "q" if "q" in (a.kind, b.kind) else "u"
         a, b = self.cast(a, kind), self.cast(b, kind)
         if op in ("==", "!=", "<", ">", "<=", ">="):
-            code = f"({a.code} {op} {b.code})"
-            return Value(code if kind == "u" else f"__builtin_convertvector({code}, lanes::M)", "b", 1)
+            return Value(f"lanes::where({a.code} {op} {b.code})", "b", 1)
         most = ALL_ONES if kind == "u" else 2**64 - 1
         if op == "&":
             most = min(a.most, b.most)
@@ -109,7 +126,24 @@ class Expressions(Tokens):
             most = min(most, a.most + b.most)
         elif op == "*":
             most = min(most, a.most * b.most)
-        return Value(f"({a.code} {op} {b.code})", kind, most)
+        return Value(f"({a.code} {op} {b.code})", kind, most, low=self.both_bits(op, a, b) if op in ("&", "|", "^") else None)
+
+    @staticmethod
+    def of_bits(op, a, b):
+        """whether an operation is one of sets of lanes: what it gives is one bit, and one side has that as a set"""
+        if op == "&":
+            return (a.most <= 1 or b.most <= 1) and bool(a.low or b.low)
+        return op in ("|", "^", "==", "!=") and a.most <= 1 and b.most <= 1 and bool(a.low or b.low)
+
+    def on_bits(self, op, a, b):
+        for x, y in ((a, b), (b, a)):
+            if x.value is not None and op != "|":
+                same = x.value == (1 if op in ("&", "==") else 0)
+                if op == "&" and not same:
+                    break
+                return Value(self.bit(y) if same else f"(~{self.bit(y)})", "b", 1)
+        code = f"({self.bit(a)} {'^' if op in ('==', '!=') else op} {self.bit(b)})"
+        return Value(f"(~{code})" if op == "==" else code, "b", 1)
 
     def unary(self):
         token = self.peek()
@@ -118,13 +152,18 @@ class Expressions(Tokens):
             v = self.rvalue(self.unary())
             if token == "!":
                 return Value(f"(~{self.mask(v)})", "b", 1)
+            low = v.low and (v.low if token == "-" else f"(~{v.low})")
+            if v.kind == "b" and token == "-":
+                return Value(f"lanes::spread({v.code})", "u", low=low)
             v = self.cast(v, "u") if v.kind == "b" else v
-            return Value(f"({token}{v.code})", v.kind, ALL_ONES if v.kind == "u" else 2**64 - 1)
+            return Value(f"({token}{v.code})", v.kind, ALL_ONES if v.kind == "u" else 2**64 - 1, low=low)
         if token == "(" and self.peek(1) in ("IData", "QData", "CData", "SData") and self.peek(2) == ")":
             self.take()
             kind = self.take()
             self.take(")")
             v = self.rvalue(self.unary())
+            if v.kind == "b" and kind != "QData":
+                return v
             if kind in ("CData", "SData"):
                 bits = 0xFF if kind == "CData" else 0xFFFF
                 return self.combine("&", self.cast(v, "u"), self.number(f"{bits}U"))
@@ -185,13 +224,14 @@ class Expressions(Tokens):
         if isinstance(v, Value):
             return v
         p = v
-        if p.type[0] not in "uq":
+        if p.type[0] not in "buq":
             self.fail(f"{p.name} as a number")
         most = 2 ** p.type[1] - 1
         if p.whole is None:  # table of constants
             (index, count, _), = p.path
             return Value(f"lanes::lookup({p.name}, {self.inside(index, count)})", "u", most)
-        return Value(self.read(p, 0), p.type[0], most)
+        code = self.read(p, 0)
+        return Value(code, p.type[0], most, low=f"lanes::nz({code})" if most == 1 and p.type[0] == "u" else None)
 
     def inside(self, index, count):
         return index.code if index.most < count else f"lanes::at_most({index.code}, {count - 1}U)"
@@ -214,7 +254,7 @@ class Expressions(Tokens):
         if is_memory(p.whole):
             at, w = self.element(p, word)
             return f"{p.name}.get({at}, {w})"
-        if not p.path and p.whole[0] in "uq":
+        if not p.path and p.whole[0] in "buq":
             return p.name
         if not moving:
             return f"{p.name}[{constant}]"

@@ -28,8 +28,7 @@ def compare_signed(e, name, args):
     kind = "q" if name.endswith("QQ") else "u"
     op = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}[name.removeprefix("VL_").partition("S_")[0]]
     a, b = (f"lanes::signed_of<{args[0].value}>({e.cast(e.rvalue(x), kind).code})" for x in args[1:])
-    code = f"({a} {op} {b})"
-    return e.value(code if kind == "u" else f"__builtin_convertvector({code}, lanes::M)", "b", 1)
+    return e.value(f"lanes::where({a} {op} {b})", "b", 1)
 
 
 def multiply_signed(e, name, args):
@@ -72,8 +71,8 @@ def less(a, b):
     """text of a mask: words a, the lowest first, are less than words b"""
     code = None
     for x, y in zip(a, b):
-        here = f"({x.code} < {y.code})"
-        code = f"({here} | (({x.code} == {y.code}) & {code}))" if code else here
+        here = f"lanes::where({x.code} < {y.code})"
+        code = f"({here} | (lanes::where({x.code} == {y.code}) & {code}))" if code else here
     return code
 
 

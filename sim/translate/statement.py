@@ -51,7 +51,7 @@ class Function(Calls):
                 path.append(at)
             elif token == "}":
                 path.pop()
-            elif self.tokens[at + 1:at + 2] == [";"] and self.tokens[at - 1] in ("CData", "SData", "IData", "QData", ">"):
+            elif self.tokens[at + 1:at + 2] == [";"] and self.tokens[at - 1] in ("CBit", "CData", "SData", "IData", "QData", ">"):
                 declared.add(token)
             elif token in declared and self.tokens[at - 1] != "." and not self.is_first_zero(at):
                 behind = self.tokens[at + 1:at + 5]
@@ -92,7 +92,7 @@ class Function(Calls):
         if p.of in self.locals and self.homes.get(p.of) == self.blocks[-1] and not self.jumps[-1]:
             mask = None
         kind, count, words = leaf(p.whole)
-        code = self.as_q(v) if kind == "q" else self.as_u(v)
+        code = self.as_q(v) if kind == "q" else self.bit(v) if kind == "b" else self.as_u(v)
         constant, moving = self.position(p, word)
         lanes_of = mask or "lanes::ALL"
         if is_memory(p.whole):
@@ -101,11 +101,13 @@ class Function(Calls):
         elif moving:
             self.put(f"lanes::scatter({p.name} + ", constant, f"{self.linear(moving)}, {lanes_of}", code)
         else:
-            target = p.name if not p.path and p.whole[0] in "uq" else f"{p.name}[{constant}]"
+            target = p.name if not p.path and p.whole[0] in "buq" else f"{p.name}[{constant}]"
             self.emit(f"{target} = {f'lanes::sel({mask}, {apart(code, target)}, {target})' if mask else code};")
 
     def narrow(self, v, t):
-        """what C++ leaves of a value in a variable of a type: CData has 8 bits, SData 16"""
+        """what C++ leaves of a value in a variable of a type: CData has 8 bits, SData 16; of one bit no more than that is kept"""
+        if t[0] == "b":
+            return Value(self.bit(v), "b", 1)
         limit = 0xFF if t[1] <= 8 else 0xFFFF if t[1] <= 16 else ALL_ONES
         v = self.cast(v, t[0])
         return v if t[0] == "q" or v.most <= limit else self.combine("&", v, self.number(f"{limit}U"))
@@ -113,7 +115,7 @@ class Function(Calls):
     def assign(self, p, v, mask):
         if p.whole is None:
             self.fail(f"a write to {p.name}")
-        if p.type[0] in "uq":
+        if p.type[0] in "buq":
             return self.store(p, 0, self.narrow(self.rvalue(v), p.type), mask)
         if not isinstance(v, Place) or v.type[0] not in "aw" or leaf(v.type) != leaf(p.type):
             self.fail(f"something of another kind that {p.name} gets")
@@ -123,7 +125,7 @@ class Function(Calls):
 
     def declaration(self):
         """a local variable, as wide as its C++ type: the comment with its bits is gone from the tokens"""
-        types = {"CData": ("u", 8), "SData": ("u", 16), "IData": ("u", 32), "QData": ("q", 64)}
+        types = {"CBit": ("b", 1), "CData": ("u", 8), "SData": ("u", 16), "IData": ("u", 32), "QData": ("q", 64)}
         t = None
         if self.peek() in types:
             t = types[self.take()]
@@ -151,7 +153,7 @@ class Function(Calls):
         self.jumps.append(bool(labels))
         for name in labels:
             self.label[name] = f"gone_{name}_{self.fresh()}"
-            self.emit(f"lanes::M {self.label[name]} = (lanes::M)0;")
+            self.emit(f"lanes::M {self.label[name]}{{}};")
         if labels and not mask:
             mask = self.fresh()
             self.emit(f"lanes::M {mask} = lanes::ALL;")

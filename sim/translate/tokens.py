@@ -11,6 +11,7 @@ class Tokens:
     def __init__(self, name, code):
         self.name, self.at = name, 0
         self.tokens, at = [], 0
+        code = code.replace("CData/*0:0*/", "CBit")  # a type of its own here
         self.places = []  # (token, place in the source) from which on it holds
         while at < len(code):
             m = TOKEN.match(code, at) or fail(f"{name}: '{code[at:at + 40]}'", self.places and self.places[-1][1])

@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables of Verilator's code: their types, and the vectors that they become.
 
-A type is ("u", bits) up to 32 bits, ("q", bits) up to 64, ("w", words, bits), ("a", element, count) or ("s", {field: type}).
+A type is ("b", 1) of a variable of one bit, ("u", bits) up to 32 bits, ("q", bits) up to 64, ("w", words, bits), ("a", element, count) or ("s", {field: type}).
 """
 import re
 
 BIG = 32  # arrays of this many elements and more are kept lane by lane: an access touches one cache line per lane
 
+BIT = "CData/*0:0*/"
 SCALAR = r"(CData|SData|IData|QData)/\*(\d+):0\*/"
 WIDE = r"VlWide<(\d+)>/\*(\d+):0\*/"
 
 
 def parse_type(text, structs):
     text = text.strip()
+    if text == BIT:
+        return ("b", 1)
     if m := re.fullmatch(SCALAR, text):
         return ("q" if m[1] == "QData" else "u", int(m[2]) + 1)
     if m := re.fullmatch(WIDE, text):
         return ("w", int(m[1]), int(m[2]) + 1)
     if m := re.fullmatch(r"VlUnpacked<(.*), (\d+)>", text):
-        inner = parse_type(m[1], structs)
+        inner = ("u", 1) if m[1] == BIT else parse_type(m[1], structs)
         return inner and ("a", inner, int(m[2]))
     return ("s", structs[text]) if text in structs else None
 
@@ -41,7 +44,7 @@ def is_memory(t):
     return t[0] == "a" and leaf(t)[1] >= BIG
 
 
-C_TYPE = {"u": "lanes::U", "q": "lanes::Q"}
+C_TYPE = {"b": "lanes::M", "u": "lanes::U", "q": "lanes::Q"}
 C_WORD = {"u": "uint32_t", "q": "uint64_t"}
 
 
@@ -65,6 +68,8 @@ def copy_from(name, source, t):
     """C++ that loads one lane of a variable from a scalar model; memories begin as zero in both, or at random by start()"""
     if is_memory(t):
         return None
+    if t[0] == "b":
+        return f"{name}.set(lane, from.{source});"
     if t[0] in "uq":
         return f"{name}[lane] = from.{source};"
     sizes = []

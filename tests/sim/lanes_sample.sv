@@ -38,7 +38,9 @@ module lanes_sample (
     output logic [63:0]       product64_o,
     output logic [11:0]       order_o,    // compared, wide ones too
     output logic [99:0]       total_o,    // wide ones added
-    output logic [99:0]       rest_o      // and subtracted
+    output logic [99:0]       rest_o,     // and subtracted
+    output logic [31:0]       bits_o,     // variables of one bit: with each other, with numbers, and as numbers
+    output logic [63:0]       high_o      // at the high end of one of 64 bits
 );
     typedef struct packed {
         logic [15:0] high;
@@ -169,6 +171,22 @@ module lanes_sample (
                         w_i >= {a_i, w_i[95:0]}, w_i == {w_i[127:64], c_i}, ^c_i, ^w_i, &w_i[99:0]};
         total_o     <= w_i[99:0] + {c_i[35:0], b_i, a_i};
         rest_o      <= w_i[99:0] - {c_i[35:0], b_i, a_i};
+    end
+
+    logic is_q, was_q, odd_q, kept_q;
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) {is_q, was_q, odd_q, kept_q} <= 4'b0010;
+        else begin
+            is_q  <= op_i[0] ? a_i < b_i : was_q ^ op_i[4];
+            was_q <= is_q && !(odd_q || op_i[1]) || (a_i[3] & ~b_i[7]);
+            odd_q <= ~(is_q ^ b_i[0]) & (was_q | ~a_i[31]);
+            if (op_i[5]) kept_q <= is_q == odd_q;
+            else if (op_i[6] != was_q) kept_q <= 1'(a_i + b_i);
+        end
+        bits_o <= {is_q ? a_i[7:0] : {8{was_q}}, {3{odd_q}} & b_i[4:2], is_q, 4'(is_q) + 4'(was_q) + 4'(odd_q),
+                   a_i[5'(was_q)], 1'(b_i >> is_q), ~kept_q, ^{is_q, was_q, odd_q}, &{is_q, b_i[1:0]}, was_q > odd_q,
+                   {is_q, was_q} < {odd_q, kept_q}, (is_q ? was_q : a_i[9]), 8'(kept_q) << b_i[2:0]};
+        high_o <= {is_q, kept_q, 28'd0, ~was_q, c_i[30:0], odd_q & c_i[40], 1'b1} ^ {64{c_i[63] & is_q}};
     end
 
     // an assertion, as assert.svh makes them
