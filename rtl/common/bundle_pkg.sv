@@ -19,6 +19,20 @@ package bundle_pkg;
         logic [31:0] data;
     } group_write_t;
 
+    // What packet_manager does with a store: it is kept and merged, or passes, behind what is kept of its line, for its
+    // GPU, or at all.
+    typedef enum logic [1:0] {Keep, BehindLine, BehindGpu, BehindAll} merge_e;
+
+    // What it counts: packets that came, that left, that were merged into others; entries that left full, or because of
+    // the timer.
+    typedef struct packed {
+        logic timer;
+        logic full;
+        logic merged;
+        logic out;
+        logic in;
+    } manager_counts_t;
+
     // A report. What takes it counts them and keeps the first since go.
     typedef struct packed {
         logic            valid;

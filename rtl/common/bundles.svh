@@ -125,6 +125,14 @@
 `define MW_RANGE(Cfg) struct packed { \
     logic valid; logic [Cfg.TokensLog2:0] first; logic [Cfg.TokensLog2:0] stop;}
 
+// A store as packet_manager sees it: of which partition, sectors of its line that it writes, and what must be the same
+// where two are merged. An entry that leaves: sectors that it has.
+`define MW_MERGE(Cfg) struct packed { \
+    logic valid; bundle_pkg::merge_e kind; logic [Cfg.GpuW-1:0] part; logic [3:0] mask; \
+    logic [Cfg.MergeKeyW-1:0] key;}
+`define MW_CLAIM(Cfg) struct packed { \
+    logic valid; logic [Cfg.GpuW-1:0] part; logic [Cfg.RpmW-1:0] idx; logic [3:0] mask;}
+
 // A token that the routing table has: the GPUs that hold one of its experts. The own token that is sent next.
 `define MW_PLACES(Cfg) struct packed {logic valid; logic [Cfg.N-1:0] gpus;}
 `define MW_PICK(Cfg) struct packed {logic valid; logic [Cfg.TokensLog2-1:0] token;}

@@ -40,6 +40,7 @@ package cfg_pkg;
         bit            RowRanges;       // flags tell rows, and expert.rows takes ranges of tokens
         bit            Gathered;        // expert.rows, sum and multimem take the rows of a gathered routing table
         bit            RowSparse;       // st.rowsp, and finished rows that return singly
+        int unsigned RpmEntries;        // lines that a hub's packet manager keeps for each GPU: 2^i, 0: it has none
         bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
         bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
@@ -69,6 +70,9 @@ package cfg_pkg;
         int unsigned MaddrW;    // multimem address: of a byte of a row of any token, or in own memory
         int unsigned CountW;    // rows of one expert
         int unsigned EventW;    // number of an event counter
+        int unsigned RpmW;      // index of an entry of the packet manager
+        int unsigned MergeRankW; // order in which its entries leave
+        int unsigned MergeKeyW; // and what they have in common besides
         int unsigned OpenW;     // index of a reduction request of a requester
         int unsigned BeatW;     // and of a word of it in its hub
         int unsigned SlotW;     // place of a packet in a queue of the switch
@@ -113,6 +117,7 @@ package cfg_pkg;
         c.RowRanges       = 1'b1;
         c.Gathered        = 1'b1;
         c.RowSparse       = 1'b1;
+        c.RpmEntries      = 8;
         c.SwitchAsks      = 1'b1;
         c.LinkRate        = 1'b1;
         c.Guard           = 1'b1;
@@ -155,6 +160,9 @@ package cfg_pkg;
         c.MaddrW    = most(c.TokW + 15, c.MemBytesLog2);
         c.CountW    = (c.RowsLog2 < node_pkg::RowW) ? c.RowsLog2 + 1 : node_pkg::RowW;
         c.EventW    = $clog2(c.Events);
+        c.RpmW      = index_w(c.RpmEntries);
+        c.MergeRankW = 1 + c.MaddrW - $clog2(packet_pkg::PayloadMaxBytes);
+        c.MergeKeyW = c.MergeRankW + 4 + c.ExpW + 4;
         c.OpenW     = $clog2(c.OpenRows);
         c.BeatW     = (c.HeadFlits == 1) ? 2 : 3;
         c.SlotW     = index_w(most(c.StorePkts, most(c.CtrlPkts, c.OpenRows)));

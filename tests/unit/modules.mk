@@ -98,6 +98,12 @@ UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
+UNIT += packet_manager
+UNIT_PARAMS_packet_manager := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=8
+UNIT_SRCS_packet_manager := rtl/hub/packet_manager.sv
+$(eval $(call variant,packet_manager_1,packet_manager,N=2 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=1))
+$(eval $(call variant,packet_manager_2,packet_manager,N=3 FlitBytes=16 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=2))
+$(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemBytesLog2=18 TokensLog2=8 MaxExperts=64 RpmEntries=32))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
 UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// What packet_manager makes of each packet, by its header: the front of it.
+//
+// Flits wait in a queue while their packet's header is read. desc_o is there from the cycle behind the one in which the
+// header's last flit is, and stays with the packet's flits until desc_take_i, which comes with the last of them.
+// - Keep: a store of one target, whole sectors of 32 bytes (mask) of one line of 128.
+// - BehindLine: another store to one line of one target, which passes behind what is kept of that line.
+// - BehindGpu: behind all that is kept for its GPU: flags, fences, counts, stores that cross a line.
+// - BehindAll: multicasts, packets of an open row, whatever else there is.
+// The key is the same for what may be merged, and begins with the order in which entries leave: normal stores before
+// .nop, then by line, which is by row and offset where the address is a token's. What a merged packet may have besides
+// is what all packets of a key share anyhow: src, epoch, and dst, which means nothing beside a target.
+// Order: first in, first out. Back-pressure: in_ready_o, of registers only. Worst case: none; two cycles.
+`default_nettype none
+`include "bundles.svh"
+
+module manager_parse #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic list_once_i, // rows of dymultimem.st are open: their packets keep their order
+
+    input  wire bundle_pkg::emap_write_t emap_i,
+
+    input  wire `MW_STREAM(Cfg) in_i,
+    output logic                in_ready_o,
+
+    output `MW_STREAM(Cfg) flit_o,
+    input  wire logic      flit_take_i,
+    output `MW_MERGE(Cfg)  desc_o,
+    input  wire logic      desc_take_i
+);
+    import packet_pkg::*;
+    localparam int unsigned Descs = 4, Flits = 16, LevelW = $clog2(Descs + 1);
+    localparam int unsigned SectorW = 5, LineW = 7;  // bits of a byte in a sector, in a line
+
+    logic              flits_room, descs_room, push, first_q, got_q;
+    logic [LevelW-1:0] level;
+    header_t           header_q;
+
+    // one header is on its way between the queues
+    assign in_ready_o = flits_room && level <= LevelW'(Descs - 2);
+    assign push       = in_i.valid && in_ready_o;
+
+    fifo #(.Width(Cfg.FlitW + 1), .Depth(Flits)) i_flits (
+        .clk_i, .rst_ni, .valid_i(push), .ready_o(flits_room), .data_i({in_i.last, in_i.data}),
+        .valid_o(flit_o.valid), .ready_i(flit_take_i), .data_o({flit_o.last, flit_o.data}), .level_o()
+    );
+
+    if (Cfg.HeadFlits == 1) begin : gen_whole
+        always_ff @(posedge clk_i) begin
+            if (push && first_q) header_q <= header_t'(in_i.data);
+            got_q <= rst_ni && push && first_q;
+        end
+    end else begin : gen_halves
+        logic second_q;
+        always_ff @(posedge clk_i) begin
+            if (push && first_q) header_q[Cfg.FlitW-1:0] <= in_i.data;
+            if (push && second_q) header_q[2*Cfg.FlitW-1:Cfg.FlitW] <= in_i.data;
+            got_q <= rst_ni && push && second_q;
+            if (!rst_ni) second_q <= 1'b0;
+            else if (push) second_q <= first_q;
+        end
+    end
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) first_q <= 1'b1;
+        else if (push) first_q <= in_i.last;
+    end
+
+    // ---- the header --------------------------------------------------------------------------------------------
+    logic                map_valid, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
+    logic [Cfg.GpuW-1:0] map_gpu;
+    logic [LineW:0]      behind; // the line's byte behind the packet's last one
+    `MW_MERGE(Cfg)       desc;
+
+    lutram #(.Width(1 + Cfg.GpuW), .Depth(Cfg.MaxExperts)) i_emap (
+        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]}),
+        .raddr_i(header_q.target0[4+:Cfg.ExpW]), .rdata_o({map_valid, map_gpu})
+    );
+
+    assign st     = header_q.opcode == OP_ST && header_q.cnt == '0;
+    assign dyn    = header_q.opcode == OP_DYMULTIMEM_ST && header_q.cnt == 5'd1 && !list_once_i;
+    assign nop    = header_q.opcode == OP_ST_ROWSP_NOP;
+    assign rowsp  = (nop || header_q.opcode == OP_ST_ROWSP) && header_q.cnt == 5'd1;
+    assign here   = 6'(header_q.dst) < 6'(Cfg.N);
+    assign single = st ? here : (dyn || rowsp) && map_valid;
+    // nothing in it that the key does not have
+    assign plain  = single && (header_q.target0 >> (Cfg.ExpW + 4)) == '0 && (header_q.addr >> Cfg.MaddrW) == '0
+                    && {header_q.tag, header_q.dtype, header_q.redop, header_q.poison, header_q.reduce, header_q.own,
+                        header_q.rsvd} == '0;
+    assign behind   = {1'b0, header_q.addr[LineW-1:0]} + header_q.len[LineW:0];
+    assign one_line = (header_q.len >> (LineW + 1)) == '0 && header_q.len != '0
+                      && (!behind[LineW] || behind[LineW-1:0] == '0)
+                      && (!header_q.len[LineW] || header_q.len[LineW-1:0] == '0);
+    assign sectors  = {header_q.addr[SectorW-1:0], header_q.len[SectorW-1:0]} == '0;
+
+    always_comb begin
+        desc = '0;
+        desc.valid = got_q;
+        if (plain && one_line) desc.kind = sectors ? bundle_pkg::Keep : bundle_pkg::BehindLine;
+        else if (st && single) desc.kind = bundle_pkg::BehindGpu;
+        else if (header_q.opcode inside {OP_FLAG, OP_FENCE, OP_COUNTS} && here) desc.kind = bundle_pkg::BehindGpu;
+        else desc.kind = bundle_pkg::BehindAll;
+        desc.part = (desc.kind == bundle_pkg::BehindAll) ? '0 : (dyn || rowsp) ? map_gpu : header_q.dst[Cfg.GpuW-1:0];
+        for (int unsigned s = 0; s < 4; s++) begin
+            desc.mask[s] = header_q.addr[LineW-1:SectorW] <= 2'(s) && {1'b0, behind} > 9'(s << SectorW);
+        end
+        desc.key = {nop, header_q.addr[Cfg.MaddrW-1:LineW], rowsp, dyn, header_q.stage, header_q.target0[Cfg.ExpW+3:0]};
+    end
+
+    fifo #(.Width($bits(desc) - 1), .Depth(Descs)) i_descs (
+        .clk_i, .rst_ni, .valid_i(desc.valid), .ready_o(descs_room),
+        .data_i({desc.kind, desc.part, desc.mask, desc.key}), .valid_o(desc_o.valid), .ready_i(desc_take_i),
+        .data_o({desc_o.kind, desc_o.part, desc_o.mask, desc_o.key}), .level_o(level)
+    );
+
+    wire unused = &{1'b0, emap_i, header_q, map_gpu};
+    `MW_ASSERT(!got_q || descs_room, "a header without a place")
+endmodule
+
+`default_nettype wire
