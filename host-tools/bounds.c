@@ -12,6 +12,7 @@
 
 enum {
     PAYLOAD_BYTES = 128, ///< most that a packet carries
+    SECTOR_BYTES = 32,   ///< what a scattered store does
     HEADER_BYTES = 16,
     TARGET_BYTES = 2,
     ENGINE_FLITS_PER_CYCLE = 2, ///< what an expert engine moves, whatever the expert's time
@@ -113,6 +114,23 @@ static uint64_t packet_flits(uint64_t bytes, unsigned targets, unsigned f)
            div_up(rest, f);
 }
 
+/// The same of stores of 32 bytes, the last of which may be shorter.
+static uint64_t scattered_flits(uint64_t bytes, unsigned f)
+{
+    uint64_t full = bytes / SECTOR_BYTES, rest = bytes % SECTOR_BYTES;
+    return full * packet_flits(SECTOR_BYTES, 0, f) + packet_flits(rest, 0, f);
+}
+
+/// What a packet manager makes of a row at best: packets of lines of small stores; what is no whole store of 32 bytes
+/// stays alone. Short rows that fill a part of a line may share its packet with others.
+static uint64_t merged_flits(uint64_t bytes, bool scatter, unsigned f)
+{
+    uint64_t rest = scatter ? bytes % SECTOR_BYTES : 0;
+    if (bytes == SECTOR_BYTES || bytes == 2 * SECTOR_BYTES)
+        return bytes / f;
+    return packet_flits(bytes - rest, 0, f) + packet_flits(rest, 0, f);
+}
+
 /// A packet with nothing but a header and a target list.
 static uint64_t bare_flits(unsigned targets, unsigned f)
 {
@@ -157,7 +175,13 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
         put(t, p->home, MW_UP, MW_STORE, multicast_flits(w, system, p->remote_rows, f),
             row_bytes(w) + 4ull * w->k);
     // Without a target list, the last packet carries token index and expert IDs too.
-    uint64_t last = 4 + 6ull * w->k;
+    uint64_t last = 4 + 6ull * w->k, row = packet_flits(row_bytes(w), 0, f), more = 0;
+    if (system->scatter)
+        row = scattered_flits(row_bytes(w), f);
+    if (system->packet_manager) {
+        more = row - merged_flits(row_bytes(w), system->scatter, f);
+        row -= more;
+    }
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         if (q == p->home || !p->at[q])
             continue;
@@ -169,8 +193,11 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
                  p->at[q] * (packet_flits(row_bytes(w), 0, f) + packet_flits(4ull * w->k, 0, f)),
                  p->at[q] * (row_bytes(w) + 4ull * w->k));
         else
-            send(t, p->home, q, MW_STORE,
-                 packet_flits(row_bytes(w), 0, f) + packet_flits(last, 0, f), row_bytes(w) + last);
+            send(t, p->home, q, MW_STORE, row + packet_flits(last, 0, f), row_bytes(w) + last);
+        if (!system->multicast) {
+            t->gathered[p->home][MW_UP][MW_STORE] += more;
+            t->gathered[q][MW_DOWN][MW_STORE] += more;
+        }
     }
 }
 

@@ -44,6 +44,8 @@ struct mw_system {
     struct mw_costs costs; ///< of software
     bool gathered;         ///< every token goes to every GPU and back, by the static group of all
     bool row_sparse;       ///< a row per (token, expert), which returns to its home by itself
+    bool scatter;          ///< its unicast rows leave in packets of 32 bytes
+    bool packet_manager;   ///< ... which hubs merge on their way to the uplink
     bool row_ranges;       ///< experts run on ranges of tokens, as their rows arrive
     bool phased;           ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
@@ -64,7 +66,8 @@ const struct mw_system *mw_system_find(const char *name); ///< NULL if there is 
 enum { MW_ROWS_GATHERED = MW_LANES };
 
 /// Flits and payload bytes on every link. How many packets rows take that are reported or granted
-/// several at a time depends on when they come: flits has the fewest, gathered the others at most.
+/// several at a time depends on when they come, and so does how many stores a packet manager merges:
+/// flits has the fewest, gathered the others at most.
 struct mw_traffic {
     uint64_t flits[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
     uint64_t gathered[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];

@@ -179,7 +179,8 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"switch_asks", i->switch_asks}, {"token_order", i->token_order},
                {"link_rate", i->link_rate},     {"delay", i->delay},
                {"row_ranges", i->row_ranges},   {"more_events", i->more_events},
-               {"gathered", i->gathered},       {"row_sparse", i->row_sparse}};
+               {"gathered", i->gathered},       {"row_sparse", i->row_sparse},
+               {"packet_manager", i->packet_manager}};
     const char *before = "primitives       ";
     bool some = false;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {

@@ -88,6 +88,17 @@ static void json_allocator(struct mw_json *j, uint64_t hits, uint64_t misses)
     mw_json_end(j);
 }
 
+static void json_merging(struct mw_json *j, const struct mw_merging *m)
+{
+    mw_json_object(j, "packet_manager", true);
+    mw_json_uint(j, "in", m->in);
+    mw_json_uint(j, "out", m->out);
+    mw_json_uint(j, "merged", m->merged);
+    mw_json_uint(j, "left_full", m->full);
+    mw_json_uint(j, "left_by_timer", m->timer);
+    mw_json_end(j);
+}
+
 static void json_stalls(struct mw_json *j, const struct mw_stall *stall, unsigned count)
 {
     mw_json_object(j, "stalls", true);
@@ -134,6 +145,8 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
         mw_json_end(j);
     }
     json_allocator(j, layer->alloc_hits, layer->alloc_misses);
+    if (system->packet_manager)
+        json_merging(j, &layer->merging);
     json_stalls(j, layer->stall, layer->stalls);
     if (layer->monitor)
         mw_monitor_json(j, layer->monitor);

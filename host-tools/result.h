@@ -22,11 +22,18 @@ struct mw_mismatch {
     uint16_t expected, got;
 };
 
+/// What the packet managers of all hubs did: stores that came, packets that left, stores that were merged
+/// into others, lines that left full and, not full, by the timer.
+struct mw_merging {
+    uint64_t in, out, merged, full, timer;
+};
+
 /// One layer on the device.
 struct mw_layer_result {
     uint64_t cycles; ///< from go to done
     struct mw_traffic traffic;
     uint64_t alloc_hits, alloc_misses; ///< look-ups in the caches of all hubs' allocators
+    struct mw_merging merging;
     unsigned stalls;
     struct mw_stall stall[MW_MAX_STALLS]; ///< the same causes in the same order in every layer
     uint16_t *out;                        ///< [N * T][H], the output as read from the device

@@ -12,7 +12,7 @@ BACKEND ?=
 $(if $(filter-out plain lanes,$(BACKEND)),$(error BACKEND=$(BACKEND): plain and lanes are possible))
 $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=lanes writes no waves: leave it out, or take TRACE=0)))
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
-SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 CopyLane=0 ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 Faults=0 Monitor=0
+SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 CopyLane=0 ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 RpmEntries=0 Faults=0 Monitor=0
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is touched. Verilator takes arrays of 2^28
 # elements, which bounds 8-byte flits. large: flit bytes
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)

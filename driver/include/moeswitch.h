@@ -156,7 +156,8 @@ struct mw_device_info {
     bool delay, row_ranges; ///< there are mw_stream_delay; mw_stream_flag_rows and _expert_range
     bool row_sparse;        ///< there are mw_stream_st_rowsp, and row_returns of mw_layer_config
     bool more_events;       ///< there are the event counters from MW_EV_SW8 on
-    bool gathered; ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
+    bool gathered;          ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
+    bool packet_manager;    ///< there are packet_manager and scatter of mw_layer_config
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -371,8 +372,16 @@ struct mw_layer_config {
     /// Costs of software: cycles from go to the first instruction of a GPU, besides start_delay; at most
     /// 65 535 with that
     unsigned launch_cycles;
+    /// Hubs keep stores of whole 32 bytes for the uplink, at most 2 rpm_timer cycles and a little more, and
+    /// merge them into packets of up to 128 bytes; then counters of packets depend on time
+    bool packet_manager; ///< MW_ERR_CAPACITY without
+    unsigned rpm_timer;  ///< at most 65 535; 0: none waits while the uplink has room
+    /// 1 .. 5: st and st.linear send 32 bytes in a packet, the lines of 2^(scatter - 1) of them interleaved;
+    /// 0: 128 bytes. MW_ERR_CAPACITY without packet_manager of mw_device_info
+    unsigned scatter;
 };
-/// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, all else 0; of a struct of that size.
+/// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, rpm_timer 256, all else 0; of a struct of that
+/// size.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {
@@ -662,6 +671,9 @@ struct mw_gpu_counters {
     uint32_t alloc_hit, alloc_miss;    ///< look-ups in the allocator's cache
     uint32_t rows_received, tokens_done, retired; ///< rows, own tokens, instructions
     uint32_t errors, first_error;                 ///< number, and MW_HWERR_ code of the first
+    /// of the packet manager, 0 without: stores that came, packets that left, stores that were merged into
+    /// others; lines that left full, and not full by the timer
+    uint32_t rpm_in, rpm_out, rpm_merged, rpm_full, rpm_timer;
 };
 struct mw_counters {
     uint64_t cycles; ///< from go to done, or until the call

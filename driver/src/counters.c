@@ -47,13 +47,20 @@ static int read_gpu(struct mw_device *d, unsigned gpu, struct mw_gpu_counters *c
         {MWI_NODE(gpu, status.retired), &c->retired},
         {MWI_NODE(gpu, status.expert_tiles), &c->expert_tiles},
         {MWI_NODE(gpu, status.error), &word},
+        // these where there are such
+        {MWI_NODE(gpu, status.rpm_in), &c->rpm_in},
+        {MWI_NODE(gpu, status.rpm_out), &c->rpm_out},
+        {MWI_NODE(gpu, status.rpm_merged), &c->rpm_merged},
+        {MWI_NODE(gpu, status.rpm_full), &c->rpm_full},
+        {MWI_NODE(gpu, status.rpm_timer), &c->rpm_timer},
     };
-    enum { COUNT = sizeof wanted / sizeof *wanted };
+    enum { COUNT = sizeof wanted / sizeof *wanted, MANAGER = 5 };
+    const unsigned count = COUNT - (d->info.packet_manager ? 0 : MANAGER);
     struct mw_register list[COUNT];
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < count; i++)
         list[i].address = wanted[i].address;
-    int status = mwi_read_list(d, list, COUNT);
-    for (size_t i = 0; i < COUNT && !status; i++)
+    int status = mwi_read_list(d, list, count);
+    for (size_t i = 0; i < count && !status; i++)
         *wanted[i].place = list[i].value;
     c->errors = MWI_GET(MW_NODE__STATUS__ERROR__COUNT, word);
     c->first_error = MWI_GET(MW_NODE__STATUS__ERROR__FIRST, word);

@@ -95,6 +95,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .row_sparse = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_SPARSE, r.primitives),
         .more_events = MWI_GET(MW_FABRIC__PRIMITIVES__MORE_EVENTS, r.primitives),
         .gathered = MWI_GET(MW_FABRIC__PRIMITIVES__GATHERED, r.primitives),
+        .packet_manager = MWI_GET(MW_FABRIC__PRIMITIVES__PACKET_MANAGER, r.primitives),
     };
     return check_info(info, mem_log2, rows_log2, tokens_log2);
 }

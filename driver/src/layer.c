@@ -74,7 +74,10 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                         MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once) |
                         MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks) |
                         MWI_PUT(MW_NODE__USES__PACE, c->pace) |
-                        MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns)},
+                        MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns) |
+                        MWI_PUT(MW_NODE__USES__PACKET_MANAGER, c->packet_manager)},
+        {REG(merge), MWI_PUT(MW_NODE__MERGE__TIMER, c->rpm_timer) |
+                         MWI_PUT(MW_NODE__MERGE__SCATTER, c->scatter)},
         {REG(link), MWI_PUT(MW_NODE__LINK__WAIT_CYCLES, link_wait(c))},
         {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->pace_lead)},
         {REG(pace),
@@ -93,7 +96,8 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
         c->in_flight > 65535 || c->open_rows > 255 || c->store_credits > 255 ||
         c->part_credits > 255 || c->ctrl_credits > 255 || c->throttle > 255 ||
         c->down_store_credits > 255 || c->down_part_credits > 255 || c->down_throttle > 255 ||
-        c->pace_ahead > 65535 || c->pace_lead > 65535 || c->pace_idle > 65535 || c->link_cycles > 4)
+        c->pace_ahead > 65535 || c->pace_lead > 65535 || c->pace_idle > 65535 ||
+        c->link_cycles > 4 || c->rpm_timer > 65535 || c->scatter > 5)
         return mwi_fail(MW_ERR_INVALID, "a setting of the layer does not fit its register");
     if (c->launch_cycles + c->start_delay * (uint64_t)(d->info.gpus - 1) > 65535)
         return mwi_fail(MW_ERR_INVALID,

@@ -27,7 +27,8 @@ void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
                                              .partial_wait = 64,
                                              .copy_lane = true,
                                              .pace_lead = 1,
-                                             .pace_idle = 256};
+                                             .pace_idle = 256,
+                                             .rpm_timer = 256};
     if (!config || size < sizeof config->size)
         return;
     memset(config, 0, size);
@@ -70,6 +71,9 @@ static const struct setting {
     SETTING(pace_idle, 0, 65535),
     SETTING(link_cycles, 0, 4),
     SETTING(launch_cycles, 0, 65535),
+    SETTING(packet_manager, false, true),
+    SETTING(rpm_timer, 0, 65535),
+    SETTING(scatter, 0, 5),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
@@ -141,6 +145,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if (c->link_cycles > 1 && !info->link_rate)
         return mwi_fail(MW_ERR_CAPACITY,
                         "link_cycles: this device's links take a flit per cycle: leave it out");
+    if ((c->packet_manager || c->scatter) && !info->packet_manager)
+        return mwi_fail(MW_ERR_CAPACITY, "%s: this device's hubs merge no stores: leave it out",
+                        c->packet_manager ? "packet_manager" : "scatter");
     return 0;
 }
 

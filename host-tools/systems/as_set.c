@@ -23,6 +23,10 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
             s.token_order = set->value && s.signals;
         else if (strcmp(set->name, "pace") == 0)
             s.pace = set->value && s.signals;
+        else if (strcmp(set->name, "scatter") == 0)
+            s.scatter = set->value != 0;
+        else if (strcmp(set->name, "packet_manager") == 0)
+            s.packet_manager = set->value;
     }
     if (!s.list_once && !asked) // which it needs
         s.switch_asks = false;

@@ -225,12 +225,18 @@ static void take_stalls(struct mw_layer_result *r, const struct mw_counters *c, 
     }
 }
 
-static void take_allocator(struct mw_layer_result *r, const struct mw_counters *c, unsigned gpus)
+static void take_hubs(struct mw_layer_result *r, const struct mw_counters *c, unsigned gpus)
 {
     r->alloc_hits = r->alloc_misses = 0;
+    r->merging = (struct mw_merging){0};
     for (unsigned g = 0; g < gpus; g++) {
         r->alloc_hits += c->gpu[g].alloc_hit;
         r->alloc_misses += c->gpu[g].alloc_miss;
+        r->merging.in += c->gpu[g].rpm_in;
+        r->merging.out += c->gpu[g].rpm_out;
+        r->merging.merged += c->gpu[g].rpm_merged;
+        r->merging.full += c->gpu[g].rpm_full;
+        r->merging.timer += c->gpu[g].rpm_timer;
     }
 }
 
@@ -244,7 +250,7 @@ static int take_results(struct job *j)
     if (!code) {
         take_traffic(&r->traffic, c, j->w->shape.gpus);
         take_stalls(r, c, j->w->shape.gpus);
-        take_allocator(r, c, j->w->shape.gpus);
+        take_hubs(r, c, j->w->shape.gpus);
     }
     free(c);
     if (code)

@@ -287,6 +287,7 @@ package bundle_pkg;
     } gpu_counts_t;
 
     typedef struct packed {
+        manager_counts_t manager;
         logic miss;
         logic hit;
         logic link_idle;

@@ -170,8 +170,8 @@ module hub #(
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows [2];
     bundle_pkg::src_rows_t told [2];
-    `MW_STREAM(Cfg)       st, cst, clo; // cst, clo: of control
-    logic                 st_ready, clo_ready, cst_ready;
+    `MW_STREAM(Cfg)       st, up_st, cst, clo; // up_st: as it goes on to the uplink; cst, clo: of control
+    logic                 st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
 
@@ -273,12 +273,22 @@ module hub #(
     assign ev_o.token = tok_done;
 
     // ---- uplink ----
+    if (Cfg.RpmEntries != 0) begin : gen_manager
+        packet_manager #(.Cfg(Cfg)) i_manager (
+            .clk_i, .rst_ni, .go_i, .on_i(cfg_i.packet_manager), .timer_i(cfg_i.rpm_timer),
+            .list_once_i(Cfg.ListOnce && cfg_i.list_once), .emap_i, .st_i(st), .st_ready_o(st_ready), .st_o(up_st),
+            .st_ready_i(up_st_ready), .count_o(count_o.manager), .idle_o(manager_idle)
+        );
+    end else begin : gen_no_manager
+        assign {up_st, st_ready, manager_idle, count_o.manager} = {st, up_st_ready, 1'b1, 5'd0};
+    end
+
     logic tx_idle, tx_link_idle, up_hold, up_busy;
 
     tx #(.Cfg(Cfg)) i_tx (
         .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share), .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready),
         .ctl_header_i(ctl_header),
-        .req_i(creq), .req_ready_o(creq_ready), .st_i(st), .st_ready_o(st_ready),
+        .req_i(creq), .req_ready_o(creq_ready), .st_i(up_st), .st_ready_o(up_st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
         .up_o, .hold_i(up_hold), .crd_i(up_crd_i), .part_crd_o(part_crd),
         .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl), .part_empty_o(count_o.part_empty),
@@ -297,7 +307,7 @@ module hub #(
     assign recv_rows_o = recv_rows[15:0];
     wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
 
-    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle, control_idle, red_idle && !back_valid,
+    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle && manager_idle, control_idle, red_idle && !back_valid,
                      rxst_idle && alloc_idle && rows_idle && !loc.valid, rx_idle && lists_idle};
 endmodule
 

@@ -2,16 +2,16 @@
 //
 // The entries of packet_manager: which a packet goes into, and which leaves next.
 //
-// One partition for each GPU, of RpmEntries entries, which are searched by the key of desc_i in the cycle in which it is
-// at the front. An entry is open from its first packet on until it is claimed, and used until it has left (free_i).
+// One partition for each GPU, of RpmEntries entries, which are searched by the key of desc_i in the cycle in which it
+// is at the front. An entry is open from its first packet on until it is claimed, and used until it has left (free_*).
 // Keys lie in LUT RAM, one for each place in a partition, read at desc_i.part; which of two entries of a partition goes
 // first is a bit for each pair, made when the later one comes, so that the choice compares nothing.
 //
 // For desc_i: absorb_o, it may go into entry idx_o, a new one with new_o; pass_o, it may pass by. Neither: it waits.
 // begin_i: it begins, as absorb_o or pass_o say (only a new entry or a mask changes with it).
-// Who leaves (next_o, in the order of claims): of the partitions in turn one that has a full entry, or must give any: it
-// is as good as full (a spare place is kept where there are more than two, so that a packet seldom waits for one), or
-// desc_i waits for it, or timer_i is 0. In it full ones go first, then the first by key. An entry that two sweeps have
+// Who leaves (next_o, in the order of claims): of the partitions in turn one that has a full entry, or must give any:
+// it is as good as full (a spare place is kept where there are more than two, so that a packet seldom waits for one),
+// or desc_i waits for it, or timer_i is 0. In it full ones go first, then the first by key. An entry that two sweeps have
 // met goes before all others: sweeps begin timer_i cycles behind the end of the one before and meet an entry a cycle.
 // Order: a key has one open entry; what comes for it behind its claim goes into another one, which is claimed later.
 // Worst case, with the entries of next_o taken: an entry is claimed within 2 (timer_i + N RpmEntries) cycles and the

@@ -13,6 +13,7 @@
 // is what all packets of a key share anyhow: src, epoch, and dst, which means nothing beside a target.
 // Order: first in, first out. Back-pressure: in_ready_o, of registers only. Worst case: none; two cycles.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module manager_parse #(

@@ -7,9 +7,9 @@
 // place of earlier ones; an entry leaves as a packet for each run of its sectors, when it is full, must make room, or
 // by the timer (manager_entries). Whole lines that need no merge, and all that is no such store, pass by.
 //
-// Order: what reads or writes the same bytes by the same kind of address keeps its order. Behind all that came before it
-// for its GPU comes every flag, fence, count and store that crosses a line, behind all at all every multicast and every
-// packet of an open row (list_once), in their order. Other stores may pass each other.
+// Order: two stores to the same bytes by the same kind of address keep theirs. Behind all that came before it for its
+// GPU comes every flag, fence, count and store that crosses a line, behind all at all every multicast and every packet
+// of an open row (list_once), in their order. Other stores may pass each other.
 // Back-pressure: st_ready_o, of registers only. Input and output stop each other only where a packet waits for an entry
 // to leave: for a place, or for its order.
 // Rate: a flit in and a flit out per cycle; what passes takes two cycles. An entry and what passes take turns.

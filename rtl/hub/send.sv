@@ -70,7 +70,7 @@ module send #(
 );
     import isa_pkg::*;
     localparam int unsigned LenW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;     // of the bytes of a transfer
-    localparam int unsigned PktsW = LenW - 7;
+    localparam int unsigned PktsW = LenW - (Cfg.RpmEntries != 0 ? 5 : 7);  // packets of 32 bytes, or of 128
     // of a token index << row_shift, or of an address
     localparam int unsigned ShiftW = (Cfg.TokW > Cfg.MemBytesLog2 - 12) ? Cfg.TokW + 15 : Cfg.MemBytesLog2 + 3;
 
@@ -82,6 +82,7 @@ module send #(
         logic [PktsW-1:0]    pkts;   // packets, less 1
         logic [6:0]          tail;   // bytes of the last one, less 1
         logic                gate;   // it is a token's gate weights
+        logic                cut;    // packets of 32 bytes, scattered
         logic [4:0]          dst;
         logic [1:0]          list_no;
         logic [3:0]          nth;    // rowsp: of the remote targets the one that it is for
@@ -146,7 +147,7 @@ module send #(
 
     assign drained = read_idle && build_idle;
 
-    send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .job_t(job_t)) i_transfers (
+    send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .PktsW(PktsW), .job_t(job_t)) i_transfers (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .picks_o(picks), .range_end_o(range_end), .end_o(walk_end),
         .drained_i(drained), .retire_o, .groups_i,
@@ -160,7 +161,7 @@ module send #(
     send_read #(.Cfg(Cfg), .LenW(LenW), .job_t(job_t)) i_read (
         .clk_i, .rst_ni, .k_last_i(k_last),
         .xfer_valid_i(xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last),
-        .ids_i(xfer_ids),
+        .ids_i(xfer_ids), .cut_i(xfer.cut), .scatter_i(cfg_i.scatter),
         .job_valid_o(job_valid), .job_take_i(job_take), .job_o(job), .waits_o(job_waits), .idle_o(read_idle),
         .walk_valid_i(walk_rd.valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd.addr),
         .walk_rvalid_o(walk_rvalid), .rd_o, .rd_ready_i, .rd_i,
@@ -173,6 +174,7 @@ module send #(
 
     send_build #(.Cfg(Cfg), .PktsW(PktsW), .AddrW(ShiftW), .job_t(job_t)) i_build (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .sends_i(sends),
+        .scatter_i(cfg_i.scatter),
         .once_i(Cfg.ListOnce && cfg_i.list_once), .asks_i(Cfg.SwitchAsks && cfg_i.switch_asks),
         .job_valid_i(job_valid), .job_take_o(job_take), .job_i(job),
         .list_o(build_list), .nth_o(build_nth), .word_o(build_word), .remote0_i(remote0),

@@ -2,8 +2,8 @@
 //
 // Makes packets of transfers: the back of send.
 //
-// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, the last one
-// shorter. Its payload flits come in order from pay_*; a packet goes to the uplink stream (st_*), to the local stream
+// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, or of 32 in the order
+// of scatter_order, the last one shorter. Its payload flits come in order from pay_*; a packet goes to the uplink stream (st_*), to the local stream
 // (loc_*) or to both side by side: the same payload, each its own header and target list. job_* is taken when the
 // transfer before has ended, in the cycle of its last flit, so the flits of all transfers follow each other without a
 // gap: a packet takes HF + max(target flits) + payload flits cycles while payload is there and both streams take it.
@@ -30,6 +30,7 @@ module send_build #(
     input  wire logic [1:0]          epoch_i,
     input  wire logic [4:0]          k_i,
     input  wire bundle_pkg::sends_t  sends_i,
+    input  wire logic [2:0]          scatter_i,
     input  wire logic                once_i,   // the first packet of a token carries its targets, for all of them
     input  wire logic                asks_i,   // gate weights on the uplink tell the switch to open the reduction
 
@@ -60,7 +61,7 @@ module send_build #(
     localparam int unsigned SumW  = Cfg.MemBytesLog2 + 1;  // address bits that a transfer's packets may carry into
 
     // ---- the transfer ------------------------------------------------------------------------------------------
-    logic              active_q, st_q, loc_q, gate_q, meta, dyn, rowsp, follows;
+    logic              active_q, st_q, loc_q, gate_q, cut_q, meta, dyn, rowsp, follows;
     logic [AddrW-1:0]  addr_q;
     logic [PktsW-1:0]  pkts_q, pkt_q;
     logic [6:0]        tail_q, len_last;
@@ -75,7 +76,8 @@ module send_build #(
     assign remote     = rowsp ? 5'd1 : (dyn && !follows) ? remote_q : '0;
     assign own        = (dyn && !follows) ? own_q : '0;
     assign last_pkt   = pkt_q == pkts_q;
-    assign len_last   = !last_pkt ? 7'd127 : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
+    assign len_last   = !last_pkt ? (cut_q ? 7'd31 : 7'd127)
+                        : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
     assign job_end    = pkt_end && last_pkt;
     assign job_take_o = job_valid_i && (!active_q || job_end);
     assign idle_o     = !active_q && !st_o.valid && !loc_o.valid;
@@ -93,6 +95,7 @@ module send_build #(
             pkts_q   <= job_i.pkts;
             tail_q   <= job_i.tail;
             gate_q   <= job_i.gate;
+            cut_q    <= job_i.cut;
             dst_q    <= job_i.dst;
             list_o   <= job_i.list_no;
             nth_o    <= job_i.nth;
@@ -224,14 +227,25 @@ module send_build #(
     opcode_e       op;
     logic [47:0]   addr;
     logic [7:0]    len;
-    logic [SumW:7] addr_sum;
+    // packets lie 128 bytes apart, or 32
+    localparam int unsigned StepW = (Cfg.RpmEntries != 0) ? 5 : 7;
+    logic [SumW:StepW] addr_sum, addr_step;
+    if (Cfg.RpmEntries != 0) begin : gen_scatter
+        logic [PktsW-1:0] place;
+        scatter_order #(.Width(PktsW)) i_order (.scatter_i, .index_i(pkt_q), .last_i(pkts_q), .place_o(place));
+        assign addr_step = cut_q ? (SumW-StepW+1)'(place) : (SumW-StepW+1)'({pkt_q, 2'd0});
+    end else begin : gen_in_order
+        assign addr_step = (SumW-StepW+1)'(pkt_q);
+        wire unused_scatter = &{1'b0, scatter_i};
+    end
     assign red   = sends_i.opcode == OP_MULTIMEM_RED;
     assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
     assign opens = asks_i && dyn && !rowsp && gate_q && !sends_i.flat;
     assign op    = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
     assign len   = 8'(len_last) + 8'd1;
-    assign addr_sum = {1'b0, addr_q[SumW-1:7]} + (SumW-6)'(pkt_q);
-    assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:7], addr_q[6:0]});
+    assign addr_sum = {1'b0, addr_q[SumW-1:StepW]} + addr_step;
+    assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:StepW],
+                        addr_q[StepW-1:0]});
 
     logic head_half; // F = 8: which half of the header
     assign head_half = (Cfg.HeadFlits == 2) && head_q[0];

@@ -28,6 +28,8 @@ module send_read #(
     input  wire logic [Cfg.AddrW-1:0]         from_i,
     input  wire logic [LenW-Cfg.FlitLog2-1:0] last_i, // flits, less 1
     input  wire logic                         ids_i,
+    input  wire logic                         cut_i,     // its packets have 32 bytes, in the order of scatter_order
+    input  wire logic [2:0]                   scatter_i,
 
     output logic      job_valid_o, // slot a
     input  wire logic job_take_i,
@@ -89,6 +91,27 @@ module send_read #(
         else if (pay_gnt) flit_q <= flit_q + 1'b1;
     end
 
+    // ---- where a flit lies ----
+    logic [Cfg.AddrW-1:0] flit;
+
+    if (Cfg.RpmEntries != 0) begin : gen_scatter
+        localparam int unsigned PktW = LenW - 5, PktFlits = 5 - Cfg.FlitLog2;
+        logic            cut_q;
+        logic [PktW-1:0] pkt;
+
+        scatter_order #(.Width(PktW)) i_order (
+            .scatter_i, .index_i(flit_q[LenW-Cfg.FlitLog2-1:PktFlits]),
+            .last_i(last_q[LenW-Cfg.FlitLog2-1:PktFlits]), .place_o(pkt)
+        );
+        assign flit = Cfg.AddrW'(cut_q ? {pkt, flit_q[PktFlits-1:0]} : flit_q);
+        always_ff @(posedge clk_i) begin
+            if (xfer_take_o) cut_q <= cut_i;
+        end
+    end else begin : gen_in_order
+        assign flit = Cfg.AddrW'(flit_q);
+        wire unused_cut = &{1'b0, cut_i, scatter_i};
+    end
+
     // ---- memory ------------------------------------------------------------------------------------------------
     // A bit for each request tells whose the answer is.
     localparam int unsigned Slots = 15;
@@ -99,7 +122,7 @@ module send_read #(
     assign pay_req       = reading_q && slots_q != 4'(Slots);
     assign walk_sel      = walk_valid_i && !pay_wait_q;
     assign rd_o.valid    = pay_req || walk_valid_i;
-    assign rd_o.addr     = walk_sel ? walk_addr_i : from_q + Cfg.AddrW'(flit_q);
+    assign rd_o.addr     = walk_sel ? walk_addr_i : from_q + flit;
     assign walk_ready_o  = rd_ready_i && walk_sel;
     assign pay_gnt       = pay_req && !walk_sel && rd_ready_i;
     assign walk_rvalid_o = rd_i.rvalid && !for_pay;

@@ -26,6 +26,7 @@
 module send_transfers #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned ShiftW = 40,  // of a transfer's address
+    parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
     parameter type job_t = logic,  // see send
     localparam int unsigned LenW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15,
     localparam int unsigned RowAW = Cfg.AddrW - $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)
@@ -395,7 +396,7 @@ module send_transfers #(
     logic [Cfg.MemBytesLog2:0]   xfer_base, xfer_row;
     logic [Cfg.MemBytesLog2+1:0] xfer_sum;
     logic [LenW-1:0]             xfer_len, xfer_end;
-    logic                        xfer_st, xfer_loc;
+    logic                        xfer_st, xfer_loc, cut;
 
     assign xfer_valid_o = gate_q || state_q == ROW;
 
@@ -424,13 +425,14 @@ module send_transfers #(
                     : imm_q[4:0] == cfg_i.port;
     end
 
+    assign cut         = Cfg.RpmEntries != 0 && cfg_i.scatter != '0 && (is_st || is_linear) && !gate_q && xfer_st;
     assign xfer_last_o = xfer_end[LenW-1:Cfg.FlitLog2];
     assign xfer_ids_o  = is_st && gate_q;
     assign xfer_o      = '{
-        st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: xfer_end[LenW-1:7], tail: xfer_end[6:0], gate: gate_q,
+        st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: PktsW'(xfer_end >> (cut ? 5 : 7)),
+        tail: {cut ? 2'd0 : xfer_end[6:5], xfer_end[4:0]}, gate: gate_q, cut: cut,
         dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, nth: nth, remote: remote_q,
-        own: own_q,
-        token: first_token_q | Cfg.TokW'(token_q)
+        own: own_q, token: first_token_q | Cfg.TokW'(token_q)
     };
 
     wire unused = &{1'b0, cfg_i, cmd_i};

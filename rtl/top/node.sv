@@ -156,6 +156,7 @@ module node #(
         .csr_i(csr), .csr_o, .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),
         .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, ev.rows_done, unit_idle, 2'd0, streams_idle, idle_o}),
         .stream_i(stream_reg),
+        .manager_i(hub_count.manager),
         // what counts nothing happening stops with the layer
         .count_i({gpu_count.tile, |{gpu_count.retire, retire[3], retire[2], retire[1], retire[0]}, ev.token, ev.row,
                   hub_count.miss, hub_count.hit, gpu_count.hold, gpu_count.idle && run, gpu_count.conflict,

@@ -27,6 +27,7 @@ module node_csr #(
 
     input  wire logic [31:0]        state_i,  // laid out as register status.state
     input  wire logic [3:0][31:0]   stream_i, // laid out as registers status.stream0 ..
+    input  wire bundle_pkg::manager_counts_t manager_i, // pulses, in the order of those from status.rpm_in on
     input  wire logic [12:0]        count_i,  // pulses, in the order of the registers from status.stall_store on
     input  wire bundle_pkg::error_t err_i [NumErr],
     output logic                    error_o   // an error was recorded since go
@@ -110,6 +111,9 @@ module node_csr #(
         cfg_o.pace_ahead    = hwif_out.pace.ahead.value;
         cfg_o.pace_lead     = hwif_out.lead.rows.value;
         cfg_o.pace_idle     = hwif_out.pace.idle.value;
+        cfg_o.packet_manager = Cfg.RpmEntries != 0 && hwif_out.uses.packet_manager.value;
+        cfg_o.rpm_timer     = hwif_out.merge.timer.value;
+        cfg_o.scatter       = (Cfg.RpmEntries != 0) ? hwif_out.merge.scatter.value : '0;
         cfg_o.switch_asks   = Cfg.SwitchAsks && hwif_out.uses.switch_asks.value;
         cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value && !cfg_o.switch_asks;
     end
@@ -147,17 +151,33 @@ module node_csr #(
     end
 
     // ---- status window: one access at a time; the block repeats nothing, so the address is kept here ----
-    logic        busy_q, counts_ack;
-    logic [4:0]  word_q; // word in the window: 0, 1 state and errors, 4-7 streams, 8-20 counters
-    logic [31:0] counts_data, word;
+    logic        busy_q, counts_ack, node_ack, is_manager;
+    logic [4:0]  word_q; // word in the window: 0, 1 state and errors, 4-7 streams, 8-20 counters, 21-25 more
+    logic [31:0] counts_data, node_data, word;
     logic        is_count;
 
     assign is_count = word_q[4:3] != 2'd0;
 
     stat_counters #(.Count(13)) i_counts (
         .clk_i, .rst_ni, .clear_i(go_i), .event_i(count_i),
-        .rd_valid_i(busy_q && is_count), .rd_idx_i(4'(word_q - 5'd8)), .rd_ack_o(counts_ack), .rd_data_o(counts_data)
+        .rd_valid_i(busy_q && is_count && !is_manager), .rd_idx_i(4'(word_q - 5'd8)), .rd_ack_o(node_ack),
+        .rd_data_o(node_data)
     );
+
+    if (Cfg.RpmEntries != 0) begin : gen_manager
+        logic        ack;
+        logic [31:0] data;
+        assign is_manager = word_q >= 5'd21;
+        stat_counters #(.Count($bits(manager_i))) i_counts (
+            .clk_i, .rst_ni, .clear_i(go_i), .event_i(manager_i),
+            .rd_valid_i(busy_q && is_manager), .rd_idx_i(4'(word_q - 5'd21)), .rd_ack_o(ack), .rd_data_o(data)
+        );
+        assign counts_ack  = is_manager ? ack : node_ack;
+        assign counts_data = is_manager ? data : node_data;
+    end else begin : gen_no_manager
+        assign {is_manager, counts_ack, counts_data} = {1'b0, node_ack, node_data};
+        wire unused_manager = &{1'b0, manager_i};
+    end
 
     always_comb begin
         if (word_q[2]) word = stream_i[word_q[1:0]];

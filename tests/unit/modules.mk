@@ -26,17 +26,17 @@ UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/top/node_csr.sv
-UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1 RowSparse=1
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1 RowSparse=1 RpmEntries=8
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send.sv
 UNIT_C_send := host-tools/reduce.c
-UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 SwitchAsks=0
-$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 SwitchAsks=0))
-$(eval $(call variant,send_asks,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 SwitchAsks=1))
-$(eval $(call variant,send_asks_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 SwitchAsks=1))
+UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchAsks=0
+$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchAsks=0))
+$(eval $(call variant,send_asks,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 SwitchAsks=1))
+$(eval $(call variant,send_asks_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchAsks=1))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp

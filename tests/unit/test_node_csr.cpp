@@ -129,6 +129,9 @@ static const field FIELDS[] = {
     {"pace_lead", NODE(lead), 0, 16},
     {"pace_idle", NODE(pace), 16, 16},
     {"link_wait", NODE(link), 0, 2},
+    {"packet_manager", NODE(uses), 4, 1},
+    {"rpm_timer", NODE(merge), 0, 16},
+    {"scatter", NODE(merge), 16, 3},
 };
 
 TEST(configuration)
@@ -197,6 +200,31 @@ TEST(status)
     assert_int_equal(b.read(NODE(status.state)), 0x12345678);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(b.read(NODE(status.stream0) + 4 * i), 0x1000 + i);
+}
+
+TEST(counters_of_the_packet_manager)
+{
+    registers b;
+    b.go();
+    uint32_t count[5] = {};
+    for (unsigned i = 0; i < 3000; i++) {
+        const unsigned events = b.rng.below(32);
+        b.dut.manager_in_i = events & 1;
+        b.dut.manager_out_i = events >> 1 & 1;
+        b.dut.manager_merged_i = events >> 2 & 1;
+        b.dut.manager_full_i = events >> 3 & 1;
+        b.dut.manager_timer_i = events >> 4;
+        for (unsigned j = 0; j < 5; j++)
+            count[j] += events >> j & 1;
+        b.idle(1);
+    }
+    b.dut.manager_in_i = b.dut.manager_out_i = b.dut.manager_merged_i = b.dut.manager_full_i = 0;
+    b.dut.manager_timer_i = 0;
+    for (unsigned j = 0; j < 5; j++)
+        assert_int_equal(b.read(NODE(status.rpm_in) + 4 * j), count[j]);
+    b.go();
+    for (unsigned j = 0; j < 5; j++)
+        assert_int_equal(b.read(NODE(status.rpm_in) + 4 * j), 0);
 }
 
 TEST(counters)

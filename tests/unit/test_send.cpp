@@ -33,8 +33,9 @@ struct pace {
 struct layer {
     unsigned k, row_bytes, row_shift, tokens, token_shift, port, latency, in_flight;
     unsigned own_percent, empty_percent, bad_percent;
-    unsigned once; // of a token's packets the first alone carries targets
-    unsigned asks; // and the last one tells the switch to open its reduction
+    unsigned once;        // of a token's packets the first alone carries targets
+    unsigned asks;        // and the last one tells the switch to open its reduction
+    unsigned scatter = 0; // see the register
 };
 
 struct expected {
@@ -181,6 +182,7 @@ struct hub : model<Vsend> {
         cfg.set("tokens", l.tokens);
         cfg.set("token_shift", l.token_shift);
         cfg.set("row_bytes", l.row_bytes);
+        cfg.set("scatter", l.scatter);
         cfg.set("row_shift", l.row_shift);
         cfg.set("xs_base", xs);
         cfg.set("rt_base", rt);
@@ -374,6 +376,26 @@ struct hub : model<Vsend> {
                 (follows ? 0 : std::max(target_flits(remote.size()), target_flits(own.size())));
     }
 
+    // Where the packets of so many bytes begin and what they carry. Scattered: of each whole window of lines the first
+    // 32 bytes of every line, then the second ones; what is left in order.
+    std::vector<std::pair<uint64_t, uint64_t>> cuts(uint64_t total, bool may_scatter) const
+    {
+        std::vector<std::pair<uint64_t, uint64_t>> list;
+        const bool scattered = PARAM_RpmEntries && l.scatter && may_scatter;
+        const uint64_t size = scattered ? 32 : 128;
+        const uint64_t lines = 1u << (std::min(l.scatter, 5u) - (l.scatter != 0));
+        uint64_t from = 0;
+        auto add = [&](uint64_t at) { list.push_back({at, std::min(size, total - at)}); };
+        if (scattered)
+            for (; from + 128 * lines - 32 < total; from += 128 * lines)
+                for (uint64_t part = 0; part < 128; part += 32)
+                    for (uint64_t line = 0; line < lines; line++)
+                        add(from + 128 * line + part);
+        for (; from < total; from += size)
+            add(from);
+        return list;
+    }
+
     void expect_unicast(unsigned i, bool bare)
     {
         for (unsigned d = 1; d <= N; d++) {
@@ -382,10 +404,9 @@ struct hub : model<Vsend> {
                              [&](unsigned e) { return e != 0xffff && gpu_of(e) == q; }))
                 continue;
             const uint64_t r = model_row[q]++;
-            for (unsigned at = 0; at < l.row_bytes; at += 128)
-                expect_plain(
-                    head(MW_OP_ST, q, cfg["xd_base"] + (r << l.row_shift) + at, 0),
-                    mem.read(xs + (i << l.row_shift) + at, std::min(128u, l.row_bytes - at)), i);
+            for (const auto &[at, len] : cuts(l.row_bytes, q != l.port))
+                expect_plain(head(MW_OP_ST, q, cfg["xd_base"] + (r << l.row_shift) + at, 0),
+                             mem.read(xs + (i << l.row_shift) + at, len), i);
             if (!bare)
                 expect_plain(head(MW_OP_ST, q, cfg["gt_base"] + 128 * r, 0), meta(i), i);
         }
@@ -415,8 +436,8 @@ struct hub : model<Vsend> {
     {
         const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
         const unsigned to = red ? in.imm & 255 : in.imm;
-        for (uint64_t at = 0; at < length; at += 128) {
-            const bytes payload = mem.read(first + at, std::min<uint64_t>(128, length - at));
+        for (const auto &[at, len] : cuts(length, !multi && to != l.port)) {
+            const bytes payload = mem.read(first + at, len);
             mw_header h = head(multi ? red ? MW_OP_MULTIMEM_RED : MW_OP_MULTIMEM_ST : MW_OP_ST,
                                multi ? 0 : to, there + at, 0);
             if (!multi) {
@@ -655,6 +676,7 @@ static layer random_layer(dice &rng)
     l.empty_percent = rng.percent(50) ? 0 : 25;
     l.bad_percent = rng.percent(50) ? 0 : 15;
     l.once = rng.below(2);
+    l.scatter = rng.one_in(2) ? rng.below(8) : 0;
     l.asks = ASKS ? l.once && rng.below(2) : rng.below(2);
     return l;
 }

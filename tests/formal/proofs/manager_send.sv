@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// manager_send with entries of any sectors, a RAM whose words say where they are, and an uplink that takes what it likes.
+// manager_send with entries of any sectors, a RAM whose words say where they are, and an uplink that takes what it
+// likes.
 `default_nettype none
 `include "bundles.svh"
 
