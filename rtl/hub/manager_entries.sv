@@ -11,8 +11,9 @@
 // begin_i: it begins, as absorb_o or pass_o say (only a new entry or a mask changes with it).
 // Who leaves (next_o, in the order of claims): of the partitions in turn one that has a full entry, or must give any:
 // it is as good as full (a spare place is kept where there are more than two, so that a packet seldom waits for one),
-// or desc_i waits for it, or timer_i is 0. In it full ones go first, then the first by key. An entry that two sweeps have
-// met goes before all others: sweeps begin timer_i cycles behind the end of the one before and meet an entry a cycle.
+// or desc_i waits for it, or timer_i is 0. In it full ones go first, then the first by key. An entry that two sweeps
+// have met goes before all others: sweeps begin timer_i cycles behind the end of the one before and meet an entry a
+// cycle.
 // Order: a key has one open entry; what comes for it behind its claim goes into another one, which is claimed later.
 // Worst case, with the entries of next_o taken: an entry is claimed within 2 (timer_i + N RpmEntries) cycles and the
 // time that as many entries of sweeps take to leave.

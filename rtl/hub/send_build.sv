@@ -2,14 +2,14 @@
 //
 // Makes packets of transfers: the back of send.
 //
-// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, or of 32 in the order
-// of scatter_order, the last one shorter. Its payload flits come in order from pay_*; a packet goes to the uplink stream (st_*), to the local stream
-// (loc_*) or to both side by side: the same payload, each its own header and target list. job_* is taken when the
-// transfer before has ended, in the cycle of its last flit, so the flits of all transfers follow each other without a
-// gap: a packet takes HF + max(target flits) + payload flits cycles while payload is there and both streams take it.
-// Back-pressure: a flit that waits in either stream stops both. An output is two registers joined by an OR: what both
-// streams carry (payload, the common part of the header), which is kept once, and what is the stream's own; each is 0
-// where the other has the bits.
+// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, or of 32 in the
+// order of scatter_order, the last one shorter. Its payload flits come in order from pay_*; a packet goes to the
+// uplink stream (st_*), to the local stream (loc_*) or to both side by side: the same payload, each its own header and
+// target list. job_* is taken when the transfer before has ended, in the cycle of its last flit, so the flits of all
+// transfers follow each other without a gap: a packet takes HF + max(target flits) + payload flits cycles while
+// payload is there and both streams take it. Back-pressure: a flit that waits in either stream stops both. An output
+// is two registers joined by an OR: what both streams carry (payload, the common part of the header), which is kept
+// once, and what is the stream's own; each is 0 where the other has the bits.
 //
 // The last packet of a unicast row (META) is packed here from three parts: token index, k weights, k expert IDs. The
 // weights and the IDs come as flits that begin with their first element; the parts are joined in words of 32 bits.
