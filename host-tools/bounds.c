@@ -122,11 +122,11 @@ static uint64_t scattered_flits(uint64_t bytes, unsigned f)
 }
 
 /// What a packet manager makes of a row at best: packets of lines of small stores; what is no whole store of 32 bytes
-/// stays alone. Short rows that fill a part of a line may share its packet with others.
-static uint64_t merged_flits(uint64_t bytes, bool scatter, unsigned f)
+/// stays alone. Short rows that fill a part of a line may share its packet with others, if their addresses say all.
+static uint64_t merged_flits(uint64_t bytes, bool scatter, bool by_token, unsigned f)
 {
     uint64_t rest = scatter ? bytes % SECTOR_BYTES : 0;
-    if (bytes == SECTOR_BYTES || bytes == 2 * SECTOR_BYTES)
+    if (!by_token && (bytes == SECTOR_BYTES || bytes == 2 * SECTOR_BYTES))
         return bytes / f;
     return packet_flits(bytes - rest, 0, f) + packet_flits(rest, 0, f);
 }
@@ -174,29 +174,27 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
     if (system->multicast)
         put(t, p->home, MW_UP, MW_STORE, multicast_flits(w, system, p->remote_rows, f),
             row_bytes(w) + 4ull * w->k);
-    // Without a target list, the last packet carries token index and expert IDs too.
-    uint64_t last = 4 + 6ull * w->k, row = packet_flits(row_bytes(w), 0, f), more = 0;
+    // By an address that says all, the last packet carries token index and expert IDs too.
+    uint64_t last = (system->row_sparse ? 0 : 4 + 2ull * w->k) + 4ull * w->k;
+    uint64_t row = packet_flits(row_bytes(w), 0, f), more = 0;
     if (system->scatter)
         row = scattered_flits(row_bytes(w), f);
     if (system->packet_manager) {
-        more = row - merged_flits(row_bytes(w), system->scatter, f);
+        more = row - merged_flits(row_bytes(w), system->scatter, system->row_sparse, f);
         row -= more;
     }
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         if (q == p->home || !p->at[q])
             continue;
-        if (system->multicast)
+        if (system->multicast) {
             put(t, q, MW_DOWN, MW_STORE, multicast_flits(w, system, p->at[q], f),
                 row_bytes(w) + 4ull * w->k);
-        else if (system->row_sparse)
-            send(t, p->home, q, MW_STORE,
-                 p->at[q] * (packet_flits(row_bytes(w), 0, f) + packet_flits(4ull * w->k, 0, f)),
-                 p->at[q] * (row_bytes(w) + 4ull * w->k));
-        else
-            send(t, p->home, q, MW_STORE, row + packet_flits(last, 0, f), row_bytes(w) + last);
-        if (!system->multicast) {
-            t->gathered[p->home][MW_UP][MW_STORE] += more;
-            t->gathered[q][MW_DOWN][MW_STORE] += more;
+        } else {
+            const uint64_t rows = system->row_sparse ? p->at[q] : 1;
+            send(t, p->home, q, MW_STORE, rows * (row + packet_flits(last, 0, f)),
+                 rows * (row_bytes(w) + last));
+            t->gathered[p->home][MW_UP][MW_STORE] += rows * more;
+            t->gathered[q][MW_DOWN][MW_STORE] += rows * more;
         }
     }
 }

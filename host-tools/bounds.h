@@ -44,7 +44,7 @@ struct mw_system {
     struct mw_costs costs; ///< of software
     bool gathered;         ///< every token goes to every GPU and back, by the static group of all
     bool row_sparse;       ///< a row per (token, expert), which returns to its home by itself
-    bool scatter;          ///< its unicast rows leave in packets of 32 bytes
+    bool scatter;          ///< rows with one target leave in packets of 32 bytes
     bool packet_manager;   ///< ... which hubs merge on their way to the uplink
     bool row_ranges;       ///< experts run on ranges of tokens, as their rows arrive
     bool phased;           ///< phases one after the other; if not, all side by side

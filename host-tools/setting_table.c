@@ -59,10 +59,10 @@ static const struct mw_setting_kind kinds[] = {
     RUN_FIELD("pace_ahead", "rows that dispatch may be ahead; 0: no limit"),
     RUN_FIELD("pace_idle",
               "cycles without a flit on the uplink behind which a row goes all the same"),
-    FIELD("packet_manager", "1: hubs merge small stores of st and st.linear for the uplink"),
+    FIELD("packet_manager", "1: hubs merge small stores of one target for the uplink"),
     FIELD("rpm_timer", "cycles that such a store is kept for, twice at most; 0: none waits"),
-    FIELD("scatter",
-          "1 to 5: st and st.linear store 32 bytes at a time, over 1 to 16 lines of 128 in turn"),
+    FIELD("scatter", "1 to 5: rows with one target are stored 32 bytes at a time, over 1 to 16 "
+                     "lines of 128 in turn"),
     RUN("tile_guard", 1, "0: no partial tiles against a window of tokens in flight that is stuck"),
     BOTH("small", 1, "1: the device that `make synth-check` measures; only simulated"),
     RUN("quiet_cycles", UINT32_MAX, "cycles without progress before a run ends with exit status 3"),

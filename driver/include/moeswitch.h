@@ -156,8 +156,8 @@ struct mw_device_info {
     bool delay, row_ranges; ///< there are mw_stream_delay; mw_stream_flag_rows and _expert_range
     bool row_sparse;        ///< there are mw_stream_st_rowsp, and row_returns of mw_layer_config
     bool more_events;       ///< there are the event counters from MW_EV_SW8 on
-    bool gathered;          ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
-    bool packet_manager;    ///< there are packet_manager and scatter of mw_layer_config
+    bool gathered; ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
+    bool packet_manager; ///< there are packet_manager and scatter of mw_layer_config
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -376,7 +376,7 @@ struct mw_layer_config {
     /// merge them into packets of up to 128 bytes; then counters of packets depend on time
     bool packet_manager; ///< MW_ERR_CAPACITY without
     unsigned rpm_timer;  ///< at most 65 535; 0: none waits while the uplink has room
-    /// 1 .. 5: st and st.linear send 32 bytes in a packet, the lines of 2^(scatter - 1) of them interleaved;
+    /// 1 .. 5: st, st.rowsp and st.linear send 32 bytes in a packet, lines of 2^(scatter - 1) of them interleaved;
     /// 0: 128 bytes. MW_ERR_CAPACITY without packet_manager of mw_device_info
     unsigned scatter;
 };

@@ -72,6 +72,7 @@ package cfg_pkg;
         int unsigned EventW;    // number of an event counter
         int unsigned RpmW;      // index of an entry of the packet manager
         int unsigned MergeRankW; // order in which its entries leave
+        int unsigned MergeRowW; // a row of those in a line
         int unsigned MergeKeyW; // and what they have in common besides
         int unsigned OpenW;     // index of a reduction request of a requester
         int unsigned BeatW;     // and of a word of it in its hub
@@ -162,7 +163,8 @@ package cfg_pkg;
         c.EventW    = $clog2(c.Events);
         c.RpmW      = index_w(c.RpmEntries);
         c.MergeRankW = 1 + c.MaddrW - $clog2(packet_pkg::PayloadMaxBytes);
-        c.MergeKeyW = c.MergeRankW + 4 + c.ExpW + 4;
+        c.MergeRowW = $clog2(packet_pkg::PayloadMaxBytes) - 5;
+        c.MergeKeyW = c.MergeRankW + c.MergeRowW + 4 + c.ExpW + 4;
         c.OpenW     = $clog2(c.OpenRows);
         c.BeatW     = (c.HeadFlits == 1) ? 2 : 3;
         c.SlotW     = index_w(most(c.StorePkts, most(c.CtrlPkts, c.OpenRows)));

@@ -9,7 +9,8 @@
 // - BehindGpu: behind all that is kept for its GPU: flags, fences, counts, stores that cross a line.
 // - BehindAll: multicasts, packets of an open row, whatever else there is.
 // The key is the same for what may be merged, and begins with the order in which entries leave: normal stores before
-// .nop, then by line, which is by row and offset where the address is a token's. What a merged packet may have besides
+// .nop, then by line, which is by row and offset where the address is a token's. Of rows that share a line none is
+// merged with another one where the receiver finds the row by its token. What a merged packet may have besides
 // is what all packets of a key share anyhow: src, epoch, and dst, which means nothing beside a target.
 // Order: first in, first out. Back-pressure: in_ready_o, of registers only. Worst case: none; two cycles.
 `default_nettype none
@@ -21,7 +22,9 @@ module manager_parse #(
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
-    input  wire logic list_once_i, // rows of dymultimem.st are open: their packets keep their order
+    // constant during a layer
+    input  wire logic       list_once_i, // rows of dymultimem.st are open: their packets keep their order
+    input  wire logic [3:0] row_shift_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
@@ -74,6 +77,7 @@ module manager_parse #(
     logic                map_valid, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
     logic [Cfg.GpuW-1:0] map_gpu;
     logic [LineW:0]      behind; // the line's byte behind the packet's last one
+    logic [Cfg.MergeRowW-1:0] row; // of a token, in its line
     `MW_MERGE(Cfg)       desc;
 
     lutram #(.Width(1 + Cfg.GpuW), .Depth(Cfg.MaxExperts)) i_emap (
@@ -98,6 +102,10 @@ module manager_parse #(
                       && (!header_q.len[LineW] || header_q.len[LineW-1:0] == '0);
     assign sectors  = {header_q.addr[SectorW-1:0], header_q.len[SectorW-1:0]} == '0;
 
+    for (genvar b = 0; b < Cfg.MergeRowW; b++) begin : gen_row
+        assign row[b] = (dyn || rowsp) && header_q.addr[SectorW+b] && row_shift_i <= 4'(SectorW + b);
+    end
+
     always_comb begin
         desc = '0;
         desc.valid = got_q;
@@ -109,7 +117,8 @@ module manager_parse #(
         for (int unsigned s = 0; s < 4; s++) begin
             desc.mask[s] = header_q.addr[LineW-1:SectorW] <= 2'(s) && {1'b0, behind} > 9'(s << SectorW);
         end
-        desc.key = {nop, header_q.addr[Cfg.MaddrW-1:LineW], rowsp, dyn, header_q.stage, header_q.target0[Cfg.ExpW+3:0]};
+        desc.key = {nop, header_q.addr[Cfg.MaddrW-1:LineW], row, rowsp, dyn, header_q.stage,
+                    header_q.target0[Cfg.ExpW+3:0]};
     end
 
     fifo #(.Width($bits(desc) - 1), .Depth(Descs)) i_descs (

@@ -71,7 +71,7 @@ package node_pkg;
     logic [15:0]      pace_idle;     // cycles without a flit on the uplink behind which a row may go all the same
     logic             packet_manager; // small stores for the uplink are merged
     logic [15:0]      rpm_timer;     // cycles between two sweeps of what is kept for that, 0: nothing waits
-    logic [2:0]       scatter;       // 0, or st and st.linear store 32 bytes at a time, see scatter_order
+    logic [2:0]       scatter;       // 0, or stores of one target have 32 bytes, see scatter_order
     logic             switch_asks;   // finished rows are reported to the switch, which opens reductions
     logic             row_returns;   // they return singly to slots at home, where their bytes are counted
     logic [1:0]       link_wait;     // cycles that pass on the uplink behind each flit

@@ -3,7 +3,7 @@
 // The packet manager of a hub (MoE-Hub's RPM): merges small stores for the uplink into packets of up to a line.
 //
 // Of each GPU there is a partition of RpmEntries lines of 128 bytes. A store of whole sectors of 32 bytes of one line
-// goes into the entry of its key (opcode, region, target, line; see manager_parse) or a new one, later sectors in the
+// goes into the entry of its key (opcode, region, target, line or row; see manager_parse) or a new one, later sectors in the
 // place of earlier ones; an entry leaves as a packet for each run of its sectors, when it is full, must make room, or
 // by the timer (manager_entries). Whole lines that need no merge, and all that is no such store, pass by.
 //
@@ -28,6 +28,7 @@ module packet_manager #(
     input  wire logic        on_i,
     input  wire logic [15:0] timer_i,
     input  wire logic        list_once_i,
+    input  wire logic [3:0]  row_shift_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
@@ -52,7 +53,7 @@ module packet_manager #(
     assign in = '{valid: st_i.valid && on_i, last: st_i.last, data: st_i.data};
 
     manager_parse #(.Cfg(Cfg)) i_parse (
-        .clk_i, .rst_ni, .list_once_i, .emap_i, .in_i(in), .in_ready_o(in_ready),
+        .clk_i, .rst_ni, .list_once_i, .row_shift_i, .emap_i, .in_i(in), .in_ready_o(in_ready),
         .flit_o(flit), .flit_take_i(take), .desc_o(desc), .desc_take_i(desc_take)
     );
 

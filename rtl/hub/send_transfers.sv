@@ -425,7 +425,8 @@ module send_transfers #(
                     : imm_q[4:0] == cfg_i.port;
     end
 
-    assign cut         = Cfg.RpmEntries != 0 && cfg_i.scatter != '0 && (is_st || is_linear) && !gate_q && xfer_st;
+    assign cut         = Cfg.RpmEntries != 0 && cfg_i.scatter != '0 && (is_st || is_linear || rowsp) && !gate_q
+                         && xfer_st;
     assign xfer_last_o = xfer_end[LenW-1:Cfg.FlitLog2];
     assign xfer_ids_o  = is_st && gate_q;
     assign xfer_o      = '{

@@ -129,7 +129,7 @@ static const field FIELDS[] = {
     {"pace_lead", NODE(lead), 0, 16},
     {"pace_idle", NODE(pace), 16, 16},
     {"link_wait", NODE(link), 0, 2},
-    {"packet_manager", NODE(uses), 4, 1},
+    {"packet_manager", NODE(uses), 5, 1},
     {"rpm_timer", NODE(merge), 0, 16},
     {"scatter", NODE(merge), 16, 3},
 };

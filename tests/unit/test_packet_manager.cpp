@@ -19,11 +19,11 @@ static const unsigned OPEN = E > 2 ? E - 2 : E;
 // What stores of one kind of address to one line are about: opcode without .nop's bit is not enough, as priorities are not merged.
 struct line_key {
     unsigned gpu, opcode, stage, target;
-    uint64_t line;
+    uint64_t line, row;
     bool operator<(const line_key &o) const
     {
-        return std::tie(gpu, opcode, stage, target, line) <
-               std::tie(o.gpu, o.opcode, o.stage, o.target, o.line);
+        return std::tie(gpu, opcode, stage, target, line, row) <
+               std::tie(o.gpu, o.opcode, o.stage, o.target, o.line, o.row);
     }
 };
 
@@ -33,13 +33,15 @@ struct written {
 };
 
 struct manager : model<Vpacket_manager> {
-    explicit manager(unsigned cycles_of_timer, bool is_on = true, bool once = false)
-        : timer(cycles_of_timer), on(is_on), list_once(once)
+    explicit manager(unsigned cycles_of_timer, bool is_on = true, bool once = false,
+                     unsigned shift_of_row = 7)
+        : timer(cycles_of_timer), row_shift(shift_of_row), on(is_on), list_once(once)
     {
         dut.go_i = dut.emap_we_i = dut.st_valid_i = 0;
         dut.on_i = on;
         dut.timer_i = static_cast<uint16_t>(timer);
         dut.list_once_i = list_once;
+        dut.row_shift_i = static_cast<uint8_t>(row_shift);
         reset();
         for (unsigned e = 0; e < PARAM_MaxExperts; e++) {
             gpu_of.push_back(e % N);
@@ -58,8 +60,8 @@ struct manager : model<Vpacket_manager> {
         assert_true(dut.idle_o);
     }
 
-    static const unsigned UNMAPPED = 3; // an expert that no GPU has
-    unsigned timer, room = 100;         // percent of the cycles in which the uplink takes a flit
+    static const unsigned UNMAPPED = 3;    // an expert that no GPU has
+    unsigned timer, row_shift, room = 100; // percent of the cycles in which the uplink takes a flit
     bool on, list_once;
     packet_source in;
     packet_watch out{"uplink"};
@@ -165,9 +167,12 @@ struct manager : model<Vpacket_manager> {
                p.h.opcode == MW_OP_ST_ROWSP_NOP;
     }
     bool busy() const { return in.busy(); }
+    // a token's row, where a line holds several
+    unsigned row_bits() const { return std::min(row_shift, 7u); }
     line_key key(const packet &p) const
     {
-        return {gpu(p), p.h.opcode, p.h.stage, p.h.target0, p.h.addr / LINE};
+        return {gpu(p),      p.h.opcode,      p.h.stage,
+                p.h.target0, p.h.addr / LINE, has_list(p) ? p.h.addr >> row_bits() : 0};
     }
 
     void note(const packet &p, uint64_t s)
@@ -361,11 +366,17 @@ static packet anything(manager &m, dice &rng, unsigned lines, unsigned odd)
         }
         }
     }
-    const unsigned first = rng.below(4), sectors = rng.between(1, 4 - first);
+    // of one row, whose token tells the receiver where it lands
+    const unsigned kind = rng.below(5), first = rng.below(4),
+                   end = kind < 3 && m.row_shift < 7
+                             ? (first >> (m.row_shift - 5) << (m.row_shift - 5)) +
+                                   (1u << (m.row_shift - 5))
+                             : 4,
+                   sectors = rng.between(1, end - first);
     const uint64_t addr = line + first * SECTOR;
     static const unsigned experts[] = {0, 1, 2, 4};
     const unsigned expert = rng.pick(experts);
-    switch (rng.below(5)) {
+    switch (kind) {
     case 0:
         return m.store(MW_OP_ST_ROWSP, expert, MW_STAGE_DISPATCH, addr, sectors * SECTOR);
     case 1:
@@ -382,7 +393,8 @@ TEST(random)
 {
     dice rng;
     for (unsigned r = 0; r < (N > 8 ? 6 : 40); r++) {
-        manager m(rng.pick({0u, 1u, 40u, 300u, 3000u}), true, r % 4 == 3);
+        manager m(rng.pick({0u, 1u, 40u, 300u, 3000u}), true, r % 4 == 3,
+                  rng.pick({5u, 6u, 7u, 15u}));
         m.in.pace = rng.pick({100u, 100u, 60u, 15u});
         m.room = rng.pick({100u, 100u, 70u, 20u});
         const unsigned lines = rng.pick({1u, 3u, 10u, 40u}), odd = rng.pick({0u, 3u, 30u});

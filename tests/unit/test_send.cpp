@@ -343,10 +343,9 @@ struct hub : model<Vsend> {
     {
         const uint64_t maddr = uint64_t{l.port << l.token_shift | i} << l.row_shift;
         const bool once = l.once && !(flags & 2) && !rowsp;
-        for (unsigned at = 0; at < l.row_bytes; at += 128)
-            expect_dynamic(i, maddr + at,
-                           mem.read(xs + (i << l.row_shift) + at, std::min(128u, l.row_bytes - at)),
-                           remote, own, flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH, once && at,
+        for (const auto &[at, len] : cuts(l.row_bytes, rowsp && !remote.empty()))
+            expect_dynamic(i, maddr + at, mem.read(xs + (i << l.row_shift) + at, len), remote, own,
+                           flags & 2 ? MW_STAGE_FLAT : MW_STAGE_DISPATCH, once && at,
                            rowsp ? MW_OP_ST_ROWSP : MW_OP_DYMULTIMEM_ST);
         if (!(flags & 1))
             expect_dynamic(i, maddr, mem.read(rt + 128 * i + 32, 4 * l.k), remote, own,
