@@ -40,7 +40,13 @@ struct settings {
     unsigned result_gap = 0; // percent of cycles without a result though one is due
     unsigned request_gap = 0;
     unsigned credit_delay = 10;
-    bool asks = false; // the switch does
+    bool asks = false;    // the switch does
+    bool returns = false; // rows do, singly
+};
+
+/// A finished row of the own engine that returns to its token's home.
+struct returning {
+    unsigned home, row, token, pos;
 };
 
 struct bench : sums<Vreduction> {
@@ -51,7 +57,9 @@ struct bench : sums<Vreduction> {
     std::vector<uint32_t> groups;
     std::map<unsigned, std::vector<int>> route;
     std::deque<unsigned> ready_tokens;
-    uint64_t command_at = 0; // when the unit took the last one
+    std::deque<returning> back;
+    std::map<uint64_t, bytes> out_due; // what memory must have behind a command
+    uint64_t command_at = 0;           // when the unit took the last one
     unsigned tokens_done = 0, tokens_due = 0, own_base = 0, src_rows[N] = {};
     const unsigned row_shift, k_shift;
     int told[N];           // before which row those of a source are here, -1: it has not told
@@ -70,7 +78,7 @@ struct bench : sums<Vreduction> {
         misc.most_waits = 5;
         std::fill(told, told + N, -1);
         configure();
-        dut.go_i = dut.cmd_valid_i = dut.push_valid_i = dut.rdy_valid_i = 0;
+        dut.go_i = dut.cmd_valid_i = dut.push_valid_i = dut.rdy_valid_i = dut.back_valid_i = 0;
         dut.req_valid_i = dut.res_valid_i = dut.part_crd_valid_i = dut.al_valid_i = 0;
         dut.emap_we_i = dut.groups_we_i = 0;
         dut.rd_rvalid_i = dut.sum_rd_rvalid_i[0] = dut.sum_rd_rvalid_i[1] = dut.copy_rd_rvalid_i =
@@ -112,6 +120,11 @@ struct bench : sums<Vreduction> {
     uint64_t slot_addr(unsigned i, unsigned q) const
     {
         return CB + ((uint64_t{i} << N_SHIFT | q) << row_shift);
+    }
+    // Of own token i's expert at that place of its list, or of another GPU's token there.
+    uint64_t return_addr(unsigned i, unsigned pos) const
+    {
+        return CB + ((uint64_t{i} << k_shift | pos) << row_shift);
     }
     uint64_t dense_addr(unsigned t) const { return CB + (uint64_t{t} << row_shift); }
     uint64_t out_addr(unsigned i) const { return OUT + (uint64_t{i} << row_shift); }
@@ -256,8 +269,8 @@ struct bench : sums<Vreduction> {
     {
         unsigned quiet = 0;
         until("the end", LIMIT, [&] {
-            const bool done =
-                dut.idle_o && results.empty() && !requests_left() && retired && nothing_leaves();
+            const bool done = dut.idle_o && results.empty() && !requests_left() && retired &&
+                              nothing_leaves() && back.empty();
             quiet = done ? quiet + 1 : 0;
             return quiet > 60;
         });
@@ -340,6 +353,65 @@ struct bench : sums<Vreduction> {
         out_due[out_addr(i)] = reduce_rows(own, conf.row_bytes, {});
     }
 
+    // Where rows return: of each other GPU the sum, rounded, which lies in the first of its slots then, if there are
+    // several and another GPU has any; R of these; own experts' rows, and R.
+    void expect_returned(unsigned i)
+    {
+        const std::vector<int> &list = route[i];
+        tokens_due++;
+        if (std::any_of(list.begin(), list.end(),
+                        [&](int e) { return e >= static_cast<int>(experts.size()); })) {
+            errors.expect(MW_HWERR_UNMAPPED, COMBINE);
+            return;
+        }
+        bool bad;
+        std::vector<bytes> terms = own_terms(conf.port << TOKEN_SHIFT | i, list, bad), of_gpu;
+        if (bad)
+            errors.expect(MW_HWERR_UNALLOCATED, SERVE);
+        std::map<uint64_t, bytes> summed; // slots of several
+        for (unsigned t = 1; t < N; t++) {
+            std::vector<bytes> rows;
+            uint64_t first = 0;
+            for (unsigned j = 0; j < list.size(); j++) {
+                if (list[j] < 0 || gpu(static_cast<unsigned>(list[j])) != (conf.port + t) % N)
+                    continue;
+                first = rows.empty() ? return_addr(i, j) : first;
+                rows.push_back(mem.read(return_addr(i, j), conf.row_bytes));
+            }
+            if (rows.empty())
+                continue;
+            of_gpu.push_back(reduce_rows(rows, conf.row_bytes, {}));
+            if (rows.size() > 1)
+                summed[first] = of_gpu.back();
+        }
+        if (of_gpu.size() > 1)
+            out_due.insert(summed.begin(), summed.end());
+        if (!of_gpu.empty())
+            terms.push_back(reduce_rows(of_gpu, conf.row_bytes, {}));
+        if (!bad)
+            out_due[out_addr(i)] = reduce_rows(terms, conf.row_bytes, {});
+        else if (!of_gpu.empty())
+            out_due[out_addr(i)] = terms.back(); // R is there already
+    }
+
+    // Tokens whose slots memory has room for.
+    unsigned slots() const
+    {
+        return std::min(1u << TOKEN_SHIFT, (MEM - CB) >> (row_shift + k_shift));
+    }
+
+    // A row of the own engine for a token of GPU home.
+    void give_back(unsigned home)
+    {
+        const returning r = {home, below(conf.local << CAP_SHIFT), below(slots()), below(conf.k)};
+        back.push_back(r);
+        mw_header h = head(MW_OP_ST, home);
+        h.addr = return_addr(r.token, r.pos);
+        expect_row(stores_due[home], h,
+                   reduce_rows({mem.read(YD + (uint64_t{r.row} << row_shift), conf.row_bytes)},
+                               conf.row_bytes, {}));
+    }
+
     // A gathered token, and what its dense row must be behind an instruction of these flags.
     void put_gathered(unsigned t, const std::vector<int> &list)
     {
@@ -411,7 +483,7 @@ struct bench : sums<Vreduction> {
                                                         {"out_base", OUT},
                                                         {"cb_base", CB},
                                                         {"open_rows", conf.open_rows},
-                                                        {"row_returns", 0}};
+                                                        {"row_returns", conf.returns}};
         for (auto &f : fields)
             cfg.set(f.first, f.second);
         if (ASKS)
@@ -542,6 +614,13 @@ struct bench : sums<Vreduction> {
         dut.rdy_valid_i = !ready_tokens.empty();
         dut.rdy_token_i =
             static_cast<uint32_t>(ready_tokens.empty() ? rng.bits(20) : ready_tokens.front());
+        dut.back_valid_i = !back.empty();
+        if (!back.empty()) {
+            dut.back_home_i = static_cast<uint8_t>(back.front().home);
+            dut.back_row_i = back.front().row;
+            dut.back_token_i = static_cast<uint16_t>(back.front().token);
+            dut.back_pos_i = static_cast<uint8_t>(back.front().pos);
+        }
         dut.al_req_ready_i = !look_open && percent(ready);
         dut.al_valid_i = look_open && look_due == now;
         if (dut.al_valid_i) {
@@ -588,6 +667,10 @@ struct bench : sums<Vreduction> {
         if (dut.rdy_valid_i && dut.rdy_ready_o)
             ready_tokens.pop_front();
         tokens_done += dut.tok_done_o;
+        if (dut.back_done_o) {
+            assert_false(back.empty());
+            back.pop_front();
+        }
         if (dut.al_req_valid_o && dut.al_req_ready_i) {
             assert_int_equal(dut.al_req_alloc_o, 0);
             look_open = true;
@@ -630,7 +713,6 @@ struct bench : sums<Vreduction> {
     packet_source asks;
     packet_watch requests_out{"requests"};
     std::deque<asked> requests_due;
-    std::map<uint64_t, bytes> out_due;
     unsigned copies = 0;
     bool push_retired = true, command_taken = false;
 };
@@ -963,6 +1045,66 @@ TEST(any_command)
     }
     assert_true(went > 0);
     allowed(b);
+}
+
+// Where rows return: sums of slots and own rows, and own engine's rows on their way to other homes beside them; nothing
+// else of memory changes. In the order of tokens, and in that in which they are complete.
+TEST(rows_return)
+{
+    for (unsigned round = 0; round < 24; round++) {
+        settings s;
+        s.returns = true;
+        s.k = round % 4 == 3 ? 16 : 1 + round % 13;
+        s.row_bytes = round % 3 == 0 ? 256 : round % 3 == 1 ? 128 + F : F;
+        s.ready = round < 6 ? 100 : 30 + 3 * round;
+        s.miss = round * 4;
+        s.faults = round % 5 == 4 ? 20 : 0;
+        s.open_rows = round % 9;
+        s.port = round % N;
+        bench b(s);
+        const unsigned first = b.below(4), tokens = std::min(20u, b.slots() - first),
+                       by_ready = round % 2;
+        std::vector<unsigned> order;
+        for (unsigned i = first; i < first + tokens; i++) {
+            std::vector<int> list = b.random_list(i % 7 ? 15 : 100);
+            if (s.faults && b.percent(20))
+                b.rng.pick(list) = static_cast<int>(b.experts.size() + b.below(100));
+            b.put_route(i, list);
+            order.push_back(i);
+        }
+        if (by_ready)
+            b.rng.shuffle(order);
+        bytes after = b.mem.data;
+        for (unsigned i : order)
+            b.expect_returned(i);
+        for (const auto &w : b.out_due)
+            std::copy(w.second.begin(), w.second.end(), after.begin() + static_cast<long>(w.first));
+        if (by_ready)
+            b.ready_tokens.assign(order.begin(), order.end());
+        for (unsigned i = 0; i < 30; i++)
+            b.give_back((s.port + 1 + b.below(N - 1)) % N);
+        b.run(MW_I_SUM, by_ready, 0, first, tokens, b.rng.word());
+        assert_true(b.mem.data == after);
+    }
+}
+
+// A slow uplink holds up rows that return, and no sum.
+TEST(rows_return_to_a_slow_uplink)
+{
+    settings s;
+    s.returns = true;
+    bench b(s);
+    b.up_period = 9;
+    for (unsigned i = 0; i < 8; i++) {
+        b.put_route(i, b.random_list(10));
+        b.expect_returned(i);
+    }
+    for (unsigned i = 0; i < 40; i++)
+        b.give_back((s.port + 1 + i % (N - 1)) % N);
+    b.command(MW_I_SUM, 0, 0, 0, 8, 0);
+    b.wait_retired();
+    assert_true(b.back.size() > 5);
+    b.finish();
 }
 
 // Dense rows of gathered tokens: -0, or partial sums, of those tokens alone that the flags say, and of no other GPU's

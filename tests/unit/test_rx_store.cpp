@@ -44,6 +44,8 @@ struct settings {
     unsigned result_size = 0;   // bytes, 0: random
     unsigned result_ready = 100;
     unsigned result_wrong = 0; // percent with another epoch, and as many that turn bad on the way
+    unsigned rowsp =
+        0; // percent of other GPUs' tokens whose rows come for each target by itself, in any order
     unsigned once = 50; // percent of the packets of a row that leave its targets to the first
     bool asks = false;  // the switch does: lists of others' rows are written
     unsigned list_ready = 100;
@@ -183,11 +185,19 @@ struct bench : rx_bench {
     // The same as a dynamic store with an explicit address, for one expert or two.
     void flatten(item &i)
     {
-        i.p.h.opcode = MW_OP_DYMULTIMEM_ST;
+        const bool two = percent(50);
+        i.p.h.opcode = two || percent(50) ? MW_OP_DYMULTIMEM_ST : MW_OP_ST_ROWSP;
         i.p.h.stage = MW_STAGE_FLAT;
         i.p.h.dst = s.port;
-        i.p.set_targets(percent(50) ? std::vector<uint16_t>{own(0), own(1, 1)}
-                                    : std::vector<uint16_t>{own(0)});
+        i.p.set_targets(two ? std::vector<uint16_t>{own(0), own(1, 1)}
+                            : std::vector<uint16_t>{own(0)});
+    }
+
+    // Whether it may store to rows of experts that it names.
+    static bool names_experts(unsigned opcode)
+    {
+        return opcode == MW_OP_DYMULTIMEM_ST || opcode == MW_OP_ST_ROWSP ||
+               opcode == MW_OP_ST_ROWSP_NOP;
     }
 
     // The words of a GPU whose experts are more than a packet holds belong to experts that are not here.
@@ -321,7 +331,7 @@ struct bench : rx_bench {
         };
         for (item &i : items) {
             packet &p = i.p;
-            if (p.h.opcode != MW_OP_DYMULTIMEM_ST)
+            if (!names_experts(p.h.opcode))
                 continue;
             if (!well_formed(i)) {
                 open.reset();
@@ -333,7 +343,8 @@ struct bench : rx_bench {
             if (!p.h.cnt) {
                 assert_false(same);
                 open.reset();
-            } else if (same && open->targets == p.targets && i.errors.empty() && percent(s.once)) {
+            } else if (same && p.h.opcode == MW_OP_DYMULTIMEM_ST && open->targets == p.targets &&
+                       i.errors.empty() && percent(s.once)) {
                 p.set_targets({});
                 followers++;
             } else {
@@ -383,6 +394,36 @@ struct bench : rx_bench {
             add(src, percent(50) ? flag(src) : simple(src, MW_OP_FENCE, src));
     }
 
+    // A token's row and gate weights for all these targets, packet by packet.
+    void add_row(unsigned src, unsigned token, const std::vector<uint16_t> &targets,
+                 const std::vector<key> &keys)
+    {
+        for (unsigned at = 0; at < s.row_bytes; at += 128) {
+            add_around(src);
+            add(src, dynamic(src, token, targets, keys, MW_STAGE_DISPATCH, at,
+                             std::min(128u, s.row_bytes - at)));
+        }
+        add_around(src);
+        add(src, dynamic(src, token, targets, keys, MW_STAGE_GATE, 0, 4 * s.k));
+    }
+
+    // The same for one target as row-sparse stores, of sectors and lines in any order, as packet managers leave them.
+    void add_row_sparse(unsigned src, unsigned token, uint16_t target, const key &k)
+    {
+        std::vector<item> list{dynamic(src, token, {target}, {k}, MW_STAGE_GATE, 0, 4 * s.k)};
+        list[0].p.h.opcode = MW_OP_ST_ROWSP_NOP;
+        for (unsigned at = 0, len; at < s.row_bytes; at += len) {
+            len = std::min(s.row_bytes - at, 32 * (1 + below(4 - at % 128 / 32)));
+            list.push_back(dynamic(src, token, {target}, {k}, MW_STAGE_DISPATCH, at, len));
+            list.back().p.h.opcode = MW_OP_ST_ROWSP;
+        }
+        rng.shuffle(list);
+        for (const item &i : list) {
+            add_around(src);
+            add(src, i);
+        }
+    }
+
     // A layer's dispatch to this GPU: every source sends its tokens in order.
     void make_layer()
     {
@@ -406,13 +447,11 @@ struct bench : rx_bench {
                     count_of[src][le[i]]++;
                     expected_rows[le[i]]++;
                 }
-                for (unsigned at = 0; at < s.row_bytes; at += 128) {
-                    add_around(src);
-                    add(src, dynamic(src, token, targets, keys, MW_STAGE_DISPATCH, at,
-                                     std::min(128u, s.row_bytes - at)));
-                }
-                add_around(src);
-                add(src, dynamic(src, token, targets, keys, MW_STAGE_GATE, 0, 4 * s.k));
+                const bool sparse = src != s.port && percent(s.rowsp);
+                if (!sparse)
+                    add_row(src, token, targets, keys);
+                for (unsigned i = 0; i < n && sparse; i++)
+                    add_row_sparse(src, token, targets[i], keys[i]);
                 if (percent(20) && s.plain) // a region of its own, not counted
                     add(src, dynamic(src, token, targets, keys, MW_STAGE_COMBINE, 0,
                                      std::min(128u, s.row_bytes)));
@@ -452,7 +491,7 @@ struct bench : rx_bench {
     bool places(const item &i, std::vector<unsigned> &at) const
     {
         bool all = true;
-        if (i.p.h.opcode != MW_OP_DYMULTIMEM_ST || i.p.h.stage == MW_STAGE_FLAT) {
+        if (!names_experts(i.p.h.opcode) || i.p.h.stage == MW_STAGE_FLAT) {
             at.push_back(static_cast<unsigned>(i.p.h.addr));
             return true;
         }
@@ -770,7 +809,7 @@ struct bench : rx_bench {
                 if (!i.writes)
                     continue;
                 places(i, at);
-                if (i.p.h.opcode == MW_OP_DYMULTIMEM_ST && i.p.h.stage != MW_STAGE_FLAT)
+                if (names_experts(i.p.h.opcode) && i.p.h.stage != MW_STAGE_FLAT)
                     lost += static_cast<unsigned>(i.rows.size() - at.size());
                 for (unsigned a : at)
                     std::copy(i.p.payload.begin(), i.p.payload.end(), expected.begin() + a);
@@ -935,6 +974,26 @@ TEST(layer_with_everything)
         followers += one_layer(s);
     }
     assert_true(followers > 20);
+}
+
+// Rows that come for each expert by itself, which allocate with whichever piece is first, beside others that do not.
+TEST(row_sparse)
+{
+    dice rng;
+    for (unsigned run = 0; run < 8; run++) {
+        settings s;
+        s.rowsp = run < 4 ? 100 : 50;
+        s.k = 1 + rng.below(8);
+        s.row_bytes = rng.pick({256u, 128 + F, 32u, F});
+        s.density = 80;
+        s.al_latency = 1 + rng.below(40);
+        s.al_ready = 40 + rng.below(61);
+        s.cap_shift = run % 4 == 3 ? 2 : 4;
+        s.plain = rng.below(20);
+        s.ordered = rng.below(10);
+        s.asks = ASKS && run % 2;
+        one_layer(s);
+    }
 }
 
 // What is pushed is listed as it was: token and position, by their bits.
