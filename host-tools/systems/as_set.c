@@ -23,6 +23,10 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
             s.token_order = set->value && s.signals;
         else if (strcmp(set->name, "pace") == 0)
             s.pace = set->value && s.signals;
+        else if (strcmp(set->name, "allocator") == 0 && s.row_sparse)
+            s.counts_in = set->value ? MW_DISPATCH : MW_EXCHANGE;
+        else if (strcmp(set->name, "tracker") == 0 && s.row_sparse)
+            s.fences[MW_DISPATCH] = s.barriers[MW_DISPATCH] = s.barriers[MW_EXPERT] = !set->value;
         else if (strcmp(set->name, "scatter") == 0)
             s.scatter = set->value != 0;
         else if (strcmp(set->name, "packet_manager") == 0)

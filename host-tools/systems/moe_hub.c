@@ -4,6 +4,9 @@
 // experts, and the hub there allocates where it lands; a finished row returns by plain stores to a place
 // at its home that its list position names. Trackers count bytes on both ways: nobody waits for a flag,
 // and a home adds the rows of a token up when all of them are in memory.
+//
+// Without allocators (counts_in: exchange) a GPU knows from the counts of all others where its rows land before it
+// sends the first; without trackers (barriers) experts and sums begin behind a barrier of all GPUs.
 #include "bounds.h"
 #include "generator.h"
 
@@ -11,11 +14,26 @@ enum { ROWS_RETURN = 2 }; ///< flag of `expert`
 
 static void make(struct mw_stream *s, const struct mw_place *at)
 {
-    const uint32_t tokens = at->tokens;
+    const struct mw_costs *c = &at->system->costs;
+    const uint32_t tokens = at->tokens, others = at->gpus - 1;
+    const bool barriers = at->system->barriers[MW_DISPATCH];
     mw_stream_count(&s[0], 0, tokens, false);
+    if (at->system->counts_in == MW_EXCHANGE) {
+        mw_stream_poll(&s[1], MW_EV_COUNTS, at->gpus, c->exchange);
+        mw_charge(&s[1], c->address * tokens);
+    }
     mw_stream_st_rowsp(&s[1], 0, tokens);
+    if (barriers) {
+        mw_stream_fence(&s[1]);
+        mw_stream_signal(&s[1], MW_EV_SW0);
+        mw_stream_poll(&s[2], MW_EV_SW0, others, c->barrier + c->launch);
+    }
     mw_stream_expert(&s[2], ROWS_RETURN);
+    if (barriers) {
+        mw_stream_signal(&s[2], MW_EV_SW1);
+        mw_stream_poll(&s[3], MW_EV_SW1, others, c->barrier + c->launch);
+    }
     mw_stream_sum(&s[3], 0, tokens, true);
 }
 
-const struct mw_generator mw_generate_moe_hub = {"moe-hub", MW_STREAMS, 2, make};
+const struct mw_generator mw_generate_moe_hub = {"moe-hub", MW_STREAMS, 6, make};

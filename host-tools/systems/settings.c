@@ -32,6 +32,8 @@ static int set_setting(struct job *j, const struct mw_setting *s)
     } own[] = {{"small", &j->small},
                {"token_order", &j->token_order},
                {"pace", &j->pace},
+               {"allocator", &j->allocator},
+               {"tracker", &j->tracker},
                {"quiet_cycles", &j->quiet_cycles},
                {"tile_guard", &j->tile_guard},
                {"switch_asks", &j->switch_asks},

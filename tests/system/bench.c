@@ -43,8 +43,14 @@ void bench_prepare(struct bench *b, bench_edit *edit, void *context)
     for (unsigned l = 0; l < b->w.layers; l++) {
         b->golden[l] = malloc((size_t)b->w.tokens * b->w.shape.hidden * sizeof *b->golden[l]);
         assert_non_null(b->golden[l]);
-        mw_golden_layer(&b->w, l, b->golden[l]);
     }
+    bench_golden(b);
+}
+
+void bench_golden(struct bench *b)
+{
+    for (unsigned l = 0; l < b->w.layers; l++)
+        mw_golden_layer(&b->w, l, b->golden[l]);
 }
 
 void bench_free(struct bench *b)

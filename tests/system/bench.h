@@ -28,6 +28,8 @@ typedef void bench_edit(struct bench *b, void *context);
 void bench_options(struct bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /// Make trace, workload and golden result; `edit` may be NULL.
 void bench_prepare(struct bench *b, bench_edit *edit, void *context);
+/// Make the golden result again, of values that have changed since.
+void bench_golden(struct bench *b);
 void bench_free(struct bench *b);
 
 /// Run a system. Returns mw_system_run's status; the output is compared, and freed by mw_result_free.

@@ -6,6 +6,7 @@
 #include "host/support.h"
 
 #include "bounds.h"
+#include "systems.h"
 #include "systems/generator.h"
 
 enum { GPUS = 5, GPU = 3, TOKENS = 48, GROUP = 6 };
@@ -23,13 +24,13 @@ static const struct mw_layout layout = {
         .op = MW_I_WAIT, .imm = (event_), .a = (count_) \
     }
 
-static void check(const struct mw_generator *g, unsigned stream, const struct mw_instr *expected,
-                  unsigned count)
+static void check_of(const struct mw_system *system, const struct mw_generator *g, unsigned stream,
+                     const struct mw_instr *expected, unsigned count)
 {
     struct mw_stream s[MW_STREAMS];
     for (unsigned i = 0; i < g->streams; i++)
         mw_stream_init(&s[i]);
-    const struct mw_place at = {mw_system_find(g->name), GPUS, GPU, TOKENS, &layout, GROUP};
+    const struct mw_place at = {system, GPUS, GPU, TOKENS, &layout, GROUP};
     g->make(s, &at);
     for (unsigned i = 0; i < g->streams; i++) {
         assert_int_equal(mw_stream_end(&s[i]), 0);
@@ -43,6 +44,12 @@ static void check(const struct mw_generator *g, unsigned stream, const struct mw
             fail_msg("%s, stream %u, instruction %u: op 0x%x flags %u imm %u a %u b %u c %u",
                      g->name, stream, i, got->op, got->flags, got->imm, got->a, got->b, got->c);
     }
+}
+
+static void check(const struct mw_generator *g, unsigned stream, const struct mw_instr *expected,
+                  unsigned count)
+{
+    check_of(mw_system_find(g->name), g, stream, expected, count);
 }
 
 #define CHECK(g, stream, ...) \
@@ -135,6 +142,41 @@ static void moe_hub(void **state)
     CHECK(g, 1, RANGE(MW_I_ST_ROWSP), {.op = MW_I_END});
     CHECK(g, 2, {.op = MW_I_EXPERT, .flags = 2}, {.op = MW_I_END});
     CHECK(g, 3, {.op = MW_I_SUM, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
+}
+
+/// The same without allocators and trackers, and with what software takes in their place.
+static void moe_hub_by_software(void **state)
+{
+    (void)state;
+    const struct mw_settings set = {.count = 6,
+                                    .item = {{"allocator", 0},
+                                             {"tracker", 0},
+                                             {"exchange_cycles", 70},
+                                             {"barrier_cycles", 30},
+                                             {"launch_cycles", 5},
+                                             {"address_cycles", 2}}};
+    const struct mw_generator *g = &mw_generate_moe_hub;
+    const struct mw_system system = mw_system_as_set(mw_system_find(g->name), &set);
+    static const struct mw_instr sends[] = {
+        {.op = MW_I_WAIT, .imm = MW_EV_COUNTS, .a = GPUS, .b = 70},
+        {.op = MW_I_DELAY, .a = 2 * TOKENS},
+        RANGE(MW_I_ST_ROWSP),
+        {.op = MW_I_FENCE},
+        {.op = MW_I_SIGNAL, .imm = MW_EV_SW0},
+        {.op = MW_I_END}};
+    static const struct mw_instr experts[] = {
+        {.op = MW_I_WAIT, .imm = MW_EV_SW0, .a = GPUS - 1, .b = 35},
+        {.op = MW_I_EXPERT, .flags = 2},
+        {.op = MW_I_SIGNAL, .imm = MW_EV_SW1},
+        {.op = MW_I_END}};
+    static const struct mw_instr sums[] = {
+        {.op = MW_I_WAIT, .imm = MW_EV_SW1, .a = GPUS - 1, .b = 35},
+        {.op = MW_I_SUM, .flags = 1, .b = TOKENS},
+        {.op = MW_I_END}};
+    check_of(&system, g, 1, sends, sizeof sends / sizeof *sends);
+    check_of(&system, g, 2, experts, sizeof experts / sizeof *experts);
+    check_of(&system, g, 3, sums, sizeof sums / sizeof *sums);
+    assert_int_equal(sizeof sends / sizeof *sends, g->instrs);
 }
 
 /// GPU 3 of 5: of the 192 tokens of others those of GPU 4 come first, then those of 0 to 2. A range of them that
@@ -235,8 +277,13 @@ static void moeswitch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unicast),   cmocka_unit_test(overlap),       cmocka_unit_test(nvls),
-        cmocka_unit_test(moe_hub),   cmocka_unit_test(dysharp_basic), cmocka_unit_test(dysharp),
+        cmocka_unit_test(unicast),
+        cmocka_unit_test(overlap),
+        cmocka_unit_test(nvls),
+        cmocka_unit_test(moe_hub),
+        cmocka_unit_test(moe_hub_by_software),
+        cmocka_unit_test(dysharp_basic),
+        cmocka_unit_test(dysharp),
         cmocka_unit_test(moeswitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -266,6 +266,63 @@ static void empty_places(void **state)
     bench_all(N4 "--tokens-per-gpu 6 --tile 4 --allow-padding", edit_no_tokens, &all);
 }
 
+/// Tokens of zeros, of -0, of both in turn, and others, with empty places: a sum keeps the sign of a zero, and -0 stands
+/// for a term that is not there nowhere but in nvls.
+static void tokens_of_zeros(void **state)
+{
+    (void)state;
+    static const char *const options[] = {
+        N8 "--tokens-per-gpu 12 --k 4 --tile 4 --allow-padding",
+        N4 "--tokens-per-gpu 12 --experts 16 --k 8 --tile 2 --allow-padding",
+        N2 "--tokens-per-gpu 12 --experts 8 --k 3 --tile 1 --allow-padding"};
+    for (unsigned o = 0; o < sizeof options / sizeof *options; o++) {
+        struct bench b;
+        bench_options(&b, "%s", options[o]);
+        bench_prepare(&b, edit_padding, NULL);
+        const size_t hidden = b.w.shape.hidden;
+        for (unsigned e = 0; e < b.w.experts && o < 2; e++) // of no sign: all terms of -0 are
+            b.w.coefficients[e] &= 0x7fff;
+        for (size_t t = 0; t < b.w.tokens; t++)
+            for (size_t i = 0; i < hidden && t % 4 != 3; i++)
+                b.w.layer[0].x[t * hidden + i] = t % 4 == 1 || (t % 4 == 2 && i % 2) ? 0x8000 : 0;
+        bench_golden(&b);
+        size_t zeros[2] = {0, 0}; // +0, -0
+        for (size_t i = 0; i < b.w.tokens * hidden; i++)
+            if (!(b.golden[0][i] & 0x7fff))
+                zeros[b.golden[0][i] >> 15]++;
+        assert_true(zeros[0] > 4 * hidden && zeros[1] > (o < 2 ? 4 * hidden : 0));
+        for (unsigned i = 0; i < MW_SYSTEMS; i++)
+            bench_pass(&b, mw_systems[i].name);
+        bench_free(&b);
+    }
+}
+
+/// moe-hub where software does what allocators and trackers do, and where small stores are merged.
+static void without_mechanisms(void **state)
+{
+    (void)state;
+    static const char *const more[] = {"--set allocator=0", "--set tracker=0",
+                                       "--set allocator=0 --set tracker=0 --costs papers",
+                                       "--set tracker=0 --set scatter=3 --set packet_manager=1",
+                                       "--set allocator=1 --set tracker=1"};
+    static const char *const sizes[] = {N8 "--tokens-per-gpu 10 --tile 4",
+                                        N4 "--tokens-per-gpu 9 --experts 16 --k 4 --tile 2"};
+    for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        uint64_t as_it_is = 0;
+        for (unsigned m = sizeof more / sizeof *more; m--;) {
+            struct bench b;
+            bench_options(&b, "%s %s", sizes[s], more[m]);
+            bench_prepare(&b, NULL, NULL);
+            const uint64_t cycles = bench_pass(&b, "moe-hub");
+            print_message("%s: %llu cycles\n", more[m], (unsigned long long)cycles);
+            as_it_is = as_it_is ? as_it_is : cycles;
+            assert_true(strstr(more[m], "tracker=0") ? cycles > as_it_is + as_it_is / 10
+                                                     : cycles >= as_it_is);
+            bench_free(&b);
+        }
+    }
+}
+
 // ---- layers -------------------------------------------------------------------------------------
 
 /// More layers than epochs, back to back without a reset; the same one takes the same cycles.
@@ -420,6 +477,8 @@ int main(void)
         cmocka_unit_test(experts_without_tokens),
         cmocka_unit_test(tokens_at_home_and_away),
         cmocka_unit_test(empty_places),
+        cmocka_unit_test(tokens_of_zeros),
+        cmocka_unit_test(without_mechanisms),
         cmocka_unit_test(layers_back_to_back),
         cmocka_unit_test(runs_repeat),
         cmocka_unit_test(launches_cost_what_they_say),
