@@ -215,6 +215,7 @@ static void json_model(struct mw_json *j, const struct mw_simulation *m)
     mw_json_string(j, "backend", m->backend);
     mw_json_string(j, "verilator", m->verilator);
     mw_json_string(j, "compiler", m->compiler);
+    mw_json_string(j, "flags", m->flags);
     mw_json_string(j, "sources", m->sources);
     mw_json_end(j);
 }

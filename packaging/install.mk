@@ -17,7 +17,7 @@ PACKAGE_ARCH ?= x86-64-v3
 PORTABLE := $(B)/portable
 # another make with the words of this one; of flags that its own makefile has set, make warns
 fresh_make = env -u MAKEFLAGS $(MAKE) $(filter -j%,$(MAKEFLAGS)) --no-print-directory $(MAKEOVERRIDES)
-PACKAGE_LANES := $(PACKAGE_MODELS:%=%.0.0)
+PACKAGE_LANES := $(PACKAGE_MODELS:%=%.0.0) $(PACKAGE_MODELS:%=%.basic.0)
 PACKAGE_PLAIN := $(PACKAGE_MODELS:%=%.0.0.plain)
 $(foreach m,$(PACKAGE_LANES) $(PACKAGE_PLAIN),$(call model_rules_of,$(m)))
 

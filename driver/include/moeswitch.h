@@ -103,6 +103,9 @@ struct mw_open_options {
     const char *backend;
     /// Other programs of the same user may see what the device does (mw_shared_look, `moeswitch top`).
     bool share;
+    /// sim: the model without the primitives of mw_device_info that only some systems need will do. It is
+    /// faster, takes the same cycles, and is taken where there is one (make model PRIMITIVES=basic).
+    bool basic;
 };
 
 /// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size.

@@ -7,7 +7,8 @@
 //   library's folder            moeswitch/model/ or lib/moeswitch/model/ there: what `make install` writes
 //   user's cache                moeswitch/<version>/model/ in XDG_CACHE_HOME, or in .cache of HOME
 //
-// What is installed serves every processor of its kind: n2f16 is in lanes, for those that have what its note says, and
+// n2f16-basic beside n2f16 lacks the primitives that only some systems need, and stands in for it where those are not
+// asked for. What is installed serves every processor of its kind: n2f16 is in lanes, for those that have what its note says, and
 // n2f16-plain stands in for it on others. One that is not there is built by `make model`: in the build folder, where
 // the sources are above the program or the library, else in the cache from those of MOESWITCH_SOURCE.
 #include "model_find.h"
@@ -298,7 +299,7 @@ static void installed(char *list, size_t size)
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         size_t at = strlen(list);
-        if (*name == 'n' && !strstr(name, "-plain") && strlen(name) + 3 < size - at)
+        if (*name == 'n' && !strchr(name, '-') && strlen(name) + 3 < size - at)
             sprintf(list + at, "%s%s", at ? ", " : "", name);
         free(entries[i]);
     }
@@ -340,8 +341,25 @@ static int named(const struct mw_open_options *o, const char *place, char path[M
     return status;
 }
 
-int mwi_model_find(const struct mw_open_options *o, char *path, struct mw_simulation *made,
-                   char *message, size_t size)
+/// What was found, or the one without the primitives that only some systems need beside it, where there is one of the
+/// same sources and backend: whoever made one of them anew alone gets that one.
+static void take_basic(char path[MWI_PATH], struct mw_simulation *made)
+{
+    struct mw_simulation basic;
+    char other[MWI_PATH], why[MWI_MESSAGE];
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash - path) : 0;
+    if ((size_t)snprintf(other, MWI_PATH, "%.*s-basic%s", folder, path, path + folder) < MWI_PATH &&
+        access(other, R_OK) == 0 &&
+        mwi_model_note(other, MWI_FABRIC, &basic, why, sizeof why) == 0 &&
+        strcmp(basic.backend, made->backend) == 0 && strcmp(basic.sources, made->sources) == 0) {
+        memcpy(path, other, sizeof other);
+        *made = basic;
+    }
+}
+
+static int find(const struct mw_open_options *o, char *path, struct mw_simulation *made,
+                char *message, size_t size)
 {
     char name[NAME], suffix[NAME + 24], root[MWI_PATH] = "";
     const char *place = secure_getenv("MOESWITCH_MODEL"),
@@ -369,4 +387,21 @@ int mwi_model_find(const struct mw_open_options *o, char *path, struct mw_simula
     if (*message && o->log)
         o->log(o->log_context, message);
     return build_in_cache(o, source, path, made, message, size);
+}
+
+/// Whether the model's file is given by its name.
+static bool by_name(const struct mw_open_options *o)
+{
+    const char *place = secure_getenv("MOESWITCH_MODEL");
+    struct stat s;
+    return o->model || (place && *place && !(stat(place, &s) == 0 && S_ISDIR(s.st_mode)));
+}
+
+int mwi_model_find(const struct mw_open_options *o, char *path, struct mw_simulation *made,
+                   char *message, size_t size)
+{
+    int status = find(o, path, made, message, size);
+    if (!status && o->basic && !o->small && !o->fst && !by_name(o))
+        take_basic(path, made);
+    return status;
 }

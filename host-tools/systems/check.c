@@ -84,7 +84,7 @@ static bool lacks(struct job *j, const struct mw_system *system)
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
                      uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err)
 {
-    struct job j = {.params = params, .experts = demand->experts, .err = err};
+    struct job j = {.params = params, .experts = demand->experts, .every = true, .err = err};
     memset(touched, 0, MW_SYSTEMS * sizeof *touched);
     memset(left_out, 0, MW_SYSTEMS * sizeof *left_out);
     if (params->fst) // which begins with the device, and takes a model of its own

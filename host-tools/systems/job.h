@@ -14,11 +14,12 @@ struct job {
     const struct mw_system *system;
     const struct mw_generator *generator;
     unsigned experts;
+    bool every; ///< primitive that the device can have is asked for, not the system's alone
     struct mw_result *result;
     struct mw_error *err;
 
     // settings that are not the layer's
-    uint64_t small;             ///< the configuration that synth-check measures
+    uint64_t small;                                 ///< the configuration that synth-check measures
     uint64_t pace, token_order, allocator, tracker; ///< of the system, see bounds.h
     uint64_t quiet_cycles;    ///< without progress before the device counts as stuck, 0: library's
     uint64_t tile_guard;      ///< 0: no partial tiles against a stuck in-flight window

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 static const char MODEL[] = "build/model/n2f8/libmwsim.so";
+static const char BASIC[] = "build/model/n2f8-basic/libmwsim.so";
 static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
 static const char UNDER_SIGNALS[] = "--under-signals";
 static const char DEVICE[] = "build/model/dev-n2f8/libmwdevice.so";
@@ -252,6 +253,100 @@ static void says_what_it_is(void **state)
     mw_close(d);
 }
 
+// ---- one without what only some systems need -------------------------------------------------------
+
+/// Whether the device that is found in the scratch folder has the primitives that such a model is without.
+static bool whole_device(bool basic)
+{
+    struct mw_open_options o;
+    struct mw_device *d;
+    struct mw_device_info info;
+    mw_open_defaults(&o);
+    o.gpus = 2;
+    o.flit_bytes = 8;
+    o.basic = basic;
+    assert_int_equal(setenv("MOESWITCH_MODEL", scratch("models"), 1), 0);
+    assert_int_equal(mw_open(&o, &d), 0);
+    assert_int_equal(unsetenv("MOESWITCH_MODEL"), 0);
+    assert_int_equal(mw_info(d, &info), 0);
+    mw_close(d);
+    assert_true(info.copy_lane);
+    return info.list_once && info.switch_asks && info.token_order && info.row_ranges &&
+           info.gathered && info.row_sparse && info.delay && info.more_events &&
+           info.packet_manager && info.link_rate;
+}
+
+static void place_model(const char *model, const char *folder, void (*change)(struct model_file *))
+{
+    char line[1024];
+    struct model_file f = load_model(model);
+    change(&f);
+    snprintf(line, sizeof line, "mkdir -p %s", scratch(folder));
+    assert_int_equal(system(line), 0);
+    snprintf(line, sizeof line, "%s/libmwsim.so", folder);
+    write_file(scratch(line), f.bytes, f.size);
+    free(f.bytes);
+}
+
+static void of_other_sources(struct model_file *f)
+{
+    char *sources = strstr(model_note(f), "sources ");
+    sources[strlen("sources ")] ^= 1;
+}
+
+static void a_basic_one_stands_in(void **state)
+{
+    (void)state;
+    place_model(MODEL, "models/n2f8", unchanged);
+    assert_true(whole_device(true)); // there is no other
+    place_model(BASIC, "models/n2f8-basic", other_machine);
+    assert_true(whole_device(true)); // nor one that can run
+    place_model(BASIC, "models/n2f8-basic", of_other_sources);
+    assert_true(whole_device(true)); // nor one of the same
+    place_model(BASIC, "models/n2f8-basic", unchanged);
+    assert_false(whole_device(true));
+    assert_true(whole_device(false));
+}
+
+/// Everything that a run tells of its system but how fast it was, with the model of a folder, or a file.
+static char *told(const char *system, const char *model)
+{
+    assert_int_equal(setenv("MOESWITCH_MODEL", model, 1), 0);
+    int status =
+        run_command("run --gpus 2 --flit-bytes 8 --tokens-per-gpu 24 --hidden 48 "
+                    "--experts 10 --k 3 --tile 3 --seed 5 --link-latency 3 --system %s --json %s",
+                    system, scratch("run.json"));
+    assert_int_equal(unsetenv("MOESWITCH_MODEL"), 0);
+    assert_int_equal(status, 0);
+    cJSON *run = read_json(scratch("run.json")), *one;
+    one = cJSON_GetArrayItem(cJSON_GetObjectItem(run, "systems"), 0);
+    assert_non_null(one);
+    const cJSON *made = member(one, "simulated_by");
+    const bool basic = strstr(member(made, "flags")->valuestring, "ListOnce=0");
+    assert_int_equal(basic, strcmp(model, "build/model") == 0 && strcmp(system, "moeswitch") != 0);
+    static const char *const differs[] = {
+        "simulated_by", "simulated_cycles", "seconds_wall",
+        "sim_cycles_per_s"}; // those of registers that are written, too
+    for (unsigned i = 0; i < sizeof differs / sizeof *differs; i++)
+        cJSON_DeleteItemFromObject(one, differs[i]);
+    char *text = cJSON_Print(one);
+    cJSON_Delete(run);
+    return text;
+}
+
+/// The same bits, cycles, flits and stalls.
+static void who_needs_no_more_runs_on_it(void **state)
+{
+    (void)state;
+    static const char *const systems[] = {"unicast", "dysharp-basic", "dysharp", "moeswitch"};
+    for (unsigned i = 0; i < sizeof systems / sizeof *systems; i++) {
+        char *basic = told(systems[i], "build/model"), *whole = told(systems[i], MODEL);
+        assert_string_equal(basic, whole);
+        free(basic);
+        free(whole);
+    }
+}
+
 // ---- beside a program ------------------------------------------------------------------------------
 
 /// A tree of its own with the program and a model for another processor; its Makefile says what makes another.
@@ -387,6 +482,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(fabric_or_device),
         cmocka_unit_test(a_device_says_what_it_is),
         cmocka_unit_test(says_what_it_is),
+        cmocka_unit_test(a_basic_one_stands_in),
+        cmocka_unit_test(who_needs_no_more_runs_on_it),
         cmocka_unit_test(one_that_is_found_is_built_anew),
         cmocka_unit_test(one_that_cannot_be_built_is_named),
         cmocka_unit_test(several_take_turns_to_build),
