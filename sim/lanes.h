@@ -128,6 +128,10 @@ inline M sel(M m, M a, M b)
 {
     return (m & a) | (~m & b);
 }
+inline M sel(C c, M a, M b)
+{
+    return sel(where(c), a, b);
+}
 inline U sel(C c, U a, U b)
 {
     return c ? a : b;
@@ -367,6 +371,14 @@ template <unsigned Count, unsigned Step, typename T> inline T pick(const T *from
     for (unsigned i = 1; i < Count; i++)
         r = sel(at == i, from[i * Step], r);
     return r;
+}
+
+// ... and written
+template <unsigned Count, unsigned Step> inline void place(M *to, U at, M mask, M value)
+{
+#pragma unroll
+    for (unsigned i = 0; i < Count; i++)
+        to[i * Step] = sel(mask & where(at == i), value, to[i * Step]);
 }
 
 // Element `at` of each lane in a table of constants

@@ -25,7 +25,7 @@ from translate.refuse import PLACE, fail, run
 from translate.rows import by_rows
 from translate.settling import Settling
 from translate.statement import Function
-from translate.variables import copy_from, declare, element_bits, flat, is_memory, parse_type
+from translate.variables import copy_from, declare, element_bits, flat, is_memory, leaf, parse_type
 from translate.verilated import calls, function_body, structures, variables, without_trigger
 
 
@@ -62,7 +62,7 @@ def main():
     first = {}
     for name in (m[1] for _, body in bodies for line in body for m in re.finditer(r"\bs\.(\w+)", line)):
         first.setdefault(name, len(first))
-    lines += [declare(n, t) for n, t in sorted(fields, key=lambda f: (f[1][0] != "b", first.get(f[0], len(first))))]
+    lines += [declare(n, t) for n, t in sorted(fields, key=lambda f: (leaf(f[1])[0] != "b", first.get(f[0], len(first))))]
     lines += [f"void load(unsigned lane, const {root} &from);", "void start(unsigned lane);", "void inputs();", "void edge();", "};"]
     lines += [f"void {f}({top}_lanes &);" for f, _ in bodies]
     lines += [f"inline void {top}_lanes::inputs() {{ {' '.join(settling.calls())} }}"]

@@ -258,7 +258,9 @@ class Expressions(Tokens):
             return p.name
         if not moving:
             return f"{p.name}[{constant}]"
-        if len(moving) == 1 and moving[0][1] <= 8:
+        if kind == "b" and len(moving) > 1:
+            return f"lanes::pick<{count - constant}, 1>({p.name} + {constant}, {self.linear(moving)})"
+        if len(moving) == 1 and (moving[0][1] <= 8 or kind == "b"):
             index, n, below = moving[0]
             return f"lanes::pick<{n}, {below}>({p.name} + {constant}, {self.inside(index, n)})"
         return f"lanes::gather({p.name} + {constant}, {self.linear(moving)})"

@@ -98,6 +98,9 @@ class Function(Calls):
         if is_memory(p.whole):
             at, w = self.element(p, word)
             self.put(f"{p.name}.put({at}, ", w, lanes_of, code)
+        elif moving and kind == "b":
+            n, step, index = (count - constant, 1, self.linear(moving)) if len(moving) > 1 else (moving[0][1], moving[0][2], self.inside(*moving[0][:2]))
+            self.emit(f"lanes::place<{n}, {step}>({p.name} + {constant}, {index}, {lanes_of}, {code});")
         elif moving:
             self.put(f"lanes::scatter({p.name} + ", constant, f"{self.linear(moving)}, {lanes_of}", code)
         else:

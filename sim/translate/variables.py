@@ -21,9 +21,15 @@ def parse_type(text, structs):
     if m := re.fullmatch(WIDE, text):
         return ("w", int(m[1]), int(m[2]) + 1)
     if m := re.fullmatch(r"VlUnpacked<(.*), (\d+)>", text):
-        inner = ("u", 1) if m[1] == BIT else parse_type(m[1], structs)
-        return inner and ("a", inner, int(m[2]))
+        inner = parse_type(m[1], structs)
+        t = inner and ("a", inner, int(m[2]))
+        return numbers(t) if t and is_memory(t) else t
     return ("s", structs[text]) if text in structs else None
+
+
+def numbers(t):
+    """the same with bits as numbers: of a memory, and of what others look at"""
+    return ("u", 1) if t[0] == "b" else ("a", numbers(t[1]), t[2]) if t[0] == "a" else t
 
 
 def leaf(t):
@@ -83,4 +89,6 @@ def copy_from(name, source, t):
         lines.append(f"for (unsigned i{i} = 0; i{i} < {n}; i{i}++)")
         index = f"({index}) * {n} + i{i}" if index else f"i{i}"
         access += f"[i{i}]"
+    if t[0] == "b":
+        return " ".join(lines) + f" {name}[{index}].set(lane, from.{source}{access});"
     return " ".join(lines) + f" {name}[{index}][lane] = from.{source}{access};"

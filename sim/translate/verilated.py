@@ -3,7 +3,7 @@
 import re
 
 from .refuse import PLACE, fail
-from .variables import parse_type
+from .variables import numbers, parse_type
 
 NOISE = re.compile(r"^(VL_DEBUG_IF\(.*|V\w+__Syms\* const .*|auto& vlSelfRef = .*|// Body|\})$")
 
@@ -92,5 +92,5 @@ def variables(header, root, structs):
         elif m := re.fullmatch(r"(.*[>/\w]) (\w+);", line):
             t = parse_type(m[1], structs)
             if t and not m[2].startswith(("__Vtrig", "__Vico", "__Vnba", "__Vact", "__Vstl")):
-                types[m[2]] = t
+                types[m[2]] = t if "__" in m[2] else numbers(t)  # ports are for the shim
     return types

@@ -40,7 +40,8 @@ module lanes_sample (
     output logic [99:0]       total_o,    // wide ones added
     output logic [99:0]       rest_o,     // and subtracted
     output logic [31:0]       bits_o,     // variables of one bit: with each other, with numbers, and as numbers
-    output logic [63:0]       high_o      // at the high end of one of 64 bits
+    output logic [63:0]       high_o,     // at the high end of one of 64 bits
+    output logic [15:0]       marks_o     // small arrays of them
 );
     typedef struct packed {
         logic [15:0] high;
@@ -187,6 +188,18 @@ module lanes_sample (
                    a_i[5'(was_q)], 1'(b_i >> is_q), ~kept_q, ^{is_q, was_q, odd_q}, &{is_q, b_i[1:0]}, was_q > odd_q,
                    {is_q, was_q} < {odd_q, kept_q}, (is_q ? was_q : a_i[9]), 8'(kept_q) << b_i[2:0]};
         high_o <= {is_q, kept_q, 28'd0, ~was_q, c_i[30:0], odd_q & c_i[40], 1'b1} ^ {64{c_i[63] & is_q}};
+    end
+
+    logic mark_q [11];
+    logic grid_q [3][4];
+    always_ff @(posedge clk_i) begin
+        if (op_i[7]) mark_q[4'(a_i[3:0] % 4'd11)] <= b_i[4];
+        else if (op_i[6]) mark_q[3] <= ~mark_q[2];
+        if (op_i[5] && a_i[9:8] != 2'd3) grid_q[a_i[9:8]][a_i[7:6]] <= ^b_i[2:0];
+        if (!rst_ni) for (int unsigned i = 0; i < 11; i++) mark_q[i] <= 1'b0;
+        if (!rst_ni) grid_q[1] <= grid_q[2];
+        marks_o <= {mark_q[10], mark_q[4'(b_i[7:4] % 4'd11)], mark_q[2] & mark_q[5], grid_q[0][3], 10'd0,
+                    grid_q[2][b_i[1:0]], b_i[9:8] != 2'd3 && grid_q[b_i[9:8]][b_i[7:6]]};
     end
 
     // an assertion, as assert.svh makes them

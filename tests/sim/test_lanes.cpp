@@ -124,6 +124,7 @@ struct pair_of_models {
         assert_int_equal(lanes->order_o[i], p.order_o);
         assert_int_equal(lanes->bits_o[i], p.bits_o);
         assert_int_equal(lanes->high_o[i], p.high_o);
+        assert_int_equal(lanes->marks_o[i], p.marks_o);
         for (unsigned w = 0; w < 3; w++) {
             assert_int_equal(lanes->parts_o[w][i], p.parts_o[w]);
             assert_int_equal(lanes->few_o[w][i], p.few_o[w]);
