@@ -185,7 +185,8 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"more_events", i->more_events},
                {"gathered", i->gathered},
                {"row_sparse", i->row_sparse},
-               {"packet_manager", i->packet_manager}};
+               {"packet_manager", i->packet_manager},
+               {"cache_limit", i->cache_limit}};
     const char *before = "primitives       ";
     bool some = false;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {

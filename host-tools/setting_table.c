@@ -64,6 +64,7 @@ static const struct mw_setting_kind kinds[] = {
               "cycles without a flit on the uplink behind which a row goes all the same"),
     FIELD("packet_manager", "1: hubs merge small stores of one target for the uplink"),
     FIELD("rpm_timer", "cycles that such a store is kept for, twice at most; 0: none waits"),
+    FIELD("cache_entries", "entries of the allocators' caches, 16 to 4096; 0: 512"),
     FIELD("scatter", "1 to 5: rows with one target are stored 32 bytes at a time, over 1 to 16 "
                      "lines of 128 in turn"),
     RUN("tile_guard", 1, "0: no partial tiles against a window of tokens in flight that is stuck"),

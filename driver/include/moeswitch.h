@@ -160,7 +160,9 @@ struct mw_device_info {
     bool row_sparse;        ///< there are mw_stream_st_rowsp, and row_returns of mw_layer_config
     bool more_events;       ///< there are the event counters from MW_EV_SW8 on
     bool gathered; ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
-    bool packet_manager; ///< there are packet_manager and scatter of mw_layer_config
+    bool packet_manager;    ///< there are packet_manager and scatter of mw_layer_config
+    bool cache_limit;       ///< cache_entries of mw_layer_config may be fewer than there are
+    unsigned cache_entries; ///< of the allocator's cache, 2^i
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -382,6 +384,9 @@ struct mw_layer_config {
     /// 1 .. 5: st, st.rowsp and st.linear send 32 bytes in a packet, lines of 2^(scatter - 1) of them interleaved;
     /// 0: 128 bytes. MW_ERR_CAPACITY without packet_manager of mw_device_info
     unsigned scatter;
+    /// Entries of the allocator's cache, 2^i from 16 on, which change no bit, only how often it misses; 0: 512, or all
+    /// where there are fewer. MW_ERR_CAPACITY: more than there are, or fewer without cache_limit
+    unsigned cache_entries;
 };
 /// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, rpm_timer 256, all else 0; of a struct of that
 /// size.

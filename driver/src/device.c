@@ -96,6 +96,8 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .more_events = MWI_GET(MW_FABRIC__PRIMITIVES__MORE_EVENTS, r.primitives),
         .gathered = MWI_GET(MW_FABRIC__PRIMITIVES__GATHERED, r.primitives),
         .packet_manager = MWI_GET(MW_FABRIC__PRIMITIVES__PACKET_MANAGER, r.primitives),
+        .cache_limit = MWI_GET(MW_FABRIC__PRIMITIVES__CACHE_LIMIT, r.primitives),
+        .cache_entries = 1u << (MWI_GET(MW_FABRIC__CAPACITY__CACHE_LOG2, r.capacity) & 31),
     };
     return check_info(info, mem_log2, rows_log2, tokens_log2);
 }

@@ -25,6 +25,14 @@ static unsigned link_wait(const struct mw_layer_config *c)
     return c->link_cycles ? c->link_cycles - 1 : 0;
 }
 
+/// Of the entries of the allocator's cache that the layer uses.
+static unsigned cache_log2(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    enum { USUAL = 512 };
+    const unsigned few = info->cache_entries < USUAL ? info->cache_entries : USUAL;
+    return mwi_log2_up(c->cache_entries ? c->cache_entries : few);
+}
+
 /// The registers of one GPU; returns how many.
 static unsigned node_registers(struct reg_value *r, const struct mw_device_info *info,
                                const struct mw_layer_config *c, const struct mw_layout *l,
@@ -37,7 +45,8 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                           MWI_PUT(MW_NODE__SHIFTS__K_SHIFT, l->k_shift) |
                           MWI_PUT(MW_NODE__SHIFTS__ROW_SHIFT, l->row_shift) |
                           MWI_PUT(MW_NODE__SHIFTS__GATE_SHIFT, l->gate_shift) |
-                          MWI_PUT(MW_NODE__SHIFTS__CAP_SHIFT, l->cap_shift)},
+                          MWI_PUT(MW_NODE__SHIFTS__CAP_SHIFT, l->cap_shift) |
+                          MWI_PUT(MW_NODE__SHIFTS__CACHE_LOG2, cache_log2(info, c))},
         {REG(row), MWI_PUT(MW_NODE__ROW__ROW_BYTES, c->row_bytes) |
                        MWI_PUT(MW_NODE__ROW__LOCAL_EXPERTS, experts)},
         {REG(xs_base), BASE(l->xs_base)},

@@ -74,6 +74,7 @@ static const struct setting {
     SETTING(packet_manager, false, true),
     SETTING(rpm_timer, 0, 65535),
     SETTING(scatter, 0, 5),
+    SETTING(cache_entries, 0, 65536),
 };
 
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
@@ -148,6 +149,15 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if ((c->packet_manager || c->scatter) && !info->packet_manager)
         return mwi_fail(MW_ERR_CAPACITY, "%s: this device's hubs merge no stores: leave it out",
                         c->packet_manager ? "packet_manager" : "scatter");
+    if (c->cache_entries > info->cache_entries)
+        return above("cache_entries", c->cache_entries, info->cache_entries);
+    if (c->cache_entries && c->cache_entries != info->cache_entries && !info->cache_limit)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "cache_entries: this device's layers use all %u: leave it out",
+                        info->cache_entries);
+    if (c->cache_entries && (c->cache_entries < 16 || c->cache_entries & (c->cache_entries - 1)))
+        return mwi_fail(MW_ERR_INVALID, "cache_entries: %u is no power of two from 16 on",
+                        c->cache_entries);
     return 0;
 }
 

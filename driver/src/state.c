@@ -127,12 +127,13 @@ int mwi_check_free(const struct mw_device *d, const char *call, const struct mw_
 static void note_tables(struct mwi_state *s, const struct mw_layer_config *c,
                         const struct mw_layout *l)
 {
-    const uint64_t tables[3] = {
+    const uint64_t tables[4] = {
         l->al_base,
         (uint64_t)c->experts_per_gpu << (l->n_shift + l->token_shift),
         (uint64_t)c->experts_per_gpu << l->cap_shift,
+        c->cache_entries,
     };
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         s->sweep |= s->swept[i] != tables[i];
         s->swept[i] = tables[i];
     }

@@ -23,9 +23,9 @@ struct mwi_state {
     int lost; ///< UNKNOWN: the code of what failed, and its message
     char why[MWI_MESSAGE];
 
-    unsigned epoch;        ///< of the next layer
-    bool sweep;            ///< the allocation tables must be cleared before it
-    uint64_t swept[3];     ///< where they are, how large, and the rows, as last configured
+    unsigned epoch;    ///< of the next layer
+    bool sweep;        ///< the allocation tables must be cleared before it
+    uint64_t swept[4]; ///< where they are, how large, the rows and the cache, as last configured
     uint64_t tokens_total; ///< of the layer, for progress
     uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible,
     uint64_t delays;       ///< besides what its streams wait for nothing but time

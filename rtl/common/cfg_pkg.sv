@@ -20,6 +20,7 @@ package cfg_pkg;
         int unsigned MaxLocalExperts; // experts of a GPU, at most 64
         int unsigned Groups;          // static multicast groups
         int unsigned CacheEntries;    // of the allocator
+        bit            CacheLimit;      // a layer may use fewer of them
         int unsigned MaxLatency;      // of a link, cycles
         int unsigned OpenRows;        // reduction requests outstanding per requester
         // packets of class STORE that an input of the switch has room for, in each of its queues
@@ -100,6 +101,7 @@ package cfg_pkg;
         c.MaxLocalExperts = 32;
         c.Groups          = 16;
         c.CacheEntries    = 512;
+        c.CacheLimit      = 1'b1;
         c.MaxLatency      = 64;
         c.OpenRows        = 8;
         c.StorePkts       = 32;

@@ -3,8 +3,10 @@
 // Where a row lands: {local expert, token} -> row number, dense per expert in the order of first touch.
 //
 // The truth is a table in GPU memory (an entry of 32 bits for every expert and token) and one bump pointer per expert;
-// in front of them is a direct-mapped cache. Clients: 0 rx_store, which allocates; 1 reduce_serve, which does not. One
-// request in flight per client; an answer comes two cycles after the request was taken, unless the look-up misses:
+// in front of them is a direct-mapped cache, of which a layer uses 2^cache_log2 entries (with CacheLimit; a number that
+// is none of 4 up to what there are: all), constant from a sweep to the next one. Clients: 0 rx_store, which allocates;
+// 1 reduce_serve, which does not. One request in flight per client; an answer comes two cycles after the request was
+// taken, unless the look-up misses:
 //   client 0 is told so (resp_o[0].miss) and asks again after fill_o; if req_i[0].start is set, a read of the table is
 //   started unless one for this row is under way
 //   client 1 gets its answer when the table has answered
@@ -50,14 +52,16 @@ module allocator #(
 );
     localparam int unsigned IdxW   = $clog2(Cfg.CacheEntries);
     localparam int unsigned HighW  = (Cfg.TokW > IdxW) ? Cfg.TokW - IdxW : 0;  // token bits that the index has not
-    localparam int unsigned TagW   = Cfg.LocalW + HighW;
+    // where an index may have fewer bits a tag has all of the key
+    localparam int unsigned TagW   = Cfg.LocalW + (Cfg.CacheLimit ? Cfg.TokW : HighW);
+    localparam int unsigned RingW  = cfg_pkg::most(Cfg.TokW, cfg_pkg::most(Cfg.LocalW, IdxW));
     localparam int unsigned LaneW  = $clog2(Cfg.Words);
     localparam int unsigned MissW  = $clog2(Misses);
     localparam int unsigned WordW  = Cfg.MemBytesLog2 - 2;
     localparam int unsigned SweepW = (Cfg.LocalW + Cfg.TokW + 1 > IdxW) ? Cfg.LocalW + Cfg.TokW + 1 : IdxW;
 
     if (Misses < 2 || 2**MissW != Misses || 2**IdxW != Cfg.CacheEntries || IdxW < 4 || IdxW < Cfg.LocalW
-        || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW || Cfg.RowsLog2 > node_pkg::RowW
+        || IdxW > 15 || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW || Cfg.RowsLog2 > node_pkg::RowW
             || WordW > 32) begin : gen_check
         $error("allocator: Misses and CacheEntries are powers of two, CacheEntries at least MaxLocalExperts");
     end
@@ -75,19 +79,53 @@ module allocator #(
         logic [Cfg.RowsLog2-1:0] row;
     } line_t;
 
-    // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's bits go to the top of the
-    // index wherever they are in the token, the expert's below them, both away from the lowest bits.
-    function automatic logic [IdxW-1:0] index(key_t key);
-        logic [IdxW-1:0] hash;
-        hash = IdxW'(key.token);
-        for (int unsigned b = 0; b < Cfg.LocalW; b++) hash[(2 * IdxW - 4 - b) % IdxW] ^= key.le[b];
-        for (int unsigned b = IdxW; b < Cfg.TokW; b++) hash[(b - 3) % IdxW] ^= key.token[b];
-        return hash;
+    // ---- place in the cache ----
+    logic [3:0] size, turn; // log2 of the entries in use; where the expert's bits go
+
+    // The parts of a number that have `bits` bits, added up without carry, rotated to the left.
+    function automatic logic [RingW-1:0] ring(input logic [RingW-1:0] number, input logic [3:0] bits, by);
+        logic [RingW-1:0] sum;
+        sum = '0;
+        for (int unsigned part = 0; 4 * part < RingW; part++) sum ^= number >> (part * 32'(bits));
+        sum &= ~(~RingW'(0) << bits);
+        return ((sum << by) | (sum >> (bits - by))) & ~(~RingW'(0) << bits);
     endfunction
 
-    function automatic logic [TagW-1:0] tag(key_t key);
-        return TagW'({key.token >> IdxW, key.le});
+    // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's bits go to the top of the
+    // index wherever they are in the token, the expert's below them, both away from the lowest bits.
+    function automatic logic [IdxW-1:0] index(input key_t key, input logic [3:0] bits, by);
+        logic [RingW-1:0] token;
+        logic [Cfg.LocalW-1:0] expert; // the lowest bit on top
+        token = RingW'(key.token);
+        for (int unsigned b = 0; b < Cfg.LocalW; b++) expert[Cfg.LocalW - 1 - b] = key.le[b];
+        return IdxW'((token & ~(~RingW'(0) << bits)) ^ ring(token >> bits, bits, bits - 4'd3)
+                     ^ ring(RingW'(expert), bits, by));
     endfunction
+
+    function automatic logic [3:0] turn_of(input int unsigned bits);
+        return 4'((3 * bits - 3 - Cfg.LocalW) % bits);
+    endfunction
+
+    function automatic logic [TagW-1:0] tag(input key_t key);
+        return TagW'({Cfg.CacheLimit ? key.token : key.token >> IdxW, key.le});
+    endfunction
+
+    if (Cfg.CacheLimit) begin : gen_limit
+        logic [3:0] size_q, turn_q;
+        always_ff @(posedge clk_i) begin
+            size_q <= 4'(IdxW);
+            turn_q <= turn_of(IdxW);
+            for (int unsigned bits = 4; bits < IdxW; bits++) begin
+                if (cfg_i.cache_log2 == 4'(bits)) begin
+                    size_q <= 4'(bits);
+                    turn_q <= turn_of(bits);
+                end
+            end
+        end
+        assign {size, turn} = {size_q, turn_q};
+    end else begin : gen_all
+        assign {size, turn} = {4'(IdxW), turn_of(IdxW)};
+    end
 
     // ---- sweep ------------------------------------------------------------------------
     typedef enum logic [1:0] {SweepOff, SweepCache, SweepTable} sweep_e;
@@ -142,8 +180,8 @@ module allocator #(
                              || (take_token[Cfg.TokW-1:0] >> cfg_i.token_shift) >= Cfg.TokW'(Cfg.N);
 
     table_ram #(.Width($bits(line_t)), .Depth(Cfg.CacheEntries)) i_cache (
-        .clk_i, .we_i(line_we), .waddr_i(line_waddr), .wdata_i(fill_line), .re_i(take), .raddr_i(index(look_in.key)),
-        .rdata_o(line)
+        .clk_i, .we_i(line_we), .waddr_i(line_waddr), .wdata_i(fill_line), .re_i(take),
+        .raddr_i(index(look_in.key, size, turn)), .rdata_o(line)
     );
 
     always_comb begin
@@ -223,7 +261,7 @@ module allocator #(
     end
 
     assign line_we    = (filling && end_keep_q) || sweep_q == SweepCache;
-    assign line_waddr = filling ? index(head_key) : at_q[IdxW-1:0];
+    assign line_waddr = filling ? index(head_key, size, turn) : at_q[IdxW-1:0];
     assign fill_line  = '{valid: filling, epoch: cfg_i.epoch, full: end_err_q, tag: tag(head_key), row: end_row_q};
     assign fill_o     = retire;
     assign busy_o     = tail_q != head_q;
@@ -295,7 +333,7 @@ module allocator #(
     logic [LaneW-1:0]      wr_lane_q;
     logic                  wr_go;
     logic [Cfg.TokW:0]     token_next;
-    logic                  token_wraps;
+    logic                  token_wraps, cache_end;
     logic [Cfg.TokW-1:0]   at_token;
     logic [Cfg.LocalW-1:0] at_le;
 
@@ -339,8 +377,9 @@ module allocator #(
                 || wr_lane_q == LaneW'(l)}};
     end
 
-    // Sweep: the cache (and the bump pointers with it), then the table, flit by flit, as far as the configuration uses
-    // it.
+    // Sweep: the cache as far as it is used (and the bump pointers with it), then the table, flit by flit, as far
+    // as the configuration uses it.
+    assign cache_end   = at_q[IdxW-1:0] == IdxW'(~(~RingW'(0) << size) | ~(~RingW'(0) << Cfg.LocalW));
     assign token_next  = (Cfg.TokW+1)'(at_token) + (Cfg.TokW+1)'(Cfg.Words);
     assign token_wraps = token_next[Cfg.TokW] || (token_next >> key_shift) != '0;
     assign sweep_wr    = sweep_q == SweepTable && (!alm_wr_o.valid || alm_wr_ready_i)
@@ -351,13 +390,13 @@ module allocator #(
             sweep_q <= SweepOff;
         end else begin
             unique case (sweep_q)
-                SweepCache: if (at_q[IdxW-1:0] == '1) sweep_q <= SweepTable;
+                SweepCache: if (cache_end) sweep_q <= SweepTable;
                 SweepTable:
                     if (7'(at_q[SweepW-1:Cfg.TokW]) >= cfg_i.local_experts && !alm_wr_o.valid) sweep_q <= SweepOff;
                 default:    if (sweep_i) sweep_q <= SweepCache;
             endcase
         end
-        if (sweep_q == SweepOff || (sweep_q == SweepCache && at_q[IdxW-1:0] == '1)) at_q <= '0;
+        if (sweep_q == SweepOff || (sweep_q == SweepCache && cache_end)) at_q <= '0;
         else if (sweep_q == SweepCache) at_q <= at_q + 1'b1;
         else if (sweep_wr)
             at_q <= token_wraps ? {at_q[SweepW-1:Cfg.TokW] + 1'b1, Cfg.TokW'(0)}

@@ -277,7 +277,8 @@ module hub #(
         packet_manager #(.Cfg(Cfg)) i_manager (
             .clk_i, .rst_ni, .go_i, .on_i(cfg_i.packet_manager), .timer_i(cfg_i.rpm_timer),
             .list_once_i(Cfg.ListOnce && cfg_i.list_once), .row_shift_i(cfg_i.row_shift), .emap_i, .st_i(st),
-            .st_ready_o(st_ready), .st_o(up_st), .st_ready_i(up_st_ready), .count_o(count_o.manager), .idle_o(manager_idle)
+            .st_ready_o(st_ready), .st_o(up_st), .st_ready_i(up_st_ready), .count_o(count_o.manager),
+            .idle_o(manager_idle)
         );
     end else begin : gen_no_manager
         assign {up_st, st_ready, manager_idle, count_o.manager} = {st, up_st_ready, 1'b1, 5'd0};

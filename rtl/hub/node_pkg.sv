@@ -42,6 +42,7 @@ package node_pkg;
     logic [3:0]       row_shift;     // log2 of the row stride
     logic [3:0]       gate_shift;    // log2 of the gate stride
     logic [4:0]       cap_shift;     // log2 of the rows per expert
+    logic [3:0]       cache_log2;    // log2 of the entries of the allocator's cache in use, see there
     // byte addresses in own memory; registers hold them in units of 16 bytes
     logic [35:0]      xs_base;       // hidden values of own tokens
     logic [35:0]      rt_base;       // routing table

@@ -3,9 +3,9 @@
 // The packet manager of a hub (MoE-Hub's RPM): merges small stores for the uplink into packets of up to a line.
 //
 // Of each GPU there is a partition of RpmEntries lines of 128 bytes. A store of whole sectors of 32 bytes of one line
-// goes into the entry of its key (opcode, region, target, line or row; see manager_parse) or a new one, later sectors in the
-// place of earlier ones; an entry leaves as a packet for each run of its sectors, when it is full, must make room, or
-// by the timer (manager_entries). Whole lines that need no merge, and all that is no such store, pass by.
+// goes into the entry of its key (opcode, region, target, line or row; see manager_parse) or a new one, later sectors
+// in the place of earlier ones; an entry leaves as a packet for each run of its sectors, when it is full, must make
+// room, or by the timer (manager_entries). Whole lines that need no merge, and all that is no such store, pass by.
 //
 // Order: two stores to the same bytes by the same kind of address keep theirs. Behind all that came before it for its
 // GPU comes every flag, fence, count and store that crosses a line, behind all at all every multicast and every packet

@@ -608,7 +608,7 @@ static void registers(void **state)
     for (unsigned g = 0; g < 4; g++) {
         const uint32_t expect[][2] = {
             {NODE(shape), 3 | TOKENS[g] << 16},
-            {NODE(shifts), 3 | 2 << 4 | 2 << 8 | 6 << 12 | 4 << 16 | 3 << 20},
+            {NODE(shifts), 3 | 2 << 4 | 2 << 8 | 6 << 12 | 4 << 16 | 3 << 20 | 9 << 25},
             {NODE(row), 40 | EXPERTS[g] << 16},
             {NODE(xs_base), BASE(l.xs_base)},
             {NODE(rt_base), BASE(l.rt_base)},

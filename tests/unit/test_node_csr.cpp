@@ -94,6 +94,7 @@ static const field FIELDS[] = {
     {"row_shift", NODE(shifts), 12, 4},
     {"gate_shift", NODE(shifts), 16, 4},
     {"cap_shift", NODE(shifts), 20, 5},
+    {"cache_log2", NODE(shifts), 25, 4},
     {"row_bytes", NODE(row), 0, 15},
     {"local_experts", NODE(row), 16, 7},
     {"xs_base", NODE(xs_base), 0, 32, MW_BASE_UNIT},

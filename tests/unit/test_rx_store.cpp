@@ -44,6 +44,7 @@ struct settings {
     unsigned result_size = 0;   // bytes, 0: random
     unsigned result_ready = 100;
     unsigned result_wrong = 0; // percent with another epoch, and as many that turn bad on the way
+    unsigned cache_log2 = 0;   // of the entries that the allocator uses, 0: all
     unsigned rowsp =
         0; // percent of other GPUs' tokens whose rows come for each target by itself, in any order
     unsigned once = 50; // percent of the packets of a row that leave its targets to the first
@@ -80,6 +81,7 @@ struct bench : rx_bench {
                     {"row_shift", std::max(log2_up(set.row_bytes), 7u)},
                     {"gate_shift", log2_up(std::max(4 * set.k, F))},
                     {"cap_shift", set.cap_shift},
+                    {"cache_log2", set.cache_log2},
                     {"st_lo", ST_LO},
                     {"rl_base", LISTS},
                     {"switch_asks", set.asks},
@@ -969,6 +971,7 @@ TEST(layer_with_everything)
         s.result_ready = 10 + rng.below(91);
         s.result_wrong = rng.below(20);
         s.once = rng.below(101);
+        s.cache_log2 = rng.below(16);
         s.asks = ASKS && run % 3;
         s.list_ready = rng.pick({100u, 50u, 4u});
         followers += one_layer(s);
@@ -1124,6 +1127,28 @@ TEST(table_is_slow)
     s.ordered = 3;
     s.cap_shift = 6 - 2;
     one_layer(s);
+}
+
+// The same layer with fewer entries in use: the same answers, more misses.
+TEST_IF(F == 8, smaller_caches_miss_more)
+{
+    unsigned before = 0;
+    for (unsigned log2 : {6u, 5u, 4u}) {
+        settings s;
+        s.density = 100;
+        s.tokens = 16;
+        s.row_bytes = 256;
+        s.cache_log2 = log2;
+        bench b(s);
+        b.sweep();
+        b.go(1);
+        b.make_layer();
+        b.run(400000);
+        b.check();
+        print_message("%u entries: %u hits, %u misses\n", 1u << log2, b.hits, b.misses);
+        assert_true(b.misses > before);
+        before = b.misses;
+    }
 }
 
 // Layers one after the other: epochs differ until they wrap, then the tables are swept. The same layer takes the same cycles.

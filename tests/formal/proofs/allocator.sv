@@ -29,6 +29,7 @@ module prove_allocator #(
         c.TokensLog2 = 4;
         c.MaxLocalExperts = 1;
         c.CacheEntries = 16;
+        c.CacheLimit = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
