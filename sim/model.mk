@@ -17,6 +17,8 @@ $(if $(filter-out plain lanes,$(BACKEND)),$(error BACKEND=$(BACKEND): plain and 
 $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=lanes writes no waves: leave it out, or take TRACE=0)))
 # without the primitives that only some systems need: unicast, dysharp-basic and dysharp run in the same cycles, simulated faster
 BASIC_PARAMS := ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 RpmEntries=0
+# ... and with as many entries of the allocators' caches as a layer uses that says nothing of them
+BASIC_CACHE := CacheEntries=512 CacheLimit=0
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 CopyLane=0 $(BASIC_PARAMS) CacheLimit=0 Faults=0 Monitor=0
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is touched. Verilator takes arrays of 2^28
@@ -25,7 +27,7 @@ large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
 # a whole device has the same, so that it takes the same cycles, but for its memories
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
 # settings of cfg_pkg.sv: N, F, small (1) or basic or neither (0)
-settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(call large,$(2)) $(if $(filter basic,$(3)),$(BASIC_PARAMS)))
+settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(call large,$(2)) $(if $(filter basic,$(3)),$(BASIC_PARAMS) $(BASIC_CACHE)))
 MODEL_OPT ?= -O2
 # the compiler of plain models, and whose way of precompiled headers Verilator's makefile takes
 PLAIN_CXX ?= $(if $(shell command -v $(MODEL_CXX)),$(MODEL_CXX),$(CXX))
