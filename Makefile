@@ -359,7 +359,7 @@ $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) 
 	    rtl/top/$(call dotted,$*,1).sv
 
 # the front end that synthesis uses is stricter in places: on the configuration of boards, and with the primitives that these lack
-LINT_PRIMITIVES := CopyLane=1 ListOnce=1 TokenOrder=1 SwitchAsks=1 LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 RpmEntries=8 CacheLimit=1
+LINT_PRIMITIVES := CopyLane=1 ListOnce=1 TokenOrder=1 SwitchAsks=1 LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1 RpmEntries=8 CacheLimit=1
 .PHONY: lint-slang-boards lint-slang-primitives
 lint-slang: lint-slang-boards lint-slang-primitives
 lint-slang-primitives: LINT_SETTINGS := $(LINT_PRIMITIVES)

@@ -54,6 +54,12 @@ const struct mw_system mw_systems[MW_SYSTEMS] = {
         .counts_in = MW_DISPATCH,
     },
     {
+        .name = "flashdmoe",
+        .row_sparse = true,
+        .source_lists = true,
+        .partial_tiles = true,
+    },
+    {
         .name = "dysharp-basic",
         .multicast = true,
         .reduction = true,
@@ -303,9 +309,37 @@ static void count_pairs(const struct mw_workload *w, const struct mw_system *sys
     }
 }
 
-void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
-                      unsigned flit_bytes, struct mw_traffic phases[MW_PHASES])
+static unsigned tile_of(const struct mw_link_parameters *link)
 {
+    return link->tile ? link->tile : 1;
+}
+
+/// Lists of rows: a flag from each GPU to each expert of another one, and one back for each tile. There are as few
+/// tiles as rows fill, but an idle engine does not wait for that: up to one for each row.
+static void count_lists(const struct mw_workload *w, unsigned layer,
+                        const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES])
+{
+    const uint64_t bare = bare_flits(0, link->flit_bytes);
+    uint64_t tiles[MW_MAX_GPUS][MW_MAX_GPUS], rows[MW_MAX_GPUS][MW_MAX_GPUS];
+    uint64_t(*more)[MW_DIRECTIONS][MW_CLASSES] = phases[MW_COMBINE].gathered;
+    mw_places_tiles(w, layer, tile_of(link), tiles);
+    mw_places_tiles(w, layer, 1, rows);
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        for (unsigned p = 0; p < w->shape.gpus; p++) {
+            if (q == p)
+                continue;
+            send(&phases[MW_DISPATCH], p, q, MW_STORE, w->experts_per_gpu * bare, 0);
+            send(&phases[MW_COMBINE], q, p, MW_STORE, tiles[q][p] * bare, 0);
+            more[q][MW_UP][MW_STORE] += (rows[q][p] - tiles[q][p]) * bare;
+            more[p][MW_DOWN][MW_STORE] += (rows[q][p] - tiles[q][p]) * bare;
+        }
+    }
+}
+
+void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
+                      const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES])
+{
+    const unsigned flit_bytes = link->flit_bytes;
     memset(phases, 0, MW_PHASES * sizeof *phases);
     count_pairs(w, system, flit_bytes, phases);
     for (unsigned t = 0; t < w->tokens; t++) {
@@ -319,6 +353,8 @@ void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct 
         count_combine(w, system, &p, flit_bytes, &phases[MW_COMBINE]);
     }
     gather_flits(&phases[MW_COMBINE], w->shape.gpus, flit_bytes);
+    if (system->source_lists)
+        count_lists(w, layer, link, phases);
 }
 
 void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from)
@@ -432,6 +468,25 @@ static struct mw_bound own_engine(const struct mw_workload *w, const struct mw_l
     return (struct mw_bound){busy > moved ? busy : moved, MW_ENGINE, facts->busiest, MW_UP};
 }
 
+/// The same where a tile has rows of one expert and one source, and takes its time full or not.
+static struct mw_bound own_engine_of_lists(const struct mw_workload *w, unsigned layer,
+                                           const struct mw_bound *full,
+                                           const struct mw_link_parameters *link)
+{
+    struct mw_bound most = *full;
+    uint64_t tiles[MW_MAX_GPUS][MW_MAX_GPUS];
+    mw_places_tiles(w, layer, tile_of(link), tiles);
+    for (unsigned q = 0; q < w->shape.gpus; q++) {
+        uint64_t all = 0;
+        for (unsigned p = 0; p < w->shape.gpus; p++)
+            all += tiles[q][p];
+        uint64_t busy = all * tile_of(link) * link->expert_cycles;
+        if (busy > most.cycles)
+            most = (struct mw_bound){busy, MW_ENGINE, q, MW_UP};
+    }
+    return most;
+}
+
 /// Sum over the phases; its place is that of the longest one.
 static struct mw_bound phase_sum(const struct mw_bound phases[MW_PHASES])
 {
@@ -453,12 +508,15 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
     mw_layer_facts(w, layer, &facts);
     struct mw_bound strict_engine = {facts.rows[facts.busiest] * link->expert_cycles, MW_ENGINE,
                                      facts.busiest, MW_UP};
-    struct mw_bound engine = b->own_engine = own_engine(w, &facts, link);
+    struct mw_bound engine = own_engine(w, &facts, link);
+    if (system->source_lists)
+        engine = own_engine_of_lists(w, layer, &engine, link);
+    b->own_engine = engine;
     b->strict_link = mw_strict_link(w, layer, link);
     b->strict = later(b->strict_link, strict_engine);
 
     struct mw_traffic phases[MW_PHASES];
-    mw_traffic_count(w, layer, system, link->flit_bytes, phases);
+    mw_traffic_count(w, layer, system, link, phases);
     if (system->phased) {
         for (unsigned p = 0; p < MW_PHASES; p++)
             b->own_phase[p] = busiest_link(&phases[p], w->shape.gpus, link);

@@ -44,6 +44,8 @@ struct mw_system {
     struct mw_costs costs; ///< of software
     bool gathered;         ///< every token goes to every GPU and back, by the static group of all
     bool row_sparse;       ///< a row per (token, expert), which returns to its home by itself
+    bool
+        source_lists; ///< ... in lists of each {expert, source}, with a flag behind each and each tile
     bool scatter;          ///< rows with one target leave in packets of 32 bytes
     bool packet_manager;   ///< ... which hubs merge on their way to the uplink
     bool row_ranges;       ///< experts run on ranges of tokens, as their rows arrive
@@ -58,7 +60,7 @@ struct mw_system {
 /// of flags behind each.
 enum { MW_UNICAST_RANGES = 6, MW_OVERLAP_RANGES = 15 };
 
-enum { MW_SYSTEMS = 7 };
+enum { MW_SYSTEMS = 8 };
 extern const struct mw_system mw_systems[MW_SYSTEMS];     ///< `unicast` comes first
 const struct mw_system *mw_system_find(const char *name); ///< NULL if there is none
 
@@ -112,13 +114,14 @@ struct mw_link_parameters {
     unsigned flit_bytes;    ///< 8 or 16
     unsigned link_cycles;   ///< that a flit takes on a link, from 1 on
     uint64_t expert_cycles; ///< per row
+    unsigned tile;          ///< rows that an engine starts together; 0: 1
 };
 
 void mw_layer_facts(const struct mw_workload *w, unsigned layer, struct mw_layer_facts *facts);
 
-/// What `system` sends in one layer, phase by phase.
+/// What `system` sends in one layer, phase by phase, on links of those flits, with those tiles.
 void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
-                      unsigned flit_bytes, struct mw_traffic phases[MW_PHASES]);
+                      const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES]);
 /// to += from
 void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from);
 /// Flits of all classes on one port and direction.

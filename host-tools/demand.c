@@ -7,7 +7,8 @@
 #include <string.h>
 
 struct counts {
-    unsigned *rows, *most_rows; ///< of each expert: of one layer, most of all
+    unsigned *rows, *most_rows;    ///< of each expert: of one layer, most of all
+    unsigned *listed, most_listed; ///< of each expert: of one home, most of all of any
     unsigned received[MW_MAX_GPUS], most_received[MW_MAX_GPUS];
 };
 
@@ -19,11 +20,15 @@ static void count_layer(const struct mw_demand *d, const uint16_t *ids, struct c
     memset(c->received, 0, sizeof c->received);
     for (size_t t = 0; t < tokens; t++) {
         uint32_t gpus = 0;
+        if (t % d->shape.tokens_per_gpu == 0)
+            memset(c->listed, 0, d->experts * sizeof *c->listed);
         for (unsigned i = 0; i < d->k; i++) {
             uint16_t e = ids[t * d->k + i];
             if (e == MW_NO_EXPERT)
                 continue;
             c->rows[e]++;
+            if (++c->listed[e] > c->most_listed)
+                c->most_listed = c->listed[e];
             gpus |= 1u << e / per_gpu;
         }
         for (unsigned q = 0; q < d->shape.gpus; q++)
@@ -51,9 +56,10 @@ int mw_demand_count(struct mw_demand *d, const struct mw_shape *shape, unsigned 
                     const uint16_t *const *ids, unsigned layers, struct mw_error *err)
 {
     struct counts c = {.rows = calloc(experts, sizeof *c.rows),
-                       .most_rows = calloc(experts, sizeof *c.most_rows)};
+                       .most_rows = calloc(experts, sizeof *c.most_rows),
+                       .listed = calloc(experts, sizeof *c.listed)};
     *d = (struct mw_demand){.shape = *shape, .k = k, .experts = experts, .layers = layers};
-    bool ok = c.rows && c.most_rows;
+    bool ok = c.rows && c.most_rows && c.listed;
     for (unsigned l = 0; ok && l < layers; l++) {
         count_layer(d, ids[l], &c);
         take_most(c.most_rows, c.rows, experts);
@@ -61,10 +67,12 @@ int mw_demand_count(struct mw_demand *d, const struct mw_shape *shape, unsigned 
     }
     if (ok) {
         d->rows_per_expert = sum_up(c.most_rows, experts, &d->rows);
+        d->rows_per_list = c.most_listed;
         d->received_rows = sum_up(c.most_received, shape->gpus, &d->received);
     }
     free(c.rows);
     free(c.most_rows);
+    free(c.listed);
     return ok ? MW_EXIT_OK : mw_fail_memory(err, "row counts");
 }
 

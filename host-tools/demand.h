@@ -12,6 +12,7 @@ struct mw_demand {
     unsigned k, experts;
     unsigned layers;          ///< batches included
     unsigned rows_per_expert; ///< most tokens of an expert
+    unsigned rows_per_list;   ///< most tokens of an expert and one home
     unsigned received_rows;   ///< most tokens with an expert at one GPU, its own included
     uint64_t rows;            ///< tokens of every expert where it has most, summed up
     uint64_t received;        ///< the same of tokens with an expert at a GPU

@@ -185,6 +185,7 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"more_events", i->more_events},
                {"gathered", i->gathered},
                {"row_sparse", i->row_sparse},
+               {"source_lists", i->source_lists},
                {"packet_manager", i->packet_manager},
                {"cache_limit", i->cache_limit}};
     const char *before = "primitives       ";

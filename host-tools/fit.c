@@ -71,13 +71,19 @@ static void touch(struct mw_fit *f, unsigned at, uint64_t bytes)
     r->touched = bytes < r->touched ? bytes : r->touched;
 }
 
-/// Rows lie where the allocator puts them, expert by expert from its first on.
+/// Lists of rows of a GPU: of each expert or, of each source, too.
+static uint64_t lists_of(const struct mw_fit *f, unsigned gpus)
+{
+    const struct mw_layer_config *c = &f->config;
+    return (uint64_t)c->experts_per_gpu << (c->source_lists ? log2_up(gpus) : 0);
+}
+
+/// Rows lie where the allocator puts them, list by list from its first on, or where their sources do.
 static void add_allocated(struct mw_fit *f, unsigned *at, const struct mw_demand *d)
 {
     const struct mw_layer_config *c = &f->config;
-    uint64_t rows = (uint64_t)c->experts_per_gpu << f->cap_shift;
     unsigned gpus = d->shape.gpus, gate_shift = log2_up(at_least(4 * c->k, MW_MEM_ALIGN));
-    uint64_t edges = (uint64_t)d->experts * PAGES;
+    uint64_t rows = lists_of(f, gpus) << f->cap_shift, edges = gpus * lists_of(f, gpus) * PAGES;
     add(f, at, "dispatch rows", 1, rows << f->row_shift, gpus);
     touch(f, *at, (d->rows << f->row_shift) + edges);
     add(f, at, "combine rows", 1, rows << f->row_shift, gpus);
@@ -168,8 +174,10 @@ static int refuse_memory(const struct mw_fit *f, const struct mw_device_info *in
     char list[256], why[160] = "";
     list_regions(f, list, sizeof list);
     if (!c->received_rows)
-        snprintf(why, sizeof why, "; kept for each of %u experts: %llu rows, of %u",
-                 c->experts_per_gpu, 1ull << f->cap_shift, c->rows_per_expert);
+        snprintf(why, sizeof why, "; kept for each of %llu %s: %llu rows, of %u",
+                 (unsigned long long)lists_of(f, info->gpus),
+                 c->source_lists ? "lists {expert, source}" : "experts", 1ull << f->cap_shift,
+                 c->rows_per_expert);
     return mw_fail(err, MW_EXIT_INPUT,
                    "%llu bytes of memory per GPU, it has %llu: %s%s; a row takes %llu bytes, of %u "
                    "(powers of two): lower --tokens-per-gpu or --hidden%s",
@@ -182,7 +190,7 @@ int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
                  const struct mw_demand *d, struct mw_error *err)
 {
     const struct mw_layer_config *c = &f->config;
-    uint64_t rows = (uint64_t)c->experts_per_gpu << f->cap_shift;
+    uint64_t lists = lists_of(f, info->gpus), rows = lists << f->cap_shift;
     uint64_t places = (uint64_t)c->received_rows << log2_up(c->k);
     if (c->row_bytes % info->flit_bytes)
         return mw_fail(err, MW_EXIT_INPUT,
@@ -202,12 +210,19 @@ int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
         return mw_fail(err, MW_EXIT_INPUT,
                        "experts per GPU: %u, it has %u: raise --gpus or lower --experts",
                        c->experts_per_gpu, info->local_experts);
+    if (lists > info->local_experts)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "lists {expert, source} per GPU: %llu, it has %u: %u experts of each of %u "
+                       "GPUs, rounded up to a power of two: lower --experts",
+                       (unsigned long long)lists, info->local_experts, c->experts_per_gpu,
+                       1u << log2_up(info->gpus));
     if (rows > info->rows)
         return mw_fail(
             err, MW_EXIT_INPUT,
-            "rows per GPU: %llu, it has %u: %u experts with %llu each, the %u of the "
+            "rows per GPU: %llu, it has %u: %llu %s with %llu each, the %u of the "
             "busiest rounded up to a power of two: lower --tokens-per-gpu or raise --gpus",
-            (unsigned long long)rows, info->rows, c->experts_per_gpu, 1ull << f->cap_shift,
+            (unsigned long long)rows, info->rows, (unsigned long long)lists,
+            c->source_lists ? "lists {expert, source}" : "experts", 1ull << f->cap_shift,
             c->rows_per_expert);
     if (places > 1u << TOKEN_BITS)
         return mw_fail(err, MW_EXIT_INPUT,

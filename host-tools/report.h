@@ -30,7 +30,7 @@ void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned cou
 /// Lines about elements that differ from the golden model, and counters from the analytic list: returns
 /// MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
-                          unsigned flit_bytes);
+                          const struct mw_link_parameters *link);
 /// Everything, as one JSON text. Wall-clock figures come last in each system's object, and their
 /// names end in `_wall`, except `sim_cycles_per_s`.
 int mw_report_json(struct mw_json *j, const struct mw_run_params *params,

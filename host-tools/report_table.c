@@ -169,7 +169,7 @@ void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_s
 }
 
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
-                          unsigned flit_bytes)
+                          const struct mw_link_parameters *link)
 {
     int status = MW_EXIT_OK;
     for (unsigned l = 0; l < r->layers; l++) {
@@ -192,7 +192,7 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
                 r->feeding.wrong);
     }
     struct mw_flit_error e;
-    unsigned errors = mw_result_flit_errors(r, w, flit_bytes, &e);
+    unsigned errors = mw_result_flit_errors(r, w, link, &e);
     if (!errors)
         return status;
     fprintf(

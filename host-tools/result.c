@@ -84,11 +84,11 @@ void mw_result_check(struct mw_result *r, const struct mw_workload *w, uint16_t 
 
 /// The analytic list of one layer, all phases together.
 static void expected_traffic(const struct mw_workload *w, unsigned layer,
-                             const struct mw_system *system, unsigned flit_bytes,
+                             const struct mw_system *system, const struct mw_link_parameters *link,
                              struct mw_traffic *t)
 {
     struct mw_traffic phases[MW_PHASES];
-    mw_traffic_count(w, layer, system, flit_bytes, phases);
+    mw_traffic_count(w, layer, system, link, phases);
     *t = phases[0];
     for (unsigned p = 1; p < MW_PHASES; p++)
         mw_traffic_add(t, &phases[p]);
@@ -108,13 +108,13 @@ static unsigned compare(struct mw_flit_error *first, unsigned found, unsigned la
 }
 
 unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_workload *w,
-                               unsigned flit_bytes, struct mw_flit_error *first)
+                               const struct mw_link_parameters *link, struct mw_flit_error *first)
 {
     unsigned found = 0;
     for (unsigned l = 0; l < r->layers; l++) {
         struct mw_traffic want;
         const struct mw_traffic *got = &r->layer[l].traffic;
-        expected_traffic(w, l, r->system, flit_bytes, &want);
+        expected_traffic(w, l, r->system, link, &want);
         for (unsigned p = 0; p < w->shape.gpus; p++) {
             for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
                 for (unsigned c = 0; c < MW_CLASSES; c++)
@@ -194,7 +194,7 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
             add_stall(s->stall, &s->stalls, layer->stall[i].cause, layer->stall[i].cycles);
     }
     struct mw_flit_error first;
-    s->flit_errors = mw_result_flit_errors(r, w, params->flit_bytes, &first);
+    s->flit_errors = mw_result_flit_errors(r, w, &link, &first);
     s->speedup = mw_ratio((double)unicast_cycles, (double)s->cycles);
     s->strict_share = mw_ratio((double)s->strict, (double)s->cycles);
     s->own_share = mw_ratio((double)s->own, (double)s->cycles);

@@ -92,7 +92,7 @@ struct mw_flit_error {
 
 /// Number of counters (flits by class, payload bytes) that differ; the first of them in `first`.
 unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_workload *w,
-                               unsigned flit_bytes, struct mw_flit_error *first);
+                               const struct mw_link_parameters *link, struct mw_flit_error *first);
 
 /// A result in figures, summed over the layers.
 struct mw_summary {

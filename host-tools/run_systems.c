@@ -202,7 +202,8 @@ static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
     mw_summarize(s, p->result, &run->workload, &run->params, unicast);
     mw_report_line(run->out, s);
     fflush(run->out);
-    return mw_report_differences(run->err, p->result, &run->workload, run->params.flit_bytes);
+    const struct mw_link_parameters link = mw_run_links(&run->params);
+    return mw_report_differences(run->err, p->result, &run->workload, &link);
 }
 
 // ---- the caller's thread ------------------------------------------------------------------------

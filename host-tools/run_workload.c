@@ -64,7 +64,8 @@ struct mw_link_parameters mw_run_links(const struct mw_run_params *params)
 {
     return (struct mw_link_parameters){.flit_bytes = params->flit_bytes,
                                        .link_cycles = params->link_cycles,
-                                       .expert_cycles = params->expert_cycles};
+                                       .expert_cycles = params->expert_cycles,
+                                       .tile = params->tile};
 }
 
 int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,

@@ -16,7 +16,7 @@ BACKEND ?=
 $(if $(filter-out plain lanes,$(BACKEND)),$(error BACKEND=$(BACKEND): plain and lanes are possible))
 $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=lanes writes no waves: leave it out, or take TRACE=0)))
 # without the primitives that only some systems need: unicast, dysharp-basic and dysharp run in the same cycles, simulated faster
-BASIC_PARAMS := ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 RpmEntries=0
+BASIC_PARAMS := ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0 RpmEntries=0
 # ... and with as many entries of the allocators' caches as a layer uses that says nothing of them
 BASIC_CACHE := CacheEntries=512 CacheLimit=0
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind

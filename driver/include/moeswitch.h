@@ -158,6 +158,7 @@ struct mw_device_info {
     bool link_rate;         ///< there is link_cycles of mw_layer_config
     bool delay, row_ranges; ///< there are mw_stream_delay; mw_stream_flag_rows and _expert_range
     bool row_sparse;        ///< there are mw_stream_st_rowsp, and row_returns of mw_layer_config
+    bool source_lists;      ///< there is source_lists of mw_layer_config, and mw_stream_flag_lists
     bool more_events;       ///< there are the event counters from MW_EV_SW8 on
     bool gathered; ///< there are the calls of gathered tokens, from mw_stream_multimem_st_rows on
     bool packet_manager;    ///< there are packet_manager and scatter of mw_layer_config
@@ -338,11 +339,12 @@ struct mw_layer_config {
     unsigned tokens_per_gpu; ///< most own tokens of a GPU
     unsigned row_bytes;      ///< of a token's hidden values, a multiple of the flit, at most 32 752
     unsigned experts_per_gpu; ///< most experts of a GPU
-    unsigned rows_per_expert; ///< most (token, expert) rows that any expert gets
-    unsigned received_rows;   ///< unicast: most rows that a GPU gets, own copies included; else 0
-    uint64_t scratch_bytes;   ///< area for st.linear and multimem.st, may be 0
-    unsigned stream_instrs;   ///< most instructions of a stream, 0: MW_STREAM_INSTRS
-    unsigned buffers; ///< of routing table, hidden values and output rows, for mw_feed; 0: 1
+    /// Most (token, expert) rows that any expert gets; with source_lists: that one gets from any GPU
+    unsigned rows_per_expert;
+    unsigned received_rows; ///< unicast: most rows that a GPU gets, own copies included; else 0
+    uint64_t scratch_bytes; ///< area for st.linear and multimem.st, may be 0
+    unsigned stream_instrs; ///< most instructions of a stream, 0: MW_STREAM_INSTRS
+    unsigned buffers;       ///< of routing table, hidden values and output rows, for mw_feed; 0: 1
     // behaviour
     unsigned tile;          ///< rows of one expert that start together, 1 .. 255
     unsigned expert_cycles; ///< engine time per row, at most 65 535
@@ -366,6 +368,10 @@ struct mw_layer_config {
     /// then mw_stream_expert may say so and mw_stream_sum takes all terms of a token. Not with
     /// switch_asks. MW_ERR_CAPACITY without row_sparse
     bool row_returns;
+    /// Rows of mw_stream_st_rowsp land in lists of each {expert, source}, at places that the source counts;
+    /// mw_stream_flag_lists says how many they are. Lists: experts_per_gpu times the GPUs, rounded up to a
+    /// power of two. Only with row_returns. MW_ERR_CAPACITY without source_lists of mw_device_info
+    bool source_lists;
     // once the copy counts of all GPUs are here (mw_stream_count with per_gpu)
     bool pace;           ///< dispatch and partial sums leave a GPU in step; MW_ERR_CAPACITY without
     unsigned pace_lead;  ///< rows that dispatch is kept ahead of them, at most 65 535
@@ -468,6 +474,9 @@ MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
 /// flag that says, too, how many rows of the mw_stream_st before it each GPU gets: expert_range and
 /// sum_st there go no further. No st may run beside it.
 MW_API int mw_stream_flag_rows(struct mw_stream *s, unsigned event, bool self);
+/// In layers with source_lists: say to every GPU, this one included, how many rows the mw_stream_st_rowsp before it has
+/// sent to each of its experts.
+MW_API int mw_stream_flag_lists(struct mw_stream *s);
 MW_API int mw_stream_fence(struct mw_stream *s);
 /// Nothing but time; cycles below 2^31.
 MW_API int mw_stream_delay(struct mw_stream *s, uint32_t cycles);
@@ -479,7 +488,8 @@ MW_API int mw_stream_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// 65 535. Only where there is token_order of mw_device_info, else the hardware refuses it.
 MW_API int mw_stream_order(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned cycles);
 MW_API int mw_stream_dymultimem_st_ordered(struct mw_stream *s, uint32_t first, uint32_t tokens);
-/// A row to each of its experts by itself, allocated where it lands.
+/// A row to each of its experts by itself, allocated where it lands, or (source_lists) at the next place of its list;
+/// once in such a layer.
 MW_API int mw_stream_st_rowsp(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// dymultimem.st without gate weights: rows that no expert waits for. With `flat`, row i of GPU g's
 /// lands at byte address (g << token_shift | i) << row_shift of its targets' GPUs, without allocator.
@@ -536,7 +546,7 @@ MW_API int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t 
                                   uint32_t gathered);
 
 /// Write `streams` streams of each GPU into the memories: s[g * streams + i] is stream i of GPU g.
-/// MW_ERR_STATE: one has no end, or kept a failure; MW_ERR_CAPACITY: one has delay, flag_rows, expert_range,
+/// MW_ERR_STATE: one has no end, or kept a failure; MW_ERR_CAPACITY: one has delay, flag_rows, flag_lists, expert_range,
 /// gathered tokens or an event counter from MW_EV_SW8 on, and the device was built without.
 MW_API int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
                           const struct mw_stream *s, unsigned streams);

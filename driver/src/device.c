@@ -93,6 +93,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .delay = MWI_GET(MW_FABRIC__PRIMITIVES__DELAY, r.primitives),
         .row_ranges = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_RANGES, r.primitives),
         .row_sparse = MWI_GET(MW_FABRIC__PRIMITIVES__ROW_SPARSE, r.primitives),
+        .source_lists = MWI_GET(MW_FABRIC__PRIMITIVES__SOURCE_LISTS, r.primitives),
         .more_events = MWI_GET(MW_FABRIC__PRIMITIVES__MORE_EVENTS, r.primitives),
         .gathered = MWI_GET(MW_FABRIC__PRIMITIVES__GATHERED, r.primitives),
         .packet_manager = MWI_GET(MW_FABRIC__PRIMITIVES__PACKET_MANAGER, r.primitives),

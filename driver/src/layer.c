@@ -84,7 +84,8 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                         MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks) |
                         MWI_PUT(MW_NODE__USES__PACE, c->pace) |
                         MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns) |
-                        MWI_PUT(MW_NODE__USES__PACKET_MANAGER, c->packet_manager)},
+                        MWI_PUT(MW_NODE__USES__PACKET_MANAGER, c->packet_manager) |
+                        MWI_PUT(MW_NODE__USES__SOURCE_LISTS, c->source_lists)},
         {REG(merge), MWI_PUT(MW_NODE__MERGE__TIMER, c->rpm_timer) |
                          MWI_PUT(MW_NODE__MERGE__SCATTER, c->scatter)},
         {REG(link), MWI_PUT(MW_NODE__LINK__WAIT_CYCLES, link_wait(c))},

@@ -65,6 +65,7 @@ static const struct setting {
     SETTING(list_once, false, true),
     SETTING(switch_asks, false, true),
     SETTING(row_returns, false, true),
+    SETTING(source_lists, false, true),
     SETTING(pace, false, true),
     SETTING(pace_lead, 0, 65535),
     SETTING(pace_ahead, 0, 65535),
@@ -104,6 +105,12 @@ static int above(const char *what, uint64_t value, uint64_t most)
                     (unsigned long long)value, (unsigned long long)most);
 }
 
+/// Lists of rows of a GPU.
+static uint64_t lists_of(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    return (uint64_t)c->experts_per_gpu << (c->source_lists ? mwi_log2_up(info->gpus) : 0);
+}
+
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     if (c->k < 1 || c->k > MW_MAX_TARGETS)
@@ -141,6 +148,14 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if (c->row_returns && (c->switch_asks || c->received_rows))
         return mwi_fail(MW_ERR_INVALID, "row_returns: not with %s",
                         c->switch_asks ? "switch_asks" : "received_rows");
+    if (c->source_lists && !info->source_lists)
+        return mwi_fail(MW_ERR_CAPACITY, "source_lists: this device has no lists of rows of each "
+                                         "source: leave it out");
+    if (c->source_lists && !c->row_returns)
+        return mwi_fail(MW_ERR_INVALID, "source_lists: only with row_returns");
+    if (lists_of(info, c) > info->local_experts)
+        return above("lists of rows, experts per GPU times GPUs, rounded up to a power of two",
+                     lists_of(info, c), info->local_experts);
     if (c->pace && !info->token_order)
         return mwi_fail(MW_ERR_CAPACITY, "pace: this device does not pace dispatch: leave it out");
     if (c->link_cycles > 1 && !info->link_rate)
@@ -181,12 +196,15 @@ static void make_shifts(const struct mw_device_info *info, const struct mw_layer
 static int check_shifts(const struct mw_device_info *info, const struct mw_layer_config *c,
                         const struct mw_layout *l)
 {
-    uint64_t rows = (uint64_t)c->experts_per_gpu << l->cap_shift;
+    uint64_t rows = lists_of(info, c) << l->cap_shift;
     if (c->rows_per_expert > info->rows)
         return above("rows per expert", c->rows_per_expert, info->rows);
     if (rows > info->rows)
-        return above("rows of all experts of a GPU, those of one rounded up to a power of two",
-                     rows, info->rows);
+        return above(
+            c->source_lists
+                ? "rows of all lists of a GPU, those of one rounded up to a power of two"
+                : "rows of all experts of a GPU, those of one rounded up to a power of two",
+            rows, info->rows);
     if (l->n_shift + l->token_shift > TOKEN_BITS)
         return above("tokens of all GPUs", UINT64_C(1) << (l->n_shift + l->token_shift),
                      1u << TOKEN_BITS);
@@ -217,10 +235,11 @@ static void take_buffers(struct mw_layout *l, const struct mw_layer_config *c)
     }
 }
 
-static void take_regions(struct mw_layout *l, const struct mw_layer_config *c)
+static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
+                         const struct mw_layer_config *c)
 {
     const bool unicast = c->received_rows > 0;
-    const uint64_t experts = c->experts_per_gpu, rows = experts << l->cap_shift,
+    const uint64_t experts = c->experts_per_gpu, rows = lists_of(info, c) << l->cap_shift,
                    tokens = c->tokens_per_gpu, received = c->received_rows;
     const uint64_t slots = unicast          ? tokens << l->n_shift
                            : c->row_returns ? tokens << l->k_shift
@@ -264,7 +283,7 @@ int mw_layout_make(struct mw_device *device, const struct mw_layer_config *confi
         return status;
     if (c.scratch_bytes > info->mem_bytes)
         return above("scratch bytes", c.scratch_bytes, info->mem_bytes);
-    take_regions(&l, &c);
+    take_regions(info, &l, &c);
     if (l.end > info->mem_bytes)
         return above("bytes of memory per GPU", l.end, info->mem_bytes);
     *layout = l;

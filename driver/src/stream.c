@@ -8,6 +8,7 @@ enum { ADDRESS_BITS = 34 };
 /// Flags of flag, of expert.rows, of expert, of multimem.st and multimem.ld_reduce, of sum.
 enum {
     FLAG_ROWS = 2,
+    FLAG_LISTS = 4,
     EXPERT_RANGE = 1,
     EXPERT_GATHERED = 2,
     EXPERT_RETURN = 2,
@@ -149,6 +150,11 @@ int mw_stream_flag(struct mw_stream *s, unsigned event, bool self)
 int mw_stream_flag_rows(struct mw_stream *s, unsigned event, bool self)
 {
     return add_event(s, MW_I_FLAG, FLAG_ROWS | self, event, 0);
+}
+
+int mw_stream_flag_lists(struct mw_stream *s)
+{
+    return add_range(s, MW_I_FLAG, FLAG_LISTS, 0, 0);
 }
 
 int mw_stream_delay(struct mw_stream *s, uint32_t cycles)
@@ -347,6 +353,8 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_FLAG:
         if (in->flags & FLAG_ROWS && !info->row_ranges)
             return "flags that tell rows";
+        if (in->flags & FLAG_LISTS)
+            return info->source_lists ? NULL : "lists of rows of each source";
         // fall through
     case MW_I_WAIT:
         if (in->op == MW_I_WAIT && in->b && !info->delay)

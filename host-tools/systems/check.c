@@ -9,7 +9,8 @@
 
 enum { FEED_BUFFERS = 2 };
 
-/// What the routing asks under this system: of one that gathers, every GPU gets every token.
+/// What the routing asks under this system: of one that gathers, every GPU gets every token; lists of
+/// sources have no more rows than a source sends.
 static struct mw_demand demand_of(const struct mw_system *system, const struct mw_demand *demand)
 {
     struct mw_demand d = *demand;
@@ -17,6 +18,8 @@ static struct mw_demand demand_of(const struct mw_system *system, const struct m
         d.received_rows = d.shape.gpus * d.shape.tokens_per_gpu;
         d.received = (uint64_t)d.shape.gpus * d.received_rows;
     }
+    if (system->source_lists)
+        d.rows_per_expert = d.rows_per_list;
     return d;
 }
 
@@ -78,7 +81,8 @@ static bool lacks(struct job *j, const struct mw_system *system)
            ((system->list_once && !info.list_once) || (system->switch_asks && !info.switch_asks) ||
             (system->token_order && !info.token_order) ||
             (system->row_ranges && !info.row_ranges) || (system->gathered && !info.gathered) ||
-            (system->row_sparse && !info.row_sparse));
+            (system->row_sparse && !info.row_sparse) ||
+            (system->source_lists && !info.source_lists));
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,

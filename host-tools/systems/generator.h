@@ -40,6 +40,7 @@ extern const struct mw_generator mw_generate_unicast;
 extern const struct mw_generator mw_generate_overlap;
 extern const struct mw_generator mw_generate_nvls;
 extern const struct mw_generator mw_generate_moe_hub;
+extern const struct mw_generator mw_generate_flashdmoe;
 extern const struct mw_generator mw_generate_dysharp_basic;
 extern const struct mw_generator mw_generate_dysharp;
 extern const struct mw_generator mw_generate_moeswitch;

@@ -10,8 +10,9 @@
 enum { AT_ONCE = 256 << 10 }; ///< bytes of each GPU
 
 static const struct mw_generator *const generators[] = {
-    &mw_generate_unicast,       &mw_generate_overlap, &mw_generate_nvls,     &mw_generate_moe_hub,
-    &mw_generate_dysharp_basic, &mw_generate_dysharp, &mw_generate_moeswitch};
+    &mw_generate_unicast, &mw_generate_overlap,   &mw_generate_nvls,
+    &mw_generate_moe_hub, &mw_generate_flashdmoe, &mw_generate_dysharp_basic,
+    &mw_generate_dysharp, &mw_generate_moeswitch};
 
 int mw_job_begin(struct job *j, const struct mw_system *system)
 {

@@ -94,6 +94,7 @@ int mw_job_settings(struct job *j)
     j->config.switch_asks = j->system->switch_asks;
     j->config.pace = j->system->pace;
     j->config.row_returns = j->system->row_sparse;
+    j->config.source_lists = j->system->source_lists;
     if (j->system->pace)
         pace_rows(j);
     j->tile_guard = 1;

@@ -108,6 +108,16 @@ package bundle_pkg;
         logic [node_pkg::RowW-1:0] row;
     } event_t;
 
+    // What a FLAG says of rows of its source that are in memory: so many are all of a list here, or (tile) a tile's
+    // that have returned.
+    typedef struct packed {
+        logic                         valid;
+        logic                         tile;
+        logic [4:0]                   src;
+        logic [node_pkg::ExpertW-1:0] list;
+        logic [15:0]                  rows;
+    } source_flag_t;
+
     // Of the rows of st of one GPU: how many come in all, and before which they are here, if it has told.
     typedef struct packed {
         logic [node_pkg::RowW-1:0] rows;
@@ -132,10 +142,11 @@ package bundle_pkg;
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
         logic [7:0]                  bytes;
+        logic [4:0]                  src;   // who stored them, with SourceLists
     } slot_bytes_t;
 
     // A finished row of a token of any GPU; back: it returns to its home, to slot pos of the token, from row of local
-    // expert le.
+    // expert le; last of its tile, which has so many.
     typedef struct packed {
         logic                         valid;
         logic                         back;
@@ -143,7 +154,16 @@ package bundle_pkg;
         logic [node_pkg::ExpertW-1:0] le;
         logic [node_pkg::RowW-1:0]    row;
         logic [3:0]                   pos;
+        logic                         last;
+        logic [7:0]                   rows;
     } finished_t;
+
+    // A tile of rows of one GPU, its home, that have returned.
+    typedef struct packed {
+        logic       valid;
+        logic [4:0] home;
+        logic [7:0] rows;
+    } tile_back_t;
 
     // And how many rows it waits for; remote, where the switch asks: and others elsewhere, which are not counted.
     typedef struct packed {
@@ -155,7 +175,8 @@ package bundle_pkg;
 
     // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless DYMULTIMEM_ST or
     // rowsp); of MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and operator; gate transfers are META
-    // packets; rows land at their address, without an allocator; each transfer has one target on the uplink.
+    // packets; rows land at their address, without an allocator; each transfer has one target on the uplink; lists: and
+    // says its row, see list_rows.
     typedef struct packed {
         packet_pkg::opcode_e opcode;
         logic [15:0]         group;
@@ -163,6 +184,7 @@ package bundle_pkg;
         logic                meta;
         logic                flat;
         logic                rowsp;
+        logic                lists;
     } sends_t;
 
     // A reduction request at its hub: what the low half of its header says. Fields sit where the same bits of a word of
@@ -251,6 +273,7 @@ package bundle_pkg;
     typedef struct packed {
         logic [node_pkg::RowW-1:0] complete;
         logic [node_pkg::RowW-1:0] expected;
+        logic                      counted;  // no more rows come than expected are, with source_lists
     } stat_t;
 
     // A row that the engine puts on the list of an expert itself; last, without valid: it has named all; more: it

@@ -95,11 +95,11 @@
 `define MW_WINDOW(Cfg) struct packed {logic [Cfg.SeqW-1:0] seq; logic [Cfg.SeqW-1:0] oldest;}
 
 // Of a packet that has arrived at a hub: its header, as far as its stores need it, and one of its targets. bad: an
-// error, do nothing, len is its code; cnt: targets, 1 for what has none; beyond: bits above the address are set. Of
-// a red, src and the upper bit of stage are its red_t.
+// error, do nothing, len is its code; cnt: targets, 1 for what has none; beyond: bits above the address are set; row:
+// that its source has chosen in the list, with source_lists. Of a red, src and the upper bit of stage are its red_t.
 `define MW_ARRIVED(Cfg) struct packed { \
     logic bad; packet_pkg::opcode_e op; logic [4:0] src; logic [7:0] len; logic [4:0] cnt; logic [1:0] stage; \
-    logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [Cfg.MaddrW-1:0] addr;}
+    logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [packet_pkg::RowBits-1:0] row; logic [Cfg.MaddrW-1:0] addr;}
 
 // An entry of a token's list of experts, in the routing table: position, last of its list; the token, and its row
 // there.
@@ -107,8 +107,9 @@
     logic valid; logic last; logic [15:0] id; logic [3:0] pos; logic [Cfg.TokensLog2-1:0] token; \
     logic [Cfg.AddrW-$clog2(isa_pkg::RouteBytes / Cfg.FlitBytes)-1:0] row;}
 
-// A target {expert, position} that is kept for packets: place in one of four lists.
-`define MW_TARGET(Cfg) struct packed {logic we; logic [1:0] list; logic [3:0] place; logic [Cfg.ExpW+3:0] data;}
+// A target {expert, position} that is kept for packets: place in one of four lists; its row, with source_lists.
+`define MW_TARGET(Cfg) struct packed {logic we; logic [1:0] list; logic [3:0] place; logic [Cfg.ExpW+3:0] data; \
+    logic [packet_pkg::RowBits-1:0] row;}
 
 // What a worker of rx_store writes, with a flit of its payload: with red it is combined with what lies there, of this
 // type and operator.

@@ -41,6 +41,7 @@ package cfg_pkg;
         bit            RowRanges;       // flags tell rows, and expert.rows takes ranges of tokens
         bit            Gathered;        // expert.rows, sum and multimem take the rows of a gathered routing table
         bit            RowSparse;       // st.rowsp, and finished rows that return singly
+        bit            SourceLists;     // and layers in which senders say where rows land, in lists of their own
         int unsigned RpmEntries;        // lines that a hub's packet manager keeps for each GPU: 2^i, 0: it has none
         bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
         bit            LinkRate;        // links may be slower than a flit per cycle
@@ -120,6 +121,7 @@ package cfg_pkg;
         c.RowRanges       = 1'b1;
         c.Gathered        = 1'b1;
         c.RowSparse       = 1'b1;
+        c.SourceLists     = 1'b1;
         c.RpmEntries      = 8;
         c.SwitchAsks      = 1'b1;
         c.LinkRate        = 1'b1;

@@ -120,7 +120,7 @@ module expert_engine #(
     logic                         flist_ready, row_take, done_valid, done_ready, list_busy_q, list_signal_q,
                                   slist_valid;
     logic [node_pkg::ExpertW-1:0] done_le, sig_le_q;
-    logic [Cfg.CountW-1:0]        done_first, done_last, sig_idx_q, sig_last_q;
+    logic [Cfg.CountW-1:0]        done_first, done_last, sig_idx_q, sig_last_q, sig_first_q;
 
     expert_fetch #(.Cfg(Cfg)) i_fetch (
         .clk_i, .rst_ni, .go_i, .cfg_i, .unicast_i(unicast_q), .gathered_i(gathered),
@@ -150,6 +150,8 @@ module expert_engine #(
     assign sig_o.valid = token_here_q && in_memory;
     assign sig_o.back  = back_q;
     assign sig_o.le    = sig_le_q;
+    assign sig_o.last  = sig_idx_q == sig_last_q;
+    assign sig_o.rows  = Cfg.SourceLists ? 8'(sig_last_q - sig_first_q) + 8'd1 : '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -167,6 +169,7 @@ module expert_engine #(
         if (!sig_busy_q) begin
             sig_le_q   <= done_le;
             sig_idx_q  <= done_first;
+            sig_first_q <= done_first;
             sig_last_q <= done_last;
             age_q      <= '0;
         end else begin

@@ -125,7 +125,7 @@ module expert_fetch #(
                 shift   = cfg_i.cap_shift;
             end
             Coef: begin
-                operand = W'(info_le_q);
+                operand = (Cfg.SourceLists && cfg_i.source_lists) ? W'(info_le_q) >> cfg_i.n_shift : W'(info_le_q);
                 shift   = 5'd1;
                 base    = cfg_i.ce_base[W-1:0];
             end

@@ -2,8 +2,10 @@
 //
 // Chooses the tiles of the expert engine.
 //
-// Looks at one expert per cycle, in turn. An expert has a full tile when it has as many complete rows as a tile that no
-// tile has taken yet, or fewer but the last ones (all counts are here and every expected row is complete). The first
+// Looks at one list of rows per cycle, in turn, of each expert or, with source_lists, of each {expert, source}, here
+// called an expert, too. An expert has a full tile when it has as many complete rows as a tile that no
+// tile has taken yet, or fewer but the last ones (all counts are here, or its own is, stat_i.counted, and every
+// expected row is complete). The first
 // full one found becomes the next tile, and the turn goes on behind it: full experts are served round robin. With
 // partial_tiles, after partial_wait cycles in a row without work for the engine, the expert with the most waiting rows,
 // the first one of equals, is served after the next pass without a full one. tile_* holds one tile until it is taken;
@@ -39,6 +41,7 @@ module expert_scan #(
     logic [Cfg.LocalW-1:0] le_q, le1_q, best_le_q, last_le;
     logic                  v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
     logic [Cfg.LocalW-1:0] clear_q;
+    logic [6:0]            lists;
     logic [Cfg.CountW-1:0] started, complete, expected, behind;
     logic [AvailW-1:0]     avail;
     logic [7:0]            best_q;
@@ -50,7 +53,8 @@ module expert_scan #(
     logic [Cfg.LocalW:0] full_q; // experts in a row with nothing left to start
 
     assign stat_le_o = node_pkg::ExpertW'(le_q);
-    assign last_le   = Cfg.LocalW'(cfg_i.local_experts - 7'd1);
+    assign lists     = node_pkg::lists(Cfg.SourceLists, cfg_i);
+    assign last_le   = Cfg.LocalW'(lists - 7'd1);
     assign scan      = run_i && clear_done_q && !tile_o.valid;
 
     // Rows given out, per expert; cleared after go.
@@ -63,7 +67,7 @@ module expert_scan #(
     assign expected    = stat_i.expected[Cfg.CountW-1:0];
     assign avail       = AvailW'(Cfg.CountW'(complete - started));
     assign enough      = avail >= AvailW'(cfg_i.tile);
-    assign all_counted = counts_all_i && complete == expected;
+    assign all_counted = (counts_all_i || (Cfg.SourceLists && stat_i.counted)) && complete == expected;
     assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
     assign rows        = enough ? cfg_i.tile : avail[7:0];
     assign behind      = started + Cfg.CountW'(rows);
@@ -99,7 +103,7 @@ module expert_scan #(
         le1_q <= le_q;
     end
 
-    assign all_started_o = counts_all_i && run_i && full_q == (Cfg.LocalW+1)'(cfg_i.local_experts);
+    assign all_started_o = counts_all_i && run_i && full_q == (Cfg.LocalW+1)'(lists);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin

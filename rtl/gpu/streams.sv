@@ -8,7 +8,8 @@
 // fetches it again when the unit is ready, so there is no queue of instructions. cmd_valid_o rises only while
 // cmd_ready_i is high (a unit is ready when idle).
 // A stream's base is a multiple of 128 bytes.
-// Errors: an unknown instruction, rows that return in a layer without row_returns (expert with flags.1), sum.st or
+// Errors: an unknown instruction, flag with flags.2 in a layer without source_lists, st.rowsp with flags.0 or .1 in
+// one with them, rows that return in a layer without row_returns (expert with flags.1), sum.st or
 // gathered tokens of sum in one with them, a wait that no counter can end, a delay of 2^31 cycles or more (also one
 // behind a wait; without Delay: any), or a 64th instruction that is not I_END: ERR_INSTR, the stream stops.
 //
@@ -105,9 +106,10 @@ module streams #(
     assign rd_o.valid = fetching_q && asked_q != ($clog2(HF+1))'(HF);
 
     // ---- decode -------------------------------------------------------------
-    logic       is_end, is_wait, is_delay, is_unit, returns, bad, issue;
+    logic       is_end, is_wait, is_delay, is_unit, returns, lists, bad, issue;
     logic [2:0] unit;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
+    assign lists   = Cfg.SourceLists && cfg_i.source_lists;
     always_comb begin
         is_end   = 1'b0;
         is_wait  = 1'b0;
@@ -120,10 +122,11 @@ module streams #(
             I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:Cfg.EventW] == '0
                               && Counters[cmd_o.imm[Cfg.EventW-1:0]] && (Cfg.Delay ? !cmd_o.b[31] : cmd_o.b == '0);
             I_DELAY: is_delay = Cfg.Delay && !cmd_o.a[31];
-            I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE: is_unit = 1'b1;
+            I_COUNT, I_PREFIX, I_SIGNAL, I_FENCE: is_unit = 1'b1;
+            I_FLAG: is_unit = lists || !cmd_o.flags[2];
             I_ORDER: is_unit = Cfg.TokenOrder;
             I_DYMULTIMEM_ST, I_ST_ROWSP, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
-                is_unit = (Cfg.RowSparse || cmd_o.op != I_ST_ROWSP)
+                is_unit = (cmd_o.op != I_ST_ROWSP || (Cfg.RowSparse && !(lists && cmd_o.flags[1:0] != '0)))
                           && (cmd_o.op != I_MULTIMEM_ST || cmd_o.flags[1:0] == 2'd0
                               || (Cfg.Gathered && cmd_o.flags[1:0] != 2'd3));
                 unit    = 3'd1;

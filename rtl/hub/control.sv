@@ -8,6 +8,8 @@
 // stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
 // Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others;
 // With TokenOrder: order puts own tokens into an order for send, see token_order; it reads the routing table once more.
+// With SourceLists: flag with flags.2 says to every GPU, p first, how many rows of send each of its lists has; and
+// behind each tile of rows that has returned (tile_i) its home is told, between instructions.
 // prefix keeps where its own begin here, and belongs behind the arrival of all counts. ACKs, signals of the expert
 // engine and events leave by ctrl_packets.
 // Errors: an instruction of another unit (INSTR), an event counter that packets do not count, or tokens beyond
@@ -35,6 +37,13 @@ module control #(
     output `MW_READ(Cfg)        rd_o,
     input  wire logic           rd_ready_i,
     input  wire `MW_ANSWER(Cfg) rd_i,
+
+    // with source_lists: how many rows send has for a list; a tile has returned
+    output logic [Cfg.GpuW-1:0]                 told_gpu_o,
+    output logic [node_pkg::ExpertW-1:0]        told_local_o,
+    input  wire logic [packet_pkg::RowBits-1:0] told_rows_i,
+    input  wire bundle_pkg::tile_back_t         tile_i,
+    output logic                                tile_ready_o,
 
     input  wire bundle_pkg::token_t sig_i, // a row of this token is finished here
     output logic                    sig_ready_o,
@@ -90,23 +99,64 @@ module control #(
     typedef enum logic [3:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain, Ready, Sort} state_e;
     state_e          state_q;
     logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced, event_ready, known, no_tokens,
-          refused, bad_count, told;
+          refused, bad_count, told, drained, head_end;
     iop_e            op_q;
     logic            tell_q;  // the rows of st are told
+    logic                    list_in, list_refused, list, tile, tile_go, alone; // see gen_lists
+    logic                    list_last; // it is the GPU's last one
+    flag_e                   flag_kind;
+    logic [47:0]             flag_rows;
     logic [4:0]              imm_q;
     logic [Cfg.GpuW-1:0]     port, to_q;
     logic [Cfg.TokensLog2:0] end_q, range_end;
 
     assign port        = cfg_i.port[Cfg.GpuW-1:0];
-    assign cmd_ready_o = state_q == Idle;
+    assign cmd_ready_o = state_q == Idle && !tile_go;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE}
                          || (Cfg.TokenOrder && cmd_i.op == I_ORDER);
     assign refused     = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
-                         || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm)))
+                         || list_refused
+                         || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !list_in
+                             && !cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm)))
                          || (!Cfg.RowRanges && cmd_i.op == I_FLAG && cmd_i.flags[1]);
+    if (Cfg.SourceLists) begin : gen_lists
+        logic                         list_q, tile_q;
+        logic [7:0]                   rows_q;
+        logic [3:0]                   rest_q; // cycles without a tile: an instruction is fetched in as many
+        logic [node_pkg::ExpertW-1:0] le_q;
+
+        // A FLAG of each list goes to its GPU, to this one first; one of a tile to its home, between instructions,
+        // which have a turn behind each.
+        assign list_in      = cmd_i.op == I_FLAG && cmd_i.flags[2];
+        assign list_refused = list_in && (!cfg_i.source_lists || cfg_i.local_experts == '0);
+        assign tile_go      = tile_i.valid && state_q == Idle && rest_q == '0;
+        assign {list, tile} = {list_q, tile_q};
+        assign flag_kind    = tile_q ? FLAG_TILE : list_q ? FLAG_LIST : FLAG_EVENT;
+        assign flag_rows    = tile_q ? 48'(rows_q) : 48'({16'(told_rows_i), 7'(le_q)});
+        assign told_local_o = le_q;
+        assign list_last    = !list_q || 7'(le_q) + 7'd1 == cfg_i.local_experts;
+        always_ff @(posedge clk_i) begin
+            if (accept || tile_go) {list_q, tile_q} <= {list_in && !tile_go, tile_go};
+            if (tile_go) rows_q <= tile_i.rows;
+            if (!rst_ni) rest_q <= '0;
+            else if (tile_go) rest_q <= '1;
+            else if (state_q == Idle && rest_q != '0) rest_q <= rest_q - 1'b1;
+            if (accept) le_q <= '0;
+            else if (list_q && head_end) le_q <= list_last ? '0 : le_q + 1'b1;
+        end
+        wire unused_home = &{1'b0, tile_i.home};
+    end else begin : gen_no_lists
+        assign {list_in, list_refused, tile_go, list, tile, flag_rows, told_local_o} = '0;
+        assign list_last = 1'b1;
+        assign flag_kind = FLAG_EVENT;
+        wire unused_lists = &{1'b0, tile_i, told_rows_i};
+    end
+    assign tile_ready_o = tile_go;
+    assign told_gpu_o   = to_q;
     assign start_walk  = (accept && cmd_i.op == I_COUNT && !refused) || sort_walk;
-    assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && copies_q);
+    assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && alone);
+    assign alone       = tile || (copies_q && !list);
 
     cmd_range #(.Cfg(Cfg)) i_range (
         .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
@@ -121,10 +171,13 @@ module control #(
             imm_q    <= 5'(cmd_i.imm[Cfg.EventW-1:0]);
             tell_q   <= Cfg.RowRanges && cmd_i.flags[1];
             copies_q <= cmd_i.flags[0];
+        end else if (tile_go) begin
+            op_q <= I_FLAG;
         end
         if (accept)
-            to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0])) ? port
+            to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0]) || list_in) ? port
                     : (port == Cfg.GpuW'(Cfg.N - 1)) ? '0 : port + 1'b1;
+        else if (tile_go) to_q <= tile_i.home[Cfg.GpuW-1:0];
         else if (to_next) to_q <= (to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1;
     end
 
@@ -165,14 +218,14 @@ module control #(
 
     // ---- packets of the store class ----------------------------------------------------------------------------
     logic [node_pkg::RowW-1:0] told_row; // of GPU to_q
-    logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, head_end, no_words;
+    logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, no_words;
     logic [Cfg.FlitW-1:0] out_data_q;
 
     assign out_free  = !out_valid_q || (out_own_q ? clo_ready_i : cst_ready_i);
     assign head_end  = state_q == Head && out_free && (Cfg.HeadFlits == 1 || head_half_q);
     assign no_words  = op_q != I_COUNT || (!copies_q && cfg_i.local_experts == '0);
     assign word_take = state_q == Words && out_free;
-    assign to_next   = (head_end && no_words) || (word_take && word_end)
+    assign to_next   = (head_end && no_words && list_last) || (word_take && word_end)
                        || (state_q == Tell && event_ready);
 
     // Of the packet under way; called where it leaves, so that simulation makes it only then.
@@ -187,8 +240,9 @@ module control #(
                    : (split && word_q == '0) ? 15'(PayloadMaxBytes)
                    : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
         h.epoch  = cfg_i.epoch;
-        h.stage  = stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
-        h.addr   = (op_q == I_FLAG) ? 48'({tell_q ? (Cfg.TokW+1)'(told_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q}) : '0;
+        h.stage  = (op_q == I_FLAG) ? stage_e'(flag_kind) : stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
+        h.addr   = (list || tile) ? flag_rows : (op_q != I_FLAG) ? '0
+                   : 48'({tell_q ? (Cfg.TokW+1)'(told_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q});
         return h;
     endfunction
 
@@ -219,9 +273,9 @@ module control #(
     assign clo_o = '{valid: out_valid_q && out_own_q, last: out_last_q, data: out_data_q};
 
     // ---- sequence ----------------------------------------------------------------------------------------------
-    assign retire_o = (state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced)
-                      || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && told;
+    assign drained  = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced;
+    assign retire_o = (drained && !tile) || state_q == Prefix;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && told && !tile_i.valid;
 
     assign err_o.valid = (accept && refused) || bad_count;
     assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
@@ -232,7 +286,8 @@ module control #(
         end else begin
             unique case (state_q)
                 Clear:   if (!clearing) state_q <= Idle;
-                Idle:    if (accept) begin
+                Idle:    if (tile_go) state_q <= Head;
+                         else if (accept) begin
                              if (refused) state_q <= Drain;
                              else unique case (cmd_i.op)
                                  I_COUNT:  state_q <= Count;
@@ -248,9 +303,9 @@ module control #(
                 Sort:    if (walk_done) state_q <= Drain;
                 Prefix:  state_q <= Idle;
                 Tell:    if (to_next && to_last) state_q <= Drain;
-                Head:    if (head_end) state_q <= !no_words ? Words : to_last ? Drain : Head;
+                Head:    if (head_end) state_q <= !no_words ? Words : (to_last && list_last) ? Drain : Head;
                 Words:   if (word_take && word_last) state_q <= (word_end && to_last) ? Drain : Head;
-                Drain:   if (retire_o) state_q <= Idle;
+                Drain:   if (drained) state_q <= Idle;
                 default: state_q <= Idle;
             endcase
         end

@@ -58,12 +58,17 @@ module hub #(
     if (Cfg.SwitchAsks && !Cfg.ListOnce) begin : gen_check
         $error("hub: SwitchAsks needs ListOnce");
     end
+    if (Cfg.SourceLists && !Cfg.RowSparse) begin : gen_check_lists
+        $error("hub: SourceLists needs RowSparse");
+    end
 
     localparam int unsigned ErrSend = 0, ErrControl = 1, ErrRx = 2, ErrStore = 3, ErrRows = 4, ErrRed = 5,
                             ErrTokens = 8;
 
     // ---- what streams wait for ----
-    bundle_pkg::count_t row_counts;
+    bundle_pkg::count_t row_counts, counts; // counts: of COUNTS alone
+    bundle_pkg::source_flag_t said;
+    logic               row_counts_list;
     bundle_pkg::event_t flag;
     logic [4:0]         event_idx;
 
@@ -80,6 +85,7 @@ module hub #(
 
     row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy), .trk_i(trk), .cnt_i(row_counts),
+        .cnt_list_i(row_counts_list),
         .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
         .ev_row_o(ev_o.row), .err_o(err_o[ErrRows]), .idle_o(rows_idle)
     );
@@ -139,13 +145,27 @@ module hub #(
         .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
         .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
         .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .slot_o(slot),
-        .slot_ready_i(sig_ready && returns), .cnt_o(row_counts),
-        .ev_o(flag), .ack_o(fack), .ack_ready_i(fack_ready), .keep_wr_o(wr_o[WrList]),
+        .slot_ready_i(sig_ready && returns), .cnt_o(counts),
+        .ev_o(flag), .said_o(said), .ack_o(fack), .ack_ready_i(fack_ready), .keep_wr_o(wr_o[WrList]),
         .keep_wr_ready_i(wr_ready_i[WrList]), .keep_level_o(keep_level), .keep_done_o(keep_done),
         .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
     );
 
     assign returns   = Cfg.RowSparse && cfg_i.row_returns;
+
+    // ---- what sources say of their rows ----
+    bundle_pkg::error_t said_err, tokens_err;
+    logic               said_idle;
+
+    source_flags #(.Cfg(Cfg)) i_said (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
+        .landed_i('{valid: slot.valid && sig_ready && returns, token: slot.token, bytes: slot.bytes, src: slot.src}),
+        .cnt_i(counts), .cnt_o(row_counts), .cnt_list_o(row_counts_list), .err_o(said_err), .idle_o(said_idle)
+    );
+
+    // one of the two is rare enough to take the place of the other in the same cycle
+    assign err_o[ErrTokens] = said_err.valid ? said_err : tokens_err;
+
     assign rsig_ready = sig_ready && !returns;
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
@@ -156,7 +176,7 @@ module hub #(
         .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
         .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
         .lane_valid_o(tok_valid), .lane_ready_i(tok_ready), .lane_token_o(tok_index),
-        .err_o(err_o[ErrTokens]), .idle_o(tok_idle)
+        .err_o(tokens_err), .idle_o(tok_idle)
     );
 
     assign rdy_token = TokenW'(rdy_index);
@@ -174,6 +194,10 @@ module hub #(
     logic                 st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
+    // rows of send in a list, for control's FLAGs
+    logic [Cfg.GpuW-1:0]            told_gpu;
+    logic [ExpertW-1:0]             told_local;
+    logic [packet_pkg::RowBits-1:0] told_rows;
 
     send #(.Cfg(Cfg)) i_send (
         .clk_i, .rst_ni, .go_i, .cfg_i,
@@ -182,12 +206,16 @@ module hub #(
         .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
         .arm_o(arm), .arm_ready_i(arm_ready), .tok_done_i(tok_done),
         .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
+        .told_gpu_i(told_gpu), .told_local_i(told_local), .told_rows_o(told_rows),
         .begin_o(order_begin), .pick_i(pick), .pick_take_o(pick_take),
         .cst_i(cst), .cst_ready_o(cst_ready), .clo_i(clo), .clo_ready_o(clo_ready),
         .st_o(st), .st_ready_i(st_ready), .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
     );
 
     logic control_idle;
+    bundle_pkg::tile_back_t         tile;
+    logic                           tile_ready, return_idle;
+    bundle_pkg::port_t              back_left;
 
     // ---- finished rows of the expert engine ----
     bundle_pkg::token_t        done;
@@ -198,9 +226,10 @@ module hub #(
     logic [3:0]                back_pos;
 
     row_return #(.Cfg(Cfg)) i_return (
-        .clk_i, .rst_ni, .cfg_i, .row_i(sig_i), .ready_o(sig_ready_o), .sig_o(done), .sig_ready_i(done_ready),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .row_i(sig_i), .ready_o(sig_ready_o), .sig_o(done), .sig_ready_i(done_ready),
         .item_valid_o(back_valid), .item_home_o(back_home), .item_row_o(back_row), .item_token_o(back_token),
-        .item_pos_o(back_pos), .item_done_i(back_done)
+        .item_pos_o(back_pos), .item_done_i(back_done), .left_i(back_left), .tile_o(tile), .tile_ready_i(tile_ready),
+        .idle_o(return_idle)
     );
 
     control #(.Cfg(Cfg)) i_control (
@@ -208,6 +237,8 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
         .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(row_counts),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
+        .told_gpu_o(told_gpu), .told_local_o(told_local), .told_rows_i(told_rows),
+        .tile_i(tile), .tile_ready_o(tile_ready),
         .sig_i(done), .sig_ready_o(done_ready), .own_o(own), .own_ready_i(own_ready),
         .tok_valid_i(tok_valid), .tok_ready_o(tok_ready), .tok_index_i(tok_index),
         .ack_i(fack), .ack_ready_o(fack_ready), .ack_rx_i(ev_o.ack), .ack_src_i(ack_src),
@@ -259,7 +290,7 @@ module hub #(
         .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
         .src_o(row_src[0]), .src_rows_i(told[0]),
         .back_valid_i(back_valid), .back_home_i(back_home), .back_row_i(back_row), .back_token_i(back_token),
-        .back_pos_i(back_pos), .back_done_o(back_done),
+        .back_pos_i(back_pos), .back_done_o(back_done), .back_left_o(back_left),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
         .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
         .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
@@ -308,8 +339,9 @@ module hub #(
     assign recv_rows_o = recv_rows[15:0];
     wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
 
-    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle && manager_idle, control_idle, red_idle && !back_valid,
-                     rxst_idle && alloc_idle && rows_idle && !loc.valid, rx_idle && lists_idle};
+    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle && manager_idle, control_idle,
+                     red_idle && !back_valid && return_idle,
+                     rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid, rx_idle && lists_idle};
 endmodule
 
 `default_nettype wire

@@ -7,7 +7,7 @@ package node_pkg;
   localparam int unsigned TokenW = 22;  // token index, global: home GPU << token_shift | index at home
   // row number inside an expert's area, or received row << k_shift | list position
   localparam int unsigned RowW = 22;
-  localparam int unsigned ExpertW = 6;  // expert index inside a GPU
+  localparam int unsigned ExpertW = 6;  // expert index inside a GPU; with source_lists, of a list: {expert, source}
   localparam int unsigned PktW = 8;     // packet number inside a row
   localparam int unsigned MemBanks = 4; // of a GPU's memory; the expert engine moves the flits of every other one
 
@@ -75,6 +75,7 @@ package node_pkg;
     logic [2:0]       scatter;       // 0, or stores of one target have 32 bytes, see scatter_order
     logic             switch_asks;   // finished rows are reported to the switch, which opens reductions
     logic             row_returns;   // they return singly to slots at home, where their bytes are counted
+    logic             source_lists;  // of st.rowsp a list per {expert, source}, in which the source says the row
     logic [1:0]       link_wait;     // cycles that pass on the uplink behind each flit
     logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
     logic [7:0]       part_credits;
@@ -83,6 +84,19 @@ package node_pkg;
     logic [7:0]  throttle;
     logic [15:0] start_delay; // cycles from go to the first instruction (for tests)
   } node_cfg_t;
+
+  /* verilator lint_off UNUSEDSIGNAL */  // a function uses a part of the configuration
+  // Lists of rows that experts run on: one of each own expert or, with source_lists, of each {expert, source}.
+  function automatic logic [6:0] lists(input bit built, input node_cfg_t c);
+    return (built && c.source_lists) ? c.local_experts << c.n_shift : c.local_experts;
+  endfunction
+
+  // The list of an own expert's rows from this GPU.
+  function automatic logic [ExpertW-1:0] list_of(input bit built, input node_cfg_t c, input logic [ExpertW-1:0] le,
+                                                 input logic [4:0] src);
+    return (built && c.source_lists) ? le << c.n_shift | ExpertW'(src) : le;
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   // How an emulated endpoint misbehaves, see link_fault.
   typedef struct packed {

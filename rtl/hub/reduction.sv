@@ -45,6 +45,7 @@ module reduction #(
     input  wire logic [Cfg.TokensLog2-1:0] back_token_i,
     input  wire logic [3:0]                back_pos_i,
     output logic                           back_done_o,
+    output bundle_pkg::port_t              back_left_o, // the last flit of such a row for this home has
 
     // memory: a MISC client, SUMA, SUMB, another MISC client (copy lane), OUT
     output `MW_READ(Cfg)        rd_o,
@@ -90,6 +91,7 @@ module reduction #(
     logic                 row_pop, row_done, row_more;
     logic [Cfg.GpuW-1:0]  row_ctx;
     logic                 st_done;
+    logic [Cfg.GpuW-1:0]  st_home;
     `MW_DEST(Cfg)         dest;
     bundle_pkg::term_req_t term_req;
     `MW_TERM(Cfg)         term;
@@ -120,6 +122,7 @@ module reduction #(
     logic returns;
     assign returns     = Cfg.RowSparse && cfg_i.row_returns;
     assign back_done_o = push_done && returns;
+    assign back_left_o = '{valid: st_done && returns, port: 5'(st_home)};
 
     combine #(.Cfg(Cfg)) i_combine (
         .clk_i, .rst_ni, .go_i, .cfg_i,
@@ -182,6 +185,7 @@ module reduction #(
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .rows_i(rows), .row_ctx_o(row_ctx), .row_i(row), .row_pop_o(row_pop), .term_o(term_req), .term_i(term),
         .dest_i(dest), .dest_ready_o(dest_ready), .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
+        .st_home_o(st_home),
         .sum_rd_o, .sum_rd_ready_i, .sum_rd_i, .copy_rd_o, .copy_rd_ready_i, .copy_rd_i, .out_wr_o, .out_wr_ready_i,
         .res_i, .res_ready_o, .res_bad_i, .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
         .part_crd_i, .err_valid_o(err_o[2].valid), .idle_o(idle_sum)

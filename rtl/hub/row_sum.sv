@@ -48,6 +48,7 @@ module row_sum #(
     output logic                  row_done_o, // own row in memory
     output logic                  row_more_o,
     output logic                  st_done_o,  // last flit of an ST row sent
+    output logic [Cfg.GpuW-1:0]   st_home_o,  // to this GPU
 
     output `MW_READ(Cfg)        sum_rd_o [2],
     input  wire logic           sum_rd_ready_i [2],
@@ -225,6 +226,7 @@ module row_sum #(
         .out_o(up_out), .out_st_o(up_st), .out_dst_o(up_dst), .st_done_o
     );
 
+    assign st_home_o = up_dst;
     assign idle_o = choice_ready && !add_busy && !copy_busy && !r.valid && !res_i.valid && rows_i.pend == '0;
 endmodule
 

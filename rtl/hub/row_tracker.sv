@@ -31,6 +31,7 @@ module row_tracker #(
     input  wire bundle_pkg::landed_t trk_i,
 
     input  wire bundle_pkg::count_t cnt_i,
+    input  wire logic               cnt_list_i, // it is all of a list, which is complete, or COUNT
 
     input  wire bundle_pkg::push_t push_i,
     output logic                   push_ready_o,
@@ -78,8 +79,10 @@ module row_tracker #(
     row_t at_q;
 
     if (Bounded) begin : gen_bounded
+        logic [6:0] lists;
+        assign lists = node_pkg::lists(Cfg.SourceLists, cfg_i);
         assign sweep_end = at_q == '1
-                           || (7'(at_q >> cfg_i.cap_shift) >= cfg_i.local_experts && (at_q >> Cfg.LocalW) != '0);
+                           || (7'(at_q >> cfg_i.cap_shift) >= lists && (at_q >> Cfg.LocalW) != '0);
     end else begin : gen_all
         assign sweep_end = at_q == '1;
     end
@@ -188,14 +191,33 @@ module row_tracker #(
     always_ff @(posedge clk_i) begin
         stat_o.complete <= (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0;
         stat_o.expected <= (expected_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(expected_stat.num) : '0;
+        stat_o.counted  <= Cfg.SourceLists && cfg_i.source_lists && expected_stat.epoch == cfg_i.epoch;
+    end
+
+    // ---- a list that its source says is complete ----------------------------------------------
+    logic early; // it is not
+
+    if (Cfg.SourceLists) begin : gen_lists
+        num_t said;
+
+        lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_said (
+            .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(exp_le), .rdata_o(said)
+        );
+        assign early = exp_ours && cnt_list_i && ((said.epoch == cfg_i.epoch) ? said.num : '0) != expected_next;
+    end else begin : gen_no_lists
+        assign early = 1'b0;
+        wire unused_list = cnt_list_i;
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
-    logic [5:0]              sources_q; // COUNTS of so many GPUs
+    localparam int unsigned SaidW = Cfg.SourceLists ? 12 : 6;
+    logic [SaidW-1:0]        sources_q, sources; // COUNTS of so many GPUs, or lists that are complete; all of them
     logic [Cfg.RowsLog2+1:0] missing_q; // rows expected and not complete, modulo; bytes may come before counts
     logic                    exp_big;
 
     assign exp_big = exp_rows && (cnt_i.val >> NumW) != '0;
+    assign sources = (Cfg.SourceLists && cfg_i.source_lists) ? SaidW'(cfg_i.local_experts) * SaidW'(Cfg.N)
+                     : SaidW'(Cfg.N);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -209,7 +231,7 @@ module row_tracker #(
                 missing_q <= missing_q
                              + (exp_ours ? (Cfg.RowsLog2+2)'(cnt_i.val[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
             // when stat_* show the last row, too
-            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q) || sources_q == 6'(Cfg.N));
+            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q) || sources_q == sources);
             rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
         end
     end
@@ -234,8 +256,8 @@ module row_tracker #(
     assign list_o.token = node_pkg::TokenW'(entry[EntryW-1 -: Cfg.TokW]);
     assign list_o.pos   = entry[Cfg.RowsLog2 +: 4];
 
-    assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big;
-    assign err_o.code  = (trk_q && left[LeftW]) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big || early;
+    assign err_o.code  = ((trk_q && left[LeftW]) || early) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
     assign ev_row_o    = append && !pushed_q;
     assign idle_o      = !trk_q && !append_q && !sweep_q;
 

@@ -28,6 +28,7 @@ module rx_arrive #(
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
+    input  wire logic       lists_i, // addresses of ST_ROWSP have the row, too
 
     input  wire `MW_MARKED(Cfg) st_i,
 
@@ -64,10 +65,14 @@ module rx_arrive #(
     localparam int unsigned TgtAw    = SlotW + TfW;
     localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Cfg.Lanes;  // kept of a flit
     localparam int unsigned FlitsW   = Cfg.PayW + 2;                             // 0 .. PF + 1
+    localparam int unsigned KeptW    = Cfg.SourceLists ? RowBit + RowBits : Cfg.MaddrW; // of an address
 
     if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || Cfg.MaxExperts < 2
         || Cfg.MaxExperts > 4096) begin : gen_check
         $error("rx_arrive: flits have 8 or 16 bytes, MaxTargets is 1 to 16, MaxExperts 2 to 4096");
+    end
+    if (Cfg.SourceLists && (Cfg.MaddrW > RowBit || Cfg.TokensLog2 >= RowBits)) begin : gen_check_rows
+        $error("rx_arrive: an address has no room for the row of a list");
     end
 
     typedef struct packed {
@@ -80,9 +85,9 @@ module rx_arrive #(
     } low_t;
 
     typedef struct packed {
-        logic                  beyond;
-        logic [Cfg.MaddrW-1:0] addr;
-        logic [TgtW-1:0]       tgt;
+        logic             beyond;
+        logic [KeptW-1:0] addr;
+        logic [TgtW-1:0]  tgt;
     } high_t;
 
     function automatic logic [TgtW-1:0] target(logic [15:0] t);
@@ -168,8 +173,17 @@ module rx_arrive #(
     high_t      high_in, high_out;
     logic [7:0] bad_code;
     logic       known, no_payload, dynamic, follows, rowsp;
+    logic       rowsp_q; // of the header whose high half comes: a low half came before it from the same source
 
     assign rowsp = cfg_pkg::is_rowsp(Cfg.RowSparse, head.opcode);
+
+    if (Cfg.HeadFlits == 1) begin : gen_one
+        assign rowsp_q = rowsp;
+    end else begin : gen_halves
+        logic [1:0] low_q; // by source
+        assign rowsp_q = low_q[head_sel];
+        always_ff @(posedge clk_i) if (head_fire && head_phase == Low) low_q[head_sel] <= rowsp;
+    end
 
     always_comb begin
         known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS}
@@ -194,7 +208,8 @@ module rx_arrive #(
         // nobody asks for source and stage of a red: its type and operator take their place
         if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED) {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
         high_in.beyond  = (head.addr >> Cfg.MaddrW) != '0;
-        high_in.addr = head.addr[Cfg.MaddrW-1:0];
+        if (Cfg.SourceLists && lists_i && rowsp_q) high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;
+        high_in.addr = head.addr[KeptW-1:0];
         high_in.tgt  = target(head.target0);
     end
 
@@ -214,7 +229,13 @@ module rx_arrive #(
     assign hd_o.cnt   = low_out.cnt;
     assign hd_o.stage = low_out.stage;
     assign hd_o.beyond   = high_out.beyond;
-    assign hd_o.addr  = high_out.addr;
+    assign hd_o.addr  = high_out.addr[Cfg.MaddrW-1:0];
+    if (Cfg.SourceLists) begin : gen_row
+        assign hd_o.row = high_out.addr[RowBit +: RowBits];
+    end else begin : gen_no_row
+        assign hd_o.row = '0;
+        wire unused_lists = &{1'b0, lists_i, rowsp_q};
+    end
 
     // ---- targets ----
     logic [FlitsW-1:0] tgt_flit;

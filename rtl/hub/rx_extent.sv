@@ -11,6 +11,7 @@ module rx_extent #(
 ) (
     input  wire logic [3:0]            row_shift_i, // at least LogF
     input  wire packet_pkg::opcode_e   op_i,        // ST for a dymultimem.st that says where it lands
+    input  wire logic                  said_i,      // a FLAG that says rows: 23 bits of its address count
     input  wire logic [7:0]            len_i,
     input  wire logic [Cfg.MaddrW-1:0] addr_i,
     output logic [ByteW-1:0]           first_o,     // byte in memory, or in the row
@@ -49,7 +50,9 @@ module rx_extent #(
         unique case (op_i)
             OP_DYMULTIMEM_ST:  beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0
                                           || (addr_i >> (Cfg.TokW + 15)) != '0;
-            OP_FLAG:           beyond_o = !cfg_pkg::counted(Cfg.Events, Cfg.RowRanges ? 48'(addr_i[4:0]) : 48'(addr_i))
+            OP_FLAG: if (Cfg.SourceLists && said_i)
+                               beyond_o = (addr_i >> 23) != '0 || (addr_i >> Cfg.MemBytesLog2) != '0;
+                     else      beyond_o = !cfg_pkg::counted(Cfg.Events, Cfg.RowRanges ? 48'(addr_i[4:0]) : 48'(addr_i))
                                           || (addr_i >> (RowAt + Cfg.TokW + 1)) != '0;
             OP_FENCE:          beyond_o = 1'b0;
             OP_COUNTS:         beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;
@@ -57,7 +60,7 @@ module rx_extent #(
         endcase
     end
 
-    wire unused = &{1'b0, token_mul};
+    wire unused = &{1'b0, token_mul, said_i};
 endmodule
 
 `default_nettype wire

@@ -69,6 +69,7 @@ module rx_resolve #(
     input  wire logic busy_i, // jobs have left and are not finished
 
     output bundle_pkg::event_t ev_o,
+    output bundle_pkg::source_flag_t said_o,
     output bundle_pkg::port_t  ack_o,
     input  wire logic          ack_ready_i,
 
@@ -115,11 +116,13 @@ module rx_resolve #(
         logic                    beyond;
         logic                    no_row; // a follower without a row
         logic [TgtW-1:0]         tgt;
+        logic [RowBits-1:0]      row;   // that the source has chosen, in the list of its own
         logic [FlitsW-1:0]       flits;
     } fetch_t;
 
     typedef struct packed {
         logic                 ask; // waits for the allocator
+        logic                 chosen; // or has the row of its source
         logic [3:0]           idx;
         logic [1:0]           stage;
         logic [Cfg.AddrW-1:0] off; // flit offset in the row, flit address, or source of counts
@@ -143,6 +146,7 @@ module rx_resolve #(
     logic [JobLvW-1:0] job_level;
     logic              fill_q, start_q, from_park, last_target, flat, beyond;
     opcode_e           op;
+    logic              said_in; // a FLAG that says rows
     logic [ByteW-1:0]    first;
     logic [ByteW:0]      end_;
     logic [Cfg.TokW-1:0] token;
@@ -164,6 +168,7 @@ module rx_resolve #(
     assign pkt_ready_o  = fetch_new && last_target && (idx_q != '0 || start_ready_i);
     assign park_pop     = from_park && !fill_q && (!s0_valid_q || s0_go);
     assign op           = flat ? OP_ST : hd_i.op;
+    assign said_in      = Cfg.SourceLists && cfg_i.source_lists && op == OP_FLAG && hd_i.stage != FLAG_EVENT;
     assign fetch        = park_pop || (fetch_new && (idx_q != '0 || start_ready_i));
 
     always_ff @(posedge clk_i) begin
@@ -179,12 +184,13 @@ module rx_resolve #(
                       cut: !from_park && pkt_bad_i, bad: hd_i.bad,
                       op: op, src: hd_i.src, len: hd_i.len, stage: hd_i.stage, lane: hd_i.addr[Cfg.FlitLog2-1:0],
                           first: first, end_: end_, token: token, beyond: beyond || hd_i.beyond,
-                      no_row: !from_park && no_row, tgt: tgt, flits: pkt_flits_i};
+                      no_row: !from_park && no_row, tgt: tgt, row: hd_i.row, flits: pkt_flits_i};
         end
     end
 
     rx_extent #(.Cfg(Cfg)) i_extent (
-        .row_shift_i(cfg_i.row_shift), .op_i(op), .len_i(hd_i.len), .addr_i(hd_i.addr), .first_o(first), .end_o(end_),
+        .row_shift_i(cfg_i.row_shift), .op_i(op), .said_i(said_in), .len_i(hd_i.len), .addr_i(hd_i.addr),
+        .first_o(first), .end_o(end_),
         .token_o(token), .beyond_o(beyond)
     );
 
@@ -294,10 +300,44 @@ module rx_resolve #(
         assign {slot, slot_outside, slot_index} = '0;
     end
 
+    // Lists of their own: other GPUs choose the rows, FLAGs say how many there are. Of own rows the allocator is asked.
+    logic acts, s1_free; // see below
+    logic lists, chosen, said, no_list; // no_list: of a row that is chosen, or a FLAG
+    logic [Cfg.LocalW-1:0] list;
+
+    if (Cfg.SourceLists) begin : gen_lists_of
+        logic       no_expert, strange;
+        logic [6:0] said_le;
+        logic [22:0] said_rows; // with the local expert below
+        assign lists     = cfg_i.source_lists;
+        assign chosen    = lists && dynamic && s0_q.src != cfg_i.port;
+        assign said      = lists && s0_q.op == OP_FLAG && s0_q.stage != FLAG_EVENT;
+        assign said_le   = said ? 7'(s0_q.first) : 7'(le);
+        assign no_expert = said_le >= cfg_i.local_experts || (said_le >> Cfg.LocalW) != '0
+                           || (32'(said_le) << cfg_i.n_shift | 32'(s0_q.src)) >= 32'(Cfg.MaxLocalExperts);
+        // rows of other homes would return there
+        assign strange   = 5'(s0_q.token >> cfg_i.token_shift) != s0_q.src || (s0_q.row >> cfg_i.cap_shift) != '0;
+        assign list      = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, said_le[node_pkg::ExpertW-1:0], s0_q.src));
+        always_comb begin
+            no_list = chosen && (no_expert || strange);
+            if (said && s0_q.stage == FLAG_LIST) no_list = no_expert;
+            if (said && s0_q.stage != FLAG_LIST) no_list = s0_q.stage != FLAG_TILE || (s0_q.first >> 8) != '0;
+        end
+        assign said_rows = 23'(s0_q.first);
+        assign said_o = '{valid: acts && said, tile: s0_q.stage == FLAG_TILE, src: s0_q.src,
+                          list: node_pkg::ExpertW'(list),
+                          rows: (s0_q.stage == FLAG_TILE) ? 16'(said_rows[7:0]) : said_rows[22:7]};
+    end else begin : gen_no_lists_of
+        assign {lists, chosen, said, no_list, said_o} = '0;
+        assign list = le;
+        wire unused_row = &{1'b0, s0_q.row, hd_i.row};
+    end
+
     always_comb begin
         unique case (s0_q.op)
-            OP_DYMULTIMEM_ST:             outside = row_end < s0_q.end_;
-            OP_FLAG, OP_FENCE, OP_COUNTS: outside = 1'b0;
+            OP_DYMULTIMEM_ST:             outside = row_end < s0_q.end_ || no_list;
+            OP_FLAG:                      outside = no_list;
+            OP_FENCE, OP_COUNTS:          outside = 1'b0;
             default:                      outside = below || above || (slot && slot_outside);
         endcase
         err = ERR_NONE;
@@ -307,12 +347,14 @@ module rx_resolve #(
             err = ERR_LENGTH;
         else if (s0_q.no_row) err = ERR_TARGETS;
         else if (red && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_kind)) err = ERR_REDUCTION;
+        else if (lists && s0_q.op == OP_COUNTS) err = ERR_OPCODE;
         else if (outside || s0_q.beyond) err = ERR_BOUNDS;
         else if (dynamic && (s0_q.tgt[TgtW-1] || !mapped)) err = ERR_UNMAPPED;
     end
 
     always_comb begin
-        s1_d.ask        = dynamic && err == ERR_NONE;
+        s1_d.ask        = dynamic && !chosen && err == ERR_NONE;
+        s1_d.chosen     = chosen;
         s1_d.idx        = s0_q.idx;
         s1_d.stage      = s0_q.stage;
         s1_d.off        = (s0_q.op == OP_COUNTS) ? Cfg.AddrW'(s0_q.src) : Cfg.AddrW'(s0_q.first >> Cfg.FlitLog2);
@@ -326,25 +368,25 @@ module rx_resolve #(
         s1_d.job.track  = dynamic && s0_q.stage != STAGE_COMBINE;
         s1_d.job.lane   = s0_q.lane;
         s1_d.job.span   = span[6:0];
-        s1_d.job.le     = le;
+        s1_d.job.le     = list;
+        s1_d.job.row    = lists && slot ? Cfg.RowsLog2'(s0_q.src) : Cfg.RowsLog2'(s0_q.row);
         s1_d.job.home   = slot;
         s1_d.job.token  = red ? Cfg.TokW'(red_kind) : slot ? Cfg.TokW'(slot_index) : s0_q.token;
         s1_d.job.pos    = s1_d.job.counts ? 4'(s0_q.stage) : s0_q.tgt[3:0];
     end
 
-    logic acts, s1_free;
     logic [Cfg.TokW:0] told; // 1 more than a row, or 0
 
     assign s1_free        = !s1_valid_q || s1_done;
     assign job_room       = job_level < JobLvW'(Jobs - 1);
     assign acts           = s0_valid_q && err == ERR_NONE && s1_free && job_room;
-    assign al_req_o.valid = acts && dynamic;
+    assign al_req_o.valid = acts && dynamic && !chosen;
     assign al_req_o.le    = node_pkg::ExpertW'(le);
     assign al_req_o.token = node_pkg::TokenW'(s0_q.token);
     assign al_req_o.alloc = 1'b1;
     assign al_req_o.start = s0_q.start;
     assign al_req_o.retry = s0_q.retry;
-    assign ev_o.valid     = acts && s0_q.op == OP_FLAG;
+    assign ev_o.valid     = acts && s0_q.op == OP_FLAG && !said;
     assign ev_o.idx       = 5'(s0_q.first[Cfg.EventW-1:0]);
     assign ev_o.src       = s0_q.src;
     assign ev_o.told      = Cfg.RowRanges && told != '0;
@@ -383,15 +425,15 @@ module rx_resolve #(
             STAGE_COMBINE:  base = cfg_i.yd_base;
             default:        base = cfg_i.gt_base;
         endcase
-        if (!s1_q.ask) base = '0;
+        if (!s1_q.ask && !s1_q.chosen) base = '0;
         // strides are a flit at least
         shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(Cfg.FlitLog2);
-        key       = (Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | al_i.row[Cfg.RowsLog2-1:0];
-        // a multiplication for a shift: see rx_extent
-        row_off   = s1_q.ask ? Cfg.AddrW'(key) * (Cfg.AddrW'(1) << shift) : '0;
         job       = s1_q.job;
+        if (!lists || s1_q.ask) job.row = al_i.row[Cfg.RowsLog2-1:0];
+        key       = (Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | job.row;
+        // a multiplication for a shift: see rx_extent
+        row_off   = (s1_q.ask || s1_q.chosen) ? Cfg.AddrW'(key) * (Cfg.AddrW'(1) << shift) : '0;
         job.addr  = base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + (row_off | s1_q.off);
-        job.row   = al_i.row[Cfg.RowsLog2-1:0];
         if (s1_q.ask && al_i.err) begin
             job.null_ = 1'b1;
         end

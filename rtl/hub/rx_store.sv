@@ -75,6 +75,7 @@ module rx_store #(
     output bundle_pkg::count_t cnt_o,
 
     output bundle_pkg::event_t ev_o,
+    output bundle_pkg::source_flag_t said_o, // as ev_o
     output bundle_pkg::port_t  ack_o,
     input  wire logic          ack_ready_i,
 
@@ -127,7 +128,7 @@ module rx_store #(
     job_t                account_q;
 
     rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(MaxTargets)) i_arrive (
-        .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .st_i, .loc_i, .loc_ready_o,
+        .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .lists_i(cfg_i.source_lists), .st_i, .loc_i, .loc_ready_o,
         .pay_we_o(pay_we), .pay_link_addr_o(pay_link_addr), .pay_loc_addr_o(pay_loc_addr),
         .pkt_valid_o(pkt_valid), .pkt_ready_i(pkt_ready), .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad),
         .pkt_flits_o(pkt_flits), .hd_slot_i(hd_slot), .hd_tgt_i(hd_idx), .hd_o(hd),
@@ -152,7 +153,7 @@ module rx_store #(
         .start_valid_o(start_valid), .start_ready_i(start_ready), .start_slot_o(start_slot), .start_cnt_o(start_cnt),
         .al_req_o, .al_req_ready_i, .al_i, .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job), .busy_i(working),
-        .ev_o, .ack_o, .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
+        .ev_o, .said_o, .ack_o, .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
         .keep_idle_o(keep_idle), .err_o(res_err)
     );
 
@@ -302,6 +303,7 @@ module rx_store #(
     assign slot_o.valid = Cfg.RowSparse && account_valid_q && account_q.home;
     assign slot_o.token = node_pkg::TokenW'(account_q.token);
     assign slot_o.bytes = trk_o.bytes;
+    assign slot_o.src   = Cfg.SourceLists ? 5'(account_q.row) : '0;
 
     // An error of arrival is rare enough to take the place of one of resolve in the same cycle.
     assign err_o.valid = crd_err || res_err.valid;

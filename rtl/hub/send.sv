@@ -52,6 +52,11 @@ module send #(
     input  wire logic [node_pkg::RowW-1:0] base_row_i,
     output logic                           base_take_o, // and count it
 
+    // with source_lists: rows of a list, see list_rows
+    input  wire logic [Cfg.GpuW-1:0]          told_gpu_i,
+    input  wire logic [node_pkg::ExpertW-1:0] told_local_i,
+    output logic [packet_pkg::RowBits-1:0]    told_rows_o,
+
     output `MW_RANGE(Cfg)     begin_o, // of an instruction that takes tokens in the order made
     input  wire `MW_PICK(Cfg) pick_i,
     output logic              pick_take_o,
@@ -111,14 +116,26 @@ module send #(
         .entry_o(entry), .take_i(entry_take)
     );
 
+    logic [Cfg.GpuW-1:0]            look_gpu;
+    logic [node_pkg::ExpertW-1:0]   look_local;
+    logic [packet_pkg::RowBits-1:0] look_row, remote_row, own_row;
+    logic                           look_take;
+
+    list_rows #(.Cfg(Cfg)) i_rows (
+        .clk_i, .rst_ni, .cfg_i, .begin_i(walk), .look_gpu_i(look_gpu), .look_local_i(look_local),
+        .take_i(look_take), .row_o(look_row), .told_gpu_i, .told_local_i, .told_rows_o
+    );
+
     `MW_TOKEN(Cfg)      desc;
     `MW_TARGET(Cfg)     to_remote, to_own;
     logic               desc_valid, desc_take;
     bundle_pkg::error_t list_err, cmd_err;
 
     send_list #(.Cfg(Cfg)) i_list (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_i, .entry_i(entry), .take_o(entry_take), .remote_o(to_remote),
-        .own_o(to_own), .desc_valid_o(desc_valid), .desc_take_i(desc_take), .desc_o(desc), .err_o(list_err)
+        .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_i, .look_gpu_o(look_gpu),
+        .look_local_o(look_local), .look_take_o(look_take), .row_i(look_row), .entry_i(entry),
+        .take_o(entry_take), .remote_o(to_remote), .own_o(to_own), .desc_valid_o(desc_valid),
+        .desc_take_i(desc_take), .desc_o(desc), .err_o(list_err)
     );
 
     logic [1:0]           build_list;
@@ -129,11 +146,11 @@ module send #(
 
     target_ram #(.Cfg(Cfg)) i_remote (
         .clk_i, .wr_i(to_remote), .rlist_i(build_list), .word_i(build_word), .nth_i(build_nth), .target0_o(remote0),
-        .flit_o(remote_flit)
+        .row_o(remote_row), .flit_o(remote_flit)
     );
     target_ram #(.Cfg(Cfg)) i_own (
         .clk_i, .wr_i(to_own), .rlist_i(build_list), .word_i(build_word), .nth_i(4'd0), .target0_o(own0),
-        .flit_o(own_flit)
+        .row_o(own_row), .flit_o(own_flit)
     );
 
     // ---- transfers ---------------------------------------------------------------------------------------------
@@ -177,7 +194,7 @@ module send #(
         .scatter_i(cfg_i.scatter),
         .once_i(Cfg.ListOnce && cfg_i.list_once), .asks_i(Cfg.SwitchAsks && cfg_i.switch_asks),
         .job_valid_i(job_valid), .job_take_o(job_take), .job_i(job),
-        .list_o(build_list), .nth_o(build_nth), .word_o(build_word), .remote0_i(remote0),
+        .list_o(build_list), .nth_o(build_nth), .row_i(remote_row), .word_o(build_word), .remote0_i(remote0),
         .remote_flit_i(remote_flit), .own0_i(own0),
         .own_flit_i(own_flit), .pay_valid_i(pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
         .st_o(own_pkt[0]), .st_ready_i(own_ready[0]), .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
@@ -200,7 +217,7 @@ module send #(
     assign err_o.valid = list_err.valid || cmd_err.valid;
     assign err_o.code  = list_err.valid ? list_err.code : cmd_err.code;
 
-    wire unused = &{1'b0, cfg_i, cmd_i, groups_i.data};
+    wire unused = &{1'b0, cfg_i, cmd_i, groups_i.data, own_row};
 endmodule
 
 `default_nettype wire

@@ -40,6 +40,7 @@ module send_build #(
 
     output logic [1:0]                list_o,
     output logic [3:0]                nth_o,   // of its remote targets the one in the header
+    input  wire logic [packet_pkg::RowBits-1:0] row_i, // that it becomes in its list, with sends_i.lists
     output logic [2:0]                word_o,
     input  wire logic [15:0]          remote0_i,
     input  wire logic [Cfg.FlitW-1:0] remote_flit_i,
@@ -196,9 +197,11 @@ module send_build #(
     // ---- the two streams ---------------------------------------------------------------------------------------
     // Headers are made inside the clocked block, so that simulation makes them only when they leave.
     function automatic header_t head_own(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt,
-                                         input logic [15:0] target0, input logic reduce, input logic home);
+                                         input logic [15:0] target0, input logic reduce, input logic home,
+                                         input logic [RowBits-1:0] row);
         header_t h;
         h = '0;
+        h.addr    = 48'(row) << RowBit;
         h.opcode  = op;
         h.dst     = dst;
         h.cnt     = cnt;
@@ -241,6 +244,7 @@ module send_build #(
     assign red   = sends_i.opcode == OP_MULTIMEM_RED;
     assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
     assign opens = asks_i && dyn && !rowsp && gate_q && !sends_i.flat;
+    wire unused_lists = &{1'b0, sends_i.lists, row_i};
     assign op    = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
     assign len   = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:StepW]} + addr_step;
@@ -279,11 +283,12 @@ module send_build #(
                 both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW
                         : 0));
                 st_own_q  <= Cfg.FlitW'(head_own(op, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
-                                                 ? sends_i.group : '0, opens, opens && own_q != '0)
+                                                 ? sends_i.group : '0, opens, opens && own_q != '0,
+                                                 (Cfg.SourceLists && sends_i.lists) ? row_i : '0)
                                         >> (head_half ? Cfg.FlitW : 0));
                 loc_own_q <= Cfg.FlitW'(head_own(rowsp ? OP_DYMULTIMEM_ST : (dyn || red) ? sends_i.opcode : OP_ST,
                                                  port_i, own, (dyn && !follows)
-                                                 ? own0_i : '0, 1'b0, 1'b0) >> (head_half ? Cfg.FlitW : 0));
+                                                 ? own0_i : '0, 1'b0, 1'b0, '0) >> (head_half ? Cfg.FlitW : 0));
             end
         end
     end

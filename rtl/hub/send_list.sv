@@ -22,6 +22,12 @@ module send_list #(
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
+    // the entry's row in its list, see list_rows
+    output logic [Cfg.GpuW-1:0]                 look_gpu_o,
+    output logic [node_pkg::ExpertW-1:0]        look_local_o,
+    output logic                                look_take_o,
+    input  wire logic [packet_pkg::RowBits-1:0] row_i,
+
     input  wire `MW_LISTED(Cfg) entry_i,
     output logic                take_o,
 
@@ -57,6 +63,20 @@ module send_list #(
         .raddr_i(entry_i.id[Cfg.ExpW-1:0]), .rdata_o({map_valid, map_gpu})
     );
 
+    if (Cfg.SourceLists) begin : gen_local
+        logic [Cfg.LocalW-1:0] map_local;
+
+        lutram #(.Width(Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_local (
+            .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+            .wdata_i(emap_i.data.local_expert[Cfg.LocalW-1:0]), .raddr_i(entry_i.id[Cfg.ExpW-1:0]), .rdata_o(map_local)
+        );
+        assign look_local_o = node_pkg::ExpertW'(map_local);
+    end else begin : gen_any
+        assign look_local_o = '0;
+    end
+    assign look_gpu_o  = map_gpu;
+    assign look_take_o = take && !none && !unmapped;
+
     // Experts seen in this token; all words are cleared behind each token.
     assign word = entry_i.id[Cfg.ExpW-1:BitW];
 
@@ -78,8 +98,8 @@ module send_list #(
     assign remote   = take && !none && map_gpu != port_i[Cfg.GpuW-1:0];
 
     assign target        = {entry_i.id[Cfg.ExpW-1:0], entry_i.pos};
-    assign remote_o      = '{we: remote, list: desc_o.list, place: desc_o.remote[3:0], data: target};
-    assign own_o         = '{we: own, list: desc_o.list, place: desc_o.own[3:0], data: target};
+    assign remote_o      = '{we: remote, list: desc_o.list, place: desc_o.remote[3:0], data: target, row: row_i};
+    assign own_o         = '{we: own, list: desc_o.list, place: desc_o.own[3:0], data: target, row: '0};
     assign take_o        = take;
     assign desc_valid_o  = desc_valid_q;
     assign desc_o.bad    = bad_q;

@@ -228,6 +228,7 @@ module send_transfers #(
     assign sends_o.meta      = is_st;
     assign sends_o.flat      = flat_q && is_dyn;
     assign sends_o.rowsp     = rowsp;
+    assign sends_o.lists     = Cfg.SourceLists && rowsp && cfg_i.source_lists;
     assign retire_o    = state_q == DRAIN && drained_i;
     assign err_o.valid = state_q == PORT && bad_cmd;
     assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;

@@ -20,6 +20,7 @@ module target_ram #(
     input  wire logic [2:0]       word_i,
     input  wire logic [3:0]       nth_i,
     output logic [15:0]           target0_o,
+    output logic [packet_pkg::RowBits-1:0] row_o, // of target nth_i, with SourceLists
     output logic [Cfg.FlitW-1:0]  flit_o
 );
     logic [WordW-1:0]    word_before, word_at [Cfg.Lanes];
@@ -49,6 +50,16 @@ module target_ram #(
             .raddr_i({rlist_i, word_at[l]}), .rdata_o(lane[l])
         );
         assign flit_o[16*((l + Cfg.Lanes - 1) % Cfg.Lanes) +: 16] = 16'(lane[l]);
+    end
+
+    if (Cfg.SourceLists) begin : gen_rows
+        lutram #(.Width(packet_pkg::RowBits), .Depth(64)) i_rows (
+            .clk_i, .we_i(wr_i.we), .waddr_i({wr_i.list, wr_i.place}), .wdata_i(wr_i.row), .raddr_i({rlist_i, nth_i}),
+            .rdata_o(row_o)
+        );
+    end else begin : gen_no_rows
+        assign row_o = '0;
+        wire unused_row = &{1'b0, wr_i.row};
     end
 
     wire unused_word = &{1'b0, word_i[2:WordW]};  // the list ends before word 2**WordW

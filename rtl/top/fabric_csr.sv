@@ -292,6 +292,7 @@ module fabric_csr #(
         hwif_in.primitives.delay.next      = Cfg.Delay;
         hwif_in.primitives.row_ranges.next = Cfg.RowRanges;
         hwif_in.primitives.row_sparse.next = Cfg.RowSparse;
+        hwif_in.primitives.source_lists.next = Cfg.SourceLists;
         hwif_in.primitives.more_events.next = Cfg.Events > 16;
         hwif_in.primitives.gathered.next   = Cfg.Gathered;
         hwif_in.primitives.packet_manager.next = Cfg.RpmEntries != 0;

@@ -117,6 +117,7 @@ module node_csr #(
         cfg_o.scatter       = (Cfg.RpmEntries != 0) ? hwif_out.merge.scatter.value : '0;
         cfg_o.switch_asks   = Cfg.SwitchAsks && hwif_out.uses.switch_asks.value;
         cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value && !cfg_o.switch_asks;
+        cfg_o.source_lists  = Cfg.SourceLists && hwif_out.uses.source_lists.value && cfg_o.row_returns;
     end
 
     assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value,

@@ -49,7 +49,8 @@ static struct mw_system bare(const char *name)
 static struct mw_traffic total(const struct mw_workload *w, const struct mw_system *s, unsigned f)
 {
     struct mw_traffic phases[MW_PHASES], sum;
-    mw_traffic_count(w, 0, s, f, phases);
+    const struct mw_link_parameters link = {.flit_bytes = f, .tile = 2};
+    mw_traffic_count(w, 0, s, &link, phases);
     memset(&sum, 0, sizeof sum);
     for (unsigned p = 0; p < MW_PHASES; p++)
         mw_traffic_add(&sum, &phases[p]);
@@ -217,7 +218,8 @@ static void counts_synchronisation_by_hand(void **state)
     s.barriers[MW_COMBINE] = 5;
     s.flags[MW_COMBINE] = 4;
     struct mw_traffic phases[MW_PHASES];
-    mw_traffic_count(&b.w, 0, &s, 16, phases);
+    struct mw_link_parameters link = {.flit_bytes = 16};
+    mw_traffic_count(&b.w, 0, &s, &link, phases);
     for (unsigned p = 0; p < 4; p++) {
         for (unsigned d = 0; d < 2; d++) {
             expect(&phases[MW_EXCHANGE], p, (enum mw_direction)d, 0, 0, 0, 0);
@@ -225,7 +227,8 @@ static void counts_synchronisation_by_hand(void **state)
             expect(&phases[MW_COMBINE], p, (enum mw_direction)d, 15, 12, 0, 0);
         }
     }
-    mw_traffic_count(&b.w, 0, &s, 8, phases);
+    link.flit_bytes = 8;
+    mw_traffic_count(&b.w, 0, &s, &link, phases);
     expect(&phases[MW_DISPATCH], 2, MW_UP, 12, 9 + 12, 0, 0);
     // Counts that do not fit in one packet: 4 * 64 bytes.
     b.w.experts = 256;
@@ -291,7 +294,7 @@ static void bounds_by_hand(void **state)
     // Without lists: 9 + 2 + 2 = 13 down to GPU 1, 11 back.
     struct mw_system s = bare("dysharp");
     struct mw_bounds bounds;
-    struct mw_link_parameters link = {16, 1, 1};
+    struct mw_link_parameters link = {16, 1, 1, 0};
     mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
     assert_int_equal(bounds.strict.cycles, 13);
     char text[32];
@@ -320,7 +323,7 @@ static void bounds_by_hand(void **state)
     assert_string_equal(mw_bound_text(&bounds.own, text, sizeof text), "engine 1");
     assert_string_equal(mw_bound_text(&bounds.own_link, text, sizeof text), "port 0 up");
     // floor(13 / (2 * 4)), and nothing to do gives no bound.
-    const struct mw_link_parameters half = {16, 2, 0};
+    const struct mw_link_parameters half = {16, 2, 0, 0};
     assert_int_equal(mw_default_expert_cycles(&b.w, &link), 1);
     assert_int_equal(mw_default_expert_cycles(&b.w, &half), 3);
     // On links of half the rate all but the expert takes twice as long.
@@ -360,7 +363,7 @@ static void resources_by_hand(void **state)
     (void)state;
     struct by_hand b;
     set_up(&b);
-    struct mw_link_parameters link = {16, 1, 1};
+    struct mw_link_parameters link = {16, 1, 1, 0};
     struct mw_resources r;
     // GPU 1 reads 4 rows to compute, 4 to sum, 1 to send to itself.
     struct mw_system s = bare("dysharp");
@@ -419,7 +422,7 @@ static void invariants_on_random_workloads(void **state)
         make(&w, &trace, 2u << i % 5, 64 + 24 * i, 1 + i % 16, seed + i);
         for (unsigned s = 0; s < MW_SYSTEMS; s++) {
             struct mw_bounds bounds;
-            struct mw_link_parameters link = {f, 1, i};
+            struct mw_link_parameters link = {f, 1, i, 0};
             mw_bounds_compute(&w, 0, &mw_systems[s], &link, &bounds);
             assert_true(bounds.own_link.cycles >= bounds.strict_link.cycles);
             assert_true(bounds.own.cycles >= bounds.strict.cycles);
@@ -467,7 +470,7 @@ static void worked_example_on_the_real_trace(void **state)
             .gpus = known[i].gpus, .tokens_per_gpu = 256, .hidden = 512, .seed = 1};
         assert_int_equal(mw_workload_make(&w, &trace, &layer, 1, &shape, &err), MW_EXIT_OK);
         struct mw_system s = bare("unicast");
-        struct mw_link_parameters link = {16, 1, 0};
+        struct mw_link_parameters link = {16, 1, 0, 0};
         link.expert_cycles = mw_default_expert_cycles(&w, &link);
         struct mw_bounds bounds;
         mw_bounds_compute(&w, 0, &s, &link, &bounds);
@@ -492,7 +495,8 @@ static void finds_systems(void **state)
     assert_ptr_equal(mw_system_find("overlap"), &mw_systems[1]);
     assert_ptr_equal(mw_system_find("nvls"), &mw_systems[2]);
     assert_ptr_equal(mw_system_find("moe-hub"), &mw_systems[3]);
-    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[5]);
+    assert_ptr_equal(mw_system_find("flashdmoe"), &mw_systems[4]);
+    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[6]);
     assert_null(mw_system_find("nvl"));
     assert_null(mw_system_find(""));
 }

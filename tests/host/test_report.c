@@ -42,7 +42,8 @@ static int set_up(void **state)
         mw_golden_layer(&workload, l, golden[l]);
         memcpy(result.layer[l].out, golden[l], 24 * 128 * 2);
         result.layer[l].cycles = 2000 + 500 * l;
-        mw_traffic_count(&workload, l, result.system, params.flit_bytes, phases);
+        const struct mw_link_parameters link = mw_run_links(&params);
+        mw_traffic_count(&workload, l, result.system, &link, phases);
         for (unsigned p = 0; p < MW_PHASES; p++)
             mw_traffic_add(&result.layer[l].traffic, &phases[p]);
         mw_result_stall(&result.layer[l], "store_credit", 7);
@@ -84,15 +85,16 @@ static void finds_wrong_elements(void **state)
 
 static void finds_every_wrong_counter(void **state)
 {
+    const struct mw_link_parameters f16 = {.flit_bytes = 16}, f8 = {.flit_bytes = 8};
     (void)state;
     struct mw_flit_error first;
-    assert_int_equal(mw_result_flit_errors(&result, &workload, 16, &first), 0);
+    assert_int_equal(mw_result_flit_errors(&result, &workload, &f16, &first), 0);
     for (unsigned p = 0; p < 4; p++)
         for (unsigned d = 0; d < MW_DIRECTIONS; d++)
             for (unsigned c = 0; c < MW_CLASSES; c++) {
                 uint64_t *counter = &result.layer[1].traffic.flits[p][d][c], was = *counter;
                 ++*counter;
-                assert_int_equal(mw_result_flit_errors(&result, &workload, 16, &first), 1);
+                assert_int_equal(mw_result_flit_errors(&result, &workload, &f16, &first), 1);
                 assert_int_equal(first.layer, 1);
                 assert_int_equal(first.port, p);
                 assert_string_equal(first.direction, mw_direction_names[d]);
@@ -102,9 +104,9 @@ static void finds_every_wrong_counter(void **state)
                 --*counter;
             }
     result.layer[0].traffic.payload[3][MW_DOWN] -= 2;
-    assert_int_equal(mw_result_flit_errors(&result, &workload, 16, &first), 1);
+    assert_int_equal(mw_result_flit_errors(&result, &workload, &f16, &first), 1);
     assert_string_equal(first.what, "payload");
-    assert_true(mw_result_flit_errors(&result, &workload, 8, &first) > 8);
+    assert_true(mw_result_flit_errors(&result, &workload, &f8, &first) > 8);
 }
 
 static void sums_layers(void **state)
@@ -112,7 +114,7 @@ static void sums_layers(void **state)
     (void)state;
     struct mw_summary s;
     mw_summarize(&s, &result, &workload, &params, 9000);
-    struct mw_link_parameters link = {16, 1, params.expert_cycles};
+    struct mw_link_parameters link = {16, 1, params.expert_cycles, 0};
     uint64_t strict = 0, own = 0, own_link = 0;
     double payload = 0, most = 0;
     for (unsigned l = 0; l < 2; l++) {

@@ -43,7 +43,8 @@ static void run_layer(const struct mw_run_params *params, const struct mw_worklo
 {
     struct mw_traffic phases[MW_PHASES];
     mw_golden_layer(w, l, r->layer[l].out);
-    mw_traffic_count(w, l, r->system, params->flit_bytes, phases);
+    const struct mw_link_parameters link = mw_run_links(params);
+    mw_traffic_count(w, l, r->system, &link, phases);
     for (unsigned p = 0; p < MW_PHASES; p++)
         mw_traffic_add(&r->layer[l].traffic, &phases[p]);
     r->layer[l].cycles = strcmp(r->system->name, mw_systems[0].name) == 0 ? 3000 : 2000;

@@ -25,6 +25,7 @@ ENGINE = 4  # the thread of the expert engine, behind the streams
 STREAMS = {"overlap": [["count", "wait", "prefix"] + ["st", "flag", "flag"] * 3 + ["wait", "st", "flag", "flag"] * 12,
                        ["wait", "expert.rows", "flag"] * 15, ["wait", "sum.st", "flag"] * 15, ["wait", "sum"] * 30],
            "moe-hub": [["count"], ["st.rowsp"], ["expert"], ["sum"]],
+           "flashdmoe": [["st.rowsp", "flag"], ["expert"], ["sum"]],
            "dysharp": [["count"], ["dymultimem.st"], ["expert"], ["dymultimem.ld_reduce"]],
            "moeswitch": [["count", "count", "wait", "order"], ["dymultimem.st"], ["expert"], ["dymultimem.ld_reduce"]]}
 
@@ -122,7 +123,7 @@ def check_run(build, scratch, words):
     # where the switch asks it opens as many as the device has
     info = subprocess.run([f"{build}/moeswitch", "info", "--gpus", str(gpus)], capture_output=True, text=True).stdout
     device = int(re.search(r"(\d+) open reductions", info)[1])
-    limits = {"unicast": 0, "overlap": 0, "nvls": OPEN, "moe-hub": 0, "dysharp-basic": OPEN,
+    limits = {"unicast": 0, "overlap": 0, "nvls": OPEN, "moe-hub": 0, "flashdmoe": 0, "dysharp-basic": OPEN,
                "dysharp": OPEN, "moeswitch": device}
     pid = 1
     for s in root["systems"]:

@@ -98,7 +98,8 @@ void bench_check(const struct bench *b, const char *system, const struct mw_resu
         assert_true(r->layer[l].cycles > 0);
     }
     struct mw_flit_error e;
-    unsigned errors = mw_result_flit_errors(r, &b->w, b->params.flit_bytes, &e);
+    const struct mw_link_parameters link = mw_run_links(&b->params);
+    unsigned errors = mw_result_flit_errors(r, &b->w, &link, &e);
     if (errors)
         fail_msg("%s, layer %u: %u counters differ, first: port %u %s, %s: expected %" PRIu64
                  ", counted %" PRIu64,

@@ -130,11 +130,11 @@ void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
     bool padding = pick(&r, 0, 3) == 0;
     if (padding)
         add(&t, " --allow-padding");
-    static const char *const systems[] = {"unicast", "overlap",       "nvls",
-                                          "moe-hub", "dysharp-basic", "dysharp",
-                                          "dysharp", "moeswitch",     "moeswitch"};
+    static const char *const systems[] = {"unicast",   "overlap",       "nvls",    "moe-hub",
+                                          "flashdmoe", "dysharp-basic", "dysharp", "dysharp",
+                                          "moeswitch", "moeswitch"};
     static const char *const of_small[] = {"unicast", "dysharp-basic", "dysharp", "dysharp"};
-    c->system = m->small ? of_small[pick(&r, 0, 3)] : systems[pick(&r, 0, 8)];
+    c->system = m->small ? of_small[pick(&r, 0, 3)] : systems[pick(&r, 0, 9)];
     print_message("%u: --system %s %s%s\n", i, c->system, t.bytes,
                   padding ? " (with empty places made here)" : "");
     bench_options(&c->bench, "%s", t.bytes);

@@ -26,7 +26,7 @@ UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/top/node_csr.sv
-UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1 RowSparse=1 RpmEntries=8
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1 RowSparse=1 SourceLists=1 RpmEntries=8
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
@@ -74,8 +74,8 @@ UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
-$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
@@ -91,9 +91,9 @@ $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 CopyLa
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=0))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control.sv
-UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=0
-$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 Events=16 RowRanges=0 SwitchAsks=0))
-$(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=1))
+UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=0 SourceLists=1
+$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 Events=16 RowRanges=0 SwitchAsks=0 SourceLists=0))
+$(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=1 SourceLists=1))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
@@ -106,8 +106,8 @@ $(eval $(call variant,packet_manager_2,packet_manager,N=3 FlitBytes=16 MemBytesL
 $(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemBytesLog2=18 TokensLog2=8 MaxExperts=64 RpmEntries=32))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
-UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1
-$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0))
+UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1
+$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
@@ -121,7 +121,7 @@ UNIT_SRCS_rx_events := rtl/hub/rx.sv
 $(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7 Events=16))
 UNIT += row_return
 UNIT_SRCS_row_return := rtl/hub/row_return.sv
-UNIT_PARAMS_row_return := N=5 TokensLog2=6 RowsLog2=8 MemBytesLog2=18 FlitBytes=16 RowSparse=1
+UNIT_PARAMS_row_return := N=5 TokensLog2=6 RowsLog2=8 MemBytesLog2=18 FlitBytes=16 RowSparse=1 SourceLists=1
 UNIT += told_rows
 UNIT_SRCS_told_rows := rtl/hub/told_rows.sv
 UNIT_PARAMS_told_rows := N=5 TokensLog2=6 RowRanges=1

@@ -64,7 +64,7 @@ module rx_hub #(
     output logic [node_pkg::RowW-1:0]         resp1_row_o,
     output logic                              resp1_err_o,
 
-    output bundle_pkg::count_t cnt_o,
+    output bundle_pkg::count_t cnt_o, // of COUNTS, or of lists with source_lists
     output logic               ev_valid_o [2], // of FLAG, of EVENT
     output logic [4:0]         ev_idx_o [2],
     output bundle_pkg::event_t flag_o,
@@ -98,7 +98,7 @@ module rx_hub #(
     input  wire logic                        tok_ready_i,
     output logic [Cfg.TokensLog2-1:0]        tok_token_o,
 
-    output bundle_pkg::error_t err_o [4], // rx, rx_store, row tracker, token tracker
+    output bundle_pkg::error_t err_o [5], // rx, rx_store, row tracker, token tracker, source_flags
     output logic [4:0]         idle_o
 );
     `MW_MARKED(Cfg)              st;
@@ -138,6 +138,9 @@ module rx_hub #(
     bundle_pkg::landed_t    trk;
     bundle_pkg::event_t     flag;
     bundle_pkg::port_t      ack;
+    bundle_pkg::count_t       counts;
+    bundle_pkg::source_flag_t said;
+    logic                     cnt_list, said_idle, store_idle;
 
     rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
@@ -148,9 +151,17 @@ module rx_hub #(
         .rd_o, .rd_ready_i, .rd_i,
         .wr_o, .wr_ready_i,
         .trk_o(trk), .slot_o(slot), .slot_ready_i(tok_sig_ready && returns),
-        .cnt_o,
-        .ev_o(flag), .ack_o(ack), .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
-        .err_o(err_o[1]), .idle_o(idle_o[1])
+        .cnt_o(counts),
+        .ev_o(flag), .said_o(said), .ack_o(ack), .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
+        .err_o(err_o[1]), .idle_o(store_idle)
+    );
+    assign idle_o[1] = store_idle && said_idle;
+
+    source_flags #(.Cfg(Cfg)) i_said (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
+        .landed_i('{valid: slot.valid && tok_sig_ready && returns, token: slot.token, bytes: slot.bytes,
+                    src: slot.src}),
+        .cnt_i(counts), .cnt_o, .cnt_list_o(cnt_list), .err_o(err_o[4]), .idle_o(said_idle)
     );
 
     assign flag_o = flag;
@@ -177,7 +188,7 @@ module rx_hub #(
     row_tracker #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_i(trk),
-        .cnt_i(cnt_o),
+        .cnt_i(cnt_o), .cnt_list_i(cnt_list),
         .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o, .ev_row_o,
         .list_i, .list_o,
         .err_o(err_o[2]), .idle_o(idle_o[3])

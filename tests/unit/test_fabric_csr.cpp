@@ -159,7 +159,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(capacity)), 10 | 8u << 8 | 9u << 16 | 16u << 24);
     assert_int_equal(b.read(FABRIC(windows)), 8 | 4u << 8 | 16u << 16 | 32u << 24);
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16 | 64u << 24);
-    assert_int_equal(b.read(FABRIC(primitives)), 0xfff);
+    assert_int_equal(b.read(FABRIC(primitives)), 0x1fff);
 }
 
 TEST(node_accesses)

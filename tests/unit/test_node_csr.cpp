@@ -125,6 +125,7 @@ static const field FIELDS[] = {
     {"list_once", NODE(uses), 1, 1},
     {"switch_asks", NODE(uses), 2, 1},
     {"row_returns", NODE(uses), 4, 1},
+    {"source_lists", NODE(uses), 5, 1},
     {"pace", NODE(uses), 3, 1},
     {"pace_ahead", NODE(pace), 0, 16},
     {"pace_lead", NODE(lead), 0, 16},
@@ -141,13 +142,17 @@ TEST(configuration)
     for (unsigned round = 0; round < 50; round++) {
         uint32_t reg[0x100] = {};
         node_cfg expect;
-        bool asks = false; // the switch: no rows return then
+        bool asks = false,
+             returns = false; // the switch asks: no rows return then, and without that no lists
         expect.set("port", 21);
         expect.set("epoch", 2);
         for (const field &f : FIELDS) {
             uint64_t value = b.rng.word() & ((UINT64_C(1) << f.width) - 1);
             asks |= value && !strcmp(f.name, "switch_asks");
-            expect.set(f.name, asks && !strcmp(f.name, "row_returns") ? 0 : value * f.unit);
+            returns |= value && !asks && !strcmp(f.name, "row_returns");
+            const bool off = (asks && !strcmp(f.name, "row_returns")) ||
+                             (!returns && !strcmp(f.name, "source_lists"));
+            expect.set(f.name, off ? 0 : value * f.unit);
             reg[f.address / 4] |= static_cast<uint32_t>(value) << f.low;
         }
         for (const field &f : FIELDS)

@@ -483,7 +483,8 @@ struct bench : sums<Vreduction> {
                                                         {"out_base", OUT},
                                                         {"cb_base", CB},
                                                         {"open_rows", conf.open_rows},
-                                                        {"row_returns", conf.returns}};
+                                                        {"row_returns", conf.returns},
+                                                        {"source_lists", 0}};
         for (auto &f : fields)
             cfg.set(f.first, f.second);
         if (ASKS)

@@ -49,6 +49,7 @@ struct serve : model<Vreduce_serve> {
         cfg.set("yd_base", 0x8000);
         cfg.set("switch_asks", 0); // where it is, addresses are tokens
         cfg.set("row_returns", 0);
+        cfg.set("source_lists", 0);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
         reset();

@@ -63,6 +63,7 @@ module prove_expert_scan #(
     always_ff @(posedge clk_i) begin
         stat_q.complete <= RowW'(complete_q[stat_le[0]]);
         stat_q.expected <= RowW'(expected_q[stat_le[0]]);
+        stat_q.counted  <= 1'b0;
         if (!rst_n) begin
             run_q    <= 1'b0;
             counts_q <= 1'b0;

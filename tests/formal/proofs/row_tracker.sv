@@ -26,6 +26,7 @@ module prove_row_tracker #(
         c.RowsLog2 = 2;
         c.TokensLog2 = 1;
         c.MaxLocalExperts = 2;
+        c.SourceLists = 1'b0; // of lists that each source has said to be complete nothing is said here
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -69,7 +70,7 @@ module prove_row_tracker #(
 
     row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
-        .trk_i(trk), .cnt_i, .push_i(pushed), .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)),
+        .trk_i(trk), .cnt_i, .cnt_list_i(1'b0), .push_i(pushed), .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)),
         .stat_o(stat), .counts_all_o(counts_all), .rows_done_o(rows_done), .ev_row_o(ev_row),
         .list_i(list_req), .list_o(list), .err_o(err), .idle_o(idle)
     );

@@ -34,6 +34,7 @@ module prove_rx_resolve #(
         c.MaxExperts = 2;
         c.MaxLocalExperts = 2;
         c.Reds = 1'b0;
+        c.SourceLists = 1'b0;
         c.ListOnce = ListOnce;
         c.SwitchAsks = 1'b0;
         c = cfg_pkg::derived(c);
@@ -119,7 +120,7 @@ module prove_rx_resolve #(
         .start_valid_o(start_valid), .start_ready_i, .start_slot_o(start_slot), .start_cnt_o(start_cnt),
         .al_req_o(al_req), .al_req_ready_i, .al_i(al), .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i, .job_o(job), .busy_i,
-        .ev_o(ev), .ack_o(ack), .ack_ready_i, .err_o(err)
+        .ev_o(ev), .said_o(), .ack_o(ack), .ack_ready_i, .err_o(err)
     );
 
     // ---- packets, each in a slot of its own until all its targets have become jobs ----

@@ -29,6 +29,7 @@ module prove_rx_store #(
         c.MaxLocalExperts = 2;
         c.RxStorePkts = LinkPkts;
         c.Reds = 1'b0;
+        c.SourceLists = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
 
@@ -50,7 +51,7 @@ module prove_rx_store #(
         .al_req_o(), .al_req_ready_i(1'b0), .al_i('0), .al_fill_i(1'b0), .al_busy_i(1'b0),
         .rd_o(), .rd_ready_i(1'b0), .rd_i('0), .wr_o(wr), .wr_ready_i(wr_ready), .trk_o(trk), .slot_o(),
         .slot_ready_i(1'b1), .cnt_o(cnt),
-        .ev_o(), .ack_o(), .ack_ready_i(1'b0), .err_o(err), .idle_o(idle)
+        .ev_o(), .said_o(), .ack_o(), .ack_ready_i(1'b0), .err_o(err), .idle_o(idle)
     );
 
     function automatic logic [31:0] stands(logic [SlotW-1:0] slot, logic [Cfg.PayW-1:0] at, logic [1:0] lane);

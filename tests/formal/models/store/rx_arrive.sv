@@ -17,6 +17,7 @@ module rx_arrive #(
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
+    input  wire logic       lists_i,
 
     input  wire `MW_MARKED(Cfg) st_i,
 
@@ -92,7 +93,7 @@ module rx_arrive #(
     end
 
     logic unused;
-    assign unused = ^{epoch_i, st_i, loc_i, hd_slot_i, hd_tgt_i};
+    assign unused = ^{epoch_i, lists_i, st_i, loc_i, hd_slot_i, hd_tgt_i};
 endmodule
 
 `default_nettype wire

@@ -46,6 +46,7 @@ module rx_resolve #(
     input  wire logic busy_i,
 
     output bundle_pkg::event_t ev_o,
+    output bundle_pkg::source_flag_t said_o,
     output bundle_pkg::port_t  ack_o,
     input  wire logic          ack_ready_i,
 
@@ -107,7 +108,7 @@ module rx_resolve #(
     always_comb if (rst_ni) a_begun: assert (!begun_q || (pkt_valid_i && left_q[pkt_slot_i] != '0));
     assign job_valid_o = valid_q;
 
-    assign {hd_slot_o, hd_tgt_o, al_req_o, ev_o, ack_o} = '0;
+    assign {hd_slot_o, hd_tgt_o, al_req_o, ev_o, said_o, ack_o} = '0;
     assign err_o = '{valid: 1'b0, code: error_pkg::ERR_NONE};
 
     logic unused;

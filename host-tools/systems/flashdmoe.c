@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system `flashdmoe`, as FlashDMoE's symmetric layout and signals work: a row goes once to each of its experts, to
+// a place {expert, source, index} that the source counts; behind them a flag for each list says how many there are, so
+// that nobody exchanges counts first. Tiles have rows of one expert and one source; finished rows return to slots at
+// their homes, with a flag behind each tile.
+#include "bounds.h"
+#include "generator.h"
+
+enum { ROWS_RETURN = 2 }; ///< flag of `expert`
+
+static void make(struct mw_stream *s, const struct mw_place *at)
+{
+    mw_stream_st_rowsp(&s[0], 0, at->tokens);
+    mw_stream_flag_lists(&s[0]);
+    mw_stream_expert(&s[1], ROWS_RETURN);
+    mw_stream_sum(&s[2], 0, at->tokens, true);
+}
+
+const struct mw_generator mw_generate_flashdmoe = {"flashdmoe", 3, 3, make};

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Which row of its list a row of an own token becomes, in layers with source_lists: rows of an expert are in the order
+// in which an instruction's entries come.
+//
+// begin_i, an instruction begins. row_o is of the entry at look_*, in the same cycle, and take_i counts it.
+// told_rows_o: how many rows there are for the expert at told_*.
+// A list that does not exist is some other one. Back-pressure: none. Without SourceLists all rows are 0.
+`default_nettype none
+
+module list_rows #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned RowW = packet_pkg::RowBits
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic                           begin_i,
+    input  wire logic [Cfg.GpuW-1:0]            look_gpu_i,
+    input  wire logic [node_pkg::ExpertW-1:0]   look_local_i,
+    input  wire logic                           take_i,
+    output logic [RowW-1:0]                     row_o,
+
+    input  wire logic [Cfg.GpuW-1:0]          told_gpu_i,
+    input  wire logic [node_pkg::ExpertW-1:0] told_local_i,
+    output logic [RowW-1:0]                   told_rows_o
+);
+    if (Cfg.SourceLists) begin : gen_rows
+        logic [Cfg.LocalW-1:0]    looked, told;
+        logic [2**Cfg.LocalW-1:0] known_q; // lists that have some
+        logic [RowW-1:0]          rows, told_rows, next;
+
+        assign looked      = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, look_local_i, 5'(look_gpu_i)));
+        assign told        = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, told_local_i, 5'(told_gpu_i)));
+        assign row_o       = known_q[looked] ? rows : '0;
+        assign told_rows_o = known_q[told] ? told_rows : '0;
+        assign next        = row_o + 1'b1;
+
+        lutram #(.Width(RowW), .Depth(2**Cfg.LocalW)) i_rows (
+            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next), .raddr_i(looked), .rdata_o(rows)
+        );
+        lutram #(.Width(RowW), .Depth(2**Cfg.LocalW)) i_told (
+            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next), .raddr_i(told), .rdata_o(told_rows)
+        );
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || begin_i) known_q <= '0;
+            else if (take_i) known_q[looked] <= 1'b1;
+        end
+    end else begin : gen_none
+        assign {row_o, told_rows_o} = '0;
+        wire unused = &{1'b0, clk_i, rst_ni, cfg_i, begin_i, look_gpu_i, look_local_i, take_i, told_gpu_i,
+                        told_local_i};
+    end
+endmodule
+
+`default_nettype wire

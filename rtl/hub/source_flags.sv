@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// What FLAGs say of rows of their sources, in layers with source_lists: that all of a list were sent (LIST), which is
+// told to the row tracker as their count, or that all of a tile have returned (TILE), which is compared here with what
+// has landed in slots.
+//
+// landed_i are bytes in memory of slots that rows return to, by their source; each row_bytes of them, whatever rows
+// they belong to, are a row. A TILE takes off as many as it says; rows of the next tile may be there already, but fewer
+// are an error: COUNT.
+// A FLAG acts when all stores before it are in memory and reported: landed_i never comes with it, nor behind it what
+// was stored before. The count of a list is told two cycles behind its FLAG, when the row tracker has counted its last row.
+// Order: that of the FLAGs. Back-pressure: none.
+`default_nettype none
+
+module source_flags #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire bundle_pkg::source_flag_t said_i,
+    input  wire bundle_pkg::slot_bytes_t  landed_i, // in the cycle in which they are taken
+
+    input  wire bundle_pkg::count_t cnt_i, // words of COUNTS, none in layers with source_lists
+    output bundle_pkg::count_t      cnt_o, // and what LISTs say
+    output logic                    cnt_list_o,
+
+    output bundle_pkg::error_t err_o,
+    output logic               idle_o
+);
+    if (Cfg.SourceLists) begin : gen_lists
+        localparam int unsigned RowsW = 12; // all that may be sent in front of a tile's FLAG
+
+        typedef struct packed {
+            logic [RowsW-1:0] rows;
+            logic [14:0]      bytes; // of the next row
+        } landed_t;
+
+        bundle_pkg::source_flag_t said_q, told_q;
+        landed_t                  landed, next;
+        logic [15:0]              sum;
+        logic [RowsW-1:0]         rows;
+        logic                     tile, full, early;
+        logic [Cfg.N-1:0]         known_q; // sources with an entry
+        logic [Cfg.GpuW-1:0]      src;
+
+        assign tile = said_i.valid && said_i.tile;
+        assign src  = said_i.valid ? said_i.src[Cfg.GpuW-1:0] : landed_i.src[Cfg.GpuW-1:0];
+        assign sum  = 16'(known_q[src] ? landed.bytes : '0) + 16'(landed_i.bytes);
+        assign full = sum >= 16'(cfg_i.row_bytes);
+
+        always_comb begin
+            next.bytes = tile ? (known_q[src] ? landed.bytes : '0)
+                         : full ? 15'(sum - 16'(cfg_i.row_bytes)) : 15'(sum);
+            next.rows  = tile ? (early ? '0 : rows - RowsW'(said_i.rows)) : rows + RowsW'(full);
+        end
+
+        lutram #(.Width($bits(landed_t)), .Depth(Cfg.N)) i_landed (
+            .clk_i, .we_i(landed_i.valid || tile), .waddr_i(src), .wdata_i(next), .raddr_i(src), .rdata_o(landed)
+        );
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) known_q <= '0;
+            else if (landed_i.valid || tile) known_q[src] <= 1'b1;
+            said_q <= said_i;
+            told_q <= said_q;
+            if (!rst_ni || go_i) {said_q.valid, told_q.valid} <= '0;
+        end
+
+        assign rows        = known_q[src] ? landed.rows : '0;
+        assign early       = 16'(rows) < said_i.rows;
+        assign err_o.valid = tile && early;
+        assign err_o.code  = error_pkg::ERR_COUNT;
+        assign cnt_list_o  = told_q.valid && !told_q.tile;
+        assign idle_o      = !said_q.valid && !told_q.valid;
+
+        always_comb begin
+            cnt_o = cnt_i;
+            if (cnt_list_o) cnt_o = '{valid: 1'b1, kind: 1'b0, src: told_q.src, idx: told_q.list,
+                                      val: 32'(told_q.rows), last: 1'b1};
+        end
+        wire unused = &{1'b0, cfg_i, landed_i.token, told_q};
+    end else begin : gen_none
+        assign cnt_o = cnt_i;
+        assign {cnt_list_o, err_o.valid} = '0;
+        assign err_o.code = error_pkg::ERR_NONE;
+        assign idle_o     = 1'b1;
+        wire unused = &{1'b0, clk_i, rst_ni, go_i, cfg_i, said_i, landed_i};
+    end
+endmodule
+
+`default_nettype wire
