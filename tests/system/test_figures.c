@@ -173,6 +173,32 @@ static void moe_hub_without(void **state)
     }
 }
 
+/// The share of its own bound that `flashdmoe` reaches, on 8 and on 16 GPUs.
+static void flashdmoe(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trace;
+        unsigned layer;
+        double share[2];
+    } asked[] = {
+        {"deepseek-v2-lite-intent", 3, {0.92, 0.91}},  {"deepseek-v2-lite-intent", 7, {0.90, 0.93}},
+        {"deepseek-v2-lite-intent", 20, {0.95, 0.88}}, {"gpt-oss-20b-mmlu", 3, {0.92, 0.89}},
+        {"gpt-oss-20b-mmlu", 7, {0.89, 0.89}},         {"gpt-oss-20b-mmlu", 12, {0.92, 0.96}},
+    };
+    for (unsigned i = 0; i < 2 * sizeof asked / sizeof *asked; i++) {
+        const unsigned at = i / 2, gpus = i % 2 ? 16 : 8;
+        const char *trace = real_trace(asked[at].trace);
+        if (!trace)
+            skip();
+        char options[128];
+        snprintf(options, sizeof options,
+                 "--layer %u --gpus %u --tokens-per-gpu 512 --repeat-tokens --tile 16",
+                 asked[at].layer, gpus);
+        assert_true(measure(trace, options, "flashdmoe").own_share >= asked[at].share[i % 2]);
+    }
+}
+
 /// Cycles that a hub takes for rows that come one after another: one flit each, or one for each addition.
 static uint64_t row_time(unsigned terms, uint64_t flits)
 {
@@ -215,16 +241,16 @@ static void compare_flits(const char *trace, unsigned layer, unsigned gpus)
                   trace, layer, gpus);
     bench_prepare(&b, NULL, NULL);
     mw_layer_facts(&b.w, 0, &facts);
+    const struct mw_link_parameters link = {.flit_bytes = 16, .link_cycles = 1};
     for (unsigned s = 0; s < 2; s++) {
         struct mw_traffic phases[MW_PHASES];
-        mw_traffic_count(&b.w, 0, mw_system_find(systems[s]), 16, phases);
+        mw_traffic_count(&b.w, 0, mw_system_find(systems[s]), &link, phases);
         for (unsigned p = 0; p < MW_PHASES; p++)
             for (unsigned q = 0; q < gpus; q++)
                 for (unsigned d = 0; d < MW_DIRECTIONS; d++)
                     flits[s] += mw_traffic_flits(&phases[p], q, (enum mw_direction)d);
     }
     struct mw_bounds bounds;
-    struct mw_link_parameters link = {16, 1, 0};
     mw_bounds_compute(&b.w, 0, mw_system_find("nvls"), &link, &bounds);
     print_sums(&b.w, &bounds);
     print_message("layer %2u, %2u GPUs: 2 d = %.2f, nvls sends %.3f times unicast's flits\n", layer,
@@ -280,6 +306,7 @@ int main(void)
         cmocka_unit_test(real_layer), cmocka_unit_test(moeswitch),
         cmocka_unit_test(overlap),    cmocka_unit_test(nvls),
         cmocka_unit_test(moe_hub),    cmocka_unit_test(moe_hub_without),
+        cmocka_unit_test(flashdmoe),
         cmocka_unit_test(wide_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

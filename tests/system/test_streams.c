@@ -179,6 +179,16 @@ static void moe_hub_by_software(void **state)
     assert_int_equal(sizeof sends / sizeof *sends, g->instrs);
 }
 
+static void flashdmoe(void **state)
+{
+    (void)state;
+    const struct mw_generator *g = &mw_generate_flashdmoe;
+    CHECK(g, 0, RANGE(MW_I_ST_ROWSP), {.op = MW_I_FLAG, .flags = 4}, {.op = MW_I_END});
+    CHECK(g, 1, {.op = MW_I_EXPERT, .flags = 2}, {.op = MW_I_END});
+    CHECK(g, 2, {.op = MW_I_SUM, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
+    assert_int_equal(g->streams, 3);
+}
+
 /// GPU 3 of 5: of the 192 tokens of others those of GPU 4 come first, then those of 0 to 2. A range of them that
 /// passes token 240 comes in two.
 static void nvls(void **state)
@@ -282,6 +292,7 @@ int main(void)
         cmocka_unit_test(nvls),
         cmocka_unit_test(moe_hub),
         cmocka_unit_test(moe_hub_by_software),
+        cmocka_unit_test(flashdmoe),
         cmocka_unit_test(dysharp_basic),
         cmocka_unit_test(dysharp),
         cmocka_unit_test(moeswitch),

@@ -70,8 +70,10 @@ struct hub : model<Vcontrol> {
     node_cfg cfg;
     memory mem{MEM, F};
     error_watch errors{"control"};
-    unsigned readys = 0;   // packets
-    uint32_t base[N] = {}; // the next row of st at each GPU
+    unsigned readys = 0;                                 // packets
+    unsigned tiles = 0;                                  // that have returned, and are told
+    const bool lists = PARAM_SourceLists && percent(40); // of sources
+    uint32_t base[N] = {};                               // the next row of st at each GPU
 
     hub()
     {
@@ -84,6 +86,10 @@ struct hub : model<Vcontrol> {
         cfg.set("local_experts", l.local_experts);
         cfg.set("rt_base", rt);
         cfg.set("switch_asks", ASKS ? l.asks : percent(50));
+        cfg.set("source_lists", lists);
+        for (auto &gpu : listed)
+            for (uint64_t &rows : gpu)
+                rows = below(1u << MW_ROW_BITS);
         cfg.drive(dut.cfg_i);
         mem.data = rng.some(MEM);
         for (unsigned i = 0; i < l.tokens; i++) {
@@ -96,6 +102,7 @@ struct hub : model<Vcontrol> {
         }
         dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.cnt_valid_i = dut.base_take_i = 0;
         dut.sig_valid_i = dut.ack_valid_i = dut.ack_rx_i = dut.rd_rvalid_i = dut.tok_valid_i = 0;
+        dut.tile_valid_i = 0;
         dut.base_q_i = dut.src_i[0] = dut.src_i[1] = 0;
         dut.begin_valid_i = dut.pick_take_i = dut.cnt_last_i = 0;
         reset();
@@ -117,6 +124,11 @@ struct hub : model<Vcontrol> {
         memset(base, 0, sizeof base);
     }
 
+    static bool of_lists(const mw_instr &in)
+    {
+        return PARAM_SourceLists && in.op == MW_I_FLAG && in.flags & 4;
+    }
+
     // The error that it is, 0 if none.
     unsigned refusal(const mw_instr &in) const
     {
@@ -126,6 +138,8 @@ struct hub : model<Vcontrol> {
             return in.a_high || uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
         case MW_I_SIGNAL:
         case MW_I_FLAG:
+            if (of_lists(in))
+                return lists && l.local_experts ? 0 : MW_HWERR_BOUNDS;
             return !is_counted(PARAM_Events, in.imm) ||
                            (in.op == MW_I_FLAG && in.flags & 2 && !PARAM_RowRanges)
                        ? MW_HWERR_BOUNDS
@@ -166,7 +180,7 @@ struct hub : model<Vcontrol> {
         l.busy = 0;
         cycles(3000);
         assert_true(want_signals.empty() && want_acks.empty() && want_own.empty());
-        assert_true(want_lanes.empty() && want_ready.empty());
+        assert_true(want_lanes.empty() && want_ready.empty() && want_tiles.empty());
         assert_true(cst.open.empty() && clo.open.empty());
         assert_true(dut.idle_o);
         errors.done();
@@ -385,6 +399,16 @@ struct hub : model<Vcontrol> {
             return expect_counts(in.flags & 1, in.a, in.b);
         if (in.op == MW_I_PREFIX || in.op == MW_I_ORDER)
             return;
+        if (of_lists(in)) {
+            for (unsigned d = 0; d < N; d++)
+                for (unsigned le = 0; le < l.local_experts; le++) {
+                    mw_header h = head(MW_OP_FLAG, (l.port + d) % N);
+                    h.stage = MW_FLAG_LIST;
+                    h.addr = listed[h.dst][le] << 7 | le;
+                    (d == 0 ? want_clo : want_cst).emplace_back(h);
+                }
+            return;
+        }
         const bool alone = in.op == MW_I_FLAG && (in.flags & 1);
         for (unsigned d = in.op == MW_I_FENCE || alone ? 0 : 1; d < (alone ? 1 : N); d++) {
             mw_header h = head(in.op == MW_I_FLAG    ? MW_OP_FLAG
@@ -467,6 +491,13 @@ struct hub : model<Vcontrol> {
             new_ack(l.port);
         else if (acks.empty() && percent(l.busy))
             new_ack((l.port + 1 + below(N - 1)) % N);
+        if (tile_taken)
+            dut.tile_valid_i = tile_taken = false;
+        if (lists && !dut.cmd_valid_i && !dut.tile_valid_i && percent(l.busy ? 20 : 0)) {
+            dut.tile_valid_i = 1;
+            dut.tile_home_i = static_cast<uint8_t>((l.port + 1 + below(N - 1)) % N);
+            dut.tile_rows_i = static_cast<uint8_t>(rng.between(1, 255));
+        }
         dut.sig_valid_i = signals.offer(rng);
         dut.sig_token_i = dut.sig_valid_i ? signals.front() : below(1u << 22);
         if (l.asks && toks.empty() && percent(l.busy))
@@ -521,6 +552,16 @@ struct hub : model<Vcontrol> {
 
     void sample() override
     {
+        dut.told_rows_i = static_cast<uint16_t>(listed[dut.told_gpu_o][dut.told_local_o]);
+        settle();
+        if (dut.tile_valid_i && dut.tile_ready_o) {
+            mw_header h = head(MW_OP_FLAG, dut.tile_home_i);
+            h.stage = MW_FLAG_TILE;
+            h.addr = dut.tile_rows_i;
+            want_tiles.emplace_back(h);
+            tiles++;
+        }
+        tile_taken = dut.tile_valid_i && dut.tile_ready_o;
         port.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         const bool to_us = dut.ack_port_i == l.port;
         const bool sig_taken = dut.sig_valid_i && dut.sig_ready_o && !dut.own_valid_o;
@@ -562,7 +603,10 @@ struct hub : model<Vcontrol> {
         cst.see(dut.cst_valid_o, dut.cst_ready_i, dut.cst_data_o, dut.cst_last_o);
         clo.see(dut.clo_valid_o, dut.clo_ready_i, dut.clo_data_o, dut.clo_last_o);
         if (!cst.packets.empty()) {
-            const mw_header h = take(want_cst, cst.take(), "uplink");
+            const bytes got = cst.take();
+            const mw_header of = header_of(got);
+            const bool tile = of.opcode == MW_OP_FLAG && of.stage == MW_FLAG_TILE;
+            const mw_header h = take(tile ? want_tiles : want_cst, got, "uplink");
             if (h.opcode == MW_OP_FENCE)
                 asked.push_back(h.dst);
         }
@@ -622,7 +666,10 @@ struct hub : model<Vcontrol> {
     source<unsigned> acks, toks;
     std::deque<uint64_t> want_lanes;
     unsigned rt = 0, map[EXPERTS];
-    std::deque<expected> want_cst, want_clo, want_events, want_signals, want_acks, want_ready;
+    uint64_t listed[N][64]; // rows of each list, by {GPU, number there}
+    bool tile_taken = false;
+    std::deque<expected> want_tiles, want_cst, want_clo, want_events, want_signals, want_acks,
+        want_ready;
     std::deque<uint32_t> want_own;
     std::vector<unsigned> asked, answered; // other GPUs, of the fence
     unsigned own_fences = 0, sig_passed = 0, ack_passed = 0;
@@ -631,7 +678,7 @@ struct hub : model<Vcontrol> {
 
 TEST(instructions)
 {
-    unsigned readys = 0;
+    unsigned readys = 0, tiles = 0;
     for (unsigned r = 0; r < 80; r++) {
         hub b;
         for (unsigned i = 0; i < 8; i++) {
@@ -639,10 +686,13 @@ TEST(instructions)
             b.run(instr(b.rng.pick({MW_I_COUNT, MW_I_COUNT, MW_I_SIGNAL, MW_I_FLAG, MW_I_FENCE}),
                         b.below(256), b.rng.pick(SOFTWARE), a, b.l.tokens - a, b.rng.word()));
         }
+        b.cycles(200);
         b.settle_down();
         readys += b.readys;
+        tiles += b.tiles;
     }
     assert_true(!ASKS || readys > 200);
+    assert_true(!PARAM_SourceLists || tiles > 60);
 }
 
 // What is refused, between instructions that are not: the error in the cycle in which the unit takes it, no packet, and nothing of it is left behind.

@@ -47,7 +47,8 @@ struct signal_seen {
 struct weather {
     unsigned memory = 100, signals = 100, push = 100, arrive = 100;
     unsigned list_latency = 2;
-    int counts_at = 0; // cycle from which all counts are here; -1: when all rows are
+    int counts_at = 0;   // cycle from which all counts are here; -1: when all rows are
+    int counted_at = -1; // and that of each list by itself; -1: never
 };
 
 struct engine : model<Vexpert_engine> {
@@ -277,8 +278,11 @@ struct engine : model<Vexpert_engine> {
         dut.counts_all_i = counts_all;
         bool known = stat_le < MAX_LOCAL;
         dut.stat_complete_i = known ? stat_complete : 0;
-        dut.stat_expected_i =
-            known && counts_all ? expected[stat_le] : static_cast<uint32_t>(rng() & 0xff);
+        const bool counted = w.counted_at >= 0 && now >= static_cast<uint64_t>(w.counted_at);
+        dut.stat_counted_i = known && counted;
+        dut.stat_expected_i = known && (counts_all || counted)
+                                  ? expected[stat_le]
+                                  : static_cast<uint32_t>(rng() & 0xff);
         answer_list();
         misc.pace = w.memory;
         misc.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
@@ -384,6 +388,13 @@ struct engine : model<Vexpert_engine> {
         for (const auto &s : seen)
             assert_false(s.le == le && s.idx >= idx); // in the order of the list, each once
         seen.push_back({now, le, idx});
+        in_tile++;
+        if (dut.sig_last_o) {
+            if (PARAM_SourceLists)
+                assert_int_equal(dut.sig_rows_o, in_tile);
+            in_tile = 0;
+        }
+        assert_true(in_tile < cfg["tile"]);
         uint32_t y = row_at("yd_base", le, list[le][idx].row);
         if (check_rows)
             assert_memory_equal(&mem.data[y], &want[y], row_bytes);
@@ -400,6 +411,7 @@ struct engine : model<Vexpert_engine> {
     // Flits of an address of the engine's port: h and h + 2 of a group of four.
     static unsigned flit(unsigned addr, unsigned h) { return (addr >> 1) * 4 + 2 * h + (addr & 1); }
 
+    unsigned in_tile = 0; // rows told of the tile that is
     read_port misc;
     watch reading{"expert read"}, push{"push"}, finished{"signal"};
     std::deque<std::pair<uint64_t, uint32_t>> exp;
@@ -565,6 +577,23 @@ TEST(last_tile_waits_for_counts)
     for (unsigned i = 0; i < 9; i++)
         assert_int_equal(b.seen[i].cycle < 1000, i < 4);
     assert_true(b.idle_stalls > 800);
+}
+
+// With the list's own count it does not wait for those of others; which lists have one of each source has nothing to do with it.
+TEST(last_tile_waits_for_the_count_of_its_list)
+{
+    engine b;
+    b.cfg.set("local_experts", 3);
+    b.cfg.set("tile", 4);
+    b.plan({6, 0, 3});
+    weather w;
+    w.counts_at = 2000;
+    w.counted_at = 1000;
+    b.run(w, 10000);
+    for (unsigned i = 0; i < 9; i++) {
+        assert_int_equal(b.seen[i].cycle < 1000, i < 4);
+        assert_true(b.seen[i].cycle < 2000);
+    }
 }
 
 // Counts that are here before the rows: a tile is full, or it is the expert's last.

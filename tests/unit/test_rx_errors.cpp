@@ -12,6 +12,9 @@
 #ifndef PARAM_Reds
 #define PARAM_Reds 0
 #endif
+#ifndef PARAM_SourceLists
+#define PARAM_SourceLists 1
+#endif
 #ifndef PARAM_ListOnce
 #define PARAM_ListOnce 1
 #endif
@@ -23,7 +26,7 @@ static const unsigned TOKEN_SHIFT = 3, CAP_SHIFT = 2, ROW_SHIFT = 8, ROW = 2 * 1
 static const unsigned ST_LO = 0x18000, ST_HI = 0x1c000, TOKEN_BITS = 5 + 2;
 static const unsigned ROWS_LOG2 = F == 8 ? 6 : 9;
 static const bool REDS = PARAM_Reds, LISTS = PARAM_ListOnce;
-enum unit { RX, STORE, ROWS, TOKENS };
+enum unit { RX, STORE, ROWS, TOKENS, SAID };
 
 // An expert of this GPU.
 static uint16_t own(unsigned le)
@@ -78,7 +81,7 @@ struct hub : rx_bench {
 
     void sample() override
     {
-        for (unsigned u = 0; u < 4; u++)
+        for (unsigned u = 0; u < 5; u++)
             errors.see(now, dut.err_valid_o[u], dut.err_code_o[u], u);
         rx_bench::sample();
         if (dut.req_valid_o)
@@ -685,6 +688,150 @@ TEST(slots_that_rows_return_to)
         b.settle_down();
         b.errors.done();
     }
+}
+
+// ---- lists of sources ----
+struct listed_hub : hub {
+    static const unsigned PLACES = 1 << CAP_SHIFT;
+
+    listed_hub()
+    {
+        cfg.set("row_returns", 1);
+        cfg.set("source_lists", 1);
+        cfg.set("local_experts", 1); // a list of each GPU: list g has rows of GPU g
+        cfg.set("cb_base", ST_LO);
+        cfg.set("k_shift", 2);
+        cfg.set("tokens", 1u << TOKEN_SHIFT);
+        cfg.drive(dut.cfg_i);
+    }
+    // A packet of the row that token `token` of OTHER becomes at place `at` of its list.
+    packet chosen(unsigned token, unsigned at, unsigned stage, unsigned offset, unsigned len)
+    {
+        packet p = row(OTHER << TOKEN_SHIFT | token, stage, offset, len);
+        p.h.opcode = stage == MW_STAGE_GATE ? MW_OP_ST_ROWSP_NOP : MW_OP_ST_ROWSP;
+        p.h.addr |= uint64_t{at} << MW_ROW_BIT;
+        return p;
+    }
+    void whole(unsigned token, unsigned at)
+    {
+        for (unsigned offset = 0; offset < ROW; offset += 128) {
+            const packet p = chosen(token, at, MW_STAGE_DISPATCH, offset, 128);
+            send(p, MW_CLS_STORE);
+            settle_down();
+            const size_t there = XD + ((OTHER * PLACES + at) << ROW_SHIFT) + offset;
+            assert_true(mem.read(static_cast<unsigned>(there), 128) == p.payload);
+        }
+        send(chosen(token, at, MW_STAGE_GATE, 0, 4 * K), MW_CLS_STORE);
+        settle_down();
+    }
+    packet said(unsigned kind, uint64_t addr)
+    {
+        packet p;
+        p.h = head(MW_OP_FLAG);
+        p.h.stage = kind;
+        p.h.addr = addr;
+        return p;
+    }
+    // Whether a FLAG says what is there; a false one is COUNT, of that unit, some cycles behind its arrival.
+    void tells(const packet &p, bool right, unit u)
+    {
+        if (!right)
+            errors.expect_between(now, now + 12, MW_HWERR_COUNT, u);
+        send(p, MW_CLS_STORE);
+        settle_down();
+        errors.done();
+    }
+};
+
+TEST(rows_of_lists_that_cannot_be)
+{
+    if (!PARAM_SourceLists)
+        return;
+    listed_hub b;
+    b.rejects(MW_HWERR_BOUNDS, b.chosen(3, b.PLACES, MW_STAGE_DISPATCH, 0, 128)); // a list is full
+    b.rejects(MW_HWERR_BOUNDS, b.chosen(3, b.PLACES, MW_STAGE_GATE, 0, 4 * K));
+    b.rejects(MW_HWERR_BOUNDS, b.chosen(3, (1u << MW_ROW_BITS) - 1, MW_STAGE_DISPATCH, 0, 128));
+    for (unsigned home = 0; home < N; home++) { // who sends it is not where it returns
+        packet p = b.chosen(3, 0, MW_STAGE_DISPATCH, 0, 128);
+        p.h.addr = static_cast<uint64_t>(home << TOKEN_SHIFT | 3) << ROW_SHIFT;
+        if (home != OTHER)
+            b.rejects(MW_HWERR_BOUNDS, p);
+    }
+    for (unsigned bit = TOKEN_BITS + ROW_SHIFT; bit < MW_ROW_BIT; bit++) {
+        packet p = b.chosen(3, 1, MW_STAGE_DISPATCH, 0, 128);
+        p.h.addr |= 1ull << bit;
+        b.rejects(MW_HWERR_BOUNDS, p);
+    }
+    packet p = b.chosen(3, 0, MW_STAGE_DISPATCH, 0, 128);
+    p.set_targets({own(1)}); // an expert that the map has and this layer has not
+    b.rejects(MW_HWERR_BOUNDS, p);
+    b.rejects(MW_HWERR_OPCODE, b.words(MW_COUNTS_ROWS, {1, 2, 3, 4}));
+    b.whole(3, 2);
+    assert_int_equal(b.complete(OTHER), 1);
+    b.whole(5, 0); // places in any order
+    assert_int_equal(b.complete(OTHER), 2);
+}
+
+TEST(flags_that_say_what_is_not)
+{
+    if (!PARAM_SourceLists)
+        return;
+    listed_hub b;
+    b.rejects(MW_HWERR_BOUNDS, b.said(3, 0)); // no kind
+    b.rejects(MW_HWERR_BOUNDS, b.said(MW_FLAG_LIST, 2 << 7 | 1));
+    for (unsigned bit = 23; bit < 48; bit++)
+        b.rejects(MW_HWERR_BOUNDS, b.said(MW_FLAG_LIST, 1ull << bit));
+    for (unsigned bit = 8; bit < 48; bit++)
+        b.rejects(MW_HWERR_BOUNDS, b.said(MW_FLAG_TILE, 1ull << bit | 1));
+    for (unsigned e = 1; e < 4; e++) {
+        for (unsigned kind : {MW_FLAG_LIST, MW_FLAG_TILE}) { // of an older layer
+            packet p = b.said(kind, 0);
+            p.h.epoch = (b.epoch + e) % 4;
+            b.rejects(MW_HWERR_EPOCH, p);
+        }
+    }
+    // A list is complete when its FLAG comes.
+    for (unsigned have = 0; have < 3; have++) {
+        for (unsigned rows : {have + 1, have ? have - 1 : have + 2, 300u}) {
+            listed_hub c;
+            for (unsigned i = 0; i < have; i++)
+                c.whole(i, i);
+            c.tells(c.said(MW_FLAG_LIST, rows << 7), false, ROWS);
+        }
+        listed_hub c;
+        for (unsigned i = 0; i < have; i++)
+            c.whole(i, i);
+        c.tells(c.said(MW_FLAG_LIST, have << 7), true, ROWS);
+        assert_int_equal(c.expected(OTHER), have);
+        assert_false(c.dut.counts_all_o);
+        c.tells(c.said(MW_FLAG_LIST, have << 7), have == 0, ROWS); // again: as many more
+    }
+    // A tile's rows are there when its FLAG comes, others may be.
+    b.dut.arm_valid_i = 1;
+    b.dut.arm_token_i = PORT << TOKEN_SHIFT | 4;
+    b.dut.arm_count_i = 31;
+    b.settle();
+    b.cycle();
+    b.dut.arm_valid_i = 0;
+    unsigned there = 0, rows_in_all = 0;
+    for (unsigned i = 0; i < 60; i++) {
+        if (rows_in_all < 30 && b.percent(50)) {
+            for (unsigned at = 0; at < ROW; at += 128)
+                b.send(b.store(ST_LO + ((4u << 2 | 1) << ROW_SHIFT) + at, 128), MW_CLS_STORE);
+            b.settle_down();
+            there++;
+            rows_in_all++;
+        } else {
+            const unsigned rows = b.below(4);
+            b.tells(b.said(MW_FLAG_TILE, rows), rows <= there, SAID);
+            there = rows <= there ? there - rows : 0;
+        }
+    }
+    packet part = b.store(ST_LO + ((4u << 2 | 1) << ROW_SHIFT), 128); // half a row is none
+    b.tells(b.said(MW_FLAG_TILE, there), true, SAID);
+    b.send(part, MW_CLS_STORE);
+    b.settle_down();
+    b.tells(b.said(MW_FLAG_TILE, 1), false, SAID);
 }
 
 // ---- rows whose first packet alone has the targets ----

@@ -2,7 +2,7 @@
 //
 // send against a model of its instructions: random routing tables (1 to 16 experts per token, all at home, none at home, none at all, empty
 // places, repeated and unmapped experts), by their numbers or as an order names them, rows of odd lengths, with and without gate weights, random grants of memory and back-pressure of both streams and of the token
-// tracker, control's packets between send's. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, rows
+// tracker, control's packets between send's; st.rowsp as it is, and with the rows of lists. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, rows
 // taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the uplink stream. Errors by code: of a token behind the
 // read of its list and before the next token, of an instruction in the cycle behind it.
 
@@ -35,6 +35,7 @@ struct layer {
     unsigned own_percent, empty_percent, bad_percent;
     unsigned once;        // of a token's packets the first alone carries targets
     unsigned asks;        // and the last one tells the switch to open its reduction
+    unsigned lists = 0;   // st.rowsp says the row in the list of the source
     unsigned scatter = 0; // see the register
 };
 
@@ -43,6 +44,8 @@ struct expected {
     wire w;
     unsigned token;
 };
+
+static const unsigned LOCAL = 4; // experts of a GPU, where lists are of sources
 
 static bool by_token(const mw_instr &in)
 {
@@ -132,6 +135,8 @@ struct hub : model<Vsend> {
         errors.done();
     }
 
+    unsigned listed_to(unsigned gpu, unsigned le) { return listed[{gpu, le}]; }
+
     // The next layer starts: tokens in flight are forgotten.
     void go()
     {
@@ -191,6 +196,8 @@ struct hub : model<Vsend> {
         cfg.set("in_flight", l.in_flight);
         cfg.set("list_once", l.once);
         cfg.set("switch_asks", l.asks);
+        cfg.set("source_lists", l.lists);
+        cfg.set("n_shift", log2_up(N));
         cfg.drive(dut.cfg_i);
     }
 
@@ -199,6 +206,8 @@ struct hub : model<Vsend> {
     {
         for (unsigned &m : map)
             m = 0x80 | below(N);
+        for (unsigned &number : local)
+            number = below(l.lists ? LOCAL : 64);
         map[EXPERTS - 1] = 0x1f & below(N);
         map[3] = below(32);
         const uint32_t all = UINT32_MAX >> (32 - N);
@@ -286,6 +295,7 @@ struct hub : model<Vsend> {
         if (!by_token(in))
             return expect_linear(in);
         make_order(in);
+        listed.clear();
         for (unsigned i : order) {
             unsigned at;
             const unsigned code = bad(lists[i], at);
@@ -295,7 +305,7 @@ struct hub : model<Vsend> {
             } else if (in.op == MW_I_ST) {
                 expect_unicast(i, in.flags & 1);
             } else {
-                expect_experts(i, in.flags, in.op == MW_I_ST_ROWSP);
+                expect_experts(i, in);
             }
         }
     }
@@ -318,30 +328,38 @@ struct hub : model<Vsend> {
     // Whether a token comes before another one.
     bool before(unsigned a, unsigned b) const { return rank[a] < rank[b]; }
 
-    // To all experts at once, or (rowsp) to each remote one, then to all own ones.
-    void expect_experts(unsigned i, unsigned flags, bool rowsp)
+    // To all experts at once, or (rowsp) to each remote one, then to all own ones. Where lists are of sources they count,
+    // also what is left out with a token.
+    void expect_experts(unsigned i, const mw_instr &in)
     {
         std::vector<uint16_t> remote, own;
+        std::vector<unsigned> rows;
         for (unsigned j = 0; j < l.k; j++) {
             const unsigned e = lists[i][j];
-            if (e != 0xffff)
-                (gpu_of(e) == l.port ? own : remote).push_back(target(e, j));
+            if (e == 0xffff)
+                continue;
+            (gpu_of(e) == l.port ? own : remote).push_back(target(e, j));
+            if (gpu_of(e) != l.port)
+                rows.push_back(listed[{gpu_of(e), local[e]}]);
+            listed[{gpu_of(e), local[e]}]++;
         }
         const bool asks = ASKS && l.asks;
         want_arm.push_back({i, static_cast<unsigned>((asks ? 0 : remote.size()) + own.size()),
                             asks && !remote.empty()});
-        if (!rowsp)
-            return expect_row(i, flags, remote, own, false);
-        for (uint16_t t : remote)
-            expect_row(i, flags, {t}, {}, true);
+        if (in.op != MW_I_ST_ROWSP)
+            return expect_row(i, in.flags, remote, own, false);
+        for (size_t n = 0; n < remote.size(); n++)
+            expect_row(i, in.flags, {remote[n]}, {}, true, l.lists ? rows[n] : 0);
         if (!own.empty())
-            expect_row(i, flags, {}, own, true);
+            expect_row(i, in.flags, {}, own, true);
     }
 
+    // `at_list`: of a remote expert's list the row that it becomes.
     void expect_row(unsigned i, unsigned flags, const std::vector<uint16_t> &remote,
-                    const std::vector<uint16_t> &own, bool rowsp)
+                    const std::vector<uint16_t> &own, bool rowsp, uint64_t at_list = 0)
     {
-        const uint64_t maddr = uint64_t{l.port << l.token_shift | i} << l.row_shift;
+        const uint64_t maddr = at_list << MW_ROW_BIT | uint64_t{l.port << l.token_shift | i}
+                                                           << l.row_shift;
         const bool once = l.once && !(flags & 2) && !rowsp;
         for (const auto &[at, len] : cuts(l.row_bytes, rowsp && !remote.empty()))
             expect_dynamic(i, maddr + at, mem.read(xs + (i << l.row_shift) + at, len), remote, own,
@@ -478,7 +496,7 @@ struct hub : model<Vsend> {
             dut.emap_addr_i = static_cast<uint16_t>(e);
             // {valid, gpu[4:0], local expert[5:0]}
             dut.emap_data_i =
-                static_cast<uint16_t>((map[e] >> 7) << 11 | gpu_of(e) << 6 | below(64));
+                static_cast<uint16_t>((map[e] >> 7) << 11 | gpu_of(e) << 6 | local[e]);
             settle();
             edge();
         }
@@ -641,8 +659,11 @@ struct hub : model<Vsend> {
     read_port port{mem, "memory"};
     std::vector<std::vector<uint16_t>> lists; // routing of own tokens
     unsigned map[EXPERTS];                    // bit 7 valid, 4:0 GPU
+    unsigned local[EXPERTS];                  // number there
     unsigned rt = 0, xs = 0;
     uint32_t model_row[32];
+    std::map<std::pair<unsigned, unsigned>, unsigned>
+        listed; // rows of the last st.rowsp, by {GPU, number there}
     packet_watch st{"uplink"}, loc{"local"};
     std::deque<expected> want_st, want_loc;
     std::deque<arming> want_arm;
@@ -744,6 +765,35 @@ TEST(rowsp_in_flight)
     random_tokens(MW_I_ST_ROWSP, 80, 3);
 }
 
+// Rows that say their places in lists of this GPU, anew with each instruction; what the lists are told to have is what was
+// sent. A list that is wrong would leave a hole, so none is.
+TEST(rowsp_of_lists)
+{
+    dice rng;
+    size_t rows = 0;
+    for (unsigned r = 0; r < 80; r++) {
+        layer l = random_layer(rng);
+        l.lists = 1;
+        l.asks = l.bad_percent = 0;
+        l.in_flight = rng.one_in(3) ? rng.between(1, 5) : 0;
+        hub b(l, random_pace(rng));
+        const unsigned split = rng.below(l.tokens + 1);
+        for (unsigned half = 0; half < 2; half++) {
+            b.run(instr(MW_I_ST_ROWSP, half * split, half ? l.tokens - split : split, rng.word(),
+                        rng.below(0x10000)));
+            for (unsigned g = 0; g < N; g++)
+                for (unsigned le = 0; le < LOCAL; le++) {
+                    b.dut.told_gpu_i = static_cast<uint8_t>(g);
+                    b.dut.told_local_i = static_cast<uint8_t>(le);
+                    b.settle();
+                    assert_int_equal(b.dut.told_rows_o, b.listed_to(g, le));
+                    rows += b.dut.told_rows_o;
+                }
+        }
+    }
+    assert_true(rows > 1000);
+}
+
 TEST(unicast)
 {
     random_tokens(MW_I_ST, 150, 0);
@@ -797,7 +847,7 @@ TEST(linear)
     }
 }
 
-static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0, 0,
+static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0, 0, 0,
                            0, 0}; // as many tokens as token_shift has
 
 // Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands; between them what is allowed.

@@ -54,7 +54,7 @@ static unsigned unit_of(unsigned op)
     }
 }
 
-static bool rows_return; // of the layer: uses.row_returns
+static bool rows_return, source_lists; // of the layer
 
 static bool legal(const instr &i, unsigned idx)
 {
@@ -71,7 +71,9 @@ static bool legal(const instr &i, unsigned idx)
     case MW_I_EXPERT:
         return !(i.flags & 2) || rows_return;
     case MW_I_ST_ROWSP:
-        return PARAM_RowSparse;
+        return PARAM_RowSparse && !(source_lists && i.flags & 3);
+    case MW_I_FLAG:
+        return !(i.flags & 4) || source_lists;
     case MW_I_SUM_ST:
         return !rows_return;
     case MW_I_EXPERT_ROWS:
@@ -109,7 +111,7 @@ struct gpu : model<Vstreams> {
     {
         mem.data = rng.some(MEM);
         dut.go_i = dut.ev_rows_done_i = 0;
-        returns(false);
+        returns(false, false);
         enable(0xf);
         reset();
     }
@@ -120,10 +122,12 @@ struct gpu : model<Vstreams> {
         cfg.drive(dut.cfg_i);
     }
     // Before the programs of a layer are made.
-    void returns(bool on)
+    void returns(bool on, bool lists)
     {
         rows_return = on && PARAM_RowSparse;
+        source_lists = lists && PARAM_SourceLists;
         cfg.set("row_returns", on);
+        cfg.set("source_lists", lists);
     }
     void load(unsigned s, const std::vector<instr> &p, uint32_t base)
     {
@@ -374,7 +378,8 @@ TEST(random_programs)
         b.longest = b.rng.between(1, 60);
         for (unsigned layer = 0; layer < 3; layer++) {
             const unsigned enable = b.below(16), delay = b.percent(50) ? 0 : b.below(100);
-            b.returns(b.percent(30));
+            const bool returns = b.percent(40);
+            b.returns(returns, returns && b.percent(50));
             b.enable(enable, delay);
             unsigned runs = 0, before = 0, after = 0;
             for (unsigned s = 0; s < S; s++) {
@@ -550,7 +555,7 @@ static std::vector<instr> all_wrong()
     if (!PARAM_Delay)
         wrong.push_back(poll_instr(MW_EV_ROWS, 0, 1));
     for (unsigned op : {MW_I_EXPERT_ROWS, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_LD_REDUCE, MW_I_SUM,
-                        MW_I_EXPERT, MW_I_SUM_ST}) {
+                        MW_I_EXPERT, MW_I_SUM_ST, MW_I_FLAG, MW_I_ST_ROWSP}) {
         for (unsigned flags = 1; flags < 16; flags++) {
             const instr i{static_cast<uint8_t>(op), static_cast<uint8_t>(flags), 0, 0, 0, 0, 8, 0};
             if (!legal(i, 0))
@@ -562,14 +567,14 @@ static std::vector<instr> all_wrong()
     return wrong;
 }
 
-// ... in layers in which rows return, and in others.
+// ... in layers in which rows return, from lists of sources or not, and in others.
 TEST(wrong_programs_stop)
 {
-    for (bool returns : {false, true}) {
-        gpu().returns(returns);
+    for (unsigned kind : {0u, 1u, 2u}) {
+        gpu().returns(kind > 0, kind > 1);
         for (const instr &w : all_wrong()) {
             gpu b;
-            b.returns(returns);
+            b.returns(kind > 0, kind > 1);
             b.enable(3);
             b.load(0, {unit_instr(b, 0, 0, 1), w, unit_instr(b, 0, 2, 1), END}, 0);
             b.load(1, {unit_instr(b, 1, 0, 1), unit_instr(b, 1, 1, 2), END}, 1024);
