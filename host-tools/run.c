@@ -130,7 +130,7 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         if (p->left_out[i])
             fprintf(run->out,
-                    "%s is left out: the device lacks a primitive that it needs "
+                    "%s is left out: the device lacks a primitive or lists that it needs "
                     "(moeswitch info lists those that there are)\n",
                     mw_systems[i].name);
     unsigned jobs = mw_run_jobs(p);

@@ -74,6 +74,15 @@ int mw_system_settings_check(const struct mw_run_params *params, struct mw_error
     return status ? status : mw_job_settings(&j);
 }
 
+/// Lists of rows of a GPU where there is one for each expert and source.
+static unsigned lists_of(const struct mw_device_info *info, unsigned experts)
+{
+    unsigned lists = experts / info->gpus;
+    for (unsigned sources = 1; sources < info->gpus; sources *= 2)
+        lists *= 2;
+    return lists;
+}
+
 static bool lacks(struct job *j, const struct mw_system *system)
 {
     struct mw_device_info info;
@@ -82,7 +91,8 @@ static bool lacks(struct job *j, const struct mw_system *system)
             (system->token_order && !info.token_order) ||
             (system->row_ranges && !info.row_ranges) || (system->gathered && !info.gathered) ||
             (system->row_sparse && !info.row_sparse) ||
-            (system->source_lists && !info.source_lists));
+            (system->source_lists &&
+             (!info.source_lists || lists_of(&info, j->experts) > info.local_experts)));
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,

@@ -118,10 +118,15 @@ uint64_t bench_pass(const struct bench *b, const char *system)
     return cycles;
 }
 
-/// Whether the device of the configuration that synth-check measures has what the system is made of.
-static bool has(const struct bench *b, const struct mw_system *system)
+bool bench_has(const struct bench *b, const struct mw_system *system)
 {
+    enum { LISTS = 64 }; // of large models
     bool small = false;
+    unsigned lists = b->w.experts_per_gpu;
+    for (unsigned sources = 1; sources < b->w.shape.gpus; sources *= 2)
+        lists *= 2;
+    if (system->source_lists && lists > LISTS)
+        return false;
     for (unsigned i = 0; i < b->params.settings.count; i++)
         if (strcmp(b->params.settings.item[i].name, "small") == 0)
             small = b->params.settings.item[i].value;
@@ -136,7 +141,7 @@ void bench_all(const char *options, bench_edit *edit, void *context)
     bench_options(&b, "%s", options);
     bench_prepare(&b, edit, context);
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        if (has(&b, &mw_systems[i]))
+        if (bench_has(&b, &mw_systems[i]))
             bench_pass(&b, mw_systems[i].name);
     bench_free(&b);
 }

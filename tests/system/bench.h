@@ -38,7 +38,9 @@ int bench_run(const struct bench *b, const char *system, struct mw_result *r);
 void bench_check(const struct bench *b, const char *system, const struct mw_result *r, int status);
 /// Both of these; returns the cycles of all layers.
 uint64_t bench_pass(const struct bench *b, const char *system);
-/// Options, prepare, all systems, free.
+/// Whether the device has what the system is made of, and lists enough for it.
+bool bench_has(const struct bench *b, const struct mw_system *system);
+/// Options, prepare, all systems that it has, free.
 void bench_all(const char *options, bench_edit *edit, void *context);
 
 /// Expert at place `j` of a token's list, for edits.

@@ -139,4 +139,6 @@ void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
                   padding ? " (with empty places made here)" : "");
     bench_options(&c->bench, "%s", t.bytes);
     bench_prepare(&c->bench, padding ? edit_padding : NULL, &r);
+    if (!bench_has(&c->bench, mw_system_find(c->system)))
+        c->system = "moe-hub"; // of the same packets
 }
