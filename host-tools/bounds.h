@@ -46,10 +46,10 @@ struct mw_system {
     bool row_sparse;       ///< a row per (token, expert), which returns to its home by itself
     bool
         source_lists; ///< ... in lists of each {expert, source}, with a flag behind each and each tile
-    bool scatter;          ///< rows with one target leave in packets of 32 bytes
-    bool packet_manager;   ///< ... which hubs merge on their way to the uplink
-    bool row_ranges;       ///< experts run on ranges of tokens, as their rows arrive
-    bool phased;           ///< phases one after the other; if not, all side by side
+    bool scatter;     ///< rows with one target leave in packets of 32 bytes
+    bool packet_manager; ///< ... which hubs merge on their way to the uplink
+    bool row_ranges;     ///< experts run on ranges of tokens, as their rows arrive
+    bool phased;         ///< phases one after the other; if not, all side by side
     enum mw_counts counts;
     enum mw_phase counts_in;                         ///< the phase that sends the counts
     unsigned fences[MW_PHASES], barriers[MW_PHASES]; ///< rounds, at the end of a phase

@@ -175,18 +175,12 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
     const struct {
         const char *name;
         bool there;
-    } all[] = {{"copy_lane", i->copy_lane},
-               {"list_once", i->list_once},
-               {"switch_asks", i->switch_asks},
-               {"token_order", i->token_order},
-               {"link_rate", i->link_rate},
-               {"delay", i->delay},
-               {"row_ranges", i->row_ranges},
-               {"more_events", i->more_events},
-               {"gathered", i->gathered},
-               {"row_sparse", i->row_sparse},
-               {"source_lists", i->source_lists},
-               {"packet_manager", i->packet_manager},
+    } all[] = {{"copy_lane", i->copy_lane},       {"list_once", i->list_once},
+               {"switch_asks", i->switch_asks},   {"token_order", i->token_order},
+               {"link_rate", i->link_rate},       {"delay", i->delay},
+               {"row_ranges", i->row_ranges},     {"more_events", i->more_events},
+               {"gathered", i->gathered},         {"row_sparse", i->row_sparse},
+               {"source_lists", i->source_lists}, {"packet_manager", i->packet_manager},
                {"cache_limit", i->cache_limit}};
     const char *before = "primitives       ";
     bool some = false;

@@ -32,7 +32,7 @@ static bool is_basic(const struct job *j)
     const struct mw_system *s = j->system;
     return !j->every && !j->params->settings.count && j->params->link_cycles <= 1 &&
            !s->list_once && !s->switch_asks && !s->token_order && !s->pace && !s->row_ranges &&
-           !s->gathered && !s->row_sparse;
+           !s->gathered && !s->row_sparse && !s->source_lists;
 }
 
 int mw_job_open(struct job *j)

@@ -306,8 +306,7 @@ int main(void)
         cmocka_unit_test(real_layer), cmocka_unit_test(moeswitch),
         cmocka_unit_test(overlap),    cmocka_unit_test(nvls),
         cmocka_unit_test(moe_hub),    cmocka_unit_test(moe_hub_without),
-        cmocka_unit_test(flashdmoe),
-        cmocka_unit_test(wide_gpu),
+        cmocka_unit_test(flashdmoe),  cmocka_unit_test(wide_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
