@@ -8,8 +8,8 @@
 //   (both with the type and operator that the instruction names)
 //   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or
 //   (flags.0) rows of the own experts and that row; of gathered tokens (flags.1) their dense rows
-//   sum where rows return  per token, with flags.0 as they get ready: the slots of remote GPUs' rows, summed and rounded
-//   GPU by GPU, then their sums, then rows of the own experts and that
+//   sum where rows return  per token, with flags.0 as they get ready: the slots of remote GPUs' rows, summed and
+//   rounded GPU by GPU, then their sums, then rows of the own experts and that
 //
 // This file is the command and its items (token, static row), of which two are named ahead of row_build, which makes
 // the packets: entry_reader reads the routing entry of a token, a static row has none. Order: as the command names

@@ -21,8 +21,8 @@
 //   7 st: goes to the home's slot                3 and 4: dense: as explicit, goes to dense row addr; without terms it
 //   is -0
 // Where rows return (row_returns): explicit of push: the target is the position of the home's slot, addr a row of all
-// experts' there are; slots: targets are positions of the token addr; slots and explicit: the sum goes to the slot whose
-// position the header has as its first target, else it waits for rows before it.
+// experts' there are; slots: targets are positions of the token addr; slots and explicit: the sum goes to the slot
+// whose position the header has as its first target, else it waits for rows before it.
 //
 // Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address
 // out of bounds) makes the row a poisoned row without terms: its packets are sent all the same.

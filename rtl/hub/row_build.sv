@@ -10,15 +10,16 @@
 // of those with own experts. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}.
 // Of these two an expert that is not mapped or lives elsewhere is passed over: the sender has checked the list, or the
 // home does.
-// Where rows return (row_returns) an item of push is one row: {dst = home, len = token there, addr = row of all experts,
-// its position}. A sum is of a token's slots and own experts, in rows of its own that end in memory one after the other:
-// of each other GPU with several experts the sum, rounded, into the slot of the first of them (or, if no other GPU has
-// any, into the output row); R, of the first slot of every GPU, into the output row; and own experts' rows with that.
+// Where rows return (row_returns) an item of push is one row: {dst = home, len = token there, addr = row of all
+// experts, its position}. A sum is of a token's slots and own experts, in rows of its own that end in memory one after
+// the other: of each other GPU with several experts the sum, rounded, into the slot of the first of them (or, if no
+// other GPU has any, into the output row); R, of the first slot of every GPU, into the output row; and own experts'
+// rows with that.
 //
 // Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
-// are outstanding, which bounds every queue behind (where rows return, each of an item's waits for that), and as many of
-// push. A unit whose window is full does not hold up
-// the other unit; only requests do, while they wait for the uplink.
+// are outstanding, which bounds every queue behind (where rows return, each of an item's waits for that), and as many
+// of push. A unit whose window is full does not hold up the other unit; only requests do, while they wait for the
+// uplink.
 // Worst case: an item takes about 3 k + row_shift cycles and the wait for the uplink.
 `default_nettype none
 `include "bundles.svh"

@@ -160,7 +160,8 @@ module serve_setup #(
     assign dest_push_o = stored && in_dest_q && !low_o.st;
 
     serve_address #(.Cfg(Cfg)) i_address (
-        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q), .target_i((to_slot && in_dest_q) ? target_q : tgt_q),
+        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q),
+        .target_i((to_slot && in_dest_q) ? target_q : tgt_q),
         .le_i(node_pkg::list_of(Cfg.SourceLists, cfg_i, le, cfg_i.port)),
         .row_i(al_i.row), .static_delta_i,
         .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))),

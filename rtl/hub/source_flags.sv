@@ -8,7 +8,8 @@
 // they belong to, are a row. A TILE takes off as many as it says; rows of the next tile may be there already, but fewer
 // are an error: COUNT.
 // A FLAG acts when all stores before it are in memory and reported: landed_i never comes with it, nor behind it what
-// was stored before. The count of a list is told two cycles behind its FLAG, when the row tracker has counted its last row.
+// was stored before. The count of a list is told two cycles behind its FLAG, when the row tracker has counted its last
+// row.
 // Order: that of the FLAGs. Back-pressure: none.
 `default_nettype none
 

@@ -11,8 +11,8 @@
 // experts (arm_remote_i) is ready with its GRANT; when its own ones have finished, if it has any, lane_* tells that to
 // the switch. A GRANT of a token that does not wait for it alone is an error (COUNT).
 //
-// Where rows return (row_returns) sig_* are bytes in memory of the slots of a token, and each row_bytes of them, whatever
-// rows they belong to, count as a signal.
+// Where rows return (row_returns) sig_* are bytes in memory of the slots of a token, and each row_bytes of them,
+// whatever rows they belong to, count as a signal.
 //
 // Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure:
 // one operation in two cycles; the ready queue has a place for every token, so nothing ever waits for combine; own_
