@@ -95,6 +95,10 @@ CLAIMS = [
      "more bytes where N is above 1.92 d: by how much depends on the trace and grows with N"),
     ("MoE-Hub", "MoE layer over COMET", "1.40", ("moe-hub", "overlap"), faster("moe-hub", "overlap"),
      "theirs has k = 2, where k rows are hardly more than d; here k is 4 to 6, and a row goes once for each expert"),
+    ("FlashDMoE", "MoE layer over Megatron's with Transformer Engine, 8 GPUs", "6.4 at most", ("flashdmoe", "unicast"), faster("flashdmoe", "unicast"),
+     "theirs is against kernels that the host launches one by one around an AllToAll of all GPUs; `unicast` waits between phases, too, but for nothing else"),
+    ("FlashDMoE", "traffic, of a baseline that pads", "less: tokens that are routed alone", ("flashdmoe", "unicast"), moved("flashdmoe", "unicast"),
+     "no system here sends padding; rows go once for each expert, not once for each GPU"),
 ]
 
 
