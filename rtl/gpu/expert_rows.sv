@@ -85,6 +85,7 @@ module expert_rows #(
             gathered_q <= cmd_i.flags[1];
             stop_q     <= none ? '0 : NumW'(range_end);
         end
+        wire unused_end = &{1'b0, range_end};  // of as many tokens as there can be all bits
     end else begin : gen_received
         assign {gathered, outside, from, from_base} = '0;
         assign stop = recv_rows_i;
