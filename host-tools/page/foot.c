@@ -77,7 +77,7 @@ static void simulation(struct mw_page *p)
     mw_page_folded(p, "what simulated it, and how fast",
                    MW_HEADS("system", "simulated cycles", "seconds of wall clock",
                             "cycles per second", "<backend", "<Verilator", "<compiler",
-                            "<sources, SHA-256"));
+                            "<flags and settings", "<sources, SHA-256"));
     for (unsigned i = 0; i < p->count; i++) {
         const struct mw_result *r = p->summaries[i].result;
         mw_page_row(p, "%s", p->summaries[i].system);
@@ -88,9 +88,10 @@ static void simulation(struct mw_page *p)
             mw_page_string(p, r->model.backend, "/systems/%u/simulated_by/backend", i);
             mw_page_string(p, r->model.verilator, "/systems/%u/simulated_by/verilator", i);
             mw_page_string(p, r->model.compiler, "/systems/%u/simulated_by/compiler", i);
+            mw_page_string(p, r->model.flags, "/systems/%u/simulated_by/flags", i);
             mw_page_string(p, r->model.sources, "/systems/%u/simulated_by/sources", i);
         } else {
-            fputs("<td class=\"l\" colspan=\"4\">a device on USB</td>", p->out);
+            fputs("<td class=\"l\" colspan=\"5\">a device on USB</td>", p->out);
         }
         mw_page_row_end(p);
     }

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -180,6 +181,7 @@ class Layers(unittest.TestCase):
             handle.set(expert_cycles=65535)
             while timer.is_alive():
                 handle.combine()
+            time.sleep(5)  # it may be on its way still, where the last layer had ended
             self.fail("the signal came and went")
         timer.join()
         self.device.reset()
