@@ -27,7 +27,7 @@ static void test_info(void **state)
     assert_out("flits            8 bytes");
     assert_out("primitives       copy_lane, list_once, switch_asks, token_order, link_rate, delay, "
                "row_ranges, "
-               "more_events, gathered, row_sparse, packet_manager, "
+               "more_events, gathered, row_sparse, source_lists, packet_manager, "
                "cache_limit\n");
     assert_null(strstr(out_text, "firmware"));
 }
