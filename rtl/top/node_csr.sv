@@ -166,10 +166,10 @@ module node_csr #(
         .rd_data_o(node_data)
     );
 
+    assign is_manager = word_q >= 5'd21;
     if (Cfg.RpmEntries != 0) begin : gen_manager
         logic        ack;
         logic [31:0] data;
-        assign is_manager = word_q >= 5'd21;
         stat_counters #(.Count($bits(manager_i))) i_counts (
             .clk_i, .rst_ni, .clear_i(go_i), .event_i(manager_i),
             .rd_valid_i(busy_q && is_manager), .rd_idx_i(4'(word_q - 5'd21)), .rd_ack_o(ack), .rd_data_o(data)
@@ -177,7 +177,8 @@ module node_csr #(
         assign counts_ack  = is_manager ? ack : node_ack;
         assign counts_data = is_manager ? data : node_data;
     end else begin : gen_no_manager
-        assign {is_manager, counts_ack, counts_data} = {1'b0, node_ack, node_data};
+        assign counts_ack  = is_manager ? busy_q : node_ack;
+        assign counts_data = is_manager ? '0 : node_data;
         wire unused_manager = &{1'b0, manager_i};
     end
 

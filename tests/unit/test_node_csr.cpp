@@ -125,7 +125,7 @@ static const field FIELDS[] = {
     {"list_once", NODE(uses), 1, 1},
     {"switch_asks", NODE(uses), 2, 1},
     {"row_returns", NODE(uses), 4, 1},
-    {"source_lists", NODE(uses), 5, 1},
+    {"source_lists", NODE(uses), 6, 1},
     {"pace", NODE(uses), 3, 1},
     {"pace_ahead", NODE(pace), 0, 16},
     {"pace_lead", NODE(lead), 0, 16},
