@@ -8,9 +8,9 @@
 //   user's cache                moeswitch/<version>/model/ in XDG_CACHE_HOME, or in .cache of HOME
 //
 // n2f16-basic beside n2f16 lacks the primitives that only some systems need, and stands in for it where those are not
-// asked for. What is installed serves every processor of its kind: n2f16 is in lanes, for those that have what its note says, and
-// n2f16-plain stands in for it on others. One that is not there is built by `make model`: in the build folder, where
-// the sources are above the program or the library, else in the cache from those of MOESWITCH_SOURCE.
+// asked for. What is installed serves every processor of its kind: n2f16 is in lanes, for those that have what its
+// note says, and n2f16-plain stands in for it on others. One that is not there is built by `make model`: in the build
+// folder, where the sources are above the program or the library, else in the cache from those of MOESWITCH_SOURCE.
 #include "model_find.h"
 #include "internal.h"
 
