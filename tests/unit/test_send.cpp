@@ -905,7 +905,7 @@ TEST(refused)
     allow(instr(MW_I_MULTIMEM_ST, 0, 2 * stride, half, 6, 1));
     allow(instr(MW_I_MULTIMEM_ST, 0, rows, half, 6, 1));
     allow(instr(MW_I_MULTIMEM_ST, 0, MEM - b.base(false), half, 6, 2));
-    for (uint32_t length : {1u, F, stride - F, stride + F, stride / 2, rows + stride, MEM})
+    for (uint32_t length : {1u, F, stride - F, stride + F, stride / 2, rows + stride, MEM + stride})
         refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0, length, half, 6, 1));
     refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, 0, MEM - b.base(false) + F, half, 6, 2));
     refuse(MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_ST, F, MEM - b.base(false), half, 6, 2));
