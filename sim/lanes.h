@@ -23,7 +23,12 @@
 
 #include "verilated.h"
 
+// Parts of one model may have different numbers of copies: each has this under names of its own.
+#define MW_LANES_JOIN(a, b) a##b
+#define MW_LANES_OF(copies) MW_LANES_JOIN(of_, copies)
+
 namespace lanes {
+inline namespace MW_LANES_OF(MW_COPIES) {
 constexpr unsigned up_to_power(unsigned n)
 {
     unsigned p = 2;
@@ -31,7 +36,7 @@ constexpr unsigned up_to_power(unsigned n)
         p *= 2;
     return p;
 }
-constexpr unsigned L = up_to_power(MW_SIM_N); // lanes; those past N stay in reset
+constexpr unsigned L = up_to_power(MW_COPIES); // lanes; those past MW_COPIES stay in reset
 
 typedef uint32_t U __attribute__((ext_vector_type(L))); // up to 32 bits
 typedef uint64_t Q __attribute__((ext_vector_type(L))); // up to 64 bits
@@ -247,25 +252,25 @@ inline U at_most(U x, uint32_t limit)
 template <unsigned By, typename T, std::size_t... Lane>
 inline T turned(T x, std::index_sequence<Lane...>)
 {
-    return __builtin_shufflevector(x, x, (Lane < MW_SIM_N ? (Lane + By) % MW_SIM_N : Lane)...);
+    return __builtin_shufflevector(x, x, (Lane < MW_COPIES ? (Lane + By) % MW_COPIES : Lane)...);
 }
 template <unsigned By, typename T> inline T turned(T x)
 {
     return turned<By>(x, std::make_index_sequence<L>());
 }
-using others = std::make_index_sequence<MW_SIM_N - 1>;
+using others = std::make_index_sequence<MW_COPIES - 1>;
 
 // each copy has a bit for each other one
 template <std::size_t... D> inline U ring_sets(U from, std::index_sequence<D...>)
 {
-    constexpr unsigned LAST = MW_SIM_N - 2;
+    constexpr unsigned LAST = MW_COPIES - 2;
     return (((LAST - D >= D ? turned<D + 1>(from) >> (LAST - D >= D ? LAST - 2 * D : 0)
                             : turned<D + 1>(from) << (LAST - D >= D ? 0 : 2 * D - LAST)) &
              (1U << D)) |
             ...);
 }
 // ... or several such sets, one behind the other
-constexpr unsigned SET = MW_SIM_N - 1;
+constexpr unsigned SET = MW_COPIES - 1;
 constexpr uint32_t SET_BITS = (1U << SET) - 1;
 template <unsigned Bits> inline void ring_sets(U &to, U from)
 {
@@ -323,14 +328,14 @@ template <unsigned Words, typename T> inline void ring_each(T *to, const T *from
 inline U fetch(const uint32_t *from, U at)
 {
     U r;
-#if defined(__AVX512F__) && MW_SIM_N > 8
+#if defined(__AVX512F__) && MW_COPIES > 8
     __m512i places, words;
     for (unsigned l = 0; l < L; l += 16) {
         memcpy(&places, reinterpret_cast<const char *>(&at) + l * 4, sizeof places);
         words = _mm512_i32gather_epi32(places, from, 4);
         memcpy(reinterpret_cast<char *>(&r) + l * 4, &words, sizeof words);
     }
-#elif defined(__AVX2__) && MW_SIM_N > 4
+#elif defined(__AVX2__) && MW_COPIES > 4
     __m256i places, words;
     for (unsigned l = 0; l < L; l += 8) {
         memcpy(&places, reinterpret_cast<const char *>(&at) + l * 4, sizeof places);
@@ -347,7 +352,7 @@ inline U fetch(const uint32_t *from, U at)
 inline Q fetch(const uint64_t *from, U at)
 {
     Q r;
-#if defined(__AVX512F__) && MW_SIM_N > 4
+#if defined(__AVX512F__) && MW_COPIES > 4
     __m256i places;
     __m512i words;
     for (unsigned l = 0; l < L; l += 8) {
@@ -591,4 +596,5 @@ template <unsigned Words> inline void shift_right(U *to, const U *from, U by, M 
     for (unsigned w = 0; w < Words; w++)
         to[w] = sel(mask, out[w], to[w]);
 }
+} // namespace MW_LANES_OF(MW_COPIES)
 } // namespace lanes

@@ -9,6 +9,8 @@ LANES_PARTS := node node_link switch_port
 # what makes them
 SCHEDULE_PY := sim/schedule.py $(wildcard sim/translate/*.py)
 LANES_PY := sim/lanes.py $(wildcard sim/translate/*.py)
+# around them, besides the shim
+IN_LANES := $(addprefix sim/,lanes.h begin.h beside.h nodes.h nodes.cpp)
 part_file = $(wildcard rtl/*/$(1).sv)
 
 # of lanes
@@ -37,6 +39,11 @@ translate_part = $(PY) $(if $(filter $(ONE_PARTS),$(1)),sim/schedule.py,sim/lane
 if_tools = ! grep -q '^why ' $(TOOLS)
 unless_lanes = ! grep -qx lanes $(B)/model/$(1)/backend
 
+# how many copies of a part are evaluated at once: part, N
+copies = $(if $(filter node,$(1)),$(call nodes_of,$(2)),$(2))
+# as node_block::MOST of sim/nodes.h
+nodes_of = $(if $(filter 1 2 3 4 5 6 7,$(1)),$(1),8)
+
 # lanes_part_rules: configuration, N, F, small, part. What a part is refused for is in its folder's file `refused`.
 define lanes_part_rules
 $(B)/model/$(1)/$(5)/V$(5).mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(B)/.setup
@@ -57,7 +64,7 @@ $(B)/model/$(1)/$(5)/translated: $(B)/model/$(1)/$(5)/V$(5).mk $(if $(filter $(O
 $(if $(filter $(LANES_PARTS),$(5)),$(B)/model/$(1)/$(5)/V$(5)_lanes.a: $(B)/model/$(1)/$(5)/translated sim/lanes.h | $(B)/model/$(1)/backend
 	@rm -f $$@
 	@$(unless_lanes) || $(call say_now,CXX,$(5)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
-	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_SIM_N=$(2)"
+	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_COPIES=$(call copies,$(5),$(2))"
 
 $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(1)/backend
 	@rm -f $$@
@@ -70,6 +77,9 @@ $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(
 )
 endef
 
+# what is around the parts: configuration, N, F, folder
+shim_cxx = $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -Wno-psabi -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=0 -DMW_SIM_WATCH=1 -DMW_SIM_TRACE=0 \
+    -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(4) $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN)
 # lanes_rules: configuration, N, F, small
 define lanes_rules
 $(call flags_rule,$(1),$(LANES_VFLAGS) $(call settings_of,$(2),$(3),$(4)); $(LANES_OPT) $(MODEL_OPT) -march=$(MODEL_ARCH))
@@ -79,14 +89,15 @@ $(B)/model/$(1)/backend: $(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)
 	@{ sed -n 's/^why //p' $(TOOLS); cat $(patsubst %,$(B)/model/$(1)/%/refused,$(ONE_PARTS) $(LANES_PARTS)) 2>/dev/null; } >$$@.why; \
 	if [ -s $$@.why ]; then { echo plain; cat $$@.why; }; else echo lanes; fi >$$@
 
-$(call note_rule,$(1),fabric,lanes,$(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a),$(SHIM) $(sort $(LANES_PY) $(SCHEDULE_PY)) sim/lanes.h sim/beside.h)
+$(call note_rule,$(1),fabric,lanes,$(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a),$(SHIM) $(sort $(LANES_PY) $(SCHEDULE_PY)) $(IN_LANES))
 $(B)/model/$(1)/libmwsim.so: $(foreach p,$(ONE_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/translated) \
-    $(foreach p,$(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/V$(p)_lanes.a) $(B)/model/$(1)/note.S $(SHIM) $(GEN)/bundles.h $(B)/verilated/plain.a | $(B)/model/$(1)/backend
+    $(foreach p,$(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/V$(p)_lanes.a) $(B)/model/$(1)/note.S $(SHIM) $(IN_LANES) $(GEN)/bundles.h $(B)/verilated/plain.a | $(B)/model/$(1)/backend
 	$$(Q)! $(unless_lanes) || { $(if $(filter lanes,$(BACKEND)),echo "BACKEND=lanes does not work: $$$$(sed -n 2p $(B)/model/$(1)/backend); BACKEND=plain does" >&2; exit 1,echo "  WARNING    $(1) is plain$(comma) not lanes: $$$$(sed -n 2p $(B)/model/$(1)/backend)" >&2); }
 	$$(Q)! $(unless_lanes) || $$(MAKE) --no-print-directory model N=$(2) F=$(3) $(if $(filter basic,$(4)),PRIMITIVES=basic,SMALL=$(4)) TRACE=0 BACKEND=plain
 	$$(Q)! $(unless_lanes) || cmp -s $(B)/model/$(1)-plain/libmwsim.so $$@ || cp $(B)/model/$(1)-plain/libmwsim.so $$@
 	@$(unless_lanes) || $(call say_now,LINK,$$@)
-	$$(Q)$(unless_lanes) || $(PY) sim/watch.py lanes $(2) $$(@D) >$$(@D)/watched.h
-	$$(Q)$(unless_lanes) || $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -Wno-psabi -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=0 -DMW_SIM_WATCH=1 -I$$(@D) -DMW_SIM_TRACE=0 -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
-	    $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $(B)/model/$(1)/note.S $$(filter %.a,$$^) -lpthread
+	$$(Q)$(unless_lanes) || { $(PY) sim/watch.py lanes $(2) $$(@D) >$$(@D)/watched.h && $(PY) sim/watch.py nodes $(2) $$(@D) >$$(@D)/watched_nodes.h; }
+	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(call nodes_of,$(2)) -c -o $$(@D)/nodes.o sim/nodes.cpp
+	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(2) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(@D)/nodes.o \
+	    $(B)/model/$(1)/note.S $$(filter %.a,$$^) -lpthread
 endef

@@ -9,7 +9,7 @@ SMALL ?= 0
 # all, or basic: without those that only some systems need
 PRIMITIVES ?= all
 $(if $(filter-out all basic,$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all and basic are possible))
-$(if $(filter basic,$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL)$(TRACE)),$(error PRIMITIVES=basic: neither with SMALL=1 nor TRACE=1)))
+$(if $(filter basic,$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=basic: neither with SMALL=1 nor TRACE=1)))
 # plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waves is always that. lanes: the fabric in parts, which
 # sim/lanes.py translates. Without either: lanes, or where they do not work plain, with a line of warning.
 BACKEND ?=

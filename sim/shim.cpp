@@ -7,7 +7,7 @@
 // node for all (threads.h). In lanes the simulation is cut into parts, and
 // joined here as rtl/top/fabric.sv, fabric_core.sv and rtl/switch/switch_top.sv join them: the nodes, their links and the
 // ports of the switch, each kind all at once, a lane of a vector each (sim/lanes.py makes it of Verilator's
-// model of one), and the registers and what the ports share. Each part is evaluated once per clock edge.
+// model of one; nodes.h has the nodes), and the registers and what the ports share. Each part is evaluated once per clock edge.
 // Both give the same cycles (tests/system).
 //
 // Verilator's eval() is called to initialise the parts only. After that the shim runs what a clock edge
@@ -36,13 +36,12 @@
 #include "verilated_fst_c.h"
 #endif
 #else
+#include "begin.h"
 #include "beside.h"
+#include "nodes.h"
 
 #include "Vfabric_csr.h"
 #include "Vfabric_csr_schedule.h"
-#include "Vnode.h"
-#include "Vnode___024root.h"
-#include "Vnode_lanes.h"
 #include "Vnode_link.h"
 #include "Vnode_link___024root.h"
 #include "Vnode_link_lanes.h"
@@ -196,15 +195,10 @@ struct device {
 };
 #else
 // ---- nodes, links, ports of the switch, a lane each, and what there is once ----
-// Words of a bundle in one lane
+// Words of a bundle in one lane of a node's block
 struct in_lane {
     uint32_t *words;
-    template <std::size_t Words>
-    in_lane(lanes::U (&bundle)[Words], unsigned lane)
-        : words(reinterpret_cast<uint32_t *>(bundle) + lane)
-    {
-    }
-    uint32_t &operator[](unsigned w) const { return words[w * lanes::L]; }
+    uint32_t &operator[](unsigned w) const { return words[w * node_block::LANES]; }
 };
 
 // A wire from all lanes to all
@@ -242,6 +236,24 @@ template <typename Vector, typename Word> void wire(VlUnpacked<Word, GPUS> &to, 
         to[g] = static_cast<Word>(from[g]);
 }
 
+// ... and between the lanes and those of a block of nodes
+template <typename Vectors, typename Rows>
+void to_block(Rows &to, const Vectors &from, unsigned block)
+{
+    constexpr std::size_t LANES = sizeof to.row[0], ALL = lanes::L * (LANES / node_block::LANES);
+    static_assert(sizeof from / ALL == sizeof to.row / LANES, "the same words");
+    for (unsigned w = 0; w < sizeof to.row / LANES; w++)
+        memcpy(to.row[w], reinterpret_cast<const char *>(&from) + w * ALL + block * LANES, LANES);
+}
+template <typename Vectors, typename Rows>
+void of_block(Vectors &to, const Rows &from, unsigned block)
+{
+    constexpr std::size_t LANES = sizeof from.row[0], ALL = lanes::L * (LANES / node_block::LANES);
+    static_assert(sizeof to / ALL == sizeof from.row / LANES, "the same words");
+    for (unsigned w = 0; w < sizeof from.row / LANES; w++)
+        memcpy(reinterpret_cast<char *>(&to) + w * ALL + block * LANES, from.row[w], LANES);
+}
+
 constexpr uint32_t EVERY = GPUS == 32 ? ~0U : (1U << GPUS % 32) - 1;
 
 // The GPUs whose lane holds 1
@@ -266,68 +278,50 @@ template <typename Matrix> uint32_t row_of(const Matrix &matrix, unsigned row)
     return static_cast<uint32_t>(two >> row * GPUS % 32) & EVERY;
 }
 
-// A model of one, with a random start of its own for each lane, settles as that one and gives it what it holds.
-template <typename Model, typename Lanes, typename Number>
-void begin(random_context &context, const char *name, Lanes &lanes, Number number)
-{
-    for (unsigned g = 0; g < lanes::L; g++) {
-        context.start_as(g);
-        Model model(&context, name);
-        number(model, g);
-        model.eval();
-        lanes.load(g, *model.rootp);
-        lanes.start(g);
-        model.final();
-    }
-}
-
 struct device {
     random_context context;
     Vfabric_csr bus{&context, "csr"}; // has the configuration bus
     Vswitch_common common{&context, "common"};
-    std::unique_ptr<Vnode_lanes> nodes{new Vnode_lanes};
+    std::unique_ptr<node_block> nodes[node_block::COUNT];
     std::unique_ptr<Vnode_link_lanes> links{new Vnode_link_lanes};
     std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
     bool resetting = false;
     bool answered = false;                                          // by a node, in the last cycle
-    std::remove_reference_t<decltype(bus.node_o)> asked{};          // what the nodes have
+    std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
+    node_block::control told{}; // what the nodes have
     // What a clock edge of the links and one of the nodes leave for the other's next one: that of a cycle at its number's
     // last bit, so that it stands until that edge of the cycle behind has read it.
-    struct to_nodes {
-        decltype(Vnode_lanes::dn_i) dn;
-        decltype(Vnode_lanes::up_crd_i) up_crd;
-    };
-    struct from_nodes {
-        decltype(Vnode_lanes::up_o) up;
-        decltype(Vnode_lanes::dn_crd_o) dn_crd;
-        decltype(Vnode_lanes::csr_o) csr;
-        uint32_t idle, error, sweep_busy; // sets of GPUs
-    };
-    alignas(64) alignas(lanes::Q) to_nodes for_nodes[2] = {};
-    alignas(64) alignas(lanes::Q) from_nodes of_nodes[2] = {};
-    unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
+    node_block::from_links for_nodes[2][node_block::COUNT] = {};
+    node_block::to_links of_nodes[2][node_block::COUNT] = {};
+    alignas(64) unsigned nodes_at = 0; // cycles of the thread beside, of which it alone knows
     alignas(64) unsigned fabric_at = 0; // ... and of the rest
+    // Blocks of nodes that the rest's thread runs, so that neither has much more to do: the nodes are two thirds of the work.
+    static constexpr unsigned OWN = node_block::COUNT / 4;
     const bool threads = beside::wanted();
-    beside node_thread{[this] { rise_nodes(); }};
+    beside node_thread{[this] { rise_others(); }};
 
     device()
     {
-        begin<Vnode>(context, "node", *nodes, [](Vnode &n, unsigned g) { n.port_i = g; });
-        begin<Vnode_link>(context, "link", *links, [](Vnode_link &, unsigned) {});
-        begin<Vswitch_port>(context, "port", *ports,
+        for (unsigned b = 0; b < node_block::COUNT; b++)
+            nodes[b].reset(new node_block(context, b * node_block::MOST));
+        begin<Vnode_link>(context, "link", *links, 0, [](Vnode_link &, unsigned) {});
+        begin<Vswitch_port>(context, "port", *ports, 0,
                             [](Vswitch_port &p, unsigned g) { p.port_i = g; });
         bus.eval();
         common.eval();
-        post_nodes(of_nodes[1]);
+        for (unsigned b = 0; b < node_block::COUNT; b++)
+            nodes[b]->post(of_nodes[1][b]);
     }
 
     // Between meet() and the next cycle() the nodes are the caller's.
     void meet() { node_thread.end(0); }
 
-    bool host_ready(unsigned g) const { return nodes->host_ready_o[g]; }
-    in_lane host_access(unsigned g) { return {nodes->host_i, g}; }
-    in_lane host_answer(unsigned g) { return {nodes->host_o, g}; }
+    node_block &block_of(unsigned g) const { return *nodes[g / node_block::MOST]; }
+    static constexpr unsigned lane_of(unsigned g) { return g % node_block::MOST; }
+    bool host_ready(unsigned g) const { return block_of(g).host_ready(lane_of(g)); }
+    in_lane host_access(unsigned g) { return {block_of(g).host_access(lane_of(g))}; }
+    in_lane host_answer(unsigned g) { return {block_of(g).host_answer(lane_of(g))}; }
 
     void reset(bool on)
     {
@@ -337,17 +331,6 @@ struct device {
         links->rst_ni = ports->rst_ni = lanes_of(on ? 0 : EVERY);
     }
 
-    // Takes what seldom changes to the nodes. What nobody writes stays in both threads' caches.
-    template <typename To, typename From> void keep(To &to, const From &from)
-    {
-        To value;
-        value = from;
-        if (memcmp(&to, &value, sizeof value) != 0) {
-            meet();
-            to = value;
-        }
-    }
-
     // Accesses to the nodes' registers, when they have changed
     void accesses()
     {
@@ -355,51 +338,58 @@ struct device {
             return;
         meet();
         asked = bus.node_o;
-        wire(nodes->csr_i, asked);
+        for (unsigned g = 0; g < GPUS; g++)
+            block_of(g).access(lane_of(g), asked[g]);
+    }
+
+    // What seldom changes, when it has. What nobody writes stays in both threads' caches.
+    void controls()
+    {
+        const node_block::control now = {
+            resetting ? 0 : EVERY & ~set_of(links->node_reset_o), bus.go_o != 0, bus.run_o != 0,
+            bus.sweep_o != 0, bus.epoch_o, bus.emap_o, bus.groups_o};
+        if (now == told)
+            return;
+        meet();
+        told = now;
+        for (auto &block : nodes)
+            block->set(told);
     }
 
     // From the other parts' registers to the nodes, for this cycle
     void tell_nodes()
     {
-        Vnode_lanes &n = *nodes;
-        const Vnode_link_lanes &l = *links;
-        keep(n.go_i, bus.go_o);
-        keep(n.run_i, bus.run_o);
-        keep(n.sweep_i, bus.sweep_o);
-        keep(n.epoch_i, bus.epoch_o);
-        keep(n.emap_i, bus.emap_o);
-        keep(n.groups_i, bus.groups_o);
+        controls();
         accesses();
-        keep(n.rst_ni, lanes_of(resetting ? 0 : EVERY) & ~l.node_reset_o);
-        to_nodes &post = for_nodes[fabric_at % 2];
-        wire(post.dn, l.dn_o);
-        wire(post.up_crd, l.up_crd_o);
+        for (unsigned b = 0; b < node_block::COUNT; b++) {
+            node_block::from_links &post = for_nodes[fabric_at % 2][b];
+            to_block(post.dn, links->dn_o, b);
+            to_block(post.up_crd, links->up_crd_o, b);
+        }
     }
 
     // From the nodes' registers, as their last clock edge left them, to the other parts
     void hear_nodes()
     {
-        Vnode_link_lanes &l = *links;
-        const from_nodes &post = of_nodes[(fabric_at + 1) % 2];
-        wire(l.up_i, post.up);
-        wire(l.dn_crd_i, post.dn_crd);
-        const bool answers = lanes::any(lanes::nz(post.csr)); // they are 0 in other cycles
-        if (answers || answered || resetting)
-            wire(bus.node_i, post.csr);
+        uint32_t idle = 0, error = 0, sweep_busy = 0;
+        bool answers = false;
+        const auto &posts = of_nodes[(fabric_at + 1) % 2];
+        for (unsigned b = 0; b < node_block::COUNT; b++) {
+            const node_block::to_links &post = posts[b];
+            of_block(links->up_i, post.up, b);
+            of_block(links->dn_crd_i, post.dn_crd, b);
+            answers = answers || post.answers;
+            idle |= post.idle << b * node_block::MOST;
+            error |= post.error << b * node_block::MOST;
+            sweep_busy |= post.sweep_busy << b * node_block::MOST;
+        }
+        if (answers || answered || resetting) // they are 0 in other cycles
+            for (unsigned g = 0; g < GPUS; g++)
+                bus.node_i[g] = posts[g / node_block::MOST].csr.row[0][lane_of(g)];
         answered = answers;
-        bus.node_idle_i = post.idle;
-        bus.node_error_i = post.error;
-        bus.sweep_busy_i = post.sweep_busy != 0;
-    }
-    void post_nodes(from_nodes &post)
-    {
-        const Vnode_lanes &n = *nodes;
-        wire(post.up, n.up_o);
-        wire(post.dn_crd, n.dn_crd_o);
-        wire(post.csr, n.csr_o);
-        post.idle = set_of(n.idle_o);
-        post.error = set_of(n.error_o);
-        post.sweep_busy = set_of(n.sweep_busy_o);
+        bus.node_idle_i = idle & EVERY;
+        bus.node_error_i = error & EVERY;
+        bus.sweep_busy_i = (sweep_busy & EVERY) != 0;
     }
 
     // From registers to links and ports
@@ -501,21 +491,23 @@ struct device {
         links->inputs();
         links->edge();
     }
-    void rise_nodes()
+    // The nodes' clock edge of a cycle: what this thread runs of it, and the one beside
+    void rise_own()
     {
-        Vnode_lanes &n = *nodes;
-        const to_nodes &post = for_nodes[nodes_at % 2];
-        wire(n.dn_i, post.dn);
-        wire(n.up_crd_i, post.up_crd);
-        n.inputs();
-        n.edge();
-        post_nodes(of_nodes[nodes_at % 2]);
+        for (unsigned b = 0; b < OWN; b++)
+            nodes[b]->edge(for_nodes[fabric_at % 2][b], of_nodes[fabric_at % 2][b]);
+    }
+    void rise_others()
+    {
+        for (unsigned b = OWN; b < node_block::COUNT; b++)
+            nodes[b]->edge(for_nodes[nodes_at % 2][b], of_nodes[nodes_at % 2][b]);
         nodes_at++;
     }
     void rise()
     {
         rise_fabric();
-        rise_nodes();
+        rise_own();
+        rise_others();
         fabric_at++;
     }
 
@@ -529,11 +521,13 @@ struct device {
     void cycle()
     {
         tell_nodes();
-        if (threads && node_thread.begin()) {
+        const bool beside = threads && node_thread.begin();
+        rise_own();
+        if (beside) {
             node_thread.end(1);
         } else {
             meet();
-            rise_nodes();
+            rise_others();
         }
         settle_fabric();
         rise_fabric();

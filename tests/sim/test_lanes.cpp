@@ -28,7 +28,7 @@ extern "C" {
 }
 
 namespace {
-constexpr unsigned COPIES = MW_SIM_N;
+constexpr unsigned COPIES = MW_COPIES;
 uint64_t seed;
 
 struct pair_of_models {

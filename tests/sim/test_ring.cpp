@@ -24,7 +24,7 @@ extern "C" {
 }
 
 namespace {
-constexpr unsigned N = MW_SIM_N, OTHERS = N - 1, STEPS = 3;
+constexpr unsigned N = MW_COPIES, OTHERS = N - 1, STEPS = 3;
 uint64_t seed;
 
 // Input bit d of copy p is about copy q = p + 1 + d modulo N, and what q calls bit N - 2 - d.

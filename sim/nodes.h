@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nodes of a model in lanes, at most eight in a block. Code of eight lanes runs as fast twice as code of sixteen does
+// once, it is half as much, and what eight nodes hold stays in a core's caches; and blocks are what threads share out. Ports
+// and links have another number of lanes, for which their code is compiled: between the two lie arrays.
+#pragma once
+
+#include "start.h"
+
+#include "Vnode.h"
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+struct Vnode_lanes;
+
+class node_block {
+  public:
+    static constexpr unsigned MOST = MW_SIM_N < 8 ? MW_SIM_N : 8; // nodes
+    static constexpr unsigned LANES = MOST <= 2 ? 2 : MOST <= 4 ? 4 : 8;
+    static constexpr unsigned COUNT = (MW_SIM_N + MOST - 1) / MOST; // of blocks
+
+    // A port: a row for each of its words, in it an element for each lane
+    template <typename Port> struct rows {
+        std::conditional_t<sizeof(Port) == 8, uint64_t, uint32_t> row[1][LANES];
+    };
+    template <std::size_t Words> struct rows<VlWide<Words>> {
+        uint32_t row[Words][LANES];
+    };
+    template <typename Port> using rows_of = rows<std::remove_reference_t<Port>>;
+
+    // What a clock edge of the links leaves for the nodes' next one, and that one for theirs
+    struct alignas(64) from_links {
+        rows_of<decltype(Vnode::dn_i)> dn;
+        rows_of<decltype(Vnode::up_crd_i)> up_crd;
+    };
+    struct alignas(64) to_links {
+        rows_of<decltype(Vnode::up_o)> up;
+        rows_of<decltype(Vnode::dn_crd_o)> dn_crd;
+        rows_of<decltype(Vnode::csr_o)> csr;
+        bool answers;                     // one of csr is not 0
+        uint32_t idle, error, sweep_busy; // sets of nodes, the block's first one at bit 0
+    };
+    // What seldom changes, the same for all but `running`, a set of the device's GPUs: those that are out of reset
+    struct control {
+        uint32_t running;
+        bool go, run, sweep;
+        uint8_t epoch;
+        uint64_t emap, groups;
+
+        bool operator==(const control &o) const
+        {
+            return running == o.running && go == o.go && run == o.run && sweep == o.sweep &&
+                   epoch == o.epoch && emap == o.emap && groups == o.groups;
+        }
+    };
+
+    // The nodes from `first` on
+    node_block(random_context &context, unsigned first);
+    node_block(const node_block &) = delete;
+    ~node_block();
+
+    void set(const control &c);
+    void access(unsigned lane, uint64_t csr) const; // of the node's registers
+    void edge(const from_links &in, to_links &out);
+    void post(to_links &out) const;
+
+    bool host_ready(unsigned lane) const;
+    uint32_t *host_access(unsigned lane); // words, LANES apart
+    uint32_t *host_answer(unsigned lane);
+
+    // What mw_sim_watch shows of a node (sim/watch.py)
+    const Vnode_lanes &watched() const { return *nodes; }
+
+  private:
+    const unsigned first;
+    const std::unique_ptr<Vnode_lanes> nodes;
+};
