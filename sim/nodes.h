@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The nodes of a model in lanes, at most eight in a block. Code of eight lanes runs as fast twice as code of sixteen does
-// once, it is half as much, and what eight nodes hold stays in a core's caches; and blocks are what threads share out. Ports
-// and links have another number of lanes, for which their code is compiled: between the two lie arrays.
+// once, it is half as much, and what eight nodes hold stays in a core's caches. Ports and links have another number of
+// lanes, for which their code is compiled: between the two lie arrays.
 #pragma once
 
 #include "start.h"

@@ -294,12 +294,10 @@ struct device {
     // last bit, so that it stands until that edge of the cycle behind has read it.
     node_block::from_links for_nodes[2][node_block::COUNT] = {};
     node_block::to_links of_nodes[2][node_block::COUNT] = {};
-    alignas(64) unsigned nodes_at = 0; // cycles of the thread beside, of which it alone knows
+    alignas(64) unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
     alignas(64) unsigned fabric_at = 0; // ... and of the rest
-    // Blocks of nodes that the rest's thread runs, so that neither has much more to do: the nodes are two thirds of the work.
-    static constexpr unsigned OWN = node_block::COUNT / 4;
     const bool threads = beside::wanted();
-    beside node_thread{[this] { rise_others(); }};
+    beside node_thread{[this] { rise_nodes(); }};
 
     device()
     {
@@ -491,23 +489,16 @@ struct device {
         links->inputs();
         links->edge();
     }
-    // The nodes' clock edge of a cycle: what this thread runs of it, and the one beside
-    void rise_own()
+    void rise_nodes()
     {
-        for (unsigned b = 0; b < OWN; b++)
-            nodes[b]->edge(for_nodes[fabric_at % 2][b], of_nodes[fabric_at % 2][b]);
-    }
-    void rise_others()
-    {
-        for (unsigned b = OWN; b < node_block::COUNT; b++)
+        for (unsigned b = 0; b < node_block::COUNT; b++)
             nodes[b]->edge(for_nodes[nodes_at % 2][b], of_nodes[nodes_at % 2][b]);
         nodes_at++;
     }
     void rise()
     {
         rise_fabric();
-        rise_own();
-        rise_others();
+        rise_nodes();
         fabric_at++;
     }
 
@@ -521,13 +512,11 @@ struct device {
     void cycle()
     {
         tell_nodes();
-        const bool beside = threads && node_thread.begin();
-        rise_own();
-        if (beside) {
+        if (threads && node_thread.begin()) {
             node_thread.end(1);
         } else {
             meet();
-            rise_others();
+            rise_nodes();
         }
         settle_fabric();
         rise_fabric();
