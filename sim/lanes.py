@@ -63,10 +63,12 @@ def main():
     for name in (m[1] for _, body in bodies for line in body for m in re.finditer(r"\bs\.(\w+)", line)):
         first.setdefault(name, len(first))
     lines += [declare(n, t) for n, t in sorted(fields, key=lambda f: (leaf(f[1])[0] != "b", first.get(f[0], len(first))))]
-    lines += [f"void load(unsigned lane, const {root} &from);", "void start(unsigned lane);", "void inputs();", "void edge();", "};"]
+    lines += [f"void load(unsigned lane, const {root} &from);", "void start(unsigned lane);", "void inputs();", "void edge();", f"static void edge({top}_lanes *const *blocks, unsigned count);", "};"]
     lines += [f"void {f}({top}_lanes &);" for f, _ in bodies]
     lines += [f"inline void {top}_lanes::inputs() {{ {' '.join(settling.calls())} }}"]
     lines += [f"inline void {top}_lanes::edge() {{ {' '.join(f + '(*this);' for f in edge)} }}"]
+    lines += [f"inline void {top}_lanes::edge({top}_lanes *const *blocks, unsigned count)", "{"]
+    lines += [f"for (unsigned i = 0; i < count; i++) {f}(*blocks[i]);" for f in edge] + ["}"]
     (folder / f"{top}_lanes.h").write_text("\n".join(lines) + "\n")
 
     for i, (name, body) in enumerate(bodies):

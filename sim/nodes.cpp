@@ -59,14 +59,19 @@ void node_block::access(unsigned lane, uint64_t csr) const
     nodes->csr_i[lane] = csr;
 }
 
-void node_block::edge(const from_links &in, to_links &out)
+void node_block::edge(const std::unique_ptr<node_block> (&blocks)[COUNT],
+                      const from_links (&in)[COUNT], to_links (&out)[COUNT])
 {
-    Vnode_lanes &n = *nodes;
-    put(n.dn_i, in.dn);
-    put(n.up_crd_i, in.up_crd);
-    n.inputs();
-    n.edge();
-    post(out);
+    Vnode_lanes *all[COUNT];
+    for (unsigned b = 0; b < COUNT; b++) {
+        Vnode_lanes &n = *(all[b] = blocks[b]->nodes.get());
+        put(n.dn_i, in[b].dn);
+        put(n.up_crd_i, in[b].up_crd);
+        n.inputs();
+    }
+    Vnode_lanes::edge(all, COUNT);
+    for (unsigned b = 0; b < COUNT; b++)
+        blocks[b]->post(out[b]);
 }
 
 void node_block::post(to_links &out) const

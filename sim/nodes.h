@@ -63,7 +63,9 @@ class node_block {
 
     void set(const control &c);
     void access(unsigned lane, uint64_t csr) const; // of the node's registers
-    void edge(const from_links &in, to_links &out);
+    // A clock edge of all blocks: each piece of code for one after the other, as fetching it costs as much as what it does
+    static void edge(const std::unique_ptr<node_block> (&blocks)[COUNT],
+                     const from_links (&in)[COUNT], to_links (&out)[COUNT]);
     void post(to_links &out) const;
 
     bool host_ready(unsigned lane) const;
