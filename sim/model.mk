@@ -70,7 +70,7 @@ include sim/plain.mk sim/lanes.mk sim/device.mk
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, without some primitives, and plain ones,
 # one with waves, beside others; as N.F.small.trace[.backend]
-MODELS := 8.16.0.0 8.16.basic.0 4.8.0.0 4.8.1.0 2.8.0.0 2.8.basic.0 3.16.0.0 3.16.0.1 2.8.0.0.plain
+MODELS := 8.16.0.0 8.16.basic.0 4.8.0.0 4.8.1.0 2.8.0.0 2.8.basic.0 3.16.0.0 3.16.0.1 2.8.0.0.plain 9.8.1.0 9.8.1.0.plain
 LONG_MODELS := 16.16.0.0 16.16.basic.0 32.16.0.0 32.16.basic.0 4.8.0.0.plain 8.16.0.0.plain
 asked := $(N).$(F).$(if $(filter basic,$(PRIMITIVES)),basic,$(SMALL)).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes beside plain models: whole runs on two GPUs.
+// Lanes beside plain models: whole runs on two GPUs, and on nine, which are two blocks of nodes.
 #include "backends.h"
 
 static void same_in_lanes_and_plain(void **state)
 {
-    static const struct configuration_model models[] = {{2, 8, false, 16, 16, 48, 8}};
+    static const struct configuration_model models[] = {{2, 8, false, 12, 16, 48, 8},
+                                                       {9, 8, true, 4, 2, 8, 2}};
     (void)state;
     backends_compare(models, 12);
 }
