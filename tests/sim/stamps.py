@@ -14,6 +14,16 @@ from copied import copy, expect, make
 MADE = "build/model/n2f8-small/node_link/Vnode_link.mk"
 
 
+def kinds(folder):
+    """Models without some primitives."""
+    for kind in ("all", "basic"):
+        status, said = make(folder, f"PRIMITIVES={kind}", "SMALL=0", "help")
+        expect(f"PRIMITIVES={kind}", status == 0, said)
+    for words in (("PRIMITIVES=basic", "SMALL=1"), ("PRIMITIVES=basic", "SMALL=0", "TRACE=1"), ("PRIMITIVES=few",)):
+        status, said = make(folder, *words, "help")
+        expect(f"{words} are refused", status != 0 and f"*** {words[0]}: " in said, said)
+
+
 def main():
     root, folder = pathlib.Path(sys.argv[1]).absolute(), pathlib.Path(sys.argv[2]).absolute()
     copy(root, folder)
@@ -68,6 +78,7 @@ def main():
     status, said = make(folder, "MODEL_ARCH=x86-64", "build/model/tools")
     why = tools.read_text()
     expect("a processor without AVX2", "why lanes are for x86-64 with AVX2, which -march=x86-64 has not" in why, why)
+    kinds(folder)
     print("models are made anew when they should be")
 
 
