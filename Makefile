@@ -6,7 +6,7 @@
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME one of them, make system-test_NAME and the like one program in C
-#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes] [PRIMITIVES=basic]
+#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour
@@ -270,7 +270,7 @@ TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WH
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
 NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
 NEEDS_system-test_backends := $(foreach m,2.8.0.0 9.8.1.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
-NEEDS_system-test_models := $(foreach m,2.8.0.0 2.8.basic.0 2.8.0.0.plain,$(call model_so,$(m))) $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
+NEEDS_system-test_models := $(foreach m,2.8.0.0 $(KINDS:%=2.8.%.0) 2.8.0.0.plain,$(call model_so,$(m))) $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
 NEEDS_system-test_installed := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(TOOL)
 NEEDS_device-test_device := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device) $(call device_so,2.8.0.0.device_usb)
 NEEDS_device-test_small := $(call model_so,4.8.1.0) $(call device_so,4.8.1.0.device)
@@ -330,7 +330,7 @@ test: $(EARLY) $(TEST_NEEDS)
 test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
 	@$(PY) tests/run.py --timeout $(LONG_TIMEOUT) --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
-run: $(TOOL) $(foreach m,8.16.0.0 8.16.basic.0,$(call model_so,$(m)))
+run: $(TOOL) $(foreach m,8.16.0.0 $(KINDS:%=8.16.%.0),$(call model_so,$(m)))
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
 	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all && \
 	$(B)/moeswitch run --tile 1 --plot $(B)/run.svg --quiet

@@ -10,14 +10,15 @@ MANDIR := $(PREFIX)/share/man
 COMPLETIONDIR := $(PREFIX)/share/bash-completion/completions
 
 # ---- models for every processor of a kind ------------------------------------
-# N.F of those that are installed. Each is there twice: in lanes for processors of PACKAGE_ARCH, and plain for all others.
+# N.F of those that are installed. Each is there whole and of the other kinds in lanes, for processors of PACKAGE_ARCH,
+# and whole and plain for all others.
 PACKAGE_MODELS ?= 2.8 4.8 2.16 4.16 8.16 16.16
 PACKAGE_ARCH ?= x86-64-v3
 # The first are built in a folder of their own, as those of the build folder are for the machine that builds.
 PORTABLE := $(B)/portable
 # another make with the words of this one; of flags that its own makefile has set, make warns
 fresh_make = env -u MAKEFLAGS $(MAKE) $(filter -j%,$(MAKEFLAGS)) --no-print-directory $(MAKEOVERRIDES)
-PACKAGE_LANES := $(PACKAGE_MODELS:%=%.0.0) $(PACKAGE_MODELS:%=%.basic.0)
+PACKAGE_LANES := $(foreach k,0 $(KINDS),$(PACKAGE_MODELS:%=%.$(k).0))
 PACKAGE_PLAIN := $(PACKAGE_MODELS:%=%.0.0.plain)
 $(foreach m,$(PACKAGE_LANES) $(PACKAGE_PLAIN),$(call model_rules_of,$(m)))
 

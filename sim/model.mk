@@ -6,17 +6,21 @@ N ?= 8
 F ?= 16
 TRACE ?= 0
 SMALL ?= 0
-# all, or basic: without those that only some systems need
+# all, or a kind that is without those that only some systems need
 PRIMITIVES ?= all
-$(if $(filter-out all basic,$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all and basic are possible))
-$(if $(filter basic,$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=basic: neither with SMALL=1 nor TRACE=1)))
+KINDS := published basic
+$(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
+$(if $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=$(PRIMITIVES): neither with SMALL=1 nor TRACE=1)))
 # plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waves is always that. lanes: the fabric in parts, which
 # sim/lanes.py translates. Without either: lanes, or where they do not work plain, with a line of warning.
 BACKEND ?=
 $(if $(filter-out plain lanes,$(BACKEND)),$(error BACKEND=$(BACKEND): plain and lanes are possible))
 $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=lanes writes no waves: leave it out, or take TRACE=0)))
-# without the primitives that only some systems need: unicast, dysharp-basic and dysharp run in the same cycles, simulated faster
-BASIC_PARAMS := ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0 RpmEntries=0
+# published: what published systems need, without what moeswitch alone and slower links do; in the same cycles, simulated
+# faster
+PUBLISHED_PARAMS := ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0
+# basic: without what else unicast, dysharp-basic and dysharp have no use for
+BASIC_PARAMS := $(PUBLISHED_PARAMS) Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0 RpmEntries=0
 # ... and with as many entries of the allocators' caches as a layer uses that says nothing of them
 BASIC_CACHE := CacheEntries=512 CacheLimit=0
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
@@ -26,8 +30,10 @@ SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalEx
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
 # a whole device has the same, so that it takes the same cycles, but for its memories
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
-# settings of cfg_pkg.sv: N, F, small (1) or basic or neither (0)
-settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(call large,$(2)) $(if $(filter basic,$(3)),$(BASIC_PARAMS) $(BASIC_CACHE)))
+kind_published := $(PUBLISHED_PARAMS)
+kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE)
+# settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or neither (0)
+settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(call large,$(2)) $(kind_$(3)))
 MODEL_OPT ?= -O2
 # the compiler of plain models, and whose way of precompiled headers Verilator's makefile takes
 PLAIN_CXX ?= $(if $(shell command -v $(MODEL_CXX)),$(MODEL_CXX),$(CXX))
@@ -70,19 +76,19 @@ include sim/plain.mk sim/lanes.mk sim/device.mk
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, without some primitives, and plain ones,
 # one with waves, beside others; as N.F.small.trace[.backend]
-MODELS := 8.16.0.0 8.16.basic.0 4.8.0.0 4.8.1.0 2.8.0.0 2.8.basic.0 3.16.0.0 3.16.0.1 2.8.0.0.plain 9.8.1.0 9.8.1.0.plain
-LONG_MODELS := 16.16.0.0 16.16.basic.0 32.16.0.0 32.16.basic.0 4.8.0.0.plain 8.16.0.0.plain
-asked := $(N).$(F).$(if $(filter basic,$(PRIMITIVES)),basic,$(SMALL)).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
+MODELS := 8.16.0.0 $(KINDS:%=8.16.%.0) 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain 9.8.1.0 9.8.1.0.plain
+LONG_MODELS := 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain
+asked := $(N).$(F).$(or $(filter $(KINDS),$(PRIMITIVES)),$(SMALL)).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))
 backend_of = $(if $(filter plain,$(call dotted,$(1),5))$(filter-out 0,$(call dotted,$(1),4)),plain,lanes)
-conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(patsubst 0,,$(patsubst 1,-small,$(patsubst basic,-basic,$(call dotted,$(1),3))))$(if $(filter 0,$(call dotted,$(1),4)),$(if $(filter plain,$(call dotted,$(1),5)),-plain),-fst)
+conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(patsubst -0,,$(patsubst -1,-small,-$(call dotted,$(1),3)))$(if $(filter 0,$(call dotted,$(1),4)),$(if $(filter plain,$(call dotted,$(1),5)),-plain),-fst)
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
-BASIC_THERE := $(foreach m,$(patsubst $(B)/model/n%-basic/libmwsim.so,%,$(wildcard $(B)/model/n*-basic/libmwsim.so)),$(subst f,.,$(m)).basic.0)
+KINDS_THERE := $(foreach k,$(KINDS),$(foreach m,$(patsubst $(B)/model/n%-$(k)/libmwsim.so,%,$(wildcard $(B)/model/n*-$(k)/libmwsim.so)),$(subst f,.,$(m)).$(k).0))
 # one configuration by two names, with waves, is one
 model_rules_of = $(if $(filter $(call conf,$(1)),$(MODELS_RULED)),,$(eval MODELS_RULED += $(call conf,$(1)))$(eval $(call $(call backend_of,$(1))_rules,$(call conf,$(1)),$(call dotted,$(1),1),$(call dotted,$(1),2),$(call dotted,$(1),3),$(call dotted,$(1),4))))
-$(foreach m,$(MODELS) $(LONG_MODELS) $(asked) $(BASIC_THERE),$(call model_rules_of,$(m)))
-# who builds one anew has the basic one beside it built anew too, where it is there: libmoeswitch takes either
-$(foreach m,$(BASIC_THERE),$(eval $(call model_so,$(subst .basic.,.0.,$(m))): | $(call model_so,$(m))))
+$(foreach m,$(MODELS) $(LONG_MODELS) $(asked) $(KINDS_THERE),$(call model_rules_of,$(m)))
+# who builds one anew has those of other kinds beside it built anew too, where they are there: libmoeswitch takes any
+$(foreach m,$(KINDS_THERE),$(eval $(call model_so,$(call dotted,$(m),1).$(call dotted,$(m),2).0.0): | $(call model_so,$(m))))
 
 device_so = $(B)/model/dev-$(call conf,$(1))/libmw$(call dotted,$(1),5).so
 # configuration as of a model, and top module

@@ -81,6 +81,13 @@ MW_API const char *mw_message(void);
 
 struct mw_transport;
 
+/// Which of the primitives of mw_device_info a program can do with.
+enum mw_primitives {
+    MW_PRIMITIVES_ALL,
+    MW_PRIMITIVES_PUBLISHED, ///< without list_once, switch_asks, token_order and link_rate
+    MW_PRIMITIVES_BASIC,     ///< copy_lane alone
+};
+
 struct mw_open_options {
     size_t size;           ///< sizeof(struct mw_open_options)
     const char *transport; ///< "sim": the Verilated model, in this process; "usb": a device on USB
@@ -103,9 +110,9 @@ struct mw_open_options {
     const char *backend;
     /// Other programs of the same user may see what the device does (mw_shared_look, `moeswitch top`).
     bool share;
-    /// sim: the model without the primitives of mw_device_info that only some systems need will do. It is
-    /// faster, takes the same cycles, and is taken where there is one (make model PRIMITIVES=basic).
-    bool basic;
+    /// sim: a model with no others will do. Of those that there are (make model PRIMITIVES=...) the one with
+    /// the fewest that has these is taken: it is faster, and takes the same cycles.
+    enum mw_primitives primitives;
 };
 
 /// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size.

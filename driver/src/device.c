@@ -156,6 +156,9 @@ static int check_options(const struct mw_open_options *o, const struct mw_transp
         return mwi_fail(MW_ERR_INVALID, "%u-byte flits: 8 and 16 are possible", o->flit_bytes);
     if (o->link_latency < 1)
         return mwi_fail(MW_ERR_INVALID, "link latency 0: at least 1 cycle");
+    if ((unsigned)o->primitives > MW_PRIMITIVES_BASIC)
+        return mwi_fail(MW_ERR_INVALID, "primitives %u: 0 to %d are possible",
+                        (unsigned)o->primitives, MW_PRIMITIVES_BASIC);
     return 0;
 }
 

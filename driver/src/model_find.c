@@ -7,10 +7,11 @@
 //   library's folder            moeswitch/model/ or lib/moeswitch/model/ there: what `make install` writes
 //   user's cache                moeswitch/<version>/model/ in XDG_CACHE_HOME, or in .cache of HOME
 //
-// n2f16-basic beside n2f16 lacks the primitives that only some systems need, and stands in for it where those are not
-// asked for. What is installed serves every processor of its kind: n2f16 is in lanes, for those that have what its
-// note says, and n2f16-plain stands in for it on others. One that is not there is built by `make model`: in the build
-// folder, where the sources are above the program or the library, else in the cache from those of MOESWITCH_SOURCE.
+// n2f16-published and n2f16-basic beside n2f16 lack primitives that only some systems need, and stand in for it where
+// those are not asked for. What is installed serves every processor of its kind: n2f16 is in lanes, for those that have
+// what its note says, and n2f16-plain stands in for it on others. One that is not there is built by `make model`: in
+// the build folder, where the sources are above the program or the library, else in the cache from those of
+// MOESWITCH_SOURCE.
 #include "model_find.h"
 #include "internal.h"
 
@@ -341,21 +342,33 @@ static int named(const struct mw_open_options *o, const char *place, char path[M
     return status;
 }
 
-/// What was found, or the one without the primitives that only some systems need beside it, where there is one of the
-/// same sources and backend: whoever made one of them anew alone gets that one.
-static void take_basic(char path[MWI_PATH], struct mw_simulation *made)
+/// The model of a kind beside the whole one that was found, in its place, where there is one of the same sources and
+/// backend: whoever made the whole one anew alone gets that one.
+static bool take_kind(const char *kind, char path[MWI_PATH], struct mw_simulation *made)
 {
-    struct mw_simulation basic;
+    struct mw_simulation others;
     char other[MWI_PATH], why[MWI_MESSAGE];
     const char *slash = strrchr(path, '/');
     const int folder = slash ? (int)(slash - path) : 0;
-    if ((size_t)snprintf(other, MWI_PATH, "%.*s-basic%s", folder, path, path + folder) < MWI_PATH &&
-        access(other, R_OK) == 0 &&
-        mwi_model_note(other, MWI_FABRIC, &basic, why, sizeof why) == 0 &&
-        strcmp(basic.backend, made->backend) == 0 && strcmp(basic.sources, made->sources) == 0) {
-        memcpy(path, other, sizeof other);
-        *made = basic;
-    }
+    if ((size_t)snprintf(other, MWI_PATH, "%.*s-%s%s", folder, path, kind, path + folder) >=
+            MWI_PATH ||
+        access(other, R_OK) || mwi_model_note(other, MWI_FABRIC, &others, why, sizeof why) ||
+        strcmp(others.backend, made->backend) != 0 || strcmp(others.sources, made->sources) != 0)
+        return false;
+    memcpy(path, other, sizeof other);
+    *made = others;
+    return true;
+}
+
+/// What was found, or the one with the fewest primitives beside it that has those asked for.
+static void take_least(enum mw_primitives asked, char path[MWI_PATH], struct mw_simulation *made)
+{
+    // each has those of all behind it
+    static const char *const kinds[] = {
+        [MW_PRIMITIVES_PUBLISHED] = "published", [MW_PRIMITIVES_BASIC] = "basic"};
+    for (unsigned i = asked; i > MW_PRIMITIVES_ALL; i--)
+        if (take_kind(kinds[i], path, made))
+            return;
 }
 
 static int find(const struct mw_open_options *o, char *path, struct mw_simulation *made,
@@ -401,7 +414,7 @@ int mwi_model_find(const struct mw_open_options *o, char *path, struct mw_simula
                    char *message, size_t size)
 {
     int status = find(o, path, made, message, size);
-    if (!status && o->basic && !o->small && !o->fst && !by_name(o))
-        take_basic(path, made);
+    if (!status && !o->small && !o->fst && !by_name(o))
+        take_least(o->primitives, path, made);
     return status;
 }

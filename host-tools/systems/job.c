@@ -26,13 +26,16 @@ int mw_job_begin(struct job *j, const struct mw_system *system)
     return MW_EXIT_OK;
 }
 
-/// Whether the system needs no primitive that a device can be without, as far as is known: a setting may ask for one.
-static bool is_basic(const struct job *j)
+/// The primitives that the system can do with, as far as is known: a setting may ask for any.
+static enum mw_primitives primitives_of(const struct job *j)
 {
     const struct mw_system *s = j->system;
-    return !j->every && !j->params->settings.count && j->params->link_cycles <= 1 &&
-           !s->list_once && !s->switch_asks && !s->token_order && !s->pace && !s->row_ranges &&
-           !s->gathered && !s->row_sparse && !s->source_lists;
+    if (j->every || j->params->settings.count || j->params->link_cycles > 1 || s->list_once ||
+        s->switch_asks || s->token_order || s->pace)
+        return MW_PRIMITIVES_ALL;
+    if (s->row_ranges || s->gathered || s->row_sparse || s->source_lists)
+        return MW_PRIMITIVES_PUBLISHED;
+    return MW_PRIMITIVES_BASIC;
 }
 
 int mw_job_open(struct job *j)
@@ -46,7 +49,7 @@ int mw_job_open(struct job *j)
     o.link_latency = j->params->link_latency;
     o.small = j->small;
     o.fst = j->params->fst;
-    o.basic = is_basic(j);
+    o.primitives = primitives_of(j);
     // one at a time: a model that is missing is built once
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&opening);

@@ -57,6 +57,9 @@ static void device_and_memory(void **state)
     mw_open_defaults(&o);
     REFUSED(mw_open(NULL, &d));
     REFUSED(mw_open(&o, NULL));
+    o.primitives = (enum mw_primitives)(MW_PRIMITIVES_BASIC + 1);
+    assert_code(mw_open(&o, &d), MW_ERR_INVALID);
+    assert_message("primitives 3: 0 to 2 are possible");
     REFUSED(mw_reset(NULL));
     REFUSED(mw_info(NULL, &info));
     REFUSED(mw_info(device, NULL));

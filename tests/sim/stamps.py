@@ -15,11 +15,23 @@ MADE = "build/model/n2f8-small/node_link/Vnode_link.mk"
 
 
 def kinds(folder):
-    """Models without some primitives."""
-    for kind in ("all", "basic"):
+    """Models without some primitives, which libmoeswitch takes in place of the whole one beside them."""
+    def beside():
+        said = make(folder, "-pq", "help")[1]
+        rule = re.search(r"^build/model/n2f8/libmwsim\.so:.*$", said, re.M)
+        return set(re.findall(r"build/model/n2f8-(\w+)/libmwsim", rule[0])) if rule else said
+
+    expect("none beside a model", beside() == set(), beside())
+    for there in ({"basic"}, {"basic", "published"}):
+        for kind in there:
+            file = folder / f"build/model/n2f8-{kind}/libmwsim.so"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+        expect(f"{there} made anew with the whole one", beside() == there, beside())
+    for kind in ("all", "published", "basic"):
         status, said = make(folder, f"PRIMITIVES={kind}", "SMALL=0", "help")
         expect(f"PRIMITIVES={kind}", status == 0, said)
-    for words in (("PRIMITIVES=basic", "SMALL=1"), ("PRIMITIVES=basic", "SMALL=0", "TRACE=1"), ("PRIMITIVES=few",)):
+    for words in (("PRIMITIVES=published", "SMALL=1"), ("PRIMITIVES=basic", "SMALL=0", "TRACE=1"), ("PRIMITIVES=few",)):
         status, said = make(folder, *words, "help")
         expect(f"{words} are refused", status != 0 and f"*** {words[0]}: " in said, said)
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 static const char MODEL[] = "build/model/n2f8/libmwsim.so";
+static const char PUBLISHED[] = "build/model/n2f8-published/libmwsim.so";
 static const char BASIC[] = "build/model/n2f8-basic/libmwsim.so";
 static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
 static const char UNDER_SIGNALS[] = "--under-signals";
@@ -253,10 +254,10 @@ static void says_what_it_is(void **state)
     mw_close(d);
 }
 
-// ---- one without what only some systems need -------------------------------------------------------
+// ---- those without what only some systems need ----------------------------------------------------
 
-/// Whether the device that is found in the scratch folder has the primitives that such a model is without.
-static bool whole_device(bool basic)
+/// The primitives of the device that is found in a folder by who asks for these.
+static enum mw_primitives found(const char *folder, enum mw_primitives asked)
 {
     struct mw_open_options o;
     struct mw_device *d;
@@ -264,16 +265,20 @@ static bool whole_device(bool basic)
     mw_open_defaults(&o);
     o.gpus = 2;
     o.flit_bytes = 8;
-    o.basic = basic;
-    assert_int_equal(setenv("MOESWITCH_MODEL", scratch("models"), 1), 0);
+    o.primitives = asked;
+    assert_int_equal(setenv("MOESWITCH_MODEL", scratch(folder), 1), 0);
     assert_int_equal(mw_open(&o, &d), 0);
     assert_int_equal(unsetenv("MOESWITCH_MODEL"), 0);
     assert_int_equal(mw_info(d, &info), 0);
     mw_close(d);
     assert_true(info.copy_lane);
-    return info.list_once && info.switch_asks && info.token_order && info.row_ranges &&
-           info.gathered && info.row_sparse && info.delay && info.more_events &&
-           info.packet_manager && info.link_rate;
+    const bool all = info.list_once, published = info.row_ranges;
+    assert_true(info.switch_asks == all && info.token_order == all && info.link_rate == all);
+    assert_true(info.gathered == published && info.row_sparse == published &&
+                info.source_lists == published && info.delay == published &&
+                info.more_events == published && info.packet_manager == published &&
+                info.cache_limit == published && (published || !all));
+    return all ? MW_PRIMITIVES_ALL : published ? MW_PRIMITIVES_PUBLISHED : MW_PRIMITIVES_BASIC;
 }
 
 static void place_model(const char *model, const char *folder, void (*change)(struct model_file *))
@@ -294,56 +299,148 @@ static void of_other_sources(struct model_file *f)
     sources[strlen("sources ")] ^= 1;
 }
 
-static void a_basic_one_stands_in(void **state)
+static void of_other_backend(struct model_file *f)
 {
-    (void)state;
-    place_model(MODEL, "models/n2f8", unchanged);
-    assert_true(whole_device(true)); // there is no other
-    place_model(BASIC, "models/n2f8-basic", other_machine);
-    assert_true(whole_device(true)); // nor one that can run
-    place_model(BASIC, "models/n2f8-basic", of_other_sources);
-    assert_true(whole_device(true)); // nor one of the same
-    place_model(BASIC, "models/n2f8-basic", unchanged);
-    assert_false(whole_device(true));
-    assert_true(whole_device(false));
+    const bool lanes = is_lanes();
+    replace_note(f, lanes ? "\nbackend lanes\n" : "\nbackend plain\n",
+                 lanes ? "\nbackend plain\n" : "\nbackend lanes\n");
 }
 
-/// Everything that a run tells of its system but how fast it was, with the model of a folder, or a file.
-static char *told(const char *system, const char *model)
+typedef void (*change_of)(struct model_file *);
+
+/// Beside a whole model there are others, changed as these do (NULL: there is none). Whoever asks for published, and
+/// whoever for basic, must get these, and who asks for all the whole one.
+static void finds(change_of published, change_of basic, enum mw_primitives get_published,
+                  enum mw_primitives get_basic)
+{
+    // one folder for each case: a model stays loaded as long as its thread
+    static unsigned cases;
+    char folder[32], place[64];
+    snprintf(folder, sizeof folder, "models%u", cases++);
+    snprintf(place, sizeof place, "%s/n2f8", folder);
+    place_model(MODEL, place, unchanged);
+    snprintf(place, sizeof place, "%s/n2f8-published", folder);
+    if (published)
+        place_model(PUBLISHED, place, published);
+    snprintf(place, sizeof place, "%s/n2f8-basic", folder);
+    if (basic)
+        place_model(BASIC, place, basic);
+    assert_int_equal(found(folder, MW_PRIMITIVES_ALL), MW_PRIMITIVES_ALL);
+    assert_int_equal(found(folder, MW_PRIMITIVES_PUBLISHED), get_published);
+    assert_int_equal(found(folder, MW_PRIMITIVES_BASIC), get_basic);
+}
+
+static void ones_with_fewer_stand_in(void **state)
+{
+    (void)state;
+    static const change_of unfit[] = {NULL, other_machine, of_other_sources, of_other_backend};
+    for (unsigned i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+        finds(unfit[i], unfit[i], MW_PRIMITIVES_ALL, MW_PRIMITIVES_ALL);
+        finds(unfit[i], unchanged, MW_PRIMITIVES_ALL, MW_PRIMITIVES_BASIC);
+        finds(unchanged, unfit[i], MW_PRIMITIVES_PUBLISHED, MW_PRIMITIVES_PUBLISHED);
+    }
+    finds(unchanged, unchanged, MW_PRIMITIVES_PUBLISHED, MW_PRIMITIVES_BASIC);
+}
+
+/// A run of a system with the model of a folder, or a file: what it tells of the system, to be deleted.
+static cJSON *run_on(const char *model, const char *system, const char *options)
 {
     assert_int_equal(setenv("MOESWITCH_MODEL", model, 1), 0);
-    int status =
-        run_command("run --gpus 2 --flit-bytes 8 --tokens-per-gpu 24 --hidden 48 "
-                    "--experts 10 --k 3 --tile 3 --seed 5 --link-latency 3 --system %s --json %s",
-                    system, scratch("run.json"));
+    int status = run_command(
+        "run --gpus 2 --flit-bytes 8 --tokens-per-gpu 24 --hidden 48 "
+        "--experts 10 --k 3 --tile 3 --seed 5 --link-latency 3 --system %s %s --json %s",
+        system, options, scratch("run.json"));
     assert_int_equal(unsetenv("MOESWITCH_MODEL"), 0);
-    assert_int_equal(status, 0);
+    if (status)
+        fail_msg("%s %s: %s", system, options, err_text);
     cJSON *run = read_json(scratch("run.json")), *one;
-    one = cJSON_GetArrayItem(cJSON_GetObjectItem(run, "systems"), 0);
+    one = cJSON_DetachItemFromArray(cJSON_GetObjectItem(run, "systems"), 0);
     assert_non_null(one);
-    const cJSON *made = member(one, "simulated_by");
-    const bool basic = strstr(member(made, "flags")->valuestring, "ListOnce=0");
-    assert_int_equal(basic, strcmp(model, "build/model") == 0 && strcmp(system, "moeswitch") != 0);
+    cJSON_Delete(run);
+    return one;
+}
+
+static void assert_simulated_by(const cJSON *one, enum mw_primitives kind)
+{
+    const char *flags = member(member(one, "simulated_by"), "flags")->valuestring;
+    const enum mw_primitives is = strstr(flags, "RowRanges=0")  ? MW_PRIMITIVES_BASIC
+                                  : strstr(flags, "ListOnce=0") ? MW_PRIMITIVES_PUBLISHED
+                                                                : MW_PRIMITIVES_ALL;
+    if (is != kind)
+        fail_msg("%s: by %d, not %d", member(one, "system")->valuestring, is, kind);
+}
+
+/// Everything that a run tells of its system but how fast it was, and that a model of this kind simulated it.
+static char *told(const char *system, const char *model, enum mw_primitives kind)
+{
+    cJSON *one = run_on(model, system, "");
+    assert_simulated_by(one, kind);
     static const char *const differs[] = {
         "simulated_by", "simulated_cycles", "seconds_wall",
         "sim_cycles_per_s"}; // those of registers that are written, too
     for (unsigned i = 0; i < sizeof differs / sizeof *differs; i++)
         cJSON_DeleteItemFromObject(one, differs[i]);
     char *text = cJSON_Print(one);
-    cJSON_Delete(run);
+    cJSON_Delete(one);
     return text;
 }
 
-/// The same bits, cycles, flits and stalls.
+/// The same bits, cycles, flits and stalls, where there are all kinds and where there is no basic one.
 static void who_needs_no_more_runs_on_it(void **state)
 {
     (void)state;
-    static const char *const systems[] = {"unicast", "dysharp-basic", "dysharp", "moeswitch"};
+    static const struct {
+        const char *name;
+        enum mw_primitives least;
+    } systems[] = {
+        {"unicast", MW_PRIMITIVES_BASIC},       {"overlap", MW_PRIMITIVES_PUBLISHED},
+        {"nvls", MW_PRIMITIVES_PUBLISHED},      {"moe-hub", MW_PRIMITIVES_PUBLISHED},
+        {"flashdmoe", MW_PRIMITIVES_PUBLISHED}, {"dysharp-basic", MW_PRIMITIVES_BASIC},
+        {"dysharp", MW_PRIMITIVES_BASIC},       {"moeswitch", MW_PRIMITIVES_ALL},
+    };
+    place_model(MODEL, "two/n2f8", unchanged);
+    place_model(PUBLISHED, "two/n2f8-published", unchanged);
     for (unsigned i = 0; i < sizeof systems / sizeof *systems; i++) {
-        char *basic = told(systems[i], "build/model"), *whole = told(systems[i], MODEL);
-        assert_string_equal(basic, whole);
-        free(basic);
+        const char *name = systems[i].name;
+        const enum mw_primitives least = systems[i].least;
+        char *whole = told(name, MODEL, MW_PRIMITIVES_ALL);
+        char *one = told(name, "build/model", least);
+        assert_string_equal(one, whole);
+        free(one);
+        if (least == MW_PRIMITIVES_BASIC) {
+            one = told(name, scratch("two"), MW_PRIMITIVES_PUBLISHED);
+            assert_string_equal(one, whole);
+            free(one);
+        }
         free(whole);
+    }
+}
+
+/// What is asked beside the system may need more than it, or what every model has.
+static void who_asks_for_more_gets_it(void **state)
+{
+    (void)state;
+    char timeline[300];
+    snprintf(timeline, sizeof timeline, "--interval 64 --batches 2 --timeline %s",
+             scratch("timeline.json"));
+    const struct {
+        const char *system, *options;
+        enum mw_primitives least;
+    } runs[] = {
+        {"unicast", "--costs papers", MW_PRIMITIVES_ALL},
+        {"overlap", "--costs papers", MW_PRIMITIVES_ALL},
+        {"nvls", "--link-cycles 2", MW_PRIMITIVES_ALL},
+        {"dysharp", "--link-cycles 2", MW_PRIMITIVES_ALL},
+        {"moe-hub", "--set packet_manager=1", MW_PRIMITIVES_ALL},
+        {"dysharp", "--set pace=1", MW_PRIMITIVES_ALL},
+        {"dysharp", "--set list_once=1", MW_PRIMITIVES_ALL},
+        {"flashdmoe", timeline, MW_PRIMITIVES_PUBLISHED},
+        {"dysharp", timeline, MW_PRIMITIVES_BASIC},
+    };
+    for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+        cJSON *one = run_on("build/model", runs[i].system, runs[i].options);
+        assert_simulated_by(one, runs[i].least);
+        cJSON_Delete(one);
     }
 }
 
@@ -482,8 +579,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(fabric_or_device),
         cmocka_unit_test(a_device_says_what_it_is),
         cmocka_unit_test(says_what_it_is),
-        cmocka_unit_test(a_basic_one_stands_in),
+        cmocka_unit_test(ones_with_fewer_stand_in),
         cmocka_unit_test(who_needs_no_more_runs_on_it),
+        cmocka_unit_test(who_asks_for_more_gets_it),
         cmocka_unit_test(one_that_is_found_is_built_anew),
         cmocka_unit_test(one_that_cannot_be_built_is_named),
         cmocka_unit_test(several_take_turns_to_build),
