@@ -44,14 +44,19 @@ def geomean(values):
 class Layer:
     """One layer under every system, without costs of software and with those of the papers."""
 
-    def __init__(self, name, number, options):
-        self.name, self.number = name, number
-        self.costs = {c: measure(f"{options} --costs {c}") for c in ("none", "papers")}
+    def __init__(self, name, number, gpus, options):
+        self.name, self.number, self.gpus, self.options = name, number, gpus, options
+        self.costs = {c: measure(f"{options} --gpus {gpus} --system all --costs {c}") for c in ("none", "papers")}
         self.free = {s["system"]: s for s in self.costs["none"]["systems"]}
         self.paid = {s["system"]: s for s in self.costs["papers"]["systems"]}
 
     def cycles(self, system, paid=False):
         return (self.paid if paid else self.free)[system]["cycles"]
+
+    def alone_with(self, system, settings, paid, gpus=None):
+        """Cycles of one system, with settings or on another number of GPUs."""
+        costs = "papers" if paid else "none"
+        return measure(f"{self.options} --gpus {gpus or self.gpus} --system {system} --costs {costs} {settings}".rstrip())["systems"][0]["cycles"]
 
     def payload(self, system):
         s = self.free[system]
@@ -77,6 +82,21 @@ def moved(system, over):
     return lambda layer, _: layer.payload(system) / layer.payload(over)
 
 
+def without(system, settings, having=""):
+    """How many times longer a layer takes with the first settings than with the second."""
+    return lambda layer, paid: layer.alone_with(system, settings, paid) / layer.alone_with(system, having, paid)
+
+
+def efficiency(system):
+    """How much of the time of two GPUs a layer of as many tokens per GPU takes on more."""
+    return lambda layer, paid: layer.alone_with(system, "", paid, gpus=2) / layer.cycles(system, paid)
+
+
+def payload_efficiency(system):
+    """Bytes of rows, of all that links carry."""
+    return lambda layer, _: layer.payload(system) / sum(layer.free[system][d]["wire_bytes_mean"] for d in ("up", "down"))
+
+
 # paper, what it tells, its figure, ours: systems and the ratio, and why they differ or agree
 CLAIMS = [
     ("DySHARP", "MoE layer over DeepEP", "2.26 (geomean), 2.77 at most", ("dysharp", "unicast"), faster("dysharp", "unicast"),
@@ -95,10 +115,25 @@ CLAIMS = [
      "more bytes where N is above 1.92 d: by how much depends on the trace and grows with N"),
     ("MoE-Hub", "MoE layer over COMET", "1.40", ("moe-hub", "overlap"), faster("moe-hub", "overlap"),
      "theirs has k = 2, where k rows are hardly more than d; here k is 4 to 6, and a row goes once for each expert"),
+    ("MoE-Hub", "its packet manager, where producers store 32 bytes at a time", "1.13, up to the end of the first GEMM", ("moe-hub",),
+     without("moe-hub", "--set scatter=3", "--set scatter=3 --set packet_manager=1"), "small stores spend a third of a link on headers; rows stored whole need no merging"),
+    ("MoE-Hub", "its trackers, over barriers", "1.14, up to the end of the first GEMM", ("moe-hub",), without("moe-hub", "--set tracker=0"),
+     "ours counts the whole layer, whose combine waits for a barrier, too"),
+    ("MoE-Hub", "its allocator, over addresses that software makes from counts", "no figure of its own", ("moe-hub",), without("moe-hub", "--set allocator=0"),
+     "counts cross as fast as links are: the software's time is what is saved, of which a layer of this size has little"),
     ("FlashDMoE", "MoE layer over Megatron's with Transformer Engine, 8 GPUs", "6.4 at most", ("flashdmoe", "unicast"), faster("flashdmoe", "unicast"),
      "theirs is against kernels that the host launches one by one around an AllToAll of all GPUs; `unicast` waits between phases, too, but for nothing else"),
     ("FlashDMoE", "traffic, of a baseline that pads", "less: tokens that are routed alone", ("flashdmoe", "unicast"), moved("flashdmoe", "unicast"),
      "no system here sends padding; rows go once for each expert, not once for each GPU"),
+    ("FlashDMoE", "payload efficiency", "only routed tokens travel", ("flashdmoe",), payload_efficiency("flashdmoe"),
+     "the rest are headers, of 1 flit in front of at most 8, signals and counts"),
+]
+# the same, of layers of traces: these runs are on two GPUs, too
+EFFICIENCIES = [
+    ("FlashDMoE", "overlap efficiency T(2) / T(N)", "up to 3.88 (4 GPUs) and 4 times (8) that of others", ("flashdmoe",), efficiency("flashdmoe"),
+     "with more GPUs more of the rows leave theirs, and the busiest link is further from the mean: of links, not of overlap"),
+    ("FlashDMoE", "the same of a system of phases", "the others", ("unicast",), efficiency("unicast"),
+     "phases wait for links, too, but here not for launches"),
 ]
 
 
@@ -136,9 +171,9 @@ def systems_page(layers, gpus):
         yield ""
 
 
-def claims_page(by_gpus):
+def claims_page(claims, by_gpus):
     rows = [["paper", "what", "its figure", "ours", *(f"N = {n}{c}" for n in by_gpus for c in ("", ", costs")), "why"]]
-    for paper, what, figure, systems, ratio, why in CLAIMS:
+    for paper, what, figure, systems, ratio, why in claims:
         if any(s not in layer.free for layers in by_gpus.values() for layer in layers for s in systems):
             continue
         cells = [spread(ratio(layer, paid) for layer in layers) for layers in by_gpus.values() for paid in (False, True)]
@@ -164,8 +199,8 @@ def main():
         for name, numbers in layers if a.traces else MADE_UP:
             trace = f"--trace {a.traces}/{name} --repeat-tokens" if name else ""
             for number in numbers:
-                options = f"{trace} --layer {number} --gpus {n} --tokens-per-gpu {a.tokens} --hidden 512 --tile 16 --system all"
-                by_gpus[n].append(Layer(name or "made up", number, options.strip()))
+                options = f"{trace} --layer {number} --tokens-per-gpu {a.tokens} --hidden 512 --tile 16"
+                by_gpus[n].append(Layer(name or "made up", number, n, options.strip()))
     command = " ".join(["bench/results.py", *(sys.argv[1:])])
     page = ["# Results, beside those of the papers", "",
             f"Of layers of {a.tokens} tokens per GPU, hidden 512, tile 16, 16-byte flits. Every output bit and every flit count of each run",
@@ -174,7 +209,7 @@ def main():
             "## Claims",
             "How many times faster, or how much of the bytes; geometric mean over the layers, and their range. *costs*: with those of",
             "the papers. The papers' baselines are programs on real or simulated GPUs; ours are streams of instructions without a",
-            "wasted cycle, so that what a mechanism gains over them is what it gains on the fabric alone.", "", *claims_page(by_gpus), ""]
+            "wasted cycle, so that what a mechanism gains over them is what it gains on the fabric alone.", "", *claims_page(CLAIMS + (EFFICIENCIES if a.traces else []), by_gpus), ""]
     for n, layers in by_gpus.items():
         page += systems_page(layers, n)
     pathlib.Path(a.output).write_text("\n".join(page))
