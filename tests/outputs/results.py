@@ -20,9 +20,9 @@ CLAIMS = {"MoE layer over DeepEP": ("unicast", "dysharp"), "MoE layer over COMET
           "the primitive alone, phase after phase, over DeepEP": ("unicast", "dysharp-basic")}
 
 
-def cycles(build, folder, costs):
+def cycles(build, folder, costs, *others):
     report = folder / f"{costs}.json"
-    run(build, [*WORDS.split(), "--costs", costs, "--json", report])
+    run(build, [*WORDS.split(), "--costs", costs, *others, "--json", report])
     return {s["system"]: s["cycles"] for s in json.loads(report.read_text())["systems"]}
 
 
@@ -46,6 +46,12 @@ def main():
         ratio = f"{free[over] / free[system]:.2f} | {paid[over] / paid[system]:.2f} |"
         if not line or ratio not in line[0]:
             fail(f"no line of '{claim}' with {ratio}")
+    claim = "its trackers, over barriers"
+    none = [cycles(build, folder, c, "--system", "moe-hub", "--set", "tracker=0")["moe-hub"] for c in ("none", "papers")]
+    ratio = f"{none[0] / free['moe-hub']:.2f} | {none[1] / paid['moe-hub']:.2f} |"
+    line = re.search(rf"\| {claim} \|.*", text)
+    if not line or ratio not in line[0]:
+        fail(f"no line of '{claim}' with {ratio}")
 
 
 if __name__ == "__main__":
