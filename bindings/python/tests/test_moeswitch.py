@@ -174,7 +174,10 @@ class Layers(unittest.TestCase):
             handle.combine()
         self.assertEqual(state.exception.name, "MW_ERR_STATE")
         self.device.reset()
-        # a signal whose handler raises, as that of Ctrl-C does
+        # a signal whose handler raises, as that of Ctrl-C does; not amid a finalizer, from which nothing can be raised
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
         timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
