@@ -2,6 +2,7 @@
 //
 // What every way to run a job does: opening its device, moving its data, and saying how it failed.
 #include "job.h"
+#include "costs.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -26,14 +27,25 @@ int mw_job_begin(struct job *j, const struct mw_system *system)
     return MW_EXIT_OK;
 }
 
+/// Whether all settings are costs of software, which streams wait for.
+static bool costs_alone(const struct mw_settings *settings)
+{
+    struct mw_costs costs;
+    for (unsigned i = 0; i < settings->count; i++)
+        if (!mw_costs_place(&costs, settings->item[i].name))
+            return false;
+    return true;
+}
+
 /// The primitives that the system can do with, as far as is known: a setting may ask for any.
 static enum mw_primitives primitives_of(const struct job *j)
 {
     const struct mw_system *s = j->system;
-    if (j->every || j->params->settings.count || j->params->link_cycles > 1 || s->list_once ||
+    const struct mw_settings *settings = &j->params->settings;
+    if (j->every || !costs_alone(settings) || j->params->link_cycles > 1 || s->list_once ||
         s->switch_asks || s->token_order || s->pace)
         return MW_PRIMITIVES_ALL;
-    if (s->row_ranges || s->gathered || s->row_sparse || s->source_lists)
+    if (settings->count || s->row_ranges || s->gathered || s->row_sparse || s->source_lists)
         return MW_PRIMITIVES_PUBLISHED;
     return MW_PRIMITIVES_BASIC;
 }

@@ -427,8 +427,10 @@ static void who_asks_for_more_gets_it(void **state)
         const char *system, *options;
         enum mw_primitives least;
     } runs[] = {
-        {"unicast", "--costs papers", MW_PRIMITIVES_ALL},
-        {"overlap", "--costs papers", MW_PRIMITIVES_ALL},
+        {"unicast", "--costs papers", MW_PRIMITIVES_PUBLISHED},
+        {"overlap", "--costs papers", MW_PRIMITIVES_PUBLISHED},
+        {"dysharp", "--costs papers --set pace=1", MW_PRIMITIVES_ALL},
+        {"moeswitch", "--costs papers", MW_PRIMITIVES_ALL},
         {"nvls", "--link-cycles 2", MW_PRIMITIVES_ALL},
         {"dysharp", "--link-cycles 2", MW_PRIMITIVES_ALL},
         {"moe-hub", "--set packet_manager=1", MW_PRIMITIVES_ALL},
