@@ -84,14 +84,15 @@ static int check_streams(const struct mw_layout *layout, const struct mw_stream 
     return 0;
 }
 
-/// What its delays and those behind its waits take together.
+/// What its delays, those behind its waits and the orders of tokens that it charges for take together.
 static uint64_t delays(const struct mw_stream *s)
 {
     uint64_t cycles = 0;
     for (unsigned i = 0; i < s->count; i++)
-        cycles += s->instr[i].op == MW_I_DELAY  ? s->instr[i].a
-                  : s->instr[i].op == MW_I_WAIT ? s->instr[i].b
-                                                : 0;
+        cycles += s->instr[i].op == MW_I_DELAY   ? s->instr[i].a
+                  : s->instr[i].op == MW_I_WAIT  ? s->instr[i].b
+                  : s->instr[i].op == MW_I_ORDER ? (uint64_t)s->instr[i].imm * s->instr[i].b
+                                                 : 0;
     return cycles;
 }
 
