@@ -9,7 +9,8 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
                                   const struct mw_settings *settings)
 {
     struct mw_system s = *system;
-    bool asked = false; // for a switch that asks, by name
+    const bool allocates = s.row_sparse && !s.source_lists; // as MoE-Hub does
+    bool asked = false;                                     // for a switch that asks, by name
     for (unsigned i = 0; i < settings->count; i++) {
         const struct mw_setting *set = &settings->item[i];
         unsigned *cost = mw_costs_place(&s.costs, set->name);
@@ -23,9 +24,9 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
             s.token_order = set->value && s.signals;
         else if (strcmp(set->name, "pace") == 0)
             s.pace = set->value && s.signals;
-        else if (strcmp(set->name, "allocator") == 0 && s.row_sparse)
+        else if (strcmp(set->name, "allocator") == 0 && allocates)
             s.counts_in = set->value ? MW_DISPATCH : MW_EXCHANGE;
-        else if (strcmp(set->name, "tracker") == 0 && s.row_sparse)
+        else if (strcmp(set->name, "tracker") == 0 && allocates)
             s.fences[MW_DISPATCH] = s.barriers[MW_DISPATCH] = s.barriers[MW_EXPERT] = !set->value;
         else if (strcmp(set->name, "scatter") == 0)
             s.scatter = set->value != 0;
