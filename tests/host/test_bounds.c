@@ -181,6 +181,66 @@ static void counts_unicast_by_hand(void **state)
     expect(&t, 0, MW_DOWN, 0, 44, 0, 0);
 }
 
+/// A row to each remote expert and back, whoever else of its GPU gets the token.
+static void counts_row_sparse_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    struct mw_system s = bare("moe-hub");
+    // Rows 1+8, 1+1 and weights 1+1; back 1+8, 1+1.
+    struct mw_traffic t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 3 * 13, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 3 * 11, 0, 0);
+    expect(&t, 1, MW_UP, 0, 2 * 11, 0, 0);
+    expect(&t, 1, MW_DOWN, 0, 2 * 13, 0, 0);
+    expect(&t, 2, MW_UP, 0, 0, 0, 0);
+    expect(&t, 3, MW_UP, 0, 11, 0, 0);
+    expect(&t, 3, MW_DOWN, 0, 13, 0, 0);
+    assert_int_equal(t.payload[0][MW_UP], 3 * 156);
+    assert_int_equal(t.payload[0][MW_DOWN], 3 * 140);
+    t = total(&b.w, &s, 8); // 2+16, 2+2, 2+2; 2+16, 2+2
+    expect(&t, 0, MW_UP, 0, 3 * 26, 0, 0);
+    expect(&t, 1, MW_UP, 0, 2 * 22, 0, 0);
+    // Besides, a flag of both lists of every other GPU, and one of each tile.
+    s = bare("flashdmoe");
+    t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 3 * 13 + 6, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 3 * 11 + 6 + 3, 0, 0);
+    expect(&t, 1, MW_UP, 0, 2 * 11 + 6 + 2, 0, 0);
+    expect(&t, 1, MW_DOWN, 0, 2 * 13 + 6, 0, 0);
+    expect(&t, 2, MW_UP, 0, 6, 0, 0);
+    expect(&t, 2, MW_DOWN, 0, 6, 0, 0);
+    expect(&t, 3, MW_UP, 0, 11 + 6 + 1, 0, 0);
+    assert_int_equal(t.payload[0][MW_UP], 3 * 156);
+    t = total(&b.w, &s, 8);
+    expect(&t, 0, MW_UP, 0, 3 * 26 + 12, 0, 0);
+    expect(&t, 1, MW_UP, 0, 2 * 22 + 12 + 4, 0, 0);
+    assert_int_equal(t.gathered[1][MW_UP][MW_STORE], 0);
+}
+
+/// Two rows of one list are a tile, or one each, as they come; those of lists of two sources are never one.
+static void counts_tiles_of_lists_by_hand(void **state)
+{
+    (void)state;
+    static const uint16_t ids[16] = {2, 3, 2, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 2};
+    struct by_hand b;
+    set_up(&b);
+    memset(b.ids, 0xff, sizeof b.ids);
+    memcpy(b.ids, ids, 9 * sizeof *ids);
+    b.w.k = 2;
+    b.w.shape.tokens_per_gpu = 2;
+    b.w.tokens = 8; // tokens 0 and 1 of GPU 0 and 4 of GPU 2 go to GPU 1
+    struct mw_system s = bare("flashdmoe");
+    struct mw_traffic t = total(&b.w, &s, 16);
+    expect(&t, 1, MW_UP, 0, 4 * 11 + 6 + 3, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 3 * 11 + 6 + 2, 0, 0);
+    expect(&t, 2, MW_DOWN, 0, 11 + 6 + 1, 0, 0);
+    assert_int_equal(t.gathered[1][MW_UP][MW_STORE], 1);
+    assert_int_equal(t.gathered[0][MW_DOWN][MW_STORE], 1);
+    assert_int_equal(t.gathered[2][MW_DOWN][MW_STORE], 0);
+}
+
 /// Whatever the experts: each of four GPUs has one token.
 static void counts_gathered_by_hand(void **state)
 {
@@ -268,6 +328,11 @@ static void systems_synchronise_as_listed(void **state)
             expect(&t, p, d, 3 * 2, 3 * (2 + 1), 0, 0);
             t = total(&b.w, mw_system_find("dysharp"), 8);
             expect(&t, p, d, 0, 3 * (2 + 1), 0, 0);
+            t = total(&b.w, mw_system_find("moe-hub"), 8);
+            expect(&t, p, d, 0, 3 * (2 + 1), 0, 0);
+            // A flag for each of two lists.
+            t = total(&b.w, mw_system_find("flashdmoe"), 8);
+            expect(&t, p, d, 0, 3 * 2 * 2, 0, 0);
         }
     }
 }
@@ -492,11 +557,8 @@ static void finds_systems(void **state)
 {
     (void)state;
     assert_string_equal(mw_systems[0].name, "unicast");
-    assert_ptr_equal(mw_system_find("overlap"), &mw_systems[1]);
-    assert_ptr_equal(mw_system_find("nvls"), &mw_systems[2]);
-    assert_ptr_equal(mw_system_find("moe-hub"), &mw_systems[3]);
-    assert_ptr_equal(mw_system_find("flashdmoe"), &mw_systems[4]);
-    assert_ptr_equal(mw_system_find("dysharp"), &mw_systems[6]);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        assert_ptr_equal(mw_system_find(mw_systems[i].name), &mw_systems[i]);
     assert_null(mw_system_find("nvl"));
     assert_null(mw_system_find(""));
 }
@@ -507,6 +569,8 @@ int main(void)
         cmocka_unit_test(counts_multicast_by_hand),
         cmocka_unit_test(counts_list_flits_at_their_edge),
         cmocka_unit_test(counts_unicast_by_hand),
+        cmocka_unit_test(counts_row_sparse_by_hand),
+        cmocka_unit_test(counts_tiles_of_lists_by_hand),
         cmocka_unit_test(counts_gathered_by_hand),
         cmocka_unit_test(counts_synchronisation_by_hand),
         cmocka_unit_test(systems_synchronise_as_listed),

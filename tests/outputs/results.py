@@ -17,7 +17,8 @@ from command import fail, run, scratch_folder
 
 WORDS = "--gpus 8 --tokens-per-gpu 8 --hidden 512 --tile 16 --system all"
 CLAIMS = {"MoE layer over DeepEP": ("unicast", "dysharp"), "MoE layer over COMET": ("overlap", "dysharp"),
-          "the primitive alone, phase after phase, over DeepEP": ("unicast", "dysharp-basic")}
+          "the primitive alone, phase after phase, over DeepEP": ("unicast", "dysharp-basic"),
+          "MoE layer over Megatron's with Transformer Engine, 8 GPUs": ("unicast", "flashdmoe")}
 
 
 def cycles(build, folder, costs, *others):

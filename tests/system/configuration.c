@@ -118,6 +118,19 @@ static void edit_padding(struct bench *b, void *context)
                     *bench_id(b, l, t, j) = MW_NO_EXPERT;
 }
 
+/// One of the systems that it has; those with signals, which have the most settings, come twice as often.
+static const char *pick_system(const struct bench *b, struct mw_random *r)
+{
+    const struct mw_system *list[2 * MW_SYSTEMS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        const struct mw_system *s = &mw_systems[i];
+        for (unsigned times = bench_has(b, s) ? 1 + s->signals : 0; times--;)
+            list[count++] = s;
+    }
+    return list[pick(r, 0, count - 1)]->name;
+}
+
 void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
                         const struct configuration_model *models)
 {
@@ -130,15 +143,9 @@ void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
     bool padding = pick(&r, 0, 3) == 0;
     if (padding)
         add(&t, " --allow-padding");
-    static const char *const systems[] = {"unicast",   "overlap",       "nvls",    "moe-hub",
-                                          "flashdmoe", "dysharp-basic", "dysharp", "dysharp",
-                                          "moeswitch", "moeswitch"};
-    static const char *const of_small[] = {"unicast", "dysharp-basic", "dysharp", "dysharp"};
-    c->system = m->small ? of_small[pick(&r, 0, 3)] : systems[pick(&r, 0, 9)];
-    print_message("%u: --system %s %s%s\n", i, c->system, t.bytes,
-                  padding ? " (with empty places made here)" : "");
+    print_message("%u:%s%s", i, t.bytes, padding ? " (with empty places made here)" : "");
     bench_options(&c->bench, "%s", t.bytes);
     bench_prepare(&c->bench, padding ? edit_padding : NULL, &r);
-    if (!bench_has(&c->bench, mw_system_find(c->system)))
-        c->system = "moe-hub"; // of the same packets
+    c->system = pick_system(&c->bench, &r);
+    print_message(" --system %s\n", c->system);
 }

@@ -30,7 +30,7 @@ static uint64_t lookups(const struct mw_result *r)
 static void any_number_of_entries(void **state)
 {
     (void)state;
-    static const char *const systems[] = {"moe-hub", "dysharp", "moeswitch"};
+    static const char *const systems[] = {"moe-hub", "flashdmoe", "dysharp", "moeswitch"};
     static const char *const options[] = {N4 "--tokens-per-gpu 64 --hidden 128",
                                           N2 "--tokens-per-gpu 90 --hidden 36"};
     for (unsigned o = 0; o < 2; o++)

@@ -36,7 +36,8 @@ static struct measured measure(const char *system, const char *options, const ch
 }
 
 /// Systems that send rows with one target.
-static const char *const makers[] = {"unicast", "moe-hub"};
+static const char *const makers[] = {"unicast", "moe-hub", "flashdmoe"};
+enum { MAKERS = sizeof makers / sizeof *makers };
 
 /// All systems, of which those with multicasts have little that could be merged.
 static void every_system(void **state)
@@ -64,8 +65,8 @@ static void rows(void **state)
             char more[160];
             snprintf(more, sizeof more, ON "--hidden %u --set scatter=%u --set rpm_timer=%u",
                      hidden[i], scatter, i % 3 * 100);
-            measure("unicast", N2 "--tokens-per-gpu 5 --tile 2", more);
-            measure("moe-hub", N2 "--tokens-per-gpu 5 --tile 2", more);
+            for (unsigned s = 0; s < MAKERS; s++)
+                measure(makers[s], N2 "--tokens-per-gpu 5 --tile 2", more);
             measure("dysharp", N2 "--tokens-per-gpu 5 --tile 2", more);
         }
     }
@@ -80,7 +81,7 @@ static void slow_uplinks(void **state)
                                        "--set throttle=220 --set rpm_timer=30", "--link-cycles 3",
                                        "--link-latency 64 --set down_store_credits=1"};
     for (unsigned i = 0; i < sizeof more / sizeof *more; i++)
-        for (unsigned s = 0; s < 2; s++)
+        for (unsigned s = 0; s < MAKERS; s++)
             measure(makers[s], N4 "--tokens-per-gpu 6 --hidden 256 --tile 2 " ON "--set scatter=4",
                     more[i]);
 }
@@ -177,7 +178,7 @@ static void runs_repeat(void **state)
 {
     (void)state;
     const char *options = N4 "--tokens-per-gpu 7 --hidden 264 --tile 2 " ON "--set scatter=4";
-    for (unsigned s = 0; s < 2; s++) {
+    for (unsigned s = 0; s < MAKERS; s++) {
         const struct measured a = measure(makers[s], options, ""),
                               b = measure(makers[s], options, "");
         assert_int_equal(a.cycles, b.cycles);

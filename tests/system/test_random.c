@@ -12,12 +12,14 @@ static const struct configuration_model models[] = {
     {3, 16, false, 3, 12, 24, 6}, {8, 16, false, 2, 8, 24, 8},
 };
 
-static void run_configuration(uint64_t seed, unsigned i)
+/// Returns its system's place in mw_systems.
+static size_t run_configuration(uint64_t seed, unsigned i)
 {
     struct configuration c;
     configuration_make(&c, seed, i, models);
     bench_pass(&c.bench, c.system);
     bench_free(&c.bench);
+    return (size_t)(mw_system_find(c.system) - mw_systems);
 }
 
 static void random_configurations(void **state)
@@ -25,9 +27,14 @@ static void random_configurations(void **state)
     (void)state;
     uint64_t seed = test_seed();
     const char *only = getenv("MW_CONFIG");
+    unsigned drawn[MW_SYSTEMS] = {0};
     for (unsigned i = 0; i < CONFIGURATIONS; i++)
         if (!only || strtoul(only, NULL, 0) == i)
-            run_configuration(seed, i);
+            drawn[run_configuration(seed, i)]++;
+    for (unsigned s = 0; s < MW_SYSTEMS && !only; s++) {
+        print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
+        assert_true(drawn[s] >= CONFIGURATIONS / (4 * MW_SYSTEMS));
+    }
 }
 
 int main(void)
