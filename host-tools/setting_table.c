@@ -76,7 +76,7 @@ static const struct mw_setting_kind kinds[] = {
     RUN("port_limit", PORT_LIMIT, "log2 of the period of the switch's time limits; 0: none"),
     RUN("fault", MW_FAULT_ALL,
         "a GPU that misbehaves, a sum of 1: gives no credit back, 2: stops inside a packet, "
-        "4: sends no partial sums, 8: sends stores with an unknown opcode"),
+        "4: sends no partial sums, 8: sends stores with an unknown opcode, 16: of an older layer"),
     RUN("fault_gpu", MW_MAX_PORTS - 1, "which GPU that is"),
     RUN("fault_after", 64 * UINT16_MAX, "cycles behind go from which on it does"),
 };

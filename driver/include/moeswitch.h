@@ -315,7 +315,8 @@ enum {
     MW_FAULT_SEND = 2,   ///< stop inside a packet and send nothing more
     MW_FAULT_ANSWER = 4, ///< send no partial sums
     MW_FAULT_OPCODE = 8, ///< send stores with an opcode that is unknown
-    MW_FAULT_ALL = 15,
+    MW_FAULT_EPOCH = 16, ///< send stores with the epoch of the layer before
+    MW_FAULT_ALL = 31,
 };
 /// From `after` cycles behind each go on (a multiple of 64; it is rounded down), until set again or the GPU is reset. Devices without faults ignore it.
 /// MW_ERR_STATE: a layer runs.

@@ -2,9 +2,9 @@
 //
 // Makes an emulated endpoint misbehave at its end of the links, so that what the switch does about it can be seen in a
 // whole device: from a set time behind go on its flits get lost behind the first one of a packet (send), its partial
-// sums get lost (answer), headers of stores get an unknown opcode (opcode), credits of the downlink get lost (accept).
-// The node itself knows nothing of it. Flits and credits pass in the same cycle; with no fault asked for nothing
-// counts.
+// sums get lost (answer), headers of stores get an unknown opcode (opcode) or the epoch of the layer before (epoch),
+// credits of the downlink get lost (accept). The node itself knows nothing of it. Flits and credits pass in the same
+// cycle; with no fault asked for nothing counts.
 `default_nettype none
 `include "bundles.svh"
 
@@ -25,16 +25,22 @@ module link_fault #(
 
     logic [21:0] count_q; // cycles behind go
     logic        active_q, first_q, stopped_q, mute_q, asked, stores;
+    header_t     head; // its first flit
 
-    assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode;
-    assign stores     = active_q && fault_i.opcode && up_i.cls == CLS_STORE && first_q;
+    assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode || fault_i.epoch;
+    assign stores     = active_q && up_i.cls == CLS_STORE && first_q;
     assign up_o.last  = up_i.last;
     assign up_o.err   = up_i.err;
     assign up_o.cls   = up_i.cls;
     assign up_o.valid = up_i.valid && !stopped_q
                         && !(first_q ? active_q && fault_i.answer && up_i.cls == CLS_PART : mute_q);
-    assign up_o.data  = stores ? up_i.data | Cfg.FlitW'(6'h3f) : up_i.data;
+    assign up_o.data  = !stores ? up_i.data : Cfg.FlitW'(head) | (fault_i.opcode ? Cfg.FlitW'(6'h3f) : '0);
     assign crd_o      = (active_q && fault_i.accept) ? '0 : crd_i;
+
+    always_comb begin
+        head = header_t'($bits(header_t)'(up_i.data));
+        if (fault_i.epoch) head.epoch = head.epoch - 2'd1;
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -50,6 +56,8 @@ module link_fault #(
         else if (up_i.valid) first_q <= up_i.last;
         if (up_i.valid && first_q) mute_q <= active_q && fault_i.answer && up_i.cls == CLS_PART;
     end
+
+    wire unused_head = &{1'b0, head};
 endmodule
 
 `default_nettype wire

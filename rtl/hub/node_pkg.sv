@@ -101,6 +101,7 @@ package node_pkg;
   // How an emulated endpoint misbehaves, see link_fault.
   typedef struct packed {
     logic [15:0] after; // begins so many times 64 cycles behind go
+    logic        epoch;
     logic        opcode;
     logic        answer;
     logic        send;

@@ -120,8 +120,8 @@ module node_csr #(
         cfg_o.source_lists  = Cfg.SourceLists && hwif_out.uses.source_lists.value && cfg_o.row_returns;
     end
 
-    assign fault_o = '{after: hwif_out.fault.after.value, opcode: hwif_out.fault.opcode.value,
-                       answer: hwif_out.fault.answer.value,
+    assign fault_o = '{after: hwif_out.fault.after.value, epoch: hwif_out.fault.epoch.value,
+                       opcode: hwif_out.fault.opcode.value, answer: hwif_out.fault.answer.value,
                        send: hwif_out.fault.send.value, accept: hwif_out.fault.accept.value};
 
     // ---- errors: the first one's code and how many ----

@@ -396,7 +396,7 @@ void pair_what_goes_wrong(const struct pair_models *models, unsigned layers)
             mw_port_limit(d, mw_random_below(&r, 4) ? 5 + (unsigned)mw_random_below(&r, 5) : 0), 0);
         for (unsigned g = 0; g < models->gpus; g++)
             if (mw_random_below(&r, 2))
-                assert_int_equal(mw_fault_set(d, g, (unsigned)mw_random_below(&r, 16),
+                assert_int_equal(mw_fault_set(d, g, (unsigned)mw_random_below(&r, MW_FAULT_ALL + 1),
                                               (unsigned)mw_random_below(&r, 1000)),
                                  0);
         layer_start(&a.l, d);

@@ -230,27 +230,32 @@ static void answers_nothing(void **state)
     close_device(&t);
 }
 
-/// Sends an unknown opcode: rejected and counted; the port stays up.
-static void sends_what_is_unknown(void **state)
+/// Sends an unknown opcode, or stores of an older layer: rejected and counted; the port stays up.
+static void sends_what_is_rejected(void **state)
 {
     (void)state;
+    static const unsigned faults[] = {MW_FAULT_OPCODE, MW_FAULT_EPOCH},
+                          errors[] = {MW_HWERR_OPCODE, MW_HWERR_EPOCH};
     struct device t;
     struct mw_counters c;
     uint32_t down;
     uint64_t cycles;
     open_device(&t);
     good_layer(&t);
-    assert_int_equal(layer(&t, MW_FAULT_OPCODE, &cycles), MW_ERR_DEVICE);
-    assert_line(mw_message(), "switch, input 2: unknown");
-    assert_int_equal(mw_ports_down(t.d, &down), 0);
-    assert_int_equal(down, 0);
-    others_are_right(&t);
-    assert_int_equal(mw_counters_read(t.d, &c), 0);
-    assert_true(c.port[BAD].rejected > 10);
-    for (unsigned g = 0; g < GPUS; g++)
-        assert_true(g == BAD || c.port[g].rejected == 0);
-    assert_int_equal(layer(&t, 0, &cycles), 0);
-    assert_int_equal(cycles, t.cycles);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(layer(&t, faults[i], &cycles), MW_ERR_DEVICE);
+        assert_line(mw_message(), "switch, input 2: ", mw_hw_strerror(errors[i]));
+        assert_int_equal(mw_ports_down(t.d, &down), 0);
+        assert_int_equal(down, 0);
+        others_are_right(&t);
+        assert_int_equal(mw_counters_read(t.d, &c), 0);
+        assert_int_equal(c.switch_first_error, errors[i]);
+        assert_true(c.port[BAD].rejected > 10);
+        for (unsigned g = 0; g < GPUS; g++)
+            assert_true(g == BAD || c.port[g].rejected + c.gpu[g].errors == 0);
+        assert_int_equal(layer(&t, 0, &cycles), 0);
+        assert_int_equal(cycles, t.cycles);
+    }
     close_device(&t);
 }
 
@@ -259,7 +264,7 @@ static void two_at_once(void **state)
 {
     (void)state;
     static const unsigned faults[] = {MW_FAULT_ACCEPT, MW_FAULT_SEND, MW_FAULT_ANSWER,
-                                      MW_FAULT_OPCODE};
+                                      MW_FAULT_OPCODE, MW_FAULT_EPOCH};
     enum { FAULTS = sizeof faults / sizeof *faults };
     struct device t;
     open_device(&t);
@@ -276,8 +281,8 @@ static void two_at_once(void **state)
         int status = layer(&t, one, &cycles);
         t.faults_too = 0;
         // a partial sum is owed, or a packet, once its port can have none in between any more
-        expected |= one != MW_FAULT_OPCODE ? 1u << BAD : 0;
-        expected |= other != MW_FAULT_OPCODE ? 1u << BAD_TOO : 0;
+        expected |= one < MW_FAULT_OPCODE ? 1u << BAD : 0;
+        expected |= other < MW_FAULT_OPCODE ? 1u << BAD_TOO : 0;
         assert_int_equal(mw_ports_down(t.d, &down), 0);
         assert_int_equal(down, expected);
         assert_int_equal(mw_counters_read(t.d, &c), 0);
@@ -307,7 +312,8 @@ static void in_a_layer(void **state)
     } ways[] = {{MW_FAULT_ACCEPT, "port 2 is down"},
                 {MW_FAULT_SEND, "port 2 is down"},
                 {MW_FAULT_ANSWER, "port 2 is down"},
-                {MW_FAULT_OPCODE, "no progress for"}};
+                {MW_FAULT_OPCODE, "switch, input 2: unknown"},
+                {MW_FAULT_EPOCH, "switch, input 2: packet of another epoch"}};
     static const struct layer_shape shape = {GPUS, 16, 128, 4 * GPUS, 4, false};
     const struct mw_wait_options w = {
         .size = sizeof w, .quiet_cycles = 40 * PERIOD, .step_cycles = 20 * PERIOD};
@@ -332,7 +338,7 @@ static void in_a_layer(void **state)
         assert_int_equal(c.switch_error_port, BAD);
         assert_true(c.switch_errors > 0);
         assert_int_equal(mw_ports_down(t.d, &down), 0);
-        assert_int_equal(down, faults == MW_FAULT_OPCODE ? 0 : 1u << BAD);
+        assert_int_equal(down, faults < MW_FAULT_OPCODE ? 1u << BAD : 0);
         enable(&t);
         for (unsigned g = 0; g < GPUS; g++) {
             assert_int_equal(mw_port_disable(t.d, g), 0);
@@ -358,7 +364,7 @@ static void by_software(void **state)
     assert_int_equal(mw_port_disable(t.d, GPUS), MW_ERR_INVALID);
     assert_int_equal(mw_port_enable(t.d, GPUS), MW_ERR_INVALID);
     assert_int_equal(mw_port_limit(t.d, 23), MW_ERR_INVALID);
-    assert_int_equal(mw_fault_set(t.d, 0, 16, 0), MW_ERR_INVALID);
+    assert_int_equal(mw_fault_set(t.d, 0, MW_FAULT_ALL + 1, 0), MW_ERR_INVALID);
     assert_int_equal(mw_port_enable(t.d, BAD), 0); // it is up
     assert_int_equal(layer(&t, 0, &cycles), 0);
     assert_int_equal(mw_port_disable(t.d, BAD), 0);
@@ -391,7 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_nothing),   cmocka_unit_test(stops_inside_a_packet),
-        cmocka_unit_test(answers_nothing), cmocka_unit_test(sends_what_is_unknown),
+        cmocka_unit_test(answers_nothing), cmocka_unit_test(sends_what_is_rejected),
         cmocka_unit_test(by_software),     cmocka_unit_test(a_run_names_the_port),
         cmocka_unit_test(two_at_once),     cmocka_unit_test(in_a_layer),
     };

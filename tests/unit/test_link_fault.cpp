@@ -9,7 +9,13 @@
 using namespace tb;
 
 static const unsigned F = PARAM_FlitBytes;
-enum { ACCEPT = 1, SEND = 2, ANSWER = 4, OPCODE = 8 }; // bits 3:0 of fault_t; bits 19:4: after
+enum {
+    ACCEPT = 1,
+    SEND = 2,
+    ANSWER = 4,
+    OPCODE = 8,
+    EPOCH = 16
+}; // bits 4:0 of fault_t; bits 20:5: after
 
 struct ends : model<Vlink_fault> {
     unsigned faults = 0, after = 0, idle = 30; // idle: percent of cycles between packets
@@ -27,7 +33,7 @@ struct ends : model<Vlink_fault> {
     {
         faults = what;
         after = when;
-        dut.fault_i = when << 4 | what;
+        dut.fault_i = when << 5 | what;
     }
     void go()
     {
@@ -65,9 +71,12 @@ struct ends : model<Vlink_fault> {
         if (dut.up_valid_i && first)
             muted = active && (faults & ANSWER) && cls == MW_CLS_PART;
         valid = valid && !muted;
-        if (dut.up_valid_i && first && active && (faults & OPCODE) && cls == MW_CLS_STORE) {
-            want[0] |= 0x3f; // no opcode of any class
-            changed += valid;
+        if (dut.up_valid_i && first && active && cls == MW_CLS_STORE) {
+            if (faults & OPCODE)
+                want[0] |= 0x3f; // no opcode of any class
+            if (faults & EPOCH)
+                want[5] = static_cast<uint8_t>(want[5] - 0x40); // bits 47:46
+            changed += valid && (faults & (OPCODE | EPOCH));
         }
         assert_int_equal(dut.up_valid_o, valid);
         if (valid)
@@ -90,7 +99,7 @@ struct ends : model<Vlink_fault> {
 
 TEST(each_fault_at_its_time)
 {
-    for (unsigned faults = 0; faults < 16; faults++) {
+    for (unsigned faults = 0; faults < 32; faults++) {
         for (unsigned after : {0u, 1u, 5u, 40u}) {
             ends b;
             b.idle = b.rng.pick({0u, 30u, 90u});
@@ -101,7 +110,7 @@ TEST(each_fault_at_its_time)
             b.cycles(2000);
             assert_true((b.credits_lost > 0) == ((faults & ACCEPT) != 0));
             assert_true((b.lost > 0) == ((faults & (SEND | ANSWER)) != 0));
-            if (faults & OPCODE && !(faults & SEND))
+            if (faults & (OPCODE | EPOCH) && !(faults & SEND))
                 assert_true(b.changed > 0);
             // The next layer begins as this one did.
             b.go();
@@ -121,7 +130,7 @@ TEST(latest)
 {
     ends b;
     b.idle = 90;
-    b.ask(ACCEPT | OPCODE, 0xffff);
+    b.ask(ACCEPT | EPOCH, 0xffff);
     b.go();
     b.cycles(64 * 0xffff + 1);
     assert_int_equal(b.changed + b.credits_lost, 0);
