@@ -31,7 +31,7 @@ module row_tracker #(
     input  wire bundle_pkg::landed_t trk_i,
 
     input  wire bundle_pkg::count_t cnt_i,
-    input  wire logic               cnt_list_i, // it is all of a list, which is complete, or COUNT
+    input  wire logic               cnt_list_i, // it is all of a list, which is complete and stays so, or COUNT
 
     input  wire bundle_pkg::push_t push_i,
     output logic                   push_ready_o,
@@ -195,17 +195,24 @@ module row_tracker #(
     end
 
     // ---- a list that its source says is complete ----------------------------------------------
-    logic early; // it is not
+    logic early, late; // it is not; a row comes behind that
 
     if (Cfg.SourceLists) begin : gen_lists
-        num_t said;
+        num_t                     said;
+        logic [2**Cfg.LocalW-1:0] said_q; // lists of which it was said
 
         lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_said (
             .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(exp_le), .rdata_o(said)
         );
         assign early = exp_ours && cnt_list_i && ((said.epoch == cfg_i.epoch) ? said.num : '0) != expected_next;
+        assign late  = ev_row_o && said_q[t_q.le];
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) said_q <= '0;
+            else if (exp_ours && cnt_list_i) said_q[exp_le] <= 1'b1;
+        end
     end else begin : gen_no_lists
-        assign early = 1'b0;
+        assign {early, late} = '0;
         wire unused_list = cnt_list_i;
     end
 
@@ -256,8 +263,8 @@ module row_tracker #(
     assign list_o.token = node_pkg::TokenW'(entry[EntryW-1 -: Cfg.TokW]);
     assign list_o.pos   = entry[Cfg.RowsLog2 +: 4];
 
-    assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big || early;
-    assign err_o.code  = ((trk_q && left[LeftW]) || early) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big || early || late;
+    assign err_o.code  = ((trk_q && left[LeftW]) || early || late) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
     assign ev_row_o    = append && !pushed_q;
     assign idle_o      = !trk_q && !append_q && !sweep_q;
 

@@ -806,6 +806,21 @@ TEST(flags_that_say_what_is_not)
         assert_false(c.dut.counts_all_o);
         c.tells(c.said(MW_FLAG_LIST, have << 7), have == 0, ROWS); // again: as many more
     }
+    // No row comes behind it, whatever it said.
+    for (unsigned have = 0; have < 3; have++) {
+        for (unsigned said = 0; said < 4; said++) {
+            listed_hub c;
+            for (unsigned i = 0; i < have; i++)
+                c.whole(i, i);
+            c.tells(c.said(MW_FLAG_LIST, said << 7), said == have, ROWS);
+            for (unsigned i = have; i < 4; i++) {
+                c.errors.expect_between(c.now, c.now + 200, MW_HWERR_COUNT, ROWS);
+                c.whole(i, i);
+                c.errors.done();
+                assert_int_equal(c.complete(OTHER), i + 1);
+            }
+        }
+    }
     // A tile's rows are there when its FLAG comes, others may be.
     b.dut.arm_valid_i = 1;
     b.dut.arm_token_i = PORT << TOKEN_SHIFT | 4;
