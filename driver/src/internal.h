@@ -164,5 +164,7 @@ void mwi_notify_stop(struct mw_device *device);
 
 /// Smallest s with 1 << s >= n (n >= 1).
 unsigned mwi_log2_up(uint64_t n);
+/// Lists of rows of a GPU: of each expert or, with source_lists, of each {expert, source}.
+uint64_t mwi_lists_of(const struct mw_layer_config *config, unsigned n_shift);
 
 #endif

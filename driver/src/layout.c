@@ -105,10 +105,14 @@ static int above(const char *what, uint64_t value, uint64_t most)
                     (unsigned long long)value, (unsigned long long)most);
 }
 
-/// Lists of rows of a GPU.
+uint64_t mwi_lists_of(const struct mw_layer_config *c, unsigned n_shift)
+{
+    return (uint64_t)c->experts_per_gpu << (c->source_lists ? n_shift : 0);
+}
+
 static uint64_t lists_of(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
-    return (uint64_t)c->experts_per_gpu << (c->source_lists ? mwi_log2_up(info->gpus) : 0);
+    return mwi_lists_of(c, mwi_log2_up(info->gpus));
 }
 
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)

@@ -130,7 +130,7 @@ static void note_tables(struct mwi_state *s, const struct mw_layer_config *c,
     const uint64_t tables[4] = {
         l->al_base,
         (uint64_t)c->experts_per_gpu << (l->n_shift + l->token_shift),
-        (uint64_t)c->experts_per_gpu << l->cap_shift,
+        mwi_lists_of(c, l->n_shift) << l->cap_shift,
         c->cache_entries,
     };
     for (unsigned i = 0; i < 4; i++) {
