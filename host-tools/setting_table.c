@@ -69,6 +69,9 @@ static const struct mw_setting_kind kinds[] = {
                      "lines of 128 in turn"),
     RUN("tile_guard", 1, "0: no partial tiles against a window of tokens in flight that is stuck"),
     BOTH("small", 1, "1: the device that `make synth-check` measures; only simulated"),
+    RUN("rows_per_expert", 1 << 18,
+        "places for rows of each expert, of flashdmoe of each {expert, source}, rounded up to a "
+        "power of two; with fewer than the routing needs the run gets stuck; 0: as many"),
     RUN("quiet_cycles", UINT32_MAX, "cycles without progress before a run ends with exit status 3"),
     RUN("latency_classes", CLASSES,
         "packets whose latencies ports record, a sum of 1: control, 2: stores, 4: requests, "

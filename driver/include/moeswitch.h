@@ -614,9 +614,11 @@ struct mw_wait_options {
 };
 /// Wait until the layer is done; `cycles` (may be NULL) are those from go to done. `options` may be
 /// NULL. MW_ERR_TIMEOUT: no progress, mw_state_report tells where it stands, and the layer goes on:
-/// wait again, or cancel it; MW_ERR_DEVICE: done, but the hardware recorded errors, of which the message
-/// names the first; MW_ERR_CANCELED: canceled, by whomever; MW_ERR_STATE: nothing runs. Several threads
-/// may wait for one layer, and get the same.
+/// wait again, or cancel it; MW_ERR_DEVICE: done, but the hardware recorded errors; MW_ERR_CANCELED:
+/// canceled, by whomever; MW_ERR_STATE: nothing runs. Several threads may wait for one layer, and get the
+/// same. The message of both of the first two names the first error, and where an expert's region is too
+/// small for the rows that the routing tables send there (BOUNDS: they are written nowhere, and the layer
+/// waits for them until mw_reset) which that is, and how large it is.
 MW_API int mw_wait(struct mw_device *device, const struct mw_wait_options *options,
                    uint64_t *cycles);
 

@@ -65,8 +65,10 @@ static int check_parts(const struct mw_handle *h, const struct mw_tokens *part)
     }
     for (unsigned e = 0; e < m->experts && !status; e++)
         if (rows[e] > h->config.rows_per_expert)
-            status = mwi_fail(MW_ERR_CAPACITY, "expert %u gets %u rows, bound are %u", e, rows[e],
-                              h->config.rows_per_expert);
+            status = mwi_fail(MW_ERR_CAPACITY,
+                              "expert %u of GPU %u gets %u rows, its region holds %u: bind with "
+                              "rows_per_expert %u or more",
+                              e, m->places[e].gpu, rows[e], h->config.rows_per_expert, rows[e]);
     free(rows);
     return status;
 }

@@ -31,7 +31,15 @@ enum {
     MWI_MAGIC = 0x4d57,
     MWI_MAJOR = 0, ///< of the registers
     MWI_EPOCHS = 4,
-    MWI_WRITES = 64, ///< gathered at most
+    MWI_WRITES = 64,        ///< gathered at most
+    MWI_LOCAL_EXPERTS = 64, ///< that an entry of the expert map can name
+};
+
+/// The layer that the registers hold.
+struct mwi_configured {
+    struct mw_layer_config config; ///< k 0: none yet
+    struct mw_layout layout;
+    unsigned tokens[MW_MAX_PORTS];
 };
 
 struct mw_device {
@@ -44,6 +52,7 @@ struct mw_device {
     void *context;
     struct mw_device_info info;
     struct mwi_state state;
+    struct mwi_configured configured;
     struct mwi_tables *tables; ///< expert map and groups, wanted and in the device
     bool combining;   ///< a mw_combine has the device, from loading to reading: nobody else's it is
     uint64_t handles; ///< made so far
@@ -119,6 +128,8 @@ int mwi_groups_load(struct mw_device *device);
 int mwi_map_load(struct mw_device *device, const struct mw_expert_place *places, size_t count);
 int mwi_check_places(const struct mw_device *device, const struct mw_expert_place *places,
                      size_t count);
+/// Where the device's map has an expert; false: nowhere, or that is not known.
+bool mwi_map_place(const struct mw_device *device, unsigned expert, struct mw_expert_place *place);
 /// The same number of experts on every GPU, in their order.
 void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);
 /// A free group, or MW_ERR_CAPACITY; its members, 0: none; and give it back.
@@ -142,6 +153,9 @@ int mwi_launch(struct mw_device *device);
 /// As mw_wait for the layer of that number, under the lock, which it lets go meanwhile.
 int mwi_wait(struct mw_device *device, const struct mw_wait_options *options, uint64_t number,
              uint64_t *cycles);
+/// Behind an error of bounds of a GPU: `text` gets ": " and which expert's region is too small for what the routing
+/// tables send there, and how large it is; empty: none.
+void mwi_short_region(struct mw_device *device, unsigned gpu, char *text, size_t size);
 /// Let what runs get on for one slice.
 int mwi_look(struct mw_device *device);
 /// Own tokens that are done, of all GPUs, and cycles since go; and a number that changes whenever

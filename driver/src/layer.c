@@ -3,6 +3,8 @@
 // A layer on the device: its registers, and go.
 #include "internal.h"
 
+#include <string.h>
+
 enum {
     QUIET_CYCLES = 200000,  ///< beside what the layer's own times explain
     SWEEP_POLLS = 10000000, ///< each is some cycles
@@ -185,6 +187,10 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
         status = write_nodes(d, config, layout, tokens, experts, streams);
     if (!status)
         status = mwi_flush(d);
+    if (!status) {
+        d->configured = (struct mwi_configured){.config = *config, .layout = *layout};
+        memcpy(d->configured.tokens, tokens, d->info.gpus * sizeof *tokens);
+    }
     if (!status)
         mwi_state_configured(d, config, layout, tokens,
                              QUIET_CYCLES + 2ull * config->tile * config->expert_cycles +

@@ -54,6 +54,17 @@ static uint32_t place_word(const struct mw_expert_place *p)
     return 1u << 11 | p->gpu << 6 | p->local_expert;
 }
 
+static_assert(MWI_LOCAL_EXPERTS == 1 << 6, "as many as its lowest bits");
+
+bool mwi_map_place(const struct mw_device *d, unsigned expert, struct mw_expert_place *place)
+{
+    const uint32_t word = expert < d->info.experts ? d->tables->has[expert] : MWI_UNKNOWN;
+    if (word == MWI_UNKNOWN)
+        return false;
+    *place = (struct mw_expert_place){expert, word >> 6 & 31, word & 63};
+    return true;
+}
+
 int mwi_check_places(const struct mw_device *d, const struct mw_expert_place *places, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -51,33 +51,45 @@ int mwi_read_progress(struct mw_device *d, uint64_t *activity, uint64_t *tokens,
     return 0;
 }
 
-/// `error`: MW_ERR_DEVICE, with a message about the first error that the hardware recorded, or 0.
-/// Returns another failure.
-static int read_errors(struct mw_device *d, int *error)
+/// The first error that the hardware recorded, as a line; empty: none.
+static int first_error(struct mw_device *d, char *text, size_t size)
 {
     uint32_t word, mask;
     int status;
-    *error = 0;
+    *text = 0;
     if ((status = mwi_read(d, MWI_FABRIC(error), &word)) ||
         (status = mwi_read(d, MWI_FABRIC(node_error), &mask)))
         return status;
     unsigned count = MWI_GET(MW_FABRIC__ERROR__COUNT, word);
     if (count) {
-        *error = mwi_fail(MW_ERR_DEVICE, "switch, input %u: %s (%u errors)",
-                          MWI_GET(MW_FABRIC__ERROR__PORT, word),
-                          mw_hw_strerror(MWI_GET(MW_FABRIC__ERROR__FIRST, word)), count);
+        snprintf(text, size, "switch, input %u: %s (%u errors)",
+                 MWI_GET(MW_FABRIC__ERROR__PORT, word),
+                 mw_hw_strerror(MWI_GET(MW_FABRIC__ERROR__FIRST, word)), count);
         return 0;
     }
-    for (unsigned g = 0; g < d->info.gpus && !*error; g++) {
+    for (unsigned g = 0; g < d->info.gpus && !*text; g++) {
+        char region[240] = "";
         if (!(mask >> g & 1))
             continue;
         if ((status = mwi_read(d, MWI_NODE(g, status.error), &word)))
             return status;
-        *error = mwi_fail(MW_ERR_DEVICE, "GPU %u: %s (%u errors)", g,
-                          mw_hw_strerror(MWI_GET(MW_NODE__STATUS__ERROR__FIRST, word)),
-                          MWI_GET(MW_NODE__STATUS__ERROR__COUNT, word));
+        const unsigned code = MWI_GET(MW_NODE__STATUS__ERROR__FIRST, word);
+        if (code == MW_HWERR_BOUNDS)
+            mwi_short_region(d, g, region, sizeof region);
+        snprintf(text, size, "GPU %u: %s (%u errors)%s", g, mw_hw_strerror(code),
+                 MWI_GET(MW_NODE__STATUS__ERROR__COUNT, word), region);
     }
     return 0;
+}
+
+/// `error`: MW_ERR_DEVICE, with a message about the first error that the hardware recorded, or 0.
+/// Returns another failure.
+static int read_errors(struct mw_device *d, int *error)
+{
+    char text[MWI_MESSAGE];
+    int status = first_error(d, text, sizeof text);
+    *error = *text ? mwi_fail(MW_ERR_DEVICE, "%s", text) : 0;
+    return status;
 }
 
 /// Let the launched layer run. When it is done, its result is taken down.
@@ -122,20 +134,22 @@ int mwi_look(struct mw_device *d)
 
 // ---- waiting --------------------------------------------------------------------------------------
 
-/// MW_ERR_TIMEOUT with a message that names the first port that is down.
+/// MW_ERR_TIMEOUT with a message that names the first port that is down, and the first error.
 static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
 {
-    char port[40] = "";
+    char port[40] = "", error[MWI_MESSAGE - 140];
     uint32_t down;
     int status = mwi_read(d, MWI_FABRIC(down), &down);
+    if (!status)
+        status = first_error(d, error, sizeof error);
     if (status)
         return status;
     if (down)
         snprintf(port, sizeof port, ", port %d is down", __builtin_ctz(down));
     return mwi_fail(MW_ERR_TIMEOUT,
-                    "no progress for %llu cycles, %llu of %llu tokens are finished%s",
+                    "no progress for %llu cycles, %llu of %llu tokens are finished%s%s%s",
                     (unsigned long long)quiet, (unsigned long long)tokens,
-                    (unsigned long long)d->state.tokens_total, port);
+                    (unsigned long long)d->state.tokens_total, port, *error ? "; " : "", error);
 }
 
 /// What `progress` is told, and what it says.

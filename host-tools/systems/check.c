@@ -27,6 +27,8 @@ static struct mw_demand demand_of(const struct mw_system *system, const struct m
 static void set_sizes(struct job *j, const struct mw_demand *d)
 {
     mw_fit_config(&j->config, d, j->system->multicast || j->system->row_sparse);
+    if (j->rows_per_expert)
+        j->config.rows_per_expert = (unsigned)j->rows_per_expert;
     j->config.stream_instrs = j->generator->instrs;
     j->config.buffers = d->shape.batches ? FEED_BUFFERS : 1;
 }

@@ -34,6 +34,7 @@ static int set_setting(struct job *j, const struct mw_setting *s)
                {"pace", &j->pace},
                {"allocator", &j->allocator},
                {"tracker", &j->tracker},
+               {"rows_per_expert", &j->rows_per_expert},
                {"quiet_cycles", &j->quiet_cycles},
                {"tile_guard", &j->tile_guard},
                {"switch_asks", &j->switch_asks},

@@ -1366,7 +1366,7 @@ static void dispatch_checks(void **state)
     part[1].tokens = T;
     mw_dymulticast_bind_addr(m, 12, 1);
     assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_CAPACITY);
-    assert_message("rows, bound are 1");
+    assert_message("rows, its region holds 1: bind with rows_per_expert");
     assert_null(h);
     mw_dymulticast_destroy(m);
 }

@@ -353,7 +353,8 @@ static void limits(void **state)
     l.idx[1][0][1] = 0; // and one more: 4
     assert_code(mw_dymulticast_bind_addr(m, GPUS * TOKENS, 3), 0);
     assert_code(mw_dispatch(m, l.part, l.coefficient, &h), MW_ERR_CAPACITY);
-    assert_message("expert 0 gets 4 rows, bound are 3");
+    assert_message("expert 0 of GPU 0 gets 4 rows, its region holds 3: bind with "
+                   "rows_per_expert 4 or more");
     l.idx[1][0][1] = -1;
     assert_code(mw_dispatch(m, l.part, l.coefficient, &h), 0);
     assert_code(mw_handle_set(h, "window", 16), 0);
