@@ -289,7 +289,7 @@ struct device {
     bool answered = false;                                          // by a node, in the last cycle
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
-    node_block::control told{}; // what the nodes have
+    node_block::control told{};                                     // what the nodes have
     // What a clock edge of the links and one of the nodes leave for the other's next one: that of a cycle at its number's
     // last bit, so that it stands until that edge of the cycle behind has read it.
     node_block::from_links for_nodes[2][node_block::COUNT] = {};
@@ -343,9 +343,13 @@ struct device {
     // What seldom changes, when it has. What nobody writes stays in both threads' caches.
     void controls()
     {
-        const node_block::control now = {
-            resetting ? 0 : EVERY & ~set_of(links->node_reset_o), bus.go_o != 0, bus.run_o != 0,
-            bus.sweep_o != 0, bus.epoch_o, bus.emap_o, bus.groups_o};
+        const node_block::control now = {resetting ? 0 : EVERY & ~set_of(links->node_reset_o),
+                                         bus.go_o != 0,
+                                         bus.run_o != 0,
+                                         bus.sweep_o != 0,
+                                         bus.epoch_o,
+                                         bus.emap_o,
+                                         bus.groups_o};
         if (now == told)
             return;
         meet();
