@@ -6,13 +6,15 @@ usage: results.py [--traces DIR] [--layers NAME:L,L ...] [--gpus N,N] [--tokens 
 
 OUTPUT is docs/results.md unless named. --traces: the folder with the traces of LAYERS, or with those that --layers
 names; without it a layer is made up.
-What was measured is kept in build/results, by the command and the model that ran it, and not measured again.
+What was measured is kept in build/results, by the command, the tool and the models of as many GPUs, and not measured
+again.
 """
 import argparse
 import hashlib
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -24,7 +26,8 @@ KEPT = pathlib.Path("build/results")
 
 def measure(options):
     """The report of a run, or of the same run before."""
-    models = sorted(p.stat().st_mtime_ns for p in pathlib.Path("build/model").glob("n*/libmwsim.so"))
+    gpus = re.search(r"--gpus (\d+)", options)[1]
+    models = sorted(p.stat().st_mtime_ns for p in pathlib.Path("build/model").glob(f"n{gpus}f16*/libmwsim.so"))
     tool = pathlib.Path(TOOL).stat().st_mtime_ns
     file = KEPT / (hashlib.sha256(f"{options} {tool} {models}".encode()).hexdigest()[:16] + ".json")
     if not file.exists():
