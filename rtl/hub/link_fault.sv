@@ -25,7 +25,7 @@ module link_fault #(
 
     logic [21:0] count_q; // cycles behind go
     logic        active_q, first_q, stopped_q, mute_q, asked, stores;
-    header_t     head; // its first flit
+    header_t     said, turned; // the header of a packet, its bits that become others
 
     assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode || fault_i.epoch;
     assign stores     = active_q && up_i.cls == CLS_STORE && first_q;
@@ -34,12 +34,14 @@ module link_fault #(
     assign up_o.cls   = up_i.cls;
     assign up_o.valid = up_i.valid && !stopped_q
                         && !(first_q ? active_q && fault_i.answer && up_i.cls == CLS_PART : mute_q);
-    assign up_o.data  = !stores ? up_i.data : Cfg.FlitW'(head) | (fault_i.opcode ? Cfg.FlitW'(6'h3f) : '0);
+    assign up_o.data  = stores ? up_i.data ^ Cfg.FlitW'(turned) : up_i.data;
     assign crd_o      = (active_q && fault_i.accept) ? '0 : crd_i;
 
     always_comb begin
-        head = header_t'($bits(header_t)'(up_i.data));
-        if (fault_i.epoch) head.epoch = head.epoch - 2'd1;
+        said   = header_t'($bits(header_t)'(up_i.data));
+        turned = '0;
+        if (fault_i.opcode) turned.opcode = ~said.opcode;
+        if (fault_i.epoch) turned.epoch = {~said.epoch[0], 1'b1}; // so that it is one less
     end
 
     always_ff @(posedge clk_i) begin
@@ -57,7 +59,7 @@ module link_fault #(
         if (up_i.valid && first_q) mute_q <= active_q && fault_i.answer && up_i.cls == CLS_PART;
     end
 
-    wire unused_head = &{1'b0, head};
+    wire unused_header = &{1'b0, said};
 endmodule
 
 `default_nettype wire
