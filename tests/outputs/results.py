@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the page of bench/results.py, of small layers that are made up, against runs of the same.
+"""Checks the page of bench/results.py and the tables of bench/flashdmoe.py, of small layers that are made up, against
+runs of the same.
 
 usage: results.py BUILD    exit status 1, with a line, when something is wrong
 
@@ -27,9 +28,39 @@ def cycles(build, folder, costs, *others):
     return {s["system"]: s["cycles"] for s in json.loads(report.read_text())["systems"]}
 
 
+def flashdmoe(build, folder, words):
+    report = folder / "flashdmoe.json"
+    words += " --flit-bytes 8 --tokens-per-gpu 8 --hidden 512 --tile 16"
+    run(build, [*words.split(), "--json", report])
+    data = json.loads(report.read_text())
+    return data["params"], data["systems"][0]
+
+
+def check_flashdmoe(build, folder):
+    """Bytes of 4 GPUs; times of 2 and 4, whose experts take as long."""
+    made = subprocess.run([sys.executable, *"bench/flashdmoe.py --gpus 2,4 --flit-bytes 8 --tokens 8".split()],
+                          capture_output=True, text=True)
+    if made.returncode:
+        fail(f"bench/flashdmoe.py: {made.stderr}")
+    params, system = flashdmoe(build, folder, "--gpus 4 --system flashdmoe")
+    expert = params["expert_cycles"]
+    payload = sum(p["up"]["payload_bytes"] for p in system["ports"])
+    wire = 8 * sum(p["up"][c] for p in system["ports"] for c in ("ctrl", "store", "request", "partial"))
+    expected = [f"| made up | 0 | {payload / 1024:.0f} | {wire / 1024:.0f} | {payload / wire:.1%} |"]
+    for name in ("flashdmoe", "unicast"):
+        words = f"--system {name} --expert-cycles {expert}"
+        two, four = (flashdmoe(build, folder, f"{words} --gpus {n}")[1]["cycles"] for n in (2, 4))
+        times = [f"{t:,}".replace(",", " ") for t in (two, four)]
+        expected.append(f"| made up, 0 | {expert} | `{name}` | {times[0]}, 1.000 | {times[1]}, {two / four:.3f} |")
+    for line in expected:
+        if line not in made.stdout.splitlines():
+            fail(f"bench/flashdmoe.py prints no '{line}': {made.stdout}")
+
+
 def main():
     build = sys.argv[1]
     folder = scratch_folder(build, "results")
+    check_flashdmoe(build, folder)
     page = folder / "results.md"
     made = subprocess.run([sys.executable, "bench/results.py", "--gpus", "8", "--tokens", "8", page],
                           capture_output=True, text=True)

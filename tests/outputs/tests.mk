@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `moeswitch run` writes to look at, against the JSON of the same run: the page, and the timeline; and
-# `moeswitch top` beside it; and the page of bench/results.py.
+# `moeswitch top` beside it; and what bench/results.py and bench/flashdmoe.py write.
 TEST_CMDS += --command 'page: $(PY) tests/outputs/page.py $(B)' \
     --command 'timeline: $(PY) tests/outputs/timeline.py $(B)' \
     --command 'results: $(PY) tests/outputs/results.py $(B)' \
