@@ -430,6 +430,7 @@ static void a_run_names_the_region(void **state)
         assert_non_null(strstr(line, mw_hw_strerror(MW_HWERR_BOUNDS)));
         assert_non_null(strstr(line, "their region holds 1 (64 bytes, from 0x"));
         assert_non_null(strstr(line, "raise rows_per_expert to "));
+        assert_non_null(strstr(line, " more are too small"));
         assert_int_equal(run_command("%s %s --set rows_per_expert=64", words, systems[i]), 0);
         assert_int_equal(run_command("%s %s", words, systems[i]), 0);
     }
