@@ -59,7 +59,7 @@ module link_fault #(
         if (up_i.valid && first_q) mute_q <= active_q && fault_i.answer && up_i.cls == CLS_PART;
     end
 
-    wire unused_header = &{1'b0, said};
+    wire unused_header = &{1'b0, said, turned};
 endmodule
 
 `default_nettype wire
