@@ -319,8 +319,9 @@ static void names_the_region(const struct rig *t, const struct too_small *c)
     snprintf(holds, sizeof holds, "(%u bytes, from 0x%" PRIx64 " on)", bytes,
              t->layout.xd_base + (uint64_t)list * bytes);
     snprintf(raise, sizeof raise, "raise rows_per_expert to %u or more", c->rows);
-    snprintf(finished, sizeof finished, "%u of %u tokens are finished", ALL - (c->rows - c->places),
-             ALL);
+    const unsigned all = ALL;
+    snprintf(finished, sizeof finished, "%u of %u tokens are finished", all - (c->rows - c->places),
+             all);
     assert_line(mw_message(), "no progress for", finished,
                 "GPU 1: ", mw_hw_strerror(MW_HWERR_BOUNDS), gets, holds, raise);
 }
