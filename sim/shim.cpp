@@ -301,8 +301,10 @@ struct device {
 
     device()
     {
-        for (unsigned b = 0; b < node_block::COUNT; b++)
+        for (unsigned b = 0; b < node_block::COUNT; b++) {
             nodes[b].reset(new node_block(context, b * node_block::MOST));
+            nodes[b]->set(told); // they begin at random, inputs too
+        }
         begin<Vnode_link>(context, "link", *links, 0, [](Vnode_link &, unsigned) {});
         begin<Vswitch_port>(context, "port", *ports, 0,
                             [](Vswitch_port &p, unsigned g) { p.port_i = g; });
