@@ -4,8 +4,8 @@
 //
 // A flit address names bank {low bits} and word {the rest}; each bank takes one read and one write per cycle.
 // Order: the reads of a port are answered in the order of their grants, 3 cycles after the grant; a write is visible to
-// every read granted in a later cycle. A read and a write of the same flit granted in the same cycle return undefined
-// data.
+// every read granted in a later cycle. A read of a flit that is granted in the same cycle as a write to it returns
+// undefined data in the bytes written, and the others as they are.
 // Back-pressure: *_ready_o is the grant of the bank's round robin and depends on the requests of all ports, also of
 // that port itself: a client must not wait for ready before it raises valid. Responses cannot be held back.
 //

@@ -11,9 +11,10 @@
 //   started unless one for this row is under way
 //   client 1 gets its answer when the table has answered
 // Up to Misses reads of the table are under way, one of them kept for client 1, one per row at most. They end in order:
-// an unallocated row gets the next row of its expert and is written to the table before the cache knows it. Nothing of
-// this holds up hits, but for one cycle per end of a miss. An answer with err: to client 0, the expert has no row left,
-// or expert or token do not exist; to client 1, the row was never stored, or cannot be.
+// an unallocated row gets the next row of its expert and is written to the table before the cache knows it. An entry
+// may be written in the cycle in which another one of its flit is read: of the answer only what is read counts. Nothing
+// of this holds up hits, but for one cycle per end of a miss. An answer with err: to client 0, the expert has no row
+// left, or expert or token do not exist; to client 1, the row was never stored, or cannot be.
 //
 // Entries of another epoch count as invalid, in table, cache and bump pointers; sweep_i clears all of them (before the
 // first layer, and when the epoch wraps). cfg_i must be set by then; no requests while sweep_busy_o. hit_o and miss_o

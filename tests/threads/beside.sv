@@ -62,7 +62,8 @@ module beside #(
                 differ("sweep_busy", g, 256'(i_spatial.sweep_busy[g]), 256'(i_threads.sweep_busy[g]));
             if (host_ready[g] != host_ready_o[g])
                 differ("host_ready", g, 256'(host_ready[g]), 256'(host_ready_o[g]));
-            // data that comes without rvalid is nobody's: it may be of a memory that a reset has caught in a write
+            // Data without rvalid is another client's of the port, such as the allocator's, which reads a flit while it
+            // writes another entry of it: those bytes are undefined (gpu_mem), and here old in one, new in the other.
             if (host_back[g].rvalid != host_o[g].rvalid || (host_o[g].rvalid && host_back[g] != host_o[g]))
                 differ("host", g, 256'(host_back[g]), 256'(host_o[g]));
             if (host_down[g] != host_down_o[g]) differ("host_down", g, 256'(host_down[g]), 256'(host_down_o[g]));

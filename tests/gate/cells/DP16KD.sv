@@ -4,8 +4,9 @@
 // byte enables at the low address bits from 18 bits on, three write modes, chip selects, a reset of the output latch,
 // and an output register. At 36 bits port A writes and port B reads: bits 17:0 are DIA and DOA, bits 35:18 DIB and DOB.
 //
-// One clock edge and polarity; of two ports that meet at one address in one instant the reader gets the old word here,
-// where the chip promises nothing.
+// One clock edge and polarity. Of two ports that meet at one address the chip promises the reader nothing, unless the
+// writer reads first (READBEFOREWRITE): here it gets the bits that the other one writes inverted, so that whoever
+// depends on them is found.
 `default_nettype none
 /* verilator lint_off DECLFILENAME */
 
@@ -96,32 +97,45 @@ module DP16KD #(
         endcase
     endfunction
 
+    // what a port reads while the other one writes there
+    function automatic [17:0] torn(input [17:0] word, input meets, input [13:0] addr, input integer width);
+        torn = meets ? word ^ merge(18'd0, 18'h3ffff, addr, width) : word;
+    endfunction
+
     reg [17:0] latch_a, latch_b, out_a, out_b;
 
     if (WA == 36) begin : gen_wide
+        wire meets = CEA && WEA && sela && ada[13:5] == adb[13:5];
         always @(posedge CLKA) if (CEA && WEA && sela) begin
             mem[{ada[13:5], 1'b0}] <= merge(mem[{ada[13:5], 1'b0}], dia, {12'd0, ada[1:0]}, 18);
             mem[{ada[13:5], 1'b1}] <= merge(mem[{ada[13:5], 1'b1}], dib, {12'd0, ada[3:2]}, 18);
         end
         always @(posedge CLKB) begin
             if (RSTB && RESETMODE == "SYNC") {latch_b, latch_a} <= '0;
-            else if (CEB && selb) {latch_b, latch_a} <= {mem[{adb[13:5], 1'b1}], mem[{adb[13:5], 1'b0}]};
+            else if (CEB && selb) begin
+                latch_a <= torn(mem[{adb[13:5], 1'b0}], meets, {12'd0, ada[1:0]}, 18);
+                latch_b <= torn(mem[{adb[13:5], 1'b1}], meets, {12'd0, ada[3:2]}, 18);
+            end
         end
         always @(posedge CLKB) if (OCEB) {out_b, out_a} <= {latch_b, latch_a};
     end else begin : gen_two
+        localparam OLD_A = WRITEMODE_A == "READBEFOREWRITE", OLD_B = WRITEMODE_B == "READBEFOREWRITE";
+        wire same = ada[13:4] == adb[13:4];
+        wire [17:0] word_a = torn(mem[ada[13:4]], same && CEB && WEB && selb && !OLD_B, adb, WB);
+        wire [17:0] word_b = torn(mem[adb[13:4]], same && CEA && WEA && sela && !OLD_A, ada, WA);
         always @(posedge CLKA) if (CEA && WEA && sela) mem[ada[13:4]] <= merge(mem[ada[13:4]], dia, ada, WA);
         always @(posedge CLKB) if (CEB && WEB && selb) mem[adb[13:4]] <= merge(mem[adb[13:4]], dib, adb, WB);
         always @(posedge CLKA) begin
             if (RSTA && RESETMODE == "SYNC") latch_a <= '0;
             else if (CEA && sela) begin
-                if (!WEA || WRITEMODE_A == "READBEFOREWRITE") latch_a <= part(mem[ada[13:4]], ada, WA);
+                if (!WEA || OLD_A) latch_a <= part(word_a, ada, WA);
                 else if (WRITEMODE_A == "WRITETHROUGH") latch_a <= part(merge(mem[ada[13:4]], dia, ada, WA), ada, WA);
             end
         end
         always @(posedge CLKB) begin
             if (RSTB && RESETMODE == "SYNC") latch_b <= '0;
             else if (CEB && selb) begin
-                if (!WEB || WRITEMODE_B == "READBEFOREWRITE") latch_b <= part(mem[adb[13:4]], adb, WB);
+                if (!WEB || OLD_B) latch_b <= part(word_b, adb, WB);
                 else if (WRITEMODE_B == "WRITETHROUGH") latch_b <= part(merge(mem[adb[13:4]], dib, adb, WB), adb, WB);
             end
         end
