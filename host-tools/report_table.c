@@ -191,6 +191,15 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
         fprintf(err, "moeswitch: %s: %" PRIu64 " elements of fed layers differ\n", r->system->name,
                 r->feeding.wrong);
     }
+    struct mw_below_bound below;
+    if (mw_result_below_bound(r, w, link, &below)) {
+        status = MW_EXIT_MISMATCH;
+        fprintf(err,
+                "moeswitch: %s, layer %zu: took %" PRIu64
+                " cycles, less than its own bound of %" PRIu64
+                ", which says too much: report it, or mend the system's row in mw_systems\n",
+                r->system->name, w->layer[below.layer].number, below.cycles, below.bound);
+    }
     struct mw_flit_error e;
     unsigned errors = mw_result_flit_errors(r, w, link, &e);
     if (!errors)

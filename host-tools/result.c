@@ -128,6 +128,21 @@ unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_worklo
     return found;
 }
 
+unsigned mw_result_below_bound(const struct mw_result *r, const struct mw_workload *w,
+                               const struct mw_link_parameters *link, struct mw_below_bound *first)
+{
+    unsigned found = 0;
+    for (unsigned l = 0; l < r->layers; l++) {
+        struct mw_bounds bounds;
+        mw_bounds_compute(w, l, r->system, link, &bounds);
+        if (r->layer[l].cycles >= bounds.own.cycles)
+            continue;
+        if (!found++)
+            *first = (struct mw_below_bound){l, r->layer[l].cycles, bounds.own.cycles};
+    }
+    return found;
+}
+
 /// Keep the place of a bound as long as all layers have the same.
 static void merge_place(char *place, size_t size, const struct mw_bound *b, unsigned layer)
 {

@@ -94,6 +94,17 @@ struct mw_flit_error {
 unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_workload *w,
                                const struct mw_link_parameters *link, struct mw_flit_error *first);
 
+/// A layer that took less than a system's own bound allows.
+struct mw_below_bound {
+    unsigned layer; ///< as an index
+    uint64_t cycles, bound;
+};
+
+/// Number of layers that did: then the bound is wrong, as where phases that run side by side are added up. The first of
+/// them in `first`.
+unsigned mw_result_below_bound(const struct mw_result *r, const struct mw_workload *w,
+                               const struct mw_link_parameters *link, struct mw_below_bound *first);
+
 /// A result in figures, summed over the layers.
 struct mw_summary {
     const char *system;

@@ -12,6 +12,7 @@
 #include "systems.h"
 #include "waves.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <signal.h>
@@ -33,6 +34,8 @@ struct part {
     int status;
     struct mw_error err;
 };
+
+static_assert(MW_BAR_PARTS >= MW_SYSTEMS, "a part of the bar for each system");
 
 struct group {
     struct mw_run *run;

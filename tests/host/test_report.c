@@ -109,6 +109,25 @@ static void finds_every_wrong_counter(void **state)
     assert_true(mw_result_flit_errors(&result, &workload, &f8, &first) > 8);
 }
 
+static void finds_a_layer_below_its_bound(void **state)
+{
+    (void)state;
+    const struct mw_link_parameters link = mw_run_links(&params);
+    struct mw_bounds bounds;
+    struct mw_below_bound below;
+    for (unsigned l = 0; l < 2; l++) {
+        mw_bounds_compute(&workload, l, result.system, &link, &bounds);
+        assert_true(bounds.own.cycles > 100);
+        result.layer[l].cycles = bounds.own.cycles;
+    }
+    assert_int_equal(mw_result_below_bound(&result, &workload, &link, &below), 0);
+    result.layer[1].cycles--;
+    assert_int_equal(mw_result_below_bound(&result, &workload, &link, &below), 1);
+    assert_int_equal(below.layer, 1);
+    assert_int_equal(below.cycles, bounds.own.cycles - 1);
+    assert_int_equal(below.bound, bounds.own.cycles);
+}
+
 static void sums_layers(void **state)
 {
     (void)state;
@@ -488,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(finds_wrong_elements, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_every_wrong_counter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_a_layer_below_its_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_layers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prints_a_line_per_system, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tables_fit, set_up, tear_down),

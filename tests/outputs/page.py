@@ -178,7 +178,17 @@ def check_page(path, root):
     check_columns(page, root)
     check_bars(page, root)
     check_access(page)
+    check_colours(page)
     return page, figures
+
+
+def check_colours(page):
+    """Each system and each class of packets has a colour, on light screens and on dark ones."""
+    style = page.find("head/style").text
+    for name in sorted({c for e in page.iter() for c in e.get("class", "").split() if re.fullmatch(r"[skc]\d+", c)}):
+        colour = f"--{name.replace('k', 's')}"
+        if f".{name} {{" not in style or style.count(f"{colour}: #") != 2 or f"var({colour})" not in style:
+            fail(f"the style has no colour for class {name}")
 
 
 def check_run(build, scratch, words):

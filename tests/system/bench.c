@@ -98,7 +98,11 @@ void bench_check(const struct bench *b, const char *system, const struct mw_resu
         assert_true(r->layer[l].cycles > 0);
     }
     struct mw_flit_error e;
+    struct mw_below_bound below;
     const struct mw_link_parameters link = mw_run_links(&b->params);
+    if (mw_result_below_bound(r, &b->w, &link, &below))
+        fail_msg("%s, layer %u: %" PRIu64 " cycles, less than its bound of %" PRIu64, system,
+                 below.layer, below.cycles, below.bound);
     unsigned errors = mw_result_flit_errors(r, &b->w, &link, &e);
     if (errors)
         fail_msg("%s, layer %u: %u counters differ, first: port %u %s, %s: expected %" PRIu64
