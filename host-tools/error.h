@@ -12,11 +12,10 @@
 /// Exit status of `moeswitch`; every function of the host tools that can fail returns one.
 enum mw_exit {
     MW_EXIT_OK = 0,
-    MW_EXIT_MISMATCH =
-        1,             ///< the device differs from the golden model, the analytic list or its bound
-    MW_EXIT_INPUT = 2, ///< malformed input, or sizes that the device or the machine cannot hold
-    MW_EXIT_STUCK = 3, ///< the device stopped making progress
-    MW_EXIT_FAILED = 4, ///< the machine failed: out of memory, disk full, device lost
+    MW_EXIT_MISMATCH = 1, ///< a bit, a flit count or a bound is wrong
+    MW_EXIT_INPUT = 2,    ///< malformed input, or sizes that the device or the machine cannot hold
+    MW_EXIT_STUCK = 3,    ///< the device stopped making progress
+    MW_EXIT_FAILED = 4,   ///< the machine failed: out of memory, disk full, device lost
     MW_EXIT_BACK =
         5, ///< a firmware does not answer, or is not what was written: the one before is back
     MW_EXIT_INTERRUPTED = 130, ///< by Ctrl-C: 128 + SIGINT, as shells have it

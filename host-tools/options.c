@@ -174,7 +174,8 @@ static const struct mw_option options[] = {
     MW_PATH("trace-fst", AT(fst), "FILE", "waves"),
 };
 
-static MW_TERMS(exits, {"0", "every bit is right"}, {"1", "a result, a flit count or a bound is wrong"},
+static MW_TERMS(exits, {"0", "every bit is right"},
+                {"1", "a bit, a flit count or a bound is wrong"},
                 {"2", "bad input, or a run that the device or this machine's memory cannot hold"},
                 {"3", "the device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
                 {"130", MW_EXIT_INTERRUPTED_TEXT});

@@ -51,7 +51,7 @@ static MW_TERMS(words,
                 {"FILE", "a JSON object: option names of moeswitch run, with a value or a list "
                          "of values each: {\"gpus\": [4, 8], \"set\": {\"window\": [4, 16]}}"});
 static MW_TERMS(exits, {"0", "every bit of every run is right"},
-                {"1", "a result or a flit count of one is wrong"},
+                {"1", "a bit, a flit count or a bound of one is wrong"},
                 {"2", "bad input, or a run that cannot be"},
                 {"3", "a run's device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
                 {"130", MW_EXIT_INTERRUPTED_TEXT});
