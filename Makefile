@@ -262,7 +262,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 TEST_CMDS :=
 LONG_CMDS :=
 TEST_CMDS += --command 'man: make man-check'
--include $(patsubst %,tests/%/tests.mk,system synth driver firmware usb sim threads fuzz outputs packaging) bindings/python/python.mk
+-include $(patsubst %,tests/%/tests.mk,system synth gate driver firmware usb sim threads fuzz outputs packaging) bindings/python/python.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHEEL) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -301,8 +301,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long)
-LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants' \
-    --command 'gate-rtl: make gate-rtl' --command 'gate-threads: make gate-threads' --command 'gate: make gate' $(foreach b,$(filter-out $(GATE_BOARD),$(BOARDS)),--command 'packed-$(b): make bitstream BOARD=$(b) UNTIL=packed')
+LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 # seconds; each of the planted faults builds a test anew
 LONG_TIMEOUT := 7200
 

@@ -90,8 +90,9 @@ def elaborate(out, top, params, files, levels, wrapper=None, apart=()):
     A wrapper is (name, function): the function gets {port: (direction, width)} of the top and returns Verilog of a module that holds it.
     Of modules APART the ports are read alone; synthesize's EXTRA reads them, by Yosys' own front end."""
     apart = "".join(f" --blackboxed-module {m}" for m in apart)
+    own = [name for file in files if pathlib.Path(file).stem == top for name in settings.parameters(file)]
     yosys(out, "elaborate", f"""
-read_slang --threads 1 --keep-hierarchy{apart}{settings.slang(params, out)} --top {top} {' '.join(files)}
+read_slang --threads 1 --keep-hierarchy{apart}{settings.slang(params, out, own)} --top {top} {' '.join(files)}
 hierarchy -check -top {top}
 proc
 delete =A:blackbox

@@ -29,7 +29,7 @@ DEVICE = "85k"
 PACKAGE = "CABGA756"
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}
 GRADES = (6, 8)
-SEEDS = (1, 2, 3)  # the first one with which nextpnr's estimate reaches the clock asked for, else the one that comes closest: between two seeds lie 10 % and more
+SEEDS = (1, 2, 3, 4)  # the first one with which nextpnr's estimate reaches the clock asked for, else the one that comes closest: between two seeds lie 10 % and more
 LEVELS = 2  # of hierarchy below the top that the table shows
 # Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does by default, and cells are spread more.
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
@@ -42,7 +42,7 @@ PARTS = {
     "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60),
     "switch-4-unicast": ("switch_top", {"N": 4, "FlitBytes": 8, "Multicast": 0}, None, None),
     "node-8": ("node", {"N": 8, "FlitBytes": 8}, None, None),
-    "lane": ("reduce_lane", {}, None, None),
+    "lane": ("reduce_lane", {"RedTypes": 1, "RedOps": 1}, None, None),
 }
 
 
@@ -194,16 +194,17 @@ def run(name, a):
     top, params, speed, freq = PARTS[name]
     out = pathlib.Path(a.out) / name
     out.mkdir(parents=True, exist_ok=True)
-    params = [f"{k}={v}" for k, v in params.items()] + (a.param if params else [])
-    print(f"pnr: {name}: {top} with {' '.join(params)}", flush=True)
-    flow.elaborate(out, top, params, a.files, 0, ("pnr_top", wrapper(top)))
+    own = [f"{k}={v}" for k, v in params.items()]
+    print(f"pnr: {name}: {top} with {' '.join(own)}", flush=True)
+    settings = a.param if "N" in params else []  # of whoever has a configuration
+    flow.elaborate(out, top, own + settings, a.files, 0, ("pnr_top", wrapper(top)))
     done = out / "synthesized"
     if not newer(done, [out / "merged.il", out / "pnr_top.v", *(pathlib.Path(m.__file__) for m in (flow, carry))]):
         flow.synthesize(out, "pnr_top", f"read_verilog {out}/pnr_top.v\nproc", "new.json")
         replace_if_changed(out / "netlist.json", out / "new.json")
         done.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")
-    result = {"name": name, "top": top, "params": params, "speed": speed, "freq": freq, "fault": None, "total": None, "seed": None, "estimate": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
+    result = {"name": name, "top": top, "params": own, "speed": speed, "freq": freq, "fault": None, "total": None, "seed": None, "estimate": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
@@ -286,8 +287,8 @@ def multicast(parts):
                   f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is asked. That {'holds' if 4 * (on - off) <= off else 'does not hold'}.")]
 
 
-def page(results):
-    """The page of the docs, as text."""
+def page(results, settings):
+    """The page of the docs, as text; settings: what all parts have besides their own."""
     lines = ["# On the FPGA", "",
              *text("Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
                    f"({PACKAGE}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
@@ -296,7 +297,8 @@ def page(results):
                    f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken.",
                    *(f"The block RAMs of {n} lie where `rtl/synth/floorplan.py` says." for n in FLOORPLAN),
                    *(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
-                   "Modules are mapped together; a LUT counts for the one that the net behind it is named after."), ""]
+                   "Modules are mapped together; a LUT counts for the one that the net behind it is named after."), "",
+             *text("What is measured are the settings of the smallest device, beside a part's own parameters:", ", ".join(settings) + "."), ""]
     placed = [r for r in results if r["speed"]]
     rows = []
     for r in placed:
@@ -323,7 +325,7 @@ def main():
     a = parse()
     results = [run(name, a) for name in (a.only or PARTS)]
     if a.doc:
-        pathlib.Path(a.doc).write_text(page(results))
+        pathlib.Path(a.doc).write_text(page(results, a.param))
     missed = [r["name"] for r in results if r["fault"] or (r["speed"] and r["timing"][str(r["speed"])]["fmax"] < r["freq"])]
     if missed:
         print(f"pnr: {', '.join(missed)}: does not fit, or slower than asked")

@@ -15,10 +15,15 @@ def names():
     return re.findall(r"^\s*[\w:]+(?: unsigned)?\s+(\w+);", text, re.M)
 
 
-def slang(assignments, folder):
-    """Options of read_slang, where the types of ports are found among them. The macro stands in a file, as Yosys ends
-    a command at a semicolon."""
-    known = names()
+def parameters(file):
+    """Names of a module's own parameters."""
+    return re.findall(r"^\s*parameter\s+[\w:]+(?: unsigned)?\s+(\w+)", pathlib.Path(file).read_text(), re.M)
+
+
+def slang(assignments, folder, own=()):
+    """Options of read_slang, where the types of ports are found among them; OWN names parameters of the top, which no
+    setting is. The macro stands in a file, as Yosys ends a command at a semicolon."""
+    known = [name for name in names() if name not in own]
     settings = [a for a in assignments if a.split("=")[0] in known]
     options = " -I rtl/common" + "".join(f" -G {a}" for a in assignments if a not in settings)
     if settings:
