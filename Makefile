@@ -461,6 +461,7 @@ docs: $(DOC_PAGES:%=$(GEN)/%.md)
 
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/$$f.md || { echo "docs/$$f.md is not current: run make docs" >&2; exit 1; }; done
+	$(Q)$(PY) tests/prose.py README.md $(wildcard docs/*.md docs/*/*.md)
 	$(Q)for f in $(basename $(notdir $(wildcard rtl/*/*.sv))); do grep -q "\`$$f\`" docs/testing.md || { echo "docs/testing.md names no test of $$f" >&2; exit 1; }; done
 
 help:

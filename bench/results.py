@@ -17,6 +17,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 TOOL = "build/moeswitch"
 LAYERS = [("deepseek-v2-lite-intent", (3, 7, 20)), ("gpt-oss-20b-mmlu", (3, 7, 12))]
@@ -163,8 +164,9 @@ def systems_page(layers, gpus):
     yield ""
     for layer in layers:
         paid = layer.costs["papers"]["params"]["settings"]
-        yield f"**{layer.name}, layer {layer.number}** (d = {layer.costs['none']['workload'][0]['remote_gpus_per_token']:.2f}; papers' costs: " + \
-            ", ".join(f"{k[:-7]} {v}" for k, v in paid.items()) + ")"
+        costs = ", ".join(f"{k[:-7]} {v}" for k, v in paid.items())
+        remote = layer.costs["none"]["workload"][0]["remote_gpus_per_token"]
+        yield from textwrap.wrap(f"**{layer.name}, layer {layer.number}** (d = {remote:.2f}; papers' costs: {costs})", 120)
         yield ""
         yield from table([["system", "cycles", "over unicast", "bytes", "of its limit", "of free communication"]] + [
             [f"`{s}`", f"{layer.cycles(s)} ({layer.cycles(s, True)})",

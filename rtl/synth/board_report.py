@@ -13,6 +13,7 @@ import pathlib
 import re
 import struct
 import sys
+import textwrap
 import zlib
 
 import board as boards
@@ -79,16 +80,22 @@ def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, r)) + " |" for r in rows), ""]
 
 
+def text(*sentences):
+    """A paragraph, as lines of the page."""
+    return textwrap.wrap(" ".join(sentences), 120, break_long_words=False, break_on_hyphens=False)
+
+
 def page(b, report, cells):
     n = next(int(p.partition("=")[2]) for p in report["settings"] if p.startswith("N="))
     best = next(t for t in report["seeds"] if t["seed"] == report["seed"])
     per = report["cycle_clocks"]
     lines = [f"# {b['name']}: the routed device", "",
-             f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made of commit {report['tree']} with {report['tools']}. Part {report['part']}.",
-             f"Settings: {', '.join(report['settings'])}." + (f" One node serves all {n} GPUs ([threads](../threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else " A clock is a cycle of the fabric:"),
-             f"{report['mhz']['node' if per > 1 else 'fabric'] / per:.2f} million cycles per second.", "",
+             *text(f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made of commit {report['tree']} with {report['tools']}.",
+                   f"Part {report['part']}. Settings: {', '.join(report['settings'])}.",
+                   f"One node serves all {n} GPUs ([threads](../threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else "A clock is a cycle of the fabric:",
+                   f"{report['mhz']['node' if per > 1 else 'fabric'] / per:.2f} million cycles per second."), "",
              f"To place and route it took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} GiB, on one core.", "", "## Clocks",
-             "Seed by seed, until one meets all; MHz asked for and reached, ns for the longest way to and from the pads of the bus, and between clocks."]
+             *text("Seed by seed, until one meets all; MHz asked for and reached, ns for the longest way to and from the pads of the bus, and between clocks."), ""]
     names = list(best["clocks"])
     lines += table(["seed", *(f"{d}: {best['clocks'][d]['asked_mhz']:.1f} MHz" for d in names), *(f"{w}: {best['pads'][w]['limit_ns']} ns" for w in best["pads"]), *best["between"], ""],
                    [[t["seed"], *(f"{t['clocks'][d]['reached_mhz']:.1f}" for d in names), *(t["pads"][w]["ns"] for w in best["pads"]), *(t["between"].get(w, "") for w in best["between"]),
