@@ -146,7 +146,8 @@ class StagedTranslator(UTMITranslator):
       - A transmit command that dir pushed aside, or that came while dir was high, is shown behind it.
       - stp comes in the cycle behind the nxt of the last byte; LUNA, which gave all bytes away earlier, has told of it by then. A chirp has no last byte: stp
         comes at once.
-      - A packet that dir cuts behind its command is over: its rest, which the PHY would read as commands, is taken and not shown."""
+      - A packet that dir cuts behind its command is over: its rest, which the PHY would read as commands, is taken and not shown.
+    Whoever asks whether the interface is busy, before it chirps, sees dir from a register, too, a cycle late: the sender heeds dir itself."""
 
     def __init__(self, *, ulpi, **settings):
         self.pads = ulpi
@@ -155,12 +156,17 @@ class StagedTranslator(UTMITranslator):
         super().__init__(ulpi=types.SimpleNamespace(data=data, dir=ulpi.dir, nxt=ulpi.nxt, stp=unused, rst=ulpi.rst), **settings)
 
     def elaborate(self, platform):
+        busy, self.busy = self.busy, Signal(name="busy_with_dir")
         m = super().elaborate(platform)
-        window, sender = m.submodules.register_window, m.submodules.transmit_translator
+        self.busy = busy
+        window, sender, control = m.submodules.register_window, m.submodules.transmit_translator, m.submodules.control_translator
+        was_away = Signal()
+        m.d.usb += was_away.eq(self.pads.dir.i)
+        m.d.comb += busy.eq(window.busy | sender.busy | control.busy | was_away)
         window.ulpi_next, sender.ulpi_nxt = Signal(name="window_nxt"), Signal(name="sender_nxt")  # in place of the PHY's
         # the same as LUNA's, but that dir is heeded here: with the sender idle, the other's bus_idle says that the PHY is up
         idle = Signal(name="sender_bus_idle")
-        m.d.comb += idle.eq(~m.submodules.control_translator.busy & m.submodules.control_translator.bus_idle)
+        m.d.comb += idle.eq(~control.busy & control.bus_idle)
         sender.bus_idle = idle
         away, taken = self.pads.dir.i, self.pads.nxt.i & ~self.pads.dir.i
         data, stp, told = self.pads.data.o, self.pads.stp.o, Signal()
