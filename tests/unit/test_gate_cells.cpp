@@ -102,7 +102,8 @@ TEST(a_word_that_is_written)
         b.settle();
         b.edge();
         b.settle();
-        assert_int_equal(b.dut.differ_o & 0x1d, 0x5); // wide and cleared; bytes and nibbles are read first
+        assert_int_equal(b.dut.differ_o & 0x1d,
+                         0x5); // wide and cleared; bytes and nibbles are read first
         assert_int_equal(b.dut.differ_o >> 1 & 1, b.dut.wbe_i != 0);
     }
 }
