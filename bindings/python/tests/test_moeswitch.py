@@ -174,7 +174,10 @@ class Layers(unittest.TestCase):
             handle.combine()
         self.assertEqual(state.exception.name, "MW_ERR_STATE")
         self.device.reset()
-        # a signal whose handler raises, as that of Ctrl-C does; not amid a finalizer, from which nothing can be raised
+        # a signal whose handler raises, as that of Ctrl-C does, also where the tests run in the background and a shell
+        # has them ignore it; not amid a finalizer, from which nothing can be raised
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         gc.collect()
         gc.disable()
         self.addCleanup(gc.enable)
