@@ -23,7 +23,7 @@
 static struct {
     const char *faulty; ///< the system to which the next two apply; NULL: all
     int status;
-    bool wrong_bit, wrong_count;
+    bool wrong_bit, wrong_count, too_fast;
     bool too_large;   ///< the run is, before it begins
     unsigned lacks;   ///< the index of a system without whose primitives it is; 0: has all
     uint64_t touched; ///< bytes that a system takes of this machine
@@ -47,7 +47,11 @@ static void run_layer(const struct mw_run_params *params, const struct mw_worklo
     mw_traffic_count(w, l, r->system, &link, phases);
     for (unsigned p = 0; p < MW_PHASES; p++)
         mw_traffic_add(&r->layer[l].traffic, &phases[p]);
+    struct mw_bounds bounds;
+    mw_bounds_compute(w, l, r->system, &link, &bounds);
     r->layer[l].cycles = strcmp(r->system->name, mw_systems[0].name) == 0 ? 3000 : 2000;
+    if (r->layer[l].cycles < bounds.own.cycles)
+        r->layer[l].cycles = bounds.own.cycles;
     r->simulated_cycles += r->layer[l].cycles;
     mw_result_stall(&r->layer[l], "bank", 5);
 }
@@ -113,6 +117,8 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
         r->layer[w->layers - 1].out[3 * w->shape.hidden + 2] ^= 1;
     if (faulty && device.wrong_count)
         r->layer[0].traffic.flits[1][MW_UP][MW_STORE]++;
+    if (faulty && device.too_fast)
+        r->layer[w->layers - 1].cycles = 100;
     return MW_EXIT_OK;
 }
 
@@ -503,6 +509,12 @@ static void tells_a_mismatch(void **state)
     assert_int_equal(RUN(SMALL, "--layers", "1,4"), MW_EXIT_MISMATCH);
     err_text[strlen(err_text) - 1] = 0;
     assert_line(err_text, "dysharp-basic, layer 1: 1 counters differ", "port 1 up, store");
+    device.wrong_count = false;
+    device.too_fast = true;
+    assert_int_equal(RUN(SMALL, "--layers", "1,4"), MW_EXIT_MISMATCH);
+    err_text[strlen(err_text) - 1] = 0;
+    assert_line(err_text, "dysharp-basic, layer 4: took 100 cycles, less than its own bound of",
+                "mend the system's row in mw_systems");
 }
 
 static void tells_a_stuck_device(void **state)
