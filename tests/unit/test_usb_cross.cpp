@@ -214,7 +214,7 @@ TEST(no_byte_waits_long)
         b.out_push = push;
         b.out_take = 100;
         b.cycles(20000);
-        assert_true(b.out_done > 300);
+        assert_true(b.out_done > 45 * push); // 66 on average
         assert_in_range(b.waited, 3, 14 + 4);
     }
 }
