@@ -35,7 +35,7 @@ struct part {
     struct mw_error err;
 };
 
-static_assert(MW_BAR_PARTS >= MW_SYSTEMS, "a part of the bar for each system");
+static_assert((int)MW_BAR_PARTS >= (int)MW_SYSTEMS, "a part of the bar for each system");
 
 struct group {
     struct mw_run *run;
