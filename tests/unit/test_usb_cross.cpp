@@ -213,8 +213,8 @@ TEST(no_byte_waits_long)
         b.period = 0.5;
         b.out_push = push;
         b.out_take = 100;
-        b.cycles(20000);
-        assert_true(b.out_done > 45 * push); // 66 on average
+        b.cycles(30000); // at 5 %, some 500 bytes
+        assert_true(b.out_done > 300);
         assert_in_range(b.waited, 3, 14 + 4);
     }
 }
