@@ -13,10 +13,10 @@ import pathlib
 import re
 import struct
 import sys
-import textwrap
 import zlib
 
 import board as boards
+from paragraph import text
 
 # a part, its colour, and what the path of its instances holds: the first that does
 PARTS = (
@@ -78,11 +78,6 @@ def picture(title, cells):
 
 def table(head, rows):
     return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, r)) + " |" for r in rows), ""]
-
-
-def text(*sentences):
-    """A paragraph, as lines of the page."""
-    return textwrap.wrap(" ".join(sentences), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def page(b, report, cells):

@@ -18,12 +18,12 @@ import pathlib
 import re
 import subprocess
 import sys
-import textwrap
 
 import carry
 import check
 import floorplan
 import flow
+from paragraph import text
 
 DEVICE = "85k"
 PACKAGE = "CABGA756"
@@ -225,11 +225,6 @@ def run(name, a):
     result["timing"] = {str(g): timing(out, f"route-{g}") for g in GRADES if g == speed or not fault}
     print(f"pnr: {name}: " + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} asked at {speed})")
     return result
-
-
-def text(*sentences):
-    """A paragraph, as lines of the page."""
-    return textwrap.wrap(" ".join(sentences), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def share(total, kind):
