@@ -240,6 +240,7 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
     mw_json_string(j, "own_bound_at", s->own_at);
     mw_json_uint(j, "wrong", s->wrong);
     mw_json_uint(j, "flit_errors", s->flit_errors);
+    mw_json_uint(j, "below_bound", s->below_bound);
     for (unsigned d = 0; d < MW_DIRECTIONS; d++)
         json_direction(j, s, d);
     json_allocator(j, s->alloc_hits, s->alloc_misses);

@@ -210,6 +210,8 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
     }
     struct mw_flit_error first;
     s->flit_errors = mw_result_flit_errors(r, w, &link, &first);
+    struct mw_below_bound below;
+    s->below_bound = mw_result_below_bound(r, w, &link, &below);
     s->speedup = mw_ratio((double)unicast_cycles, (double)s->cycles);
     s->strict_share = mw_ratio((double)s->strict, (double)s->cycles);
     s->own_share = mw_ratio((double)s->own, (double)s->cycles);

@@ -110,7 +110,8 @@ struct mw_summary {
     const char *system;
     uint64_t cycles, strict, own, own_link, wrong;
     unsigned flit_errors;
-    double speedup; ///< over unicast, 0 if that was not run
+    unsigned below_bound; ///< layers, see mw_result_below_bound
+    double speedup;       ///< over unicast, 0 if that was not run
     double strict_share, own_share;
     char strict_at[48], own_at[48]; ///< where the bound is; "varies" if not the same in all layers
     struct mw_summary_part {

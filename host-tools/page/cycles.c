@@ -48,7 +48,8 @@ static void table(struct mw_page *p)
     mw_page_folded(p, "cycles and bounds of each system, all layers together",
                    MW_HEADS("system", "cycles", "times as fast as unicast", "strict bound, cycles",
                             "share of it", "<set by", "own bound, cycles", "share of it", "<set by",
-                            "of links alone, cycles", "elements wrong", "counters wrong"));
+                            "of links alone, cycles", "elements wrong", "counters wrong",
+                            "layers below their bound"));
     for (unsigned i = 0; i < p->count; i++) {
         const struct mw_summary *s = &p->summaries[i];
         mw_page_row(p, "%s", s->system);
@@ -66,6 +67,7 @@ static void table(struct mw_page *p)
         mw_page_uint(p, s->own_link, "/systems/%u/own_link_bound_cycles", i);
         mw_page_uint(p, s->wrong, "/systems/%u/wrong", i);
         mw_page_uint(p, s->flit_errors, "/systems/%u/flit_errors", i);
+        mw_page_uint(p, s->below_bound, "/systems/%u/below_bound", i);
         mw_page_row_end(p);
     }
     mw_page_table_end(p, true);

@@ -227,6 +227,7 @@ int mw_row_read(const struct mw_grid *g, size_t point, const char *path, struct 
     row->sources = cJSON_IsString(sources) ? strdup(sources->valuestring) : NULL;
     row->cycles = number_at(root, "systems.0.cycles");
     row->wrong = number_at(root, "systems.0.wrong") + number_at(root, "systems.0.flit_errors") +
+                 number_at(root, "systems.0.below_bound") +
                  number_at(root, "systems.0.feeding.wrong");
     if (!row->cell || (cJSON_IsString(sources) && !row->sources))
         status = mw_fail_memory(err, "the table");

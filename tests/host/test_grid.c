@@ -344,13 +344,13 @@ static void tables_what_came_out(void **state)
     assert_string_equal(cell(1, "speedup"), "");
 }
 
-/// Wrong bits, wrong counters: whoever ran it, the sweep tells.
+/// Wrong bits, wrong counters, wrong bounds: whoever ran it, the sweep tells.
 static void tells_wrong_results(void **state)
 {
     (void)state;
     static const char *const more[] = {", \"wrong\": 1, \"x\": 0", ", \"flit_errors\": 2",
-                                       ", \"feeding\": {\"wrong\": 7}"};
-    for (unsigned i = 0; i < 3; i++) {
+                                       ", \"feeding\": {\"wrong\": 7}", ", \"below_bound\": 1"};
+    for (unsigned i = 0; i < 4; i++) {
         begin_table();
         char text[2000];
         write_result(0, "unicast", 3000, "");

@@ -412,6 +412,7 @@ static void json_has_every_field(void **state)
     assert_true(fabs(number(o, "own_share") - s.own_share) < 1e-5);
     assert_int_equal(number(o, "wrong"), 1);
     assert_int_equal(number(o, "flit_errors"), 0);
+    assert_int_equal(number(o, "below_bound"), 0);
     assert_int_equal(number(o, "sim_cycles_per_s"), 18000);
     assert_int_equal(number(cJSON_GetObjectItem(o, "stalls"), "bank"), 23);
     assert_int_equal(number(cJSON_GetObjectItem(o, "allocator"), "hits"), 70 + 5);
