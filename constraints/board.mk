@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Boards: constraints/NAME is one, docs/porting.md says what is in its folder.
-#   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=36] [SEEDS='1 2 3']
+#   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=48] [SEEDS='1 2 3'] [BEST=1]
 #       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
 #   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the board's own options
 #   make board-page BOARD=...    docs/boards/BOARD.md of it: clocks, cells, floorplan
@@ -20,6 +20,7 @@ BOARD_RTL = $(if $(BOARD_NODE),rtl/threads/fabric_threads.sv) $(filter-out rtl/t
 PADS ?= 0
 FABRIC_MHZ ?=
 SEEDS ?=
+BEST ?=
 UNTIL ?=
 FIRMWARE ?= $(FW)/firmware.hex
 LOADER ?=
@@ -27,7 +28,7 @@ LOADER ?=
 .PHONY: bitstream load flash firmware-bitstream board-page
 bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
-	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
+	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
 	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) $(addprefix --param ,$(BOARD_SETTINGS)) $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
 
 flash load: | $(B)/.setup

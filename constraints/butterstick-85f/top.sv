@@ -21,13 +21,17 @@ module butterstick_85f #(
     output logic [3:0]      led,
     output logic [2:0]      led_color // red, blue, green of the lights that are on
 );
-    logic fabric_clk, node_clk, usb_clk, locked, powered, phy_rst;
+    logic fabric_clk, node_clk, usb_clk, locked, pdm, powered, phy_rst;
 
     board_clocks i_clocks (
         .clk_i(clk30), .usb_o(usb_clk), .fabric_o(fabric_clk), .node_o(node_clk), .locked_o(locked)
     );
 
-    vccio_18 i_vccio (.clk_i(usb_clk), .locked_i(locked), .pdm_o(vccio_pdm), .en_o(vccio_en), .powered_o(powered));
+    vccio_18 i_vccio (.clk_i(usb_clk), .locked_i(locked), .pdm_o(pdm), .en_o(vccio_en), .powered_o(powered));
+    // at the pads, as two of them are in the corner that is farthest from the clock's
+    for (genvar i = 0; i < 3; i++) begin : gen_pdm
+        OFS1P3DX i_pad (.D(pdm), .SP(1'b1), .SCLK(usb_clk), .CD(1'b0), .Q(vccio_pdm[i]));
+    end
 
     // falls in the middle of the FPGA's cycle, rises with its beginning
     ODDRX1F i_clk (.D0(1'b1), .D1(1'b0), .SCLK(usb_clk), .RST(1'b0), .Q(ulpi_clk));

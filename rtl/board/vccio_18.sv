@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ButterStick's I/O voltages, all three at 1.8 V: each regulator adds a current from a pin, filtered to its mean, to
-// its feedback. With 0.6 V at the feedback, 13 kOhm to ground, 53.6 kOhm to the output and 68 kOhm to the pin's mean V,
+// ButterStick's I/O voltages, all three at 1.8 V by one signal: each regulator adds a current from a pin, filtered to
+// its mean, to its feedback. With 0.6 V at the feedback, 13 kOhm to ground, 53.6 kOhm to the output and 68 kOhm to the
+// pin's mean V,
 //   V = 0.6 (1 + 68/53.6) + 0.6 * 68/13 - 68/53.6 * 1.8 = 2.216 V of 3.3 V.
 // The filter (68 kOhm, 100 nF: 6.8 ms) settles for 5 of its times before the regulators start, and they have 9 ms more.
 `default_nettype none
@@ -11,7 +12,7 @@ module vccio_18 #(
 ) (
     input  wire logic  clk_i,
     input  wire logic  locked_i,
-    output logic [2:0] pdm_o,
+    output logic       pdm_o,
     output logic       en_o,
     output logic       powered_o
 );
@@ -41,7 +42,7 @@ module vccio_18 #(
             good_q    <= good_q || (wait_q[SettleLog2] && &wait_q[SettleLog2-2:0]);
             powered_o <= good_q;
         end
-        pdm_o <= {3{carry}};
+        pdm_o <= carry;
     end
 endmodule
 

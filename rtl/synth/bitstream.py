@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the RTL to a board's bitstream: Yosys, nextpnr-ecp5, ecppack.
 
-usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--fabric-mhz MHZ] [--until netlist|packed] [--node FILE] [--param NAME=VALUE ...] FILE...
+usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--best] [--fabric-mhz MHZ] [--until netlist|packed] [--node FILE] [--param NAME=VALUE ...] FILE...
        bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
 
 FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed and routed until one meets every clock of
-board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. The netlist's crossings between clocks are checked before anything is placed
+board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. --best: every seed to its end; DIR/NAME.bit is of the one that meets every clock
+and has the fastest nodes. The netlist's crossings between clocks are checked before anything is placed
 (crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
 What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. A placement that
 is there already, of the same netlist and pins with the same options, is routed as it is.
@@ -15,6 +16,7 @@ is there already, of the same netlist and pins with the same options, is routed 
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
 """
 import argparse
+import functools
 import importlib.metadata
 import json
 import pathlib
@@ -46,6 +48,7 @@ def parse():
     p.add_argument("--out", type=pathlib.Path)
     p.add_argument("--firmware", default="build/firmware/firmware.hex")
     p.add_argument("--seed", action="append", type=int)
+    p.add_argument("--best", action="store_true", help="every seed, not until one meets all")
     p.add_argument("--fabric-mhz", type=float, help="in place of board.toml's")
     p.add_argument("--until", choices=("netlist", "packed"))
     p.add_argument("--node", type=pathlib.Path)
@@ -225,7 +228,7 @@ def place(b, out, seed, args):
 
 def route(b, a, out, mhz):
     """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
-    tried = []
+    tried, clock = [], "node" if "node" in mhz else "fabric"
     for seed in a.seed or SEEDS:
         to = out / f"seed-{seed}"
         args = ["--seed", str(seed), "--freq", str(pads_mhz(b, mhz))]
@@ -240,9 +243,11 @@ def route(b, a, out, mhz):
         figures, missed = judge(b, mhz, report)
         tried.append({"seed": seed, "seconds": seconds, **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
         print(f"bitstream: {b['id']}: seed {seed}: " + ", ".join(f"{d} {c['reached_mhz']:.1f} of {c['asked_mhz']:.1f} MHz" for d, c in figures["clocks"].items()) + ("" if not missed else "; missed"), flush=True)
-        if not missed:
-            return seed, tried
-    return None, tried
+        if not (missed or a.best):
+            break
+    met = [t for t in tried if not t["missed"]]
+    best = max(met, key=lambda t: t["clocks"][clock]["reached_mhz"], default=None)
+    return best and best["seed"], tried
 
 
 def pack(b, out, seed, firmware):
@@ -288,7 +293,8 @@ def main():
     threads = next(int(p.partition("=")[2]) for p in a.param if p.startswith("N=")) if a.node else 1
     mhz = clocks.make(b, out, a.fabric_mhz, threads)
     b["placer"] = PLACER if a.node else []
-    plan = floorplan.device_4 if threads == 4 else None
+    mirrored = b.get("floorplan", {}).get("mirrored", False)
+    plan = functools.partial(floorplan.device_4, mirrored=mirrored) if threads == 4 else None
     for end in ("bit", "config", "json"):
         (out / f"{b['id']}.{end}").unlink(missing_ok=True)
     area = netlist(b, a, out)

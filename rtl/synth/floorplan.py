@@ -11,7 +11,10 @@ a cycle of 60 MHz.
 
 The device of four GPUs: a wire to several block RAMs of one row runs along that row, where all of its others run, too.
 So what the same wires go to lies in different rows, one below the other, and the wires in the columns: a port of the
-switch in each row, a bank of the GPU's memory in each. From left to right as flits go: switch, hub, GPU.
+switch in each row, a bank of the GPU's memory in each. From left to right as flits go: switch, hub, GPU; and the USB core
+at the upper right. On a board whose USB pads are at the upper left everything lies the other way round (mirrored): from
+an edge to the middle of the device a wire takes half of what ULPI leaves for the way from a pad to a register, and the
+placer, which knows no limit of pads, follows the block RAMs.
 """
 import re
 
@@ -26,7 +29,7 @@ QUEUE = re.compile(r"gen_port\[(\d+)\]\.i_port\.(?:gen_in\[(\d+)\]\.(?:i_voq|i_p
 
 # of the device: what the hierarchical name has in it, row, first of the row's COLUMNS, the one behind the last. Places
 # beyond the number of block RAMs are space between them.
-SWITCH, HUB, GPU = (0, 18), (18, 38), (38, 48)
+SWITCH, HUB, GPU, USB = (0, 18), (18, 38), (38, 48), (48, 52)
 DEVICE_4 = (
     *((rf"\.i_switch\.gen_port\[{p}\]\.", y, *SWITCH) for p, y in enumerate(ROWS)),
     *((rf"\.i_gpu\.i_mem\.gen_bank\[{b}\]\.", y, *GPU) for b, y in enumerate(ROWS)),
@@ -34,8 +37,8 @@ DEVICE_4 = (
     (r"\.i_hub\.i_(?:rows|send|tx)\.", 46, *HUB),
     (r"\.i_hub\.i_rx_store\.", 70, *HUB),
     (r"\.i_soc\.|\.i_node\.i_csr\.", 82, *HUB),
+    (r"\.i_usb\.", 22, *USB),
 )
-FREE = re.compile(r"\.i_usb\.")  # where the board's pads are, as the placer finds it
 
 
 class NoPlace(Exception):
@@ -73,12 +76,11 @@ def order(name):
     return (source(name, 4) or (0, 0))[1], [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", name)]
 
 
-def device_4(names):
+def device_4(names, mirrored=False):
     """{name: BEL} of the block RAMs of a device of four GPUs and one node for all of them."""
+    columns = COLUMNS[::-1] if mirrored else COLUMNS
     units = [[] for _ in DEVICE_4]
     for name in names:
-        if FREE.search(name):
-            continue
         unit = next((i for i, (pattern, *_) in enumerate(DEVICE_4) if re.search(pattern, name)), None)
         if unit is None:
             raise NoPlace(f"{name}: of no unit of the device, say in rtl/synth/floorplan.py where it lies")
@@ -89,7 +91,7 @@ def device_4(names):
             raise NoPlace(f"{unit[end - begin]}: {len(unit)} block RAMs, and {end - begin} places for them in "
                           "rtl/synth/floorplan.py")
         for i, name in enumerate(sorted(unit, key=order)):
-            x, k = COLUMNS[begin + i * (end - begin) // len(unit)]
+            x, k = columns[begin + i * (end - begin) // len(unit)]
             plan[name] = f"X{x}/Y{row}/EBR{k}"
     return plan
 
