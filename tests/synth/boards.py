@@ -5,6 +5,7 @@ planted, firmware for the CPU's RAM, and every refusal of bitstream.py and loade
 
 usage: boards.py BUILD
 """
+import argparse
 import base64
 import json
 import os
@@ -122,8 +123,11 @@ def test_boards(work):
             ("one ball twice", "pins.lpf", 'SITE "R26"', 'SITE "R24"', "the same ball R24"),
             ("a ball for no port", "pins.lpf", '"ulpi_stp"', '"ulpi_stop"', "ulpi_st"),
             ("a part that nextpnr does not have so", "board.toml", "LFE5UM5G-85F-8BG554I", "LFE5UM5G-45F-8BG554I", "LFE5UM5G-45F-8BG554I"),
-            ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 36.0', 'name = "fabric", mhz = 1.0', "1 MHz"),
+            ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 48.0', 'name = "fabric", mhz = 1.0', "1 MHz"),
             ("a field that is missing", "board.toml", 'usb = "ulpi"', "", "usb is missing"),
+            ("a floorplan that is no table", "board.toml", 'usb = "ulpi"', 'usb = "ulpi"\nfloorplan = true', "floorplan is no dict"),
+            ("a floorplan of another kind", "board.toml", "[loader]", "[floorplan]\nmirrored = 1\n[loader]", "mirrored is no bool"),
+            ("a floorplan's field that is none", "board.toml", "[loader]", "[floorplan]\nmirored = true\n[loader]", "mirored is no field"),
             ("no TOML", "board.toml", "[part]", "[part", "board.toml")):
         shutil.rmtree(base, ignore_errors=True)
         shutil.copytree(ROOT / "constraints/ecpix5-85f", base / "ecpix5-85f")
@@ -189,6 +193,55 @@ def test_placement(work):
                 expect("placed: what failed is placed again", len(calls) == n, calls)
     finally:
         bitstream.nextpnr = old
+
+
+def test_seeds(work):
+    """Which seed's bitstream it is, and what is said of those that miss something."""
+    out = work / "seeds"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    nets = {"usb": "u_clk", "node": "n_clk", "fabric": "f_clk"}
+    b = {"id": "t", "placer": [], "netlist": "n.json", "folder": out, "nets": {d: (0, {n}) for d, n in nets.items()}, "io": {"usb": {"in_ns": 6.0, "out_ns": 8.0}}}
+    mhz = {"usb": 60.0, "node": 48.0, "fabric": 12.0}
+    (out / "n.json").write_text("{}")
+    (out / "pins.lpf").write_text("")
+    good = {"usb": 61.0, "node": 50.0, "fabric": 60.0, "in": 5.9, "out": 7.9, "across": 20.3}
+
+    def path(a, z, ns):
+        return {"from": a, "to": z, "path": [{"type": "clk-to-q", "delay": 0.5, "from": {"cell": f"first of {a}"}, "to": {"cell": "x"}},
+                                             {"type": "routing", "delay": ns - 0.5, "from": {"cell": "x"}, "to": {"cell": f"last of {z}"}}]}
+
+    def ends(seeds, best=False):
+        """With the figures of seeds = {seed: what differs from good}: (the seed that is taken, [missed] of each that was routed)."""
+        def nextpnr(b, out, name, source, args):
+            f = good | seeds[int(args[args.index("--seed") + 1])]
+            clock = {d: f"posedge {n}" for d, n in nets.items()}
+            report = {"fmax": {n: {"achieved": f[d]} for d, n in nets.items() if d in f}, "utilization": {},
+                      "critical_paths": [*(path(clock[d], clock[d], 1000 / f[d]) for d in nets), path("<async>", clock["usb"], f["in"]), path(clock["usb"], "<async>", f["out"]),
+                                         path(clock["node"], clock["fabric"], f["across"])]}
+            (out / f"{name}.report.json").write_text(json.dumps(report))
+            (out / f"{name}.json").write_text("{}")
+            return None
+
+        old, bitstream.nextpnr = bitstream.nextpnr, nextpnr
+        try:
+            seed, tried = bitstream.route(b, argparse.Namespace(seed=list(seeds), best=best), out, mhz)
+        finally:
+            bitstream.nextpnr = old
+        return seed, [t["missed"] for t in tried]
+
+    three = {1: {"node": 47.9}, 2: {"node": 48.0}, 3: {"node": 51.0}}
+    seed, missed = ends(three)
+    expect("seeds: the first that meets all, and none behind it", seed == 2 and len(missed) == 2 and not missed[1], (seed, missed))
+    expect("seeds: a clock that is missed, with both ends of its path", len(missed[0]) == 1 and "node reaches 47.9 of 48.0 MHz" in missed[0][0] and "first of posedge n_clk" in missed[0][0]
+           and "last of posedge n_clk" in missed[0][0] and "0.5 ns in logic" in missed[0][0], missed)
+    seed, missed = ends(three | {4: {"node": 49.0}}, best=True)
+    expect("seeds: the best of all", seed == 3 and len(missed) == 4, (seed, missed))
+    seed, missed = ends({1: {"node": 53.0, "in": 6.1}, 2: {"node": 49.0}}, best=True)
+    expect("seeds: one that misses its pads is not the best", seed == 2 and "6.1 ns from a pad, 6.0 are left" in missed[0][0], (seed, missed))
+    for what, f, words in (("to a pad", {"out": 8.1}, "8.1 ns to a pad"), ("between clocks", {"across": 20.4}, "node to fabric takes 20.4 of 20.3 ns")):
+        seed, missed = ends({1: f})
+        expect(f"seeds: missed {what}", seed is None and len(missed[0]) == 1 and words in missed[0][0], (seed, missed))
 
 
 def test_page(work):
@@ -260,6 +313,7 @@ def main():
     test_boards(work)
     test_refusals(work)
     test_placement(work)
+    test_seeds(work)
     test_page(work)
     test_crossings(work)
     test_ram(work)

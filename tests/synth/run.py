@@ -191,6 +191,15 @@ def check_device_plan():
     for name in banks:
         if column[name] != column[re.sub(r"gen_bank\[\d\]", "gen_bank[0]", name)]:
             fail(f"{name} does not lie below that of bank 0")
+    mirror = floorplan.device_4(names, mirrored=True)
+    for name, bel in mirror.items():
+        x, y, k = re.match(r"X(\d+)/Y(\d+)/EBR(\d)", bel).groups()
+        at = floorplan.COLUMNS.index((int(x), int(k)))
+        if plan[name] != "X{}/Y{}/EBR{}".format(floorplan.COLUMNS[-1 - at][0], y, floorplan.COLUMNS[-1 - at][1]):
+            fail(f"{name} lies at {bel}, and at {plan[name]} where the plan is not mirrored")
+    edge = {c[0] for c in floorplan.COLUMNS[:4]}
+    if any(int(mirror[n].split("/")[0][1:]) not in edge or row[n] != 0 for n in usb):
+        fail("the USB core's block RAMs do not lie at the upper left of a mirrored device")
     for wrong in (["i_board.i_device.i_new.i_ram.mem.0.0"], banks[:8] + [b + "0" for b in banks[1:4]]):
         try:
             floorplan.device_4(wrong)
