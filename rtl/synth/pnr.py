@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 
+import board as boards
 import carry
 import check
 import floorplan
@@ -292,7 +293,8 @@ def page(results, settings):
                    f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken.",
                    *(f"The block RAMs of {n} lie where `rtl/synth/floorplan.py` says." for n in FLOORPLAN),
                    *(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
-                   "Modules are mapped together; a LUT counts for the one that the net behind it is named after."), "",
+                   "Modules are mapped together; a LUT counts for the one that the net behind it is named after.",
+                   f"Whole devices as they are routed, with a floorplan by part: {', '.join(f'[{n}](boards/{n}.md)' for n in boards.names())}."), "",
              *text("What is measured are the settings of the smallest device, beside a part's own parameters:", ", ".join(settings) + "."), ""]
     placed = [r for r in results if r["speed"]]
     rows = []

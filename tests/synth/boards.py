@@ -259,7 +259,7 @@ def test_page(work):
     r = python(SYNTH / "board_report.py", "ecpix5-85f", work, out)
     text = (out / "ecpix5-85f.md").read_text() if r.returncode == 0 else r.stderr
     for line in ("| switch | 1 | 0 | 0 | 0 |", "| hub | 0 | 2 | 0 | 0 |", "| control SoC | 0 | 0 | 1 | 0 |", "| USB core | 1 | 0 | 0 | 0 |", "9.00 million cycles per second", "| 1 | 61.5 | 37.2 | 8.5 | 20.5 | missed |",
-                 "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "2 minutes and 2.0 GiB", "commit abc123 with tool 1"):
+                 "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "The bitstream is of seed 2.", "2 minutes and 2.0 GiB", "commit abc123 with tool 1"):
         expect(f"page of a board: {line}", line in " ".join(text.split()), text)
     svg = (out / "ecpix5-85f.svg").read_text()
     raw = base64.b64decode(re.search(r"base64,([^\"]+)", svg)[1])
