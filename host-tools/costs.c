@@ -77,18 +77,18 @@ static double reference_bound(void)
 }
 
 /// A time in cycles of a layer of `w`.
-static double scaled(const struct mw_run_params *params, const struct mw_workload *w,
+static double scaled(const struct mw_link_parameters *link, const struct mw_workload *w,
                      double nanoseconds, bool per_token)
 {
-    const struct mw_link_parameters link = mw_run_links(params);
     double bound = 0;
     for (unsigned l = 0; l < w->layers; l++)
-        bound += (double)mw_strict_link(w, l, &link).cycles / w->layers;
+        bound += (double)mw_strict_link(w, l, link).cycles / w->layers;
     double share = nanoseconds * 1000 / FLIT_PS / reference_bound();
     return share * bound * (per_token ? (double)reference.tokens / w->shape.tokens_per_gpu : 1);
 }
 
-int mw_costs_fill(struct mw_run_params *params, const struct mw_workload *w, struct mw_error *err)
+int mw_costs_fill(struct mw_run_params *params, const struct mw_link_parameters *link,
+                  const struct mw_workload *w, struct mw_error *err)
 {
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < COSTS && !status && params->costs == MW_COSTS_PAPERS; i++) {
@@ -98,7 +98,7 @@ int mw_costs_fill(struct mw_run_params *params, const struct mw_workload *w, str
             continue;
         const struct mw_setting_kind *kind = mw_setting_find(costs[i].setting);
         uint64_t high = kind->layer ? UINT16_MAX : kind->high;
-        double cycles = scaled(params, w, costs[i].nanoseconds, costs[i].per_token);
+        double cycles = scaled(link, w, costs[i].nanoseconds, costs[i].per_token);
         if (cycles > (double)high)
             return mw_fail(err, MW_EXIT_INPUT,
                            "--costs papers: %s: %.0f in layers of this size, above %llu; say --set "

@@ -8,6 +8,7 @@
 
 #include "option_value.h"
 
+struct mw_link_parameters;
 struct mw_run_params;
 struct mw_workload;
 
@@ -32,7 +33,8 @@ mw_terms mw_cost_presets;
 
 /// Add what the preset of `params` has, scaled to the layers of `w`, to its settings, but nothing that is
 /// among them. MW_EXIT_INPUT: a cost is more than its setting may be.
-int mw_costs_fill(struct mw_run_params *params, const struct mw_workload *w, struct mw_error *err);
+int mw_costs_fill(struct mw_run_params *params, const struct mw_link_parameters *link,
+                  const struct mw_workload *w, struct mw_error *err);
 
 /// The preset and its costs, "papers (launch_cycles 443, ...)"; returns `text`.
 const char *mw_costs_text(const struct mw_run_params *params, char *text, size_t size);

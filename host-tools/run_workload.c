@@ -73,10 +73,12 @@ int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
 {
     int status =
         mw_workload_make(workload, trace, params->layers, params->layer_count, &params->shape, err);
-    const struct mw_link_parameters link = mw_run_links(params);
-    if (!status && !params->expert_cycles_given)
+    struct mw_link_parameters link = mw_run_links(params);
+    if (!status && !params->expert_cycles_given) {
         params->expert_cycles = mw_default_expert_cycles(workload, &link);
-    return status ? status : mw_costs_fill(params, workload, err);
+        link = mw_run_links(params);
+    }
+    return status ? status : mw_costs_fill(params, &link, workload, err);
 }
 
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,
