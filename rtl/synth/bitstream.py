@@ -35,6 +35,7 @@ import flow
 import nextpnr_run
 import pll
 import ram_init
+import read_back
 import timing
 
 SEEDS = (1, 2, 3)
@@ -199,6 +200,8 @@ def pack(b, out, seed, firmware):
     r = subprocess.run([flow.tool("yowasp-ecppack"), str(config), "--compress", "--freq", freq if "." in freq else f"{freq}.0", "--bit", str(bit)], capture_output=True, text=True)
     if r.returncode != 0 or not bit.exists():
         stop(f"ecppack: {(r.stderr or r.stdout).strip().splitlines()[-1:]}", 2)
+    if fault := read_back.fault(bit, config):
+        stop(fault, 2)
     config.replace(out / f"{b['id']}.config")
     bit.replace(out / f"{b['id']}.bit")
     print(f"bitstream: {out}/{b['id']}.bit")
@@ -228,8 +231,8 @@ def main():
     b["placer"] = PLACER if a.node else []
     mirrored = b.get("floorplan", {}).get("mirrored", False)
     plan = functools.partial(floorplan.device_4, mirrored=mirrored) if threads == 4 else None
-    for end in ("bit", "config", "json"):
-        (out / f"{b['id']}.{end}").unlink(missing_ok=True)
+    for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
+        (out / old).unlink(missing_ok=True)
     area = netlist(b, a, out)
     b["netlist"] = planned(out, plan)
     if a.until == "netlist":

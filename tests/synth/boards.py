@@ -29,6 +29,7 @@ import flow
 import nextpnr_run
 import pll
 import ram_init
+import read_back
 
 CDC = [f"rtl/cdc/cdc_{m}.sv" for m in ("sync", "fifo", "reset", "restart")]
 # a module between clocks a and b, what the check says of it: None, or a part of the line
@@ -323,6 +324,27 @@ def test_crossings(work):
     expect("crossings: no netlist is refused", python(SYNTH / "crossings.py", work / "none.json", "t").returncode == 2)
 
 
+def test_read_back(work):
+    """A bitstream that is whole, one of other contents, and ones of which bits are others or missing."""
+    config, bit = work / "small.config", work / "small.bit"
+    words = [f"{random.Random(5).getrandbits(9):03x}" for _ in range(2048)]
+
+    def write(words):
+        config.write_text(".device LFE5UM5G-85F\n\n" + "".join(f".bram_init {n}\n" + "".join(" ".join(words[i:i + 8]) + "\n" for i in range(0, 2048, 8)) + "\n" for n in (1, 2)))
+
+    write(words)
+    r = subprocess.run([flow.tool("yowasp-ecppack"), str(config), "--compress", "--bit", str(bit)], capture_output=True, text=True)
+    expect("read back: a bitstream is packed", r.returncode == 0 and bit.exists(), r.stderr)
+    whole = bit.read_bytes()
+    expect("read back: it is whole", read_back.fault(bit, config) is None, read_back.fault(bit, config))
+    write([*words[:-1], f"{int(words[-1], 16) ^ 1:03x}"])
+    expect("read back: a bit of a block RAM is another", "other words in block RAM 1" in (read_back.fault(bit, config) or ""), read_back.fault(bit, config))
+    write(words)
+    for what, broken in (("a byte of it is another", whole[:-5000] + bytes([whole[-5000] ^ 16]) + whole[-4999:]), ("it ends too soon", whole[:-3000]), ("it is none", b"no bitstream")):
+        bit.write_bytes(broken)
+        expect(f"read back: {what}", (read_back.fault(bit, config) or "").startswith(str(bit)), read_back.fault(bit, config))
+
+
 def test_ram(work):
     words, new = ram_init.random_words(3), ram_init.random_words(4)
     cells = {}
@@ -353,6 +375,7 @@ def main():
     test_page(work)
     test_crossings(work)
     test_ram(work)
+    test_read_back(work)
     print(f"boards: {'passed' if not failed else str(len(failed)) + ' failed'}")
     sys.exit(1 if failed else 0)
 
