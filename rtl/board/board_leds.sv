@@ -5,8 +5,7 @@
 `default_nettype none
 
 module board_leds #(
-    parameter int unsigned BlinkLog2 = 25, // clocks of a blink
-    parameter int unsigned ShowLog2 = 22   // clocks that something short is shown: some tenth of a second
+    parameter int unsigned ClockKhz = 12000
 ) (
     input  wire logic  clk_i,
     input  wire logic  rst_ni,
@@ -15,6 +14,9 @@ module board_leds #(
     input  wire logic  error_i,      // pulse
     output logic [3:0] led_o
 );
+    localparam int unsigned BlinkLog2 = $clog2(ClockKhz * 750); // clocks of a blink: 0.75 to 1.5 s
+    localparam int unsigned ShowLog2  = BlinkLog2 - 3;          // that something short is shown: an eighth of it
+
     logic [BlinkLog2-1:0] blink_q;
     logic [ShowLog2:0]    busy_q;
     logic [ShowLog2+2:0]  error_q;

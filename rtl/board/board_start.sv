@@ -17,7 +17,7 @@ module board_start #(
     output logic      rst_no,
     output logic      usb_rst_no
 );
-    localparam int unsigned ResetLog2 = 10; // clocks of the PHY's reset: some 25 us, of which it needs one
+    localparam int unsigned ResetLog2 = 10; // clocks of the PHY's reset: 20 us and more, of which it needs one
     logic                running, go_q;
     logic [WaitLog2-1:0] wait_q;
 

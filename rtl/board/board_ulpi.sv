@@ -68,7 +68,7 @@ module board_ulpi #(
         .configured_o(configured), .suspended_o(), .active_o(active), .error_o(error), .uart_tx_o(tx), .uart_rx_i(rx)
     );
 
-    board_leds i_leds (
+    board_leds #(.ClockKhz(ClockKhz / CycleClocks)) i_leds (
         .clk_i, .rst_ni(rst_n), .configured_i(configured), .active_i(active), .error_i(error), .led_o
     );
 endmodule
