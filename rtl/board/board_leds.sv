@@ -15,11 +15,10 @@ module board_leds #(
     output logic [3:0] led_o
 );
     localparam int unsigned BlinkLog2 = $clog2(ClockKhz * 750); // clocks of a blink: 0.75 to 1.5 s
-    localparam int unsigned ShowLog2  = BlinkLog2 - 3;          // that something short is shown: an eighth of it
+    localparam int unsigned ShowLog2  = BlinkLog2 - 2; // clocks that busy stays: a quarter of it; an error a whole one
 
-    logic [BlinkLog2-1:0] blink_q;
-    logic [ShowLog2:0]    busy_q;
-    logic [ShowLog2+2:0]  error_q;
+    logic [BlinkLog2-1:0] blink_q, error_q;
+    logic [ShowLog2-1:0]  busy_q;
     logic                 configured;
 
     cdc_sync i_configured (.clk_i, .rst_ni, .data_i(configured_i), .data_o(configured));
@@ -32,8 +31,8 @@ module board_leds #(
             led_o   <= '0;
         end else begin
             blink_q <= blink_q + 1'b1;
-            busy_q  <= active_i ? '1 : busy_q - (ShowLog2+1)'(busy_q != '0);
-            error_q <= error_i ? '1 : error_q - (ShowLog2+3)'(error_q != '0);
+            busy_q  <= active_i ? '1 : busy_q - ShowLog2'(busy_q != '0);
+            error_q <= error_i ? '1 : error_q - BlinkLog2'(error_q != '0);
             led_o   <= {error_q != '0, busy_q != '0, configured, blink_q[BlinkLog2-1]};
         end
     end

@@ -184,6 +184,17 @@ UNIT_FLAGS_usb_cross := -DMW_CDC_RANDOM
 UNIT += cdc_parts
 UNIT_SRCS_cdc_parts := $(addprefix rtl/cdc/cdc_,sync.sv fifo.sv reset.sv) tests/unit/cdc_parts.sv
 UNIT_FLAGS_cdc_parts := -DMW_CDC_RANDOM
+UNIT += board_start
+UNIT_SRCS_board_start := rtl/cdc/cdc_reset.sv rtl/board/board_start.sv
+UNIT_PARAMS_board_start := WaitLog2=12
+UNIT += board_leds
+UNIT_SRCS_board_leds := rtl/cdc/cdc_sync.sv rtl/board/board_leds.sv
+UNIT_PARAMS_board_leds := ClockKhz=12
+$(eval $(call variant,board_leds_8,board_leds,ClockKhz=8))
+$(eval $(call variant,board_leds_48,board_leds,ClockKhz=48))
+UNIT += vccio_18
+UNIT_SRCS_vccio_18 := rtl/cdc/cdc_reset.sv rtl/board/vccio_18.sv
+UNIT_PARAMS_vccio_18 := SettleLog2=10
 UNIT += host_link
 UNIT_SRCS_host_link := $(DEV_PKGS) rtl/host/host_link.sv
 UNIT_PARAMS_host_link := N=2 FlitBytes=8 MemBytesLog2=17
