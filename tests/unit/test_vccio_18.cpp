@@ -9,7 +9,8 @@
 using namespace tb;
 
 static const uint64_t SETTLE = 1ull << PARAM_SettleLog2;
-static const double MEAN = (0.6 * (1 + 68 / 53.6) + 0.6 * 68 / 13 - 68 / 53.6 * 1.8) / 3.3; // see the module
+static const double MEAN =
+    (0.6 * (1 + 68 / 53.6) + 0.6 * 68 / 13 - 68 / 53.6 * 1.8) / 3.3; // see the module
 
 struct supply : model<Vvccio_18> {
     bool locked = false;
