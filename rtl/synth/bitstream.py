@@ -127,7 +127,8 @@ def nextpnr(b, out, name, source, args):
     """Runs it on OUT/SOURCE. Returns what went wrong, in one line, or None."""
     part = b["part"]
     return nextpnr_run.run([f"--{part['device']}", "--package", part["package"], "--speed", str(part["speed"]), "--json", str(out / source),
-                            "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", *args], out / f"{name}.log", f"bitstream: {b['id']}: {name}")
+                            "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", *args], out / f"{name}.log",
+                           f"bitstream: {b['id']}: " + re.sub("^(?:placed|seed)-", "seed ", name))
 
 
 def tools():
