@@ -12,16 +12,19 @@ TERMINAL_SECONDS = 1  # between two looks at the log
 LOG_SECONDS = 300     # between two lines where there is no terminal
 TAIL = 4096           # bytes of the log that hold its last figures
 OVERLAP = re.compile(r"overlap: COMB=([\d.]+)%")
+ROUND = re.compile(r"at iteration #(\d+)(, type ALL|: temp)")  # of the heap placer, then of what refines its result
 ARCS = re.compile(r"\|\s*(\d+)\|\s*[\d.]+\s+[\d.]+\|\s*$", re.M)
 
 
 def stage(text):
     """What the end of a log says of how far it is, or None."""
-    placing, routing = OVERLAP.findall(text), ARCS.findall(text)
+    placing, rounds, routing = OVERLAP.findall(text), ROUND.findall(text), ARCS.findall(text)
     if routing:
         return f"routing, {int(routing[-1])} arcs are left"
     if placing:
         return f"placing, {float(placing[-1]):.0f} % of the cells still lie upon each other"
+    if rounds:
+        return f"placing, round {rounds[-1][0]}{' of refinement' if rounds[-1][1] == ': temp' else ''}"
     return None
 
 

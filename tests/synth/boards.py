@@ -262,6 +262,9 @@ def test_progress(work):
                        f"for line in {lines!r}:\n    log.open('a').write(line + '\\n')\n    time.sleep(0.4)\n"
                        "if 'fails' in sys.argv:\n    print('x' * 200000, file=sys.stderr)\n    print('ERROR: no place', file=sys.stderr)\n    print('ERROR: more', file=sys.stderr)\n    sys.exit(1)\n")
     program.chmod(0o755)
+    for line, what in (("Info:     at iteration #7, type ALL: wirelen solved = 10068, spread = 1228307, legal = 1384097; time = 59.41s", "placing, round 7"),
+                       ("Info:   at iteration #10: temp = 0.000000, timing cost = 1629, wirelen = 468263", "placing, round 10 of refinement"), ("Info: Packing constants..", None)):
+        expect(f"progress: {what}", nextpnr_run.stage(line + "\n") == what, nextpnr_run.stage(line))
     old = flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS
     flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS = lambda name: str(program), 0.1, 0.1
     try:
