@@ -13,7 +13,7 @@ What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.p
 is there already, of the same netlist and pins with the same options, is routed as it is.
 --node: node_threads.il of rtl/synth/threads, node_threads.v beside it: one node that serves all (docs/threads.md), with a clock of its own.
 --only-firmware: another firmware into what is placed and routed in DIR.
-Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed. DIR/NAME.bit is whole or not there.
+Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
 """
 import argparse
 import functools
@@ -255,4 +255,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        stop("ended early; the same command goes on from the netlist and what is placed", 130)
