@@ -9,8 +9,8 @@ FILE: the RTL, packages first; the board's own top is added. --param: a setting 
 board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. --best: every seed to its end; DIR/NAME.bit is of the one that meets every clock
 and has the fastest nodes. The netlist's crossings between clocks are checked before anything is placed
 (crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
-What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. A placement that
-is there already, of the same netlist and pins with the same options, is routed as it is.
+What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or
+routed already, from the same netlist and pins with the same options, is not again: seeds may run side by side, a command each, and a last one takes all of them.
 --node: node_threads.il of rtl/synth/threads, node_threads.v beside it: one node that serves all (docs/threads.md), with a clock of its own.
 --only-firmware: another firmware into what is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
@@ -142,21 +142,28 @@ def tree():
     return r.stdout.strip() if r.returncode == 0 else ""
 
 
-def place(b, out, seed, args):
-    """OUT/placed-SEED.json, unless it is there. Returns the seconds that it took, then or now."""
-    placed, done = out / f"placed-{seed}.json", out / f"placed-{seed}.done"
-    args, sources = ["--no-route", *b["placer"], *args], (out / b["netlist"], b["folder"] / "pins.lpf")
-    if done.exists() and placed.exists() and placed.stat().st_mtime > max(s.stat().st_mtime for s in sources):
+def once(b, out, name, source, sources, made, args, what):
+    """nextpnr on OUT/SOURCE, unless what it has MADE of these SOURCES with these arguments is there. Returns the seconds that it took, then or now."""
+    done = out / f"{name}.done"
+    if done.exists() and all(m.exists() and m.stat().st_mtime > max(s.stat().st_mtime for s in sources) for m in made):
         before = json.loads(done.read_text())
         if before["args"] == args:
-            print(f"bitstream: {b['id']}: seed {seed}: {placed} is there", flush=True)
+            print(f"bitstream: {b['id']}: {what}: {made[0]} is there", flush=True)
             return before["seconds"]
     done.unlink(missing_ok=True)
     begin = time.monotonic()
-    if fault := nextpnr(b, out, f"placed-{seed}", b["netlist"], ["--write", str(placed), *args]):
+    if fault := nextpnr(b, out, name, source, args):
         stop(fault)
     seconds = round(time.monotonic() - begin)
     done.write_text(json.dumps({"args": args, "seconds": seconds}) + "\n")
+    return seconds
+
+
+def place(b, out, seed, args):
+    """OUT/placed-SEED.json, unless it is there. Returns the seconds that it took, then or now."""
+    placed = out / f"placed-{seed}.json"
+    seconds = once(b, out, f"placed-{seed}", b["netlist"], [out / b["netlist"], b["folder"] / "pins.lpf"], [placed],
+                   ["--no-route", *b["placer"], "--write", str(placed), *args], f"seed {seed}")
     print(f"bitstream: {b['id']}: seed {seed}: placed in {seconds} s", flush=True)
     return seconds
 
@@ -165,16 +172,12 @@ def route(b, a, out, mhz):
     """Seeds in turn. Returns (the seed that meets everything or None, what each reached)."""
     tried, clock = [], "node" if "node" in mhz else "fabric"
     for seed in a.seed or SEEDS:
-        to = out / f"seed-{seed}"
         args = ["--seed", str(seed), "--freq", str(timing.pads_mhz(b, mhz))]
-        placing, begin = place(b, out, seed, args), time.monotonic()
-        fault = nextpnr(b, out, to.name, f"placed-{seed}.json", [
-            "--no-pack", "--no-place", "--textcfg", f"{to}.config", "--write", f"{to}.json",
-            "--report", f"{to}.report.json", *args])
-        if fault:
-            stop(fault)
-        seconds = placing + round(time.monotonic() - begin)
-        report = json.loads((out / f"seed-{seed}.report.json").read_text())
+        seconds = place(b, out, seed, args)
+        config, design, found = made = [out / f"seed-{seed}.{end}" for end in ("config", "json", "report.json")]
+        seconds += once(b, out, f"seed-{seed}", f"placed-{seed}.json", [out / f"placed-{seed}.json"], made,
+                        ["--no-pack", "--no-place", "--textcfg", str(config), "--write", str(design), "--report", str(found), *args], f"seed {seed}")
+        report = json.loads(found.read_text())
         figures, missed = timing.judge(b, mhz, report)
         tried.append({"seed": seed, "seconds": seconds, **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
         print(f"bitstream: {b['id']}: seed {seed}: " + ", ".join(f"{d} {c['reached_mhz']:.1f} of {c['asked_mhz']:.1f} MHz" for d, c in figures["clocks"].items()) + ("" if not missed else "; missed"), flush=True)
