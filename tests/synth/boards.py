@@ -196,16 +196,16 @@ def test_placement(work):
                 expect("placed: what failed is placed again", len(calls) == n, calls)
         def routed(made=("config", "json", "report.json"), args=("r",)):
             calls.clear()
-            seconds = bitstream.once(b, out, "seed-1", "placed-1.json", [out / "placed-1.json"], [out / f"seed-1.{end}" for end in made], list(args), "seed 1")
+            took = bitstream.once(b, out, "seed-1", "placed-1.json", [out / "placed-1.json"], [out / f"seed-1.{end}" for end in made], list(args), "seed 1")
             for end in ("config", "report.json"):
                 (out / f"seed-1.{end}").touch()
                 os.utime(out / f"seed-1.{end}", (2e9 + 1, 2e9 + 1))
             os.utime(out / "seed-1.json", (2e9 + 1, 2e9 + 1))
-            return len(calls), seconds
+            return len(calls), took["seconds"]
 
         os.utime(out / "placed-1.json", (2e9, 2e9))
         expect("routed: the first time", routed() == (1, 0))
-        (out / "seed-1.done").write_text(json.dumps({"args": ["r"], "seconds": 77}))
+        (out / "seed-1.done").write_text(json.dumps({"args": ["r"], "seconds": 77, "mebibytes": 5}))
         expect("routed: not again, and it took what it took", routed() == (0, 77))
         expect("routed: with other options", routed(args=("s",))[0] == 1 and routed(args=("s",))[0] == 0)
         (out / "seed-1.config").unlink()
