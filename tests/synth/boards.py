@@ -7,6 +7,7 @@ usage: boards.py BUILD
 """
 import argparse
 import base64
+import fcntl
 import io
 import json
 import os
@@ -194,6 +195,13 @@ def test_placement(work):
                 expect("placed: what failed ends it", False)
             except SystemExit:
                 expect("placed: what failed is placed again", len(calls) == n, calls)
+        with bitstream.alone(out), (out / "lock").open() as f:
+            try:
+                fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                expect("seeds side by side: one at a time writes what they share", False)
+            except BlockingIOError:
+                expect("seeds side by side: one at a time writes what they share", True)
+
         def routed(made=("config", "json", "report.json"), args=("r",)):
             calls.clear()
             took = bitstream.once(b, out, "seed-1", "placed-1.json", [out / "placed-1.json"], [out / f"seed-1.{end}" for end in made], list(args), "seed 1")
