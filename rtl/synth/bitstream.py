@@ -243,8 +243,7 @@ def main():
         flow.tool(program)
     threads = next(int(p.partition("=")[2]) for p in a.param if p.startswith("N=")) if a.node else 1
     b["placer"] = PLACER if a.node else []
-    mirrored = b.get("floorplan", {}).get("mirrored", False)
-    plan = functools.partial(floorplan.device_4, mirrored=mirrored) if threads == 4 else None
+    plan = functools.partial(floorplan.device_4, **b["floorplan"]) if threads == 4 else None
     with alone(out):
         mhz = clocks.make(b, out, a.fabric_mhz, threads)
         for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
@@ -274,4 +273,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        stop("ended early; the same command goes on from the netlist and what is placed", 130)
+        stop("ended early; the same command goes on from what is placed and routed", 130)

@@ -8,7 +8,7 @@ import tomllib
 ROOT = pathlib.Path("constraints")
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}  # of an 85F, by nextpnr
 DEVICES = {"um5g-85k": "LFE5UM5G-85F", "85k": "LFE5U-85F"}
-FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "loader": dict}
+FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "floorplan": dict, "loader": dict}
 PART = {"name": str, "device": str, "package": str, "speed": int}
 FLOORPLAN = {"mirrored": bool}
 LOADER = {"load": list, "flash": list, "note": str}
@@ -39,17 +39,17 @@ def load(name):
     folder = ROOT / name
     where = folder / "board.toml"
     try:
-        b = tomllib.loads(where.read_text())
+        b = {"floorplan": {}} | tomllib.loads(where.read_text())
     except tomllib.TOMLDecodeError as e:
         refuse(f"{where}: {e}")
     need(where, b, FIELDS)
     need(f"{where}: part", b["part"], PART)
     need(f"{where}: loader", b["loader"], LOADER)
-    need(where, {"floorplan": {}} | b, {"floorplan": dict})
-    for field in b.get("floorplan", {}):
+    for field in b["floorplan"]:
         if field not in FLOORPLAN:
             refuse(f"{where}: floorplan: {field} is no field: it has {', '.join(FLOORPLAN)}")
-    need(f"{where}: floorplan", dict.fromkeys(FLOORPLAN, False) | b.get("floorplan", {}), FLOORPLAN)
+    b["floorplan"] = dict.fromkeys(FLOORPLAN, False) | b["floorplan"]
+    need(f"{where}: floorplan", b["floorplan"], FLOORPLAN)
     if b["part"]["device"] not in DEVICES or not b["part"]["name"].startswith(DEVICES[b["part"]["device"]] + "-"):
         refuse(f"{where}: part {b['part']['name']} is none that nextpnr has as --{b['part']['device']}")
     for file in ("pins.lpf", "top.sv"):

@@ -11,10 +11,10 @@ a cycle of 60 MHz.
 
 The device of four GPUs: a wire to several block RAMs of one row runs along that row, where all of its others run, too.
 So what the same wires go to lies in different rows, one below the other, and the wires in the columns: a port of the
-switch in each row, a bank of the GPU's memory in each. From left to right as flits go: switch, hub, GPU; and the USB core
-at the upper right. On a board whose USB pads are at the upper left everything lies the other way round (mirrored): from
-an edge to the middle of the device a wire takes half of what ULPI leaves for the way from a pad to a register, and the
-placer, which knows no limit of pads, follows the block RAMs.
+switch in each row, a bank of the GPU's memory in each. From left to right as flits go: switch, hub, GPU; and the USB
+core at the upper right. On a board whose USB pads are at the upper left everything lies the other way round (mirrored):
+from an edge to the middle of the device a wire takes half of what ULPI leaves for the way from a pad to a register, and
+the placer, which knows no limit of pads, follows the block RAMs.
 """
 import re
 
