@@ -293,7 +293,7 @@ QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
-TEST_CMDS += --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test'
+TEST_CMDS += --command 'watch: $(PY) tests/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test'
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
     --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
@@ -302,8 +302,6 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # trace.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long)
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
-# seconds; each of the planted faults builds a test anew
-LONG_TIMEOUT := 7200
 
 T ?=
 # Programs that run long go first, so that the end is not one of them alone.
@@ -328,7 +326,7 @@ test: $(EARLY) $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(QUICK_AGAIN) $(TESTS)
 
 test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
-	@$(PY) tests/run.py --timeout $(LONG_TIMEOUT) --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
+	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
 run: $(TOOL) $(foreach m,8.16.0.0 $(KINDS:%=8.16.%.0),$(call model_so,$(m)))
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \

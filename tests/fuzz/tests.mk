@@ -6,8 +6,6 @@ FUZZ_SECONDS := 25
 # make fuzz FUZZ=firmware: only that one
 FUZZ := reply firmware device
 FUZZ_RUNS := 10000000
-# seconds of one execution: none takes a tenth of one, but a machine may stand still for some
-FUZZ_HANG := 60
 FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(or $(MW_SEED),1) -print_final_stats=1
 SANITIZERS := address,undefined -fno-sanitize-recover=undefined
 FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device
@@ -31,7 +29,7 @@ $(B)/fuzz/fake.o: tests/firmware/fake.c tests/firmware/fake.h firmware/hw.h | $(
 .PHONY: fuzz fuzz-short fuzz-corpus
 fuzz fuzz-short: $(FUZZERS)
 	$(Q)for f in $(FUZZ:%=$(B)/fuzz/%); do new=$$f.new; mkdir -p $$new; log=$(B)/fuzz/$$(basename $$f).log; \
-	    $$f $(FUZZ_FLAGS) $(if $(filter fuzz,$@),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS)) -timeout=$(FUZZ_HANG) -artifact_prefix=$$f- $$new tests/fuzz/corpus/$$(basename $$f) >$$log 2>&1 || \
+	    $(PY) tests/watch.py $$f $(FUZZ_FLAGS) $(if $(filter fuzz,$@),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS)) -timeout=0 -artifact_prefix=$$f- $$new tests/fuzz/corpus/$$(basename $$f) >$$log 2>&1 || \
 	    { tail -40 $$log; exit 1; }; grep -h '^Done\|executed_units' $$log; done
 
 fuzz-corpus: $(FUZZERS)

@@ -12,16 +12,17 @@ not build, which finds nothing. A mutant that no test finds, that does not build
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import watch
 WORK = ROOT / "build" / "mutants"
 PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "rtl", "sim",
          "driver", "firmware", "host-tools", "constraints", "tests", "docs", ".clang-format"]
-TIMEOUT_S = 900
+LIMITS = watch.Limits(most=900)
 SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/run.py and tests/formal/run.py
 UNREAD = "Yosys does not read it"                          # a proof that could not begin
 
@@ -65,12 +66,11 @@ class Broken(Exception):
 
 def fails(target):
     """Whether a test of the target fails; the text of it."""
-    try:
-        r = subprocess.run(["make", "-C", str(WORK), target], capture_output=True, text=True, timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return f"{target} (no end)"
-    text = r.stdout + r.stderr
-    if r.returncode == 0:
+    done = watch.capture(["make", "-C", str(WORK), target], LIMITS)
+    if done.why:
+        return f"{target} (no progress)"
+    text = done.out.decode(errors="replace")
+    if done.status == 0:
         return None
     if not SUMMARY.search(text) or UNREAD in text:
         raise Broken(f"{target} does not build:\n{text[-1500:]}")

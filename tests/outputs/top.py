@@ -51,11 +51,11 @@ class Tool:
         return list(self.folder.glob("moeswitch/*")) + list(self.folder.glob("moeswitch/.*"))
 
 
-def wait_for(what, condition):
-    end = time.monotonic() + 60
-    while not condition():
-        if time.monotonic() > end:
-            fail(f"never: {what}")
+def wait_for_file(tool, worker):
+    """Until the run shares its device."""
+    while not tool.files():
+        if worker.poll() is not None:
+            fail("a run has ended and never shared its device")
         time.sleep(0.02)
 
 
@@ -103,7 +103,7 @@ def check_looks(found, root):
 def check_run(tool, scratch):
     watched, alone = scratch / "watched.json", scratch / "alone.json"
     worker = tool.start(*RUN, "--json", watched, stdout=subprocess.DEVNULL)
-    wait_for("the run shares its device", tool.files)
+    wait_for_file(tool, worker)
     watcher = tool.start("top", "--interval", "0.1", "--pid", str(worker.pid), stdout=subprocess.PIPE)
     other = tool.top("--count", "1", "--interval", "0.05", "--pid", "1")
     worker.wait()
@@ -126,7 +126,7 @@ def check_run(tool, scratch):
 
 def check_killed(tool):
     worker = tool.start(*RUN, stdout=subprocess.DEVNULL)
-    wait_for("the run shares its device", tool.files)
+    wait_for_file(tool, worker)
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     if not tool.files() or tool.top("--count", "1", "--interval", "0.05") != NONE or tool.files():
@@ -158,7 +158,7 @@ def on_terminal(tool, number, awaited):
 
 def check_terminal(tool):
     worker = tool.start(*RUN, stdout=subprocess.DEVNULL)
-    wait_for("the run shares its device", tool.files)
+    wait_for_file(tool, worker)
     status, text = on_terminal(tool, signal.SIGINT, "uplink")
     worker.send_signal(signal.SIGINT)
     worker.wait()

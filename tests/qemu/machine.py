@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A virtual machine with Debian's kernel, whose xHCI is connected by usb-redir to processes that hold devices; commands run in it one after the other."""
+import pathlib
 import re
 import subprocess
 import sys
@@ -7,7 +8,11 @@ import time
 
 import initrd
 
-TIMEOUT = 170  # s; the whole may take 3 minutes
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import watch
+
+# nothing that the guest runs needs a tenth of that before it writes a line
+LIMITS = watch.Limits(most=900)
 
 # libusb asks udev, of which there is only what it looks at: a note per device that it is ready
 INIT = """#!/bin/sh
@@ -69,15 +74,12 @@ class Machine:
                 "-device", "qemu-xhci,id=x,p2=8,p3=8"]
         for i, socket in enumerate(self.devices):
             line += ["-chardev", f"socket,id=c{i},path={socket}", "-device", f"usb-redir,chardev=c{i},bus=x.0"]
-        try:
-            done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
-            text = (done.stdout + done.stderr).decode(errors="replace").replace("\r", "")
-        except subprocess.TimeoutExpired as e:
-            text = ((e.stdout or b"") + (e.stderr or b"")).decode(errors="replace").replace("\r", "")
-            (self.build / "qemu/console.log").write_text(text)
-            print(text[-3000:])
-            fail(f"the machine did not end in {TIMEOUT} s")
+        done = watch.capture(line, LIMITS, beside=[p.pid for p in self.processes])
+        text = done.out.decode(errors="replace").replace("\r", "")
         (self.build / "qemu/console.log").write_text(text)
+        if done.why:
+            print(text[-3000:])
+            fail(f"the machine made no progress: {done.why}")
         results = {}
         for name, _ in commands:
             m = re.search(rf"=BEGIN {name}=\n(.*?)\n?=END {name} (\d+)= at (\S+) s", text, re.S)

@@ -14,7 +14,6 @@ enum {
     OPEN_TRIES = 600,
     OPEN_PAUSE_US = 50000, ///< while there is no device, or somebody else has it
     SMALL = 8,             ///< one call of so many moves no memory
-    HANG_S = 120,
 };
 
 static double now(void)
@@ -36,7 +35,6 @@ static int open_device(struct soak *s)
     for (unsigned i = 0; i < OPEN_TRIES && code; i++) {
         if (i && (code == MW_ERR_NODEV || code == MW_ERR_BUSY))
             usleep(OPEN_PAUSE_US);
-        alarm(HANG_S);
         code = mw_open(&o, &s->device);
     }
     if (code)
@@ -135,7 +133,6 @@ static int memory_call(struct soak *s, uint8_t *data)
 static int call(struct soak *s, uint8_t *data)
 {
     double start = now();
-    alarm(HANG_S);
     int code = mw_random_below(&s->random, SMALL) ? memory_call(s, data) : small_call(s);
     double took = now() - start;
     s->longest = took > s->longest ? took : s->longest;
@@ -149,7 +146,6 @@ static void bring_back(struct soak *s)
     struct mw_progress progress;
     if (mw_query(s->device, &progress) || progress.state != MW_STATE_UNKNOWN)
         return;
-    alarm(HANG_S);
     mw_reset(s->device);
     if (!s->keeps)
         memset(s->unknown, true, (size_t)s->info.gpus * AREA / MW_MEM_ALIGN);
@@ -188,7 +184,6 @@ int soak_run(struct soak *soak)
             code = 0; // the next call must work, or fail with a reason of its own
         }
     }
-    alarm(0);
     mw_close(s->device);
     s->device = NULL;
     free(s->copy);

@@ -19,8 +19,8 @@
 #include "random.h"
 
 enum {
-    SMALL_TIMEOUT = 300,   ///< ms
-    WHOLE_TIMEOUT = 20000, ///< of the Verilated device
+    SMALL_TIMEOUT = 300,    ///< ms
+    WHOLE_TIMEOUT = 600000, ///< of the Verilated device, on a slow machine, too
     WORDS = 1000,
     STUB_VERSION = 1, ///< what a stub begins with
     RAM_WORDS = MWD_RAM_BYTES / 4,
