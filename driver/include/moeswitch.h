@@ -13,8 +13,9 @@
 //
 // State. A device is idle, configured, running, or unknown (mw_query tells). It becomes unknown when a
 // request that changes it has failed, so that nobody can tell whether it was carried out, and when a
-// layer is canceled. Every call but mw_reset, mw_close and those that only look (mw_info, mw_query,
-// mw_state_report, mw_firmware_info, mw_log_read, mw_total_cycles) gives MW_ERR_STATE then.
+// layer is canceled. Every call that needs to reach the device gives MW_ERR_STATE then, but mw_reset,
+// mw_close and those that only look (mw_info, mw_query, mw_state_report, mw_firmware_info, mw_log_read,
+// mw_total_cycles).
 //
 // Threads. Calls for one device may come from several threads; they take turns, in the order in which
 // they come. A call that waits lets others have theirs: none is kept waiting by more than some ten
@@ -25,10 +26,17 @@
 // closed, or the object of a handle is destroyed. While one is closed or destroyed, no other call for
 // the same one may begin; mw_close ends those that wait, and may not be called from `progress`.
 //
+// Processes. A device belongs to the process that opened it. After fork(2) every call of the child for
+// that device, or for what was made of it, gives MW_ERR_STATE at once; mw_total_cycles gives 0. The child
+// may close the device and destroy the objects, which frees its own copy and leaves the parent's device
+// as it is. It may open devices of its own. What it inherits and does not close ends with it. A child that
+// was forked inside a callback of the library must not return from that callback.
+//
 // Sizes. Structs of options start with their size, as the program knows them: mw_open_defaults and
 // mw_layer_defaults set it, else it is {.size = sizeof(struct ...)}. A program that was built with an
-// older header gets what was the default then. Structs that come in lists (mw_transfer, mw_tokens,
-// mw_expert_place) stay as they are.
+// older header gets what was the default then. A size that no header has had is MW_ERR_INVALID; one of a
+// later header is taken where all that this library does not know is 0, else it is MW_ERR_VERSION.
+// Structs that come in lists (mw_transfer, mw_tokens, mw_expert_place) stay as they are.
 #ifndef MOESWITCH_H
 #define MOESWITCH_H
 
@@ -115,15 +123,17 @@ struct mw_open_options {
     enum mw_primitives primitives;
 };
 
-/// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size.
+/// sim, N = 8, 16-byte flits, latency 1, no waves, build; of a struct of that size. Where no header has
+/// that size, only the size is written, as 0: no call takes the struct then.
 MW_API void mw_open_defaults_of(struct mw_open_options *options, size_t size);
 static inline void mw_open_defaults(struct mw_open_options *options)
 {
     mw_open_defaults_of(options, sizeof *options);
 }
 
-/// Open a device and reset it. MW_ERR_NODEV: there is none (no such transport, serial number or model,
-/// and `build` not set or failed); MW_ERR_BUSY: another program has it; MW_ERR_VERSION: it does not
+/// Open a device and reset it. MW_ERR_INVALID: `transport` is NULL, and `custom` too, or a function that
+/// every transport has; MW_ERR_NODEV: there is none (no such transport, serial number or model, and
+/// `build` not set or failed); MW_ERR_BUSY: another program has it; MW_ERR_VERSION: it does not
 /// speak this library's host protocol or registers, and the message says which to upgrade, or it claims
 /// sizes that this library does not know, or it is a model for another processor, or of another version;
 /// MW_ERR_CAPACITY: link_latency above its maximum; MW_ERR_INVALID: it has another N or flit width than
@@ -292,7 +302,7 @@ MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_pl
 /// Write that of `experts` experts, a multiple of N: expert e is on GPU e / (experts / N), at index
 /// e % (experts / N).
 MW_API int mw_expert_map_even(struct mw_device *device, unsigned experts);
-/// Which ports `gpu` may reach, as a mask; after open, all.
+/// Which ports `gpu` may reach, as a mask of bits below N; after open, all. MW_ERR_STATE: a layer runs.
 MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable);
 
 // ---- ports that are down ------------------------------------------------------------------------
@@ -323,10 +333,10 @@ enum {
 MW_API int mw_fault_set(struct mw_device *device, unsigned gpu, unsigned faults, unsigned after);
 
 /// A static multicast object (`cuMulticastCreate`): a group of GPUs whose memories hold an area of
-/// `bytes` bytes at the same address. MW_ERR_CAPACITY: no group is free.
+/// `bytes` bytes, at least 1, at the same address. MW_ERR_CAPACITY: no group is free.
 MW_API int mw_multicast_create(struct mw_device *device, uint64_t bytes,
                                struct mw_multicast **object);
-/// Add a GPU (`cuMulticastAddDevice`), before the bind. MW_ERR_STATE after it.
+/// Add a GPU (`cuMulticastAddDevice`), each once, before the bind. MW_ERR_STATE after it.
 MW_API int mw_multicast_add_device(struct mw_multicast *object, unsigned gpu);
 /// Bind the area to `address` in every member's memory (`cuMulticastBindAddr`) and write the group
 /// into the switch. MW_ERR_RANGE: it does not fit there; MW_ERR_STATE: no member, or a layer runs. An
@@ -403,7 +413,7 @@ struct mw_layer_config {
     unsigned cache_entries;
 };
 /// tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, rpm_timer 256, all else 0; of a struct of that
-/// size.
+/// size, as mw_open_defaults_of.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {
@@ -612,13 +622,18 @@ struct mw_wait_options {
     /// that a signal handler can end a wait.
     const volatile sig_atomic_t *stop;
 };
-/// Wait until the layer is done; `cycles` (may be NULL) are those from go to done. `options` may be
-/// NULL. MW_ERR_TIMEOUT: no progress, mw_state_report tells where it stands, and the layer goes on:
-/// wait again, or cancel it; MW_ERR_DEVICE: done, but the hardware recorded errors; MW_ERR_CANCELED:
-/// canceled, by whomever; MW_ERR_STATE: nothing runs. Several threads may wait for one layer, and get the
-/// same. The message of both of the first two names the first error, and where an expert's region is too
+/// Wait until the layer of the last mw_launch is done; `cycles` (may be NULL) are those from go to done.
+/// `options` may be NULL. MW_ERR_TIMEOUT: no progress, mw_state_report tells where it stands, and the layer
+/// goes on: wait again, or cancel it; MW_ERR_DEVICE: done, but the hardware recorded errors;
+/// MW_ERR_CANCELED: a thread called mw_cancel or mw_reset, or `options` canceled it; MW_ERR_STATE: nothing
+/// runs.
+///
+/// Any number of threads may wait for one layer. A result stays until another layer begins, and one that
+/// was done before mw_reset until then: whoever waits meanwhile gets it at once, once more, too.
+///
+/// The message of MW_ERR_TIMEOUT and MW_ERR_DEVICE names the first error. Where an expert's region is too
 /// small for the rows that the routing tables send there (BOUNDS: they are written nowhere, and the layer
-/// waits for them until mw_reset) which that is, and how large it is.
+/// waits for them until mw_reset), it says which that is, and how large it is.
 MW_API int mw_wait(struct mw_device *device, const struct mw_wait_options *options,
                    uint64_t *cycles);
 
@@ -626,8 +641,8 @@ enum mw_state {
     MW_STATE_IDLE,       ///< no layer is configured
     MW_STATE_CONFIGURED, ///< mw_launch or mw_feed may start one
     MW_STATE_RUNNING,    ///< launched, or fed: not done
-    MW_STATE_DONE,       ///< launched and done: mw_wait returns its result at once
-    MW_STATE_UNKNOWN,    ///< mw_reset is needed
+    MW_STATE_DONE, ///< launched and done, and nobody has got its result: mw_wait returns it at once
+    MW_STATE_UNKNOWN, ///< mw_reset is needed
 };
 struct mw_progress {
     enum mw_state state;
@@ -828,7 +843,7 @@ MW_API const char *mw_op_name(unsigned op);
 /// What a dynamic multicast object maps (`cuDyMulticastCreate`).
 struct mw_dymulticast_prop {
     size_t size;          ///< sizeof(struct mw_dymulticast_prop)
-    unsigned block_bytes; ///< one token's hidden values, a multiple of the flit
+    unsigned block_bytes; ///< one token's hidden values, a multiple of the flit, at most 32 752
     unsigned region_sets; ///< regions that share one mapping; 2: dispatch and combine
     unsigned k;           ///< experts per token, at most `experts`
     unsigned experts;     ///< of all GPUs
@@ -841,8 +856,8 @@ MW_API int mw_dymulticast_create(struct mw_device *device, const struct mw_dymul
                                  struct mw_dymulticast **object);
 /// Bind it (`cuDyMulticastBindAddr`): `tokens` tokens of all GPUs together (ntoken; each GPU has at
 /// most tokens / N, rounded up) and the local space of `rows_per_expert` rows of every expert
-/// (nactive). Errors as mw_layout_make. It may be bound anew: handles keep to
-/// what was bound when they were dispatched.
+/// (nactive), at least 1 of both. Errors as mw_layout_make. It may be bound anew: handles keep to
+/// what was bound when they were dispatched. On failure it stays as it was bound.
 MW_API int mw_dymulticast_bind_addr(struct mw_dymulticast *object, unsigned tokens,
                                     unsigned rows_per_expert);
 /// Where it is bound; MW_ERR_STATE before that.
@@ -858,7 +873,7 @@ MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
                        const uint16_t *coefficient, struct mw_handle **handle);
 /// Change what the layer's experts and links do before it runs; see mw_layer_config. MW_ERR_CAPACITY: not
-/// this device's can.
+/// this device's can; MW_ERR_STATE: its object was destroyed.
 MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
 /// Run the layer and read the result: out[g] gets GPU g's output rows ([tokens][block_bytes / 2]
 /// bf16, may be NULL for a GPU without tokens). It may be run again. Errors as mw_launch and mw_wait,

@@ -265,11 +265,12 @@ char *mw_state_report(struct mw_device *device)
     mwi_lock(device);
     if (device->state.now == MW_STATE_UNKNOWN)
         fprintf(out, "device: what it does is not known: %s\n", device->state.why);
-    if (device->state.closed)
-        fputs("device: closed\n", out);
-    else
+    const bool open = !mwi_check_open(device, "device");
+    if (open)
         report_fabric(out, device);
-    for (unsigned g = 0; g < device->info.gpus && !device->state.closed; g++) {
+    else
+        fprintf(out, "%s\n", mw_message());
+    for (unsigned g = 0; g < device->info.gpus && open; g++) {
         report_gpu(out, device, g);
         report_port(out, device, g);
     }

@@ -19,9 +19,10 @@ static int write_streams(struct mw_device *device, struct mwi_image *im, int sta
 {
     uint64_t delays = im->delays;
     status = write_image(device, im, status);
+    mwi_lock(device);
     if (!status)
         mwi_state_streams(device, delays);
-    return status;
+    return mwi_unlock(device, status);
 }
 
 static int check_streams(unsigned streams)

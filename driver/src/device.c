@@ -3,24 +3,19 @@
 // Devices: opening, what they are, reset, closing.
 #include "internal.h"
 #include "share.h"
+#include "struct_size.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // ---- opening --------------------------------------------------------------------------------------
 
 void mw_open_defaults_of(struct mw_open_options *options, size_t size)
 {
-    const struct mw_open_options defaults = {.size = size,
-                                             .transport = "sim",
-                                             .gpus = 8,
-                                             .flit_bytes = 16,
-                                             .link_latency = 1,
-                                             .build = true};
-    if (!options || size < sizeof options->size)
-        return;
-    memset(options, 0, size);
-    memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
+    const struct mw_open_options defaults = {
+        .transport = "sim", .gpus = 8, .flit_bytes = 16, .link_latency = 1, .build = true};
+    mwi_give_open(options, &defaults, size);
 }
 
 /// Numbers of bits that the library shifts by, sizes that it allocates and divides by.
@@ -141,8 +136,10 @@ const struct mw_transport *mwi_find_transport(const struct mw_open_options *o)
 
 int mwi_no_transport(const struct mw_open_options *o)
 {
-    return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name",
-                    o->transport ? o->transport : "(null)");
+    if (!o->transport)
+        return mwi_fail(MW_ERR_INVALID, "transport is NULL: sim and usb are possible");
+    return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name: sim and usb are",
+                    o->transport);
 }
 
 static int check_options(const struct mw_open_options *o, const struct mw_transport *transport)
@@ -182,18 +179,19 @@ int mw_open(const struct mw_open_options *options, struct mw_device **device)
     *device = NULL;
     MWI_NEED(options);
     struct mw_open_options o;
-    int status = mwi_take_struct(&o, sizeof o, options, "mw_open_options");
+    int status = mwi_take_open(&o, options);
     const struct mw_transport *transport = status ? NULL : mwi_find_transport(&o);
     if (status || (status = check_options(&o, transport)))
         return status;
     struct mw_transport own;
-    if ((status = mwi_take_struct(&own, sizeof own, transport, "mw_transport")))
+    if ((status = mwi_take_transport(&own, transport)))
         return status;
     struct mw_device *d = calloc(1, sizeof *d);
     if (!d || mwi_lock_init(&d->lock)) {
         free(d);
         return mwi_fail(MW_ERR_NOMEM, "no memory for a device");
     }
+    d->process = getpid();
     d->own_transport = own;
     d->transport = &d->own_transport;
     d->holders = 1;
@@ -215,15 +213,18 @@ void mw_close(struct mw_device *device)
     struct mw_device *d = device;
     if (!d)
         return;
+    const bool inherited = mwi_inherited(d);
     mwi_lock(d);
     d->state.closed = true;
     d->write_count = 0;
-    mwi_lock_wake(&d->lock);
+    if (!inherited)
+        mwi_lock_wake(&d->lock);
     mwi_unlock(d, 0);
     mwi_notify_stop(d);
     mwi_lock(d);
     mwi_share_end(d);
-    d->transport->close(d->context);
+    if (!inherited)
+        d->transport->close(d->context);
     mwi_put(d);
 }
 
@@ -233,7 +234,8 @@ int mw_reset(struct mw_device *device)
     struct mw_device *d = device;
     struct mw_device_info info;
     mwi_lock(d);
-    int status = d->state.closed || d->state.lost == MW_ERR_NODEV ? mwi_check_well(d, __func__) : 0;
+    int status =
+        d->state.lost == MW_ERR_NODEV ? mwi_check_well(d, __func__) : mwi_check_open(d, __func__);
     if (!status && !d->transport->reset)
         status = mwi_fail(MW_ERR_VERSION, "%s: transport %s cannot", __func__, d->transport->name);
     if (status)
@@ -261,8 +263,10 @@ int mw_info(struct mw_device *device, struct mw_device_info *info)
 {
     MWI_NEED(device);
     MWI_NEED(info);
-    *info = device->info;
-    return 0;
+    int status = mwi_check_open(device, __func__);
+    if (!status)
+        *info = device->info;
+    return status;
 }
 
 int mw_simulation_info(struct mw_device *device, struct mw_simulation *model)
@@ -271,7 +275,7 @@ int mw_simulation_info(struct mw_device *device, struct mw_simulation *model)
     MWI_NEED(model);
     struct mw_simulation got = {0};
     mwi_lock(device);
-    int status = device->state.closed ? mwi_check_well(device, __func__) : 0;
+    int status = mwi_check_open(device, __func__);
     if (!status && !device->transport->model)
         status = mwi_fail(MW_ERR_NODEV, "transport %s: there is no model", device->transport->name);
     if (!status)
@@ -285,7 +289,7 @@ int mw_watch(struct mw_device *device, mw_watch_fn event, void *context)
 {
     MWI_NEED(device);
     mwi_lock(device);
-    int status = device->state.closed ? mwi_check_well(device, __func__) : 0;
+    int status = mwi_check_open(device, __func__);
     if (!status && !device->transport->watch)
         status = mwi_fail(MW_ERR_CAPACITY,
                           "transport %s: only a simulated device shows what goes on inside",
@@ -300,7 +304,7 @@ uint64_t mw_total_cycles(struct mw_device *device)
     if (!device)
         return 0;
     mwi_lock(device);
-    bool can = !device->state.closed && device->transport->total_cycles;
+    bool can = mwi_is_open(device) && device->transport->total_cycles;
     uint64_t cycles =
         can && !mwi_flush(device) ? device->transport->total_cycles(device->context) : 0;
     mwi_unlock(device, 0);

@@ -9,6 +9,7 @@
 #include "dymulticast.h"
 #include "internal.h"
 #include "load.h"
+#include "struct_size.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,13 +192,24 @@ int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
     return 0;
 }
 
+/// The device is open, and the handle's object still there.
+static int check_handle(const struct mw_handle *h, const char *call)
+{
+    int status = mwi_check_open(h->object->device, call);
+    if (!status && h->object->destroyed)
+        status = mwi_fail(MW_ERR_STATE, "%s: its object was destroyed", call);
+    return status;
+}
+
 int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value)
 {
     MWI_NEED(handle);
     struct mw_device *d = handle->object->device;
     mwi_lock(d);
     struct mw_layer_config c = handle->config;
-    int status = mw_layer_set(&c, name, value);
+    int status = check_handle(handle, __func__);
+    if (!status)
+        status = mw_layer_set(&c, name, value);
     if (!status)
         status = mwi_check_config(d, &c);
     if (!status)
@@ -251,6 +263,7 @@ static int run(struct mw_handle *h, uint16_t *const *out, const struct mw_wait_o
     mwi_state_unconfigured(d); // mw_launch does not start it again
     uint64_t number = d->state.layer.number;
     status = mwi_wait(d, options, number, cycles);
+    mwi_state_taken(d);
     return status ? status : read_out(h, out);
 }
 
@@ -261,18 +274,18 @@ int mw_combine(struct mw_handle *handle, uint16_t *const *out,
     MWI_NEED(out);
     struct mw_dymulticast *m = handle->object;
     struct mw_device *d = m->device;
-    struct mw_wait_options o = {.size = sizeof o};
-    int status = options ? mwi_take_struct(&o, sizeof o, options, "mw_wait_options") : 0;
+    struct mw_wait_options o;
+    int status = mwi_take_wait(&o, options);
     if (!status)
         status = check_out(handle, out);
     if (status)
         return status;
     mwi_lock(d);
-    while (d->combining && !d->state.closed)
+    while (d->combining && mwi_is_open(d))
         mwi_lock_sleep(&d->lock);
-    status = mwi_check_idle(d, __func__);
-    if (!status && m->destroyed)
-        status = mwi_fail(MW_ERR_STATE, "%s: its object was destroyed", __func__);
+    status = check_handle(handle, __func__);
+    if (!status)
+        status = mwi_check_idle(d, __func__);
     if (!status) {
         d->combining = true;
         status = run(handle, out, &o, cycles);

@@ -4,6 +4,7 @@
 #include "dymulticast.h"
 
 #include "internal.h"
+#include "struct_size.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static int check_prop(const struct mw_device_info *info, const struct mw_dymulti
     if (p->experts > info->experts)
         return mwi_fail(MW_ERR_CAPACITY, "%u experts: the device has %u", p->experts,
                         info->experts);
-    return 0;
+    return mwi_check_row_bytes(info, "block_bytes", p->block_bytes);
 }
 
 /// Every expert once, and no two at one place.
@@ -65,7 +66,7 @@ int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_
     MWI_NEED(device);
     MWI_NEED(prop);
     struct mw_dymulticast_prop p;
-    int status = mwi_take_struct(&p, sizeof p, prop, "mw_dymulticast_prop");
+    int status = mwi_take_prop(&p, prop);
     if (!status)
         status = check_prop(&device->info, &p);
     if (status)
@@ -108,6 +109,9 @@ int mw_dymulticast_bind_addr(struct mw_dymulticast *object, unsigned tokens,
     MWI_NEED(object);
     struct mw_dymulticast *m = object;
     unsigned gpus = m->device->info.gpus;
+    if (!tokens || !rows_per_expert)
+        return mwi_fail(MW_ERR_INVALID, "%s: %u tokens and %u rows per expert: at least 1 of each",
+                        __func__, tokens, rows_per_expert);
     struct mw_layer_config c;
     struct mw_layout l;
     mw_layer_defaults(&c);
@@ -119,8 +123,10 @@ int mw_dymulticast_bind_addr(struct mw_dymulticast *object, unsigned tokens,
     c.stream_instrs = 4; // of each of the streams of a layer
     int status = mw_layout_make(m->device, &c, &l);
     mwi_lock(m->device);
-    m->bound = !status;
+    if (!status)
+        status = mwi_check_open(m->device, __func__);
     if (!status) {
+        m->bound = true;
         m->config = c;
         m->layout = l;
     }
@@ -132,8 +138,9 @@ int mw_dymulticast_layout(const struct mw_dymulticast *object, struct mw_layout 
     MWI_NEED(object);
     MWI_NEED(layout);
     mwi_lock(object->device);
-    int status =
-        object->bound ? 0 : mwi_fail(MW_ERR_STATE, "%s: the object is not bound", __func__);
+    int status = mwi_check_open(object->device, __func__);
+    if (!status && !object->bound)
+        status = mwi_fail(MW_ERR_STATE, "%s: the object is not bound", __func__);
     if (!status)
         *layout = object->layout;
     return mwi_unlock(object->device, status);

@@ -79,21 +79,3 @@ int mwi_fail(int code, const char *format, ...)
     said = true;
     return code;
 }
-
-int mwi_take_struct(void *own, size_t bytes, const void *given, const char *what)
-{
-    size_t size;
-    memcpy(&size, given, sizeof size);
-    if (size < sizeof size)
-        return mwi_fail(MW_ERR_INVALID, "%s: its size is %zu: set it to sizeof(struct %s)", what,
-                        size, what);
-    for (size_t i = bytes; i < size; i++)
-        if (((const char *)given)[i])
-            return mwi_fail(MW_ERR_VERSION,
-                            "%s: byte %zu is set, the library's has %zu: upgrade the library", what,
-                            i, bytes);
-    memset(own, 0, bytes);
-    memcpy(own, given, size < bytes ? size : bytes);
-    memcpy(own, &bytes, sizeof bytes);
-    return 0;
-}

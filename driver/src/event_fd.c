@@ -58,7 +58,8 @@ void mwi_notify_stop(struct mw_device *d)
     struct mwi_notify *n = d->notify;
     if (!n)
         return;
-    pthread_join(n->thread, NULL);
+    if (!mwi_inherited(d))
+        pthread_join(n->thread, NULL);
     d->notify = NULL;
     close(n->fd);
     free(n);

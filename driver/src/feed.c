@@ -4,6 +4,7 @@
 #include "internal.h"
 
 #include "host.h"
+#include "struct_size.h"
 
 static_assert(MW_FEED_BUFFERS <= (int)MW_HOST_FEED_LAYERS,
               "a buffer's layer has a place in the queue");
@@ -102,8 +103,8 @@ int mw_fed_wait(struct mw_device *device, uint32_t number, const struct mw_wait_
 {
     MWI_NEED(device);
     struct mw_device *d = device;
-    struct mw_wait_options o = {.size = sizeof o};
-    int status = options ? mwi_take_struct(&o, sizeof o, options, "mw_wait_options") : 0;
+    struct mw_wait_options o;
+    int status = mwi_take_wait(&o, options);
     if (status)
         return status;
     mwi_lock(d);

@@ -11,9 +11,9 @@ static int no_firmware(struct mw_device *d)
 /// It only looks: allowed in the unknown state, too.
 static int check_look(struct mw_device *d, const char *call, bool can)
 {
-    if (d->state.closed)
-        return mwi_check_well(d, call);
-    int status = can ? mwi_flush(d) : no_firmware(d);
+    int status = mwi_check_open(d, call);
+    if (!status)
+        status = can ? mwi_flush(d) : no_firmware(d);
     if (!status)
         mwi_say_nothing();
     return status;

@@ -3,6 +3,7 @@
 // Images of firmware: whether one is whole, and the calls that bring them to and from a device.
 #include "frame.h"
 #include "internal.h"
+#include "struct_size.h"
 
 #include <string.h>
 
@@ -39,12 +40,12 @@ int mw_firmware_check(const uint32_t *words, size_t count, struct mw_firmware_im
 static int take(const struct mw_open_options *options, struct mw_open_options *o,
                 struct mw_transport *transport)
 {
-    int status = mwi_take_struct(o, sizeof *o, options, "mw_open_options");
+    int status = mwi_take_open(o, options);
     const struct mw_transport *t = status ? NULL : mwi_find_transport(o);
     if (!status && !t)
         status = mwi_no_transport(o);
     if (!status)
-        status = mwi_take_struct(transport, sizeof *transport, t, "mw_transport");
+        status = mwi_take_transport(transport, t);
     if (!status && (!transport->image_read || !transport->image_load))
         status =
             mwi_fail(MW_ERR_NODEV, "transport %s: there is no firmware to load", transport->name);

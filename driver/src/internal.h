@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "fabric_regs.h"
 #include "lock.h"
@@ -43,8 +44,10 @@ struct mwi_configured {
 };
 
 struct mw_device {
-    struct mwi_lock lock; ///< all below but what is constant since mw_open: transport, info
-    unsigned holders;     ///< the program, until it closes the device, and objects
+    struct mwi_lock
+        lock;         ///< all below but what is constant since mw_open: process, transport, info
+    pid_t process;    ///< that opened it
+    unsigned holders; ///< the program, until it closes the device, and objects
     struct mw_register writes[MWI_WRITES];
     unsigned write_count;
     struct mw_transport own_transport;
@@ -79,11 +82,6 @@ int mwi_fail_also(int code, const char *format, ...) __attribute__((format(print
             return mwi_fail(MW_ERR_INVALID, "%s: %s is NULL", __func__, #pointer); \
     } while (0)
 
-/// Copy a struct that starts with its size (`given`, of the caller's header) into one of this library
-/// of `bytes` bytes; what the caller's does not have yet is 0. MW_ERR_INVALID: no size;
-/// MW_ERR_VERSION: it has something set that this library does not know.
-int mwi_take_struct(void *own, size_t bytes, const void *given, const char *what);
-
 // ---- device ---------------------------------------------------------------------------------------
 
 /// The transport that the options name, or NULL; and the failure for that.
@@ -97,8 +95,12 @@ void mwi_put(struct mw_device *device);
 /// Write what a reset has taken from it, but for what the next layer brings.
 int mwi_restore(struct mw_device *device);
 
+/// Whether another process opened it, which this one was forked from. Its threads, and with them whoever
+/// had a lock, are not here, and the device is that process's: nothing of it may be called or waited for.
+bool mwi_inherited(const struct mw_device *device);
 /// Lock it, for a public function. mwi_unlock hands on `status`, so that a call can end with it; the
-/// outermost one carries out the writes that are left, and hands on their failure.
+/// outermost one carries out the writes that are left, and hands on their failure. Neither does anything
+/// to a device that was inherited.
 void mwi_lock(struct mw_device *device);
 int mwi_unlock(struct mw_device *device, int status);
 
@@ -132,6 +134,8 @@ int mwi_check_places(const struct mw_device *device, const struct mw_expert_plac
 bool mwi_map_place(const struct mw_device *device, unsigned expert, struct mw_expert_place *place);
 /// The same number of experts on every GPU, in their order.
 void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);
+/// A mask of all GPUs.
+uint32_t mwi_all_gpus(const struct mw_device *device);
 /// A free group, or MW_ERR_CAPACITY; its members, 0: none; and give it back.
 int mwi_group_take(struct mw_device *device);
 void mwi_group_set(struct mw_device *device, unsigned group, uint32_t members);
@@ -139,6 +143,8 @@ void mwi_group_give(struct mw_device *device, unsigned group);
 
 // ---- layers: layer.c, wait.c ----------------------------------------------------------------------
 
+/// Whether a token's hidden values may be so large; `what` is the field that says it.
+int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, unsigned bytes);
 /// Sizes and settings that the device cannot do.
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *config);
 /// What the first instruction needs that the device was built without, and which that is; NULL: it has all.
@@ -173,7 +179,7 @@ int mwi_run_to_done(struct mw_device *device, const struct mw_wait_options *opti
 
 /// Under the lock: a layer has ended.
 void mwi_notify(struct mw_device *device);
-/// Without the lock: end its thread.
+/// Without the lock: end its thread. Where it was inherited there is none: close the descriptor.
 void mwi_notify_stop(struct mw_device *device);
 
 /// Smallest s with 1 << s >= n (n >= 1).

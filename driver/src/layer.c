@@ -2,6 +2,7 @@
 //
 // A layer on the device: its registers, and go.
 #include "internal.h"
+#include "struct_size.h"
 
 #include <string.h>
 
@@ -209,7 +210,7 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
     MWI_NEED(tokens);
     MWI_NEED(experts);
     struct mw_layer_config c;
-    int status = mwi_take_struct(&c, sizeof c, config, "mw_layer_config");
+    int status = mwi_take_layer(&c, config);
     if (status)
         return status;
     mwi_lock(device);

@@ -3,6 +3,7 @@
 // A layer's sizes: the defaults and names of its configuration, and where everything lies in the
 // GPUs' memories. Every limit of the device that a size can break is checked here.
 #include "internal.h"
+#include "struct_size.h"
 
 #include <string.h>
 
@@ -22,17 +23,13 @@ unsigned mwi_log2_up(uint64_t n)
 
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
-    const struct mw_layer_config defaults = {.size = size,
-                                             .tile = 1,
+    const struct mw_layer_config defaults = {.tile = 1,
                                              .partial_wait = 64,
                                              .copy_lane = true,
                                              .pace_lead = 1,
                                              .pace_idle = 256,
                                              .rpm_timer = 256};
-    if (!config || size < sizeof config->size)
-        return;
-    memset(config, 0, size);
-    memcpy(config, &defaults, size < sizeof defaults ? size : sizeof defaults);
+    mwi_give_layer(config, &defaults, size);
 }
 
 /// What mw_layer_set may set.
@@ -82,6 +79,9 @@ int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t valu
 {
     MWI_NEED(config);
     MWI_NEED(name);
+    int status = mwi_check_layer_size(config);
+    if (status)
+        return status;
     for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {
         const struct setting *s = &SETTINGS[i];
         if (strcmp(name, s->name) != 0 || s->offset + s->size > config->size)
@@ -115,20 +115,26 @@ static uint64_t lists_of(const struct mw_device_info *info, const struct mw_laye
     return mwi_lists_of(c, mwi_log2_up(info->gpus));
 }
 
+int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, unsigned bytes)
+{
+    if (bytes < 1 || bytes % info->flit_bytes)
+        return mwi_fail(MW_ERR_INVALID, "%s: %u is no multiple of the %u-byte flit", what, bytes,
+                        info->flit_bytes);
+    return bytes > MAX_ROW_BYTES ? above(what, bytes, MAX_ROW_BYTES) : 0;
+}
+
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     if (c->k < 1 || c->k > MW_MAX_TARGETS)
         return mwi_fail(MW_ERR_INVALID, "k = %u: 1 to %d experts per token", c->k, MW_MAX_TARGETS);
-    if (c->row_bytes < 1 || c->row_bytes % info->flit_bytes)
-        return mwi_fail(MW_ERR_INVALID, "%u bytes per row: not a multiple of the %u-byte flit",
-                        c->row_bytes, info->flit_bytes);
+    int status = mwi_check_row_bytes(info, "bytes per row", c->row_bytes);
+    if (status)
+        return status;
     if (c->buffers > MW_FEED_BUFFERS)
         return mwi_fail(MW_ERR_INVALID, "%u buffers: at most %d", c->buffers, MW_FEED_BUFFERS);
     if (c->stream_instrs > MW_STREAM_INSTRS)
         return mwi_fail(MW_ERR_INVALID, "%u instructions per stream: at most %d", c->stream_instrs,
                         MW_STREAM_INSTRS);
-    if (c->row_bytes > MAX_ROW_BYTES)
-        return above("bytes per row", c->row_bytes, MAX_ROW_BYTES);
     if (c->tokens_per_gpu > info->tokens || c->tokens_per_gpu > 32768)
         return above("tokens per GPU", c->tokens_per_gpu,
                      info->tokens < 32768 ? info->tokens : 32768);
@@ -277,7 +283,9 @@ int mw_layout_make(struct mw_device *device, const struct mw_layer_config *confi
     const struct mw_device_info *info = &device->info;
     struct mw_layer_config c;
     struct mw_layout l = {0};
-    int status = mwi_take_struct(&c, sizeof c, config, "mw_layer_config");
+    int status = mwi_check_open(device, __func__);
+    if (!status)
+        status = mwi_take_layer(&c, config);
     if (!status)
         status = mwi_check_sizes(info, &c);
     if (status)

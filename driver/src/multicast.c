@@ -18,6 +18,8 @@ int mw_multicast_create(struct mw_device *device, uint64_t bytes, struct mw_mult
     MWI_NEED(object);
     *object = NULL;
     MWI_NEED(device);
+    if (!bytes)
+        return mwi_fail(MW_ERR_INVALID, "%s: 0 bytes: at least 1", __func__);
     struct mw_multicast *m = calloc(1, sizeof *m);
     if (!m)
         return mwi_fail(MW_ERR_NOMEM, "no memory for a multicast object");
@@ -42,7 +44,11 @@ int mw_multicast_add_device(struct mw_multicast *object, unsigned gpu)
     if (gpu >= d->info.gpus)
         return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, d->info.gpus);
     mwi_lock(d);
-    int status = object->bound ? mwi_fail(MW_ERR_STATE, "%s: the object is bound", __func__) : 0;
+    int status = mwi_check_open(d, __func__);
+    if (!status && object->bound)
+        status = mwi_fail(MW_ERR_STATE, "%s: the object is bound", __func__);
+    if (!status && object->members >> gpu & 1)
+        status = mwi_fail(MW_ERR_INVALID, "%s: GPU %u is a member", __func__, gpu);
     if (!status)
         object->members |= 1u << gpu;
     return mwi_unlock(d, status);
@@ -51,6 +57,9 @@ int mw_multicast_add_device(struct mw_multicast *object, unsigned gpu)
 static int check_bind(const struct mw_multicast *m, const char *call, uint64_t address)
 {
     const struct mw_device_info *info = &m->device->info;
+    int status = mwi_check_open(m->device, call);
+    if (status)
+        return status;
     if (!m->members)
         return mwi_fail(MW_ERR_STATE, "%s: the object has no member", call);
     if (address > info->mem_bytes || m->bytes > info->mem_bytes - address)
@@ -80,7 +89,9 @@ int mw_multicast_group(const struct mw_multicast *object)
 {
     MWI_NEED(object);
     mwi_lock(object->device);
-    int group = object->bound ? (int)object->group
+    int group = mwi_check_open(object->device, __func__);
+    if (!group)
+        group = object->bound ? (int)object->group
                               : mwi_fail(MW_ERR_STATE, "%s: the object is not bound", __func__);
     return mwi_unlock(object->device, group);
 }
@@ -93,7 +104,7 @@ void mw_multicast_destroy(struct mw_multicast *object)
     mwi_lock(d);
     mwi_group_give(d, object->group);
     // else before the next layer; a failure shows in the device's state
-    if (!d->state.closed && (d->state.now == MW_STATE_IDLE || d->state.now == MW_STATE_CONFIGURED))
+    if (mwi_is_open(d) && (d->state.now == MW_STATE_IDLE || d->state.now == MW_STATE_CONFIGURED))
         mwi_groups_load(d);
     free(object);
     mwi_put(d);

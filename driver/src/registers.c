@@ -4,16 +4,25 @@
 #include "internal.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 // ---- lock -----------------------------------------------------------------------------------------
 
+bool mwi_inherited(const struct mw_device *device)
+{
+    return device->process != getpid();
+}
+
 void mwi_lock(struct mw_device *device)
 {
-    mwi_lock_take(&device->lock);
+    if (!mwi_inherited(device))
+        mwi_lock_take(&device->lock);
 }
 
 int mwi_unlock(struct mw_device *device, int status)
 {
+    if (mwi_inherited(device))
+        return status;
     if (device->lock.depth == 1 && device->write_count) {
         int late = mwi_flush(device);
         status = status ? status : late;
@@ -33,8 +42,10 @@ void mwi_put(struct mw_device *device)
         mwi_unlock(device, 0);
         return;
     }
-    mwi_lock_drain(&device->lock);
-    mwi_lock_free(&device->lock);
+    if (!mwi_inherited(device)) {
+        mwi_lock_drain(&device->lock);
+        mwi_lock_free(&device->lock);
+    }
     mwi_tables_free(device);
     free(device);
 }

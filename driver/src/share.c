@@ -103,7 +103,8 @@ void mwi_share_end(struct mw_device *d)
     if (!s)
         return;
     d->share = NULL;
-    unlink(s->name);
+    if (!mwi_inherited(d))
+        unlink(s->name);
     munmap(s->page, sizeof *s->page);
     close(s->fd);
     free(s);

@@ -34,6 +34,7 @@ bool mwi_share_folder(char path[MWI_SHARE_FOLDER], bool make);
 
 /// Share a device that was opened; where that cannot be done it is not shared.
 void mwi_share_begin(struct mw_device *device);
+/// ... and no longer. Whoever inherited the device leaves the file to its owner.
 void mwi_share_end(struct mw_device *device);
 /// Between slices, under the lock: if somebody wants to know, and it is time.
 void mwi_share_look(struct mw_device *device);

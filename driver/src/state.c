@@ -14,20 +14,36 @@ void mwi_state_init(struct mwi_state *s)
 enum mw_state mwi_state_outside(const struct mw_device *d)
 {
     const struct mwi_state *s = &d->state;
-    bool result = s->layer.number && !s->layer.runs && !s->layer.waited;
+    bool result = s->layer.number && !s->layer.runs && !s->layer.waited && !s->layer.gone;
     return result && (s->now == MW_STATE_CONFIGURED || s->now == MW_STATE_IDLE) ? MW_STATE_DONE
                                                                                 : s->now;
 }
 
 // ---- what is allowed ------------------------------------------------------------------------------
 
+bool mwi_is_open(const struct mw_device *d)
+{
+    return !d->state.closed && !mwi_inherited(d);
+}
+
+int mwi_check_open(const struct mw_device *d, const char *call)
+{
+    if (mwi_is_open(d))
+        return 0;
+    if (d->state.closed)
+        return mwi_fail(MW_ERR_STATE, "%s: the device was closed", call);
+    return mwi_fail(MW_ERR_STATE,
+                    "%s: process %ld opened the device, and this is another, forked from it: open "
+                    "a device here",
+                    call, (long)d->process);
+}
+
 int mwi_check_well(const struct mw_device *d, const char *call)
 {
     const struct mwi_state *s = &d->state;
-    if (s->closed)
-        return mwi_fail(MW_ERR_STATE, "%s: the device was closed", call);
-    if (s->now != MW_STATE_UNKNOWN)
-        return 0;
+    int status = mwi_check_open(d, call);
+    if (status || s->now != MW_STATE_UNKNOWN)
+        return status;
     if (s->lost == MW_ERR_NODEV)
         return mwi_fail(MW_ERR_NODEV, "%s: %.300s: close the device, and open it anew", call,
                         s->why);
@@ -76,6 +92,9 @@ int mwi_check_feed(const struct mw_device *d, const char *call, const struct mw_
         return fail_running(call);
     if ((s->now == MW_STATE_RUNNING ? s->after : s->now) != MW_STATE_CONFIGURED)
         return mwi_fail(MW_ERR_STATE, "%s: no layer was configured", call);
+    if (layout->buffers > MW_FEED_BUFFERS)
+        return mwi_fail(MW_ERR_INVALID, "%s: the layout has %u buffers: at most %d", call,
+                        layout->buffers, MW_FEED_BUFFERS);
     if (buffer >= layout->buffers)
         return mwi_fail(MW_ERR_INVALID, "%s: buffer %u, the layout has %u", call, buffer,
                         layout->buffers);
@@ -187,7 +206,7 @@ void mwi_state_started(struct mw_device *d)
     begin(s);
     s->layer.number++;
     s->layer.runs = true;
-    s->layer.waited = false;
+    s->layer.waited = s->layer.gone = false;
     mwi_lock_wake(&d->lock);
 }
 
@@ -196,6 +215,7 @@ void mwi_state_fed(struct mw_device *d, const struct mw_layout *layout, unsigned
 {
     struct mwi_state *s = &d->state;
     begin(s);
+    s->layer.gone = s->layer.waited;
     s->fed.used = true;
     s->fed.layout = *layout;
     s->fed.number[s->fed.count] = number;
@@ -218,6 +238,11 @@ void mwi_state_ended(struct mw_device *d, int code, uint64_t cycles)
 {
     d->state.now = d->state.after;
     end_layer(d, code, cycles);
+}
+
+void mwi_state_taken(struct mw_device *d)
+{
+    d->state.layer.gone = !d->state.layer.runs;
 }
 
 void mwi_state_fed_done(struct mw_device *d, uint32_t number)
@@ -272,6 +297,7 @@ void mwi_state_canceled(struct mw_device *d)
 void mwi_state_reset(struct mw_device *d)
 {
     struct mwi_state *s = &d->state;
+    s->layer.gone = !s->layer.runs;
     mwi_fail(MW_ERR_CANCELED, "the device was reset");
     give_up(d, MW_ERR_CANCELED);
     s->now = MW_STATE_IDLE;

@@ -35,7 +35,9 @@ struct mwi_state {
         uint64_t number; ///< counted from 1
         bool runs;
         bool waited; ///< its result was handed out
-        int code;    ///< its result
+        bool
+            gone; ///< ... and is nobody's any more: the layer is that of a mw_combine, or others follow
+        int code; ///< its result
         uint64_t cycles;
         char message[MWI_MESSAGE];
     } layer;
@@ -56,7 +58,11 @@ enum mw_state mwi_state_outside(const struct mw_device *device);
 
 // ---- what is allowed ------------------------------------------------------------------------------
 
-/// The device is there, and what it does is known. Else MW_ERR_STATE, or MW_ERR_NODEV for good.
+/// It was not closed, and this is the process that opened it.
+bool mwi_is_open(const struct mw_device *device);
+/// ... Else MW_ERR_STATE.
+int mwi_check_open(const struct mw_device *device, const char *call);
+/// ... and the device is there, and what it does is known. Else MW_ERR_STATE, or MW_ERR_NODEV for good.
 int mwi_check_well(const struct mw_device *device, const char *call);
 /// ... and no layer runs.
 int mwi_check_idle(const struct mw_device *device, const char *call);
@@ -87,6 +93,8 @@ void mwi_state_fed(struct mw_device *device, const struct mw_layout *layout, uns
                    uint32_t number);
 /// The launched layer has ended; mw_message is that of a `code` that is not 0.
 void mwi_state_ended(struct mw_device *device, int code, uint64_t cycles);
+/// Nobody but who has waited for the launched layer is to get its result.
+void mwi_state_taken(struct mw_device *device);
 /// The fed layer and all before it are done.
 void mwi_state_fed_done(struct mw_device *device, uint32_t number);
 /// A request that changes the device has failed with `code` and the message that mw_message has.

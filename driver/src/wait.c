@@ -5,6 +5,7 @@
 // at in the same cycles whoever else calls.
 #include "internal.h"
 #include "share.h"
+#include "struct_size.h"
 
 #include <stdio.h>
 
@@ -258,14 +259,14 @@ int mwi_wait(struct mw_device *d, const struct mw_wait_options *options, uint64_
 int mw_wait(struct mw_device *device, const struct mw_wait_options *options, uint64_t *cycles)
 {
     MWI_NEED(device);
-    struct mw_wait_options o = {.size = sizeof o};
-    int status = options ? mwi_take_struct(&o, sizeof o, options, "mw_wait_options") : 0;
+    struct mw_wait_options o;
+    int status = mwi_take_wait(&o, options);
     if (status)
         return status;
     mwi_lock(device);
     const struct mwi_state *s = &device->state;
     status = mwi_check_well(device, __func__);
-    if (!status && !s->layer.runs && (!s->layer.number || s->layer.waited))
+    if (!status && !s->layer.runs && (!s->layer.number || s->layer.gone))
         status = mwi_fail(MW_ERR_STATE, "%s: nothing runs", __func__);
     if (!status)
         status = mwi_wait(device, &o, s->layer.number, cycles);
@@ -281,7 +282,7 @@ int mw_query(struct mw_device *device, struct mw_progress *progress)
     mwi_lock(device);
     const struct mwi_state *s = &device->state;
     *progress = (struct mw_progress){.state = s->now};
-    int status = s->closed ? mwi_check_well(device, __func__) : 0;
+    int status = mwi_check_open(device, __func__);
     if (!status && s->now == MW_STATE_RUNNING)
         status = mwi_look(device);
     if (!status)

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -60,6 +62,11 @@ static void device_and_memory(void **state)
     o.primitives = (enum mw_primitives)(MW_PRIMITIVES_BASIC + 1);
     assert_code(mw_open(&o, &d), MW_ERR_INVALID);
     assert_message("primitives 3: 0 to 2 are possible");
+    mw_open_defaults(&o);
+    o.transport = NULL;
+    REFUSED(mw_open(&o, &d));
+    assert_message("sim and usb are possible");
+    REFUSED(mw_firmware_read(&o, words, 1, &count));
     REFUSED(mw_reset(NULL));
     REFUSED(mw_info(NULL, &info));
     REFUSED(mw_info(device, NULL));
@@ -356,6 +363,77 @@ static void places(void **state)
     assert_code(mw_dymulticast_create(device, &prop, &m), MW_ERR_CAPACITY);
 }
 
+/// What can never be of use is refused where it is given, with what was wrong.
+static void useless(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned block_bytes;
+        int code;
+        const char *text;
+    } blocks[] = {
+        {0, MW_ERR_INVALID, "block_bytes: 0 is no multiple of the 8-byte flit"},
+        {7, MW_ERR_INVALID, "block_bytes: 7"},
+        {12, MW_ERR_INVALID, "block_bytes: 12"},
+        {32760, MW_ERR_CAPACITY, "block_bytes: 32760, the device holds 32752"},
+        {0xfffffff8, MW_ERR_CAPACITY, "block_bytes: 4294967288"},
+    };
+    struct mw_dymulticast_prop prop = {.size = sizeof prop, .region_sets = 2, .k = 1, .experts = 4};
+    struct mw_dymulticast *m;
+    struct mw_multicast *group;
+    struct mw_layout l;
+    for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        prop.block_bytes = blocks[i].block_bytes;
+        assert_code(mw_dymulticast_create(device, &prop, &m), blocks[i].code);
+        assert_message(blocks[i].text);
+        assert_null(m);
+    }
+    prop.block_bytes = 32752;
+    assert_code(mw_dymulticast_create(device, &prop, &m), 0);
+    mw_dymulticast_destroy(m);
+    prop.block_bytes = 8;
+    assert_code(mw_dymulticast_create(device, &prop, &m), 0);
+    assert_code(mw_dymulticast_bind_addr(m, 0, 4), MW_ERR_INVALID);
+    assert_message("0 tokens and 4 rows per expert: at least 1 of each");
+    assert_code(mw_dymulticast_bind_addr(m, 4, 0), MW_ERR_INVALID);
+    assert_code(mw_dymulticast_layout(m, &l), MW_ERR_STATE);
+    assert_code(mw_dymulticast_bind_addr(m, 1, 1), 0);
+    assert_code(mw_dymulticast_bind_addr(m, 4, 4096), MW_ERR_CAPACITY); // what was bound stays
+    assert_code(mw_dymulticast_layout(m, &l), 0);
+    mw_dymulticast_destroy(m);
+
+    assert_code(mw_multicast_create(device, 0, &group), MW_ERR_INVALID);
+    assert_message("0 bytes");
+    assert_null(group);
+    assert_code(mw_multicast_create(device, 1, &group), 0);
+    assert_code(mw_multicast_add_device(group, 2), 0);
+    assert_code(mw_multicast_add_device(group, 2), MW_ERR_INVALID);
+    assert_message("GPU 2 is a member");
+    mw_multicast_destroy(group);
+
+    assert_code(mw_partition_set(device, 0, 1u << GPUS), MW_ERR_INVALID);
+    assert_message("partition 0x10 of GPU 0: GPUs are bits 0 to 3");
+    assert_code(mw_partition_set(device, 0, UINT32_MAX), MW_ERR_INVALID);
+    assert_code(mw_partition_set(device, 0, (1u << GPUS) - 1), 0);
+    assert_code(mw_partition_set(device, 0, 0), 0);
+}
+
+/// A layout that the library did not make, and that has more buffers than there is room for.
+static void buffers_of_a_layout(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    const unsigned some[GPUS] = {0};
+    uint32_t number;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_configure(device, &c, &l, some, some, 1), 0);
+    l.buffers = 1000000000;
+    assert_code(mw_feed(device, &l, 999999999, &number), MW_ERR_INVALID);
+    assert_message("the layout has 1000000000 buffers: at most 4");
+    assert_code(mw_feed(device, &l, 0, &number), MW_ERR_INVALID);
+}
+
 // ---- sizes ------------------------------------------------------------------------------------------
 
 /// Structs of an older header end earlier, those of a newer one later.
@@ -403,18 +481,207 @@ static void struct_sizes(void **state)
     config.later = 1;
     assert_code(mw_layout_make(device, &config.c, &l), MW_ERR_VERSION);
     assert_message("upgrade the library");
-    config.c.size = offsetof(struct mw_layer_config, start_delay);
-    config.c.start_delay = 1u << 31; // nothing of that struct
+    config.c.size = offsetof(struct mw_layer_config, scatter);
+    config.c.scatter = 1u << 31; // nothing of that struct
     assert_code(mw_layout_make(device, &config.c, &l), 0);
     const unsigned some[GPUS] = {0};
     assert_code(mw_layer_configure(device, &config.c, &l, some, some, 1), 0);
-    assert_code(mw_layer_set(&config.c, "start_delay", 3), MW_ERR_INVALID);
-    assert_int_equal(config.c.start_delay, 1u << 31);
+    assert_code(mw_layer_set(&config.c, "scatter", 3), MW_ERR_INVALID);
+    assert_int_equal(config.c.scatter, 1u << 31);
     // defaults stay inside
     memset(&config, 0xee, sizeof config);
-    mw_layer_defaults_of(&config.c, offsetof(struct mw_layer_config, start_delay));
+    mw_layer_defaults_of(&config.c, offsetof(struct mw_layer_config, scatter));
     assert_int_equal(config.c.tile, 1);
-    assert_int_equal(config.c.start_delay, 0xeeeeeeee);
+    assert_int_equal(config.c.scatter, 0xeeeeeeee);
+}
+
+enum {
+    LATER = 256
+}; // bytes behind a struct that the library may look at: later headers have more fields
+
+/// Memory that ends LATER bytes behind a struct of `bytes` bytes, where it may be read and what follows may not.
+static void *at_the_edge(size_t bytes, void **pages, size_t *length)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    *length = 3 * page;
+    assert_true(bytes + LATER <= 2 * page);
+    *pages = mmap(NULL, *length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(*pages != MAP_FAILED);
+    assert_int_equal(mprotect((char *)*pages + 2 * page, page, PROT_NONE), 0);
+    return (char *)*pages + 2 * page - LATER - bytes;
+}
+
+/// What a call that gets the struct returns, without an effect that lasts.
+typedef int use_fn(void *given);
+
+static int use_open(void *given)
+{
+    struct mw_device *d;
+    int status = mw_open(given, &d);
+    mw_close(d);
+    return status;
+}
+
+static int use_firmware_read(void *given)
+{
+    size_t count;
+    int status = mw_firmware_read(given, NULL, 0, &count);
+    return status == MW_ERR_NODEV ? 0 : status; // the fake has none
+}
+
+static int use_firmware_load(void *given)
+{
+    const uint32_t words[8] = {0};
+    int status = mw_firmware_load(given, words, 8, NULL, NULL);
+    return status == MW_ERR_NODEV ? 0 : status;
+}
+
+static int use_transport(void *given)
+{
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = GPUS;
+    o.flit_bytes = 8;
+    o.custom = given;
+    o.custom_context = &fake;
+    return use_open(&o);
+}
+
+static int use_layout(void *given)
+{
+    struct mw_layout l;
+    return mw_layout_make(device, given, &l);
+}
+
+static int use_configure(void *given)
+{
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    const unsigned some[GPUS] = {0};
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    return mw_layer_configure(device, given, &l, some, some, 1);
+}
+
+static int use_set(void *given)
+{
+    return mw_layer_set(given, "tile", 1);
+}
+
+static int use_wait(void *given)
+{
+    int status = mw_wait(device, given, NULL);
+    return status == MW_ERR_STATE ? 0 : status; // nothing runs
+}
+
+static int use_fed_wait(void *given)
+{
+    int status = mw_fed_wait(device, 7, given, NULL);
+    return status == MW_ERR_STATE ? 0 : status;
+}
+
+static int use_prop(void *given)
+{
+    struct mw_dymulticast *m;
+    int status = mw_dymulticast_create(device, given, &m);
+    mw_dymulticast_destroy(m);
+    return status;
+}
+
+/// Every size, and larger ones that are none. Only those are taken at which the struct of some header may end: from the first one's on, at a field's end.
+static void every_size(const void *good, size_t first, size_t bytes, use_fn *use)
+{
+    void *pages;
+    size_t length;
+    char *given = at_the_edge(bytes, &pages, &length);
+    memcpy(given, good, bytes);
+    for (size_t size = 0; size < bytes + 2 * LATER; size++) {
+        memcpy(given, &size, sizeof size);
+        const bool may_be = size % 8 == 0 && size >= first && size <= bytes + LATER;
+        assert_code(use(given), may_be ? 0 : MW_ERR_INVALID);
+        if (!may_be)
+            assert_message("set it to sizeof(struct mw_");
+    }
+    for (unsigned bit = 10; bit < 64; bit++)
+        for (int less = 0; less < 2; less++) {
+            const size_t size = (UINT64_C(1) << bit) - 8 * (size_t)less;
+            memcpy(given, &size, sizeof size);
+            assert_code(use(given), MW_ERR_INVALID);
+        }
+    munmap(pages, length);
+}
+
+static void struct_of_every_size(void **state)
+{
+    (void)state;
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = GPUS;
+    o.flit_bytes = 8;
+    o.custom = &fake_transport;
+    o.custom_context = &fake;
+    const struct mw_layer_config c = small_config();
+    const struct mw_wait_options w = {.size = sizeof w};
+    const struct mw_dymulticast_prop p = {
+        .size = sizeof p, .block_bytes = 32, .region_sets = 2, .k = 1, .experts = 4};
+    const size_t open = offsetof(struct mw_open_options, backend),
+                 layer = (offsetof(struct mw_layer_config, copy_lane) + 7) / 8 * 8,
+                 transport = offsetof(struct mw_transport, total_cycles);
+    every_size(&o, open, sizeof o, use_open);
+    every_size(&o, open, sizeof o, use_firmware_read);
+    every_size(&o, open, sizeof o, use_firmware_load);
+    every_size(&fake_transport, transport, sizeof fake_transport, use_transport);
+    every_size(&c, layer, sizeof c, use_layout);
+    every_size(&c, layer, sizeof c, use_configure);
+    every_size(&c, layer, sizeof c, use_set);
+    every_size(&w, sizeof w, sizeof w, use_wait);
+    every_size(&w, sizeof w, sizeof w, use_fed_wait);
+    every_size(&p, sizeof p, sizeof p, use_prop);
+}
+
+/// Defaults for a struct of a size that no header has: nothing is written but a size that every call refuses.
+static void defaults_of_every_size(void **state)
+{
+    (void)state;
+    static unsigned char buffer[2048];
+    for (size_t size = 0; size < sizeof(struct mw_layer_config) + LATER; size++) {
+        for (unsigned kind = 0; kind < 2; kind++) {
+            struct mw_layer_config c = {.size = 99};
+            struct mw_open_options o = {.size = 99};
+            memset(buffer, 0xee, sizeof buffer);
+            memcpy(buffer, &c.size, sizeof c.size);
+            if (kind)
+                mw_layer_defaults_of((struct mw_layer_config *)(void *)buffer, size);
+            else
+                mw_open_defaults_of((struct mw_open_options *)(void *)buffer, size);
+            memcpy(&o.size, buffer, sizeof o.size);
+            const bool written = o.size == size && size > 0;
+            assert_true(written || o.size == (size < sizeof size ? 99 : 0));
+            assert_int_equal(buffer[written ? size : sizeof size], 0xee);
+        }
+    }
+    struct mw_open_options o = {.size = 99};
+    mw_open_defaults_of(&o, SIZE_MAX);
+    assert_int_equal(o.size, 0);
+}
+
+/// A transport without a function that every one has.
+static void transport_lacks(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        const char *name;
+    } needed[] = {
+#define NEEDED(field) {offsetof(struct mw_transport, field), #field " is NULL"}
+        NEEDED(name),      NEEDED(open),      NEEDED(close),    NEEDED(cfg_read),
+        NEEDED(cfg_write), NEEDED(mem_write), NEEDED(mem_read), NEEDED(run_until),
+    };
+    for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) {
+        struct mw_transport t = fake_transport;
+        memset((char *)&t + needed[i].at, 0, sizeof(void *));
+        assert_code(use_transport(&t), MW_ERR_INVALID);
+        assert_message(needed[i].name);
+    }
 }
 
 static void versions_and_names(void **state)
@@ -455,7 +722,12 @@ int main(void)
         TEST(running),
         TEST(objects),
         TEST(places),
+        TEST(useless),
+        TEST(buffers_of_a_layout),
         TEST(struct_sizes),
+        TEST(struct_of_every_size),
+        TEST(defaults_of_every_size),
+        TEST(transport_lacks),
         TEST(versions_and_names),
         TEST(message_stays),
     };

@@ -291,6 +291,7 @@ static void configurations(void **state)
     assert_code(mw_combine(h, l.rows, NULL, NULL), 0);
     assert_code(mw_launch(device), MW_ERR_STATE);
     assert_message("no layer was configured");
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_STATE); // the result was the combine's
     mw_handle_destroy(h);
     mw_dymulticast_destroy(m);
 }

@@ -37,7 +37,7 @@ static void nobody_waits_for_a_wait(void **state)
     assert_code(w.code, 0);
 }
 
-/// Several that wait for one layer get its result; a later wait has nothing to wait for.
+/// Whoever waits for a layer gets its result, also after others have had it, until another begins.
 static void several_wait(void **state)
 {
     (void)state;
@@ -54,8 +54,41 @@ static void several_wait(void **state)
         assert_int_equal(w[i].cycles, w[0].cycles);
         assert_true(w[i].cycles > 0);
     }
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t cycles = 0;
+        assert_code(mw_wait(device, NULL, &cycles), MW_ERR_DEVICE);
+        assert_message("switch, input 2: target outside the partition");
+        assert_int_equal(cycles, w[0].cycles);
+    }
+    *fake_fabric(&fake, FABRIC(error)) = 0;
+    fake.on_run = NULL;
+    fake.stuck = false;
+    start();
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
+/// Results that are nobody's any more: of a device that was reset, and of a layer after which others were fed.
+static void nothing_to_wait_for(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    uint32_t number;
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_STATE);
     assert_message("nothing runs");
+    start();
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_code(mw_reset(device), 0);
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_STATE);
+    start();
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_feed(device, &l, 0, &number), 0);
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_STATE);
+    assert_code(mw_fed_wait(device, number, NULL, NULL), 0);
+    assert_code(mw_fed_wait(device, number, NULL, NULL), 0);
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_STATE);
 }
 
 static atomic_bool asked, answered;
@@ -248,6 +281,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
     const struct CMUnitTest tests[] = {TEST(nobody_waits_for_a_wait),
                                        TEST(several_wait),
+                                       TEST(nothing_to_wait_for),
                                        TEST(another_has_begun),
                                        TEST(closed),
                                        TEST(query),
