@@ -12,10 +12,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <sched.h>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -125,7 +125,7 @@ class beside {
         try {
             given.store(0, std::memory_order_relaxed);
             thread = std::thread([this] { serve(); });
-        } catch (const std::system_error &) {
+        } catch (const std::exception &) { // no thread, or no memory for one
             alone = UINT64_MAX;
         }
         pthread_sigmask(SIG_SETMASK, &before, nullptr);

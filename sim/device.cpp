@@ -11,8 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <new>
+#include <exception>
 #include <string>
 
 namespace {
@@ -101,12 +100,13 @@ struct mw_device_model {
 };
 
 namespace {
-mw_device_model *create()
-{
-    auto *d = new (std::nothrow) mw_device_model;
-    if (d)
-        d->reset();
+mw_device_model *create() noexcept
+try {
+    auto *d = new mw_device_model;
+    d->reset();
     return d;
+} catch (const std::exception &) {
+    return nullptr;
 }
 
 void destroy(mw_device_model *d)

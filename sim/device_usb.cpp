@@ -16,8 +16,8 @@ extern "C" {
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <memory>
-#include <new>
 
 namespace {
 constexpr unsigned RESET_CYCLES = 16;
@@ -149,14 +149,16 @@ void destroy(mw_device_model *d)
     delete d;
 }
 
-mw_device_model *create()
-{
-    auto *d = new (std::nothrow) mw_device_model;
-    if (d && !d->start()) {
+mw_device_model *create() noexcept
+try {
+    auto *d = new mw_device_model;
+    if (!d->start()) {
         destroy(d);
         d = nullptr;
     }
     return d;
+} catch (const std::exception &) {
+    return nullptr;
 }
 
 void link_reset(mw_device_model *d)

@@ -4,7 +4,7 @@
 // own, build/model/<configuration>/libmwsim.so, which exports one symbol, mw_sim_get_ops; several
 // may be loaded into one program side by side, and several devices made from each.
 //
-// Time passes in whole clock cycles, and only inside run, cfg and transfer.
+// Time passes in whole clock cycles, and only inside run, cfg and transfer. No C++ exception leaves a function.
 #ifndef MW_SIM_H
 #define MW_SIM_H
 
@@ -57,7 +57,7 @@ struct mw_sim_ops {
     /// Step until done is seen, at most `max_cycles`. Returns whether it was seen.
     bool (*run)(struct mw_sim *sim, uint64_t max_cycles);
     /// Move all pieces; the GPUs work side by side, the pieces of one GPU in their order. 0, or -2: a
-    /// port did not move for 100 000 cycles.
+    /// port did not move for 100 000 cycles; -3: no memory, and nothing was moved.
     int (*transfer)(struct mw_sim *sim, const struct mw_sim_transfer *list, size_t count);
     /// Cycles since creation.
     uint64_t (*cycles)(const struct mw_sim *sim);

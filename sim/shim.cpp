@@ -55,8 +55,8 @@
 #include "watcher.h"
 
 #include <cstring>
+#include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -632,13 +632,16 @@ struct mw_sim : device {
 };
 
 namespace {
-mw_sim *create(const char *path)
-{
-    std::unique_ptr<mw_sim> s(new (std::nothrow) mw_sim);
-    if (!s || !s->open(path))
+// Exceptions stop here: callers are C.
+mw_sim *create(const char *path) noexcept
+try {
+    std::unique_ptr<mw_sim> s(new mw_sim);
+    if (!s->open(path))
         return nullptr;
     s->reset();
     return s.release();
+} catch (const std::exception &) {
+    return nullptr;
 }
 
 void destroy(mw_sim *s)
@@ -761,13 +764,9 @@ void drain(mw_sim *s)
     s->forget_late();
 }
 
-int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
+int move(mw_sim *s, std::vector<lane> &lanes)
 {
-    std::vector<lane> lanes(GPUS);
     drain(s);
-    for (std::size_t i = 0; i < count; i++)
-        if (list[i].flits)
-            lanes[list[i].gpu].pieces.push_back(&list[i]);
     for (unsigned quiet = 0; quiet < STREAM_LIMIT; quiet++) {
         bool finished = true;
         for (unsigned g = 0; g < GPUS; g++) {
@@ -791,6 +790,21 @@ int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count)
         s->any_late = s->any_late || s->late[g];
     }
     return -2;
+}
+
+// Whatever needs memory comes before the first cycle.
+int transfer(mw_sim *s, const mw_sim_transfer *list, std::size_t count) noexcept
+{
+    std::vector<lane> lanes;
+    try {
+        lanes.resize(GPUS);
+        for (std::size_t i = 0; i < count; i++)
+            if (list[i].flits)
+                lanes[list[i].gpu].pieces.push_back(&list[i]);
+    } catch (const std::exception &) {
+        return -3;
+    }
+    return move(s, lanes);
 }
 
 void reset(mw_sim *s)

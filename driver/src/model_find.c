@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -57,6 +58,10 @@ static bool folder_of(bool library, char folder[MWI_PATH])
     if (library && dladdr(&anchor, &info) && strchr(info.dli_fname, '/'))
         file = info.dli_fname;
     char *full = realpath(file, NULL);
+    if (!full && !library) { // no /proc: as it was started
+        file = (const char *)getauxval(AT_EXECFN);
+        full = file && strchr(file, '/') ? realpath(file, NULL) : NULL;
+    }
     char *slash = full ? strrchr(full, '/') : NULL;
     if (slash)
         *slash = 0;

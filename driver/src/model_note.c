@@ -5,6 +5,7 @@
 // its text is lines of a word, a blank and a value.
 #include "model_note.h"
 
+#include "cpu.h"
 #include "mw_device.h"
 #include "mw_sim.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTE_TYPE = 1, HEADERS_MOST = 256, NOTES_MOST = 1 << 16, CPU_TEXT = 1 << 14 };
+enum { NOTE_TYPE = 1, HEADERS_MOST = 256, NOTES_MOST = 1 << 16 };
 static const char OWNER[] = "moeswitch";
 
 static const struct {
@@ -104,37 +105,17 @@ static void take_value(const char *text, const char *word, char *value, size_t s
     }
 }
 
-/// What this processor has, a blank on either side of each; false: the system does not say.
-static bool read_cpu(char *features, size_t size)
-{
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    bool found = false;
-    while (f && !found && fgets(features, (int)size, f))
-        found = strncmp(features, "flags", 5) == 0;
-    if (f)
-        fclose(f);
-    if (found)
-        features[strcspn(features, "\n")] = ' ';
-    return found;
-}
-
 /// The first feature that the model needs and this processor lacks; false: it has all.
 static bool lacks(const char *needs, char *missing, size_t size)
 {
-    char *has = malloc(CPU_TEXT);
-    bool known = has && read_cpu(has, CPU_TEXT);
-    bool lacking = false;
-    for (const char *at = needs; *at && !lacking; at += strspn(at, " ")) {
-        char word[40];
+    for (const char *at = needs + strspn(needs, " "); *at; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
-        snprintf(word, sizeof word, " %.*s ", (int)length, at);
-        lacking = !known || !strstr(has, word);
-        if (lacking)
-            snprintf(missing, size, "%.*s", (int)length, at);
+        snprintf(missing, size, "%.*s", (int)length, at);
+        if (!mwi_cpu_has(missing))
+            return true;
         at += length;
     }
-    free(has);
-    return lacking;
+    return false;
 }
 
 static int check(const char *path, const char *text, enum mwi_model of, struct mw_simulation *m,

@@ -8,6 +8,7 @@
 #include "queue.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ enum {
     // between two looks at the queue of layers, where there is one
     SLICE_CYCLES = 256,
     SLICE_FLITS = 64,
+    NO_MEMORY = -3, ///< of transfer
 };
 
 struct sim {
@@ -48,13 +50,15 @@ static int check_backend(const struct mw_open_options *o, char *message, size_t 
 
 static int load(struct sim *s, const char *path, char *message, size_t size)
 {
+    errno = 0;
     char *full = realpath(path, NULL); // not one of that name in a folder of libraries
     s->library = full ? dlopen(full, RTLD_NOW | RTLD_LOCAL) : NULL;
     free(full);
     if (!s->library) {
         const char *cause = dlerror();
+        const bool memory = errno == ENOMEM;
         snprintf(message, size, "%s", cause ? cause : path);
-        return MW_ERR_NODEV;
+        return memory ? MW_ERR_NOMEM : MW_ERR_NODEV;
     }
     void *symbol = dlsym(s->library, "mw_sim_get_ops");
     if (!symbol) {
@@ -96,6 +100,23 @@ static uint64_t queue_cycles(void *context)
 
 static const struct mwi_queue_ops QUEUE_OPS = {queue_cfg, queue_cycles};
 
+/// Why there is no model: `create` does not say it.
+static int not_made(const struct sim *s, const struct mw_open_options *o, const char *path,
+                    char *message, size_t size)
+{
+    FILE *waves = o->fst && s->ops->trace ? fopen(o->fst, "ab") : NULL;
+    if (o->fst && !s->ops->trace)
+        snprintf(message, size, "%s writes no waves", path);
+    else if (o->fst && !waves)
+        snprintf(message, size, "%s: %s", o->fst, strerror(errno));
+    else
+        snprintf(message, size, "no memory for the model %s", path);
+    const bool memory = !o->fst || waves;
+    if (waves)
+        fclose(waves);
+    return memory ? MW_ERR_NOMEM : MW_ERR_IO;
+}
+
 static int sim_open(const struct mw_open_options *o, void **context, char *message, size_t size)
 {
     char path[MWI_PATH];
@@ -116,11 +137,8 @@ static int sim_open(const struct mw_open_options *o, void **context, char *messa
     status = load(s, path, message, size);
     if (!status) {
         s->model = s->ops->create(o->fst);
-        if (!s->model) {
-            snprintf(message, size, "the model cannot be made%s%s",
-                     o->fst ? ", or no waves written to " : "", o->fst ? o->fst : "");
-            status = o->fst ? MW_ERR_IO : MW_ERR_NOMEM;
-        }
+        if (!s->model)
+            status = not_made(s, o, path, message, size);
     }
     if (status) {
         sim_close(s);
@@ -185,7 +203,7 @@ static int transfer(struct sim *s, bool write, const struct mw_transfer *list, s
     int status = mwi_queue_busy(&s->queue) ? transfer_slices(s, own, count)
                                            : s->ops->transfer(s->model, own, count);
     free(own);
-    return status ? MW_ERR_IO : 0;
+    return status == NO_MEMORY ? MW_ERR_NOMEM : status ? MW_ERR_IO : 0;
 }
 
 static int sim_mem_write(void *context, const struct mw_transfer *list, size_t count)

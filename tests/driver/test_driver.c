@@ -3,6 +3,8 @@
 // libmoeswitch over a fake device: what it writes, and every way in which a call can fail.
 #include "fake.h"
 
+#include "cpu.h"
+
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -166,6 +168,40 @@ static void open_closes_what_it_opened(void **state)
     fake_fail_at(&fake, FAKE_NEVER);
     assert_code(try_open(4, 8, 1), 0);
     mw_close(NULL);
+}
+
+/// What the processor says of itself is what the system says of it, for each name that a model may need.
+static void cpu(void **state)
+{
+    (void)state;
+    static char flags[1 << 14];
+    char line[400];
+    unsigned names = 0;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    assert_non_null(f);
+    while (fgets(flags, sizeof flags, f) && strncmp(flags, "flags", 5) != 0)
+        ;
+    fclose(f);
+    flags[strcspn(flags, "\n")] = ' ';
+    f = fopen("sim/made.py", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) && strncmp(line, "CPU = {", 7) != 0)
+        ;
+    while (fgets(line, sizeof line, f) && *line != '}')
+        for (const char *at = strstr(line, "\": \""); at; at = strstr(at + 1, "\": \"")) {
+            char name[32], word[34];
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(at + 4, "\""), at + 4);
+            snprintf(word, sizeof word, " %s ", name);
+            if (mwi_cpu_has(name) != (strstr(flags, word) != NULL))
+                fail_msg("%s", name);
+            names++;
+        }
+    fclose(f);
+#ifdef __x86_64__
+    assert_int_equal(names, 29);
+#endif
+    assert_false(mwi_cpu_has("no_such"));
+    assert_false(mwi_cpu_has(""));
 }
 
 static void log_line(void *context, const char *line)
@@ -1423,6 +1459,7 @@ int main(void)
         TEST(open_checks),
         TEST(claims_are_checked),
         TEST(open_closes_what_it_opened),
+        TEST(cpu),
         TEST(sim_without_model),
         TEST(signals_while_a_model_is_built),
         TEST(memory),

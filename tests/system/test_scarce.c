@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs of the library where memory, file descriptors or /proc are missing, and where a device is another process's: a layer is run, or a call fails with
+// a code and a message, and nothing ends the process.
+#include "moeswitch.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    GPUS = 4,
+    ROW = 32,
+    EXPERTS = 4,
+    MB = 1 << 20,
+    CHILD_SECONDS = 300,
+};
+
+/// How a child ends.
+enum end { RAN = 0, NOT_OPENED, FAILED, WRONG, SET_UP };
+
+static struct mw_open_options options(bool small)
+{
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = GPUS;
+    o.flit_bytes = 8;
+    o.small = small;
+    o.build = false;
+    return o;
+}
+
+/// Whether a failure is one that a program can do something about.
+static bool is_told(int code)
+{
+    return (code == MW_ERR_NOMEM || code == MW_ERR_NODEV || code == MW_ERR_IO) && *mw_message();
+}
+
+static int layer(struct mw_device *d)
+{
+    static const uint16_t x[ROW] = {0x3f80, 0x4000},
+                          coefficient[EXPERTS] = {0x3f80, 0x3f80, 0x3f80, 0x3f80};
+    static const int16_t idx[2] = {1, 2};
+    static const float weights[2] = {0.5f, 0.5f};
+    static uint16_t out[GPUS][ROW];
+    const struct mw_tokens part[GPUS] = {
+        {1, x, idx, weights}, {1, x, idx, weights}, {0}, {1, x, idx, weights}};
+    uint16_t *rows[GPUS] = {out[0], out[1], NULL, out[3]};
+    const struct mw_dymulticast_prop prop = {
+        .size = sizeof prop, .block_bytes = 2 * ROW, .region_sets = 2, .k = 2, .experts = EXPERTS};
+    struct mw_dymulticast *object = NULL;
+    struct mw_handle *handle = NULL;
+    int status = mw_dymulticast_create(d, &prop, &object);
+    if (!status)
+        status = mw_dymulticast_bind_addr(object, GPUS, GPUS);
+    if (!status)
+        status = mw_dispatch(object, part, coefficient, &handle);
+    if (!status)
+        status = mw_combine(handle, rows, NULL, NULL);
+    mw_handle_destroy(handle);
+    mw_dymulticast_destroy(object);
+    return status ? status : memcmp(out[0], x, sizeof x) ? MW_ERR_DEVICE : 0;
+}
+
+static enum end whole_program(bool small)
+{
+    struct mw_open_options o = options(small);
+    struct mw_device *d;
+    int status = mw_open(&o, &d);
+    if (status) {
+        fprintf(stderr, "%s: %s\n", mw_error_name(status), mw_message());
+        return is_told(status) ? NOT_OPENED : WRONG;
+    }
+    int fd = mw_event_fd(d);
+    if (fd < 0 && !is_told(fd))
+        return WRONG;
+    free(mw_state_report(d));
+    status = layer(d);
+    if (status)
+        fprintf(stderr, "%s: %s\n", mw_error_name(status), mw_message());
+    mw_close(d);
+    return !status ? RAN : is_told(status) ? FAILED : WRONG;
+}
+
+/// What makes things scarce in a child; false: it cannot be done here.
+typedef bool scarce_fn(unsigned long value);
+
+static enum end child(bool small, scarce_fn *scarce, unsigned long value)
+{
+    int status;
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(CHILD_SECONDS);
+        if (!freopen("/dev/null", "w", stderr) || !scarce(value))
+            _exit(SET_UP);
+        _exit(whole_program(small));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status))
+        fail_msg("with %lu: the process was ended by signal %d", value, WTERMSIG(status));
+    if (WEXITSTATUS(status) == WRONG)
+        fail_msg("with %lu: a code without a cause", value);
+    return (enum end)WEXITSTATUS(status);
+}
+
+static bool limit_memory(unsigned long bytes)
+{
+    const struct rlimit limit = {bytes, bytes};
+    return setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/// From 4 MB, less than a process has, up to what is enough, in steps of 1/`part`.
+static void memory(bool small, unsigned part)
+{
+    unsigned long bytes = 4ul * MB;
+    unsigned count[SET_UP + 1] = {0};
+    for (unsigned ran = 0; ran < 3; bytes += bytes / part) {
+        const enum end end = child(small, limit_memory, bytes);
+        assert_int_not_equal(end, SET_UP);
+        ran = end == RAN ? ran + 1 : 0;
+        count[end]++;
+    }
+    print_message("%lu MB are enough; with less %u programs did not open, %u failed later\n",
+                  bytes / MB, count[NOT_OPENED], count[FAILED]);
+}
+
+static void memory_of_small(void **state)
+{
+    (void)state;
+    memory(true, 256);
+}
+
+static void memory_of_large(void **state)
+{
+    (void)state;
+    memory(false, 32);
+}
+
+static bool limit_files(unsigned long files)
+{
+    const struct rlimit limit = {files, files};
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static void files(void **state)
+{
+    (void)state;
+    enum end end = SET_UP;
+    for (unsigned long n = 0; n < 16; n++)
+        end = child(true, limit_files, n);
+    assert_int_equal(end, RAN);
+}
+
+static bool hide_proc(unsigned long value)
+{
+    (void)value;
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/proc", "tmpfs", 0, NULL) == 0;
+}
+
+static void no_proc(void **state)
+{
+    (void)state;
+    const enum end end = child(true, hide_proc, 0);
+    if (end == SET_UP) {
+        print_message("/proc cannot be hidden here: that takes root\n");
+        skip();
+    }
+    assert_int_equal(end, RAN);
+}
+
+static struct mw_device *parents;
+
+static bool close_inherited(unsigned long value)
+{
+    struct mw_progress now;
+    const bool refused = mw_query(parents, &now) == MW_ERR_STATE;
+    (void)value;
+    mw_close(parents);
+    return refused;
+}
+
+/// A device of the parent's, whose threads are not here: it is closed at once, and another can be opened. The parent's goes on.
+static void inherited(void **state)
+{
+    (void)state;
+    struct mw_open_options o = options(true);
+    assert_int_equal(mw_open(&o, &parents), 0);
+    assert_true(mw_event_fd(parents) >= 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(child(true, close_inherited, 0), RAN);
+        assert_int_equal(layer(parents), 0);
+    }
+    mw_close(parents);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_of_small),
+                                       cmocka_unit_test(memory_of_large), cmocka_unit_test(files),
+                                       cmocka_unit_test(no_proc), cmocka_unit_test(inherited)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
