@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds and tests moeswitch. Everything made is below build/.
 #
-#   make              the tools, the N=8 model with 16-byte flits and what the tests need
+#   make              what a user runs: the tool, the library, and the model of 8 GPUs with 16-byte flits
 #   make run          the main job: one MoE layer under every system, checked bit for bit
+#   make models-fast  models that lack what only some systems need, which run the others faster: N=8 F=16 (docs/simulation.md)
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME one of them, make system-test_NAME and the like one program in C
@@ -34,7 +35,16 @@ ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 MAKEFLAGS += --no-builtin-rules
+$(if $(word 2,$(CURDIR)),$(error $(CURDIR): make cannot build in a folder whose path has a space: rename or move it))
+# TIMES=file: processor time of each command there, for tests/times.py
+TIMES ?=
+ifeq ($(TIMES),)
 SHELL := /bin/bash
+else
+export TIMES := $(abspath $(TIMES))
+SHELL := $(CURDIR)/tests/timed_shell
+.SHELLFLAGS = $@ -c
+endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .DEFAULT_GOAL := all
@@ -53,8 +63,8 @@ PY := $(VENV)/bin/python3
 
 # ---- set-up -----------------------------------------------------------------
 # goals that need nothing of what tests, synthesis and boards do
-BUILD_GOALS := model install uninstall deb packaged-models
-$(B)/.setup: .ci/setup requirements-build.txt $(if $(or $(filter-out $(BUILD_GOALS),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),$(B)/.setup-all)
+BUILD_GOALS := all run gen help clean model models-fast install uninstall deb packaged-models
+$(B)/.setup: .ci/setup requirements-build.txt $(if $(filter-out $(BUILD_GOALS),$(MAKECMDGOALS)),$(B)/.setup-all)
 	@mkdir -p $(B)
 	@.ci/setup $(VENV) build
 	@touch $@
@@ -320,7 +330,9 @@ early-synth-check early-formal early-lint: early-%: | gen $(DEV_REG_SV) $(DEV_IP
 	@$(MAKE) -s $* FORMAL='--jobs 1' >$(B)/test-logs/early-$*.log 2>&1 || echo "  $* fails: it runs again among the tests"
 
 .PHONY: all test test-all run lint format formal formal-long synth-check synth-part pnr mutants docs docs-check core-check exports-check clean help
-all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(TEST_NEEDS)
+# the model that runs every system; others are built when a command first needs them
+MAIN_MODEL := $(call model_so,8.16.0.0)
+all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(MAIN_MODEL)
 
 test: $(EARLY) $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(QUICK_AGAIN) $(TESTS)
@@ -328,7 +340,7 @@ test: $(EARLY) $(TEST_NEEDS)
 test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
 	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
-run: $(TOOL) $(foreach m,8.16.0.0 $(KINDS:%=8.16.%.0),$(call model_so,$(m)))
+run: $(TOOL) $(MAIN_MODEL)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
 	set -x; $(B)/moeswitch run $$trace --layer 7 --gpus 8 --tokens-per-gpu 64 --hidden 512 --tile 16 --system all && \
 	$(B)/moeswitch run --tile 1 --plot $(B)/run.svg --quiet

@@ -83,12 +83,9 @@ dotted = $(word $(2),$(subst ., ,$(1)))
 backend_of = $(if $(filter plain,$(call dotted,$(1),5))$(filter-out 0,$(call dotted,$(1),4)),plain,lanes)
 conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(patsubst -0,,$(patsubst -1,-small,-$(call dotted,$(1),3)))$(if $(filter 0,$(call dotted,$(1),4)),$(if $(filter plain,$(call dotted,$(1),5)),-plain),-fst)
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
-KINDS_THERE := $(foreach k,$(KINDS),$(foreach m,$(patsubst $(B)/model/n%-$(k)/libmwsim.so,%,$(wildcard $(B)/model/n*-$(k)/libmwsim.so)),$(subst f,.,$(m)).$(k).0))
 # one configuration by two names, with waves, is one
 model_rules_of = $(if $(filter $(call conf,$(1)),$(MODELS_RULED)),,$(eval MODELS_RULED += $(call conf,$(1)))$(eval $(call $(call backend_of,$(1))_rules,$(call conf,$(1)),$(call dotted,$(1),1),$(call dotted,$(1),2),$(call dotted,$(1),3),$(call dotted,$(1),4))))
-$(foreach m,$(MODELS) $(LONG_MODELS) $(asked) $(KINDS_THERE),$(call model_rules_of,$(m)))
-# who builds one anew has those of other kinds beside it built anew too, where they are there: libmoeswitch takes any
-$(foreach m,$(KINDS_THERE),$(eval $(call model_so,$(call dotted,$(m),1).$(call dotted,$(m),2).0.0): | $(call model_so,$(m))))
+$(foreach m,$(MODELS) $(LONG_MODELS) $(asked) $(N).$(F).0.0 $(KINDS:%=$(N).$(F).%.0),$(call model_rules_of,$(m)))
 
 device_so = $(B)/model/dev-$(call conf,$(1))/libmw$(call dotted,$(1),5).so
 # configuration as of a model, and top module
@@ -98,7 +95,9 @@ $(foreach m,$(sort $(DEVICES) $(asked_devices)),$(eval $(call device_rules,$(cal
 # with one node for all (docs/threads.md), at its ULPI pins
 $(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(N))),$(eval $(call device_rules,n$(n)f8-small-threads,$(n),8,1,device_usb,threads)))
 
-.PHONY: model models device-model
+.PHONY: model models models-fast device-model
 device-model: $(foreach m,$(asked_devices),$(call device_so,$(m)))
 model: $(call model_so,$(asked))
+# the whole one beside them, as one is taken only where both have the same sources
+models-fast: $(foreach k,0 $(KINDS),$(call model_so,$(N).$(F).$(k).0))
 models: $(foreach m,$(MODELS),$(call model_so,$(m))) $(foreach m,$(DEVICES),$(call device_so,$(m)))

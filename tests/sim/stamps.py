@@ -21,13 +21,15 @@ def kinds(folder):
         rule = re.search(r"^build/model/n2f8/libmwsim\.so:.*$", said, re.M)
         return set(re.findall(r"build/model/n2f8-(\w+)/libmwsim", rule[0])) if rule else said
 
-    expect("none beside a model", beside() == set(), beside())
-    for there in ({"basic"}, {"basic", "published"}):
-        for kind in there:
-            file = folder / f"build/model/n2f8-{kind}/libmwsim.so"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.touch()
-        expect(f"{there} made anew with the whole one", beside() == there, beside())
+    for kind in ("basic", "published"):
+        file = folder / f"build/model/n2f8-{kind}/libmwsim.so"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    expect("a model is made alone, whatever is beside it", beside() == set(), beside())
+    said = make(folder, "-pq", "help", "N=2", "F=8")[1]
+    rule = re.search(r"^models-fast:.*$", said, re.M)
+    made = set(re.findall(r"model/(\S+)/libmwsim", rule[0])) if rule else said
+    expect("models-fast", made == {"n2f8", "n2f8-published", "n2f8-basic"}, made)
     for kind in ("all", "published", "basic"):
         status, said = make(folder, f"PRIMITIVES={kind}", "SMALL=0", "help")
         expect(f"PRIMITIVES={kind}", status == 0, said)

@@ -41,7 +41,7 @@ ring-refuses: $(RING)/test_ring
 	    { echo "sim/lanes.py takes copies that wait for each other in a circle"; exit 1; }
 
 LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring
-TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'lanes-refused: make lanes-refused' --command 'model-stamps: $(PY) tests/sim/stamps.py . $(B)/tests/sim/stamps' --command 'lanes-fallback: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
+TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' --command 'lanes-refused: make lanes-refused' --command 'model-stamps: $(PY) tests/sim/stamps.py . $(B)/tests/sim/stamps' --command 'goals: $(PY) tests/sim/goals.py . $(B)/tests/sim/goals' --command 'lanes-fallback: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback' --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
 
 # the shim over a model made by hand, whose answers come late
 LATE := $(B)/tests/sim/late/test_late
