@@ -104,6 +104,8 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
     assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
     if (f->read_cycles && *fake_fabric(f, FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
         pass(f, f->read_cycles(f, address >= 0x10000));
+    if (address == FABRIC(down) && f->port_polls && !--f->port_polls)
+        *fake_fabric(f, FABRIC(down)) = f->ports;
     *value = f->reg[address / 4];
     if (address == FABRIC(state) && f->polls) {
         f->polls -= f->sweep_polls != FAKE_MEM;
@@ -136,6 +138,12 @@ static void write_register(struct fake *f, uint32_t address, uint32_t value)
         f->left = f->layer_cycles;
         *fake_fabric(f, FABRIC(cycles)) = 0;
         *fake_fabric(f, FABRIC(state)) = MW_FABRIC__STATE__BUSY_bm;
+    }
+    if (address == FABRIC(ports)) {
+        const uint32_t port = 1u << (value & MW_FABRIC__PORTS__PORT_bm);
+        f->ports = *fake_fabric(f, FABRIC(down)) & ~port;
+        f->ports |= value & MW_FABRIC__PORTS__DOWN_bm ? port : 0;
+        f->port_polls = 4;
     }
     if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__SWEEP_bm) {
         f->sweeps++;

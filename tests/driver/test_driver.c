@@ -1121,6 +1121,93 @@ static void epochs(void **state)
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
+/// A layer that begins with its tables swept, or not.
+static bool sweeps_for(const struct mw_layer_config *c, const struct mw_layout *l)
+{
+    static const unsigned none[4] = {0, 0, 0, 0};
+    const unsigned sweeps = fake.sweeps;
+    assert_code(mw_layer_configure(device, c, l, none, none, 1), 0);
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_in_range(fake.sweeps, sweeps, sweeps + 1);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)) == 0, fake.sweeps > sweeps);
+    return fake.sweeps > sweeps;
+}
+
+/// Each setting that places or sizes what is swept, changed alone, and back: the tables hold what was there before. What does
+/// not place them costs no sweep.
+static void settings_that_move_tables(void **state)
+{
+    (void)state;
+    enum { MOVE = 7, STAY = 6 };
+    *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__CACHE_LIMIT_bm |
+                                               MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
+                                               MW_FABRIC__PRIMITIVES__SOURCE_LISTS_bm;
+    *fake_fabric(&fake, FABRIC(capacity)) = 10 | 7u << 8 | 9u << 16 | 16u << 24;
+    mw_close(device);
+    assert_code(fake_open(&fake, &device), 0);
+    for (unsigned i = 0; i < MOVE + STAY; i++) {
+        struct mw_layer_config c = small_config(), other;
+        struct mw_layout l, moved;
+        c.cache_entries = 64;
+        c.row_returns = true;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        other = c;
+        moved = l;
+        switch (i) {
+        case 0:
+            moved.al_base += MW_BASE_UNIT;
+            break;
+        case 1:
+            moved.token_shift++;
+            break;
+        case 2:
+            moved.n_shift++;
+            break;
+        case 3:
+            moved.cap_shift++;
+            break;
+        case 4:
+            other.experts_per_gpu++;
+            break;
+        case 5:
+            other.cache_entries = 32;
+            break;
+        case 6:
+            other.source_lists = true;
+            break;
+        case 7:
+            moved.xd_base += MW_BASE_UNIT;
+            break;
+        case 8:
+            moved.row_shift++;
+            break;
+        case 9:
+            other.tile++;
+            break;
+        case 10:
+            other.in_flight = 3;
+            break;
+        case 11:
+            other.k--;
+            break;
+        default:
+            other.row_bytes -= 8;
+        }
+        const bool must = i < MOVE;
+        assert_code(mw_reset(device), 0);
+        assert_true(sweeps_for(&c, &l));
+        assert_false(sweeps_for(&c, &l));
+        if (sweeps_for(&other, &moved) != must)
+            fail_msg("change %u: a sweep is%s needed", i, must ? "" : " not");
+        assert_false(sweeps_for(&other, &moved));
+        if (must) {
+            assert_true(sweeps_for(&c, &l));
+            assert_false(sweeps_for(&c, &l));
+        }
+    }
+}
+
 struct seen {
     unsigned calls;
     uint64_t tokens, total, cycles;
@@ -1163,6 +1250,90 @@ static void progress_and_timeout(void **state)
     fake.stuck = false;
     fake.moving = true;
     assert_code(mw_wait(device, &o, NULL), 0);
+}
+
+/// Tokens are those of the layer that was configured last, however often that was.
+static void progress_of_the_last_layer(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_progress p;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_code(configure(&c), 0);
+        assert_code(mw_query(device, &p), 0);
+        assert_int_equal(p.tokens_total, 10);
+    }
+}
+
+static void make_delay(void *context, unsigned gpu, struct mw_stream *streams)
+{
+    const unsigned *cycles = context;
+    if (gpu == 1 && *cycles)
+        mw_stream_delay(streams, *cycles);
+}
+
+/// A layer is stuck when nothing happens for as long as its streams may wait by themselves, and no longer: those that were
+/// loaded last.
+static void delays_are_no_standstill(void **state)
+{
+    (void)state;
+    static const unsigned cycles[] = {0, 40000, 40000, 9000, 0};
+    struct mw_layer_config c = small_config();
+    struct mw_wait_options o = {.size = sizeof o, .step_cycles = 1000};
+    struct mw_layout l;
+    unsigned long long quiet, usual = 0;
+    *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__DELAY_bm;
+    mw_close(device);
+    assert_code(fake_open(&fake, &device), 0);
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    for (unsigned i = 0; i < sizeof cycles / sizeof *cycles; i++) {
+        unsigned now = cycles[i];
+        assert_code(mw_reset(device), 0);
+        assert_code(mw_streams_load(device, &l, 1, make_delay, &now), 0);
+        assert_code(configure(&c), 0);
+        fake.stuck = true;
+        assert_code(mw_launch(device), 0);
+        assert_code(mw_wait(device, &o, NULL), MW_ERR_TIMEOUT);
+        assert_int_equal(sscanf(mw_message(), "no progress for %llu", &quiet), 1);
+        usual = i ? usual : quiet;
+        assert_int_equal(quiet, usual + now);
+        fake.stuck = false;
+    }
+}
+
+/// A port that is enabled has lost its registers and half its table: a layer is configured anew, and begins with a sweep,
+/// also where one was running meanwhile.
+static void ports(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    uint32_t down = 0;
+    for (unsigned running = 0; running < 2; running++) {
+        assert_code(configure(&c), 0);
+        if (running)
+            assert_code(mw_launch(device), 0);
+        const unsigned sweeps = fake.sweeps;
+        assert_code(mw_port_disable(device, 2), 0);
+        assert_code(mw_ports_down(device, &down), 0);
+        assert_int_equal(down, 1 << 2);
+        assert_code(mw_port_enable(device, 1), 0); // is up
+        assert_code(mw_port_enable(device, 2), 0);
+        assert_code(mw_ports_down(device, &down), 0);
+        assert_int_equal(down, 0);
+        if (running)
+            assert_code(mw_wait(device, NULL, NULL), 0);
+        assert_code(mw_launch(device), MW_ERR_STATE);
+        assert_message("no layer was configured");
+        assert_code(configure(&c), 0);
+        assert_code(mw_launch(device), 0);
+        assert_int_equal(fake.sweeps, sweeps + 1);
+        assert_code(mw_wait(device, NULL, NULL), 0);
+    }
+    assert_code(mw_port_enable(device, 4), MW_ERR_INVALID);
+    assert_code(mw_port_disable(device, 4), MW_ERR_INVALID);
+    assert_code(mw_port_limit(device, 22), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(limit)), 22);
+    assert_code(mw_port_limit(device, 23), MW_ERR_INVALID);
 }
 
 static void hardware_errors(void **state)
@@ -1249,6 +1420,102 @@ static void series(void **state)
                 assert_int_equal(list[i].wait_turn, 3000 + i % GPUS);
             }
         }
+}
+
+static void monitor_limits(void **state)
+{
+    (void)state;
+    uint32_t bins[MW_HISTOGRAM_BINS];
+    *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    static const struct {
+        unsigned classes, interval;
+        int code;
+    } tried[] = {{0, 0, 0}, {15, 2, 0}, {15, 65535, 0}, {16, 2, -1}, {15, 65536, -1}, {15, 1, -1}};
+    for (unsigned i = 0; i < sizeof tried / sizeof *tried; i++) {
+        const int code = mw_monitor_set(device, tried[i].classes, tried[i].interval);
+        assert_code(code, tried[i].code ? MW_ERR_INVALID : 0);
+        if (!code)
+            assert_int_equal(*fake_fabric(&fake, FABRIC(monitor)),
+                             tried[i].classes << MW_FABRIC__MONITOR__CLASSES_bp |
+                                 tried[i].interval << MW_FABRIC__MONITOR__INTERVAL_bp);
+        *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    }
+    for (unsigned p = 0; p < 4; p++)
+        for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++)
+            *fake_fabric(&fake, FABRIC(histogram) + 4 * (MW_HISTOGRAM_BINS * p + b)) = 1000 * p + b;
+    for (unsigned p = 0; p < 4; p++) {
+        assert_code(mw_histogram_read(device, p, bins), 0);
+        for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++)
+            assert_int_equal(bins[b], 1000 * p + b);
+    }
+    assert_code(mw_histogram_read(device, 4, bins), MW_ERR_INVALID);
+}
+
+/// A device whose ring goes on: `ahead` samples are recorded when it is asked for its first word, and behind them the
+/// next one is being written.
+static struct {
+    unsigned recorded, ahead;
+    bool words;
+} ring;
+
+static int read_ring(void *context, uint32_t address, uint32_t *value)
+{
+    enum { GPUS = 4 };
+    const uint32_t words = FABRIC(series), end = words + 8 * MW_SERIES_SAMPLES * GPUS;
+    int status = fake_transport.cfg_read(context, address, value);
+    if (address == FABRIC(samples))
+        *value = ring.recorded + (ring.words ? ring.ahead : 0);
+    if (address < words || address >= end)
+        return status;
+    ring.words = true;
+    const unsigned place = (address - words) / 8 % MW_SERIES_SAMPLES,
+                   now = ring.recorded + ring.ahead, // the number of that which is written
+        next = now % MW_SERIES_SAMPLES;
+    const bool torn = ring.ahead && place == next;
+    // the last one that has this place
+    const unsigned number = now - 1 - (now - 1 - place) % MW_SERIES_SAMPLES;
+    *value = torn ? 0xffff : number & 0xffff;
+    return status;
+}
+
+static void series_goes_on(void **state)
+{
+    (void)state;
+    enum { GPUS = 4, KEPT = MW_SERIES_SAMPLES };
+    static const unsigned recorded[] = {0,        1,        KEPT - 2, KEPT - 1,    KEPT,
+                                        KEPT + 1, KEPT + 9, 2 * KEPT, 5 * KEPT - 1};
+    static const unsigned ahead[] = {0, 1, 2, KEPT / 2, KEPT - 1, KEPT, KEPT + 1, 3 * KEPT};
+    static struct mw_sample list[GPUS * KEPT];
+    struct mw_transport moving = fake_transport;
+    struct mw_device *d;
+    moving.cfg_read = read_ring;
+    *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    assert_code(fake_open_by(&fake, &moving, &d), 0);
+    for (unsigned r = 0; r < sizeof recorded / sizeof *recorded; r++)
+        for (unsigned a = 0; a < sizeof ahead / sizeof *ahead; a++)
+            for (unsigned from = 0; from <= recorded[r]; from++) {
+                uint64_t first;
+                size_t count;
+                const unsigned now = recorded[r] + ahead[a],
+                               oldest = recorded[r] > KEPT ? recorded[r] - KEPT : 0,
+                               start = from > oldest ? from : oldest;
+                // what the ring has lost meanwhile, and the place that is being written
+                unsigned whole = ahead[a] && now + 1 > KEPT ? now + 1 - KEPT : 0;
+                whole = start == recorded[r] ? start : whole; // nothing was asked for
+                whole = whole > recorded[r] ? recorded[r] : whole > start ? whole : start;
+                if (from + 3 < recorded[r] && from > oldest + 3 && from % 7 &&
+                    (from + KEPT - now) % KEPT > 3)
+                    continue; // far from both ends
+                ring.recorded = recorded[r];
+                ring.ahead = ahead[a];
+                ring.words = false;
+                assert_code(mw_series_read(d, from, list, KEPT, &first, &count), 0);
+                assert_int_equal(first, whole);
+                assert_int_equal(count, recorded[r] - whole);
+                for (unsigned i = 0; i < GPUS * count; i++)
+                    assert_int_equal(list[i].up, (first + i / GPUS) & 0xffff);
+            }
+    mw_close(d);
 }
 
 static void report(void **state)
@@ -1480,10 +1747,16 @@ int main(void)
         TEST(streams_need_primitives),
         TEST(routes),
         TEST(epochs),
+        TEST(settings_that_move_tables),
         TEST(progress_and_timeout),
         TEST(hardware_errors),
         TEST(counters),
         TEST(series),
+        TEST(series_goes_on),
+        TEST(monitor_limits),
+        TEST(ports),
+        TEST(progress_of_the_last_layer),
+        TEST(delays_are_no_standstill),
         TEST(report),
         TEST(every_call_may_fail),
         TEST(dymulticast_checks),

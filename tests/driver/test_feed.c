@@ -114,6 +114,25 @@ static void layers(void **state)
     assert_code(mw_fed_wait(device, number[0], NULL, NULL), MW_ERR_STATE);
 }
 
+/// Numbers go on at 0 behind the largest one.
+static void numbers_begin_anew(void **state)
+{
+    (void)state;
+    uint32_t number[10];
+    fake.queue.layers.next = UINT32_MAX - 3;
+    mwi_queue_reset(&fake.queue);
+    configure();
+    for (unsigned i = 0; i < 10; i++) {
+        if (i >= 3)
+            assert_code(mw_fed_wait(device, number[i - 3], NULL, NULL), 0);
+        assert_code(mw_feed(device, &layout, i % 3, &number[i]), 0);
+        assert_int_equal(number[i], UINT32_MAX - 3 + i);
+    }
+    for (unsigned i = 7; i < 10; i++)
+        assert_code(mw_fed_wait(device, number[i], NULL, NULL), 0);
+    assert_int_equal(fake.go, 10);
+}
+
 /// A read of `bytes` at `address` of GPU 1.
 static int read_at(uint64_t address, size_t bytes)
 {
@@ -275,8 +294,8 @@ static void no_queue(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(layouts),         TEST(layers),   TEST(memory),
-                                       TEST(states),          TEST(failures), TEST(stuck),
-                                       TEST(transport_fails), TEST(no_queue)};
+    const struct CMUnitTest tests[] = {
+        TEST(layouts),  TEST(layers), TEST(numbers_begin_anew), TEST(memory),  TEST(states),
+        TEST(failures), TEST(stuck),  TEST(transport_fails),    TEST(no_queue)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

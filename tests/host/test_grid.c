@@ -78,6 +78,54 @@ static void makes_every_point_once(void **state)
     }
 }
 
+/// An option with `count` numbers from `from` on, behind what the object has.
+static void add_numbers(char *text, const char *name, unsigned from, unsigned count)
+{
+    sprintf(text + strlen(text), "%s\"%s\": [", strlen(text) > 1 ? ", " : "", name);
+    for (unsigned i = 0; i < count; i++)
+        sprintf(text + strlen(text), "%s%u", i ? ", " : "", from + i);
+    strcat(text, "]");
+}
+
+/// As many runs, and as many options, as there may be, and one more.
+static void takes_the_largest_grid(void **state)
+{
+    (void)state;
+    static char text[20000];
+    static const char *const ten[] = {"k", "tile", "seed", "hidden"};
+    struct mw_error err;
+    for (unsigned more = 0; more < 2; more++) {
+        strcpy(text, "{");
+        for (unsigned i = 0; i < 4; i++)
+            add_numbers(text, ten[i], 1, 10);
+        add_numbers(text, "in-flight", 1, 10 + more);
+        strcat(text, ", \"system\": \"dysharp\"}");
+        mw_grid_free(&grid);
+        assert_int_equal(mw_grid_read(&grid, write_grid(text), &err), more ? MW_EXIT_INPUT : 0);
+        assert_int_equal(grid.points, more ? 0 : MW_MAX_POINTS);
+    }
+    assert_non_null(strstr(err.text, "more than 100000 runs"));
+    for (unsigned more = 0; more < 2; more++) { // "system" is an option, too, and is added
+        strcpy(text, "{\"set\": {");
+        for (unsigned i = 0; i < MW_MAX_AXES - 1 + more; i++)
+            sprintf(text + strlen(text), "%s\"s%u\": %u", i ? ", " : "", i, i);
+        strcat(text, "}}");
+        mw_grid_free(&grid);
+        assert_int_equal(mw_grid_read(&grid, write_grid(text), &err), more ? MW_EXIT_INPUT : 0);
+        if (more) {
+            assert_non_null(strstr(err.text, "more than 48 options"));
+            break;
+        }
+        assert_int_equal(grid.axes, MW_MAX_AXES);
+        struct mw_point p; // every option is two words
+        assert_int_equal(mw_grid_point(&grid, MW_SYSTEMS - 1, &p), 1 + 2 * MW_MAX_AXES);
+        assert_string_equal(p.word[2], "s0=0");
+        assert_string_equal(p.word[2 * MW_MAX_AXES - 2], "s46=46");
+        assert_string_equal(p.word[2 * MW_MAX_AXES], mw_systems[MW_SYSTEMS - 1].name);
+        assert_null(p.word[2 * MW_MAX_AXES + 1]);
+    }
+}
+
 /// Without a system, and with all of them, every one is a run of its own.
 static void takes_all_systems(void **state)
 {
@@ -160,6 +208,8 @@ static void refuses_what_is_no_grid(void **state)
         {"{\"trace-fst\": \"x\"}", "\"trace-fst\": the sweep itself says that"},
         {"{\"plot\": \"x\"}", "\"plot\": the sweep itself says that"},
         {"{\"jobs\": 2}", "\"jobs\": the sweep itself says that"},
+        {"{\"quiet\": true}", "\"quiet\": the sweep itself says that"},
+        {"{\"details\": true}", "\"details\": the sweep itself says that"},
         {"{\"k\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], \"tile\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],"
          " \"seed\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], \"hidden\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],"
          " \"in-flight\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], \"open-rows\": [1, 2]}",
@@ -422,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(makes_every_point_once, close_grid),
+        cmocka_unit_test_teardown(takes_the_largest_grid, close_grid),
         cmocka_unit_test_teardown(takes_all_systems, close_grid),
         cmocka_unit_test_teardown(names_points_by_what_they_are, close_grid),
         cmocka_unit_test(refuses_what_is_no_grid),

@@ -124,7 +124,7 @@ UNIT_SRCS_row_return := rtl/hub/row_return.sv
 UNIT_PARAMS_row_return := N=5 TokensLog2=6 RowsLog2=8 MemBytesLog2=18 FlitBytes=16 RowSparse=1 SourceLists=1
 UNIT += told_rows
 UNIT_SRCS_told_rows := rtl/hub/told_rows.sv
-UNIT_PARAMS_told_rows := N=5 TokensLog2=6 RowRanges=1
+UNIT_PARAMS_told_rows := N=8 TokensLog2=6 RowRanges=1
 UNIT += link_rate
 UNIT_SRCS_link_rate := rtl/common/link_rate.sv
 UNIT_PARAMS_link_rate := Ahead=2 MaxPkt=11

@@ -3,7 +3,8 @@
 // row_return: rows of any token in any order, some of which return, under back-pressure of every side: each row that returns to
 // another GPU comes as one item with its home, place and position there, all others as signals; signals keep their order, items
 // that of their home, of which one at most has not left. A home that takes nothing holds up no other. Tiles of rows for one
-// home are told once their last row has left, in the order in which these were given.
+// home are told once their last row has left, in the order in which these were given. While sixteen tiles wait to be told no
+// row leaves its queue. A go in the middle of all that forgets it.
 #include "bench/dut.h"
 #include "node_cfg.h"
 
@@ -12,7 +13,7 @@
 using namespace tb;
 
 static const unsigned N = PARAM_N, TOKENS = PARAM_TokensLog2, ROWS = PARAM_RowsLog2, DEPTH = 64,
-                      OPEN = 1;
+                      OPEN = 1, TILES = 16;
 
 struct item {
     unsigned row, token, pos, tile; // rows of the tile that it ends, 0: it ends none
@@ -23,17 +24,20 @@ struct told_tile {
 
 struct returns : model<Vrow_return> {
     node_cfg cfg;
-    const bool lists = PARAM_SourceLists && percent(60);
+    const bool lists;
     const unsigned port = below(N), shift = below(TOKENS + 1), cap = below(ROWS - 3);
     std::deque<item> queue[N];
     std::deque<unsigned> on_link; // homes of items that have not left
     std::deque<told_tile> tiles;
     unsigned given[N] = {}, left[N] = {}, home = 0, rows_left = 0, tile_rows = 0;
     unsigned items = 0, signals = 0, told = 0, stuck = N; // a home whose items do not leave
-    bool offered = false, done = false, tile_done = false;
+    bool offered = false, done = false;
+    bool offers = true, tells = true; // rows come; the home that is told of a tile takes it
+    unsigned most = 20, to_home = N;  // rows of a tile; all rows are for this home
     unsigned pace = rng.pick({10u, 50u, 100u});
 
-    returns()
+    returns() : returns(PARAM_SourceLists && dice().percent(60)) {}
+    explicit returns(bool with_lists) : lists(with_lists)
     {
         cfg.set("port", port);
         cfg.set("token_shift", shift);
@@ -49,10 +53,10 @@ struct returns : model<Vrow_return> {
     void offer()
     {
         if (!rows_left) {
-            home = below(N);
-            rows_left = tile_rows = rng.between(1, 20);
+            home = to_home < N ? to_home : below(N);
+            rows_left = tile_rows = most > 20 ? most : rng.between(1, most);
         }
-        dut.row_valid_i = percent(70);
+        dut.row_valid_i = offers && percent(70);
         dut.row_back_i = lists || percent(70);
         dut.row_token_i = (lists ? home : below(N)) << shift | below(1u << shift);
         dut.row_le_i = static_cast<uint8_t>(below(8));
@@ -62,13 +66,55 @@ struct returns : model<Vrow_return> {
         dut.row_rows_i = static_cast<uint8_t>(tile_rows);
     }
 
+    size_t waiting() const
+    {
+        size_t n = 0;
+        for (const auto &q : queue)
+            n += q.size();
+        return n;
+    }
+
+    // A layer begins, whatever is left of the one before.
+    void go()
+    {
+        dut.go_i = 1;
+        dut.row_valid_i = dut.item_done_i = dut.left_valid_i = 0;
+        settle();
+        edge();
+        dut.go_i = 0;
+        for (unsigned h = 0; h < N; h++) {
+            queue[h].clear();
+            given[h] = left[h] = 0;
+        }
+        on_link.clear();
+        tiles.clear();
+        rows_left = 0;
+        offered = done = false;
+        settle();
+        assert_true(dut.idle_o && !dut.item_valid_o && !dut.tile_valid_o);
+    }
+
+    // Nothing more comes, and all that is here leaves.
+    void drain()
+    {
+        offers = offered = false;
+        tells = true;
+        stuck = N;
+        pace = 100;
+        for (unsigned i = 0; i < 4000 && (waiting() || done || !tiles.empty() || !on_link.empty());
+             i++)
+            step();
+        step();
+        assert_true(dut.idle_o);
+    }
+
     void step()
     {
         if (!offered)
             offer();
         dut.sig_ready_i = percent(pace);
         dut.item_done_i = dut.item_valid_o && percent(pace);
-        dut.tile_ready_i = percent(pace);
+        dut.tile_ready_i = tells && percent(pace);
         dut.left_valid_i = !on_link.empty() && on_link.front() != stuck && percent(pace);
         dut.left_port_i = static_cast<uint8_t>(on_link.empty() ? 0 : on_link.front());
         if (!on_link.empty() && on_link.front() == stuck &&
@@ -97,7 +143,9 @@ struct returns : model<Vrow_return> {
             items++;
             done = true;
         }
-        if (dut.tile_valid_o && !tile_done) {
+        assert_int_equal(dut.idle_o, !waiting() && !dut.item_valid_o && tiles.empty());
+        assert_true(tiles.size() <= TILES);
+        if (dut.tile_valid_o) {
             assert_false(tiles.empty());
             assert_int_equal(dut.tile_home_o, tiles.front().home);
             assert_int_equal(dut.tile_rows_o, tiles.front().rows);
@@ -139,6 +187,7 @@ TEST(rows_go_home)
         returns b;
         for (unsigned i = 0; i < 2000; i++)
             b.step();
+        b.drain();
         seen += b.items;
         signals += b.signals;
         told += b.told;
@@ -162,5 +211,55 @@ TEST(a_home_holds_up_no_other)
         for (unsigned i = 0; i < 2000; i++)
             b.step();
         assert_true(b.items > was + DEPTH);
+    }
+}
+
+// Sixteen tiles may wait for their home to be told: then no row leaves, for whatever home, and none is lost behind it.
+// The rows of the tiles in front may be as many as tiles have.
+TEST_IF(PARAM_SourceLists, tiles_wait_for_their_turn)
+{
+    for (unsigned most : {1u, 20u, 255u}) {
+        returns b(true);
+        b.pace = 100;
+        b.most = most;
+        b.to_home =
+            most > 20 ? (b.port + 1) % N : N; // as many rows in front of a tile as there can be
+        b.tells = false;
+        for (unsigned i = 0; i < 40 * most * TILES + 400; i++)
+            b.step();
+        assert_int_equal(b.tiles.size(), TILES);
+        const unsigned items = b.items;
+        for (unsigned i = 0; i < 200; i++)
+            b.step();
+        assert_int_equal(b.items, items);
+        b.tells = true;
+        for (unsigned i = 0; i < 2000; i++)
+            b.step();
+        assert_true(b.items > items && b.told > TILES);
+        b.drain();
+    }
+}
+
+// Rows, items and tiles of a layer that was cut off are forgotten: the next one begins as the first did.
+TEST(a_layer_behind_one_that_was_cut_off)
+{
+    for (unsigned run = 0; run < 40; run++) {
+        returns b;
+        for (unsigned layer = 0; layer < 6; layer++) {
+            b.stuck = b.percent(50) ? (b.port + 1) % N : N;
+            b.tells = b.percent(70);
+            b.offers = true;
+            for (unsigned i = 0, n = b.below(300); i < n; i++)
+                b.step();
+            b.go();
+        }
+        b.stuck = N;
+        b.tells = true;
+        const unsigned was = b.items;
+        b.pace = 100;
+        for (unsigned i = 0; i < 1000; i++)
+            b.step();
+        assert_true(b.items > was);
+        b.drain();
     }
 }

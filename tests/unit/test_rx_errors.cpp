@@ -828,25 +828,53 @@ TEST(flags_that_say_what_is_not)
     b.settle();
     b.cycle();
     b.dut.arm_valid_i = 0;
-    unsigned there = 0, rows_in_all = 0;
-    for (unsigned i = 0; i < 60; i++) {
-        if (rows_in_all < 30 && b.percent(50)) {
-            for (unsigned at = 0; at < ROW; at += 128)
-                b.send(b.store(ST_LO + ((4u << 2 | 1) << ROW_SHIFT) + at, 128), MW_CLS_STORE);
-            b.settle_down();
-            there++;
-            rows_in_all++;
-        } else {
-            const unsigned rows = b.below(4);
-            b.tells(b.said(MW_FLAG_TILE, rows), rows <= there, SAID);
-            there = rows <= there ? there - rows : 0;
-        }
+    // Bytes of two sources come in pieces of any size, which end anywhere in front of a FLAG or behind it.
+    const unsigned sources[] = {OTHER, 3}, slot = ST_LO + ((4u << 2 | 1) << ROW_SHIFT);
+    unsigned bytes_of[2] = {}, in_all = 0;
+    auto land = [&](unsigned s, unsigned len) {
+        packet p = b.store(slot + 32 * b.below((ROW - len) / 32 + 1), len);
+        p.h.src = sources[s];
+        b.send(p, MW_CLS_STORE);
+        b.settle_down();
+        bytes_of[s] += len;
+        in_all += len;
+    };
+    auto tile = [&](unsigned s, unsigned rows) {
+        packet p = b.said(MW_FLAG_TILE, rows);
+        p.h.src = sources[s];
+        const bool right = rows <= bytes_of[s] / ROW;
+        b.tells(p, right, SAID);
+        bytes_of[s] = right ? bytes_of[s] - rows * ROW : bytes_of[s] % ROW;
+    };
+    for (unsigned i = 0; i < 200; i++) {
+        const unsigned s = b.below(2);
+        if (in_all < 20 * ROW && b.percent(70))
+            land(s, 32 * b.rng.between(1, 4));
+        else
+            tile(s, b.percent(50) ? bytes_of[s] / ROW : b.below(3));
     }
-    packet part = b.store(ST_LO + ((4u << 2 | 1) << ROW_SHIFT), 128); // half a row is none
-    b.tells(b.said(MW_FLAG_TILE, there), true, SAID);
-    b.send(part, MW_CLS_STORE);
-    b.settle_down();
-    b.tells(b.said(MW_FLAG_TILE, 1), false, SAID);
+    for (unsigned s = 0; s < 2;
+         s++) { // half a row is none, and becomes one behind the FLAG of the tile before
+        tile(s, bytes_of[s] / ROW);
+        while (bytes_of[s] % ROW != ROW / 2)
+            land(s, 32);
+        tile(s, 0);
+        tile(s, 1);
+        land(s, 128);
+        tile(s, 1);
+    }
+    // What has landed in a layer is nothing to the next one.
+    land(0, 128);
+    land(0, 128);
+    land(1, 96);
+    b.go();
+    bytes_of[0] = bytes_of[1] = 0;
+    tile(0, 1);
+    land(1, 128);
+    tile(1, 1);
+    land(1, 128);
+    tile(1, 1);
+    tile(1, 0);
 }
 
 // ---- rows whose first packet alone has the targets ----

@@ -329,6 +329,7 @@ struct counted : parts {
     uint64_t counts[N][15] = {};
     unsigned left[N][2] = {};
     bool first[N][2] = {}, quiet = false, runs = false;
+    bool leaves = false; // packets leave though all else is quiet
     unsigned interval = 0, in_interval = 0, classes = 15;
     std::map<unsigned, uint64_t> bins[N];
     std::vector<std::array<unsigned, 4>> samples[N];
@@ -362,7 +363,7 @@ struct counted : parts {
             dut.link_len_i[p] = static_cast<uint16_t>(len);
             dut.link_last_i[p] = static_cast<uint8_t>(last);
         }
-        if (quiet)
+        if (quiet && !leaves)
             dut.leave_i = 0;
         for (unsigned p = 0; p < N; p++) // mostly short
             if (percent(80))
@@ -423,19 +424,36 @@ struct counted : parts {
             in_interval = 0;
         }
     }
-    void layer(unsigned cycles_of_it)
+    void layer_begins()
     {
         quiet = true;
         cycles(5);
+        leaves = false;
         go = true;
         cycle();
         go = false;
         runs = true;
         quiet = false;
+    }
+    void layer(unsigned cycles_of_it)
+    {
+        layer_begins();
         cycles(cycles_of_it);
         runs = false;
         quiet = true;
         cycles(8);
+    }
+    // A layer that has no end: its port is reset, or another one begins.
+    void cut_layer(unsigned cycles_of_it, bool by_reset)
+    {
+        layer_begins();
+        cycles(cycles_of_it);
+        quiet = true;
+        leaves = !by_reset;
+        if (!by_reset)
+            return;
+        runs = ran = false;
+        reset();
     }
     uint64_t counter(unsigned p, unsigned i)
     {
@@ -559,6 +577,20 @@ TEST(monitor_port)
     }
 }
 
+static void same_series(counted &b)
+{
+    const size_t taken = b.samples[0].size();
+    SAME(b.dut.mon_samples_o, taken);
+    for (unsigned p = 0; p < N; p++)
+        for (size_t s = taken > MW_MONITOR_SAMPLES ? taken - MW_MONITOR_SAMPLES : 0; s < taken;
+             s++) {
+            const unsigned at = 2 * (s % MW_MONITOR_SAMPLES);
+            const auto &must = b.samples[p][s];
+            SAME(b.word(p, true, at), must[0] | must[1] << 16);
+            SAME(b.word(p, true, at + 1), must[2] | must[3] << 16);
+        }
+}
+
 TEST(switch_monitor)
 {
     counted b;
@@ -566,16 +598,28 @@ TEST(switch_monitor)
         const unsigned length = interval < 500 ? 1000 : 2 * interval - 7;
         b.interval = interval;
         b.layer(length);
-        const size_t taken = b.samples[0].size();
-        SAME(b.dut.mon_samples_o, taken);
-        SAME(taken, interval > 1 ? (length + interval - 1) / interval : 0);
-        for (unsigned p = 0; p < N; p++)
-            for (size_t s = taken > MW_MONITOR_SAMPLES ? taken - MW_MONITOR_SAMPLES : 0; s < taken;
-                 s++) {
-                const unsigned at = 2 * (s % MW_MONITOR_SAMPLES);
-                const auto &must = b.samples[p][s];
-                SAME(b.word(p, true, at), must[0] | must[1] << 16);
-                SAME(b.word(p, true, at + 1), must[2] | must[3] << 16);
-            }
+        SAME(b.samples[0].size(), interval > 1 ? (length + interval - 1) / interval : 0);
+        same_series(b);
+    }
+}
+
+// Counters, histogram and first sample behind a layer that was cut off inside an interval are those of the new layer alone.
+TEST(layers_behind_one_that_was_cut_off)
+{
+    counted b;
+    for (unsigned i = 0; i < 12; i++) {
+        b.interval = b.rng.pick({2u, 17u, 250u});
+        b.classes = static_cast<unsigned>(b.rng.bits(4));
+        b.cut_layer(1 + b.below(400), i % 2);
+        if (i % 2)
+            b.interval = b.rng.pick({17u, 250u});
+        b.layer(1 + b.below(600));
+        same_series(b);
+        for (unsigned p = 0; p < N; p++) {
+            for (unsigned n = 0; n < MW_MONITOR_BINS; n++)
+                SAME(b.word(p, false, n), b.bins[p].count(n) ? b.bins[p][n] : 0);
+            for (unsigned n = 0; n < 15; n++)
+                SAME(b.counter(p, n), b.counts[p][n]);
+        }
     }
 }
