@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output files: written under another name first, so that a run that fails leaves none behind.
+// Output files. A path is followed to where it leads. A file is written under another name first where
+// that is possible, so that a run that fails or is ended leaves no half of one behind; it keeps the owner
+// and the mode of the file before it.
 #ifndef MW_HOST_OUTPUT_H
 #define MW_HOST_OUTPUT_H
 
@@ -18,6 +20,8 @@ enum {
 void mw_output_for(char name[MW_WAVES_BYTES], const char *path, const char *system);
 /// True if `path` is there and is a device or a pipe: written in place, not replaced.
 bool mw_output_is_special(const char *path);
+/// Whether two paths lead to one file, by whichever names and links; a device or a pipe is no file.
+bool mw_output_same(const char *a, const char *b);
 /// Find out before a long run whether `path` (may be NULL) can be written at its end.
 int mw_output_probe(const char *path, struct mw_error *err);
 int mw_output_write(const char *path, const char *text, size_t size, struct mw_error *err);

@@ -81,7 +81,7 @@ int mw_outputs_differ(const char *const *option, const char *const *path, unsign
 {
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = i + 1; k < count; k++)
-            if (path[i] && path[k] && strcmp(path[i], path[k]) == 0)
+            if (path[i] && path[k] && mw_output_same(path[i], path[k]))
                 return mw_fail(err, MW_EXIT_INPUT, "--%s and --%s: both are %s", option[i],
                                option[k], mw_is_standard(path[i]) ? "standard output" : path[i]);
     return MW_EXIT_OK;
