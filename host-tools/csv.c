@@ -5,6 +5,8 @@
 
 #include "csv.h"
 
+#include "text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,16 +93,16 @@ void mw_csv_begin(struct mw_csv *c, const char *rows, struct mw_json *j)
 
 // ---- the text -----------------------------------------------------------------------------------
 
-static void write_value(FILE *f, const char *text)
+void mw_csv_write(FILE *f, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, f);
-        return;
+    const char *quote = strpbrk(text, ",\"") ? "\"" : "";
+    fputs(quote, f);
+    while (*text) {
+        if (*text == '"')
+            fputc('"', f);
+        text = mw_text_put(f, text);
     }
-    fputc('"', f);
-    for (; *text; text++)
-        fprintf(f, *text == '"' ? "\"%c" : "%c", *text);
-    fputc('"', f);
+    fputs(quote, f);
 }
 
 static const char *find(const struct mw_csv *c, unsigned line, const char *column)
@@ -138,7 +140,7 @@ char *mw_csv_text(const struct mw_csv *c, size_t *size)
     size_t columns = list_columns(c, column);
     for (unsigned line = 0; line <= c->lines; line++)
         for (size_t k = 0; k < columns; k++) {
-            write_value(f, line ? find(c, line, column[k]) : column[k]);
+            mw_csv_write(f, line ? find(c, line, column[k]) : column[k]);
             fputc(k + 1 < columns ? ',' : '\n', f);
         }
     free(column);

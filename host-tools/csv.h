@@ -26,5 +26,7 @@ void mw_csv_begin(struct mw_csv *csv, const char *rows, struct mw_json *j);
 /// The text, of `size` bytes, to free(): a line of names, then the lines. NULL: no memory.
 char *mw_csv_text(const struct mw_csv *csv, size_t *size);
 void mw_csv_free(struct mw_csv *csv);
+/// Write one value, in quotes where it needs them (RFC 4180).
+void mw_csv_write(FILE *out, const char *text);
 
 #endif

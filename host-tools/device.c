@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include "command_help.h"
+#include "text.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ int mw_set_device(void *place, const char *name, const char *text, struct mw_err
 static void log_line(void *context, const char *line)
 {
     (void)context;
-    fprintf(stderr, "moeswitch: %s\n", line);
+    fprintf(stderr, "moeswitch: %s\n", MW_SHOWN(line));
 }
 
 void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options)

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "fit.h"
 #include "host.h"
+#include "text.h"
 
 #include <inttypes.h>
 
@@ -94,9 +95,10 @@ int mw_list_command(int argc, char **argv, FILE *out, FILE *errors)
     if (count)
         fprintf(out, "%-20s %-12s %6s %8s  %s\n", "serial", "place", "Mbit/s", "protocol", "state");
     for (int i = 0; i < count && i < FOUND; i++)
-        fprintf(out, "%-20s %-12s %6u %5x.%02x  %s\n", *found[i].serial ? found[i].serial : "?",
-                found[i].path, found[i].mbit_per_s, found[i].protocol >> 8,
-                found[i].protocol & 0xff, state_text(found[i].state));
+        fprintf(out, "%-20s %-12s %6u %5x.%02x  %s\n",
+                *found[i].serial ? MW_SHOWN(found[i].serial) : "?", MW_SHOWN(found[i].path),
+                found[i].mbit_per_s, found[i].protocol >> 8, found[i].protocol & 0xff,
+                state_text(found[i].state));
     if (!count)
         fputs("no moeswitch is on USB; --device sim needs none\n", out);
     return MW_EXIT_OK;
@@ -135,7 +137,7 @@ static int show_firmware(struct mw_device *device, FILE *out, struct mw_error *e
     int code = mw_firmware_info(device, &f);
     if (code)
         return mw_device_failed(err, "firmware", code);
-    fprintf(out, "device           %s, serial number %s\n", f.name, f.serial);
+    fprintf(out, "device           %s, serial number %s\n", MW_SHOWN(f.name), MW_SHOWN(f.serial));
     fprintf(out, "host protocol    %u.%u (this library: %d.%d)\n", f.protocol_major,
             f.protocol_minor, MW_HOST_PROTOCOL_MAJOR, MW_HOST_PROTOCOL_MINOR);
     fprintf(out,
@@ -163,9 +165,10 @@ static int show_model(struct mw_device *device, FILE *out, struct mw_error *err)
             "model            %s; Verilator %s, %s\n"
             "made with        %s\n"
             "made of          %s\n",
-            m.backend, m.verilator, m.compiler, m.flags, m.sources);
+            MW_SHOWN(m.backend), MW_SHOWN(m.verilator), MW_SHOWN(m.compiler), MW_SHOWN(m.flags),
+            MW_SHOWN(m.sources));
     if (*m.cpu)
-        fprintf(out, "needs            %s\n", m.cpu);
+        fprintf(out, "needs            %s\n", MW_SHOWN(m.cpu));
     return MW_EXIT_OK;
 }
 

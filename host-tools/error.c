@@ -3,19 +3,18 @@
 // One-line errors, see error.h.
 #include "error.h"
 
-#include <stdio.h>
+#include "text.h"
 
 int mw_fail(struct mw_error *err, int status, const char *format, ...)
 {
     if (!err)
         return status;
+    char line[sizeof err->text];
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    for (char *c = err->text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    mw_text_clean(err->text, sizeof err->text, line);
     return status;
 }
 

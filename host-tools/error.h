@@ -32,8 +32,8 @@ struct mw_error {
     char text[1024]; ///< one line without a newline, empty as long as nothing failed
 };
 
-/// Fill `err` (may be NULL) with one line and return `status`. Control characters, as they may come
-/// from a file name, become '?', so that the line stays one.
+/// Fill `err` (may be NULL) with one line and return `status`. Text from outside, as a file's name, is
+/// cleaned (text.h), so that the line stays one.
 int mw_fail(struct mw_error *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

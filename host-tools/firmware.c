@@ -6,6 +6,7 @@
 #include "command_help.h"
 #include "commands.h"
 #include "output.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -172,7 +173,7 @@ static int keep(void *context, const uint32_t *words, size_t count)
     struct mw_firmware_image before;
     char rest[MW_PATH_BYTES + SUFFIX + 32];
     if (mw_firmware_check(words, count, &before)) {
-        fprintf(k->out, "before  not kept: %s\n", mw_message());
+        fprintf(k->out, "before  not kept: %s\n", MW_SHOWN(mw_message()));
         return 0;
     }
     if (before.bytes == k->image.bytes && memcmp(words, k->loaded, before.bytes) == 0) {
@@ -181,7 +182,7 @@ static int keep(void *context, const uint32_t *words, size_t count)
     }
     k->status = write_file(k->path, words, before.bytes / sizeof *words, k->err);
     if (!k->status) {
-        snprintf(rest, sizeof rest, ", kept in %s", k->path);
+        snprintf(rest, sizeof rest, ", kept in %s", MW_SHOWN(k->path));
         show(k->out, "before", &before, rest);
     }
     return k->status;

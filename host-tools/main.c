@@ -3,6 +3,7 @@
 // The `moeswitch` command: picks the subcommand.
 #include "command_help.h"
 #include "commands.h"
+#include "text.h"
 
 #include "moeswitch.h"
 
@@ -44,7 +45,7 @@ static int unknown(const char *word)
     for (; count < mw_command_count && count < sizeof names / sizeof *names; count++)
         names[count] = mw_commands[count].table->command;
     const char *near = mw_closest(word, names, count);
-    fprintf(stderr, "moeswitch: %s: unknown command, see moeswitch --help%s%s%s\n", word,
+    fprintf(stderr, "moeswitch: %s: unknown command, see moeswitch --help%s%s%s\n", MW_SHOWN(word),
             near ? " (" : "", near ? near : "", near ? "?)" : "");
     return MW_EXIT_INPUT;
 }

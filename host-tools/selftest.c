@@ -106,13 +106,26 @@ static int memory_test(struct mw_device *device, FILE *out, struct mw_error *err
 static int layer_test(const struct mw_device_asked *a, FILE *out, FILE *errors)
 {
     char gpus[16], flit[16];
-    char device[256];
     snprintf(gpus, sizeof gpus, "%u", a->gpus);
     snprintf(flit, sizeof flit, "%u", a->flit_bytes);
-    snprintf(device, sizeof device, "%s", a->device_text);
-    char *words[] = {"run", "--device",         device, "--gpus", gpus, "--flit-bytes",
-                     flit,  "--hidden",         "64",   "--k",    "2",  "--experts",
-                     gpus,  "--tokens-per-gpu", "8",    "--tile", "2",  "--partial-tiles",
+    char *words[] = {"run",
+                     "--device",
+                     (char *)a->device_text,
+                     "--gpus",
+                     gpus,
+                     "--flit-bytes",
+                     flit,
+                     "--hidden",
+                     "64",
+                     "--k",
+                     "2",
+                     "--experts",
+                     gpus,
+                     "--tokens-per-gpu",
+                     "8",
+                     "--tile",
+                     "2",
+                     "--partial-tiles",
                      NULL};
     return mw_run_command(sizeof words / sizeof *words - 1, words, out, errors);
 }

@@ -4,6 +4,8 @@
 // before, bytes and numbers of all since go.
 #include "top.h"
 
+#include "text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -67,8 +69,9 @@ static void head(FILE *out, const struct mw_shared *now, const struct mw_shared 
     uint64_t tokens = 0;
     for (unsigned g = 0; g < now->gpus; g++)
         tokens += now->counters.gpu[g].tokens_done;
-    fprintf(out, "%s, process %u, device %u: %u GPUs on %s, flits of %u bytes\n", now->program,
-            now->id.pid, now->id.number, now->gpus, now->transport, now->flit_bytes);
+    fprintf(out, "%s, process %u, device %u: %u GPUs on %s, flits of %u bytes\n",
+            MW_SHOWN(now->program), now->id.pid, now->id.number, now->gpus,
+            MW_SHOWN(now->transport), now->flit_bytes);
     if (!now->sampled) {
         fputs("no sample yet: it has not waited for a layer since\n", out);
         return;

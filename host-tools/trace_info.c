@@ -8,6 +8,7 @@
 #include "json.h"
 #include "run.h"
 #include "tables.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,8 +84,8 @@ int mw_trace_spread(const struct mw_trace *trace, size_t layer, struct mw_trace_
 
 static void print_head(FILE *out, const struct mw_trace *t)
 {
-    fprintf(out, "%s\n", t->name);
-    fprintf(out, "model    %s\n", *t->model ? t->model : "not said");
+    fprintf(out, "%s\n", MW_SHOWN(t->name));
+    fprintf(out, "model    %s\n", *t->model ? MW_SHOWN(t->model) : "not said");
     fprintf(out, "sizes    %u experts, k %u, hidden ", t->experts, t->k);
     fprintf(out, t->hidden ? "%u\n" : "not said\n", t->hidden);
     fprintf(out, "tokens   %zu in each of %zu layers\n", t->tokens, t->layers);

@@ -6,6 +6,7 @@
 #include "bounds.h"
 #include "error.h"
 #include "output.h"
+#include "text.h"
 
 #include <signal.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static void say(const char *text)
 
 static void give_up(int number)
 {
+    static char shown[MW_WAVES_BYTES];
     bool some = false;
     (void)number;
     for (unsigned i = 0; i < MW_SYSTEMS; i++) {
@@ -34,7 +36,7 @@ static void give_up(int number)
         if (!some)
             say("moeswitch: ");
         say(some ? ", " : "");
-        say(path);
+        say(mw_text_clean(shown, sizeof shown, path));
         some = true;
     }
     if (!some)

@@ -8,6 +8,7 @@
 #include "interrupt.h"
 #include "run.h"
 #include "setting_table.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static void print_head(const struct job *j)
             : p->load ? ", the other GPUs send"
                       : "");
     if (p->trace)
-        fprintf(j->out, "# lists of %s, layer %u\n", p->trace, p->layer);
+        fprintf(j->out, "# lists of %s, layer %u\n", MW_SHOWN(p->trace), p->layer);
     if (p->latency)
         fprintf(j->out,
                 "#%9s %10s %9s %9s %9s %9s %9s %9s %7s\n#%9s %10s %9s %9s %9s %9s %9s %9s\n",

@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include "random.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -174,8 +175,8 @@ int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors)
         mw_info(b->device, &b->info);
         for (size_t i = 0; i < CALL_BYTES; i++)
             b->sent[i] = (uint8_t)mw_random_next(&random);
-        fprintf(out, "# --device %s: %u GPUs, flits of %u bytes\n", asked.device_text, b->info.gpus,
-                b->info.flit_bytes);
+        fprintf(out, "# --device %s: %u GPUs, flits of %u bytes\n", MW_SHOWN(asked.device_text),
+                b->info.gpus, b->info.flit_bytes);
         status = round_trips(b);
     }
     if (!status)

@@ -23,8 +23,7 @@ struct mw_page {
 
 // ---- words and figures (write.c) ----------------------------------------------------------------
 
-/// Text from outside: characters that mean something to HTML as references, what is no character of
-/// UTF-8 that XML takes as U+FFFD.
+/// Text from outside (text.h): characters that mean something to HTML as references.
 void mw_page_text(FILE *out, const char *text);
 /// A number as people read it: its digits in groups of three (U+202F between them).
 void mw_page_digits(FILE *out, uint64_t value);

@@ -3,44 +3,19 @@
 // Words and figures of the page, see page.h.
 #include "page.h"
 
+#include "text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 // ---- text from outside --------------------------------------------------------------------------
 
-/// One character of UTF-8: its bytes, 0 if there is none, and its code point.
-static unsigned decode(const unsigned char *s, uint32_t *code)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned n = s[0] < 0x80       ? 1
-                 : s[0] >> 5 == 6  ? 2
-                 : s[0] >> 4 == 14 ? 3
-                 : s[0] >> 3 == 30 ? 4
-                                   : 0;
-    *code = n == 1 ? s[0] : n ? s[0] & (0x7fu >> n) : 0;
-    for (unsigned i = 1; i < n; i++) {
-        if (s[i] >> 6 != 2)
-            return 0;
-        *code = *code << 6 | (s[i] & 0x3f);
-    }
-    return *code >= least[n] ? n : 0;
-}
-
-/// What XML 1.0 takes as a character, but those that HTML does not take.
-static bool is_character(uint32_t c)
-{
-    if (c < 0x20 || (c >= 0x7f && c < 0xa0))
-        return c == '\t' || c == '\n';
-    return c < 0xd800 || (c > 0xdfff && c < 0xfdd0) ||
-           (c > 0xfdef && c <= 0x10ffff && (c & 0xfffe) != 0xfffe);
-}
-
 void mw_page_text(FILE *out, const char *text)
 {
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+    for (const char *s = text; *s;) {
         uint32_t code;
-        unsigned n = decode(s, &code);
-        if (!n || !is_character(code))
+        unsigned n = mw_text_char(s, &code);
+        if (!n || !mw_text_is_plain(code))
             fputs("&#xfffd;", out);
         else if (strchr("&<>\"'", (int)code) && n == 1)
             fprintf(out, "&#%u;", (unsigned)code);

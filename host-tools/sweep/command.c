@@ -6,6 +6,7 @@
 #include "command_help.h"
 #include "commands.h"
 #include "output.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static const struct mw_option options[] = {
             "results/ID.json of each run, results.csv (default: FILE with .sweep in place of its "
             "extension)"),
     MW_UNSIGNED("jobs", AT(jobs), 1, 256, "J",
-                "runs side by side (default: as many as there are processors)"),
+                "runs side by side, {} (default: as many as there are processors)"),
     MW_FLAG("list", AT(list),
             "print the commands that are left to run, a line each, and run none: for GNU parallel "
             "or a Slurm array"),
@@ -127,8 +128,8 @@ static int sum_up(const struct mw_sweep *s, size_t before, struct mw_error *err)
             wrong++;
             first = i;
         }
-    fprintf(s->out, "%s/results.csv: %zu of %zu runs, %zu of them new\n", s->folder, all - missing,
-            all, before - missing);
+    fprintf(s->out, "%s/results.csv: %zu of %zu runs, %zu of them new\n", MW_SHOWN(s->folder),
+            all - missing, all, before - missing);
     if (s->failed)
         return mw_fail(err, s->worst, "%zu runs have no result; the same command runs them again",
                        s->failed);

@@ -4,6 +4,7 @@
 #include "results.h"
 
 #include "bounds.h"
+#include "csv.h"
 #include "json.h"
 
 #include <cjson/cJSON.h>
@@ -269,31 +270,16 @@ int mw_rows_compare(const struct mw_grid *g, struct mw_row *rows, struct mw_erro
     return status;
 }
 
-static void write_cell(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 void mw_rows_csv(FILE *out, const struct mw_grid *g, const struct mw_row *rows)
 {
     const unsigned n = mw_columns(g);
     for (unsigned c = 0; c < n; c++) {
-        write_cell(out, mw_column_name(g, c));
+        mw_csv_write(out, mw_column_name(g, c));
         fputc(c + 1 < n ? ',' : '\n', out);
     }
     for (size_t i = 0; i < g->points; i++) {
         for (unsigned c = 0; rows[i].cell && c < n; c++) {
-            write_cell(out, rows[i].cell[c]);
+            mw_csv_write(out, rows[i].cell[c]);
             fputc(c + 1 < n ? ',' : '\n', out);
         }
     }

@@ -8,6 +8,7 @@
 #include "output.h"
 #include "progress_bar.h"
 #include "run_systems.h"
+#include "text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -147,9 +148,10 @@ static void tell_failure(struct runner *r, size_t point, int status, const char 
     if (strncmp(words, own, sizeof own - 1) == 0)
         words += sizeof own - 1;
     if (*words)
-        fprintf(r->s->err, "moeswitch: run %s (%s): %s\n", id, text, words);
+        fprintf(r->s->err, "moeswitch: run %s (%s): %s\n", id, MW_SHOWN(text), MW_SHOWN(words));
     else
-        fprintf(r->s->err, "moeswitch: run %s (%s): ended with status %d\n", id, text, status);
+        fprintf(r->s->err, "moeswitch: run %s (%s): ended with status %d\n", id, MW_SHOWN(text),
+                status);
 }
 
 /// A run that is over: its result, or why there is none.

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests of text from outside on its way out: what is a character, what is shown of one that is none, and
+// that messages, CSV and JSON have nothing else.
+#include "support.h"
+
+#include "csv.h"
+#include "error.h"
+#include "text.h"
+
+#define NONE MW_TEXT_REPLACEMENT
+
+/// What a name may hold, and what is shown of it.
+static const struct {
+    const char *text, *shown;
+} cases[] = {
+    {"plain", "plain"},
+    {"", ""},
+    {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xb4", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\xb4"},
+    {"\033[2Ja\nb\rc\td\x7f", NONE "[2Ja" NONE "b" NONE "c" NONE "d" NONE},
+    {"\xc2\x85\xc2\x9b"
+     "1m",
+     NONE NONE "1m"},                  // C1: a line, an escape
+    {"a\xff\x80z", "a" NONE NONE "z"}, // no bytes of UTF-8
+    {"\xc3", NONE},                    // cut short
+    {"\xe2\x82"
+     "x",
+     NONE NONE "x"},
+    {"\xc0\xaf\xe0\x80\xaf", NONE NONE NONE NONE NONE}, // longer than it need be
+    {"\xed\xa0\x80", NONE NONE NONE},                   // a surrogate
+    {"\xf4\x90\x80\x80\xf8\x88\x80\x80\x80", NONE NONE NONE NONE NONE NONE NONE NONE NONE},
+    {"\xef\xbf\xbf\xef\xb7\x90", NONE NONE}, // no characters
+    {"\xe2\x80\xa8\xe2\x80\xa9", NONE NONE}, // a line, a paragraph
+};
+
+static void shows_what_is_text(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(MW_SHOWN(cases[i].text), cases[i].shown);
+        struct mw_error err;
+        mw_fail(&err, MW_EXIT_INPUT, "%s", cases[i].text);
+        assert_string_equal(err.text, cases[i].shown);
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+        mw_csv_write(f, cases[i].text);
+        fclose(f);
+        assert_string_equal(text, cases[i].shown);
+        free(text);
+    }
+    assert_string_equal(MW_SHOWN(NULL), "");
+}
+
+/// No character is cut in two, and nothing is written behind the end.
+static void cuts_between_characters(void **state)
+{
+    (void)state;
+    for (unsigned size = 1; size < 8; size++) {
+        char to[16];
+        memset(to, 'e', sizeof to);
+        mw_text_clean(to, size, "\xe2\x82\xac\xff");
+        assert_string_equal(to, size < 4 ? "" : size < 7 ? "\xe2\x82\xac" : "\xe2\x82\xac" NONE);
+        assert_int_equal(to[size], 'e');
+    }
+}
+
+/// Every byte behind every byte: what comes out is text whatever comes in.
+static void any_bytes_become_text(void **state)
+{
+    (void)state;
+    for (unsigned a = 1; a < 256; a++)
+        for (unsigned b = 1; b < 256; b++) {
+            const char in[4] = {(char)a, (char)b, '.'};
+            const char *out = MW_SHOWN(in);
+            for (uint32_t code; *out; out += mw_text_char(out, &code)) {
+                assert_true(mw_text_char(out, &code));
+                assert_true(mw_text_is_plain(code));
+            }
+        }
+}
+
+static void quotes_csv(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *csv;
+    } quoted[] = {{"a,b", "\"a,b\""}, {"\"", "\"\"\"\""}, {"a\n,\"", "\"a" NONE ",\"\"\""}};
+    for (unsigned i = 0; i < sizeof quoted / sizeof *quoted; i++) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+        mw_csv_write(f, quoted[i].text);
+        fclose(f);
+        assert_string_equal(text, quoted[i].csv);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shows_what_is_text),
+        cmocka_unit_test(cuts_between_characters),
+        cmocka_unit_test(any_bytes_become_text),
+        cmocka_unit_test(quotes_csv),
+    };
+    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}
