@@ -5,28 +5,33 @@
 
 #include "json.h"
 
+#include "text.h"
+
 #include <assert.h>
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { META_MAX_BYTES = 1 << 20, MAX_EXPERTS = 4096 };
 
+/// Control characters are escaped, and no reader loses any.
 static void write_string(FILE *f, const char *s)
 {
     fputc('"', f);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
-        else if (c < ' ')
-            fprintf(f, "\\u%04x", c);
+    while (*s) {
+        uint32_t c;
+        unsigned n = mw_text_char(s, &c);
+        if (!n)
+            fputs(MW_TEXT_REPLACEMENT, f);
+        else if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", (int)c);
+        else if (c <= 0xffff && !mw_text_is_plain(c))
+            fprintf(f, "\\u%04x", (unsigned)c);
         else
-            fputc(c, f);
+            fwrite(s, 1, n, f);
+        s += n ? n : 1;
     }
     fputc('"', f);
 }
@@ -119,7 +124,10 @@ void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    plain(j, key, text);
+    if (value <= MW_JSON_EXACT)
+        plain(j, key, text);
+    else
+        mw_json_string(j, key, text);
 }
 
 const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value)
@@ -182,28 +190,6 @@ void mw_json_free(struct mw_json *j)
     memset(j, 0, sizeof *j);
 }
 
-/// The whole of a regular file, ended by a NUL.
-static int read_text(const char *path, size_t most, const char *what, char **text, size_t *size,
-                     struct mw_error *err)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    struct stat st;
-    int status = MW_EXIT_OK;
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", path);
-    else if ((uint64_t)st.st_size > most)
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: %lld bytes, more than %s can have", path,
-                         (long long)st.st_size, what);
-    else if (!(*text = calloc(1, (size_t)st.st_size + 1)))
-        status = mw_fail_memory(err, path);
-    else
-        *size = fread(*text, 1, (size_t)st.st_size, f);
-    fclose(f);
-    return status;
-}
-
 /// A whole number from 0 (or 1) to `max`. A missing key leaves 0, which is an error if `required`.
 static int get_count(const cJSON *root, const char *path, const char *key, bool required,
                      size_t max, size_t *value, struct mw_error *err)
@@ -246,29 +232,6 @@ static int get_fields(struct mw_meta *meta, const cJSON *root, const char *path,
         meta->experts = (unsigned)experts;
         meta->hidden = (unsigned)hidden;
     }
-    return status;
-}
-
-int mw_json_read(cJSON **root, const char *path, size_t most, const char *what,
-                 struct mw_error *err)
-{
-    char *text = NULL;
-    size_t size = 0;
-    *root = NULL;
-    int status = read_text(path, most, what, &text, &size, err);
-    if (status)
-        return status;
-    const char *end = NULL;
-    // With the NUL counted and required, text after the object is an error, and `end` is its place.
-    *root = cJSON_ParseWithLengthOpts(text, size + 1, &end, true);
-    if (!*root) {
-        unsigned line = 1;
-        for (const char *c = text; c < end; c++)
-            line += *c == '\n';
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: line %u: malformed JSON%s", path, line,
-                         size && end && end < text + size ? "" : ", the file ends too early");
-    }
-    free(text);
     return status;
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON. Writer: a text in memory whose bytes depend on the calls alone, so that two equal runs write
-// equal files. Reader: cJSON does the parsing; here are messages, and the small file beside a trace.
+// equal files. Reader (json_read.c): cJSON does the parsing; messages, and what cJSON lets pass, are ours.
+//
+// Whole numbers above 2^53 - 1 are strings of their digits, as RFC 7493 (I-JSON) recommends: readers that
+// keep numbers as doubles, as JavaScript does, would round them. Python's int() and JavaScript's BigInt()
+// take both. Our own reader takes such a number in either form, and loses no digit.
 #ifndef MW_HOST_JSON_H
 #define MW_HOST_JSON_H
 
@@ -14,6 +18,8 @@
 struct cJSON;
 
 enum { MW_JSON_DEPTH = 16, MW_JSON_NUMBER_BYTES = 40 };
+/// The largest whole number that is written as a number.
+#define MW_JSON_EXACT ((UINT64_C(1) << 53) - 1)
 
 struct mw_json;
 /// Told of every value that is no object and no array, before it is written: its key, or NULL in an array,
@@ -62,7 +68,8 @@ void mw_json_free(struct mw_json *j);
 void mw_number_text(char text[MW_JSON_NUMBER_BYTES], double value);
 
 /// The whole of a regular file of at most `most` bytes, which `what` names, as JSON, to be deleted with
-/// cJSON_Delete. MW_EXIT_INPUT, and a line that names file, place and cause.
+/// cJSON_Delete. A whole number that a double cannot hold exactly is a cJSON string of its digits. An object
+/// that has a key twice is refused. MW_EXIT_INPUT, and a line that names file, place and cause.
 int mw_json_read(struct cJSON **root, const char *path, size_t most, const char *what,
                  struct mw_error *err);
 

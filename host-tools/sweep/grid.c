@@ -91,12 +91,31 @@ static int add_value(const struct mw_grid *g, struct mw_axis *a, const char *tex
     return a->value[a->count++] ? MW_EXIT_OK : mw_fail_memory(err, g->path);
 }
 
-static int add_systems(const struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
+/// Names of systems with commas between them, or "all": a run of the sweep has one.
+static int add_systems(const struct mw_grid *g, struct mw_axis *a, const char *text,
+                       struct mw_error *err)
 {
+    char name[VALUE_BYTES];
     int status = MW_EXIT_OK;
-    for (unsigned i = 0; i < MW_SYSTEMS && !status; i++)
+    bool all = strcmp(text, "all") == 0;
+    for (unsigned i = 0; all && i < MW_SYSTEMS && !status; i++)
         status = add_value(g, a, mw_systems[i].name, err);
+    while (!all && !status) {
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, text);
+        status = add_value(g, a, name, err);
+        text += length;
+        if (!*text++)
+            break;
+    }
     return status;
+}
+
+/// Whether a text is a number that JSON has as one (MW_JSON_EXACT).
+static bool is_large_number(const char *text)
+{
+    enum { DIGITS = 16 };
+    return strlen(text) >= DIGITS && !text[strspn(text, "0123456789")];
 }
 
 /// A value as on the command line.
@@ -105,16 +124,16 @@ static int add_json(const struct mw_grid *g, struct mw_axis *a, const cJSON *ite
 {
     char text[40];
     bool flag = a->option->kind == MW_OPTION_FLAG;
-    bool text_too = !flag && !a->setting && cJSON_IsString(item);
+    bool text_too =
+        !flag && cJSON_IsString(item) && (!a->setting || is_large_number(item->valuestring));
     if (flag ? !cJSON_IsBool(item) : !cJSON_IsNumber(item) && !text_too)
         return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\": expected %s, or a list of them", g->path,
                        a->name,
                        flag         ? "true or false"
                        : a->setting ? "a number"
                                     : "a number or a text");
-    if (cJSON_IsString(item) && strcmp(a->name, "system") == 0 &&
-        strcmp(item->valuestring, "all") == 0)
-        return add_systems(g, a, err);
+    if (cJSON_IsString(item) && strcmp(a->name, "system") == 0)
+        return add_systems(g, a, item->valuestring, err);
     if (cJSON_IsString(item))
         return add_value(g, a, item->valuestring, err);
     if (flag)
@@ -174,7 +193,7 @@ static int take_object(struct mw_grid *g, const cJSON *root, struct mw_error *er
     if (mw_grid_axis(g, "system") == MW_MAX_AXES) {
         status = add_axis(g, "system", NULL, &a, err);
         if (!status)
-            status = add_systems(g, a, err);
+            status = add_systems(g, a, "all", err);
     }
     return status;
 }

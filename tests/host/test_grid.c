@@ -143,6 +143,22 @@ static void takes_all_systems(void **state)
     assert_memory_equal(id[0], id[1], sizeof id[0]);
 }
 
+/// All 64 bits of numbers that most JSON readers round, also as the text that our writer makes of them.
+static void keeps_large_numbers(void **state)
+{
+    (void)state;
+    read_grid("{\"system\": \"dysharp,unicast\", \"seed\": [18446744073709551615, "
+              "\"18446744073709551614\", 9007199254740993],"
+              " \"set\": {\"window\": \"18446744073709551613\"}}");
+    assert_int_equal(grid.points, 6);
+    assert_string_equal(words_of(0), "run --system dysharp --seed 18446744073709551615 --set "
+                                     "window=18446744073709551613");
+    assert_string_equal(words_of(1), "run --system dysharp --seed 18446744073709551614 --set "
+                                     "window=18446744073709551613");
+    assert_string_equal(words_of(5), "run --system unicast --seed 9007199254740993 --set "
+                                     "window=18446744073709551613");
+}
+
 /// A result keeps its name when other points come and go, and never has that of another run.
 static void names_points_by_what_they_are(void **state)
 {
@@ -226,14 +242,22 @@ static void refuses_contradictions(void **state)
     static const struct {
         const char *text, *part;
     } bad[] = {
-        {"{\"gpus\": 4, \"k\": 2, \"gpus\": 8}", "\"gpus\" is there twice"},
-        {"{\"set\": {\"window\": 4, \"window\": 8}}", "\"set.window\" is there twice"},
-        {"{\"set\": {\"window\": 4}, \"set\": {\"window\": 8}}", "\"set.window\" is there twice"},
+        {"{\"gpus\": 4, \"k\": 2,\n \"gpus\": 8}", "line 2: the key \"gpus\" is there twice"},
+        {"{\"set\": {\"window\": 4, \"window\": 8}}", "the key \"window\" is there twice"},
+        {"{\"set\": {\"window\": 4}, \"set\": {\"window\": 8}}", "the key \"set\" is there twice"},
         {"{\"gpus\": [4, 8, 4]}", "\"gpus\": the value 4 is there twice"},
         {"{\"gpus\": [4, \"4\"]}", "\"gpus\": the value 4 is there twice"},
         {"{\"system\": [\"all\", \"dysharp\"]}", "\"system\": the value dysharp is there twice"},
         {"{\"layer\": 1, \"layers\": \"2,3\"}", "\"layer\" and \"layers\" say the same"},
         {"{\"system\": \"dysarp\"}", "--system dysarp: expected unicast"},
+        {"{\"system\": \"dysharp,unicast,dysharp\"}",
+         "\"system\": the value dysharp is there twice"},
+        {"{\"system\": \"dysharp,\"}", "--system : expected unicast"},
+        {"{\"seed\": [18446744073709551615, 18446744073709551616]}",
+         "--seed 18446744073709551616: expected a whole number from 0 to 18446744073709551615"},
+        {"{\"seed\": [18446744073709551615, 18446744073709551615]}",
+         "\"seed\": the value 18446744073709551615 is there twice"},
+        {"{\"layer\": 1, \"layers\": 2}", "\"layer\" and \"layers\" say the same"},
         {"{\"gpus\": [2, 4, 6]}", "--gpus 6: the 64 experts of synthetic"},
         {"{\"gpus\": [2, 4, 6]}", "(at gpus 6, system unicast)"},
         {"{\"gpus\": [2, 33]}", "--gpus 33: expected a whole number from 2 to 32 (at gpus 33"},
@@ -310,7 +334,8 @@ static void write_result(size_t point, const char *system, unsigned cycles, cons
     snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
     snprintf(text, sizeof text,
              "{\"params\": {\"trace\": \"a \\\"b\\\", c\", \"layers\": [3, 7], \"gpus\": 4, "
-             "\"partial_tiles\": true, \"sigma\": 0.1}, \"systems\": [{\"system\": \"%s\", "
+             "\"partial_tiles\": true, \"sigma\": 0.1, \"seed\": \"18446744073709551615\"}, "
+             "\"systems\": [{\"system\": \"%s\", "
              "\"cycles\": %u, \"own_share\": 0.875, \"allocator\": {\"hits\": 3, \"misses\": 1}, "
              "\"simulated_by\": {\"sources\": \"aa\"}, \"wrong\": 0%s}]}",
              system, cycles, more);
@@ -384,6 +409,7 @@ static void tables_what_came_out(void **state)
     assert_string_equal(cell(1, "sigma"), "0.1");
     assert_string_equal(cell(1, "partial_tiles"), "1");
     assert_string_equal(cell(1, "locality"), "");
+    assert_string_equal(cell(1, "seed"), "18446744073709551615");
     // what is left to run, and nothing else
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--list"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, "--system dysharp --gpus 4 --set window=4 --json "));
@@ -474,6 +500,7 @@ int main(void)
         cmocka_unit_test_teardown(makes_every_point_once, close_grid),
         cmocka_unit_test_teardown(takes_the_largest_grid, close_grid),
         cmocka_unit_test_teardown(takes_all_systems, close_grid),
+        cmocka_unit_test_teardown(keeps_large_numbers, close_grid),
         cmocka_unit_test_teardown(names_points_by_what_they_are, close_grid),
         cmocka_unit_test(refuses_what_is_no_grid),
         cmocka_unit_test(refuses_contradictions),

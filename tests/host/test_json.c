@@ -13,7 +13,10 @@ static void write_sample(struct mw_json *j)
     assert_int_equal(mw_json_open(j, NULL), MW_EXIT_OK);
     mw_json_object(j, NULL, false);
     mw_json_string(j, "name", "a \"b\"\\\n\x01 \xc3\xa9");
+    mw_json_string(j, "strange", "\x7f\xc2\x9b\xff\xe2\x80\xa8");
     mw_json_uint(j, "big", UINT64_MAX);
+    mw_json_uint(j, "larger", MW_JSON_EXACT + 1);
+    mw_json_uint(j, "exact", MW_JSON_EXACT);
     mw_json_array(j, "list", true);
     mw_json_uint(j, NULL, 1);
     mw_json_object(j, NULL, false);
@@ -37,7 +40,10 @@ static void writes_exact_bytes(void **state)
     write_sample(&j);
     static const char expected[] = "{\n"
                                    "  \"name\": \"a \\\"b\\\"\\\\\\u000a\\u0001 \xc3\xa9\",\n"
-                                   "  \"big\": 18446744073709551615,\n"
+                                   "  \"strange\": \"\\u007f\\u009b\xef\xbf\xbd\\u2028\",\n"
+                                   "  \"big\": \"18446744073709551615\",\n"
+                                   "  \"larger\": \"9007199254740992\",\n"
+                                   "  \"exact\": 9007199254740991,\n"
                                    "  \"list\": [1, {\"t\": true}],\n"
                                    "  \"empty\": {},\n"
                                    "  \"share\": 0.3333333333333333,\n"
@@ -103,6 +109,31 @@ static void reads_meta(void **state)
     assert_int_equal(meta.k, 6);
 }
 
+/// Numbers that no double holds come with all their digits, however deep they are.
+static void reads_large_numbers(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "\xef\xbb\xbf {\"a\": [18446744073709551615, {\"b\\\"]\": -9223372036854775807 }],\n"
+        "\"c\":9007199254740991, \"d\": 9007199254740992 ,\"e\": 1.5e300, \"f\": 1e19, \"g\": null,"
+        "\"h\": [true,false,\"x\\\\\"] , \"i\": {}, \"j\":9007199254740993}\r\n";
+    cJSON *root;
+    struct mw_error err = {0};
+    write_file(scratch("large.json"), text, sizeof text - 1);
+    if (mw_json_read(&root, scratch("large.json"), 1 << 20, "a text", &err))
+        fail_msg("%s", err.text);
+    const cJSON *a = cJSON_GetObjectItem(root, "a");
+    assert_string_equal(cJSON_GetArrayItem(a, 0)->valuestring, "18446744073709551615");
+    assert_string_equal(cJSON_GetArrayItem(a, 1)->child->valuestring, "-9223372036854775807");
+    assert_true(cJSON_GetObjectItem(root, "c")->valuedouble == 9007199254740991.0);
+    assert_string_equal(cJSON_GetObjectItem(root, "d")->valuestring, "9007199254740992");
+    assert_true(cJSON_IsNumber(cJSON_GetObjectItem(root, "e")));
+    assert_true(cJSON_IsNumber(cJSON_GetObjectItem(root, "f")));
+    assert_string_equal(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "h"), 2)->valuestring, "x\\");
+    assert_string_equal(cJSON_GetObjectItem(root, "j")->valuestring, "9007199254740993");
+    cJSON_Delete(root);
+}
+
 static void refuse(const char *text, const char *place, const char *cause)
 {
     const char *path = scratch("bad.json");
@@ -128,10 +159,35 @@ static void refuses_bad_meta(void **state)
     refuse("{\"experts\": \"64\"}", "\"experts\"", "whole number");
     refuse("{\"experts\": 64, \"model\": 7}", "\"model\"", "not a string");
     refuse("{\"experts\": 64, \"tokens\": -1}", "\"tokens\"", "whole number");
+    refuse("{\"experts\": 64,\n\"k\": 2,\n\"experts\": 32}", "line 3",
+           "the key \"experts\" is there twice, first in line 1");
+    refuse("{\"experts\": 64, \"\\u0065xperts\": 64}", "line 1", "\"experts\" is there twice");
+    refuse("{\"experts\": 64, \"note\": [\n{\"b\": {}, \"c\": 1,\n \"b\": 2}]}", "line 3",
+           "\"b\" is there twice, first in line 2");
+    refuse("{\"experts\": 18446744073709551615}", "\"experts\"", "whole number from 1 to 4096");
+    static const char nul[] = "{\"experts\": 64,\n\0\"model\": \"m\"}";
     struct mw_meta meta;
     struct mw_error err = {0};
+    write_file(scratch("nul.json"), nul, sizeof nul - 1);
+    assert_int_equal(mw_meta_read(&meta, scratch("nul.json"), &err), MW_EXIT_INPUT);
+    assert_line(err.text, "nul.json: line 2: malformed JSON");
     assert_int_equal(mw_meta_read(&meta, scratch("absent.json"), &err), MW_EXIT_INPUT);
     assert_line(err.text, "absent.json", "cannot open");
+}
+
+/// A file that ends early is told, wherever that is; and nothing is read behind its end.
+static void cut_anywhere(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"experts\": 64, \"n\": [1, -2.5e3, \"\\u00e9\\\"\", {\"a\": "
+                               "true, \"b\": null}], \"k\": {}}";
+    for (size_t n = 0; n < sizeof text - 1; n++) {
+        struct mw_meta meta;
+        struct mw_error err = {0};
+        write_file(scratch("cut.json"), text, n);
+        assert_int_equal(mw_meta_read(&meta, scratch("cut.json"), &err), MW_EXIT_INPUT);
+        assert_line(err.text, "cut.json: line 1: malformed JSON");
+    }
 }
 
 int main(void)
@@ -139,7 +195,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_exact_bytes), cmocka_unit_test(another_parser_reads_it),
         cmocka_unit_test(numbers_are_exact),  cmocka_unit_test(reads_meta),
-        cmocka_unit_test(refuses_bad_meta),
+        cmocka_unit_test(refuses_bad_meta),   cmocka_unit_test(reads_large_numbers),
+        cmocka_unit_test(cut_anywhere),
     };
     return cmocka_run_group_tests_name("json", tests, scratch_make, scratch_remove);
 }
