@@ -57,10 +57,12 @@ void mw_option_head(const struct mw_option *o, char head[MW_OPTION_HEAD_BYTES])
 
 static void range_text(const struct mw_option *o, char *text, size_t size)
 {
+    char low[MW_END_BYTES], high[MW_END_BYTES];
     if (o->terms)
         mw_terms_names(o->terms, text, size);
     else
-        snprintf(text, size, "%" PRIu64 " to %" PRIu64, o->low, o->high);
+        snprintf(text, size, "%s to %s", mw_option_end(o, o->low, low),
+                 mw_option_end(o, o->high, high));
 }
 
 static void default_text(const struct mw_option *o, const void *defaults, char *text, size_t size)

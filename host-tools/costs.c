@@ -97,7 +97,7 @@ int mw_costs_fill(struct mw_run_params *params, const struct mw_link_parameters 
             mw_setting_value(&params->settings, costs[i].setting, UINT64_MAX) != UINT64_MAX)
             continue;
         const struct mw_setting_kind *kind = mw_setting_find(costs[i].setting);
-        uint64_t high = kind->layer ? UINT16_MAX : kind->high;
+        uint64_t high = kind->high;
         double cycles = scaled(link, w, costs[i].nanoseconds, costs[i].per_token);
         if (cycles > (double)high)
             return mw_fail(err, MW_EXIT_INPUT,

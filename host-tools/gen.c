@@ -119,12 +119,12 @@ static const struct mw_option options[] = {
         "model", AT(model), mw_set_model, mw_model_names, "NAME",
         "experts, k, hidden size and groups of a public model; options override what it says; "
         "moeswitch run --model list shows all"),
-    MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "(default {default})"),
-    MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer (default {default})"),
+    MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "{} (default {default})"),
+    MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer, {} (default {default})"),
     MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24, "H",
-                "of the model, for meta.json (default: not said)"),
-    MW_MADE_UP_OPTIONS(AT, how.),
-    MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX, "S", "(default {default})"),
+                "of the model, {}, for meta.json (default: not said)"),
+    MW_MADE_UP_OPTIONS(AT, how., MW_MAX_EXPERTS),
+    MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX, "S", "{} (default {default})"),
 };
 
 static int take_word(void *params, const char *text, struct mw_error *err)

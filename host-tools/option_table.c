@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,15 @@ const char *mw_closest(const char *text, const char *const *names, unsigned coun
     return found;
 }
 
+const char *mw_option_end(const struct mw_option *o, uint64_t end, char text[MW_END_BYTES])
+{
+    if (o->kind == MW_OPTION_REAL)
+        snprintf(text, MW_END_BYTES, "%g", (double)end / 1000);
+    else
+        snprintf(text, MW_END_BYTES, "%" PRIu64, end);
+    return text;
+}
+
 // ---- the loop -----------------------------------------------------------------------------------
 
 static int set(const struct mw_option *o, void *params, const char *text, struct mw_error *err)
@@ -77,7 +87,8 @@ static int set(const struct mw_option *o, void *params, const char *text, struct
     case MW_OPTION_NUMBER:
         return mw_set_number(o->name, text, o->low, o->high, place, err);
     case MW_OPTION_REAL:
-        return mw_set_real(o->name, text, (double)o->high, place, err);
+        return mw_set_real(o->name, text, (double)o->low / 1000, (double)o->high / 1000, place,
+                           err);
     case MW_OPTION_PATH:
         return mw_set_path(o->name, text, place, err);
     case MW_OPTION_OWN:
@@ -128,8 +139,13 @@ static int take(const struct mw_option_table *t, int id, const char *word, void 
         said->help = true;
         return MW_EXIT_OK;
     }
-    said->given |= UINT64_C(1) << i;
-    return set(&t->option[i], params, optarg ? optarg : "", err);
+    uint64_t bit = UINT64_C(1) << i;
+    const struct mw_option *o = &t->option[i];
+    if (said->given & bit && o->kind != MW_OPTION_FLAG && !o->repeats)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: --%s is there twice", o->name, optarg,
+                       o->name);
+    said->given |= bit;
+    return set(o, params, optarg ? optarg : "", err);
 }
 
 static void list_options(const struct mw_option_table *t, struct option *list)

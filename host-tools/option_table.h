@@ -32,7 +32,7 @@ enum mw_option_kind {
     MW_OPTION_FLAG,     ///< without a value: a bool that becomes true
     MW_OPTION_UNSIGNED, ///< a whole number in low .. high
     MW_OPTION_NUMBER,   ///< the same, of 64 bits
-    MW_OPTION_REAL,     ///< a double in 0 .. high
+    MW_OPTION_REAL,     ///< a double in low .. high, in thousandths
     MW_OPTION_PATH,     ///< a const char *, not empty; it points into the command line
     MW_OPTION_OWN,      ///< what `set` makes of it
 };
@@ -55,11 +55,12 @@ struct mw_option {
     /// `{default}` for what a number is where nothing is said.
     const char *text;
     mw_terms *terms; ///< the values that there are, or NULL
+    bool repeats;    ///< may be there several times, as each adds something
 };
 
 #define MW_OPTION(n, kind, place, from, to, function, value, text, terms) \
     { \
-        n, kind, place, from, to, function, value, text, terms \
+        n, kind, place, from, to, function, value, text, terms, false \
     }
 #define MW_GROUP(title) MW_OPTION(NULL, MW_OPTION_GROUP, 0, 0, 0, NULL, NULL, title, NULL)
 #define MW_FLAG(n, place, text) MW_OPTION(n, MW_OPTION_FLAG, place, 0, 0, NULL, NULL, text, NULL)
@@ -67,12 +68,21 @@ struct mw_option {
     MW_OPTION(n, MW_OPTION_UNSIGNED, place, from, to, NULL, value, text, NULL)
 #define MW_NUMBER(n, place, from, to, value, text) \
     MW_OPTION(n, MW_OPTION_NUMBER, place, from, to, NULL, value, text, NULL)
-#define MW_REAL(n, place, to, value, text) \
-    MW_OPTION(n, MW_OPTION_REAL, place, 0, to, NULL, value, text, NULL)
+#define MW_REAL(n, place, from, to, value, text) \
+    MW_OPTION(n, MW_OPTION_REAL, place, (uint64_t)(1000 * (from) + 0.5), \
+              (uint64_t)(1000 * (to) + 0.5), NULL, value, text, NULL)
 #define MW_PATH(n, place, value, text) \
     MW_OPTION(n, MW_OPTION_PATH, place, 0, 0, NULL, value, text, NULL)
 #define MW_OWN(n, place, function, value, text) \
     MW_OPTION(n, MW_OPTION_OWN, place, 0, 0, function, value, text, NULL)
+/// Numbers in from .. to, in a form that `function` reads.
+#define MW_NUMBERS(n, place, from, to, function, value, text) \
+    MW_OPTION(n, MW_OPTION_OWN, place, from, to, function, value, text, NULL)
+/// Each adds something to what is there.
+#define MW_ADDS(n, place, function, terms, value, text) \
+    { \
+        n, MW_OPTION_OWN, place, 0, 0, function, value, text, terms, true \
+    }
 #define MW_CHOICE(n, place, function, terms, value, text) \
     MW_OPTION(n, MW_OPTION_OWN, place, 0, 0, function, value, text, terms)
 
@@ -108,7 +118,11 @@ struct mw_options_said {
     uint64_t given;
 };
 
-/// Read the words behind argv[0] into `params`.
+/// The ends of a number's range, as text.
+enum { MW_END_BYTES = 24 };
+const char *mw_option_end(const struct mw_option *option, uint64_t end, char text[MW_END_BYTES]);
+/// Read the words behind argv[0] into `params`. A word that takes back what one before it said, as the
+/// second --gpus, is refused.
 int mw_options_parse(const struct mw_option_table *table, int argc, char **argv, void *params,
                      struct mw_options_said *said, struct mw_error *err);
 bool mw_option_given(const struct mw_option_table *table, const struct mw_options_said *said,

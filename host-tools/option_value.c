@@ -43,14 +43,15 @@ int mw_set_unsigned(const char *name, const char *text, unsigned low, unsigned h
     return status;
 }
 
-int mw_set_real(const char *name, const char *text, double high, double *value,
+int mw_set_real(const char *name, const char *text, double low, double high, double *value,
                 struct mw_error *err)
 {
     char *stop;
     *value = strtod(text, &stop);
-    if (stop != text && !*stop && *value >= 0 && *value <= high)
+    if (stop != text && !*stop && *value >= low && *value <= high)
         return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from 0 to %g", name, text, high);
+    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from %g to %g", name, text, low,
+                   high);
 }
 
 int mw_fail_choice(const char *name, const char *text, mw_terms *terms, struct mw_error *err)

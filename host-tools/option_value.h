@@ -24,8 +24,8 @@ int mw_set_number(const char *name, const char *text, uint64_t low, uint64_t hig
                   struct mw_error *err);
 int mw_set_unsigned(const char *name, const char *text, unsigned low, unsigned high,
                     unsigned *value, struct mw_error *err);
-/// A number in 0 .. high.
-int mw_set_real(const char *name, const char *text, double high, double *value,
+/// A number in low .. high.
+int mw_set_real(const char *name, const char *text, double low, double high, double *value,
                 struct mw_error *err);
 /// `--flit-bytes`: 8 or 16, an unsigned.
 int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err);
@@ -39,19 +39,19 @@ int mw_set_path(const char *name, const char *text, const char **path, struct mw
 int mw_add_setting(void *settings, const char *name, const char *text, struct mw_error *err);
 
 /// The options of a made-up trace, see struct mw_synthetic: `at` gives the place of a field, whose name has `prefix` in
-/// front.
-#define MW_MADE_UP_OPTIONS(at, prefix) \
-    MW_UNSIGNED("experts", at(prefix experts), 1, MW_MAX_EXPERTS, "E", "{} (default {default})"), \
+/// front, and `most` is how many experts there may be.
+#define MW_MADE_UP_OPTIONS(at, prefix, most) \
+    MW_UNSIGNED("experts", at(prefix experts), 1, most, "E", "{} (default {default})"), \
         MW_UNSIGNED("k", at(prefix k), 1, MW_MAX_K, "K", \
                     "experts per token, {} (default {default})"), \
-        MW_REAL("sigma", at(prefix sigma), 4, "X", \
+        MW_REAL("sigma", at(prefix sigma), 0, 4, "X", \
                 "of log-normal expert popularity, {} (default {default})"), \
-        MW_REAL("locality", at(prefix locality), 1, "X", \
+        MW_REAL("locality", at(prefix locality), 0, 1, "X", \
                 "chance to repeat an expert of the token before, {} (default {default})"), \
-        MW_UNSIGNED("groups", at(prefix groups), 1, MW_MAX_EXPERTS, "G", \
-                    "the experts in G groups of as many, of which a token has experts in some " \
-                    "alone, as DeepSeek-V3 routes"), \
-        MW_UNSIGNED("topk-groups", at(prefix topk_groups), 1, MW_MAX_EXPERTS, "M", \
-                    "in at most so many")
+        MW_UNSIGNED( \
+            "groups", at(prefix groups), 1, most, "G", \
+            "the experts in G groups of as many, {}, of which a token has experts in some " \
+            "alone, as DeepSeek-V3 routes"), \
+        MW_UNSIGNED("topk-groups", at(prefix topk_groups), 1, most, "M", "in at most so many, {}")
 
 #endif

@@ -29,19 +29,20 @@ void mw_run_defaults(struct mw_run_params *params)
     };
 }
 
+enum { MAX_LAYER = 9999 };
+
 static int set_layers(void *p, const char *name, const char *text, struct mw_error *err)
 {
     struct mw_run_params *params = p;
-    const uint64_t high = 9999;
     const char *at = text;
     params->layer_count = 0;
     for (;;) {
         uint64_t value;
         char *stop;
-        if (!mw_parse_number(at, &stop, 0, high, &value) || (*stop && *stop != ','))
+        if (!mw_parse_number(at, &stop, 0, MAX_LAYER, &value) || (*stop && *stop != ','))
             return mw_fail(err, MW_EXIT_INPUT,
                            "--%s %s: expected layer numbers from 0 to %d, with commas", name, text,
-                           (int)high);
+                           MAX_LAYER);
         if (params->layer_count == MW_MAX_LAYERS)
             return mw_fail(err, MW_EXIT_INPUT, "--%s %s: more than %d layers", name, text,
                            MW_MAX_LAYERS);
@@ -50,21 +51,6 @@ static int set_layers(void *p, const char *name, const char *text, struct mw_err
             return MW_EXIT_OK;
         at = stop + 1;
     }
-}
-
-static bool systems(unsigned i, struct mw_term *term)
-{
-    *term = (struct mw_term){i < MW_SYSTEMS ? mw_systems[i].name : "all", NULL};
-    return i <= MW_SYSTEMS;
-}
-
-static int set_system(void *place, const char *name, const char *text, struct mw_error *err)
-{
-    const struct mw_system **system = place;
-    if (!mw_terms_have(systems, text))
-        return mw_fail_choice(name, text, systems, err);
-    *system = mw_system_find(text);
-    return MW_EXIT_OK;
 }
 
 static bool models(unsigned i, struct mw_term *term)
@@ -105,54 +91,58 @@ static const struct mw_option options[] = {
         "model", 0, set_model, models, "NAME",
         "experts, k and hidden size of a public model or a paper's workload, with a made-up "
         "trace where there is no other; options override what it says; --model list shows all"),
-    MW_OWN("layer", 0, set_layers, "L", "layer of the trace (default 0)"),
-    MW_OWN("layers", 0, set_layers, "L,L,...", "several, back to back without a reset"),
+    MW_NUMBERS("layer", 0, 0, MAX_LAYER, set_layers, "L", "layer of the trace, {} (default 0)"),
+    MW_NUMBERS("layers", 0, 0, MAX_LAYER, set_layers, "L,L,...",
+               "several, {} each, back to back without a reset"),
     MW_UNSIGNED("gpus", AT(shape.gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N",
                 "{} (default {default}, on USB as many as there are)"),
-    MW_UNSIGNED("tokens-per-gpu", AT(shape.tokens_per_gpu), 1, MW_MAX_TOKENS, "T",
-                "the first N * T tokens of the layer (default {default})"),
+    MW_UNSIGNED("tokens-per-gpu", AT(shape.tokens_per_gpu), 1, MW_BUILT_TOKENS, "T",
+                "the first N * T tokens of the layer, {} (default {default})"),
     MW_UNSIGNED(
         "batches", AT(shape.batches), 2, MW_MAX_LAYERS, "B",
-        "the tokens behind those, too, in B batches; then all batches once more through the "
+        "the tokens behind those, too, in B batches, {}; then all batches once more through the "
         "device's queue, without and with feeding the next while one runs: tokens per "
         "second, and what that costs"),
-    MW_UNSIGNED("hidden", AT(shape.hidden), 1, MW_MAX_HIDDEN, "H",
-                "bf16 values per token (default {default})"),
-    MW_CHOICE("system", AT(system), set_system, systems, "NAME", "{} (default all)"),
-    MW_UNSIGNED("jobs", AT(jobs), 1, MW_SYSTEMS, "J",
-                "systems that run side by side, each in a thread of its own (default {default})"),
+    MW_UNSIGNED("hidden", AT(shape.hidden), 1, MW_BUILT_HIDDEN, "H",
+                "bf16 values per token, {} (default {default})"),
+    MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
+              "{} (default all); or NAME,NAME,... for several, which run in that order"),
+    MW_UNSIGNED(
+        "jobs", AT(jobs), 1, MW_SYSTEMS, "J",
+        "systems that run side by side, {}, each in a thread of its own (default {default})"),
     MW_FLAG("allow-padding", AT(shape.allow_padding), "accept -1 (no expert) in the trace"),
     MW_FLAG("repeat-tokens", AT(repeat_tokens),
             "a trace with fewer tokens begins anew behind its last"),
     MW_NUMBER("seed", AT(shape.seed), 0, UINT64_MAX, "S",
-              "of hidden values, expert coefficients, made-up trace (default {default})"),
+              "of hidden values, expert coefficients, made-up trace, {} (default {default})"),
     MW_CHOICE("spread", AT(shape.spread), set_spread, spreads, "near|far",
               "expert coefficients all near 1, so that every row shows in the result (default), or "
               "far apart, so that every order does"),
 
     MW_GROUP("Made-up trace"),
-    MW_MADE_UP_OPTIONS(AT, ),
+    MW_MADE_UP_OPTIONS(AT, , MW_BUILT_EXPERTS),
 
     MW_GROUP("Device"),
     MW_DEVICE_OPTION(AT(device), mw_set_device),
-    MW_UNSIGNED("tile", AT(tile), 1, 65535, "R",
-                "rows of an expert that start together (default {default})"),
+    MW_UNSIGNED("tile", AT(tile), 1, MW_MAX_TILE, "R",
+                "rows of an expert that start together, {} (default {default})"),
     MW_FLAG("partial-tiles", AT(partial_tiles), "an idle engine starts its fullest open tile"),
-    MW_NUMBER("expert-cycles", AT(expert_cycles), 0, 1u << 24, "C",
-              "expert's time per row (default: strict link bound / (2 * rows of the busiest "
+    MW_NUMBER("expert-cycles", AT(expert_cycles), 0, MW_MAX_EXPERT_CYCLES, "C",
+              "expert's time per row, {} (default: strict link bound / (2 * rows of the busiest "
               "engine), rounded down)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
               "{} (default {default}, on USB as it is)"),
-    MW_UNSIGNED("link-latency", AT(link_latency), 1, 1024, "C", "cycles (default {default})"),
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_BUILT_LATENCY, "C",
+                "cycles, {} (default {default})"),
     MW_UNSIGNED("link-cycles", AT(link_cycles), 1, 4, "C",
                 "cycles that a flit takes on a link, {} (default {default}): with 2 a GPU is twice "
                 "as wide inside as its links"),
-    MW_UNSIGNED("in-flight", AT(in_flight), 0, 1u << 20, "K",
-                "tokens in flight per home (default {default}: no limit)"),
-    MW_UNSIGNED("open-rows", AT(open_rows), 0, 1u << 20, "K",
-                "open reductions per home (default {default}: as many as the device has)"),
-    MW_CHOICE("set", AT(settings), mw_add_run_setting, mw_run_settings, "NAME=VALUE",
-              "set another limit of the device, of those below; may be said several times"),
+    MW_UNSIGNED("in-flight", AT(in_flight), 0, MW_MAX_IN_FLIGHT, "K",
+                "tokens in flight per home, {} (default {default}: no limit)"),
+    MW_UNSIGNED("open-rows", AT(open_rows), 0, MW_BUILT_OPEN_ROWS, "K",
+                "open reductions per home, {} (default {default}: as many as the device has)"),
+    MW_ADDS("set", AT(settings), mw_add_run_setting, mw_run_settings, "NAME=VALUE",
+            "set another limit of the device, of those below; may be said several times"),
     MW_CHOICE("costs", AT(costs), mw_set_costs, mw_cost_presets, "NAME",
               "what software takes beside the fabric: {}; see the settings *_cycles"),
 
@@ -241,12 +231,16 @@ static int check_outputs(const struct mw_run_params *params, struct mw_error *er
     return mw_outputs_differ(option, path, sizeof path / sizeof *path, err);
 }
 
-static int check_combination(const struct mw_run_params *params, const char *synthetic_option,
+static int check_combination(const struct mw_run_params *params, const struct mw_options_said *said,
                              struct mw_error *err)
 {
-    if (params->trace && synthetic_option)
+    const char *synthetic = synthetic_option(said);
+    if (mw_option_given(&mw_run_table, said, "layer") &&
+        mw_option_given(&mw_run_table, said, "layers"))
+        return mw_fail(err, MW_EXIT_INPUT, "--layer and --layers: both say which layers run");
+    if (params->trace && synthetic)
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace, which says it itself",
-                       synthetic_option);
+                       synthetic);
     int status = check_outputs(params, err);
     if (status)
         return status;
@@ -277,7 +271,7 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     params->monitor = params->monitor_must || params->html;
     if (params->model)
         apply_model(params, &said);
-    status = check_combination(params, synthetic_option(&said), err);
+    status = check_combination(params, &said, err);
     if (!status && !params->device.usb) // one on USB is asked when it is needed
         status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
     return status;

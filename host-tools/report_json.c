@@ -231,6 +231,7 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
         mw_json_double(j, "speedup", s->speedup);
     else
         mw_json_null(j, "speedup");
+    mw_json_string(j, "speedup_over", s->over);
     mw_json_uint(j, "strict_bound_cycles", s->strict);
     mw_json_uint(j, "own_bound_cycles", s->own);
     mw_json_uint(j, "own_link_bound_cycles", s->own_link);

@@ -4,6 +4,7 @@
 #include "costs.h"
 #include "golden.h"
 #include "report.h"
+#include "text.h"
 #include "text_wrap.h"
 
 #include <inttypes.h>
@@ -53,9 +54,10 @@ static void print_facts(FILE *out, const struct mw_run_params *params, const str
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w)
 {
+    const struct mw_system *base = params->systems ? params->system[0] : &mw_systems[0];
     char layers[128], costs[256];
     layer_numbers(params, layers, sizeof layers);
-    fprintf(out, "%s (%s)\n", trace->name, trace->model);
+    fprintf(out, "%s (%s)\n", MW_SHOWN(trace->name), MW_SHOWN(trace->model));
     paragraph(out,
               "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
               "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
@@ -70,7 +72,7 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
             "\n%s%-14s %10s %8s %7s %7s %-13s %-19s %6s %8s\n"
             "%-14s %10s %8s %7s %7s %-13s %-9s %-9s %6s %8s%s\n",
             mw_look(out, MW_HEAD), "", "", "over", "strict", "own", "own", "use %, mean/busiest",
-            "", "kcycles", "system", "cycles", mw_systems[0].name, "bound %", "bound %", "bound at",
+            "", "kcycles", "system", "cycles", base->name, "bound %", "bound %", "bound at",
             "uplinks", "downlinks", "#wrong", "/s", mw_look(out, MW_PLAIN));
 }
 
@@ -98,8 +100,8 @@ void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned cou
 {
     const struct mw_simulation *m = count ? &summaries[0].result->model : NULL;
     if (m && *m->backend)
-        paragraph(out, "simulated by %s, of Verilator %s and %s", m->backend, m->verilator,
-                  m->compiler);
+        paragraph(out, "simulated by %s, of Verilator %s and %s", MW_SHOWN(m->backend),
+                  MW_SHOWN(m->verilator), MW_SHOWN(m->compiler));
 }
 
 static void feeding_head(FILE *out, const struct mw_workload *w, const struct mw_feeding *f)

@@ -181,9 +181,9 @@ static void summarize_links(struct mw_summary *s, unsigned gpus,
 }
 
 void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct mw_workload *w,
-                  const struct mw_run_params *params, uint64_t unicast_cycles)
+                  const struct mw_run_params *params, uint64_t base_cycles, const char *over)
 {
-    *s = (struct mw_summary){.system = r->system->name, .result = r};
+    *s = (struct mw_summary){.system = r->system->name, .over = over, .result = r};
     const struct mw_link_parameters link = mw_run_links(params);
     for (unsigned l = 0; l < r->layers; l++) {
         const struct mw_layer_result *layer = &r->layer[l];
@@ -212,7 +212,7 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
     s->flit_errors = mw_result_flit_errors(r, w, &link, &first);
     struct mw_below_bound below;
     s->below_bound = mw_result_below_bound(r, w, &link, &below);
-    s->speedup = mw_ratio((double)unicast_cycles, (double)s->cycles);
+    s->speedup = mw_ratio((double)base_cycles, (double)s->cycles);
     s->strict_share = mw_ratio((double)s->strict, (double)s->cycles);
     s->own_share = mw_ratio((double)s->own, (double)s->cycles);
     s->cycles_per_second = mw_ratio((double)r->simulated_cycles, r->seconds);

@@ -111,7 +111,8 @@ struct mw_summary {
     uint64_t cycles, strict, own, own_link, wrong;
     unsigned flit_errors;
     unsigned below_bound; ///< layers, see mw_result_below_bound
-    double speedup;       ///< over unicast, 0 if that was not run
+    double speedup;       ///< over the first system, 0 where there is none to compare with
+    const char *over;     ///< its name, or NULL
     double strict_share, own_share;
     char strict_at[48], own_at[48]; ///< where the bound is; "varies" if not the same in all layers
     struct mw_summary_part {
@@ -130,9 +131,9 @@ struct mw_summary {
     const struct mw_result *result;
 };
 
-/// `unicast_cycles` is 0 if that system was not run.
+/// `base_cycles` are those of the system `over`, which is compared with; 0 and NULL where there is none.
 void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct mw_workload *w,
-                  const struct mw_run_params *params, uint64_t unicast_cycles);
+                  const struct mw_run_params *params, uint64_t base_cycles, const char *over);
 
 /// a / b, 0 where b is 0.
 static inline double mw_ratio(double a, double b)

@@ -128,11 +128,8 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
     if (status)
         return status;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        if (p->left_out[i])
-            fprintf(run->out,
-                    "%s is left out: the device lacks a primitive or lists that it needs "
-                    "(moeswitch info lists those that there are)\n",
-                    mw_systems[i].name);
+        if (p->left_out[i].out)
+            fprintf(run->out, "%s is left out: %s\n", mw_systems[i].name, p->left_out[i].why);
     unsigned jobs = mw_run_jobs(p);
     if (!jobs)
         return mw_fail(

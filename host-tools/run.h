@@ -29,11 +29,15 @@ struct mw_run_params {
     unsigned groups, topk_groups;
     size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between
     unsigned layer_count;
-    struct mw_shape shape;          ///< GPUs, tokens, hidden size, padding, spread, seed
-    const struct mw_system *system; ///< NULL: all of them, but those left out
-    bool left_out[MW_SYSTEMS];      ///< the device lacks what they are made of
-    unsigned tile;                  ///< rows of one expert that start together
-    bool partial_tiles;             ///< an idle engine starts its fullest open tile
+    struct mw_shape shape; ///< GPUs, tokens, hidden size, padding, spread, seed
+    const struct mw_system *system[MW_SYSTEMS]; ///< those that run, in this order
+    unsigned systems;                           ///< of them; 0: all, but those left out
+    struct mw_left_out {
+        bool out;      ///< the device lacks what the system is made of
+        char why[200]; ///< what that is
+    } left_out[MW_SYSTEMS];
+    unsigned tile;      ///< rows of one expert that start together
+    bool partial_tiles; ///< an idle engine starts its fullest open tile
     bool expert_cycles_given;
     uint64_t expert_cycles; ///< per row; mw_run_prepare fills in the default
     struct mw_device_choice device;
@@ -63,6 +67,12 @@ struct mw_run_params {
     const volatile sig_atomic_t *stop;
 };
 
+/// `--system`: a list of names, each once, or "all". `params` is a struct mw_run_params.
+mw_option_set mw_set_systems;
+/// The names that there are, and "all".
+mw_terms mw_system_values;
+/// Whether mw_systems[i] is among those that are asked for.
+bool mw_run_asks_for(const struct mw_run_params *params, unsigned i);
 /// What the bounds of a run depend on.
 struct mw_link_parameters mw_run_links(const struct mw_run_params *params);
 /// The defaults of every option.

@@ -57,17 +57,13 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/// Whether mw_systems[i] is among those that are asked for.
-static bool asks_for(const struct mw_run_params *params, unsigned i)
-{
-    return params->system ? params->system == &mw_systems[i] : !params->left_out[i];
-}
-
 unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS])
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        if (asks_for(params, i))
+    for (unsigned i = 0; i < params->systems; i++)
+        systems[count++] = mw_system_as_set(params->system[i], &params->settings);
+    for (unsigned i = 0; !params->systems && i < MW_SYSTEMS; i++)
+        if (mw_run_asks_for(params, i))
             systems[count++] = mw_system_as_set(&mw_systems[i], &params->settings);
     return count;
 }
@@ -187,6 +183,14 @@ static void *work(void *context)
 
 // ---- handing on ---------------------------------------------------------------------------------
 
+/// The system that the others are compared with: the first. One that runs alone is compared with nothing,
+/// but unicast, which is what all are compared with.
+static const char *base_of(const struct group *g)
+{
+    const char *first = g->part[0].system->name;
+    return g->count > 1 || strcmp(first, mw_systems[0].name) == 0 ? first : NULL;
+}
+
 /// The line of a system that is over, or why there is none.
 static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
 {
@@ -197,12 +201,12 @@ static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
             fputs(p->result->state, run->err);
         return mw_fail(err, p->status, "%s", p->err.text);
     }
-    uint64_t unicast = 0;
-    bool first = strcmp(run->results[0].system->name, mw_systems[0].name) == 0;
-    for (unsigned l = 0; first && l < run->workload.layers; l++)
-        unicast += run->results[0].layer[l].cycles;
+    uint64_t base = 0;
+    const char *over = base_of(g);
+    for (unsigned l = 0; over && l < run->workload.layers; l++)
+        base += run->results[0].layer[l].cycles;
     struct mw_summary *s = &run->summaries[run->count++];
-    mw_summarize(s, p->result, &run->workload, &run->params, unicast);
+    mw_summarize(s, p->result, &run->workload, &run->params, base, over);
     mw_report_line(run->out, s);
     fflush(run->out);
     const struct mw_link_parameters link = mw_run_links(&run->params);
@@ -289,7 +293,7 @@ static void make_parts(struct group *g)
         g->bar.part[i].name = systems[i].name;
         if (run->params.fst)
             mw_output_for(g->part[i].waves, run->params.fst,
-                          run->params.system ? NULL : systems[i].name);
+                          run->params.systems == 1 ? NULL : systems[i].name);
         for (unsigned l = 0; l < run->workload.layers; l++) {
             struct mw_bounds bounds;
             mw_bounds_compute(&run->workload, l, &systems[i], &link, &bounds);

@@ -7,12 +7,12 @@
 #include "option_table.h"
 #include "option_value.h"
 
-/// A setting. Fields of the layer's configuration have the library's range (mw_layer_set).
+/// A setting: 0 to `high`.
 struct mw_setting_kind {
     const char *name;
-    bool layer;    ///< a field of struct mw_layer_config
-    bool bench;    ///< `moeswitch bench` has it, too
-    uint64_t high; ///< where it is no field of the layer
+    bool layer; ///< a field of struct mw_layer_config
+    bool bench; ///< `moeswitch bench` has it, too
+    uint64_t high;
     const char *text;
 };
 /// The one of that name, or NULL.
@@ -24,7 +24,7 @@ uint64_t mw_setting_value(const struct mw_settings *settings, const char *name, 
 /// Settings of `moeswitch run` and of `moeswitch bench`.
 mw_terms mw_run_settings, mw_bench_settings;
 /// One more of a struct mw_settings, for option_table.h: a name of the command's list, and a value in its
-/// range where the table has it.
+/// range.
 mw_option_set mw_add_run_setting, mw_add_bench_setting;
 
 #endif

@@ -20,7 +20,8 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
 /// what is too large, why, and which option to change. A run with waves is not looked at here:
 /// mw_system_run looks once more when it begins.
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
-                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err);
+                     uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
+                     struct mw_error *err);
 
 /// Whether the settings of `params` are there, with values that they may have; without a device.
 int mw_system_settings_check(const struct mw_run_params *params, struct mw_error *err);

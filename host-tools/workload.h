@@ -12,6 +12,22 @@ enum {
     MW_MIN_GPUS = 2,
     MW_MAX_GPUS = 32,
     MW_MAX_HIDDEN = 16384,
+    // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and sim/model.mk: the
+    // ends of options' ranges. A device of another size says its own.
+    MW_BUILT_TOKENS = 8192, ///< of a GPU
+    MW_BUILT_HIDDEN = 16376,
+    MW_BUILT_EXPERTS = 1024,
+    MW_BUILT_LATENCY = 64,  ///< cycles of a link
+    MW_BUILT_OPEN_ROWS = 8, ///< of a GPU
+    MW_BUILT_WINDOW = 16,   ///< store packets of a switch input
+    MW_BUILT_STORES = 32,   ///< credits of a link
+    MW_BUILT_PARTS = 4,
+    MW_BUILT_CTRLS = 16,
+    MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
+    // of a layer's registers, see mw_layer_set
+    MW_MAX_TILE = 255,
+    MW_MAX_EXPERT_CYCLES = 65535,
+    MW_MAX_IN_FLIGHT = 65535,
     MW_MAX_TOKENS = 32768, ///< of a GPU: token indices of instructions have 15 bits
 };
 

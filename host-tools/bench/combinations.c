@@ -61,6 +61,8 @@ int mw_bench_check(struct mw_bench_params *p, struct mw_error *err)
     if (p->row && p->row % p->flit_bytes)
         return mw_fail(err, MW_EXIT_INPUT, "--row %u: not a multiple of the %u-byte flit", p->row,
                        p->flit_bytes);
+    if (p->window && mw_setting_value(&p->settings, "window", UINT64_MAX) != UINT64_MAX)
+        return mw_fail(err, MW_EXIT_INPUT, "--window and --set window: both say the same");
     if (p->latency && (p->split || p->row || p->trace || p->window || p->distribution))
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with latency",
                        p->split    ? "split"

@@ -11,20 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_BYTES = 1 << 30 };
+
 static int set_bytes(void *place, const char *name, const char *text, struct mw_error *err)
 {
     uint64_t *value = place;
-    const uint64_t high = UINT64_C(1) << 30;
     char *end;
-    if (mw_parse_number(text, &end, 1, high, value)) {
+    if (mw_parse_number(text, &end, 1, MAX_BYTES, value)) {
         unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 0;
         end += shift != 0;
         *value <<= shift;
-        if (!*end && *value <= high)
+        if (!*end && *value <= MAX_BYTES)
             return MW_EXIT_OK;
     }
     return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected bytes from 1 to %llu", name, text,
-                   (unsigned long long)high);
+                   (unsigned long long)MAX_BYTES);
 }
 
 /// A name of a list, whose last is all of them.
@@ -114,39 +115,43 @@ static const struct mw_option options[] = {
                 "{} (default 8, on USB as many as there are)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
               "{} (default 16, on USB as it is)"),
-    MW_UNSIGNED("link-latency", AT(link_latency), 1, 1024, "C", "cycles (default {default})"),
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_BUILT_LATENCY, "C",
+                "cycles, {} (default {default})"),
     MW_UNSIGNED(
-        "window", AT(window), 0, 31, "W",
+        "window", AT(window), 0, MW_BUILT_WINDOW, "W",
         "look-ahead window of the switch: store packets of an input, from its oldest unsent "
-        "one on, that outputs may take (default {default}: all)"),
+        "one on, that outputs may take, {} (default {default}: all)"),
 
     MW_GROUP("Sizes: bytes that a GPU sends, or of a collective's whole buffer"),
-    MW_OWN("minbytes", AT(min_bytes), set_bytes, "B",
-           "from (default 4096; latency 16); K and M behind a number count"),
-    MW_OWN("maxbytes", AT(max_bytes), set_bytes, "B", "to (default 65536; latency 1024)"),
-    MW_UNSIGNED("stepfactor", AT(factor), 2, 1024, "X", "from line to line (default {default})"),
+    MW_NUMBERS("minbytes", AT(min_bytes), 1, MAX_BYTES, set_bytes, "B",
+               "from, {} (default 4096; latency 16); K and M behind a number count"),
+    MW_NUMBERS("maxbytes", AT(max_bytes), 1, MAX_BYTES, set_bytes, "B",
+               "to, {} (default 65536; latency 1024)"),
+    MW_UNSIGNED("stepfactor", AT(factor), 2, 1024, "X",
+                "from line to line, {} (default {default})"),
     MW_UNSIGNED("iters", AT(iterations), 1, 1000000, "I",
-                "per line, each with other data (default 1; latency 1000)"),
+                "per line, {}, each with other data (default 1; latency 1000)"),
 
     MW_GROUP("Traffic"),
-    MW_UNSIGNED("row", AT(row), 2, 2 * MW_MAX_HIDDEN, "B",
-                "bytes of a row: 128 is one packet (default: as in docs/bench.md, 128 or 1024)"),
+    MW_UNSIGNED(
+        "row", AT(row), 2, 2 * MW_BUILT_HIDDEN, "B",
+        "bytes of a row, {}: 128 is one packet (default: as in docs/bench.md, 128 or 1024)"),
     MW_CHOICE("type", AT(dtypes), set_types, types, "T", "of reductions: {} (default bf16)"),
     MW_CHOICE("redop", AT(redops), set_operators, operators, "O",
               "{} (default sum); of all types and operators those run that exist: and, or, xor are "
               "for integers"),
-    MW_UNSIGNED("experts", AT(experts), 1, MW_MAX_EXPERTS, "E",
-                "of multicast, dispatch and combine (default {default})"),
+    MW_UNSIGNED("experts", AT(experts), 1, MW_BUILT_EXPERTS, "E",
+                "of multicast, dispatch and combine, {} (default {default})"),
     MW_UNSIGNED("k", AT(k), 1, MW_MAX_K, "K",
-                "experts of a token, of the same (default {default})"),
+                "experts of a token, of the same, {} (default {default})"),
     MW_PATH("trace", AT(trace), "DIR", "lists of dispatch and combine from a routing trace"),
-    MW_UNSIGNED("layer", AT(layer), 0, 9999, "L", "of it (default {default})"),
+    MW_UNSIGNED("layer", AT(layer), 0, 9999, "L", "of it, {} (default {default})"),
     MW_FLAG("split", AT(split), "unicast, multicast: GPUs 0 to N/2 - 1 send to the others"),
     MW_FLAG("load", AT(load), "latency: all other GPUs send to random GPUs all the time"),
     MW_NUMBER("seed", AT(seed), 0, UINT64_MAX, "S",
-              "of lists, bytes and values (default {default})"),
-    MW_CHOICE("set", AT(settings), mw_add_bench_setting, mw_bench_settings, "NAME=VALUE",
-              "set another limit of the device, of those below; may be said several times"),
+              "of lists, bytes and values, {} (default {default})"),
+    MW_ADDS("set", AT(settings), mw_add_bench_setting, mw_bench_settings, "NAME=VALUE",
+            "set another limit of the device, of those below; may be said several times"),
 
     MW_GROUP("Output"),
     MW_FLAG(

@@ -3,6 +3,8 @@
 // The beginning of the page: what was run, whether it is right, and each system in one card.
 #include "page.h"
 
+#include <string.h>
+
 static const struct mw_summary *fastest(const struct mw_page *p)
 {
     const struct mw_summary *best = &p->summaries[0];
@@ -70,10 +72,10 @@ static void card(struct mw_page *p, const struct mw_summary *s, bool best)
             best ? " best" : "", s->system);
     mw_page_digits(out, s->cycles);
     fputs(" <small>cycles</small></p><p>", out);
-    if (mw_page_colour(s) == 0)
+    if (s->over && strcmp(s->over, s->system) == 0)
         fputs("what the others are held against<br/>", out);
     else if (s->speedup > 0)
-        fprintf(out, "<b>%.3f</b>&#215; as fast as unicast<br/>", s->speedup);
+        fprintf(out, "<b>%.3f</b>&#215; as fast as %s<br/>", s->speedup, s->over);
     fprintf(out,
             "<b>%.1f %%</b> of the strict bound<br/><b>%.1f %%</b> of its own bound</p></li>\n",
             100 * s->strict_share, 100 * s->own_share);

@@ -71,7 +71,7 @@ static int check_system(struct job *j, const struct mw_demand *demand,
 int mw_system_settings_check(const struct mw_run_params *params, struct mw_error *err)
 {
     struct job j = {.params = params, .err = err};
-    const struct mw_system *system = params->system ? params->system : &mw_systems[0];
+    const struct mw_system *system = params->systems ? params->system[0] : &mw_systems[0];
     int status = mw_job_begin(&j, system);
     return status ? status : mw_job_settings(&j);
 }
@@ -85,20 +85,47 @@ static unsigned lists_of(const struct mw_device_info *info, unsigned experts)
     return lists;
 }
 
-static bool lacks(struct job *j, const struct mw_system *system)
+/// A primitive that the system needs and the device lacks, or NULL.
+static const char *missing(const struct mw_system *s, const struct mw_device_info *info)
+{
+    const struct {
+        const char *name;
+        bool needed, there;
+    } all[] = {{"list_once", s->list_once, info->list_once},
+               {"switch_asks", s->switch_asks, info->switch_asks},
+               {"token_order", s->token_order, info->token_order},
+               {"row_ranges", s->row_ranges, info->row_ranges},
+               {"gathered", s->gathered, info->gathered},
+               {"row_sparse", s->row_sparse, info->row_sparse},
+               {"source_lists", s->source_lists, info->source_lists}};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].needed && !all[i].there)
+            return all[i].name;
+    return NULL;
+}
+
+/// Whether the system cannot run there whatever its sizes, and why.
+static void look_for(struct job *j, const struct mw_system *system, struct mw_left_out *left)
 {
     struct mw_device_info info;
-    return !mw_info(j->device, &info) &&
-           ((system->list_once && !info.list_once) || (system->switch_asks && !info.switch_asks) ||
-            (system->token_order && !info.token_order) ||
-            (system->row_ranges && !info.row_ranges) || (system->gathered && !info.gathered) ||
-            (system->row_sparse && !info.row_sparse) ||
-            (system->source_lists &&
-             (!info.source_lists || lists_of(&info, j->experts) > info.local_experts)));
+    if (mw_info(j->device, &info))
+        return;
+    const char *primitive = missing(system, &info);
+    unsigned lists = system->source_lists ? lists_of(&info, j->experts) : 0;
+    left->out = primitive || lists > info.local_experts;
+    if (primitive)
+        snprintf(left->why, sizeof left->why,
+                 "the device lacks the primitive %s (moeswitch info lists its primitives)",
+                 primitive);
+    else if (left->out)
+        snprintf(left->why, sizeof left->why,
+                 "lists {expert, source} per GPU: %u, the device has %u: lower --experts", lists,
+                 info.local_experts);
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
-                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err)
+                     uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
+                     struct mw_error *err)
 {
     struct job j = {.params = params, .experts = demand->experts, .every = true, .err = err};
     memset(touched, 0, MW_SYSTEMS * sizeof *touched);
@@ -112,8 +139,9 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
         status = mw_job_open(&j);
     for (unsigned i = 0; i < MW_SYSTEMS && !status; i++) {
         const struct mw_system system = mw_system_as_set(&mw_systems[i], &params->settings);
-        left_out[i] = !params->system && lacks(&j, &system);
-        if (params->system ? params->system == &mw_systems[i] : !left_out[i])
+        if (!params->systems)
+            look_for(&j, &system, &left_out[i]);
+        if (params->systems ? mw_run_asks_for(params, i) : !left_out[i].out)
             status = check_system(&j, demand, &system, &touched[i]);
     }
     mw_close(j.device);

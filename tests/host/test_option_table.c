@@ -39,6 +39,14 @@ static int take_word(void *place, const char *text, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
+static int add_word(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    (void)name;
+    (void)err;
+    strcat(strcat(place, text), ";");
+    return MW_EXIT_OK;
+}
+
 #define AT(field) offsetof(struct params, field)
 
 static const struct mw_option options[] = {
@@ -47,10 +55,11 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("count", AT(count), 2, 9, "N",
                 "of things, {} (default {default}; on others {default})"),
     MW_NUMBER("size", AT(size), 0, UINT64_MAX, "S", "(default {default})"),
-    MW_REAL("share", AT(share), 4, "X", "{} (default {default})"),
+    MW_REAL("share", AT(share), 0.25, 4, "X", "{} (default {default})"),
     MW_GROUP("Second"),
     MW_PATH("file", AT(file), "FILE", "a file"),
     MW_CHOICE("own", AT(own), set_own, owns, "OWN", "one of {}"),
+    MW_ADDS("add", AT(words), add_word, NULL, "WORD", "one more"),
 };
 static const struct mw_section sections[] = {{"Values of --own", owns}, {0}};
 static const struct mw_option_table table = {
@@ -101,8 +110,7 @@ static void reads_every_kind(void **state)
     assert_string_equal(params.file, "-");
     assert_string_equal(params.own, "x");
     assert_true(mw_option_given(&table, &said, "count"));
-    assert_int_equal(PARSE(&table, "--count", "3", "--count", "4"), MW_EXIT_OK); // the last counts
-    assert_int_equal(params.count, 4);
+    assert_int_equal(PARSE(&table, "--count", "3"), MW_EXIT_OK);
     assert_false(mw_option_given(&table, &said, "fast"));
     assert_false(said.help);
 }
@@ -136,7 +144,8 @@ static void says_what_is_wrong(void **state)
 {
     (void)state;
     refuses("--count", "1", "--count 1: expected a whole number from 2 to 9");
-    refuses("--share", "5", "--share 5: expected a number from 0 to 4");
+    refuses("--share", "5", "--share 5: expected a number from 0.25 to 4");
+    refuses("--share", "0.2", "--share 0.2: expected a number from 0.25 to 4");
     refuses("--file", "", "--file: the name is empty");
     refuses("--own", "bad", "--own bad: as planned");
     refuses("--count", NULL, "--count: the value is missing");
@@ -147,6 +156,18 @@ static void says_what_is_wrong(void **state)
     refuses("--zzz", NULL, "--zzz: unknown option, see moeswitch try --help");
     refuses("--counter", "3", "--counter: unknown option, see moeswitch try --help (--count?)");
     refuses("--Sise=3", NULL, "--Sise=3: unknown option, see moeswitch try --help (--size?)");
+}
+
+/// What one word says, another does not take back; a flag, and what adds something, may be there again.
+static void refuses_to_be_told_twice(void **state)
+{
+    (void)state;
+    assert_int_equal(PARSE(&table, "--count", "3", "--fast", "--count=4"), MW_EXIT_INPUT);
+    assert_string_equal(err.text, "--count 4: --count is there twice");
+    assert_int_equal(PARSE(&table, "--own", "x", "--own", "x"), MW_EXIT_INPUT);
+    assert_string_equal(err.text, "--own x: --own is there twice");
+    assert_int_equal(PARSE(&table, "--fast", "--fast", "--add", "a", "--add", "a"), MW_EXIT_OK);
+    assert_string_equal(params.words, "a;a;");
 }
 
 static void finds_the_nearest_name(void **state)
@@ -183,10 +204,11 @@ static void help_shows_the_table(void **state)
               "  --fast                a flag\n"
               "  --count N             of things, 2 to 9 (default 7; on others 7)\n"
               "  --size S              (default 18446744073709551615)\n"
-              "  --share X             0 to 4 (default 0.25)\n"
+              "  --share X             0.25 to 4 (default 0.25)\n"
               "\nSecond\n"
               "  --file FILE           a file\n"
               "  --own OWN             one of good, bad or longer-than-the-others\n"
+              "  --add WORD            one more\n"
               "  --help, -h            this text\n"
               "\nValues of --own\n"
               "  good  as it should be\n"
@@ -228,6 +250,7 @@ int main(void)
         cmocka_unit_test(takes_words_where_they_stand),
         cmocka_unit_test(help_ends_it),
         cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(refuses_to_be_told_twice),
         cmocka_unit_test(finds_the_nearest_name),
         cmocka_unit_test(help_shows_the_table),
         cmocka_unit_test(wraps),

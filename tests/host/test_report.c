@@ -132,7 +132,7 @@ static void sums_layers(void **state)
 {
     (void)state;
     struct mw_summary s;
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     struct mw_link_parameters link = {16, 1, params.expert_cycles, 0};
     uint64_t strict = 0, own = 0, own_link = 0;
     double payload = 0, most = 0;
@@ -163,7 +163,7 @@ static void sums_layers(void **state)
     assert_int_equal(s.stalls, 2);
     assert_string_equal(s.stall[1].cause, "bank");
     assert_int_equal(s.stall[1].cycles, 23);
-    mw_summarize(&s, &result, &workload, &params, 0);
+    mw_summarize(&s, &result, &workload, &params, 0, NULL);
     assert_true(s.speedup == 0);
 }
 
@@ -175,7 +175,7 @@ static void prints_a_line_per_system(void **state)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     assert_non_null(f);
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     mw_report_line(f, &s);
     fclose(f);
     assert_ptr_equal(strchr(text, '\n'), text + size - 1);
@@ -228,7 +228,7 @@ static void tables_fit(void **state)
     result.has_feeding = true;
     result.feeding = feeding;
     for (unsigned i = 0; i < MW_SYSTEMS; i++) {
-        mw_summarize(&s[i], &result, &workload, &params, 9000);
+        mw_summarize(&s[i], &result, &workload, &params, 9000, "unicast");
         s[i].system = "dysharp-basic";
         s[i].cycles = 1234567890;
         s[i].speedup = 1000.123;
@@ -260,7 +260,7 @@ static void tells_stalls_by_cause(void **state)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     assert_non_null(f);
-    mw_summarize(&s[0], &result, &workload, &params, 9000);
+    mw_summarize(&s[0], &result, &workload, &params, 9000, "unicast");
     s[1] = s[0];
     s[1].system = "other";
     s[1].stall[0] = (struct mw_stall){"late", 5};
@@ -285,7 +285,7 @@ static void csv_is_json(void **state)
     struct mw_json j = {0};
     struct mw_csv csv;
     size_t size = 0;
-    mw_summarize(&s[0], &result, &workload, &params, 9000);
+    mw_summarize(&s[0], &result, &workload, &params, 9000, "unicast");
     s[1] = s[0];
     s[1].system = "a \"system\", 2";
     s[1].speedup = 0;
@@ -352,7 +352,7 @@ static void names_what_simulated(void **state)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     assert_non_null(f);
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     mw_report_model(f, &s, 1); // a device that is real
     fflush(f);
     assert_int_equal(size, 0);
@@ -391,7 +391,7 @@ static void json_has_every_field(void **state)
     result.layer[1].alloc_hits = 5;
     result.layer[1].alloc_misses = 9;
     mw_result_check(&result, &workload, golden);
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     char *text = json_text(&s);
     cJSON *root = cJSON_Parse(text);
     assert_non_null(root);
@@ -437,7 +437,7 @@ static void json_has_every_field(void **state)
     assert_int_equal(number(cJSON_GetObjectItem(layer, "first_wrong"), "element"), 77);
     cJSON_Delete(root);
     free(text);
-    mw_summarize(&s, &result, &workload, &params, 0);
+    mw_summarize(&s, &result, &workload, &params, 0, NULL);
     text = json_text(&s);
     assert_non_null(strstr(text, "\"speedup\": null"));
     free(text);
@@ -448,10 +448,10 @@ static void json_differs_in_wall_clock_only(void **state)
 {
     (void)state;
     struct mw_summary s;
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     char *a = json_text(&s);
     result.seconds = 0.75;
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     char *b = json_text(&s);
     char *end_a = strstr(a, "\"seconds_wall\""), *end_b = strstr(b, "\"seconds_wall\"");
     assert_non_null(end_a);
@@ -483,19 +483,19 @@ static void page_says_what_is_wrong(void **state)
     (void)state;
     struct mw_summary s;
     mw_result_check(&result, &workload, golden);
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     assert_page_has(&s, "class=\"verdict good\"", true);
     assert_page_has(&s, "first_wrong", false);
     result.layer[1].out[5 * 128 + 9] ^= 4;
     mw_result_check(&result, &workload, golden);
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     assert_page_has(&s, "class=\"verdict good\"", false);
     assert_page_has(&s, "Wrong: 1 elements of the output differ from the golden model, 0 counters",
                     true);
     assert_page_has(&s, "data-json=\"/systems/0/layers/1/first_wrong/token\">5</td>", true);
     assert_page_has(&s, "data-json=\"/systems/0/layers/1/first_wrong/element\">9</td>", true);
     result.layer[0].traffic.flits[2][MW_UP][MW_CTRL]++;
-    mw_summarize(&s, &result, &workload, &params, 9000);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     assert_page_has(&s, "Wrong: 1 elements of the output differ from the golden model, 1 counters",
                     true);
     result.has_feeding = true;

@@ -57,14 +57,16 @@ static void run_layer(const struct mw_run_params *params, const struct mw_worklo
 }
 
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
-                     uint64_t touched[MW_SYSTEMS], bool left_out[MW_SYSTEMS], struct mw_error *err)
+                     uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
+                     struct mw_error *err)
 {
     device.checks++;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        left_out[i] = !params->system && i && i == device.lacks;
+        left_out[i] =
+            (struct mw_left_out){!params->systems && i && i == device.lacks, "as planned"};
     assert_int_equal(params->shape.gpus, demand->shape.gpus);
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        touched[i] = !params->system || params->system == &mw_systems[i] ? device.touched : 0;
+        touched[i] = mw_run_asks_for(params, i) ? device.touched : 0;
     return device.too_large ? mw_fail(err, MW_EXIT_INPUT, "too large, as planned") : MW_EXIT_OK;
 }
 
@@ -178,6 +180,34 @@ static void runs_all_systems(void **state)
     assert_int_equal(RUN(SMALL, "--system", "dysharp"), MW_EXIT_OK);
     assert_int_equal(device.runs, MW_SYSTEMS + 1);
     assert_null(strstr(out_text, "\nunicast "));
+}
+
+/// A list runs in its order, and the first of it is what the others are compared with.
+static void runs_listed_systems(void **state)
+{
+    (void)state;
+    const char *json = scratch("listed.json");
+    assert_int_equal(RUN(SMALL, "--system", "dysharp,unicast", "--jobs", "2", "--json", json),
+                     MW_EXIT_OK);
+    assert_int_equal(device.runs, 2);
+    const char *d = strstr(out_text, "\ndysharp "), *u = strstr(out_text, "\nunicast ");
+    assert_true(d && u && d < u);
+    assert_non_null(strstr(d, " 2000    1.000 "));
+    assert_non_null(strstr(u, " 3000    0.667 "));
+    assert_null(strstr(out_text, "\nmoeswitch "));
+    static char text[200000];
+    FILE *f = fopen(json, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    remove(json);
+    d = strstr(text, "\"system\": \"dysharp\"");
+    u = strstr(text, "\"system\": \"unicast\"");
+    assert_true(d && u && d < u);
+    assert_non_null(strstr(u, "\"speedup_over\": \"dysharp\""));
+    // one alone is compared with nothing
+    assert_int_equal(RUN(SMALL, "--system", "dysharp"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, " 2000        - "));
 }
 
 static void passes_options_on(void **state)
@@ -343,7 +373,7 @@ static void help_and_defaults(void **state)
     assert_int_equal(p.flit_bytes, 16);
     assert_int_equal(p.link_latency, 1);
     assert_int_equal(p.link_cycles, 1);
-    assert_null(p.system);
+    assert_int_equal(p.systems, 0);
 }
 
 static void refuses_bad_options(void **state)
@@ -372,6 +402,17 @@ static void refuses_bad_options(void **state)
         {{"--link-cycles", "0"}, "--link-cycles 0"},
         {{"--link-cycles", "5"}, "--link-cycles 5"},
         {{"--system", "nvl"}, "--system nvl: expected unicast"},
+        {{"--system", "unicast,nvl"}, "--system unicast,nvl: expected unicast"},
+        {{"--system", "unicast,"}, "--system unicast,: expected unicast"},
+        {{"--system", ",unicast"}, "--system ,unicast: expected unicast"},
+        {{"--system", "nvls,unicast,nvls"}, "--system nvls,unicast,nvls: nvls is there twice"},
+        {{"--system", "all,unicast"}, "--system all,unicast: expected unicast"},
+        {{"--gpus", "8", "--gpus", "16"}, "--gpus 16: --gpus is there twice"},
+        {{"--layer", "0", "--layers", "1"}, "--layer and --layers: both say which layers run"},
+        {{"--set", "window=4", "--set", "window=8"}, "--set window=8: window is set twice"},
+        {{"--set", "store_credits=33"}, "--set store_credits=33: expected 0 to 32"},
+        {{"--tile", "256"}, "--tile 256: expected a whole number from 1 to 255"},
+        {{"--link-latency", "65"}, "--link-latency 65: expected a whole number from 1 to 64"},
         {{"--spread", "wide"}, "--spread wide"},
         {{"--sigma", "nan"}, "--sigma nan"},
         {{"--locality", "1.5"}, "--locality 1.5"},
@@ -472,7 +513,7 @@ static void leaves_out_what_the_device_lacks(void **state)
     assert_int_equal(RUN(SMALL), MW_EXIT_OK);
     assert_int_equal(device.runs, MW_SYSTEMS - 1);
     assert_string_equal(err_text, "");
-    assert_non_null(strstr(out_text, "moeswitch is left out: the device lacks"));
+    assert_non_null(strstr(out_text, "moeswitch is left out: as planned\n"));
     assert_null(strstr(out_text, "\nmoeswitch  "));
     assert_int_equal(RUN(SMALL, "--system", "moeswitch"), MW_EXIT_OK);
     assert_int_equal(device.runs, MW_SYSTEMS);
@@ -671,6 +712,7 @@ int main(void)
     signal(SIGINT, SIG_DFL); // not so where a shell has put the tests into its background
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(runs_all_systems, reset),
+        cmocka_unit_test_setup(runs_listed_systems, reset),
         cmocka_unit_test_setup(passes_options_on, reset),
         cmocka_unit_test_setup(costs_of_the_papers, reset),
         cmocka_unit_test_setup(takes_sizes_of_a_model, reset),

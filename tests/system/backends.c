@@ -16,7 +16,7 @@ static void run(struct configuration *c, const char *backend, struct mw_result *
     assert_string_equal(r->model.backend, backend);
     r->model = (struct mw_simulation){0};
     r->seconds = 1;
-    mw_summarize(&s, r, &c->bench.w, &c->bench.params, 0);
+    mw_summarize(&s, r, &c->bench.w, &c->bench.params, 0, NULL);
     *json = (struct mw_json){0};
     assert_int_equal(
         mw_report_json(json, &c->bench.params, &c->bench.trace, &c->bench.w, &s, 1, NULL), 0);

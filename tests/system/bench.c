@@ -9,6 +9,21 @@
 
 enum { MAX_WORDS = 80 };
 
+/// Take words away that a later one replaces, each with its value; --set adds.
+static int without_replaced(char **argv, int argc)
+{
+    int kept = 1;
+    for (int i = 1, words; i < argc; i += words) {
+        bool replaced = false;
+        words = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0 ? 2 : 1;
+        for (int later = i + 1; later < argc && strcmp(argv[i], "--set") != 0; later++)
+            replaced |= strcmp(argv[i], argv[later]) == 0;
+        for (int w = 0; w < words && !replaced; w++)
+            argv[kept++] = argv[i + w];
+    }
+    return kept;
+}
+
 void bench_options(struct bench *b, const char *format, ...)
 {
     char text[1024], *argv[MAX_WORDS] = {(char *)"run"};
@@ -24,7 +39,7 @@ void bench_options(struct bench *b, const char *format, ...)
     struct mw_error err = {0};
     bool help;
     *b = (struct bench){0};
-    if (mw_run_parse(&b->params, argc, argv, &help, &err))
+    if (mw_run_parse(&b->params, without_replaced(argv, argc), argv, &help, &err))
         fail_msg("%s: %s", format, err.text);
 }
 
@@ -67,9 +82,10 @@ static const struct mw_system *as_set(const struct bench *b, const char *name)
 {
     static struct mw_system systems[MW_SYSTEMS];
     struct mw_run_params params = b->params;
-    params.system = mw_system_find(name);
-    assert_non_null(params.system);
-    struct mw_system *s = &systems[params.system - mw_systems];
+    params.system[0] = mw_system_find(name);
+    params.systems = 1;
+    assert_non_null(params.system[0]);
+    struct mw_system *s = &systems[params.system[0] - mw_systems];
     assert_int_equal(mw_run_asked(&params, s), 1);
     return s;
 }

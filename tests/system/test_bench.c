@@ -346,7 +346,7 @@ static void refuses_bad_options(void **state)
     REFUSES("combine --redop prod", "--redop prod");
     REFUSES("combine --type fp32 --redop xor", "--redop", "u32");
     REFUSES("unicast --window 300", "--window 300");
-    REFUSES("unicast --gpus 4 --flit-bytes 8 --window 17", "window: 17, the device holds 16");
+    REFUSES("unicast --gpus 4 --flit-bytes 8 --window 17", "--window 17", "0 to 16");
     REFUSES("unicast --set nothing", "--set nothing");
     REFUSES("unicast --set fault=1", "--set fault=1: only of moeswitch run");
     REFUSES("unicast --set small=2", "--set small=2: expected 0 to 1");
@@ -367,7 +367,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES("dispatch --gpus 2 --flit-bytes 8 --row 128 --minbytes 4M --maxbytes 4M",
             "tokens per GPU");
     REFUSES("dispatch --experts 9" SMALL, "9 experts", "2 GPUs");
-    REFUSES("unicast --link-latency 65" SMALL, "link latency 65");
+    REFUSES("unicast --link-latency 65" SMALL, "--link-latency 65", "1 to 64");
 }
 
 /// Ctrl-C between lines and in the middle of one: those that are whole are kept.

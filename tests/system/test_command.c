@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 /// A small run that every model passes quickly; options are appended.
-#define SMALL_RUN "--gpus 2 --flit-bytes 8 --tokens-per-gpu 6 --hidden 32 --tile 2 "
+#define SMALL_RUN SIZED(6, 32, 2)
+#define SIZED(tokens, hidden, tile) \
+    "--gpus 2 --flit-bytes 8 --tokens-per-gpu " #tokens " --hidden " #hidden " --tile " #tile " "
 /// One on the model that may write waves.
 #define WITH_WAVES \
     "--gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 9 --k 2 " \
     "--system dysharp "
-#define MADE_UP SMALL_RUN "--experts 8 --k 2 "
+#define EXPERTS_8 "--experts 8 --k 2 "
+#define MADE_UP SMALL_RUN EXPERTS_8
 
 static int set_up(void **state)
 {
@@ -248,8 +251,7 @@ static void ends_when_interrupted(void **state)
 {
     (void)state;
     char words[900];
-    snprintf(words, sizeof words,
-             "run " MADE_UP "--hidden 8192 --tokens-per-gpu 512 --jobs 2 --json %s",
+    snprintf(words, sizeof words, "run " SIZED(512, 8192, 2) EXPERTS_8 "--jobs 2 --json %s",
              scratch("files/never.json"));
     assert_interrupts(words, "moeswitch: interrupted\n");
     assert_int_equal(entries("files"), 0);
@@ -317,14 +319,16 @@ static void make(struct made *m)
     write_made(m);
 }
 
-/// Run layer 1 of the trace in `folder`.
-#define TRACE_REFUSES(m, options, ...) \
+/// Run the trace in `folder`.
+#define TRACE_REFUSES_AT(m, sizes, options, ...) \
     do { \
         char words_[600]; \
-        snprintf(words_, sizeof words_, SMALL_RUN "--trace %s --layer 1 %s", (m)->folder, \
-                 options); \
+        snprintf(words_, sizeof words_, sizes "--trace %s %s", (m)->folder, options); \
         REFUSES(words_, __VA_ARGS__); \
     } while (0)
+/// Layer 1 of it.
+#define TRACE_REFUSES(m, options, ...) \
+    TRACE_REFUSES_AT(m, SMALL_RUN, "--layer 1 " options, __VA_ARGS__)
 
 static void good_trace_passes(void **state)
 {
@@ -367,12 +371,13 @@ static void refuses_bad_shapes(void **state)
     (void)state;
     struct made m;
     make(&m);
-    TRACE_REFUSES(&m, "--tokens-per-gpu 9", "topk_ids.npy", "18 tokens", "has 16");
+    TRACE_REFUSES_AT(&m, SIZED(9, 32, 2), "", "topk_ids.npy", "18 tokens", "has 16");
     TRACE_REFUSES(&m, "--batches 2", "topk_ids.npy", "24 tokens", "has 16");
     TRACE_REFUSES(&m, "--batches 1", "--batches 1", "2 to 64");
-    TRACE_REFUSES(&m, "--batches 40 --layers 0,1", "--batches 40", "2 layers", "64");
-    TRACE_REFUSES(&m, "--layer 2", "topk_ids.npy", "layer 2", "0 to 1");
-    TRACE_REFUSES(&m, "--gpus 3 --flit-bytes 16", "--gpus 3", "8 experts", "cannot be divided");
+    REFUSES(MADE_UP "--batches 40 --layers 0,1", "--batches 40", "2 layers", "64");
+    TRACE_REFUSES_AT(&m, SMALL_RUN, "--layer 2", "topk_ids.npy", "layer 2", "0 to 1");
+    TRACE_REFUSES_AT(&m, "--gpus 3 --tokens-per-gpu 4 ", "", "--gpus 3", "8 experts",
+                     "cannot be divided");
     TRACE_REFUSES(&m, "--experts 8", "--experts", "--trace");
 }
 
@@ -417,25 +422,25 @@ static void refuses_bad_files(void **state)
 static void refuses_what_the_device_cannot_hold(void **state)
 {
     (void)state;
-    REFUSES(MADE_UP "--tokens-per-gpu 8193", "cannot hold", "tokens per GPU: 8193, it has 8192",
-            "--tokens-per-gpu");
-    REFUSES(MADE_UP "--hidden 16384", "cannot hold", "bytes per row: 32768", "32752", "--hidden");
-    REFUSES(MADE_UP "--hidden 33", "cannot hold", "66 bytes per row", "8-byte flit",
+    REFUSES(SIZED(8193, 32, 2) EXPERTS_8, "--tokens-per-gpu 8193", "1 to 8192");
+    REFUSES(SIZED(6, 16377, 2) EXPERTS_8, "--hidden 16377", "1 to 16376");
+    REFUSES(SIZED(6, 33, 2) EXPERTS_8, "cannot hold", "66 bytes per row", "8-byte flit",
             "multiple of 4");
-    REFUSES(MADE_UP "--hidden 16376 --tokens-per-gpu 8192 --experts 32 --k 16", "cannot hold",
+    REFUSES(SIZED(8192, 16376, 2) "--experts 32 --k 16", "cannot hold",
             "bytes of memory per GPU, it has 8589934592", "combine rows", "--tokens-per-gpu");
-    REFUSES(MADE_UP "--experts 130", "cannot hold", "experts per GPU: 65, it has 64", "--gpus");
-    REFUSES(MADE_UP "--open-rows 9", "open_rows: 9", "8");
-    REFUSES(MADE_UP "--tile 256", "--tile", "256", "1 .. 255");
+    REFUSES(SMALL_RUN "--experts 130 --k 2", "cannot hold", "experts per GPU: 65, it has 64",
+            "--gpus");
+    REFUSES(MADE_UP "--open-rows 9", "--open-rows 9", "0 to 8");
+    REFUSES(SIZED(6, 32, 256) EXPERTS_8, "--tile 256", "1 to 255");
     REFUSES(MADE_UP "--expert-cycles 65536", "--expert-cycles", "65536");
     REFUSES(MADE_UP "--in-flight 65536", "--in-flight", "65536");
-    REFUSES(MADE_UP "--link-latency 65", "link latency 65", "64");
+    REFUSES(MADE_UP "--link-latency 65", "--link-latency 65", "1 to 64");
     REFUSES(MADE_UP "--set credits=1", "--set credits=1", "no setting of that name");
-    REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 .. 255");
+    REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 to 32");
     REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
     REFUSES(MADE_UP "--set store_credit=1", "(store_credits?)");
     REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
-    REFUSES(MADE_UP "--set launch_cycles=65536", "launch_cycles: 65536 is not in 0 .. 65535");
+    REFUSES(MADE_UP "--set launch_cycles=65536", "launch_cycles=65536: expected 0 to 65535");
     REFUSES("--set small=1 --set list_once=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 8 --k 2 "
             "--tokens-per-gpu 4 --tile 1",
             "no system is left", "--set");
@@ -447,7 +452,8 @@ static void keeps_old_output(void **state)
     (void)state;
     const char *json = scratch("files/old.json");
     write_file(json, "old", 3);
-    assert_int_equal(run_command("run " MADE_UP "--hidden 33 --json %s", json), MW_EXIT_INPUT);
+    assert_int_equal(run_command("run " SIZED(6, 33, 2) EXPERTS_8 "--json %s", json),
+                     MW_EXIT_INPUT);
     char *text = read_file(json);
     assert_string_equal(text, "old");
     free(text);
@@ -458,10 +464,10 @@ static void keeps_old_output(void **state)
 static void reports_a_stuck_device(void **state)
 {
     (void)state;
-    int status =
-        run_command("run " SMALL_RUN "--tile 16 --experts 8 --k 2 --in-flight 1 --system dysharp "
-                    "--set tile_guard=0 --set quiet_cycles=20000 --json %s",
-                    scratch("files/stuck.json"));
+    int status = run_command("run " SIZED(6, 32, 16) EXPERTS_8
+                             "--in-flight 1 --system dysharp "
+                             "--set tile_guard=0 --set quiet_cycles=20000 --json %s",
+                             scratch("files/stuck.json"));
     assert_int_equal(status, MW_EXIT_STUCK);
     assert_non_null(strstr(err_text, "expert, waiting"));
     assert_non_null(strstr(err_text, "moeswitch: dysharp: layer 0: no progress for"));

@@ -18,7 +18,7 @@ static struct mw_summary measure(const char *trace, const char *options, const c
     bench_prepare(&b, NULL, NULL);
     int status = bench_run(&b, system, &r);
     bench_check(&b, system, &r, status);
-    mw_summarize(&s, &r, &b.w, &b.params, 0);
+    mw_summarize(&s, &r, &b.w, &b.params, 0, NULL);
     s.result = NULL;
     print_message("%-14s %-80s %7llu cycles, %5.1f %% of strict bound %llu, %5.1f %% of own %llu\n",
                   system, options, (unsigned long long)s.cycles, 100 * s.strict_share,
