@@ -19,7 +19,7 @@ import tomllib
 from command import check_refused, fail, run, scratch_folder
 
 TILE, OPEN = 3, 4
-WORDS = f"--hidden 64 --experts 8 --k 3 --tokens-per-gpu 20 --tile {TILE} --open-rows {OPEN} --layers 0,1 "
+WORDS = f"--hidden 64 --k 3 --tokens-per-gpu 20 --tile {TILE} --open-rows {OPEN} --layers 0,1 "
 ENGINE = 4  # the thread of the expert engine, behind the streams
 # what the streams of a GPU run (docs/systems.md); others have several units in one
 STREAMS = {"overlap": [["count", "wait", "prefix"] + ["st", "flag", "flag"] * 3 + ["wait", "st", "flag", "flag"] * 12,
@@ -171,7 +171,7 @@ def main():
         sys.exit(__doc__)
     build = sys.argv[1]
     scratch = scratch_folder(build, "timeline")
-    for words in WORDS + "--gpus 4 --flit-bytes 8", WORDS + "--gpus 3 --experts 9 --jobs 2 --seed 3 --in-flight 9":
+    for words in WORDS + "--gpus 4 --flit-bytes 8 --experts 8", WORDS + "--gpus 3 --experts 9 --jobs 2 --seed 3 --in-flight 9":
         print(f"{words}: {check_run(build, scratch, words.split())} events")
     check_plain(build, scratch)
     check_left_out(build, scratch)

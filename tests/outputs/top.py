@@ -22,8 +22,8 @@ import time
 
 from command import fail, scratch_folder
 
-RUN = ("run --gpus 4 --flit-bytes 8 --hidden 512 --experts 16 --k 4 --tokens-per-gpu 512 --tile 4 "
-       "--system dysharp").split()
+SHORT = "run --gpus 4 --flit-bytes 8 --hidden 512 --experts 16 --k 4 --tile 4 --system dysharp".split()
+RUN = [*SHORT, "--tokens-per-gpu", "512"]
 HEAD = re.compile(r"moeswitch, process (\d+), device \d+: 4 GPUs on sim, flits of 8 bytes")
 LAYER = re.compile(r"layer 1 (?:running|done), cycle (\d+), (\d+) of 2048 tokens(?:, [\d.]+ kcycles/s)?, [\d.]+ s ago")
 PORT = re.compile(r" +(\d+) \[.{18}\] \[.{18}\] +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+) +(\d+) +(\d+)")
@@ -175,7 +175,7 @@ def check_terminal(tool):
 def check_folder(tool):
     """One that others may write to is not used: anybody may have made it."""
     (tool.folder / "moeswitch").chmod(0o777)
-    worker = tool.start(*RUN, "--tokens-per-gpu", "64", stdout=subprocess.DEVNULL)
+    worker = tool.start(*SHORT, "--tokens-per-gpu", "64", stdout=subprocess.DEVNULL)
     while worker.poll() is None:
         if tool.files():
             worker.kill()
