@@ -652,7 +652,8 @@ struct mw_progress {
 /// Look without waiting. A simulated device gets on by some cycles at every look, and not between them.
 MW_API int mw_query(struct mw_device *device, struct mw_progress *progress);
 /// Give up what runs, from any thread: mw_wait, mw_fed_wait and mw_combine of it end with
-/// MW_ERR_CANCELED. The device may go on with it until mw_reset. MW_ERR_STATE: nothing runs.
+/// MW_ERR_CANCELED. The device may go on with it until mw_reset, and its state is unknown; of a mw_combine
+/// that only moves data nothing goes on, and its state stays known. MW_ERR_STATE: nothing runs.
 MW_API int mw_cancel(struct mw_device *device);
 /// A descriptor for poll(2) and the like: readable once a layer has ended, however it did. Reading 8
 /// bytes from it gives their number (eventfd(2)) and clears it. From the first call on, a thread lets
@@ -838,7 +839,7 @@ MW_API const char *mw_op_name(unsigned op);
 // The data of an object's layers lie where it is bound, from address 0 on, as those of every other
 // object of the device do. The library keeps what was dispatched, and writes it, and the object's expert
 // map, before a layer begins if another's are in the device. What a program has written there itself
-// does not outlast a mw_dispatch or mw_combine.
+// does not outlast a mw_combine.
 
 /// What a dynamic multicast object maps (`cuDyMulticastCreate`).
 struct mw_dymulticast_prop {
@@ -866,10 +867,10 @@ MW_API int mw_dymulticast_layout(const struct mw_dymulticast *object, struct mw_
 MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 
 /// Take the data of a layer: part[g] (N of them) is GPU g's, `coefficient` [experts] the emulated
-/// experts' (bf16 each); all are copied. Nothing is sent before mw_combine, because dispatch, experts
-/// and combine run side by side, token by token; but the data are written now where no layer runs. There
-/// may be any number of handles. MW_ERR_CAPACITY: more tokens or rows than bound; MW_ERR_INVALID: an
-/// expert out of range or twice in a list; MW_ERR_STATE: not bound.
+/// experts' (bf16 each); all are copied. This call does not use the device: dispatch, experts and combine
+/// run side by side there, token by token, and mw_combine begins them. There may be any number of handles.
+/// MW_ERR_CAPACITY: more tokens or rows than bound; MW_ERR_INVALID: an expert out of range or twice in a
+/// list; MW_ERR_STATE: not bound.
 MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
                        const uint16_t *coefficient, struct mw_handle **handle);
 /// Change what the layer's experts and links do before it runs; see mw_layer_config. MW_ERR_CAPACITY: not
@@ -877,8 +878,13 @@ MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *pa
 MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
 /// Run the layer and read the result: out[g] gets GPU g's output rows ([tokens][block_bytes / 2]
 /// bf16, may be NULL for a GPU without tokens). It may be run again. Errors as mw_launch and mw_wait,
-/// and MW_ERR_STATE: its object was destroyed. `options` and `cycles` may be NULL. While another thread's
-/// mw_combine has the device, this one waits for it.
+/// and MW_ERR_STATE: its object was destroyed, or `progress` of a mw_combine calls it. `options` and `cycles` may be NULL. While another thread's
+/// mw_combine has the device, this one waits for it, and `options` may end that, too.
+///
+/// Before the layer, data are written that the device does not have yet, and after it its rows are read, in
+/// pieces of some ten milliseconds. Between two pieces `options` are looked at as between two slices of the
+/// layer: progress gets 0 tokens and 0 cycles then. What ends the call there, be it `options` or mw_cancel,
+/// gives MW_ERR_CANCELED, and the device needs no mw_reset.
 MW_API int mw_combine(struct mw_handle *handle, uint16_t *const *out,
                       const struct mw_wait_options *options, uint64_t *cycles);
 /// NULL is allowed.

@@ -9,6 +9,7 @@
 #include "dymulticast.h"
 #include "internal.h"
 #include "load.h"
+#include "moves.h"
 #include "struct_size.h"
 
 #include <stdlib.h>
@@ -121,14 +122,14 @@ static int make_image(struct mw_handle *h, const struct mw_tokens *part,
 }
 
 /// Write what the layer needs, unless it is there.
-static int load(struct mw_handle *h)
+static int load(struct mw_handle *h, const struct mwi_pause *pause)
 {
     struct mw_device *d = h->object->device;
     int status = mwi_map_load(d, h->object->places, h->object->experts);
     if (status || d->loaded == h->number)
         return status;
     d->loaded = 0;
-    status = mwi_mem_write(d, h->image.list, h->image.count);
+    status = mwi_move(d, true, h->image.list, h->image.count, pause);
     if (!status)
         d->loaded = h->number;
     return status;
@@ -167,23 +168,15 @@ int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
     MWI_NEED(object);
     MWI_NEED(part);
     MWI_NEED(coefficient);
-    struct mw_device *d = object->device;
     struct mw_handle *h = NULL;
     int status = begin(object, __func__, &h);
     if (status)
         return status;
-    for (unsigned g = 0; g < d->info.gpus; g++)
+    for (unsigned g = 0; g < object->device->info.gpus; g++)
         h->tokens[g] = part[g].tokens;
     status = check_parts(h, part);
     if (!status)
         status = make_image(h, part, coefficient);
-    mwi_lock(d);
-    // while the device is another's, the data wait for mw_combine
-    if (!status && !d->combining && d->state.now != MW_STATE_RUNNING)
-        status = mwi_check_idle(d, __func__);
-    if (!status && !d->combining && d->state.now != MW_STATE_RUNNING)
-        status = load(h);
-    mwi_unlock(d, 0);
     if (status) {
         mw_handle_destroy(h);
         return status;
@@ -220,7 +213,7 @@ int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value)
 // ---- combine --------------------------------------------------------------------------------------
 
 /// Read the output rows into rows of block_bytes.
-static int read_out(const struct mw_handle *h, uint16_t *const *out)
+static int read_out(const struct mw_handle *h, uint16_t *const *out, const struct mwi_pause *pause)
 {
     const struct mw_dymulticast *m = h->object;
     const unsigned shift = h->layout.row_shift, gpus = m->device->info.gpus;
@@ -230,7 +223,7 @@ static int read_out(const struct mw_handle *h, uint16_t *const *out)
     for (unsigned g = 0; g < gpus && !status; g++)
         status = mwi_image_area(&im, g, h->layout.out_base, (size_t)h->tokens[g] << shift, &data);
     if (!status)
-        status = mwi_mem_read(m->device, im.list, im.count);
+        status = mwi_move(m->device, false, im.list, im.count, pause);
     if (!status)
         mwi_image_take_rows(&im, gpus, m->block_bytes, shift, h->tokens, out);
     mwi_image_free(&im);
@@ -246,25 +239,34 @@ static int check_out(const struct mw_handle *h, uint16_t *const *out)
     return 0;
 }
 
+static uint64_t count_tokens(const struct mw_handle *h)
+{
+    uint64_t tokens = 0;
+    for (unsigned g = 0; g < h->object->device->info.gpus; g++)
+        tokens += h->tokens[g];
+    return tokens;
+}
+
 /// The device is this handle's until its output was read.
 static int run(struct mw_handle *h, uint16_t *const *out, const struct mw_wait_options *options,
                uint64_t *cycles)
 {
     const struct mw_dymulticast *m = h->object;
     struct mw_device *d = m->device;
-    int status = load(h);
+    const struct mwi_pause pause = mwi_pause_begin(d, options, count_tokens(h));
+    int status = load(h, &pause);
     if (!status)
         status =
             mwi_configure(d, &h->config, &h->layout, h->tokens, m->own, (1u << MW_STREAMS) - 1);
     if (!status)
-        status = mwi_launch(d);
+        status = mwi_launch(d, &pause);
     if (status)
         return status;
     mwi_state_unconfigured(d); // mw_launch does not start it again
     uint64_t number = d->state.layer.number;
     status = mwi_wait(d, options, number, cycles);
     mwi_state_taken(d);
-    return status ? status : read_out(h, out);
+    return status ? status : read_out(h, out, &pause);
 }
 
 int mw_combine(struct mw_handle *handle, uint16_t *const *out,
@@ -281,13 +283,15 @@ int mw_combine(struct mw_handle *handle, uint16_t *const *out,
     if (status)
         return status;
     mwi_lock(d);
-    while (d->combining && mwi_is_open(d))
-        mwi_lock_sleep(&d->lock);
-    status = check_handle(handle, __func__);
+    const struct mwi_pause turn = mwi_pause_begin(d, &o, count_tokens(handle));
+    status = mwi_wait_for_turn(d, &turn);
+    if (!status)
+        status = check_handle(handle, __func__);
     if (!status)
         status = mwi_check_idle(d, __func__);
     if (!status) {
         d->combining = true;
+        d->combiner = pthread_self();
         status = run(handle, out, &o, cycles);
         d->combining = false;
         mwi_lock_wake(&d->lock);

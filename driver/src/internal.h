@@ -57,9 +57,10 @@ struct mw_device {
     struct mwi_state state;
     struct mwi_configured configured;
     struct mwi_tables *tables; ///< expert map and groups, wanted and in the device
-    bool combining;   ///< a mw_combine has the device, from loading to reading: nobody else's it is
-    uint64_t handles; ///< made so far
-    uint64_t loaded;  ///< number of the handle whose data are in the memories, 0: none
+    bool combining; ///< a mw_combine has the device, from loading to reading: nobody else's it is
+    pthread_t combiner;        ///< its thread
+    uint64_t handles;          ///< made so far
+    uint64_t loaded;           ///< number of the handle whose data are in the memories, 0: none
     struct mwi_notify *notify; ///< NULL: nobody asked for a descriptor
     struct mwi_share *share;   ///< NULL: nobody else sees it
 };
@@ -155,7 +156,9 @@ int mwi_check_config(const struct mw_device *device, const struct mw_layer_confi
 int mwi_configure(struct mw_device *device, const struct mw_layer_config *config,
                   const struct mw_layout *layout, const unsigned *tokens, const unsigned *experts,
                   unsigned streams);
-int mwi_launch(struct mw_device *device);
+/// ... of a mw_combine, which may be ended while tables are cleared; NULL: a mw_launch.
+struct mwi_pause;
+int mwi_launch(struct mw_device *device, const struct mwi_pause *pause);
 /// As mw_wait for the layer of that number, under the lock, which it lets go meanwhile.
 int mwi_wait(struct mw_device *device, const struct mw_wait_options *options, uint64_t number,
              uint64_t *cycles);

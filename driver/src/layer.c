@@ -2,6 +2,7 @@
 //
 // A layer on the device: its registers, and go.
 #include "internal.h"
+#include "moves.h"
 #include "struct_size.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@ enum {
     QUIET_CYCLES = 200000,  ///< beside what the layer's own times explain
     SWEEP_POLLS = 10000000, ///< each is some cycles
     SWEEP_LOOKS = 64,       ///< of them in one request
+    SWEEP_PAUSE = 256,      ///< ... after which a mw_combine may be ended
 };
 
 // ---- registers ------------------------------------------------------------------------------------------
@@ -228,9 +230,10 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
 
 // ---- go -----------------------------------------------------------------------------------------------------
 
-/// Clear the allocation tables.
-static int sweep(struct mw_device *d)
+/// Clear the allocation tables. Whoever ends it leaves a device that may go on with it.
+static int sweep(struct mw_device *d, const struct mwi_pause *pause)
 {
+    const uint64_t resets = d->state.resets;
     int status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__SWEEP_bm);
     // A simulated device gets on only while it is looked at, so that many looks at once save round trips.
     struct mw_register looks[SWEEP_LOOKS];
@@ -241,19 +244,23 @@ static int sweep(struct mw_device *d)
         status = mwi_read_list(d, looks, count);
         if (!status && !(looks[count - 1].value & MW_FABRIC__STATE__SWEEP_BUSY_bm))
             return 0;
+        if (!status && pause && i / SWEEP_PAUSE != (i + count) / SWEEP_PAUSE)
+            status = mwi_pause(d, pause);
     }
+    if (!mwi_is_open(d) || d->state.resets != resets)
+        return status;
     if (!status)
         status = mwi_fail(MW_ERR_TIMEOUT, "the allocation tables are not cleared");
     return mwi_state_lost(d, status); // it may go on
 }
 
-int mwi_launch(struct mw_device *d)
+int mwi_launch(struct mw_device *d, const struct mwi_pause *pause)
 {
     bool first;
     unsigned epoch = mwi_state_epoch(d, &first);
     int status = mwi_groups_load(d);
     if (!status && first)
-        status = sweep(d);
+        status = sweep(d, pause);
     if (!status)
         status = mwi_write(d, MWI_FABRIC(epoch), epoch);
     if (!status)
@@ -273,6 +280,6 @@ int mw_launch(struct mw_device *device)
     if (!status)
         status = mwi_map_load(device, NULL, 0);
     if (!status)
-        status = mwi_launch(device);
+        status = mwi_launch(device, NULL);
     return mwi_unlock(device, status);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lock.h"
 
+#include <time.h>
+
 int mwi_lock_init(struct mwi_lock *l)
 {
     *l = (struct mwi_lock){0};
@@ -108,6 +110,22 @@ void mwi_lock_sleep(struct mwi_lock *l)
     unsigned depth = let_go(l);
     while (seen == l->changes)
         pthread_cond_wait(&l->changed, &l->mutex);
+    queue_up(l, depth);
+    pthread_mutex_unlock(&l->mutex);
+}
+
+void mwi_lock_nap(struct mwi_lock *l, unsigned ms)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    const uint64_t ns = (uint64_t)end.tv_nsec + ms * UINT64_C(1000000);
+    end.tv_sec += (time_t)(ns / 1000000000);
+    end.tv_nsec = (long)(ns % 1000000000);
+    pthread_mutex_lock(&l->mutex);
+    const uint64_t seen = l->changes;
+    unsigned depth = let_go(l);
+    while (seen == l->changes && pthread_cond_timedwait(&l->changed, &l->mutex, &end) == 0)
+        ;
     queue_up(l, depth);
     pthread_mutex_unlock(&l->mutex);
 }

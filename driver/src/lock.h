@@ -34,6 +34,8 @@ void mwi_lock_yield(struct mwi_lock *lock);
 int mwi_lock_without(struct mwi_lock *lock, int (*call)(void *context), void *context);
 /// ... wait until somebody calls mwi_lock_wake.
 void mwi_lock_sleep(struct mwi_lock *lock);
+/// ... or until so many ms have passed.
+void mwi_lock_nap(struct mwi_lock *lock, unsigned ms);
 void mwi_lock_wake(struct mwi_lock *lock);
 /// Let go of it for good when no other thread uses it; nobody may ask for it any more.
 void mwi_lock_drain(struct mwi_lock *lock);

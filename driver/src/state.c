@@ -294,9 +294,16 @@ void mwi_state_canceled(struct mw_device *d)
     mwi_state_lost(d, mwi_fail(MW_ERR_CANCELED, "the layer was canceled"));
 }
 
+void mwi_state_moves_canceled(struct mw_device *d)
+{
+    d->state.canceled++;
+}
+
 void mwi_state_reset(struct mw_device *d)
 {
     struct mwi_state *s = &d->state;
+    mwi_state_moves_canceled(d);
+    s->resets++;
     s->layer.gone = !s->layer.runs;
     mwi_fail(MW_ERR_CANCELED, "the device was reset");
     give_up(d, MW_ERR_CANCELED);

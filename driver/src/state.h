@@ -23,6 +23,8 @@ struct mwi_state {
     int lost; ///< UNKNOWN: the code of what failed, and its message
     char why[MWI_MESSAGE];
 
+    uint64_t canceled; ///< how often a mw_combine was told to end before or after its layer
+    uint64_t resets;
     unsigned epoch;    ///< of the next layer
     bool sweep;        ///< the allocation tables must be cleared before it
     uint64_t swept[4]; ///< where they are, how large, the rows and the cache, as last configured
@@ -100,6 +102,8 @@ void mwi_state_fed_done(struct mw_device *device, uint32_t number);
 /// A request that changes the device has failed with `code` and the message that mw_message has.
 /// Returns `code`.
 int mwi_state_lost(struct mw_device *device, int code);
+/// The mw_combine that has the device is to end, before its layer runs or after it.
+void mwi_state_moves_canceled(struct mw_device *device);
 /// Nobody waits for what runs any more.
 void mwi_state_canceled(struct mw_device *device);
 /// The device is as after power-up.

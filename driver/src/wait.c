@@ -299,9 +299,11 @@ int mw_cancel(struct mw_device *device)
     MWI_NEED(device);
     mwi_lock(device);
     int status = mwi_check_well(device, __func__);
-    if (!status && device->state.now != MW_STATE_RUNNING)
-        status = mwi_fail(MW_ERR_STATE, "%s: nothing runs", __func__);
-    if (!status)
+    if (!status && device->state.now == MW_STATE_RUNNING)
         mwi_state_canceled(device);
+    else if (!status && device->combining)
+        mwi_state_moves_canceled(device);
+    else if (!status)
+        status = mwi_fail(MW_ERR_STATE, "%s: nothing runs", __func__);
     return mwi_unlock(device, status);
 }

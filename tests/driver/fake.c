@@ -148,6 +148,8 @@ static void write_register(struct fake *f, uint32_t address, uint32_t value)
     if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__SWEEP_bm) {
         f->sweeps++;
         f->polls = f->sweep_polls;
+        if (f->on_sweep)
+            f->on_sweep();
     }
 }
 
@@ -183,6 +185,8 @@ static int mem_write(void *context, const struct mw_transfer *list, size_t count
     struct fake *f = context;
     if (failing(f))
         return f->fail_with;
+    if (f->on_move)
+        f->on_move(f, true);
     for (size_t i = 0; i < count; i++)
         if (list[i].bytes)
             memcpy(f->mem[list[i].gpu] + list[i].address, list[i].data, list[i].bytes);
@@ -194,6 +198,8 @@ static int mem_read(void *context, const struct mw_transfer *list, size_t count)
     struct fake *f = context;
     if (failing(f))
         return f->fail_with;
+    if (f->on_move)
+        f->on_move(f, false);
     for (size_t i = 0; i < count; i++)
         if (list[i].bytes)
             memcpy(list[i].data, f->mem[list[i].gpu] + list[i].address, list[i].bytes);

@@ -25,12 +25,14 @@ struct fake {
     long calls;      ///< since then; cfg_*, mem_*, run_until, feed, fed and reset count
     bool lists;      ///< it takes lists of registers, as one call; before fake_open
     bool echo;       ///< output rows are the hidden values
-    void (*on_run)(struct fake *f); ///< called by run_until; may be NULL
-    uint64_t layer_cycles;          ///< from go to done
-    bool stuck;                     ///< a layer never ends
-    bool moving;                    ///< a stuck device looks busy all the same
-    uint64_t left;                  ///< cycles to done
-    bool flowing;                   ///< each port has a store flit both ways in every second cycle
+    void (*on_run)(struct fake *f);              ///< called by run_until; may be NULL
+    void (*on_sweep)(void);                      ///< ... when a sweep begins
+    void (*on_move)(struct fake *f, bool write); ///< ... by mem_write and mem_read
+    uint64_t layer_cycles;                       ///< from go to done
+    bool stuck;                                  ///< a layer never ends
+    bool moving;                                 ///< a stuck device looks busy all the same
+    uint64_t left;                               ///< cycles to done
+    bool flowing; ///< each port has a store flit both ways in every second cycle
     /// Cycles of a layer that pass while a register of the fabric or of a node is read; NULL: none.
     unsigned (*read_cycles)(struct fake *f, bool node);
     unsigned go, sweeps, closed, resets;

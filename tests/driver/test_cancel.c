@@ -3,6 +3,8 @@
 // Every way to end a wait, and what may be done behind it.
 #include "waiting.h"
 
+#include "internal.h"
+
 static void expect_canceled(void)
 {
     struct mw_progress p;
@@ -106,10 +108,310 @@ static void fed(void **state)
     expect_canceled();
 }
 
+// ---- what a mw_combine does beside its layer ----------------------------------------------------------
+
+enum {
+    TOKENS = 128,
+    ROW = 256,
+    EXPERTS = 4,
+    PIECES = 4,
+    LAST = 1000
+}; // PIECES at least, to write and to read
+
+static uint16_t x[WAITING_GPUS][TOKENS][ROW], out[WAITING_GPUS][TOKENS][ROW];
+static int16_t idx[WAITING_GPUS][TOKENS];
+static float weights[WAITING_GPUS][TOKENS];
+static struct mw_dymulticast *object;
+static struct mw_handle *handle;
+static unsigned writes, reads, act_at_write, act_at_read;
+static void (*act)(void);
+
+static void on_move(struct fake *f, bool write)
+{
+    (void)f;
+    unsigned *count = write ? &writes : &reads;
+    if (++*count == (write ? act_at_write : act_at_read))
+        act();
+}
+
+static void dispatch_much(void)
+{
+    static const uint16_t coefficient[EXPERTS];
+    const struct mw_dymulticast_prop prop = {
+        .size = sizeof prop, .block_bytes = 2 * ROW, .region_sets = 2, .k = 1, .experts = EXPERTS};
+    struct mw_tokens part[WAITING_GPUS];
+    for (unsigned g = 0; g < WAITING_GPUS; g++) {
+        for (unsigned t = 0; t < TOKENS; t++) {
+            for (unsigned i = 0; i < ROW; i++)
+                x[g][t][i] = (uint16_t)(g * 20011 + t * 257 + i);
+            idx[g][t] = (int16_t)((g + t) % EXPERTS);
+        }
+        part[g] = (struct mw_tokens){TOKENS, x[g][0], idx[g], weights[g]};
+    }
+    fake.echo = true;
+    assert_code(mw_dymulticast_create(device, &prop, &object), 0);
+    assert_code(mw_dymulticast_bind_addr(object, WAITING_GPUS * TOKENS, TOKENS), 0);
+    assert_code(mw_dispatch(object, part, coefficient, &handle), 0);
+}
+
+static int combine(const struct mw_wait_options *o)
+{
+    uint16_t *rows[WAITING_GPUS];
+    for (unsigned g = 0; g < WAITING_GPUS; g++)
+        rows[g] = out[g][0];
+    memset(out, 0, sizeof out);
+    writes = reads = 0;
+    fake.on_move = on_move;
+    return mw_combine(handle, rows, o, NULL);
+}
+
+static void destroy_much(void)
+{
+    mw_handle_destroy(handle);
+    mw_dymulticast_destroy(object);
+}
+
+/// It is ended at the second write, or at the second read: behind that nothing is moved, and nothing needs a reset.
+static void ends_at_once(const struct mw_wait_options *o)
+{
+    struct mw_progress p;
+    for (unsigned reading = 0; reading < 2; reading++) {
+        dispatch_much();
+        act_at_write = reading ? LAST : 2;
+        act_at_read = reading ? 2 : LAST;
+        assert_code(combine(o), MW_ERR_CANCELED);
+        assert_string_equal(mw_message(), "the layer was canceled");
+        stop = 0;
+        if (reading)
+            assert_int_equal(reads, 2);
+        else
+            assert_int_equal(writes, 2);
+        assert_code(mw_query(device, &p), 0);
+        assert_int_not_equal(p.state, MW_STATE_UNKNOWN);
+        act_at_write = act_at_read = LAST;
+        assert_code(combine(o), 0);
+        assert_memory_equal(out, x, sizeof x);
+        assert_true(reading ? writes == 0 : writes >= PIECES); // what is there is not written again
+        assert_true(reads >= PIECES);
+        destroy_much();
+    }
+}
+
+static void act_by_signal(void)
+{
+    stop = 1;
+}
+
+static void moves_by_signal(void **state)
+{
+    (void)state;
+    const struct mw_wait_options o = {.size = sizeof o, .stop = &stop};
+    act = act_by_signal;
+    ends_at_once(&o);
+}
+
+static uint64_t total_told;
+
+static int no_more(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    (void)context, (void)tokens, (void)cycles;
+    total_told = total;
+    return stop;
+}
+
+static void moves_by_progress(void **state)
+{
+    (void)state;
+    const struct mw_wait_options o = {.size = sizeof o, .progress = no_more};
+    act = act_by_signal; // which only `progress` looks at
+    ends_at_once(&o);
+    assert_int_equal(total_told, WAITING_GPUS * TOKENS);
+}
+
+static pthread_t other;
+static int other_code;
+static int (*other_call)(struct mw_device *d);
+
+static void *call_other(void *context)
+{
+    (void)context;
+    other_code = other_call(device);
+    return NULL;
+}
+
+/// A thread asks for the device, and has its turn when this piece is done.
+static void act_by_another(void)
+{
+    const uint64_t before = device->lock.next;
+    assert_int_equal(pthread_create(&other, NULL, call_other, NULL), 0);
+    for (unsigned i = 0; i < MOST_SLICES; i++) {
+        pthread_mutex_lock(&device->lock.mutex);
+        const bool asks = device->lock.next != before;
+        pthread_mutex_unlock(&device->lock.mutex);
+        if (asks)
+            return;
+        usleep(PAUSE_US);
+    }
+}
+
+static void moves_by_cancel(void **state)
+{
+    (void)state;
+    act = act_by_another;
+    other_call = mw_cancel;
+    for (unsigned reading = 0; reading < 2; reading++) {
+        dispatch_much();
+        act_at_write = reading ? LAST : 2;
+        act_at_read = reading ? 2 : LAST;
+        assert_code(combine(NULL), MW_ERR_CANCELED);
+        pthread_join(other, NULL);
+        assert_code(other_code, 0);
+        act_at_write = act_at_read = LAST;
+        assert_code(combine(NULL), 0);
+        assert_memory_equal(out, x, sizeof x);
+        assert_code(mw_cancel(device), MW_ERR_STATE);
+        destroy_much();
+    }
+}
+
+static void moves_by_reset(void **state)
+{
+    (void)state;
+    struct mw_progress p;
+    act = act_by_another;
+    other_call = mw_reset;
+    dispatch_much();
+    act_at_write = 2;
+    assert_code(combine(NULL), MW_ERR_CANCELED);
+    pthread_join(other, NULL);
+    assert_code(other_code, 0);
+    assert_code(mw_query(device, &p), 0);
+    assert_int_equal(p.state, MW_STATE_IDLE);
+    act_at_write = LAST;
+    assert_code(combine(NULL), 0);
+    assert_memory_equal(out, x, sizeof x);
+    destroy_much();
+}
+
+static int close_it(struct mw_device *d)
+{
+    mw_close(d);
+    return 0;
+}
+
+static void moves_by_close(void **state)
+{
+    (void)state;
+    act = act_by_another;
+    other_call = close_it;
+    dispatch_much();
+    act_at_write = 2;
+    assert_code(combine(NULL), MW_ERR_STATE);
+    assert_message("the device was closed");
+    pthread_join(other, NULL);
+    assert_int_equal(writes, 2);
+    assert_int_equal(fake.closed, 1);
+    device = NULL;
+    destroy_much();
+}
+
+/// While the tables are cleared: the device may go on with it, so that only a reset helps.
+static void sweep_canceled(void **state)
+{
+    (void)state;
+    const struct mw_wait_options o = {.size = sizeof o, .stop = &stop};
+    struct mw_progress p;
+    dispatch_much();
+    act_at_write = act_at_read = LAST;
+    fake.sweep_polls = FAKE_MEM; // for ever
+    fake.on_sweep = act_by_signal;
+    assert_code(combine(&o), MW_ERR_CANCELED);
+    assert_int_equal(fake.go, 0);
+    stop = 0;
+    assert_code(mw_query(device, &p), 0);
+    assert_int_equal(p.state, MW_STATE_UNKNOWN);
+    fake.sweep_polls = 3;
+    fake.on_sweep = NULL;
+    assert_code(mw_reset(device), 0);
+    assert_code(combine(&o), 0);
+    assert_memory_equal(out, x, sizeof x);
+    destroy_much();
+}
+
+static int inner_code;
+
+static int combine_inside(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    (void)context, (void)tokens, (void)total, (void)cycles;
+    inner_code = mw_combine(
+        handle, (uint16_t *[WAITING_GPUS]){out[0][0], out[1][0], out[2][0], out[3][0]}, NULL, NULL);
+    return 0;
+}
+
+static void inside_another(void **state)
+{
+    (void)state;
+    const struct mw_wait_options o = {.size = sizeof o, .progress = combine_inside};
+    act_at_write = act_at_read = LAST;
+    dispatch_much();
+    assert_code(combine(&o), 0);
+    assert_code(inner_code, MW_ERR_STATE);
+    assert_memory_equal(out, x, sizeof x);
+    destroy_much();
+}
+
+static void *combine_long(void *context)
+{
+    (void)context;
+    other_code = combine(NULL);
+    return NULL;
+}
+
+/// Whoever waits until another's mw_combine is done may be told to stop, and that one goes on.
+static void before_its_turn(void **state)
+{
+    (void)state;
+    const struct mw_wait_options by_stop = {.size = sizeof by_stop, .stop = &stop},
+                                 by_progress = {.size = sizeof by_progress, .progress = no_more};
+    uint16_t *none[WAITING_GPUS] = {out[0][0], out[1][0], out[2][0], out[3][0]};
+    struct mw_progress p;
+    act_at_write = act_at_read = LAST;
+    dispatch_much();
+    fake.on_run = take_time;
+    fake.stuck = fake.moving = true;
+    assert_int_equal(pthread_create(&other, NULL, combine_long, NULL), 0);
+    while (!slices)
+        usleep(PAUSE_US);
+    stop = 1;
+    assert_code(mw_combine(handle, none, &by_stop, NULL), MW_ERR_CANCELED);
+    assert_message("canceled before it began");
+    assert_code(mw_combine(handle, none, &by_progress, NULL), MW_ERR_CANCELED);
+    stop = 0;
+    assert_code(mw_query(device, &p), 0);
+    assert_int_equal(p.state, MW_STATE_RUNNING);
+    assert_true(slices < MOST_SLICES);
+    slices = MOST_SLICES;
+    pthread_join(other, NULL);
+    assert_code(other_code, 0);
+    assert_memory_equal(out, x, sizeof x);
+    destroy_much();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
-    const struct CMUnitTest tests[] = {TEST(by_another), TEST(by_progress), TEST(by_signal),
-                                       TEST(by_reset), TEST(fed)};
+    const struct CMUnitTest tests[] = {TEST(by_another),
+                                       TEST(by_progress),
+                                       TEST(by_signal),
+                                       TEST(by_reset),
+                                       TEST(fed),
+                                       TEST(moves_by_signal),
+                                       TEST(moves_by_progress),
+                                       TEST(moves_by_cancel),
+                                       TEST(moves_by_reset),
+                                       TEST(moves_by_close),
+                                       TEST(sweep_canceled),
+                                       TEST(before_its_turn),
+                                       TEST(inside_another)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
