@@ -485,8 +485,10 @@ MW_API int mw_stream_end(struct mw_stream *s); ///< returns the first failure of
 MW_API int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshold);
 /// The same by software that polls: it gets to know of the event `cycles` later, which are below 2^31.
 MW_API int mw_stream_poll(struct mw_stream *s, unsigned event, uint32_t threshold, uint32_t cycles);
+/// Once in a layer for rows, once for copies (per_gpu): the other GPUs reject what comes again (MW_HWERR_COUNT).
 MW_API int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu);
 MW_API int mw_stream_prefix(struct mw_stream *s);
+/// Add 1 to the counter of every other GPU; flag: behind this GPU's stores to it, or (`self`) to the own one alone.
 MW_API int mw_stream_signal(struct mw_stream *s, unsigned event);
 MW_API int mw_stream_flag(struct mw_stream *s, unsigned event, bool self);
 /// flag that says, too, how many rows of the mw_stream_st before it each GPU gets: expert_range and
@@ -527,13 +529,15 @@ MW_API int mw_stream_expert_rows(struct mw_stream *s);
 MW_API int mw_stream_expert_range(struct mw_stream *s, uint32_t first, uint32_t tokens);
 MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                           bool as_completed);
+/// The members' memories added up, the own one last if this GPU is a member, at `to` here.
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint64_t from,
                                         uint32_t bytes, uint64_t to);
 /// Element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce or red that was added last; without this
 /// it is the sum of bf16. Whether the device has it shows in its errors (MW_HWERR_REDUCTION).
 MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
-/// Remote partial sums, or (`own`) own experts' rows on top of them.
+/// Remote partial sums, or (`own`) own experts' rows on top of them. In layers with row_returns both, of tokens as they
+/// get complete (`own`) or as they are numbered, which waits for no row.
 MW_API int mw_stream_sum(struct mw_stream *s, uint32_t first, uint32_t tokens, bool own);
 
 // Of *gathered* tokens (MoE by a static group alone): those of all GPUs, as the caller numbers them. Their routing
