@@ -249,10 +249,11 @@ package bundle_pkg;
     typedef struct packed {
         logic        valid;
         logic        kind;
+        logic [1:0]  halves; // of kind 0: its packet is of the first 32 experts, of the others
         logic [4:0]  src;
         logic [5:0]  idx;
         logic [31:0] val;
-        logic        last; // of what src tells
+        logic        last; // of its packet; behind count_once, of what src tells
     } count_t;
 
     // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a complete row, a token, an

@@ -59,7 +59,8 @@ module control #(
     input  wire logic              ack_rx_i,  // rx: an own fence was answered
     input  wire logic [4:0]        ack_src_i, // by this GPU
 
-    input  wire bundle_pkg::count_t cnt_i,
+    input  wire bundle_pkg::count_t cnt_i,         // of each GPU once, see count_once
+    input  wire logic               copies_here_i, // the copy counts of all
 
     input  wire logic [Cfg.GpuW-1:0]  base_q_i, // send: the next row at this GPU
     output logic [node_pkg::RowW-1:0] base_row_o,
@@ -349,7 +350,7 @@ module control #(
         end
 
         copy_loads #(.Cfg(Cfg), .Hot(Hot)) i_loads (
-            .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_i, .cnt_bad_i(bad_count),
+            .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_i, .cnt_bad_i(bad_count), .here_i(copies_here_i),
             .tok_i('{valid: tok.valid && counting, gpus: tok.gpus}), .find_i(order), .busy_o(finding), .hot_o(hot),
             .share_o
         );
@@ -362,7 +363,7 @@ module control #(
     end else begin : gen_no_order
         assign {sort_ready, sort_walk, charge, share_o, pick_o} = '0;
         assign walk_first = cmd_i.a[Cfg.TokensLog2:0];
-        wire unused_order = &{1'b0, tok, begin_i, pick_take_i};
+        wire unused_order = &{1'b0, tok, begin_i, pick_take_i, copies_here_i};
     end
 
     // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------
@@ -382,7 +383,7 @@ module control #(
         .tok_valid_i, .tok_ready_o, .tok_index_i, .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(told)
     );
 
-    wire unused = &{1'b0, cfg_i, cmd_i, cnt_i.idx, cnt_i.last};
+    wire unused = &{1'b0, cfg_i, cmd_i, cnt_i};
 endmodule
 
 `default_nettype wire

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the copy counts of all GPUs say for order and pace of this GPU's dispatch: the GPUs that get most, the share of
-// this one, and whether all counts are here.
+// What the copy counts of all GPUs say for order and pace of this GPU's dispatch: the GPUs that get most, and the share
+// of this one.
 //
 // The copies that a GPU gets are added up as they come, without its own, which cross no link. find_i looks for the Hot
 // other GPUs that get most, of equal ones the lower first: hot_o[0] most of all, there from the cycle in which busy_o
 // falls until the next find_i. A find_i before all counts are here takes what is.
 // share_o: tokens of this GPU with remote targets (tok_i, of its own count), copies of others for it, valid once copy
-// counts of N GPUs are here. go_i forgets all but hot_o.
+// counts of all GPUs are here. go_i forgets all but hot_o.
 //
 // Ordering: a count is seen in the next cycle. Back-pressure: none; find_i takes Hot x N cycles and one for each count
 // that comes meanwhile.
@@ -25,6 +25,7 @@ module copy_loads #(
 
     input  wire bundle_pkg::count_t cnt_i,     // of kind 1 those that count here
     input  wire logic               cnt_bad_i, // it cannot be: it is not added
+    input  wire logic               here_i,    // the copy counts of all GPUs are, from the cycle behind the last
     input  wire `MW_PLACES(Cfg)     tok_i,     // a token of this GPU's own count of copies
 
     input  wire logic           find_i, // not while busy_o
@@ -42,7 +43,6 @@ module copy_loads #(
     logic [Cfg.GpuW-1:0] at, gpu_q;
     logic [LoadW-1:0]    word, load, most_q;
     logic [Cfg.N-1:0]    known_q, taken_q, own_bit;
-    logic [5:0]          here_q;
     logic [2:0]          rank_q;
     logic                some_q;
     logic [Cfg.GpuW-1:0] best_q;
@@ -65,17 +65,15 @@ module copy_loads #(
     end
 
     // ---- the share of this GPU ---------------------------------------------------------------------------------
-    assign share_o.valid = here_q == 6'(Cfg.N);
+    assign share_o.valid = here_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             known_q        <= '0;
-            here_q         <= '0;
             share_o.tokens <= '0;
             share_o.rows   <= '0;
         end else begin
             if (count) known_q[at] <= 1'b1;
-            if (copies && cnt_i.last && !share_o.valid) here_q <= here_q + 1'b1;
             if (count && own) share_o.rows <= share_o.rows + cnt_i.val[LoadW-1:0];
             if (tok_i.valid && (tok_i.gpus & ~own_bit) != '0) share_o.tokens <= share_o.tokens + 1'b1;
         end
@@ -118,7 +116,7 @@ module copy_loads #(
         end
     end
 
-    wire unused = &{1'b0, cnt_i.idx, cnt_i.val};
+    wire unused = &{1'b0, cnt_i};
 endmodule
 
 `default_nettype wire

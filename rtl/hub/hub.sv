@@ -66,16 +66,17 @@ module hub #(
                             ErrTokens = 8;
 
     // ---- what streams wait for ----
-    bundle_pkg::count_t row_counts, counts; // counts: of COUNTS alone
+    bundle_pkg::count_t counts, told_counts, once; // of COUNTS; and of lists; and each of a source once
     bundle_pkg::source_flag_t said;
-    logic               row_counts_list;
+    logic               list_counts, rows_here, copies_here;
+    logic [2**Cfg.LocalW-1:0] lists_here;
     bundle_pkg::event_t flag;
     logic [4:0]         event_idx;
 
     assign ev_o.flag_valid = flag.valid;
     assign ev_o.flag_idx   = flag.idx;
     assign ev_o.event_idx  = event_idx;
-    assign ev_o.counts     = row_counts.valid && row_counts.last;
+    assign ev_o.counts     = once.valid && once.last;
 
     // ---- receive side ----
     bundle_pkg::landed_t trk;
@@ -84,8 +85,8 @@ module hub #(
     assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy;
 
     row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy), .trk_i(trk), .cnt_i(row_counts),
-        .cnt_list_i(row_counts_list),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy), .trk_i(trk), .cnt_i(once),
+        .cnt_list_i(list_counts), .counted_i(rows_here), .said_i(lists_here),
         .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
         .ev_row_o(ev_o.row), .err_o(err_o[ErrRows]), .idle_o(rows_idle)
     );
@@ -154,17 +155,23 @@ module hub #(
     assign returns   = Cfg.RowSparse && cfg_i.row_returns;
 
     // ---- what sources say of their rows ----
-    bundle_pkg::error_t said_err, tokens_err;
+    bundle_pkg::error_t said_err, twice_err, tokens_err;
     logic               said_idle;
 
     source_flags #(.Cfg(Cfg)) i_said (
         .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
         .landed_i('{valid: slot.valid && sig_ready && returns, token: slot.token, bytes: slot.bytes, src: slot.src}),
-        .cnt_i(counts), .cnt_o(row_counts), .cnt_list_o(row_counts_list), .err_o(said_err), .idle_o(said_idle)
+        .cnt_i(counts), .cnt_o(told_counts), .cnt_list_o(list_counts), .err_o(said_err), .idle_o(said_idle)
     );
 
-    // one of the two is rare enough to take the place of the other in the same cycle
-    assign err_o[ErrTokens] = said_err.valid ? said_err : tokens_err;
+    count_once #(.Cfg(Cfg)) i_once (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(told_counts), .cnt_list_i(list_counts), .cnt_o(once),
+        .rows_here_o(rows_here), .copies_here_o(copies_here), .lists_o(lists_here), .err_o(twice_err)
+    );
+
+    // A tile's error comes with its FLAG, that of a list two cycles behind one: never both in one cycle. Either is rare
+    // enough to take the place of the third.
+    assign err_o[ErrTokens] = said_err.valid ? said_err : twice_err.valid ? twice_err : tokens_err;
 
     assign rsig_ready = sig_ready && !returns;
 
@@ -235,7 +242,7 @@ module hub #(
     control #(.Cfg(Cfg)) i_control (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
-        .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(row_counts),
+        .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(once), .copies_here_i(copies_here),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
         .told_gpu_o(told_gpu), .told_local_o(told_local), .told_rows_i(told_rows),
         .tile_i(tile), .tile_ready_o(tile_ready),

@@ -5,7 +5,8 @@
 // position.
 //
 // Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles);
-// cnt_i brings the expected rows of the experts, of all N GPUs (COUNTS of kind 0); bytes and counts come in any order.
+// cnt_i brings the expected rows of the experts, of each GPU once (see count_once), counted_i says that all are here;
+// bytes and counts come in any order.
 // push_* is the way of unicast: the engine appends rows itself (any number of RowW bits below N << TokensLog2 + 4),
 // push_i.last with or behind the last one: the lists are complete, expected is what was pushed, until push_i.more
 // begins others.
@@ -32,6 +33,8 @@ module row_tracker #(
 
     input  wire bundle_pkg::count_t cnt_i,
     input  wire logic               cnt_list_i, // it is all of a list, which is complete and stays so, or COUNT
+    input  wire logic               counted_i,  // the counts of all GPUs are here, from the cycle behind the last
+    input  wire logic [2**Cfg.LocalW-1:0] said_i, // and of these lists
 
     input  wire bundle_pkg::push_t push_i,
     output logic                   push_ready_o,
@@ -198,47 +201,35 @@ module row_tracker #(
     logic early, late; // it is not; a row comes behind that
 
     if (Cfg.SourceLists) begin : gen_lists
-        num_t                     said;
-        logic [2**Cfg.LocalW-1:0] said_q; // lists of which it was said
+        num_t said;
 
         lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_said (
             .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(exp_le), .rdata_o(said)
         );
         assign early = exp_ours && cnt_list_i && ((said.epoch == cfg_i.epoch) ? said.num : '0) != expected_next;
-        assign late  = ev_row_o && said_q[t_q.le];
-
-        always_ff @(posedge clk_i) begin
-            if (!rst_ni || go_i) said_q <= '0;
-            else if (exp_ours && cnt_list_i) said_q[exp_le] <= 1'b1;
-        end
+        assign late  = ev_row_o && said_i[t_q.le];
     end else begin : gen_no_lists
         assign {early, late} = '0;
-        wire unused_list = cnt_list_i;
+        wire unused_list = &{1'b0, cnt_list_i, said_i};
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
-    localparam int unsigned SaidW = Cfg.SourceLists ? 12 : 6;
-    logic [SaidW-1:0]        sources_q, sources; // COUNTS of so many GPUs, or lists that are complete; all of them
     logic [Cfg.RowsLog2+1:0] missing_q; // rows expected and not complete, modulo; bytes may come before counts
     logic                    exp_big;
 
     assign exp_big = exp_rows && (cnt_i.val >> NumW) != '0;
-    assign sources = (Cfg.SourceLists && cfg_i.source_lists) ? SaidW'(cfg_i.local_experts) * SaidW'(Cfg.N)
-                     : SaidW'(Cfg.N);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            sources_q    <= '0;
             missing_q    <= '0;
             counts_all_o <= 1'b0;
             rows_done_o  <= 1'b0;
         end else begin
-            if (exp_rows && cnt_i.last) sources_q <= sources_q + 1'b1;
             if (exp_ours || ev_row_o)
                 missing_q <= missing_q
                              + (exp_ours ? (Cfg.RowsLog2+2)'(cnt_i.val[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
             // when stat_* show the last row, too
-            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q) || sources_q == sources);
+            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q) || counted_i);
             rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
         end
     end
@@ -268,7 +259,7 @@ module row_tracker #(
     assign ev_row_o    = append && !pushed_q;
     assign idle_o      = !trk_q && !append_q && !sweep_q;
 
-    wire unused = &{1'b0, cfg_i, trk_i, cnt_i.src, push_i, stat_le_i, list_i, left};
+    wire unused = &{1'b0, cfg_i, trk_i, cnt_i, push_i, stat_le_i, list_i, left};
 endmodule
 
 `default_nettype wire

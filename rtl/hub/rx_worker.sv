@@ -119,8 +119,9 @@ module rx_worker #(
         assign wr_o.valid  = flit_q && !counts_q;
         assign take        = flit_q && (counts_q ? word_last : wr_ready_i);
         assign cnt_o.valid = flit_q && counts_q;
-        assign cnt_o.last  = last_q && word_last && kind_q != packet_pkg::COUNTS_ROWS_LOW;
+        assign cnt_o.last  = last_q && word_last;
         assign cnt_o.kind  = kind_q == packet_pkg::COUNTS_COPIES;
+        assign cnt_o.halves = {kind_q != packet_pkg::COUNTS_ROWS_LOW, kind_q != packet_pkg::COUNTS_ROWS_HIGH};
         assign cnt_o.val   = pay_data_i[32*word_q +: 32];
 
         always_ff @(posedge clk_i) begin
@@ -143,7 +144,7 @@ module rx_worker #(
         assign take        = flit_q && wr_ready_i;
         assign word_last   = 1'b0;
         assign cnt_o.valid = 1'b0;
-        assign {cnt_o.kind, cnt_o.src, cnt_o.idx, cnt_o.val, cnt_o.last} = '0;
+        assign {cnt_o.kind, cnt_o.halves, cnt_o.src, cnt_o.idx, cnt_o.val, cnt_o.last} = '0;
         wire unused = &{1'b0, word_last, pay_data_i};
     end
 endmodule

@@ -79,7 +79,7 @@ module source_flags #(
 
         always_comb begin
             cnt_o = cnt_i;
-            if (cnt_list_o) cnt_o = '{valid: 1'b1, kind: 1'b0, src: told_q.src, idx: told_q.list,
+            if (cnt_list_o) cnt_o = '{valid: 1'b1, kind: 1'b0, halves: '0, src: told_q.src, idx: told_q.list,
                                       val: 32'(told_q.rows), last: 1'b1};
         end
         wire unused = &{1'b0, cfg_i, landed_i.token, told_q};

@@ -64,7 +64,8 @@ module rx_hub #(
     output logic [node_pkg::RowW-1:0]         resp1_row_o,
     output logic                              resp1_err_o,
 
-    output bundle_pkg::count_t cnt_o, // of COUNTS, or of lists with source_lists
+    output bundle_pkg::count_t cnt_o, // of COUNTS, or of lists with source_lists, each of a source once
+    output logic               copies_here_o,
     output logic               ev_valid_o [2], // of FLAG, of EVENT
     output logic [4:0]         ev_idx_o [2],
     output bundle_pkg::event_t flag_o,
@@ -98,7 +99,7 @@ module rx_hub #(
     input  wire logic                        tok_ready_i,
     output logic [Cfg.TokensLog2-1:0]        tok_token_o,
 
-    output bundle_pkg::error_t err_o [5], // rx, rx_store, row tracker, token tracker, source_flags
+    output bundle_pkg::error_t err_o [5], // rx, rx_store, row tracker, token tracker, source_flags and count_once
     output logic [4:0]         idle_o
 );
     `MW_MARKED(Cfg)              st;
@@ -138,9 +139,11 @@ module rx_hub #(
     bundle_pkg::landed_t    trk;
     bundle_pkg::event_t     flag;
     bundle_pkg::port_t      ack;
-    bundle_pkg::count_t       counts;
+    bundle_pkg::count_t       counts, told;
     bundle_pkg::source_flag_t said;
-    logic                     cnt_list, said_idle, store_idle;
+    logic                     cnt_list, said_idle, store_idle, rows_here;
+    logic [2**Cfg.LocalW-1:0] lists_here;
+    bundle_pkg::error_t       said_err, twice_err;
 
     rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
@@ -161,8 +164,14 @@ module rx_hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
         .landed_i('{valid: slot.valid && tok_sig_ready && returns, token: slot.token, bytes: slot.bytes,
                     src: slot.src}),
-        .cnt_i(counts), .cnt_o, .cnt_list_o(cnt_list), .err_o(err_o[4]), .idle_o(said_idle)
+        .cnt_i(counts), .cnt_o(told), .cnt_list_o(cnt_list), .err_o(said_err), .idle_o(said_idle)
     );
+
+    count_once #(.Cfg(Cfg)) i_once (
+        .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(told), .cnt_list_i(cnt_list), .cnt_o,
+        .rows_here_o(rows_here), .copies_here_o, .lists_o(lists_here), .err_o(twice_err)
+    );
+    assign err_o[4] = said_err.valid ? said_err : twice_err;
 
     assign flag_o = flag;
     assign {ev_valid_o[0], ev_idx_o[0]} = {flag.valid, flag.idx};
@@ -188,7 +197,7 @@ module rx_hub #(
     row_tracker #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_i(trk),
-        .cnt_i(cnt_o), .cnt_list_i(cnt_list),
+        .cnt_i(cnt_o), .cnt_list_i(cnt_list), .counted_i(rows_here), .said_i(lists_here),
         .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o, .ev_row_o,
         .list_i, .list_o,
         .err_o(err_o[2]), .idle_o(idle_o[3])

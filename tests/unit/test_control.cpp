@@ -104,7 +104,7 @@ struct hub : model<Vcontrol> {
         dut.sig_valid_i = dut.ack_valid_i = dut.ack_rx_i = dut.rd_rvalid_i = dut.tok_valid_i = 0;
         dut.tile_valid_i = 0;
         dut.base_q_i = dut.src_i[0] = dut.src_i[1] = 0;
-        dut.begin_valid_i = dut.pick_take_i = dut.cnt_last_i = 0;
+        dut.begin_valid_i = dut.pick_take_i = dut.cnt_last_i = dut.copies_here_i = 0;
         reset();
         write_map();
         if (percent(50)) // reset clears as much as go does
@@ -118,6 +118,7 @@ struct hub : model<Vcontrol> {
         until("the unit to be idle", 3000,
               [&] { return dut.idle_o && signals.empty() && acks.empty() && toks.empty(); });
         dut.go_i = 1;
+        dut.copies_here_i = 0;
         cycle();
         dut.go_i = 0;
         l.busy = busy;
@@ -261,11 +262,13 @@ struct hub : model<Vcontrol> {
         for (unsigned s = 0; s < N; s++) {
             for (unsigned g = 0; g < N; g++) {
                 const uint32_t val = rng.one_in(3) ? MAX_COUNT / 2 : below(MAX_COUNT);
-                count_word(1, s, g, val, g == N - 1);
+                count_word(1, s, g, val);
                 load[g] += s == g ? 0 : val;
                 rows += s != g && g == l.port ? val : 0;
             }
         }
+        assert_false(dut.share_valid_o);
+        dut.copies_here_i = 1;
         cycle();
         std::vector<unsigned> hot, classes;
         for (unsigned g = 0; g < N; g++)
@@ -366,10 +369,10 @@ struct hub : model<Vcontrol> {
         return below(end) | 1u << rng.between(lowest, bits - 1);
     }
 
-    void count_word(unsigned kind, unsigned src, unsigned idx, uint32_t val, bool last = false)
+    void count_word(unsigned kind, unsigned src, unsigned idx, uint32_t val)
     {
         dut.cnt_valid_i = 1;
-        dut.cnt_last_i = last;
+        dut.cnt_last_i = percent(50);
         dut.cnt_kind_i = kind;
         dut.cnt_src_i = static_cast<uint8_t>(src);
         dut.cnt_idx_i = static_cast<uint8_t>(idx);

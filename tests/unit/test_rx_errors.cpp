@@ -69,6 +69,12 @@ struct hub : rx_bench {
     }
     using rx_bench::go;
     void go() { go(epoch); }
+    void next_layer()
+    {
+        if (epoch == 3)
+            sweep();
+        go((epoch + 1) % 4);
+    }
 
     void drive() override
     {
@@ -804,7 +810,25 @@ TEST(flags_that_say_what_is_not)
         c.tells(c.said(MW_FLAG_LIST, have << 7), true, ROWS);
         assert_int_equal(c.expected(OTHER), have);
         assert_false(c.dut.counts_all_o);
-        c.tells(c.said(MW_FLAG_LIST, have << 7), have == 0, ROWS); // again: as many more
+        c.tells(c.said(MW_FLAG_LIST, have << 7), false, SAID); // again
+        assert_int_equal(c.expected(OTHER), have);
+    }
+    // A source that says it again stands for no other: all lists are complete when each source has said so.
+    for (unsigned last = 0; last < N; last++) {
+        listed_hub c;
+        for (unsigned i = 0; i < 2 * N; i++) {
+            const unsigned src = i / 2;
+            packet p = c.said(MW_FLAG_LIST, 0);
+            p.h.src = src;
+            if (src != last)
+                c.tells(p, i % 2 == 0, SAID);
+        }
+        assert_int_equal(c.counts, N - 1);
+        assert_false(c.dut.counts_all_o);
+        packet p = c.said(MW_FLAG_LIST, 0);
+        p.h.src = last;
+        c.tells(p, true, SAID);
+        assert_true(c.dut.counts_all_o);
     }
     // No row comes behind it, whatever it said.
     for (unsigned have = 0; have < 3; have++) {
@@ -1229,6 +1253,7 @@ TEST(counts_that_are_too_big)
         b.settle_down();
         b.errors.done();
         assert_int_equal(b.expected(1), 0);
+        b.next_layer();
     }
     b.send(b.words(0, {0, (2u << ROWS_LOG2) - 1, 0, 0}), MW_CLS_STORE); // all that its bits hold
     b.settle_down();
@@ -1236,6 +1261,61 @@ TEST(counts_that_are_too_big)
     b.send(b.words(1, {~0u, ~0u, ~0u, ~0u}), MW_CLS_STORE); // copy counts are not the tracker's
     b.settle_down();
     assert_int_equal(b.expected(1), (2u << ROWS_LOG2) - 1);
+}
+
+// A GPU that counts again adds nothing and stands for no other, whether its rows come whole or in halves: COUNT, once a
+// packet. What an older layer counted is EPOCH. The next layer knows of none of them.
+TEST(counts_twice)
+{
+    hub b;
+    unsigned again = 0, complete = 0;
+    for (unsigned layer = 0; layer < 40; layer++) {
+        unsigned halves[N] = {}, rows[LE] = {}, copied = 0;
+        b.next_layer();
+        for (unsigned i = 0; i < 40; i++) {
+            const unsigned src = b.below(N), kind = b.below(4);
+            const bool copies = kind == MW_COUNTS_COPIES;
+            const unsigned of = kind == MW_COUNTS_ROWS_LOW    ? 1
+                                : kind == MW_COUNTS_ROWS_HIGH ? 2
+                                                              : 3;
+            const bool twice = copies ? copied >> src & 1 : (halves[src] & of) != 0;
+            std::vector<uint32_t> list(1 + b.below(copies ? N : LE));
+            for (uint32_t &word : list)
+                word = b.below(8);
+            packet p = b.words(kind, list);
+            p.h.src = src;
+            if (b.rng.one_in(8)) {
+                p.h.epoch ^= 1 + b.below(3);
+                b.rejects(MW_HWERR_EPOCH, p);
+                continue;
+            }
+            const unsigned words_before = b.counts;
+            if (twice)
+                b.errors.expect_between(b.now, b.now + 60, MW_HWERR_COUNT, SAID);
+            if (src == PORT)
+                b.control.queue.push_back(encode(p, F, &b.rng));
+            else
+                b.send(p, MW_CLS_STORE);
+            b.settle_down();
+            b.errors.done();
+            again += twice;
+            assert_int_equal(b.counts - words_before, twice ? 0 : list.size());
+            if (!twice && copies)
+                copied |= 1u << src;
+            if (!twice && !copies) {
+                halves[src] |= of;
+                for (unsigned le = 0; le < list.size() && of & 1; le++)
+                    rows[le] += list[le];
+            }
+            for (unsigned le = 0; le < LE; le++)
+                assert_int_equal(b.expected(le), rows[le]);
+            const bool all = std::all_of(halves, halves + N, [](unsigned h) { return h == 3; });
+            assert_int_equal(b.dut.counts_all_o, all);
+            assert_int_equal(b.dut.copies_here_o, copied == (1u << N) - 1);
+            complete += all && copied == (1u << N) - 1;
+        }
+    }
+    assert_true(again > 300 && complete > 100);
 }
 
 TEST(pushed_rows_beyond_the_capacity)

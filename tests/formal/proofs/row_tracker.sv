@@ -3,8 +3,8 @@
 // row_tracker beside a count of bytes for each row, a list for each expert, and sums of what the sources announce: two
 // experts of two rows, seven bytes each, any number of layers. Each has the next epoch; before the first and when the
 // epochs come round the tables are swept. A layer may end at any time with rows that are not complete, as one that was
-// broken off does. In some layers rows come as bytes, with COUNTS of two GPUs, in others the engine pushes them; bytes
-// and counts come in any order.
+// broken off does. In some layers rows come as bytes, with counts until here_i says that all are here, in others the
+// engine pushes them; bytes and counts come in any order.
 `default_nettype none
 
 module prove_row_tracker #(
@@ -16,7 +16,7 @@ module prove_row_tracker #(
     input  wire logic [1:0]         trk_token_i,
     input  wire logic [3:0]         trk_pos_i, trk_bytes_i,
     input  wire bundle_pkg::count_t cnt_i,
-    input  wire logic               push_valid_i, push_le_i, push_last_i, list_valid_i, list_le_i, list_idx_i,
+    input  wire logic               here_i, push_valid_i, push_le_i, push_last_i, list_valid_i, list_le_i, list_idx_i,
     input  wire logic [5:0]         push_row_i
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -70,9 +70,9 @@ module prove_row_tracker #(
 
     row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
-        .trk_i(trk), .cnt_i, .cnt_list_i(1'b0), .push_i(pushed), .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)),
-        .stat_o(stat), .counts_all_o(counts_all), .rows_done_o(rows_done), .ev_row_o(ev_row),
-        .list_i(list_req), .list_o(list), .err_o(err), .idle_o(idle)
+        .trk_i(trk), .cnt_i, .cnt_list_i(1'b0), .counted_i(here_i), .said_i('0), .push_i(pushed),
+        .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)), .stat_o(stat), .counts_all_o(counts_all),
+        .rows_done_o(rows_done), .ev_row_o(ev_row), .list_i(list_req), .list_o(list), .err_o(err), .idle_o(idle)
     );
 
     // ---- what it should know ----
@@ -87,11 +87,11 @@ module prove_row_tracker #(
     logic [1:0] listed_q [2];       // rows in each list
     logic [2:0] expected_q [2];     // announced, or pushed
     logic [3:0] missing_q;          // announced and not listed, modulo
-    logic [1:0] sources_q;          // whose announcements are complete
+    logic       here_q;             // all are announced
     logic       last_q;             // all were pushed
     logic [1:0] at;
     logic       ends_row, many, end1_q, end2_q, many_q, le1_q, le2_q, asked_q, push, push_q, push_le_q, adds, full;
-    logic       announced, lists, list_le;
+    logic       lists, list_le;
     entry_t     in, in1_q, in2_q, want_q, pushed_q;
     logic [1:0] stat_q;
     logic [2:0] stat_expected_q;
@@ -102,7 +102,6 @@ module prove_row_tracker #(
     assign in        = '{row: trk_row_i, token: trk_token_i, pos: trk_pos_i};
     assign push      = push_valid_i && push_ready;
     assign adds      = cnt_i.valid && !cnt_i.kind && cnt_i.idx < 6'd2;
-    assign announced = cnt_i.valid && !cnt_i.kind && cnt_i.last;
     assign list_le   = push_q ? push_le_q : le2_q;
     assign full      = push_q && listed_q[list_le] == 2'd2;
     assign lists     = end2_q || (push_q && !full);
@@ -115,7 +114,8 @@ module prove_row_tracker #(
         if (busy_q) assume (!trk_valid_i);
         if (trk_valid_i) assume (trk_bytes_i != '0 && trk_bytes_i <= 4'd8);
         if (list_valid_i) assume (2'(list_idx_i) < listed_q[list_le_i]);
-        if (sources_q == 2'd2) assume (!(cnt_i.valid && !cnt_i.kind));
+        if (here_i) assume (run && !mode_q && !(cnt_i.valid && !cnt_i.kind));
+        if (here_q && run) assume (here_i);
         if (push_last_i) assume (!push_valid_i);
         if (last_q && run && !layer_i) assume (push_last_i);       // a level
     end
@@ -195,8 +195,8 @@ module prove_row_tracker #(
         end
         if (mode_q && run && !i_dut.pushed_q) pipe_ok &= !push_q && listed_q[0] == '0 && listed_q[1] == '0;
         if (run) begin
-            pipe_ok &= i_dut.sources_q == 6'(sources_q) && i_dut.missing_q == missing_q && sources_q <= 2'd2
-                       && (!mode_q || (sources_q == '0 && missing_q == '0)) && !(last_q && (push_q || !mode_q));
+            pipe_ok &= i_dut.missing_q == missing_q && (!mode_q || (!here_q && missing_q == '0))
+                       && !(last_q && (push_q || !mode_q));
         end
     end
 
@@ -230,7 +230,7 @@ module prove_row_tracker #(
                 expected_q[e] <= '0;
             end
             missing_q <= '0;
-            sources_q <= '0;
+            here_q    <= 1'b0;
             end1_q    <= 1'b0;
             end2_q    <= 1'b0;
             many_q    <= 1'b0;
@@ -244,7 +244,7 @@ module prove_row_tracker #(
             many_q <= many;
             push_q <= push;
             last_q <= push_last_i;
-            all_q  <= sources_q == 2'd2 || (last_q && !push_q);
+            all_q  <= here_i || (last_q && !push_q);
             if (lists) begin
                 list_q[{list_le, listed_q[list_le][0]}] <= push_q ? pushed_q : in2_q;
                 listed_q[list_le] <= listed_q[list_le] + 1'b1;
@@ -252,7 +252,7 @@ module prove_row_tracker #(
             end
             if (adds) expected_q[cnt_i.idx[0]] <= expected_q[cnt_i.idx[0]] + cnt_i.val[2:0];
             missing_q <= missing_q + (adds ? 4'(cnt_i.val[2:0]) : 4'd0) - 4'(lists && !mode_q);
-            sources_q <= sources_q + 2'(announced);
+            here_q    <= here_i;
         end
         if (!rst_n) begin
             asked_q  <= 1'b0;
@@ -274,7 +274,7 @@ module prove_row_tracker #(
                                  : list.row == RowW'(want_q.row) && list.token == TokenW'(want_q.token)
                                    && list.pos == want_q.pos)));
             a_stat:  assert (!run || (stat.complete == RowW'(stat_q) && stat.expected == RowW'(stat_expected_q)));
-            a_all:   assert (!run || (all_q ? counts_all : !counts_all || (sources_q == 2'd2 || last_q)));
+            a_all:   assert (!run || (all_q ? counts_all : !counts_all || (here_q || last_q)));
             // the rows of the layer are done when all are announced and as many listed, and soon then
             a_done:  assert (!run || !rows_done
                              || (counts_all && (missing_q == 4'(-4'(lists && !mode_q)) || missing_q == '0)));

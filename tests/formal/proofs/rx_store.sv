@@ -274,7 +274,9 @@ module prove_rx_store #(
                 a_word: assert (at_q == 1'b0 && cnt.valid && cnt.kind == (job_q.pos[1:0] == packet_pkg::COUNTS_COPIES)
                                 && cnt.src == job_q.addr[4:0]
                                 && cnt.idx == {job_q.pos[1:0] == packet_pkg::COUNTS_ROWS_HIGH, 5'(next_q)}
-                                && cnt.last == (last && job_q.pos[1:0] != packet_pkg::COUNTS_ROWS_LOW));
+                                && cnt.halves == {job_q.pos[1:0] != packet_pkg::COUNTS_ROWS_LOW,
+                                                  job_q.pos[1:0] != packet_pkg::COUNTS_ROWS_HIGH}
+                                && cnt.last == last);
                 a_val:  assert (cnt.val == stands(job_q.slot, flit, 2'(next_q & 7'(Cfg.Words - 1))));
             end
             // where it is: with its last unit it moves from the register in front to the one behind

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Lets every source count once in a layer: its rows (COUNTS of rows, whole or in two halves) and its copies (COUNTS of
+// copies) or, with source_lists, each of its lists (FLAG LIST). What a source counts again, nobody sees.
+//
+// A packet passes word by word (cnt_o) in the cycle in which it comes; cnt_o.last marks the word that completes what
+// its source counts. rows_here_o: the rows of every source, or every list, are counted; copies_here_o: the copies of
+// every source are; lists_o: these lists are counted. All three are seen in the cycle behind the last word. go_i
+// forgets all of them.
+// Order: that of the words, of which a packet's come without others between. Back-pressure: none.
+// Errors: a packet whose source has counted the same before, or half of it: COUNT, with its last word.
+`default_nettype none
+
+module count_once #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire bundle_pkg::count_t cnt_i,
+    input  wire logic               cnt_list_i, // it is that of a list
+    output bundle_pkg::count_t      cnt_o,
+
+    output logic                     rows_here_o,
+    output logic                     copies_here_o,
+    output logic [2**Cfg.LocalW-1:0] lists_o, // none without SourceLists
+
+    output bundle_pkg::error_t err_o
+);
+    logic [Cfg.N-1:0]     low_q, high_q, copies_q; // sources: rows of the first 32 experts, of the others; copies
+    logic [Cfg.GpuW-1:0]  src;
+    logic [1:0]           had, now; // halves: of which its rows are counted; with this packet
+    logic                 rows, twice, ends, listed, lists_here;
+
+    assign src    = cnt_i.src[Cfg.GpuW-1:0];
+    assign rows   = !cnt_i.kind && !cnt_list_i;
+    assign had    = {high_q[src], low_q[src]};
+    assign now    = had | cnt_i.halves;
+    assign twice  = rows ? (had & cnt_i.halves) != '0 : cnt_list_i ? listed : copies_q[src];
+    assign ends   = cnt_i.valid && cnt_i.last && !twice; // a packet that counts
+
+    always_comb begin
+        cnt_o       = cnt_i;
+        cnt_o.valid = cnt_i.valid && !twice;
+        cnt_o.last  = cnt_i.last && (!rows || now == '1);
+    end
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            {high_q, low_q, copies_q} <= '0;
+        end else if (ends) begin
+            if (rows) {high_q[src], low_q[src]} <= now;
+            if (cnt_i.kind) copies_q[src] <= 1'b1;
+        end
+    end
+
+    // ---- lists of sources ----
+    if (Cfg.SourceLists) begin : gen_lists
+        logic [2**Cfg.LocalW-1:0] lists_q;
+        logic [Cfg.LocalW-1:0]    list;
+        logic [11:0]              counted_q, counted; // how many of them; all
+
+        assign list       = cnt_i.idx[Cfg.LocalW-1:0];
+        assign listed     = lists_q[list];
+        assign counted    = 12'(cfg_i.local_experts) * 12'(Cfg.N);
+        assign lists_here = cfg_i.source_lists ? counted_q == counted : low_q == '1 && high_q == '1;
+        assign lists_o    = lists_q;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) begin
+                lists_q   <= '0;
+                counted_q <= '0;
+            end else if (ends && cnt_list_i) begin
+                lists_q[list] <= 1'b1;
+                counted_q     <= counted_q + 12'd1;
+            end
+        end
+    end else begin : gen_no_lists
+        assign {listed, lists_o} = '0;
+        assign lists_here = low_q == '1 && high_q == '1;
+    end
+
+    assign rows_here_o   = lists_here;
+    assign copies_here_o = copies_q == '1;
+    assign err_o.valid   = cnt_i.valid && cnt_i.last && twice;
+    assign err_o.code    = error_pkg::ERR_COUNT;
+
+    wire unused = &{1'b0, cfg_i, cnt_i};
+endmodule
+
+`default_nettype wire

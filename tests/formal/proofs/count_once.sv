@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Packets of counts of three sources, rows whole or in halves, copies, lists, any number of each in any order; one
+// source, one half and one list are followed. Layers begin at any time between packets.
+`default_nettype none
+
+module prove_count_once #(
+    parameter bit Lists = 1'b0 // of sources
+) (
+    input  wire logic               clk_i, go_i, list_i,
+    input  wire bundle_pkg::count_t cnt_i,
+    input  wire logic [1:0]         one_i,
+    input  wire logic               half_i,
+    input  wire logic [1:0]         one_list_i
+);
+    function automatic cfg_pkg::cfg_t sizes();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = 3;
+        c.MaxLocalExperts = 4;
+        c.SourceLists = Lists;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = sizes();
+
+    logic                rst_n, rows_here, copies_here, rows, starts, between_q, one_half_q;
+    logic [3:0]          lists;
+    logic [1:0]          one_q, one_list_q;
+    bundle_pkg::count_t  out, before_q;
+    bundle_pkg::error_t  err;
+    node_pkg::node_cfg_t cfg;
+
+    always_comb begin
+        cfg               = '0;
+        cfg.source_lists  = Lists;
+        cfg.local_experts = 7'd1;
+    end
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    count_once #(.Cfg(Cfg)) i_dut (
+        .clk_i, .rst_ni(rst_n), .go_i, .cfg_i(cfg), .cnt_i, .cnt_list_i(list_i), .cnt_o(out), .rows_here_o(rows_here),
+        .copies_here_o(copies_here), .lists_o(lists), .err_o(err)
+    );
+
+    // ---- what comes: packets whose words have no others between them ----
+    assign rows   = cnt_i.valid && !cnt_i.kind && !list_i;
+    assign starts = cnt_i.valid && between_q;
+
+    always_comb begin
+        assume (cnt_i.src < 5'd3 && one_i < 2'd3);
+        if (cnt_i.valid) begin
+            assume (!go_i);
+            if (!cnt_i.kind) assume (list_i || cnt_i.halves != '0);
+            // rows are those of lists, where there are any
+            assume (list_i ? Lists && !cnt_i.kind && cnt_i.last && cnt_i.idx < 6'd3 && between_q
+                    : cnt_i.kind || !Lists);
+            if (!between_q) assume ({cnt_i.kind, cnt_i.halves, cnt_i.src}
+                                    == {before_q.kind, before_q.halves, before_q.src});
+        end
+        if (!between_q) assume (!go_i);
+        if (rst_n) assume (one_i == one_q && half_i == one_half_q && one_list_i == one_list_q);
+    end
+
+    // ---- what passes ----
+    logic       passes, halves_end, rows_end, copies_end, one_rows_q, one_copies_q, one_list_said_q, pass_q;
+    logic       half_now, half_before_q;
+    logic [2:0] sources_q, copied_q; // whose rows, or lists, and copies are complete
+
+    assign passes     = out.valid;
+    assign halves_end = cnt_i.valid && cnt_i.last && rows && cnt_i.src == 5'(one_i) && cnt_i.halves[half_i];
+    assign half_now   = passes && halves_end; // the followed half of the followed source has passed
+    assign rows_end   = passes && out.last && !cnt_i.kind;
+    assign copies_end = passes && out.last && cnt_i.kind;
+
+    always_ff @(posedge clk_i) begin
+        {one_q, one_half_q, one_list_q} <= {one_i, half_i, one_list_i};
+        if (cnt_i.valid) before_q <= cnt_i;
+        if (!rst_n) between_q <= 1'b1;
+        else if (cnt_i.valid) between_q <= cnt_i.last;
+        if (starts) pass_q <= passes;
+        if (!rst_n || go_i) begin
+            {sources_q, copied_q} <= '0;
+            {one_rows_q, one_copies_q, one_list_said_q, half_before_q} <= '0;
+        end else begin
+            sources_q <= sources_q + 3'(rows_end);
+            copied_q  <= copied_q + 3'(copies_end);
+            if (rows_end && !list_i && cnt_i.src == 5'(one_i)) one_rows_q <= 1'b1;
+            if (copies_end && cnt_i.src == 5'(one_i)) one_copies_q <= 1'b1;
+            if (rows_end && list_i && cnt_i.idx == 6'(one_list_i)) one_list_said_q <= 1'b1;
+            if (half_now) half_before_q <= 1'b1;
+        end
+        if (rst_n) begin
+            // once, of the followed source and list
+            a_rows:   assert (!(rows_end && !list_i && cnt_i.src == 5'(one_i) && one_rows_q));
+            a_half:   assert (!(half_now && half_before_q));
+            a_copies: assert (!(copies_end && cnt_i.src == 5'(one_i) && one_copies_q));
+            a_list:   assert (!(rows_end && list_i && cnt_i.idx == 6'(one_list_i) && one_list_said_q));
+            // a packet passes whole or not at all, and is an error in its last word if not
+            a_whole:  assert (!cnt_i.valid || between_q || passes == pass_q);
+            a_error:  assert (err.valid == (cnt_i.valid && cnt_i.last && !passes));
+            a_code:   assert (!err.valid || err.code == error_pkg::ERR_COUNT);
+            a_same:   assert (!passes || {out.kind, out.halves, out.src, out.idx, out.val}
+                              == {cnt_i.kind, cnt_i.halves, cnt_i.src, cnt_i.idx, cnt_i.val});
+            // the first time it does
+            a_first:  assert (!(halves_end && !half_before_q && cnt_i.halves == 2'(1) << half_i) || passes);
+            a_copied: assert (!(cnt_i.valid && cnt_i.kind && cnt_i.src == 5'(one_i) && !one_copies_q) || passes);
+            a_said:   assert (!(cnt_i.valid && list_i && cnt_i.idx == 6'(one_list_i) && !one_list_said_q) || passes);
+            // all are here when each has counted
+            a_here:   assert (rows_here == (sources_q == 3'd3) && copies_here == (copied_q == 3'd3));
+            a_lists:  assert (lists[one_list_i] == one_list_said_q);
+            c_here:   cover (rows_here && copies_here);
+            c_twice:  cover (err.valid && !between_q);
+            c_halves: cover (Lists || (half_now && cnt_i.halves == 2'b10 && one_rows_q == 1'b0 && out.last));
+        end
+    end
+endmodule
+
+`default_nettype wire
