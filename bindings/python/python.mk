@@ -17,4 +17,4 @@ TEST_CMDS += --command 'python: make python-check'
 python-check: $(PYTHON_WHEEL) $(B)/libmoeswitch.so
 	$(Q)rm -rf $(PYTHON)/site && $(PIP) install --no-deps --no-index --target $(PYTHON)/site $(PYTHON_WHEEL)
 	$(Q)export PYTHONPATH=$(abspath $(PYTHON))/site MOESWITCH_LIBRARY=$(abspath $(B))/libmoeswitch.so; \
-	    $(PY) -W error bindings/python/tests/test_moeswitch.py && $(PY) -W error bindings/python/examples/layer.py
+	    $(PY) -W error bindings/python/tests/test_moeswitch.py && $(PY) -W error bindings/python/tests/test_processes.py && $(PY) -W error bindings/python/examples/layer.py

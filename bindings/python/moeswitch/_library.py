@@ -21,6 +21,14 @@ class Error(Exception):
         self.name = ffi.string(lib.mw_error_name(code)).decode()
 
 
+class Local:
+    """What is of use in the process alone that opened its device: pickle and with it multiprocessing refuse it."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} belongs to the process that opened its device: open a Device in the "
+                        "other one")
+
+
 def _open():
     """The library that MOESWITCH_LIBRARY names, or the one that is installed, of the version of this package."""
     name = os.environ.get("MOESWITCH_LIBRARY") or LIBRARY

@@ -3,18 +3,21 @@
 import os
 import sys
 
-from ._library import check, ffi, lib, plain
+from ._library import Local, check, ffi, lib, plain
 from .layer import DyMulticast
 
 _OPTIONS = {"serial", "timeout_ms", "link_latency", "small", "fst", "model", "build", "backend"}
 
 
-class Device:
+class Device(Local):
     """A device, opened and reset; a context manager, which closes it.
 
     transport: "sim", the Verilated model in this process, or "usb"; gpus, flit_bytes: 2 to 32 and 8 or 16, on usb 0 for
     what it has. The keywords are the fields of struct mw_open_options. With `log` a function is called with a line
     where something takes long; without it such a line goes to standard error. Errors: Error, with the codes of mw_open.
+
+    A device belongs to the process that opened it. In a forked child every call for it but close() raises Error
+    (MW_ERR_STATE); a child, forked or spawned, opens a Device of its own.
     """
 
     def __init__(self, gpus=8, flit_bytes=16, transport="sim", log=None, **options):
@@ -59,7 +62,7 @@ class Device:
         self.close()
 
     def reset(self):
-        """Reset it: the only way on behind a layer that was canceled."""
+        """Reset it: the only way on after a layer was canceled that ran."""
         check(lib.mw_reset(self._pointer()))
 
     def _struct(self, kind, call):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._arrays import bits_of, experts_of, like
-from ._library import check, ffi, lib
+from ._library import Local, check, ffi, lib
 
 
 def _per_gpu(values, gpus, what, columns, of):
@@ -24,7 +24,7 @@ def _weights_of(values, what):
     return np.ascontiguousarray(values, np.float32)
 
 
-class DyMulticast:
+class DyMulticast(Local):
     """A dynamic multicast object (`cuDyMulticastCreate`), bound to the device's memories.
 
     hidden: values of a token, a multiple of half a flit's bytes; experts: of all GPUs, a multiple of N, in equal parts
@@ -73,7 +73,7 @@ class DyMulticast:
         return Handle(self, made[0], [len(r) for r in rows], np.asarray(x[0]).dtype)
 
 
-class Handle:
+class Handle(Local):
     """A layer that was dispatched. It may be combined again and again."""
 
     def __init__(self, multicast, handle, tokens, dtype):
@@ -90,8 +90,9 @@ class Handle:
     def combine(self, progress=None):
         """Run the layer: a list of N arrays [tokens][hidden], in the type that x had (float32 where that was no float).
 
-        progress(tokens, tokens_total, cycles), if given, is called now and then; what it raises, and Ctrl-C, cancels
-        the layer and is raised here, and the device then needs a reset(). Error: as mw_combine.
+        progress(tokens, tokens_total, cycles), if given, is called now and then, with 0 tokens and cycles while data are
+        moved before the layer and after it. What it raises, and Ctrl-C, cancels the layer and is raised here. If that
+        ran, the device then needs a reset(). Error: as mw_combine.
         """
         self._multicast.device._pointer()
         raised = []
