@@ -170,7 +170,7 @@ CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -Isim -Ihost-tools -Itests -D
 WARN := -Wall -Wextra -Wshadow
 CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 CXXFLAGS := -std=c++17 -O2 -g -fPIC -ffp-contract=off $(WARN)
-LDLIBS := -lcjson -lusb-1.0 -lm -ldl -lpthread
+LDLIBS := -lcjson -lminizip -lz -lusb-1.0 -lm -ldl -lpthread
 
 DRIVER_SRC := $(wildcard driver/src/*.c)
 # the device's end of the host protocol, for tests that connect to it by USB transfers

@@ -5,6 +5,7 @@
 
 #include "command_help.h"
 #include "commands.h"
+#include "counts.h"
 #include "fit.h"
 #include "json.h"
 #include "models.h"
@@ -22,6 +23,7 @@
 struct asked {
     const char *folder;
     const struct mw_model *model; ///< or NULL
+    const char *counts;           ///< file, or NULL
     unsigned layers, tokens, hidden;
     struct mw_synthetic how;
 };
@@ -79,12 +81,17 @@ static int write_meta(const char *path, const struct mw_trace *t, const struct a
     mw_json_uint(&j, "layers", t->layers);
     mw_json_uint(&j, "tokens", t->tokens);
     mw_json_uint(&j, "top_k", t->k);
+    mw_json_string(&j, "axes", "layers,tokens,k");
     mw_json_object(&j, "made_by", true);
     mw_json_string(&j, "tool", "moeswitch " MW_VERSION " gen");
-    mw_json_double(&j, "sigma", a->how.sigma);
-    mw_json_double(&j, "locality", a->how.locality);
-    mw_json_uint(&j, "groups", a->how.groups);
-    mw_json_uint(&j, "topk_groups", a->how.topk_groups);
+    if (a->counts) {
+        mw_json_string(&j, "counts", a->counts);
+    } else {
+        mw_json_double(&j, "sigma", a->how.sigma);
+        mw_json_double(&j, "locality", a->how.locality);
+        mw_json_uint(&j, "groups", a->how.groups);
+        mw_json_uint(&j, "topk_groups", a->how.topk_groups);
+    }
     mw_json_uint(&j, "seed", a->how.seed);
     mw_json_end(&j);
     mw_json_end(&j);
@@ -98,8 +105,10 @@ static int write_meta(const char *path, const struct mw_trace *t, const struct a
 static int write_folder(const struct asked *a, const struct mw_trace *t, struct mw_error *err)
 {
     struct folder f;
-    const struct mw_npy ids = {{t->layers, t->tokens, t->k}, MW_NPY_U2, t->ids};
-    const struct mw_npy weights = {{t->layers, t->tokens, t->k}, MW_NPY_F4, t->weights};
+    const struct mw_npy ids = {
+        .dims = 3, .dim = {t->layers, t->tokens, t->k}, .type = MW_NPY_U2, .data = t->ids};
+    const struct mw_npy weights = {
+        .dims = 3, .dim = {t->layers, t->tokens, t->k}, .type = MW_NPY_F4, .data = t->weights};
     int status = open_folder(&f, a->folder, err);
     if (status)
         return status;
@@ -119,6 +128,10 @@ static const struct mw_option options[] = {
         "model", AT(model), mw_set_model, mw_model_names, "NAME",
         "experts, k, hidden size and groups of a public model; options override what it says; "
         "moeswitch run --model list shows all"),
+    MW_PATH(
+        "counts", AT(counts), "FILE",
+        "tokens of each expert, [layers, experts] or [experts], as .npy or as CSV with a line for "
+        "each layer: the trace has their shares, and their counts if they are --tokens times --k"),
     MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "{} (default {default})"),
     MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer, {} (default {default})"),
     MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24, "H",
@@ -160,7 +173,8 @@ const struct mw_option_table mw_gen_table = {
     .file = "DIR",
     .summary = "make a routing trace up",
     .synopsis = "DIR [OPTION]...",
-    .text = "Makes up a routing trace and writes it as a folder (topk_ids.npy, topk_weights.npy, "
+    .text = "Makes up a routing trace, or one with given counts of tokens per expert, and writes "
+            "it as a folder (topk_ids.npy, topk_weights.npy, "
             "meta.json) for --trace of moeswitch run. The same options make the same bytes "
             "everywhere.",
     .section = sections,
@@ -200,14 +214,55 @@ static int check_memory(const struct mw_synthetic *how, struct mw_error *err)
                    mw_bytes_text(available, has, sizeof has));
 }
 
+/// A file of counts says layers, experts and how popular these are.
+static int check_counts(const struct asked *a, const struct mw_options_said *said,
+                        struct mw_error *err)
+{
+    static const char *const names[] = {"layers",   "experts", "sigma",
+                                        "locality", "groups",  "topk-groups"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (mw_option_given(&mw_gen_table, said, names[i]))
+            return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --counts", names[i]);
+    if (!a->model && !mw_option_given(&mw_gen_table, said, "k"))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--counts %s: counts do not say how many experts a token has: say --k, or "
+                       "--model",
+                       a->counts);
+    return MW_EXIT_OK;
+}
+
+static int make_of_counts(struct asked *a, struct mw_trace *t, struct mw_error *err)
+{
+    struct mw_counts counts;
+    int status = mw_counts_read(&counts, a->counts, err);
+    if (status)
+        return status;
+    a->how.layers = counts.layers;
+    if (a->model && a->model->experts != counts.experts)
+        status = mw_fail(err, MW_EXIT_INPUT, "--model %s: %u experts, but %s has counts of %u",
+                         a->model->name, a->model->experts, a->counts, counts.experts);
+    if (!status)
+        status = check_memory(&a->how, err);
+    if (!status)
+        status = mw_trace_of_counts(t, &counts, a->tokens, a->how.k, a->how.seed, a->counts, err);
+    mw_counts_free(&counts);
+    return status;
+}
+
+static int make_trace(struct asked *a, struct mw_trace *t, struct mw_error *err)
+{
+    a->how.layers = a->layers;
+    a->how.tokens = a->tokens;
+    if (a->counts)
+        return make_of_counts(a, t, err);
+    int status = check_memory(&a->how, err);
+    return status ? status : mw_trace_make(t, &a->how, err);
+}
+
 static int make(struct asked *a, FILE *out, struct mw_error *err)
 {
     struct mw_trace t;
-    a->how.layers = a->layers;
-    a->how.tokens = a->tokens;
-    int status = check_memory(&a->how, err);
-    if (!status)
-        status = mw_trace_make(&t, &a->how, err);
+    int status = make_trace(a, &t, err);
     if (status)
         return status;
     if (a->model)
@@ -236,6 +291,8 @@ int mw_gen_command(int argc, char **argv, FILE *out, FILE *errors)
             mw_fail(&err, MW_EXIT_INPUT, "the trace's folder is missing, see moeswitch gen --help");
     if (!status && a.model)
         apply_model(&a, &said);
+    if (!status && a.counts)
+        status = check_counts(&a, &said, &err);
     if (!status)
         status = make(&a, out, &err);
     if (err.text[0])

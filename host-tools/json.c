@@ -208,18 +208,42 @@ static int get_count(const cJSON *root, const char *path, const char *key, bool 
     return MW_EXIT_OK;
 }
 
+/// A string, which is cut to `size`, or refused if it is longer and must be whole.
+static int get_text(const cJSON *root, const char *path, const char *key, char *text, size_t size,
+                    bool whole, struct mw_error *err)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+    if (item && !cJSON_IsString(item))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is not a string", path, key);
+    if (item && whole && strlen(item->valuestring) >= size)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is longer than %zu bytes", path, key,
+                       size - 1);
+    if (item)
+        snprintf(text, size, "%s", item->valuestring);
+    return MW_EXIT_OK;
+}
+
+static int get_texts(struct mw_meta *meta, const cJSON *root, const char *path,
+                     struct mw_error *err)
+{
+    int status = get_text(root, path, "model", meta->model, sizeof meta->model, false, err);
+    if (!status)
+        status = get_text(root, path, "axes", meta->axes, sizeof meta->axes, true, err);
+    if (!status)
+        status = get_text(root, path, "weights_type", meta->weights_type, sizeof meta->weights_type,
+                          true, err);
+    return status;
+}
+
 static int get_fields(struct mw_meta *meta, const cJSON *root, const char *path,
                       struct mw_error *err)
 {
     if (!cJSON_IsObject(root))
         return mw_fail(err, MW_EXIT_INPUT, "%s: line 1: not a JSON object", path);
-    const cJSON *model = cJSON_GetObjectItemCaseSensitive(root, "model");
-    if (model && !cJSON_IsString(model))
-        return mw_fail(err, MW_EXIT_INPUT, "%s: \"model\" is not a string", path);
-    if (model)
-        snprintf(meta->model, sizeof meta->model, "%s", model->valuestring);
     size_t experts, hidden;
-    int status = get_count(root, path, "experts", true, MAX_EXPERTS, &experts, err);
+    int status = get_texts(meta, root, path, err);
+    if (!status)
+        status = get_count(root, path, "experts", true, MAX_EXPERTS, &experts, err);
     if (!status)
         status = get_count(root, path, "hidden", false, 1u << 24, &hidden, err);
     if (!status)

@@ -21,8 +21,8 @@ int mw_npy_write(const char *path, const struct mw_npy *npy, struct mw_error *er
     memcpy(file, "\x93NUMPY\x01\x00", 8);
     int end =
         PREFIX + snprintf(file + PREFIX, HEADER - PREFIX,
-                          "{'descr': '%s', 'fortran_order': False, 'shape': (%zu, %zu, %zu), }",
-                          mw_npy_descr(npy->type), d[0], d[1], d[2]);
+                          "{'descr': '<%s', 'fortran_order': False, 'shape': (%zu, %zu, %zu), }",
+                          mw_npy_name(npy->type), d[0], d[1], d[2]);
     file[end] = ' '; // in place of the NUL
     const size_t header = ((size_t)end + ALIGN) / ALIGN * ALIGN;
     file[8] = (char)(header - PREFIX);

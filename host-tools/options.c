@@ -85,8 +85,11 @@ static int set_spread(void *spread, const char *name, const char *text, struct m
 
 static const struct mw_option options[] = {
     MW_GROUP("What to run"),
-    MW_PATH("trace", AT(trace), "DIR",
-            "routing trace: topk_ids.npy, topk_weights.npy, meta.json (default: a made-up one)"),
+    MW_PATH(
+        "trace", AT(trace), "DIR",
+        "routing trace: a folder with meta.json and topk_ids.npy, topk_weights.npy or topk.npz, "
+        "or one .npy or .npz file (default: a made-up one)"),
+    MW_AXES_OPTION(AT(said.axes)),
     MW_CHOICE(
         "model", 0, set_model, models, "NAME",
         "experts, k and hidden size of a public model or a paper's workload, with a made-up "
@@ -210,11 +213,10 @@ static void apply_model(struct mw_run_params *params, const struct mw_options_sa
     }
 }
 
-/// An option of made-up traces, or NULL.
+/// An option of made-up traces alone, or NULL.
 static const char *synthetic_option(const struct mw_options_said *said)
 {
-    static const char *const names[] = {"experts",  "k",      "sigma",
-                                        "locality", "groups", "topk-groups"};
+    static const char *const names[] = {"k", "sigma", "locality", "groups", "topk-groups"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (mw_option_given(&mw_run_table, said, names[i]))
             return names[i];
@@ -241,6 +243,8 @@ static int check_combination(const struct mw_run_params *params, const struct mw
     if (params->trace && synthetic)
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace, which says it itself",
                        synthetic);
+    if (!params->trace && params->said.axes.count)
+        return mw_fail(err, MW_EXIT_INPUT, "--axes: only with --trace");
     int status = check_outputs(params, err);
     if (status)
         return status;
@@ -271,6 +275,9 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     params->monitor = params->monitor_must || params->html;
     if (params->model)
         apply_model(params, &said);
+    if (mw_option_given(&mw_run_table, &said, "experts"))
+        params->said.experts = params->experts;
+    params->said.model_experts = params->model ? params->model->experts : 0;
     status = check_combination(params, &said, err);
     if (!status && !params->device.usb) // one on USB is asked when it is needed
         status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);

@@ -13,6 +13,7 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_string(j, "model", trace->model);
     mw_json_string(j, "preset", params->model ? params->model->name : NULL);
     mw_json_bool(j, "synthetic", trace->synthetic);
+    mw_json_string(j, "weights", mw_trace_weights(trace));
     if (trace->synthetic) {
         mw_json_double(j, "sigma", params->sigma);
         mw_json_double(j, "locality", params->locality);

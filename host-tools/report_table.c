@@ -58,6 +58,8 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
     char layers[128], costs[256];
     layer_numbers(params, layers, sizeof layers);
     fprintf(out, "%s (%s)\n", MW_SHOWN(trace->name), MW_SHOWN(trace->model));
+    if (trace->uniform)
+        paragraph(out, "the trace has no gate weights: every one is taken as 1/k");
     paragraph(out,
               "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
               "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64

@@ -22,7 +22,8 @@ enum {
 struct mw_run_params {
     bool list_models;             ///< show the models that there are, and nothing else
     const struct mw_model *model; ///< or NULL; experts, k and hidden size are taken from it
-    const char *trace;            ///< folder; NULL: make a trace of what follows, see trace.h
+    const char *trace;            ///< path; NULL: make a trace of what follows, see trace.h
+    struct mw_trace_said said;    ///< of that path by options
     bool repeat_tokens;           ///< a trace that is too short begins anew
     unsigned experts, k;
     double sigma, locality;

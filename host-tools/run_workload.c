@@ -8,7 +8,7 @@ static int load_trace(const struct mw_run_params *params, struct mw_trace *trace
                       struct mw_error *err)
 {
     const struct mw_model *m = params->model;
-    int status = mw_trace_load(trace, params->trace, err);
+    int status = mw_trace_load(trace, params->trace, &params->said, err);
     if (status || !m || (m->experts == trace->experts && m->k == trace->k))
         return status;
     status = mw_fail(err, MW_EXIT_INPUT, "--model %s: %u experts, k %u, but %s has %u and %u",

@@ -1,133 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Routing traces: loading and checking, see trace.h.
+// Routing traces: checks of their elements, repetition, see trace.h.
 #include "trace.h"
-
-#include "json.h"
-#include "npy.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char ids_file[] = "topk_ids.npy";
-static const char weights_file[] = "topk_weights.npy";
-static const char meta_file[] = "meta.json";
-const char *const mw_trace_files[3] = {ids_file, weights_file, meta_file};
-
-enum { PATH_BYTES = 640 };
-
-static void path_of(char path[PATH_BYTES], const char *folder, const char *file)
+/// Of an array, for messages.
+static const char *place_of(const struct mw_trace *trace, const char *file)
 {
-    size_t n = strlen(folder);
-    snprintf(path, PATH_BYTES, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", file);
-}
-
-/// The arrays and meta.json must describe the same thing.
-static int compare_shapes(const char *folder, const struct mw_npy *ids,
-                          const struct mw_npy *weights, const struct mw_meta *meta,
-                          struct mw_error *err)
-{
-    char path[PATH_BYTES];
-    path_of(path, folder, weights_file);
-    if (memcmp(ids->dim, weights->dim, sizeof ids->dim) != 0)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "%s: header: shape (%zu, %zu, %zu), but %s has (%zu, %zu, %zu)", path,
-                       weights->dim[0], weights->dim[1], weights->dim[2], ids_file, ids->dim[0],
-                       ids->dim[1], ids->dim[2]);
-    const size_t told[3] = {meta->layers, meta->tokens, meta->k};
-    static const char *const names[3] = {"layers", "tokens", "top_k"};
-    path_of(path, folder, meta_file);
-    for (unsigned i = 0; i < 3; i++)
-        if (told[i] && told[i] != ids->dim[i])
-            return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is %zu, but %s has %zu", path, names[i],
-                           told[i], ids_file, ids->dim[i]);
-    path_of(path, folder, ids_file);
-    if (ids->dim[2] > MW_MAX_K)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: header: %zu experts per token, at most %d", path,
-                       ids->dim[2], MW_MAX_K);
-    if (ids->dim[2] > meta->experts)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "%s: header: %zu experts per token, but the model has %u", path, ids->dim[2],
-                       meta->experts);
-    return MW_EXIT_OK;
-}
-
-/// Experts as 16 bits, in the same memory; what does not fit there is no expert of any model, and
-/// must not become one by losing bits.
-static int narrow_ids(const char *folder, struct mw_npy *ids, struct mw_error *err)
-{
-    size_t row = ids->dim[2], count = ids->dim[0] * ids->dim[1] * row;
-    char *out = ids->data;
-    char path[PATH_BYTES];
-    if (ids->type == MW_NPY_U2) // 65535 stands for -1 in these
-        return MW_EXIT_OK;
-    path_of(path, folder, ids_file);
-    for (size_t i = 0; i < count; i++) {
-        int64_t id = mw_npy_whole(ids, i);
-        if (id < -1 || id >= MW_NO_EXPERT)
-            return mw_fail(
-                err, MW_EXIT_INPUT,
-                "%s: layer %zu, token %zu, column %zu: expert %lld: expected -1 (none) or "
-                "an expert's number",
-                path, i / row / ids->dim[1], i / row % ids->dim[1], i % row, (long long)id);
-        uint16_t narrow = id < 0 ? MW_NO_EXPERT : (uint16_t)id;
-        memcpy(out + i * sizeof narrow, &narrow, sizeof narrow);
-    }
-    void *less = realloc(ids->data, count * sizeof(uint16_t));
-    ids->data = less ? less : ids->data;
-    return MW_EXIT_OK;
-}
-
-int mw_trace_load(struct mw_trace *trace, const char *folder, struct mw_error *err)
-{
-    *trace = (struct mw_trace){0};
-    if (strlen(folder) >= sizeof trace->name)
-        return mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name of the folder is too long", folder);
-    struct mw_npy ids = {0}, weights = {0};
-    struct mw_meta meta;
-    char path[PATH_BYTES];
-    path_of(path, folder, meta_file);
-    int status = mw_meta_read(&meta, path, err);
-    path_of(path, folder, ids_file);
-    if (!status)
-        status = mw_npy_read(&ids, path, MW_NPY_WHOLE, err);
-    path_of(path, folder, weights_file);
-    if (!status)
-        status = mw_npy_read(&weights, path, MW_NPY_FLOAT, err);
-    if (!status)
-        status = compare_shapes(folder, &ids, &weights, &meta, err);
-    if (!status)
-        status = narrow_ids(folder, &ids, err);
-    if (status) {
-        mw_npy_free(&ids);
-        mw_npy_free(&weights);
-        return status;
-    }
-    trace->layers = ids.dim[0];
-    trace->tokens = ids.dim[1];
-    trace->k = (unsigned)ids.dim[2];
-    trace->experts = meta.experts;
-    trace->hidden = meta.hidden;
-    trace->ids_type = mw_npy_descr(ids.type);
-    snprintf(trace->model, sizeof trace->model, "%s", meta.model);
-    snprintf(trace->name, sizeof trace->name, "%s", folder);
-    trace->ids = ids.data;
-    trace->weights = weights.data;
-    return MW_EXIT_OK;
+    return *file ? file : trace->name;
 }
 
 static int bad_token(const struct mw_trace *trace, const char *file, size_t layer, size_t token,
                      unsigned column, const char *cause, struct mw_error *err)
 {
-    char path[PATH_BYTES];
-    if (trace->synthetic)
-        snprintf(path, sizeof path, "%s", trace->name);
-    else
-        path_of(path, trace->name, file);
-    return mw_fail(err, MW_EXIT_INPUT, "%s: layer %zu, token %zu, column %u: %s", path, layer,
-                   token, column, cause);
+    return mw_fail(err, MW_EXIT_INPUT, "%s: layer %zu, token %zu, column %u: %s",
+                   place_of(trace, file), layer, token, column, cause);
 }
 
 static int check_token(const struct mw_trace *trace, size_t layer, size_t token, bool allow_padding,
@@ -140,22 +31,22 @@ static int check_token(const struct mw_trace *trace, size_t layer, size_t token,
         if (ids[j] == MW_NO_EXPERT && allow_padding)
             continue;
         if (ids[j] == MW_NO_EXPERT)
-            return bad_token(trace, ids_file, layer, token, j,
-                             "-1 (no expert), which needs --allow-padding", err);
+            return bad_token(trace, trace->ids_file, layer, token, j,
+                             "-1 (no expert), which only moeswitch run --allow-padding takes", err);
         if (ids[j] >= trace->experts) {
             snprintf(cause, sizeof cause, "expert %u is out of range, the model has %u", ids[j],
                      trace->experts);
-            return bad_token(trace, ids_file, layer, token, j, cause, err);
+            return bad_token(trace, trace->ids_file, layer, token, j, cause, err);
         }
         for (unsigned i = 0; i < j; i++) {
             if (ids[i] != ids[j])
                 continue;
             snprintf(cause, sizeof cause, "expert %u twice in one row, also in column %u", ids[j],
                      i);
-            return bad_token(trace, ids_file, layer, token, j, cause, err);
+            return bad_token(trace, trace->ids_file, layer, token, j, cause, err);
         }
         if (!isfinite(weights[j]))
-            return bad_token(trace, weights_file, layer, token, j,
+            return bad_token(trace, trace->weights_file, layer, token, j,
                              isnan(weights[j]) ? "the weight is NaN" : "the weight is infinite",
                              err);
     }
@@ -165,21 +56,16 @@ static int check_token(const struct mw_trace *trace, size_t layer, size_t token,
 int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bool allow_padding,
                    struct mw_error *err)
 {
-    char path[PATH_BYTES];
-    if (trace->synthetic)
-        snprintf(path, sizeof path, "%s", trace->name);
-    else
-        path_of(path, trace->name, ids_file);
+    const char *path = place_of(trace, trace->ids_file);
     if (layer >= trace->layers)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: layer %zu was asked for, the trace has layers 0 to %zu", path, layer,
                        trace->layers - 1);
     if (tokens > trace->tokens)
-        return mw_fail(
-            err, MW_EXIT_INPUT,
-            "%s: layer %zu: %zu tokens were asked for, the trace has %zu (--repeat-tokens "
-            "takes them over again)",
-            path, layer, tokens, trace->tokens);
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: layer %zu: %zu tokens were asked for, the trace has %zu (moeswitch run "
+                       "--repeat-tokens takes them over again)",
+                       path, layer, tokens, trace->tokens);
     for (size_t t = 0; t < tokens; t++) {
         int status = check_token(trace, layer, t, allow_padding, err);
         if (status)
@@ -211,6 +97,11 @@ int mw_trace_repeat(struct mw_trace *trace, size_t tokens, struct mw_error *err)
     trace->weights = weights;
     trace->tokens = tokens;
     return MW_EXIT_OK;
+}
+
+const char *mw_trace_weights(const struct mw_trace *trace)
+{
+    return trace->synthetic ? "synthetic" : trace->uniform ? "1/k" : "trace";
 }
 
 void mw_trace_free(struct mw_trace *trace)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Routing traces: which experts every token of every layer was sent to, and with which gate
-// weights. Loaded from a folder (topk_ids.npy, topk_weights.npy, meta.json) or made up.
+// weights. Loaded from files (docs/traces.md) or made up.
 #ifndef MW_HOST_TRACE_H
 #define MW_HOST_TRACE_H
 
@@ -18,6 +18,30 @@ enum {
 
 /// Names of a trace's files: ids, weights, what they mean.
 extern const char *const mw_trace_files[3];
+/// The first two in one archive.
+extern const char mw_trace_archive[];
+
+/// The dimensions of a trace, and of its arrays in memory in this order.
+enum mw_dimension { MW_AXIS_LAYERS, MW_AXIS_TOKENS, MW_AXIS_K, MW_AXES };
+
+/// The order in which an array has them; without `layers` it has one layer.
+struct mw_axes {
+    unsigned count;                  ///< 0: not declared
+    enum mw_dimension axis[MW_AXES]; ///< the slowest first
+};
+
+enum { MW_AXES_BYTES = 24 };
+
+/// The names of `tokens`, `k` and perhaps `layers`, each once, with commas. False: it is nothing such.
+bool mw_axes_parse(struct mw_axes *axes, const char *text);
+const char *mw_axes_text(const struct mw_axes *axes, char text[MW_AXES_BYTES]);
+
+/// What options say of a trace's files. Where meta.json says it too, both must be the same.
+struct mw_trace_said {
+    struct mw_axes axes;
+    unsigned experts;       ///< 0: not said
+    unsigned model_experts; ///< of the model that is run; taken where neither says it, 0: none
+};
 
 struct mw_trace {
     size_t layers, tokens; ///< tokens per layer
@@ -25,11 +49,15 @@ struct mw_trace {
     unsigned experts;      ///< 1 .. MW_MAX_EXPERTS
     unsigned hidden;       ///< of the real model, 0 if not known
     char model[128];
-    char name[512]; ///< the folder, or a description of the generator; for messages and reports
+    char name[512]; ///< the path, or a description of the generator; for messages and reports
     bool synthetic;
-    const char *ids_type; ///< of the file, as NumPy names it; NULL: made up
-    uint16_t *ids;        ///< [layers][tokens][k], expert or MW_NO_EXPERT
-    float *weights;       ///< [layers][tokens][k]
+    char ids_file[640], weights_file[640]; ///< where the arrays are from; empty: made up
+    struct mw_axes axes;                   ///< of the files
+    char ids_type[16];                     ///< of the file, as NumPy names it; empty: made up
+    char weights_type[16]; ///< the same; empty: made up, or there is no file of them
+    bool uniform;          ///< there are no gate weights: every one is 1 / k
+    uint16_t *ids;         ///< [layers][tokens][k], expert or MW_NO_EXPERT
+    float *weights;        ///< [layers][tokens][k]
 };
 
 /// Parameters of a made-up trace.
@@ -46,8 +74,10 @@ struct mw_synthetic {
     uint64_t seed;
 };
 
-/// Load a folder. Checks types, shapes and meta.json, and that the three agree; not the elements.
-int mw_trace_load(struct mw_trace *trace, const char *folder, struct mw_error *err);
+/// Load a folder, or a file of arrays without a meta.json. Checks types, shapes, axes and meta.json,
+/// and that they agree; not the elements. `said` may be NULL.
+int mw_trace_load(struct mw_trace *trace, const char *path, const struct mw_trace_said *said,
+                  struct mw_error *err);
 
 /// Whether there is such a trace.
 int mw_synthetic_check(const struct mw_synthetic *how, struct mw_error *err);
@@ -66,6 +96,13 @@ int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bo
 int mw_trace_repeat(struct mw_trace *trace, size_t tokens, struct mw_error *err);
 
 void mw_trace_free(struct mw_trace *trace);
+
+struct mw_random;
+/// Synthetic weights of one token: positive, largest first, sum about 1.
+void mw_trace_draw_weights(struct mw_random *r, unsigned k, float *weights);
+
+/// Where the gate weights are from: "trace", "1/k" where the trace has none, or "synthetic".
+const char *mw_trace_weights(const struct mw_trace *trace);
 
 /// Index of the first of the k elements of a token.
 static inline size_t mw_trace_at(const struct mw_trace *trace, size_t layer, size_t token)

@@ -16,6 +16,7 @@
 
 struct asked {
     const char *action, *folder;
+    struct mw_trace_said said;
     struct mw_data_files files;
 };
 
@@ -84,12 +85,14 @@ int mw_trace_spread(const struct mw_trace *trace, size_t layer, struct mw_trace_
 
 static void print_head(FILE *out, const struct mw_trace *t)
 {
+    char axes[MW_AXES_BYTES];
     fprintf(out, "%s\n", MW_SHOWN(t->name));
     fprintf(out, "model    %s\n", *t->model ? MW_SHOWN(t->model) : "not said");
     fprintf(out, "sizes    %u experts, k %u, hidden ", t->experts, t->k);
     fprintf(out, t->hidden ? "%u\n" : "not said\n", t->hidden);
     fprintf(out, "tokens   %zu in each of %zu layers\n", t->tokens, t->layers);
-    fprintf(out, "types    ids %s, weights <f4\n", t->ids_type);
+    fprintf(out, "files    axes %s, ids %s, weights %s\n", mw_axes_text(&t->axes, axes),
+            t->ids_type, t->uniform ? "none (1/k each)" : t->weights_type);
     fprintf(out, "\n%6s %26s %7s %6s %6s %9s %7s\n%6s %8s %8s %8s %7s %6s %6s %9s %7s\n", "",
             "tokens per expert", "max /", "", "", "repeated", "", "layer", "min", "mean", "max",
             "mean", "idle", "sigma", "%", "empty");
@@ -103,6 +106,7 @@ static void print_layer(FILE *out, size_t layer, const struct mw_trace_spread *s
 
 static void json_head(struct mw_json *j, const struct mw_trace *t)
 {
+    char axes[MW_AXES_BYTES];
     mw_json_object(j, NULL, false);
     mw_json_string(j, "tool", "moeswitch " MW_VERSION);
     mw_json_string(j, "trace", t->name);
@@ -115,8 +119,10 @@ static void json_head(struct mw_json *j, const struct mw_trace *t)
         mw_json_null(j, "hidden");
     mw_json_uint(j, "layers", t->layers);
     mw_json_uint(j, "tokens", t->tokens);
+    mw_json_string(j, "axes", mw_axes_text(&t->axes, axes));
     mw_json_string(j, "ids_type", t->ids_type);
-    mw_json_string(j, "weights_type", "<f4");
+    mw_json_string(j, "weights", mw_trace_weights(t));
+    mw_json_string(j, "weights_type", t->uniform ? NULL : t->weights_type);
     mw_json_array(j, "spread", false);
 }
 
@@ -183,7 +189,7 @@ static int tell(const struct asked *a, FILE *out, struct mw_error *err)
     if (!status)
         status = mw_data_probe(files, err);
     if (!status)
-        status = mw_trace_load(&trace, a->folder, err);
+        status = mw_trace_load(&trace, a->folder, &a->said, err);
     if (status)
         return status;
     if (!(tables = mw_tables_open(out, mw_data_replaces_tables(files), err)))
@@ -201,6 +207,9 @@ static int tell(const struct asked *a, FILE *out, struct mw_error *err)
 }
 
 static const struct mw_option options[] = {
+    MW_AXES_OPTION(offsetof(struct asked, said.axes)),
+    MW_UNSIGNED("experts", offsetof(struct asked, said.experts), 1, MW_MAX_EXPERTS, "E",
+                "of the model, for a file without a meta.json ({})"),
     MW_DATA_OPTIONS(offsetof(struct asked, files), "the same"),
 };
 
@@ -227,8 +236,8 @@ const struct mw_option_table mw_trace_table = {
     .summary = "say what a routing trace holds",
     .synopsis = "info DIR [OPTION]...",
     .text =
-        "Says what a routing trace holds (topk_ids.npy, topk_weights.npy, meta.json), and checks "
-        "all of it.",
+        "Says what a routing trace holds, and checks all of it. DIR is a folder with meta.json and "
+        "topk_ids.npy, topk_weights.npy or both in topk.npz; or it is one .npy or .npz file.",
     .section = sections,
 };
 

@@ -52,8 +52,7 @@ static uint16_t draw_expert(struct mw_random *r, const uint32_t *popularity, uns
     }
 }
 
-/// Weights of one token: positive, largest first, sum about 1.
-static void draw_weights(struct mw_random *r, unsigned k, float *weights)
+void mw_trace_draw_weights(struct mw_random *r, unsigned k, float *weights)
 {
     double raw[MW_MAX_K], sum = 0;
     for (unsigned j = 0; j < k; j++) {
@@ -115,7 +114,7 @@ static void make_layer(struct mw_trace *trace, const struct mw_synthetic *how, s
             taken[ids[j]] = true;
             limit_groups(how, ids, j + 1, taken);
         }
-        draw_weights(&r, how->k, trace->weights + mw_trace_at(trace, layer, t));
+        mw_trace_draw_weights(&r, how->k, trace->weights + mw_trace_at(trace, layer, t));
     }
 }
 

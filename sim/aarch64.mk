@@ -7,7 +7,7 @@ AARCH64_CC := aarch64-linux-gnu-gcc
 AARCH64_CXX := aarch64-linux-gnu-g++
 AARCH64_ROOT := $(abspath $(AARCH64))/root
 AARCH64_LIB := $(AARCH64_ROOT)/usr/lib/aarch64-linux-gnu
-AARCH64_DEBS := libcjson1 libcjson-dev libusb-1.0-0 libusb-1.0-0-dev libudev1
+AARCH64_DEBS := libcjson1 libcjson-dev libminizip1 libminizip-dev zlib1g zlib1g-dev libusb-1.0-0 libusb-1.0-0-dev libudev1
 AARCH64_RUN := qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$(AARCH64_LIB)
 AARCH64_MAKE = $(MAKE) --no-print-directory B=$(AARCH64) VENV=$(VENV) CC=$(AARCH64_CC) CXX=$(AARCH64_CXX) PLAIN_CXX=$(AARCH64_CXX) \
     WARN='$(WARN) -isystem $(AARCH64_ROOT)/usr/include' LDLIBS='-L$(AARCH64_LIB) -Wl,-rpath-link,$(AARCH64_LIB) $(LDLIBS)'

@@ -39,6 +39,7 @@ struct mw_bench_params {
     bool split;        ///< the lower half sends, the upper half receives
     bool load;         ///< latency: the other GPUs send all the time
     const char *trace; ///< or NULL
+    struct mw_trace_said said;
     unsigned layer;
     uint64_t seed;
     struct mw_settings settings;

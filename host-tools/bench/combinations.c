@@ -12,9 +12,10 @@ static int check_lists(const struct mw_bench_params *p, struct mw_error *err)
     unsigned choice = p->split ? p->experts / 2 : p->experts;
     if (!p->trace && p->k > choice)
         return mw_fail(err, MW_EXIT_INPUT, "--k %u: %u experts can be chosen", p->k, choice);
-    if (p->trace && (p->k_given || p->experts_given))
-        return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace, which says it itself",
-                       p->k_given ? "k" : "experts");
+    if (p->trace && p->k_given)
+        return mw_fail(err, MW_EXIT_INPUT, "--k: not with --trace, which says it itself");
+    if (!p->trace && p->said.axes.count)
+        return mw_fail(err, MW_EXIT_INPUT, "--axes: only with --trace");
     return MW_EXIT_OK;
 }
 

@@ -262,7 +262,7 @@ static int run_job(struct job *j)
     if (!status && !(j->out = mw_tables_open(j->data, mw_data_replaces_tables(files), b->err)))
         status = MW_EXIT_FAILED;
     if (!status && j->params.trace)
-        status = mw_trace_load(&b->trace, j->params.trace, b->err);
+        status = mw_trace_load(&b->trace, j->params.trace, &j->params.said, b->err);
     if (status || (status = open_device(j)) || (status = start_json(j)))
         return status;
     mw_interrupt_begin();

@@ -144,7 +144,9 @@ static const struct mw_option options[] = {
                 "of multicast, dispatch and combine, {} (default {default})"),
     MW_UNSIGNED("k", AT(k), 1, MW_MAX_K, "K",
                 "experts of a token, of the same, {} (default {default})"),
-    MW_PATH("trace", AT(trace), "DIR", "lists of dispatch and combine from a routing trace"),
+    MW_PATH("trace", AT(trace), "DIR",
+            "lists of dispatch and combine from a routing trace: a folder, or a file of arrays"),
+    MW_AXES_OPTION(AT(said.axes)),
     MW_UNSIGNED("layer", AT(layer), 0, 9999, "L", "of it, {} (default {default})"),
     MW_FLAG("split", AT(split), "unicast, multicast: GPUs 0 to N/2 - 1 send to the others"),
     MW_FLAG("load", AT(load), "latency: all other GPUs send to random GPUs all the time"),
@@ -237,6 +239,8 @@ int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *
         return status;
     params->k_given = mw_option_given(&mw_bench_table, &said, "k");
     params->experts_given = mw_option_given(&mw_bench_table, &said, "experts");
+    if (params->experts_given)
+        params->said.experts = params->experts;
     status = mw_device_sizes(&params->device, &params->gpus, &params->flit_bytes, err);
     return status ? status : mw_bench_check(params, err);
 }

@@ -88,7 +88,7 @@ const char *write_trace(const char *name, size_t layers, size_t tokens, size_t k
     snprintf(
         meta, sizeof meta,
         "{\"model\": \"by hand\", \"experts\": %u, \"hidden\": 64, \"layers\": %zu, \"tokens\": "
-        "%zu, \"top_k\": %zu}",
+        "%zu, \"top_k\": %zu, \"axes\": \"layers,tokens,k\"}",
         experts, layers, tokens, k);
     write_file(path, meta, strlen(meta));
     return where;

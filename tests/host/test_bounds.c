@@ -527,7 +527,7 @@ static void worked_example_on_the_real_trace(void **state)
         skip();
     struct mw_trace trace;
     struct mw_error err = {0};
-    assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&trace, folder, NULL, &err), MW_EXIT_OK);
     for (unsigned i = 0; i < 3; i++) {
         struct mw_workload w;
         const size_t layer = 7;

@@ -230,7 +230,7 @@ static void writes_what_it_made(void **state)
                                .seed = 11};
     struct mw_trace read, made;
     struct mw_error err = {0};
-    if (mw_trace_load(&read, folder, &err))
+    if (mw_trace_load(&read, folder, NULL, &err))
         fail_msg("%s", err.text);
     assert_int_equal(mw_trace_make(&made, &how, &err), MW_EXIT_OK);
     assert_true(read.layers == 3 && read.tokens == 50 && read.k == 4 && read.experts == 32);
@@ -264,7 +264,7 @@ static void takes_sizes_of_a_model(void **state)
     struct mw_error err = {0};
     assert_int_equal(RUN(folder, "--model", "deepseek-v3", "--tokens", "40", "--k", "7"),
                      MW_EXIT_OK);
-    if (mw_trace_load(&t, folder, &err))
+    if (mw_trace_load(&t, folder, NULL, &err))
         fail_msg("%s", err.text);
     assert_true(t.experts == 256 && t.k == 7 && t.hidden == 7168 && t.tokens == 40);
     assert_non_null(strstr(t.model, "DeepSeek-V3"));
@@ -279,6 +279,159 @@ static void takes_sizes_of_a_model(void **state)
 
 #define REFUSES(part, ...) \
     refuse_words(mw_gen_command, "gen", (const char *const[]){__VA_ARGS__, NULL}, part)
+
+// ---- counts -------------------------------------------------------------------------------------
+
+/// The trace that gen makes of a file of counts; `name` is scratch.
+static struct mw_trace of_counts(const char *file, const char *k, const char *tokens)
+{
+    static unsigned number;
+    char name[32];
+    struct mw_trace t;
+    struct mw_error err = {0};
+    snprintf(name, sizeof name, "counts%u", number++);
+    const char *folder = scratch(name);
+    if (RUN(folder, "--counts", file, "--k", k, "--tokens", tokens))
+        fail_msg("%s", err_text);
+    if (mw_trace_load(&t, folder, NULL, &err))
+        fail_msg("%s", err.text);
+    for (size_t l = 0; l < t.layers; l++)
+        assert_int_equal(mw_trace_check(&t, l, t.tokens, false, &err), MW_EXIT_OK);
+    return t;
+}
+
+static void assert_counts(const struct mw_trace *t, size_t layer, const unsigned *right)
+{
+    unsigned found[MW_MAX_EXPERTS] = {0};
+    for (size_t i = 0; i < t->tokens * t->k; i++)
+        found[t->ids[mw_trace_at(t, layer, 0) + i]]++;
+    for (unsigned e = 0; e < t->experts; e++)
+        if (found[e] != right[e])
+            fail_msg("layer %zu, expert %u: %u tokens, not %u", layer, e, found[e], right[e]);
+}
+
+/// Counts that are tokens * k come back exactly, of CSV and of arrays of any type and order.
+static void keeps_counts(void **state)
+{
+    (void)state;
+    static const unsigned counts[2][6] = {{10, 4, 0, 1, 7, 8}, {5, 5, 5, 5, 5, 5}};
+    static const char csv[] = "\xef\xbb\xbf# expert 0 to 5\r\n10,4,0, 1,7 ,8\r\n\n5,5,5.0,5e0,5,5";
+    const char *file = scratch("counts.csv");
+    write_file(file, csv, sizeof csv - 1);
+    struct mw_trace t = of_counts(file, "3", "10");
+    assert_true(t.layers == 2 && t.experts == 6 && t.k == 3 && t.tokens == 10);
+    for (size_t l = 0; l < 2; l++)
+        assert_counts(&t, l, counts[l]);
+    mw_trace_free(&t);
+
+    int64_t fortran[12];
+    double flat[6];
+    for (unsigned i = 0; i < 12; i++)
+        fortran[i] = counts[i % 2][i / 2];
+    for (unsigned e = 0; e < 6; e++)
+        flat[e] = 0.25 * counts[0][e];
+    file = scratch("counts.npy");
+    write_npy(file, "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 6)}", fortran,
+              sizeof fortran);
+    t = of_counts(file, "3", "10");
+    for (size_t l = 0; l < 2; l++)
+        assert_counts(&t, l, counts[l]);
+    mw_trace_free(&t);
+    write_npy(file, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,)}", flat, sizeof flat);
+    t = of_counts(file, "3", "10");
+    assert_int_equal(t.layers, 1);
+    assert_counts(&t, 0, counts[0]);
+    mw_trace_free(&t);
+}
+
+/// Others keep their shares: each expert is at most one place away from its own.
+static void keeps_shares(void **state)
+{
+    (void)state;
+    enum { N = 64, TOKENS = 1000, PLACES = 8 };
+    char csv[4096];
+    double load[N], sum = 0;
+    size_t at = 0;
+    struct mw_random r = {SEED};
+    for (unsigned e = 0; e < N; e++) {
+        load[e] = 1 + (double)mw_random_below(&r, 100000);
+        sum += load[e];
+        at += (size_t)snprintf(csv + at, sizeof csv - at, "%s%.0f", e ? "," : "", load[e]);
+    }
+    write_file(scratch("shares.csv"), csv, at);
+    struct mw_trace t = of_counts(scratch("shares.csv"), "8", "1000");
+    unsigned found[N] = {0};
+    size_t together = 0, repeated = 0;
+    for (size_t i = 0; i < TOKENS * PLACES; i++)
+        found[t.ids[i]]++;
+    for (unsigned e = 0; e < N; e++)
+        if (fabs(found[e] - load[e] / sum * TOKENS * PLACES) > 1)
+            fail_msg("expert %u: %u places for a share of %g", e, found[e], load[e] / sum);
+    // and tokens are independent: experts meet as often as their shares say, neighbours share as much
+    for (size_t n = 0; n < TOKENS; n++)
+        for (unsigned i = 0; i < PLACES; i++)
+            for (unsigned j = 0; j < PLACES; j++) {
+                together += t.ids[n * 8 + i] / 8 == t.ids[n * 8 + j] / 8 && i != j;
+                repeated += n && t.ids[n * 8 + i] == t.ids[(n - 1) * 8 + j];
+            }
+    double expected = 0, meet = 0;
+    for (unsigned e = 0; e < N; e++) {
+        expected += (double)found[e] / TOKENS * found[e];
+        for (unsigned f = e / 8 * 8; f < e / 8 * 8 + 8; f++)
+            meet += f == e ? 0 : (double)found[e] / TOKENS * found[f];
+    }
+    if (fabs((double)repeated / expected - 1) > 0.1 || fabs((double)together / meet - 1) > 0.15)
+        fail_msg("%zu repetitions for %g, %zu meetings for %g", repeated, expected, together, meet);
+    mw_trace_free(&t);
+}
+
+#define REFUSES_COUNTS(part, text) \
+    do { \
+        write_file(scratch("bad.csv"), text, sizeof text - 1); \
+        REFUSES(part, scratch("y"), "--counts", scratch("bad.csv"), "--k", "2"); \
+    } while (0)
+
+static void refuses_bad_counts(void **state)
+{
+    (void)state;
+    REFUSES_COUNTS("bad.csv: no counts in it", "");
+    REFUSES_COUNTS("line 1, column 1: \"layer\" is not a number", "layer,e0,e1\n0,1,2\n");
+    REFUSES_COUNTS("line 2: 2 counts, but 3 in the lines before", "1,2,3\n1,2\n");
+    REFUSES_COUNTS("line 1, column 2: \"\" is not a number", "1,,3\n");
+    REFUSES_COUNTS("line 1, column 3: \"\" is not a number", "1,2,\n");
+    REFUSES_COUNTS("line 1, column 2: \"-2\" is negative", "1,-2,3\n");
+    REFUSES_COUNTS("\"nan\" is not a number", "1,nan,3\n");
+    REFUSES_COUNTS("\"1e999\" is infinite", "1,1e999,3\n");
+    REFUSES_COUNTS("\"1 2 3\" is no number with a comma", "1 2 3\n");
+    REFUSES_COUNTS("line 1: a NUL", "1,2\0,3\n");
+    REFUSES_COUNTS("layer 1: the counts sum up to 0", "1,2,2\n0,0,0\n");
+    REFUSES_COUNTS("layer 0: the counts sum up to inf", "1e308,1e308,1\n");
+    REFUSES_COUNTS(
+        "layer 0, expert 1: 60.0 % of the counts; with k = 2 (--k) an expert has at most "
+        "50.0 %",
+        "1,3,1\n");
+    REFUSES_COUNTS("counts of 1 experts, fewer than k = 2", "5\n");
+    static const float cube[8] = {1};
+    const char *npy = scratch("bad.npy");
+    write_npy(npy, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 2)}", cube,
+              sizeof cube);
+    REFUSES("shape (2, 2, 2), expected [experts] or [layers, experts]", scratch("y"), "--counts",
+            npy, "--k", "2");
+    write_npy(npy, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4097)}", cube, 4097 * 0);
+    REFUSES("truncated", scratch("y"), "--counts", npy, "--k", "2");
+    static const float minus[2] = {1, -INFINITY};
+    write_npy(npy, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2)}", minus,
+              sizeof minus);
+    REFUSES("layer 0, expert 1: the count is infinite", scratch("y"), "--counts", npy, "--k", "2");
+    REFUSES("cannot open", scratch("y"), "--counts", "/nowhere", "--k", "2");
+    write_file(scratch("good.csv"), "1,1,1,1\n", 8);
+    REFUSES("say --k, or --model", scratch("y"), "--counts", scratch("good.csv"));
+    REFUSES("--layers: not with --counts", scratch("y"), "--counts", scratch("good.csv"), "--k",
+            "2", "--layers", "3");
+    REFUSES("--model mixtral-8x7b: 8 experts, but", scratch("y"), "--counts", scratch("good.csv"),
+            "--model", "mixtral-8x7b");
+    assert_int_not_equal(access(scratch("y"), F_OK), 0);
+}
 
 static void refuses_what_it_cannot_make(void **state)
 {
@@ -343,6 +496,9 @@ int main(void)
         cmocka_unit_test(limits_nothing_with_all_groups),
         cmocka_unit_test(writes_what_it_made),
         cmocka_unit_test(takes_sizes_of_a_model),
+        cmocka_unit_test(keeps_counts),
+        cmocka_unit_test(keeps_shares),
+        cmocka_unit_test(refuses_bad_counts),
         cmocka_unit_test(refuses_what_it_cannot_make),
         cmocka_unit_test(writes_over_nothing),
     };

@@ -5,6 +5,8 @@
 
 #include "npy.h"
 
+#include <math.h>
+
 static const char good[] = "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3, 2), }";
 static const uint16_t elements[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0xffff};
 
@@ -42,36 +44,135 @@ static void reads_version_2_and_floats(void **state)
     mw_npy_free(&npy);
 }
 
+/// Three elements of a type as the bytes of a file, in either byte order.
+static void write_elements(const char *descr, size_t bytes, const void *little)
+{
+    char header[100];
+    unsigned char data[3 * 8];
+    for (size_t i = 0; i < 3 * bytes; i++)
+        data[i] =
+            ((const unsigned char *)little)[*descr == '>' ? i + bytes - 1 - 2 * (i % bytes) : i];
+    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (1, 3, 1)}",
+             descr);
+    write_npy(scratch("three.npy"), header, data, 3 * bytes);
+}
+
+static struct mw_npy read_three(unsigned types)
+{
+    struct mw_npy npy;
+    struct mw_error err = {0};
+    if (mw_npy_read(&npy, scratch("three.npy"), types, &err))
+        fail_msg("%s", err.text);
+    assert_true(npy.dims == 3 && npy.dim[1] == 3 && npy.count == 3);
+    return npy;
+}
+
 static void reads_whole_numbers_of_every_type(void **state)
 {
     (void)state;
+    const int8_t one[] = {-1, 100, INT8_MIN};
     const int16_t two[] = {-1, 300, INT16_MIN};
     const int32_t four[] = {-1, 70000, INT32_MIN};
     const int64_t eight[] = {-1, INT64_C(1) << 40, INT64_MIN};
     const struct {
-        enum mw_npy_type type;
+        const char *name;
         const void *data;
+        size_t bytes;
         int64_t value[3];
-    } kinds[] = {{MW_NPY_U2, two, {65535, 300, 32768}},
-                 {MW_NPY_I2, two, {-1, 300, INT16_MIN}},
-                 {MW_NPY_I4, four, {-1, 70000, INT32_MIN}},
-                 {MW_NPY_I8, eight, {-1, INT64_C(1) << 40, INT64_MIN}}};
-    for (unsigned i = 0; i < 4; i++) {
-        struct mw_npy npy;
-        struct mw_error err = {0};
-        char header[100];
-        snprintf(header, sizeof header,
-                 "{'descr': '%s', 'fortran_order': False, 'shape': (1, 3, 1)}",
-                 mw_npy_descr(kinds[i].type));
-        write_npy(scratch("whole.npy"), header, kinds[i].data, 3 * mw_npy_bytes(kinds[i].type));
-        assert_int_equal(mw_npy_read(&npy, scratch("whole.npy"), MW_NPY_WHOLE, &err), MW_EXIT_OK);
-        assert_int_equal(npy.type, kinds[i].type);
+    } kinds[] = {{"u1", one, 1, {255, 100, 128}},
+                 {"u2", two, 2, {65535, 300, 32768}},
+                 {"u4", four, 4, {UINT32_MAX, 70000, INT64_C(1) << 31}},
+                 {"u8", eight, 8, {INT64_MAX, INT64_C(1) << 40, INT64_MAX}},
+                 {"i1", one, 1, {-1, 100, INT8_MIN}},
+                 {"i2", two, 2, {-1, 300, INT16_MIN}},
+                 {"i4", four, 4, {-1, 70000, INT32_MIN}},
+                 {"i8", eight, 8, {-1, INT64_C(1) << 40, INT64_MIN}}};
+    for (unsigned i = 0; i < 3 * sizeof kinds / sizeof *kinds; i++) {
+        const unsigned k = i / 3;
+        char descr[8];
+        snprintf(descr, sizeof descr, "%c%s", "<>|"[i % 3], kinds[k].name);
+        if (i % 3 == 2 && kinds[k].bytes > 1)
+            continue;
+        write_elements(descr, kinds[k].bytes, kinds[k].data);
+        struct mw_npy npy = read_three(MW_NPY_WHOLE);
+        assert_string_equal(npy.descr, descr);
+        assert_string_equal(mw_npy_name(npy.type), kinds[k].name);
         for (unsigned e = 0; e < 3; e++)
-            assert_true(mw_npy_whole(&npy, e) == kinds[i].value[e]);
+            assert_true(mw_npy_whole(&npy, e) == kinds[k].value[e]);
+        assert_true(mw_npy_is_largest(&npy, 0));
+        assert_false(mw_npy_is_largest(&npy, 1) || mw_npy_is_largest(&npy, 2));
         mw_npy_free(&npy);
-        assert_int_equal(mw_npy_read(&npy, scratch("whole.npy"), MW_NPY_FLOAT, &err),
+        struct mw_error err = {0};
+        assert_int_equal(mw_npy_read(&npy, scratch("three.npy"), MW_NPY_FLOAT, &err),
                          MW_EXIT_INPUT);
-        assert_line(err.text, mw_npy_descr(kinds[i].type), "expected '<f4'");
+        assert_line(err.text, descr, "expected one of f2, f4, f8, bfloat16");
+    }
+}
+
+static void reads_floats_of_every_type(void **state)
+{
+    (void)state;
+    const uint16_t half[] = {0x3555, 0x8001, 0x7bff}, brain[] = {0x3eab, 0x8001, 0x7f7f},
+                   half_odd[] = {0x7c00, 0xfc00, 0x7e01}, half_more[] = {0x0000, 0x03ff, 0xc000};
+    const float single[] = {0.1f, -0x1p-149f, 0x1.fffffep127f};
+    const double twice[] = {0.1, -0x1p-1074, 0x1.fffffffffffffp1023};
+    const struct {
+        const char *descr;
+        const void *data;
+        size_t bytes;
+        double value[3];
+    } kinds[] = {{"<f2", half, 2, {0x1.554p-2, -0x1p-24, 65504}},
+                 {">f2", half, 2, {0x1.554p-2, -0x1p-24, 65504}},
+                 {"<f2", half_odd, 2, {INFINITY, -INFINITY, NAN}},
+                 {"<f2", half_more, 2, {0, 0x1.ff8p-15, -2}},
+                 {"<f4", single, 4, {0.1f, -0x1p-149, 0x1.fffffep127}},
+                 {">f4", single, 4, {0.1f, -0x1p-149, 0x1.fffffep127}},
+                 {"<f8", twice, 8, {0.1, -0x1p-1074, 0x1.fffffffffffffp1023}},
+                 {">f8", twice, 8, {0.1, -0x1p-1074, 0x1.fffffffffffffp1023}},
+                 {"<V2", brain, 2, {0x1.56p-2, -0x1p-133, 0x1.fep127}},
+                 {"bfloat16", brain, 2, {0x1.56p-2, -0x1p-133, 0x1.fep127}}};
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        write_elements(kinds[i].descr, kinds[i].bytes, kinds[i].data);
+        struct mw_npy npy = read_three(MW_NPY_FLOAT);
+        for (unsigned e = 0; e < 3; e++) {
+            double value = mw_npy_real(&npy, e), right = kinds[i].value[e];
+            if (value != right && !(isnan(value) && isnan(right)))
+                fail_msg("%s: element %u is %a, not %a", kinds[i].descr, e, value, right);
+        }
+        mw_npy_free(&npy);
+    }
+    // two bytes that may be anything are no bf16, unless the caller knows
+    write_elements("|V2", 2, brain);
+    struct mw_npy npy;
+    struct mw_error err = {0};
+    assert_int_equal(mw_npy_read(&npy, scratch("three.npy"), MW_NPY_FLOAT, &err), MW_EXIT_INPUT);
+    assert_line(err.text, "'|V2'");
+    npy = read_three(1u << MW_NPY_RAW2);
+    mw_npy_free(&npy);
+}
+
+/// The strides say where an element is: of C order and of Fortran order, of one to three dimensions.
+static void reads_both_orders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header;
+        unsigned dims;
+        size_t dim[3], stride[3];
+    } kinds[] = {
+        {"{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3, 2), }", 3, {2, 3, 2}, {6, 2, 1}},
+        {"{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3, 2), }", 3, {2, 3, 2}, {1, 2, 6}},
+        {"{'descr': '<u2', 'fortran_order': False, 'shape': (4, 3), }", 2, {4, 3, 1}, {3, 1, 0}},
+        {"{'descr': '<u2', 'fortran_order': True, 'shape': (4, 3), }", 2, {4, 3, 1}, {1, 4, 0}},
+        {"{'descr': '<u2', 'fortran_order': False, 'shape': (12,), }", 1, {12, 1, 1}, {1, 0, 0}}};
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct mw_npy npy;
+        write_npy(scratch("a.npy"), kinds[i].header, elements, sizeof elements);
+        assert_int_equal(mw_npy_read(&npy, scratch("a.npy"), MW_NPY_WHOLE, NULL), MW_EXIT_OK);
+        assert_int_equal(npy.dims, kinds[i].dims);
+        assert_memory_equal(npy.dim, kinds[i].dim, sizeof npy.dim);
+        assert_memory_equal(npy.stride, kinds[i].stride, sizeof npy.stride);
+        mw_npy_free(&npy);
     }
 }
 
@@ -134,13 +235,16 @@ static void refuses_wrong_types_and_shapes(void **state)
 {
     (void)state;
     refuse_header("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3, 2), }", "header",
-                  "element type is '<i8', expected '<u2'");
-    refuse_header("{'descr': '>u2', 'fortran_order': False, 'shape': (2, 3, 2), }", "header",
-                  "'>u2'");
-    refuse_header("{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3, 2), }", "header",
-                  "Fortran order");
-    refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (6, 2), }", "header",
-                  "2 dimensions");
+                  "element type is '<i8', expected one of u2");
+    static const char *const unknown[] = {"|b1", "<c8", "<U4", "<M8[ns]", "=u2", "|u2",
+                                          "<V1", "u2",  "",    ">V2",     "|O"};
+    for (unsigned i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        char header[100], type[32];
+        snprintf(header, sizeof header,
+                 "{'descr': '%s', 'fortran_order': False, 'shape': (2, 3, 2), }", unknown[i]);
+        snprintf(type, sizeof type, "'%s'", unknown[i]);
+        refuse_header(header, "header", type);
+    }
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (1, 2, 3, 2), }", "header",
                   "4 dimensions");
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (), }", "header",
@@ -170,6 +274,13 @@ static void refuses_malformed_headers(void **state)
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3, 2)", "byte", "not end");
     refuse_header("{'descr': '<u2', 'color': 1}", "byte", "unknown key");
     refuse_header("{'descr", "byte", "not a short string");
+    refuse_header("{'descr': '<u2', 'descr': '<i2', 'fortran_order': False, 'shape': (2, 3, 2), }",
+                  "byte", "descr is there twice");
+    refuse_header(
+        "{'descr': '<u2', 'fortran_order': False, 'fortran_order': False, 'shape': (12,)}", "byte",
+        "fortran_order is there twice");
+    refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (3,), 'shape': (2, 3, 2)}",
+                  "byte", "shape is there twice");
     refuse_header("{'descr' '<u2'}", "byte", "no colon");
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3, 2)} x", "byte",
                   "after the dictionary");
@@ -182,7 +293,7 @@ static void keeps_to_one_line(void **state)
     struct mw_npy npy;
     struct mw_error err = {0};
     assert_int_equal(mw_npy_read(&npy, "/no\nwhere", 1u << MW_NPY_U2, &err), MW_EXIT_INPUT);
-    assert_line(err.text, "/no?where");
+    assert_line(err.text, "/no\xef\xbf\xbdwhere");
 }
 
 int main(void)
@@ -191,6 +302,8 @@ int main(void)
         cmocka_unit_test(reads_version_1),
         cmocka_unit_test(reads_version_2_and_floats),
         cmocka_unit_test(reads_whole_numbers_of_every_type),
+        cmocka_unit_test(reads_floats_of_every_type),
+        cmocka_unit_test(reads_both_orders),
         cmocka_unit_test(refuses_what_is_not_npy),
         cmocka_unit_test(refuses_every_truncation),
         cmocka_unit_test(refuses_wrong_types_and_shapes),

@@ -349,6 +349,42 @@ static void model_and_trace_agree(void **state)
     refuse_text("--model phi-3.5-moe: 16 experts, k 2, but ");
 }
 
+/// As a serving engine leaves it: one array [tokens, layers, k], and no weights. Every report says so.
+static void tells_of_a_trace_without_weights(void **state)
+{
+    (void)state;
+    const uint8_t ids[4][2][2] = {
+        {{0, 1}, {2, 3}}, {{1, 2}, {3, 0}}, {{2, 3}, {0, 1}}, {{3, 0}, {1, 2}}};
+    char *path = strdup(scratch("routed.npy")), *json = strdup(scratch("routed.json"));
+    write_npy(path, "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2, 2)}", ids,
+              sizeof ids);
+#define ROUTED(...) \
+    RUN("--trace", path, "--gpus", "4", "--tokens-per-gpu", "1", "--hidden", "8", __VA_ARGS__)
+    assert_int_equal(ROUTED("--experts", "8"), MW_EXIT_INPUT);
+    refuse_text("shape (4, 2, 2): the order of its axes is not declared");
+    assert_int_equal(ROUTED("--axes", "tokens,layers,k"), MW_EXIT_INPUT);
+    refuse_text("say --experts E");
+    assert_int_equal(ROUTED("--axes", "tokens,layer,k"), MW_EXIT_INPUT);
+    refuse_text("--axes tokens,layer,k: expected tokens, k and perhaps layers");
+    assert_int_equal(RUN("--axes", "tokens,layers,k"), MW_EXIT_INPUT);
+    refuse_text("--axes: only with --trace");
+    assert_int_equal(
+        ROUTED("--axes", "tokens,layers,k", "--experts", "8", "--layer", "1", "--json", json),
+        MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "the trace has no gate weights: every one is taken as 1/k"));
+    char text[512];
+    FILE *f = fopen(json, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    assert_non_null(strstr(text, "\"weights\": \"1/k\""));
+    assert_int_equal(ROUTED("--axes", "tokens,layers,k", "--model", "mixtral-8x7b"), MW_EXIT_OK);
+    remove(json);
+    remove(path);
+    free(json);
+    free(path);
+}
+
 static void help_and_defaults(void **state)
 {
     (void)state;
@@ -450,7 +486,8 @@ static void refuses_bad_traces_and_leaves_nothing(void **state)
     RUN("--trace", folder, "--gpus", "2", "--tokens-per-gpu", T, "--hidden", "8", "--json", json, \
         "--trace-fst", fst, __VA_ARGS__)
     assert_int_equal(TRACED("3", "--layer", "0"), MW_EXIT_INPUT);
-    refuse_text("6 tokens were asked for, the trace has 4 (--repeat-tokens takes them over again)");
+    refuse_text("6 tokens were asked for, the trace has 4 (moeswitch run --repeat-tokens "
+                "takes them over again)");
     assert_int_equal(TRACED("2", "--layer", "1"), MW_EXIT_INPUT);
     refuse_text("layer 1 was asked for");
     weights[0][3][1] = NAN;
@@ -717,6 +754,7 @@ int main(void)
         cmocka_unit_test_setup(costs_of_the_papers, reset),
         cmocka_unit_test_setup(takes_sizes_of_a_model, reset),
         cmocka_unit_test_setup(model_and_trace_agree, reset),
+        cmocka_unit_test_setup(tells_of_a_trace_without_weights, reset),
         cmocka_unit_test_setup(help_and_defaults, reset),
         cmocka_unit_test_setup(refuses_bad_options, reset),
         cmocka_unit_test_setup(refuses_bad_traces_and_leaves_nothing, reset),

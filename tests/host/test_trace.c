@@ -37,7 +37,7 @@ static void loads_a_folder(void **state)
     snprintf(slash, sizeof slash, "%s/", write_good());
     struct mw_trace trace;
     struct mw_error err = {0};
-    assert_int_equal(mw_trace_load(&trace, slash, &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&trace, slash, NULL, &err), MW_EXIT_OK);
     assert_int_equal(trace.layers, LAYERS);
     assert_int_equal(trace.tokens, TOKENS);
     assert_int_equal(trace.k, K);
@@ -81,7 +81,7 @@ static void loads_wide_ids(void **state)
         struct mw_trace trace;
         struct mw_error err = {0};
         const char *folder = write_wide(descr[i], 2u << i, 7);
-        assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_OK);
+        assert_int_equal(mw_trace_load(&trace, folder, NULL, &err), MW_EXIT_OK);
         assert_string_equal(trace.ids_type, descr[i]);
         for (size_t e = 0; e < LAYERS * TOKENS * K; e++)
             assert_int_equal(trace.ids[e], e == (TOKENS + 2) * K + 1 ? 7 : (&ids[0][0][0])[e]);
@@ -93,7 +93,7 @@ static void refuse_load(const char *folder, const char *file, const char *cause)
 {
     struct mw_trace trace;
     struct mw_error err = {0};
-    assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_INPUT);
+    assert_int_equal(mw_trace_load(&trace, folder, NULL, &err), MW_EXIT_INPUT);
     assert_line(err.text, folder, file, cause);
     assert_null(trace.ids);
 }
@@ -117,7 +117,7 @@ static void refuses_ids_out_of_range(void **state)
         struct mw_trace trace;
         struct mw_error err = {0};
         const char *folder = write_wide(bad[i].descr, bad[i].bytes, bad[i].id);
-        assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_INPUT);
+        assert_int_equal(mw_trace_load(&trace, folder, NULL, &err), MW_EXIT_INPUT);
         assert_line(err.text, "topk_ids.npy", "layer 1, token 2, column 1", bad[i].text);
         assert_null(trace.ids);
     }
@@ -134,21 +134,19 @@ static void refuses_folders_that_do_not_agree(void **state)
     write_npy(path, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 6), }", weights,
               sizeof weights);
     refuse_load(folder, "topk_weights.npy", "shape (2, 2, 6), but topk_ids.npy has (2, 4, 3)");
-    assert_int_equal(unlink(path), 0);
-    refuse_load(folder, "topk_weights.npy", "cannot open");
-
     folder = write_good();
     snprintf(path, sizeof path, "%s/meta.json", folder);
-    static const char wrong[] = "{\"experts\": 8, \"tokens\": 5}", few[] = "{\"experts\": 2}";
+    static const char wrong[] = "{\"experts\": 8, \"tokens\": 5}",
+                      few[] = "{\"experts\": 2, \"layers\": 2}";
     write_file(path, wrong, sizeof wrong - 1);
-    refuse_load(folder, "meta.json", "\"tokens\" is 5, but topk_ids.npy has 4");
+    refuse_load(folder, "meta.json", "\"tokens\" is 5");
     write_file(path, few, sizeof few - 1);
     refuse_load(folder, "topk_ids.npy", "3 experts per token, but the model has 2");
 
     static uint16_t wide[17];
     static float wide_weights[17];
     folder = write_trace("wide", 1, 1, 17, 64, wide, wide_weights);
-    refuse_load(folder, "topk_ids.npy", "17 experts per token, at most 16");
+    refuse_load(folder, "topk_ids.npy", "17 experts per token with the axes layers,tokens,k");
 }
 
 /// The trace in `ids` and `weights` must fail the check of layer 1 with such a line.
@@ -158,7 +156,7 @@ static void refuse_check(size_t layer, size_t tokens, bool padding, const char *
     const char *folder = write_good();
     struct mw_trace trace;
     struct mw_error err = {0};
-    assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&trace, folder, NULL, &err), MW_EXIT_OK);
     assert_int_equal(mw_trace_check(&trace, layer, tokens, padding, &err), MW_EXIT_INPUT);
     assert_line(err.text, folder, file, place, cause);
     mw_trace_free(&trace);
@@ -168,7 +166,7 @@ static void accept_check(size_t layer, size_t tokens, bool padding)
 {
     struct mw_trace trace;
     struct mw_error err = {0};
-    assert_int_equal(mw_trace_load(&trace, write_good(), &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&trace, write_good(), NULL, &err), MW_EXIT_OK);
     assert_int_equal(mw_trace_check(&trace, layer, tokens, padding, &err), MW_EXIT_OK);
     mw_trace_free(&trace);
 }
@@ -180,8 +178,8 @@ static void repeats_tokens(void **state)
     fill();
     struct mw_trace once, again;
     struct mw_error err = {0};
-    assert_int_equal(mw_trace_load(&once, write_good(), &err), MW_EXIT_OK);
-    assert_int_equal(mw_trace_load(&again, write_good(), &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&once, write_good(), NULL, &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&again, write_good(), NULL, &err), MW_EXIT_OK);
     assert_int_equal(mw_trace_repeat(&again, once.tokens, &err), MW_EXIT_OK);
     assert_int_equal(again.tokens, once.tokens);
     const size_t tokens = 2 * once.tokens + 3, bytes = once.k;
@@ -410,7 +408,7 @@ static void real_traces_have_their_known_facts(void **state)
             skip();
         struct mw_trace trace;
         struct mw_error err = {0};
-        assert_int_equal(mw_trace_load(&trace, folder, &err), MW_EXIT_OK);
+        assert_int_equal(mw_trace_load(&trace, folder, NULL, &err), MW_EXIT_OK);
         assert_int_equal(trace.layers, known[i].layers);
         assert_int_equal(trace.tokens, 4096);
         assert_int_equal(trace.experts, known[i].experts);

@@ -36,7 +36,7 @@ static void measures_the_spread(void **state)
     struct mw_trace trace;
     struct mw_trace_spread s;
     struct mw_error err = {0};
-    assert_int_equal(mw_trace_load(&trace, write_sample(), &err), MW_EXIT_OK);
+    assert_int_equal(mw_trace_load(&trace, write_sample(), NULL, &err), MW_EXIT_OK);
     assert_int_equal(mw_trace_spread(&trace, 0, &s, &err), MW_EXIT_OK);
     assert_true(s.min == 2 && s.max == 3 && s.mean == 2.5 && s.idle == 0 && s.empty == 0);
     assert_true(s.imbalance == 1.2 && s.repeated == 0);

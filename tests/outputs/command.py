@@ -19,13 +19,17 @@ def scratch_folder(build, name):
     return folder
 
 
-def run(build, words, status=0):
-    """must end with that exit status; returns what it says on standard error"""
-    done = subprocess.run([f"{build}/moeswitch", "run", *words], capture_output=True, text=True,
-                          errors="surrogateescape")
+def call(build, words, status=0):
+    """`moeswitch` with these words; must end with that exit status"""
+    done = subprocess.run([f"{build}/moeswitch", *words], capture_output=True, text=True, errors="surrogateescape")
     if done.returncode != status:
-        fail(f"run {words}: exit status {done.returncode}: {done.stderr}")
-    return done.stderr
+        fail(f"{' '.join(map(str, words))}: exit status {done.returncode}: {done.stderr}")
+    return done
+
+
+def run(build, words, status=0):
+    """returns what it says on standard error"""
+    return call(build, ["run", *words], status).stderr
 
 
 def check_refused(build, scratch, option):

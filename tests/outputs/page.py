@@ -209,8 +209,7 @@ def make_trace(folder):
     tokens, k, experts = 64, 2, 8
     ids = [(3 * t + 5 * i) % experts for t in range(tokens) for i in range(k)]
     write_npy(folder / "topk_ids.npy", "<i4", (1, tokens, k), ids)
-    write_npy(folder / "topk_weights.npy", "<f4", (1, tokens, k), [0.5] * (tokens * k))
-    (folder / "meta.json").write_text(json.dumps({"model": MODEL, "experts": experts}))
+    (folder / "meta.json").write_text(json.dumps({"model": MODEL, "experts": experts, "axes": "layers,tokens,k"}))
 
 
 def check_nasty(build, scratch):
@@ -220,6 +219,8 @@ def check_nasty(build, scratch):
     page, _ = check_run(build, scratch, [*words, folder])
     if page.findtext("head/title") != f"moeswitch run: {folder}" or as_text(MODEL) not in page.findtext(".//h1"):
         fail("the page does not name trace and model as they are")
+    if "without gate weights, each taken as 1/k" not in page.findtext(".//h1/span"):
+        fail("the page does not say that the trace has no weights")
     strange = scratch / "a\udc80\udcffb"  # bytes that are no UTF-8
     make_trace(strange)
     run(build, [*words, strange, "--html", scratch / "strange.html"])
