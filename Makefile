@@ -7,6 +7,7 @@
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME one of them, make system-test_NAME and the like one program in C
+#   make library      libmoeswitch.so, for programs of your own (README.md)
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
@@ -63,7 +64,7 @@ PY := $(VENV)/bin/python3
 
 # ---- set-up -----------------------------------------------------------------
 # goals that need nothing of what tests, synthesis and boards do
-BUILD_GOALS := all run gen help clean model models-fast install uninstall deb packaged-models
+BUILD_GOALS := all run gen help clean library model models-fast install uninstall deb packaged-models
 $(B)/.setup: .ci/setup requirements-build.txt $(if $(filter-out $(BUILD_GOALS),$(MAKECMDGOALS)),$(B)/.setup-all)
 	@mkdir -p $(B)
 	@.ci/setup $(VENV) build
@@ -196,6 +197,13 @@ VERSION := $(shell sed -n 's/^\#define MW_VERSION "\(.*\)"/\1/p' driver/include/
 $(B)/libmoeswitch.so: $(call obj,$(DRIVER_SRC)) driver/libmoeswitch.map
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=driver/libmoeswitch.map -o $@ $(filter %.o,$^) -lusb-1.0 -ldl -lpthread
+
+# by the name that a program which is linked with it looks for
+$(B)/$(SONAME): $(B)/libmoeswitch.so
+	$(Q)ln -sf $(<F) $@
+
+.PHONY: library
+library: $(B)/libmoeswitch.so $(B)/$(SONAME)
 
 $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 	$(call say,AR,$@)
@@ -333,7 +341,7 @@ early-synth-check early-formal early-lint: early-%: | gen $(DEV_REG_SV) $(DEV_IP
 .PHONY: all test test-all run lint format formal formal-long synth-check synth-part pnr mutants docs docs-check core-check exports-check clean help
 # the model that runs every system; others are built when a command first needs them
 MAIN_MODEL := $(call model_so,8.16.0.0)
-all: $(TOOL) $(if $(DRIVER_SRC),$(B)/libmoeswitch.so) $(MAIN_MODEL)
+all: $(TOOL) $(if $(DRIVER_SRC),library) $(MAIN_MODEL)
 
 test: $(EARLY) $(TEST_NEEDS)
 	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(QUICK_AGAIN) $(TESTS)

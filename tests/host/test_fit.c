@@ -74,7 +74,8 @@ static void regions_are_the_librarys(void **state)
                  {8, 16, 64, 512, 64, 6, 3},
                  {8, 16, 100, 7168, 256, 8, 0}};
     for (unsigned i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
-        struct mw_device device = {.info = device_of(sizes[i / 2].gpus, sizes[i / 2].flit_bytes)};
+        struct mw_device device = {.process = getpid(),
+                                   .info = device_of(sizes[i / 2].gpus, sizes[i / 2].flit_bytes)};
         struct mw_layer_config c;
         struct mw_layout layout;
         struct mw_fit fit;
@@ -110,7 +111,7 @@ static void limits_are_the_librarys(void **state)
     for (unsigned unicast = 0; unicast < 2; unicast++) {
         for (unsigned limit = 0; limit < 4; limit++) {
             for (int64_t step = -1; step <= 1; step++) {
-                struct mw_device device = {.info = device_of(4, 16)};
+                struct mw_device device = {.process = getpid(), .info = device_of(4, 16)};
                 struct mw_layer_config c;
                 struct mw_layout layout;
                 struct mw_fit fit;

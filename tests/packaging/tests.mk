@@ -2,6 +2,7 @@
 # What `make install` and `make deb` write. One size is enough here, that of a model which other tests need.
 INSTALL_CHECK := $(B)/install-check
 DEB_CHECK := $(B)/deb-check
+TEST_CMDS += --command 'example-lines: $(PY) tests/packaging/example.py README.md'
 TEST_CMDS += --command 'install: make packages-check && $(PY) tests/packaging/bare.py $(DEB_CHECK) $(B)/bare'
 INSTALL_MAKE = $(fresh_make) -s DESTDIR=$(abspath $(INSTALL_CHECK)) PREFIX=/usr PACKAGE_MODELS=2.8
 
@@ -14,6 +15,7 @@ install-check: $(B)/libmoeswitch.so $(B)/moeswitch
 	$(Q)rm -rf $(INSTALL_CHECK) && $(INSTALL_MAKE) install
 	$(Q)export PKG_CONFIG_PATH=$(INSTALL_CHECK)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(abspath $(INSTALL_CHECK)); \
 	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install-check-layer driver/examples/layer.c $$(pkg-config --libs moeswitch) -lm && \
+	    $(PY) tests/packaging/example.py docs/install.md --prefix /usr/local=$(abspath $(INSTALL_CHECK))/usr --away && \
 	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -fsyntax-only -x c - <<<'#include <moeswitch/moeswitch.h>'
 	$(Q)LD_LIBRARY_PATH=$(INSTALL_CHECK)/usr/lib ldd $(B)/install-check-layer | grep -q '$(SONAME) => $(INSTALL_CHECK)'
 	$(Q)cd / && env -i LD_LIBRARY_PATH=$(abspath $(INSTALL_CHECK))/usr/lib $(abspath $(B))/install-check-layer
