@@ -158,15 +158,15 @@ def spread(values):
 def systems_page(layers, gpus):
     names = list(layers[0].free)
     yield f"## {gpus} GPUs, system by system"
-    yield "Cycles without costs of software, and in brackets with those of the papers; bytes on a link, both directions, over"
-    yield "`unicast`'s; share of the longest of links, adders, engines and banks; share of the time that the layer takes if"
-    yield "communication is free."
+    yield "*cycles*: without costs of software, in brackets with those of the papers. *bytes*: on a link, both directions, over"
+    yield "those of `unicast`. *of its limit*: share of the longest of links, adders, engines and banks. *of free communication*:"
+    yield "share of the time that the layer takes if communication is free."
     yield ""
     for layer in layers:
         paid = layer.costs["papers"]["params"]["settings"]
         costs = ", ".join(f"{k[:-7]} {v}" for k, v in paid.items())
         remote = layer.costs["none"]["workload"][0]["remote_gpus_per_token"]
-        yield from textwrap.wrap(f"**{layer.name}, layer {layer.number}** (d = {remote:.2f}; papers' costs: {costs})", 120)
+        yield from textwrap.wrap(f"**{layer.name}, layer {layer.number}** (d = {remote:.2f}, papers' costs: {costs})", 120)
         yield ""
         yield from table([["system", "cycles", "over unicast", "bytes", "of its limit", "of free communication"]] + [
             [f"`{s}`", f"{layer.cycles(s)} ({layer.cycles(s, True)})",
@@ -208,13 +208,13 @@ def main():
                 by_gpus[n].append(Layer(name or "made up", number, n, options.strip()))
     command = " ".join(["bench/results.py", *(sys.argv[1:])])
     page = ["# Results, beside those of the papers", "",
-            f"Of layers of {a.tokens} tokens per GPU, hidden 512, tile 16, 16-byte flits. Every output bit and every flit count of each run",
-            "was right. [systems.md](systems.md) has what each system does, what differs from its paper, and the",
-            "[costs of software](systems.md#costs-of-software). Written by", "", f"    {command}", "",
+            f"Layers have {a.tokens} tokens per GPU, hidden 512, tile 16 and 16-byte flits. Every output bit and every flit count of each run",
+            "was right. [systems.md](systems.md) describes each system, its differences from the paper, and the",
+            "[costs of software](systems.md#costs-of-software). This command writes the page:", "", f"    {command}", "",
             "## Claims",
-            "How many times faster, or how much of the bytes; geometric mean over the layers, and their range. *costs*: with those of",
-            "the papers. The papers' baselines are programs on real or simulated GPUs; ours are streams of instructions without a",
-            "wasted cycle, so that what a mechanism gains over them is what it gains on the fabric alone.", "", *claims_page(CLAIMS + (EFFICIENCIES if a.traces else []), by_gpus), ""]
+            "The table shows speed-ups, or shares of the bytes: the geometric mean over the layers, and their range. *costs*: with those of",
+            "the papers. The papers' baselines are programs on real or simulated GPUs. Ours are instruction streams without a wasted",
+            "cycle. A mechanism's gain over them is therefore its gain on the fabric alone.", "", *claims_page(CLAIMS + (EFFICIENCIES if a.traces else []), by_gpus), ""]
     for n, layers in by_gpus.items():
         page += systems_page(layers, n)
     pathlib.Path(a.output).write_text("\n".join(page))
