@@ -81,7 +81,10 @@ static int check_parts(const struct mw_device *d, const char *call, unsigned k,
 static int check_row(const char *call, unsigned row_bytes, unsigned row_shift)
 {
     if (row_shift > 15 || !row_bytes || row_bytes % 2 || row_bytes > 1u << row_shift)
-        return mwi_fail(MW_ERR_INVALID, "%s: rows of %u bytes in 2^%u", call, row_bytes, row_shift);
+        return mwi_fail(MW_ERR_INVALID,
+                        "%s: rows of %u bytes in 2^%u: expected an even number that fits there, "
+                        "and at most 2^15",
+                        call, row_bytes, row_shift);
     return 0;
 }
 

@@ -5,7 +5,9 @@
 // the first call of mw_event_fd on.
 #include "notify.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -27,20 +29,24 @@ static void *watch(void *context)
     return NULL;
 }
 
-static struct mwi_notify *start(struct mw_device *d)
+static int start(struct mw_device *d, const char *call)
 {
     struct mwi_notify *n = malloc(sizeof *n);
-    if (!n)
-        return NULL;
-    n->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    d->notify = n;
-    if (n->fd >= 0 && pthread_create(&n->thread, NULL, watch, d) == 0)
-        return n;
-    d->notify = NULL;
-    if (n->fd >= 0)
+    int error = n ? 0 : ENOMEM;
+    const char *what = "descriptor";
+    if (n && (n->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
+        error = errno;
+    if (!error) {
+        what = "thread";
+        d->notify = n;
+        error = pthread_create(&n->thread, NULL, watch, d);
+        if (!error)
+            return 0;
+        d->notify = NULL;
         close(n->fd);
+    }
     free(n);
-    return NULL;
+    return mwi_fail(MW_ERR_NOMEM, "%s: no %s: %s", call, what, strerror(error));
 }
 
 int mw_event_fd(struct mw_device *device)
@@ -48,8 +54,8 @@ int mw_event_fd(struct mw_device *device)
     MWI_NEED(device);
     mwi_lock(device);
     int status = mwi_check_well(device, __func__);
-    if (!status && !device->notify && !start(device))
-        status = mwi_fail(MW_ERR_NOMEM, "%s: no descriptor or thread", __func__);
+    if (!status && !device->notify)
+        status = start(device, __func__);
     return mwi_unlock(device, status ? status : device->notify->fd);
 }
 

@@ -148,6 +148,8 @@ void mwi_group_give(struct mw_device *device, unsigned group);
 int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, unsigned bytes);
 /// Sizes and settings that the device cannot do.
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *config);
+/// Settings that no device can: MW_ERR_INVALID, with the range of the first one.
+int mwi_check_settings(const struct mw_layer_config *config);
 /// What the first instruction needs that the device was built without, and which that is; NULL: it has all.
 const char *mwi_stream_lacks(const struct mw_device_info *info, const struct mw_stream *s,
                              unsigned *instr);

@@ -107,13 +107,9 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
 
 int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
 {
-    if (c->tile < 1 || c->tile > 255 || c->expert_cycles > 65535 || c->partial_wait > 65535 ||
-        c->in_flight > 65535 || c->open_rows > 255 || c->store_credits > 255 ||
-        c->part_credits > 255 || c->ctrl_credits > 255 || c->throttle > 255 ||
-        c->down_store_credits > 255 || c->down_part_credits > 255 || c->down_throttle > 255 ||
-        c->pace_ahead > 65535 || c->pace_lead > 65535 || c->pace_idle > 65535 ||
-        c->link_cycles > 4 || c->rpm_timer > 65535 || c->scatter > 5)
-        return mwi_fail(MW_ERR_INVALID, "a setting of the layer does not fit its register");
+    int status = mwi_check_settings(c);
+    if (status)
+        return status;
     if (c->launch_cycles + c->start_delay * (uint64_t)(d->info.gpus - 1) > 65535)
         return mwi_fail(MW_ERR_INVALID,
                         "start_delay, launch_cycles: the last GPU may start 65535 cycles late");

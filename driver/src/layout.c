@@ -75,6 +75,28 @@ static const struct setting {
     SETTING(cache_entries, 0, 65536),
 };
 
+static int check_range(const struct setting *s, uint64_t value)
+{
+    if (value >= s->low && value <= s->high)
+        return 0;
+    return mwi_fail(MW_ERR_INVALID, "%s: %llu is not in %u .. %u", s->name,
+                    (unsigned long long)value, s->low, s->high);
+}
+
+int mwi_check_settings(const struct mw_layer_config *c)
+{
+    int status = 0;
+    for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS && !status; i++) {
+        const struct setting *s = &SETTINGS[i];
+        unsigned value;
+        if (s->size == sizeof(bool))
+            continue;
+        memcpy(&value, (const char *)c + s->offset, sizeof value);
+        status = check_range(s, value);
+    }
+    return status;
+}
+
 int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
 {
     MWI_NEED(config);
@@ -88,9 +110,8 @@ int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t valu
             continue;
         if (s->size == sizeof(bool) && value > 1)
             return mwi_fail(MW_ERR_INVALID, "%s is 0 or 1", name);
-        if (value < s->low || value > s->high)
-            return mwi_fail(MW_ERR_INVALID, "%s: %llu is not in %u .. %u", name,
-                            (unsigned long long)value, s->low, s->high);
+        if ((status = check_range(s, value)))
+            return status;
         unsigned number = (unsigned)value;
         bool on = value;
         memcpy((char *)config + s->offset, s->size == sizeof on ? (void *)&on : &number, s->size);

@@ -89,7 +89,9 @@ int mw_fault_set(struct mw_device *device, unsigned gpu, unsigned faults, unsign
     MWI_NEED(device);
     int status = check_port(device, gpu);
     if (!status && (faults & ~(unsigned)MW_FAULT_ALL || after > UINT16_MAX * 64u))
-        status = mwi_fail(MW_ERR_INVALID, "faults 0x%x after %u cycles", faults, after);
+        status = mwi_fail(MW_ERR_INVALID,
+                          "faults 0x%x after %u cycles: expected bits of 0x%x, at most %u cycles",
+                          faults, after, MW_FAULT_ALL, UINT16_MAX * 64u);
     if (status)
         return status;
     mwi_lock(device);

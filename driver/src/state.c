@@ -51,16 +51,18 @@ int mwi_check_well(const struct mw_device *d, const char *call)
                     call, s->why);
 }
 
-static int fail_running(const char *call)
+static int fail_running(const struct mw_device *d, const char *call)
 {
-    return mwi_fail(MW_ERR_STATE, "%s: a layer runs", call);
+    return mwi_fail(MW_ERR_STATE, "%s: %s", call,
+                    d->state.now == MW_STATE_RUNNING ? "a layer runs"
+                                                     : "a mw_combine has the device");
 }
 
 int mwi_check_idle(const struct mw_device *d, const char *call)
 {
     int status = mwi_check_well(d, call);
     return status || (d->state.now != MW_STATE_RUNNING && !d->combining) ? status
-                                                                         : fail_running(call);
+                                                                         : fail_running(d, call);
 }
 
 int mwi_check_launch(const struct mw_device *d, const char *call)
@@ -89,7 +91,7 @@ int mwi_check_feed(const struct mw_device *d, const char *call, const struct mw_
     if (status)
         return status;
     if (s->layer.runs || d->combining)
-        return fail_running(call);
+        return fail_running(d, call);
     if ((s->now == MW_STATE_RUNNING ? s->after : s->now) != MW_STATE_CONFIGURED)
         return mwi_fail(MW_ERR_STATE, "%s: no layer was configured", call);
     if (layout->buffers > MW_FEED_BUFFERS)
@@ -130,7 +132,7 @@ int mwi_check_free(const struct mw_device *d, const char *call, const struct mw_
     const struct mwi_state *s = &d->state;
     int status = mwi_check_well(d, call);
     if (status || s->layer.runs || d->combining)
-        return status ? status : fail_running(call);
+        return status ? status : fail_running(d, call);
     for (size_t i = 0; i < count && s->fed.count; i++)
         if (!is_free(s, &list[i]))
             return mwi_fail(MW_ERR_STATE,

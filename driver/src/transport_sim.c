@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
     // between two looks at the queue of layers, where there is one
@@ -46,6 +47,16 @@ static int check_backend(const struct mw_open_options *o, char *message, size_t 
     return MW_ERR_INVALID;
 }
 
+/// Behind a message of memory that is missing: a limit of this process, or nothing.
+static void add_limit(char *message, size_t size)
+{
+    const size_t at = strlen(message);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(message + at, size - at, " (ulimit -v allows this process %llu KB)",
+                 (unsigned long long)limit.rlim_cur / 1024);
+}
+
 // ---- opening ---------------------------------------------------------------------------------------------------
 
 static int load(struct sim *s, const char *path, char *message, size_t size)
@@ -53,13 +64,20 @@ static int load(struct sim *s, const char *path, char *message, size_t size)
     errno = 0;
     char *full = realpath(path, NULL); // not one of that name in a folder of libraries
     s->library = full ? dlopen(full, RTLD_NOW | RTLD_LOCAL) : NULL;
-    free(full);
+    const int error = errno;
     if (!s->library) {
-        const char *cause = dlerror();
-        const bool memory = errno == ENOMEM;
-        snprintf(message, size, "%s", cause ? cause : path);
+        const char *cause = full ? dlerror() : NULL;
+        const bool memory = error == ENOMEM;
+        free(full);
+        if (cause)
+            snprintf(message, size, "%s", cause);
+        else
+            snprintf(message, size, "%s: %s", path, strerror(error));
+        if (memory)
+            add_limit(message, size);
         return memory ? MW_ERR_NOMEM : MW_ERR_NODEV;
     }
+    free(full);
     void *symbol = dlsym(s->library, "mw_sim_get_ops");
     if (!symbol) {
         snprintf(message, size, "%s is not a model", path);
@@ -105,13 +123,15 @@ static int not_made(const struct sim *s, const struct mw_open_options *o, const 
                     char *message, size_t size)
 {
     FILE *waves = o->fst && s->ops->trace ? fopen(o->fst, "ab") : NULL;
+    const bool memory = !o->fst || waves;
     if (o->fst && !s->ops->trace)
         snprintf(message, size, "%s writes no waves", path);
-    else if (o->fst && !waves)
+    else if (!memory)
         snprintf(message, size, "%s: %s", o->fst, strerror(errno));
     else
         snprintf(message, size, "no memory for the model %s", path);
-    const bool memory = !o->fst || waves;
+    if (memory)
+        add_limit(message, size);
     if (waves)
         fclose(waves);
     return memory ? MW_ERR_NOMEM : MW_ERR_IO;

@@ -687,9 +687,11 @@ static void configure_checks(void **state)
     c.start_delay = 0;
     c.link_cycles = 5;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("link_cycles: 5 is not in 0 .. 4");
     c.link_cycles = 0;
     c.tile = 256;
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("tile: 256 is not in 1 .. 255");
     assert_code(mw_launch(device), MW_ERR_STATE); // nothing was configured
     assert_message("no layer was configured");
 }

@@ -79,7 +79,9 @@ static enum end whole_program(bool small)
     int status = mw_open(&o, &d);
     if (status) {
         fprintf(stderr, "%s: %s\n", mw_error_name(status), mw_message());
-        return is_told(status) ? NOT_OPENED : WRONG;
+        const bool why = !strstr(mw_message(), "no memory for the model") ||
+                         strstr(mw_message(), "(ulimit -v allows this process ");
+        return is_told(status) && why ? NOT_OPENED : WRONG;
     }
     int fd = mw_event_fd(d);
     if (fd < 0 && !is_told(fd))
