@@ -1,24 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy arrays as the library takes them: bf16 is uint16 there, which NumPy itself does not have.
 
-Hidden values may be float32 or float64, which are rounded to the nearest bf16 (ties to even), uint16, which are the
-bits of bf16, or another type named bfloat16, as ml_dtypes and with it JAX has one.
+Every argument of numbers (hidden values, gate weights, coefficients) follows the same rules. uint16 holds the bits of
+bf16, and so does a type named bfloat16, as ml_dtypes and with it JAX has one; integers of other widths and floats are
+numbers. Byte order and memory layout do not matter. Numbers are rounded once, to the nearest value, ties to even.
 """
 import numpy as np
 
 
 def is_bits(dtype):
-    return dtype == np.uint16 or dtype.name == "bfloat16"
+    return dtype.name == "bfloat16" or (dtype.kind == "u" and dtype.itemsize == 2)
+
+
+def array_of(values, what):
+    try:
+        return np.asarray(values)
+    except ValueError as cause:  # lists of different lengths
+        raise ValueError(f"{what}: {cause}") from None
+
+
+def numbers_of(values, what):
+    """An array of numbers, or of the bits of bf16."""
+    values = array_of(values, what)
+    if not is_bits(values.dtype) and values.dtype.kind not in "fiu":
+        raise TypeError(f"{what}: {values.dtype} is no type of numbers (floats, integers, uint16 with the bits of bf16, "
+                        "bfloat16 of ml_dtypes)")
+    return values
+
+
+def native_bits(values):
+    """bf16 in any type of bits, as contiguous uint16 of this machine's byte order."""
+    if values.dtype.kind == "u":
+        return np.ascontiguousarray(values, np.uint16)
+    return np.ascontiguousarray(values).view(np.uint16)
+
+
+def to_odd(values):
+    """float32 of numbers: those that it does not hold become the neighbour whose last bit is 1, so that rounding the
+    result to fewer bits rounds them once."""
+    exact = values.astype(np.longdouble) if values.dtype.kind in "iu" else values  # 64 bits of an integer
+    with np.errstate(over="ignore", invalid="ignore"):  # the latter of signaling NaN
+        single = exact.astype(np.float32)
+    bits = np.atleast_1d(single).view(np.uint32).reshape(single.shape)
+    beyond = np.abs(single.astype(exact.dtype)) > np.abs(exact)  # rounded away from 0
+    inexact = (single != exact) & ~np.isnan(exact)
+    return np.where(inexact, (bits - beyond) | np.uint32(1), bits).astype(np.uint32)
 
 
 def to_bf16(values):
-    """bf16 of float32 (of others, rounded to it), as uint16. NaN stays NaN."""
-    single = np.ascontiguousarray(values, np.float32)
-    bits = single.view(np.uint32)
+    """bf16 of numbers, as uint16. NaN stays NaN."""
+    values = np.asarray(values)
+    bits = to_odd(values)
     # 0x7fff, and one more if the last bit that stays is odd: ties to even
     rounded = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
     quiet = (bits >> np.uint32(16)) | np.uint32(0x40)
-    return np.where(np.isnan(single), quiet, rounded).astype(np.uint16)
+    return np.where(np.isnan(values), quiet, rounded).astype(np.uint16)
 
 
 def from_bf16(bits):
@@ -27,28 +63,39 @@ def from_bf16(bits):
 
 
 def bits_of(values, what):
-    """An array of hidden values or coefficients as contiguous uint16."""
-    values = np.asarray(values)
+    """Hidden values or coefficients as contiguous uint16."""
+    values = numbers_of(values, what)
+    return native_bits(values) if is_bits(values.dtype) else np.ascontiguousarray(to_bf16(values))
+
+
+def weights_of(values, what):
+    """Gate weights as contiguous float32."""
+    values = numbers_of(values, what)
     if is_bits(values.dtype):
-        return np.ascontiguousarray(values).view(np.uint16)
-    if values.dtype.kind not in "fiu":
-        raise TypeError(f"{what}: {values.dtype} is no type of hidden values (float32, uint16 with the bits of bf16)")
-    return to_bf16(values)
+        return from_bf16(native_bits(values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.ascontiguousarray(values, np.float32)
 
 
 def like(bits, dtype):
     """bf16 as uint16 in the type that a caller gave."""
     if is_bits(dtype):
-        return bits.view(dtype)
+        return bits.astype(dtype) if dtype.kind == "u" else bits.view(dtype)
     return from_bf16(bits).astype(dtype if dtype.kind == "f" else np.float32)
 
 
-def experts_of(values, what):
-    """Indices of experts as int16, -1 for none."""
-    values = np.asarray(values)
+def experts_of(values, what, experts):
+    """Indices of experts as contiguous int16, -1 for none. The largest number of an unsigned type stands for -1, unless
+    there is an expert of that number."""
+    values = array_of(values, what)
     if values.dtype.kind not in "iu":
         raise TypeError(f"{what}: {values.dtype} is no type of indices")
-    if values.size and (values.min() < -1 or values.max() > np.iinfo(np.int16).max):
-        raise ValueError(f"{what}: {values.min()} to {values.max()}; an expert is 0 to {np.iinfo(np.int16).max}, "
-                         "-1 none")
-    return np.ascontiguousarray(values, np.int16)
+    none = values == -1
+    largest = np.iinfo(values.dtype).max
+    if values.dtype.kind == "u" and largest >= experts:
+        none = values == largest
+    bad = ~none & ((values < 0) | (values >= experts))
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{what}: {values[at]} at {at}; an expert is 0 to {experts - 1}, -1 none")
+    return np.ascontiguousarray(np.where(none, np.int16(-1), values.astype(np.int16)), np.int16)

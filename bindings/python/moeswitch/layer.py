@@ -2,26 +2,23 @@
 """Layers: what DeepEP calls dispatch and combine, on a dynamic multicast object."""
 import numpy as np
 
-from ._arrays import bits_of, experts_of, like
+from ._arrays import array_of, bits_of, experts_of, like, weights_of
 from ._library import Local, check, ffi, lib
 
 
 def _per_gpu(values, gpus, what, columns, of):
     """N arrays [tokens][columns] from one [N][tokens][columns] or a list of N."""
-    if len(values) != gpus:
-        raise ValueError(f"{what}: {len(values)} parts for {gpus} GPUs")
-    found = [of(v, what) for v in values]
+    try:
+        parts = len(values)
+    except TypeError:
+        raise TypeError(f"{what}: {type(values).__name__} is no array and no list of arrays") from None
+    if parts != gpus:
+        raise ValueError(f"{what}: {parts} parts for {gpus} GPUs")
+    found = [of(v, f"{what} of GPU {g}") for g, v in enumerate(values)]
     for g, v in enumerate(found):
         if v.ndim != 2 or v.shape[1] != columns:
             raise ValueError(f"{what} of GPU {g}: shape {v.shape}, not (tokens, {columns})")
     return found
-
-
-def _weights_of(values, what):
-    values = np.asarray(values)
-    if values.dtype.kind not in "fiu":
-        raise TypeError(f"{what}: {values.dtype} is no type of weights")
-    return np.ascontiguousarray(values, np.float32)
 
 
 class DyMulticast(Local):
@@ -52,8 +49,8 @@ class DyMulticast(Local):
         """
         gpus = self.device.gpus
         rows = _per_gpu(x, gpus, "x", self.hidden, bits_of)
-        idx = _per_gpu(topk_idx, gpus, "topk_idx", self.k, experts_of)
-        weights = _per_gpu(topk_weights, gpus, "topk_weights", self.k, _weights_of)
+        idx = _per_gpu(topk_idx, gpus, "topk_idx", self.k, lambda v, what: experts_of(v, what, self.experts))
+        weights = _per_gpu(topk_weights, gpus, "topk_weights", self.k, weights_of)
         for g in range(gpus):
             if not len(rows[g]) == len(idx[g]) == len(weights[g]):
                 raise ValueError(f"GPU {g}: {len(rows[g])} tokens in x, {len(idx[g])} in topk_idx, "
@@ -70,15 +67,15 @@ class DyMulticast(Local):
         made = ffi.new("struct mw_handle **")
         self.device._pointer()
         check(lib.mw_dispatch(self._object, part, ffi.from_buffer("uint16_t[]", own), made))
-        return Handle(self, made[0], [len(r) for r in rows], np.asarray(x[0]).dtype)
+        return Handle(self, made[0], [len(r) for r in rows], [array_of(v, "x").dtype for v in x])
 
 
 class Handle(Local):
     """A layer that was dispatched. It may be combined again and again."""
 
-    def __init__(self, multicast, handle, tokens, dtype):
+    def __init__(self, multicast, handle, tokens, dtypes):
         self._handle = ffi.gc(handle, lib.mw_handle_destroy)
-        self._multicast, self._tokens, self._dtype = multicast, tokens, dtype
+        self._multicast, self._tokens, self._dtypes = multicast, tokens, dtypes
         self.cycles = None  #: of the last combine, from go to done
 
     def set(self, **behaviour):
@@ -117,4 +114,4 @@ class Handle(Local):
             raise raised[0]
         check(code)
         self.cycles = cycles[0]
-        return [like(b, self._dtype) for b in bits]
+        return [like(b, d) for b, d in zip(bits, self._dtypes)]

@@ -104,6 +104,37 @@ class Layers(unittest.TestCase):
         self.same(out, want)
         self.same(layer.dispatch(np.array(x, order="F"), np.array(idx, order="F"), weights).combine(), want)
 
+    def test_types_of_every_argument(self):
+        """Byte order, bits of bf16 and none mean the same in each: the result is that of the plainest types."""
+        x, idx, weights = make(self.random, [6, 6])
+        coefficients = 2.0 ** self.random.integers(-1, 2, EXPERTS)
+        want = golden(x, idx, weights, coefficients)
+        layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 12)
+        bits = _arrays.to_bf16
+        strange = np.float32(7e37)  # beside none
+        numbers = [lambda v, d=d: np.asarray(v).astype(d) for d in ("<f4", ">f4", "<f8", ">f8", "<f2", ">f2")]
+        numbers += [lambda v: bits(v), lambda v: bits(v).astype(">u2"), lambda v: np.asfortranarray(bits(v))[..., ::1]]
+        indices = [lambda v, d=d: v.astype(d) for d in ("<i8", ">i8", "i1", ">i2", "<u2", ">u2", "u1", "<u8", ">u4")]
+        for i, of in enumerate(numbers):
+            for g in range(GPUS):
+                weights[g][idx[g] < 0] = (np.nan, strange)[i % 2] if i < 4 else 1
+            index = indices[i % len(indices)]
+            out = layer.dispatch([of(v) for v in x], [index(v) for v in idx], [of(v) for v in weights],
+                                 of(coefficients)).combine()
+            self.assertEqual([o.dtype for o in out], [of(v).dtype for v in x])
+            self.same([_arrays.from_bf16(o) if o.dtype.kind == "u" else o for o in out], want)
+        # each GPU's own type
+        out = layer.dispatch([x[0].astype(">f8"), bits(x[1]).astype(">u2")], idx, weights, coefficients).combine()
+        self.assertEqual([o.dtype for o in out], [np.dtype(">f8"), np.dtype(">u2")])
+        self.same([out[0], _arrays.from_bf16(out[1])], want)
+
+    def test_nan(self):
+        x, idx, weights = make(self.random, [3, 3], empty=False)
+        x[1][2, 5] = np.nan
+        out = self.device.dymulticast(HIDDEN, EXPERTS, K, 6).dispatch(x, idx, weights).combine()
+        self.assertTrue(np.isnan(out[1][2, 5]))
+        self.assertEqual(sum(int(np.isnan(o).sum()) for o in out), 1)
+
     def test_several(self):
         layers = [self.device.dymulticast(HIDDEN, EXPERTS, k, 16) for k in (1, 2, EXPERTS)]
         data = [make(self.random, [8, 8], layer.k) for layer in layers]
@@ -133,23 +164,28 @@ class Layers(unittest.TestCase):
             (([x[0], x[1][:, :8]], idx, weights), ValueError, r"x of GPU 1: shape \(4, 8\), not \(tokens, 32\)"),
             (([x[0], x[1][0]], idx, weights), ValueError, r"x of GPU 1: shape \(32,\)"),
             (([x[0], x[1][:3]], idx, weights), ValueError, "GPU 1: 3 tokens in x, 4 in topk_idx, 4 in topk_weights"),
-            ((x, weights, weights), TypeError, "topk_idx: float64 is no type of indices"),
-            ((x, [i + 40000 for i in idx], weights), ValueError, "topk_idx: .*an expert is 0 to 32767, -1 none"),
-            ((x, [i - 9 for i in idx], weights), ValueError, "an expert is 0 to"),
-            ((x, idx, [w + 0j for w in weights]), TypeError, "topk_weights: complex128"),
-            (([v.astype("U") for v in x], idx, weights), TypeError, "x: <U"),
+            ((x, weights, weights), TypeError, "topk_idx of GPU 0: float64 is no type of indices"),
+            ((x, [i + 40000 for i in idx], weights), ValueError, r"topk_idx of GPU 0: 4000\d at \(0, 0\); an expert is 0 to 7, -1 none"),
+            ((x, [i - 9 for i in idx], weights), ValueError, "topk_idx of GPU 0: -[2-9] at"),
+            ((x, idx, [w + 0j for w in weights]), TypeError, "topk_weights of GPU 0: complex128"),
+            (([v.astype("U") for v in x], idx, weights), TypeError, "x of GPU 0: <U"),
             ((x, idx, weights, np.ones(3)), ValueError, r"coefficients: shape \(3,\), not \(8,\)"),
             ((x, bad, weights), moeswitch.Error, "."),
-            ((x, high, weights), moeswitch.Error, "."),
+            ((x, high, weights), ValueError, r"topk_idx of GPU 0: 8 at \(0, 0\); an expert is 0 to 7"),
+            ((x, idx, None), TypeError, "topk_weights: NoneType is no array"),
+            ((x, idx, [weights[0], [[1], [1, 2]]]), ValueError, "topk_weights of GPU 1: "),
+            ((x, [i.astype(bool) for i in idx], weights), TypeError, "topk_idx of GPU 0: bool"),
+            ((x, idx, weights, [None] * EXPERTS), TypeError, "coefficients: object is no type of numbers"),
+            (([v.astype("V2") for v in x], idx, weights), TypeError, "x of GPU 0: .V2"),
             (make(self.random, [5, 5]), moeswitch.Error, "."),
         ):
             with self.assertRaisesRegex(kind, text):
                 layer.dispatch(*arguments)
         try:
-            layer.dispatch(x, high, weights)
+            layer.dispatch(x, bad, weights)
+            self.fail("an expert twice")
         except moeswitch.Error as e:
             self.assertEqual((e.name, e.code), ("MW_ERR_INVALID", -1))
-            self.assertIn(str(EXPERTS), str(e))
         for arguments in ((HIDDEN, EXPERTS + 1, K, 8), (HIDDEN + 1, EXPERTS, K, 8), (HIDDEN, EXPERTS, 17, 8)):
             with self.assertRaises(moeswitch.Error):
                 self.device.dymulticast(*arguments)
@@ -257,9 +293,29 @@ class Arrays(unittest.TestCase):
             self.assertEqual(_arrays.to_bf16(np.float32(value)), bits, value)
         nans = np.array([0x7F800001, 0xFFFFFFFF, 0x7FC00000], np.uint32).view(np.float32)
         self.assertTrue(np.isnan(_arrays.from_bf16(_arrays.to_bf16(nans))).all())
+        self.assertTrue(np.isnan(_arrays.from_bf16(_arrays.to_bf16(np.array([np.nan, -np.nan])))).all())
         every = np.arange(1 << 16, dtype=np.uint16)
         finite = ~np.isnan(_arrays.from_bf16(every))
         np.testing.assert_array_equal(_arrays.to_bf16(_arrays.from_bf16(every[finite])), every[finite])
+
+    def test_rounds_once(self):
+        """float64 and integers next to the middle between two bf16: through float32 they would be the middle."""
+        low = _arrays.from_bf16(np.arange(0x7F7F, dtype=np.uint16)).astype(np.float64)
+        high = _arrays.from_bf16(np.arange(1, 0x7F80, dtype=np.uint16)).astype(np.float64)
+        middle, bits = (low + high) / 2, np.arange(0x7F7F, dtype=np.uint16)
+        np.testing.assert_array_equal(_arrays.to_bf16(middle), bits + bits % 2)
+        above, below = np.nextafter(middle, np.inf), np.nextafter(middle, 0)
+        for sign, of in ((1, bits), (-1, bits + np.uint16(0x8000))):
+            np.testing.assert_array_equal(_arrays.to_bf16(sign * above), of + np.uint16(1))
+            np.testing.assert_array_equal(_arrays.to_bf16(sign * below), of)
+            np.testing.assert_array_equal(_arrays.to_bf16((sign * above).astype(">f8")), of + np.uint16(1))
+        for value, of in ((1 + 2**-8 + 2**-40, 0x3F81), (1e39, 0x7F80), (-1e300, 0xFF80), (1e-300, 0),
+                          (2.0**-134 * (1 + 2**-50), 1), (2.0**-134, 0)):
+            self.assertEqual(_arrays.to_bf16(value), of, value)
+        whole = 2**62 + 2**54
+        self.assertEqual(_arrays.to_bf16(np.int64(whole)), 0x5E80)
+        self.assertEqual(_arrays.to_bf16(np.int64(whole + 1)), 0x5E81)
+        self.assertEqual(_arrays.to_bf16(np.uint64(2**64 - 1)), 0x5F80)
 
 
 if __name__ == "__main__":
