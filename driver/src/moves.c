@@ -74,9 +74,10 @@ static size_t take_piece(const struct mw_device *d, struct mw_transfer *left, si
 int mwi_move(struct mw_device *d, bool write, const struct mw_transfer *list, size_t count,
              const struct mwi_pause *pause)
 {
-    struct mw_transfer *left = calloc(2 * count + 1, sizeof *left), *piece = left + count;
+    struct mw_transfer *left = calloc(2 * count + 1, sizeof *left);
     if (!left)
         return mwi_fail(MW_ERR_NOMEM, "no memory for %zu transfers", count);
+    struct mw_transfer *piece = left + count;
     if (count)
         memcpy(left, list, count * sizeof *list);
     int status = 0;
