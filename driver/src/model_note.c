@@ -89,6 +89,30 @@ static bool is_object(const Elf64_Ehdr *e)
            e->e_ident[EI_DATA] == ELFDATA2LSB && e->e_phentsize == sizeof(Elf64_Phdr);
 }
 
+static uint64_t at_least(uint64_t most, uint64_t at, uint64_t bytes)
+{
+    const uint64_t end = bytes > UINT64_MAX - at ? UINT64_MAX : at + bytes;
+    return end > most ? end : most;
+}
+
+/// Bytes that the file must have, as its headers say. dlopen does not look: a segment that is not there ends the program.
+static uint64_t whole_size(FILE *f, const Elf64_Ehdr *e)
+{
+    uint64_t size = at_least(sizeof *e, e->e_shoff, (uint64_t)e->e_shnum * e->e_shentsize);
+    for (unsigned i = 0; i < e->e_phnum; i++) {
+        Elf64_Phdr p;
+        if (!read_at(f, e->e_phoff + (uint64_t)i * sizeof p, &p, sizeof p))
+            return at_least(size, e->e_phoff, (uint64_t)e->e_phnum * sizeof p);
+        size = at_least(size, p.p_offset, p.p_filesz);
+    }
+    return size;
+}
+
+static uint64_t size_of(FILE *f)
+{
+    return fseek(f, 0, SEEK_END) == 0 ? (uint64_t)ftell(f) : 0;
+}
+
 // ---- what it says --------------------------------------------------------------------------------------------
 
 /// The value behind a word at the beginning of a line; empty if there is none. Cut to `size`.
@@ -170,6 +194,10 @@ int mwi_model_note(const char *path, enum mwi_model of, struct mw_simulation *mo
                  "`make model` builds it for this one",
                  path, e.e_machine, MACHINE);
         status = MW_ERR_VERSION;
+    } else if (size_of(f) < whole_size(f, &e)) {
+        snprintf(message, size,
+                 "%s is cut short, it has %llu of %llu bytes: `make model` builds it anew", path,
+                 (unsigned long long)size_of(f), (unsigned long long)whole_size(f, &e));
     } else if (!(text = read_text(f, &e))) {
         snprintf(message, size,
                  "%s is not a model, or of a version that does not say what it was made of: `make "

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of the library where memory, file descriptors or /proc are missing, and where a device is another process's: a layer is run, or a call fails with
-// a code and a message, and nothing ends the process.
+// Programs of the library where memory, file descriptors, /proc or the end of the model are missing, and where a device is another process's: a layer is
+// run, or a call fails with a code and a message, and nothing ends the process.
+#include "host/support.h"
+
 #include "moeswitch.h"
 
+#include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     GPUS = 4,
@@ -72,9 +67,12 @@ static int layer(struct mw_device *d)
     return status ? status : memcmp(out[0], x, sizeof x) ? MW_ERR_DEVICE : 0;
 }
 
+static const char *model; ///< NULL: the one that is there
+
 static enum end whole_program(bool small)
 {
     struct mw_open_options o = options(small);
+    o.model = model;
     struct mw_device *d;
     int status = mw_open(&o, &d);
     if (status) {
@@ -183,6 +181,45 @@ static void no_proc(void **state)
     assert_int_equal(end, RAN);
 }
 
+enum { CUTS = 128, HEAD = 8192 };
+
+/// A copy of the model, whose descriptor is returned.
+static int copy_model(const char *path, const char *from)
+{
+    static char buffer[1 << 16];
+    FILE *in = fopen(from, "rb");
+    const int out = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(in && out >= 0);
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
+        assert_int_equal(write(out, buffer, n), n);
+    fclose(in);
+    return out;
+}
+
+static bool cut(unsigned long bytes)
+{
+    return truncate(model, (off_t)bytes) == 0;
+}
+
+/// A model's file of which the end is missing, wherever that is.
+static void cut_model(void **state)
+{
+    (void)state;
+    const char *path = scratch("cut.so");
+    const int file = copy_model(path, "build/model/n4f8-small/libmwsim.so");
+    const unsigned long whole = (unsigned long)lseek(file, 0, SEEK_END);
+    model = path;
+    assert_int_equal(child(true, cut, whole), RAN);
+    assert_int_equal(child(true, cut, whole - 1), NOT_OPENED);
+    for (unsigned long i = CUTS - 1; i > 0; i--)
+        assert_int_equal(child(true, cut, whole / CUTS * i), NOT_OPENED);
+    for (unsigned long bytes = HEAD; bytes > 0; bytes -= bytes < 128 ? 1 : 64)
+        assert_int_equal(child(true, cut, bytes), NOT_OPENED);
+    assert_int_equal(child(true, cut, 0), NOT_OPENED);
+    model = NULL;
+    close(file);
+}
+
 static struct mw_device *parents;
 
 static bool close_inherited(unsigned long value)
@@ -210,8 +247,9 @@ static void inherited(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_of_small),
-                                       cmocka_unit_test(memory_of_large), cmocka_unit_test(files),
-                                       cmocka_unit_test(no_proc), cmocka_unit_test(inherited)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_of_small), cmocka_unit_test(memory_of_large),
+        cmocka_unit_test(files),           cmocka_unit_test(no_proc),
+        cmocka_unit_test(cut_model),       cmocka_unit_test(inherited)};
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
