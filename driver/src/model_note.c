@@ -194,15 +194,15 @@ int mwi_model_note(const char *path, enum mwi_model of, struct mw_simulation *mo
                  "`make model` builds it for this one",
                  path, e.e_machine, MACHINE);
         status = MW_ERR_VERSION;
-    } else if (size_of(f) < whole_size(f, &e)) {
-        snprintf(message, size,
-                 "%s is cut short, it has %llu of %llu bytes: `make model` builds it anew", path,
-                 (unsigned long long)size_of(f), (unsigned long long)whole_size(f, &e));
     } else if (!(text = read_text(f, &e))) {
         snprintf(message, size,
                  "%s is not a model, or of a version that does not say what it was made of: `make "
                  "model` builds one",
                  path);
+    } else if (size_of(f) < whole_size(f, &e)) {
+        snprintf(message, size,
+                 "%s is cut short, it has %llu of %llu bytes: `make model` builds it anew", path,
+                 (unsigned long long)size_of(f), (unsigned long long)whole_size(f, &e));
     } else {
         status = check(path, text, of, model, message, size);
     }
