@@ -504,6 +504,179 @@ static void layout_limits(void **state)
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
 }
 
+/// The device opened anew with all that a build may have.
+static void open_with_all(void)
+{
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(primitives)) = UINT32_MAX;
+    assert_code(fake_open(&fake, &device), 0);
+}
+
+/// Every limit of a size, and one beyond it, in a layer that is small besides.
+static void layouts_at_their_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t offset;
+        unsigned most, step;
+        int code;
+    } limit[] = {
+#define MOST(field, most, step, code) {offsetof(struct mw_layer_config, field), most, step, code}
+        MOST(k, 16, 1, MW_ERR_INVALID),
+        MOST(row_bytes, 32752, 8, MW_ERR_CAPACITY),
+        MOST(tokens_per_gpu, 128, 1, MW_ERR_CAPACITY),
+        MOST(experts_per_gpu, 16, 1, MW_ERR_CAPACITY),
+        MOST(rows_per_expert, 1024, 1, MW_ERR_CAPACITY),
+        MOST(received_rows, 1 << 20, 1, MW_ERR_CAPACITY),
+        MOST(stream_instrs, 64, 1, MW_ERR_INVALID),
+        MOST(buffers, 4, 1, MW_ERR_INVALID),
+        MOST(open_rows, 8, 1, MW_ERR_CAPACITY),
+        MOST(window, 16, 1, MW_ERR_CAPACITY),
+        MOST(cache_entries, 512, 512, MW_ERR_CAPACITY),
+    };
+    *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 34u << 16 | 4u << 24;
+    open_with_all();
+    for (unsigned i = 0; i < sizeof limit / sizeof *limit; i++)
+        for (unsigned beyond = 0; beyond < 2; beyond++) {
+            struct mw_layer_config c;
+            struct mw_layout l;
+            mw_layer_defaults(&c);
+            c.k = c.tokens_per_gpu = c.experts_per_gpu = c.rows_per_expert = 1;
+            c.row_bytes = 8;
+            const unsigned value = limit[i].most + beyond * limit[i].step;
+            memcpy((char *)&c + limit[i].offset, &value, sizeof value);
+            if (mw_layout_make(device, &c, &l) != (beyond ? limit[i].code : 0))
+                fail_msg("limit %u, %u: %s", i, value, mw_message());
+        }
+    // 2^20 rows and tokens in all
+    *fake_fabric(&fake, FABRIC(capacity)) = 20 | 20u << 8 | 9u << 16 | 16u << 24;
+    {
+        const unsigned gpus = 32;
+        struct mw_layer_config c = small_config();
+        struct mw_layout l;
+        mw_close(device);
+        fake.gpus = gpus;
+        *fake_fabric(&fake, FABRIC(size)) = gpus | 8u << 8 | 34u << 16 | 4u << 24;
+        assert_code(fake_open(&fake, &device), 0);
+        c.experts_per_gpu = 1;
+        c.tokens_per_gpu = (1u << 20) / gpus;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        c.tokens_per_gpu++;
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+        c.tokens_per_gpu = 1;
+        c.k = 1;
+        c.rows_per_expert = 1 << 20;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        c.experts_per_gpu = 2;
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+        mw_close(device);
+        fake.gpus = 4;
+        *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 20u << 16 | 4u << 24;
+        assert_code(fake_open(&fake, &device), 0);
+    }
+    // to the last byte of memory
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    c.scratch_bytes = FAKE_MEM - l.end;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_int_equal(l.end, FAKE_MEM);
+    c.scratch_bytes++;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+}
+
+/// What may be asked for together, and in how many lists of rows.
+static void layouts_of_settings(void **state)
+{
+    (void)state;
+    struct mw_layer_config c;
+    struct mw_layout l, plain;
+    open_with_all();
+    for (unsigned entries = 1; entries <= 1024; entries++) {
+        c = small_config();
+        c.cache_entries = entries;
+        const bool power = (entries & (entries - 1)) == 0;
+        assert_code(mw_layout_make(device, &c, &l), entries > 512            ? MW_ERR_CAPACITY
+                                                    : entries >= 16 && power ? 0
+                                                                             : MW_ERR_INVALID);
+    }
+    c = small_config();
+    assert_code(mw_layout_make(device, &c, &plain), 0);
+    assert_int_equal(plain.st_lo, plain.scratch);
+    assert_int_equal(plain.rl_base, plain.scratch);
+    c.list_once = c.switch_asks = true; // a list for each token of all GPUs
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_true(l.scratch - l.rl_base >= (uint64_t)32 << (l.n_shift + l.token_shift));
+    assert_int_equal(l.end - plain.end, l.scratch - l.rl_base);
+    c.list_once = false;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    c.switch_asks = false;
+    c.row_returns = true; // slots of as many places as k, rounded up, where stores land
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_int_equal(l.st_lo, l.cb_base);
+    assert_true(l.rl_base - l.cb_base >= (uint64_t)c.tokens_per_gpu << (l.k_shift + l.row_shift));
+    c.received_rows = 1;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    c.received_rows = 0;
+    c.list_once = c.switch_asks = true;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    c.switch_asks = false;
+    c.source_lists = true; // of 16 lists each GPU has four
+    c.experts_per_gpu = 4;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    c.experts_per_gpu = 5;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    c.row_returns = false;
+    c.experts_per_gpu = 4;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    for (unsigned gpus = 3; gpus <= 5; gpus++) { // rounded up to a power of two
+        c.row_returns = true;
+        mw_close(device);
+        fake.gpus = gpus;
+        *fake_fabric(&fake, FABRIC(size)) = gpus | 8u << 8 | 20u << 16 | 4u << 24;
+        assert_code(fake_open(&fake, &device), 0);
+        c.experts_per_gpu = gpus < 5 ? 4 : 2;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        c.experts_per_gpu++;
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    }
+    mw_close(device);
+    fake.gpus = 4;
+    *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 20u << 16 | 4u << 24;
+    assert_code(fake_open(&fake, &device), 0);
+}
+
+/// Every setting at both ends, and beyond.
+static void settings_at_their_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned low, high;
+    } range[] = {
+        {"tile", 1, 255},         {"expert_cycles", 0, 65535}, {"partial_wait", 0, 65535},
+        {"in_flight", 0, 65535},  {"open_rows", 0, 255},       {"store_credits", 0, 255},
+        {"part_credits", 0, 255}, {"ctrl_credits", 0, 255},    {"down_store_credits", 0, 255},
+        {"throttle", 0, 255},     {"down_throttle", 0, 255},   {"down_part_credits", 0, 255},
+        {"window", 0, 31},        {"start_delay", 0, 65535},   {"partial_tiles", 0, 1},
+        {"pace_lead", 0, 65535},  {"pace_ahead", 0, 65535},    {"pace_idle", 0, 65535},
+        {"link_cycles", 0, 4},    {"launch_cycles", 0, 65535}, {"packet_manager", 0, 1},
+        {"rpm_timer", 0, 65535},  {"scatter", 0, 5},           {"cache_entries", 0, 65536},
+        {"copy_lane", 0, 1},      {"list_once", 0, 1},         {"switch_asks", 0, 1},
+        {"row_returns", 0, 1},    {"source_lists", 0, 1},      {"pace", 0, 1}};
+    for (unsigned i = 0; i < sizeof range / sizeof *range; i++) {
+        struct mw_layer_config c;
+        mw_layer_defaults(&c);
+        assert_code(mw_layer_set(&c, range[i].name, range[i].low), 0);
+        assert_code(mw_layer_set(&c, range[i].name, range[i].high), 0);
+        assert_code(mw_layer_set(&c, range[i].name, range[i].high + UINT64_C(1)), MW_ERR_INVALID);
+        assert_code(mw_layer_set(&c, range[i].name, UINT64_C(1) << 32 | range[i].low),
+                    MW_ERR_INVALID);
+        if (range[i].low)
+            assert_code(mw_layer_set(&c, range[i].name, range[i].low - 1), MW_ERR_INVALID);
+    }
+}
+
 /// What a layer may use is what the build has; what changes no packet is left out in silence.
 static void primitives(void **state)
 {
@@ -1331,6 +1504,15 @@ static void ports(void **state)
         assert_int_equal(fake.sweeps, sweeps + 1);
         assert_code(mw_wait(device, NULL, NULL), 0);
     }
+    assert_code(configure(&c), 0);
+    const unsigned before = fake.sweeps;
+    assert_code(mw_port_enable(device, 1), 0); // is up: nothing is lost
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_int_equal(fake.sweeps, before);
+    assert_code(mw_fault_set(device, 3, 0, 65535 * 64), 0);
+    assert_int_equal(*fake_node(&fake, 3, NODE(fault)), 65535u << MW_NODE__FAULT__AFTER_bp);
+    assert_code(mw_fault_set(device, 3, 0, 65535 * 64 + 1), MW_ERR_INVALID);
     assert_code(mw_port_enable(device, 4), MW_ERR_INVALID);
     assert_code(mw_port_disable(device, 4), MW_ERR_INVALID);
     assert_code(mw_port_limit(device, 22), 0);
@@ -1757,6 +1939,9 @@ int main(void)
         TEST(series),
         TEST(series_goes_on),
         TEST(monitor_limits),
+        TEST(layouts_at_their_limits),
+        TEST(layouts_of_settings),
+        TEST(settings_at_their_limits),
         TEST(ports),
         TEST(progress_of_the_last_layer),
         TEST(delays_are_no_standstill),

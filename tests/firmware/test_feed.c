@@ -87,6 +87,19 @@ static void expect(uint32_t number, unsigned outcome)
     assert_int_equal(r.outcome, outcome);
 }
 
+/// Of a layer that did not run.
+static void expect_unstarted(uint32_t number, unsigned outcome)
+{
+    struct mw_frame_fed r;
+    unsigned count;
+    assert_int_equal(ask(number, &r, &count), MW_STATUS_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(r.outcome, outcome);
+    assert_int_equal(r.start, 0);
+    assert_int_equal(r.cycles, 0);
+    assert_int_equal(r.error, 0);
+}
+
 static void expect_none(uint32_t number, unsigned status)
 {
     struct mw_frame_fed r;
@@ -149,6 +162,32 @@ static void test_queue(void **state)
         expect_none(i + MW_HOST_FEED_LAYERS + 1, MW_STATUS_STATE);
     }
     assert_false(fake.soc[offsetof(mw_soc_t, fabric_reset) / 4] & MW_SOC__FABRIC_RESET__HOLD_bm);
+}
+
+/// As many registers as a FEED may have, and one more; of the last address of the fabric and the first one behind it.
+static void test_registers(void **state)
+{
+    (void)state;
+    struct mw_frame_register list[MW_HOST_FEED_REGISTERS + 1];
+    unsigned words;
+    begin();
+    for (unsigned i = 0; i <= MW_HOST_FEED_REGISTERS; i++)
+        list[i] = (struct mw_frame_register){XS, 10 + i};
+    put_registers(list, MW_HOST_FEED_REGISTERS);
+    fake_command(MW_FRAME_FEED, 0, MW_HOST_FEED_REGISTERS);
+    command_poll(&feed, &board, true);
+    assert_int_equal(fake_reply(&words), MW_STATUS_OK);
+    poll();
+    assert_int_equal(fake.node[0][offsetof(mw_node_t, xs_base) / 4],
+                     10 + MW_HOST_FEED_REGISTERS - 1);
+    fake_command(MW_FRAME_FEED, 0, MW_HOST_FEED_REGISTERS + 1);
+    command_poll(&feed, &board, true);
+    assert_int_equal(fake_reply(&words), MW_STATUS_LENGTH);
+    list[0].address = MW_MAP_SOC;
+    put_registers(list, 1);
+    fake_command(MW_FRAME_FEED, 0, 1);
+    command_poll(&feed, &board, true);
+    assert_int_equal(fake_reply(&words), MW_STATUS_RANGE);
 }
 
 /// A layer that comes when the device is idle starts at once; nothing starts behind an empty queue.
@@ -335,6 +374,7 @@ static void test_stranger(void **state)
         const struct mw_frame_register list[] = {{XS, 5}, {offsetof(mw_fabric_t, epoch), 1}};
         unsigned words, layers;
         begin();
+        memset(feed.queue.record, 0xa5, sizeof feed.queue.record); // of layers long ago
         put_registers(list, 2);
         fake_command(MW_FRAME_FEED, how == 2,
                      how); // with nothing, with a register that is free, with all
@@ -349,8 +389,8 @@ static void test_stranger(void **state)
         for (unsigned i = 0; i < 3; i++)
             poll();
         assert_int_equal(fake.layers, layers);
-        expect(0, MW_FED_REFUSED);
-        expect(1, MW_FED_DROPPED);
+        expect_unstarted(0, MW_FED_REFUSED);
+        expect_unstarted(1, MW_FED_DROPPED);
         struct mw_frame_log e;
         assert_true(log_get(log_next() - 1, &e));
         assert_int_equal(e.code, MW_LOG_BUS);
@@ -392,10 +432,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue),    cmocka_unit_test(test_late),
-        cmocka_unit_test(test_patience), cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_failure),  cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_stranger),
+        cmocka_unit_test(test_queue),    cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_late),     cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_sweep),    cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_reset),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_stranger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
