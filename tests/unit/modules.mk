@@ -98,6 +98,9 @@ UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
+UNIT += dispatch_pace
+UNIT_PARAMS_dispatch_pace := N=4 TokensLog2=5
+UNIT_SRCS_dispatch_pace := rtl/hub/dispatch_pace.sv
 UNIT += packet_manager
 UNIT_PARAMS_packet_manager := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=8
 UNIT_SRCS_packet_manager := rtl/hub/packet_manager.sv

@@ -33,7 +33,9 @@ struct bench : model<Vkept_lists> {
     unsigned at = 0, take_pace = 100;
     uint64_t served = 0, first = 0, last = 0;
     bool garbage = false;
-    bytes want; // of memory
+    bool singly = false;      // a list comes when those before it were granted
+    std::deque<size_t> flits; // of each list that is not written yet
+    bytes want;               // of memory
 
     bench() : base(16 * below((mem.data.size() - (32u * N << shift)) / 16 + 1) / F * F)
     {
@@ -63,7 +65,8 @@ struct bench : model<Vkept_lists> {
     void drive() override
     {
         settle();
-        dut.take_i = !coming.empty() && (at || dut.room_o) && percent(take_pace);
+        dut.take_i = !coming.empty() && (at || (dut.room_o && !(singly && !grants.empty()))) &&
+                     percent(take_pace);
         const list l = coming.empty() ? any() : coming.front();
         const unsigned e = at < l.experts.size() ? l.experts[at] : 0;
         dut.idx_i = at;
@@ -85,6 +88,12 @@ struct bench : model<Vkept_lists> {
     void sample() override
     {
         rd.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
+        const bool comes = dut.take_i && dut.last_i;
+        const size_t its = comes ? (2 * coming.front().experts.size() + F - 1) / F : 0;
+        const bool written = dut.wr_valid_o && dut.wr_ready_i;
+        assert_true(!dut.wr_valid_o || !flits.empty());
+        assert_int_equal(dut.idle_o & 1, flits.empty());
+        assert_true(asked.empty() || !(dut.idle_o >> 1)); // a row waits for its request
         wr.sample(dut.wr_valid_o, dut.wr_ready_i, dut.wr_addr_o, dut.wr_data_o, dut.wr_be_o);
         if (dut.take_i && ++at == coming.front().experts.size()) {
             at = 0;
@@ -92,6 +101,10 @@ struct bench : model<Vkept_lists> {
             grants.queue.push_back(l);
             coming.pop_front();
         }
+        if (written && --flits.front() == 0)
+            flits.pop_front();
+        if (comes)
+            flits.push_back(its);
         const list g = grants.empty() ? list() : grants.front();
         if (grants.taken(dut.lane_ready_o))
             asked.push_back(g);
@@ -174,6 +187,26 @@ TEST(each_row_has_its_list)
         assert_true(b.want == b.mem.data);
     }
     assert_true(served > 1500);
+}
+
+// Whose row is granted at once, while those before it are still to be written: it is read behind its own last flit.
+TEST(the_newest_list)
+{
+    for (unsigned r = 0; r < 60; r++) {
+        bench b;
+        b.singly = true;
+        b.rd.latency = 1;
+        b.wr.pace = b.rng.pick({60u, 30u, 15u});
+        b.take_pace = 100;
+        std::map<size_t, bool> named;
+        for (unsigned i = 0; i < 100; i++) {
+            const bench::list l = b.any();
+            if (!named[b.place(l)])
+                b.coming.push_back(l);
+            named[b.place(l)] = true;
+        }
+        b.finish();
+    }
 }
 
 TEST(lists_that_nobody_wrote)

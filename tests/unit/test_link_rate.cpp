@@ -30,6 +30,7 @@ struct slow_link : model<Vlink_rate> {
     {
         settle();
         assert_int_equal(dut.busy_o, owed > 0);
+        assert_int_equal(dut.hold_o, owed > AHEAD);
         if (!left && length && !dut.hold_o) {
             left = length;
             starts++;

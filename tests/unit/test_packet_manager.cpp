@@ -327,8 +327,9 @@ static packet anything(manager &m, dice &rng, unsigned lines, unsigned odd)
             p.h.opcode = rng.pick({MW_OP_MULTIMEM_ST, MW_OP_MULTIMEM_RED});
             return p;
         }
-        case 4: // a line is crossed
-            return m.st(any_gpu(rng), line + 16 * rng.between(1, 7), 128);
+        case 4: // a line is crossed, by packets that are longer than any may be, too
+            return m.st(any_gpu(rng), line + 16 * rng.between(1, 7),
+                        rng.one_in(3) ? 32 * rng.between(5, 8) : 128);
         case 5: { // bytes, not sectors
             const unsigned from = rng.below(127);
             return m.st(any_gpu(rng), line + from, rng.between(1, 128 - from));
@@ -620,27 +621,34 @@ TEST(nothing_starves)
     }
 }
 
-// go puts turns and sweeps where they were: the same packets take the same cycles.
+// go puts turns and sweeps where they were: the same packets take the same cycles, whatever came before.
 TEST(repeats)
 {
-    std::vector<uint64_t> when[2];
-    manager m(150);
-    dice rng;
-    std::vector<packet> list;
-    for (unsigned i = 0; i < 200; i++)
-        list.push_back(anything(m, rng, 10, 10));
-    for (unsigned r = 0; r < 2; r++) {
-        m.cycles(r * 37);
-        m.dut.go_i = 1;
-        m.cycle();
-        m.dut.go_i = 0;
-        const uint64_t from = m.now;
-        const size_t old = m.begun.size();
-        for (const packet &p : list)
-            m.send(p);
-        m.drain();
-        for (size_t i = old; i < m.begun.size(); i++)
-            when[r].push_back(m.begun[i] - from);
+    for (unsigned n = 0; n < 6; n++) {
+        std::vector<uint64_t> when[2];
+        manager m(150);
+        dice rng;
+        std::vector<packet> list;
+        for (unsigned g = 0; g < N; g++) // all partitions have one to give at once
+            list.push_back(m.st(g, 5 * LINE, SECTOR));
+        for (unsigned i = 0; i < 100; i++)
+            list.push_back(anything(m, rng, 10, 10));
+        for (unsigned r = 0; r < 2; r++) {
+            for (unsigned i = rng.below(100); r && i; i--)
+                m.send(anything(m, rng, 10, 10));
+            m.drain();
+            m.cycles(r * 37);
+            m.dut.go_i = 1;
+            m.cycle();
+            m.dut.go_i = 0;
+            const uint64_t from = m.now;
+            const size_t old = m.begun.size();
+            for (const packet &p : list)
+                m.send(p);
+            m.drain();
+            for (size_t i = old; i < m.begun.size(); i++)
+                when[r].push_back(m.begun[i] - from);
+        }
+        assert_true(when[0] == when[1]);
     }
-    assert_true(when[0] == when[1]);
 }

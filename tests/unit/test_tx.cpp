@@ -32,9 +32,30 @@ struct traffic {
 struct uplink : model<Vtx> {
     explicit uplink(const traffic &with) : t(with)
     {
+        src[PART].pauses = src[SST].pauses = false;
+        dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
+        dut.crd_cls_i = 0;
+        dut.hold_i = 0;
+        dut.share_valid_i = dut.go_i = 0;
+        reset();
+        begin();
+    }
+
+    // A layer of such traffic; the same again is of the same packets.
+    void begin(const traffic &with)
+    {
+        t = with;
+        begin();
+    }
+
+  private:
+    void begin()
+    {
+        content = dice(7);
+        begun.clear();
+        sources.clear();
         for (unsigned s = 0; s < SOURCES; s++)
             add(s, t.packets[s]);
-        src[PART].pauses = src[SST].pauses = false;
         cfg.set("store_credits", t.store_credits);
         cfg.set("ctrl_credits", t.ctrl_credits);
         cfg.set("throttle", t.throttle);
@@ -45,12 +66,12 @@ struct uplink : model<Vtx> {
         cfg.set("pace_idle", t.idle);
         cfg.set("row_bytes", 128 * t.row_packets);
         cfg.drive(dut.cfg_i);
-        reset();
         dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
         dut.crd_cls_i = 0;
         dut.hold_i = 0;
         dut.share_valid_i = 0;
         dut.go_i = 1;
+        settle();
         edge();
         dut.go_i = 0;
         if (t.pace_on && t.tokens) { // constants are there before the first packet
@@ -63,8 +84,10 @@ struct uplink : model<Vtx> {
                 edge();
             }
         }
+        from = now;
     }
 
+  public:
     void run()
     {
         until(
@@ -93,6 +116,8 @@ struct uplink : model<Vtx> {
         run();
     }
 
+    uint64_t from = 0;   // the cycle in which the layer's packets begin to come
+    bool steady = false; // what comes of two sources on the same wires does not depend on chance
     uint64_t first = 0, last = 0, flits = 0, starts = 0, store_stalls = 0;
     std::vector<uint64_t> begun, ended;     // when each packet was on the link first and last
     std::vector<unsigned> classes, sources; // of the packets, in the order of the link
@@ -113,16 +138,16 @@ struct uplink : model<Vtx> {
         static const unsigned op[SOURCES] = {MW_OP_SIGNAL, MW_OP_DYMULTIMEM_LD_REDUCE,
                                              MW_OP_DYMULTIMEM_ST, MW_OP_ST, MW_OP_PARTIAL};
         packet p = {header(op[s])};
-        p.h.tag = below(256);
-        p.h.addr = rng.bits(48);
-        p.h.dst = below(32);
+        p.h.tag = content.below(256);
+        p.h.addr = content.bits(48);
+        p.h.dst = content.below(32);
         p.h.src = s; // tells the checker whose it is
-        p.targets.resize(s == REQ || s == ST ? 1 + below(16) : 0);
+        p.targets.resize(s == REQ || s == ST ? 1 + content.below(16) : 0);
         for (uint16_t &x : p.targets)
-            x = static_cast<uint16_t>(rng());
+            x = static_cast<uint16_t>(content());
         if (s != CTL && s != REQ)
-            p.payload = rng.some(s == ST && t.pace == 100 ? 128 : 1 + below(128));
-        if (s == ST && t.pace != 100 && rng.one_in(8))
+            p.payload = content.some(s == ST && t.pace == 100 ? 128 : 1 + content.below(128));
+        if (s == ST && t.pace != 100 && content.one_in(8))
             p.payload.clear(); // FLAG and FENCE have none
         return p;
     }
@@ -137,14 +162,18 @@ struct uplink : model<Vtx> {
         src[ST].drive(rng, dut.st_valid_i, dut.st_data_i, dut.st_last_i);
         // two sources on the same wires
         dut.sst_valid_i = dut.part_valid_i = 0;
-        unsigned turn = src[SST].busy() || (!src[PART].busy() && percent(50)) ? SST : PART;
+        unsigned turn =
+            src[SST].busy() || (!src[PART].busy() && (steady ? (now - from) & 1 : percent(50)))
+                ? SST
+                : PART;
         for (unsigned s : {turn, SST + PART - turn}) {
             auto &valid = s == SST ? dut.sst_valid_i : dut.part_valid_i;
             if (src[s].drive(rng, valid, dut.part_data_i, dut.part_last_i))
                 break;
         }
         held = dut.hold_i;
-        dut.hold_i = percent(t.hold);
+        // all sources have a packet before the first one starts
+        dut.hold_i = steady ? now - from < 60 : percent(t.hold);
         dut.crd_cls_i = 0;
         if (ctrl.used() && percent(t.back))
             dut.crd_cls_i |= 1u << MW_CLS_CTRL;
@@ -243,6 +272,7 @@ struct uplink : model<Vtx> {
 
     node_cfg cfg;
     traffic t;
+    dice content{7};
     packet_source src[SOURCES];
     std::deque<bytes> expect[SOURCES];
     unsigned handed[SOURCES] = {}; // packets handed over completely, not yet on the link
@@ -418,6 +448,38 @@ TEST(held)
         t.packets[SST] = 30;
         uplink two(t);
         two.run();
+    }
+}
+
+// A layer takes the same cycles whatever the one before was like: turns, throttle and pace begin anew with each.
+TEST(layers_begin_alike)
+{
+    dice rng;
+    for (unsigned r = 0; r < 20; r++) {
+        traffic t = {{20, 20, 40, 30, 40}, 100, 100, 0, 0, 0}, before = t;
+        t.throttle = r % 3 == 2 ? 100 : 0;
+        t.pace_on = rng.below(2);
+        t.ahead = rng.below(3);
+        t.lead = rng.below(4);
+        t.idle = 20;
+        t.row_packets = rng.between(1, 4);
+        t.tokens = rng.between(1, 20);
+        t.rows = rng.between(1, 20);
+        for (unsigned &p : before.packets)
+            p = rng.below(30);
+        before.pace_on = rng.below(2);
+        before.row_packets = before.tokens = before.rows = 7;
+        before.lead = 1;
+        uplink fresh(t), used(before);
+        fresh.steady = used.steady = true;
+        fresh.run();
+        used.run();
+        used.begin(t);
+        used.run();
+        assert_true(fresh.sources == used.sources);
+        assert_int_equal(fresh.begun.size(), used.begun.size());
+        for (size_t i = 0; i < fresh.begun.size(); i++)
+            assert_int_equal(fresh.begun[i] - fresh.from, used.begun[i] - used.from);
     }
 }
 
