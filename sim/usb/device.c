@@ -32,7 +32,9 @@ struct mwd_device *mwd_create(const struct mwd_backend *backend,
         d->settings.features = 1u << MW_FEATURE_FABRIC | 1u << MW_FEATURE_SELFTEST |
                                1u << MW_FEATURE_LOG |
                                (d->settings.minor ? 1u << MW_FEATURE_FEED : 0);
-    d->zeros = MW_HOST_SYNC_ZEROS;
+    if (!d->settings.zeros)
+        d->settings.zeros = MW_HOST_SYNC_ZEROS;
+    d->zeros = d->settings.zeros;
     mwd_cpu_init(d);
     mwd_log(d, MW_LOG_BOOT, 0);
     mwd_feed_init(d);
@@ -47,6 +49,8 @@ static void forget(struct mwd_device *d)
         free(d->replies[d->reply_first++ % MWD_REPLIES].bytes);
     free(d->payload);
     d->payload = NULL;
+    free(d->late);
+    d->late = NULL;
     d->have = 0;
     d->sent = 0;
     d->zero_packet = false;
@@ -54,7 +58,7 @@ static void forget(struct mwd_device *d)
     d->in_step = false;
     d->guarded = false;
     d->waiting = false;
-    d->zeros = MW_HOST_SYNC_ZEROS;
+    d->zeros = d->settings.zeros;
 }
 
 void mwd_destroy(struct mwd_device *device)
@@ -109,6 +113,11 @@ static void take_sync(struct mwd_device *d)
     d->requests[(d->request_first + d->request_count - 1) % MWD_REQUESTS].key = d->key;
 }
 
+void mwd_set_key(struct mwd_device *device, uint32_t key)
+{
+    device->key = key;
+}
+
 static void take_header(struct mwd_device *d)
 {
     struct mw_frame_header *h = &d->header;
@@ -126,29 +135,65 @@ static void take_header(struct mwd_device *d)
         lose_step(d, MW_STATUS_SEQUENCE, h->sequence);
     } else {
         d->sequence = h->sequence;
-        d->payload = h->words ? malloc(8 * (size_t)h->words) : NULL;
-        if (h->words && d->payload)
+        if (h->words) {
+            d->payload = mwd_allocate(8 * (size_t)h->words);
             d->part = MWD_PAYLOAD;
-        else
-            put_request(d, h, NULL, h->words ? MW_STATUS_FAULT : MW_STATUS_OK);
+        } else {
+            put_request(d, h, NULL, MW_STATUS_OK);
+        }
     }
 }
 
-/// The next byte, where a header begins (not with a zero) or goes on. Out of step, anything but its magic is passed over.
-static void take_header_byte(struct mwd_device *d, uint8_t byte)
+static void count_zeros(struct mwd_device *d, size_t more)
 {
-    static const uint8_t magic[2] = {MW_HOST_MAGIC & 0xff, MW_HOST_MAGIC >> 8};
+    size_t zeros = d->zeros + more;
+    d->zeros = zeros < d->settings.zeros ? zeros : d->settings.zeros;
+}
+
+/// The next byte of a frame, whose words are zero or are not.
+static void take_frame_byte(struct mwd_device *d, uint8_t *part, uint8_t byte)
+{
+    part[d->have++] = byte;
+    d->word = d->have % 8 == 1 ? byte : d->word | byte;
+    if (d->have % 8)
+        return;
+    if (d->word)
+        d->zeros = 0;
+    else
+        count_zeros(d, 8);
+}
+
+/// The next byte where none of a frame has begun, or one that is not zero. What that is, two bytes tell; if they are no magic, the second may begin one.
+static void take_byte_between(struct mwd_device *d, uint8_t byte)
+{
     uint8_t *header = (uint8_t *)&d->header;
-    if (d->have < sizeof magic && byte != magic[d->have]) {
-        header[d->have] = byte;
-        if (d->in_step)
-            lose_step(d, MW_STATUS_HEADER, d->have ? d->header.magic : byte);
+    const uint16_t both = (uint16_t)(header[0] | byte << 8);
+    if (d->have && both == MW_HOST_MAGIC) {
+        d->gap = d->zeros == d->settings.zeros;
         d->have = 0;
+        take_frame_byte(d, header, header[0]);
+        take_frame_byte(d, header, byte);
         return;
     }
-    if (!d->have)
-        d->gap = d->zeros == MW_HOST_SYNC_ZEROS;
-    header[d->have++] = byte;
+    if (d->have) {
+        if (d->in_step)
+            lose_step(d, MW_STATUS_HEADER, both);
+        d->zeros = 0;
+        d->have = 0;
+    }
+    if (byte)
+        header[d->have++] = byte;
+    else
+        count_zeros(d, 1);
+}
+
+static void take_header_byte(struct mwd_device *d, uint8_t byte)
+{
+    if (d->have < 2) {
+        take_byte_between(d, byte);
+        return;
+    }
+    take_frame_byte(d, (uint8_t *)&d->header, byte);
     if (d->have == sizeof d->header)
         take_header(d);
 }
@@ -166,74 +211,62 @@ static void take_trailer(struct mwd_device *d)
         lose_step(d, MW_STATUS_PAYLOAD, 0);
 }
 
-static void count_zeros(struct mwd_device *d, const uint8_t *data, size_t bytes)
+static void take(struct mwd_device *d, uint8_t byte)
 {
-    size_t zeros = 0;
-    while (zeros < bytes && data[bytes - 1 - zeros] == 0)
-        zeros++;
-    zeros += zeros == bytes ? d->zeros : 0;
-    d->zeros = zeros < MW_HOST_SYNC_ZEROS ? zeros : MW_HOST_SYNC_ZEROS;
-}
-
-/// Fill a part of `want` bytes; returns how many were used.
-static size_t fill(struct mwd_device *d, uint8_t *to, size_t want, const uint8_t *data,
-                   size_t bytes)
-{
-    size_t take = want - d->have < bytes ? want - d->have : bytes;
-    memcpy(to + d->have, data, take);
-    d->have += take;
-    return take;
-}
-
-static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
-{
-    size_t want = 8 * (size_t)d->header.words, used = 1;
     switch (d->part) {
     case MWD_HEADER:
-        if (d->have == 0 && *data == 0) { // the gap before SYNC is long
-            while (used < bytes && data[used] == 0)
-                used++;
-        } else {
-            take_header_byte(d, *data);
-        }
+        take_header_byte(d, byte);
         break;
     case MWD_PAYLOAD:
-        used = fill(d, d->payload, want, data, bytes);
-        if (d->have == want) {
+        take_frame_byte(d, d->payload, byte);
+        if (d->have == 8 * (size_t)d->header.words) {
             d->part = MWD_TRAILER;
             d->have = 0;
         }
         break;
     case MWD_TRAILER:
-        used = fill(d, (uint8_t *)&d->trailer, sizeof d->trailer, data, bytes);
+        take_frame_byte(d, (uint8_t *)&d->trailer, byte);
         if (d->have == sizeof d->trailer)
             take_trailer(d);
         break;
     }
-    return used;
 }
 
-/// A transfer of the longest kind can hold so many headers; a host that keeps to its credits sends one.
-enum { PER_TRANSFER = MWD_REQUESTS / 2 - 4 }; // and what comes of losing step
+/// Bytes of a transfer, as long as there is room for what comes of one: a request and the LINK_ERROR behind it. Returns how many were taken.
+static size_t take_some(struct mwd_device *d, const uint8_t *data, size_t bytes)
+{
+    size_t at = 0;
+    while (at < bytes && d->request_count + 2 <= MWD_REQUESTS)
+        take(d, data[at++]);
+    return at;
+}
 
 bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes)
 {
-    if (device->port)
-        return device->port->out(device, data, bytes);
-    if (device->request_count >= MWD_REQUESTS - PER_TRANSFER)
+    struct mwd_device *d = device;
+    if (d->port)
+        return d->port->out(d, data, bytes);
+    if (d->late)
         return false;
-    unsigned before = device->request_count;
-    while (bytes) {
-        size_t used = take(device, data, bytes);
-        count_zeros(device, data, used);
-        data += used;
-        bytes -= used;
-        if (device->request_count - before >= PER_TRANSFER && device->in_step) {
-            lose_step(device, MW_STATUS_HEADER, 0);
-            break;
-        }
-    }
+    size_t taken = take_some(d, data, bytes);
+    if (taken == bytes)
+        return true;
+    d->late = mwd_allocate(bytes - taken);
+    d->late_bytes = bytes - taken;
+    d->late_at = 0;
+    memcpy(d->late, data + taken, d->late_bytes);
     return true;
+}
+
+static void take_late(struct mwd_device *d)
+{
+    if (!d->late)
+        return;
+    d->late_at += take_some(d, d->late + d->late_at, d->late_bytes - d->late_at);
+    if (d->late_at < d->late_bytes)
+        return;
+    free(d->late);
+    d->late = NULL;
 }
 
 // ---- replies to transfers -----------------------------------------------------------------------------------
@@ -270,6 +303,7 @@ bool mwd_work(struct mwd_device *device)
     if (d->port)
         return d->port->work(d);
     bool layers = mwd_feed_work(d);
+    take_late(d);
     if (!d->request_count || d->reply_count == MWD_REPLIES)
         return layers;
     struct mwd_request *r = &d->requests[d->request_first % MWD_REQUESTS];

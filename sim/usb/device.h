@@ -43,6 +43,7 @@ struct mwd_settings {
     unsigned needs_minor;    ///< of the host
     uint32_t features;       ///< 0: all
     unsigned window, credit; ///< requests and bulk bytes; 0: 16 and 1 MB
+    unsigned zeros;          ///< directly before a SYNC; 0: the protocol's. Fewer are for tests
     unsigned soc_minor;      ///< of the SoC's registers; 0: 2, with which came `hold`
     unsigned stuck_word;     ///< word of the processor's RAM whose lowest bit is always 0; 0: none
     unsigned first;          ///< instruction of the firmware that it begins with; 0: one that runs
@@ -80,6 +81,8 @@ bool mwd_out(struct mwd_device *device, const uint8_t *data, size_t bytes);
 /// An IN transfer for up to `room` bytes, a multiple of wMaxPacketSize. Returns how many came, 0 for a
 /// zero-length packet, or MWD_NAK.
 int mwd_in(struct mwd_device *device, uint8_t *data, size_t room);
+/// Another key for the session that has begun, which is that of the device beside which a test runs this one.
+void mwd_set_key(struct mwd_device *device, uint32_t key);
 /// Do some work. Returns whether there is more to do without another transfer.
 bool mwd_work(struct mwd_device *device);
 

@@ -19,7 +19,7 @@
 #include <usbredirparser.h>
 
 enum {
-    PENDING = 256,         ///< transfers that wait for the device, each way
+    PENDING = 256,         ///< transfers for which a queue has room at first
     CONTROL_BYTES = 65536, ///< most of a control transfer
     ENDPOINTS = 32,
     IN = 0x80,
@@ -28,6 +28,7 @@ enum {
     STUB_MEM = 1 << 24,
     HIGH_SPEED = 512,
     FULL_SPEED = 64,
+    SERIAL_MAX = 31,
     QUIET_MS = 10, ///< of the whole device, whose clock goes on when nothing comes
 };
 
@@ -38,9 +39,10 @@ struct pending {
     size_t bytes;
 };
 
+/// Transfers that wait for the device, which answers them NAK on a real bus. How many the host lets wait is its affair.
 struct queue {
-    struct pending item[PENDING];
-    unsigned first, count;
+    struct pending *item;
+    unsigned room, first, count;
 };
 
 struct server {
@@ -69,16 +71,39 @@ static void end_bulk(struct server *s, struct pending *p, int status, uint8_t *d
     s->transfers++;
 }
 
+static struct pending *in_queue(struct queue *q, unsigned at)
+{
+    return &q->item[(q->first + at) % q->room];
+}
+
+static void add(struct queue *q, struct pending p)
+{
+    if (q->count == q->room) {
+        struct queue more = {.room = q->room ? 2 * q->room : PENDING, .count = q->count};
+        more.item = calloc(more.room, sizeof *more.item);
+        if (!more.item)
+            abort();
+        for (unsigned at = 0; at < q->count; at++)
+            more.item[at] = *in_queue(q, at);
+        free(q->item);
+        *q = more;
+    }
+    q->count++;
+    *in_queue(q, q->count - 1) = p;
+}
+
 static void drop_first(struct queue *q)
 {
-    q->first++;
+    q->first = (q->first + 1) % q->room;
     q->count--;
 }
 
 static bool move_out(struct server *s)
 {
-    struct pending *p = &s->out.item[s->out.first % PENDING];
-    if (!s->out.count || !mwd_out(s->device, p->data, p->bytes))
+    if (!s->out.count)
+        return false;
+    struct pending *p = in_queue(&s->out, 0);
+    if (!mwd_out(s->device, p->data, p->bytes))
         return false;
     end_bulk(s, p, usb_redir_success, NULL, p->bytes);
     drop_first(&s->out);
@@ -87,9 +112,9 @@ static bool move_out(struct server *s)
 
 static bool move_in(struct server *s)
 {
-    struct pending *p = &s->in.item[s->in.first % PENDING];
     if (!s->in.count)
         return false;
+    struct pending *p = in_queue(&s->in, 0);
     if (s->buffer_size < p->bytes) {
         s->buffer_size = p->bytes;
         free(s->buffer);
@@ -108,7 +133,7 @@ static bool move_in(struct server *s)
 static void end_all(struct server *s, struct queue *q, int status)
 {
     for (; q->count; drop_first(q))
-        end_bulk(s, &q->item[q->first % PENDING], status, NULL, 0);
+        end_bulk(s, in_queue(q, 0), status, NULL, 0);
 }
 
 static void bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_header *h, uint8_t *data,
@@ -120,10 +145,10 @@ static void bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_header
     struct pending p = {.id = id, .header = *h, .data = data, .bytes = (size_t)bytes};
     if (in)
         p.bytes = h->length | (size_t)h->length_high << 16;
-    if (q->count == PENDING || h->endpoint != (in ? MW_HOST_USB_IN : MW_HOST_USB_OUT))
-        end_bulk(s, &p, usb_redir_stall, NULL, 0);
+    if (h->endpoint == (in ? MW_HOST_USB_IN : MW_HOST_USB_OUT))
+        add(q, p);
     else
-        q->item[(q->first + q->count++) % PENDING] = p;
+        end_bulk(s, &p, usb_redir_stall, NULL, 0);
 }
 
 /// The host does not wait for this one any more.
@@ -134,11 +159,11 @@ static void cancel(void *context, uint64_t id)
     for (unsigned i = 0; i < 2; i++) {
         struct queue *q = queues[i];
         for (unsigned at = 0; at < q->count; at++) {
-            if (q->item[(q->first + at) % PENDING].id != id)
+            if (in_queue(q, at)->id != id)
                 continue;
-            end_bulk(s, &q->item[(q->first + at) % PENDING], usb_redir_cancelled, NULL, 0);
+            end_bulk(s, in_queue(q, at), usb_redir_cancelled, NULL, 0);
             for (q->count--; at < q->count; at++)
-                q->item[(q->first + at) % PENDING] = q->item[(q->first + at + 1) % PENDING];
+                *in_queue(q, at) = *in_queue(q, at + 1);
             return;
         }
     }
@@ -364,10 +389,19 @@ static void usage(FILE *out)
         "core, or a Verilated fabric or memories alone behind a link and firmware in C:\n"
         "  qemu-system-x86_64 -device qemu-xhci -chardev socket,id=u,path=PATH \\\n"
         "      -device usb-redir,chardev=u\n"
-        "It serves one connection and ends with it.\n"
-        "  --serial TEXT         its serial number (default SIM)\n"
-        "  --full-speed          packets of 64 bytes\n"
-        "  --drop-after N        unplug it for a moment after every N bulk transfers\n",
+        "It serves one connection and ends with it. A host of your own reaches it from such a\n"
+        "machine, or speaks usbredir at the socket; docs/testing.md has both.\n"
+        "  --socket PATH         where it listens; a file that is there is replaced\n"
+        "  --whole FILE          the Verilated device: its RTL answers every byte\n"
+        "  --model FILE          a Verilated fabric behind a link and a firmware in C\n"
+        "  --stub                two memories of 16 MB behind these; a layer is done at once\n"
+        "  --serial TEXT         its serial number, at most 31 characters (default SIM)\n"
+        "  --full-speed          packets of 64 bytes (default 512)\n"
+        "  --drop-after N        unplug it for a moment after every N bulk transfers (default 0:\n"
+        "                        never)\n"
+        "  --help                this\n"
+        "Exit status: 0 the connection ended, 1 the device or the socket could not be made (one\n"
+        "line says why), 2 the command line is wrong.\n",
         out);
 }
 
@@ -378,7 +412,35 @@ struct asked {
     uint64_t drop_after;
 };
 
-/// False: it was no sensible line, and the usage has been told, or only that was wanted (`help`).
+static bool complain(const char *what)
+{
+    fprintf(stderr, "mw-usb-device: %s: see mw-usb-device --help\n", what);
+    return false;
+}
+
+/// What is wrong with the options, in one line; or nothing is.
+static bool sensible(const struct asked *a, bool number_good)
+{
+    const unsigned kinds = a->stub + (a->model != NULL) + (a->whole != NULL);
+    if (!a->path)
+        return complain("--socket PATH is missing");
+    if (kinds != 1)
+        return complain(kinds ? "more than one of --whole, --model and --stub"
+                              : "none of --whole, --model and --stub");
+    if (strlen(a->settings.serial) > SERIAL_MAX)
+        return complain("--serial: more than 31 characters");
+    return number_good || complain("--drop-after: not a whole number from 0 on");
+}
+
+static bool number(const char *text, uint64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 0);
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+/// False: it was no sensible line, and one line has said why, or the usage was wanted (`help`) and told.
 static bool parse(struct asked *a, bool *help, int argc, char **argv)
 {
     enum { SOCKET = 256, MODEL, WHOLE, STUB, SERIAL, FULL, DROP, HELP };
@@ -393,7 +455,7 @@ static bool parse(struct asked *a, bool *help, int argc, char **argv)
                                             {NULL, 0, NULL, 0}};
     *a = (struct asked){.settings = {.serial = "SIM", .packet = HIGH_SPEED}};
     *help = false;
-    bool known = true;
+    bool known = true, number_good = true;
     for (int id; (id = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (id == SOCKET)
             a->path = optarg;
@@ -408,17 +470,19 @@ static bool parse(struct asked *a, bool *help, int argc, char **argv)
         else if (id == FULL)
             a->settings.packet = FULL_SPEED;
         else if (id == DROP)
-            a->drop_after = strtoull(optarg, NULL, 0);
+            number_good = number(optarg, &a->drop_after);
         else if (id == HELP)
             *help = true;
         else
             known = false;
     }
-    bool good = known && a->path && a->stub + (a->model != NULL) + (a->whole != NULL) == 1 &&
-                optind == argc;
-    if (*help || !good)
-        usage(*help ? stdout : stderr);
-    return good && !*help;
+    if (*help)
+        usage(stdout);
+    if (*help || !known) // of what getopt does not know it has told itself
+        return false;
+    if (optind < argc)
+        return complain("an argument that belongs to no option");
+    return sensible(a, number_good);
 }
 
 static bool connect_at(struct server *s, const char *path)
@@ -460,5 +524,7 @@ int main(int argc, char **argv)
     if (backend.close)
         backend.close(backend.context);
     free(s.buffer);
+    free(s.in.item);
+    free(s.out.item);
     return 0;
 }

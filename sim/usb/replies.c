@@ -6,12 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+void *mwd_allocate(size_t bytes)
+{
+    void *room = calloc(1, bytes);
+    if (!room)
+        abort();
+    return room;
+}
+
 uint8_t *mwd_make_frame(size_t bytes)
 {
-    uint8_t *frame = calloc(1, mwf_bytes(bytes));
-    if (!frame)
-        abort();
-    return frame;
+    return mwd_allocate(mwf_bytes(bytes));
 }
 
 void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail)
@@ -32,9 +37,7 @@ void mwd_reply(struct mwd_device *d, const struct mwd_request *r, uint8_t status
                                 .argument = argument,
                                 .count = count};
     if (!frame)
-        frame = malloc(sizeof h);
-    if (!frame)
-        abort();
+        frame = mwd_allocate(sizeof h);
     mwf_seal(&h);
     memcpy(frame, &h, sizeof h);
     if (bytes) {

@@ -152,10 +152,8 @@ static void selftest(struct mwd_device *d, const struct mwd_request *r)
     }
     size_t units = tests >> MW_TEST_MEMORY & 1 ? d->backend.gpus : 0;
     size_t bytes = d->backend.mem_bytes < TEST_BYTES ? d->backend.mem_bytes : TEST_BYTES;
-    uint8_t *data = malloc(bytes),
+    uint8_t *data = mwd_allocate(bytes),
             *frame = mwd_make_frame(units * sizeof(struct mw_frame_selftest));
-    if (!data)
-        abort();
     for (size_t g = 0; g < units; g++) {
         struct mw_frame_selftest one = {.test = MW_TEST_MEMORY,
                                         .unit = (uint32_t)g,

@@ -56,13 +56,17 @@ struct mwd_device {
     bool gap;     ///< there were zeros enough before this header for a SYNC
     uint32_t key; ///< of the session, 0: none
     uint64_t stir;
-    size_t zeros; ///< that came last, at most MW_HOST_SYNC_ZEROS; as many when nothing else did
+    size_t zeros; ///< that came last, at most settings.zeros; as many when nothing else did
     uint16_t sequence;
     enum mwd_part part;
-    size_t have; ///< bytes of the part
+    size_t have;  ///< bytes of the part
+    uint8_t word; ///< all bytes of the frame's present word, ORed
     struct mw_frame_header header;
     struct mw_frame_trailer trailer;
     uint8_t *payload;
+    uint8_t *
+        late; ///< of the last OUT transfer, what the requests before it have left no room for; or NULL
+    size_t late_bytes, late_at;
     struct mwd_request requests[MWD_REQUESTS];
     unsigned request_first, request_count;
     struct mwd_reply replies[MWD_REPLIES];
@@ -94,6 +98,8 @@ void mwd_log(struct mwd_device *device, uint32_t code, uint32_t detail);
 /// Reply to `request`. A payload lies in `frame`, behind the header; without one, `frame` is NULL.
 void mwd_reply(struct mwd_device *device, const struct mwd_request *request, uint8_t status,
                uint64_t argument, uint32_t count, uint8_t *frame, size_t bytes);
+/// Zeros; without memory, the program ends.
+void *mwd_allocate(size_t bytes);
 /// Room for a frame with such a payload.
 uint8_t *mwd_make_frame(size_t bytes);
 void mwd_feed_init(struct mwd_device *device);

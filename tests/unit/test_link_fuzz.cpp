@@ -2,8 +2,9 @@
 //
 // host_link under frames that were damaged in every way, against a reader of docs/host-protocol.md of its own that sees the same bytes: it tells every reply
 // of the device, bit for bit, in advance, and what its registers and memories hold in the end. Nothing else may come. (Of a new key it knows what a host
-// knows: it takes it from the reply.) MW_SEED repeats a run.
+// knows: it takes it from the reply.) The link's model in C gets the same bytes, and gives the same replies. MW_SEED repeats a run.
 #include "host_link_bench.h"
+#include "link_model.h"
 
 #include <algorithm>
 #include <set>
@@ -16,12 +17,6 @@ namespace {
 constexpr unsigned FRAMES = 20000;
 constexpr uint32_t VERSION = MW_HOST_PROTOCOL_MAJOR << 16 | MW_HOST_PROTOCOL_MINOR;
 
-struct answer {
-    mw_frame_header header = {};
-    bytes payload;
-    bool new_key = false, any_argument = false;
-};
-
 /// The protocol, as its page has it.
 struct protocol {
     std::vector<bytes> memory = std::vector<bytes>(GPUS, bytes(1 << MEM_LOG2));
@@ -33,7 +28,10 @@ struct protocol {
     bool blocked = false; ///< until the key of the new session is known
     uint32_t key = 0;
     uint16_t number = 0;
-    std::deque<answer> answers;
+    std::deque<answer> answers, new_answers; ///< all, and those of the last call
+
+    /// Bytes that have been read; more may be here.
+    uint64_t read() const { return forgotten + at; }
 
     void take(const bytes &b)
     {
@@ -58,6 +56,7 @@ struct protocol {
   private:
     bytes stream;
     size_t at = 0, zeros = ZEROS;
+    uint64_t forgotten = 0; ///< bytes before the stream
     bool in_payload = false;
     mw_frame_header head = {};
 
@@ -67,6 +66,7 @@ struct protocol {
             ;
         if (at > 1 << 16) {
             stream.erase(stream.begin(), stream.begin() + static_cast<long>(at));
+            forgotten += at;
             at = 0;
         }
     }
@@ -107,6 +107,12 @@ struct protocol {
         return true;
     }
 
+    void tell(const answer &a)
+    {
+        answers.push_back(a);
+        new_answers.push_back(a);
+    }
+
     void lose(unsigned status, uint32_t seen)
     {
         answer a;
@@ -114,7 +120,7 @@ struct protocol {
         a.header.status = static_cast<uint8_t>(status);
         a.header.sequence = static_cast<uint16_t>(number - 1);
         a.header.count = seen;
-        answers.push_back(a);
+        tell(a);
         in_step = false;
     }
 
@@ -152,7 +158,7 @@ struct protocol {
         a.header.argument = head.argument;
         a.header.count = VERSION;
         a.new_key = blocked = keys;
-        answers.push_back(a);
+        tell(a);
     }
 
     answer reply(unsigned status) const
@@ -215,6 +221,11 @@ struct protocol {
         if (status == MW_STATUS_OK && head.type == MW_FRAME_MEM_WRITE && !data.empty())
             memcpy(place, data.data(), data.size());
         answer a = reply(right ? status : +MW_STATUS_PAYLOAD);
+        if (!right && status == MW_STATUS_OK && head.type == MW_FRAME_MEM_WRITE)
+            a.then = [data, gpu = head.argument >> MW_HOST_GPU_SHIFT & (GPUS - 1),
+                      from = head.argument & ((1 << MEM_LOG2) - 1)](std::vector<bytes> &m) {
+                std::copy(data.begin(), data.end(), m[gpu].begin() + static_cast<long>(from));
+            };
         if (right && status == MW_STATUS_OK) {
             switch (head.type) {
             case MW_FRAME_MEM_WRITE:
@@ -241,7 +252,7 @@ struct protocol {
                 a.payload = f.payload;
             }
         }
-        answers.push_back(a);
+        tell(a);
     }
 
     void list(const bytes &data, answer *a)
@@ -271,6 +282,9 @@ struct protocol {
 
 struct fuzz : host_link_bench {
     protocol model;
+    link_model in_c{GPUS, MEM_LOG2, ZEROS, BAD_REGISTER};
+    bytes for_c; ///< not fed to it yet: behind a SYNC it has to know the session's key
+    uint64_t fed_c = 0;
     uint16_t number = 0;
     uint32_t version = VERSION, old_key = 0;
     bool alive = true;
@@ -281,6 +295,30 @@ struct fuzz : host_link_bench {
     {
         send(b);
         model.take(b);
+        for_c.insert(for_c.end(), b.begin(), b.end());
+        feed_c();
+    }
+
+    /// What the reader has read, and all else where it does not wait for a key, in transfers of any size.
+    void feed_c()
+    {
+        for (auto &a : model.new_answers)
+            in_c.expected.push_back(a);
+        model.new_answers.clear();
+        in_c.layer_done = model.layer_done;
+        size_t count = model.blocked ? static_cast<size_t>(model.read() - fed_c) : for_c.size();
+        size_t at = 0;
+        for (size_t n; at < count; at += n) {
+            n = std::min<size_t>(count - at, 1 + below(percent(30)   ? 4
+                                                       : percent(50) ? 600
+                                                                     : 1 << 17));
+            in_c.feed(&for_c[at], n);
+        }
+        for_c.erase(for_c.begin(), for_c.begin() + static_cast<long>(count));
+        fed_c += count;
+        if (!in_c.expected.empty())
+            fail_msg("the C model owes 0x%02x, status %u", in_c.expected.front().header.type,
+                     in_c.expected.front().header.status);
     }
 
     bytes random_bytes(size_t size)
@@ -335,8 +373,11 @@ struct fuzz : host_link_bench {
                      a.header.sequence, a.header.status, a.header.count, a.header.words);
         seen[f.header.status]++;
         errors += f.header.type == MW_FRAME_LINK_ERROR;
-        if (a.new_key)
+        if (a.new_key) {
+            in_c.set_key(key);
             model.set_key(key);
+            feed_c();
+        }
     }
 
     mw_frame_header any_header()
@@ -391,7 +432,8 @@ struct fuzz : host_link_bench {
         if (h.type == MW_FRAME_REG_READ || h.type == MW_FRAME_REG_WRITE) {
             bytes p;
             for (unsigned n = below(percent(95) ? 6 : 70); n; n--) {
-                mw_frame_register r = {percent(95) ? 4 * below(20) : rng.word(), rng.word()};
+                mw_frame_register r = {percent(95) ? 4 * below(20) : rng.word() | 1u << 31,
+                                       rng.word()};
                 const auto *q = reinterpret_cast<uint8_t *>(&r);
                 p.insert(p.end(), q, q + sizeof r);
             }
@@ -476,6 +518,13 @@ struct fuzz : host_link_bench {
         case 9:
             f.insert(f.begin(), below(100), 0);
             break;
+        case 10: { // what may look like a frame, or like the first byte of one
+            bytes more = random_bytes(1 + below(40));
+            if (percent(50))
+                more[below(static_cast<uint32_t>(more.size()))] = MW_HOST_MAGIC & 0xff;
+            f.insert(f.begin(), more.begin(), more.end());
+            break;
+        }
         default:
             break;
         }
@@ -514,6 +563,9 @@ TEST(fuzz)
                 bytes(b.model.missing())); // of a write in part received, some would have been done
             b.settle_all();
             b.reset_link();
+            b.in_c.reset();
+            b.for_c.clear();
+            b.fed_c = 0;
             auto memory = b.model.memory;
             auto registers = b.model.registers;
             unsigned resets = b.model.resets;
@@ -543,8 +595,11 @@ TEST(fuzz)
                        b.model.registers.end()); // those that were only read
     for (const auto &r : b.registers)
         assert_int_equal(r.second, b.model.registers[r.first]);
-    print_message("%u frames, %u sessions, %u times out of step, %llu cycles\n", frames, sessions,
-                  b.errors, static_cast<unsigned long long>(b.now));
+    for (unsigned g = 0; g < GPUS; g++)
+        assert_true(b.in_c.memory[g] == b.model.memory[g]);
+    print_message(
+        "%u frames, %u sessions, %u times out of step, %llu cycles; %u replies of the C model\n",
+        frames, sessions, b.errors, static_cast<unsigned long long>(b.now), b.in_c.compared);
     for (unsigned status : {MW_STATUS_OK, MW_STATUS_HEADER, MW_STATUS_SEQUENCE, MW_STATUS_PAYLOAD,
                             MW_STATUS_TYPE, MW_STATUS_LENGTH, MW_STATUS_RANGE, MW_STATUS_ACCESS,
                             MW_STATUS_STATE, MW_STATUS_VERSION}) {

@@ -2,6 +2,7 @@
 UMOCKDEV = $(shell pkg-config --cflags umockdev-1.0)
 $(B)/obj/tests/usb/%.o: CPPFLAGS += $(UMOCKDEV)
 $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/usb/test_*.c)): TEST_LIBS = $(shell pkg-config --libs umockdev-1.0)
+$(B)/tests/usb/test_redir: TEST_LIBS += -lusbredirparser
 
 # `make test-system`: a virtual machine with Debian's kernel; its package is kept unpacked, and is 70 MB to fetch
 $(B)/tests/usb/soak: $(call obj,tests/usb/soak.c tests/usb/soak_main.c) $(B)/libmoeswitch.a
