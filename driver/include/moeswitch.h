@@ -370,7 +370,7 @@ struct mw_layer_config {
     unsigned partial_wait;  ///< after that many cycles without work
     unsigned in_flight;     ///< tokens dispatched and not finished per GPU, 0: no limit
     unsigned open_rows;     ///< reductions in flight per GPU, 0: as many as the device has
-    // limits for tests; 0: the hardware's own
+    // limits for tests; 0: the hardware's own. MW_ERR_CAPACITY: more credits than it has
     unsigned store_credits, part_credits, ctrl_credits; ///< of the uplinks
     unsigned down_store_credits, down_part_credits;     ///< of the downlinks
     unsigned throttle, down_throttle; ///< of 256 chances, how often a packet's start is put off

@@ -11,6 +11,9 @@ enum {
     MAX_ROW_BYTES = 32752, ///< 15 bits, a multiple of 16
     TOKEN_BITS = 20,       ///< of a global token index and of a row number (rtl/hub/node_pkg.sv)
     ALIGN = 128,           ///< of regions: a flit of each bank
+    // of every device; no register has them (rtl/common/cfg_pkg.sv)
+    CTRL_PKTS = 16,
+    RX_RESULT_PKTS = 4,
 };
 
 unsigned mwi_log2_up(uint64_t n)
@@ -144,6 +147,22 @@ int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, uns
     return bytes > MAX_ROW_BYTES ? above(what, bytes, MAX_ROW_BYTES) : 0;
 }
 
+static int check_credits(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    const struct {
+        const char *name;
+        unsigned asked, there;
+    } all[] = {{"store_credits", c->store_credits, info->store_pkts},
+               {"part_credits", c->part_credits, info->part_pkts},
+               {"ctrl_credits", c->ctrl_credits, CTRL_PKTS},
+               {"down_store_credits", c->down_store_credits, info->rx_store_pkts},
+               {"down_part_credits", c->down_part_credits, RX_RESULT_PKTS}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].asked > all[i].there)
+            return above(all[i].name, all[i].asked, all[i].there);
+    return 0;
+}
+
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     if (c->k < 1 || c->k > MW_MAX_TARGETS)
@@ -165,6 +184,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         return above("open_rows", c->open_rows, info->open_rows);
     if (c->window > info->window)
         return above("window", c->window, info->window);
+    status = check_credits(info, c);
+    if (status)
+        return status;
     if (c->list_once && !info->list_once)
         return mwi_fail(MW_ERR_CAPACITY,
                         "list_once: this device does not remember lists of targets: leave it out");

@@ -45,11 +45,8 @@ static void part(struct mw_page *p, const struct mw_summary_part *part)
 
 static void table(struct mw_page *p)
 {
-    char faster[64];
-    snprintf(faster, sizeof faster, "times as fast as %s",
-             p->count && p->summaries[0].over ? p->summaries[0].over : mw_systems[0].name);
     mw_page_folded(p, "cycles and bounds of each system, all layers together",
-                   MW_HEADS("system", "cycles", faster, "strict bound, cycles", "share of it",
+                   MW_HEADS("system", "cycles", "times as fast", "<as", "strict bound, cycles", "share of it",
                             "<set by", "own bound, cycles", "share of it", "<set by",
                             "of links alone, cycles", "elements wrong", "counters wrong",
                             "layers below their bound"));
@@ -61,6 +58,7 @@ static void table(struct mw_page *p)
             mw_page_real(p, s->speedup, 3, "/systems/%u/speedup", i);
         else
             mw_page_none(p);
+        mw_page_string(p, s->over ? s->over : "", "/systems/%u/speedup_over", i);
         mw_page_uint(p, s->strict, "/systems/%u/strict_bound_cycles", i);
         mw_page_percent(p, s->strict_share, "/systems/%u/strict_share", i);
         mw_page_string(p, s->strict_at, "/systems/%u/strict_bound_at", i);

@@ -489,6 +489,11 @@ static void layout_limits(void **state)
         BAD(received_rows, 300000, MW_ERR_CAPACITY, "received rows"),
         BAD(open_rows, 9, MW_ERR_CAPACITY, "open_rows: 9, the device holds 8"),
         BAD(window, 17, MW_ERR_CAPACITY, "window: 17, the device holds 16"),
+        BAD(store_credits, 17, MW_ERR_CAPACITY, "store_credits: 17, the device holds 16"),
+        BAD(part_credits, 5, MW_ERR_CAPACITY, "part_credits: 5, the device holds 4"),
+        BAD(ctrl_credits, 17, MW_ERR_CAPACITY, "ctrl_credits: 17, the device holds 16"),
+        BAD(down_store_credits, 17, MW_ERR_CAPACITY, "down_store_credits: 17, the device holds 16"),
+        BAD(down_part_credits, 5, MW_ERR_CAPACITY, "down_part_credits: 5, the device holds 4"),
         BAD(stream_instrs, 65, MW_ERR_INVALID, "65 instructions"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -805,7 +810,7 @@ static void registers(void **state)
     c.ctrl_credits = 4;
     c.throttle = 5;
     c.down_store_credits = 6;
-    c.down_part_credits = 7;
+    c.down_part_credits = 3;
     c.down_throttle = 8;
     c.start_delay = 100;
     c.link_cycles = 3;
@@ -841,7 +846,7 @@ static void registers(void **state)
         for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)
             assert_int_equal(*fake_node(&fake, g, expect[i][0]), expect[i][1]);
     }
-    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 7 << 8 | 2 << 16 | 8u << 24);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 8 | 2 << 16 | 8u << 24);
 }
 
 static void configure_checks(void **state)
