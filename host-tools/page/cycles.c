@@ -58,7 +58,10 @@ static void table(struct mw_page *p)
             mw_page_real(p, s->speedup, 3, "/systems/%u/speedup", i);
         else
             mw_page_none(p);
-        mw_page_string(p, s->over ? s->over : "", "/systems/%u/speedup_over", i);
+        if (s->over)
+            mw_page_string(p, s->over, "/systems/%u/speedup_over", i);
+        else
+            mw_page_none(p);
         mw_page_uint(p, s->strict, "/systems/%u/strict_bound_cycles", i);
         mw_page_percent(p, s->strict_share, "/systems/%u/strict_share", i);
         mw_page_string(p, s->strict_at, "/systems/%u/strict_bound_at", i);
