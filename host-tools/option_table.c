@@ -65,7 +65,7 @@ const char *mw_closest(const char *text, const char *const *names, unsigned coun
 const char *mw_option_end(const struct mw_option *o, uint64_t end, char text[MW_END_BYTES])
 {
     if (o->kind == MW_OPTION_REAL)
-        snprintf(text, MW_END_BYTES, "%g", (double)end / 1000);
+        snprintf(text, MW_END_BYTES, "%.10g", (double)end / 1000);
     else
         snprintf(text, MW_END_BYTES, "%" PRIu64, end);
     return text;
