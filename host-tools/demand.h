@@ -10,6 +10,7 @@
 struct mw_demand {
     struct mw_shape shape;
     unsigned k, experts;
+    bool given;               ///< by a trace: no option says how many experts there are
     unsigned layers;          ///< batches included
     unsigned rows_per_expert; ///< most tokens of an expert
     unsigned rows_per_list;   ///< most tokens of an expert and one home

@@ -186,6 +186,12 @@ static int refuse_memory(const struct mw_fit *f, const struct mw_device_info *in
                    c->buffers > 1 ? ", or leave out --batches" : "");
 }
 
+/// What to do about too many.
+static const char *fewer_experts(const struct mw_demand *d)
+{
+    return d->given ? "take a trace of fewer experts" : "lower --experts";
+}
+
 int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
                  const struct mw_demand *d, struct mw_error *err)
 {
@@ -204,26 +210,28 @@ int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
         return mw_fail(err, MW_EXIT_INPUT, "tokens per GPU: %u, it has %u: lower --tokens-per-gpu",
                        c->tokens_per_gpu, info->tokens);
     if (d->experts > info->experts)
-        return mw_fail(err, MW_EXIT_INPUT, "experts: %u, it has %u: lower --experts", d->experts,
-                       info->experts);
+        return mw_fail(err, MW_EXIT_INPUT, "experts: %u, it has %u: %s", d->experts, info->experts,
+                       fewer_experts(d));
     if (c->experts_per_gpu > info->local_experts)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "experts per GPU: %u, it has %u: raise --gpus or lower --experts",
-                       c->experts_per_gpu, info->local_experts);
+        return mw_fail(err, MW_EXIT_INPUT, "experts per GPU: %u, it has %u: raise --gpus or %s",
+                       c->experts_per_gpu, info->local_experts, fewer_experts(d));
     if (lists > info->local_experts)
         return mw_fail(err, MW_EXIT_INPUT,
                        "lists {expert, source} per GPU: %llu, it has %u: %u experts of each of %u "
-                       "GPUs, rounded up to a power of two: lower --experts",
+                       "GPUs, rounded up to a power of two: %s",
                        (unsigned long long)lists, info->local_experts, c->experts_per_gpu,
-                       1u << log2_up(info->gpus));
+                       1u << log2_up(info->gpus), fewer_experts(d));
     if (rows > info->rows)
         return mw_fail(
             err, MW_EXIT_INPUT,
-            "rows per GPU: %llu, it has %u: %llu %s with %llu each, the %u of the "
-            "busiest rounded up to a power of two: lower --tokens-per-gpu or raise --gpus",
+            "rows per GPU: %llu, it has %u: %llu %s with %llu each, %u rounded up to a power "
+            "of two%s",
             (unsigned long long)rows, info->rows, (unsigned long long)lists,
             c->source_lists ? "lists {expert, source}" : "experts", 1ull << f->cap_shift,
-            c->rows_per_expert);
+            c->rows_per_expert,
+            c->rows_per_expert > d->rows_per_expert
+                ? ": lower --set rows_per_expert"
+                : " for the busiest: lower --tokens-per-gpu or raise --gpus");
     if (places > 1u << TOKEN_BITS)
         return mw_fail(err, MW_EXIT_INPUT,
                        "rows per GPU: %llu, it has %u: %u tokens received with room for %u experts "

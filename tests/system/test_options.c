@@ -173,6 +173,7 @@ static const struct {
                    {"--groups", "(--topk-groups), expected"},
                    {"--groups", "expected a number that divides"},
                    {"--set", "switch_asks: only with list_once"},
+                   {"--set", "of two: lower --set rows_per_expert"},
                    {"--topk-groups", "expected a number that divides"}};
 
 static bool may_refuse(const char *option, const char *line)
