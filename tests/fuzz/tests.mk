@@ -4,15 +4,17 @@
 # not counted as coverage, which was half of the time.
 FUZZ_SECONDS := 25
 # make fuzz FUZZ=firmware: only that one
-FUZZ := reply firmware device
+FUZZ := reply firmware device arrays
 FUZZ_RUNS := 10000000
 FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(or $(MW_SEED),1) -print_final_stats=1
 SANITIZERS := address,undefined -fno-sanitize-recover=undefined
-FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device
+FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device $(B)/fuzz/arrays
 
 $(B)/fuzz/reply: tests/fuzz/reply.c driver/src/usb_reply.c driver/src/frame.c driver/src/usb_reply.h driver/src/frame.h
 $(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/frame.c driver/src/queue.c $(wildcard sim/usb/*.h) driver/src/frame.h
 $(B)/fuzz/firmware: tests/fuzz/firmware.c $(B)/fuzz/fake.o $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
+$(B)/fuzz/arrays: tests/fuzz/arrays.c $(addprefix host-tools/,npy.c npz.c counts.c trace.c trace_axes.c trace_counts.c trace_load.c trace_make.c json_read.c error.c fit.c text.c) $(B)/libmwhost.a $(B)/libmoeswitch.a
+$(B)/fuzz/arrays: FUZZ_LIBS := $(B)/libmwhost.a $(B)/libmoeswitch.a $(LDLIBS)
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
 $(B)/fuzz/reply $(B)/fuzz/device: tests/fuzz/input.h

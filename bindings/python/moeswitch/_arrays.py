@@ -23,8 +23,8 @@ def numbers_of(values, what):
     """An array of numbers, or of the bits of bf16."""
     values = array_of(values, what)
     if not is_bits(values.dtype) and values.dtype.kind not in "fiu":
-        raise TypeError(f"{what}: {values.dtype} is no type of numbers (floats, integers, uint16 with the bits of bf16, "
-                        "bfloat16 of ml_dtypes)")
+        raise TypeError(f"{what}: {values.dtype} is no type of numbers (floats, integers, uint16 with the bits of "
+                        "bf16, bfloat16 of ml_dtypes)")
     return values
 
 
