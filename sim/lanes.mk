@@ -64,7 +64,7 @@ $(B)/model/$(1)/$(5)/translated: $(B)/model/$(1)/$(5)/V$(5).mk $(if $(filter $(O
 $(if $(filter $(LANES_PARTS),$(5)),$(B)/model/$(1)/$(5)/V$(5)_lanes.a: $(B)/model/$(1)/$(5)/translated sim/lanes.h | $(B)/model/$(1)/backend
 	@rm -f $$@
 	@$(unless_lanes) || $(call say_now,CXX,$(5)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
-	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_COPIES=$(call copies,$(5),$(2))"
+	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes.h CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_COPIES=$(call copies,$(5),$(2))"
 
 $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(1)/backend
 	@rm -f $$@

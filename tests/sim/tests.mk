@@ -16,7 +16,7 @@ $(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk $(LANES_PY) sim/lanes.h $(B)/verilat
 	$$(call say,CXX,$$<)
 	$$(Q)$$(PY) sim/lanes.py $(2) $(1) $(5)
 	$$(Q)$$(MAKE) -s -C $(1) -f V$(2).mk V$(2)__ALL.a $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC"
-	$$(Q)$$(MAKE) -s -C $(1) -f V$(2)_lanes.mk CXX=$(MODEL_CXX) CXXFLAGS="$(LANES_FLAGS) -DMW_COPIES=$(4) -w"
+	$$(Q)$$(MAKE) -s -C $(1) -f V$(2)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes.h CXXFLAGS="$(LANES_FLAGS) -DMW_COPIES=$(4) -w"
 	$$(Q)$(MODEL_CXX) $(LANES_FLAGS) -DMW_COPIES=$(4) -I$(1) $(WARN) -Wno-psabi -o $$@ $$< $(1)/V$(2)_lanes.a $(1)/V$(2)__ALL.a $(B)/verilated/plain.a -lcmocka -lpthread
 endef
 $(eval $(call lanes_rules,$(LANES),lanes_sample,test_lanes,5))
