@@ -8,9 +8,11 @@
 #include "json.h"
 #include "result.h"
 
-/// What was run, and the strict bound; then the head of the table.
+/// What was run, and the strict bound.
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w);
+/// The head of the table.
+void mw_report_columns(FILE *out, const struct mw_run_params *params);
 /// The line of one system.
 void mw_report_line(FILE *out, const struct mw_summary *s);
 /// Bytes per port and direction of each system.

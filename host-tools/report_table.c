@@ -54,7 +54,6 @@ static void print_facts(FILE *out, const struct mw_run_params *params, const str
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w)
 {
-    const struct mw_system *base = params->systems ? params->system[0] : &mw_systems[0];
     char layers[128], costs[256];
     layer_numbers(params, layers, sizeof layers);
     fprintf(out, "%s (%s)\n", MW_SHOWN(trace->name), MW_SHOWN(trace->model));
@@ -70,6 +69,11 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
               mw_costs_text(params, costs, sizeof costs));
     for (unsigned l = 0; l < w->layers; l++)
         print_facts(out, params, w, l);
+}
+
+void mw_report_columns(FILE *out, const struct mw_run_params *params)
+{
+    const struct mw_system *base = params->systems ? params->system[0] : &mw_systems[0];
     fprintf(out,
             "\n%s%-14s %10s %8s %7s %7s %-13s %-19s %6s %8s\n"
             "%-14s %10s %8s %7s %7s %-13s %-9s %-9s %6s %8s%s\n",

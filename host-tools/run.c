@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "demand.h"
 #include "fit.h"
+#include "forecast.h"
 #include "output.h"
 #include "plot.h"
 #include "report.h"
@@ -28,10 +29,25 @@ static int make_room(struct mw_run *run, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
+/// What the run will take, and whether its layers are large enough to tell something.
+static void tell(struct mw_run *run)
+{
+    struct mw_forecast f;
+    mw_forecast_make(&f, &run->params, &run->workload, run->systems, run->asked, run->memory);
+    mw_forecast_print(run->out, &f, &run->params);
+    mw_forecast_print_tile(run->out, &run->workload, run->params.tile);
+    if (run->fitted)
+        fputs("note: moeswitch sends what dysharp does in a layer this small (moeswitch-run(1))\n",
+              run->out);
+}
+
 /// Every system that was asked for, and the tables behind their lines.
 static int run_systems(struct mw_run *run, struct mw_error *err)
 {
+    mw_run_choose(run);
     mw_report_head(run->out, &run->params, &run->trace, &run->workload);
+    tell(run);
+    mw_report_columns(run->out, &run->params);
     fflush(run->out);
     int status = mw_run_systems(run, err);
     if (status > MW_EXIT_MISMATCH)
@@ -138,6 +154,7 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
     struct mw_memory memory = {.host = mw_memory_host(&demand, jobs), .several = jobs > 1};
     for (unsigned i = 0; i < jobs && !p->device.usb; i++)
         memory.gpus += take_largest(touched);
+    run->memory = memory.host + memory.gpus;
     return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
 }
 

@@ -4,6 +4,7 @@
 // done in the order of the systems, shows progress, and sees to it that a run that is over ends.
 #include "run_systems.h"
 
+#include "forecast.h"
 #include "golden.h"
 #include "interrupt.h"
 #include "output.h"
@@ -45,6 +46,7 @@ struct group {
     struct part part[MW_SYSTEMS];
     unsigned count, next;
     bool golden;                     ///< the golden results are there
+    bool began;                      ///< a device is there, and time counts
     atomic_bool stop;                ///< nothing begins any more, what runs is to stop
     volatile sig_atomic_t stop_wait; ///< the same, for the library
     double stopped_at;
@@ -66,6 +68,13 @@ unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system syste
         if (mw_run_asks_for(params, i))
             systems[count++] = mw_system_as_set(&mw_systems[i], &params->settings);
     return count;
+}
+
+void mw_run_choose(struct mw_run *run)
+{
+    run->asked = mw_run_asked(&run->params, run->systems);
+    for (unsigned i = 0; i < run->asked; i++)
+        run->fitted |= mw_system_fit_layer(&run->systems[i], &run->params, &run->workload);
 }
 
 unsigned mw_run_jobs(const struct mw_run_params *params)
@@ -104,6 +113,9 @@ static bool take_progress(void *context, unsigned layer, double done, uint64_t c
     struct group *g = p->group;
     pthread_mutex_lock(&g->lock);
     struct mw_bar_part *shown = &g->bar.part[p - g->part];
+    if (!g->began) // what comes before is a model that is built
+        g->bar.begin = now();
+    g->began = true;
     shown->done = (layer + (done < 0 ? 0 : done > 1 ? 1 : done)) / g->run->workload.layers;
     shown->cycles = cycles;
     bool go_on = !g->stop;
@@ -283,9 +295,8 @@ static void make_parts(struct group *g)
 {
     struct mw_run *run = g->run;
     const struct mw_system *systems = run->systems;
-    const struct mw_link_parameters link = mw_run_links(&run->params);
     mw_bar_begin(&g->bar, run->err, isatty(fileno(run->err)), now());
-    g->count = g->bar.count = mw_run_asked(&run->params, run->systems);
+    g->count = g->bar.count = run->asked;
     for (unsigned i = 0; i < g->count; i++) {
         g->part[i].group = g;
         g->part[i].system = &systems[i];
@@ -294,11 +305,8 @@ static void make_parts(struct group *g)
         if (run->params.fst)
             mw_output_for(g->part[i].waves, run->params.fst,
                           run->params.systems == 1 ? NULL : systems[i].name);
-        for (unsigned l = 0; l < run->workload.layers; l++) {
-            struct mw_bounds bounds;
-            mw_bounds_compute(&run->workload, l, &systems[i], &link, &bounds);
-            g->bar.part[i].weight += (double)bounds.own.cycles;
-        }
+        g->bar.part[i].weight =
+            (double)mw_forecast_cycles(&run->workload, &run->params, &systems[i]);
     }
 }
 

@@ -13,17 +13,22 @@ struct mw_run {
     struct mw_trace trace;
     struct mw_workload workload;
     uint16_t *golden[MW_MAX_LAYERS]; ///< room for the golden results; mw_run_systems makes them
-    struct mw_system systems[MW_SYSTEMS]; ///< those asked for, as the settings have them
+    struct mw_system systems[MW_SYSTEMS]; ///< those asked for, as settings and layer have them
+    unsigned asked;                       ///< how many these are
+    bool fitted;                          ///< moeswitch is as mw_system_fit_layer makes it
     struct mw_result results[MW_SYSTEMS]; ///< of them, in the order of mw_systems
     struct mw_summary summaries[MW_SYSTEMS];
-    unsigned count; ///< of results that are there, and of summaries
-    FILE *out;      ///< tables
-    FILE *data;     ///< standard output
+    unsigned count;  ///< of results that are there, and of summaries
+    uint64_t memory; ///< bytes of this machine that the run takes, 0: not known
+    FILE *out;       ///< tables
+    FILE *data;      ///< standard output
     FILE *err;
 };
 
 /// The systems that are asked for, as the settings have them; returns how many.
 unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS]);
+/// Fill in those of a run, for its workload.
+void mw_run_choose(struct mw_run *run);
 /// As many of them as may run at once.
 unsigned mw_run_jobs(const struct mw_run_params *params);
 /// Before as many run side by side, in this process or in others: they have the cores; a simulation

@@ -13,6 +13,14 @@
 struct mw_system mw_system_as_set(const struct mw_system *system,
                                   const struct mw_settings *settings);
 
+/// Rows that `moeswitch` lets dispatch be ahead of its part, of a layer of that shape.
+unsigned mw_pace_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k);
+
+/// Take out of `moeswitch` what cannot help in a layer of the workload's shape, unless a setting names one of its
+/// mechanisms. Other systems stay as they are. Returns whether it sends what `dysharp` does.
+bool mw_system_fit_layer(struct mw_system *system, const struct mw_run_params *params,
+                         const struct mw_workload *workload);
+
 /// Find out before a run whether the device holds it under every system that `params` asks for;
 /// params->shape has its GPUs. `touched` gets what each takes of this machine where the device is
 /// simulated, 0 for systems that were not asked for. If all are, those that need a primitive which the

@@ -127,7 +127,8 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
                      uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
                      struct mw_error *err)
 {
-    struct job j = {.params = params, .experts = demand->experts, .every = true, .err = err};
+    struct job j = {
+        .params = params, .experts = demand->experts, .k = demand->k, .every = true, .err = err};
     memset(touched, 0, MW_SYSTEMS * sizeof *touched);
     memset(left_out, 0, MW_SYSTEMS * sizeof *left_out);
     if (params->fst) // which begins with the device, and takes a model of its own

@@ -13,7 +13,7 @@ struct job {
     const struct mw_workload *w;
     const struct mw_system *system;
     const struct mw_generator *generator;
-    unsigned experts;
+    unsigned experts, k; ///< of a token
     bool every; ///< primitive that the device can have is asked for, not the system's alone
     struct mw_result *result;
     struct mw_error *err;

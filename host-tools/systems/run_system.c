@@ -290,6 +290,7 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     struct job j = {.params = params,
                     .w = workload,
                     .experts = workload->experts,
+                    .k = workload->k,
                     .result = result,
                     .err = &result->error};
     int status = mw_job_begin(&j, result->system);

@@ -11,8 +11,11 @@ enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
     PACE_LEAD = 4,    ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
-    PACE_ROWS = 2,    ///< that it may be ahead, besides 3/16 of a tile for each expert of a GPU
+    PACE_ROWS = 2,    ///< that it may be ahead, besides parts of a tile
     PACE_LEAST = 6,   ///< of such rows
+    SIXTEENTHS = 16,  ///< of a tile
+    PACE_EXPERT = 3,  ///< ... for each expert of a GPU
+    PACE_ENGINE = 24, ///< ... of rows for its engine
 };
 
 /// One field of the layer's configuration, from the option that `what` names.
@@ -71,15 +74,22 @@ static void guard_tiles(struct job *j)
         c->partial_wait = GUARD_WAIT;
 }
 
-/// How far dispatch goes ahead of partial sums. Of each GPU's rows about as many wait in tiles that are
-/// not full as open tiles have room for, so both grow with the tile, and the limit with the experts of
-/// a GPU.
+/// Rows wait in open tiles, of which each expert has one, and in the engine, which has a tile and needs the next one in
+/// time: a tile and a half, whatever the experts. A row of dispatch brings k rows to engines, so that the fewer these
+/// are, the further ahead dispatch must be.
+unsigned mw_pace_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k)
+{
+    unsigned open = PACE_EXPERT * experts_per_gpu, engine = PACE_ENGINE / (k ? k : 1);
+    unsigned ahead = PACE_ROWS + (open > engine ? open : engine) * tile / SIXTEENTHS;
+    return ahead > PACE_LEAST ? ahead : PACE_LEAST;
+}
+
+/// How far dispatch goes ahead of partial sums, and may be.
 static void pace_rows(struct job *j)
 {
-    unsigned tile = j->params->tile, local = j->experts / j->params->shape.gpus;
-    unsigned ahead = PACE_ROWS + 3 * tile * local / 16;
+    unsigned tile = j->params->tile;
     j->config.pace_lead = tile / 4 > PACE_LEAD ? tile / 4 : PACE_LEAD;
-    j->config.pace_ahead = ahead > PACE_LEAST ? ahead : PACE_LEAST;
+    j->config.pace_ahead = mw_pace_ahead(tile, j->experts / j->params->shape.gpus, j->k);
 }
 
 /// What the layer's engines and links do. A limit on tokens in flight applies where signals tell that one

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them. Decided by the layer's shape,
+// which every GPU knows before it begins, never by its routing.
+#include "systems.h"
+
+#include <math.h>
+#include <string.h>
+
+/// The tiles' time beside the links', above which mechanisms are left out: there an engine that begins a tile early has
+/// one more of them, which no saved flit makes up for (bench/never_slower.py).
+static const double MUCH = 1.5;
+
+static bool any_said(const struct mw_settings *settings)
+{
+    static const char *const names[] = {"list_once", "switch_asks", "token_order", "pace",
+                                        "pace_lead", "pace_ahead",  "pace_idle",   "partial_wait"};
+    for (unsigned i = 0; i < settings->count; i++)
+        for (unsigned n = 0; n < sizeof names / sizeof *names; n++)
+            if (strcmp(settings->item[i].name, names[n]) == 0)
+                return true;
+    return false;
+}
+
+/// Cycles of a link, both directions side by side, where experts are chosen evenly: a row up for each token and a
+/// partial sum for each remote GPU of one.
+static double link_time(const struct mw_workload *w, const struct mw_run_params *params)
+{
+    const double n = w->shape.gpus, flits = 2.0 * w->shape.hidden / params->flit_bytes;
+    const double row = flits * 9 / 8; // a header in front of eight flits
+    const double remote = (n - 1) * (1 - pow(1 - 1 / n, w->k));
+    return w->shape.tokens_per_gpu * (1 + remote) * row * params->link_cycles;
+}
+
+/// Whether most experts have less than half a tile, and one tile for each is what takes a GPU's time.
+static bool too_small(const struct mw_workload *w, const struct mw_run_params *params)
+{
+    const double rows = (double)w->tokens * w->k / w->experts;
+    const double tiles = (double)w->experts_per_gpu * params->tile * (double)params->expert_cycles;
+    return rows < params->tile / 2.0 && tiles > MUCH * link_time(w, params);
+}
+
+/// Whether dispatch may be ahead by nearly all tokens of a GPU, so that a pace has hardly anything to hold.
+static bool paces_little(const struct mw_workload *w, const struct mw_run_params *params)
+{
+    return 4 * w->shape.tokens_per_gpu <=
+           5 * (uint64_t)mw_pace_ahead(params->tile, w->experts_per_gpu, w->k);
+}
+
+bool mw_system_fit_layer(struct mw_system *s, const struct mw_run_params *params,
+                         const struct mw_workload *w)
+{
+    if (!s->pace || any_said(&params->settings))
+        return false;
+    const bool small = too_small(w, params);
+    if (small)
+        s->list_once = s->switch_asks = s->partial_tiles = false;
+    if (small || paces_little(w, params))
+        s->token_order = s->pace = false;
+    return small;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a run is expected to take, the smaller one that is suggested in its place, the note on layers that are too small
+// for their tile, and which mechanisms `moeswitch` leaves out of small layers.
+#include "support.h"
+
+#include "forecast.h"
+#include "systems.h"
+
+/// A run of synthetic routing, prepared from its words.
+struct run {
+    struct mw_run_params params;
+    struct mw_trace trace;
+    struct mw_workload w;
+    struct mw_system system[MW_SYSTEMS];
+};
+
+static void prepare(struct run *r, const char *options)
+{
+    char text[256], *words[32] = {"run"};
+    int count = 1;
+    bool help;
+    struct mw_error err = {0};
+    memset(r, 0, sizeof *r);
+    snprintf(text, sizeof text, "%s", options);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        words[count++] = word;
+    int status = mw_run_parse(&r->params, count, words, &help, &err);
+    if (!status)
+        status = mw_run_prepare(&r->params, &r->trace, &r->w, &err);
+    if (status)
+        fail_msg("%s: %s", options, err.text);
+    memcpy(r->system, mw_systems, sizeof r->system);
+}
+
+static void end(struct run *r)
+{
+    mw_workload_free(&r->w);
+    mw_trace_free(&r->trace);
+}
+
+/// What is printed by one of the two functions, in lines without their indents.
+static char *printed(const struct run *r, const struct mw_forecast *f)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    if (f)
+        mw_forecast_print(out, f, &r->params);
+    else
+        mw_forecast_print_tile(out, &r->w, r->params.tile);
+    fclose(out);
+    for (char *c = text; (c = strstr(c, "\n  "));)
+        memmove(c, c + 2, strlen(c + 2) + 1), *c = ' ';
+    return text;
+}
+
+static void adds_up_all_systems(void **state)
+{
+    (void)state;
+    struct run r;
+    struct mw_forecast all, one, batches;
+    uint64_t sum = 0;
+    prepare(&r, "--gpus 8 --tokens-per-gpu 16 --hidden 64");
+    mw_forecast_make(&all, &r.params, &r.w, r.system, MW_SYSTEMS, 3 << 20);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        mw_forecast_make(&one, &r.params, &r.w, &r.system[i], 1, 0);
+        sum += one.cycles;
+        assert_true(one.seconds < all.seconds);
+    }
+    assert_int_equal(all.cycles, sum);
+    assert_true(all.seconds < MW_FORECAST_LONG);
+    assert_int_equal(all.hidden, 64); // no smaller one is suggested
+    char *text = printed(&r, &all);
+    assert_non_null(strstr(text, "8 systems, at least"));
+    assert_non_null(strstr(text, "3.0 MiB of memory"));
+    assert_null(strstr(text, "--hidden"));
+    free(text);
+    r.w.shape.batches = 2; // every layer three times
+    mw_forecast_make(&batches, &r.params, &r.w, r.system, MW_SYSTEMS, 0);
+    assert_int_equal(batches.cycles, 3 * all.cycles);
+    end(&r);
+}
+
+/// A layer takes at least its limit, and rows go in twice and come out once.
+static void has_limit_and_rows(void **state)
+{
+    (void)state;
+    struct run r;
+    struct mw_forecast f;
+    prepare(&r, "--gpus 8 --tokens-per-gpu 8 --hidden 64 --expert-cycles 5000");
+    uint64_t rows = 0, busiest = 0;
+    for (unsigned g = 0; g < 8; g++, rows = 0) {
+        for (size_t i = 0; i < (size_t)r.w.tokens * r.w.k; i++)
+            rows += mw_gpu_of_expert(&r.w, r.w.layer[0].ids[i]) == g;
+        busiest = rows > busiest ? rows : busiest;
+    }
+    mw_forecast_make(&f, &r.params, &r.w, mw_system_find("dysharp"), 1, 0);
+    assert_int_equal(f.cycles, 5000 * busiest + 3 * 8 * 128 / 16);
+    end(&r);
+}
+
+static void suggests_a_smaller_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *line;
+        unsigned hidden, tokens;
+    } runs[] = {
+        {"--gpus 8 --tokens-per-gpu 36 --hidden 2048 --expert-cycles 60000",
+         "--hidden 1024 --expert-cycles 30000 takes about", 1024, 36},
+        {"--gpus 8 --tokens-per-gpu 256 --hidden 2048 --expert-cycles 60000",
+         "--hidden 512 --expert-cycles 15000 --tokens-per-gpu", 512, 0},
+        {"--gpus 8 --tokens-per-gpu 128 --hidden 300 --expert-cycles 60000",
+         "--hidden 300 --expert-cycles 60000 --tokens-per-gpu", 300, 0},
+    };
+    for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct run r;
+        struct mw_forecast f;
+        prepare(&r, runs[i].options);
+        mw_forecast_make(&f, &r.params, &r.w, r.system, MW_SYSTEMS, 0);
+        assert_true(f.seconds > MW_FORECAST_LONG);
+        assert_true(f.smaller_seconds <= MW_FORECAST_LONG);
+        assert_int_equal(f.hidden, runs[i].hidden);
+        if (runs[i].tokens)
+            assert_int_equal(f.tokens_per_gpu, runs[i].tokens);
+        else
+            assert_true(f.tokens_per_gpu < r.params.shape.tokens_per_gpu);
+        char *text = printed(&r, &f);
+        if (!strstr(text, runs[i].line))
+            fail_msg("%s: no '%s' in: %s", runs[i].options, runs[i].line, text);
+        free(text);
+        end(&r);
+    }
+}
+
+static void notes_small_layers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *note; ///< or NULL
+    } runs[] = {
+        {"--gpus 8 --tokens-per-gpu 64", NULL}, // 48 rows of an expert
+        {"--gpus 8 --tokens-per-gpu 64 --tile 1", NULL},
+        {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 8",
+         "experts get 4.0 rows on average, a tile has 16"},
+        {"--gpus 8 --tokens-per-gpu 64 --tile 128", "--tokens-per-gpu 1024, or --tile 8"},
+    };
+    for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct run r;
+        prepare(&r, runs[i].options);
+        char *text = printed(&r, NULL);
+        assert_int_equal(*text != 0, runs[i].note != NULL);
+        if (runs[i].note && !strstr(text, runs[i].note))
+            fail_msg("%s: no '%s' in: %s", runs[i].options, runs[i].note, text);
+        free(text);
+        end(&r);
+    }
+}
+
+static void counts_rows_in_last_tiles(void **state)
+{
+    (void)state;
+    uint16_t ids[] = {0, 1, 0, 1, 0, MW_NO_EXPERT, 0, 1};
+    struct mw_layer layer = {.ids = ids};
+    const struct mw_workload w = {.tokens = 4, .k = 2, .experts = 4, .layers = 1, .layer = &layer};
+    struct mw_tile_fill fill;
+    mw_tile_fill(&w, 2, &fill);
+    assert_true(fill.rows_per_expert == 7 / 4.0);
+    assert_true(fill.partial == 1 / 7.0);
+    mw_tile_fill(&w, 3, &fill);
+    assert_true(fill.partial == 1 / 7.0); // 4 rows in two tiles, 3 in one
+    mw_tile_fill(&w, 5, &fill);
+    assert_true(fill.partial == 1);
+}
+
+/// Flags that say what is sent, and when.
+static bool sends_as(const struct mw_system *a, const struct mw_system *b)
+{
+    return a->list_once == b->list_once && a->switch_asks == b->switch_asks &&
+           a->token_order == b->token_order && a->pace == b->pace &&
+           a->partial_tiles == b->partial_tiles;
+}
+
+static void leaves_out_what_cannot_help(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        bool small, paced;
+    } layers[] = {
+        {"--gpus 8 --tokens-per-gpu 64", false, true},
+        {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2", true, false},
+        {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2 --seed 7 --sigma 1", true, false},
+        {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2 --set pace=1", false, true},
+        {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2 --expert-cycles 1", false, false},
+        {"--gpus 8 --tokens-per-gpu 32 --experts 64 --k 6", false, false}, // limit 26
+        {"--gpus 8 --tokens-per-gpu 33 --experts 64 --k 6", false, true},
+        {"--gpus 8 --tokens-per-gpu 64 --experts 8 --k 2", false, true},
+    };
+    for (unsigned i = 0; i < sizeof layers / sizeof *layers; i++) {
+        struct run r;
+        prepare(&r, layers[i].options);
+        const struct mw_system *whole = mw_system_find("moeswitch"),
+                               *plain = mw_system_find("dysharp");
+        struct mw_system s = *whole, other = *plain;
+        if (mw_system_fit_layer(&s, &r.params, &r.w) != layers[i].small ||
+            s.pace != layers[i].paced || s.token_order != layers[i].paced)
+            fail_msg("%s: small %d, pace %d", layers[i].options, !s.list_once, s.pace);
+        assert_int_equal(sends_as(&s, plain), layers[i].small);
+        assert_int_equal(sends_as(&s, whole), layers[i].paced);
+        mw_system_fit_layer(&other, &r.params, &r.w);
+        assert_true(sends_as(&other, plain)); // no other system changes
+        end(&r);
+    }
+}
+
+/// The limit grows with the experts of a GPU, and where these are few as tokens bring fewer rows to an engine.
+static void limits_pace(void **state)
+{
+    (void)state;
+    assert_int_equal(mw_pace_ahead(16, 8, 6), 26);
+    assert_int_equal(mw_pace_ahead(16, 4, 4), 14);
+    assert_int_equal(mw_pace_ahead(128, 8, 6), 194);
+    assert_int_equal(mw_pace_ahead(1, 8, 6), 6);
+    assert_int_equal(mw_pace_ahead(16, 1, 1), 26);
+    assert_int_equal(mw_pace_ahead(16, 1, 2), 14);
+    assert_int_equal(mw_pace_ahead(16, 1, 8), 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adds_up_all_systems),
+        cmocka_unit_test(has_limit_and_rows),
+        cmocka_unit_test(suggests_a_smaller_run),
+        cmocka_unit_test(notes_small_layers),
+        cmocka_unit_test(counts_rows_in_last_tiles),
+        cmocka_unit_test(leaves_out_what_cannot_help),
+        cmocka_unit_test(limits_pace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
