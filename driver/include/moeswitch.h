@@ -20,6 +20,7 @@
 // Threads. Calls for one device may come from several threads; they take turns, in the order in which
 // they come. A call that waits lets others have theirs: none is kept waiting by more than some ten
 // milliseconds of another's wait, but mw_combine, which waits until no other mw_combine has the device.
+// Threads that the library starts take no signals.
 //
 // Lifetimes. A device, object or handle is valid until it is closed or destroyed, in any order: what is
 // made of another keeps what it needs of it, and calls for it give MW_ERR_STATE once the device is

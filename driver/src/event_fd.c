@@ -4,6 +4,7 @@
 // called, and none says by itself that it is done: a thread looks at it as long as a layer runs, from
 // the first call of mw_event_fd on.
 #include "notify.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static int start(struct mw_device *d, const char *call)
     if (!error) {
         what = "thread";
         d->notify = n;
-        error = pthread_create(&n->thread, NULL, watch, d);
+        error = mwi_thread_start(&n->thread, watch, d);
         if (!error)
             return 0;
         d->notify = NULL;

@@ -7,6 +7,7 @@
 #include "usb_pipe.h"
 
 #include "host.h"
+#include "thread.h"
 
 #include <stdlib.h>
 
@@ -257,7 +258,7 @@ int mwu_pipe_start(struct mwu_pipe *pipe, const struct mwu_pipe_owner *owner,
         return LIBUSB_ERROR_NOT_SUPPORTED;
     pipe->packet = (unsigned)packet;
     make_lock(pipe);
-    if (!make_slots(pipe) || pthread_create(&pipe->thread, NULL, handle_events, pipe)) {
+    if (!make_slots(pipe) || mwi_thread_start(&pipe->thread, handle_events, pipe)) {
         free_slots(pipe);
         pthread_cond_destroy(&pipe->changed);
         pthread_mutex_destroy(&pipe->lock);

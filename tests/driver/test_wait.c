@@ -4,6 +4,7 @@
 #include "waiting.h"
 
 #include <poll.h>
+#include <signal.h>
 
 enum { POLL_MS = 5000 };
 
@@ -276,6 +277,28 @@ static void descriptor_of_fed(void **state)
         assert_code(mw_fed_wait(device, number[i], NULL, NULL), 0);
 }
 
+/// A signal that the program's threads have blocked stays pending: no thread of the library's takes it.
+static void signals_are_the_programs(void **state)
+{
+    (void)state;
+    sigset_t one, before, pending;
+    assert_true(mw_event_fd(device) >= 0);
+    start_long(); // the thread runs
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    assert_int_equal(kill(getpid(), SIGUSR1), 0); // whoever takes it ends the program
+    for (unsigned had = slices; slices < had + 5;)
+        usleep(PAUSE_US);
+    assert_int_equal(sigpending(&pending), 0);
+    assert_true(sigismember(&pending, SIGUSR1));
+    signal(SIGUSR1, SIG_IGN); // drops it
+    signal(SIGUSR1, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    slices = MOST_SLICES;
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
@@ -287,6 +310,7 @@ int main(void)
                                        TEST(query),
                                        TEST(descriptor),
                                        TEST(descriptor_of_a_device_that_fails),
-                                       TEST(descriptor_of_fed)};
+                                       TEST(descriptor_of_fed),
+                                       TEST(signals_are_the_programs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
