@@ -149,6 +149,8 @@ static int work(struct mw_sweep *s, const struct asked *a, struct mw_error *err)
     if (status || a->list)
         return status ? status : mw_sweep_list(s, err);
     if (!a->collect)
+        status = mw_sweep_models(s, err);
+    if (!a->collect && !status)
         status = mw_sweep_run(s, err);
     if (!status)
         status = write_table(s, err);

@@ -40,6 +40,8 @@ size_t mw_sweep_missing(const struct mw_sweep *s);
 /// The commands whose results are not there, a line each, for a shell; each may run on any host that has
 /// the same folders.
 int mw_sweep_list(const struct mw_sweep *s, struct mw_error *err);
+/// Have the models built that these runs need and that are missing, each once: that is told, and no run's time.
+int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err);
 /// Run them here. A run that fails is told, and the others go on, unless it was the machine that failed.
 /// MW_EXIT_INTERRUPTED behind Ctrl-C.
 int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);

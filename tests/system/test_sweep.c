@@ -594,6 +594,35 @@ static void asks_for_gnuplot_first(void **state)
     assert_int_not_equal(access(scratch("unplotted"), F_OK), 0);
 }
 
+/// A model that is missing is built before the runs, once, and that is told: here by a make that fails.
+static void builds_models_first(void **state)
+{
+    (void)state;
+    static const char words[] = "{\"gpus\": 7, \"flit-bytes\": 8, \"k\": [1, 2], \"experts\": 7, "
+                                "\"tokens-per-gpu\": 8, \"hidden\": 64}";
+    char line[1600], grid_of_7[200], folder[200];
+    if (access("build/model/n7f8", F_OK) == 0)
+        skip(); // somebody has built it
+    snprintf(grid_of_7, sizeof grid_of_7, "%s", scratch("grid7.json"));
+    write_file(grid_of_7, words, sizeof words - 1);
+    snprintf(folder, sizeof folder, "%s", scratch("missing"));
+    snprintf(line, sizeof line,
+             "mkdir -p %s/bin && printf '#!/bin/sh\\necho made $5 $6\\nexit 1\\n' >%s/bin/make && "
+             "chmod +x %s/bin/make && PATH=%s/bin:$PATH build/moeswitch sweep %s --out %s/out 2>%s",
+             folder, folder, folder, folder, grid_of_7, folder, scratch("err"));
+    int status = system(line);
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
+    char *text = read_file(scratch("err"));
+    assert_non_null(text);
+    const char *told =
+        strstr(text, "moeswitch: building the model n7f8, which takes some minutes\n");
+    const char *made = strstr(text, "made N=7 F=8\n"), *cause = strstr(text, "no model n7f8");
+    if (!told || !made || !cause || told > made || made > cause || strstr(made + 1, "made N=7") ||
+        strstr(text, " runs"))
+        fail_msg("%s", text);
+    free(text);
+}
+
 static int finish(void **state)
 {
     free(out_text);
@@ -618,6 +647,7 @@ int main(void)
         cmocka_unit_test(gnu_parallel_runs_it_on_two_hosts),
         cmocka_unit_test(pictures_hold_the_table),
         cmocka_unit_test(asks_for_gnuplot_first),
+        cmocka_unit_test(builds_models_first),
     };
     return cmocka_run_group_tests_name("sweep", tests, set_up, finish);
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The models that a sweep's runs need, see sweep.h.
+#include "sweep.h"
+
+#include "device.h"
+#include "run.h"
+#include "setting_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KNOWN = 64 }; ///< of more, some are opened again
+
+/// The options that say which model a run takes.
+static int model_of(const struct mw_grid *grid, size_t point, struct mw_open_options *o,
+                    struct mw_error *err)
+{
+    struct mw_point words;
+    bool help;
+    struct mw_run_params *p = calloc(1, sizeof *p);
+    if (!p)
+        return mw_fail_memory(err, "a run");
+    unsigned count = mw_grid_point(grid, point, &words);
+    int status = mw_run_parse(p, (int)count, words.word, &help, err);
+    if (!status)
+        status = mw_device_sizes(&p->device, &p->shape.gpus, &p->flit_bytes, err);
+    mw_device_options(&p->device, o);
+    o->gpus = p->shape.gpus;
+    o->flit_bytes = p->flit_bytes;
+    o->small = mw_setting_value(&p->settings, "small", 0);
+    free(p);
+    return status;
+}
+
+static bool same_model(const struct mw_open_options *a, const struct mw_open_options *b)
+{
+    return a->gpus == b->gpus && a->flit_bytes == b->flit_bytes && a->small == b->small &&
+           (a->backend == b->backend ||
+            (a->backend && b->backend && strcmp(a->backend, b->backend) == 0));
+}
+
+int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err)
+{
+    struct mw_open_options known[KNOWN], o;
+    unsigned count = 0;
+    for (size_t i = 0; i < s->grid.points; i++) {
+        struct mw_device *device;
+        unsigned k = 0;
+        if (s->row[i].cell)
+            continue;
+        int status = model_of(&s->grid, i, &o, err);
+        if (status)
+            return status;
+        while (k < count && !same_model(&known[k], &o))
+            k++;
+        if (k < count)
+            continue;
+        int code = mw_open(&o, &device);
+        if (code)
+            return mw_device_failed(err, "device", code);
+        mw_close(device);
+        if (count < KNOWN)
+            known[count++] = o;
+    }
+    return MW_EXIT_OK;
+}
