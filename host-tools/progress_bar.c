@@ -39,12 +39,13 @@ static void time_left(const struct mw_bar *p, double done, double now, char *tex
         return;
     double seconds = elapsed * (1 - done) / done;
     unsigned s = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000;
+    const char *left = p->count > 1 ? "for all" : "left"; // the name beside it is of one
     if (s < 60)
-        snprintf(text, size, "%u s left", s);
+        snprintf(text, size, "%u s %s", s, left);
     else if (s < 3600)
-        snprintf(text, size, "%u min %02u s left", s / 60, s % 60);
+        snprintf(text, size, "%u min %02u s %s", s / 60, s % 60, left);
     else
-        snprintf(text, size, "%u h %02u min left", s / 3600, s / 60 % 60);
+        snprintf(text, size, "%u h %02u min %s", s / 3600, s / 60 % 60, left);
 }
 
 /// What runs, and its cycles.

@@ -53,7 +53,7 @@ static void draws_one_line_on_a_terminal(void **state)
     assert_int_equal(ftell(p.out), 0); // not yet
     mw_bar_show(&p, 136.5);
     assert_string_equal(text, "\runicast       [#######.............]  38 %  1234567 cycles  "
-                              "1 min 01 s left    ");
+                              "1 min 01 s for all ");
     size_t once = size;
     mw_bar_show(&p, 136.55);
     assert_int_equal(size, once);
@@ -75,13 +75,13 @@ static void writes_a_line_now_and_then_to_a_log(void **state)
     fflush(p.out);
     assert_int_equal(size, 0); // a short run says nothing
     mw_bar_show(&p, 130);
-    assert_string_equal(text, "moeswitch: unicast: 38 %, loading, 50 s left\n");
+    assert_string_equal(text, "moeswitch: unicast: 38 %, loading, 50 s for all\n");
     size_t once = size;
     mw_bar_show(&p, 159);
     assert_int_equal(size, once);
     p.part[1].runs = true;
     mw_bar_show(&p, 160);
-    assert_non_null(strstr(text, "moeswitch: 2 systems: 38 %, loading, 1 min 40 s left\n"));
+    assert_non_null(strstr(text, "moeswitch: 2 systems: 38 %, loading, 1 min 40 s for all\n"));
 }
 
 /// Nothing is promised of what has only begun, and what is long is told in hours.
@@ -90,10 +90,14 @@ static void tells_time_only_when_it_knows(void **state)
     (void)state;
     begin(true);
     mw_bar_show(&p, 160);
-    assert_null(strstr(text, "left"));
+    assert_null(strstr(text, "for all"));
     p.part[0].done = 0.02;
     mw_bar_show(&p, 200);
-    assert_non_null(strstr(text, "1 h 49 min left"));
+    assert_non_null(strstr(text, "1 h 49 min for all"));
+    p.count = 1;
+    p.part[0].done = 0.5;
+    mw_bar_show(&p, 300);
+    assert_non_null(strstr(text, "3 min 20 s left"));
 }
 
 /// What is not in parts says itself what is done.
@@ -101,6 +105,7 @@ static void shows_a_share(void **state)
 {
     (void)state;
     begin(true);
+    p.count = 0;
     mw_bar_show_share(&p, 100.05, 0.5, "sweep", "6 of 12 runs"); // too soon
     fflush(p.out);
     assert_int_equal(size, 0);
@@ -110,6 +115,7 @@ static void shows_a_share(void **state)
         strstr(text, "\rsweep         [#####...............]  25 %  3 of 12 runs  30 s left"));
     finish(NULL);
     begin(false);
+    p.count = 0;
     mw_bar_show_share(&p, 129, 0.2, "sweep", "2 of 12 runs"); // too soon
     mw_bar_show_share(&p, 130, 0.25, "sweep", "3 of 12 runs");
     fflush(p.out);
