@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /// What is wrong with a count, or NULL.
@@ -175,9 +176,13 @@ int mw_counts_read(struct mw_counts *counts, const char *path, struct mw_error *
     FILE *f = fopen(path, "rb");
     if (!f)
         return mw_fail(err, MW_EXIT_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    int first = getc(f), status;
+    struct stat st;
+    const bool regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
+    int first = regular ? getc(f) : EOF, status;
     rewind(f);
-    if (first == 0x93)
+    if (!regular) // a pipe cannot go back
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", path);
+    else if (first == 0x93)
         status = read_npy(counts, path, err);
     else if (mw_npz_is(path))
         status = mw_fail(err, MW_EXIT_INPUT, "%s: an archive: expected .npy or CSV", path);

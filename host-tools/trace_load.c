@@ -48,6 +48,8 @@ static int find_files(struct load *l, const char *path, struct mw_error *err)
     struct mw_trace *t = l->trace;
     struct stat st;
     l->bare = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    if (l->bare && !S_ISREG(st.st_mode)) // a pipe: nothing of it may be read twice
+        return mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file and no folder", path);
     if (l->bare && mw_npz_is(path)) {
         snprintf(l->archive, sizeof l->archive, "%s", path);
     } else if (l->bare) {

@@ -51,7 +51,8 @@ static void print_head(const struct job *j)
             : p->load ? ", the other GPUs send"
                       : "");
     if (p->trace)
-        fprintf(j->out, "# lists of %s, layer %u\n", MW_SHOWN(p->trace), p->layer);
+        fprintf(j->out, "# lists of %s, layer %u%s\n", MW_SHOWN(p->trace), p->layer,
+                j->bench.trace.uniform ? ", without gate weights: each is taken as 1/k" : "");
     if (p->latency)
         fprintf(j->out,
                 "#%9s %10s %9s %9s %9s %9s %9s %9s %7s\n#%9s %10s %9s %9s %9s %9s %9s %9s\n",

@@ -394,6 +394,7 @@ static void asks_for_experts_of_bare_files(void **state)
     struct mw_trace t = load(path, &said);
     assert_trace(&t);
     mw_trace_free(&t);
+    REFUSES("/dev/null", &said, "/dev/null: not a regular file and no folder");
     said.experts = 9;
     REFUSES(folder, &said, "--experts 9: but ", "meta.json says 8");
 }
@@ -486,6 +487,9 @@ static void refuses_every_cut_archive(void **state)
             write_file(scratch("cut.npz"), bytes, cut);
             REFUSES(scratch("cut.npz"), &said, "cut.npz");
         }
+        bytes[size] = 0;
+        write_file(scratch("long.npz"), bytes, size + 1);
+        REFUSES(scratch("long.npz"), &said, "long.npz", "no directory at its end");
     }
 }
 

@@ -424,6 +424,8 @@ static void refuses_bad_counts(void **state)
               sizeof minus);
     REFUSES("layer 0, expert 1: the count is infinite", scratch("y"), "--counts", npy, "--k", "2");
     REFUSES("cannot open", scratch("y"), "--counts", "/nowhere", "--k", "2");
+    REFUSES("/dev/zero: not a regular file", scratch("y"), "--counts", "/dev/zero", "--k", "2");
+    REFUSES("not a regular file", scratch("y"), "--counts", scratch("."), "--k", "2");
     write_file(scratch("good.csv"), "1,1,1,1\n", 8);
     REFUSES("say --k, or --model", scratch("y"), "--counts", scratch("good.csv"));
     REFUSES("--layers: not with --counts", scratch("y"), "--counts", scratch("good.csv"), "--k",
