@@ -46,8 +46,8 @@ static void part(struct mw_page *p, const struct mw_summary_part *part)
 static void table(struct mw_page *p)
 {
     mw_page_folded(p, "cycles and bounds of each system, all layers together",
-                   MW_HEADS("system", "cycles", "times as fast", "<as", "strict bound, cycles", "share of it",
-                            "<set by", "own bound, cycles", "share of it", "<set by",
+                   MW_HEADS("system", "cycles", "times as fast", "<as", "strict bound, cycles",
+                            "share of it", "<set by", "own bound, cycles", "share of it", "<set by",
                             "of links alone, cycles", "elements wrong", "counters wrong",
                             "layers below their bound"));
     for (unsigned i = 0; i < p->count; i++) {
