@@ -59,6 +59,7 @@ module host_link
     input  wire logic reset_done_i,   // pulse
 
     output logic       in_step_o,
+    output logic       unheard_o, // a request is being carried out whose host has reset the link since
     output logic       waiting_o, // another frame is here
     output logic       error_o,   // pulse: LINK_ERROR
     output logic [7:0] error_status_o
@@ -165,6 +166,7 @@ module host_link
     assign command_o      = '{kind: req_q.kind, words: req_q.words[6:0], count: req_q.count, argument: req_q.argument};
     assign reset_fabric_o = state_q == Reset;
     assign wait_over      = done_i || waiting_o || waited_q >= req_q.argument;
+    assign unheard_o      = mute_q;
     assign listening      = state_q inside {Take, Start, Receive};
     assign error_o        = state_q == Error && tx_ready;
     assign error_status_o = rx_status;

@@ -6,7 +6,8 @@
 //
 // The CPU's address space is that of map_pkg. An access that finds nothing there, is not of 32 bits where that is
 // asked, is refused by the bus, or meets a GPU that is being reset, reads 0, writes nothing, and is kept in the
-// register `fault`. Registers of the SoC are reached over the bus only, by the host as by the CPU.
+// register `fault`, unless the CPU has started anew since. Registers of the SoC are reached over the bus only, by the
+// host as by the CPU.
 //
 // While the register `hold` holds the CPU, its RAM is the host's, at SocRam of the bus: so a firmware is loaded that
 // needs none to be there. Every other access there answers with an error.
@@ -104,7 +105,8 @@ module soc #(
             stale_q <= 1'b0;
         end else begin
             stale_q <= state_q != Idle && (stale_q || !cpu_rst_n);
-            fault_q <= state_q == Fault || (state_q == Bus && bus_i.ack && bus_i.err) || mem_i.lost;
+            fault_q <= !stale_q && cpu_rst_n
+                       && (state_q == Fault || (state_q == Bus && bus_i.ack && bus_i.err) || mem_i.lost);
             unique case (state_q)
                 Idle: if (start) state_q <= ram_here ? Ram : gpu_here ? Gpu : bus_here ? Bus : Fault;
                 Ram: state_q <= Idle;

@@ -7,9 +7,11 @@
 // it; the register `restart` keeps the cause and the number, and RAM, time and everything outside of the CPU stay as
 // they are. The register `hold`, which the host alone writes, keeps it there (held_o), and nothing else starts it then.
 //
-// The watchdog's period is the firmware's own affair, but for one case: a command that it has when the host link is
-// reset, or a RESET that it puts off, holds up the link, and with it the host's way to mend the firmware. The watchdog
-// then runs for 2^PatienceLog2 cycles, whether it was on or not, and nothing feeds it until the link is free.
+// No firmware can lock the host out. The watchdog's period is the firmware's own affair, but returns to its reset value
+// at every start of the CPU; what else firmware has written returns while the CPU is held. A command that the firmware
+// keeps, or a RESET that it puts off, holds up the host link. Once the link was reset in the middle of that, the CPU
+// starts anew after 2^PatienceLog2 cycles. That count is a level's, so no other event of the same cycle can hide it, and
+// firmware neither sees nor feeds it.
 //
 // The host reads all of it, and what a read takes away stays; of its writes all but those of control and hold are
 // refused.
@@ -90,23 +92,24 @@ module soc_csr #(
     // ---- watchdog and restart ----
     logic [31:0] dog_q;
     logic        dog_bites, dog_written_q, restart;
-    logic        kept, unheard_q; // the firmware keeps the host link; and has since that was reset
+    logic        kept;                    // the firmware keeps a link that was reset
+    logic [PatienceLog2:0] kept_cycles_q; // so long; the highest bit stays until that ends
     cause_e      cause_q;
     logic [7:0] count_q;
     logic [3:0] hold_q;
 
-    assign dog_bites = dog_q == 32'd1;
+    assign dog_bites = dog_q == 32'd1 || kept_cycles_q[PatienceLog2];
     assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value || held_o);
     assign held_o    = hwif_out.hold.cpu.value;
-    assign kept      = command_valid_i || (reset_asked_i && reset_hold_o);
+    assign kept      = link_i.unheard && (command_valid_i || (reset_asked_i && reset_hold_o));
 
     always_ff @(posedge clk_i) begin
         dog_written_q <= !rst_ni || hwif_out.watchdog.period.swmod;
-        unheard_q     <= rst_ni && kept && (unheard_q || link_i.reset);
-        if (!cpu_rst_no || (unheard_q ? !kept : dog_written_q || hwif_out.control.feed.value))
-            dog_q <= hwif_out.watchdog.period.value;
-        else if (link_i.reset && kept && !unheard_q) dog_q <= 32'd1 << PatienceLog2;
+        if (!cpu_rst_no || dog_written_q || hwif_out.control.feed.value) dog_q <= hwif_out.watchdog.period.value;
         else if (dog_q != '0) dog_q <= dog_q - 32'd1;
+
+        if (!rst_ni || !kept) kept_cycles_q <= '0;
+        else if (!kept_cycles_q[PatienceLog2]) kept_cycles_q <= kept_cycles_q + 1'b1;
 
         restart_o <= rst_ni && restart;
         if (!rst_ni) begin
@@ -189,7 +192,8 @@ module soc_csr #(
         hwif_in.restart.count.next      = count_q;
         hwif_in.time_lo.value.next      = time_q[31:0];
         hwif_in.time_hi.value.next      = time_hi_q;
-        hwif_in.firmware.stage.hwclr    = !cpu_rst_no;
+        hwif_in.start_n                 = rst_ni && cpu_rst_no && !held_o;
+        hwif_in.hold_n                  = rst_ni && !held_o;
         hwif_in.fault.valid.hwset       = fault_i;
         hwif_in.fault.addr.next         = fault_addr_i[31:2];
         hwif_in.fault.addr.we           = fault_i;
@@ -206,7 +210,6 @@ module soc_csr #(
         hwif_in.link.waiting.next       = link_i.waiting;
         hwif_in.link.status.next        = link_status_q;
         hwif_in.link.errors.next        = link_errors_q;
-        hwif_in.fabric_reset.hold.hwclr = !cpu_rst_no;
         hwif_in.fabric_reset.count.next = resets_q;
         hwif_in.mbox_command.rd_ack     = mbox_rd_q;
         hwif_in.mbox_command.rd_data    = mbox_rdata_i;

@@ -19,10 +19,10 @@ package soc_pkg;
     logic [31:0] wdata;
   } words_t;
 
-  // The host link, as the firmware sees it: reset and error are pulses, status is that of the error; waiting: another
-  // frame is here.
+  // The host link, as the SoC sees it. unheard: the link was reset while it carried out the request that it still
+  // carries out. error is a pulse, status is that of the error. waiting: another frame is here.
   typedef struct packed {
-    logic       reset;
+    logic       unheard;
     logic       in_step;
     logic       waiting;
     logic       error;

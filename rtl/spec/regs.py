@@ -18,9 +18,15 @@ def access(node):
     return node.get_property("sw").name
 
 
+def returns(field):
+    """Name of the signal that brings the reset value back; "": the device's reset alone."""
+    signal = field.get_property("resetsignal")
+    return signal.get_property("name") if signal else ""
+
+
 def reset_of(field):
     reset = field.get_property("reset")
-    return "" if reset is None else str(reset)
+    return "" if reset is None else f"{reset}, {returns(field)}" if returns(field) else str(reset)
 
 
 def bits(field):
@@ -47,6 +53,25 @@ def memory_row(node):
     return (f"`{node.inst_name}`", f"0x{node.address_offset:04x} - 0x{end:04x}", "31:0", access(node), "", text)
 
 
+def after_hold(top):
+    """Every field that firmware can write, in a map where a signal returns some of them: none may be forgotten there."""
+    fields = [f for r in top.descendants(unroll=False) if isinstance(r, RegNode) for f in r.fields() if f.is_sw_writable]
+    if not any(map(returns, fields)):
+        return ""
+    rows = []
+    for f in fields:
+        name = f"`{f.parent.inst_name}.{f.inst_name}`"
+        if returns(f):
+            rows.append((name, str(f.get_property("reset"))))
+        elif f.get_property("singlepulse"):
+            rows.append((name, "0: a write is a pulse"))
+        elif not f.get_property("host_alone"):
+            sys.exit(f"{f.get_path()}: firmware writes it, and nothing says when it returns: give it a resetsignal")
+    rows += [(f"`{m.inst_name}`", "unchanged") for m in top.children(unroll=False) if isinstance(m, MemNode) and m.is_sw_writable]
+    head = "### What firmware can write, and its value after a hold\n\n| register and field | value |\n|---|---|\n"
+    return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n"
+
+
 def page(top):
     rows = []
     for c in top.children(unroll=False):
@@ -59,7 +84,7 @@ def page(top):
             for r in c.children(unroll=False):
                 rows += register_rows(r, c.address_offset)
     head = f"## {top.get_property('name')}\n\n{md_text(top.get_property('desc'))}\n\n| register, field | address | bits | access | reset | meaning |\n|---|---|---|---|---|---|\n"
-    return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n"
+    return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n" + after_hold(top)
 
 
 def main():

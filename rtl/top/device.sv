@@ -73,7 +73,7 @@ module device #(
         .give_o(give), .command_o(command), .rep_o(rep), .rep_rdata_i(rep_rdata), .reply_valid_i(reply_valid),
         .reply_i(reply), .taken_o(taken), .done_i(done),
         .reset_fabric_o(link_asks), .reset_done_i(reset_done), .in_step_o(link.in_step),
-        .waiting_o(link.waiting), .error_o(link.error), .error_status_o(link.status)
+        .unheard_o(link.unheard), .waiting_o(link.waiting), .error_o(link.error), .error_status_o(link.status)
     );
 
     soc #(.Cfg(Cfg), .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)) i_soc (
@@ -86,8 +86,6 @@ module device #(
 
     assign active_o = (out_valid_i && out_ready_o) || (in_valid_o && in_ready_i);
     assign error_o  = link.error;
-
-    assign link.reset = link_reset_i;
 
     // ---- fabric ----
     fabric_reset i_reset (

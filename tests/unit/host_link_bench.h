@@ -193,6 +193,29 @@ struct host_link_bench : tb::model<Vhost_link> {
         rep_next = dut.rep_re_o ? reply[dut.rep_raddr_o] : rep_next;
     }
 
+    // unheard_o while the firmware has a command or a RESET waits: whether the link was reset since
+    static constexpr uint64_t NEVER = UINT64_MAX;
+    uint64_t command_since = NEVER, reset_since = NEVER, link_reset_at = 0;
+
+    void check_unheard()
+    {
+        if (command_since != NEVER)
+            assert_int_equal(dut.unheard_o, link_reset_at >= command_since);
+        if (reset_since != NEVER)
+            assert_int_equal(dut.unheard_o, link_reset_at >= reset_since);
+        if (dut.give_o)
+            command_since = now;
+        else if (dut.taken_o)
+            command_since = NEVER;
+        // the cycle before was that in which it was decided on
+        if (!dut.reset_fabric_o)
+            reset_since = NEVER;
+        else if (reset_since == NEVER)
+            reset_since = now - 1;
+        if (dut.link_reset_i)
+            link_reset_at = now;
+    }
+
     uint64_t cmd_next = 0, rep_next = 0;
     uint64_t time_from = 0, last_time = 0; ///< the fabric's last reset, and what WAIT told since
 
@@ -252,6 +275,7 @@ struct host_link_bench : tb::model<Vhost_link> {
             }
         }
         take_access();
+        check_unheard();
         mailbox_after();
         if (dut.reset_fabric_o) {
             time_from = now;

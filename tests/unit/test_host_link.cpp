@@ -535,6 +535,32 @@ TEST(link_reset)
     }
 }
 
+/// The same in each cycle from a request for the firmware, or RESET, to behind its answer: the bench sees that unheard_o tells of it.
+TEST(link_reset_at_every_phase)
+{
+    host b;
+    unsigned given = 0, unheard = 0;
+    for (unsigned kind : {MW_FRAME_INFO, MW_FRAME_RESET})
+        for (unsigned at = 0; at < 70; at++) {
+            b.sync();
+            b.put(b.request(kind));
+            for (unsigned n = 0; n < at; n++)
+                b.step();
+            b.restart();
+            b.quiet(1);
+            b.settle();
+            unheard += b.dut.unheard_o;
+            for (unsigned n = 0; n < 60; n++) {
+                b.step();
+                given += b.dut.give_o;
+            }
+            assert_int_equal(b.dut.unheard_o, 0);
+        }
+    print_message("%u of 140 were unheard\n", unheard);
+    assert_int_equal(given, 0); // what was not given until the reset never is
+    assert_true(unheard > 30);
+}
+
 /// SYNC and INFO of a host that is answered VERSION; all else is not for it.
 void check_foreign(host &b)
 {
