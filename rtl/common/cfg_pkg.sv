@@ -82,6 +82,9 @@ package cfg_pkg;
         int unsigned SeqW;      // number of a packet in a look-ahead window
         int unsigned StoreW;    // credits of a hub: packets of class STORE
         int unsigned PartW;     // and results
+        int unsigned ResultSlots; // packets of results that wait at an output of the switch
+        int unsigned SumFlits;  // flits of results that wait for a hub's own sums, behind its queue of packets
+        int unsigned GrantRows; // rows that may be granted and not begun at a hub, see grant_lanes
         int unsigned StampW;    // when a packet came, 0 without monitors
         int unsigned StampB;    // of a signal that holds it
         int unsigned DescW;     // description of a packet in a queue of the switch
@@ -175,6 +178,11 @@ package cfg_pkg;
         c.SeqW      = $clog2(c.StorePkts) + 1;
         c.StoreW    = $clog2(c.RxStorePkts + 1);
         c.PartW     = $clog2(c.RxResultPkts + 1);
+        c.ResultSlots = (c.PayFlits >= 16) ? 1 : 16 / c.PayFlits; // LUT RAM comes in 16 words
+        c.SumFlits  = (c.FlitBytes < 16) ? 0 : 15;
+        // open ones of all homes, and own ones that have closed while their results, of a packet and a flit at least,
+        // wait: at the switch, in the hub's queue, behind that
+        c.GrantRows = c.N * c.OpenRows + c.ResultSlots + c.RxResultPkts + c.SumFlits;
         c.StampW    = c.Monitor ? map_pkg::MonitorStampBits : 0;
         c.StampB    = most(c.StampW, 1);
         c.DescW     = c.SlotW + 6 + c.PayW + c.StampW;

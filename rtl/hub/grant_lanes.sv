@@ -4,15 +4,18 @@
 // the token tracker (own tokens) or for grant_lists (other GPUs').
 //
 // A packet's lanes are those from the first one on; lane i waits in queue i, which has room for as many packets as can
-// hold Places lanes: OpenRows of each home, and of the own tokens those besides whose row has closed while its result
-// waits here, of a packet each at least.
+// hold Places lanes, of which the oldest may have lost all but its last. Places (Cfg.GrantRows): rows whose lanes may
+// be here at once. A row of another home stays open until this hub has sent its partial sum, so there are at most
+// OpenRows of each. An own row may close before: its result then waits at the switch, in this hub's queue of results,
+// or behind that (sum_result), since only the own row takes it.
 // Order: as they come. Back-pressure: none for packets while Places lanes are inside at most; else a packet is not
 // taken (room_o). A lane waits for those before it, and with them for memory and the token tracker alone.
 // Errors, one lane each: a home that does not exist (UNMAPPED), an index beyond 2^token_shift (BOUNDS).
 `default_nettype none
 
 module grant_lanes #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter int unsigned   LutDepth = 128 // the deepest queue that is in LUT RAM
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -35,7 +38,7 @@ module grant_lanes #(
 );
     import packet_pkg::Lanes;
 
-    localparam int unsigned Places = Cfg.N * Cfg.OpenRows + Cfg.RxResultPkts;
+    localparam int unsigned Places = Cfg.GrantRows;
 
     typedef struct packed {
         logic                      more;     // of the packet
@@ -46,7 +49,7 @@ module grant_lanes #(
     } row_t;
 
     row_t             in [Lanes], out [Lanes], row;
-    logic [Lanes-1:0] valid, room, take;
+    logic [Lanes-1:0] valid, some, room, take; // some: rows are there, shown or not
     logic [1:0]       at_q;
     logic             pop, here, strange, own;
 
@@ -61,20 +64,21 @@ module grant_lanes #(
             in[l].index    = lanes_i[l].index[Cfg.TokensLog2-1:0];
         end
 
-        if (Depth <= 128) begin : gen_lut
-            logic [$clog2(Depth+1)-1:0] level;
+        logic [$clog2(Depth+1)-1:0] level;
+
+        if (Depth <= LutDepth) begin : gen_lut
             fifo #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
                 .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid), .ready_o(room[l]), .data_i(in[l]),
                 .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
             );
+            assign some[l] = valid[l];
             wire unused_level = &{1'b0, level};
         end else begin : gen_block
-            logic [$clog2(Depth+1)-1:0] level;
             fifo_ram #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
                 .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid), .ready_o(room[l]), .data_i(in[l]),
                 .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
             );
-            wire unused_level = &{1'b0, level};
+            assign some[l] = level != '0; // it shows a row a cycle later
         end
 
         assign take[l] = pop && at_q == 2'(l);
@@ -106,7 +110,7 @@ module grant_lanes #(
         else if (pop) at_q <= row.more ? at_q + 1'b1 : '0;
     end
 
-    assign idle_o = valid == '0;
+    assign idle_o = some == '0;
 
     wire unused = &{1'b0, cfg_i, lanes_i};
 endmodule

@@ -82,7 +82,7 @@ module sum_result #(
 
         promise_fifo #(
             .Width(Cfg.FlitW + 1),
-            .Depth(16)
+            .Depth(Cfg.SumFlits + 1)
         ) i_res (
             .clk_i, .rst_ni,
             .promise_i(push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_i.data}),

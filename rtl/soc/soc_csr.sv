@@ -10,8 +10,8 @@
 // No firmware can lock the host out. The watchdog's period is the firmware's own affair, but returns to its reset value
 // at every start of the CPU; what else firmware has written returns while the CPU is held. A command that the firmware
 // keeps, or a RESET that it puts off, holds up the host link. Once the link was reset in the middle of that, the CPU
-// starts anew after 2^PatienceLog2 cycles. That count is a level's, so no other event of the same cycle can hide it, and
-// firmware neither sees nor feeds it.
+// starts anew after 2^PatienceLog2 cycles. A level starts that count, so no other event of the same cycle can hide it,
+// and firmware neither sees nor feeds it.
 //
 // The host reads all of it, and what a read takes away stays; of its writes all but those of control and hold are
 // refused.

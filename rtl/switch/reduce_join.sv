@@ -61,7 +61,7 @@ module reduce_join #(
 
     output logic idle_o
 );
-    localparam int unsigned Slots = (Cfg.PayFlits >= 16) ? 1 : 16 / Cfg.PayFlits;  // LUT RAM comes in 16 words
+    localparam int unsigned Slots = Cfg.ResultSlots;
     localparam int unsigned LevelW = $clog2(Cfg.OpenRows + 1);
     localparam int unsigned RingW = $clog2(Slots * Cfg.PayFlits);
     localparam bit          Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);

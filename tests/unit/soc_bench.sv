@@ -85,8 +85,8 @@ module soc_bench (
     cfg_bus i_bus (.clk_i, .rst_ni, .m_i(m), .m_o(m_back), .s_o(s), .s_host_o(s_host), .s_i(s_back));
 
     stream_mux #(.Cfg(Cfg)) i_mux (
-        .clk_i, .rst_ni, .hold_i(ports_hold), .idle_o(ports_idle), .user_i(user), .user_ready_o(user_ready), .user_o(heard),
-        .host_o(host), .host_ready_i(host_ready), .host_i(host_back), .host_down_i(host_down)
+        .clk_i, .rst_ni, .hold_i(ports_hold), .idle_o(ports_idle), .user_i(user), .user_ready_o(user_ready),
+        .user_o(heard), .host_o(host), .host_ready_i(host_ready), .host_i(host_back), .host_down_i(host_down)
     );
 
     soc #(.Cfg(Cfg), .ClockKhz(0), .PatienceLog2(12)) i_soc (

@@ -57,6 +57,16 @@ module switch_parts #(
     output logic [Cfg.N-1:0]       stand_re_o,
     output logic [Cfg.N-1:0]       stand_done_o,
 
+    // grant_queue
+    input  wire logic                      grant_push_i,
+    input  wire logic [Cfg.GpuW-1:0]       grant_home_i,
+    input  wire logic [Cfg.TokensLog2-1:0] grant_index_i,
+    output logic                           grant_full_o,
+    output logic                           grant_valid_o,
+    output logic [63:0]                    grant_upper_o,
+    input  wire logic                      grant_sent_i,
+    output logic                           grant_idle_o,
+
     // port_guard
     input  wire logic [2:0]   guard_tick_i,
     input  wire logic         guard_step_i,
@@ -124,6 +134,11 @@ module switch_parts #(
         .old_o(stand_old_o),
         .re_i(stand_re_i), .done_i(stand_done_i), .has_o(stand_has_o), .term_o(stand_term_o),
         .has_i(stand_has_i), .term_i(stand_term_i), .re_o(stand_re_o), .done_o(stand_done_o)
+    );
+
+    grant_queue #(.Cfg(Cfg)) i_grants (
+        .clk_i, .rst_ni, .push_i(grant_push_i), .home_i(grant_home_i), .index_i(grant_index_i), .full_o(grant_full_o),
+        .valid_o(grant_valid_o), .upper_o(grant_upper_o), .sent_i(grant_sent_i), .idle_o(grant_idle_o)
     );
 
     error_pkg::err_e report_code;

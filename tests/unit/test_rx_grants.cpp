@@ -11,7 +11,9 @@
 using namespace tb;
 
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, HF = MW_HEADER_BYTES / F;
-static const unsigned PLACES = N * PARAM_OpenRows + PARAM_RxResultPkts;
+// open rows of every home, and results of own rows that have closed: in the hub's queue, at the switch, and behind that queue
+static const unsigned PLACES =
+    N * PARAM_OpenRows + PARAM_RxResultPkts + (F == 8 ? 1 : 2) + (F == 8 ? 0 : 15);
 
 struct hub : model<Vrx> {
     struct row {

@@ -25,7 +25,7 @@ struct parts : tb::model<Vswitch_parts> {
     {
         tb::inputs<Vswitch_parts>::each(
             dut, [&](auto &port, unsigned width) { tb::scramble(port, width, rng); });
-        dut.go_i = 0;
+        dut.go_i = dut.grant_push_i = 0; // a row only where there is a place
     }
 };
 unsigned ones(unsigned set)
@@ -480,6 +480,61 @@ struct counted : parts {
         return dut.mon_data_o;
     }
 };
+
+// ---- grant_queue ----
+struct grants : parts {
+    static constexpr unsigned PLACES = 16, LANES = 3, PATIENCE = 15; // cycles behind the first
+    struct row {
+        unsigned home, index;
+    };
+    std::deque<row> waiting, lanes; // in the queue, and in the packet that is being filled
+    unsigned age = 0, pace = 100, egress = 0; // percent
+    bool decided = false;                     // a row is opened, and comes in this cycle
+    unsigned filled = 0, full = 0, packets = 0, short_packets = 0;
+
+    bool ready() const { return lanes.size() == LANES || age == PATIENCE; }
+
+    void drive() override
+    {
+        parts::drive();
+        if (rng.one_in(64)) { // rows in bursts, and outputs that are taken for long
+            pace = rng.pick({0u, 3u, 30u, 100u});
+            egress = rng.pick({0u, 5u, 50u, 100u});
+        }
+        dut.grant_push_i = decided;
+        dut.grant_home_i = below(N);
+        dut.grant_index_i = static_cast<uint16_t>(rng.bits(PARAM_TokensLog2));
+        dut.grant_sent_i = ready() && percent(egress);
+    }
+    void sample() override
+    {
+        uint64_t upper = 0;
+        for (unsigned l = 0; l < lanes.size(); l++)
+            upper |= mw_lane_pack(lanes[l].index, lanes[l].home, 1) << MW_LANE_BITS * l;
+        SAME(dut.grant_full_o, waiting.size() >= PLACES - 1);
+        SAME(dut.grant_valid_o, ready());
+        SAME(dut.grant_upper_o, upper);
+        SAME(dut.grant_idle_o, waiting.empty() && lanes.empty());
+        filled += waiting.size() == PLACES;
+        full += dut.grant_full_o;
+        const bool pop = !waiting.empty() && !ready();
+        if (dut.grant_sent_i) {
+            packets++;
+            short_packets += lanes.size() < LANES;
+            lanes.clear();
+            age = 0;
+        } else {
+            age += !lanes.empty() && age < PATIENCE;
+            if (pop) {
+                lanes.push_back(waiting.front());
+                waiting.pop_front();
+            }
+        }
+        if (dut.grant_push_i)
+            waiting.push_back({dut.grant_home_i, dut.grant_index_i});
+        decided = !dut.grant_full_o && percent(pace); // as row_open: it comes a cycle later
+    }
+};
 } // namespace
 
 TEST(error_join)
@@ -507,6 +562,15 @@ TEST(part_stand_in)
     stand_in b;
     b.cycles(20000);
     assert_true(b.late > 100);
+}
+
+/// All of its 16 places, the one for the row that was decided on in the cycle before among them.
+TEST(grant_queue)
+{
+    grants b;
+    b.cycles(40000);
+    assert_true(b.filled > 300 && b.full > 1000);
+    assert_true(b.packets > 1000 && b.short_packets > 100);
 }
 
 TEST(port_guard)

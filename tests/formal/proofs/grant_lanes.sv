@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// grant_lanes between packets of any lanes from the first one on, as long as no more rows are inside than can be
-// granted, and users that take rows when they like. One lane, chosen by the solver, is followed.
+// grant_lanes between packets of any lanes from the first one on, as long as no more rows are inside than it has places
+// for (Cfg.GrantRows: grant_rows proves that there never are), and users that take rows when they like. One lane,
+// chosen by the solver, is followed.
 `default_nettype none
 
 module prove_grant_lanes #(
     parameter int unsigned N        = 2,
-    parameter int unsigned OpenRows = 1
+    parameter int unsigned Most     = 3,  // places
+    parameter int unsigned LutDepth = 128 // deeper queues are in block RAM
 ) (
     input wire logic                        clk_i, push_i, own_ready_i, far_ready_i, err_ready_i,
     input wire logic [1:0]                  watch_i,   // 3: none
@@ -18,13 +20,12 @@ module prove_grant_lanes #(
         c = cfg_pkg::usual();
         c.N = N;
         c.TokensLog2 = 2;
-        c.OpenRows = OpenRows;
-        c.RxResultPkts = 1;
         c.SwitchAsks = 1'b1;
-        return cfg_pkg::derived(c);
+        c = cfg_pkg::derived(c);
+        c.GrantRows = Most;
+        return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
-    localparam int unsigned Most = N * OpenRows + 1;   // rows that may be granted
     localparam int unsigned W = $clog2(Most + 4);
 
     logic                      rst_n, room, own_valid, far_valid, idle, pop, push, in_q;
@@ -42,11 +43,14 @@ module prove_grant_lanes #(
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    grant_lanes #(.Cfg(Cfg)) i_dut (
+    grant_lanes #(.Cfg(Cfg), .LutDepth(LutDepth)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .push_i(push), .room_o(room), .lanes_i, .own_valid_o(own_valid),
         .own_ready_i, .far_valid_o(far_valid), .far_ready_i, .home_o(home), .index_o(index), .err_o(err), .err_ready_i,
         .idle_o(idle)
     );
+
+    logic blank, blank_q; // nothing is shown, though a row is inside
+    assign blank = count_q != '0 && !own_valid && !far_valid && !err.valid;
 
     assign come = W'(lanes_i[0].valid) + W'(lanes_i[1].valid) + W'(lanes_i[2].valid);
     assign push = push_i && rst_n;
@@ -60,7 +64,9 @@ module prove_grant_lanes #(
         if (!rst_n) begin
             count_q <= '0;
             in_q    <= 1'b0;
+            blank_q <= 1'b0;
         end else begin
+            blank_q <= blank;
             count_q <= count_q + (push ? come : '0) - W'(pop);
             if (!in_q && push && watch_i != '1 && lanes_i[watch_i].valid) begin
                 in_q    <= 1'b1;
@@ -71,9 +77,10 @@ module prove_grant_lanes #(
                 else               ahead_q <= ahead_q - 1'b1;
             end
             a_room: assert (!push || room);
-            a_one:  assert (2'(own_valid) + 2'(far_valid) + 2'(err.valid) == 2'(count_q != '0));
+            a_one:  assert (2'(own_valid) + 2'(far_valid) + 2'(err.valid) == 2'(count_q != '0 && !blank));
+            a_soon: assert (!blank || (Most > LutDepth && !blank_q));
             a_idle: assert (idle == (count_q == '0));
-            a_row:  assert (!in_q || ahead_q != '0
+            a_row:  assert (!in_q || ahead_q != '0 || blank
                             || (32'(lane_q.home) >= N ? err.valid && err.code == error_pkg::ERR_UNMAPPED
                                 : lane_q.index > 15'd1 ? err.valid && err.code == error_pkg::ERR_BOUNDS
                                 : (lane_q.home == 5'd1 ? own_valid : far_valid)
