@@ -8,6 +8,7 @@
 #include "moeswitch.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 static void usage(FILE *out)
@@ -79,7 +80,16 @@ static int run(int argc, char **argv)
     return MW_EXIT_INPUT;
 }
 
+/// A reader that has gone is told like a disk that is full.
+static void take_broken_pipe(int number)
+{
+    (void)number;
+}
+
 int main(int argc, char **argv)
 {
+    // a handler, which programs that are started do not inherit, as they would SIG_IGN
+    const struct sigaction told = {.sa_handler = take_broken_pipe};
+    sigaction(SIGPIPE, &told, NULL);
     return close_output(run(argc, argv));
 }

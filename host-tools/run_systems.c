@@ -220,7 +220,9 @@ static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
     struct mw_summary *s = &run->summaries[run->count++];
     mw_summarize(s, p->result, &run->workload, &run->params, base, over);
     mw_report_line(run->out, s);
-    fflush(run->out);
+    int status = mw_tables_flush(run->out, err);
+    if (status)
+        return status;
     const struct mw_link_parameters link = mw_run_links(&run->params);
     return mw_report_differences(run->err, p->result, &run->workload, &link);
 }

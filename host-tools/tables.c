@@ -37,6 +37,15 @@ FILE *mw_tables_open(FILE *out, bool nowhere, struct mw_error *err)
     return tables;
 }
 
+int mw_tables_flush(FILE *tables, struct mw_error *err)
+{
+    errno = 0;
+    if (fflush(tables) == 0 && !ferror(tables))
+        return MW_EXIT_OK;
+    return mw_fail(err, MW_EXIT_FAILED, "standard output: cannot write: %s",
+                   errno ? strerror(errno) : "some of it was lost");
+}
+
 void mw_tables_close(FILE *tables, FILE *out)
 {
     if (tables && tables != out)

@@ -33,6 +33,8 @@ int mw_data_probe(const struct mw_data_files *files, struct mw_error *err);
 bool mw_data_replaces_tables(const struct mw_data_files *files);
 /// Where tables go: `out`, or nowhere. NULL: the machine failed.
 FILE *mw_tables_open(FILE *out, bool nowhere, struct mw_error *err);
+/// What was printed must arrive before more is worked out: MW_EXIT_FAILED where nobody reads it.
+int mw_tables_flush(FILE *tables, struct mw_error *err);
 /// Close what mw_tables_open gave.
 void mw_tables_close(FILE *tables, FILE *out);
 /// Whether that is standard output.

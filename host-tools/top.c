@@ -7,6 +7,7 @@
 #include "command_help.h"
 #include "commands.h"
 #include "error.h"
+#include "tables.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -178,8 +179,7 @@ static int show(struct screen *s, const struct mw_shared *list, unsigned count,
     else
         fputs(text, s->out);
     free(text);
-    return fflush(s->out) ? mw_fail(err, MW_EXIT_FAILED, "standard output: cannot write")
-                          : MW_EXIT_OK;
+    return mw_tables_flush(s->out, err);
 }
 
 // ---- the command --------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ static int find_in_build(const struct mw_open_options *o, bool there, char root[
     snprintf(suffix, sizeof suffix, "model/%s/libmwsim.so", name);
     if (there) {
         int status = mwi_model_note(path, MWI_FABRIC, made, message, size);
-        if (!status || !o->build)
+        if (!status || !o->build || status == MW_ERR_NOMEM) // which another one has not, either
             return status;
         if (o->log)
             o->log(o->log_context, message);

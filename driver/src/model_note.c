@@ -181,8 +181,9 @@ int mwi_model_note(const char *path, enum mwi_model of, struct mw_simulation *mo
     *model = (struct mw_simulation){0};
     FILE *f = fopen(path, "rb");
     if (!f) {
-        snprintf(message, size, "%s: %s", path, strerror(errno));
-        return MW_ERR_NODEV;
+        const int cause = errno;
+        snprintf(message, size, "%s: %s", path, strerror(cause));
+        return cause == EMFILE || cause == ENFILE || cause == ENOMEM ? MW_ERR_NOMEM : MW_ERR_NODEV;
     }
     int status = MW_ERR_NODEV;
     char *text = NULL;

@@ -80,7 +80,6 @@ static void print_row(FILE *out, const struct mw_bench_row *r)
                 mw_latencies_at(&r->latencies, 0.99), mw_latencies_at(&r->latencies, 0.999),
                 mw_latencies_at(&r->latencies, 1));
     fputc('\n', out);
-    fflush(out);
 }
 
 static void json_row(struct job *j, const struct mw_bench_row *r)
@@ -119,7 +118,6 @@ static void print_latency(FILE *out, const struct mw_bench_latency *r)
 {
     fprintf(out, " %9" PRIu64 " %10u %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %7" PRIu64 "\n", r->size,
             r->count, r->min, r->typical, r->max, r->average, r->p99, r->p999, r->wrong);
-    fflush(out);
 }
 
 static void json_latency(struct job *j, const struct mw_bench_latency *r)
@@ -155,10 +153,11 @@ static int run_line(struct job *j, const struct mw_pattern *pattern, uint64_t si
         if (r.size != *last) {
             print_latency(j->out, &r);
             json_latency(j, &r);
+            status = mw_tables_flush(j->out, j->bench.err);
         }
         *last = r.size;
         *wrong += r.wrong;
-        return MW_EXIT_OK;
+        return status;
     }
     struct mw_bench_row r;
     int status = mw_bench_measure(&j->bench, pattern, size, &r);
@@ -167,10 +166,11 @@ static int run_line(struct job *j, const struct mw_pattern *pattern, uint64_t si
     if (r.size != *last) {
         print_row(j->out, &r);
         json_row(j, &r);
+        status = mw_tables_flush(j->out, j->bench.err);
     }
     *last = r.size;
     *wrong += r.wrong;
-    return MW_EXIT_OK;
+    return status;
 }
 
 static int run_sizes(struct job *j, const struct mw_pattern *pattern, uint64_t *wrong)

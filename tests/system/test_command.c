@@ -4,6 +4,8 @@
 // writes and files that it must not leave.
 #include "command.h"
 
+#include "text.h"
+
 #include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -290,6 +292,70 @@ static void writes_waves(void **state)
     assert_int_equal(entries("files"), 0);
 }
 
+// ---- text from outside --------------------------------------------------------------------------
+
+/// What is neither UTF-8 nor shown: an escape sequence, a line's end, bytes of no character.
+#define STRANGE "a\033[31m\nb\xff\xc2\x85"
+
+/// Text of a file, or of standard output or error: lines of valid UTF-8 without control characters.
+static void assert_text(const char *what, const char *text)
+{
+    uint32_t code;
+    unsigned n;
+    for (const char *at = text; *at; at += n) {
+        n = mw_text_char(at, &code);
+        if (!n || (code != '\n' && !mw_text_is_plain(code)))
+            fail_msg("%s: byte 0x%02x: %s", what, (unsigned char)*at, at);
+    }
+}
+
+/// Names of files, models and values that hold anything come out as text, wherever they are shown.
+static void shows_strange_names_as_text(void **state)
+{
+    (void)state;
+    static const uint16_t ids[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+    static const float weights[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const char meta[] =
+        "{\"experts\": 8, \"axes\": \"layers,tokens,k\", \"model\": \"m\\u001b[2J\\n\xff\"}";
+    static const char *const outputs[] = {"json", "csv", "html", "timeline", "plot"};
+    char folder[256], words[1500], file[300];
+    snprintf(folder, sizeof folder, "%s", write_trace(STRANGE, 1, 8, 2, 8, ids, weights));
+    snprintf(file, sizeof file, "%s/meta.json", folder);
+    write_file(file, meta, sizeof meta - 1);
+    size_t at = (size_t)snprintf(words, sizeof words,
+                                 "run --gpus 2 --flit-bytes 8 --tokens-per-gpu 4 --hidden 16 "
+                                 "--tile 2 --system dysharp --interval 64 --trace \"%s\"",
+                                 folder);
+    for (unsigned i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        at += (size_t)snprintf(words + at, sizeof words - at, " --%s \"%s-%s\"", outputs[i], folder,
+                               outputs[i]);
+    if (run_command("%s", words))
+        fail_msg("%s", err_text);
+    assert_text("run", out_text);
+    for (unsigned i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        snprintf(file, sizeof file, "%s-%s", folder, outputs[i]);
+        char *text = read_file(file);
+        assert_non_null(text);
+        assert_text(outputs[i], text);
+        free(text);
+        remove(file);
+    }
+    static const char *const others[] = {
+        "trace info \"%s\"", "trace info \"%s\" --csv -", "trace info \"%s\" --json -",
+        "bench dispatch --gpus 2 --flit-bytes 8 --minbytes 512 --maxbytes 512 --trace \"%s\"",
+        // refused, each with the name in its line
+        "\"%s\"", "run \"%s\"", "run --\"%s\"", "run --gpus \"%s\"", "run --system \"%s\"",
+        "run --set \"%s=1\"", "run --model \"%s\"", "run --device \"usb:%s\"", "bench \"%s\"",
+        "sweep \"%s\"", "run --json \"%s\"", "info --device \"%s\"", "trace info \"%s/none\"",
+        "firmware \"%s\""};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        int status = run_command(others[i], folder);
+        assert_int_equal(status != 0, i >= 4);
+        assert_text(others[i], out_text);
+        assert_text(others[i], err_text);
+    }
+}
+
 // ---- bad input ----------------------------------------------------------------------------------
 
 #define REFUSES(words, ...) ASSERT_REFUSES("run", words, __VA_ARGS__)
@@ -485,6 +551,7 @@ int main(void)
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(same_json_side_by_side),
         cmocka_unit_test(ends_when_interrupted),
+        cmocka_unit_test(shows_strange_names_as_text),
         cmocka_unit_test(good_trace_passes),
         cmocka_unit_test(refuses_bad_elements),
         cmocka_unit_test(refuses_bad_shapes),
