@@ -1,250 +1,255 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command where something is scarce: memory, file descriptors, /proc, the end of a file, a reader. It
-// ends with a status that help lists and at most one line, never by a signal.
-#include "command.h"
+// Programs of the library where memory, file descriptors, /proc or the end of the model are missing, and where a device is another process's: a layer is
+// run, or a call fails with a code and a message, and nothing ends the process.
+#include "host/support.h"
 
-#include "commands.h"
-#include "sweep/sweep.h"
-#include "trace_info.h"
+#include "moeswitch.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SIZES "--gpus 2 --flit-bytes 8 "
-/// What each command does quickly; %s is the scratch folder.
-static const char *const commands[] = {
-    "run " SIZES
-    "--tokens-per-gpu 2 --hidden 16 --tile 2 --experts 4 --k 2 --system dysharp,unicast "
-    "--json %s/x.json --html %s/x.html",
-    "bench unicast " SIZES "--maxbytes 4096 --csv %s/x.csv",
-    "gen %s/gen --layers 4 --tokens 100000",
-    "trace info %s/trace",
-    "sweep %s/grid.json --list",
-    "info " SIZES,
-    "list",
-    "top --count 1 --interval 0.05",
-    "help run",
+enum {
+    GPUS = 4,
+    ROW = 32,
+    EXPERTS = 4,
+    MB = 1 << 20,
+    CHILD_SECONDS = 300,
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static int set_up(void **state)
+/// How a child ends.
+enum end { RAN = 0, NOT_OPENED, FAILED, WRONG, SET_UP };
+
+static struct mw_open_options options(bool small)
 {
-    static const uint16_t ids[4] = {0, 1, 2, 3};
-    static const float weights[4] = {1, 1, 1, 1};
-    static const char grid[] = "{\"gpus\": 2, \"flit-bytes\": 8, \"k\": [1, 2], \"experts\": 4}";
-    if (scratch_make(state))
-        return 1;
-    write_trace("trace", 1, 2, 2, 4, ids, weights);
-    write_file(scratch("grid.json"), grid, sizeof grid - 1);
-    return 0;
+    struct mw_open_options o;
+    mw_open_defaults(&o);
+    o.gpus = GPUS;
+    o.flit_bytes = 8;
+    o.small = small;
+    o.build = false;
+    return o;
 }
 
-/// The words of a command, in the scratch folder.
-static void fill_in(char words[1000], const char *command)
+/// Whether a failure is one that a program can do something about.
+static bool is_told(int code)
 {
-    char *at = words;
-    for (; *command; command++)
-        if (command[0] == '%' && command[1] == 's') {
-            at += sprintf(at, "%s", scratch("."));
-            command++;
-        } else {
-            *at++ = *command;
-        }
-    *at = 0;
+    return (code == MW_ERR_NOMEM || code == MW_ERR_NODEV || code == MW_ERR_IO) && *mw_message();
 }
 
-/// Run a command behind the shell's `first`; a documented status, and no more than a line with the cause.
-static int endure(const char *first, const char *command)
+static int layer(struct mw_device *d)
 {
-    char words[1000], line[2000];
-    fill_in(words, command);
-    // redirected before anything is scarce
-    snprintf(line, sizeof line,
-             "rm -rf %s; exec >/dev/null 2>%s </dev/null; %s; exec build/moeswitch %s",
-             scratch("gen"), scratch("err"), first, words);
-    int status = system(line);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) > MW_EXIT_FAILED)
-        fail_msg("%s; %s: ended with %d", first, words, status);
-    char *text = read_file(scratch("err"));
-    assert_non_null(text);
-    const char *end = strchr(text, '\n');
-    if (WEXITSTATUS(status) > MW_EXIT_MISMATCH &&
-        (strncmp(text, "moeswitch: ", 11) != 0 || !end || end[1]))
-        fail_msg("%s; %s: status %d: %s", first, words, WEXITSTATUS(status), text);
-    free(text);
-    return WEXITSTATUS(status);
+    static const uint16_t x[ROW] = {0x3f80, 0x4000},
+                          coefficient[EXPERTS] = {0x3f80, 0x3f80, 0x3f80, 0x3f80};
+    static const int16_t idx[2] = {1, 2};
+    static const float weights[2] = {0.5f, 0.5f};
+    static uint16_t out[GPUS][ROW];
+    const struct mw_tokens part[GPUS] = {
+        {1, x, idx, weights}, {1, x, idx, weights}, {0}, {1, x, idx, weights}};
+    uint16_t *rows[GPUS] = {out[0], out[1], NULL, out[3]};
+    const struct mw_dymulticast_prop prop = {
+        .size = sizeof prop, .block_bytes = 2 * ROW, .region_sets = 2, .k = 2, .experts = EXPERTS};
+    struct mw_dymulticast *object = NULL;
+    struct mw_handle *handle = NULL;
+    int status = mw_dymulticast_create(d, &prop, &object);
+    if (!status)
+        status = mw_dymulticast_bind_addr(object, GPUS, GPUS);
+    if (!status)
+        status = mw_dispatch(object, part, coefficient, &handle);
+    if (!status)
+        status = mw_combine(handle, rows, NULL, NULL);
+    mw_handle_destroy(handle);
+    mw_dymulticast_destroy(object);
+    return status ? status : memcmp(out[0], x, sizeof x) ? MW_ERR_DEVICE : 0;
 }
 
-/// From 20 MB up, by halves, to what is enough for all.
-static void little_memory(void **state)
+static const char *model; ///< NULL: the one that is there
+
+static enum end whole_program(bool small)
 {
-    (void)state;
-    for (unsigned c = 0; c < COMMANDS; c++) {
-        unsigned failed = 0, passed = 0;
-        int status = MW_EXIT_FAILED;
-        for (unsigned long kb = 20000; kb < 400000000; kb += kb / 2) {
-            char first[64];
-            snprintf(first, sizeof first, "ulimit -v %lu", kb);
-            status = endure(first, commands[c]);
-            failed += status != 0;
-            passed += !status;
-        }
-        print_message("%s: %u refused, %u done\n", commands[c], failed, passed);
-        assert_int_equal(status, 0);
+    struct mw_open_options o = options(small);
+    o.model = model;
+    struct mw_device *d;
+    int status = mw_open(&o, &d);
+    if (status) {
+        fprintf(stderr, "%s: %s\n", mw_error_name(status), mw_message());
+        const bool why = !strstr(mw_message(), "no memory for the model") ||
+                         strstr(mw_message(), "(ulimit -v allows this process ");
+        return is_told(status) && why ? NOT_OPENED : WRONG;
     }
+    int fd = mw_event_fd(d);
+    if (fd < 0 && !is_told(fd))
+        return WRONG;
+    free(mw_state_report(d));
+    status = layer(d);
+    if (status)
+        fprintf(stderr, "%s: %s\n", mw_error_name(status), mw_message());
+    mw_close(d);
+    return !status ? RAN : is_told(status) ? FAILED : WRONG;
 }
 
-/// From as many as the program needs to start: three, and one for its libraries.
-static void few_descriptors(void **state)
+/// What makes things scarce in a child; false: it cannot be done here.
+typedef bool scarce_fn(unsigned long value);
+
+static enum end child(bool small, scarce_fn *scarce, unsigned long value)
 {
-    (void)state;
-    for (unsigned c = 0; c < COMMANDS; c++)
-        for (unsigned n = 4; n < 24; n += n < 12 ? 1 : 11) {
-            char first[64];
-            snprintf(first, sizeof first, "ulimit -n %u", n);
-            int status = endure(first, commands[c]);
-            if (n > 20 && status)
-                fail_msg("%u descriptors: %s: status %d", n, commands[c], status);
-        }
+    int status;
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(CHILD_SECONDS);
+        if (!freopen("/dev/null", "w", stderr) || !scarce(value))
+            _exit(SET_UP);
+        _exit(whole_program(small));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status))
+        fail_msg("with %lu: the process was ended by signal %d", value, WTERMSIG(status));
+    if (WEXITSTATUS(status) == WRONG)
+        fail_msg("with %lu: a code without a cause", value);
+    return (enum end)WEXITSTATUS(status);
 }
 
-static void empty_proc(void **state)
+static bool limit_memory(unsigned long bytes)
+{
+    const struct rlimit limit = {bytes, bytes};
+    return setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/// From 4 MB, less than a process has, up to what is enough, in steps of 1/`part`.
+static void memory(bool small, unsigned part)
+{
+    unsigned long bytes = 4ul * MB;
+    unsigned count[SET_UP + 1] = {0};
+    for (unsigned ran = 0; ran < 3; bytes += bytes / part) {
+        const enum end end = child(small, limit_memory, bytes);
+        assert_int_not_equal(end, SET_UP);
+        ran = end == RAN ? ran + 1 : 0;
+        count[end]++;
+    }
+    print_message("%lu MB are enough; with less %u programs did not open, %u failed later\n",
+                  bytes / MB, count[NOT_OPENED], count[FAILED]);
+}
+
+static void memory_of_small(void **state)
 {
     (void)state;
-    if (system("unshare -m sh -c 'mount -t tmpfs none /proc' 2>/dev/null")) {
-        print_message("SKIPPED: /proc cannot be taken away here\n");
+    memory(true, 256);
+}
+
+static void memory_of_large(void **state)
+{
+    (void)state;
+    memory(false, 32);
+}
+
+static bool limit_files(unsigned long files)
+{
+    const struct rlimit limit = {files, files};
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static void files(void **state)
+{
+    (void)state;
+    enum end end = SET_UP;
+    for (unsigned long n = 0; n < 16; n++)
+        end = child(true, limit_files, n);
+    assert_int_equal(end, RAN);
+}
+
+static bool hide_proc(unsigned long value)
+{
+    (void)value;
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/proc", "tmpfs", 0, NULL) == 0;
+}
+
+static void no_proc(void **state)
+{
+    (void)state;
+    const enum end end = child(true, hide_proc, 0);
+    if (end == SET_UP) {
+        print_message("/proc cannot be hidden here: that takes root\n");
         skip();
     }
-    for (unsigned c = 0; c < COMMANDS; c++) {
-        char words[1000], line[2000];
-        fill_in(words, commands[c]);
-        snprintf(line, sizeof line,
-                 "rm -rf %s; unshare -m sh -c 'mount -t tmpfs none /proc; "
-                 "exec build/moeswitch %s' >/dev/null 2>%s </dev/null",
-                 scratch("gen"), words, scratch("err"));
-        int status = system(line);
-        char *text = read_file(scratch("err"));
-        if (!WIFEXITED(status) || WEXITSTATUS(status) > MW_EXIT_FAILED)
-            fail_msg("%s: ended with %d: %s", words, status, text);
-        free(text);
-    }
+    assert_int_equal(end, RAN);
 }
 
-/// A reader that goes away ends a command like a full disk.
-static void nobody_reads(void **state)
+enum { CUTS = 128, HEAD = 8192 };
+
+/// A copy of the model, whose descriptor is returned.
+static int copy_model(const char *path, const char *from)
 {
-    (void)state;
-    for (unsigned c = 0; c < COMMANDS; c++) {
-        char words[1000], line[2000];
-        fill_in(words, commands[c]);
-        snprintf(line, sizeof line,
-                 "rm -rf %s; { sleep 0.2; build/moeswitch %s 2>%s; echo $? >%s; } | true",
-                 scratch("gen"), words, scratch("err"), scratch("status"));
-        assert_int_equal(system(line), 0);
-        char *text = read_file(scratch("err")), *status = read_file(scratch("status"));
-        assert_non_null(status);
-        bool silent = *text == 0 && strcmp(status, "0\n") == 0; // it had nothing to print
-        if (!silent &&
-            (strcmp(status, "4\n") != 0 ||
-             strcmp(text, "moeswitch: standard output: cannot write: Broken pipe\n") != 0))
-            fail_msg("%s: status %s: %s", words, status, text);
-        free(text);
-        free(status);
-    }
+    static char buffer[1 << 16];
+    FILE *in = fopen(from, "rb");
+    const int out = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(in && out >= 0);
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
+        assert_int_equal(write(out, buffer, n), n);
+    fclose(in);
+    return out;
 }
 
-// ---- files that end early ---------------------------------------------------------------------------
-
-typedef int command(int argc, char **argv, FILE *out, FILE *err);
-
-/// Call it in this process; the text on its standard error is to be freed.
-static int call(command *run, char *const *words, char **said)
+static bool cut(unsigned long bytes)
 {
-    char *argv[8], *printed = NULL;
-    size_t size;
-    int argc = 0;
-    for (; words[argc]; argc++)
-        argv[argc] = words[argc];
-    FILE *out = open_memstream(&printed, &size), *errors = open_memstream(said, &size);
-    assert_true(out && errors);
-    int status = run(argc, argv, out, errors);
-    fclose(out);
-    fclose(errors);
-    free(printed);
-    return status;
+    return truncate(model, (off_t)bytes) == 0;
 }
 
-/// Cut `path` to every length; `command` must refuse each with one line, and take the whole.
-static void cut_everywhere(const char *path, command *run, char *const *words)
-{
-    struct stat st;
-    char *said;
-    assert_int_equal(stat(path, &st), 0);
-    unsigned char *bytes = malloc((size_t)st.st_size);
-    FILE *f = fopen(path, "rb");
-    assert_true(bytes && f);
-    assert_int_equal(fread(bytes, 1, (size_t)st.st_size, f), st.st_size);
-    fclose(f);
-    for (size_t n = 0; n < (size_t)st.st_size; n++) {
-        write_file(path, bytes, n);
-        if (call(run, words, &said) != MW_EXIT_INPUT)
-            fail_msg("%s of %zu bytes was taken", path, n);
-        said[strlen(said) - 1] = 0;
-        assert_line(said, "moeswitch: ", path);
-        free(said);
-    }
-    write_file(path, bytes, (size_t)st.st_size);
-    free(bytes);
-    assert_int_equal(call(run, words, &said), MW_EXIT_OK);
-    free(said);
-}
-
-static void cut_files(void **state)
-{
-    (void)state;
-    static const char *const files[] = {"meta.json", "topk_ids.npy", "topk_weights.npy"};
-    char folder[256], path[300], grid[256], out[256];
-    snprintf(folder, sizeof folder, "%s", scratch("trace"));
-    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        cut_everywhere(path, mw_trace_command,
-                       (char *[]){(char *)"trace", (char *)"info", folder, NULL});
-    }
-    snprintf(grid, sizeof grid, "%s", scratch("grid.json"));
-    snprintf(out, sizeof out, "%s", scratch("sweep"));
-    cut_everywhere(grid, mw_sweep_command,
-                   (char *[]){(char *)"sweep", grid, (char *)"--out", out, (char *)"--list", NULL});
-}
-
-/// A model whose file ends early, at its head, its notes and anywhere: never loaded.
+/// A model's file of which the end is missing, wherever that is.
 static void cut_model(void **state)
 {
     (void)state;
-    struct stat st;
-    char model[256], first[400], line[600];
-    const char *whole = "build/model/n2f8/libmwsim.so";
-    snprintf(model, sizeof model, "%s", scratch("cut.so"));
-    snprintf(first, sizeof first, "export MOESWITCH_MODEL=%s", model);
-    assert_int_equal(stat(whole, &st), 0);
-    snprintf(line, sizeof line, "cp %s %s", whole, model);
-    assert_int_equal(system(line), 0);
-    assert_int_equal(endure(first, "info " SIZES), MW_EXIT_OK);
-    for (off_t size = st.st_size - 1; size >= 0; size = size > 4096 ? size / 2 : size - 127) {
-        assert_int_equal(truncate(model, size), 0);
-        if (!endure(first, "info " SIZES))
-            fail_msg("a model of %lld bytes was taken", (long long)size);
+    const char *path = scratch("cut.so");
+    const int file = copy_model(path, "build/model/n4f8-small/libmwsim.so");
+    const unsigned long whole = (unsigned long)lseek(file, 0, SEEK_END);
+    model = path;
+    assert_int_equal(child(true, cut, whole), RAN);
+    assert_int_equal(child(true, cut, whole - 1), NOT_OPENED);
+    for (unsigned long i = CUTS - 1; i > 0; i--)
+        assert_int_equal(child(true, cut, whole / CUTS * i), NOT_OPENED);
+    for (unsigned long bytes = HEAD; bytes > 0; bytes -= bytes < 128 ? 1 : 64)
+        assert_int_equal(child(true, cut, bytes), NOT_OPENED);
+    assert_int_equal(child(true, cut, 0), NOT_OPENED);
+    model = NULL;
+    close(file);
+}
+
+static struct mw_device *parents;
+
+static bool close_inherited(unsigned long value)
+{
+    struct mw_progress now;
+    const bool refused = mw_query(parents, &now) == MW_ERR_STATE;
+    (void)value;
+    mw_close(parents);
+    return refused;
+}
+
+/// A device of the parent's, whose threads are not here: it is closed at once, and another can be opened. The parent's goes on.
+static void inherited(void **state)
+{
+    (void)state;
+    struct mw_open_options o = options(true);
+    assert_int_equal(mw_open(&o, &parents), 0);
+    assert_true(mw_event_fd(parents) >= 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(child(true, close_inherited, 0), RAN);
+        assert_int_equal(layer(parents), 0);
     }
-    unlink(model);
+    mw_close(parents);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cut_files),     cmocka_unit_test(cut_model),
-        cmocka_unit_test(little_memory), cmocka_unit_test(few_descriptors),
-        cmocka_unit_test(empty_proc),    cmocka_unit_test(nobody_reads),
-    };
-    return cmocka_run_group_tests_name("scarce", tests, set_up, scratch_remove);
+        cmocka_unit_test(memory_of_small), cmocka_unit_test(memory_of_large),
+        cmocka_unit_test(files),           cmocka_unit_test(no_proc),
+        cmocka_unit_test(cut_model),       cmocka_unit_test(inherited)};
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
