@@ -9,7 +9,7 @@
 
 /// The tiles' time beside the links', above which mechanisms are left out: there an engine that begins a tile early has
 /// one more of them, which no saved flit makes up for (bench/never_slower.py).
-static const double MUCH = 1.5;
+static const double MUCH = 4 / 3.0;
 
 static bool any_said(const struct mw_settings *settings)
 {
