@@ -160,10 +160,10 @@ static const struct mw_option options[] = {
             "a picture of that, as SVG (default interval: by the layer's length); - is standard "
             "output"),
     MW_PATH("html", AT(html), "FILE",
-            "all of it as one page to look at, with charts of every system"),
+            "all of it as one page to look at, with charts of every system; - is standard output"),
     MW_PATH("timeline", AT(timeline), "FILE",
             "what each stream and expert engine did when, and rows open at each port, for Perfetto "
-            "(a microsecond is a cycle); on sim only"),
+            "(a microsecond is a cycle); on sim only; - is standard output"),
     MW_PATH("trace-fst", AT(fst), "FILE", "waves"),
 };
 

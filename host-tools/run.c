@@ -103,7 +103,7 @@ static int write_html(struct mw_run *run, struct mw_error *err)
                                 run->count, &size);
     if (!text)
         return mw_fail_memory(err, "the page");
-    int status = mw_output_write(run->params.html, text, size, err);
+    int status = mw_data_send(run->data, run->params.html, text, size, err);
     free(text);
     return status;
 }
@@ -116,7 +116,7 @@ static int write_timeline(struct mw_run *run, struct mw_error *err)
     char *text = mw_timeline_json(&run->workload, run->summaries, run->count, &size, err);
     if (!text)
         return MW_EXIT_FAILED;
-    int status = mw_output_write(run->params.timeline, text, size, err);
+    int status = mw_data_send(run->data, run->params.timeline, text, size, err);
     free(text);
     return status;
 }
@@ -158,17 +158,21 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
     return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
 }
 
+/// What is written to look at, each a file, or standard output in place of the tables, or NULL.
+enum { PAGES = 3 };
+static const char *page(const struct mw_run_params *p, unsigned i)
+{
+    return i == 0 ? p->plot : i == 1 ? p->html : p->timeline;
+}
+
 static int prepare(struct mw_run *run, struct mw_error *err)
 {
     int status = mw_data_probe(&run->params.files, err);
     if (!status)
         status = mw_output_probe(run->params.fst, err);
-    if (!status && !mw_is_standard(run->params.plot))
-        status = mw_output_probe(run->params.plot, err);
-    if (!status)
-        status = mw_output_probe(run->params.html, err);
-    if (!status)
-        status = mw_output_probe(run->params.timeline, err);
+    for (unsigned i = 0; i < PAGES && !status; i++)
+        if (!mw_is_standard(page(&run->params, i)))
+            status = mw_output_probe(page(&run->params, i), err);
     if (!status)
         status = mw_run_route(&run->params, &run->trace, err);
     if (!status)
@@ -192,7 +196,9 @@ static void clean_up(struct mw_run *run)
 
 static int carry_out(struct mw_run *run, struct mw_error *err)
 {
-    bool nowhere = mw_data_replaces_tables(&run->params.files) || mw_is_standard(run->params.plot);
+    bool nowhere = mw_data_replaces_tables(&run->params.files);
+    for (unsigned i = 0; i < PAGES; i++)
+        nowhere |= mw_is_standard(page(&run->params, i));
     run->out = mw_tables_open(run->data, nowhere, err);
     int status = run->out ? prepare(run, err) : MW_EXIT_FAILED;
     if (status)

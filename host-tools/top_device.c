@@ -76,8 +76,11 @@ static void head(FILE *out, const struct mw_shared *now, const struct mw_shared 
         fputs("no sample yet: it has not waited for a layer since\n", out);
         return;
     }
-    fprintf(out, "layer %" PRIu64 " %s, cycle %" PRIu64 ", %" PRIu64 " of %" PRIu64 " tokens",
-            now->layer, states[now->state], now->counters.cycles, tokens, now->tokens_total);
+    fprintf(out,
+            "%" PRIu64 " layer%s since it was opened, the last %s, cycle %" PRIu64 ", %" PRIu64
+            " of %" PRIu64 " tokens",
+            now->layer, now->layer == 1 ? "" : "s", states[now->state], now->counters.cycles,
+            tokens, now->tokens_total);
     if (before->sampled && seconds > 0)
         fprintf(out, ", %.1f kcycles/s",
                 (double)(now->total_cycles - before->total_cycles) / seconds / 1000);

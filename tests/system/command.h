@@ -28,7 +28,8 @@ int run_command_to(const char *output, const char *format, ...)
 void assert_interrupts(const char *words, const char *message);
 /// Entries of a folder of the scratch folder.
 unsigned entries(const char *folder);
-/// A subcommand must refuse these words with status 2 and one line that has all the parts, and write no
+/// A subcommand must refuse these words with status 2 and one line that has all the parts and names no
+/// option that the subcommand has not, and write no
 /// file of the --json that it is given.
 #define ASSERT_REFUSES(subcommand, words, ...) \
     assert_refuses(subcommand, words, (const char *const[]){__VA_ARGS__, NULL})
