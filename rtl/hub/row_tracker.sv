@@ -8,14 +8,16 @@
 // cnt_i brings the expected rows of the experts, of each GPU once (see count_once), counted_i says that all are here;
 // bytes and counts come in any order.
 // push_* is the way of unicast: the engine appends rows itself (any number of RowW bits below N << TokensLog2 + 4),
-// push_i.last with or behind the last one: the lists are complete, expected is what was pushed, until push_i.more
-// begins others.
+// push_i.last with or behind the last one: the lists are complete, expected is what was pushed, whatever is announced,
+// until push_i.more begins others. With source_lists a list is what is there when its source says that it is complete.
 // Entries of another epoch count as empty; sweep_i clears all that the configuration uses (before the first layer, when
 // the epoch wraps, and when more rows are used than before).
 //
 // Order: a list is in the order of completion. Back-pressure: push_ready_o only. stat_*: one expert per cycle, answer
-// in the next cycle. list_*: one row per cycle, answer in the next. A row with more bytes than it has: error COUNT, the
-// row is not listed again.
+// in the next cycle. list_*: one row per cycle, answer in the next.
+// Errors: a row gets more bytes than it has (COUNT), and is not listed again; a source says another number of a list
+// than is there (COUNT); a row comes behind that (COUNT), and is not listed; rows beyond the expert's, and counts that no
+// number holds (BOUNDS).
 `default_nettype none
 
 module row_tracker #(
@@ -139,7 +141,7 @@ module row_tracker #(
             trk_q    <= trk_i.valid;
             append_q <= push || (trk_q && left == '0);
             if (go_i) pushed_q <= 1'b0;
-            else if (push) pushed_q <= 1'b1;
+            else if (push || push_i.last) pushed_q <= 1'b1;
         end
         if (trk_i.valid) begin
             t_q   <= '{le: trk_i.le[Cfg.LocalW-1:0], row: trk_i.row[Cfg.RowsLog2-1:0],
@@ -154,25 +156,26 @@ module row_tracker #(
     // ---- numbers of rows: complete, and expected ----------------------------------------------
     num_t                  complete_word, complete_stat, expected_word, expected_stat;
     logic [NumW-1:0]       complete, complete_next, expected_next;
-    logic                  exp_rows, exp_ours, num_full, complete_we, expected_we;
+    logic                  exp_rows, exp_ours, num_full, complete_we, expected_we, late;
     logic [Cfg.LocalW-1:0] complete_le, expected_le, exp_le;
     logic                  append;
     num_t                  complete_in, expected_in;
+    logic [NumW-1:0]       exp_val; // rows that are announced: of a list those that are there
 
     assign exp_rows      = cnt_i.valid && !cnt_i.kind;
     assign exp_ours      = exp_rows && (7'(cnt_i.idx) >> Cfg.LocalW) == '0;
     assign complete      = (complete_word.epoch == cfg_i.epoch) ? complete_word.num : '0;
     assign complete_next = complete + 1'b1;
-    assign expected_next = ((expected_word.epoch == cfg_i.epoch) ? expected_word.num : '0) + cnt_i.val[NumW-1:0];
+    assign expected_next = ((expected_word.epoch == cfg_i.epoch) ? expected_word.num : '0) + exp_val;
     assign num_full      = (complete >> cfg_i.cap_shift) != '0;
     assign complete_we   = sweep_q || append;
     assign complete_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : t_q.le;
     assign complete_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: complete_next};
-    assign expected_we   = sweep_q || exp_ours || (append && pushed_q);
-    assign expected_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : exp_ours ? exp_le : t_q.le;
-    assign expected_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: exp_ours ? expected_next : complete_next};
+    assign expected_we   = sweep_q || exp_ours;
+    assign expected_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : exp_le;
+    assign expected_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: expected_next};
     assign exp_le        = Cfg.LocalW'(cnt_i.idx);
-    assign append        = append_q && !num_full;
+    assign append        = append_q && !num_full && !late;
 
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete (
         .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(t_q.le),
@@ -193,12 +196,16 @@ module row_tracker #(
 
     always_ff @(posedge clk_i) begin
         stat_o.complete <= (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0;
-        stat_o.expected <= (expected_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(expected_stat.num) : '0;
+        // of the engine's own lists what it has named, whatever other GPUs announce
+        stat_o.expected <= pushed_q ? (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0
+                           : (expected_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(expected_stat.num) : '0;
         stat_o.counted  <= Cfg.SourceLists && cfg_i.source_lists && expected_stat.epoch == cfg_i.epoch;
     end
 
     // ---- a list that its source says is complete ----------------------------------------------
-    logic early, late; // it is not; a row comes behind that
+    // What is there counts, whatever it says: a source that says less or more, or sends rows later, loses its own rows
+    // and holds up no others.
+    logic early; // it says another number than is there
 
     if (Cfg.SourceLists) begin : gen_lists
         num_t said;
@@ -206,9 +213,11 @@ module row_tracker #(
         lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_said (
             .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(exp_le), .rdata_o(said)
         );
-        assign early = exp_ours && cnt_list_i && ((said.epoch == cfg_i.epoch) ? said.num : '0) != expected_next;
-        assign late  = ev_row_o && said_i[t_q.le];
+        assign exp_val = !cnt_list_i ? cnt_i.val[NumW-1:0] : (said.epoch == cfg_i.epoch) ? said.num : '0;
+        assign early   = exp_ours && cnt_list_i && exp_val != cnt_i.val[NumW-1:0];
+        assign late    = append_q && !pushed_q && said_i[t_q.le];
     end else begin : gen_no_lists
+        assign exp_val       = cnt_i.val[NumW-1:0];
         assign {early, late} = '0;
         wire unused_list = &{1'b0, cnt_list_i, said_i};
     end
@@ -227,10 +236,10 @@ module row_tracker #(
         end else begin
             if (exp_ours || ev_row_o)
                 missing_q <= missing_q
-                             + (exp_ours ? (Cfg.RowsLog2+2)'(cnt_i.val[NumW-1:0]) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
+                             + (exp_ours ? (Cfg.RowsLog2+2)'(exp_val) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
             // when stat_* show the last row, too
             counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q) || counted_i);
-            rows_done_o  <= counts_all_o && missing_q == '0 && !exp_ours && !append_q;
+            rows_done_o  <= counts_all_o && (missing_q == '0 || pushed_q) && !exp_ours && !append_q;
         end
     end
 

@@ -830,19 +830,21 @@ TEST(flags_that_say_what_is_not)
         c.tells(p, true, SAID);
         assert_true(c.dut.counts_all_o);
     }
-    // No row comes behind it, whatever it said.
+    // No row comes behind it, whatever it said: what is there counts, and what comes later does not.
     for (unsigned have = 0; have < 3; have++) {
         for (unsigned said = 0; said < 4; said++) {
             listed_hub c;
             for (unsigned i = 0; i < have; i++)
                 c.whole(i, i);
             c.tells(c.said(MW_FLAG_LIST, said << 7), said == have, ROWS);
+            assert_int_equal(c.expected(OTHER), have);
             for (unsigned i = have; i < 4; i++) {
                 c.errors.expect_between(c.now, c.now + 200, MW_HWERR_COUNT, ROWS);
                 c.whole(i, i);
                 c.errors.done();
-                assert_int_equal(c.complete(OTHER), i + 1);
+                assert_int_equal(c.complete(OTHER), have);
             }
+            assert_int_equal(c.row_events, have);
         }
     }
     // A tile's rows are there when its FLAG comes, others may be.
@@ -1316,6 +1318,57 @@ TEST(counts_twice)
         }
     }
     assert_true(again > 300 && complete > 100);
+}
+
+// Lists that the engine makes itself are complete when it says so, whatever rows others count before, meanwhile and behind.
+TEST(pushed_rows_whatever_is_counted)
+{
+    hub b;
+    for (unsigned round = 0; round < 60; round++) {
+        b.next_layer();
+        unsigned pushed[LE] = {};
+        std::vector<unsigned> sources{0, 1, 2, 3};
+        b.rng.shuffle(sources);
+        sources.resize(b.below(N)); // not all of them
+        const unsigned rows = b.below(6);
+        for (unsigned i = 0; i <= rows; i++) {
+            if (!sources.empty() && b.percent(50)) {
+                packet p =
+                    b.words(MW_COUNTS_ROWS, {b.below(4), b.below(4), b.below(4), b.below(4)});
+                p.h.src = sources.back();
+                sources.pop_back();
+                if (p.h.src == PORT)
+                    b.control.queue.push_back(encode(p, F, &b.rng));
+                else
+                    b.send(p, MW_CLS_STORE);
+                b.settle_down();
+            }
+            assert_false(b.dut.counts_all_o);
+            if (i == rows)
+                break;
+            const unsigned le = b.below(LE);
+            if (pushed[le] == 1u << CAP_SHIFT)
+                continue;
+            pushed[le]++;
+            b.dut.push_valid_i = 1;
+            b.dut.push_le_i = static_cast<uint8_t>(le);
+            b.dut.push_row_i = static_cast<uint16_t>(i);
+            b.settle();
+            assert_true(b.dut.push_ready_o);
+            b.cycle();
+            b.dut.push_valid_i = 0;
+        }
+        b.dut.push_last_i = 1;
+        b.cycles(4);
+        assert_true(b.dut.counts_all_o && b.dut.rows_done_o);
+        for (unsigned le = 0; le < LE; le++) {
+            assert_int_equal(b.complete(le), pushed[le]);
+            assert_int_equal(b.expected(le), pushed[le]);
+        }
+        b.dut.push_last_i = 0;
+        b.cycle();
+        b.errors.done();
+    }
 }
 
 TEST(pushed_rows_beyond_the_capacity)

@@ -85,7 +85,8 @@ module prove_row_tracker #(
     logic [3:0] left_q [Rows];
     entry_t     list_q [Rows];      // by {expert, place}
     logic [1:0] listed_q [2];       // rows in each list
-    logic [2:0] expected_q [2];     // announced, or pushed
+    logic [2:0] expected_q [2];     // announced
+    logic       named_q;            // the engine pushes, or has said that it is done
     logic [3:0] missing_q;          // announced and not listed, modulo
     logic       here_q;             // all are announced
     logic       last_q;             // all were pushed
@@ -109,7 +110,7 @@ module prove_row_tracker #(
     logic busy_q;  // trk_valid_i in the cycle before
     always_comb begin
         if (!run || layer_i) assume (!trk_valid_i && !list_valid_i && !cnt_i.valid && !push_valid_i && !push_last_i);
-        if (mode_q) assume (!trk_valid_i && !(cnt_i.valid && !cnt_i.kind));
+        if (mode_q) assume (!trk_valid_i);
         else assume (!push_valid_i && !push_last_i);
         if (busy_q) assume (!trk_valid_i);
         if (trk_valid_i) assume (trk_bytes_i != '0 && trk_bytes_i <= 4'd8);
@@ -195,7 +196,7 @@ module prove_row_tracker #(
         end
         if (mode_q && run && !i_dut.pushed_q) pipe_ok &= !push_q && listed_q[0] == '0 && listed_q[1] == '0;
         if (run) begin
-            pipe_ok &= i_dut.missing_q == missing_q && (!mode_q || (!here_q && missing_q == '0))
+            pipe_ok &= i_dut.missing_q == missing_q && i_dut.pushed_q == named_q && (!mode_q || !here_q)
                        && !(last_q && (push_q || !mode_q));
         end
     end
@@ -231,6 +232,7 @@ module prove_row_tracker #(
             end
             missing_q <= '0;
             here_q    <= 1'b0;
+            named_q   <= 1'b0;
             end1_q    <= 1'b0;
             end2_q    <= 1'b0;
             many_q    <= 1'b0;
@@ -248,11 +250,11 @@ module prove_row_tracker #(
             if (lists) begin
                 list_q[{list_le, listed_q[list_le][0]}] <= push_q ? pushed_q : in2_q;
                 listed_q[list_le] <= listed_q[list_le] + 1'b1;
-                if (mode_q) expected_q[list_le] <= 3'(listed_q[list_le]) + 3'd1;
             end
             if (adds) expected_q[cnt_i.idx[0]] <= expected_q[cnt_i.idx[0]] + cnt_i.val[2:0];
             missing_q <= missing_q + (adds ? 4'(cnt_i.val[2:0]) : 4'd0) - 4'(lists && !mode_q);
             here_q    <= here_i;
+            named_q   <= named_q || push || push_last_i;
         end
         if (!rst_n) begin
             asked_q  <= 1'b0;
@@ -277,7 +279,7 @@ module prove_row_tracker #(
             a_all:   assert (!run || (all_q ? counts_all : !counts_all || (here_q || last_q)));
             // the rows of the layer are done when all are announced and as many listed, and soon then
             a_done:  assert (!run || !rows_done
-                             || (counts_all && (missing_q == 4'(-4'(lists && !mode_q)) || missing_q == '0)));
+                             || (counts_all && (named_q || missing_q == 4'(-4'(lists && !mode_q)) || missing_q == '0)));
             a_rows:  assert (rows_ok);
             a_nums:  assert (nums_ok);
             a_lists: assert (lists_ok);
@@ -290,6 +292,7 @@ module prove_row_tracker #(
             c_round:   cover (ev_row && layers_q == '1 && epoch == '0 && broken_q);
             c_many:    cover (many_q);
             c_full:    cover (full);
+            c_named:   cover (run && rows_done && mode_q && expected_q[0] != '0);
             c_big:     cover (big);
         end
         {in1_q, le1_q} <= {in, trk_le_i};
@@ -298,7 +301,7 @@ module prove_row_tracker #(
         push_le_q <= push_le_i;
         want_q    <= list_q[{list_le_i, list_idx_i}];
         stat_q    <= listed_q[stat_le_i];
-        stat_expected_q <= expected_q[stat_le_i];
+        stat_expected_q <= named_q ? 3'(listed_q[stat_le_i]) : expected_q[stat_le_i];
     end
 endmodule
 
