@@ -357,6 +357,20 @@ static void expert_map(void **state)
     assert_code(mw_partition_set(device, 2, 0x5), 0);
     assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 8), 5);
     assert_code(mw_partition_set(device, 4, 0x5), MW_ERR_INVALID);
+    for (unsigned gpu = 4; gpu < 32; gpu++) // is not there
+        assert_code(mw_partition_set(device, 2, 1u << gpu), MW_ERR_INVALID);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 8), 5);
+    assert_code(mw_expert_map_even(device, 64), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 63), 1 << 11 | 3 << 6 | 15);
+    assert_code(mw_expert_map_even(device, 68), MW_ERR_CAPACITY);
+    struct mw_multicast *m;
+    assert_code(mw_multicast_create(device, 64, &m), 0);
+    for (unsigned gpu = 4; gpu--;) {
+        assert_code(mw_multicast_add_device(m, gpu), 0);
+        for (unsigned again = gpu; again < 4; again++)
+            assert_code(mw_multicast_add_device(m, again), MW_ERR_INVALID);
+    }
+    mw_multicast_destroy(m);
 }
 
 static void multicast(void **state)
@@ -1720,11 +1734,104 @@ static void report(void **state)
     assert_non_null(strstr(text, "GPU 1 stream 3: instruction 4 dymultimem.ld_reduce, waiting\n"));
     assert_non_null(strstr(text, "busy: send rx "));
     assert_non_null(strstr(text, "GPU 1: 3 errors, the first: packet without credit"));
+    assert_null(strstr(text, "is down"));
+    assert_null(strstr(text, "discarded"));
     free(text);
+    *fake_node(&fake, 2, NODE(status.stream0)) =
+        2 << 8 | MW_I_END << 16 | MW_NODE__STATUS__STREAM0__ENDED_bm;
+    *fake_fabric(&fake, FABRIC(down)) = 1 << 2;
+    *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 3 << 8 | 7u << 16;
+    *fake_fabric(&fake, FABRIC(counters) + 4 * (16 * 3 + 14)) = 6; // cut short or not let in
+    text = mw_state_report(device);
+    assert_non_null(strstr(text, "GPU 2 stream 0: instruction 2 end, ended\n"));
+    assert_non_null(strstr(text, "port 2 is down\n"));
+    assert_null(strstr(text, "port 0 is down"));
+    assert_null(strstr(text, "port 1 is down"));
+    assert_non_null(strstr(text, "switch: 7 errors, the first at input 3: "));
+    assert_non_null(strstr(text, "port 3: 0 packets for it discarded, 6 of it cut short"));
+    free(text);
+    struct mw_counters k;
+    assert_code(mw_counters_read(device, &k), 0);
+    assert_int_equal(k.switch_errors, 7);
+    assert_int_equal(k.switch_first_error, MW_HWERR_PARTITION);
+    assert_int_equal(k.switch_error_port, 3);
     fake_fail_at(&fake, 0);
     text = mw_state_report(device);
     assert_non_null(strstr(text, "device: register 0x30 cannot be read"));
     free(text);
+}
+
+/// Rows for experts of GPU 1, by their number on it, as the tables of all GPUs say; what the layer's end says.
+static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[3],
+                     const unsigned numbers[3])
+{
+    unsigned left[3] = {rows[0], rows[1], rows[2]};
+    for (unsigned g = 0; g < 4; g++)
+        for (unsigned t = 0; t < 5; t++) {
+            int16_t ids[3] = {-1, -1, -1};
+            const float weights[3] = {1, 1, 1};
+            for (unsigned e = 0; e < 3; e++)
+                if (left[e]) {
+                    ids[e] = (int16_t)numbers[e];
+                    left[e]--;
+                }
+            mw_route_pack(fake.mem[g] + l->rt_base + t * MW_ROUTE_BYTES, ids, weights, k);
+        }
+    assert_code(mw_launch(device), 0);
+    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 1;
+    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_BOUNDS | 1u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+}
+
+/// A layer that fails where rows have no place says whose rows these are, and how many places they need.
+static void rows_without_a_place(void **state)
+{
+    (void)state;
+    static const unsigned tokens[4] = {5, 5, 5, 5}, experts[4] = {3, 3, 3, 3},
+                          numbers[3] = {7, 300, 511};
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    char text[100];
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(tables)) = 512 | 16u << 16 | 64u << 24;
+    assert_code(fake_open(&fake, &device), 0);
+    for (unsigned e = 0; e < 3; e++) {
+        const struct mw_expert_place place = {numbers[e], 1, e};
+        assert_code(mw_expert_map_set(device, &place, 1), 0);
+    }
+    assert_code(mw_layout_make(device, &c, &l), 0); // 8 places
+    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+    rows_for(&l, c.k, (const unsigned[]){8, 8, 8}, numbers);
+    assert_null(strstr(mw_message(), "region holds"));
+    rows_for(&l, c.k, (const unsigned[]){8, 9, 2}, numbers);
+    assert_message(": expert 300 gets 9 rows, their region holds 8 (");
+    assert_message("raise rows_per_expert to 9 or more");
+    assert_null(strstr(mw_message(), "too small"));
+    snprintf(text, sizeof text, "from 0x%llx on",
+             (unsigned long long)(l.xd_base + (8u << l.row_shift)));
+    assert_message(text);
+    rows_for(&l, c.k, (const unsigned[]){9, 3, 12}, numbers);
+    assert_message(": expert 511 gets 12 rows");
+    assert_message("; 1 more are too small");
+    rows_for(&l, c.k, (const unsigned[]){11, 11, 9}, numbers);
+    assert_message(": expert 7 gets 11 rows");
+    assert_message("; 2 more are too small");
+    // of each source
+    *fake_fabric(&fake, FABRIC(node_error)) = 0;
+    open_with_all();
+    for (unsigned e = 0; e < 3; e++) {
+        const struct mw_expert_place place = {numbers[e], 1, e};
+        assert_code(mw_expert_map_set(device, &place, 1), 0);
+    }
+    c.row_returns = c.source_lists = true;
+    c.rows_per_expert = 4;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+    rows_for(&l, c.k, (const unsigned[]){4, 5, 4}, numbers);
+    assert_message(": expert 300 gets 5 rows from GPU 0, their region holds 4 (");
+    snprintf(text, sizeof text, "from 0x%llx on",
+             (unsigned long long)(l.xd_base + ((1u << l.n_shift) * 4u << l.row_shift)));
+    assert_message(text);
 }
 
 // One layer through the low-level calls, up to the first that fails.
@@ -1944,6 +2051,7 @@ int main(void)
         TEST(series),
         TEST(series_goes_on),
         TEST(monitor_limits),
+        TEST(rows_without_a_place),
         TEST(layouts_at_their_limits),
         TEST(layouts_of_settings),
         TEST(settings_at_their_limits),

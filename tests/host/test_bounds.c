@@ -458,6 +458,41 @@ static void resources_by_hand(void **state)
     expect_part(&r.banks, 0, "none");
 }
 
+/// Of several that are as busy the first one is named; an odd number of flits takes the cycle that it begins; a tile of a
+/// list takes its time, full or not.
+static void engines_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    struct mw_layer_facts facts;
+    struct mw_bounds bounds;
+    set_up(&b);
+    b.ids[0] = b.ids[4] = 7; // three rows each for GPUs 1 and 3
+    mw_layer_facts(&b.w, 0, &facts);
+    assert_int_equal(facts.rows[1], 3);
+    b.ids[5] = 6;
+    b.ids[1] = MW_NO_EXPERT;
+    mw_layer_facts(&b.w, 0, &facts);
+    assert_int_equal(facts.rows[3], 4);
+    b.ids[3] = b.ids[0] = 2;
+    b.ids[2] = MW_NO_EXPERT;
+    mw_layer_facts(&b.w, 0, &facts);
+    assert_int_equal(facts.rows[1], 2);
+    assert_int_equal(facts.rows[3], 2);
+    assert_int_equal(facts.busiest, 1);
+    struct mw_link_parameters link = {16, 1, 1, 0};
+    memset(b.ids, 0xff, sizeof b.ids);
+    b.ids[0] = 2; // a row of 9 flits of 16 bytes
+    mw_bounds_compute(&b.w, 0, mw_system_find("dysharp"), &link, &bounds);
+    assert_int_equal(bounds.own_engine.cycles, 5);
+    link.tile = 4;
+    link.expert_cycles = 100;
+    mw_bounds_compute(&b.w, 0, mw_system_find("flashdmoe"), &link, &bounds);
+    assert_int_equal(bounds.own_engine.cycles, 400);
+    mw_bounds_compute(&b.w, 0, mw_system_find("dysharp"), &link, &bounds);
+    assert_int_equal(bounds.own_engine.cycles, 100);
+}
+
 static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus, unsigned hidden,
                  unsigned k, uint64_t seed)
 {
@@ -576,6 +611,7 @@ int main(void)
         cmocka_unit_test(systems_synchronise_as_listed),
         cmocka_unit_test(bounds_by_hand),
         cmocka_unit_test(resources_by_hand),
+        cmocka_unit_test(engines_by_hand),
         cmocka_unit_test(invariants_on_random_workloads),
         cmocka_unit_test(worked_example_on_the_real_trace),
         cmocka_unit_test(finds_systems),

@@ -73,9 +73,15 @@ static void regions_are_the_librarys(void **state)
                  {3, 16, 33, 40, 9, 3, 2},
                  {8, 16, 64, 512, 64, 6, 3},
                  {8, 16, 100, 7168, 256, 8, 0}};
-    for (unsigned i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+    // unicast, multicast, the switch asks, rows return, to lists of their sources
+    for (unsigned n = 0; n < 5 * sizeof sizes / sizeof *sizes; n++) {
+        const unsigned kind = n % 5, i = 2 * (n / 5) + (kind > 0);
         struct mw_device device = {.process = getpid(),
                                    .info = device_of(sizes[i / 2].gpus, sizes[i / 2].flit_bytes)};
+        device.info.local_experts = 1024;
+        device.info.rows = 1 << 20;
+        device.info.list_once = device.info.switch_asks = device.info.row_sparse =
+            device.info.source_lists = true;
         struct mw_layer_config c;
         struct mw_layout layout;
         struct mw_fit fit;
@@ -83,7 +89,10 @@ static void regions_are_the_librarys(void **state)
              sizes[i / 2].k, 1);
         mw_layer_defaults(&c);
         mw_fit_config(&c, &demand, i % 2);
-        c.stream_instrs = i + 2;
+        c.stream_instrs = n + 2;
+        c.list_once = c.switch_asks = kind == 2;
+        c.row_returns = kind > 2;
+        c.source_lists = kind > 3;
         c.buffers = sizes[i / 2].batches;
         assert_int_equal(mw_layout_make(&device, &c, &layout), 0);
         mw_fit_make(&fit, &c, &device.info, &demand);

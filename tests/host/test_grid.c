@@ -464,6 +464,46 @@ static void tells_what_is_no_result(void **state)
     assert_non_null(strstr(err_text, "ends too early; it counts as not run\n"));
 }
 
+/// Results of two systems, and those without what was asked for, are none; a run without hits has a rate, one without
+/// look-ups none, and where unicast did not run there is no speed-up.
+static void tables_what_is_missing(void **state)
+{
+    (void)state;
+    begin_table();
+    char id[MW_POINT_ID], path[400];
+    static const char *const bad[] = {
+        "{\"params\": {}, \"systems\": [{\"system\": \"unicast\", \"cycles\": 5}, "
+        "{\"system\": \"dysharp\", \"cycles\": 5}]}",
+        "{\"systems\": [{\"system\": \"unicast\", \"cycles\": 5}]}"};
+    for (unsigned i = 0; i < 2; i++) {
+        mw_grid_id(&grid, i, id);
+        snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+        write_file(path, bad[i], strlen(bad[i]));
+    }
+    static const char *const lookups[] = {"\"hits\": 0, \"misses\": 4",
+                                          "\"hits\": 0, \"misses\": 0"};
+    for (unsigned i = 0; i < 2; i++) {
+        char text[400];
+        mw_grid_id(&grid, 2 + i, id);
+        snprintf(path, sizeof path, "%s/results/%s.json", folder, id);
+        snprintf(text, sizeof text,
+                 "{\"params\": {\"layers\": [4]}, \"systems\": [{\"system\": \"dysharp\", "
+                 "\"cycles\": 5, "
+                 "\"allocator\": {%s}}]}",
+                 lookups[i]);
+        write_file(path, text, strlen(text));
+    }
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, ": 2 of 4 runs"));
+    assert_string_equal(cell(1, "hit_rate"), "0");
+    assert_string_equal(cell(2, "hit_rate"), "");
+    assert_string_equal(cell(1, "speedup"), "");
+    assert_string_equal(cell(1, "layers"), "4");
+    const unsigned columns = mw_columns(&grid);
+    read_grid("{\"layer\": [1, 2], \"gpus\": 4, \"set\": {\"window\": [2, 4]}}");
+    assert_int_equal(mw_columns(&grid), columns); // has the column of layers
+}
+
 /// Of two fabrics there is no table.
 static void refuses_results_of_other_rtl(void **state)
 {
@@ -508,6 +548,7 @@ int main(void)
         cmocka_unit_test_teardown(tables_what_came_out, clean_table),
         cmocka_unit_test_teardown(tells_wrong_results, clean_table),
         cmocka_unit_test_teardown(tells_what_is_no_result, clean_table),
+        cmocka_unit_test_teardown(tables_what_is_missing, clean_table),
         cmocka_unit_test_teardown(refuses_results_of_other_rtl, clean_table),
     };
     return cmocka_run_group_tests_name("grid", tests, scratch_make, finish_words);
