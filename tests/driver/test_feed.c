@@ -125,6 +125,8 @@ static void numbers_begin_anew(void **state)
     for (unsigned i = 0; i < 10; i++) {
         if (i >= 3)
             assert_code(mw_fed_wait(device, number[i - 3], NULL, NULL), 0);
+        for (unsigned busy = i < 2 ? 0 : i - 2; busy < i; busy++)
+            assert_code(mw_feed(device, &layout, busy % 3, &number[i]), MW_ERR_STATE);
         assert_code(mw_feed(device, &layout, i % 3, &number[i]), 0);
         assert_int_equal(number[i], UINT32_MAX - 3 + i);
     }
