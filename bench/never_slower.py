@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a grid of layers under `dysharp` and `moeswitch`, prints the cycles of both, and fails where `moeswitch` takes more
-than 1 % longer.
+"""Runs a grid of layers under `dysharp` and `moeswitch`, prints the cycles of both, and fails where `moeswitch` takes
+more than 1 % longer.
 
 usage: never_slower.py [GRID] [--tool TOOL] [--out DIR] [--jobs J]
 
@@ -63,12 +63,14 @@ def main():
             sys.exit(2)
         ratio = cycles["moeswitch"] / cycles["dysharp"]
         slower += ratio > MOST
-        lines.append([*values, str(cycles["dysharp"]), str(cycles["moeswitch"]), f"{ratio:.3f}", "slower" if ratio > MOST else ""])
+        mark = "slower" if ratio > MOST else ""
+        lines.append([*values, str(cycles["dysharp"]), str(cycles["moeswitch"]), f"{ratio:.3f}", mark])
     widths = [max(map(len, column)) for column in zip(*lines)]
     for line in lines:
         print("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths)).rstrip())
     ratios = [float(line[-2]) for line in lines[1:]]
-    print(f"{len(ratios)} layers: moeswitch takes {min(ratios):.3f} to {max(ratios):.3f} times the cycles of dysharp; {slower} above {MOST}")
+    print(f"{len(ratios)} layers: moeswitch takes {min(ratios):.3f} to {max(ratios):.3f} times the cycles of dysharp; "
+          f"{slower} above {MOST}")
     sys.exit(1 if slower else 0)
 
 

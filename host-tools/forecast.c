@@ -14,7 +14,7 @@
 enum {
     MOVES = 3,          ///< rows go in, a pattern takes the place of results, and results come out
     FEEDINGS = 2,       ///< with batches every layer runs twice more
-    LEAST_HIDDEN = 512, ///< below, shares change by more than docs/results.md says
+    LEAST_HIDDEN = 512, ///< what docs/scaling.md compares with larger ones
 };
 
 /// A quarter of the rows in tiles that never fill: an expert has two tiles on average.

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures how shares of the strict bound and speed-ups change with hidden size and tokens, and writes them as a page.
+
+usage: scaling.py [--tool TOOL] [--out DIR] [--jobs J] [OUTPUT]
+
+OUTPUT is docs/scaling.md unless named. DIR (a folder of build/scaling for this tool and its models) keeps results,
+which are not measured again.
+"""
+import argparse
+import json
+import pathlib
+
+from never_slower import kept, sweep
+
+MODELS = ["deepseek-v3", "qwen3-235b", "deepseek-v2-lite", "gpt-oss-20b", "mixtral-8x7b"]
+HIDDEN = [256, 512, 1024, 2048]
+TOKENS = [64, 128, 256]
+AT = {"hidden": 512, "tokens-per-gpu": 64}  # where the other one varies
+SYSTEMS = ["moeswitch", "unicast"]
+
+
+def measure(tool, folder, jobs, option, values):
+    """{(model, value): (share of moeswitch, of unicast, speed-up)}"""
+    folder.mkdir(parents=True, exist_ok=True)
+    grid = folder / f"{option}.json"
+    grid.write_text(json.dumps({"system": SYSTEMS, "model": MODELS, "gpus": 8, "tile": 16} | AT | {option: values}))
+    found = {}
+    for row in sweep(tool, grid, folder / option, jobs):
+        found.setdefault((row["model"], int(row[option.replace("-", "_")])), {})[row["system"]] = row
+    return {at: (*(float(s[name]["strict_share"]) for name in SYSTEMS),
+                 int(s["unicast"]["cycles"]) / int(s["moeswitch"]["cycles"])) for at, s in found.items()}
+
+
+def table(found, title, values):
+    yield f"| model | {' | '.join(f'{title} {v}' for v in values)} |"
+    yield "|---" * (1 + len(values)) + "|"
+    for model in MODELS:
+        cells = (found[model, v] for v in values)
+        shown = (f"{own:.1%}, {base:.1%}, {ratio:.2f}" for own, base, ratio in cells)
+        yield f"| {model} | {' | '.join(shown)} |"
+
+
+def largest(found, values, reference, what):
+    """The largest change of a figure from `reference` on, in percent of what it is there."""
+    return max(abs(found[m, v][what] / found[m, reference][what] - 1) for m in MODELS for v in values)
+
+
+def page(hidden, tokens):
+    most = HIDDEN[-1]
+    yield "# What a smaller layer tells of a large one\n"
+    yield "A run that would take above 10 minutes suggests a smaller `--hidden`, whose expert takes as much less time per"
+    yield "row. This page measures what that changes. Written by\n\n    bench/scaling.py\n"
+    yield "Each cell has the share of the strict bound of `moeswitch`, that of `unicast`, and how many times faster"
+    yield "`moeswitch` is. Routing is synthetic, with 8 GPUs and tile 16.\n"
+    yield f"## Hidden size, {AT['tokens-per-gpu']} tokens per GPU\n"
+    yield from table(hidden, "hidden", HIDDEN)
+    yield f"\nThe largest differences from hidden {most}, of shares of `moeswitch` and of speed-ups:\n"
+    yield "| hidden | share | speed-up |\n|---|---|---|"
+    for value in HIDDEN[:-1]:
+        yield f"| {value} | {largest(hidden, [value], most, 0):.1%} | {largest(hidden, [value], most, 2):.1%} |"
+    yield f"\n## Tokens per GPU, hidden {AT['hidden']}\n"
+    yield from table(tokens, "tokens", TOKENS)
+    yield "\nTokens change more than the hidden size does, as start, tail and tiles that never fill are parts of fewer rows."
+    yield "So `run` suggests fewer tokens only where the smallest hidden size, 512, is not enough.\n"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--tool", default="build/moeswitch")
+    p.add_argument("--out", type=pathlib.Path, metavar="DIR")
+    p.add_argument("--jobs", type=int, metavar="J")
+    p.add_argument("output", nargs="?", default="docs/scaling.md")
+    a = p.parse_args()
+    folder = a.out or pathlib.Path("build/scaling") / kept(a.tool).name
+    hidden = measure(a.tool, folder, a.jobs, "hidden", HIDDEN)
+    tokens = measure(a.tool, folder, a.jobs, "tokens-per-gpu", TOKENS)
+    pathlib.Path(a.output).write_text("\n".join(page(hidden, tokens)))
+
+
+if __name__ == "__main__":
+    main()
