@@ -126,8 +126,8 @@ static void experts_that_move(void **state)
 
 // ---- limits ------------------------------------------------------------------------------------------
 
-/// A limit above what the hardware has is none: nothing is overrun.
-static void credits_above_the_hardware(void **state)
+/// A limit of what the hardware has is none, and one above it is refused.
+static void credits_of_the_hardware(void **state)
 {
     (void)state;
     static const char *const names[] = {"down_part_credits", "down_store_credits", "store_credits",
@@ -136,17 +136,22 @@ static void credits_above_the_hardware(void **state)
     static const struct layer_shape s = {GPUS, 24, 256, 4 * GPUS, 6, false};
     struct mw_random r = {test_seed()};
     struct mw_device *d = layer_device(GPUS, FLIT);
+    struct mw_dymulticast *object;
+    struct mw_handle *handle;
     struct layer l;
     layer_make(&l, &s, &r);
     uint64_t cycles = layer_pass(&l, d, "no limit");
+    layer_load(&l, d, &object, &handle);
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const unsigned more[] = {has[i], has[i] + 1, has[i] + 2, 2 * has[i], 2 * has[i] + 1, 255};
-        for (unsigned m = 0; m < sizeof more / sizeof *more; m++) {
-            const struct layer_setting set[] = {{names[i], more[m]}, {NULL, 0}};
-            l.settings = set;
-            assert_int_equal(layer_pass(&l, d, names[i]), cycles);
-        }
+        const struct layer_setting set[] = {{names[i], has[i]}, {NULL, 0}};
+        l.settings = set;
+        assert_int_equal(layer_pass(&l, d, names[i]), cycles);
+        const unsigned more[] = {has[i] + 1, 2 * has[i], 255};
+        for (unsigned m = 0; m < sizeof more / sizeof *more; m++)
+            assert_int_equal(mw_handle_set(handle, names[i], more[m]), MW_ERR_CAPACITY);
     }
+    mw_handle_destroy(handle);
+    mw_dymulticast_destroy(object);
     layer_free(&l);
     mw_close(d);
 }
@@ -285,7 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_and_larger), cmocka_unit_test(any_sizes),
-        cmocka_unit_test(experts_that_move),  cmocka_unit_test(credits_above_the_hardware),
+        cmocka_unit_test(experts_that_move),  cmocka_unit_test(credits_of_the_hardware),
         cmocka_unit_test(partitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
