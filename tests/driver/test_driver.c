@@ -1446,6 +1446,45 @@ static void progress_and_timeout(void **state)
     assert_code(mw_wait(device, &o, NULL), 0);
 }
 
+static uint32_t *moves; ///< the counter that goes on while a layer runs
+static unsigned runs_left;
+
+static void go_on(struct fake *f)
+{
+    ++*moves;
+    f->stuck = --runs_left > 0;
+}
+
+/// A layer in which anything goes on is not stuck: flits of any class of any port, tokens, tiles, instructions.
+static void anything_is_progress(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_wait_options o = {.size = sizeof o, .step_cycles = 100, .quiet_cycles = 500};
+    assert_code(configure(&c), 0);
+    fake.on_run = go_on;
+    for (unsigned g = 0; g < 4; g++)
+        for (unsigned what = 0; what < MW_NUM_CLASSES + 3; what++) {
+            static const uint32_t of_node[] = {NODE(status.tokens_done), NODE(status.expert_tiles),
+                                               NODE(status.retired)};
+            moves = what < 3 ? fake_node(&fake, g, of_node[what])
+                             : fake_fabric(&fake, FABRIC(counters) + 4 * (16 * g + what - 3));
+            runs_left = 20;
+            fake.stuck = true;
+            assert_code(mw_launch(device), 0);
+            assert_code(mw_wait(device, &o, NULL), 0);
+        }
+    // what comes down is no work of a GPU
+    moves = fake_fabric(&fake, FABRIC(counters) + 4 * 4);
+    runs_left = 20;
+    fake.stuck = true;
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, &o, NULL), MW_ERR_TIMEOUT);
+    fake.on_run = NULL;
+    fake.stuck = false;
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
 /// Tokens are those of the layer that was configured last, however often that was.
 static void progress_of_the_last_layer(void **state)
 {
@@ -2051,6 +2090,7 @@ int main(void)
         TEST(series),
         TEST(series_goes_on),
         TEST(monitor_limits),
+        TEST(anything_is_progress),
         TEST(rows_without_a_place),
         TEST(layouts_at_their_limits),
         TEST(layouts_of_settings),

@@ -298,6 +298,15 @@ static void unplugged(void **state)
     assert_code(mw_launch(device), MW_ERR_NODEV);
     assert_message("open it anew");
     assert_code(mw_reset(device), MW_ERR_NODEV);
+    // while a layer runs, too
+    reopen(false);
+    assert_code(configure(), 0);
+    assert_code(mw_launch(device), 0);
+    fake_fail_at(&fake, 0);
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_NODEV);
+    fake_fail_at(&fake, FAKE_NEVER);
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_NODEV);
+    assert_message("open it anew");
 }
 
 // ---- what a device says of itself -------------------------------------------------------------------
