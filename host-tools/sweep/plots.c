@@ -6,6 +6,7 @@
 
 #include "child.h"
 #include "output.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,25 +57,92 @@ static bool is_drawn(const struct mw_sweep *s, const char *system, unsigned colu
     return false;
 }
 
-/// Lines of the means, and a point for each run.
+/// A text in gnuplot's quotes.
+static void write_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++)
+        fputs(*text == '\'' ? "''" : (char[2]){*text, 0}, out);
+    fputc('\'', out);
+}
+
+/// Axes by which lines are apart: all that have several values, but the systems and the one drawn on.
+static bool is_apart(const struct mw_sweep *s, unsigned axis, const char *x)
+{
+    const struct mw_grid *g = &s->grid;
+    return g->axis[axis].count > 1 && axis != mw_grid_axis(g, "system") &&
+           strcmp(mw_column_name(g, mw_column_of_axis(g, axis)), x) != 0;
+}
+
+/// Whether a point is the first with a result on the line that it is on.
+static bool begins_line(const struct mw_sweep *s, size_t point, const char *x)
+{
+    const struct mw_grid *g = &s->grid;
+    for (unsigned a = 0; a < g->axes; a++) {
+        if (strcmp(mw_column_name(g, mw_column_of_axis(g, a)), x) != 0)
+            continue;
+        for (unsigned i = 0; i < mw_grid_choice(g, point, a); i++)
+            if (s->row[mw_grid_other(g, point, a, i)].cell)
+                return false;
+    }
+    return s->row[point].cell;
+}
+
+/// The rows of a system, or, with the row of a point, those on one line with it.
+static void write_using(FILE *out, const struct mw_sweep *s, const char *x, unsigned panel,
+                        const char *system, const struct mw_row *row)
+{
+    fprintf(out, "using (strcol('system') eq '%s'", system);
+    for (unsigned a = 0; row && a < s->grid.axes; a++)
+        if (is_apart(s, a, x)) {
+            unsigned column = mw_column_of_axis(&s->grid, a);
+            fprintf(out, " && strcol('%s') eq ", mw_column_name(&s->grid, column));
+            write_quoted(out, row->cell[column]);
+        }
+    fprintf(out, " ? column('%s') : NaN):(%g * column('%s'))", x, panels[panel].factor,
+            panels[panel].column);
+}
+
+/// The line of a point: its system's colour, and dashes of its own.
+static void write_line(FILE *out, const struct mw_sweep *s, const char *x, unsigned panel,
+                       size_t point, unsigned dashes)
+{
+    const unsigned axis = mw_grid_axis(&s->grid, "system");
+    const char *system = mw_grid_value(&s->grid, point, axis);
+    char title[300];
+    size_t at = (size_t)snprintf(title, sizeof title, "%s", system);
+    for (unsigned a = 0; a < s->grid.axes && at < sizeof title; a++)
+        if (is_apart(s, a, x))
+            at += (size_t)snprintf(title + at, sizeof title - at, ", %s %s", s->grid.axis[a].name,
+                                   mw_grid_value(&s->grid, point, a));
+    fputs("'results.csv' ", out);
+    write_using(out, s, x, panel, system, &s->row[point]);
+    fprintf(out, " smooth unique with lines linetype %u dashtype %u title ",
+            mw_grid_choice(&s->grid, point, axis) + 1, dashes);
+    write_quoted(out, MW_SHOWN(title));
+}
+
+/// A line for each system and each value of other options, and a point for each run.
 static void write_panel(FILE *out, const struct mw_sweep *s, const char *x, unsigned panel)
 {
-    const struct mw_axis *systems = &s->grid.axis[mw_grid_axis(&s->grid, "system")];
+    const unsigned axis = mw_grid_axis(&s->grid, "system");
+    const struct mw_axis *systems = &s->grid.axis[axis];
     const char *between = "plot ";
     fprintf(out, "set title '%s'\n", panels[panel].title);
     for (unsigned i = 0; i < systems->count; i++) {
+        unsigned dashes = 0;
         if (!is_drawn(s, systems->value[i], mw_column_find(panels[panel].column)))
             continue;
-        char using[200];
-        snprintf(using, sizeof using,
-                 "using (strcol('system') eq '%s' ? column('%s') : NaN):(%g * column('%s'))",
-                 systems->value[i], x, panels[panel].factor, panels[panel].column);
-        fprintf(out, "%s'results.csv' %s smooth unique with lines linetype %u title '%s', \\\n",
-                between, using, i + 1, systems->value[i]);
-        fprintf(out,
-                "    'results.csv' %s with points linetype %u pointtype 7 pointsize 0.5 notitle",
-                using, i + 1);
-        between = ", \\\n    ";
+        for (size_t p = 0; p < s->grid.points; p++) {
+            if (mw_grid_choice(&s->grid, p, axis) != i || !begins_line(s, p, x))
+                continue;
+            fputs(between, out);
+            write_line(out, s, x, panel, p, ++dashes);
+            between = ", \\\n    ";
+        }
+        fprintf(out, "%s'results.csv' ", between);
+        write_using(out, s, x, panel, systems->value[i], NULL);
+        fprintf(out, " with points linetype %u pointtype 7 pointsize 0.5 notitle", i + 1);
     }
     fputs(strcmp(between, "plot ") == 0 ? "set multiplot next\n" : "\n", out);
 }
@@ -91,16 +159,17 @@ static void write_picture(FILE *out, const struct mw_sweep *s, const char *x)
 static void write_script(FILE *out, const struct mw_sweep *s)
 {
     bool any = false;
-    fputs("# gnuplot plots.gp draws results.csv: lines are means of all runs at the same place\n"
-          "set datafile separator comma\n"
-          "set datafile columnheaders\n"
-          "set datafile missing NaN\n"
-          "set terminal svg size 1200, 700 background 'white'\n"
-          "set key outside bottom center horizontal noenhanced\n"
-          "set grid\n"
-          "set yrange [0:*]\n"
-          "set offsets graph 0.05, graph 0.05, graph 0.1, 0\n",
-          out);
+    fputs(
+        "# gnuplot plots.gp draws results.csv: a line has the runs that differ in its axis alone\n"
+        "set datafile separator comma\n"
+        "set datafile columnheaders\n"
+        "set datafile missing NaN\n"
+        "set terminal svg size 1200, 700 background 'white'\n"
+        "set key outside bottom center horizontal noenhanced font ',8'\n"
+        "set grid\n"
+        "set yrange [0:*]\n"
+        "set offsets graph 0.05, graph 0.05, graph 0.1, 0\n",
+        out);
     for (unsigned a = 0; a < s->grid.axes; a++) {
         if (!is_drawn_on(s, a))
             continue;

@@ -49,7 +49,7 @@ int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);
 /// Find out before hours of runs that pictures can be drawn.
 int mw_sweep_can_plot(struct mw_error *err);
 /// Write the gnuplot script of the table, plots.gp, and let gnuplot draw: by-AXIS.svg for every axis of
-/// numbers, with a line for each system, the mean of all runs with the same place on the axis.
+/// numbers, with a line for each system and each value of the other options.
 int mw_sweep_plot(const struct mw_sweep *s, struct mw_error *err);
 
 #endif

@@ -572,6 +572,13 @@ static void pictures_hold_the_table(void **state)
         assert_non_null(strstr(text, "unicast"));
         assert_non_null(strstr(text, "moeswitch"));
         assert_non_null(strstr(text, "</svg>"));
+        // lines of runs that differ in this option alone, in each picture of a column
+        const char *const other[] = {"<title>moeswitch, gpus 4</title>",
+                                     "<title>moeswitch, k 3</title>"};
+        unsigned lines = 0;
+        for (char *at = text; (at = strstr(at, other[a])); at++)
+            lines++;
+        assert_int_equal(lines, 6);
         free(text);
     }
     snprintf(svg, sizeof svg, "%s/by-experts.svg", reference);
