@@ -211,25 +211,55 @@ static void take_trailer(struct mwd_device *d)
         lose_step(d, MW_STATUS_PAYLOAD, 0);
 }
 
-static void take(struct mwd_device *d, uint8_t byte)
+/// Words of a part of `want` bytes, as many as are here; else a byte. Returns how many bytes.
+static size_t fill(struct mwd_device *d, uint8_t *part, size_t want, const uint8_t *data,
+                   size_t bytes)
 {
+    const size_t left = want - d->have, here = bytes < left ? bytes : left;
+    const size_t used = d->have % 8 ? 0 : here / 8 * 8;
+    if (!used) {
+        take_frame_byte(d, part, *data);
+        return 1;
+    }
+    memcpy(part + d->have, data, used);
+    d->have += used;
+    for (size_t at = 0; at < used; at += 8) {
+        uint64_t word;
+        memcpy(&word, data + at, sizeof word);
+        if (word)
+            d->zeros = 0;
+        else
+            count_zeros(d, sizeof word);
+    }
+    return used;
+}
+
+/// At least a byte. Returns how many.
+static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
+{
+    size_t used = 0;
     switch (d->part) {
     case MWD_HEADER:
-        take_header_byte(d, byte);
+        while (!d->have && used < bytes && !data[used]) // the gap before SYNC is long
+            used++;
+        count_zeros(d, used);
+        if (!used)
+            take_header_byte(d, data[used++]);
         break;
     case MWD_PAYLOAD:
-        take_frame_byte(d, d->payload, byte);
+        used = fill(d, d->payload, 8 * (size_t)d->header.words, data, bytes);
         if (d->have == 8 * (size_t)d->header.words) {
             d->part = MWD_TRAILER;
             d->have = 0;
         }
         break;
     case MWD_TRAILER:
-        take_frame_byte(d, (uint8_t *)&d->trailer, byte);
+        used = fill(d, (uint8_t *)&d->trailer, sizeof d->trailer, data, bytes);
         if (d->have == sizeof d->trailer)
             take_trailer(d);
         break;
     }
+    return used;
 }
 
 /// Bytes of a transfer, as long as there is room for what comes of one: a request and the LINK_ERROR behind it. Returns how many were taken.
@@ -237,7 +267,7 @@ static size_t take_some(struct mwd_device *d, const uint8_t *data, size_t bytes)
 {
     size_t at = 0;
     while (at < bytes && d->request_count + 2 <= MWD_REQUESTS)
-        take(d, data[at++]);
+        at += take(d, data + at, bytes - at);
     return at;
 }
 
