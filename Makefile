@@ -6,7 +6,7 @@
 #   make models-fast  models that lack what only some systems need, which run the others faster: N=8 F=16 (docs/simulation.md)
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
-#   make unit         the unit tests of the RTL; make unit-NAME one of them, make system-test_NAME and the like one program in C
+#   make unit         the unit tests of the RTL; make unit-NAME [WAVES=1] one of them, with waves, make system-test_NAME and the like one program in C
 #   make library      libmoeswitch.so, for programs of your own (README.md)
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
@@ -160,7 +160,7 @@ VWARN := -Wall -Wno-PINCONNECTEMPTY $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIR
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
 verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) 2>/dev/null | tr ' ' '\n' | grep '^[^/]\|^$(abspath $(GEN))/' | sort -u | sed 's,.*,$(1): &\n&:,' >$(@D)/deps.d
--include $(wildcard $(B)/unit/*/deps.d $(B)/model/*/*/deps.d)
+-include $(wildcard $(B)/unit/*/deps.d $(B)/unit-waves/*/deps.d $(B)/model/*/*/deps.d)
 
 # ---- C and C++ --------------------------------------------------------------
 CC := gcc
@@ -279,7 +279,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 # folders may add commands that are tests too: TEST_CMDS += --command 'name: command', and to LONG_CMDS what only `make test-all` runs
 TEST_CMDS :=
 LONG_CMDS :=
-TEST_CMDS += --command 'man: make man-check'
+TEST_CMDS += $(UNIT_CMDS) --command 'man: make man-check'
 -include $(patsubst %,tests/%/tests.mk,system synth gate driver firmware usb sim threads fuzz outputs packaging) bindings/python/python.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHEEL) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models

@@ -28,9 +28,15 @@ endef
 include tests/gate/gate.mk
 include tests/unit/modules.mk
 
+# make unit-NAME WAVES=1: with waves, in a folder of its own
+WAVES ?= 0
+UNIT_WAVES := $(if $(filter-out 0,$(WAVES)),1,0)
+UNIT_DIR := $(B)/unit$(if $(filter 1,$(UNIT_WAVES)),-waves)
+UNIT_RUNTIME := $(B)/verilated/$(if $(filter 1,$(UNIT_WAVES)),fst,plain).a
+
 # minutes to build: only `make test-all` has them
 LONG_UNITS := switch_rate_16
-unit_bin = $(B)/unit/$(1)/test_$(1)
+unit_bin = $(UNIT_DIR)/$(1)/test_$(1)
 UNIT_BINS := $(foreach u,$(filter-out $(LONG_UNITS),$(UNIT)),$(call unit_bin,$(u)))
 # a second of processor time or more; the others run with a fresh seed, too
 SLOW_UNITS := $(filter-out switch_parts,$(filter switch_%,$(UNIT))) reduction reduction_n2 reduction_n8 host_link host_link_16 link_fuzz link_fuzz_16 reduce_lane \
@@ -44,7 +50,7 @@ UNIT_OPT ?= -O1
 UNIT_BENCH := $(wildcard tests/unit/bench/*.h)
 
 # the library's main, for tests that have none of their own
-$(B)/unit/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
+$(UNIT_DIR)/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
 	@mkdir -p $(@D)
 	$(call say,CXX,$@)
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
@@ -59,8 +65,8 @@ flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
 # read. Both are compiled with the same options, which a precompiled header demands. A model of more bytes of C++ than UNIT_LARGE is compiled in pieces, by clang, which
 # takes half of the time of gcc for it, and what only starts it without optimization; a smaller one in one piece, where each would read the headers anew.
 UNIT_LARGE := 4000000
-UNIT_CXX = $(CXX) $(filter-out -g,$(CXXFLAGS)) $(UNIT_OPT) $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=0 TRACE_FST=0 TRACE_VCD=0 TRACE_SAIF=0) $(VINC)
-UNIT_PCH := $(B)/unit/pch.h
+UNIT_CXX = $(CXX) $(filter-out -g,$(CXXFLAGS)) $(UNIT_OPT) $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=$(UNIT_WAVES) TRACE_FST=$(UNIT_WAVES) TRACE_VCD=0 TRACE_SAIF=0) $(VINC)
+UNIT_PCH := $(UNIT_DIR)/pch.h
 $(UNIT_PCH).gch: tests/unit/bench/pch.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
@@ -78,7 +84,7 @@ $(4)/V$(2).mk: $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(4:$(B)/%=%))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) $$(call cfg,$$(UNIT_PARAMS_$(1))) \
-	    -O3 --x-assign unique --x-initial unique --assert $(6) $$(UNIT_FLAGS_$(1)) \
+	    -O3 --x-assign unique --x-initial unique --assert $(6) $$(UNIT_FLAGS_$(1)) $(if $(filter 1,$(UNIT_WAVES)),--trace-fst --trace-structs) \
 	    $$(filter-out $(5),$$(RTL_PKGS)) $(5) $(call flat_file,$(2),$(4)) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)
 	@touch $$@
@@ -87,7 +93,7 @@ $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 	$$(Q)$$(PY) tests/unit/bench/inputs.py $$(@D)/V$(2).h >$$@
 
 $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
-    $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(UNIT_PCH).gch $(B)/unit/bench.a $(B)/verilated/plain.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
+    $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)find $$(@D) -name '*.gch' ! -exec grep -q ^CPCH {} \; -delete # of another compiler
 	$$(Q)set -- $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w; [ $$$$(cat $$(@D)/*.cpp | wc -c) -gt $(UNIT_LARGE) ] || \
@@ -95,16 +101,16 @@ $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_
 	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
-	    $$(@D)/V$(2)__ALL.a $(B)/verilated/plain.a $(B)/unit/bench.a -lcmocka $$(LDLIBS)
+	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a -lcmocka $$(LDLIBS) $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
 endef
 
 # unit_rules: name, top, test
 define unit_rules
-$(call unit_program,$(1),$(2),$(3),$(B)/unit/$(1),$$(UNIT_SRCS_$(1)),$$(VWARN))
+$(call unit_program,$(1),$(2),$(3),$(UNIT_DIR)/$(1),$$(UNIT_SRCS_$(1)),$$(VWARN))
 
 .PHONY: unit-$(1)
-unit-$(1): $(B)/unit/$(1)/test_$(1)
-	@$$(PY) tests/run.py $$<
+unit-$(1): $(UNIT_DIR)/$(1)/test_$(1)
+	@$(if $(filter 1,$(UNIT_WAVES)),rm -rf $$(<D)/waves && mkdir $$(<D)/waves && echo "  WAVES      $$(<D)/waves/TEST-K.fst$(comma) a file for each model of a test" && MW_WAVES=$$(<D)/waves )$$(PY) tests/run.py $$<
 endef
 unit_top = $(or $(UNIT_TOP_$(1)),$(1))
 unit_test = $(or $(UNIT_TEST_$(1)),tests/unit/test_$(1).cpp)
@@ -113,3 +119,6 @@ $(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(call unit_top,$(u)),$(call u
 .PHONY: unit
 unit: $(UNIT_BINS)
 	@$(PY) tests/run.py $^
+
+WAVES_TESTS := keeps_the_rate_and_loses_none_of_it a_pause_is_over_without_packets a_packet_behind_its_pause_waits_for_nothing
+UNIT_CMDS := --command 'waves: make unit-link_rate WAVES=1 && $(PY) tests/unit/waves.py $(B)/unit-waves/link_rate/waves $(WAVES_TESTS)'

@@ -8,6 +8,7 @@
 #define BENCH_DUT_H
 
 #include "bench/test.h"
+#include "bench/waves.h"
 #include "unit_inputs.h" // made beside the Verilated model: its inputs and their widths
 
 #include "verilated.h"
@@ -64,6 +65,7 @@ template <class Dut> class model {
         {
             context.randReset(2);
             context.randSeed(static_cast<int>(rng.below(0x7ffffffe)) + 1);
+            waves::begin(context);
         }
     };
 
@@ -78,6 +80,10 @@ template <class Dut> class model {
     Dut dut{&context, "dut"};
     uint64_t now = 0; ///< clock edges since the last reset
 
+  private:
+    waves shown{dut};
+
+  public:
     model() { dut.clk_i = 0; }
     model(const model &) = delete;
     virtual ~model() { Verilated::threadContextp(Verilated::defaultContextp()); }
@@ -87,6 +93,7 @@ template <class Dut> class model {
     {
         dut.clk_i = 0;
         dut.eval();
+        shown.step();
         low = true;
     }
 
@@ -97,6 +104,7 @@ template <class Dut> class model {
             settle();
         dut.clk_i = 1;
         dut.eval();
+        shown.step();
         low = false;
         last_cycle = ++now;
     }

@@ -47,13 +47,17 @@ struct streams {
         x = (x ^ x >> 27) * 0x94d049bb133111eb;
         return x ^ x >> 31;
     }
+    /// The test that runs.
+    static const char *name() { return of; }
     static void begin(const char *name)
     {
         count = 0;
+        of = name;
         test = std::hash<std::string>()(name);
     }
 
   private:
+    static inline const char *of = "";
     static inline uint64_t test = 0, count = 0;
 };
 
