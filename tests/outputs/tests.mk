@@ -8,3 +8,4 @@ TEST_CMDS += --command 'page: $(PY) tests/outputs/page.py $(B)' \
     --command 'results: $(PY) tests/outputs/results.py $(B)' \
     --command 'never slower: $(PY) tests/outputs/never_slower.py $(B)' \
     --command 'top: $(PY) tests/outputs/top.py $(B)'
+LONG_CMDS += --command 'never slower, whole grid: $(PY) bench/never_slower.py --tool $(B)/moeswitch'
