@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-enum { EXPERTS = 8, ROW = 16, CHILD_SECONDS = 60 };
+enum { EXPERTS = 8, ROW = 16, CHILD_SECONDS = 900 };
 
 /// What a program has made of a device. Pointers that are NULL are not used.
 static struct {

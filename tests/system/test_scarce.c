@@ -18,7 +18,7 @@ enum {
     ROW = 32,
     EXPERTS = 4,
     MB = 1 << 20,
-    CHILD_SECONDS = 300,
+    CHILD_SECONDS = 900, // after which it hangs: it has work for less than one
 };
 
 /// How a child ends.

@@ -12,7 +12,7 @@ import moeswitch
 
 SIZE = {"gpus": 2, "flit_bytes": 8, "build": False}
 HIDDEN, EXPERTS, K, TOKENS = 32, 8, 2, 4
-SECONDS = 120  # of a child that hangs
+SECONDS = 900  # after which a child hangs: it has work for a few
 
 
 def make(seed):
