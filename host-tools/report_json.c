@@ -33,6 +33,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_uint(j, "k", w->k);
     mw_json_uint(j, "tile", params->tile);
     mw_json_bool(j, "partial_tiles", params->partial_tiles);
+    if (params->as_dysharp)
+        mw_json_bool(j, "moeswitch_as_dysharp", true);
     mw_json_uint(j, "expert_cycles", params->expert_cycles);
     mw_json_uint(j, "flit_bytes", params->flit_bytes);
     mw_json_uint(j, "link_latency", params->link_latency);

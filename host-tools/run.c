@@ -36,7 +36,7 @@ static void tell(struct mw_run *run)
     mw_forecast_make(&f, &run->params, &run->workload, run->systems, run->asked, run->memory);
     mw_forecast_print(run->out, &f, &run->params);
     mw_forecast_print_tile(run->out, &run->workload, run->params.tile);
-    if (run->fitted)
+    if (run->params.as_dysharp)
         fputs("note: moeswitch sends what dysharp does in a layer this small (docs/systems.md)\n",
               run->out);
 }

@@ -37,6 +37,7 @@ struct mw_run_params {
         bool out;      ///< the device lacks what the system is made of
         char why[200]; ///< what that is
     } left_out[MW_SYSTEMS];
+    bool as_dysharp;    ///< moeswitch sends what dysharp does, see mw_system_fit_layer
     unsigned tile;      ///< rows of one expert that start together
     bool partial_tiles; ///< an idle engine starts its fullest open tile
     bool expert_cycles_given;

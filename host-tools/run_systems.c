@@ -74,7 +74,8 @@ void mw_run_choose(struct mw_run *run)
 {
     run->asked = mw_run_asked(&run->params, run->systems);
     for (unsigned i = 0; i < run->asked; i++)
-        run->fitted |= mw_system_fit_layer(&run->systems[i], &run->params, &run->workload);
+        run->params.as_dysharp |=
+            mw_system_fit_layer(&run->systems[i], &run->params, &run->workload);
 }
 
 unsigned mw_run_jobs(const struct mw_run_params *params)

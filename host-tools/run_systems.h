@@ -15,7 +15,6 @@ struct mw_run {
     uint16_t *golden[MW_MAX_LAYERS]; ///< room for the golden results; mw_run_systems makes them
     struct mw_system systems[MW_SYSTEMS]; ///< those asked for, as settings and layer have them
     unsigned asked;                       ///< how many these are
-    bool fitted;                          ///< moeswitch is as mw_system_fit_layer makes it
     struct mw_result results[MW_SYSTEMS]; ///< of them, in the order of mw_systems
     struct mw_summary summaries[MW_SYSTEMS];
     unsigned count;  ///< of results that are there, and of summaries

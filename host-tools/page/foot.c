@@ -55,6 +55,8 @@ static void parameters(struct mw_page *p)
     }
     number(p, "tile, rows", a->tile, "tile");
     word(p, "partial tiles", a->partial_tiles ? "true" : "false", "partial_tiles");
+    if (a->as_dysharp)
+        word(p, "moeswitch sends what dysharp does", "true", "moeswitch_as_dysharp");
     number(p, "expert, cycles per row", a->expert_cycles, "expert_cycles");
     number(p, "flit, bytes", a->flit_bytes, "flit_bytes");
     number(p, "link latency, cycles", a->link_latency, "link_latency");

@@ -29,6 +29,12 @@ def main():
     table = check(build, GRID, scratch / "as_it_is", 0)
     if "8 layers" not in table:
         fail(f"not every layer of {GRID} is in the table:\n{table}")
+    # reports say which layers are too small for its mechanisms
+    reports = [json.loads(p.read_text()) for p in (scratch / "as_it_is/results").glob("*.json")]
+    small = {(r["params"]["preset"], r["params"]["k"], r["params"]["tokens_per_gpu"], r["systems"][0]["system"])
+             for r in reports if "moeswitch_as_dysharp" in r["params"]}
+    if small != {("gpt-oss-20b", 1, 16, "moeswitch")}:
+        fail(f"layers in which moeswitch sends what dysharp does: {small}")
     # a pace that keeps dispatch too short
     grid = {"system": ["dysharp", "moeswitch"], "model": "mixtral-8x7b", "k": 1, "tokens-per-gpu": 32, "hidden": 512,
             "set": {"pace_ahead": 1}}
