@@ -14,11 +14,12 @@ COMPLETIONDIR := $(PREFIX)/share/bash-completion/completions
 # and whole and plain for all others.
 PACKAGE_MODELS ?= 2.8 4.8 2.16 4.16 8.16 16.16
 PACKAGE_ARCH ?= x86-64-v3
+PACKAGE_KINDS ?= 0 $(KINDS)
 # The first are built in a folder of their own, as those of the build folder are for the machine that builds.
 PORTABLE := $(B)/portable
 # another make with the words of this one; of flags that its own makefile has set, make warns
 fresh_make = env -u MAKEFLAGS $(MAKE) $(filter -j%,$(MAKEFLAGS)) --no-print-directory $(MAKEOVERRIDES)
-PACKAGE_LANES := $(foreach k,0 $(KINDS),$(PACKAGE_MODELS:%=%.$(k).0))
+PACKAGE_LANES := $(foreach k,$(PACKAGE_KINDS),$(PACKAGE_MODELS:%=%.$(k).0))
 PACKAGE_PLAIN := $(PACKAGE_MODELS:%=%.0.0.plain)
 $(foreach m,$(PACKAGE_LANES) $(PACKAGE_PLAIN),$(call model_rules_of,$(m)))
 

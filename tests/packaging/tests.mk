@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `make install` and `make deb` write. One size is enough here, that of a model which other tests need.
+# What `make install` and `make deb` write. One size and kind is enough here, that of a model which other tests need.
+PACKAGED := PACKAGE_MODELS=2.8 PACKAGE_KINDS=0 LANES_OPT=-O1
 INSTALL_CHECK := $(B)/install-check
 DEB_CHECK := $(B)/deb-check
 TEST_CMDS += --command 'example-lines: $(PY) tests/packaging/example.py README.md'
 TEST_CMDS += --command 'install: make packages-check && $(PY) tests/packaging/bare.py $(DEB_CHECK) $(B)/bare'
-INSTALL_MAKE = $(fresh_make) -s DESTDIR=$(abspath $(INSTALL_CHECK)) PREFIX=/usr PACKAGE_MODELS=2.8
+INSTALL_MAKE = $(fresh_make) -s DESTDIR=$(abspath $(INSTALL_CHECK)) PREFIX=/usr $(PACKAGED)
 
 # The shared library has exactly the functions of its header; what is installed builds the example; uninstall leaves no file.
 .PHONY: install-check
-install-check: $(B)/libmoeswitch.so $(B)/moeswitch
+install-check: $(B)/libmoeswitch.so $(B)/moeswitch $(call model_so,2.8.0.0)
 	$(Q)nm -D --defined-only $< | awk '$$2 == "T" {print $$3}' | sed 's/@.*//' | sort | diff - <(tr '\n' ' ' <driver/include/moeswitch.h | \
 	    grep -o 'MW_API [^(]*' | grep -o 'mw_[a-z_0-9]*$$' | sort) || { echo "libmoeswitch.so and moeswitch.h: not the same functions" >&2; exit 1; }
 	$(Q)$(PY) tests/rule.py driver/70-moeswitch.rules
@@ -24,7 +25,7 @@ install-check: $(B)/libmoeswitch.so $(B)/moeswitch
 
 # The packages, made twice in other circumstances, are the same, bit for bit, and lintian has nothing to say; they work in a bare Debian, where this machine
 # can have one.
-deb_make = $(fresh_make) -s PACKAGE_MODELS=2.8 deb
+deb_make = $(fresh_make) -s $(PACKAGED) deb
 LINTIAN := lintian --allow-root --fail-on error,warning
 .PHONY: packages-check
 packages-check: install-check
