@@ -186,8 +186,8 @@ def check_folder(tool):
 
 
 def check_refused(tool):
-    for words, said in ((["--interval", "0"], "--interval 0: expected a number from 0.05 to 3600"), (["--count", "0"], "--count 0"),
-                        (["word"], "word: unexpected word"), (["--pid", "x"], "--pid x")):
+    for words, said in ((["--interval", "0"], "--interval 0: expected a number from 0.05 to 3600"),
+                        (["--count", "0"], "--count 0"), (["word"], "word: unexpected word"), (["--pid", "x"], "--pid x")):
         message = tool.top(*words, status=2)
         if said not in message or message.count("\n") != 1:
             fail(f"top {words}: {message}")

@@ -9,15 +9,24 @@
 
 enum { MAX_WORDS = 80 };
 
-/// Take words away that a later one replaces, each with its value; --set adds.
+/// Whether a word says what another does: the same option, and of --set the same setting.
+static bool says_the_same(char **word, char **other)
+{
+    if (strcmp(word[0], other[0]) != 0 || strcmp(word[0], "--set") != 0)
+        return strcmp(word[0], other[0]) == 0;
+    size_t name = strcspn(word[1], "=");
+    return strncmp(word[1], other[1], name + 1) == 0;
+}
+
+/// Take words away that a later one replaces, each with its value.
 static int without_replaced(char **argv, int argc)
 {
     int kept = 1;
     for (int i = 1, words; i < argc; i += words) {
         bool replaced = false;
         words = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0 ? 2 : 1;
-        for (int later = i + 1; later < argc && strcmp(argv[i], "--set") != 0; later++)
-            replaced |= strcmp(argv[i], argv[later]) == 0;
+        for (int later = i + 1; later < argc; later++)
+            replaced |= says_the_same(&argv[i], &argv[later]);
         for (int w = 0; w < words && !replaced; w++)
             argv[kept++] = argv[i + w];
     }
