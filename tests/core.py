@@ -6,7 +6,8 @@ usage: core.py VERILATOR FILE... -- FILE...
 
 The FILEs are the Makefile's RTL, first the fabric's, then what a device adds. The core must list each of them once in
 its fileset (rtl, device) and nothing else, every package behind those that it uses and in front of every module, and
-what RTL includes as include files; Verilator must find all of the design in that list alone. Exit status 1 and a line
+what RTL includes as include files; Verilator must find all of the design in that list alone, with the settings and
+options of the core, and has nothing to say. Exit status 1 and a line
 per difference otherwise.
 """
 import pathlib
@@ -37,8 +38,17 @@ def differences(listed, expected, known=()):
             ready.add(pathlib.Path(f).stem)
 
 
+def settings():
+    """What FuseSoC hands to Verilator by a file of options, where a space would end one: of the settings, and those of the target lint."""
+    text = pathlib.Path("moeswitch.core").read_text()
+    config = re.search(r'^    default: "(.*)"$', text, re.M)[1]
+    if re.search(r"\s", config):
+        sys.exit(f"moeswitch.core: MW_CFG has a space, which ends it in FuseSoC's file of options: {config}")
+    return [f"-DMW_CFG={config}", *re.search(r"verilator_options: \[(.*)\]", text)[1].split(", ")]
+
+
 def lint(verilator, top, files, included):
-    return subprocess.run([verilator, "--lint-only", "--quiet", "-Wall", "-Wno-PINCONNECTEMPTY", "--top-module", top,
+    return subprocess.run([verilator, "--lint-only", "--quiet", *settings(), "--top-module", top,
                            *sorted({f"-I{pathlib.Path(f).parent}" for f in included}),
                            *sorted(map(str, pathlib.Path("rtl/spec").glob("*.vlt"))), *files]).returncode
 
