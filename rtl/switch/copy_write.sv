@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Writes the flits of a packet into the queues of its outputs: the header into every queue, as its outputs are not
-// known yet; each target into the queue of its own output alone, in the next free lane of the copy there (the trim);
-// the payload into the queues of all outputs. Says with the first target of each copy what egress must know of it.
+// Writes the flits of a packet into the queues of its outputs.
 //
-// Ordering: in the cycle of the flit; a target flit takes a cycle for each target. Back-pressure: none, credits have
-// promised the room.
-// The payload ends where the header says: end_o with its last flit there, or with one that comes too early and takes
-// its place; what is not as it should be is marked bad.
+// Function: The header goes into every queue, because its outputs are not known yet. Each target
+// goes only into the queue of its own output, into the next free lane of the copy there (the trim).
+// The payload goes into the queues of all outputs. The first target of each copy comes with the
+// description that egress needs.
+// Order: A flit is written in its cycle. A target flit takes one cycle per target.
+// Back-pressure: None. Credits guarantee the room.
+// Errors: end_o marks the last flit of the payload as the header defines it, or a flit that ends
+// the packet early. A payload of another length is marked bad.
 `default_nettype none
 
 module copy_write #(

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Gate of one input of the switch: counts the STORE and CTRL credits that the sender holds, and lets no packet of these
-// classes in that comes without one.
+// Checks the credits of the packets that enter one input of the switch.
 //
-// Ordering: the flits that enter are those of the link, in their cycle. Back-pressure: none; a packet without credit is
-// dropped whole, code_o reports it with its first flit.
-// REQ has no credits: the open reductions have their own limit. PART never enters: it goes past the queue (see
-// part_entry).
-// A credit that goes to the sender (crd_i) may be used from the next cycle on.
-// No packet begins to enter while the queue is at its brim, and one that is entering then ends with the flit of that
-// cycle, marked bad unless it is its last one: so the queue never overflows, whatever comes. Only a sender gets there
-// that sends more requests than it may have open, or packets longer than a packet can be, faster than they are
-// rejected. A packet refused for that has used no credit.
+// Function: Counts the STORE and CTRL credits that the sender holds. A packet of these classes
+// without a credit does not enter. REQ has no credits, as the open reductions have their own limit.
+// PART bypasses the queue (see part_entry).
+// Order: Admitted flits are those of the link, in their cycle.
+// Back-pressure: None. A packet without credit is dropped whole, and code_o reports it with its
+// first flit. No packet is admitted while the queue is almost full. A packet that is being admitted
+// then ends with the flit of that cycle, marked bad unless it is the last one. The queue therefore
+// never overflows. Only a sender that breaks its limits reaches this state: more requests than its
+// window, or packets that are too long, faster than they are rejected. A packet refused in this
+// state has used no credit.
+// Latency: A credit sent to the sender (crd_i) may be used from the next cycle on.
+// Errors: CREDIT, or WINDOW for a request.
 `default_nettype none
 
 module credit_gate #(

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Credits that one input of the switch gives back to its hub, at most one of each class per cycle.
+// Returns credits of one input of the switch to its hub.
 //
-// STORE: one in every cycle in which each queue of the input has room for another packet. CTRL: one for each packet
-// that left or was rejected.
-// PART: named by requester, lowest first; the join does not start the next packet of a queue whose credit has not gone
-// in an earlier cycle (part_hold_o). A credit waits at most as many cycles as others are ready to go.
+// Function: STORE: one credit per cycle in which each queue of the input has room for another
+// packet. CTRL: one for each packet that left or was rejected. PART: one for each packet that the
+// join has read, with the name of its requester.
+// Order: PART credits go to the lowest requester first.
+// Back-pressure: None. The join does not start the next packet of a queue before the credit of the
+// previous one has left (part_hold_o).
+// Latency: At most one credit of each class per cycle. A PART credit waits as many cycles as others
+// are ready.
 `default_nettype none
 
 module credit_return #(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Credits of one class at the receiver of a link: counts those in use, against a limit.
+// Counts the credits of one class in use at the receiver of a link, against a limit.
 //
-// ready_o says that one is left. It is a register, as everything that waits for a credit waits for it: the comparison
-// is made a cycle before, for both values of take_i, which comes late.
-// Back-pressure is what it is for; it has none itself. A limit (1 to Max) that changes counts two cycles later, so it
-// changes only while less than either is in use.
+// Ports: ready_o is high while a credit is left. It is a register, because everything that needs a
+// credit waits for it. The comparison is made one cycle earlier for both values of take_i, which
+// arrives late.
+// Back-pressure: None. It provides the back-pressure of its users.
+// Latency: A new limit (1 to Max) is in effect two cycles later. It may change only while fewer
+// credits than both limits are in use.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Output of the switch: sends the packets that egress_choice chooses to a downlink, their flits in consecutive cycles,
-// without a gap between packets.
+// Sends the packets that egress_choice selects to a downlink.
 //
-// Back-pressure: a packet starts when the receiver has a credit for it (credit_use); credits used
-// stay below the limits, which change only while nothing is queued.
-//
-// Two stages: READ starts a packet while the last flit of the one before is being read and issues one flit address per
-// cycle to the queue; SEND passes on what the RAM gave and fills in the number of targets of a trimmed list.
-// RESULT, GRANT and ERROR headers are made here, a stage earlier.
+// Function: READ starts a packet while the last flit of the previous one is read, and issues one
+// flit address per cycle to the queue. SEND forwards the data of the RAM, and fills in the number
+// of targets of a trimmed list. RESULT, GRANT and ERROR headers are created here, one stage
+// earlier.
+// Order: The flits of a packet leave in consecutive cycles, without a gap between packets.
+// Back-pressure: A packet starts when the receiver has a credit for it (credit_use). The credits in
+// use stay within the limits. Limits change only while nothing is queued.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

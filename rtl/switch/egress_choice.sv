@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Chooses the next packet of an output of the switch.
+// Selects the next packet of an output of the switch.
 //
-// Order of classes: CTRL (an ERROR packet made here first), REQ (a GRANT first), RESULT, STORE; inside a class round
-// robin over the inputs. With a look-ahead window seven of eight stores are chosen, also round robin, among those that
-// keep others of their input from moving up, being the oldest of its window or in a full queue: an input with nothing
-// to offer to the other outputs leaves them idle. The eighth is chosen among all, so none waits for more than 8 N - 1
-// others of its class.
-// In every 16 packets each of the three lower classes has one turn in which it goes first, so nothing that waits with
-// credit lets more than 16 others pass.
-//
-// Back-pressure: a packet waits for open_i and for its credit; REQ needs none. While open_i is high and something may
-// go, a packet starts.
-// Each class finds its input while the class is being chosen: what waits, the class and the input are one path.
+// Order: Classes in the order CTRL (an ERROR packet first), REQ (a GRANT first), RESULT, STORE.
+// Inside a class round robin over the inputs. With a look-ahead window, seven of eight stores
+// prefer inputs whose packet prevents others of the same input from advancing: the oldest of its
+// window, or one in a full queue. An input with nothing for the other outputs leaves them idle. The
+// eighth store is selected among all.
+// Back-pressure: A packet waits for open_i and for its credit. REQ needs no credit. While open_i is
+// high and a packet can go, one starts.
+// Latency: In every 16 packets each of the three lower classes has one slot in which it goes first.
+// A packet with credit therefore lets at most 16 others of higher classes pass. A store waits for
+// at most 8 N - 1 others of its class. Each class selects its input while the class is being
+// selected, in one combinational path.
 `default_nettype none
 
 module egress_choice #(

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Errors of one input of the switch, from two places: the parser's are reported a cycle later, those of the link (a
-// packet without credit, a partial) when none of the parser's is in their way. One of the link waits; another one takes
-// its place.
+// Merges the errors of one input of the switch: those of the parser and those of the link.
+//
+// Order: An error of the parser is reported one cycle later. An error of the link (a packet without
+// credit, a partial) waits until no error of the parser is in its way. A second one then replaces
+// it.
+// Back-pressure: None.
 `default_nettype none
 
 module error_join (

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Flit queue of one input of the switch: block RAM, and a register behind it, as what reads the flits has no time for
-// the RAM's.
+// Flit queue of one input of the switch: block RAM and an output register.
 //
-// Ordering: first in, first out. One flit per cycle in and out. Back-pressure: brim_o. While it is high one flit more
-// may come, then none until it falls; Depth less 5 flits do not raise it.
-// While the queue is empty a flit is shown in the cycle in which it comes, if direct_i allows it. If it is not taken
-// then, or comes when the last one before it is taken, it is in the register from the next cycle on; another one goes
-// through the RAM and is shown at most 3 cycles after it came, or as soon as all before it are taken.
+// Function: The register exists because the readers have no time for the delay of the RAM.
+// Order: First in, first out. One flit per cycle in and out.
+// Back-pressure: brim_o (almost full). While it is high, one more flit may come, then none until it
+// falls. Up to Depth - 5 flits do not raise it.
+// Latency: If the queue is empty and direct_i is high, a flit is shown in the cycle in which it
+// comes. If it is not taken then, or comes when the last flit is taken, it is in the register from
+// the next cycle on. Other flits pass through the RAM. They are shown at most 3 cycles after they
+// came, or as soon as all earlier flits are taken.
 `default_nettype none
 `include "assert.svh"
 

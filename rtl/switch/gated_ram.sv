@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// RAM whose output is 0 in every cycle that does not follow a read, so
-// that the outputs of many are joined by OR alone: the reset of the RAM's own output
-// register takes the place of a multiplexer.
+// RAM whose output is 0 in every cycle that does not follow a read.
 //
-// rdata_o shows the word of raddr_i one cycle after re_i. Reading the address that is written in the same cycle returns
-// an undefined word. lane_i selects the lanes of LaneW bits that a write touches; bits that are left over at the top
-// belong to the last lane.
+// Function: An OR joins the outputs of many such RAMs. The reset of the RAM's own output register
+// replaces a multiplexer.
+// Ports: rdata_o shows the word of raddr_i one cycle after re_i. A read of the address that is
+// written in the same cycle is undefined. lane_i selects the lanes of LaneW bits that a write
+// changes. Remaining bits at the top belong to the last lane.
 `default_nettype none
 
 module gated_ram #(

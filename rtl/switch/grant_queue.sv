@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The rows that were opened and concern the endpoint of one output, and the GRANT packets that tell it so: up to three
-// rows each.
+// Collects opened rows that concern one endpoint, and offers them as GRANT packets of up to three
+// rows.
 //
-// Order: that in which rows were opened. Back-pressure: while full_o no row that concerns the endpoint is opened; one
-// that was decided on in the cycle before still comes. Packets leave without credit, so that ends. A packet is there
-// (valid_o) when three rows are, or when its first one has waited for 16 cycles; its lanes stay until sent_i.
-// Worst case: a row waits for the packets before it, and for 16 cycles.
+// Order: The order in which rows were opened.
+// Back-pressure: While full_o is high, no row that concerns the endpoint is opened. A row that was
+// decided in the previous cycle still comes. Packets leave without credit, so this state ends.
+// Latency: A packet is offered (valid_o) when three rows are present, or when its first row has
+// waited for 16 cycles. Its lanes are stable until sent_i. A row waits for earlier packets and for
+// 16 cycles.
 `default_nettype none
 `include "assert.svh"
 

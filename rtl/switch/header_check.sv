@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the header of a packet says that enters the switch, and the first thing that is wrong with it: opcode, room for
-// a request, reduction, epoch, length, number of targets (in this order). Where its targets lie is looked up elsewhere
-// (see target_lookup). Combinational.
+// Decodes the header of a packet that enters the switch, and finds its first error.
+//
+// Function: It checks opcode, room for a request, reduction, epoch, length and number of targets,
+// in this order. target_lookup finds where its targets are.
+// Latency: Combinational.
 `default_nettype none
 
 module header_check #(

@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Input of the switch: takes the flits of one uplink, checks every packet as a whole, and writes it into the queues of
-// its outputs, trimmed to the targets behind each. Here are the parser's states and its decision; one module each has
+// Input of the switch: checks the packets of one uplink and writes them into the queues of their
+// outputs.
 //
-//   credit_gate     credits of the sender, and what is let in
-//   queue_head      flit queue, and the target to look up of the flit at its head
-//   header_check    what a header says, and what is wrong with it
-//   target_lookup   where one target lies, and whether it may be reached
+// Function: This module holds the parser's states and its decision. Each part has its own module:
+//
+//   credit_gate     credits of the sender, and admission
+//   queue_head      flit queue, and the target to look up for the flit at its head
+//   header_check    contents of a header, and its first error
+//   target_lookup   position of one target, and whether it may be reached
 //   target_walk     the list of targets, and what they have in common (seen_table: experts named before)
-//   row_outputs     the outputs of the open row, whose later packets have no list
-//   row_entry       rows whose reduction the switch is to open
+//   row_outputs     outputs of the open row, whose later packets have no list
+//   row_entry       rows whose reduction the switch will open
 //   ready_lanes     finished rows of READY packets, which end here
 //   request_open    the open reduction that a request becomes
-//   copy_write      which queues get a flit, and where it lies there
+//   copy_write      the queues that get a flit, and its place there
 //   part_entry      partials
-//   write_turns     what is written first, where partials and other packets share RAMs
+//   write_turns     order of writes, where partials and other packets share RAMs
 //   error_join      errors of parser and link
 //
-// CTRL, STORE and REQ go through the flit queue and the parser, one flit per cycle; the parser stays one cycle longer
-// for each target but the first. When the queue is empty the parser works on the link itself, but for lists of targets.
-// PART goes straight to the queue of its requester, so partials never wait for the parser.
-// Where both write to the same RAMs (PartGuest) partials wait for the end of a payload, and the parser for that of a
+// CTRL, STORE and REQ pass the flit queue and the parser. PART goes directly to the queue of its
+// requester, so a partial never waits for the parser. Where both write to the same RAMs
+// (PartGuest), partials wait for the end of a payload, and the parser waits for the end of a
 // partial (write_turns).
-// Back-pressure: none towards the link. The queue holds everything that credits and window allow; a STORE or CTRL
-// packet without credit is not let in, nor anything that the queue has no room for.
-//
-// Until the last target has been checked nothing of a packet is visible: header, targets and payload are written to the
-// free slot behind the last packet of each queue, and push_o makes them packets. A bad one is dropped, or, if it is a
-// request, pushed as an open reduction with an empty mask; err_o.valid reports it. A payload of the wrong length goes
-// out as long as the header says, marked bad.
+// Order: First in, first out. No output sees a packet until its last target has been checked.
+// Header, targets and payload are written to the free slot after the last packet of each queue, and
+// push_o makes them a packet.
+// Back-pressure: None to the link. The queue holds everything that credits and window allow. A
+// STORE or CTRL packet without credit does not enter, nor anything that the queue has no room for.
+// Latency: One flit per cycle. The parser needs one more cycle for each target after the first. If
+// the queue is empty, the parser works directly on the link, except for lists of targets.
+// Errors: A bad packet is dropped, or, if it is a request, pushed as an open reduction with an
+// empty mask. err_o.valid reports it. A payload of the wrong length leaves with the length of its
+// header, marked bad.
 `default_nettype none
 `include "bundles.svh"
 

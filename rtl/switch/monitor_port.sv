@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What one port of the switch shows of its time: a histogram of the latencies of the packets that leave it, and a time
-// series of what goes on at its links.
+// Latency histogram and time series of one port of the switch.
 //
-// Histogram: a packet with leave_i counts in the bin of its latency, the cycles from its stamp to its first flit on the
-// downlink, modulo 2^StampW, up to the next clear_i. A bin is exact below 2^(SubLog2+1) cycles; above, each octave has
-// 2^SubLog2 bins of equal width. One packet per cycle, counted exactly, seen in data_o after at most 4 cycles.
-//
-// Time series: a sample holds in how many cycles of its interval a flit came and one left, and a store copy waited for
-// a credit and for its turn.
-// With sample_i the interval ends, this cycle included; its two words {down, up}, {turn, credit} are written to 2
-// sample_idx_i and the place behind in this cycle and the next. Intervals have at least 2 cycles and at most 65 535, so
-// nothing overflows. Words that are being written read as anything.
+// Function: Histogram: a packet with leave_i counts in the bin of its latency until the next
+// clear_i. The latency is the number of cycles from its stamp to its first flit on the downlink,
+// modulo 2^StampW. A bin is exact below 2^(SubLog2+1) cycles. Above, each octave has 2^SubLog2 bins
+// of equal width. Time series: a sample counts the cycles of its interval in which a flit came, a
+// flit left, a store copy waited for a credit, and a store copy waited for its output.
+// Ports: The interval ends with sample_i, including this cycle. Its two words {down, up} and {turn,
+// credit} are written to 2 sample_idx_i and the next place, in this cycle and the next. A read of a
+// word that is being written is undefined. Intervals have 2 to 65 535 cycles, so nothing overflows.
+// Latency: One packet per cycle, counted exactly, visible in data_o after at most 4 cycles.
 `default_nettype none
 
 module monitor_port #(

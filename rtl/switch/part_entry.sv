@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Way of the partial sums into the switch: each packet of class PART goes straight from the link into the queue of its
-// requester, past the flit queue, so that partials never wait for the parser.
+// Moves packets of class PART from the link into the queue of their requester.
 //
-// Ordering: in the cycle of the flit. Back-pressure: none; a packet for which the requester's queue has no room, or
-// which names no requester, is dropped. One that the join cannot use (opcode, epoch) goes in poisoned, as it keeps its
-// place in the order; one that is longer than a packet may be is cut.
+// Function: Partials bypass the flit queue, so that they never wait for the parser.
+// Order: In the cycle of the flit.
+// Back-pressure: None. A packet without room in the requester's queue, or without a valid
+// requester, is dropped.
+// Errors: A packet that the join cannot use (opcode, epoch) enters poisoned, to keep its place in
+// the order. A packet that is longer than allowed is cut.
 `default_nettype none
 
 module part_entry #(

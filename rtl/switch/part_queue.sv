@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue of the partial sums of one hub for one requester: PartPkts packet slots in a RAM, one flit in and one flit out
-// per cycle.
+// Queue of the partial sums of one hub for one requester: PartPkts packet slots in a RAM.
 //
-// Ordering: first in, first out. Back-pressure: credits, full_o shows one packet too many before it is written. A
-// packet is visible one cycle after its first flit was written and may be read at one flit per cycle from then on (its
-// flits come in consecutive cycles). As a guest it has no RAM: its flits lie in that of a voq, which has the address
-// from here and gives what is read. A packet shorter or longer than the reader expects spoils only itself: every packet
-// starts at its slot.
+// Order: First in, first out, one flit in and one flit out per cycle. Every packet starts at its
+// slot, so a packet that is shorter or longer than the reader expects spoils only itself.
+// Back-pressure: Credits. full_o shows one packet too many before it is written.
+// Latency: A packet is visible one cycle after its first flit was written. It may then be read at
+// one flit per cycle, as its flits come in consecutive cycles.
+// Ports: As a guest it has no RAM. Its flits lie in the RAM of a voq, which uses the address from
+// here and returns the data.
 `default_nettype none
 `include "assert.svh"
 

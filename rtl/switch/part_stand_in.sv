@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Between the queues of partial sums for one requester and its join (one per output): members whose port is down have
-// poisoned partials without end, so that rows go on with their full number of packets; what such a member had sent
-// before is used first.
+// Replaces the partial sums of members whose port is down by poisoned ones. One per output, between
+// the partial queues and the join.
 //
-// A port goes down when everything that came from it is in its queue (port_guard), and while it is down nothing enters,
-// so no queue fills in the middle of a packet that stands in. Flushing may empty one there: the rest stands in too.
-// Queues see only what is read from them.
-//
-// Says which member the join has waited for too long (late_o), and whether rows are open that were begun before a port
-// went down last (old_o): they may still need a stand-in.
+// Function: A row continues with its full number of packets. Partials that such a member had sent
+// before are used first. A port goes down when everything from it is in its queue (port_guard), and
+// nothing enters while it is down. No queue therefore fills in the middle of a replaced packet. A
+// flush may empty a queue there, and the rest of the packet is then replaced, too.
+// Ports: A queue sees only reads of its own partials. late_o names a member that the join has
+// waited for too long. old_o is high while a row is open that was accepted before a port last went
+// down, and may still need a replacement.
 `default_nettype none
 
 module part_stand_in #(

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Guard of one port of the switch: keeps what its endpoint does wrong away from the others.
+// Guard of one port of the switch: isolates the faults of its endpoint from the other ports.
 //
-// Towards the input, every packet that begins comes whole: one class, a flit in every cycle, a last flit. A packet in
-// which a cycle brings no flit is ended there and then with a flit that is marked bad (a reader may be one cycle behind
-// the writer, so nothing can wait for the rest); what comes of it later is dropped.
-//
-// The port is marked down, and report_o says why, when a packet waits for its credit, its own packet is open, or a join
-// waits for its partial (late_i), longer than the class's time limit (see stall_timer), or when software says so. A
-// packet waits for those of earlier classes only, so the limits grow with the class, twofold: where one port stops
-// others, that one is down before the others' time is over. A port that is marked is shut a cycle later: its open
-// packet is ended, nothing of it comes in. Another cycle later (everything that came in is in its queue by then) down_o
-// rises: the output discards, joins get poisoned partials.
-//
-// enable_i: when all of the port's packets have left the switch (drained_i), flush_o resets the port's input, its
-// queues and its endpoint, for 32 cycles or more, until nothing is left of the time before (ready_i). Then the port is
-// up as after power-up.
+// Function: Every packet that starts reaches the input whole: one class, a flit in every cycle, a
+// last flit. A packet with a gap is ended in that cycle by a flit that is marked bad, because a
+// reader may be one cycle behind the writer. Its later flits are dropped.
+// - Down: A port is marked down if a packet waits for its credit, its own packet is open, or a join
+//   waits for its partial (late_i), longer than the time limit of the class (see stall_timer), or
+//   if software requests it. report_o names the cause. A packet waits only for packets of earlier
+//   classes, so the limits double with each class. If one port stops others, it is down before the
+//   time of the others is over.
+// - Shut: A cycle later its open packet is ended and nothing more enters. Another cycle later, when
+//   everything that came is in its queue, down_o rises. The output then discards, and joins get
+//   poisoned partials.
+// - Enable: With enable_i, and when all packets of the port have left the switch (drained_i),
+//   flush_o resets the port's input, its queues and its endpoint for 32 cycles or more, until
+//   nothing is left from before (ready_i). Then the port is up as after power-up.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Flit queue of one input of the switch, with what the parser needs of the flit at its head at once: the target to look
-// up, and when its packet came.
+// Flit queue of one input of the switch, with the target to look up and the arrival time of the
+// flit at its head.
 //
-// Ordering: first in, first out. Back-pressure: brim_o, see flit_queue; what credits and open reductions allow does not
-// raise it. One flit per cycle in and out. A flit that finds the queue empty is shown in the cycle in which it comes,
-// unless a list is being read (list_i); else at most 3 cycles later, or as soon as all before it are taken (see
-// flit_queue).
-//
-// Looking up takes longest, so the target of the flit in the queue's register is chosen a cycle before (and may be
-// looked up then): in a header that of the last lane, in a list one lane after the other. A header may come straight
-// from the link, a list may not.
+// Function: The look-up is the longest path. The target of the flit in the queue's register is
+// therefore selected one cycle earlier, and may be looked up then: the last lane of a header, or
+// one lane after the other of a list. A header may come directly from the link, a list may not.
+// Order: First in, first out.
+// Back-pressure: brim_o, see flit_queue. Packets within credits and open reductions do not raise
+// it.
+// Latency: One flit per cycle in and out. A flit that finds the queue empty is shown in its own
+// cycle, unless a list is being read (list_i). Other flits are shown at most 3 cycles later, or as
+// soon as all earlier flits are taken.
 `default_nettype none
 
 module queue_head #(

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Turns at the RAMs that hold two queues each, of one input: its packets for an output of the switch and its partial
-// sums for the join there (voq with a part_queue as its guest). One per output; it sees to it that egress and join
-// never read of the same input in one cycle. A packet and a pass of the join are read in one piece, so a turn lasts
-// until the end of either.
+// Shares the read ports of the RAMs that hold two queues of one input: packets for an output and
+// partials for the join there. One per output.
 //
-// The join asks for the member of its next pass (want_i) and has the claim a cycle later; it begins when egress is not
-// reading there. While the claim stands egress starts no packet of that input.
-// A claim ends with its pass, so one cycle at least lies between two. Both go on: egress waits for one pass, as an
-// input that it could have taken but for the claim is owed a packet, and the next claim waits until that has started,
-// or nothing can start there any more: the join never waits for a credit of egress.
+// Function: egress and join never read the RAM of the same input in one cycle. A packet, and a pass
+// of the join, are read without interruption, so a slot lasts until the end of either.
+// Order: The join requests the member of its next pass (want_i), and holds the claim one cycle
+// later. It starts when egress does not read there. While the claim stands, egress starts no packet
+// of that input.
+// Back-pressure: A claim ends with its pass, so two claims are at least one cycle apart. If a claim
+// has delayed an input, the next claim on it waits until its packet has started, or until nothing
+// can start there any more. egress therefore waits for one pass, and the join never waits for a
+// credit of egress.
 `default_nettype none
 
 module read_turns #(

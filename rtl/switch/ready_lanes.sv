@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The READY packets of one input: judges their lanes, and shows the lanes of those that were accepted one at a time to
-// the ports of their homes.
+// Checks the lanes of the READY packets of one input, and offers accepted lanes to the ports of
+// their homes, one at a time.
 //
-// Order: that of packets and lanes. Back-pressure: none; a packet holds its CTRL credit until its last lane is taken
-// (free_o), so there is a place for each. A lane that is shown stays until take_i has said, a cycle late, that
-// it was taken: who takes it knows that it is the same for that cycle.
-// Errors: a packet without a lane (LENGTH), of a home that does not exist (UNMAPPED) or may not be reached (PARTITION),
-// of an index that no home has an entry for (BOUNDS) is not to be pushed. The own port may always be reached.
-// Worst case: a lane waits for one of each other input and for entries at the home's port, see want_table.
+// Order: The order of packets and lanes.
+// Back-pressure: None. A packet holds its CTRL credit until its last lane is taken (free_o), so
+// each has a place. An offered lane is stable until take_i reports, one cycle late, that it was
+// taken. The taker ignores it in that cycle.
+// Latency: A lane waits for one lane of each other input, and for entries at the home's port (see
+// want_table).
+// Errors: A packet without a lane (LENGTH), with a home that does not exist (UNMAPPED) or may not
+// be reached (PARTITION), or with an index without an entry (BOUNDS) must not be pushed. The port
+// itself may always be reached.
 `default_nettype none
 
 module ready_lanes #(

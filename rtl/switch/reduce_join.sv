@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Joins the partial sums of the members of a reduction: one per output (requester) of the switch.
+// Adds the partial sums of the members of a reduction. One per output (requester) of the switch.
 //
-// Open reductions {members, bytes, type, operator} wait in a queue in the order in which the requester asked, a
-// register in front of it: the request's checks take long. In that register a row loses the members that are away;
-// those who shall stand by it from then on see it in level_o, a cycle later. The oldest one is in a register behind the
-// queue, with the member whose term is next: whether a flit can be read decides about much in the same cycle. Of it,
-// packet by packet, the members' queues are read in the order p+1, p+2, .. modulo N, whatever arrived first, one flit
-// per cycle, without a gap between members, packets and rows (but behind a row of one flit of one member, and between
-// members of a packet of less than 6 flits, whose sums are not there sooner).
-// Masks and queues are indexed by distance: bit d-1 is port p+d modulo N. An empty mask (a rejected request) gives the
-// full number of poisoned packets, zeros inside.
-//
-// Results go to a small ring, a packet per slot; the egress may start one when its first flit is there (res_valid_o)
-// and takes its flits at one per cycle. The last pass of a packet starts when a slot is free or the packet in it is
-// being sent (the writer stays behind the reader). Poison is known when the header leaves, except what only the last
-// term shows behind its first flit (it ends early, or with a link error): from there on flits are marked (res_err_o).
-// A partial whose number of flits is not the one that the row asks for poisons the result.
+// Function: Open reductions {members, bytes, type, operator} wait in a queue, in the order of their
+// requests. An input register precedes the queue, because the checks of a request take long. There
+// a row loses the members that are down. The ports see this in level_o, one cycle later. The oldest
+// row is in a register after the queue, with the member whose term is next. Masks and queues are
+// indexed by distance: bit d-1 is port p+d modulo N.
+// Order: The members' queues are read packet by packet, in the order p+1, p+2, .. modulo N,
+// whatever arrived first.
+// Back-pressure: Results enter a small ring with one packet per slot. The egress may start a packet
+// when its first flit is present (res_valid_o), and takes one flit per cycle. The last pass of a
+// packet starts when a slot is free, or when the packet in it is being sent, as the writer stays
+// behind the reader.
+// Latency: One flit per cycle, without a gap between members, packets and rows. Two cases have a
+// gap: after a row of one flit of one member, and between members of a packet of fewer than 6
+// flits, whose sums are not available earlier.
+// Errors: An empty mask (a rejected request) gives the full number of poisoned packets with zeros.
+// A partial whose number of flits differs from the row's poisons the result. Poison is known when
+// the header leaves, except for faults of the last term after its first flit (an early end, a link
+// error). From there on, flits are marked (res_err_o).
 `default_nettype none
 
 module reduce_join #(

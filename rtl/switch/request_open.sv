@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The open reduction that a request becomes, at the join of its own port: with the outputs of its targets, or with none
-// if the request is rejected, so that the requester gets its results all the same.
+// Turns a request into an open reduction at the join of its own port.
 //
-// Ordering: that of the requests. Pushed with the last target; one that is rejected before that, a cycle later (late_o,
-// in which the parser checks no other header): the push of an accepted one shall not wait for the checks.
-// Back-pressure: none; a request that began when there was no room (no_room_o) is not pushed.
+// Function: An accepted request has the outputs of its targets. A rejected request has none, so the
+// requester still gets its results.
+// Order: The order of the requests.
+// Back-pressure: None. A request that started without room (no_room_o) is not pushed.
+// Latency: It is pushed with its last target. A request that is rejected earlier is pushed one
+// cycle later (late_o), and the parser checks no other header in that cycle. The push of an
+// accepted request therefore does not wait for the checks.
 `default_nettype none
 
 module request_open #(

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the packets of an input say of rows whose reduction the switch is to open: the last one of a row, with stage
-// GATE and `reduce`, makes an entry of port's table (want_table) when it is accepted.
+// Creates the entries of rows whose reduction the switch will open.
 //
-// Of a packet without targets members and number of targets are those of the open row (row_outputs), which the list
-// that opened it left here. Order: that of the packets; an entry is there in the cycle behind its packet's acceptance.
-// Back-pressure: none; entries are two cycles apart, as a packet with one has a payload.
-// Errors: a list for the token of the row that is open already (TARGETS); `reduce` without gate weights (LENGTH): such
-// a packet is to be rejected. An entry of a token of another GPU, or that no table has a place for, goes out without
-// entry_o.mine.
+// Function: The last packet of a row (stage GATE, `reduce` set) makes an entry in the port's table
+// (want_table) when it is accepted. If it has no targets, members and number of targets are those
+// of the open row (row_outputs). The list that opened the row stored them here.
+// Order: The order of the packets. An entry follows the acceptance of its packet by one cycle.
+// Back-pressure: None. Entries are two cycles apart, as a packet with an entry has a payload.
+// Errors: The packet must be rejected in two cases: a list for the token of the row that is open
+// (TARGETS), and `reduce` without gate weights (LENGTH). An entry for a token of another GPU, or
+// beyond the table, leaves without entry_o.mine.
 `default_nettype none
 `include "bundles.svh"
 

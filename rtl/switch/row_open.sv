@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Opens the rows of one port that are due, one in its turn, and tells those whom a row concerns: in the cycle behind
-// the decision the row goes to the port's join, and into the grant queue (grant_queue) of each member and of the port
-// itself, of which the one of this port is here.
+// Opens the rows of one port that are ready to open, one per slot.
 //
-// Order: rows are opened in the order in which they got due; in that order they enter the join and each grant queue. Of
-// all ports one opens a row in a cycle, so a grant queue gets one at most.
-// Back-pressure: a row waits while the join has no room for it (full_i), and while a grant queue that it would enter
-// has none (crowded); neither waits for a row that is not open. A port that has been down since the last go (fell_i)
-// gets no grants.
-// Worst case: N cycles to its turn, beside the above.
+// Function: One cycle later the row enters the port's join and the grant queue of every member and
+// of the port itself. The grant queue of this port is inside.
+// Order: Rows are opened in the order in which they became ready, and enter the join and each grant
+// queue in this order. One port opens a row per cycle, so a grant queue gets at most one row per
+// cycle.
+// Back-pressure: A row waits while the join has no room (full_i), and while a grant queue that it
+// would enter is full (crowded). Neither waits for a row that is not open. A port that has been
+// down since the last go (fell_i) gets no grants.
+// Latency: N cycles to its slot, plus the above.
 `default_nettype none
 
 module row_open #(

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The outputs of a source's open row, for the packets of it that carry no targets (cnt 0: followers).
+// Keeps the outputs of a source's open row, for its packets without targets (cnt 0: followers).
 //
-// An accepted dymultimem.st with targets opens the row, and replaces an older one; with stage GATE it leaves none open,
-// FLAT ones have nothing to do with rows. A follower goes to the outputs of the open row; with stage GATE it closes the
-// row behind itself. A rejected packet of class STORE closes it, a dymultimem.st whose copies are marked bad, and
-// another epoch; packets of other kinds come in between. A list opens no row if the epoch changes behind its header.
-//
-// Order: that of the packets; what one does to the row is there in the next cycle. Another epoch closes the row in its
-// first cycle, in which a header may be there that was checked against it. Back-pressure: none. Worst case: one row per
-// input, of all outputs.
+// Function: An accepted dymultimem.st with targets opens the row, and replaces an older one. With
+// stage GATE it leaves none open. FLAT packets do not affect rows. A follower goes to the outputs
+// of the open row. A follower with stage GATE closes the row. A rejected packet of class STORE, a
+// dymultimem.st whose copies are marked bad, and a new epoch also close it. Packets of other kinds
+// may come in between. A list opens no row if the epoch changes after its header.
+// Order: The order of the packets. The effect of a packet is visible in the next cycle. A new epoch
+// closes the row in its first cycle. A header may be present in that cycle that was checked against
+// the row.
+// Back-pressure: None.
+// Latency: One open row per input, with all outputs.
 `default_nettype none
 
 module row_outputs #(

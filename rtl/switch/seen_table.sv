@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The experts that a list of targets has named so far: a table of one bit each, in LUT RAM. seen_o follows expert_i in
-// the same cycle.
+// Records the experts that a list of targets has named: one bit each, in LUT RAM.
 //
-// clear_i begins to clear it, 8 cycles (clearing_o) in which nothing is marked and seen_o means nothing; reset does the
-// same.
+// Latency: seen_o follows expert_i in the same cycle. clear_i starts a clear of 8 cycles
+// (clearing_o), as does reset. During a clear nothing is marked and seen_o is undefined.
 `default_nettype none
 
 module seen_table #(

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Time limits of things that wait: late_o[i] when wait_i[i] has been high without a break over three ticks, that is for
-// 2 to 3 periods of tick_i[i]. A cycle with wait_i[i] low starts anew. Two LUTs each.
+// Time limits: late_o[i] rises when wait_i[i] has been high without a break over three ticks of
+// tick_i[i].
+//
+// Latency: 2 to 3 periods of the tick. A cycle with wait_i[i] low restarts the time. Two LUTs each.
 `default_nettype none
 
 module stall_timer #(

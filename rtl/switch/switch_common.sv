@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the ports of the switch share: limits, turns to open rows, throttle, time base of the time limits, scan and
-// read-out of the counters, time of the monitors, and the queue of errors.
+// Shared part of the switch's ports.
 //
-// Errors are reported one per cycle, lowest port first.
+// Function: Limits, slots to open rows, throttle, time base of the time limits, scan and read-out
+// of the counters, time of the monitors, and the queue of errors.
+// Order: One error is reported per cycle, lowest port first.
 `default_nettype none
 `include "bundles.svh"
 

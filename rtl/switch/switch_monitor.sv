@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Time of the monitors of all ports (monitor_port): now_o, which packets take along as their stamp, and the intervals
-// of the time series; and their read-out.
+// Time base and read-out of the monitors of all ports (monitor_port).
 //
-// A layer is cut into intervals of interval_i cycles, from the first cycle with run_i on; the last one is as long as it
-// is. samples_o of them were recorded since clear_i, of which the monitors keep the last Samples: sample s lies at s
-// modulo Samples. An interval of 0 or 1 records nothing.
+// Ports: now_o is the stamp that packets carry. A layer is divided into intervals of interval_i
+// cycles, from the first cycle with run_i on. The last interval ends with the layer. samples_o is
+// the number of samples since clear_i. The monitors keep the last Samples of them: sample s lies at
+// s modulo Samples. An interval of 0 or 1 records nothing.
 `default_nettype none
 
 module switch_monitor #(

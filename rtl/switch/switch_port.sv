@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One port of the switch: the input from its endpoint, and the output to it with the queues of what other inputs have
-// for it.
+// One port of the switch: the input from its endpoint, and the output with the queues of other
+// inputs.
 //
-// Ports are alike but for their number port_i, which is constant. They know each other by distance: bit d-1, or element
-// d-1, of what goes between ports is about port port_i+d modulo N. There is no queue from a port to itself. Each signal
-// between ports has one name: x_o of one is x_i of the others. If x_o is a vector by distance, it has a bit for each of
-// them: what p has in x_o for q, q has in x_i for p. Else all others get the same, and x_i has it by distance.
-// switch_top is these wires.
-//
-// Of its outputs only part_we_o, issue_o, part_done_o, here_o, queued_o, late_o and those to the endpoint and
-// switch_common depend on what other ports send in the same cycle, and nothing that depends on these does: with the
-// ports' outputs known, everything between ports is settled in two steps.
+// Ports: All ports are alike except for the constant port_i. Ports name each other by distance: bit
+// or element d-1 of a signal between ports is port port_i+d modulo N. There is no queue from a port
+// to itself. A signal between ports has one name: x_o of one port is x_i of the others. If x_o is a
+// vector by distance, it has one bit per other port: what p drives in x_o for q, q reads in x_i for
+// p. Otherwise all others get the same value, and x_i has it by distance. switch_top contains these
+// wires.
+// Latency: Only part_we_o, issue_o, part_done_o, here_o, queued_o, late_o, and outputs to the
+// endpoint and to switch_common depend on what other ports send in the same cycle. Nothing that
+// depends on these feeds back. Given the ports' outputs, two steps settle everything between ports.
 `default_nettype none
 `include "bundles.svh"
 

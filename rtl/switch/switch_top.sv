@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Switch with N ports: multicast trimmed to each output, and reductions joined at the requester's output.
+// Switch with N ports: multicast trimmed per output, and reductions joined at the requester's
+// output.
 //
-// Input i writes into one queue (voq) per output; output o reads its queues, and the partial sums for requester o, one
-// queue (part_queue) per hub. There is no queue from a port to itself: a hub keeps its own copies.
-//
-// Ordering: between two ports and inside a class first in, first out. Back-pressure: credits only.
-// STORE credits of an input come back while each of its queues has room, so a blocked output
-// costs the others nothing until its own queue is full. Nothing waits for a packet of a later class.
-// Latency: the first flit leaves at most 4 cycles after it came; a target list takes one cycle per target but the
-// first.
-//
-// A port whose endpoint breaks the rules is shut off (port_guard); its partials are replaced (part_stand_in), so the
-// others go on.
-//
-// idle_o: nothing queued, no open reduction, every credit given back. Tables and limits change only then.
+// Function: Input i writes into one queue (voq) per output. Output o reads its queues, and the
+// partial sums for requester o from one queue (part_queue) per hub. There is no queue from a port
+// to itself, as a hub keeps its own copies. A port whose endpoint breaks the rules is shut off
+// (port_guard). Its partials are replaced (part_stand_in), so the others continue.
+// Ports: idle_o is high while nothing is queued, no reduction is open, and every credit is
+// returned. Tables and limits may change only then.
+// Order: First in, first out between two ports and inside a class.
+// Back-pressure: Credits only. The STORE credits of an input return while each of its queues has
+// room. A blocked output therefore delays the others only when its own queue is full. Nothing waits
+// for a packet of a later class.
+// Latency: The first flit leaves at most 4 cycles after it came. A target list takes one cycle per
+// target after the first.
 `default_nettype none
 `include "bundles.svh"
 

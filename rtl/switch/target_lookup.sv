@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Where one target of a packet lies: the outputs behind an expert (map), a static group (table), a port, or all those
-// of an open row, and whether the input may reach them.
+// Finds the outputs of one target of a packet, and whether the input may reach them.
 //
-// Both tables are LUT RAM and written by software, while no packet is on its way. An answer follows its question in the
-// same cycle; of an expert that is known a cycle before (next_target_i) the map is read then. What is looked up comes
-// late: each of the checks takes the shortest way from there, and who needs one only for lists, or only for groups,
-// takes that one.
+// Function: A target is an expert (map), a static group (table), a port, or all outputs of an open
+// row. Both tables are LUT RAM. Software writes them while no packet is in flight.
+// Latency: An answer follows in the same cycle. If an expert is known one cycle earlier
+// (next_target_i), the map is read then. The look-up arrives late, so each check uses the shortest
+// path from it. A user that needs a check only for lists, or only for groups, uses that one.
 `default_nettype none
 
 module target_lookup #(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Walk over the targets of one packet, one a cycle: which lane and how many are left, the outputs found so far, and how
-// many targets lie behind each. Finds the second target with an expert that the list has named before.
+// Walks the targets of one packet, one per cycle.
 //
-// Ordering: the target in the header first (head_i), then those of the target flits, lane by lane (list_i).
-// Back-pressure: wait_o holds back the header of a list while the table of seen experts is cleared behind the list
-// before, 8 cycles, which is during its payload; nothing else waits.
+// Function: It tracks the lane, the number of remaining targets, the outputs so far, and the number
+// of targets per output. It detects a second target with an expert that the list has named.
+// Order: The target in the header first (head_i), then those of the target flits, lane by lane
+// (list_i).
+// Back-pressure: wait_o delays the header of a list while the table of seen experts is cleared
+// after the previous list, in 8 cycles during its payload. Nothing else waits.
 `default_nettype none
 
 module target_walk #(

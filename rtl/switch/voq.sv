@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue of one input and one output of the switch: a ring of packet slots for each of the
-// classes CTRL, STORE and REQ in one block RAM, which the input writes and the
-// output reads at one flit per cycle.
+// Queue of one input and one output of the switch, with a ring of packet slots for each of the
+// classes CTRL, STORE and REQ in one block RAM.
 //
-// Ordering: first in, first out inside a class; the output chooses the class. Back-pressure: none on the
-// write side, credits bound what comes. A packet becomes visible with push_i, when its header and
-// targets are in the RAM; its payload may still follow, one flit per cycle (cut-through).
-// What is written before the push lies in the free slot behind the last packet, so the
-// input may write there before it knows whether this output is a target at all.
+// Order: First in, first out inside a class. The output selects the class. Input and output move
+// one flit per cycle each.
+// Back-pressure: None at the input, as credits bound the packets. A STORE credit of the input
+// reserves a slot in every queue of that input. room_o: this queue has a slot that neither holds a
+// packet nor is reserved. A credit may return in each cycle in which every queue of the input has
+// room. A packet in one queue takes nothing from the others. A blocked output therefore does not
+// stop packets for other outputs until its own queue is full.
+// Latency: A packet becomes visible with push_i, when its header and targets are in the RAM. Its
+// payload may still follow, one flit per cycle (cut-through). Words written before the push lie in
+// the free slot after the last packet, so the input may write before it knows whether this output
+// is a target.
 //
-// Credits: a STORE credit of the input promises a free slot in every queue of that
-// input. room_o: this queue has a slot that neither holds a packet nor is promised.
-// A credit may be returned in each cycle in which every queue of the input has room; a packet in one queue takes
-// nothing from the others, so a blocked output never stops packets that do not need it, until its own queue is full.
+// Look-ahead window (see window): the output sees the next STORE packet only while that is one of
+// the limit_i packets from the input's oldest one on. The window does not affect other classes.
 //
-// Look-ahead window (see window): the output is shown the next STORE packet only while that is one of the limit_i
-// packets from the input's oldest one on. The other classes know no window.
+// Address in the RAM: {line, slot}. Line: {0, flit} in the payload of STORE, and {1, request, flit}
+// elsewhere. Header and targets are flits 0 .. HF+TF-1, and the header of CTRL follows. Bit 8F of
+// the word marks the last flit of a payload that is not valid.
 //
-// Address in the RAM: {line, slot}. Line: {0, flit} in the payload of STORE; {1, request, flit} elsewhere, where header
-// and targets are flits 0 .. HF+TF-1, and the header of CTRL comes behind them. Bit 8F of the word marks the last flit
-// of a payload that is not valid.
-//
-// With a Guest the RAM holds another queue of the same input and output (part_queue), in the upper half of the slots of
-// REQ, which then has only the lower one. Input and output see to it that host and guest do not write, and do not read,
-// in the same cycle (write_turns, read_turns). If Late, a word is written a cycle behind its address, of the host or of
-// the guest: both are read late enough.
+// With a Guest the RAM also holds another queue of the same input and output (part_queue), in the
+// upper half of the slots of REQ. REQ then uses only the lower half. Host and guest never write,
+// and never read, in the same cycle (write_turns, read_turns). If Late, a word of host or guest is
+// written one cycle after its address, as both are read late enough.
 `default_nettype none
 `include "bundles.svh"
 

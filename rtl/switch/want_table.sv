@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Of each own token of a port's GPU: which ports have experts of it, how many of these have not finished their row, and
-// whether the GPU's own have not. A row that nothing is left of is due, and waits for its turn to be opened.
+// Report scoreboard of one port: the reports that are missing for each own token of its GPU.
 //
-// An entry is made by the row's last packet (entry_i, see row_entry) and counted down by lanes of READY packets: one of
-// each other port (by distance) and of the port itself (the top bit). The own one may come before the entry, which then
-// has it counted already. Entries of another epoch do not count; sweep_i clears the table, a word a cycle.
-//
-// Order: of what one source says that in which it says it; rows are due in the order in which they got complete.
-// Back-pressure: an entry is taken in the cycle in which it comes, of which there is one in two cycles at most; lanes
-// take turns, one a cycle without an entry, and hear of it in the next cycle (take_o). A due row has its place: there
-// is one for each token.
-// A port that has been down since the last go (fell_o) opens no more rows: what comes is taken, and forgotten.
-// Errors: an entry of another GPU's token (BOUNDS), of one that is wanted already, or that was reported by its GPU and
-// has no own experts (COUNT); a lane without a row that is wanted from its source (bad_o: COUNT, told to it): nobody
-// wants the row, or not from there, or what was wanted has been reported. Reports of the others are counted together:
-// one too many of one of them shows at the last one. All of them leave the table as it is.
-// Worst case: a lane waits for one of each other source, twice as long while entries come one in two cycles.
+// Function: A word holds the ports with experts of the token, the number of their missing reports,
+// and whether the GPU's own report is missing. The last packet of a row makes an entry (entry_i,
+// see row_entry). Lanes of READY packets count it down: one of each other port (by distance), and
+// of the port itself (the top bit). The port's own lane may come before the entry, which then
+// includes it. At zero the row is ready to open. Entries of another epoch do not count. sweep_i
+// clears the table, one word per cycle.
+// Order: Reports of one source are processed in order. Rows become ready to open in completion
+// order.
+// Back-pressure: An entry is taken at once, at most one in two cycles. Lanes are taken round robin,
+// one in each cycle without an entry, and take_o reports it in the next cycle. A row that is ready
+// has its place, one for each token. From the cycle in which the port goes down until the next go
+// (fell_o) everything is taken and discarded.
+// Latency: A lane waits for one lane of each other source, twice as long while entries come every
+// second cycle.
+// Errors: BOUNDS: an entry for another GPU's token. COUNT: an entry for a row that is already
+// expected, or that its GPU has reported without own experts. COUNT to the source (bad_o): a lane
+// for a row that is not expected, not from this source, or already reported. Reports of the other
+// ports are counted together, so an extra report of one shows at the last one. None of these
+// changes the table.
 `default_nettype none
 `include "bundles.svh"
 

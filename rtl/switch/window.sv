@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Look-ahead window of one input of the switch: numbers its STORE packets and knows the oldest of which a copy has not
-// been sent.
+// Look-ahead window of one input of the switch: numbers its STORE packets, and tracks the oldest
+// with a copy that has not been sent.
 //
-// A packet goes into its queues at once, whatever the window is, so nothing of another class ever waits for it; the
-// outputs see of each queue only what is inside the window (see voq). may_o holds credits back so that packets from the
-// oldest one on, and credits that the sender may still use, are StorePkts at most: then no two of them have the same
-// number. limited_i changes only while nothing is queued and the sender holds all credits.
-//
-// The number of the oldest goes up by at most one a cycle, in the cycle behind the one in which its last copy counts
-// as sent; egress says so a cycle before the last flit is read, so the next packet is there when the output is free.
+// Order: A packet enters its queues at once, whatever the window is. Nothing of another class
+// therefore waits for it. Outputs see only packets inside the window (see voq).
+// Back-pressure: may_o delays credits so that packets from the oldest one on, plus unused credits,
+// are at most StorePkts. No two of them then have the same number.
+// Latency: The oldest number advances by at most one per cycle, in the cycle after its last copy
+// counts as sent. egress reports this one cycle before it reads the last flit, so the next packet
+// is ready when the output is free.
+// Ports: limited_i changes only while nothing is queued and the sender holds all credits.
 `default_nettype none
 `include "bundles.svh"
 

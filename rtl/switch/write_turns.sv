@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Turns at the write port of the RAMs that hold two queues each: what the parser of an input writes, and the partial
-// sums that come past it (voq with a part_queue as its guest). One per input.
+// Shares the write ports of the RAMs that hold two queues: packets of the parser, and partial sums.
+// One per input.
 //
-// Outputs read a packet while it comes, so a payload is written in one piece, and so is a partial. Partials wait in a
-// fifo while the parser is in a payload (pay_i); anywhere else the parser pauses until that fifo is empty. Worst case:
-// a payload takes 128 / FlitBytes cycles, and a partial as many for its flits and one or two more for its header, so no
-// more wait than a packet has and one.
-//
-// If Late, the words leave a cycle behind their addresses: the wires to all queues are long, and a packet with a header
-// of two flits is read late enough.
+// Order: Outputs read a packet while it arrives, so a payload is written without interruption, and
+// so is a partial. Partials wait in a FIFO while the parser is in a payload (pay_i). Elsewhere the
+// parser pauses until that FIFO is empty.
+// Latency: A payload takes 128 / FlitBytes cycles. A partial takes as many for its flits, and one
+// or two for its header. The FIFO therefore holds at most the flits of a packet and one more. If
+// Late, words leave one cycle after their addresses, because the wires to all queues are long. A
+// packet with a header of two flits is read late enough.
 `default_nettype none
 
 module write_turns #(
