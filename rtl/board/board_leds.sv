@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Four lights, registered: 0 alive (blinks with the clock, about once a second), 1 link (a host has configured the
-// device), 2 busy (words cross the host link), 3 error (the host link met an error). What is short stays for a while.
+// Four registered lights.
+//
+// Function: 0 alive (blinks about once a second, whatever the clock), 1 link (a host has configured
+// the device), 2 busy (words cross the host link), 3 error (the host link met an error). Short
+// events stay visible for a while.
 `default_nettype none
 
 module board_leds #(

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device between D+ and D- of a board without a PHY, a UART and four lights. A board's top gives it clocks and
-// names its pins. Every pad has its register: what the bus shows reaches the USB core 21 ns later, what it drives
-// leaves 21 ns later, of the 540 ns that a device has for its answer.
+// The device between D+ and D- of a board without a PHY, with a UART and four lights.
+//
+// Function: A board's top provides the clocks and names the pins.
+// Latency: Every pad has a register. A change on the bus reaches the USB core 21 ns later, and its
+// output leaves 21 ns later. A device has 540 ns for its answer.
 `default_nettype none
 
 module board_pins #(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What a board does at power-up, in its own clock: once the PLL has locked, the PHY stays in reset for a while, then
-// its clock has time to come, then both halves of the device leave their resets together.
+// Start of a board at power-up, in the board's own clock.
 //
-// phy_rst_o needs no clock of the PHY's, which stands still while it is in reset. When the PLL loses its lock all
-// begins again.
+// Function: When the PLL has locked, the PHY stays in reset for a while. Then its clock has time to
+// start. Then both halves of the device leave reset together. phy_rst_o needs no clock of the PHY,
+// which stands still during its reset. If the PLL loses its lock, all steps repeat.
 `default_nettype none
 
 module board_start #(

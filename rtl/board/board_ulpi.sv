@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device between the pads of a ULPI PHY, a UART and four lights. A board's top gives it clocks and names its pins.
+// The device between the pads of a ULPI PHY, with a UART and four lights.
 //
-// The bus has no register here: ULPI answers nxt and dir in the next cycle, so that one at an input would break it, and
-// the outputs come from registers of the USB core. What that leaves for the way through the FPGA is in docs/boards.md,
-// and rtl/synth/bitstream.py checks it.
+// Function: A board's top provides the clocks and names the pins. The bus has no register here.
+// ULPI answers nxt and dir in the next cycle, so a register at an input would break it. Outputs
+// come from registers of the USB core. docs/boards.md lists the delays that remain for the FPGA,
+// and rtl/synth/bitstream.py checks them.
 `default_nettype none
 
 module board_ulpi #(

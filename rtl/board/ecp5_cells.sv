@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Ports of the ECP5 cells that tops of boards name, for tools that read the RTL; synthesis has its own cells of these
-// names, and tests/gate/cells has models. FPGA-TN-02032 (I/O), FPGA-TN-02200 (clocks), FPGA-TN-02035 (I/O registers).
+// Ports of the ECP5 cells that tops of boards instantiate, for tools that read the RTL.
+//
+// Function: Synthesis has its own cells of these names, and tests/gate/cells has models. Sources:
+// FPGA-TN-02032 (I/O), FPGA-TN-02200 (clocks), FPGA-TN-02035 (I/O registers).
 `default_nettype none
 /* verilator lint_off DECLFILENAME */
 /* verilator lint_off UNUSEDPARAM */

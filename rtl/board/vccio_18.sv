@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ButterStick's I/O voltages, all three at 1.8 V by one signal: each regulator adds a current from a pin, filtered to
-// its mean, to its feedback. With 0.6 V at the feedback, 13 kOhm to ground, 53.6 kOhm to the output and 68 kOhm to the
-// pin's mean V,
+// The three I/O voltages of the ButterStick, set to 1.8 V by one signal.
+//
+// Function: Each regulator adds a current from a pin, filtered to its mean, to its feedback. The
+// feedback has 0.6 V, 13 kOhm to ground, 53.6 kOhm to the output, and 68 kOhm to the pin's mean V:
+//
 //   V = 0.6 (1 + 68/53.6) + 0.6 * 68/13 - 68/53.6 * 1.8 = 2.216 V of 3.3 V.
-// The filter (68 kOhm, 100 nF: 6.8 ms) settles for 5 of its times before the regulators start, and they have 9 ms more.
+//
+// Latency: The filter (68 kOhm, 100 nF: 6.8 ms) settles for 5 time constants before the regulators
+// start. They have 9 ms more.
 `default_nettype none
 
 module vccio_18 #(

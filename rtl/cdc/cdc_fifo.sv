@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue of 16 words between two clocks that know nothing of each other, in LUT RAM.
+// Queue of 16 words between two unrelated clocks, in LUT RAM.
 //
-// Each side sees the other's pointer in Gray code through cdc_sync: of a pointer that moves one bit changes, so that
-// what is seen is the old one or the new one. A word is in the RAM for two cycles of the reader before its pointer is
-// seen, and its place is read no more when it is given back. A side that sees an older pointer sees the queue fuller,
-// or emptier, than it is. A word per cycle of the slower clock is sustained.
-//
-// wclear_i and rclear_i empty their side, which gives and takes nothing meanwhile. cdc_restart holds both in the order
-// that this needs; both resets are to be low at the same time.
+// Function: Each side sees the other's pointer in Gray code through cdc_sync. One bit of a moving
+// pointer changes, so a side sees the old or the new value. A word is in the RAM for two cycles of
+// the reader before its pointer is visible. A place is no longer read when it is returned. A side
+// that sees an older pointer sees the queue fuller, or emptier, than it is.
+// Ports: wclear_i and rclear_i empty their side, which neither takes nor returns words meanwhile.
+// cdc_restart holds both in the required order. Both resets must be low at the same time once.
+// Order: First in, first out.
+// Latency: One word per cycle of the slower clock.
 `default_nettype none
 `include "assert.svh"
 

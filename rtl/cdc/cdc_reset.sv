@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A reset for one clock: falls with rst_ni, whether the clock runs or not, and rises with the clock's fourth edge
-// behind it. Everything behind rst_no is reset synchronously.
+// Reset for one clock. rst_no falls with rst_ni, whether the clock runs or not, and rises with the
+// fourth clock edge after it.
+//
+// Function: Logic after rst_no is reset synchronously.
 `default_nettype none
 
 module cdc_reset (

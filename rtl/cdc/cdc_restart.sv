@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Empties the queues between side A and side B when A's end of them starts anew, so that no word of before comes out
-// behind it, at either end.
+// Flushes the FIFOs between domains A and B when A restarts, so that neither side sees stale words.
 //
-//   A: a_stop_o: nothing is pushed and nothing taken. Asks B.
-//   B: b_clear_o: its pointers are 0, and it is told by b_restart_o. Says so.
-//   A: a_clear_o, one cycle: its pointers are 0. Takes its request back.
-//   B: waits until it must have seen A's pointers, leaves b_clear_o, takes its answer back.
-//   A: has seen B's pointers, which did not move since, leaves a_stop_o.
+// Function: The steps are:
 //
-// A pointer jumps only while the other side looks at none. A restart in between begins all of it again at its end.
+//   A: a_stop_o rises: A neither pushes nor takes. A sends a request to B.
+//   B: b_clear_o clears B's pointers, and b_restart_o reports the restart. B answers.
+//   A: a_clear_o, one cycle, clears A's pointers. A withdraws its request.
+//   B: waits until it must have seen A's pointers, releases b_clear_o, withdraws its answer.
+//   A: has seen B's pointers, which have not moved since, and releases a_stop_o.
+//
+// Order: A pointer jumps only while the other side reads none. If another restart comes in between,
+// all steps repeat at the end.
 `default_nettype none
 
 module cdc_restart (

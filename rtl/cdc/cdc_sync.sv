@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Two flip-flops between clocks: every bit by itself, so that bits which change together may be seen a cycle apart.
+// Two flip-flops between clocks.
 //
-// data_i comes from flip-flops of one other clock, or from a pin, with no logic between: rtl/synth/crossings.py checks
-// that in the netlist, by the attribute. With MW_CDC_RANDOM what has changed is seen at once or a cycle later, as
-// silicon may have it.
+// Function: Every bit crosses independently, so bits that change together may be seen a cycle
+// apart. data_i comes from flip-flops of one other clock, or from a pin, with no logic between.
+// rtl/synth/crossings.py checks this in the netlist, by the attribute. With MW_CDC_RANDOM a change
+// is seen at once or a cycle later, as in silicon.
 `default_nettype none
 
 module cdc_sync #(

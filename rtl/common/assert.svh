@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What must hold in every cycle out of reset: a simulation in which it does not ends, with the module's path. Synthesis
-// and proofs leave it out; proofs say the same, and more, of a module by themselves.
+// Assertions that must hold in every cycle out of reset.
+//
+// Function: A simulation in which one fails ends, with the path of the module. Synthesis and proofs
+// leave them out. Proofs state the same properties of a module, and more.
 `ifndef MW_ASSERT_SVH
 `define MW_ASSERT_SVH
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Signals that go together between modules, of widths that no configuration changes.
+// Types of signals between modules whose widths no configuration changes.
 `default_nettype none
 
 package bundle_pkg;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Signals that go together between modules, of widths that the configuration says; those of fixed widths are in
-// bundle_pkg. Data lies at the low bits. A request is taken in a cycle with valid and ready; ready goes the other
-// way, by itself.
+// Types of signals between modules whose widths depend on the configuration. bundle_pkg has those
+// of fixed widths.
+//
+// Data lies at the low bits. A request is taken in a cycle with valid and ready. ready goes in the
+// other direction, as a signal of its own.
 `ifndef MW_BUNDLES_SVH
 `define MW_BUNDLES_SVH
 

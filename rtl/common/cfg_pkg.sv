@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The configuration of a fabric: sizes and features that its parts must agree on, and the widths that follow. Every
-// module that depends on it has it as its parameter Cfg.
+// The configuration of a fabric: sizes and features that its parts must agree on, and the widths
+// derived from them.
 //
-// Who builds a fabric makes one from usual(): change its settings, and derived() does the rest. A tool that builds a
-// part by itself sets them by the macro MW_CFG, statements about c, as in -DMW_CFG="c.N = 8; c.FlitBytes = 16;":
-// Default is what a Cfg is that nobody hands on.
+// Function: Every module that depends on the configuration has it as its parameter Cfg. To build a
+// fabric, start from usual(), change settings, and call derived(). A tool that builds one part sets
+// them by the macro MW_CFG, statements about c, as in -DMW_CFG="c.N = 8; c.FlitBytes = 16;".
+// Default is the value of a Cfg that no parent passes.
 `default_nettype none
 
 package cfg_pkg;

@@ -2,11 +2,12 @@
 //
 // First-word-fall-through queue in LUT RAM.
 //
-// Ordering: first in, first out. Back-pressure: ready_o falls when Depth words
-// are stored and depends on registers only, so a full queue takes no word in
-// the cycle in which one leaves. A word is visible at the output one cycle after it
-// was accepted; one word per cycle is sustained from Depth 2 on (Depth 1
-// alternates). Depth need not be a power of two; storage is rounded up to 16.
+// Order: First in, first out.
+// Back-pressure: ready_o falls when Depth words are stored. It depends on registers only, so a full
+// queue takes no word in the cycle in which one leaves.
+// Latency: A word is visible at the output one cycle after it was accepted. One word per cycle is
+// sustained from Depth 2 on (Depth 1 alternates). Depth need not be a power of two. Storage is
+// rounded up to 16.
 `default_nettype none
 
 module fifo #(

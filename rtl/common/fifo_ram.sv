@@ -2,13 +2,13 @@
 //
 // First-word-fall-through queue in block RAM.
 //
-// Ordering: first in, first out. Back-pressure: ready_o falls when Depth words
-// are stored and depends on registers only. The read register of the RAM is
-// the prefetched output word: it is refilled in the cycle in which it leaves,
-// so one word per cycle is sustained (from Depth 3 on; below, the two cycles
-// through an empty queue show) and the queue costs no data registers.
-// A word is visible at the output two cycles after it was accepted. data_o
-// comes straight from the RAM: leave it the RAM's clock-to-out time.
+// Order: First in, first out.
+// Back-pressure: ready_o falls when Depth words are stored, and depends on registers only.
+// Latency: A word is visible at the output two cycles after it was accepted. The RAM's read
+// register holds the prefetched output word, and is refilled in the cycle in which the word leaves.
+// One word per cycle is therefore sustained from Depth 3 on, without data registers. Below Depth 3
+// the two cycles through an empty queue show. data_o comes directly from the RAM, so its user must
+// allow for the RAM's clock-to-out time.
 `default_nettype none
 
 module fifo_ram #(

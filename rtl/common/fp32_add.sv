@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One adder of fp32: res = a + b, or the lesser or the greater of the two (pick_i).
+// Adder of fp32: res = a + b, or the minimum or maximum of the two (pick_i).
 //
-// IEEE 754, round to nearest even, with subnormals, infinities and signed
-// zeros; NaN results are 0x7fffffff. Lesser and greater as in PTX: -0 lies below +0, a
-// number beats a NaN. The result leaves fp_pkg::FpAddLatency
-// cycles after its operands, one operation per cycle, no back-pressure. A stage
-// computes only behind a valid, so an idle adder costs a simulator nothing.
-// With over_i the result register takes over_data_i instead of a result of its own.
-//
-// With Narrow b is a bf16: its lower half counts as 0, and one comparison of 15 bits orders the magnitudes: |a| >= |b|
-// exactly when the upper halves say so; a is a bf16 too or a result, so a NaN shows in its upper half. A normalising
-// shift that stops at the exponent makes subnormal results like any other. Uses one 18x18 multiplier.
+// Function: IEEE 754, round to nearest even, with subnormals, infinities and signed zeros. NaN
+// results are 0x7fffffff. Minimum and maximum as in PTX: -0 lies below +0, and a number beats a
+// NaN. With over_i the result register takes over_data_i instead of a result. With Narrow b is a
+// bf16: its lower half counts as 0, and one comparison of 15 bits orders the magnitudes, as |a| >=
+// |b| exactly when the upper halves say so. a is then a bf16 or a result, so a NaN shows in its
+// upper half. A normalising shift that stops at the exponent makes subnormal results like any
+// other. It uses one 18x18 multiplier.
+// Back-pressure: None.
+// Latency: fp_pkg::FpAddLatency cycles, one operation per cycle. A stage computes only after a
+// valid, so an idle adder costs a simulator nothing.
 `default_nettype none
 
 module fp32_add #(

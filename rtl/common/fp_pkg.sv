@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Number formats of the data path: bf16 or fp16 in memory and on the wire, fp32 inside,
-// round to nearest even everywhere. NaN results are canonical.
+// Number formats of the data path: bf16 or fp16 in memory and on the wire, fp32 inside.
+//
+// Function: Round to nearest even everywhere. NaN results are canonical.
 `default_nettype none
 
 package fp_pkg;

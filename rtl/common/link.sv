@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One direction of a link between a hub and the switch: flits forward, credits
-// back, both after latency_i register stages (1 is one register).
+// One direction of a link between a hub and the switch: flits forward, credits back.
 //
-// Ordering: flits and credits keep their order and their spacing, so flits of a packet
-// stay in consecutive cycles. No back-pressure: credits bound what is sent. latency_i is 1 .. MaxLatency
-// and changes only while busy_o is low. busy_o: a flit or a credit is inside.
-// NumPart is the number of requesters that crd_i.part can name (1 where partials need no name).
+// Ports: latency_i is 1 .. MaxLatency register stages, and changes only while busy_o is low. busy_o
+// is high while a flit or a credit is inside. NumPart is the number of requesters that crd_i.part
+// can name (1 where partials need no name).
+// Order: Flits and credits keep their order and spacing, so flits of a packet stay in consecutive
+// cycles.
+// Back-pressure: None, as credits bound what is sent.
+// Latency: latency_i cycles in both directions.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Delay line: what enters with valid_i leaves latency_i cycles later, in order,
-// one word per cycle, no back-pressure. Part of a link.
+// Delay line of a link.
 //
-// latency_i is 1 .. MaxLatency and stable from a cycle before the first word enters until busy_o is low. Words travel
-// in a ring, so a long latency costs no shifting; valid bits in a shift register, so that the ring needs no reset.
-// data_o comes straight from the ring: leave it the time of a LUT RAM; it means something only with valid_o.
+// Function: Words travel in a ring, so a long latency costs no shifting. Valid bits travel in a
+// shift register, so the ring needs no reset.
+// Ports: latency_i is 1 .. MaxLatency, and stable from one cycle before the first word enters until
+// busy_o is low. data_o comes directly from the ring, so its user must allow for a LUT RAM's delay.
+// It is valid only with valid_o.
+// Order: First in, first out.
+// Back-pressure: None.
+// Latency: latency_i cycles, one word per cycle.
 `default_nettype none
 
 module link_delay #(

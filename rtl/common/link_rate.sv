@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lets a link be slower than what is around it: behind each flit pass wait_i cycles without one, so that a GPU and its
-// hub move wait_i + 1 times as much as their link. The flits of a packet stay in consecutive cycles, and its pauses
-// follow it.
+// Makes a link slower than its sender: wait_i cycles without a flit follow each flit.
 //
-// The sender's flits are seen as they leave (valid_i). Back-pressure: hold_o, no packet may start; of those that a
-// sender starts before it sees it none is lost, their pauses add up. It falls Ahead cycles before they are over, which
-// a sender needs from a start to the flit. wait_i changes only while busy_o is low. busy_o: pauses are not over.
+// Function: A GPU and its hub then move wait_i + 1 times as much as their link. The flits of a
+// packet stay in consecutive cycles, and its pauses follow the packet.
+// Ports: valid_i shows the sender's flits as they leave. wait_i changes only while busy_o is low.
+// busy_o is high while pauses remain.
+// Back-pressure: While hold_o is high, no packet may start. Packets that a sender starts before it
+// sees hold_o are not lost, and their pauses add up. hold_o falls Ahead cycles before the pauses
+// end, the time that a sender needs from a start to the flit.
 `default_nettype none
 `include "assert.svh"
 

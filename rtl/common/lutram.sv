@@ -2,9 +2,8 @@
 //
 // Small memory in LUT RAM: one write port, one asynchronous read port.
 //
-// A read returns what was written up to the last clock edge. Contents are
-// undefined until written; there is no reset. Costs one TRELLIS_DPR16X4 for
-// each 16 words of 4 bits on ECP5.
+// Function: A read returns the contents after the last clock edge. Contents are undefined until
+// written, and there is no reset. It costs one TRELLIS_DPR16X4 per 16 words of 4 bits on ECP5.
 `default_nettype none
 
 module lutram #(

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packet accumulator: reduces flits, in exactly the order in which
-// they come, for the switch's reduction join and the hub's row sums.
+// Packet accumulator: reduces flits in the order in which they come. The switch's join and the
+// hub's row sums use it.
 //
-// Word idx_i of the accumulator holds the running result of flit idx_i of a packet.
-// A term is b_i; with first_i it starts a new result instead of joining the old one, and with pair_i too it starts it
-// with a_i and b_i. With last_i the result leaves on out, in the type of its elements, 6 cycles later, and its word is
-// free. red_i is the type and operator, the same for all terms of a packet; what the two mean: reduce_lane. A single
-// term passes through with only its NaN made canonical.
-//
-// Back-pressure: ready_o is low while an earlier term of the same word is in the pipeline (one word takes a term every
-// 6 cycles); terms of different words and first terms go in every cycle. With Spaced the caller keeps terms of a word
-// that far apart, and ready_o is high.
-// The output has none: the caller makes room before it starts. Outputs keep the order of the last terms.
+// Function: Word idx_i of the accumulator holds the running result of flit idx_i of a packet. A
+// term is b_i. With first_i it starts a new result instead of joining the old one. With pair_i too,
+// it starts with a_i and b_i. With last_i the result leaves, in the type of its elements, and its
+// word is free. red_i is type and operator, the same for all terms of a packet (see reduce_lane). A
+// single term passes with only its NaN made canonical.
+// Order: Outputs keep the order of the last terms.
+// Back-pressure: ready_o is low while an earlier term of the same word is in the pipeline. With
+// Spaced the caller keeps terms of a word that far apart, and ready_o is high. The output has none,
+// so the caller reserves room before it starts.
+// Latency: A result leaves 6 cycles after its last term. One word takes a term every 6 cycles.
+// Terms of different words, and first terms, enter in every cycle.
 `default_nettype none
 
 module packet_acc #(

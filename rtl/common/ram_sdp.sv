@@ -2,10 +2,11 @@
 //
 // Simple dual-port block RAM: one write port, one registered read port.
 //
-// rdata_o shows the word of raddr_i one cycle after re_i and holds it while re_i is low. Reading the address that is
-// written in the same cycle returns an undefined word, with ByteEn undefined lanes where they are written: users keep
-// the two apart. Contents are undefined until written.
-// With ByteEn 1, wbe_i selects the 8-bit lanes that a write touches; without it wbe_i is ignored.
+// Ports: With ByteEn, wbe_i selects the 8-bit lanes that a write changes. Without it wbe_i is
+// ignored.
+// Latency: rdata_o shows the word of raddr_i one cycle after re_i, and holds it while re_i is low.
+// A read of the address that is written in the same cycle is undefined, with ByteEn only in the
+// written lanes. Users must avoid it. Contents are undefined until written.
 `default_nettype none
 
 module ram_sdp #(

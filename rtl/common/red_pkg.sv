@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What a reduction does to its elements: their type and the operator, as a request names them, and which of both a
-// build has.
+// Type and operator of a reduction, as a request names them, and the sets of both that a build
+// supports.
 `default_nettype none
 
 package red_pkg;

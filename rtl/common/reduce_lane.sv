@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lane of a reduction, as wide as two elements of 16 bits or one of 32: takes a term of a flit into the running
-// results, with the type and operator that come with it.
+// Lane of a reduction, two elements of 16 bits or one of 32 wide: adds a term of a flit to the
+// running results.
 //
-// Floats of 16 bits are fp32 inside; add rounds to nearest even at every step, min and max are PTX's (fp32_add).
-// Integers add modulo 2^32. A first term starts a new result: with the term that is paired with it, or alone, with what
-// is neutral to the operator. Of types and operators that the build has not, the result is anything.
-//
-// Order: what take_i accepts has its result in sum_o fp_pkg::FpAddLatency + 1 cycles later; valid_i, red_q_i and
-// red_end_i are the user's record of what is inside, one for all lanes. A term per cycle, no back-pressure. Adders and
-// integer unit compute only behind their own valid, so a type that is not used costs a simulator nothing.
+// Function: Type and operator come with the term. Floats of 16 bits are fp32 inside. add rounds to
+// nearest even at every step. min and max are PTX's (fp32_add). Integers add modulo 2^32. A first
+// term starts a new result: with a second term that is paired with it, or with the operator's
+// neutral element. If the build lacks the type or operator, the result is undefined.
+// Order: A term accepted with take_i has its result in sum_o fp_pkg::FpAddLatency + 1 cycles later.
+// valid_i, red_q_i and red_end_i are the user's record of what is inside, one for all lanes.
+// Back-pressure: None.
+// Latency: One term per cycle. Adders and integer unit compute only after their own valid, so a
+// type that is not used costs a simulator nothing.
 `default_nettype none
 
 module reduce_lane #(

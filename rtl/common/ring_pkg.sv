@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The order in which the 2**w places of a ring are used: that of a shift register with feedback which runs through all
-// states. It does not matter as long as writer and reader have the same, and this costs a third of an adder's logic.
+// The order in which the 2**w places of a ring are used: the sequence of a shift register with
+// feedback through all states.
+//
+// Function: The order does not matter if writer and reader agree. It costs a third of an adder's
+// logic.
 `default_nettype none
 
 package ring_pkg;

@@ -2,11 +2,11 @@
 //
 // Round-robin arbiter.
 //
-// grant_o is the first request at or above the pointer, or the lowest request
-// if there is none; one-hot, 0 without a request. The pointer moves past the
-// grant when advance_i is high, so a request that stays up is granted after
-// at most N-1 others. advance_i may depend on grant_o; it must be low
-// without a grant. clear_i puts the pointer back to 0 and wins over advance_i.
+// Ports: grant_o is one-hot: the first request at or above the pointer, or else the lowest request.
+// It is 0 without a request. The pointer moves past the grant when advance_i is high. advance_i may
+// depend on grant_o, and must be low without a grant. clear_i sets the pointer to 0 and has
+// priority over advance_i.
+// Latency: A request that stays up is granted after at most N-1 others.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Up to fourteen 32-bit event counters that share one adder: each input counts in a
-// shift register with feedback of its own (one LUT per counter, where a small adder
-// costs many times that), and a scan, one counter per cycle, moves its count into
-// a LUT RAM. Counts are exact and wrap; clear_i (one cycle) clears them during the
-// next Count cycles, and what happens from the cycle behind it on is counted.
+// Up to fourteen 32-bit event counters that share one adder.
 //
-// Reading: hold rd_valid_i and rd_idx_i until rd_ack_o (within Count cycles, twice that and one
-// behind a clear); rd_data_o is the count before the cycle in front of that one.
+// Function: Each input counts in its own shift register with feedback, which costs one LUT per
+// counter. A scan, one counter per cycle, moves its count into a LUT RAM. Counts are exact and
+// wrap. clear_i (one cycle) clears them during the next Count cycles. Events from the cycle after
+// clear_i on are counted.
+// Ports: Hold rd_valid_i and rd_idx_i until rd_ack_o. rd_data_o is the count one cycle before the
+// previous cycle.
+// Latency: A read takes Count cycles, and twice that and one after a clear.
 `default_nettype none
 
 module stat_counters #(

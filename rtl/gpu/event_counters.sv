@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts the events that the streams of a GPU wait for: those of packets (software events, COUNTS, ACKS), rows, tokens.
+// Counts the events that the streams of a GPU wait for: packets (software events, COUNTS, ACKS),
+// rows and tokens.
 //
-// A pulse counts at once. EVENT packets may come in every cycle; FLAG and COUNTS packets, never two in one cycle, use
-// the cycles between, and wait in a ring of 15. While that is full, and in the 16 cycles behind go in which the
-// counters of packets restart (ready_o low), EVENTs wait (ev_ready_o). So one leaves a full ring in every cycle, and
-// none is lost, whatever comes; in those 16 cycles the link brings at most eight of them. ACKs come last, one at most
-// in a cycle without EVENT: fewer wait than fill their counter. With 32 Events the counters from 16 on are a memory of
-// their own, so that all restart in 16 cycles.
-// value_o is that of counter idx_i of the cycle before, 0 of one that does not exist.
+// Ports: value_o is the counter idx_i of the previous cycle, 0 for a counter that does not exist.
+// With 32 Events the counters from 16 on are a memory of their own, so that all restart in 16
+// cycles.
+// Back-pressure: A pulse counts at once. EVENT packets may come in every cycle. FLAG and COUNTS
+// packets, never two in one cycle, use the cycles between, and wait in a ring of 15. While the ring
+// is full, and in the 16 cycles after go in which counters restart (ready_o low), EVENTs wait
+// (ev_ready_o). A full ring therefore loses one entry per cycle and drops none. In those 16 cycles
+// the link brings at most eight entries. ACKs come last, at most one in a cycle without EVENT, and
+// fewer wait than fill their counter.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit "expert" of the emulated GPU: runs the experts on rows as the row tracker reports them, Y = (x * c) * w, a tile
-// at a time.
+// Unit "expert" of the emulated GPU: computes Y = (x * c) * w for rows that the row tracker
+// reports, one tile at a time.
 //
-// expert_scan chooses tiles, expert_fetch turns them into rows with addresses and factors, expert_path moves the data
-// and keeps the time, and when a tile is done (time over, results in memory) one signal per row leaves here, in the
-// order of the tile's rows: its list is read once more for the tokens. With flags.1 a signal says that the row returns
-// to its home, and where it is. With flags.0 nothing is signalled. expert.rows:
-// expert_rows fills the tracker's lists from the meta table meanwhile; nothing is signalled either. Of a range
-// (flags.0), and of gathered tokens (flags.1), it retires when the rows of the range are done: tiles hold rows of one
-// instruction, the last of each expert what is left.
-//
-// Ahead of the engine: three rows that have not started, and the next tile. One tile may be signalled beside the one in
-// the engine; signals are the only back-pressure from outside.
-// Throughput: two flits per cycle across rows of 16 flits or more and tiles; shorter rows take 8 cycles, tiles of one
-// row that are signalled 12.
-// Retires when every expected row has been started, is done and its signal was taken.
-// Memory needs: region bases aligned to 128 bytes, a row stride of four flits or more. The memory answers 3 cycles
-// after the grant.
+// Function: expert_scan selects tiles. expert_fetch turns them into rows with addresses and
+// factors. expert_path moves the data and measures time. When a tile is done (time over, results in
+// memory), one signal per row leaves here. The tile's list is read once more for the tokens. With
+// flags.1 a signal says that the row returns to its home, and where it is. With flags.0 nothing is
+// signalled. For expert.rows, expert_rows fills the tracker's lists from the meta table, and
+// nothing is signalled. For a range (flags.0), and for gathered tokens (flags.1), the instruction
+// retires when the rows of the range are done. A tile then holds rows of one instruction, and the
+// last tile of each expert holds the rest.
+// Ports: Region bases must be aligned to 128 bytes, and the row stride must be four flits or more.
+// The memory answers 3 cycles after the grant.
+// Order: Signals in the order of the tile's rows.
+// Back-pressure: Signals only. Up to three rows that have not started, and the next tile, wait for
+// the engine. One tile may be signalled while another is in the engine.
+// Latency: Two flits per cycle across tiles and rows of 16 flits or more. Shorter rows take 8
+// cycles. Signalled tiles of one row take 12. The unit retires when every expected row has been
+// started, is done, and its signal was taken.
 `default_nettype none
 `include "bundles.svh"
 

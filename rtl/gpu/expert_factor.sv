@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the lanes of the expert need to know of a row's coefficient and gate weight: fp_pkg::factor_t.
+// Computes what expert_lanes needs from a row's coefficient and gate weight: fp_pkg::factor_t.
 //
-// (x * c) * w is x * (c * w) as long as the first product is an exact normal number: bf16 times bf16 is exact in fp32.
-// So the product of c and w is made here once a row, all 32 bits of it, and of x * c the lanes only need to know
-// whether it left the range of normal numbers. c_i and w_i stay; factor_o is right from 3 cycles after start_i on,
-// until they change.
+// Function: bf16 times bf16 is exact in fp32. (x * c) * w therefore equals x * (c * w) if the first
+// product is a normal number. The product c * w, all 32 bits, is computed here once per row. For x
+// * c the lanes only need to know whether it left the range of normal numbers.
+// Latency: c_i and w_i are stable, and factor_o is valid from 3 cycles after start_i until they
+// change.
 `default_nettype none
 
 module expert_factor (

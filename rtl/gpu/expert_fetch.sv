@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Turns tiles into rows: asks the tracker for each row of a tile, computes the row's addresses, reads coefficient and
-// gate weight.
+// Turns tiles into rows: requests each row of a tile from the tracker, computes its addresses,
+// reads coefficient and gate weight.
 //
-// Order: tiles and rows as they come. One row waits for the engine, complete; of the next one the address of the
-// coefficient is ready, and of the one behind it the list's answer. A row costs 6 cycles when memory answers at once:
-// it is read when the row before it was taken. row_o stays for 3 cycles behind row_take_i, and row_o.factor is complete
-// 3 cycles behind it. Memory answers 3 cycles after the grant.
-// Requires: a row stride of four flits or more, region bases aligned to four flits: every row begins with a group of
-// four.
-//
-// Shifts are multiplications by a power of two: a multiplier costs less than a shifter.
+// Ports: The row stride must be four flits or more, and region bases aligned to four flits, so that
+// every row starts with a group of four. row_o is stable for 3 cycles after row_take_i, and
+// row_o.factor is complete 3 cycles after it. Memory answers 3 cycles after the grant. A
+// multiplication by a power of two replaces each shifter, because it costs less.
+// Order: Tiles and rows in the order of arrival.
+// Latency: A row costs 6 cycles if memory answers at once. It is read when the previous row was
+// taken. One complete row waits for the engine. For the next row the address of the coefficient is
+// ready, and for the one after it the list's answer.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lanes of the emulated expert: y = RNE16(RNE32(RNE32(x * c) * w)), x and c in bf16, w in fp32; c and w as
-// expert_factor prepares them.
+// Lanes of the emulated expert: y = RNE16(RNE32(RNE32(x * c) * w)), x and c in bf16, w in fp32,
+// with the factors of expert_factor.
 //
-// Every multiplication flushes: a subnormal operand counts as a zero of its sign, and a product below 2^-126 before
-// rounding becomes one.
-// Infinities and NaN as in IEEE 754; NaN results are 0x7fff. Results leave fp_pkg::ExpertLatency cycles after their
-// operands, one per lane and cycle, no back-pressure; factor_i belongs to the operands of the same cycle. A stage
-// computes only behind a valid. Three 18x18 multipliers each.
+// Function: Every multiplication flushes: a subnormal operand counts as a zero of its sign, and a
+// product below 2^-126 before rounding becomes one. Infinities and NaN as in IEEE 754. NaN results
+// are 0x7fff. Three 18x18 multipliers each.
+// Ports: factor_i belongs to the operands of the same cycle.
+// Back-pressure: None.
+// Latency: fp_pkg::ExpertLatency cycles, one result per lane and cycle. A stage computes only after
+// a valid.
 `default_nettype none
 
 module expert_lanes #(

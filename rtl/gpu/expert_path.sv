@@ -2,13 +2,16 @@
 //
 // Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
 //
-// Order: rows as they come. A row goes through in groups of four flits, two cycles each: flits 0 and 2, then 1 and 3
-// (gpu_mem says why). Memory refuses neither reads nor writes and answers after a fixed time, so nothing is queued:
-// what was read is written 7 cycles later.
-// Two flits per cycle are sustained across rows and tiles as long as row_i.valid is high when a row ends.
-// Time: a tile starts when its first row is here, the time of the one before is over and its last flits are read, and
-// takes tile * expert_cycles cycles. Nothing of it is read before. done_*: its time is over and its last flits are
-// read; the next one starts when that was taken. Its results are in memory WriteLatency cycles later.
+// Order: Rows in the order of arrival. A row passes in groups of four flits, two cycles each: flits
+// 0 and 2, then 1 and 3 (see gpu_mem).
+// Back-pressure: Memory refuses neither reads nor writes, and answers after a fixed time. Nothing
+// is queued.
+// Latency: What was read is written 7 cycles later. Two flits per cycle are sustained across rows
+// and tiles while row_i.valid is high when a row ends. A tile starts when its first row is present,
+// the time of the previous tile is over, and that tile's last flits are read. It takes tile *
+// expert_cycles cycles. Nothing of it is read earlier. done_*: its time is over and its last flits
+// are read. The next tile starts when that was taken. Results are in memory WriteLatency cycles
+// later.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes the work of expert.rows: goes through the meta entries of the received rows and names every {row, list
-// position} whose expert is on this GPU.
+// Creates the work of expert.rows: scans the meta entries of received rows, and names every {row,
+// list position} whose expert is on this GPU.
 //
-// Order: rows ascending, list positions ascending. push_o.row = row << k_shift | position, push_o.le the local expert;
-// push_o.last rises after the last push was taken and stays until the instruction ends. Reads only the flits that hold
-// expert IDs, one ahead of the one it works on; one ID per cycle. A row costs max(k, about 6 per flit) cycles. gt_base
-// is a multiple of META_BYTES.
-// An ID that is not in the expert map, or lives on another GPU, is passed over: the sender has checked the list.
-//
-// Of a range (with RowRanges; cmd_i.flags.0) row_ranges says which rows, of each source in turn, and reads the flit
-// with the token of each beforehand: a row costs some 14 cycles more. push_o.more: it begins. Tokens beyond
-// 2^token_shift: an error (BOUNDS), and no row.
-//
-// Of gathered tokens (with Gathered; cmd_i.flags[1]) rows are those of a range of tokens of all GPUs, and entries those
-// of the routing table, with IDs at their beginning. Tokens beyond those of all GPUs: an error (BOUNDS), and no row.
+// Function: It reads only the flits that hold expert IDs, one flit ahead of the one in work.
+// push_o.row = row << k_shift | position, push_o.le is the local expert. An ID that is not in the
+// expert map, or lives on another GPU, is skipped, as the sender has checked the list. gt_base is a
+// multiple of META_BYTES.
+// - Range (with RowRanges, cmd_i.flags.0): row_ranges names the rows of each source in turn, and
+//   reads the flit with the token of each in advance. push_o.more marks its start.
+// - Gathered tokens (with Gathered, cmd_i.flags[1]): rows are those of a range of tokens of all
+//   GPUs, and entries those of the routing table, with IDs at their start.
+// Order: Rows ascending, list positions ascending. push_o.last rises after the last push was taken,
+// and stays until the instruction ends.
+// Latency: One ID per cycle. A row costs max(k, about 6 per flit) cycles, in a range some 14 more.
+// Errors: BOUNDS, and no row: tokens of 2^token_shift or more, or gathered tokens beyond those of
+// all GPUs.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Chooses the tiles of the expert engine.
+// Selects the tiles of the expert engine.
 //
-// Looks at one list of rows per cycle, in turn, of each expert or, with source_lists, of each {expert, source}, here
-// called an expert, too. An expert has a full tile when it has as many complete rows as a tile that no
-// tile has taken yet, or fewer but the last ones (all counts are here, or its own is, stat_i.counted, and every
-// expected row is complete). The first
-// full one found becomes the next tile, and the turn goes on behind it: full experts are served round robin. With
-// partial_tiles, after partial_wait cycles in a row without work for the engine, the expert with the most waiting rows,
-// the first one of equals, is served after the next pass without a full one. tile_* holds one tile until it is taken;
-// no scan runs meanwhile. all_started_o: every expected row of every expert is in a tile that was given out.
+// Function: It examines one list of rows per cycle, round robin: of each expert, or with
+// source_lists of each {expert, source}, here called an expert, too. An expert has a full tile if
+// it has as many complete rows as a tile that no tile has taken yet. The last rows form a smaller
+// tile when all counts are here (with source_lists its own count, stat_i.counted) and every
+// expected row is complete. The first full expert found becomes the next tile, and the scan
+// continues after it. With partial_tiles, after partial_wait cycles without work for the engine,
+// the expert with the most waiting rows (the first of equals) follows after the next scan without a
+// full one.
+// Ports: tile_* holds one tile until it is taken. No scan runs meanwhile. all_started_o: every
+// expected row of every expert is in a tile that was issued.
 `default_nettype none
 `include "bundles.svh"
 

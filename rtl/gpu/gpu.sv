@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// An emulated GPU: memory, instruction streams, expert engine. Its hub reads and writes the memory, runs the
-// instructions of the other units, and says what streams wait for; the host's port holds one access. Structure only.
+// An emulated GPU: memory, instruction streams, expert engine. Structure only.
+//
+// Function: Its hub reads and writes the memory, executes the instructions of the other units, and
+// reports the events that streams wait for. The host's port holds one access.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Memory of an emulated GPU: flit-interleaved banks, with ports for single flits and one for the expert engine.
+// Memory of an emulated GPU: flit-interleaved banks, with ports for single flits and one for the
+// expert engine.
 //
-// A flit address names bank {low bits} and word {the rest}; each bank takes one read and one write per cycle.
-// Order: the reads of a port are answered in the order of their grants, 3 cycles after the grant; a write is visible to
-// every read granted in a later cycle. A read of a flit that is granted in the same cycle as a write to it returns
-// undefined data in the bytes written, and the others as they are.
-// Back-pressure: *_ready_o is the grant of the bank's round robin and depends on the requests of all ports, also of
-// that port itself: a client must not wait for ready before it raises valid. Responses cannot be held back.
-//
-// The expert engine moves two flits per cycle, flits i and i + 2 of an aligned group of four: banks 0 and 2 in one
-// cycle, 1 and 3 in the next; it never takes the same banks in two cycles in a row. So every bank is free every other
-// cycle, and streams that go through memory flit by flit find the banks in step: once they have met the engine they do
-// not meet it again. Its writes are never refused, so that it needs no queue for results; its reads stand back for
-// other read ports, the last one aside, but not more than 3 times in a row.
-// Worst case: a port waits for one access of each other port at the same bank, twice as long beside the engine, never
-// for a write when it reads or the reverse. All write ports but the first share one way into the banks, one flit per
-// cycle together.
-//
-// Multiplexers: a register that is cleared unless its port is chosen, and an OR. Clearing costs no LUT, the OR of four
-// one per bit.
+// Function: A flit address names bank {low bits} and word {the rest}. Each bank takes one read and
+// one write per cycle. The expert engine moves flits i and i + 2 of an aligned group of four: banks
+// 0 and 2 in one cycle, 1 and 3 in the next. It never takes the same banks in two consecutive
+// cycles. Every bank is therefore free every other cycle, and streams of single flits meet the
+// banks in step: after the first conflict with the engine they have no further one. Multiplexers
+// are a register that is cleared unless its port is selected, and an OR. Clearing costs no LUT, and
+// an OR of four costs one per bit.
+// Ports: All write ports but the first share one path into the banks, one flit per cycle together.
+// Order: The reads of a port are answered in the order of their grants. A write is visible to every
+// read granted in a later cycle. A read granted in the same cycle as a write to its flit returns
+// undefined data in the written bytes.
+// Back-pressure: *_ready_o is the grant of the bank's round robin. It depends on the requests of
+// all ports, including its own, so a client must not wait for ready before it raises valid.
+// Responses cannot be held back. The engine's writes are never refused, so it needs no queue for
+// results. Its reads yield to other read ports, except the last one, at most 3 times in a row.
+// Latency: 3 cycles after the grant. A port waits for one access of each other port at the same
+// bank, twice as long while the engine runs. A read never waits for a write, nor a write for a
+// read.
 `default_nettype none
 `include "bundles.svh"
 

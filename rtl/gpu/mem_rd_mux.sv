@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lets several clients share one read port of the GPU memory.
+// Shares one read port of the GPU memory among several clients.
 //
-// Order: round robin; responses return to the client that asked: the memory answers Latency cycles after the grant. A
-// request that waits at the memory keeps its place: address and client do not change under it.
-// Back-pressure: none of its own; cl_ready_o is the grant, so a client must not wait for ready before it raises valid.
-// Worst case: a client waits for one access of every other client.
+// Order: Round robin. Responses return to the client that requested them, Latency cycles after the
+// grant. A request that waits at the memory keeps its slot: address and client do not change.
+// Back-pressure: cl_ready_o is the grant, so a client must not wait for ready before it raises
+// valid.
+// Latency: A client waits for one access of every other client.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lets several clients share one write port of the GPU memory.
+// Shares one write port of the GPU memory among several clients.
 //
-// One client has the port; it passes on, round robin, in a cycle in which its client has nothing to write, or with the
-// 8th write in a row (two streams write by write would keep meeting the others in the banks). So who writes is a
-// register, and its multiplexer is cheap.
-// Order: the writes of a client in the order of its grants. A write that waits at the memory keeps its place: address
-// and data do not change under it.
-// Back-pressure: none of its own; cl_ready_o depends on the port's ready and not on valid, and a client that does not
-// have the port is not ready: it must not wait for ready before it raises valid.
-// Worst case: a client waits for 8 accesses of every other client, and a cycle to get the port.
+// Function: One client owns the port. It passes on, round robin, in a cycle in which its owner has
+// nothing to write, or with the 8th write in a row. Two streams that alternated write by write
+// would keep meeting the others in the banks. The owner is a register, so its multiplexer is cheap.
+// Order: The writes of a client in the order of its grants. A write that waits at the memory keeps
+// its slot: address and data do not change.
+// Back-pressure: cl_ready_o depends on the port's ready and not on valid. A client that does not
+// own the port is not ready, so it must not wait for ready before it raises valid.
+// Latency: A client waits for 8 accesses of every other client, and one cycle to get the port.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Instruction streams of a GPU: fetches, decodes and issues the instructions of four streams, which wait for events.
+// Instruction streams of a GPU: fetches, decodes and issues the instructions of four streams, which
+// wait for events.
 //
-// Order: the instructions of a stream one after the other, the next when the one before has retired; streams are
-// independent, a lower number is looked at first. One fetch is under way at a time, into one instruction register: an
-// instruction costs about 6 cycles besides its run time. A stream that finds its unit busy drops the instruction and
-// fetches it again when the unit is ready, so there is no queue of instructions. cmd_valid_o rises only while
-// cmd_ready_i is high (a unit is ready when idle).
-// A stream's base is a multiple of 128 bytes.
-// Errors: an unknown instruction, flag with flags.2 in a layer without source_lists, st.rowsp with flags.0 or .1 in
-// one with them, rows that return in a layer without row_returns (expert with flags.1), sum.st or
-// gathered tokens of sum in one with them, a wait that no counter can end, a delay of 2^31 cycles or more (also one
-// behind a wait; without Delay: any), or a 64th instruction that is not I_END: ERR_INSTR, the stream stops.
-//
-// Events: event_counters; an EVENT waits (ev_ready_o) and holds nothing but its credit. A waiting stream is looked at
-// every fourth cycle. With Delay a stream also waits for the cycles since go to be a number, modulo 2^32; a wait that
-// has a delay behind it becomes one when its counter has got there, in a cycle in which no other begins.
+// Function: One fetch is under way at a time, into one instruction register. A stream that finds
+// its unit busy drops the instruction and fetches it again when the unit is ready, so there is no
+// queue of instructions. A stream's base is a multiple of 128 bytes. event_counters counts the
+// events. With Delay a stream also waits until the number of cycles since go, modulo 2^32, reaches
+// a value. A wait with a delay becomes a delay when its counter has reached its threshold, in a
+// cycle in which no other delay starts.
+// Order: The instructions of a stream follow each other, the next when the previous one has
+// retired. Streams are independent, and a lower number is polled first.
+// Back-pressure: cmd_valid_o rises only while cmd_ready_i is high (a unit is ready when idle). An
+// EVENT waits (ev_ready_o), and holds only its credit.
+// Latency: An instruction costs about 6 cycles besides its run time. A waiting stream is polled
+// every fourth cycle.
+// Errors: ERR_INSTR, and the stream stops: an unknown instruction; flag with flags.2 in a layer
+// without source_lists; st.rowsp with flags.0 or .1 in a layer with source_lists; rows that return
+// in a layer without row_returns (expert with flags.1); sum.st or gathered tokens of sum in a layer
+// with row_returns; a wait that no counter can end; a delay of 2^31 cycles or more, also after a
+// wait (without Delay: any); a 64th instruction that is not I_END.
 `default_nettype none
 `include "bundles.svh"
 

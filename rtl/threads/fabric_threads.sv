@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device below its host link, as fabric has it, with one physical node for all N: node_threads, which
-// rtl/synth/threads makes of node. Same ports, same answers in the same cycles.
+// The fabric with one physical node (node_threads) for all N.
 //
-// clk_i has one rising edge per cycle of the fabric, node_clk_i N of them at equal distances, the last together with
-// that of clk_i. Between these edges the node is node 0, 1, ... N-1: it gets the inputs of that one, and what it sends
-// is kept until the cycle ends, but for the last, whose outputs come at the right time. What the node gets comes from
-// registers of clk_i, or from outside, and stays for the cycle.
+// Function: rtl/synth/threads makes node_threads from node. Ports and answers equal those of
+// fabric, in the same cycles.
+// Ports: clk_i has one rising edge per fabric cycle. node_clk_i has N edges at equal distances, the
+// last together with that of clk_i. Between these edges the node is node 0, 1, ... N-1 in turn. It
+// gets the inputs of that node, and its outputs are stored until the cycle ends. The last node's
+// outputs come at the right time and are not stored. Inputs of the node come from registers of
+// clk_i, or from outside, and are stable for the cycle.
 `default_nettype none
 `include "bundles.svh"
 

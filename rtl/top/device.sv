@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The whole device but its USB core: fabric, control SoC, and host link, whose endpoint streams are its ports. A
-// board's top joins the USB core here, a simulation whatever moves bytes. Structure only.
+// The whole device without its USB core: fabric, control SoC, and host link, whose endpoint streams
+// are its ports. Structure only.
 //
-// out_*: 1 to 8 bytes per cycle from the host; in_*: words of 8 bytes to the host, last ends a transfer. link_reset_i:
-// USB reset and SET_CONFIGURATION.
-//
-// CycleClocks 1: every node is there, and node_clk_i is nobody's. CycleClocks N: one node serves all (fabric_threads),
-// with node_clk_i, N clocks of which are one of clk_i.
+// Function: A board's top connects the USB core here. A simulation connects whatever moves bytes.
+// With CycleClocks 1 every node exists, and node_clk_i is not used. With CycleClocks N one node
+// serves all (fabric_threads). It runs at node_clk_i, with N clocks per clock of clk_i.
+// Ports: out_*: 1 to 8 bytes per cycle from the host. in_*: words of 8 bytes to the host, and last
+// ends a transfer. link_reset_i: USB reset and SET_CONFIGURATION.
 `default_nettype none
 `include "bundles.svh"
 

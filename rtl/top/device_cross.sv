@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device at the endpoints of a USB core in a clock of its own: usb_cross and the device, joined. Each reset is
-// synchronous to its clock, and both are low together once. A top adds the USB core, whatever bus that is at.
+// The device at the endpoints of a USB core with its own clock: usb_cross and the device.
+//
+// Ports: Each reset is synchronous to its clock, and both are low together once. A top adds the USB
+// core.
 `default_nettype none
 
 module device_cross #(

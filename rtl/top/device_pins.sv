@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device with its USB core on a board without a PHY: full speed at D+ and D-, in a clock of 48 MHz; all else has
-// another. Each reset is synchronous to its clock, and both are low together once. What boards have besides (clocks,
-// resets, pads) is their top's.
+// The device with its USB core on a board without a PHY: full speed at D+ and D-.
+//
+// Ports: The USB core's clock is 48 MHz, and all else has another. Each reset is synchronous to its
+// clock, and both are low together once. A board's top adds clocks, resets and pads.
 `default_nettype none
 
 module device_pins #(

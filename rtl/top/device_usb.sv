@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device with its USB core, at the pins of a ULPI PHY, whose clock of 60 MHz is the core's; all else has another,
-// of an eighth of it at least if the bus is to be used in full. Each reset is synchronous to its clock, and both are
-// low together once. What boards have besides (clocks, resets, pads) is their top's.
+// The device with its USB core, at the pins of a ULPI PHY.
+//
+// Ports: The PHY's clock of 60 MHz is the core's, and all else has another. That must be an eighth
+// of it at least to use the bus in full. Each reset is synchronous to its clock, and both are low
+// together once. A board's top adds clocks, resets and pads.
 `default_nettype none
 
 module device_usb #(

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device below its host link: N nodes (emulated GPU and hub) around fabric_core (links, switch, registers behind
-// one configuration bus).
-// Every node has a host stream port of its own to its memory; host accesses to memory are for idle times: they compete
-// with the layer for memory and hold off its end. While host_down_o, what a node takes there is forgotten, a read
-// without an answer.
+// The device below its host link: N nodes (emulated GPU and hub) around fabric_core (links, switch,
+// registers behind one configuration bus).
 //
-// done_o: a layer has ended since the last go: every node, link and the switch was idle in the same cycle.
+// Ports: Every node has its own host stream port to its memory. The host should access memory only
+// between layers, as it competes with a layer for memory and delays its end. While host_down_o is
+// high, accesses to that node are discarded, and a read gets no answer. done_o: a layer has ended
+// since the last go, when every node, link and the switch were idle in the same cycle.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What lies between the nodes: a link in each direction between every node and the switch (node_link), the switch, and
-// the registers of the whole fabric behind the configuration bus (fabric_csr), which reaches the nodes' registers too.
-// Structure only.
+// The part between the nodes: a link in each direction between every node and the switch
+// (node_link), the switch, and the registers of the whole fabric behind the configuration bus
+// (fabric_csr). Structure only.
 //
-// Everything that nodes get comes from registers in here, and everything of a node that depends on it passes a register
-// there: a simulation, or a second board, may be cut at this boundary.
+// Function: fabric_csr also reaches the nodes' registers. All inputs of nodes come from registers
+// here. Every node output that depends on them passes a register here. A simulation, or a second
+// board, may be cut at this boundary.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Configuration bus of the device and the registers of the whole fabric (rtl/spec/fabric.rdl): go and done, tables of
-// the switch, its counters.
+// Configuration bus of the device and registers of the whole fabric (rtl/spec/fabric.rdl): go and
+// done, tables of the switch, its counters.
 //
-// Bus: one access at a time, as bundle_pkg says; the next may begin in the cycle behind its ack. Address 0 to 0xffff is
-// the fabric, 0x10000 + 0x1000 g is node g; what is not there answers with an error. Every access ends: a node needs at
-// most 34 cycles. Registers that may change only between layers (control, epoch, link) refuse writes while one runs.
-//
-// A layer runs from the pulse go_o to the first cycle in which all_idle_i is high again, at the earliest 4 cycles after
-// go, so that what starts at go shows.
+// Ports: Address 0 to 0xffff is the fabric, 0x10000 + 0x1000 g is node g. A layer runs from the
+// pulse go_o to the first cycle in which all_idle_i is high again, at the earliest 4 cycles after
+// go, so that what starts at go is visible.
+// Order: One access at a time (see bundle_pkg). The next may start in the cycle after its ack.
+// Latency: Every access ends. A node needs at most 34 cycles.
+// Errors: An access to an address that does not exist, and a write while a layer runs to a register
+// that may change only between layers (control, epoch, link).
 `default_nettype none
 
 module fabric_csr #(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A node: one emulated GPU and its hub, with their registers. Structure only. Outputs depend on no input of the same
-// cycle.
+// A node: one emulated GPU and its hub, with their registers. Structure only.
+//
+// Latency: No output depends on an input of the same cycle.
 `default_nettype none
 `include "bundles.svh"
 

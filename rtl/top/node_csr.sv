@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Registers of one node: the block generated from rtl/spec/node.rdl, its fields
-// as the node's layer configuration, the status window, and the counters behind it.
+// Registers of one node: the block generated from rtl/spec/node.rdl, its fields as the layer
+// configuration, the status window, and the counters behind it.
 //
-// Bus: csr_i is held until ack, which ends the access in that cycle; rdata and err are valid with it and 0 in other
-// cycles. A write takes two cycles, a read at most 17, and 30 behind go.
+// Ports: csr_i is held until ack, which ends the access in that cycle. rdata and err are valid with
+// ack and 0 in other cycles.
+// Latency: A write takes two cycles, a read at most 17, and a read right after go 30.
 `default_nettype none
 
 module node_csr #(

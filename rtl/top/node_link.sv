@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What a port has between its node and the switch: the link in both directions, and the reset of the node when the
-// switch asks for it (flush_i). Every output comes from a register or the RAM of a link.
+// The port between a node and the switch: the link in both directions, and the reset of the node
+// when the switch requests it (flush_i).
+//
+// Latency: Every output comes from a register or the RAM of a link.
 `default_nettype none
 `include "bundles.svh"
 
