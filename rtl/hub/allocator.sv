@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Where a row lands: {local expert, token} -> row number, dense per expert in the order of first touch.
+// Assigns rows: {local expert, token} -> row number, dense per expert in the order of first touch.
 //
-// The truth is a table in GPU memory (an entry of 32 bits for every expert and token) and one bump pointer per expert;
-// in front of them is a direct-mapped cache, of which a layer uses 2^cache_log2 entries (with CacheLimit; a number that
-// is none of 4 up to what there are: all), constant from a sweep to the next one. Clients: 0 rx_store, which allocates;
-// 1 reduce_serve, which does not. One request in flight per client; an answer comes two cycles after the request was
-// taken, unless the look-up misses:
-//   client 0 is told so (resp_o[0].miss) and asks again after fill_o; if req_i[0].start is set, a read of the table is
-//   started unless one for this row is under way
-//   client 1 gets its answer when the table has answered
-// Up to Misses reads of the table are under way, one of them kept for client 1, one per row at most. They end in order:
-// an unallocated row gets the next row of its expert and is written to the table before the cache knows it. An entry
-// may be written in the cycle in which another one of its flit is read: of the answer only what is read counts. Nothing
-// of this holds up hits, but for one cycle per end of a miss. An answer with err: to client 0, the expert has no row
-// left, or expert or token do not exist; to client 1, the row was never stored, or cannot be.
-//
-// Entries of another epoch count as invalid, in table, cache and bump pointers; sweep_i clears all of them (before the
-// first layer, and when the epoch wraps). cfg_i must be set by then; no requests while sweep_busy_o. hit_o and miss_o
-// pulse once per look-up, retries (req_i[0].retry) not counted.
-// Back-pressure: memory ports are valid/ready. Worst case of a miss: Misses reads and Misses writes of memory.
+// Function: A table in GPU memory (an entry of 32 bits for every expert and token) and one bump
+// pointer per expert hold the state. A direct-mapped cache precedes the table. A layer uses
+// 2^cache_log2 of its entries (with CacheLimit; an invalid number means all), constant from one
+// sweep to the next. Entries of another epoch are invalid in table, cache and bump pointers.
+// sweep_i clears all of them, before the first layer and when the epoch wraps. Clients: 0 rx_store,
+// which allocates, and 1 reduce_serve, which does not.
+// - A miss of client 0 is reported (resp_o[0].miss). The client asks again after fill_o. If
+//   req_i[0].start is set, a read of the table starts, unless one for this row is in flight.
+// - A miss of client 1 is answered when the table has answered.
+// - Up to Misses reads of the table are in flight, one of them reserved for client 1, at most one
+//   per row. An unallocated row gets the next row of its expert, and is written to the table before
+//   the cache holds it. A write may hit the flit of another read in the same cycle. Only the entry
+//   of the read itself is used.
+// Ports: cfg_i must be set before a sweep. No requests while sweep_busy_o. hit_o and miss_o pulse
+// once per look-up. Retries (req_i[0].retry) do not count.
+// Order: One request in flight per client. Misses end in order.
+// Back-pressure: Memory ports are valid/ready. Misses do not delay hits, except for one cycle per
+// end of a miss.
+// Latency: An answer comes two cycles after the request unless the look-up misses. A miss takes up
+// to Misses reads and Misses writes of memory.
+// Errors: err to client 0: the expert has no row left, or expert or token do not exist. err to
+// client 1: the row was never stored, or cannot be.
 `default_nettype none
 `include "bundles.svh"
 

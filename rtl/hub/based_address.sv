@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// An own address of an instruction that counts from a base: their sum, or, where that is far beyond memory, the last
-// byte that there could be, which no range and no alignment allows. Combinational. Without Gathered none has a base.
+// Adds an instruction's address to its base. Combinational.
+//
+// Function: If the sum lies far beyond memory, the result is the last possible byte address, which
+// no range and no alignment allows. Without Gathered no address has a base.
 `default_nettype none
 
 module based_address #(

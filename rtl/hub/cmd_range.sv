@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whether the range of an instruction, first_i and as many as count_i says, lies inside: of tokens, below 2^shift_i (of
-// own ones token_shift: behind these come another GPU's; of those of all GPUs more); of bytes, inside own memory. A
-// range may end where they end. All bits of both operands count. Combinational.
-// Units on the same command have the same cells, which synthesis merges.
+// Checks that [first_i, first_i + count_i) is in bounds. Combinational.
+//
+// Function: Token ranges must lie below 2^shift_i (token_shift for own tokens, as another GPU's
+// tokens follow; more for tokens of all GPUs). Byte ranges must lie inside local memory. A range
+// may end at the bound. All bits of both operands count. Units on the same command have the same
+// cells, which synthesis merges.
 `default_nettype none
 
 module cmd_range #(

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit combine of a GPU: asks for the reduced rows of its tokens.
+// Unit combine of a GPU: requests the reduced rows of its tokens.
 //
-//   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R) to
-//   reduce_serve
+// Function: This file holds the command and its items (token or static row). Two items are named
+// ahead of row_build, which makes the packets. entry_reader reads the routing entry of a token. A
+// static row has none.
+//
+//   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R)
+//                          to reduce_serve
 //   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
-//   (both with the type and operator that the instruction names)
+//                          (both with the type and operator of the instruction)
 //   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or
-//   (flags.0) rows of the own experts and that row; of gathered tokens (flags.1) their dense rows
-//   sum where rows return  per token, with flags.0 as they get ready: the slots of remote GPUs' rows, summed and
-//   rounded GPU by GPU, then their sums, then rows of the own experts and that
+//                          (flags.0) rows of the own experts and that row; of gathered tokens (flags.1) their
+//                          dense rows
+//   sum where rows return  per token, with flags.0 as they become ready: the slots of remote GPUs' rows, summed and
+//                          rounded GPU by GPU, then their sums, then rows of the own experts and that
 //
-// This file is the command and its items (token, static row), of which two are named ahead of row_build, which makes
-// the packets: entry_reader reads the routing entry of a token, a static row has none. Order: as the command names
-// items, or as their tokens get ready.
-// An expert that is not mapped: error, no request, and the token's row is not written. The token counts as finished.
-// Where the switch asks nothing is requested: tokens come as they get ready, that is in the order of their GRANTs, for
-// sums of bf16 alone, and there are no static rows.
-// Errors: an instruction of another unit (INSTR), with a type or operator that is not there (REDUCTION), of a static
-// group where the switch asks (WINDOW), of one that cannot exist (UNMAPPED), of tokens beyond 2^token_shift, or of a
-// static range that does not begin and end at flits (of rows apart: is no multiple of their stride) inside the memory,
-// its result's place (of rows apart from out_base on) included (BOUNDS): nothing is asked for.
+// In layers with switch-initiated reductions nothing is requested. Tokens come in the order of
+// their GRANTs, only for sums of bf16, and there are no static rows.
+// Order: Items as the command names them, or as their tokens become ready.
+// Errors: An expert that is not mapped: no request, and the token's row is not written. The token
+// counts as finished. No request at all: an instruction of another unit (INSTR), an unsupported
+// type or operator (REDUCTION), a static group in layers with switch-initiated reductions (WINDOW),
+// a group that cannot exist (UNMAPPED), tokens of 2^token_shift or more (BOUNDS), and a static
+// range or result that is outside memory or not aligned to flits, or to the stride of rows that lie
+// apart (BOUNDS).
 `default_nettype none
 
 module combine #(

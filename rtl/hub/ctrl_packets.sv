@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the hub tells other GPUs in packets of class CTRL: ACKs that rx_store asks for, signals of the expert engine,
-// and events. They take turns. Where the switch asks there are no signals, but READYs of what ready_gather gathers.
+// Sends the hub's packets of class CTRL: ACKs that rx_store requests, signals of the expert engine,
+// and events.
 //
-// An ACK for the GPU itself counts at once (own_ack_o); the signal of an own token goes to the token tracker (own_*,
-// global index).
-// Order: that of each kind. Back-pressure: all by ready, which does not depend on the port's own valid. Worst case: a
-// packet that waits is passed by two others; a signal for its own token waits for none.
+// Function: In layers with switch-initiated reductions READYs from ready_gather replace signals. An
+// ACK for the GPU itself counts at once (own_ack_o). The signal of an own token goes to the token
+// tracker (own_*, global index).
+// Order: First in, first out within each kind. The kinds alternate.
+// Back-pressure: ready, which does not depend on the port's own valid.
+// Latency: Two other packets pass a waiting packet at most. A signal for an own token waits for
+// none.
 `default_nettype none
 
 module ctrl_packets #(

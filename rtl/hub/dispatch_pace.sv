@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lets dispatch and partial sums share an uplink so that both come to their end together: which of the two goes first,
-// and when a packet of dispatch waits. Beside tx, for layers that set uses.pace.
+// Dispatch throttle: lets dispatch and partial sums share an uplink so that both end together. Next
+// to tx, for layers with uses.pace.
 //
-// Of a token with remote targets P + 1 packets of dispatch leave, of a partial sum P. With D such tokens and B rows of
-// partial sums (share_i), lead = (packets of dispatch sent) B P - (packets of partial sums sent) D (P + 1) says how far
-// dispatch is ahead of its part; a row of it is (P + 1) B P. cfg.pace_lead rows or more ahead: partial sums go first,
-// else dispatch (first_o). More than cfg.pace_ahead rows ahead: dispatch waits (hold_o); but when no flit has left for
-// cfg.pace_idle cycles, the next P + 1 packets of it may go, so that a tile which needs them gets its rows and nothing
-// waits for ever. Packets without gate weights count as the others. The constants are made by one adder when share_i is
-// there; what was sent by then is counted and added up, a packet a cycle. Until all is added up both outputs say
-// nothing (paced_o low, hold_o low): dispatch and partial sums alternate. A pace_ahead of 2^(TokensLog2+1) and more is
-// no limit, a pace_lead above pace_ahead is that. go_i begins anew.
-//
-// Which stores are dispatch (dymultimem.st, whatever its flags) is kept here beside tx's queue: in_* are the flits that
-// go in, out_i the last flit of a packet that comes out; paced_o and hold_o speak of the packet in front.
-// Ordering: what starts is seen within two cycles, while it is one packet at a time.
+// Function: A token with remote targets takes P + 1 packets of dispatch, and a partial sum takes P.
+// With D such tokens and B rows of partial sums (share_i), lead = (packets of dispatch sent) B P -
+// (packets of partial sums sent) D (P + 1). One row of dispatch is (P + 1) B P.
+// - If the lead is cfg.pace_lead rows or more, partial sums go first. Otherwise dispatch goes first
+//   (first_o).
+// - If the lead is above cfg.pace_ahead rows, dispatch waits (hold_o). If no flit has left for
+//   cfg.pace_idle cycles, the next P + 1 packets of it may go. A tile that needs them then gets its
+//   rows, and nothing waits for ever.
+// - Packets without gate weights count like the others. When share_i is available, one adder
+//   computes the constants, and earlier packets are added, one per cycle. Until then both outputs
+//   are inactive (paced_o and hold_o low), and dispatch and partial sums alternate.
+// - A pace_ahead of 2^(TokensLog2+1) or more is no limit. A pace_lead above pace_ahead equals it.
+//   go_i restarts everything.
+// Ports: A queue next to that of tx marks the stores that are dispatch (dymultimem.st with any
+// flags). in_* are the flits that enter, and out_i is the last flit of a packet that leaves.
+// paced_o and hold_o refer to the packet at the front.
+// Latency: A start is visible within two cycles, while packets start one at a time.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

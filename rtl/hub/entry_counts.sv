@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts the entries of the routing table: one per cycle is added to a counter per {GPU, local expert}, or with
-// copies_i once per token and GPU, at local expert 0. Entries that are 0xffff or not mapped are not counted.
+// Counts the entries of the routing table: one per cycle, in a counter per {GPU, local expert}, or
+// with copies_i once per token and GPU, at local expert 0.
 //
-// With TokenOrder the GPUs of each token are told, too (tok_o, in the cycle in which its last entry is added), also
-// with counting_i low, when nothing is counted; and with charge_i a token takes as many cycles at least.
-//
-// Ordering: start_i, then done_o is high from the cycle in which the last entry is added; counting_i in between.
-// Otherwise count_o is the counter of gpu_i and local_i in the same cycle, wipe_i clears it. After reset all are
-// cleared (clearing_o).
-// Back-pressure: rd_ready_i; answers are always taken.
+// Function: Entries that are 0xffff or not mapped are not counted. With TokenOrder the GPUs of each
+// token are reported (tok_o, in the cycle in which its last entry is added), also while counting_i
+// is low and nothing is counted. With charge_i a token takes at least that many cycles.
+// Ports: After start_i, done_o is high from the cycle in which the last entry is added, and
+// counting_i in between. Otherwise count_o is the counter of gpu_i and local_i in the same cycle,
+// and wipe_i clears it. After reset all counters are cleared (clearing_o).
+// Back-pressure: rd_ready_i. Answers are always taken.
 `default_nettype none
 `include "bundles.svh"
 

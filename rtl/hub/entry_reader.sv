@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Reads entries of the routing table (for unit combine) and of the meta table (for unit push) ahead of row_build, and
-// shows it their expert IDs.
+// Reads entries of the routing table (for unit combine) and of the meta table (for unit push) ahead
+// of row_build, and shows their expert IDs.
 //
-// Of an entry it reads the flits with expert IDs, of a meta entry also the first one, with the token. It keeps two
-// routing entries and one meta entry: a user asks for one (*_valid_i, *_ready_o) when the place of its choice is free,
-// and knows by *_got_o when it is whole.
-// Order: one entry at a time. While none is read, the users have the turn in turn, so ready depends on registers only
-// and neither waits for more than one entry of the other.
-// Worst case: an entry takes as many cycles as it has flits, and the wait for memory.
+// Function: It reads the flits of an entry that hold expert IDs, and of a meta entry also the first
+// one, with the token. It keeps two routing entries and one meta entry.
+// Ports: A user requests an entry (*_valid_i, *_ready_o) when its place is free. *_got_o reports
+// that the entry is complete.
+// Order: One entry at a time. While none is read, the users alternate, so ready depends on
+// registers only.
+// Latency: An entry takes as many cycles as it has flits, and the wait for memory. A user waits for
+// one entry of the other at most.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes the request for partial sums of each row that a GRANT names (the switch asks), from the list of targets that
-// list_keep has written: DYMULTIMEM_LD_REDUCE of the row's home, as if it had come from the wire, for reduce_serve. Its
-// address is the token's number, not shifted.
+// Makes the request for partial sums of each row that a GRANT names, from the target list that
+// list_keep has written.
 //
-// Lists are read ahead: Cfg.Lanes of them may be under way. A list is not read before those are written that were not
-// when its lane was taken (keep_*).
-// Order: requests in the order of lanes. Back-pressure: lanes wait for memory alone; reduce_serve takes a request
-// always, whose window says that there is a place. Worst case: a list takes two cycles and a read for each of its
-// flits, or three and more for its request; one that was never written has any targets, which are an error behind.
+// Function: The request is a DYMULTIMEM_LD_REDUCE of the row's home, as if it had come from the
+// wire, for reduce_serve. Its address is the token's number, not shifted. Lists are read ahead:
+// Cfg.Lanes of them may be in flight. A list is read only after all lists are written that were
+// pending when its lane was taken (keep_*).
+// Order: Requests in the order of lanes.
+// Back-pressure: A lane waits for memory only. reduce_serve always takes a request, as its window
+// guarantees a place.
+// Latency: A list takes two cycles and a read for each of its flits, or three and more for its
+// request. A list that was never written has undefined targets, which are an error later.
 `default_nettype none
 `include "bundles.svh"
 

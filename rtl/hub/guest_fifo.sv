@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// First-word-fall-through queue whose words lie in a block RAM that belongs to somebody else, beside the owner's.
+// First-word-fall-through FIFO in a block RAM shared with its owner (rx_worker 0).
 //
-// The writes of both come from one place and share the port (a word that is pushed goes to waddr_o). Reads are the
-// queue's while free_i: the RAM's output is nobody's, and the owner begins no read of its own; re_o, raddr_o read then,
-// and a word that was read waits at the RAM's output to move into the queue's own register. While it waits the owner
-// may take the port back (taken_i: it reads), and the word is read once more.
-// A word that has nothing before it moves from a register behind the RAM's write port, and needs no read.
-//
-// Order: first in, first out. Back-pressure: none, what does not fit is dropped; level_o tells. A word is shown two
-// cycles after its push, or, if it had to wait for others, after it was read: one per cycle while the RAM is free.
-// Fairness: wait_o asks the owner to begin nothing new. It is high from when the register is empty though there are
-// words, until a word is not taken at once or a packet ends (last_i), and is low for a cycle then: the owner waits for
-// a packet at most, and a word for what the owner has begun.
+// Function: Writes of both come from one place and share the port (a pushed word goes to waddr_o).
+// Reads belong to the queue while free_i is high: the owner does not use the RAM's output and
+// starts no read. A word that was read (re_o, raddr_o) waits at the RAM's output to move into the
+// queue's register. While it waits, the owner may take the port back (taken_i), and the word is
+// read again. A word with nothing before it moves from a register behind the RAM's write port, and
+// needs no read.
+// Order: First in, first out.
+// Back-pressure: None. A word that does not fit is dropped. level_o shows the level. wait_o asks
+// the owner to start nothing new. It is high from the cycle in which the register is empty and
+// words are stored, until a word is not taken at once or a packet ends (last_i). It is then low for
+// one cycle.
+// Latency: A word is shown two cycles after its push, or, if it waited for others, after it was
+// read. One word per cycle while the RAM is free. The owner waits for one packet at most, and a
+// word for what the owner has started.
 `default_nettype none
 
 module guest_fifo #(

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The hub of a GPU: receive side, which allocates rows, merges and tracks; send side; reductions; uplink. Structure
-// only. Who waits for whom: docs/architecture.md, order; what each part guarantees: docs/microarchitecture/hub.md.
+// The hub of a GPU: the receive side, which allocates rows, merges and tracks; the send side;
+// reductions; uplink. Structure only.
+//
+// Function: docs/architecture.md (order) describes which part waits for which, and
+// docs/microarchitecture/hub.md what each part guarantees.
 `default_nettype none
 `include "bundles.svh"
 

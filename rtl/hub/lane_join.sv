@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Joins what leaves the adder and what leaves the copy lane, packet by packet, in the order in which the packets were
-// chosen, so that a row's packets, and the rows of a requester, keep their order whichever lane they take.
+// Joins the outputs of the adder and of its bypass, packet by packet, in the order in which the
+// packets were chosen.
 //
-// Order: choose_i, and copy_i with it, names the lane of each packet, before its first flit is here; word_t.last ends a
-// packet. Back-pressure: a lane's flits wait for their packet's turn and for ready_i. Nothing waits in a circle: the
-// packet whose turn it is was chosen before all others, so nothing is in front of it in its lane.
-// Worst case: a packet waits for all that were chosen before it.
+// Order: A row's packets, and the rows of a requester, keep their order in both lanes. choose_i,
+// with copy_i, names the lane of each packet before its first flit is available. word_t.last ends a
+// packet.
+// Back-pressure: A lane's flits wait for their packet's slot and for ready_i. There is no circular
+// wait: the packet whose slot it is was chosen before all others, so nothing precedes it in its
+// lane.
+// Latency: A packet waits for all packets that were chosen before it.
 `default_nettype none
 
 module lane_join #(

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The lanes of packets that are under way, in the order in which these were chosen: choose_i adds one, end_i ends the
-// oldest, whose lane is copy_o. Room for all that sum_choice lets in; a packet shows a cycle behind its choice.
+// The lanes of packets in flight, in the order in which they were chosen.
+//
+// Ports: choose_i adds one. end_i ends the oldest, whose lane is copy_o.
+// Latency: A packet shows one cycle after its choice. There is room for all packets that sum_choice
+// admits.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes an emulated endpoint misbehave at its end of the links, so that what the switch does about it can be seen in a
-// whole device: from a set time behind go on its flits get lost behind the first one of a packet (send), its partial
-// sums get lost (answer), headers of stores get an unknown opcode (opcode) or the epoch of the layer before (epoch),
-// credits of the downlink get lost (accept). The node itself knows nothing of it. Flits and credits pass in the same
-// cycle; with no fault asked for nothing counts.
+// Test equipment: makes an emulated endpoint misbehave at its end of the links, so that a whole
+// device shows what the switch does about it.
+//
+// Function: From a set time after go, one of these faults is active:
+//
+//   send     flits after the first one of a packet are lost
+//   answer   partial sums are lost
+//   opcode   headers of stores get an unknown opcode
+//   epoch    headers of stores get the epoch of the previous layer
+//   accept   credits of the downlink are lost
+//
+// The node itself does not see the fault.
+// Latency: Flits and credits pass in the same cycle. Without a fault nothing changes.
 `default_nettype none
 `include "bundles.svh"
 

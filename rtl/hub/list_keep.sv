@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Keeps the target lists of other GPUs' rows in memory (the switch asks), for grant_lists: 32 bytes at rl_base for each
-// token, a target in 16 bits {expert, number of targets less 1}, in the order of the packet. What the list does not
-// need is not written.
+// Writes the target lists of other GPUs' rows to memory for grant_lists, in layers with
+// switch-initiated reductions.
 //
-// rx_resolve gives the targets of a packet that opens a row one by one; they are collected in a queue of Cfg.Lanes
-// lists, and whole ones are written flit by flit. A source writes the lists of its own tokens alone, whatever token
-// its packet names.
-// Order: lists as they come. Back-pressure: a packet that opens a row begins only while room_o; it stays until its last
-// target is taken. level_o lists are whole and not yet written, done_o is the grant of the oldest one's last write: who
-// wants to read a list that was given waits for as many done_o as there were lists then. Waits for: memory. Worst case:
-// a list takes a cycle and a write for each flit.
+// Function: Each token has 32 bytes at rl_base: a target in 16 bits {expert, number of targets less
+// 1}, in the order of the packet. Unused space is not written. rx_resolve delivers the targets of a
+// packet that opens a row one by one. They are collected in a queue of Cfg.Lanes lists, and
+// complete lists are written flit by flit. A source writes only the lists of its own tokens,
+// whatever token its packet names.
+// Ports: level_o lists are complete and not yet written. done_o is the grant of the oldest one's
+// last write. To read a list, wait for as many done_o as there were lists when it was delivered.
+// Order: Lists in the order of arrival.
+// Back-pressure: A packet that opens a row starts only while room_o is high, and is stable until
+// its last target is taken. Waits for memory.
+// Latency: A list takes one cycle and a write for each flit.
 `default_nettype none
 `include "bundles.svh"
 

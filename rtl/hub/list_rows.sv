@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Which row of its list a row of an own token becomes, in layers with source_lists: rows of an expert are in the order
-// in which an instruction's entries come.
+// Assigns rows of a list to own tokens, in layers with source_lists: rows of an expert follow the
+// order of an instruction's entries.
 //
-// begin_i, an instruction begins. row_o is of the entry at look_*, in the same cycle, and take_i counts it.
-// told_rows_o: how many rows there are for the expert at told_*.
-// A list that does not exist is some other one. Back-pressure: none. Without SourceLists all rows are 0.
+// Ports: begin_i starts an instruction. row_o is the row of the entry at look_*, in the same cycle,
+// and take_i counts it. told_rows_o is the number of rows for the expert at told_*. A list that
+// does not exist aliases another.
+// Back-pressure: None. Without SourceLists all rows are 0.
 `default_nettype none
 
 module list_rows #(

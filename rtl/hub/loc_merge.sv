@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Merges the local packet streams of send (loc_*_i) and control (clo_*) into the one that rx_store takes.
+// Merges the local packet streams of send (loc_*_i) and control (clo_*) into the stream of
+// rx_store.
 //
-// Packets are never interleaved; between packets the two take turns. Order inside each stream is kept, and
-// the merged order is the order of acceptance: what send has handed over is ahead of what control offers later.
-// Nothing is stored; a stream waits for one packet of the other at most.
+// Order: Packets are never interleaved, and the two alternate between packets. The order inside
+// each stream is kept. The merged order is the order of acceptance: packets that send has delivered
+// precede packets that control offers later.
+// Back-pressure: Nothing is stored. A stream waits for one packet of the other at most.
 `default_nettype none
 `include "bundles.svh"
 

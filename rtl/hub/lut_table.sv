@@ -2,11 +2,11 @@
 //
 // Memory of a few dozen words in LUT RAM with one write port and one registered read port.
 //
-// rdata_o shows the word of raddr_i one cycle after re_i and sel_i, 0 after re_i without sel_i, and holds it while re_i
-// is low; so memories of which one is selected at a time are joined by an OR. A word that is written in the cycle of
-// its read is read as it was before.
-// Each 16 words have an output register of their own that is cleared when another 16 are read: an OR behind them costs
-// a third of a multiplexer before one register.
+// Function: Each 16 words have their own output register, which is cleared when another 16 are
+// read. An OR of these costs a third of a multiplexer before one register.
+// Latency: rdata_o shows the word of raddr_i one cycle after re_i and sel_i, 0 after re_i without
+// sel_i, and holds it while re_i is low. An OR therefore joins memories of which one is selected at
+// a time. A read in the cycle of a write returns the old word.
 `default_nettype none
 
 module lut_table #(

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The entries of packet_manager: which a packet goes into, and which leaves next.
+// The entries of packet_manager: which entry takes a packet, and which leaves next.
 //
-// One partition for each GPU, of RpmEntries entries, which are searched by the key of desc_i in the cycle in which it
-// is at the front. An entry is open from its first packet on until it is claimed, and used until it has left (free_*).
-// Keys lie in LUT RAM, one for each place in a partition, read at desc_i.part; which of two entries of a partition goes
-// first is a bit for each pair, made when the later one comes, so that the choice compares nothing.
-//
-// For desc_i: absorb_o, it may go into entry idx_o, a new one with new_o; pass_o, it may pass by. Neither: it waits.
-// begin_i: it begins, as absorb_o or pass_o say (only a new entry or a mask changes with it).
-// Who leaves (next_o, in the order of claims): of the partitions in turn one that has a full entry, or must give any:
-// it is as good as full (a spare place is kept where there are more than two, so that a packet seldom waits for one),
-// or desc_i waits for it, or timer_i is 0. In it full ones go first, then the first by key. An entry that two sweeps
-// have met goes before all others: sweeps begin timer_i cycles behind the end of the one before and meet an entry a
-// cycle.
-// Order: a key has one open entry; what comes for it behind its claim goes into another one, which is claimed later.
-// Worst case, with the entries of next_o taken: an entry is claimed within 2 (timer_i + N RpmEntries) cycles and the
-// time that as many entries of sweeps take to leave.
+// Function: Each GPU has a partition of RpmEntries entries. They are searched by the key of desc_i
+// in the cycle in which it is at the front. An entry is open from its first packet until it is
+// claimed, and used until it has left (free_*). Keys lie in LUT RAM, one for each place in a
+// partition, read at desc_i.part. One bit for each pair of entries of a partition states which goes
+// first. It is set when the later one arrives, so the choice compares nothing.
+// Ports: For desc_i: absorb_o: it may enter entry idx_o, a new one with new_o. pass_o: it may pass
+// by. Neither: it waits. begin_i: it starts, as absorb_o or pass_o say. Only a new entry or a mask
+// changes.
+// Order: A key has one open entry. Stores for a claimed entry's key go into another one, which is
+// claimed later. next_o, in the order of claims: round robin over the partitions that have a full
+// entry or must free one. A partition must free one if it is almost full (one place is kept free
+// where there are more than two), if desc_i waits for it, or if timer_i is 0. Inside it full
+// entries go first, then the first by key. An entry that two sweeps have met precedes all others. A
+// sweep starts timer_i cycles after the end of the previous one, and meets one entry per cycle.
+// Latency: While next_o is taken, an entry is claimed within 2 (timer_i + N RpmEntries) cycles plus
+// the time that this many entries of sweeps take to leave.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What packet_manager makes of each packet, by its header: the front of it.
+// Front of packet_manager: classifies each packet by its header.
 //
-// Flits wait in a queue while their packet's header is read. desc_o is there from the cycle behind the one in which the
-// header's last flit is, and stays with the packet's flits until desc_take_i, which comes with the last of them.
+// Function: Flits wait in a queue while their packet's header is read. Classes:
 // - Keep: a store of one target, whole sectors of 32 bytes (mask) of one line of 128.
-// - BehindLine: another store to one line of one target, which passes behind what is kept of that line.
-// - BehindGpu: behind all that is kept for its GPU: flags, fences, counts, stores that cross a line.
-// - BehindAll: multicasts, packets of an open row, whatever else there is.
-// The key is the same for what may be merged, and begins with the order in which entries leave: normal stores before
-// .nop, then by line, which is by row and offset where the address is a token's. Of rows that share a line none is
-// merged with another one where the receiver finds the row by its token. What a merged packet may have besides
-// is what all packets of a key share anyhow: src, epoch, and dst, which means nothing beside a target.
-// Order: first in, first out. Back-pressure: in_ready_o, of registers only. Worst case: none; two cycles.
+// - BehindLine: another store to one line of one target. It passes after all kept stores of that
+//   line.
+// - BehindGpu: passes after all kept stores for its GPU: flags, fences, counts, stores that cross a
+//   line.
+// - BehindAll: multicasts, packets of an open row, and everything else.
+// The key is the same for stores that may be merged. It starts with the order in which entries
+// leave: normal stores before .nop, then by line, which is by row and offset where the address is a
+// token's. Rows that share a line are not merged if the receiver finds the row by its token. The
+// other fields of a merged packet are common to all packets of a key: src, epoch, and dst, which
+// has no meaning with a target.
+// Ports: desc_o is available from the cycle after the header's last flit, and stays with the
+// packet's flits until desc_take_i, which comes with the last of them.
+// Order: First in, first out.
+// Back-pressure: in_ready_o, from registers only.
+// Latency: Two cycles.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

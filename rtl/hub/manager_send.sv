@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes packets of the entries that leave packet_manager: its back.
+// Back of packet_manager: makes packets of the entries that leave.
 //
-// An entry becomes a packet for each run of its sectors, in ascending order: the header that came first, with length
-// and address of the run, then the run's flits, as the RAM of payload has them. The next entry follows without a gap.
-// next_take_o takes an entry; it begins when nothing more is written to it (hold_i). free_o: all of it has been read.
-// Back-pressure: st_ready_i. An entry that has begun waits for that alone.
+// Function: An entry becomes one packet for each run of its sectors, in ascending order. The packet
+// has the header that came first, with length and address of the run, then the run's flits from the
+// payload RAM.
+// Ports: next_take_o takes an entry. It starts when nothing more is written to it (hold_i). free_o:
+// all of it has been read.
+// Order: As taken, without a gap between entries.
+// Back-pressure: st_ready_i. An entry that has started waits for nothing else.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Which class of tokens is next, so that each of its bits is spread evenly over the tokens.
+// Selects the class of the next token so that each class bit is spread evenly over the tokens.
 //
-// Of n tokens, tot of which have bit i, after s choices: acc = n (chosen with bit i) - tot s is how far bit i is ahead,
-// and the choice is that of the non-empty classes which makes the sum over i of (acc - tot + n [bit i])^2 least. Its
-// part that depends on the choice is the sum of n g over the bits of the class, g = 2 (acc - tot) + n; so the least sum
-// of g it is, and of equal ones the lower class. Where the class of all bits with g < 0 has a token, that is it.
-// Integers, exact.
-//
-// start_i, with tokens and totals: n and the tots, constant from then on; then a choice for each take_i. valid_o: the
-// class of the next token is class_o; take_i, with it, goes on: the user takes a token off that class, so some_i may
-// change in the cycle behind, and is then constant until valid_o. some_i tells of class_o whether it has a token, in
-// the same cycle; one has.
-// Worst case: 2 M + 1 cycles to start, of M bits; from take_i to valid_o M + 2 where all bits with g < 0 are a class
-// with a token, else 2^M + M + 2.
+// Function: Of n tokens, tot have bit i. After s choices, acc = n (chosen with bit i) - tot s
+// states how far bit i is ahead. The choice is the non-empty class with the least sum over i of
+// (acc - tot + n [bit i])^2. The part that depends on the choice is the sum of n g over the bits of
+// the class, g = 2 (acc - tot) + n. It therefore takes the least sum of g, and the lower class of
+// equal ones. If the class of all bits with g < 0 has a token, it is that class. Integers, exact.
+// Ports: start_i delivers n and the tots, constant from then on. valid_o: class_o is the class of
+// the next token. take_i continues. The user then removes a token from that class, so some_i may
+// change in the next cycle, and is stable until valid_o. some_i is a combinational reply: class_o
+// is non-empty. At least one class is non-empty.
+// Latency: 2 M + 1 cycles to start, with M bits. From take_i to valid_o M + 2 if all bits with g <
+// 0 form a class with a token, else 2^M + M + 2.
 `default_nettype none
 
 module order_choice #(

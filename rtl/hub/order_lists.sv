@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Own tokens by class, in lists: a list per class, first in, first out.
+// Own tokens by class: one list per class, first in, first out.
 //
-// One operation at a time: add_i appends token_i to the list of class_i; see what is in front of list class_i in the
-// same cycle (some_o, front_o); drop_i takes that off, and the list of the class counts again two cycles later (ready_o
-// in the cycle between is low: nothing may be asked then). clear_i empties all lists, one per cycle (busy_o): nothing
-// may be asked meanwhile. Contents are undefined until the first clear_i.
-// A token is in one list at most. Back-pressure: ready_o.
+// Ports: One operation at a time. add_i appends token_i to the list of class_i. some_o and front_o
+// show the front of list class_i in the same cycle. drop_i removes it. clear_i empties all lists,
+// one per cycle (busy_o). A token is in one list at most. Contents are undefined until the first
+// clear_i.
+// Back-pressure: ready_o. After drop_i it is low for one cycle, in which no operation is allowed.
+// The same holds during busy_o.
 `default_nettype none
 
 module order_lists #(

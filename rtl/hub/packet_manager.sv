@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The packet manager of a hub (MoE-Hub's RPM): merges small stores for the uplink into packets of up to a line.
+// The packet manager of a hub (MoE-Hub's RPM): merges small stores for the uplink into packets of
+// up to a line.
 //
-// Of each GPU there is a partition of RpmEntries lines of 128 bytes. A store of whole sectors of 32 bytes of one line
-// goes into the entry of its key (opcode, region, target, line or row; see manager_parse) or a new one, later sectors
-// in the place of earlier ones; an entry leaves as a packet for each run of its sectors, when it is full, must make
-// room, or by the timer (manager_entries). Whole lines that need no merge, and all that is no such store, pass by.
-//
-// Order: two stores to the same bytes by the same kind of address keep theirs. Behind all that came before it for its
-// GPU comes every flag, fence, count and store that crosses a line, behind all at all every multicast and every packet
-// of an open row (list_once), in their order. Other stores may pass each other.
-// Back-pressure: st_ready_o, of registers only. Input and output stop each other only where a packet waits for an entry
-// to leave: for a place, or for its order.
-// Rate: a flit in and a flit out per cycle; what passes takes two cycles. An entry and what passes take turns.
-// Worst case: an entry leaves by the timer, see manager_entries, and waits for the uplink, as what waits for it does.
-// on_i (constant from go to done) off: the input goes on as it is, in the same cycle.
+// Function: Each GPU has a partition of RpmEntries lines of 128 bytes. A store of whole sectors of
+// 32 bytes of one line enters the entry of its key (opcode, region, target, line or row; see
+// manager_parse) or a new one. Later sectors replace earlier ones. An entry leaves as one packet
+// for each run of its sectors, when it is full, when it must make room, or by the timer
+// (manager_entries). Whole lines that need no merge, and all other packets, pass by. If on_i is low
+// (constant from go to done), the input passes in the same cycle.
+// Order: Two stores to the same bytes by the same kind of address keep their order. Every flag,
+// fence, count and store that crosses a line follows all earlier packets for its GPU. Every
+// multicast and every packet of an open row (list_once) follows all earlier packets. Other stores
+// may pass each other.
+// Back-pressure: st_ready_o, from registers only. Input and output stop each other only if a packet
+// waits for an entry to leave, for its place or for its order.
+// Latency: One flit in and one out per cycle. A packet that passes takes two cycles. An entry and a
+// passing packet alternate. An entry leaves by the timer (see manager_entries) and waits for the
+// uplink, as do packets that wait for it.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

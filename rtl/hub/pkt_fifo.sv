@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packet queue in LUT RAM: flits go in at any pace, a packet comes out only when all of it is inside, so out_valid_o
-// stays up from its first flit to its last and a sender can keep the rule that flits of a packet leave in consecutive
-// cycles.
+// Packet queue in LUT RAM: a packet leaves only when it is complete, so its flits leave in
+// consecutive cycles.
 //
-// Ordering: first in, first out. Back-pressure: in_ready_o falls when Flits flits are stored and depends on registers
-// only. A packet is visible one cycle after its last flit was accepted; whole packets follow each other without a gap.
-// take_i (only with out_valid_o) takes the flit whose out_last_o is shown. Its data comes one cycle later, in a
-// register that moves with step_i and is 0 after a step that took nothing: sources of which one is taken at a time are
-// joined by an OR. take_i comes with step_i.
-// Worst case: a packet longer than Flits would never come out; MaxPkt <= Flits is checked, longer packets are the
-// writer's fault.
+// Function: out_valid_o stays high from the first flit of a packet to its last. A packet longer
+// than Flits would never leave. MaxPkt <= Flits is checked, and longer packets are a fault of the
+// writer.
+// Ports: take_i (only with out_valid_o) takes the flit whose out_last_o is shown. Its data comes
+// one cycle later, in a register that moves with step_i and is 0 after a step without take_i. An OR
+// therefore joins several sources of which one is taken at a time. take_i comes with step_i.
+// Order: First in, first out.
+// Back-pressure: in_ready_o falls when Flits flits are stored, and depends on registers only.
+// Latency: A packet is visible one cycle after its last flit was accepted. Packets follow each
+// other without a gap.
 `default_nettype none
 `include "assert.svh"
 

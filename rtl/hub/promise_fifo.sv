@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue in LUT RAM whose places are promised before the words are there, for sources that cannot wait: memory reads, an
-// adder.
+// FIFO in LUT RAM with reserved places, for sources that cannot wait: memory reads, an adder.
 //
-// promise_i (only with room_o) takes one of Depth - 1 places, push_i fills the oldest promised one, taking the word out
-// gives the place back.
-// Order: first in, first out; a word is visible one cycle after its push. room_o depends on registers only.
-// The pointers follow ring_pkg: one LUT each.
+// Ports: promise_i (only with room_o) reserves one of Depth - 1 places. push_i fills the oldest
+// reserved one. Taking the word frees the place. The pointers follow ring_pkg, one LUT each.
+// Order: First in, first out.
+// Back-pressure: room_o, from registers only.
+// Latency: A word is visible one cycle after its push.
 `default_nettype none
 `include "assert.svh"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Gathers lanes of READY packets (the switch asks): rows of other GPUs' tokens that the expert engine has finished
-// (far_*), and own tokens of which all own experts have (own_*, from the token tracker).
+// Gathers lanes of READY packets: rows of other GPUs' tokens that the expert engine has finished
+// (far_*), and own tokens whose own experts have all finished (own_*, from the token tracker).
 //
-// A packet is offered when it has three lanes, or when none came for 16 cycles, so its first lane waits for 32 at most;
-// lanes that come before it is taken join it, up to three.
-// Order: of each source that of its lanes. Back-pressure: one lane a cycle, own_ first; ready depends on registers and
-// on own_valid_i. Worst case: far_ waits for one lane of the token tracker, which has one in two cycles at most, and
-// both for the uplink's CTRL credit alone.
+// Order: The order of lanes of each source.
+// Back-pressure: One lane per cycle, own_ first. ready depends on registers and on own_valid_i.
+// Latency: A packet is offered when it has three lanes, or when no lane came for 16 cycles, so its
+// first lane waits for 32 at most. Lanes that come before it is taken join it, up to three. far_
+// waits for one lane of the token tracker, which has at most one in two cycles. Both wait only for
+// the uplink's CTRL credit.
 `default_nettype none
 
 module ready_gather #(

@@ -2,32 +2,35 @@
 //
 // Queues of reduction requests, and the set-up of rows for row_sum.
 //
-// Requests come from the wire (one queue of OpenRows per requester; the window of open rows bounds them, so req_ is
-// always accepted; one too many is an error and dropped) and from row_build (own_, for combine the queue of the own
-// port). serve_arrive parses their flits on their way into one RAM (serve_ram), which also holds the addresses of up to
-// 16 terms of each row that is set up; request_queues has the places.
-// One set-up machine (serve_setup, with serve_address) serves the contexts in turn: it reads a request, looks the
-// targets up and writes the term addresses. Every context has two row slots (serve_rows), so the next row is set up
-// while one is summed.
+// Function: Requests come from the wire (one queue of OpenRows per requester) and from row_build
+// (own_, for combine the queue of the own port). serve_arrive parses their flits on their way into
+// one RAM (serve_ram), which also holds the addresses of up to 16 terms of each row that is set up.
+// request_queues has the places. One set-up machine (serve_setup, with serve_address) serves the
+// contexts round robin. It reads a request, looks up the targets, and writes the term addresses.
+// Every context has two row slots (serve_rows), so the next row is set up while one is summed.
 //
-// Rows of combine, and those of push in the context of their home, have the same format. Their addr is a token or row
-// number, or a static row's byte address, and is not shifted; dst and len are home and index of the token (static: len
-// is the row's); target flits hold all targets, also the first. Rows of push are at most open_rows, and no other GPU
-// asks for rows meanwhile. Bits of their tag, and what makes a row without any:
-//   1 more: another row of the token follows     2 use_r: R is the last term            3 explicit: targets are list
-//   positions of received row addr
-//   4 slots: targets are GPUs, their slots       5 bad: write nothing                   6 again: the destination is the
-//   last term
-//   7 st: goes to the home's slot                3 and 4: dense: as explicit, goes to dense row addr; without terms it
-//   is -0
-// Where rows return (row_returns): explicit of push: the target is the position of the home's slot, addr a row of all
-// experts' there are; slots: targets are positions of the token addr; slots and explicit: the sum goes to the slot
-// whose position the header has as its first target, else it waits for rows before it.
+// Rows of combine, and those of push in the context of their home, have the same format. Their addr
+// is a token or row number, or a static row's byte address, and is not shifted. dst and len are
+// home and index of the token (static: len is the row's). Target flits hold all targets, including
+// the first. Rows of push are at most open_rows, and no other GPU requests rows meanwhile. Bits of
+// their tag, and what makes a row without any:
 //
-// Order: rows of a context in the order of its requests. An error (unmapped or unallocated target, length or address
-// out of bounds) makes the row a poisoned row without terms: its packets are sent all the same.
-// Back-pressure: own_ waits for req_; rows wait for row_sum in their queues.
-// Worst case: a context waits for one row of every other context to be set up, see serve_setup.
+//   1 more: another row of the token follows     2 use_r: R is the last term
+//   3 explicit: targets are list positions of received row addr
+//   4 slots: targets are GPUs, their slots       5 bad: write nothing
+//   6 again: the destination is the last term    7 st: goes to the home's slot
+//   3 and 4: dense: as explicit, goes to dense row addr; without terms it is -0
+//
+// Where rows return (row_returns): explicit of push: the target is the position of the home's slot,
+// addr a row of all experts. slots: targets are positions of the token addr. slots and explicit:
+// the sum goes to the slot whose position the header has as its first target, or else waits for
+// earlier rows.
+// Order: Rows of a context in the order of its requests.
+// Back-pressure: req_ is always accepted, as the window of open rows bounds the requests. own_
+// waits for req_. Rows wait for row_sum in their queues.
+// Latency: A context waits until one row of every other context is set up, see serve_setup.
+// Errors: One request too many is dropped. An unmapped or unallocated target, or a length or
+// address out of bounds, makes the row a poisoned row without terms. Its packets are still sent.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The hub's side of reductions: units combine and push name tokens and received rows, row_build asks for their rows,
-// reduce_serve queues and sets up rows, row_sum sums them. See there for order and back-pressure.
+// The hub's side of reductions. Units combine and push name tokens and received rows, row_build
+// requests their rows, reduce_serve queues and sets up rows, row_sum adds them.
 //
-// Nothing here waits in a circle: row_build waits for the uplink's request queue and for own rows; own rows wait for
-// own memory and results; partial sums wait for credits, which the switch returns as results are taken; results wait
-// for own rows that were asked for before.
+// Order: See these modules.
+// Back-pressure: There is no circular wait. row_build waits for the uplink's request queue and for
+// own rows. Own rows wait for own memory and results. Partial sums wait for credits, which the
+// switch returns as results are taken. Results wait for own rows that were requested before.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Pointers of the queues of reduction requests, one queue of Slots requests per context, in LUT RAM with one port for
-// the arriving flit or else for the reader.
+// Pointers of the queues of reduction requests, one queue of Slots requests per context, in LUT RAM
+// with one port shared by the arriving flit and the reader.
 //
-// A request is written to slot {in_ctx_i, wptr_o}, flit by flit, and is there with push_i. Order: first in, first out
-// in each context. No back-pressure: full_o means that the requester broke its window, and the request is to be dropped
-// (no push_i). pop_i frees slot {out_ctx_i, rptr_o}, not in a cycle with in_valid_i.
+// Ports: A request is written to slot {in_ctx_i, wptr_o}, flit by flit, and is available with
+// push_i. pop_i frees slot {out_ctx_i, rptr_o}, and must not come in a cycle with in_valid_i.
+// Order: First in, first out in each context.
+// Back-pressure: None. full_o means that the requester exceeded its window, and the request must be
+// dropped (no push_i).
 `default_nettype none
 
 module request_queues #(

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Reads the routing table of own tokens and gives their list entries one by one.
+// Reads the routing table of own tokens and returns their list entries one by one.
 //
-// Entries come in the order of tokens first_i, first_i + 1, ..., and inside a token in list order, k of them each,
-// 0xffff entries included. The row of an entry is row_base_i + token. With Picks and a start with picks_i, as many
-// tokens come in the order in which pick_* names them, each taken a cycle before it is read at the earliest.
-// Back-pressure: an entry stays until take_i; take_i only with a valid one. Reads run one flit ahead of the entries, so
-// while memory answers within F/2 cycles an entry is there in every cycle. Worst case without that: one flit of entries
-// per answer.
+// Order: Tokens first_i, first_i + 1, ..., and inside a token in list order, k entries each,
+// including 0xffff. The row of an entry is row_base_i + token. With Picks and a start with picks_i,
+// tokens come in the order of pick_*. Each is taken at least one cycle before it is read.
+// Back-pressure: An entry is stable until take_i. take_i only with a valid entry.
+// Latency: Reads run one flit ahead of the entries. An entry is available in every cycle while
+// memory answers within F/2 cycles, or else one flit of entries per answer.
 `default_nettype none
 `include "bundles.svh"
 

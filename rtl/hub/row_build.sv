@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes the packets of units combine and push: requests for the switch, and the rows that reduce_serve is to set up.
+// Makes the packets of units combine and push: requests for the switch, and the rows for
+// reduce_serve.
 //
-// It works on one item at a time, of either unit, in turn if both have one: an own token or static row of combine, a
-// received row of push. First all experts of its entry are looked at (who has them), then its packets are made, for the
-// switch and for reduce_serve in one format and on the same wires (see reduce_serve for what differs). Of combine: a
-// request if the token has remote members (not where the switch asks), then its own row, which exists always, also
-// without terms. Of gathered tokens (dense_i) a row {addr = token, positions of the own experts}: of those without, or
-// of those with own experts. Of push: a row {dst = home, len = token there, addr = row, positions of the own experts}.
-// Of these two an expert that is not mapped or lives elsewhere is passed over: the sender has checked the list, or the
-// home does.
-// Where rows return (row_returns) an item of push is one row: {dst = home, len = token there, addr = row of all
-// experts, its position}. A sum is of a token's slots and own experts, in rows of its own that end in memory one after
-// the other: of each other GPU with several experts the sum, rounded, into the slot of the first of them (or, if no
-// other GPU has any, into the output row); R, of the first slot of every GPU, into the output row; and own experts'
-// rows with that.
-//
-// Order: of each unit, in the order of its items, so R's come in the order of the own rows. At most open_rows own rows
-// are outstanding, which bounds every queue behind (where rows return, each of an item's waits for that), and as many
-// of push. A unit whose window is full does not hold up the other unit; only requests do, while they wait for the
-// uplink.
-// Worst case: an item takes about 3 k + row_shift cycles and the wait for the uplink.
+// Function: It works on one item at a time, alternating if both units have one: an own token or
+// static row of combine, or a received row of push. It first examines all experts of the item's
+// entry, then makes its packets, for the switch and for reduce_serve in one format and on the same
+// wires (see reduce_serve for the differences).
+// - combine: a request if the token has remote members (not with switch-initiated reductions), then
+//   its own row, which always exists, also without terms.
+// - Gathered tokens (dense_i): a row {addr = token, positions of the own experts}, for those
+//   without or those with own experts.
+// - push: a row {dst = home, len = token there, addr = row, positions of the own experts}. In this
+//   and the previous case an expert that is not mapped, or lives elsewhere, is skipped: the sender
+//   has checked the list, or the home does.
+// - Where rows return (row_returns): an item of push is one row: {dst = home, len = token there,
+//   addr = row of all experts, its position}. A sum covers a token's slots and own experts, in rows
+//   of its own that end in memory one after the other. The sum of each other GPU with several
+//   experts is rounded into the slot of the first of them (or into the output row if no other GPU
+//   has any). R, of the first slot of every GPU, goes into the output row. Own experts' rows are
+//   added to that.
+// Order: Items of each unit in order, so R's come in the order of the own rows.
+// Back-pressure: At most open_rows own rows are outstanding, which bounds every later queue, and as
+// many of push. Where rows return, each row of an item waits for that. A unit with a full window
+// does not delay the other unit. Requests delay it while they wait for the uplink.
+// Latency: An item takes about 3 k + row_shift cycles and the wait for the uplink.
 `default_nettype none
 `include "bundles.svh"
 

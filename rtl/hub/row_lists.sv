@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The list of targets of each source's open row, for the packets of it that carry none (cnt 0: followers).
+// The target list of each source's open row, for its packets without targets (cnt 0: followers).
 //
-// A dymultimem.st with targets opens the row of its source and replaces an older one; with stage GATE it leaves none
-// open, FLAT ones have nothing to do with rows. A follower has the targets of the open row, if its address names the
-// same token; with stage GATE it closes the row behind itself. A dymultimem.st that is bad or names no token closes it,
-// and so does a follower of another token, or another epoch. The own GPU is a source like others.
-//
-// Order: that of the packets, target by target: an answer is of the packet at hd_i and follows it in the same cycle; in
-// a cycle with take_i its target idx_i is taken, with last_i the row changes. Back-pressure: none, nothing waits here.
-// The epoch changes while no packet is there. Worst case: N rows of as many targets as a GPU has experts.
+// Function: A dymultimem.st with targets opens the row of its source and replaces an older one.
+// With stage GATE it leaves none open. FLAT packets do not affect rows. A follower has the targets
+// of the open row if its address names the same token. With stage GATE it closes the row. A
+// dymultimem.st that is bad or names no token, a follower of another token, and a new epoch also
+// close it. The own GPU is a source like others.
+// Order: That of the packets, target by target. An answer refers to the packet at hd_i and follows
+// in the same cycle. In a cycle with take_i its target idx_i is taken. With last_i the row changes.
+// The epoch changes while no packet is present.
+// Back-pressure: None.
+// Latency: N rows of as many targets as a GPU has experts.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Names the received rows of st by ranges of their tokens: for unit push (sum.st) those whose sums this GPU owes to
-// other homes, for row_build to ask for; with Own, for expert.rows, its own ones, too.
+// Names the received rows of st by ranges of their tokens: for unit push (sum.st) those whose sums
+// belong to other homes, and with Own, for expert.rows, also its own rows.
 //
-// Received rows lie source by source, each source's in the order of its tokens. An instruction takes the rows of tokens
-// below a + b from where the one before it stopped (cleared by go_i), a row of each source in turn, p + 1 first (with
-// Own p): so a range of tokens ends at all homes at about the same time, and what leaves at any time is spread over all
-// homes' links (whole ranges home by home, two GPUs that met at one would stay together to the end). Where a source's
-// rows begin is known from the copy counts: src_rows_i of source src_o. Where it has told before which row its rows are
-// here, none from there on is looked at.
-//
-// A row's meta entry says its token; the first one at or above a + b ends the source's turn in this instruction. One
-// row at a time: the next entry is read when who works on this one has done with it. Retires when all are done with
-// (quiet_i; of push: when the last row has left for the uplink). A range with tokens beyond 2^token_shift: an error
-// (BOUNDS), no row.
+// Function: Received rows are grouped by source, each source's in the order of its tokens. An
+// instruction takes the rows of tokens below a + b from where the previous one stopped (cleared by
+// go_i). It takes one row of each source in turn, p + 1 first (with Own p). A range of tokens
+// therefore ends at all homes at about the same time, and traffic is spread over all homes' links.
+// If whole ranges went home by home, two GPUs that met at one home would stay together to the end.
+// The copy counts give the first row of a source: src_rows_i of source src_o. If a source has
+// reported before which row its rows are present, no row from there on is examined. A row's meta
+// entry holds its token. The first one of a + b or more ends the source's turn in this instruction.
+// Order: One row at a time. The next entry is read when the user is done with this one.
+// Latency: It retires when all rows are done (quiet_i; for push: when the last row has left for the
+// uplink).
+// Errors: A range with tokens of 2^token_shift or more: BOUNDS, no row.
 `default_nettype none
 
 module row_ranges #(

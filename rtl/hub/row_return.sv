@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Finished rows of the expert engine: those that return to another GPU wait in a queue for it and go to row_build, as
-// items of unit push, one at a time; of all others the token is told to unit control (sig_o). With source_lists a tile
-// has rows of one home, and when the last of them has left the home is to be told (tile_o).
+// Finished rows of the expert engine: rows that return to another GPU go to row_build, all others
+// are reported to unit control.
 //
-// Homes take turns, and none has more than one item that has not left (left_i): a home whose downlink is busy holds up
-// the rows for others only when its queue is full.
-// Order: rows for a home as the engine names them, and tiles behind their rows; those for several pass each other.
-// Back-pressure: ready_o; a row that returns waits for a place in its home's queue, which waits for a place among the
-// rows of push (as many as open_rows) and among the tiles that are to be told.
+// Function: A row that returns waits in a queue for its home, and goes to row_build as an item of
+// unit push, one at a time. For all others unit control gets the token (sig_o). With source_lists a
+// tile has rows of one home. When its last row has left, the home is notified (tile_o).
+// Order: Rows for a home as the engine names them, and tiles after their rows. Rows for different
+// homes may pass each other. Homes alternate, and each has at most one item that has not left
+// (left_i). A home with a busy downlink therefore delays rows for others only when its queue is
+// full.
+// Back-pressure: ready_o. A row that returns waits for a place in its home's queue. The queue waits
+// for a place among the rows of push (open_rows of them) and among the tiles to be reported.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Reduces rows of GPU memory packet by packet, with the type and operator of each row (here called sums): partial sums
+// Reduces rows of GPU memory packet by packet, with the type and operator of each row: partial sums
 // for the switch, own output rows, the two sums of unicast.
 //
-// Context c has the rows of requester c: terms are rows of own experts, the sum leaves as PARTIAL packets on part_* or,
-// of rows marked st, as ST packets on sst_*. The own port's context has the rows of combine, which end in own memory
-// (port OUT); their addresses come from dest_*. The last term of an own row may be R, the reduced row from the wire
-// (res_*), or the row that the own row before it wrote (marked again). A context gives its rows in order.
+// Function: Context c has the rows of requester c. Its terms are rows of own experts. The sum
+// leaves as PARTIAL packets on part_*, or as ST packets on sst_* for rows marked st. The own port's
+// context has the rows of combine, which end in own memory (port OUT), at the addresses of dest_*.
+// The last term of an own row may be R, the reduced row from the wire (res_*), or the row that the
+// previous own row wrote (marked again).
 //
-// A packet's way: sum_choice says whose is next; sum_passes makes passes of its terms, of which the first adds two and
-// each further one a term; sum_read queues them and reads their operands ahead; sum_add adds, R from sum_result too;
-// what needs no addition takes the copy lane, sum_copy, instead (with CopyLane and cfg_i.copy_lane). lane_join brings
-// own rows back into the order of choice for sum_own, which takes them to memory; sum_up_join keeps that of each
-// requester, for sum_uplink.
-// Without memory conflicts one flit enters the adder every cycle, across passes and packets (packets of 8 flits or
-// more; shorter ones wait for their own sums), and beside it one the copy lane.
-//
-// Nothing waits in a circle: the oldest packet of all has its operands, its R and its place on the way out in front of
-// those of all others, which were chosen behind it.
-// Back-pressure: out_wr_ may stall; part_ and sst_ too, and then hold up the lanes when their queues are full; see
-// sum_add and sum_copy. Flits of R follow its header without waiting for anything here. A packet on part_ or sst_
-// comes without gaps: its last pass starts when its reads are granted (sum_add), and the memory makes a read wait for
-// at most 5 cycles.
-// Worst case for a context: one packet of every other context, and as many of the own one.
-// A poisoned packet of a requester carries the mark; own rows with a poisoned packet keep what memory held there, and
-// where a packet of R turns bad on its way (res_bad_i) from that flit on.
+// A packet passes sum_choice, which selects the next one; sum_passes, which makes passes of its
+// terms (two terms in the first, one in each further one); sum_read, which queues them and reads
+// their operands ahead; and sum_add, which adds, including R from sum_result. With CopyLane and
+// cfg_i.copy_lane, packets without an addition take the adder bypass, sum_copy. lane_join restores
+// the order of own rows for sum_own, which writes them to memory. sum_up_join keeps the order of
+// each requester, for sum_uplink.
+// Order: A context returns its rows in order.
+// Back-pressure: out_wr_, part_ and sst_ may stall, and then delay the lanes when their queues are
+// full (see sum_add and sum_copy). Flits of R follow its header without a wait here. A packet on
+// part_ or sst_ comes without gaps: its last pass starts when its reads are granted (sum_add), and
+// the memory delays a read by at most 5 cycles. There is no circular wait: the oldest packet of all
+// has its operands, its R and its place on the way out before those of all others, which were
+// chosen later.
+// Latency: Without memory conflicts one flit enters the adder every cycle, across passes and
+// packets of 8 flits or more. Shorter ones wait for their own sums. The bypass takes one more flit
+// per cycle. A context waits for one packet of every other context, and as many of the own one.
+// Errors: A poisoned packet of a requester carries the mark. Own rows with a poisoned packet keep
+// the previous contents of memory there. If a packet of R turns bad on its way (res_bad_i), this
+// holds from that flit on.
 `default_nettype none
 `include "bundles.svh"
 

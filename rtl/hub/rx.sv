@@ -2,25 +2,29 @@
 //
 // The hub's end of the downlink: splits the flits of the link by class.
 //
-//   CTRL   each packet becomes a word of a small queue; SIGNAL goes on to the token tracker (sig_), EVENT to the
-//          streams' counters (ev_), ACK is a pulse, ERROR an error report
+// Function:
+//
+//   CTRL   each packet becomes a word of a small queue. SIGNAL goes to the token tracker (sig_), EVENT to the streams'
+//          counters (ev_). ACK is a pulse, ERROR an error report
 //   STORE  flits pass to rx_store (st_o), which has a slot for every credit
-//   REQ    flits pass to reduce_serve (req_o), which has a place for every request of the window; err: it ended wrongly
-//          Where the switch asks these are GRANTs: their rows go on one by one, own tokens' to the token tracker in
-//          place of signals, others' to grant_lists (lane_)
+//   REQ    flits pass to reduce_serve (req_o), which has a place for every request of the window; err: it ended wrongly.
+//          With switch-initiated reductions these are GRANTs. Their rows go on one by one, own tokens' to the token
+//          tracker in place of signals, others' to grant_lists (lane_)
 //   PART   flits wait in rx_store's queue for RxResultPkts packets (res_push_o), with data, last and err of st_o
 //
-// Order: kept inside each class. Back-pressure: none towards the link, which cannot be stopped: credits bound what is
-// inside. A CTRL credit returns when the word leaves the queue, a STORE credit when rx_store frees the slot, a PART
-// credit when the packet has left. A packet beyond its credit is dropped and reported (CREDIT).
-// A CTRL packet of another epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does
-// not exist (BOUNDS) acts on nothing but its credit. REQ and PART packets of another epoch or with an opcode that is
-// not of their class keep their place, poisoned, because somebody waits for their answer; rx_store judges STORE
-// packets. Where rows return a SIGNAL is an unknown opcode. Where the switch asks a SIGNAL and a request are, and a
-// GRANT that is wrong (EPOCH; LENGTH: with a size, damaged, its lanes not from the first one on) names nothing; of
-// each row by itself, see grant_lanes.
-// Worst case: a CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each and what the token tracker and
-// the event counters take.
+// Order: Kept inside each class.
+// Back-pressure: None to the link, as credits bound its packets. A CTRL credit returns when the
+// word leaves the queue, a STORE credit when rx_store frees the slot, a PART credit when the packet
+// has left.
+// Latency: A CTRL packet waits in the queue for RxCtrlPkts - 1 others, one cycle each plus the time
+// of the token tracker and the event counters.
+// Errors: A packet beyond its credit is dropped and reported (CREDIT). A CTRL packet of another
+// epoch, with an unknown opcode, of a wrong size, or with a token or event counter that does not
+// exist (BOUNDS) only returns its credit. REQ and PART packets of another epoch, or with an opcode
+// of another class, keep their place, poisoned, as their receiver waits for an answer. rx_store
+// checks STORE packets. SIGNAL is an unknown opcode where rows return, and with switch-initiated
+// reductions, as is a request there. A wrong GRANT (EPOCH; LENGTH: with a size, damaged, or its
+// lanes not from the first one on) names no row. Each row is checked by grant_lanes.
 `default_nettype none
 `include "bundles.svh"
 

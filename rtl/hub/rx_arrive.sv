@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Arrival of store packets: takes the flits of the link and of the local stream apart into packet slots.
+// Arrival of store packets: takes the flits of the link and of the local stream apart into packet
+// slots.
 //
-// Slots 0 .. RxStorePkts-1 belong to the link, the LocPkts behind them to the local stream. Payload flits go to a RAM
-// of each source at {slot of the source, flit} (pay_*, with the flit that arrives); the header is judged and, reduced
-// to what is needed, kept in LUT RAM beside the targets, where hd_* reads it by slot.
-// A packet appears at pkt_* when it is whole, with the number of its payload flits and with pkt_bad if it ended in the
-// wrong place.
-//
-// Order: packets appear in the order in which they end; that keeps the order of each source. Back-pressure: none to the
-// link, which owns a slot for every credit (a packet beyond that is dropped: error CREDIT). The local stream waits
-// while the link uses the header RAM or ends a packet, so that it runs at 8 of 9 cycles beside a full link: a GPU's own
-// copies must not hold up its uplink.
-// Worst case: a local header waits for the link's header and targets.
+// Function: Slots 0 .. RxStorePkts-1 belong to the link, the next LocPkts to the local stream.
+// Payload flits go to a RAM of each source at {slot of the source, flit} (pay_*, with the arriving
+// flit). The header is checked, reduced to the required fields, and kept in LUT RAM with the
+// targets. hd_* reads it by slot.
+// Ports: A packet appears at pkt_* when it is complete, with its number of payload flits, and with
+// pkt_bad if it ended at the wrong place.
+// Order: Packets appear in the order in which they end, which keeps the order of each source.
+// Back-pressure: None to the link, which owns a slot for every credit. The local stream waits while
+// the link uses the header RAM or ends a packet. It therefore runs at 8 of 9 cycles while the link
+// is full, as a GPU's own copies must not delay its uplink.
+// Latency: A local header waits for the link's header and targets.
+// Errors: A packet of the link beyond its credits is dropped (CREDIT).
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Where a store's payload lies, from its header. The address of a dymultimem.st is {token, byte inside the row}, with
-// the split at row_shift; others have addresses of memory. Combinational, between the header memory and rx_resolve's
-// first register: what is left behind it is one comparison with the end.
+// Finds where a store's payload lies, from its header. Combinational, between the header memory and
+// rx_resolve's first register.
+//
+// Function: The address of a dymultimem.st is {token, byte inside the row}, split at row_shift.
+// Others have addresses of memory. Only one comparison with the end remains for rx_resolve.
 `default_nettype none
 
 module rx_extent #(

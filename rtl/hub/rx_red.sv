@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Read-modify-write of red packets, in front of a write port of memory: flits of a write worker pass; those of a red
-// are read, taken into what memory holds by the reduction lane, and written with their byte enables.
+// Read-modify-write of red packets, before a write port of memory.
 //
-// Order: the flits of reds change memory in the order in which they come, each as one step: nothing of a red is read
-// while an earlier one of the same flit address is inside. A flit that passes may overtake them. Elements of 16 bits
-// are rounded in memory after every step. Back-pressure: in_ready_o; the read port by rd_ready_i, answers in order at
-// any time after (there is room for them); the write port by wr_ready_i.
-// Worst case: a flit waits for another one at its address: a read and a write of memory and the lane's
-// fp_pkg::FpAddLatency + 4 cycles. Different addresses: one flit per cycle while memory answers within Depth - 10
-// cycles.
+// Function: Flits of a write worker pass. Those of a red are read, reduced with the memory's
+// contents by the reduction lane, and written with their byte enables. Elements of 16 bits are
+// rounded in memory after every step.
+// Order: Flits of reds change memory in the order of arrival, each as one step: nothing of a red is
+// read while an earlier one of the same flit address is inside. A flit that passes may overtake
+// them.
+// Back-pressure: in_ready_o. The read port by rd_ready_i, with answers in order at any later time
+// (there is room for them). The write port by wr_ready_i.
+// Latency: A flit waits for another one at its address: a read and a write of memory and the lane's
+// fp_pkg::FpAddLatency + 4 cycles. With different addresses, one flit per cycle while memory
+// answers within Depth - 10 cycles.
 `default_nettype none
 `include "bundles.svh"
 

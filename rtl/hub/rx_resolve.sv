@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Turns whole store packets into jobs for the write workers: one job per target.
+// Turns complete store packets into jobs for the write workers: one job per target.
 //
-// Three steps, each with a register: fetch reads header and target of the next packet (or of a parked one) and makes
-// token and bytes of them (rx_extent), check compares these with what there is and asks the allocator, place adds the
-// row to the address and queues the job. A look-up takes two cycles, so a packet of t targets takes 2 t cycles.
-// A packet without targets has those of its source's open row (row_lists). Where the switch asks list_keep writes those
-// of other GPUs' rows to memory: a packet that opens a row waits for a place there.
-// A target whose look-up misses is parked as {slot, target}, and the targets behind it go on. The allocator announces
-// every miss that has come back (al_fill_i): then each parked target is looked up again, once. These look-ups start no
-// new misses, so they cannot evict each other's rows without end; a target that is parked for a row that no miss is
-// under way for is looked up with the right to start one when none is under way at all.
+// Function: Three steps, each with a register. fetch reads header and target of the next packet (or
+// of a parked one) and derives token and bytes (rx_extent). check compares these with the limits
+// and sends the look-up to the allocator. place adds the row to the address and queues the job. A
+// packet without targets has those of its source's open row (row_lists). With switch-initiated
+// reductions list_keep writes those of other GPUs' rows to memory, and a packet that opens a row
+// waits for a place there.
 //
-// Order: a packet's targets in order, except parked ones. FLAG and FENCE are fetched only when nothing is left of all
-// packets before them (busy_i covers what has left this module), so they act when every earlier store is in memory.
-// Every target makes a job, if only an empty one (null) for an error, a FLAG or a FENCE, because the workers count the
-// slot's targets. Back-pressure: packets wait.
-// Worst case: a target waits for one pass over all parked targets (two cycles each) and for room in the job queue,
-// which the workers make without waiting for this module.
+// A target whose look-up misses is parked as {slot, target}, and the following targets continue.
+// The allocator announces every miss that has returned (al_fill_i). Each parked target is then
+// looked up again, once. These look-ups start no new misses, so they cannot evict each other's rows
+// for ever. If no miss is in flight at all, a parked target is looked up with the right to start
+// one.
+// Order: A packet's targets in order, except parked ones. FLAG and FENCE are fetched only when all
+// earlier packets are done (busy_i covers those that have left this module). They therefore act
+// when every earlier store is in memory.
+// Back-pressure: Packets wait. Every target makes a job, an empty one (null) for an error, a FLAG
+// or a FENCE, because the workers count the slot's targets.
+// Latency: A look-up takes two cycles, so a packet of t targets takes 2 t cycles. A target waits
+// for one pass over all parked targets (two cycles each), and for room in the job queue, which the
+// workers free without this module.
 `default_nettype none
 `include "bundles.svh"
 

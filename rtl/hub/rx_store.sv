@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Takes store packets from the link and from this GPU itself into memory.
+// Writes store packets from the link and from this GPU into memory.
 //
-// rx_arrive puts packets into slots, rx_resolve makes one job per target of them, two workers write the jobs: each has
-// a payload RAM of its own with the link's payload, so both read one flit per cycle; the local stream's lies apart, and
-// worker 0 writes it. Here: the payload RAMs, the queue's end, and the accounts: a slot is free (st_crd_o returns the
-// link's credit) when all its targets are finished, and every finished job of a row that is dispatched is reported to
-// the row tracker (trk_*).
-// Results (class PART) wait in the RAM of worker 0, which is the one with time to spare (guest_fifo): the link writes
-// one flit per cycle, whatever class it is of, and while worker 0 has no job of the link the port to read is the
-// results'.
-// A result waits for the job that worker 0 has begun, a job of the link at worker 0 for the result that has begun to
-// move; neither waits for what stops the other.
-//
-// Order: stores of one source may overtake each other (parked look-ups, two workers); FLAG and FENCE act when all
-// stores before them have been granted by memory and reported.
-// Back-pressure: none towards the link, ready/valid towards the local stream; the workers wait for memory, resolve for
-// the allocator, FENCE for ack_ready_i, accounts of slots that rows return to for the token tracker, which waits for
-// nobody; nothing for anything else.
-// Worst case: a single-target packet takes PF cycles of one worker and 2 cycles of resolve; at most one job in two
-// cycles is accounted.
+// Function: rx_arrive puts packets into slots. rx_resolve makes one job per target. Two workers
+// write the jobs. Each has its own payload RAM with the link's payload, so both read one flit per
+// cycle. The local stream's payload has a separate RAM, and worker 0 writes it. This module holds
+// the payload RAMs, the queue's end and the accounts: a slot is free (st_crd_o returns the link's
+// credit) when all its targets are finished. Every finished job of a dispatched row is reported to
+// the row tracker (trk_*). Results (class PART) wait in the RAM of worker 0, which has time to
+// spare (guest_fifo). The link writes one flit per cycle, of any class. While worker 0 has no job
+// of the link, the read port serves the results.
+// Order: Stores of one source may overtake each other (parked look-ups, two workers). FLAG and
+// FENCE act when memory has granted all earlier stores and they are reported.
+// Back-pressure: None to the link, ready/valid to the local stream. The workers wait for memory,
+// resolve for the allocator, FENCE for ack_ready_i, accounts of slots that rows return to for the
+// token tracker, which waits for nothing. Nothing waits for anything else.
+// Latency: A single-target packet takes PF cycles of one worker and 2 cycles of resolve. At most
+// one job in two cycles is accounted. A result waits for the job that worker 0 has started, and a
+// job of the link at worker 0 for the result that has started to move. Neither waits for the
+// other's back-pressure.
 `default_nettype none
 `include "bundles.svh"
 

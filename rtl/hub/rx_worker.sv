@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Write worker: takes one job after the other, reads the payload from the slot and writes it to memory, one flit per
-// cycle when memory grants, without a gap between jobs. With Counts = 1 it also takes COUNTS jobs, whose words it hands
-// out (cnt_*), one per cycle.
+// Write worker: takes jobs one after the other, reads the payload from the slot and writes it to
+// memory.
 //
-// Order: flits of a job in order; done_* reports a job after the grant of its last flit. Back-pressure: wr_ready_i
-// stops it; the next job's last flit waits until done_* of the one before is taken. An empty job (null) is reported at
-// once.
-// Worst case: a job of n flits takes n cycles and those in which memory refuses.
+// Function: With Counts = 1 it also takes COUNTS jobs, whose words it outputs (cnt_*), one per
+// cycle.
+// Order: Flits of a job in order. done_* reports a job after the grant of its last flit. An empty
+// job (null) is reported at once.
+// Back-pressure: wr_ready_i. The next job's last flit waits until done_* of the previous job is
+// taken.
+// Latency: One flit per cycle when memory grants, without a gap between jobs. A job of n flits
+// takes n cycles, plus those in which memory refuses.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In which order a transfer's packets of 32 bytes leave, as threads that have a line of 128 bytes each store them: of a
-// window of 2^(scatter_i - 1) lines the first packet of each line, then the second ones, and so on. What is left behind
-// the last whole window goes in order, so the last packet is the last one in any case. Combinational.
+// The order in which a transfer's packets of 32 bytes leave, as if each thread stored its own line
+// of 128 bytes. Combinational.
+//
+// Order: Of a window of 2^(scatter_i - 1) lines, the first packet of each line, then the second
+// ones, and so on. The rest after the last whole window goes in order, so the last packet is always
+// the last one.
 `default_nettype none
 
 module scatter_order #(

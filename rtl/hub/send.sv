@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit send: dymultimem.st, st.rowsp, st, st.linear, multimem.st, multimem.red. Turns own memory into packets of the
-// store class.
+// Unit send: turns own memory into packets of the store class (dymultimem.st, st.rowsp, st,
+// st.linear, multimem.st, multimem.red).
 //
-// Five parts in a row, each ahead of the next: route_walk reads the routing table, send_list checks and sorts a token's
-// targets, send_transfers arms the token tracker and cuts tokens into transfers (row, gate weights), send_read fetches
-// their payload, send_build makes the packets. So the next token's list and the next packets' payload come in while a
-// packet goes out: F-byte flits leave in every cycle while memory and both streams keep up and rows are longer than a
-// list takes to read.
-//
-// Order: tokens in order, of dymultimem.st with flags.2 in that of token_order; a row's packets in order, gate weights
-// (META in st) last unless flags.0, of st.rowsp for each remote target by itself, then for all own ones; st: GPUs p +
-// 1, p + 2, ... modulo N, p last. A token is armed (arm_*: global index, number of valid entries; where the switch
-// asks of own experts, and whether there are others) before its first packet, and only while fewer than cfg.in_flight
-// armed tokens wait for tok_done_i. Retires when the last flit was taken by the uplink and the local stream.
-// Errors (one pulse each): a token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is skipped as a whole and
-// not armed; an instruction that send_transfers refuses (REDUCTION, UNMAPPED, BOUNDS) sends nothing.
-// Control's packets of the store class (cst_*, clo_*) take turns with send's, packet by packet, on both streams.
-// Back-pressure: st_ready_i and loc_ready_i, memory; worst case one stalled stream stops the other.
-//
-// Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the flit. The address there (c) or
-// a row beyond memory leaves as some address beyond memory, for the receiver to reject.
+// Function: Five parts in a row, each ahead of the next. route_walk reads the routing table.
+// send_list checks and sorts a token's targets. send_transfers arms the token tracker and cuts
+// tokens into transfers (row, gate weights). send_read fetches their payload. send_build makes the
+// packets. The next token's list and the next packets' payload arrive while a packet leaves.
+// Ports: Bases are inside memory: rt_base a multiple of 128 bytes, the others multiples of the
+// flit. If the remote address (c), or a row, is beyond memory, it leaves as an address beyond
+// memory, which the receiver rejects.
+// Order: Tokens in order, for dymultimem.st with flags.2 in that of token_order. A row's packets in
+// order, and gate weights (META in st) last, unless flags.0. st.rowsp: this for each remote target,
+// then for all own ones. st: GPUs p + 1, p + 2, ... modulo N, p last. A token is armed before its
+// first packet, and only while fewer than cfg.in_flight armed tokens wait for tok_done_i (arm_*:
+// global index, number of valid entries; with switch-initiated reductions of own experts, and
+// whether there are others). Retires when uplink and local stream have taken the last flit.
+// Back-pressure: st_ready_i, loc_ready_i and memory. One stalled stream stops the other. Control's
+// packets of the store class (cst_*, clo_*) alternate with send's, packet by packet, on both
+// streams.
+// Latency: Flits leave in every cycle while memory and both streams keep up, and rows take longer
+// than a list takes to read.
+// Errors: One pulse each. A token with an unmapped or repeated expert (UNMAPPED, DUPLICATE) is
+// skipped as a whole and not armed. An instruction that send_transfers refuses (REDUCTION,
+// UNMAPPED, BOUNDS) sends nothing.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes packets of transfers: the back of send.
+// Back of send: makes packets of transfers.
 //
-// A transfer is a range of payload bytes for consecutive addresses, cut into packets of 128 bytes, or of 32 in the
-// order of scatter_order, the last one shorter. Its payload flits come in order from pay_*; a packet goes to the
-// uplink stream (st_*), to the local stream (loc_*) or to both side by side: the same payload, each its own header and
-// target list. job_* is taken when the transfer before has ended, in the cycle of its last flit, so the flits of all
-// transfers follow each other without a gap: a packet takes HF + max(target flits) + payload flits cycles while
-// payload is there and both streams take it. Back-pressure: a flit that waits in either stream stops both. An output
-// is two registers joined by an OR: what both streams carry (payload, the common part of the header), which is kept
-// once, and what is the stream's own; each is 0 where the other has the bits.
-//
-// The last packet of a unicast row (META) is packed here from three parts: token index, k weights, k expert IDs. The
-// weights and the IDs come as flits that begin with their first element; the parts are joined in words of 32 bits.
+// Function: A transfer is a range of payload bytes for consecutive addresses, cut into packets of
+// 128 bytes, or of 32 in the order of scatter_order. The last one is shorter. A packet goes to the
+// uplink stream (st_*), to the local stream (loc_*), or to both with the same payload, each with
+// its own header and target list. An output is two registers joined by an OR: the common part
+// (payload, common header fields), which is kept once, and the stream's own part. Each is 0 where
+// the other has the bits. The last packet of a unicast row (META) is packed here from three parts:
+// token index, k weights, k expert IDs. Weights and IDs come as flits that start with their first
+// element. The parts are joined in words of 32 bits.
+// Order: Payload flits come in order from pay_*. job_* is taken with the last flit of the previous
+// transfer.
+// Back-pressure: A flit that waits in either stream stops both.
+// Latency: A packet takes HF + max(target flits) + payload flits cycles while payload is available
+// and both streams take it. Transfers follow each other without a gap.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Checks and sorts the list of one token after the other, ahead of the packets: the front of send.
+// Front of send: checks and sorts the list of one token after the other, ahead of the packets.
 //
-// Takes the entries of route_walk, one per cycle, looks each expert up and writes the target {expert, place in the
-// list} to the remote or the own list (target_ram, four tokens deep); 0xffff entries are left out. An unmapped or
-// repeated expert makes the whole token bad (one error pulse): it is handed on empty. desc_* describes a token once all
-// of its entries are through and stays until taken; the next token's entries wait for that.
-// A new list number is used only behind a token that has targets, so a user that holds at most three tokens besides the
-// one being built is safe.
-// Worst case per token: k cycles and four to forget the experts seen, or the latency of memory for each flit of
-// entries.
+// Function: Takes the entries of route_walk, one per cycle, looks up each expert, and writes the
+// target {expert, place in the list} to the remote or the own list (target_ram, four tokens deep).
+// 0xffff entries are skipped. A new list number is used only after a token with targets. A user
+// that holds at most three tokens besides the one being built is therefore safe.
+// Ports: desc_* describes a token once all its entries are through, and is stable until taken.
+// Order: Tokens in order.
+// Back-pressure: The next token's entries wait until desc_* is taken.
+// Latency: k cycles per token, and four to clear the experts seen, or the latency of memory for
+// each flit of entries.
+// Errors: An unmapped or repeated expert makes the whole token bad (one error pulse). It is passed
+// on empty.
 `default_nettype none
 `include "bundles.svh"
 

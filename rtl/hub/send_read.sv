@@ -2,14 +2,13 @@
 //
 // Fetches the payload of send's transfers, and shares send's memory port with route_walk.
 //
-// A transfer is taken into slot b while its payload is being read; slot a behind it waits for send_build. With ids_i
-// the entries of the token's row of the routing table follow the payload. So a transfer is being built, one waits, and
-// the payload of a third is being read.
-//
-// Order: transfers, and the flits of all of them, as they were taken. Payload is requested when the queue has a place
-// for it; route_walk goes first, but a request that memory has not taken is not replaced.
-// Back-pressure: rd_ready_i, pay_take_i and job_take_i; answers are always taken. One flit per cycle while memory gives
-// one and route_walk asks for nothing.
+// Function: A transfer enters slot b while its payload is being read. Slot a after it waits for
+// send_build. One transfer is therefore being built, one waits, and the payload of a third is being
+// read. With ids_i the entries of the token's row of the routing table follow the payload.
+// Order: Transfers, and their flits, as they were taken. Payload is requested when the queue has a
+// place for it. route_walk goes first, but a request that memory has not taken is not replaced.
+// Back-pressure: rd_ready_i, pay_take_i and job_take_i. Answers are always taken.
+// Latency: One flit per cycle while memory delivers one and route_walk requests nothing.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Cuts an instruction of send into transfers: the FSM in its middle.
+// Middle of send: cuts an instruction into transfers.
 //
-// A transfer is a range of own memory for consecutive addresses at one receiver (st, st.linear) or many (dymultimem.st,
-// multimem.st, multimem.red) or at one of many (st.rowsp): a token's row, its gate weights, or the whole of an
-// instruction without tokens. A token
-// is armed at the token tracker before its first transfer, and only while fewer than cfg.in_flight armed tokens wait
-// for tok_done_i.
-//
-// multimem.st with flags 1 copies rows that lie 2^row_shift bytes apart, a transfer for each, with 2 routing entries:
-// its own address counts from xs_base or rt_base.
-//
-// Order: tokens as send_list has them; of a token its row, then its gate weights unless flags.0, of st.rowsp that for
-// each remote target, in the order of its list, and at last for its own ones together; st: GPUs p + 1, p + 2,
-// ... modulo N, p last.
-// Errors (one pulse each, the first that holds): an instruction with a reduction that the device does not have
-// (REDUCTION), to a group without member or a GPU that does not exist (UNMAPPED), with addresses that are no multiples
-// of the flit or, of rows apart, a length that is no multiple of 2^row_shift, or from bytes beyond own memory or
-// tokens beyond 2^token_shift (BOUNDS), has no transfer. A token whose
-// list is bad is passed over.
-// Back-pressure: xfer_take_i, arm_ready_i; with xfer_valid_o all fields stay until xfer_take_i.
+// Function: A transfer is a range of own memory for consecutive addresses at one receiver (st,
+// st.linear), at many (dymultimem.st, multimem.st, multimem.red), or at one of many (st.rowsp): a
+// token's row, its gate weights, or all of an instruction without tokens. A token is armed at the
+// token tracker before its first transfer, and only while fewer than cfg.in_flight armed tokens
+// wait for tok_done_i. multimem.st with flags 1 copies rows that lie 2^row_shift bytes apart, a
+// transfer for each, with 2 routing entries. Its own address counts from xs_base or rt_base.
+// Order: Tokens as send_list has them. Of a token its row, then its gate weights unless flags.0.
+// st.rowsp: this for each remote target in the order of its list, then for its own ones together.
+// st: GPUs p + 1, p + 2, ... modulo N, p last.
+// Back-pressure: xfer_take_i and arm_ready_i. With xfer_valid_o all fields are stable until
+// xfer_take_i.
+// Errors: One pulse each, the first that holds, and no transfer: a reduction that the device does
+// not support (REDUCTION); a group without member, or a GPU that does not exist (UNMAPPED);
+// addresses that are no multiples of the flit, or for rows apart a length that is no multiple of
+// 2^row_shift (BOUNDS); bytes beyond own memory, or tokens of 2^token_shift or more (BOUNDS). A
+// token with a bad list is skipped.
 `default_nettype none
 `include "bundles.svh"
 

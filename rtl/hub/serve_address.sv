@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Makes the address of a term, or of a row's destination, from numbers: {{number << amount | index} << row_shift} +
-// base, in flits.
+// Computes the address of a term, or of a row's destination: {{number << amount | index} <<
+// row_shift} + base, in flits.
 //
-// A step a cycle, when its input says so; low_i and dest_i say which address it is:
+// Function: Each input performs one step per cycle. low_i and dest_i select the address. The shifts
+// are a multiplier by powers of two, which costs no LUTs.
+//
 //   load_i    the number: in Lookup of a term (lookup_i) the local expert or the received row; else the index at home;
-//   a static row's byte address; a dense row's number
+//             a static row's byte address; a dense row's number
 //   alloc_i   expert << cap_shift + row of the allocator
 //   index_i   received row << k_shift + list position; token << n_shift + GPU; where rows return token << k_shift +
-//   position, and a finished row as it is
+//             position, and a finished row as it is
 //   base_i    << row_shift, + base (static: only the destination's distance from the source)
-// The shifts are a multiplier by powers of two, which costs no LUTs.
 //
-// Order: the caller's steps; addr_o holds what the last one made. No back-pressure. Worst case: three steps for an
-// address.
+// Order: The caller's steps. addr_o holds the result of the last one.
+// Back-pressure: None.
+// Latency: At most three steps for an address.
 `default_nettype none
 
 module serve_address #(

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Parses reduction requests, flit by flit as they arrive, for reduce_serve's RAM: from the wire (req_i) and from
-// row_build (own_i, which says what reduce_serve knows of no requester: see there for the bits of its tag).
+// Parses reduction requests, flit by flit on arrival, for reduce_serve's RAM: from the wire (req_i)
+// and from row_build (own_i, whose tag is described in reduce_serve).
 //
-// Order: as they come; flits of the two sources may alternate, each has its own state. The context of a request is its
-// requester, of row_build's its home.
-// Back-pressure: none for req_i; own_ready_o is low in a cycle with one of its flits. A request for which its queue has
-// no place (full_i), or whose header names no requester or no length, is dropped, and an error. What else is against
-// the rules goes on marked (over, bad), and what ends wrongly without experts in its last flit: its row must be
-// answered.
-// Worst case: own_i waits as long as requests come without gaps; their window bounds that.
+// Function: The context of a request is its requester, for row_build its home.
+// Order: As they come. Flits of the two sources may alternate, as each has its own state.
+// Back-pressure: None for req_i. own_ready_o is low in a cycle with a flit of req_i.
+// Latency: own_i waits while requests come without gaps. Their window bounds that.
+// Errors: A request without a place in its queue (full_i), or whose header has no valid requester
+// or length, is dropped and reported. Other faults are passed on with a mark (over, bad). A request
+// that ends wrongly has no experts in its last flit, as its row must be answered.
 `default_nettype none
 `include "bundles.svh"
 

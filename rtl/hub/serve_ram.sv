@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// RAM of reduce_serve: requests as they arrived, and the addresses of the terms of rows that are set up.
+// RAM of reduce_serve: requests as they arrived, and the addresses of the terms of rows that are
+// set up.
+//
+// Function:
 //
 //   {context, request, beat}   word of the header's low half, word of the high half (one word if a flit holds both),
-//   words of as many targets as a flit has
-//   {context, row slot, term}  addresses of up to 16 terms, behind all requests
+//                              words of as many targets as a flit has
+//   {context, row slot, term}  addresses of up to 16 terms, after all requests
 //
-// A read's word is there one cycle later and stays until the next read. Order: one write and one read a cycle. An
-// arriving flit has the write port: term_we_i waits (the writer sees in_valid_i). The set-up machine has the read port
-// before row_sum: sum_valid_o says whether sum_re_i was done.
-// Worst case for row_sum: two cycles in a row, when the machine begins with a request.
+// Order: One write and one read per cycle. An arriving flit has the write port, and term_we_i waits
+// (the writer sees in_valid_i). The set-up machine has the read port before row_sum. sum_valid_o
+// reports whether sum_re_i was served.
+// Latency: A read's word is available one cycle later and stays until the next read. row_sum waits
+// two cycles in a row, when the machine starts a request.
 `default_nettype none
 `include "bundles.svh"
 

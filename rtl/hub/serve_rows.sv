@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows that are set up, for row_sum: two of each context, so that the next is set up while one is summed, and where own
-// rows go.
+// Rows that are set up for row_sum, two per context, and the destinations of own rows.
 //
-// Order: rows of a context in the order of push_i, destinations in the order of dest_push_i; row_* shows the oldest row
-// of context row_ctx_i, until row_pop_i.
+// Order: Rows of a context in the order of push_i, destinations in the order of dest_push_i. row_*
+// shows the oldest row of context row_ctx_i, until row_pop_i.
 // Back-pressure: push_i only where room_o allows it, dest_push_i only with dest_room_o.
-// Worst case: a context waits until row_sum has asked for all terms of one of its two rows.
+// Latency: A context waits until row_sum has requested all terms of one of its two rows. The next
+// row is set up while one is summed.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Sets up rows for row_sum: reads a request, looks its targets up and writes the addresses of its terms, for one
-// context after the other.
+// Sets up rows for row_sum: reads a request, looks up its targets and writes the addresses of its
+// terms, one context after the other.
 //
-// A target is an own expert (expert map, then allocator client 1, never allocating), a position in the list of a
-// received row (explicit), or a GPU whose slot it is (slots); where rows return a position whose slot it is, or of the
-// slot that a finished row of all experts' goes to. The destination's address comes last where it goes with
-// the row (st), else first, into a queue of its own.
-//
-// Order: rows of a context in the order of its requests; contexts in turn. pop_o is the end of a row: low_o, own_o,
-// bad_o, addr_o and red_o say what it is. An error (unmapped or unallocated target, length or address out of bounds)
-// makes it bad: a row without terms.
-// Back-pressure: a context is taken only when it has a row slot (room_i) and, of own ones, a place for the destination.
-// The queues' pointers and writes wait for an arriving flit (wait_i).
-// Worst case: setting up a row of t terms takes 8 + 8 t cycles, with a request's address row_shift more, and the
-// allocator's misses, a static one at most 9 (6 of another GPU with 16-byte flits, less than its shortest packet); a
-// context waits for one row of every other context.
+// Function: A target is an own expert (expert map, then allocator client 1, which never allocates),
+// a position in the list of a received row (explicit), or a GPU whose slot it is (slots). Where
+// rows return, it is a position whose slot it is, or that of the slot to which a finished row of
+// any expert goes. The destination's address comes last if it goes with the row (st), or else
+// first, into its own queue.
+// Ports: pop_o is the end of a row. low_o, own_o, bad_o, addr_o and red_o describe it.
+// Order: Rows of a context in the order of its requests. Contexts round robin.
+// Back-pressure: A context is taken only if it has a row slot (room_i) and, for own ones, a place
+// for the destination. The queues' pointers and writes wait for an arriving flit (wait_i).
+// Latency: A row of t terms takes 8 + 8 t cycles, with a request's address row_shift more, and the
+// allocator's misses. A static row takes at most 9 (6 from another GPU with 16-byte flits, less
+// than its shortest packet). A context waits for one row of every other context.
+// Errors: An unmapped or unallocated target, and a length or address out of bounds, make it bad: a
+// row without terms.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Free list of Slots packet slots, freed in any order.
+// Free list of Slots packet slots, which may be freed in any order.
 //
-// slot_o is the next free slot while avail_o; take_i uses it up. A slot that is freed is the last to be
-// used again. After reset all slots are free: the first round hands them out by counting, so the list
-// needs no initialisation.
+// Ports: slot_o is the next free slot while avail_o. take_i uses it. A freed slot is the last to be
+// used again. After reset all slots are free. The first round hands them out by counting, so the
+// list needs no initialisation.
 `default_nettype none
 `include "assert.svh"
 

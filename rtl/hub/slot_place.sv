@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whether an explicit store lands in the slots {own token, list position} that rows return to, and in whose.
-// Combinational, behind rx_resolve's first register.
+// Finds whether an explicit store lands in the slots {own token, list position} that rows return
+// to, and in which. Combinational, after rx_resolve's first register.
 //
-// Slot {index, position} lies at cb_base + ((index << k_shift | position) << row_shift). A store that begins in the
-// room of the slots of 2^token_shift tokens is one of theirs: it is outside, and an error, if the token does not exist,
-// if the list has no such position, or if it goes beyond the row.
+// Function: Slot {index, position} lies at cb_base + ((index << k_shift | position) << row_shift).
+// A store that starts in the space of the slots of 2^token_shift tokens targets a slot.
+// Errors: It is out of bounds if the token does not exist, if the list has no such position, or if
+// it extends beyond the row.
 `default_nettype none
 
 module slot_place #(

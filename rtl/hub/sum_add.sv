@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Puts the flits of a pass into the adder, and its sums into the queues of memory (own_) and uplink (up_).
+// Feeds the flits of a pass into the adder, and its sums into the queues of memory (own_) and
+// uplink (up_).
 //
-// A flit goes in when the operands that the pass needs are here and, of a packet's last pass, the queue behind has
-// promised a place. A packet for the uplink leaves the adder in one go: its last pass
-// starts when its reads are granted, of 16 all but two. A short one waits until operands are here and sums at rest. Own
-// packets may have gaps.
-//
-// Order: passes as they come, flits of a pass in order; sums leave in the order of the last passes, 6 cycles behind.
-// Back-pressure: own_ready_i and up_ready_i may stall and then, with 15 flits or UpDepth - 1 promised or here, hold up
-// the adder: sums cannot wait.
-// Worst case: a flit each cycle, across passes and packets, while operands are here (packets of 8 flits or more;
-// shorter ones wait for their own sums).
+// Order: Passes as they come, flits of a pass in order. Sums leave in the order of the last passes,
+// 6 cycles later.
+// Back-pressure: A flit enters when the operands of its pass are available and, in a packet's last
+// pass, the queue has reserved a place. own_ready_i and up_ready_i may stall, and then delay the
+// adder, with 15 flits or UpDepth - 1 reserved or stored. Sums cannot wait.
+// Latency: One flit per cycle, across passes and packets of 8 flits or more, while operands are
+// available. Shorter ones wait for their own sums. A packet for the uplink leaves the adder without
+// gaps. Its last pass starts when its reads are granted, all but two of 16. A short one waits until
+// operands are available and sums at rest. Own packets may have gaps.
 `default_nettype none
 `include "bundles.svh"
 

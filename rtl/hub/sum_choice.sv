@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Chooses whose packet row_sum reduces next, and counts the packets between their choice and their last flit: the
-// credits of the requesters, packets of own rows, packets for the uplink.
+// Selects the packet that row_sum reduces next, and counts packets between their choice and their
+// last flit: the requesters' credits, packets of own rows, packets for the uplink.
 //
-// A packet is chosen only when no other hub can make it wait: with the credit of the requester, with its packet of R
-// here; and when its lane, the adder's or that of copies, has room for it, so that neither waits for the other.
-// Contexts of a lane are served in turn, one packet each, and the lanes take turns where both can. Beside an uplink
-// that has enough to send every second packet of a lane is the own context's. The uplink gets no more than keeps it
-// busy (else it starves the home's own sums, or they it). ST packets inside count like credits of their home, until
-// they have left.
-//
-// Handshake: valid_o means that some context can be served; with ready_i one is chosen, and ctx_o and own_o show it
-// from the next cycle on. Its packet counts with begin_i, one cycle later, before another choice.
-// Worst case for a context, while its lane has room: a packet of every other context of its lane, as many own ones, and
-// one of the other lane before each of these and before its own.
+// Order: Contexts of a lane are served round robin, one packet each. The lanes (adder and bypass)
+// alternate if both can proceed. While the uplink is saturated, every second packet of a lane comes
+// from the local context.
+// Back-pressure: A packet is selected only if no other hub can delay it: with the requester's
+// credit, with its packet of R present, and with room in its lane. The uplink gets only enough
+// packets to stay busy. More would starve the home's own sums. An ST packet in flight holds one
+// credit of its destination until it has left.
+// Ports: valid_o: some context can be served. With ready_i one is selected, and ctx_o and own_o
+// show it from the next cycle on. Its packet counts with begin_i, one cycle later, before another
+// choice.
+// Latency: While its lane has room, a context waits for one packet of every other context of its
+// lane, as many own ones, and one of the other lane before each of these and before its own.
 `default_nettype none
 `include "bundles.svh"
 

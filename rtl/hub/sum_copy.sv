@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The copy lane: packets of rows that need no addition (one term, R alone, no term at all) on their way past the adder.
-// As there, NaN leave canonical, and nothing else changes.
+// Adder bypass: packets of rows that need no addition (one term, R alone, or no term).
 //
-// Order: packets as they come, flits of a packet in order; to memory (own_) and to the uplink (up_) by sum_queues.
-// Those for the uplink show when all of them is here, and then leave without gaps.
-// Back-pressure: room_o says that there is a place for a packet. A flit waits for its operand (of memory, by a port of
-// the lane's own, or R in its turn: lane_order) and for room in its queue.
-// Worst case: a flit per cycle while operands are here; behind a packet whose queue is full as long as that is.
+// Function: NaN leave canonical, as from the adder, and nothing else changes.
+// Order: Packets as they come, flits of a packet in order, to memory (own_) and to the uplink (up_)
+// by sum_queues. Packets for the uplink show when they are complete, and leave without gaps.
+// Back-pressure: room_o: there is a place for a packet. A flit waits for its operand (from memory
+// by the bypass's own port, or R in its slot: lane_order) and for room in its queue.
+// Latency: One flit per cycle while operands are available. A packet waits while the queue of the
+// packet before it is full.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"

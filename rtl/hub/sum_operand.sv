@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One operand of the row sums: turns blocks {first flit address, length} into reads of a memory port and hands the
-// flits on in order.
+// One operand of the row sums: turns blocks {first flit address, length} into reads of a memory
+// port, and passes on the flits in order.
 //
-// Blocks follow each other without a gap, so that reads run ahead of the sums; the two operands of an addition are
-// asked for independently, so that a bank conflict of one does not hold up the other. A read is asked for only when the
-// queue of flits has a place for its answer. A block that this operand has no part in takes a cycle.
-// Worst case: as long as the memory port makes the reads wait.
+// Function: Blocks follow each other without a gap, so reads run ahead of the sums. The two
+// operands of an addition are requested independently, so a bank conflict of one does not delay the
+// other. A block without this operand takes a cycle.
+// Back-pressure: A read is requested only if the queue of flits has a place for its answer.
+// Latency: As long as the memory port delays the reads.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Own rows from adder and copy lane to memory: writes each row's flits to where it goes, port OUT.
+// Writes own rows from adder and bypass to memory, port OUT.
 //
-// Order: rows, and the flits of a row, as they come; dest_* says where rows go, in the same order. A poisoned flit is
-// not written: memory keeps what it held there.
-// Back-pressure: out_wr_ may stall, and a row waits for its dest_*.
-// Worst case: a row of n flits takes n cycles and those in which memory refuses.
+// Order: Rows, and the flits of a row, as they come. dest_* gives the rows' destinations in the
+// same order.
+// Back-pressure: out_wr_ may stall. A row waits for its dest_*.
+// Latency: A row of n flits takes n cycles, plus those in which memory refuses.
+// Errors: A poisoned flit is not written: memory keeps its previous contents.
 `default_nettype none
 `include "bundles.svh"
 

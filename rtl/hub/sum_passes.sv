@@ -2,18 +2,18 @@
 //
 // Takes a packet's terms one after the other and makes the passes that reduce it.
 //
-// Steps are the terms and R, which is the last: the first two make one pass, each further one a pass; a single term
-// passes through, as one of R alone does; no term at all gives zeros (of
-// dense rows -0, as packet_acc keeps a lone term). A pass for the copy lane (copy_i: one of these
-// three) reads by that lane's port. Terms come by their index in the row (term_*), as addresses of the row's packet 0.
-// The adder's single terms are read by both its ports in turn, because one for all would have to win every conflict.
-//
-// Order: a row's packets from the first to the last, passes in the order of the terms. Every context has a row under
-// way, of which the number of the next packet is kept here.
-// Back-pressure: pass_room_i low, or term_i.valid low, holds up the packet. A choice is taken when the packet before
-// has all its passes (choice_ready_o).
-// Worst case: a packet of t terms takes 1 + t cycles behind its choice, and those that term_i.valid and pass_room_i
-// make it wait.
+// Function: Steps are the terms, and R as the last. The first two make one pass, and each further
+// one a pass. A single term passes through, as does R alone. No term gives zeros (-0 for dense
+// rows, as packet_acc keeps a lone term). A pass for the bypass (copy_i: one of these three) reads
+// by the bypass's port. The adder's single terms use its two ports alternately, because one port
+// would have to win every conflict. Every context has one row in flight, whose next packet number
+// is kept here.
+// Ports: Terms come by their index in the row (term_*), as addresses of the row's packet 0.
+// Order: A row's packets from the first to the last, passes in the order of the terms.
+// Back-pressure: pass_room_i low, or term_i.valid low, delays the packet. A choice is taken when
+// the previous packet has all its passes (choice_ready_o).
+// Latency: A packet of t terms takes 1 + t cycles after its choice, plus those in which
+// term_i.valid or pass_room_i is low.
 `default_nettype none
 `include "bundles.svh"
 

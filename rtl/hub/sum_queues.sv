@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What leaves a lane of the row sums: a queue for memory (own_) and one for the uplink (up_), so that neither waits for
-// the other there.
+// Output of a lane of the row sums: one queue for memory (own_) and one for the uplink (up_), so
+// that neither waits for the other.
 //
-// Order: of each, as its flits come. A place is promised (promise_i, of the queue that own_i says; only with that
-// queue's room) before its flit is there (push_i), for the adder, which cannot wait.
-// Back-pressure: own_room_o is low with 15 flits promised or here, up_room_o with UpDepth - 1.
-// Worst case: as long as the streams are not taken.
+// Order: Flits of each in order of arrival.
+// Back-pressure: A place is reserved (promise_i, in the queue that own_i selects, only with that
+// queue's room) before its flit arrives (push_i), because the adder cannot wait. own_room_o is low
+// with 15 flits reserved or stored, up_room_o with UpDepth - 1.
+// Latency: As long as the streams are not taken.
 `default_nettype none
 
 module sum_queues #(

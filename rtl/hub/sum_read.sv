@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Queue of passes whose operands two memory ports read ahead of the adder.
+// Queue of passes, whose operands two memory ports read ahead of the adder.
 //
-// Three ends read the queue: each port's sum_operand, as far ahead as its flits have room, and, last, the adder, which
-// takes the flits of both. So a bank conflict of one port holds up neither the other nor, while flits are left, the
-// adder.
-//
-// Order: passes in the order of their push; a pass leaves with next_i. Back-pressure: pkt_room_o is low with three
-// passes inside: reads run ahead by no more than the operands' queues, and a packet that is chosen now waits for few
-// others. A packet that was chosen has room for more of them with the copy lane, so that it does not hold up the next
-// choice.
-// Worst case: as long as the memory ports make the reads wait.
+// Function: Three readers: each port's sum_operand, as far ahead as its flits have room, and, last,
+// the adder, which takes the flits of both. A bank conflict of one port therefore delays neither
+// the other nor, while flits remain, the adder.
+// Order: Passes in the order of their push. A pass leaves with next_i.
+// Back-pressure: pkt_room_o is low with three passes inside. Reads run ahead by no more than the
+// operands' queues, and a packet that is selected now waits for few others. A selected packet has
+// room for more of them with the bypass, so that it does not delay the next choice.
+// Latency: As long as the memory ports delay the reads.
 `default_nettype none
 `include "bundles.svh"
 

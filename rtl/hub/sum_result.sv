@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// R: reduced rows from the wire, on their way into own rows. A packet's header is taken at once, then the packet can be
-// claimed, and its payload follows its header without waiting for anything here.
+// R: reduced rows from the wire, on their way into own rows.
 //
-// Order: packets are claimed and used in the order in which they come. free_o: a packet is here that is not claimed;
-// claim_i (only with free_o) takes it.
-// Back-pressure: res_ready_o holds up the payload: of a packet that the adder has not taken (flits of 8 bytes: one at a
-// time), or while 15 flits wait for it. An own packet that has claimed waits for nobody but the adder, so it ends.
-// Worst case: a poisoned packet is one error (err_valid_o). One whose header is poisoned is so with all flits; one that
-// turns bad behind it (res_bad_i) from that flit on: those before it are in the adder, or in memory, and they are
-// right.
+// Function: A packet's header is taken at once. The packet can then be claimed, and its payload
+// follows without a wait here.
+// Ports: free_o: a packet is present that is not claimed. claim_i (only with free_o) takes it.
+// Order: Packets are claimed and used in the order of arrival.
+// Back-pressure: res_ready_o delays the payload of a packet that the adder has not taken (flits of
+// 8 bytes: one at a time), or while 15 flits wait for it. A local packet that has claimed waits
+// only for the adder, so it ends.
+// Errors: A poisoned packet is one error (err_valid_o). If its header is poisoned, all flits are.
+// If it turns bad later (res_bad_i), all flits from that one on are. Earlier flits are in the
+// adder, or in memory, and are right.
 `default_nettype none
 `include "bundles.svh"
 

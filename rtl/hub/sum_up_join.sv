@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Joins the packets for the uplink that leave the adder and the copy lane. Packets of a requester leave in the order in
-// which they were chosen, whichever lane they take; those of others may pass one that waits for the adder.
+// Joins packets for the uplink from the adder and its bypass.
 //
-// How: each packet carries how many packets of the other lane were chosen for its requester before it (turn_o, at its
-// choice), and leaves when as many have left.
-// Back-pressure: a packet waits for those of its requester, for the end of the one that is leaving, and for ready_i.
-// Nothing waits in a circle: the oldest packet of all waits for none, and is in front in its lane.
-// Worst case: a packet waits for what was chosen before it in its lane or for its requester, and where both lanes can
-// go for one of the other.
+// Function: Each packet carries the number of packets of the other lane that were chosen earlier
+// for its requester (turn_o, at its choice). It leaves when that many have left.
+// Order: Packets of a requester leave in the order in which they were chosen, from either lane.
+// Packets of other requesters may pass one that waits for the adder.
+// Back-pressure: A packet waits for earlier ones of its requester, for the end of the packet that
+// is leaving, and for ready_i. There is no circular wait: the oldest packet of all waits for none,
+// and is at the front of its lane.
+// Latency: A packet waits for packets chosen earlier in its lane or for its requester, and for one
+// of the other lane if both can leave.
 `default_nettype none
 
 module sum_up_join #(

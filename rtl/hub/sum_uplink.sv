@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Sums and copies to the uplink, as packets: PARTIAL for their requester on part_*, or ST to their slot at its home
-// on sst_* (the same wires but valid and ready).
-// Writes their headers.
+// Sends sums and copies to the uplink as packets: PARTIAL for their requester on part_*, or ST to
+// their slot at its home on sst_*. Writes their headers.
 //
-// Order: as they come. A packet leaves without gaps: its flits come so, and the first waits while the header goes.
-// Back-pressure: part_ready_i and sst_ready_i may stall, and then ready_o does. That ends by itself: the link takes a
-// packet that has its credit whatever happens here.
-// Worst case: a packet of n flits takes n and the header's cycles, and those in which the link refuses.
+// Ports: part_* and sst_* share all wires but valid and ready.
+// Order: As they come. A packet leaves without gaps: its flits arrive so, and the first one waits
+// during the header.
+// Back-pressure: part_ready_i and sst_ready_i may stall, and then ready_o falls. That ends by
+// itself, as the link takes a packet that has its credit.
+// Latency: A packet of n flits takes n and the header's cycles, plus those in which the link
+// refuses.
 `default_nettype none
 `include "bundles.svh"
 

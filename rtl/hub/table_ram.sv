@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Table with one write port and one registered read port, in LUT RAM up to 64 words and in block RAM
-// above: the layer's tables are a few dozen words on small boards and many thousands in simulation.
+// Table with one write port and one registered read port, in LUT RAM up to 64 words and in block
+// RAM above.
 //
-// rdata_o shows the word of raddr_i one cycle after re_i and holds it while re_i is low. Reading the
-// address that is written in the same cycle returns an undefined word. Contents are undefined until written.
+// Function: The layer's tables are a few dozen words on small boards and many thousands in
+// simulation. Contents are undefined until written.
+// Latency: rdata_o shows the word of raddr_i one cycle after re_i and holds it while re_i is low. A
+// read of the address that is written in the same cycle is undefined.
 `default_nettype none
 
 module table_ram #(

@@ -2,11 +2,14 @@
 //
 // Target lists of up to four tokens: written one target at a time, read a flit at a time.
 //
-// Target n of a list is word n / L of lane n mod L, L = targets per flit. A packet carries target 0 in its header and
-// the others from lane 0 of its first target flit on: target flit t is lanes 1 .. L-1 of word t and lane 0 of word t +
-// 1, so the shift by one target is wiring.
-// Read with word_i = 0 for the header (target0_o, which is target nth_i: 0 without RowSparse) and word_i = t + 1 for
-// target flit t (flit_o). Reads are asynchronous. Lanes behind the end of a list hold old targets.
+// Function: Target n of a list is word n / L of lane n mod L, L = targets per flit. A packet
+// carries target 0 in its header, and the others from lane 0 of its first target flit on. Target
+// flit t is lanes 1 .. L-1 of word t and lane 0 of word t + 1, so the shift by one target is
+// wiring.
+// Ports: Read with word_i = 0 for the header (target0_o, which is target nth_i, 0 without
+// RowSparse), and word_i = t + 1 for target flit t (flit_o). Lanes after the end of a list hold old
+// targets.
+// Latency: Reads are asynchronous.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The order in which dymultimem.st takes own tokens: those that go to hot GPUs, the Hot that get most copies, spread
-// evenly.
+// The order in which dymultimem.st takes own tokens: tokens for hot GPUs, the Hot GPUs that get
+// most copies, are spread evenly.
 //
-// `order` (unit control) reads the routing table and puts each token of its range into the list of its class, the set
-// of hot GPUs that hold one of its experts (sort_i, the range; then tok_i, token by token; sorted_i with or behind the
-// last). Unit send begins a range in the order made (begin_i) and takes token by token (pick_o, take_i). It gets tokens
-// in the order of their numbers until lists of the same range are there, and from then on the next one of the class
-// that order_choice names. Those that it has taken by then are in front of their lists and are dropped first, once
-// while others are taken, and once while none is given.
-// Each token of the range that begins is given once, whatever `order` does: without lists of this range, in the order
-// of numbers. Lists serve one begin_i; sort_i while they are used up makes none. go_i forgets them and what has begun.
-//
-// Ordering: lists count from the cycle behind sorted_i. pick_o.valid may fall without take_i.
-// Back-pressure: sort_i only with ready_o, which comes 2^Hot cycles after the one before; tokens are always taken.
-// Worst case: a token is there 2^Hot + Hot + 5 cycles after the one before it was taken; the first of the choice
-// waits 2^Hot + 2 Hot + 6 cycles and two for each token that was taken while others were dropped.
+// Function: `order` (unit control) reads the routing table and puts each token of its range into
+// the list of its class, the set of hot GPUs that hold one of its experts (sort_i, the range; then
+// tok_i, token by token; sorted_i with or after the last). Unit send starts a range in this order
+// (begin_i) and takes token by token (pick_o, take_i). Until lists of the same range are complete,
+// it gets tokens in the order of their numbers. From then on it gets the next one of the class that
+// order_choice names. Tokens that it has taken by then are at the front of their lists and are
+// dropped first, once while others are taken, and once while none is.
+// Ports: Lists count from the cycle after sorted_i. pick_o.valid may fall without take_i. Lists
+// serve one begin_i. A sort_i while they are used makes none. go_i clears lists and ranges.
+// Order: Each token of the range is issued once, whatever `order` does: without lists of this
+// range, in the order of numbers.
+// Back-pressure: sort_i only with ready_o, which comes 2^Hot cycles after the previous one. Tokens
+// are always taken.
+// Latency: A token is available 2^Hot + Hot + 5 cycles after the previous one was taken. The first
+// of the choice waits 2^Hot + 2 Hot + 6 cycles, and two for each token that was taken while others
+// were dropped.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The uplink: takes packets of all classes from the units of the hub and sends them when the link partner has room.
+// The uplink: takes packets of all classes from the units of the hub and sends them when the link
+// partner has room.
 //
-// A packet starts when all of it is here and its class has credit, and leaves in consecutive cycles; the next one
-// follows without an idle cycle.
-// Order: CTRL before REQ before STORE and PART, which alternate; of waiting STORE and PART one passes after at most 16
-// others. With TokenOrder and cfg.pace dispatch_pace says which of dispatch and PART goes first, until 16 others have
-// passed the one whose turn it is, and when dispatch waits, see there; as if it were not there then, and what is
-// behind it in the queue. Inside a class first in, first out; send and control share one queue of stores; row_sum's
-// stores (sst) take turns with that queue; where rows return two of them go for each of the queue. sst_* and part_*
-// have no queue here and the same wires for their flits: once a packet is offered, its flits must follow as fast as
-// they are taken. The credits of partials were taken by row_sum, to which returned ones are passed on. Requests need
-// no credit.
-// Back-pressure: req and st by ready when their queue is full; ctl, sst and part by ready, which is a grant, while
-// another packet is on the link or no credit is left.
-// Worst case: a store waits for credit for ever only if the switch never frees a packet; no other class waits for it.
-//
-// cfg.throttle puts a start off by a cycle at random (the same numbers after each go_i).
+// Function: A packet starts when it is complete and its class has credit. Its flits leave in
+// consecutive cycles, and the next packet follows without an idle cycle. cfg.throttle delays a
+// start by a cycle at random (the same numbers after each go_i).
+// Ports: sst_* and part_* have no queue here and share the wires of their flits. Once a packet is
+// offered, its flits must follow as fast as they are taken. row_sum takes the credits of partials,
+// and returned ones are passed on to it. Requests need no credit.
+// Order: CTRL before REQ before STORE and PART, which alternate. A waiting STORE or PART packet
+// passes after at most 16 others. With TokenOrder and cfg.pace, dispatch_pace selects which of
+// dispatch and PART goes first, until 16 others have passed the other one. While it holds the head
+// packet, arbitration ignores the store queue. Inside a class first in, first out. send and control
+// share one queue of stores. row_sum's stores (sst) alternate with that queue. Where rows return,
+// two of them go for each of the queue.
+// Back-pressure: req and st by ready when their queue is full. ctl, sst and part by ready, which is
+// a grant, while another packet is on the link or no credit is left.
+// Latency: A store waits for credit for ever only if the switch never frees a packet. No other
+// class waits for it.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
