@@ -7,7 +7,7 @@ usage: english.py [--list N] [FILE...]
 Without FILE: README.md and docs for prose, rtl for comments. Prints for each of the two the number of sentences, their
 length in words (mean, 90th percentile) and the semicolons per 1 000 words. --list N shows the N longest sentences with
 their places. A sentence ends at a full stop, a question mark or an exclamation mark before a space, at the end of a
-list item, of a paragraph, or of a comment block. Code, tables and headings do not count. Exit status 1: a figure is above its
+list item, of a paragraph, or of a comment block. Code, tables (in comments: lines that are indented) and headings do not count. Exit status 1: a figure is above its
 limit in LIMITS."""
 import argparse
 import dataclasses
@@ -19,7 +19,8 @@ import sys
 # What is reached. A change that lowers a figure lowers its limit, too. The aims are 18 and 30 words, 2 semicolons, and 14 words in RTL comments.
 LIMITS = {"docs": {"mean": 22.1, "p90": 41, "semicolons": 15.4}, "rtl": {"mean": 19.8}}
 
-END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_`\[]*[A-Z0-9`])")
+# a sentence may begin with the name of a signal or of an instruction
+END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_`\[]*(?:[A-Z0-9`]|\w+[_.]\w))")
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|Sec|No|approx)\.$")
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s+")
 HEADER = re.compile(r"^\s*//\s?")
@@ -63,12 +64,13 @@ def blocks_of_page(lines):
 
 
 def blocks_of_rtl(lines):
-    """Blocks of // comments, as (line, text). A comment behind code is a block of its own."""
+    """Blocks of // comments that have lines of their own, as (line, text). Indented lines are tables."""
     start, block = 0, []
     for number, line in enumerate([*lines, ""], 1):
         code, slashes, comment = line.partition("//")
         text = comment.strip().lstrip("/").strip()
-        whole = slashes and not code.strip() and text and not re.match(r"SPDX|[-=]{3}|verilator|synopsys|pragma", text)
+        aside = comment.startswith("  ") or re.match(r"SPDX|[-=]{3}|verilator|synopsys|pragma", text)
+        whole = slashes and not code.strip() and text and not aside
         if block and (not whole or ITEM.match(text)):
             yield start, " ".join(block)
             block = []
