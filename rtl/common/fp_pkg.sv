@@ -21,7 +21,7 @@ package fp_pkg;
     // c * w, as the lanes of the expert use it (expert_factor).
     typedef struct packed {
         logic        nan;
-        logic        inf;   // a factor is infinite
+        logic        infinite; // a factor is infinite
         logic        zero;  // a factor is zero
         logic        sign;
         logic [6:0]  frac;  // of c

@@ -14,15 +14,16 @@
 
 module link #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg),
     parameter int unsigned NumPart = 32
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [7:0] latency_i,
 
-    input  wire `MW_LINK(Cfg) tx_i,
+    input  wire link_t        tx_i,
 
-    output `MW_LINK(Cfg) rx_o,
+    output link_t        rx_o,
 
     input  wire bundle_pkg::credit_t crd_i, // from the receiver, one packet per bit
     output bundle_pkg::credit_t      crd_o, // to the sender

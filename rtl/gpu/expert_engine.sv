@@ -23,7 +23,13 @@
 `include "bundles.svh"
 
 module expert_engine #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type pair_t = `MW_PAIR(Cfg),
+    parameter type pair_write_t = `MW_PAIR_WRITE(Cfg),
+    parameter type tile_t = `MW_TILE(Cfg),
+    parameter type work_t = `MW_WORK(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -52,13 +58,13 @@ module expert_engine #(
     output logic                         err_valid_o, // BOUNDS, in the cycle behind the instruction
 
     // memory: MISC client, and the engine's own port
-    output `MW_READ(Cfg)              rd_o,
+    output read_t                     rd_o,
     input  wire logic                 rd_ready_i,
-    input  wire `MW_ANSWER(Cfg)       rd_i,
-    output `MW_PAIR(Cfg)              exp_rd_o,
+    input  wire answer_t              rd_i,
+    output pair_t                     exp_rd_o,
     input  wire logic                 exp_rd_ready_i,
     input  wire logic [Cfg.FlitW-1:0] exp_rd_data_i [2],
-    output `MW_PAIR_WRITE(Cfg)        exp_wr_o,
+    output pair_write_t               exp_wr_o,
     output logic [Cfg.FlitW-1:0]      exp_wr_data_o [2],
 
     output bundle_pkg::finished_t sig_o, // a row is finished
@@ -89,7 +95,7 @@ module expert_engine #(
     end
 
     // ---- tiles --------------------------------------------------------------------------
-    `MW_TILE(Cfg) tile;
+    tile_t        tile;
     logic         tile_ready, path_idle, path_empty, fetch_busy;
 
     expert_scan #(.Cfg(Cfg)) i_scan (
@@ -98,7 +104,7 @@ module expert_engine #(
     );
 
     // ---- rows of expert.rows ------------------------------------------------------------
-    `MW_READ(Cfg)         mux [2];
+    read_t                mux [2];
     logic                 mux_ready [2], mux_rvalid [2];
     logic [Cfg.FlitW-1:0] mux_rdata;
 
@@ -117,7 +123,7 @@ module expert_engine #(
 
     // ---- rows -------------------------------------------------------------------------------
     bundle_pkg::list_req_t        flist;
-    `MW_WORK(Cfg)                 row;
+    work_t                        row;
     logic                         flist_ready, row_take, done_valid, done_ready, list_busy_q, list_signal_q,
                                   slist_valid;
     logic [node_pkg::ExpertW-1:0] done_le, sig_le_q;

@@ -50,14 +50,14 @@ module expert_factor (
     assign high = c_i[14:7] >= 8'd127;
 
     always_comb begin
-        factor_o.sign  = c_i[15] ^ w_i[31];
-        factor_o.nan   = c_nan || w_nan || (c_inf && w_zero) || (c_zero && w_inf);
-        factor_o.inf   = c_inf || w_inf;
-        factor_o.zero  = c_zero || w_zero;
-        factor_o.frac  = c_i[6:0];
-        factor_o.high  = high;
-        factor_o.limit = high ? 8'd125 - c_i[14:7] : 8'd127 - c_i[14:7];  // 381 and 127, modulo 256
-        factor_o.exp   = exp;
+        factor_o.sign     = c_i[15] ^ w_i[31];
+        factor_o.nan      = c_nan || w_nan || (c_inf && w_zero) || (c_zero && w_inf);
+        factor_o.infinite = c_inf || w_inf;
+        factor_o.zero     = c_zero || w_zero;
+        factor_o.frac     = c_i[6:0];
+        factor_o.high     = high;
+        factor_o.limit    = high ? 8'd125 - c_i[14:7] : 8'd127 - c_i[14:7];  // 381 and 127, modulo 256
+        factor_o.exp      = exp;
         factor_o.mant  = mant_q;
     end
 endmodule

@@ -15,7 +15,11 @@
 `include "bundles.svh"
 
 module expert_fetch #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type tile_t = `MW_TILE(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type work_t = `MW_WORK(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -26,7 +30,7 @@ module expert_fetch #(
     input  wire logic unicast_i,  // list entries are received row << k_shift | list position
     input  wire logic gathered_i, // of those: rows have entries of the routing table, not of the meta table
 
-    input  wire `MW_TILE(Cfg) tile_i,
+    input  wire tile_t        tile_i,
     output logic              tile_ready_o, // its last row is asked for; depends on tile_i
 
     output bundle_pkg::list_req_t list_o,
@@ -36,11 +40,11 @@ module expert_fetch #(
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic                  list_mine_i, // the answer is for a row of this module
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
-    output `MW_WORK(Cfg) row_o,
+    output work_t        row_o,
     input  wire logic    row_take_i,
 
     output logic busy_o // rows are on their way

@@ -39,7 +39,7 @@ module expert_lanes #(
             limit1_q <= factor_i.limit;
             range1_q <= factor_i.high;
             nan1_q   <= factor_i.nan;
-            inf1_q   <= factor_i.inf;
+            inf1_q   <= factor_i.infinite;
             zero1_q  <= factor_i.zero;
             for (int unsigned i = 0; i < Lanes; i++) begin : stage1
                 automatic logic [15:0] x, product;

@@ -17,6 +17,9 @@
 
 module expert_path #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type work_t = `MW_WORK(Cfg),
+    parameter type pair_t = `MW_PAIR(Cfg),
+    parameter type pair_write_t = `MW_PAIR_WRITE(Cfg),
     localparam int unsigned StepW = Cfg.AddrW - 1,
     localparam int unsigned GroupW = Cfg.AddrW - 2
 ) (
@@ -27,13 +30,13 @@ module expert_path #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input  wire `MW_WORK(Cfg) row_i,
+    input  wire work_t        row_i,
     output logic              row_take_o, // row_i stays for 3 cycles more
 
-    output `MW_PAIR(Cfg)              rd_o,
+    output pair_t                     rd_o,
     input  wire logic                 rd_ready_i,
     input  wire logic [Cfg.FlitW-1:0] rd_data_i [2], // 3 cycles later
-    output `MW_PAIR_WRITE(Cfg)        wr_o,
+    output pair_write_t               wr_o,
     output logic [Cfg.FlitW-1:0]      wr_data_o [2], // a cycle later
 
     output logic                         done_valid_o, // of the tile:

@@ -20,7 +20,9 @@
 `include "bundles.svh"
 
 module expert_rows #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -42,9 +44,9 @@ module expert_rows #(
     input  wire logic [node_pkg::RowW-1:0] own_base_i, // first row of the own copies
     output logic                           err_valid_o,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     output bundle_pkg::push_t push_o, // see expert_engine
     input  wire logic         push_ready_i,

@@ -16,7 +16,8 @@
 `include "bundles.svh"
 
 module expert_scan #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type tile_t = `MW_TILE(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -34,7 +35,7 @@ module expert_scan #(
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic counts_all_i,
 
-    output `MW_TILE(Cfg)   tile_o,
+    output tile_t          tile_o,
     input  wire logic      tile_ready_i,
     output logic           all_started_o
 );

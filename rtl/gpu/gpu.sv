@@ -8,7 +8,13 @@
 `include "bundles.svh"
 
 module gpu #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type access_t = `MW_ACCESS(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
+    parameter type pair_t = `MW_PAIR(Cfg),
+    parameter type pair_write_t = `MW_PAIR_WRITE(Cfg)
 ) (
     input  wire logic                    clk_i,
     input  wire logic                    rst_ni,
@@ -16,16 +22,16 @@ module gpu #(
     input  wire node_pkg::node_cfg_t     cfg_i,
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    input  wire `MW_ACCESS(Cfg) host_i,
+    input  wire access_t        host_i,
     output logic                host_ready_o,
-    output `MW_ANSWER(Cfg)      host_o,
+    output answer_t             host_o,
     output logic                host_busy_o,
 
     // memory, for the hub: node_pkg says who reads and writes
-    input  wire `MW_READ(Cfg)  rd_i [node_pkg::HubReads],
+    input  wire read_t         rd_i [node_pkg::HubReads],
     output logic               rd_ready_o [node_pkg::HubReads],
-    output `MW_ANSWER(Cfg)     rd_o [node_pkg::HubReads],
-    input  wire `MW_WRITE(Cfg) wr_i [node_pkg::HubWrites],
+    output answer_t            rd_o [node_pkg::HubReads],
+    input  wire write_t        wr_i [node_pkg::HubWrites],
     output logic               wr_ready_o [node_pkg::HubWrites],
 
     // the hub's units
@@ -60,7 +66,7 @@ module gpu #(
     import node_pkg::*;
 
     // ---- the host's access ----
-    `MW_ACCESS(Cfg) host;
+    access_t        host;
     logic           host_done;
 
     always_ff @(posedge clk_i) begin
@@ -81,13 +87,13 @@ module gpu #(
     // ---- memory: the read ports of the hub, and MISC; the write ports of the hub, and the host's ----
     localparam int unsigned HubWr = Cfg.SwitchAsks ? HubWrites : WrList; // of the hub's those that there are
     localparam int unsigned NumRd = RdOwn + 1, NumWr = HubWr + 1;
-    `MW_READ(Cfg)         rd [NumRd];
-    `MW_ANSWER(Cfg)       rd_back [NumRd];
+    read_t                rd [NumRd];
+    answer_t              rd_back [NumRd];
     logic                 rd_ready [NumRd];
-    `MW_WRITE(Cfg)        wr [NumWr];
+    write_t               wr [NumWr];
     logic                 wr_ready [NumWr];
-    `MW_PAIR(Cfg)         exp_rd;
-    `MW_PAIR_WRITE(Cfg)   exp_wr;
+    pair_t                exp_rd;
+    pair_write_t          exp_wr;
     logic                 exp_rd_ready;
     logic [Cfg.FlitW-1:0] exp_rd_data [2], exp_wr_data [2];
 
@@ -118,8 +124,8 @@ module gpu #(
                             CRed = Cfg.Reds ? Always : Nobody, CCopy = Cfg.CopyLane ? Always + 32'(Cfg.Reds) : Nobody,
                             CList = Cfg.SwitchAsks ? Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane) : Nobody,
                             MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane) + 32'(Cfg.SwitchAsks);
-    `MW_READ(Cfg)         misc [MiscRd];
-    `MW_ANSWER(Cfg)       misc_back [MiscRd];
+    read_t                misc [MiscRd];
+    answer_t              misc_back [MiscRd];
     logic                 misc_ready [MiscRd], misc_rvalid [MiscRd];
     logic [Cfg.FlitW-1:0] misc_rdata;
 

@@ -26,6 +26,11 @@
 
 module gpu_mem #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
+    parameter type pair_t = `MW_PAIR(Cfg),
+    parameter type pair_write_t = `MW_PAIR_WRITE(Cfg),
     parameter int unsigned NumRd = 4,
     parameter int unsigned NumWr = 5,
     localparam int unsigned StepW = Cfg.AddrW - 1  // {group of four flits, which two of them}
@@ -34,17 +39,17 @@ module gpu_mem #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire `MW_READ(Cfg) rd_i [NumRd],
+    input  wire read_t        rd_i [NumRd],
     output logic              rd_ready_o [NumRd],
-    output `MW_ANSWER(Cfg)    rd_o [NumRd],
+    output answer_t           rd_o [NumRd],
 
-    input  wire `MW_WRITE(Cfg) wr_i [NumWr],
+    input  wire write_t        wr_i [NumWr],
     output logic               wr_ready_o [NumWr],
 
-    input  wire `MW_PAIR(Cfg)         exp_rd_i,
+    input  wire pair_t                exp_rd_i,
     output logic                      exp_rd_ready_o,
     output logic [Cfg.FlitW-1:0]      exp_rd_data_o [2], // 3 cycles after the grant, until the next
-    input  wire `MW_PAIR_WRITE(Cfg)   exp_wr_i,
+    input  wire pair_write_t          exp_wr_i,
     input  wire logic [Cfg.FlitW-1:0] exp_wr_data_i [2], // a cycle later
 
     output logic conflict_o // some port was refused in the last cycle, the engine's aside
@@ -58,7 +63,7 @@ module gpu_mem #(
 
     // ---- ways for writes: port 0 alone, the others together -------------------------
     logic [1:0]    way_ready;
-    `MW_WRITE(Cfg) way [2];
+    write_t        way [2];
 
     assign way[0]        = wr_i[0];
     assign wr_ready_o[0] = way_ready[0];

@@ -13,6 +13,8 @@
 
 module mem_rd_mux #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
     parameter int unsigned Clients = 6,
     parameter int unsigned Latency = 3  // of the memory, cycles from grant to answer
 ) (
@@ -20,14 +22,14 @@ module mem_rd_mux #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire `MW_READ(Cfg)    cl_i [Clients],
+    input  wire read_t           cl_i [Clients],
     output logic                 cl_ready_o [Clients],
     output logic                 cl_rvalid_o [Clients],
     output logic [Cfg.FlitW-1:0] cl_rdata_o, // shared by all clients
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i
+    input  wire answer_t        rd_i
 );
     logic [Clients-1:0] req, grant, held_q;
     logic               waiting_q, grant_now;

@@ -15,16 +15,17 @@
 
 module mem_wr_mux #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type write_t = `MW_WRITE(Cfg),
     parameter int unsigned Clients = 4
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire `MW_WRITE(Cfg) cl_i [Clients],
+    input  wire write_t        cl_i [Clients],
     output logic               cl_ready_o [Clients],
 
-    output `MW_WRITE(Cfg) wr_o,
+    output write_t        wr_o,
     input  wire logic     wr_ready_i
 );
     localparam int unsigned IdxW = (Clients > 1) ? $clog2(Clients) : 1;

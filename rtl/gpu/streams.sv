@@ -25,6 +25,8 @@
 
 module streams #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
     localparam int unsigned S = isa_pkg::Streams,
     localparam int unsigned Units = 5
 ) (
@@ -35,9 +37,9 @@ module streams #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     output logic            cmd_valid_o [Units], // 0 control, 1 send, 2 expert, 3 combine, 4 push
     input  wire logic       cmd_ready_i [Units],

@@ -16,6 +16,8 @@ module host_link
     import host_pkg::*;
 #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type user_t = `MW_USER(Cfg),
+    parameter type heard_t = `MW_HEARD(Cfg),
     parameter int unsigned Zeros = host_pkg::SyncZeros  // see link_rx
 ) (
     input  wire logic clk_i,
@@ -37,9 +39,9 @@ module host_link
     input  wire bundle_pkg::bus_rsp_t bus_i,
 
     // GPU memories, through stream_mux
-    output `MW_USER(Cfg)       mem_o,
+    output user_t              mem_o,
     input  wire logic          mem_ready_i,
-    input  wire `MW_HEARD(Cfg) mem_i,
+    input  wire heard_t        mem_i,
     input  wire logic          mem_idle_i, // nothing under way at any port
 
     // mailbox

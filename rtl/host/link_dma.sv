@@ -10,7 +10,9 @@
 `include "bundles.svh"
 
 module link_dma #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type user_t = `MW_USER(Cfg),
+    parameter type heard_t = `MW_HEARD(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -30,9 +32,9 @@ module link_dma #(
     output logic [63:0]      out_data_o,
 
     // stream_mux
-    output `MW_USER(Cfg)       mem_o, // by flit address
+    output user_t              mem_o, // by flit address
     input  wire logic          mem_ready_i,
-    input  wire `MW_HEARD(Cfg) mem_i
+    input  wire heard_t        mem_i
 );
     localparam int unsigned Words = Cfg.FlitBytes / 8, Depth = 16, LevelW = $clog2(Depth + 1);
 

@@ -29,6 +29,9 @@
 
 module allocator #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
     parameter int unsigned Misses = 4
 ) (
     input  wire logic                clk_i,
@@ -44,11 +47,11 @@ module allocator #(
     output logic                   fill_o, // a miss has ended
     output logic                   busy_o, // a miss is under way
 
-    output `MW_READ(Cfg)        alm_rd_o,
+    output read_t               alm_rd_o,
     input  wire logic           alm_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) alm_rd_i,
+    input  wire answer_t        alm_rd_i,
 
-    output `MW_WRITE(Cfg) alm_wr_o,
+    output write_t        alm_wr_o,
     input  wire logic     alm_wr_ready_i,
 
     output logic hit_o,

@@ -20,7 +20,14 @@
 `include "bundles.svh"
 
 module control #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type share_t = `MW_SHARE(Cfg),
+    parameter type range_t = `MW_RANGE(Cfg),
+    parameter type pick_t = `MW_PICK(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type places_t = `MW_PLACES(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -34,9 +41,9 @@ module control #(
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     // with source_lists: how many rows send has for a list; a tile has returned
     output logic [Cfg.GpuW-1:0]                 told_gpu_o,
@@ -70,17 +77,17 @@ module control #(
     output logic [node_pkg::RowW-1:0] src_rows_o [2],
     output logic [node_pkg::RowW-1:0] own_base_o,
 
-    output `MW_SHARE(Cfg)      share_o, // for the pace of dispatch
-    input  wire `MW_RANGE(Cfg) begin_i, // send: takes tokens in the order made
-    output `MW_PICK(Cfg)       pick_o,
+    output share_t             share_o, // for the pace of dispatch
+    input  wire range_t        begin_i, // send: takes tokens in the order made
+    output pick_t              pick_o,
     input  wire logic          pick_take_i,
 
     output logic                 ctl_valid_o,
     input  wire logic            ctl_ready_i,
     output packet_pkg::header_t  ctl_header_o,
-    output `MW_STREAM(Cfg)       cst_o, // flits of the store class, for the uplink
+    output stream_t              cst_o, // flits of the store class, for the uplink
     input  wire logic            cst_ready_i,
-    output `MW_STREAM(Cfg)       clo_o, // or for this GPU
+    output stream_t              clo_o, // or for this GPU
     input  wire logic            clo_ready_i,
     output bundle_pkg::error_t   err_o,
     output logic                 idle_o
@@ -185,7 +192,7 @@ module control #(
     // ---- counting ----------------------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
     logic                  walk_done, clearing, word_take;
-    `MW_PLACES(Cfg)        tok;
+    places_t               tok;
     logic [15:0]           charge;
     logic [Cfg.TokensLog2:0] walk_first;
     logic [Cfg.GpuW-1:0]   count_gpu;

@@ -16,6 +16,8 @@
 
 module copy_loads #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type places_t = `MW_PLACES(Cfg),
+    parameter type share_t = `MW_SHARE(Cfg),
     parameter int unsigned Hot = 5  // at most N - 1
 ) (
     input  wire logic       clk_i,
@@ -26,12 +28,12 @@ module copy_loads #(
     input  wire bundle_pkg::count_t cnt_i,     // of kind 1 those that count here
     input  wire logic               cnt_bad_i, // it cannot be: it is not added
     input  wire logic               here_i,    // the copy counts of all GPUs are, from the cycle behind the last
-    input  wire `MW_PLACES(Cfg)     tok_i,     // a token of this GPU's own count of copies
+    input  wire places_t            tok_i,     // a token of this GPU's own count of copies
 
     input  wire logic           find_i, // not while busy_o
     output logic                busy_o,
     output logic [Cfg.GpuW-1:0] hot_o [Hot],
-    output `MW_SHARE(Cfg)       share_o
+    output share_t              share_o
 );
     localparam int unsigned LoadW = Cfg.TokW + 1;
 

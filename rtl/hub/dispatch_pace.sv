@@ -26,13 +26,14 @@
 
 module dispatch_pace #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type share_t = `MW_SHARE(Cfg),
     parameter int unsigned Packets = 16  // that the queue of stores holds, a power of two
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
-    input  wire `MW_SHARE(Cfg)       share_i,
+    input  wire share_t              share_i,
 
     input  wire logic       in_valid_i, // a flit of a store goes into the queue
     input  wire logic       in_last_i,

@@ -15,6 +15,10 @@
 
 module entry_counts #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type places_t = `MW_PLACES(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type listed_t = `MW_LISTED(Cfg),
     localparam int unsigned CountW = Cfg.TokensLog2 + 1
 ) (
     input  wire logic                clk_i,
@@ -30,11 +34,11 @@ module entry_counts #(
     input  wire logic                    counting_i,
     input  wire logic [15:0]             charge_i,
     output logic                         done_o,
-    output `MW_PLACES(Cfg)               tok_o,
+    output places_t                      tok_o,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     input  wire logic [Cfg.GpuW-1:0]   gpu_i,
     input  wire logic [Cfg.LocalW-1:0] local_i,
@@ -45,7 +49,7 @@ module entry_counts #(
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.LocalW;
 
     // ---- entries -----------------------------------------------------------------------------------------------
-    `MW_LISTED(Cfg)        entry;
+    listed_t               entry;
     logic                  walk_done, entry_valid, held, map_valid, hit_q, hit_last_q;
     logic [Cfg.GpuW-1:0]   map_gpu, hit_gpu_q;
     logic [Cfg.LocalW-1:0] map_local, hit_local_q;

@@ -15,7 +15,9 @@
 `include "bundles.svh"
 
 module entry_reader #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -36,9 +38,9 @@ module entry_reader #(
     output logic [Cfg.TokensLog2-1:0] meta_token_o,
     output logic                      meta_got_o,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     input  wire logic       id_meta_i, // of the meta entry, else of the routing entry in id_slot_i
     input  wire logic       id_slot_i,

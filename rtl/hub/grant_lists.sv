@@ -17,6 +17,9 @@
 
 module grant_lists #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type marked_t = `MW_MARKED(Cfg),
     localparam int unsigned KeepW = $clog2(Cfg.Lanes + 1)
 ) (
     input  wire logic                clk_i,
@@ -31,11 +34,11 @@ module grant_lists #(
     input  wire logic [KeepW-1:0] keep_level_i, // lists that are to be written
     input  wire logic             keep_done_i,  // the oldest is
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
-    output `MW_MARKED(Cfg) req_o,
+    output marked_t        req_o,
     output logic           idle_o
 );
     import packet_pkg::*;

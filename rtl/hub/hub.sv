@@ -9,7 +9,16 @@
 `include "bundles.svh"
 
 module hub #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
+    parameter type marked_t = `MW_MARKED(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type share_t = `MW_SHARE(Cfg),
+    parameter type range_t = `MW_RANGE(Cfg),
+    parameter type pick_t = `MW_PICK(Cfg)
 ) (
     input  wire logic                     clk_i,
     input  wire logic                     rst_ni,
@@ -21,16 +30,16 @@ module hub #(
     input  wire bundle_pkg::group_write_t groups_i,
 
     // the link
-    output `MW_LINK(Cfg)             up_o,
+    output link_t                    up_o,
     input  wire bundle_pkg::credit_t up_crd_i,
-    input  wire `MW_LINK(Cfg)        dn_i,
+    input  wire link_t               dn_i,
     output logic [3:0]               dn_crd_o,
 
     // see gpu
-    output `MW_READ(Cfg)                      rd_o [node_pkg::HubReads],
+    output read_t                             rd_o [node_pkg::HubReads],
     input  wire logic                         rd_ready_i [node_pkg::HubReads],
-    input  wire `MW_ANSWER(Cfg)               rd_i [node_pkg::HubReads],
-    output `MW_WRITE(Cfg)                     wr_o [node_pkg::HubWrites],
+    input  wire answer_t                      rd_i [node_pkg::HubReads],
+    output write_t                            wr_o [node_pkg::HubWrites],
     input  wire logic                         wr_ready_i [node_pkg::HubWrites],
     input  wire logic                         cmd_valid_i [node_pkg::HubUnits],
     output logic                              cmd_ready_o [node_pkg::HubUnits],
@@ -104,11 +113,11 @@ module hub #(
                                tok_ready, tok_idle;
     logic [TokenW-1:0]         rsig_token, rdy_token;
     logic [Cfg.TokensLog2-1:0] rdy_index, tok_index;
-    `MW_MARKED(Cfg)            rxst;
-    `MW_MARKED(Cfg)            rxreq;
-    `MW_STREAM(Cfg)            rxres;
+    marked_t                   rxst;
+    marked_t                   rxreq;
+    stream_t                   rxres;
     logic                      rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready, rxres_bad, rx_idle, rxst_idle;
-    `MW_STREAM(Cfg)            loc;
+    stream_t                   loc;
     logic                      loc_ready;
     bundle_pkg::port_t         fack;
     logic                      fack_ready;
@@ -192,15 +201,15 @@ module hub #(
     assign rdy_token = TokenW'(rdy_index);
 
     // ---- send side ----
-    `MW_SHARE(Cfg)        share;
-    `MW_RANGE(Cfg)        order_begin;
-    `MW_PICK(Cfg)         pick;
+    share_t               share;
+    range_t               order_begin;
+    pick_t                pick;
     logic                 pick_take;
     logic [Cfg.GpuW-1:0]  base_q, row_src [2]; // of rows: those of unit push, and those of the expert engine
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows [2];
     bundle_pkg::src_rows_t told [2];
-    `MW_STREAM(Cfg)       st, up_st, cst, clo; // up_st: as it goes on to the uplink; cst, clo: of control
+    stream_t              st, up_st, cst, clo; // up_st: as it goes on to the uplink; cst, clo: of control
     logic                 st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
@@ -268,10 +277,10 @@ module hub #(
     assign own_base_o = own_base;
 
     // ---- reductions ----
-    `MW_MARKED(Cfg) req; // from the wire, or of granted rows
+    marked_t        req; // from the wire, or of granted rows
 
     if (Cfg.SwitchAsks) begin : gen_asks
-        `MW_MARKED(Cfg) granted;
+        marked_t        granted;
 
         grant_lists #(.Cfg(Cfg)) i_lists (
             .clk_i, .rst_ni, .cfg_i, .lane_valid_i(lane_valid), .lane_ready_o(lane_ready), .home_i(lane_home),
@@ -286,8 +295,8 @@ module hub #(
                               rd_i[RdList]};
     end
 
-    `MW_STREAM(Cfg) creq;
-    `MW_STREAM(Cfg) part;
+    stream_t        creq;
+    stream_t        part;
     logic           creq_ready, part_ready, sst_valid, sst_ready, red_idle;
     bundle_pkg::port_t part_crd;
 

@@ -17,16 +17,17 @@
 `include "bundles.svh"
 
 module link_fault #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic             clk_i,
     input  wire logic             rst_ni,
     input  wire logic             go_i,
     input  wire node_pkg::fault_t fault_i,
 
-    input  wire `MW_LINK(Cfg) up_i,
+    input  wire link_t        up_i,
     input  wire logic [3:0]   crd_i,
-    output `MW_LINK(Cfg)      up_o,
+    output link_t             up_o,
     output logic [3:0]        crd_o
 );
     import packet_pkg::*;

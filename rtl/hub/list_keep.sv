@@ -19,6 +19,7 @@
 
 module list_keep #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type write_t = `MW_WRITE(Cfg),
     localparam int unsigned Lists = Cfg.Lanes,  // 16 flits of 32-byte lists
     localparam int unsigned LevelW = $clog2(Lists + 1),
     localparam int unsigned TgtW = Cfg.ExpW + 5
@@ -39,7 +40,7 @@ module list_keep #(
     output logic [LevelW-1:0] level_o,
     output logic              done_o,
 
-    output `MW_WRITE(Cfg)   wr_o,
+    output write_t          wr_o,
     input  wire logic       wr_ready_i,
     output logic            idle_o
 );

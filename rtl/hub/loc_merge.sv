@@ -11,19 +11,20 @@
 `include "bundles.svh"
 
 module loc_merge #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type stream_t = `MW_STREAM(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire `MW_STREAM(Cfg) loc_i,
+    input  wire stream_t        loc_i,
     output logic                loc_ready_o,
 
-    input  wire `MW_STREAM(Cfg) clo_i,
+    input  wire stream_t        clo_i,
     output logic                clo_ready_o,
 
-    output `MW_STREAM(Cfg) loc_o,
+    output stream_t        loc_o,
     input  wire logic      loc_ready_i
 );
     logic open_q; // a packet is under way, of sel_q

@@ -23,21 +23,23 @@
 `include "bundles.svh"
 
 module manager_entries #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type merge_t = `MW_MERGE(Cfg),
+    parameter type claim_t = `MW_CLAIM(Cfg)
 ) (
     input  wire logic        clk_i,
     input  wire logic        rst_ni,
     input  wire logic        go_i,
     input  wire logic [15:0] timer_i,
 
-    input  wire `MW_MERGE(Cfg)    desc_i,
+    input  wire merge_t           desc_i,
     output logic                  absorb_o,
     output logic                  pass_o,
     output logic                  new_o,
     output logic [Cfg.RpmW-1:0]   idx_o,
     input  wire logic             begin_i,
 
-    output `MW_CLAIM(Cfg)  next_o,
+    output claim_t         next_o,
     input  wire logic      next_take_i,
     input  wire logic      free_valid_i,
     input  wire logic [Cfg.GpuW+Cfg.RpmW-1:0] free_slot_i,
@@ -70,7 +72,7 @@ module manager_entries #(
     logic [E-1:0]     same, earlier, hit, leaving, free, place; // earlier: desc_i goes first
     logic [Pairs-1:0] pairs, pairs_new, pairs_next;
     logic             whole, claim_hit, add;
-    `MW_CLAIM(Cfg)    claimed;
+    claim_t           claimed;
 
     for (genvar e = 0; e < E; e++) begin : gen_key
         logic [KeyW-1:0] key;

@@ -24,7 +24,9 @@
 `include "bundles.svh"
 
 module manager_parse #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type merge_t = `MW_MERGE(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -34,12 +36,12 @@ module manager_parse #(
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    input  wire `MW_STREAM(Cfg) in_i,
+    input  wire stream_t        in_i,
     output logic                in_ready_o,
 
-    output `MW_STREAM(Cfg) flit_o,
+    output stream_t        flit_o,
     input  wire logic      flit_take_i,
-    output `MW_MERGE(Cfg)  desc_o,
+    output merge_t         desc_o,
     input  wire logic      desc_take_i
 );
     import packet_pkg::*;
@@ -84,7 +86,7 @@ module manager_parse #(
     logic [Cfg.GpuW-1:0] map_gpu;
     logic [LineW:0]      behind; // the line's byte behind the packet's last one
     logic [Cfg.MergeRowW-1:0] row; // of a token, in its line
-    `MW_MERGE(Cfg)       desc;
+    merge_t              desc;
 
     lutram #(.Width(1 + Cfg.GpuW), .Depth(Cfg.MaxExperts)) i_emap (
         .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),

@@ -14,12 +14,14 @@
 
 module manager_send #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type claim_t = `MW_CLAIM(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.RpmW
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire `MW_CLAIM(Cfg) next_i,
+    input  wire claim_t        next_i,
     output logic               next_take_o,
     input  wire logic          hold_i,       // next_i is being written
     output logic               free_valid_o,
@@ -30,7 +32,7 @@ module manager_send #(
     output logic [Cfg.PayW-1:0]       word_o,
     input  wire logic [Cfg.FlitW-1:0] data_i,
 
-    output `MW_STREAM(Cfg) st_o,
+    output stream_t        st_o,
     input  wire logic      st_ready_i
 );
     import packet_pkg::*;

@@ -23,7 +23,10 @@
 `include "bundles.svh"
 
 module packet_manager #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type merge_t = `MW_MERGE(Cfg),
+    parameter type claim_t = `MW_CLAIM(Cfg)
 ) (
     input  wire logic        clk_i,
     input  wire logic        rst_ni,
@@ -35,9 +38,9 @@ module packet_manager #(
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    input  wire `MW_STREAM(Cfg) st_i,
+    input  wire stream_t        st_i,
     output logic                st_ready_o,
-    output `MW_STREAM(Cfg)      st_o,
+    output stream_t             st_o,
     input  wire logic           st_ready_i,
 
     output bundle_pkg::manager_counts_t count_o,
@@ -49,8 +52,8 @@ module packet_manager #(
     localparam int unsigned Words = Slots * (Cfg.PayFlits + Cfg.HeadFlits), WordW = $clog2(Words);
 
     // ---- what comes --------------------------------------------------------------------------------------------
-    `MW_STREAM(Cfg)      in, flit, by, kept, out;
-    `MW_MERGE(Cfg)       desc;
+    stream_t             in, flit, by, kept, out;
+    merge_t              desc;
     logic                in_ready, take, desc_take, by_ready, kept_ready;
 
     assign in = '{valid: st_i.valid && on_i, last: st_i.last, data: st_i.data};
@@ -61,7 +64,7 @@ module packet_manager #(
     );
 
     // ---- entries -----------------------------------------------------------------------------------------------
-    `MW_CLAIM(Cfg)       next;
+    claim_t              next;
     logic                absorb, pass, add, start, next_take, free_valid, left_full, left_timer, none_used;
     logic [Cfg.RpmW-1:0] idx;
     logic [SlotW-1:0]    free_slot;

@@ -36,7 +36,14 @@
 `include "bundles.svh"
 
 module reduce_serve #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type marked_t = `MW_MARKED(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type rows_t = `MW_ROWS(Cfg),
+    parameter type row_t = `MW_ROW(Cfg),
+    parameter type term_t = `MW_TERM(Cfg),
+    parameter type dest_t = `MW_DEST(Cfg),
+    parameter type request_bus_t = `MW_REQUEST(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -47,10 +54,10 @@ module reduce_serve #(
     input  wire bundle_pkg::emap_write_t emap_i,
 
     // from the wire: DYMULTIMEM_LD_REDUCE and MULTIMEM_LD_REDUCE
-    input  wire `MW_MARKED(Cfg) req_i,
+    input  wire marked_t        req_i,
 
     // from row_build
-    input  wire `MW_STREAM(Cfg)       own_i,
+    input  wire stream_t              own_i,
     output logic                      own_ready_o,
     // one term at byte address addr; the same for all flits of a packet
     input  wire logic                 own_static_i,
@@ -61,13 +68,13 @@ module reduce_serve #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // to row_sum
-    output `MW_ROWS(Cfg)               rows_o,
+    output rows_t                      rows_o,
     input  wire logic [Cfg.GpuW-1:0]   row_ctx_i,
-    output `MW_ROW(Cfg)                row_o,
+    output row_t                       row_o,
     input  wire logic                  row_pop_i,
     input  wire bundle_pkg::term_req_t term_i,
-    output `MW_TERM(Cfg)               term_o, // of the last cycle, if it was read then
-    output `MW_DEST(Cfg)               dest_o,
+    output term_t                      term_o, // of the last cycle, if it was read then
+    output dest_t                      dest_o,
     input  wire logic                  dest_ready_i,
 
     output bundle_pkg::error_t err_o,
@@ -83,7 +90,7 @@ module reduce_serve #(
     logic                 in_valid, in_full, in_keep, in_push;
     logic [Cfg.BeatW-1:0] in_beat;
     logic [Cfg.GpuW-1:0]  in_ctx;
-    `MW_REQUEST(Cfg)      in_word;
+    request_bus_t         in_word;
     bundle_pkg::error_t   in_err;
     logic [Cfg.N-1:0]     some; // contexts with a request
     logic [Cfg.OpenW-1:0] wptr, rptr;
@@ -106,7 +113,7 @@ module reduce_serve #(
     logic [Cfg.N-1:0]     row_room;
     logic [Cfg.OpenW-1:0] slot;
     logic [Cfg.BeatW-1:0] beat;
-    `MW_REQUEST(Cfg)      word;
+    request_bus_t         word;
     bundle_pkg::request_t low;
     red_pkg::red_t        red;
     logic [3:0]           term_idx;

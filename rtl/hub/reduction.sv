@@ -11,7 +11,16 @@
 `include "bundles.svh"
 
 module reduction #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
+    parameter type marked_t = `MW_MARKED(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type rows_t = `MW_ROWS(Cfg),
+    parameter type row_t = `MW_ROW(Cfg),
+    parameter type dest_t = `MW_DEST(Cfg),
+    parameter type term_t = `MW_TERM(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -49,16 +58,16 @@ module reduction #(
     output bundle_pkg::port_t              back_left_o, // the last flit of such a row for this home has
 
     // memory: a MISC client, SUMA, SUMB, another MISC client (copy lane), OUT
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
-    output `MW_READ(Cfg)        sum_rd_o [2],
+    input  wire answer_t        rd_i,
+    output read_t               sum_rd_o [2],
     input  wire logic           sum_rd_ready_i [2],
-    input  wire `MW_ANSWER(Cfg) sum_rd_i [2],
-    output `MW_READ(Cfg)        copy_rd_o,
+    input  wire answer_t        sum_rd_i [2],
+    output read_t               copy_rd_o,
     input  wire logic           copy_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) copy_rd_i,
-    output `MW_WRITE(Cfg)       out_wr_o,
+    input  wire answer_t        copy_rd_i,
+    output write_t              out_wr_o,
     input  wire logic           out_wr_ready_i,
 
     // allocator client 1
@@ -67,15 +76,15 @@ module reduction #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // from rx: requests (always taken), results
-    input  wire `MW_MARKED(Cfg) req_i,
-    input  wire `MW_STREAM(Cfg) res_i,
+    input  wire marked_t        req_i,
+    input  wire stream_t        res_i,
     output logic                res_ready_o,
     input  wire logic           res_bad_i,
 
     // to tx: requests, partial sums, ST packets of sum.st (on the same wires)
-    output `MW_STREAM(Cfg)  req_o,
+    output stream_t         req_o,
     input  wire logic       req_ready_i,
-    output `MW_STREAM(Cfg)  part_o,
+    output stream_t         part_o,
     input  wire logic       part_ready_i,
     output logic            sst_valid_o,
     input  wire logic       sst_ready_i,
@@ -87,15 +96,15 @@ module reduction #(
 
     logic                 own_valid, own_ready, own_static;
     logic [Cfg.AddrW-1:0] static_delta;
-    `MW_ROWS(Cfg)         rows;
-    `MW_ROW(Cfg)          row;
+    rows_t                rows;
+    row_t                 row;
     logic                 row_pop, row_done, row_more;
     logic [Cfg.GpuW-1:0]  row_ctx;
     logic                 st_done;
     logic [Cfg.GpuW-1:0]  st_home;
-    `MW_DEST(Cfg)         dest;
+    dest_t                dest;
     bundle_pkg::term_req_t term_req;
-    `MW_TERM(Cfg)         term;
+    term_t                term;
     logic                 dest_ready;
     logic                 idle_combine, idle_serve, idle_sum;
 

@@ -13,6 +13,10 @@
 
 module route_walk #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type pick_t = `MW_PICK(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type listed_t = `MW_LISTED(Cfg),
     parameter bit Picks = 1'b0,
     localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes),  // flit inside a row
     localparam int unsigned RowW = Cfg.AddrW - SubW
@@ -27,14 +31,14 @@ module route_walk #(
     input  wire logic [RowW-1:0]         row_base_i, // rt_base / 128
     output logic                         done_o,     // every entry was taken
     input  wire logic                    picks_i,    // with start_i
-    input  wire `MW_PICK(Cfg)            pick_i,
+    input  wire pick_t                   pick_i,
     output logic                         pick_take_o,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i, // answers to this module only
+    input  wire answer_t        rd_i, // answers to this module only
 
-    output `MW_LISTED(Cfg) entry_o,
+    output listed_t        entry_o,
     input  wire logic      take_i
 );
 

@@ -30,6 +30,7 @@
 
 module row_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type stream_t = `MW_STREAM(Cfg),
     localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2
 ) (
     input  wire logic                clk_i,
@@ -74,7 +75,7 @@ module row_build #(
     output logic [3:0]       id_idx_o,
     input  wire logic [15:0] id_i,
 
-    output `MW_STREAM(Cfg) req_o,
+    output stream_t        req_o,
     input  wire logic      req_ready_i,
     output logic           own_valid_o, // rows for reduce_serve; last and data as for req
     input  wire logic      own_ready_i,

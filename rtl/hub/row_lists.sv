@@ -17,13 +17,14 @@
 
 module row_lists #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type arrived_t = `MW_ARRIVED(Cfg),
     localparam int unsigned TgtW = Cfg.ExpW + 5
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
 
-    input  wire `MW_ARRIVED(Cfg)     hd_i,
+    input  wire arrived_t            hd_i,
     input  wire logic                cut_i,    // the packet ended in the wrong place
     input  wire logic [Cfg.TokW-1:0] token_i,  // that its address names
     input  wire logic                beyond_i, // it names none

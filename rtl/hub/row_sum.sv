@@ -32,7 +32,17 @@
 `include "bundles.svh"
 
 module row_sum #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type rows_t = `MW_ROWS(Cfg),
+    parameter type row_t = `MW_ROW(Cfg),
+    parameter type term_t = `MW_TERM(Cfg),
+    parameter type dest_t = `MW_DEST(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type flit_t = `MW_FLIT(Cfg),
+    parameter type result_t = `MW_RESULT(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -40,34 +50,34 @@ module row_sum #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     // rows that are set up
-    input  wire `MW_ROWS(Cfg)     rows_i,
+    input  wire rows_t            rows_i,
     output logic [Cfg.GpuW-1:0]   row_ctx_o,  // the row below is this context's first
-    input  wire `MW_ROW(Cfg)      row_i,      // packets less 1
+    input  wire row_t             row_i,      // packets less 1
     output logic                  row_pop_o,  // its last packet is under way
     output bundle_pkg::term_req_t term_o,
-    input  wire `MW_TERM(Cfg)     term_i,     // asked for in the last cycle
-    input  wire `MW_DEST(Cfg)     dest_i,     // where own rows go, in their order
+    input  wire term_t            term_i,     // asked for in the last cycle
+    input  wire dest_t            dest_i,     // where own rows go, in their order
     output logic                  dest_ready_o,
     output logic                  row_done_o, // own row in memory
     output logic                  row_more_o,
     output logic                  st_done_o,  // last flit of an ST row sent
     output logic [Cfg.GpuW-1:0]   st_home_o,  // to this GPU
 
-    output `MW_READ(Cfg)        sum_rd_o [2],
+    output read_t               sum_rd_o [2],
     input  wire logic           sum_rd_ready_i [2],
-    input  wire `MW_ANSWER(Cfg) sum_rd_i [2],
-    output `MW_READ(Cfg)        copy_rd_o, // of the copy lane
+    input  wire answer_t        sum_rd_i [2],
+    output read_t               copy_rd_o, // of the copy lane
     input  wire logic           copy_rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) copy_rd_i,
+    input  wire answer_t        copy_rd_i,
 
-    output `MW_WRITE(Cfg) out_wr_o,
+    output write_t        out_wr_o,
     input  wire logic     out_wr_ready_i,
 
-    input  wire `MW_STREAM(Cfg) res_i,
+    input  wire stream_t        res_i,
     output logic                res_ready_o,
     input  wire logic           res_bad_i, // the link's mark
 
-    output `MW_STREAM(Cfg)  part_o,
+    output stream_t         part_o,
     input  wire logic       part_ready_i,
     output logic            sst_valid_o, // or an ST packet; flits and last as of part
     input  wire logic       sst_ready_i,
@@ -149,7 +159,7 @@ module row_sum #(
     logic          add_valid, add_next, fire, granted;
     pass_t         add_pass;
     red_pkg::red_t add_red;
-    `MW_FLIT(Cfg)  a, b;
+    flit_t         a, b;
 
     sum_read #(.Cfg(Cfg), .pass_t(pass_t)) i_read (
         .clk_i, .rst_ni, .push_i(pass_push && !pass_in.copy), .room_o(pass_room), .pkt_room_o(add_room),
@@ -159,7 +169,7 @@ module row_sum #(
     );
 
     logic           add_r_ready, copy_r_ready;
-    `MW_RESULT(Cfg) r, add_r;
+    result_t        r, add_r;
 
     sum_result #(.Cfg(Cfg)) i_result (
         .clk_i, .rst_ni, .res_i, .res_ready_o, .res_bad_i,
@@ -180,7 +190,7 @@ module row_sum #(
 
     if (Cfg.CopyLane) begin : gen_lanes
         logic           claimed, r_copy, r_end;
-        `MW_RESULT(Cfg) copy_r;
+        result_t        copy_r;
 
         // whose the packet of R in front is
         lane_order i_claims (

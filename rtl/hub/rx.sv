@@ -29,14 +29,16 @@
 `include "bundles.svh"
 
 module rx #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg),
+    parameter type marked_t = `MW_MARKED(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
     // link bundle
-    input  wire `MW_LINK(Cfg) rx_i,
+    input  wire link_t        rx_i,
     output logic [3:0]        crd_o,
 
     // CTRL
@@ -50,11 +52,11 @@ module rx #(
     output logic [4:0]                  ack_src_o, // who answers
 
     // STORE
-    output `MW_MARKED(Cfg) st_o,
+    output marked_t        st_o,
     input  wire logic      st_crd_i, // a slot is free again
 
     // REQ
-    output `MW_MARKED(Cfg) req_o,
+    output marked_t        req_o,
     input  wire logic      req_ready_i,
     output logic                      lane_valid_o, // a row is granted: of another GPU's token
     input  wire logic                 lane_ready_i,

@@ -20,6 +20,9 @@
 
 module rx_arrive #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type marked_t = `MW_MARKED(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type arrived_t = `MW_ARRIVED(Cfg),
     parameter int unsigned LocPkts = 2,
     parameter int unsigned MaxTargets = 4,  // of one packet: experts of this GPU
     localparam int unsigned SlotW = $clog2(Cfg.RxStorePkts + LocPkts),
@@ -32,9 +35,9 @@ module rx_arrive #(
     input  wire logic [1:0] epoch_i,
     input  wire logic       lists_i, // addresses of ST_ROWSP have the row, too
 
-    input  wire `MW_MARKED(Cfg) st_i,
+    input  wire marked_t        st_i,
 
-    input  wire `MW_STREAM(Cfg) loc_i,
+    input  wire stream_t        loc_i,
     output logic                loc_ready_o,
 
     output logic                      pay_we_o [2], // 0 link, 1 local
@@ -50,7 +53,7 @@ module rx_arrive #(
     // headers, read without a register
     input  wire logic [SlotW-1:0] hd_slot_i,
     input  wire logic [3:0]       hd_tgt_i,
-    output `MW_ARRIVED(Cfg)       hd_o,
+    output arrived_t              hd_o,
 
     input  wire logic             free_valid_i,
     input  wire logic [SlotW-1:0] free_slot_i,

@@ -18,20 +18,24 @@
 
 module rx_red #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type store_t = `MW_STORE(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
     parameter int unsigned Depth = 16  // flits inside, a power of two
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire `MW_STORE(Cfg)        in_i, // what is no red passes
+    input  wire store_t               in_i, // what is no red passes
     output logic                      in_ready_o,
     input  wire logic [Cfg.FlitW-1:0] in_data_i,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
-    output `MW_WRITE(Cfg) wr_o,
+    output write_t        wr_o,
     input  wire logic     wr_ready_i,
 
     output logic busy_o // a red is inside

@@ -27,6 +27,8 @@
 
 module rx_resolve #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type arrived_t = `MW_ARRIVED(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
     parameter int unsigned SlotW = 5,
     parameter int unsigned Parked = 16,  // targets, at least 3
     parameter int unsigned Jobs = 16,  // at least 2
@@ -52,7 +54,7 @@ module rx_resolve #(
     // their headers
     output logic [SlotW-1:0]     hd_slot_o,
     output logic [3:0]           hd_tgt_o,
-    input  wire `MW_ARRIVED(Cfg) hd_i,
+    input  wire arrived_t        hd_i,
 
     // a packet starts: targets that its slot waits for
     output logic             start_valid_o,
@@ -78,7 +80,7 @@ module rx_resolve #(
     input  wire logic          ack_ready_i,
 
     // lists that are written to memory, see list_keep
-    output `MW_WRITE(Cfg)     keep_wr_o,
+    output write_t            keep_wr_o,
     input  wire logic         keep_wr_ready_i,
     output logic [KeepW-1:0]  keep_level_o,
     output logic              keep_done_o,

@@ -24,6 +24,13 @@
 
 module rx_store #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type marked_t = `MW_MARKED(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
+    parameter type arrived_t = `MW_ARRIVED(Cfg),
+    parameter type store_t = `MW_STORE(Cfg),
     parameter int unsigned LocPkts = 2,
     localparam int unsigned KeepW = $clog2(Cfg.Lanes + 1)
 ) (
@@ -34,19 +41,19 @@ module rx_store #(
     input  wire bundle_pkg::emap_write_t emap_i,
 
     // from rx, never stopped
-    input  wire `MW_MARKED(Cfg) st_i,
+    input  wire marked_t        st_i,
     output logic                st_crd_o,
     input  wire logic           res_push_i, // the flit is one of a result
     output logic                res_room_o, // for a packet
     output logic                res_crd_o,  // a packet has left
 
     // results, in their order
-    output `MW_STREAM(Cfg) res_o,
+    output stream_t        res_o,
     input  wire logic      res_ready_i,
     output logic           res_bad_o, // the link's mark
 
     // packets of this GPU for itself
-    input  wire `MW_STREAM(Cfg) loc_i,
+    input  wire stream_t        loc_i,
     output logic                loc_ready_o,
 
     // allocator, client 0
@@ -57,10 +64,10 @@ module rx_store #(
     input  wire logic                   al_busy_i,
 
     // memory: what reds read; ST0, ST1
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
-    output `MW_WRITE(Cfg)       wr_o [2],
+    input  wire answer_t        rd_i,
+    output write_t              wr_o [2],
     input  wire logic           wr_ready_i [2],
 
     // bytes of a row that are in memory; two pulses never in consecutive cycles
@@ -79,7 +86,7 @@ module rx_store #(
     input  wire logic          ack_ready_i,
 
     // lists of targets for grant_lists, see list_keep
-    output `MW_WRITE(Cfg)    keep_wr_o,
+    output write_t           keep_wr_o,
     input  wire logic        keep_wr_ready_i,
     output logic [KeepW-1:0] keep_level_o,
     output logic             keep_done_o,
@@ -117,7 +124,7 @@ module rx_store #(
     } job_t;
 
     // ---- arrival ----
-    `MW_ARRIVED(Cfg)     hd;
+    arrived_t            hd;
     logic                pay_we [2], pkt_valid, pkt_ready, pkt_bad, free_valid, crd_err, all_idle;
     logic [LinkAw-1:0]   pay_link_addr;
     logic [LocAw-1:0]    pay_loc_addr;
@@ -171,7 +178,7 @@ module rx_store #(
     bundle_pkg::count_t cnt [2];
 
     // what the workers write
-    `MW_STORE(Cfg)        w_wr [2];
+    store_t               w_wr [2];
     logic                 w_wr_ready [2];
     logic [Cfg.FlitW-1:0] pay_data [2];
 

@@ -16,6 +16,7 @@
 
 module rx_worker #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type store_t = `MW_STORE(Cfg),
     parameter int unsigned SlotW = 5,
     parameter int unsigned Counts = 0,
     parameter bit Reds = 1'b0,
@@ -36,7 +37,7 @@ module rx_worker #(
     output logic [SlotW+Cfg.PayW-1:0] pay_addr_o,
     input  wire logic [Cfg.FlitW-1:0] pay_data_i,
 
-    output `MW_STORE(Cfg) wr_o,
+    output store_t        wr_o,
     input  wire logic     wr_ready_i,
 
     output logic      done_valid_o,

@@ -28,7 +28,15 @@
 `include "bundles.svh"
 
 module send #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type range_t = `MW_RANGE(Cfg),
+    parameter type pick_t = `MW_PICK(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type listed_t = `MW_LISTED(Cfg),
+    parameter type token_t = `MW_TOKEN(Cfg),
+    parameter type target_t = `MW_TARGET(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -43,9 +51,9 @@ module send #(
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     output bundle_pkg::arm_t arm_o,
     input  wire logic        arm_ready_i,
@@ -60,18 +68,18 @@ module send #(
     input  wire logic [node_pkg::ExpertW-1:0] told_local_i,
     output logic [packet_pkg::RowBits-1:0]    told_rows_o,
 
-    output `MW_RANGE(Cfg)     begin_o, // of an instruction that takes tokens in the order made
-    input  wire `MW_PICK(Cfg) pick_i,
+    output range_t            begin_o, // of an instruction that takes tokens in the order made
+    input  wire pick_t        pick_i,
     output logic              pick_take_o,
 
-    input  wire `MW_STREAM(Cfg) cst_i, // packets of control for the uplink
+    input  wire stream_t        cst_i, // packets of control for the uplink
     output logic                cst_ready_o,
-    input  wire `MW_STREAM(Cfg) clo_i, // or for this GPU
+    input  wire stream_t        clo_i, // or for this GPU
     output logic                clo_ready_o,
 
-    output `MW_STREAM(Cfg) st_o,
+    output stream_t        st_o,
     input  wire logic      st_ready_i,
-    output `MW_STREAM(Cfg) loc_o,
+    output stream_t        loc_o,
     input  wire logic      loc_ready_i,
 
     output bundle_pkg::error_t err_o
@@ -105,8 +113,8 @@ module send #(
     assign begin_o = '{valid: walk && picks, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end};
 
     // ---- lists -------------------------------------------------------------------------------------------------
-    `MW_LISTED(Cfg) entry;
-    `MW_READ(Cfg)   walk_rd;
+    listed_t        entry;
+    read_t          walk_rd;
     logic           walk_done, entry_take, walk_rd_ready, walk_rvalid;
     logic [3:0]     k_last;
     assign k_last = 4'(cfg_i.k - 5'd1);
@@ -129,8 +137,8 @@ module send #(
         .take_i(look_take), .row_o(look_row), .told_gpu_i, .told_local_i, .told_rows_o
     );
 
-    `MW_TOKEN(Cfg)      desc;
-    `MW_TARGET(Cfg)     to_remote, to_own;
+    token_t             desc;
+    target_t            to_remote, to_own;
     logic               desc_valid, desc_take;
     bundle_pkg::error_t list_err, cmd_err;
 
@@ -189,7 +197,7 @@ module send #(
     );
 
     // ---- packets -----------------------------------------------------------------------------------------------
-    `MW_STREAM(Cfg) own_pkt [2];
+    stream_t        own_pkt [2];
     logic           own_ready [2]; // 0 uplink, 1 local
 
     send_build #(.Cfg(Cfg), .PktsW(PktsW), .AddrW(ShiftW), .job_t(job_t)) i_build (

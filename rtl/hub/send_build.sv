@@ -20,6 +20,7 @@
 
 module send_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type stream_t = `MW_STREAM(Cfg),
     parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
     parameter int unsigned AddrW = 48,  // bits of an address that may be set
     parameter type job_t = logic  // see send
@@ -53,9 +54,9 @@ module send_build #(
     output logic                      pay_take_o,
     input  wire logic [Cfg.FlitW-1:0] pay_data_i,
 
-    output `MW_STREAM(Cfg) st_o,
+    output stream_t        st_o,
     input  wire logic      st_ready_i,
-    output `MW_STREAM(Cfg) loc_o,
+    output stream_t        loc_o,
     input  wire logic      loc_ready_i,
     output logic           idle_o
 );

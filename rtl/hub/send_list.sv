@@ -17,7 +17,10 @@
 `include "bundles.svh"
 
 module send_list #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type listed_t = `MW_LISTED(Cfg),
+    parameter type target_t = `MW_TARGET(Cfg),
+    parameter type token_t = `MW_TOKEN(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -31,15 +34,15 @@ module send_list #(
     output logic                                look_take_o,
     input  wire logic [packet_pkg::RowBits-1:0] row_i,
 
-    input  wire `MW_LISTED(Cfg) entry_i,
+    input  wire listed_t        entry_i,
     output logic                take_o,
 
-    output `MW_TARGET(Cfg) remote_o, // to the target RAMs
-    output `MW_TARGET(Cfg) own_o,
+    output target_t        remote_o, // to the target RAMs
+    output target_t        own_o,
 
     output logic          desc_valid_o,
     input  wire logic     desc_take_i,
-    output `MW_TOKEN(Cfg) desc_o,
+    output token_t        desc_o,
 
     output bundle_pkg::error_t err_o
 );

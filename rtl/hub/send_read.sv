@@ -14,6 +14,8 @@
 
 module send_read #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
     parameter int unsigned LenW = 15,  // of the bytes of a transfer
     parameter type job_t = logic  // see send
 ) (
@@ -41,9 +43,9 @@ module send_read #(
     input  wire logic [Cfg.AddrW-1:0] walk_addr_i,
     output logic                      walk_rvalid_o, // with rd_i.rdata
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     output logic                 pay_valid_o,
     input  wire logic            pay_take_i,

@@ -23,6 +23,7 @@
 
 module send_transfers #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type token_t = `MW_TOKEN(Cfg),
     parameter int unsigned ShiftW = 40,  // of a transfer's address
     parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
     parameter type job_t = logic,  // see send
@@ -52,7 +53,7 @@ module send_transfers #(
     output logic               desc_take_o,
     // rows alone follow each other too fast for the lists: two wait, besides this one and the next
     input  wire logic          lists_used_i,
-    input  wire `MW_TOKEN(Cfg) desc_i,
+    input  wire token_t        desc_i,
 
     output bundle_pkg::arm_t arm_o,
     input  wire logic        arm_ready_i,

@@ -14,14 +14,17 @@
 `include "bundles.svh"
 
 module serve_arrive #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type marked_t = `MW_MARKED(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type request_t = `MW_REQUEST(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire `MW_MARKED(Cfg) req_i,
-    input  wire `MW_STREAM(Cfg) own_i,
+    input  wire marked_t        req_i,
+    input  wire stream_t        own_i,
     output logic                own_ready_o,
     input  wire logic           own_static_i,
 
@@ -31,7 +34,7 @@ module serve_arrive #(
     output logic                 keep_o,  // it is not dropped
     output logic                 push_o,  // and the last of its request
     output logic [Cfg.BeatW-1:0] beat_o,  // its number
-    output `MW_REQUEST(Cfg)      word_o,  // what it says, as a header or targets
+    output request_t             word_o,  // what it says, as a header or targets
 
     output bundle_pkg::error_t err_o // a request is dropped
 );

@@ -18,7 +18,9 @@
 `include "bundles.svh"
 
 module serve_ram #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type request_bus_t = `MW_REQUEST(Cfg),
+    parameter type term_t = `MW_TERM(Cfg)
 ) (
     input  wire logic clk_i,
 
@@ -28,14 +30,14 @@ module serve_ram #(
     input  wire logic [Cfg.GpuW-1:0]  in_ctx_i,
     input  wire logic [Cfg.OpenW-1:0] in_slot_i,
     input  wire logic [Cfg.BeatW-1:0] in_beat_i,
-    input  wire `MW_REQUEST(Cfg)      in_word_i,
+    input  wire request_bus_t         in_word_i,
 
     // set-up of a row of this context
     input  wire logic [Cfg.GpuW-1:0]  ctx_i,
     input  wire logic                 re_i,       // reads a word of its request
     input  wire logic [Cfg.OpenW-1:0] slot_i,
     input  wire logic [Cfg.BeatW-1:0] beat_i,
-    output `MW_REQUEST(Cfg)           word_o,     // words 0 and 1 have the header's halves, or 0 both
+    output request_bus_t              word_o,     // words 0 and 1 have the header's halves, or 0 both
     input  wire logic                 term_we_i,  // not in a cycle with in_valid_i
     input  wire logic                 term_row_i, // row slot
     input  wire logic [3:0]           term_idx_i,
@@ -46,7 +48,7 @@ module serve_ram #(
     input  wire logic [Cfg.GpuW-1:0] sum_ctx_i,
     input  wire logic                sum_row_i,
     input  wire logic [3:0]          sum_idx_i,
-    output `MW_TERM(Cfg)             sum_o
+    output term_t                    sum_o
 );
     localparam int unsigned TgtW  = Cfg.ExpW + 1;
     localparam int unsigned LowW  = $bits(bundle_pkg::request_t);

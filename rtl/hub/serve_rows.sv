@@ -11,7 +11,10 @@
 `include "bundles.svh"
 
 module serve_rows #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type rows_t = `MW_ROWS(Cfg),
+    parameter type row_t = `MW_ROW(Cfg),
+    parameter type dest_t = `MW_DEST(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -29,12 +32,12 @@ module serve_rows #(
     input  wire red_pkg::red_t        red_i,
     input  wire logic                 dest_push_i, // where an own row goes
 
-    output `MW_ROWS(Cfg)             rows_o,
+    output rows_t                    rows_o,
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
     output logic                     row_slot_o,  // place of the row below
-    output `MW_ROW(Cfg)              row_o,       // packets less 1
+    output row_t                     row_o,       // packets less 1
     input  wire logic                row_pop_i,
-    output `MW_DEST(Cfg)             dest_o,
+    output dest_t                    dest_o,
     input  wire logic                dest_ready_i
 );
 

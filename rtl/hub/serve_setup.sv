@@ -21,7 +21,8 @@
 `include "bundles.svh"
 
 module serve_setup #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type request_bus_t = `MW_REQUEST(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -42,7 +43,7 @@ module serve_setup #(
     input  wire logic [Cfg.OpenW-1:0] rptr_i, // the context's oldest request, without wait_i
     output logic [Cfg.OpenW-1:0]      slot_o,
     output logic [Cfg.BeatW-1:0]      beat_o,
-    input  wire `MW_REQUEST(Cfg)      word_i,
+    input  wire request_bus_t         word_i,
 
     output bundle_pkg::alloc_req_t      al_req_o,
     input  wire logic                   al_req_ready_i,

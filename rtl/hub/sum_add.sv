@@ -17,6 +17,8 @@
 
 module sum_add #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type flit_t = `MW_FLIT(Cfg),
+    parameter type result_t = `MW_RESULT(Cfg),
     parameter type pass_t = logic,  // see row_sum
     parameter type tag_t = logic,
     parameter type own_t = logic,
@@ -31,9 +33,9 @@ module sum_add #(
     input  wire logic           granted_i, // its reads, but two of 16
     output logic                next_o,    // it is done
     output logic                fire_o,    // a flit goes in, one of each operand that the pass needs
-    input  wire `MW_FLIT(Cfg)   a_i,
-    input  wire `MW_FLIT(Cfg)   b_i,
-    input  wire `MW_RESULT(Cfg) res_i,
+    input  wire flit_t          a_i,
+    input  wire flit_t          b_i,
+    input  wire result_t        res_i,
     output logic                res_ready_o,
 
     output own_t      own_o,

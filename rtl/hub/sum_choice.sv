@@ -19,14 +19,15 @@
 `include "bundles.svh"
 
 module sum_choice #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type rows_t = `MW_ROWS(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire `MW_ROWS(Cfg)     rows_i,
+    input  wire rows_t            rows_i,
     input  wire logic             lanes_i,     // the layer uses the copy lane
     input  wire logic             add_room_i,  // the lanes take a packet
     input  wire logic             copy_room_i,

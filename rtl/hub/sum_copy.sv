@@ -15,6 +15,9 @@
 
 module sum_copy #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type result_t = `MW_RESULT(Cfg),
     parameter type pass_t = logic,  // see row_sum
     parameter type tag_t = logic,
     parameter type own_t = logic,
@@ -29,11 +32,11 @@ module sum_copy #(
     input  wire logic [Cfg.AddrW-1:0] addr_i, // first flit of its term
     input  wire red_pkg::red_t        red_i,
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
-    input  wire `MW_RESULT(Cfg) res_i,    // if the packet in front is the next to take it
+    input  wire result_t        res_i,    // if the packet in front is the next to take it
     output logic                res_ready_o,
     output logic                res_end_o, // its last flit
 

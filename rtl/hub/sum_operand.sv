@@ -12,7 +12,9 @@
 `include "bundles.svh"
 
 module sum_operand #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -24,9 +26,9 @@ module sum_operand #(
     output logic                      blk_next_o, // block done
     output logic                      at_end_o,   // of a block of 16 flits at most 2 are still to be granted
 
-    output `MW_READ(Cfg)        rd_o,
+    output read_t               rd_o,
     input  wire logic           rd_ready_i,
-    input  wire `MW_ANSWER(Cfg) rd_i,
+    input  wire answer_t        rd_i,
 
     output logic                 valid_o,
     input  wire logic            ready_i,

@@ -12,6 +12,8 @@
 
 module sum_own #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type dest_t = `MW_DEST(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg),
     parameter type own_t = logic  // see row_sum
 ) (
     input  wire logic clk_i,
@@ -20,10 +22,10 @@ module sum_own #(
     input  wire own_t own_i,
     output logic      ready_o,
 
-    input  wire `MW_DEST(Cfg) dest_i, // where rows go
+    input  wire dest_t        dest_i, // where rows go
     output logic              dest_ready_o,
 
-    output `MW_WRITE(Cfg) out_wr_o,
+    output write_t        out_wr_o,
     input  wire logic     out_wr_ready_i,
 
     output logic pkt_done_o, // a packet is in memory

@@ -19,6 +19,8 @@
 
 module sum_passes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type row_t = `MW_ROW(Cfg),
+    parameter type term_t = `MW_TERM(Cfg),
     parameter type pass_t = logic,  // see row_sum
     parameter type tag_t = logic,
     parameter int unsigned TurnW = 1
@@ -37,10 +39,10 @@ module sum_passes #(
     input  wire logic [TurnW-1:0]    turn_i,  // see sum_up_join
 
     // row of ctx_i
-    input  wire `MW_ROW(Cfg)          row_i,        // packets less 1
+    input  wire row_t                 row_i,        // packets less 1
     output logic                      row_pop_o,    // its last packet is under way
     output bundle_pkg::term_req_t     term_o,
-    input  wire `MW_TERM(Cfg)         term_i,       // asked for in the last cycle
+    input  wire term_t                term_i,       // asked for in the last cycle
 
     output logic                 pass_push_o,
     input  wire logic            pass_room_i, // the adder's queue: push only then

@@ -15,6 +15,9 @@
 
 module sum_read #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type flit_t = `MW_FLIT(Cfg),
     parameter type pass_t = logic  // see row_sum
 ) (
     input  wire logic clk_i,
@@ -28,9 +31,9 @@ module sum_read #(
     input  wire logic [Cfg.AddrW-1:0] addr_b_i,
     input  wire red_pkg::red_t        red_i,    // what it does to its terms
 
-    output `MW_READ(Cfg)        sum_rd_o [2],
+    output read_t               sum_rd_o [2],
     input  wire logic           sum_rd_ready_i [2],
-    input  wire `MW_ANSWER(Cfg) sum_rd_i [2],
+    input  wire answer_t        sum_rd_i [2],
 
     output logic                 valid_o,   // oldest pass
     output pass_t                pass_o,
@@ -38,8 +41,8 @@ module sum_read #(
     output logic                 granted_o, // its reads: all of a pass of fewer than 16 flits, of 16 all but two
     input  wire logic            next_i,    // it is done
     input  wire logic            fire_i,    // takes a flit of those operands that it needs
-    output `MW_FLIT(Cfg)         a_o,
-    output `MW_FLIT(Cfg)         b_o
+    output flit_t                a_o,
+    output flit_t                b_o
 );
 
     localparam int unsigned Ahead = 3;

@@ -16,12 +16,14 @@
 `include "bundles.svh"
 
 module sum_result #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type result_t = `MW_RESULT(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire `MW_STREAM(Cfg) res_i,
+    input  wire stream_t        res_i,
     output logic                res_ready_o,
     input  wire logic           res_bad_i, // the link's mark
 
@@ -29,7 +31,7 @@ module sum_result #(
     input  wire logic claim_i,
 
     // flits of claimed packets; also of the next one, which is not to be taken before its claim
-    output `MW_RESULT(Cfg) r_o,
+    output result_t        r_o,
     input  wire logic      ready_i,
 
     output logic err_valid_o

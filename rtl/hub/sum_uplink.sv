@@ -15,6 +15,7 @@
 
 module sum_uplink #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type stream_t = `MW_STREAM(Cfg),
     parameter type up_t = logic  // see row_sum
 ) (
     input  wire logic                clk_i,
@@ -24,7 +25,7 @@ module sum_uplink #(
     input  wire up_t  up_i,
     output logic      ready_o,
 
-    output `MW_STREAM(Cfg) part_o,
+    output stream_t        part_o,
     input  wire logic      part_ready_i,
     output logic           sst_valid_o,
     input  wire logic      sst_ready_i,

@@ -15,10 +15,11 @@
 
 module target_ram #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type target_t = `MW_TARGET(Cfg),
     localparam int unsigned WordW = 4 - Cfg.LaneW
 ) (
     input  wire logic             clk_i,
-    input  wire `MW_TARGET(Cfg)   wr_i,
+    input  wire target_t          wr_i,
     input  wire logic [1:0]       rlist_i,
     input  wire logic [2:0]       word_i,
     input  wire logic [3:0]       nth_i,

@@ -24,6 +24,9 @@
 
 module token_order #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type range_t = `MW_RANGE(Cfg),
+    parameter type places_t = `MW_PLACES(Cfg),
+    parameter type pick_t = `MW_PICK(Cfg),
     parameter int unsigned Hot = 5
 ) (
     input  wire logic                clk_i,
@@ -31,13 +34,13 @@ module token_order #(
     input  wire logic                go_i,
     input  wire logic [Cfg.GpuW-1:0] hot_i [Hot],
 
-    input  wire `MW_RANGE(Cfg)  sort_i,
+    input  wire range_t         sort_i,
     output logic                ready_o,
-    input  wire `MW_PLACES(Cfg) tok_i,
+    input  wire places_t        tok_i,
     input  wire logic           sorted_i,
 
-    input  wire `MW_RANGE(Cfg) begin_i, // not before all tokens of the one before were taken
-    output `MW_PICK(Cfg)       pick_o,
+    input  wire range_t        begin_i, // not before all tokens of the one before were taken
+    output pick_t              pick_o,
     input  wire logic          take_i
 );
     localparam int unsigned T = Cfg.TokensLog2;

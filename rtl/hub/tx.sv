@@ -25,6 +25,9 @@
 
 module tx #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type share_t = `MW_SHARE(Cfg),
+    parameter type stream_t = `MW_STREAM(Cfg),
+    parameter type link_t = `MW_LINK(Cfg),
     parameter int unsigned StoreFlits = 256 / Cfg.FlitBytes,  // queue of stores
     parameter int unsigned ReqFlits = 16  // queue of requests
 ) (
@@ -32,21 +35,21 @@ module tx #(
     input  wire logic                rst_ni,
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
-    input  wire `MW_SHARE(Cfg)       share_i,
+    input  wire share_t              share_i,
 
     input  wire logic                ctl_valid_i,
     output logic                     ctl_ready_o,
     input  wire packet_pkg::header_t ctl_header_i,
-    input  wire `MW_STREAM(Cfg)      req_i,
+    input  wire stream_t             req_i,
     output logic                     req_ready_o,
-    input  wire `MW_STREAM(Cfg)      st_i,        // send and control
+    input  wire stream_t             st_i,        // send and control
     output logic                     st_ready_o,
     input  wire logic                sst_valid_i, // stores of row_sum, or partials: one at a time
     output logic                     sst_ready_o,
-    input  wire `MW_STREAM(Cfg)      part_i,
+    input  wire stream_t             part_i,
     output logic                     part_ready_o,
 
-    output `MW_LINK(Cfg)             up_o,
+    output link_t                    up_o,
     input  wire logic                hold_i, // no packet starts, see link_rate
     input  wire bundle_pkg::credit_t crd_i,
     output bundle_pkg::port_t        part_crd_o,

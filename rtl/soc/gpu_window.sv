@@ -11,7 +11,9 @@
 `include "bundles.svh"
 
 module gpu_window #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type user_t = `MW_USER(Cfg),
+    parameter type heard_t = `MW_HEARD(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -25,9 +27,9 @@ module gpu_window #(
     output logic [31:0]      rdata_o,
 
     // stream_mux
-    output `MW_USER(Cfg)       mem_o, // by flit address
+    output user_t              mem_o, // by flit address
     input  wire logic          mem_ready_i,
-    input  wire `MW_HEARD(Cfg) mem_i
+    input  wire heard_t        mem_i
 );
     localparam int unsigned Words = Cfg.FlitBytes / 4, LaneW = $clog2(Words), ByteW = Cfg.FlitLog2;
 

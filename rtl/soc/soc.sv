@@ -16,6 +16,8 @@
 
 module soc #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type user_t = `MW_USER(Cfg),
+    parameter type heard_t = `MW_HEARD(Cfg),
     parameter int unsigned RamLog2 = 14,
     parameter int unsigned ClockKhz = 60000,
     parameter int unsigned CycleClocks = 1,
@@ -35,9 +37,9 @@ module soc #(
     output bundle_pkg::bus_rsp_t      reg_o,
 
     // GPU memories, through stream_mux
-    output `MW_USER(Cfg)       mem_o,
+    output user_t              mem_o,
     input  wire logic          mem_ready_i,
-    input  wire `MW_HEARD(Cfg) mem_i,
+    input  wire heard_t        mem_i,
 
     // mailbox, the host link's side (mailbox.sv)
     input  wire bundle_pkg::mail_t cmd_i,

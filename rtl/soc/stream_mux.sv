@@ -16,7 +16,11 @@
 `include "bundles.svh"
 
 module stream_mux #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type user_t = `MW_USER(Cfg),
+    parameter type heard_t = `MW_HEARD(Cfg),
+    parameter type access_bus_t = `MW_ACCESS(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -24,13 +28,13 @@ module stream_mux #(
     input  wire logic hold_i,
     output logic      idle_o,
 
-    input  wire `MW_USER(Cfg) user_i [2],
+    input  wire user_t        user_i [2],
     output logic              user_ready_o [2],
-    output `MW_HEARD(Cfg)     user_o [2], // lost: with rvalid for a read
+    output heard_t            user_o [2], // lost: with rvalid for a read
 
-    output `MW_ACCESS(Cfg)      host_o [Cfg.N],
+    output access_bus_t         host_o [Cfg.N],
     input  wire logic           host_ready_i [Cfg.N],
-    input  wire `MW_ANSWER(Cfg) host_i [Cfg.N],
+    input  wire answer_t        host_i [Cfg.N],
     input  wire logic           host_down_i [Cfg.N] // takes accesses and forgets them
 );
     localparam int unsigned OpenW = 5;

@@ -14,7 +14,8 @@
 `include "bundles.svh"
 
 module egress #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
@@ -68,7 +69,7 @@ module egress #(
     input  wire logic [7:0] error_code_i,
     output logic            error_sent_o,
 
-    output `MW_LINK(Cfg)    dn_o,
+    output link_t           dn_o,
     input  wire logic [3:0] dn_crd_i,
 
     output logic                  wait_turn_o,   // a store copy waits for its output

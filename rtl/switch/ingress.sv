@@ -37,15 +37,21 @@
 `include "bundles.svh"
 
 module ingress #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type common_t = `MW_COMMON(Cfg),
+    parameter type link_t = `MW_LINK(Cfg),
+    parameter type copy_t = `MW_COPY(Cfg),
+    parameter type desc_t = `MW_DESC(Cfg),
+    parameter type entry_t = `MW_ENTRY(Cfg),
+    parameter type part_t = `MW_PART(Cfg)
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
     input  wire logic [4:0]            port_i, // constant: the number of this port
     input  wire logic [1:0]            epoch_i,
-    input  wire `MW_COMMON(Cfg)        common_i,
+    input  wire common_t               common_i,
 
-    input  wire `MW_LINK(Cfg) up_i,
+    input  wire link_t        up_i,
     input  wire logic [1:0]   crd_i, // {STORE, CTRL} credit on its way to the sender
 
     input  wire bundle_pkg::emap_write_t  emap_i,
@@ -54,9 +60,9 @@ module ingress #(
 
     // to the queues of this input
     output logic [Cfg.N-1:0] wr_valid_o,  // with PartGuest also of partials; see voq for what is Late
-    output `MW_COPY(Cfg)     wr_o,
+    output copy_t            wr_o,
     output logic [Cfg.N-1:0] desc_we_o,
-    output `MW_DESC(Cfg)     desc_o,
+    output desc_t            desc_o,
     output logic [Cfg.N-1:0] push_o,
     output logic             scarce_o,    // the sender has few STORE credits left
     output logic             arrive_o,    // a STORE packet was accepted or rejected
@@ -70,7 +76,7 @@ module ingress #(
     input  wire logic        open_full_i,
 
     // rows that the switch opens: an entry, and a lane for the port home_o; see row_entry and ready_lanes
-    output `MW_ENTRY(Cfg)             entry_o,
+    output entry_t                    entry_o,
     output logic [Cfg.N-1:0]          home_o,
     output logic [Cfg.TokensLog2-1:0] index_o,
     input  wire logic                 lane_take_i,
@@ -80,7 +86,7 @@ module ingress #(
     // partials: {poison, last, flit}
     output logic [Cfg.N-1:0]      part_come_o, // a packet begins: it will be written, if not now
     output logic [Cfg.N-1:0]      part_we_o,
-    output `MW_PART(Cfg)          part_o,
+    output part_t                 part_o,
     input  wire logic [Cfg.N-1:0] part_full_i,
 
     output bundle_pkg::error_t err_o,

@@ -20,7 +20,8 @@
 `include "bundles.svh"
 
 module port_guard #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -29,8 +30,8 @@ module port_guard #(
     input  wire logic       enable_i,
     input  wire logic       disable_i,
 
-    input  wire `MW_LINK(Cfg) up_i,   // of the link
-    output `MW_LINK(Cfg)      in_o,   // to the input
+    input  wire link_t        up_i,   // of the link
+    output link_t             in_o,   // to the input
     output logic              drop_o, // a packet was cut short, or not let in
 
     // a packet of class CTRL, STORE, PART (in this order) waits for the endpoint's credit

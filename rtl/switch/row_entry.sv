@@ -14,12 +14,14 @@
 `include "bundles.svh"
 
 module row_entry #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type common_t = `MW_COMMON(Cfg),
+    parameter type entry_t = `MW_ENTRY(Cfg)
 ) (
     input  wire logic           clk_i,
     input  wire logic           rst_ni,
     input  wire logic [4:0]     port_i,   // constant: the number of this port
-    input  wire `MW_COMMON(Cfg) common_i,
+    input  wire common_t        common_i,
 
     // of the parser, see row_outputs
     input  wire logic                head_i,
@@ -30,7 +32,7 @@ module row_entry #(
     input  wire logic [Cfg.N-1:0]    mask_i,
 
     output error_pkg::err_e code_o, // with head_i: what is wrong with it; ERR_NONE: nothing
-    output `MW_ENTRY(Cfg)   entry_o
+    output entry_t          entry_o
 );
     import packet_pkg::*;
     import error_pkg::*;

@@ -9,7 +9,8 @@
 `include "bundles.svh"
 
 module switch_common #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type common_t = `MW_COMMON(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -25,7 +26,7 @@ module switch_common #(
     output logic [4:0]                   err_port_o,
 
     // to and from the ports
-    output `MW_COMMON(Cfg)            common_o,
+    output common_t                   common_o,
     output logic [Cfg.N-1:0]          hold_o,
     output logic [Cfg.N-1:0]          cnt_read_o,
     input  wire bundle_pkg::counter_t cnt_i [Cfg.N],

@@ -16,7 +16,17 @@
 `include "bundles.svh"
 
 module switch_port #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg),
+    parameter type common_t = `MW_COMMON(Cfg),
+    parameter type strobes_t = `MW_STROBES(Cfg),
+    parameter type copy_t = `MW_COPY(Cfg),
+    parameter type desc_t = `MW_DESC(Cfg),
+    parameter type window_t = `MW_WINDOW(Cfg),
+    parameter type part_t = `MW_PART(Cfg),
+    parameter type told_t = `MW_TOLD(Cfg),
+    parameter type backs_t = `MW_BACKS(Cfg),
+    parameter type entry_t = `MW_ENTRY(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -27,9 +37,9 @@ module switch_port #(
     output logic            sweep_busy_o,
 
     // the endpoint's link
-    input  wire `MW_LINK(Cfg)   up_i,
+    input  wire link_t          up_i,
     output bundle_pkg::credit_t up_crd_o,
-    output `MW_LINK(Cfg)        dn_o,
+    output link_t               dn_o,
     input  wire logic [3:0]     dn_crd_i,
 
     // tables; outputs that this input may reach
@@ -38,7 +48,7 @@ module switch_port #(
     input  wire logic [Cfg.N-1:0]         partition_i,
 
     // of switch_common
-    input  wire `MW_COMMON(Cfg)  common_i,
+    input  wire common_t         common_i,
     input  wire logic            hold_i,
     input  wire logic            cnt_read_i,
     output bundle_pkg::counter_t cnt_o,
@@ -54,38 +64,38 @@ module switch_port #(
     output logic      idle_o,
 
     // to the queues of this input at the other outputs, and from other inputs to those here
-    output `MW_STROBES(Cfg)            strobes_o,
-    output `MW_COPY(Cfg)               wr_o,
-    output `MW_DESC(Cfg)               desc_o,
+    output strobes_t                   strobes_o,
+    output copy_t                      wr_o,
+    output desc_t                      desc_o,
     output logic                       scarce_o,
     output logic                       arrive_o,
     output logic                       issue_o, // a STORE credit goes to the sender
-    output `MW_WINDOW(Cfg)             win_o,
+    output window_t                    win_o,
     output logic [Cfg.Others-1:0]      part_we_o,
-    output `MW_PART(Cfg)               part_o,
+    output part_t                      part_o,
     output logic                       down_o,
     output logic                       flush_o,
-    output `MW_TOLD(Cfg)               told_o,
-    input  wire `MW_STROBES(Cfg)       strobes_i,
-    input  wire `MW_COPY(Cfg)          wr_i [Cfg.Others],
-    input  wire `MW_DESC(Cfg)          desc_i [Cfg.Others],
+    output told_t                      told_o,
+    input  wire strobes_t              strobes_i,
+    input  wire copy_t                 wr_i [Cfg.Others],
+    input  wire desc_t                 desc_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] scarce_i,
     input  wire logic [Cfg.Others-1:0] arrive_i,
     input  wire logic [Cfg.Others-1:0] issue_i,
-    input  wire `MW_WINDOW(Cfg)        win_i [Cfg.Others],
+    input  wire window_t               win_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] part_we_i,
-    input  wire `MW_PART(Cfg)          part_i [Cfg.Others],
+    input  wire part_t                 part_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] down_i,
     input  wire logic [Cfg.Others-1:0] flush_i,
-    input  wire `MW_TOLD(Cfg)          told_i [Cfg.Others],
+    input  wire told_t                 told_i [Cfg.Others],
 
     // from the queues here to the inputs that fill them
-    output `MW_BACKS(Cfg)              backs_o,
+    output backs_t                     backs_o,
     output logic [Cfg.Others-1:0]      here_o,
     output logic [Cfg.Others-1:0]      queued_o, // a packet is in the queue
     output logic [Cfg.Others-1:0]      part_done_o,
     output logic [Cfg.Others-1:0]      late_o,   // the join here has waited for that port too long
-    input  wire `MW_BACKS(Cfg)         backs_i,
+    input  wire backs_t                backs_i,
     input  wire logic [Cfg.Others-1:0] here_i,
     input  wire logic [Cfg.Others-1:0] queued_i,
     input  wire logic [Cfg.Others-1:0] part_done_i,
@@ -123,7 +133,7 @@ module switch_port #(
     end
 
     // ---- guard ----
-    `MW_LINK(Cfg)       in;
+    link_t              in;
     logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, asks;
     logic [2:0]         starved;
     bundle_pkg::error_t err;
@@ -160,7 +170,7 @@ module switch_port #(
     logic [Cfg.N-1:0] lane_home;
     logic             lane_take, ready_free;
     bundle_pkg::error_t row_err;
-    `MW_ENTRY(Cfg)    entry;
+    entry_t           entry;
 
     ingress #(.Cfg(Cfg)) i_ingress (
         .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .common_i, .up_i(in), .crd_i(up_crd_o.cls[1:0]), .emap_i,

@@ -19,7 +19,16 @@
 `include "bundles.svh"
 
 module switch_top #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg),
+    parameter type common_t = `MW_COMMON(Cfg),
+    parameter type told_t = `MW_TOLD(Cfg),
+    parameter type strobes_t = `MW_STROBES(Cfg),
+    parameter type backs_t = `MW_BACKS(Cfg),
+    parameter type copy_t = `MW_COPY(Cfg),
+    parameter type desc_t = `MW_DESC(Cfg),
+    parameter type window_t = `MW_WINDOW(Cfg),
+    parameter type part_t = `MW_PART(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -28,10 +37,10 @@ module switch_top #(
 
     input  wire logic run_i, // a layer runs
 
-    input  wire `MW_LINK(Cfg)   up_i [Cfg.N],
+    input  wire link_t          up_i [Cfg.N],
     output bundle_pkg::credit_t up_crd_o [Cfg.N],
 
-    output `MW_LINK(Cfg)    dn_o [Cfg.N],
+    output link_t           dn_o [Cfg.N],
     input  wire logic [3:0] dn_crd_i [Cfg.N],
 
     input  wire bundle_pkg::emap_write_t     emap_i,
@@ -71,7 +80,7 @@ module switch_top #(
     end
 
     // ---- what the ports share ----
-    `MW_COMMON(Cfg)       common;
+    common_t              common;
     logic [Cfg.N-1:0]     hold, cnt_read, err_take, idle, sweep_busy;
     bundle_pkg::counter_t counter [Cfg.N];
     bundle_pkg::error_t   err [Cfg.N];
@@ -92,13 +101,13 @@ module switch_top #(
     logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N], to_part_done [Cfg.N],
                            to_late [Cfg.N], to_scarce [Cfg.N], to_arrive [Cfg.N],
                            to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N];
-    `MW_TOLD(Cfg)          from_told [Cfg.N], to_told [Cfg.N][Cfg.Others];
-    `MW_STROBES(Cfg)       from_strobes [Cfg.N], to_strobes [Cfg.N];
-    `MW_BACKS(Cfg)         from_backs [Cfg.N], to_backs [Cfg.N];
-    `MW_COPY(Cfg)          from_wr [Cfg.N], to_wr [Cfg.N][Cfg.Others];
-    `MW_DESC(Cfg)          from_desc [Cfg.N], to_desc [Cfg.N][Cfg.Others];
-    `MW_WINDOW(Cfg)        from_win [Cfg.N], to_win [Cfg.N][Cfg.Others];
-    `MW_PART(Cfg)          from_part [Cfg.N], to_part [Cfg.N][Cfg.Others];
+    told_t                 from_told [Cfg.N], to_told [Cfg.N][Cfg.Others];
+    strobes_t              from_strobes [Cfg.N], to_strobes [Cfg.N];
+    backs_t                from_backs [Cfg.N], to_backs [Cfg.N];
+    copy_t                 from_wr [Cfg.N], to_wr [Cfg.N][Cfg.Others];
+    desc_t                 from_desc [Cfg.N], to_desc [Cfg.N][Cfg.Others];
+    window_t               from_win [Cfg.N], to_win [Cfg.N][Cfg.Others];
+    part_t                 from_part [Cfg.N], to_part [Cfg.N][Cfg.Others];
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_port
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_other

@@ -30,7 +30,10 @@
 `include "bundles.svh"
 
 module voq #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type copy_t = `MW_COPY(Cfg),
+    parameter type desc_t = `MW_DESC(Cfg),
+    parameter type window_t = `MW_WINDOW(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -39,16 +42,16 @@ module voq #(
     // of host or guest; this, wr_i.lane and wr_i.data a cycle behind all others if Late
     input  wire logic         wr_valid_i,
     // region: class of a header or target flit, 3: payload of STORE; data: {bad, flit}, or the guest's
-    input  wire `MW_COPY(Cfg) wr_i,
+    input  wire copy_t        wr_i,
     input  wire logic         desc_we_i, // of the packet that will be pushed next
     // dyn: has a target list; more: targets behind this output, less 1; pay: has a payload; len: its flits, less 1
-    input  wire `MW_DESC(Cfg) desc_i,
+    input  wire desc_t        desc_i,
     input  wire logic         push_i,    // of class wr_i.region
 
     // look-ahead window, see window
     input  wire logic                scarce_i, // the sender has few STORE credits left
     input  wire logic [Cfg.SeqW-1:0] limit_i,  // packets, 0: no limit
-    input  wire `MW_WINDOW(Cfg)      win_i,
+    input  wire window_t             win_i,
     output logic                     here_o,   // a copy of that packet is here and has not been sent
     input  wire logic                sent_i,   // the STORE packet that was taken is sent but for one flit at most
 

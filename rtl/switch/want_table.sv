@@ -25,7 +25,8 @@
 `include "bundles.svh"
 
 module want_table #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type entry_t = `MW_ENTRY(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -36,7 +37,7 @@ module want_table #(
     input  wire logic       down_i,  // the port is down
     output logic            fell_o,
 
-    input  wire `MW_ENTRY(Cfg)         entry_i,
+    input  wire entry_t                entry_i,
     input  wire logic [Cfg.Others-1:0] members_i, // by distance, with entry_i
 
     input  wire logic [Cfg.N-1:0]          lane_i,

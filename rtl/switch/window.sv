@@ -15,7 +15,8 @@
 `include "bundles.svh"
 
 module window #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type window_t = `MW_WINDOW(Cfg)
 ) (
     input  wire logic      clk_i,
     input  wire logic      rst_ni,
@@ -24,7 +25,7 @@ module window #(
     input  wire logic      drop_i,  // a packet was rejected
     input  wire logic      issue_i, // a credit goes to the sender
     input  wire logic      here_i,  // a copy of packet oldest has not been sent
-    output `MW_WINDOW(Cfg) win_o,
+    output window_t        win_o,
     output logic           may_o,   // a credit may go to the sender
     output logic           idle_o
 );

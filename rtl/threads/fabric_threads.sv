@@ -13,7 +13,10 @@
 `include "bundles.svh"
 
 module fabric_threads #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type access_t = `MW_ACCESS(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic node_clk_i,
@@ -22,9 +25,9 @@ module fabric_threads #(
     input  wire bundle_pkg::bus_req_t cfg_i,
     output bundle_pkg::bus_rsp_t      cfg_o,
 
-    input  wire `MW_ACCESS(Cfg) host_i [Cfg.N],
+    input  wire access_t        host_i [Cfg.N],
     output logic                host_ready_o [Cfg.N],
-    output `MW_ANSWER(Cfg)      host_o [Cfg.N],
+    output answer_t             host_o [Cfg.N],
     output logic                host_down_o [Cfg.N],
 
     output logic done_o
@@ -39,13 +42,13 @@ module fabric_threads #(
     // what a node tells, in the cycle of the fabric
     typedef struct packed {
         bundle_pkg::bus_rsp_t csr;
-        `MW_LINK(Cfg)         up;
+        link_t                up;
         logic [3:0]           dn_crd;
         logic                 idle;
         logic                 error;
         logic                 sweep_busy;
         logic                 host_ready;
-        `MW_ANSWER(Cfg)       host;
+        answer_t              host;
     } told_t;
 
     // ---- which thread: the edge of clk_i shows as a register that turns over ----
@@ -67,9 +70,9 @@ module fabric_threads #(
     bundle_pkg::bus_rsp_t     csr_back [Cfg.N];
     bundle_pkg::emap_write_t  emap;
     bundle_pkg::group_write_t groups;
-    `MW_LINK(Cfg)             up [Cfg.N];
+    link_t                    up [Cfg.N];
     bundle_pkg::credit_t      up_crd [Cfg.N];
-    `MW_LINK(Cfg)             dn [Cfg.N];
+    link_t                    dn [Cfg.N];
     logic [3:0]               dn_crd [Cfg.N];
     logic                     idle [Cfg.N], error [Cfg.N], sweep_busy [Cfg.N], node_reset [Cfg.N];
 

@@ -13,6 +13,10 @@
 
 module device #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type user_t = `MW_USER(Cfg),
+    parameter type heard_t = `MW_HEARD(Cfg),
+    parameter type access_t = `MW_ACCESS(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
     parameter int unsigned RamLog2 = 14,
     parameter int unsigned ClockKhz = 0,    // of the nodes' clock; 0: simulated
     parameter int unsigned CycleClocks = 1, // its clocks in a cycle of the fabric
@@ -45,10 +49,10 @@ module device #(
     cfg_bus i_bus (.clk_i, .rst_ni, .m_i(m), .m_o(m_back), .s_o(s), .s_host_o(s_host), .s_i(s_back));
 
     // ---- host stream ports of the GPUs: users 0 DMA, 1 CPU ----
-    `MW_USER(Cfg)   user [2];
-    `MW_HEARD(Cfg)  heard [2];
-    `MW_ACCESS(Cfg) host [Cfg.N];
-    `MW_ANSWER(Cfg) host_back [Cfg.N];
+    user_t          user [2];
+    heard_t         heard [2];
+    access_t        host [Cfg.N];
+    answer_t        host_back [Cfg.N];
     logic           user_ready [2], host_ready [Cfg.N], host_down [Cfg.N], ports_hold, ports_idle;
 
     stream_mux #(.Cfg(Cfg)) i_ports (

@@ -11,7 +11,10 @@
 `include "bundles.svh"
 
 module fabric #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type access_t = `MW_ACCESS(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -19,9 +22,9 @@ module fabric #(
     input  wire bundle_pkg::bus_req_t cfg_i,
     output bundle_pkg::bus_rsp_t      cfg_o,
 
-    input  wire `MW_ACCESS(Cfg) host_i [Cfg.N],
+    input  wire access_t        host_i [Cfg.N],
     output logic                host_ready_o [Cfg.N],
-    output `MW_ANSWER(Cfg)      host_o [Cfg.N],
+    output answer_t             host_o [Cfg.N],
     output logic                host_down_o [Cfg.N], // the node is being reset, with its port (register ports)
 
     output logic done_o
@@ -39,9 +42,9 @@ module fabric #(
     bundle_pkg::bus_rsp_t     csr_back [Cfg.N];
     bundle_pkg::emap_write_t  emap;
     bundle_pkg::group_write_t groups;
-    `MW_LINK(Cfg)             up [Cfg.N];
+    link_t                    up [Cfg.N];
     bundle_pkg::credit_t      up_crd [Cfg.N];
-    `MW_LINK(Cfg)             dn [Cfg.N];
+    link_t                    dn [Cfg.N];
     logic [3:0]               dn_crd [Cfg.N];
     logic                     idle [Cfg.N];
     logic                     error [Cfg.N];

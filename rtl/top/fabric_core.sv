@@ -11,7 +11,8 @@
 `include "bundles.svh"
 
 module fabric_core #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -30,9 +31,9 @@ module fabric_core #(
     input  wire bundle_pkg::bus_rsp_t csr_i [Cfg.N],
     output bundle_pkg::emap_write_t   emap_o,
     output bundle_pkg::group_write_t  groups_o,
-    input  wire `MW_LINK(Cfg)         up_i [Cfg.N],
+    input  wire link_t                up_i [Cfg.N],
     output bundle_pkg::credit_t       up_crd_o [Cfg.N],
-    output `MW_LINK(Cfg)              dn_o [Cfg.N],
+    output link_t                     dn_o [Cfg.N],
     input  wire logic [3:0]           dn_crd_i [Cfg.N],
     input  wire logic                 idle_i [Cfg.N],
     input  wire logic                 error_i [Cfg.N],
@@ -70,8 +71,8 @@ module fabric_core #(
     );
 
     // ---- the switch's ends of the links ----
-    `MW_LINK(Cfg)        up_rx [Cfg.N];
-    `MW_LINK(Cfg)        dn_tx [Cfg.N];
+    link_t               up_rx [Cfg.N];
+    link_t               dn_tx [Cfg.N];
     bundle_pkg::credit_t up_crd_sw [Cfg.N];
     logic [3:0]          dn_crd_sw [Cfg.N];
 

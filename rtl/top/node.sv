@@ -7,7 +7,12 @@
 `include "bundles.svh"
 
 module node #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg),
+    parameter type access_t = `MW_ACCESS(Cfg),
+    parameter type answer_t = `MW_ANSWER(Cfg),
+    parameter type read_t = `MW_READ(Cfg),
+    parameter type write_t = `MW_WRITE(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -23,15 +28,15 @@ module node #(
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
 
-    output `MW_LINK(Cfg)             up_o,
+    output link_t                    up_o,
     input  wire bundle_pkg::credit_t up_crd_i,
 
-    input  wire `MW_LINK(Cfg) dn_i,
+    input  wire link_t        dn_i,
     output logic [3:0]        dn_crd_o,
 
-    input  wire `MW_ACCESS(Cfg) host_i,
+    input  wire access_t        host_i,
     output logic                host_ready_o,
-    output `MW_ANSWER(Cfg)      host_o,
+    output answer_t             host_o,
 
     output logic idle_o,
     output logic error_o,
@@ -45,7 +50,7 @@ module node #(
     logic                     go, run, sweep;
     logic [1:0]               epoch_q;
     logic [4:0]               port_q;
-    `MW_LINK(Cfg)             dn, up;
+    link_t                    dn, up;
     logic [3:0]               dn_crd;
 
     always_ff @(posedge clk_i) begin
@@ -73,10 +78,10 @@ module node #(
     end
 
     // ---- GPU and hub ----
-    `MW_READ(Cfg)                 rd [node_pkg::HubReads];
-    `MW_ANSWER(Cfg)               rd_back [node_pkg::HubReads];
+    read_t                        rd [node_pkg::HubReads];
+    answer_t                      rd_back [node_pkg::HubReads];
     logic                         rd_ready [node_pkg::HubReads];
-    `MW_WRITE(Cfg)                wr [node_pkg::HubWrites];
+    write_t                       wr [node_pkg::HubWrites];
     logic                         wr_ready [node_pkg::HubWrites];
     logic                         cmd_valid [node_pkg::HubUnits], cmd_ready [node_pkg::HubUnits];
     logic                         retire [node_pkg::HubUnits];

@@ -8,21 +8,22 @@
 `include "bundles.svh"
 
 module node_link #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
     input  wire logic [7:0] latency_i,
 
     // node to switch, credits back
-    input  wire `MW_LINK(Cfg)        up_i,
-    output `MW_LINK(Cfg)             up_rx_o,
+    input  wire link_t               up_i,
+    output link_t                    up_rx_o,
     input  wire bundle_pkg::credit_t up_rx_crd_i,
     output bundle_pkg::credit_t      up_crd_o,
 
     // switch to node
-    input  wire `MW_LINK(Cfg) dn_tx_i,
-    output `MW_LINK(Cfg)      dn_o,
+    input  wire link_t        dn_tx_i,
+    output link_t             dn_o,
     input  wire logic [3:0]   dn_crd_i,
     output logic [3:0]        dn_tx_crd_o,
 

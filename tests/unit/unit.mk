@@ -56,7 +56,7 @@ $(UNIT_DIR)/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
 
 # tops with bundles as ports: a test sees their fields, by a module around the top (bench/flat.py)
-BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)' rtl/*/*.sv tests/unit/*.sv)))
+BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)|^    parameter type .*`MW_' rtl/*/*.sv tests/unit/*.sv)))
 unit_file = $(firstword $(wildcard tests/unit/$(1).sv rtl/*/$(1).sv))
 flat = $(if $(filter $(1),$(BUNDLED)),flat_$(1),$(1))
 flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)

@@ -16,6 +16,7 @@ from bundles import bundles, without_comments
 
 PORT = re.compile(r"^\s*(input|output)\s+(?:wire\s+)?(.*?)\s*\b(\w+)\s*((?:\[[^\]]*\]\s*)*),?\s*$")
 PARAMETER = re.compile(r"^\s*parameter\s+(?:type\s+)?.*?(\w+)\s*=")
+TYPE = re.compile(r"\bparameter\s+type\s+(\w+)\s*=\s*(`MW_\w+\(Cfg\))")
 
 
 def closing(text, at):
@@ -47,6 +48,7 @@ def split(name, field):
 def main():
     known = bundles()
     name, imports, parameters, lines = header(sys.argv[1])
+    known |= {m[1]: known[m[2]] for m in TYPE.finditer(parameters)}
     ports, inside, pins = [], [], []
     for line in lines:
         direction, kind, port, dims = PORT.match(line).groups()
