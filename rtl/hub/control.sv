@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit control: count, prefix, signal, flag, fence, order; and everything small that the hub tells other GPUs.
+// Unit control: count, prefix, signal, flag, fence and order, and the small packets that the hub
+// sends to other GPUs.
 //
-// count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or tokens for each GPU),
-// then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by the local stream; two, where experts are
-// more than a packet has words. signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local
-// stream; flag with flags.0: p alone). fence retires when N GPUs have answered.
-// Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases, which says where this GPU's rows begin at the others;
-// With TokenOrder: order puts own tokens into an order for send, see token_order; it reads the routing table once more.
-// With SourceLists: flag with flags.2 says to every GPU, p first, how many rows of send each of its lists has; and
-// behind each tile of rows that has returned (tile_i) its home is told, between instructions.
-// prefix keeps where its own begin here, and belongs behind the arrival of all counts. ACKs, signals of the expert
-// engine and events leave by ctrl_packets.
-// Errors: an instruction of another unit (INSTR), an event counter that packets do not count, or tokens beyond
-// 2^token_shift (BOUNDS) send nothing, and the instruction retires; a copy count that cannot be (BOUNDS) is not added.
-// Order: COUNTS, FLAG and FENCE are in the store class, behind everything that tx took before. Back-pressure: all by
-// ready; ready does not depend on the port's own valid.
+// Function:
+// - count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or
+//   tokens for each GPU). Then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by
+//   the local stream. There are two packets if a packet has fewer words than there are experts.
+// - signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream; flag
+//   with flags.0: only p). fence retires when N GPUs have answered.
+// - Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases. prefix stores the own base. It must
+//   follow the arrival of all counts.
+// - With TokenOrder, order puts own tokens into an order for send (see token_order). It reads the
+//   routing table once more.
+// - With SourceLists, flag with flags.2 reports to every GPU, p first, the number of rows of send
+//   in each of its lists. After each tile of rows that has returned (tile_i) its home is notified,
+//   between instructions.
+// - ctrl_packets sends ACKs, signals of the expert engine, and events.
+// Order: COUNTS, FLAG and FENCE are in the store class, after everything that tx took before.
+// Back-pressure: ready, which does not depend on the port's own valid.
+// Errors: Nothing is sent, and the instruction retires: an instruction of another unit (INSTR), an
+// event counter that packets do not count (BOUNDS), tokens of 2^token_shift or more (BOUNDS). An
+// impossible copy count (BOUNDS) is not added.
 `default_nettype none
 `include "bundles.svh"
 

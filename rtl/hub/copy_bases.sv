@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Where this GPU's copies begin at each GPU, of the copy counts that all GPUs exchange before a phase of unicast.
+// Computes where this GPU's copies start at each GPU, from the copy counts that all GPUs exchange
+// before a phase of unicast.
 //
-// The counts are added up as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the number of the first row of p
-// at g; recv_rows_o = copies for p, src_rows_o those of src_i. keep_i, behind the arrival of all of them, keeps base[p]
-// (own_base_o); send counts base[] up from then on. go_i clears all but own_base_o, so copy counts work once per layer.
-// A count for a GPU that does not exist, or larger than the tokens of any GPU, is an error (bad_o) and is not added: no
-// sum of counts has more bits than base[].
-//
-// Ordering: a count, keep_i and base_take_i are seen in the next cycle; never two of them in one. Back-pressure: none.
+// Function: Counts are added as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the
+// number of the first row of p at g. recv_rows_o = copies for p, src_rows_o those of src_i. After
+// all of them have arrived, keep_i stores base[p] (own_base_o). From then on send increments
+// base[]. go_i clears everything except own_base_o, so copy counts work once per layer.
+// Order: A count, keep_i and base_take_i take effect in the next cycle. Never two of them in one
+// cycle.
+// Back-pressure: None.
+// Errors: bad_o, and not added: a count for a GPU that does not exist, or larger than the tokens of
+// any GPU. No sum of counts therefore needs more bits than base[].
 `default_nettype none
 
 module copy_bases #(

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What the copy counts of all GPUs say for order and pace of this GPU's dispatch: the GPUs that get most, and the share
-// of this one.
+// Derives from all GPUs' copy counts the GPUs that get most copies, and the share of this GPU, for
+// token order and dispatch throttle.
 //
-// The copies that a GPU gets are added up as they come, without its own, which cross no link. find_i looks for the Hot
-// other GPUs that get most, of equal ones the lower first: hot_o[0] most of all, there from the cycle in which busy_o
-// falls until the next find_i. A find_i before all counts are here takes what is.
-// share_o: tokens of this GPU with remote targets (tok_i, of its own count), copies of others for it, valid once copy
-// counts of all GPUs are here. go_i forgets all but hot_o.
-//
-// Ordering: a count is seen in the next cycle. Back-pressure: none; find_i takes Hot x N cycles and one for each count
-// that comes meanwhile.
+// Function: The copies that a GPU gets are added as they come, without its own, which cross no
+// link. find_i searches the Hot other GPUs that get most, the lower first of equal ones. hot_o[0]
+// gets most of all. A find_i before all counts have arrived uses those that have. share_o: tokens
+// of this GPU with remote targets (tok_i, of its own count), and copies of others for it, valid
+// once the copy counts of all GPUs have arrived. go_i clears everything except hot_o.
+// Order: A count takes effect in the next cycle.
+// Back-pressure: None.
+// Latency: find_i takes Hot x N cycles, and one for each count that comes meanwhile. hot_o is valid
+// from the cycle in which busy_o falls until the next find_i.
 `default_nettype none
 `include "bundles.svh"
 

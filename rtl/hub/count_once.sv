@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Lets every source count once in a layer: its rows (COUNTS of rows, whole or in two halves) and its copies (COUNTS of
-// copies) or, with source_lists, each of its lists (FLAG LIST). What a source counts again, nobody sees.
+// Passes what every source counts once per layer: its rows (COUNTS of rows, whole or in two
+// halves), its copies (COUNTS of copies), or, with source_lists, each of its lists (FLAG LIST).
 //
-// A packet passes word by word (cnt_o) in the cycle in which it comes; cnt_o.last marks the word that completes what
-// its source counts. rows_here_o: the rows of every source, or every list, are counted; copies_here_o: the copies of
-// every source are; lists_o: these lists are counted. All three are seen in the cycle behind the last word. go_i
-// forgets all of them.
-// Order: that of the words, of which a packet's come without others between. Back-pressure: none.
-// Errors: a packet whose source has counted the same before, or half of it: COUNT, with its last word.
+// Ports: A packet passes word by word (cnt_o) in its cycle. cnt_o.last marks the word that
+// completes what its source counts. rows_here_o: the rows of every source, or every list, are
+// counted. copies_here_o: the copies of every source are. lists_o: these lists are counted. go_i
+// clears all of them.
+// Order: The order of the words. A packet's words come without others between.
+// Back-pressure: None.
+// Latency: rows_here_o, copies_here_o and lists_o change in the cycle after the last word.
+// Errors: COUNT, with its last word, for a packet whose source has counted the same before, or half
+// of it. It is discarded.
 `default_nettype none
 
 module count_once #(

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What FLAGs say of rows of their sources, in layers with source_lists: that all of a list were sent (LIST), which is
-// told to the row tracker as their count, or that all of a tile have returned (TILE), which is compared here with what
-// has landed in slots.
+// Evaluates what FLAGs report of rows of their sources, in layers with source_lists.
 //
-// landed_i are bytes in memory of slots that rows return to, by their source; each row_bytes of them, whatever rows
-// they belong to, are a row. A TILE takes off as many as it says; rows of the next tile may be there already, but fewer
-// are an error: COUNT.
-// A FLAG acts when all stores before it are in memory and reported: landed_i never comes with it, nor behind it what
-// was stored before. The count of a list is told two cycles behind its FLAG, when the row tracker has counted its last
-// row.
-// Order: that of the FLAGs. Back-pressure: none.
+// Function: LIST: all rows of a list were sent. The row tracker gets it as their count. TILE: all
+// rows of a tile have returned. It is compared here with what has landed in slots. landed_i are
+// bytes in memory of slots that rows return to, by their source. Each row_bytes of them, whatever
+// rows they belong to, are a row. A TILE subtracts its number of rows. Rows of the next tile may
+// have arrived already.
+// Order: The order of the FLAGs. A FLAG acts when all earlier stores are in memory and reported.
+// landed_i never comes with it, nor, after it, with bytes that were stored before.
+// Back-pressure: None.
+// Latency: The count of a list is reported two cycles after its FLAG, when the row tracker has
+// counted its last row.
+// Errors: COUNT for a TILE with more rows than have landed.
 `default_nettype none
 
 module source_flags #(

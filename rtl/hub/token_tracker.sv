@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts for each own token how many of its experts have not finished yet; tokens whose count is zero are handed to
+// Counts for each own token the experts that have not finished, and passes finished tokens to
 // combine in that order.
 //
-// arm_* sets a token's count, before its first packet leaves (a token without experts is ready at once); sig_* (from
-// the wire) and own_* (from this GPU's experts) count it down. Tokens are indices at home, except of sig_*, own_* and
-// arm_* (global, below N << TokensLog2); another GPU's token is an error (BOUNDS), one signal too many another (COUNT).
-//
-// Where the switch asks (switch_asks) counts are of own experts alone, and sig_* are GRANTs. A token with remote
-// experts (arm_remote_i) is ready with its GRANT; when its own ones have finished, if it has any, lane_* tells that to
-// the switch. A GRANT of a token that does not wait for it alone is an error (COUNT).
-//
-// Where rows return (row_returns) sig_* are bytes in memory of the slots of a token, and each row_bytes of them,
-// whatever rows they belong to, count as a signal.
-//
-// Order: arm before own before sig in one cycle; ready tokens in the order in which they became ready. Back-pressure:
-// one operation in two cycles; the ready queue has a place for every token, so nothing ever waits for combine; own_
-// waits while lane_ does, others do not. go_i empties the queue: a layer that takes its tokens in order leaves it full.
-// Counts of another epoch do not count; sweep_i clears those of the tokens that the configuration has (before the first
-// layer, and when the epoch wraps or the sizes change: a layer that was broken off leaves counts behind), a cycle each.
-// cfg_i must be set by then, and nothing be asked in that cycle; nothing is taken while sweep_busy_o.
-// Worst case: a signal waits two cycles for each arm and own signal at hand, both of which are bounded by the tokens in
-// flight.
+// Function: arm_* sets a token's count before its first packet leaves. A token without experts is
+// ready at once. sig_* (from the wire) and own_* (from this GPU's experts) count it down. Tokens
+// are indices at home, except those of sig_*, own_* and arm_* (global, below N << TokensLog2).
+// Counts of another epoch do not count. sweep_i clears those of the tokens that the configuration
+// has, one per cycle: before the first layer, and when the epoch wraps or the sizes change, as an
+// aborted layer leaves counts. cfg_i must be set by then, and no request may come in that cycle.
+// Nothing is taken while sweep_busy_o. go_i empties the ready queue: a layer that takes its tokens
+// in order leaves it full.
+// - With switch-initiated reductions (switch_asks), counts are of own experts only, and sig_* are
+//   GRANTs. A token with remote experts (arm_remote_i) is ready with its GRANT. When its own
+//   experts, if any, have finished, lane_* reports that to the switch.
+// - Where rows return (row_returns), sig_* are bytes in memory of the slots of a token. Each
+//   row_bytes of them, whatever rows they belong to, count as a signal.
+// Order: arm before own before sig in one cycle. Ready tokens in the order in which they became
+// ready.
+// Back-pressure: One operation in two cycles. The ready queue has a place for every token, so
+// nothing ever waits for combine. own_ waits while lane_ does, others do not.
+// Latency: A signal waits two cycles for each pending arm and own signal. The tokens in flight
+// bound both.
+// Errors: BOUNDS for another GPU's token. COUNT for one signal too many, and for a GRANT of a token
+// that does not wait only for it.
 `default_nettype none
 
 module token_tracker #(

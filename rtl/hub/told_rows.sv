@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// How far the rows of st of each GPU are here, as FLAG packets tell it that come behind the rows.
+// The row before which the rows of st of each GPU are in memory, as reported by FLAG packets that
+// follow the rows.
 //
-// ev_i.told says that the rows of ev_i.src before row ev_i.row are in memory. rows_o[u] is what is known of src_i[u]:
-// in all, and before which row they are here. go_i forgets what was told.
-// Ordering: what was told is seen in the next cycle, a cycle before its counter of events counts. Back-pressure: none.
-// Without RowRanges nothing is kept.
+// Ports: ev_i.told: the rows of ev_i.src before row ev_i.row are in memory. rows_o[u] is what is
+// known of src_i[u]: the total, and the row before which they are in memory. go_i clears all
+// reports. Without RowRanges nothing is stored.
+// Back-pressure: None.
+// Latency: A report takes effect in the next cycle, one cycle before its event counter counts.
 `default_nettype none
 
 module told_rows #(
