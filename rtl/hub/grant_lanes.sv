@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows that GRANT packets name (the switch asks): a place for every row that may be granted, and one lane at a time for
-// the token tracker (own tokens) or for grant_lists (other GPUs').
+// Rows that GRANT packets name: a place for every row that may be granted, and one lane at a time
+// for the token tracker (own tokens) or for grant_lists (other GPUs').
 //
-// A packet's lanes are those from the first one on; lane i waits in queue i, which has room for as many packets as can
-// hold Places lanes, of which the oldest may have lost all but its last. Places (Cfg.GrantRows): rows whose lanes may
-// be here at once. A row of another home stays open until this hub has sent its partial sum, so there are at most
-// OpenRows of each. An own row may close before: its result then waits at the switch, in this hub's queue of results,
-// or behind that (sum_result), since only the own row takes it.
-// Order: as they come. Back-pressure: none for packets while Places lanes are inside at most; else a packet is not
-// taken (room_o). A lane waits for those before it, and with them for memory and the token tracker alone.
-// Errors, one lane each: a home that does not exist (UNMAPPED), an index beyond 2^token_shift (BOUNDS).
+// Function: A packet's lanes are those from the first one on. Lane i waits in queue i, with room
+// for as many packets as can hold Places lanes, of which the oldest may have lost all but its last.
+// Places (Cfg.GrantRows) is the number of rows whose lanes may be here at once. A row of another
+// home stays open until this hub has sent its partial sum, so there are at most OpenRows of each.
+// An own row may close earlier. Its result then waits at the switch, in this hub's queue of
+// results, or behind that (sum_result), since only the own row takes it.
+// Order: As they come.
+// Back-pressure: None for packets while at most Places lanes are inside. Otherwise a packet is not
+// taken (room_o). A lane waits for those before it, and with them only for memory and the token
+// tracker.
+// Errors: One lane each: a home that does not exist (UNMAPPED), an index beyond 2^token_shift
+// (BOUNDS).
 `default_nettype none
 
 module grant_lanes #(

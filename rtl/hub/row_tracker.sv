@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Counts the bytes of every row that is dispatched to this GPU; a row with all its bytes (row_bytes and 4 k of gate
-// weights) is complete and goes to the list of its expert, where the expert engine finds it with its token and list
-// position.
+// Counts the bytes of every row that is dispatched to this GPU, and lists complete rows for the
+// expert engine.
 //
-// Rows are {le, row} = le << cap_shift | row. trk_* adds bytes of a row in memory (never in two consecutive cycles);
-// cnt_i brings the expected rows of the experts, of each GPU once (see count_once), counted_i says that all are here;
-// bytes and counts come in any order.
-// push_* is the way of unicast: the engine appends rows itself (any number of RowW bits below N << TokensLog2 + 4),
-// push_i.last with or behind the last one: the lists are complete, expected is what was pushed, whatever is announced,
-// until push_i.more begins others. With source_lists a list is what is there when its source says that it is complete.
-// Entries of another epoch count as empty; sweep_i clears all that the configuration uses (before the first layer, when
-// the epoch wraps, and when more rows are used than before).
-//
-// Order: a list is in the order of completion. Back-pressure: push_ready_o only. stat_*: one expert per cycle, answer
-// in the next cycle. list_*: one row per cycle, answer in the next.
-// Errors: a row gets more bytes than it has (COUNT), and is not listed again; a source says another number of a list
-// than is there (COUNT); a row comes behind that (COUNT), and is not listed; rows beyond the expert's, and counts that no
-// number holds (BOUNDS).
+// Function: A row with all its bytes (row_bytes and 4 k of gate weights) joins the list of its
+// expert, with its token and list position. Rows are {le, row} = le << cap_shift | row. trk_* adds
+// bytes of a row in memory (never in two consecutive cycles). cnt_i brings the expected rows of the
+// experts, of each GPU once (see count_once), and counted_i reports that all have arrived. Bytes
+// and counts come in any order. push_* serves unicast: the engine appends rows itself (any number
+// of RowW bits below N << TokensLog2 + 4). With or after push_i.last the lists are complete. The
+// expected count is what was pushed, whatever is announced, until push_i.more starts others. With
+// source_lists a list holds the rows that are present when its source reports that it is complete.
+// Entries of another epoch are empty. sweep_i clears all that the configuration uses, before the
+// first layer, when the epoch wraps, and when more rows are used than before.
+// Order: A list is in the order of completion.
+// Back-pressure: push_ready_o only.
+// Latency: stat_*: one expert per cycle, answer in the next cycle. list_*: one row per cycle,
+// answer in the next cycle.
+// Errors: COUNT: a row gets more bytes than it has, and is not listed again; a source reports
+// another number for a list than is present; a row comes after that report, and is not listed.
+// BOUNDS: rows beyond the expert's, and counts that no number holds.
 `default_nettype none
 
 module row_tracker #(
