@@ -1452,7 +1452,8 @@ static unsigned runs_left;
 static void go_on(struct fake *f)
 {
     ++*moves;
-    f->stuck = --runs_left > 0;
+    runs_left -= runs_left > 0;
+    f->stuck = runs_left > 0;
 }
 
 /// A layer in which anything goes on is not stuck: flits of any class of any port, tokens, tiles, instructions.
