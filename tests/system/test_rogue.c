@@ -20,7 +20,7 @@ enum {
 
 static const struct {
     unsigned gpus, flit_bytes, tokens, hidden;
-} models[] = {{2, 8, 8, 48}, {4, 8, 6, 48}};
+} models[] = {{2, 8, 8, 48}, {4, 8, 6, 48}, {3, 16, 6, 64}, {8, 16, 4, 32}};
 
 struct rogue {
     struct mw_random r;
