@@ -6,6 +6,7 @@
 #include <cstdint>
 
 struct VerilatedContext {
+    void threads(unsigned) {}
     void randReset(int) {}
     void randSeed(int) {}
     uint64_t time() const { return 0; }
