@@ -13,18 +13,21 @@ from run import ROOT, UNBOUNDED, bugs_of, proofs
 
 HEAD = """# What is verified, and how
 
-Written by `make docs` from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`;
-`make docs-check` (part of `make test`) fails when it is not current.
+`make docs` writes this page from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`. If the
+page is not current, `make docs-check` (part of `make test`) fails.
 
-*Proved* without bound: ABC's pdr finds an inductive invariant, or the assertions are one, so it holds in every cycle of
-every run, at the sizes named. *Proved* for a number of cycles: no run of that length from the first cycle in which the
-module is given anything, whatever the inputs, breaks it. Every proof has at least one planted fault that it must find,
-and shows that its assumptions leave something to prove: the condition of each arises, and each of its covers is
-reached. *Simulated*: the unit tests named, with random stalls and a model of their own. The whole device is simulated
-besides, every module inside, against the golden model (`tests/system`).
+| word | meaning |
+|---|---|
+| *proved* without bound | the property holds in every cycle of every run, at the sizes named. ABC's pdr finds an inductive invariant, or the assertions are one |
+| *proved* for a number of cycles | no run of that length breaks the property, whatever the inputs. The run starts with the first cycle in which the module has an input |
+| *simulated* | the unit tests named, with random stalls and a model of their own |
 
-`make formal` runs the short proofs (part of `make test`), `make formal-long` the long ones;
-`tests/formal/run.py --help` tells how to run one and to get a trace of what failed.
+Every proof has at least one planted fault that it must find. It also shows that its assumptions are not vacuous: the
+condition of each occurs, and each of its covers is reached. The system tests (`tests/system`) additionally simulate the
+whole device, with every module, against the golden model.
+
+`make formal` (part of `make test`) runs the short proofs, `make formal-long` the long ones. `tests/formal/run.py
+--help` describes how to run one proof and how to get a trace of a failure.
 """
 
 
