@@ -65,10 +65,11 @@ PY := $(VENV)/bin/python3
 # ---- set-up -----------------------------------------------------------------
 # goals that need nothing of what tests, synthesis and boards do
 BUILD_GOALS := all run gen help clean library model models-fast install uninstall deb packaged-models
+# FuseSoC finds no cores of others below build/
 $(B)/.setup: .ci/setup requirements-build.txt $(if $(filter-out $(BUILD_GOALS),$(MAKECMDGOALS)),$(B)/.setup-all)
 	@mkdir -p $(B)
 	@.ci/setup $(VENV) build
-	@touch $@
+	@touch $@ $(B)/FUSESOC_IGNORE
 $(B)/.setup-all: .ci/setup requirements-build.txt requirements.txt
 	@mkdir -p $(B)
 	@.ci/setup $(VENV) all
@@ -479,7 +480,7 @@ $(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/p
 # moeswitch.core, the file list for others' flows, against this one
 core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
 	$(call say,CHECK,moeswitch.core)
-	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(VENV)/bin/fusesoc $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
 
 # several models side by side in one program must not see each other's symbols
 exports-check: models

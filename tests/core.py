@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the file list of moeswitch.core.
+"""Checks moeswitch.core: its file list, and its targets with FuseSoC.
 
-usage: core.py VERILATOR FILE... -- FILE...
+usage: core.py VERILATOR FUSESOC FILE... -- FILE...
 
 The FILEs are the Makefile's RTL, first the fabric's, then what a device adds. The core must list each of them once in
 its fileset (rtl, device) and nothing else, every package behind those that it uses and in front of every module, and
-what RTL includes as include files; Verilator must find all of the design in that list alone, with the settings and
-options of the core, and has nothing to say. Exit status 1 and a line
-per difference otherwise.
+what RTL includes as include files. FuseSoC must run the target `lint` and set up all others. Verilator must accept what
+it has set up, and device_pins with the same files, without a warning. Exit status 1 and a line per difference otherwise.
 """
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 
 def core_files(fileset, mark=""):
@@ -38,33 +39,55 @@ def differences(listed, expected, known=()):
             ready.add(pathlib.Path(f).stem)
 
 
-def settings():
-    """What FuseSoC hands to Verilator by a file of options, where a space would end one: of the settings, and those of the target lint."""
+def targets():
+    """Name and top module of each target of the core; that of `lint` is the default's."""
     text = pathlib.Path("moeswitch.core").read_text()
-    config = re.search(r'^    default: "(.*)"$', text, re.M)[1]
-    if re.search(r"\s", config):
-        sys.exit(f"moeswitch.core: MW_CFG has a space, which ends it in FuseSoC's file of options: {config}")
-    return [f"-DMW_CFG={config}", *re.search(r"verilator_options: \[(.*)\]", text)[1].split(", ")]
+    found = re.findall(r"^  (\w+):(.*?)(?=^  \w|\Z)", text[text.index("\ntargets:"):], re.M | re.S)
+    return [(name, m[1]) for name, body in found if (m := re.search(r"toplevel: (\w+)", body))]
 
 
-def lint(verilator, top, files, included):
-    return subprocess.run([verilator, "--lint-only", "--quiet", *settings(), "--top-module", top,
-                           *sorted({f"-I{pathlib.Path(f).parent}" for f in included}),
-                           *sorted(map(str, pathlib.Path("rtl/spec").glob("*.vlt"))), *files]).returncode
+def lint_options():
+    text = pathlib.Path("moeswitch.core").read_text()
+    return re.search(r"verilator_options: \[(.*)\]", text)[1].split(", ")
+
+
+def fusesoc(program, verilator, folder, *words):
+    """Runs FuseSoC in a build folder of its own, with that Verilator."""
+    environment = {**os.environ, "PATH": f"{pathlib.Path(verilator).absolute().parent}:{os.environ['PATH']}"}
+    done = subprocess.run([program, "--cores-root", ".", "run", "--build-root", folder, *words, "moeswitch"], env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # FuseSoC reports a warning of the tool, and ends with 0
+    if done.returncode or re.search(r"^(ERROR|Error|%Warning|%Error)", done.stdout, re.M):
+        sys.exit(f"moeswitch.core: fusesoc run {' '.join(words)}:\n{done.stdout}")
+
+
+def lint_set_up(verilator, folder, top):
+    """Lints what FuseSoC has set up in a folder, with that top."""
+    options = next(folder.rglob("*.vc"))
+    waivers = sorted(str(f.absolute()) for f in pathlib.Path("rtl/spec").glob("*.vlt"))
+    text = re.sub(r"^--top-module .*$", f"--top-module {top}", options.read_text(), flags=re.M)
+    options.write_text(re.sub(r"^--(?:cc|exe|Mdir .*)$", "", text, flags=re.M))
+    return subprocess.run([verilator, "--lint-only", "--quiet", *lint_options(), *waivers, "-f", options.name], cwd=options.parent).returncode
 
 
 def main():
-    split = sys.argv.index("--")
+    verilator, program, *words = sys.argv[1:]
+    split = words.index("--")
     fabric, device = core_files("rtl"), core_files("device")
     included = core_files("rtl", r": \{is_include_file: true\}")
-    found = [*differences(fabric, sys.argv[2:split]), *differences(device, sys.argv[split + 1:], fabric),
+    found = [*differences(fabric, words[:split]), *differences(device, words[split + 1:], fabric),
              *differences(included, sorted(map(str, pathlib.Path("rtl").glob("*/*.svh"))), fabric)]
     for line in found:
         print(f"moeswitch.core: {line}")
     if found:
         sys.exit(1)
-    sys.exit(lint(sys.argv[1], "fabric", fabric, included)
-             or any(lint(sys.argv[1], top, fabric + device, included) for top in ("device_usb", "device_pins")))
+    with tempfile.TemporaryDirectory() as folder:
+        fusesoc(program, verilator, folder, "--target", "lint")
+        for target, top in targets():
+            fusesoc(program, verilator, folder, "--setup", "--target", target, "--tool", "verilator")
+            for lint_top in [top] if top == "fabric" else [top, "device_pins"]:
+                if target != "default" and lint_set_up(str(pathlib.Path(verilator).absolute()), pathlib.Path(folder, "moeswitch_0.1.0", f"{target}-verilator"), lint_top):
+                    sys.exit(1)
 
 
 if __name__ == "__main__":
