@@ -734,8 +734,8 @@ MW_API int mw_event_fd(struct mw_device *device);
 
 /// The result of a fed layer.
 struct mw_fed {
-    uint64_t cycles; ///< from go to done
-    uint64_t start;  ///< clock cycles of the device at go
+    uint64_t cycles;         ///< from go to done
+    uint64_t start;          ///< clock cycles of the device at go
     uint32_t outcome, error; ///< MW_FED_ of docs/host-protocol.md; first MW_HWERR_ code
 };
 /// Queue a layer. It starts as soon as those before it are done. It is the layer of the last
@@ -774,8 +774,8 @@ MW_API char *mw_state_report(struct mw_device *device);
 struct mw_port_counters {
     uint32_t cycles; ///< from go to done, or until this port was read
     uint32_t up_flits[MW_NUM_CLASSES], down_flits[MW_NUM_CLASSES];
-    uint32_t up_payload, down_payload; ///< bytes; headers and target lists excluded
-    uint32_t rejected;                 ///< packets with an error
+    uint32_t up_payload, down_payload;   ///< bytes; headers and target lists excluded
+    uint32_t rejected;                   ///< packets with an error
     uint32_t stall_output, stall_credit; ///< cycles a copy waited for its output, for credit
     uint32_t discarded, dropped; ///< packets for it while down; its own, cut short or refused
 };
