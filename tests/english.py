@@ -7,8 +7,8 @@ usage: english.py [--list N] [FILE...]
 Without FILE: README.md and docs for prose, rtl for comments. Prints for each of the two the number of sentences, their
 length in words (mean, 90th percentile) and the semicolons per 1 000 words. --list N shows the N longest sentences with
 their places. A sentence ends at a full stop, a question mark or an exclamation mark before a space, at the end of a
-list item, of a paragraph, or of a comment block. Code, tables (in comments: lines that are indented) and headings do not count. Exit status 1: a figure is above its
-limit in LIMITS."""
+list item, of a paragraph, or of a comment block. Code, tables (in comments: lines that are indented) and headings do
+not count. Exit status 1: a figure is above its limit in LIMITS."""
 import argparse
 import dataclasses
 import pathlib
@@ -16,8 +16,8 @@ import re
 import statistics
 import sys
 
-# What is reached. A change that lowers a figure lowers its limit, too. The aims are 18 and 30 words, 2 semicolons, and 14 words in RTL comments.
-LIMITS = {"docs": {"mean": 22.1, "p90": 41, "semicolons": 15.4}, "rtl": {"mean": 19.8}}
+# What is reached, and a little room. A change that lowers a figure lowers its limit, too.
+LIMITS = {"docs": {"mean": 15, "p90": 25, "semicolons": 2.5}, "rtl": {"mean": 14}}
 
 # a sentence may begin with the name of a signal or of an instruction
 END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_`\[]*(?:[A-Z0-9`]|\w+[_.]\w))")
