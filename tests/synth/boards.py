@@ -28,6 +28,7 @@ import clocks
 import crossings
 import flow
 import nextpnr_run
+import progress
 import pll
 import ram_init
 import read_back
@@ -289,10 +290,11 @@ def test_progress(work):
                        "if 'fails' in sys.argv:\n    print('x' * 200000, file=sys.stderr)\n    print('ERROR: no place', file=sys.stderr)\n    print('ERROR: more', file=sys.stderr)\n    sys.exit(1)\n")
     program.chmod(0o755)
     for line, what in (("Info:     at iteration #7, type ALL: wirelen solved = 10068, spread = 1228307, legal = 1384097; time = 59.41s", "placing, round 7"),
-                       ("Info:   at iteration #10: temp = 0.000000, timing cost = 1629, wirelen = 468263", "placing, round 10 of refinement"), ("Info: Packing constants..", None)):
+                       ("Info:   at iteration #10: temp = 0.000000, timing cost = 1629, wirelen = 468263", "placing, round 10 of refinement"),
+                       ("Info: Packing constants..", "reading and packing")):
         expect(f"progress: {what}", nextpnr_run.stage(line + "\n") == what, nextpnr_run.stage(line))
-    old = flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS
-    flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS = lambda name: str(program), 0.1, 0.1
+    old = flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS
+    flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS = lambda name: str(program), 0.1, 0.1
     try:
         shown = {}
         for terminal in (True, False):
@@ -306,7 +308,33 @@ def test_progress(work):
         fault = nextpnr_run.run(["fails"], log, "board: seed 1", Terminal(True))
         expect("progress: what went wrong, in a line, however much was said", fault == f"nextpnr: no place (log: {log})", fault)
     finally:
-        flow.tool, nextpnr_run.TERMINAL_SECONDS, nextpnr_run.LOG_SECONDS = old
+        flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS = old
+
+
+def test_synthesis_progress(work):
+    """What is shown while Yosys runs, and what is said when it fails, by a program in its place."""
+    program = work / "slow_yosys.py"
+    program.write_text(f"#!{sys.executable}\nimport pathlib, sys, time\nlog = pathlib.Path(sys.argv[sys.argv.index('-l') + 1])\n"
+                       "for line in ('1. Executing RTLIL frontend.', '23.4.1. Executing OPT_EXPR pass (perform const folding).'):\n"
+                       "    log.open('a').write(line + '\\n')\n    time.sleep(0.4)\n"
+                       "if 'fails' in log.name:\n    print('ERROR: no such module', file=sys.stderr)\n    sys.exit(1)\n")
+    program.chmod(0o755)
+    old = flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr
+    flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS = lambda name: str(program), 0.1, 0.1
+    try:
+        sys.stderr = shown = Terminal(True)
+        flow.yosys(work, "synth", "")
+        stages = [shown.getvalue().find(s) for s in ("synth: step 1, RTLIL frontend, 0 min", "synth: step 23, OPT_EXPR pass (perform const folding), 0 min")]
+        expect("synthesis: every step in its order", -1 < stages[0] < stages[1] and shown.getvalue().endswith(" \r"), shown.getvalue())
+        sys.stderr = shown = Terminal(False)
+        status = None
+        try:
+            flow.yosys(work, "fails", "")
+        except SystemExit as e:
+            status = e.code
+        expect("synthesis: what went wrong, and where the log is", status == 2 and "no such module" in shown.getvalue() and "fails.log" in shown.getvalue(), (status, shown.getvalue()))
+    finally:
+        flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr = old
 
 
 def test_page(work):
@@ -401,6 +429,7 @@ def main():
     test_placement(work)
     test_seeds(work)
     test_progress(work)
+    test_synthesis_progress(work)
     test_page(work)
     test_crossings(work)
     test_ram(work)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows what a program of synthesis is at, by the end of its log: it takes minutes and says nothing itself."""
+import subprocess
+import time
+
+TERMINAL_SECONDS = 1  # between two looks at the log
+LOG_SECONDS = 60      # between two lines where there is no terminal
+TAIL = 4096           # bytes of the log that hold its last figures
+
+
+def tail(log):
+    try:
+        with log.open("rb") as f:
+            f.seek(max(0, log.stat().st_size - TAIL))
+            return f.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def wait(process, log, what, stage, out):
+    """Waits until the process has ended. Shows `what` and stage(end of the log): on a terminal in one line that changes, else in a line now and then."""
+    begin = time.monotonic()
+    pause = TERMINAL_SECONDS if out.isatty() else LOG_SECONDS
+    shown = 0
+    while True:
+        try:
+            process.wait(pause)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+        line = f"{what}: {stage(tail(log))}, {(time.monotonic() - begin) / 60:.0f} min"
+        out.write(f"\r{line:<{shown}}" if out.isatty() else f"{line}\n")
+        out.flush()
+        shown = len(line)
+    if out.isatty() and shown:
+        out.write("\r" + " " * shown + "\r")
+        out.flush()
