@@ -147,7 +147,8 @@ void mw_forecast_print(FILE *out, const struct mw_forecast *f, const struct mw_r
     if (f->rate > 0)
         snprintf(seconds, sizeof seconds, ", about %s at %.0f kcycles/s",
                  time_text(f->seconds, amount, sizeof amount), f->rate / 1000);
-    snprintf(text, sizeof text, "%u system%s, at least %" PRIu64 " cycles by bounds%s%s",
+    snprintf(text, sizeof text,
+             "%u system%s, some %" PRIu64 " cycles to simulate (bounds, and moving data)%s%s",
              f->systems, f->systems > 1 ? "s" : "", f->cycles, seconds, memory);
     mw_wrap(out, text, 0, 2, MW_TABLE_WIDTH);
     if (f->seconds > MW_FORECAST_LONG)

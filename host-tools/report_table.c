@@ -56,7 +56,10 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
 {
     char layers[128], costs[256];
     layer_numbers(params, layers, sizeof layers);
-    fprintf(out, "%s (%s)\n", MW_SHOWN(trace->name), MW_SHOWN(trace->model));
+    fprintf(out, "%s", MW_SHOWN(trace->name));
+    if (trace->model[0])
+        fprintf(out, " (%s)", MW_SHOWN(trace->model));
+    putc('\n', out);
     if (trace->uniform)
         paragraph(out, "the trace has no gate weights: every one is taken as 1/k");
     paragraph(out,
