@@ -36,7 +36,7 @@ ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 MAKEFLAGS += --no-builtin-rules
-$(if $(word 2,$(CURDIR)),$(error $(CURDIR): make cannot build in a folder whose path has a space: rename or move it))
+$(if $(shell printf %s '$(subst ','\'',$(CURDIR))' | tr -d 'A-Za-z0-9_./+,=@%:~-'),$(error $(CURDIR): make cannot build in a folder whose path has a space or one of the shell's characters: rename or move it))
 # TIMES=file: processor time of each command there, for tests/times.py
 TIMES ?=
 ifeq ($(TIMES),)

@@ -81,6 +81,8 @@ def check_ended(folder):
     expect("one that hangs", done.status is None and "no output and 0" in done.why and done.out == b"begun\n", done)
     gone = pathlib.Path("/proc") / child.read_text() / "stat"
     expect("what it had started", not gone.exists() or gone.read_text().rpartition(")")[2].split()[0] == "Z", gone)
+    done = watch.capture(["sh", "-c", "setsid sleep 1000 & exit 0"], QUICK)
+    expect("a process in a session of its own, whose parent has ended", done.status is None and "no output and 0" in done.why, done)
     done = python(BUSY, watch.Limits(looks=600, least=0.1, most=1, period=0.05))
     expect("a loop without an end", done.status is None and "s of processor time" in done.why, done)
     with open(folder / "log", "ab") as log:

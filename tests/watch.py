@@ -90,18 +90,31 @@ class ProcessorTime:
         return self.total
 
 
+def writers(pipe):
+    """The processes that have a pipe open, but this one: also those that no look has seen."""
+    name, found = f"pipe:[{os.fstat(pipe.fileno()).st_ino}]", set()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if any(os.readlink(fd) == name for fd in (process / "fd").iterdir()):
+                found.add(int(process.name))
+        except OSError:
+            continue  # it has ended, or is another user's
+    return found - {os.getpid()}
+
+
 def attend(roots, ended, written, limits=LIMITS):
-    """Looks until ended(seconds), which waits so long, says so: None. Or why the processes `roots` are to be ended."""
+    """Looks until ended(seconds), which waits so long, says so: None. Or why the processes `roots` are to be ended. And the processes of the last look."""
     progress, time = Progress(limits), ProcessorTime(roots)
     while not ended(limits.period):
         if why := progress.look(written(), time.used()):
-            return why
-    return None
+            return why, time.last.keys()
+    return None, ()
 
 
-def end(root, pause=lambda: None):
-    """Ends a process, what it started, and what is in its session: first by SIGABRT, of which some tell where they stand in a pause."""
-    members = tree({root}, processes())
+def end(root, seen=(), pause=lambda: None):
+    """Ends a process, what it started, what is in its session, and the processes `seen` with them: one whose parent has ended is in no tree. First by
+    SIGABRT, of which some tell where they stand in a pause."""
+    members = tree({root}, processes()) | set(seen)
     os.kill(root, signal.SIGABRT)
     pause()
     for p in members | tree({root}, processes()):
@@ -138,10 +151,10 @@ def capture(argv, limits=LIMITS, beside=(), copy=None, **how):
         reader.join(seconds)
         return not reader.is_alive()
 
-    why = attend([p.pid, *beside], ended, lambda: len(out), limits)
+    why, seen = attend([p.pid, *beside], ended, lambda: len(out), limits)
     if why:
-        end(p.pid, lambda: reader.join(ABORT_S))
-        reader.join()
+        end(p.pid, (seen | writers(p.stdout)) - tree(set(beside), processes()), lambda: reader.join(ABORT_S))
+        reader.join(ABORT_S)
     _, status, usage = os.wait4(p.pid, 0)
     p.returncode = os.waitstatus_to_exitcode(status)
     p.stdout.close()
@@ -158,9 +171,9 @@ def to_file(argv, file, limits=LIMITS, **how):
                 return False
             return True
 
-        why = attend([p.pid], ended, lambda: os.fstat(file.fileno()).st_size, limits)
+        why, seen = attend([p.pid], ended, lambda: os.fstat(file.fileno()).st_size, limits)
         if why:
-            end(p.pid)
+            end(p.pid, seen)
     return (None if why else p.returncode), why
 
 
