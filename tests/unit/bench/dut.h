@@ -81,7 +81,7 @@ template <class Dut> class model {
     uint64_t now = 0; ///< clock edges since the last reset
 
   private:
-    waves shown{dut};
+    waves wave_file{dut};
 
   public:
     model() { dut.clk_i = 0; }
@@ -93,7 +93,7 @@ template <class Dut> class model {
     {
         dut.clk_i = 0;
         dut.eval();
-        shown.step();
+        wave_file.step();
         low = true;
     }
 
@@ -104,7 +104,7 @@ template <class Dut> class model {
             settle();
         dut.clk_i = 1;
         dut.eval();
-        shown.step();
+        wave_file.step();
         low = false;
         last_cycle = ++now;
     }
