@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import watch
 
@@ -73,6 +74,14 @@ def check_survivors():
     expect("one that waits for a process beside it", done.status == 0, done)
 
 
+def runs(stat):
+    """Whether a process is there that has not ended, of its file of /proc."""
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def check_ended(folder):
     child = folder / "child"
     hangs = (f"import subprocess, sys\np = subprocess.Popen(['sleep', '1000'], start_new_session=True)\nopen({str(child)!r}, 'w').write(str(p.pid))\n"
@@ -80,7 +89,10 @@ def check_ended(folder):
     done = python(hangs)
     expect("one that hangs", done.status is None and "no output and 0" in done.why and done.out == b"begun\n", done)
     gone = pathlib.Path("/proc") / child.read_text() / "stat"
-    expect("what it had started", not gone.exists() or gone.read_text().rpartition(")")[2].split()[0] == "Z", gone)
+    ended = time.monotonic() + 20  # a signal takes effect when the process next runs
+    while runs(gone) and time.monotonic() < ended:
+        time.sleep(0.05)
+    expect("what it had started", not runs(gone), gone)
     done = watch.capture(["sh", "-c", "setsid sleep 1000 & exit 0"], QUICK)
     expect("a process in a session of its own, whose parent has ended", done.status is None and "no output and 0" in done.why, done)
     done = python(BUSY, watch.Limits(looks=600, least=0.1, most=1, period=0.05))
