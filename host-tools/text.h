@@ -31,6 +31,6 @@ struct mw_shown {
     char text[1536];
 };
 /// `text`, with replacements, as an argument of printf, up to the end of the block; NULL gives "".
-#define MW_SHOWN(text_) mw_text_clean((struct mw_shown){""}.text, sizeof(struct mw_shown), text_)
+#define MW_SHOWN(text_) mw_text_clean(((struct mw_shown){""}).text, sizeof(struct mw_shown), text_)
 
 #endif
