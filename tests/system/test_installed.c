@@ -69,15 +69,15 @@ static bool has_lanes(void)
     return lanes;
 }
 
-/// Exit status of `moeswitch info` on 2 GPUs, in an environment of these words alone.
-static int info(const char *environment, const char *options)
+/// Exit status of `moeswitch info` on `gpus` GPUs, in an environment of these words alone.
+static int info(const char *environment, unsigned gpus, const char *options)
 {
     char line[3000];
     snprintf(
         line, sizeof line,
-        "cd %s && env -i PATH=\"$PATH\" HOME=%s %s %s info --gpus 2 --flit-bytes 8 %s >%s 2>%s",
-        scratch("home"), scratch("home"), environment, scratch("prefix/bin/moeswitch"), options,
-        scratch("out"), scratch("err"));
+        "cd %s && env -i PATH=\"$PATH\" HOME=%s %s %s info --gpus %u --flit-bytes 8 %s >%s 2>%s",
+        scratch("home"), scratch("home"), environment, scratch("prefix/bin/moeswitch"), gpus,
+        options, scratch("out"), scratch("err"));
     int status = system(line);
     free(said);
     free(printed);
@@ -92,14 +92,14 @@ static int info(const char *environment, const char *options)
 
 static void assert_taken(const char *environment, const char *options, bool plain)
 {
-    int status = info(environment, options);
+    int status = info(environment, 2, options);
     if (status || *said || (strstr(printed, BY_PLAIN) != NULL) != plain)
         fail_msg("status %d, %s, plain is %d: %s", status, said, plain, printed);
 }
 
 static void assert_refused(const char *environment, const char *options, const char *const *parts)
 {
-    assert_int_equal(info(environment, options), MW_EXIT_FAILED);
+    assert_int_equal(info(environment, 2, options), MW_EXIT_FAILED);
     assert_line_has(said, parts);
 }
 #define REFUSED(environment, options, ...) \
@@ -165,7 +165,7 @@ static void one_that_is_named(void **state)
     assert_taken(environment, "", true);
     snprintf(environment, sizeof environment, "MOESWITCH_MODEL=%s", scratch("models/mine.so"));
     assert_taken(environment, "", true);
-    assert_int_equal(info(environment, "--gpus 4"), MW_EXIT_INPUT);
+    assert_int_equal(info(environment, 4, ""), MW_EXIT_INPUT);
     assert_line(said, "the device has 2 GPUs");
     snprintf(environment, sizeof environment, "MOESWITCH_MODEL=%s", scratch("models/none"));
     REFUSED(environment, "", "MOESWITCH_MODEL=", "models/none: No such file or directory");
@@ -200,7 +200,7 @@ static void one_that_is_missing_is_built(void **state)
     (void)state;
     install();
     const char *environment = make_sources("");
-    assert_int_equal(info(environment, ""), 0);
+    assert_int_equal(info(environment, 2, ""), 0);
     assert_line(said, "building the model n2f8 in ", "cache/moeswitch/");
     assert_non_null(strstr(printed, BY_PLAIN));
     // Another time it is there, whether the sources are or not.
@@ -221,11 +221,11 @@ static void one_of_the_cache_that_cannot_run(void **state)
     (void)state;
     install();
     const char *environment = make_sources("");
-    assert_int_equal(info(environment, ""), 0);
+    assert_int_equal(info(environment, 2, ""), 0);
     shell("cd %s && mkdir models && mv cache/moeswitch/*/model/n2f8 models", scratch(""));
     put(PLAIN, "models/n2f8/libmwsim.so", false, other_machine);
     shell("cd %s && mv models/n2f8 cache/moeswitch/*/model", scratch(""));
-    assert_int_equal(info(environment, ""), 0);
+    assert_int_equal(info(environment, 2, ""), 0);
     assert_non_null(strstr(said, "was built for another kind of processor"));
     assert_non_null(strstr(said, "building the model n2f8 in "));
     assert_taken(environment, "", true);
@@ -239,7 +239,7 @@ static void one_that_cannot_be_built(void **state)
     REFUSED("MOESWITCH_SOURCE=/dev", "", "MOESWITCH_SOURCE=/dev: no sources of moeswitch there");
     snprintf(environment, sizeof environment, "%s", make_sources("false;"));
     shell("sed -i 's/false;/false \\&\\&/' %s", scratch("sources/Makefile"));
-    assert_int_equal(info(environment, ""), MW_EXIT_FAILED);
+    assert_int_equal(info(environment, 2, ""), MW_EXIT_FAILED);
     assert_non_null(strstr(said, "no model n2f8, and it cannot be built: make model N=2 F=8 in "));
     snprintf(environment, sizeof environment, "MOESWITCH_SOURCE=%s XDG_CACHE_HOME=/dev/null",
              scratch("sources"));
