@@ -305,7 +305,7 @@ static void goes_on_behind_runs_that_fail(void **state)
     char path[200], folder[200];
     static const char text[] =
         "{\"system\": \"dysharp\", \"gpus\": 2, \"flit-bytes\": 8, \"experts\": 8, \"k\": 2, "
-        "\"hidden\": [16384, 32], \"tokens-per-gpu\": [512, 6], \"set\": {\"quiet_cycles\": "
+        "\"hidden\": [16376, 32], \"tokens-per-gpu\": [512, 6], \"set\": {\"quiet_cycles\": "
         "2000000}}";
     snprintf(path, sizeof path, "%s", scratch("large.json"));
     snprintf(folder, sizeof folder, "%s", scratch("large.sweep")); // the default
@@ -317,7 +317,7 @@ static void goes_on_behind_runs_that_fail(void **state)
     for (char *c = err_text; (c = strstr(c, "moeswitch: run ")); c++)
         told++;
     assert_true(told >= 1 && told < 4);
-    assert_non_null(strstr(err_text, "(hidden 16384, tokens-per-gpu 512): "));
+    assert_non_null(strstr(err_text, "(hidden 16376, tokens-per-gpu 512): "));
     assert_non_null(strstr(err_text, "the device cannot hold this run"));
     snprintf(small, sizeof small, "%u runs have no result; the same command runs them again\n",
              told);

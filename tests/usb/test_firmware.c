@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "random.h"
+#include "text.h"
 
 enum {
     SMALL_TIMEOUT = 300,    ///< ms
@@ -264,7 +265,7 @@ static void test_bad_files(void **state)
         {"@0\n12345678 9abcdef\n", "no firmware: it has no header"},
         {"\n12345678 \x7f"
          "ELF\n",
-         ":2: '?ELF' is no hexadecimal word: make firmware writes"},
+         ":2: '" MW_TEXT_REPLACEMENT "ELF' is no hexadecimal word: make firmware writes"},
         {"123456789\n", ":1: '123456789' is no hexadecimal word"},
         {"0x12\n", ":1: '0x12' is no"},
         {"@\n", ":1: '@' is no"},
