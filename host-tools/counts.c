@@ -3,6 +3,7 @@
 // Expert counts from files, see counts.h.
 #include "counts.h"
 
+#include "input.h"
 #include "npy.h"
 #include "npz.h"
 
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 /// What is wrong with a count, or NULL.
@@ -173,16 +173,14 @@ static int read_csv(struct mw_counts *c, FILE *f, const char *path, struct mw_er
 int mw_counts_read(struct mw_counts *counts, const char *path, struct mw_error *err)
 {
     *counts = (struct mw_counts){0};
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    struct stat st;
-    const bool regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
-    int first = regular ? getc(f) : EOF, status;
+    FILE *f;
+    size_t size;
+    int status = mw_input_open(&f, &size, path, err);
+    if (status)
+        return status;
+    const int first = getc(f);
     rewind(f);
-    if (!regular) // a pipe cannot go back
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", path);
-    else if (first == 0x93)
+    if (first == 0x93)
         status = read_npy(counts, path, err);
     else if (mw_npz_is(path))
         status = mw_fail(err, MW_EXIT_INPUT, "%s: an archive: expected .npy or CSV", path);

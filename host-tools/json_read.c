@@ -4,30 +4,28 @@
 // numbers; so its tree and the text, which it found well-formed, are then walked side by side.
 #include "json.h"
 
+#include "input.h"
+
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /// The whole of a regular file, ended by a NUL.
 static int read_text(const char *path, size_t most, const char *what, char **text, size_t *size,
                      struct mw_error *err)
 {
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    struct stat st;
-    int status = MW_EXIT_OK;
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", path);
-    else if ((uint64_t)st.st_size > most)
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: %lld bytes, more than %s can have", path,
-                         (long long)st.st_size, what);
-    else if (!(*text = calloc(1, (size_t)st.st_size + 1)))
+    FILE *f;
+    size_t bytes;
+    int status = mw_input_open(&f, &bytes, path, err);
+    if (status)
+        return status;
+    if (bytes > most)
+        status =
+            mw_fail(err, MW_EXIT_INPUT, "%s: %zu bytes, more than %s can have", path, bytes, what);
+    else if (!(*text = calloc(1, bytes + 1)))
         status = mw_fail_memory(err, path);
     else
-        *size = fread(*text, 1, (size_t)st.st_size, f);
+        *size = fread(*text, 1, bytes, f);
     fclose(f);
     return status;
 }

@@ -9,6 +9,7 @@
 #include "npy.h"
 
 #include "fit.h"
+#include "input.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files of this byte order are used as they are");
@@ -449,17 +449,13 @@ static int read_file(const struct mw_npy_source *source, void *buffer, size_t by
 int mw_npy_read(struct mw_npy *npy, const char *path, unsigned allowed, struct mw_error *err)
 {
     *npy = (struct mw_npy){0};
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    struct stat st;
-    int status;
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode)) {
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", path);
-    } else {
-        struct mw_npy_source source = {path, (size_t)st.st_size, f, read_file};
-        status = mw_npy_read_source(npy, &source, allowed, err);
-    }
+    FILE *f;
+    size_t size;
+    int status = mw_input_open(&f, &size, path, err);
+    if (status)
+        return status;
+    struct mw_npy_source source = {path, size, f, read_file};
+    status = mw_npy_read_source(npy, &source, allowed, err);
     fclose(f);
     return status;
 }

@@ -4,12 +4,12 @@
 // not look at: members of one name, methods that NumPy never writes, sizes that no data can have.
 #include "npz.h"
 
-#include <errno.h>
+#include "input.h"
+
 #include <minizip/unzip.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 enum {
@@ -61,15 +61,13 @@ static bool has_whole_end(FILE *f, off_t size)
 
 static int open_archive(struct member *m, struct mw_error *err)
 {
-    struct stat st;
-    FILE *f = fopen(m->path, "rb");
-    if (!f)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: cannot open: %s", m->path, strerror(errno));
-    const bool file = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
-    const bool whole = file && has_whole_end(f, st.st_size);
+    FILE *f;
+    size_t size;
+    int status = mw_input_open(&f, &size, m->path, err);
+    if (status)
+        return status;
+    const bool whole = has_whole_end(f, (off_t)size);
     fclose(f);
-    if (!file)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: not a regular file", m->path);
     m->zip = whole ? unzOpen64(m->path) : NULL;
     if (m->zip)
         return MW_EXIT_OK;

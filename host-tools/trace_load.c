@@ -160,15 +160,23 @@ static int set_experts(struct load *l, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
+/// The lengths of the ids' array with these axes; without layers there is one.
+static void lengths_of(const struct load *l, const struct mw_axes *axes, size_t length[MW_AXES])
+{
+    for (unsigned a = 0; a < MW_AXES; a++)
+        length[a] = 1;
+    for (unsigned i = 0; i < axes->count; i++)
+        length[axes->axis[i]] = l->ids.dim[i];
+}
+
 /// Whether the lengths that meta.json says are those of the array with these axes; the one that is not.
 static bool fits(const struct load *l, const struct mw_axes *axes, const char **name, size_t *told,
                  size_t *found)
 {
     static const char *const names[MW_AXES] = {"layers", "tokens", "top_k"};
     const size_t lengths[MW_AXES] = {l->meta.layers, l->meta.tokens, l->meta.k};
-    size_t dim[MW_AXES] = {1, 1, 1};
-    for (unsigned i = 0; i < axes->count; i++)
-        dim[axes->axis[i]] = l->ids.dim[i];
+    size_t dim[MW_AXES];
+    lengths_of(l, axes, dim);
     for (unsigned a = 0; a < MW_AXES; a++)
         if (lengths[a] && lengths[a] != dim[a]) {
             *name = names[a];
@@ -337,9 +345,8 @@ static int take_arrays(struct load *l, struct mw_error *err)
 static void describe(struct load *l)
 {
     struct mw_trace *t = l->trace;
-    size_t dim[MW_AXES] = {1, 1, 1};
-    for (unsigned i = 0; i < t->axes.count; i++)
-        dim[t->axes.axis[i]] = l->ids.dim[i];
+    size_t dim[MW_AXES];
+    lengths_of(l, &t->axes, dim);
     t->layers = dim[MW_AXIS_LAYERS];
     t->tokens = dim[MW_AXIS_TOKENS];
     t->k = dim[MW_AXIS_K] > UINT32_MAX ? UINT32_MAX : (unsigned)dim[MW_AXIS_K];
