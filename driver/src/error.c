@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static _Thread_local char message[MWI_MESSAGE]; // of the last failure, whatever has succeeded since
 static _Thread_local bool said;                 // since mwi_say_nothing

@@ -135,8 +135,6 @@ int mwi_check_places(const struct mw_device *device, const struct mw_expert_plac
 bool mwi_map_place(const struct mw_device *device, unsigned expert, struct mw_expert_place *place);
 /// The same number of experts on every GPU, in their order.
 void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);
-/// A mask of all GPUs.
-uint32_t mwi_all_gpus(const struct mw_device *device);
 /// A free group, or MW_ERR_CAPACITY; its members, 0: none; and give it back.
 int mwi_group_take(struct mw_device *device);
 void mwi_group_set(struct mw_device *device, unsigned group, uint32_t members);

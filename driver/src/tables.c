@@ -143,7 +143,7 @@ int mw_expert_map_even(struct mw_device *device, unsigned experts)
     return status;
 }
 
-uint32_t mwi_all_gpus(const struct mw_device *d)
+static uint32_t all_gpus(const struct mw_device *d)
 {
     return UINT32_MAX >> (MW_MAX_PORTS - d->info.gpus);
 }
@@ -153,7 +153,7 @@ int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
     MWI_NEED(device);
     if (gpu >= device->info.gpus)
         return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, device->info.gpus);
-    if (reachable & ~mwi_all_gpus(device))
+    if (reachable & ~all_gpus(device))
         return mwi_fail(MW_ERR_INVALID, "partition 0x%x of GPU %u: GPUs are bits 0 to %u",
                         reachable, gpu, device->info.gpus - 1);
     mwi_lock(device);
