@@ -41,10 +41,12 @@ def to_odd(values):
     exact = values.astype(np.longdouble) if values.dtype.kind in "iu" else values  # 64 bits of an integer
     with np.errstate(over="ignore", invalid="ignore"):  # the latter of signaling NaN
         single = exact.astype(np.float32)
-    bits = np.atleast_1d(single).view(np.uint32).reshape(single.shape)
+    bits = single.view(np.uint32)
+    if exact.dtype.itemsize <= single.dtype.itemsize:  # a float that float32 holds
+        return bits
     beyond = np.abs(single.astype(exact.dtype)) > np.abs(exact)  # rounded away from 0
     inexact = (single != exact) & ~np.isnan(exact)
-    return np.where(inexact, (bits - beyond) | np.uint32(1), bits).astype(np.uint32)
+    return np.where(inexact, (bits - beyond) | np.uint32(1), bits)
 
 
 def to_bf16(values):
