@@ -12,6 +12,7 @@ import json
 import pathlib
 
 from never_slower import kept, sweep
+from results import table
 
 MODELS = ["deepseek-v3", "qwen3-235b", "deepseek-v2-lite", "gpt-oss-20b", "mixtral-8x7b"]
 HIDDEN = [256, 512, 1024, 2048]
@@ -32,18 +33,15 @@ def measure(tool, folder, jobs, option, values):
                  int(s["unicast"]["cycles"]) / int(s["moeswitch"]["cycles"])) for at, s in found.items()}
 
 
-def table(found, title, values):
-    yield f"| model | {' | '.join(f'{title} {v}' for v in values)} |"
-    yield "|---" * (1 + len(values)) + "|"
+def rows(found, title, values):
+    yield ["model", *(f"{title} {v}" for v in values)]
     for model in MODELS:
-        cells = (found[model, v] for v in values)
-        shown = (f"{own:.1%}, {base:.1%}, {ratio:.2f}" for own, base, ratio in cells)
-        yield f"| {model} | {' | '.join(shown)} |"
+        yield [model, *("{:.1%}, {:.1%}, {:.2f}".format(*found[model, v]) for v in values)]
 
 
-def largest(found, values, reference, what):
-    """The largest change of a figure from `reference` on, in percent of what it is there."""
-    return max(abs(found[m, v][what] / found[m, reference][what] - 1) for m in MODELS for v in values)
+def largest(found, value, reference, what):
+    """The largest change of a figure from `reference` on, as a share of what it is there."""
+    return max(abs(found[m, value][what] / found[m, reference][what] - 1) for m in MODELS)
 
 
 def page(hidden, tokens):
@@ -54,13 +52,12 @@ def page(hidden, tokens):
     yield "Each cell has the share of the strict bound of `moeswitch`, that of `unicast`, and how many times faster"
     yield "`moeswitch` is. Routing is synthetic, with 8 GPUs and tile 16.\n"
     yield f"## Hidden size, {AT['tokens-per-gpu']} tokens per GPU\n"
-    yield from table(hidden, "hidden", HIDDEN)
+    yield from table(rows(hidden, "hidden", HIDDEN))
     yield f"\nThe largest differences from hidden {most}, of shares of `moeswitch` and of speed-ups:\n"
-    yield "| hidden | share | speed-up |\n|---|---|---|"
-    for value in HIDDEN[:-1]:
-        yield f"| {value} | {largest(hidden, [value], most, 0):.1%} | {largest(hidden, [value], most, 2):.1%} |"
+    yield from table([["hidden", "share", "speed-up"]] + [
+        [str(v), *(f"{largest(hidden, v, most, what):.1%}" for what in (0, 2))] for v in HIDDEN[:-1]])
     yield f"\n## Tokens per GPU, hidden {AT['hidden']}\n"
-    yield from table(tokens, "tokens", TOKENS)
+    yield from table(rows(tokens, "tokens", TOKENS))
     yield "\nTokens change more than the hidden size does, as start, tail and tiles that never fill are parts of fewer rows."
     yield "So `run` suggests fewer tokens only where the smallest hidden size, 512, is not enough.\n"
 
