@@ -35,7 +35,7 @@ module count_once #(
     logic [Cfg.N-1:0]     low_q, high_q, copies_q; // sources: rows of the first 32 experts, of the others; copies
     logic [Cfg.GpuW-1:0]  src;
     logic [1:0]           had, now; // halves: of which its rows are counted; with this packet
-    logic                 rows, twice, ends, listed, lists_here;
+    logic                 rows, twice, ends, listed, all_rows;
 
     assign src    = cnt_i.src[Cfg.GpuW-1:0];
     assign rows   = !cnt_i.kind && !cnt_list_i;
@@ -43,6 +43,8 @@ module count_once #(
     assign now    = had | cnt_i.halves;
     assign twice  = rows ? (had & cnt_i.halves) != '0 : cnt_list_i ? listed : copies_q[src];
     assign ends   = cnt_i.valid && cnt_i.last && !twice; // a packet that counts
+
+    assign all_rows = {high_q, low_q} == '1;
 
     always_comb begin
         cnt_o       = cnt_i;
@@ -68,8 +70,9 @@ module count_once #(
         assign list       = cnt_i.idx[Cfg.LocalW-1:0];
         assign listed     = lists_q[list];
         assign counted    = 12'(cfg_i.local_experts) * 12'(Cfg.N);
-        assign lists_here = cfg_i.source_lists ? counted_q == counted : low_q == '1 && high_q == '1;
         assign lists_o    = lists_q;
+
+        assign rows_here_o = cfg_i.source_lists ? counted_q == counted : all_rows;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
@@ -82,10 +85,9 @@ module count_once #(
         end
     end else begin : gen_no_lists
         assign {listed, lists_o} = '0;
-        assign lists_here = low_q == '1 && high_q == '1;
+        assign rows_here_o = all_rows;
     end
 
-    assign rows_here_o   = lists_here;
     assign copies_here_o = copies_q == '1;
     assign err_o.valid   = cnt_i.valid && cnt_i.last && twice;
     assign err_o.code    = error_pkg::ERR_COUNT;

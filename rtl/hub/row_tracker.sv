@@ -80,6 +80,10 @@ module row_tracker #(
         return row_t'(le) << cap_shift;
     endfunction
 
+    function automatic logic [NumW-1:0] rows_of(num_t word, logic [1:0] epoch); // none of another layer
+        return (word.epoch == epoch) ? word.num : '0;
+    endfunction
+
     // ---- sweep: as far as the configuration uses the rows, where there are many, and every expert's numbers ----
     localparam bit Bounded = Cfg.RowsLog2 > 8;
     logic sweep_q, sweep_end;
@@ -166,9 +170,9 @@ module row_tracker #(
 
     assign exp_rows      = cnt_i.valid && !cnt_i.kind;
     assign exp_ours      = exp_rows && (7'(cnt_i.idx) >> Cfg.LocalW) == '0;
-    assign complete      = (complete_word.epoch == cfg_i.epoch) ? complete_word.num : '0;
+    assign complete      = rows_of(complete_word, cfg_i.epoch);
     assign complete_next = complete + 1'b1;
-    assign expected_next = ((expected_word.epoch == cfg_i.epoch) ? expected_word.num : '0) + exp_val;
+    assign expected_next = rows_of(expected_word, cfg_i.epoch) + exp_val;
     assign num_full      = (complete >> cfg_i.cap_shift) != '0;
     assign complete_we   = sweep_q || append;
     assign complete_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : t_q.le;
@@ -197,10 +201,10 @@ module row_tracker #(
     );
 
     always_ff @(posedge clk_i) begin
-        stat_o.complete <= (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0;
+        stat_o.complete <= node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch));
         // of the engine's own lists what it has named, whatever other GPUs announce
-        stat_o.expected <= pushed_q ? (complete_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(complete_stat.num) : '0
-                           : (expected_stat.epoch == cfg_i.epoch) ? node_pkg::RowW'(expected_stat.num) : '0;
+        stat_o.expected <= pushed_q ? node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch))
+                           : node_pkg::RowW'(rows_of(expected_stat, cfg_i.epoch));
         stat_o.counted  <= Cfg.SourceLists && cfg_i.source_lists && expected_stat.epoch == cfg_i.epoch;
     end
 
@@ -215,7 +219,7 @@ module row_tracker #(
         lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_said (
             .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(exp_le), .rdata_o(said)
         );
-        assign exp_val = !cnt_list_i ? cnt_i.val[NumW-1:0] : (said.epoch == cfg_i.epoch) ? said.num : '0;
+        assign exp_val = !cnt_list_i ? cnt_i.val[NumW-1:0] : rows_of(said, cfg_i.epoch);
         assign early   = exp_ours && cnt_list_i && exp_val != cnt_i.val[NumW-1:0];
         assign late    = append_q && !pushed_q && said_i[t_q.le];
     end else begin : gen_no_lists

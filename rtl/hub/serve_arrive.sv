@@ -17,7 +17,7 @@ module serve_arrive #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type marked_t = `MW_MARKED(Cfg),
     parameter type stream_t = `MW_STREAM(Cfg),
-    parameter type request_t = `MW_REQUEST(Cfg)
+    parameter type request_bus_t = `MW_REQUEST(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -34,7 +34,7 @@ module serve_arrive #(
     output logic                 keep_o,  // it is not dropped
     output logic                 push_o,  // and the last of its request
     output logic [Cfg.BeatW-1:0] beat_o,  // its number
-    output request_t             word_o,  // what it says, as a header or targets
+    output request_bus_t         word_o,  // what it says, as a header or targets
 
     output bundle_pkg::error_t err_o // a request is dropped
 );
