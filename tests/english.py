@@ -23,7 +23,6 @@ LIMITS = {"docs": {"mean": 15, "p90": 25, "semicolons": 2.5}, "rtl": {"mean": 14
 END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[\"'(*_`\[]*(?:[A-Z0-9`]|\w+[_.]\w))")
 ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Fig|Sec|No|approx)\.$")
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s+")
-HEADER = re.compile(r"^\s*//\s?")
 
 
 @dataclasses.dataclass

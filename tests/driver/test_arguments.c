@@ -538,13 +538,10 @@ static int use_firmware_load(void *given)
 
 static int use_transport(void *given)
 {
-    struct mw_open_options o;
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = 8;
-    o.custom = given;
-    o.custom_context = &fake;
-    return use_open(&o);
+    struct mw_device *d;
+    int status = fake_open_by(&fake, given, &d);
+    mw_close(d);
+    return status;
 }
 
 static int use_layout(void *given)

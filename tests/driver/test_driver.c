@@ -531,6 +531,15 @@ static void open_with_all(void)
     assert_code(fake_open(&fake, &device), 0);
 }
 
+/// Open a device of other sizes in place of the one that is open.
+static void open_sized(unsigned gpus, unsigned mem_log2)
+{
+    mw_close(device);
+    fake.gpus = gpus;
+    *fake_fabric(&fake, FABRIC(size)) = gpus | 8u << 8 | mem_log2 << 16 | 4u << 24;
+    assert_code(fake_open(&fake, &device), 0);
+}
+
 /// Every limit of a size, and one beyond it, in a layer that is small besides.
 static void layouts_at_their_limits(void **state)
 {
@@ -573,10 +582,7 @@ static void layouts_at_their_limits(void **state)
         const unsigned gpus = 32;
         struct mw_layer_config c = small_config();
         struct mw_layout l;
-        mw_close(device);
-        fake.gpus = gpus;
-        *fake_fabric(&fake, FABRIC(size)) = gpus | 8u << 8 | 34u << 16 | 4u << 24;
-        assert_code(fake_open(&fake, &device), 0);
+        open_sized(gpus, 34);
         c.experts_per_gpu = 1;
         c.tokens_per_gpu = (1u << 20) / gpus;
         assert_code(mw_layout_make(device, &c, &l), 0);
@@ -588,10 +594,7 @@ static void layouts_at_their_limits(void **state)
         assert_code(mw_layout_make(device, &c, &l), 0);
         c.experts_per_gpu = 2;
         assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
-        mw_close(device);
-        fake.gpus = 4;
-        *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 20u << 16 | 4u << 24;
-        assert_code(fake_open(&fake, &device), 0);
+        open_sized(4, 20);
     }
     // to the last byte of memory
     struct mw_layer_config c = small_config();
@@ -650,19 +653,13 @@ static void layouts_of_settings(void **state)
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
     for (unsigned gpus = 3; gpus <= 5; gpus++) { // rounded up to a power of two
         c.row_returns = true;
-        mw_close(device);
-        fake.gpus = gpus;
-        *fake_fabric(&fake, FABRIC(size)) = gpus | 8u << 8 | 20u << 16 | 4u << 24;
-        assert_code(fake_open(&fake, &device), 0);
+        open_sized(gpus, 20);
         c.experts_per_gpu = gpus < 5 ? 4 : 2;
         assert_code(mw_layout_make(device, &c, &l), 0);
         c.experts_per_gpu++;
         assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
     }
-    mw_close(device);
-    fake.gpus = 4;
-    *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 20u << 16 | 4u << 24;
-    assert_code(fake_open(&fake, &device), 0);
+    open_sized(4, 20);
 }
 
 /// Every setting at both ends, and beyond.
@@ -1337,7 +1334,6 @@ static void settings_that_move_tables(void **state)
     *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__CACHE_LIMIT_bm |
                                                MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
                                                MW_FABRIC__PRIMITIVES__SOURCE_LISTS_bm;
-    *fake_fabric(&fake, FABRIC(capacity)) = 10 | 7u << 8 | 9u << 16 | 16u << 24;
     mw_close(device);
     assert_code(fake_open(&fake, &device), 0);
     for (unsigned i = 0; i < MOVE + STAY; i++) {

@@ -182,6 +182,17 @@ static void runs_all_systems(void **state)
     assert_null(strstr(out_text, "\nunicast "));
 }
 
+/// A whole file; free() it.
+static char *read_text(const char *path)
+{
+    char *text = calloc(1, 1 << 20);
+    FILE *f = fopen(path, "rb");
+    assert_true(text && f);
+    assert_in_range(fread(text, 1, (1 << 20) - 1, f), 1, (1 << 20) - 2);
+    fclose(f);
+    return text;
+}
+
 /// A list runs in its order, and the first of it is what the others are compared with.
 static void runs_listed_systems(void **state)
 {
@@ -195,16 +206,13 @@ static void runs_listed_systems(void **state)
     assert_non_null(strstr(d, " 2000    1.000 "));
     assert_non_null(strstr(u, " 3000    0.667 "));
     assert_null(strstr(out_text, "\nmoeswitch "));
-    static char text[200000];
-    FILE *f = fopen(json, "rb");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
+    char *text = read_text(json);
     remove(json);
     d = strstr(text, "\"system\": \"dysharp\"");
     u = strstr(text, "\"system\": \"unicast\"");
     assert_true(d && u && d < u);
     assert_non_null(strstr(u, "\"speedup_over\": \"dysharp\""));
+    free(text);
     // one alone is compared with nothing
     assert_int_equal(RUN(SMALL, "--system", "dysharp"), MW_EXIT_OK);
     assert_non_null(strstr(out_text, " 2000        - "));
@@ -372,12 +380,9 @@ static void tells_of_a_trace_without_weights(void **state)
         ROUTED("--axes", "tokens,layers,k", "--experts", "8", "--layer", "1", "--json", json),
         MW_EXIT_OK);
     assert_non_null(strstr(out_text, "the trace has no gate weights: every one is taken as 1/k"));
-    char text[512];
-    FILE *f = fopen(json, "rb");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
+    char *text = read_text(json);
     assert_non_null(strstr(text, "\"weights\": \"1/k\""));
+    free(text);
     assert_int_equal(ROUTED("--axes", "tokens,layers,k", "--model", "mixtral-8x7b"), MW_EXIT_OK);
     remove(json);
     remove(path);
@@ -607,16 +612,6 @@ static void tells_a_stuck_device(void **state)
     assert_int_equal(scratch_entries(), before);
     device.status = MW_EXIT_FAILED;
     assert_int_equal(RUN(SMALL), MW_EXIT_FAILED);
-}
-
-static char *read_text(const char *path)
-{
-    char *text = calloc(1, 1 << 20);
-    FILE *f = fopen(path, "rb");
-    assert_true(text && f);
-    assert_in_range(fread(text, 1, (1 << 20) - 1, f), 1, (1 << 20) - 2);
-    fclose(f);
-    return text;
 }
 
 /// Drop the lines of wall-clock fields.

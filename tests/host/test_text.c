@@ -33,6 +33,18 @@ static const struct {
     {"\xe2\x80\xa8\xe2\x80\xa9", NONE NONE}, // a line, a paragraph
 };
 
+/// A value of a table of CSV.
+static void assert_csv(const char *value, const char *csv)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    mw_csv_write(f, value);
+    fclose(f);
+    assert_string_equal(text, csv);
+    free(text);
+}
+
 static void shows_what_is_text(void **state)
 {
     (void)state;
@@ -41,13 +53,7 @@ static void shows_what_is_text(void **state)
         struct mw_error err;
         mw_fail(&err, MW_EXIT_INPUT, "%s", cases[i].text);
         assert_string_equal(err.text, cases[i].shown);
-        char *text = NULL;
-        size_t size;
-        FILE *f = open_memstream(&text, &size);
-        mw_csv_write(f, cases[i].text);
-        fclose(f);
-        assert_string_equal(text, cases[i].shown);
-        free(text);
+        assert_csv(cases[i].text, cases[i].shown);
     }
     assert_string_equal(MW_SHOWN(NULL), "");
 }
@@ -86,15 +92,8 @@ static void quotes_csv(void **state)
     static const struct {
         const char *text, *csv;
     } quoted[] = {{"a,b", "\"a,b\""}, {"\"", "\"\"\"\""}, {"a\n,\"", "\"a" NONE ",\"\"\""}};
-    for (unsigned i = 0; i < sizeof quoted / sizeof *quoted; i++) {
-        char *text = NULL;
-        size_t size;
-        FILE *f = open_memstream(&text, &size);
-        mw_csv_write(f, quoted[i].text);
-        fclose(f);
-        assert_string_equal(text, quoted[i].csv);
-        free(text);
-    }
+    for (unsigned i = 0; i < sizeof quoted / sizeof *quoted; i++)
+        assert_csv(quoted[i].text, quoted[i].csv);
 }
 
 int main(void)

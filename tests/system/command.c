@@ -100,22 +100,16 @@ unsigned entries(const char *folder)
     return n;
 }
 
-/// What was said of an option that there is not may stand in a message, but no cure that there is not.
-static void assert_own_options(const char *subcommand, const char *words, const char *line)
+void assert_own_options(const struct mw_option_table *t, const char *words, const char *line)
 {
-    char *word = strdup(subcommand);
-    int count;
-    const struct mw_command *c = mw_command_find(1, &word, &count);
-    free(word);
-    assert_non_null(c);
     for (const char *at = line; (at = strstr(at, "--")); at += 2) {
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)strspn(at, "-abcdefghijklmnopqrstuvwxyz"), at);
         bool own = strcmp(name, "--help") == 0 || strstr(words, name);
-        for (unsigned i = 0; i < c->table->count && !own; i++)
-            own = c->table->option[i].name && strcmp(c->table->option[i].name, name + 2) == 0;
+        for (unsigned i = 0; i < t->count && !own; i++)
+            own = t->option[i].name && strcmp(t->option[i].name, name + 2) == 0;
         if (!own)
-            fail_msg("%s has no %s: %s", subcommand, name, line);
+            fail_msg("%s has no %s: %s", t->command, name, line);
     }
 }
 
@@ -129,7 +123,12 @@ void assert_refuses(const char *subcommand, const char *words, const char *const
     err_text[n - 1] = 0;
     assert_line_has(err_text, parts);
     assert_line(err_text, "moeswitch: ");
-    assert_own_options(subcommand, words, err_text);
+    char *word = strdup(subcommand);
+    int count;
+    const struct mw_command *c = mw_command_find(1, &word, &count);
+    free(word);
+    assert_non_null(c);
+    assert_own_options(c->table, words, err_text);
     assert_int_equal(entries("files"), 0);
 }
 

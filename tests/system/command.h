@@ -28,6 +28,9 @@ int run_command_to(const char *output, const char *format, ...)
 void assert_interrupts(const char *words, const char *message);
 /// Entries of a folder of the scratch folder.
 unsigned entries(const char *folder);
+struct mw_option_table;
+/// What was said of an option that there is not, in `words`, may stand in a message, but no cure that there is not.
+void assert_own_options(const struct mw_option_table *table, const char *words, const char *line);
 /// A subcommand must refuse these words with status 2 and one line that has all the parts and names no
 /// option that the subcommand has not, and write no
 /// file of the --json that it is given.

@@ -5,7 +5,7 @@
 // byte of every round is right. One counter, whose second barrier waits for twice as many: the flags of a GPU that is ahead stand for one that is late.
 #include "bench.h"
 
-#include "moeswitch.h"
+#include "layers.h"
 
 enum {
     GPUS = 4,
@@ -54,13 +54,7 @@ static void make_stream(void *context, unsigned gpu, struct mw_stream *s)
 
 static void open_device(struct device *t)
 {
-    struct mw_open_options o;
-    *t = (struct device){0};
-    mw_open_defaults(&o);
-    o.gpus = GPUS;
-    o.flit_bytes = 8;
-    if (mw_open(&o, &t->d))
-        fail_msg("open: %s", mw_message());
+    *t = (struct device){.d = layer_device(GPUS, 8)};
     mw_layer_defaults(&t->config);
     t->config.k = t->config.tokens_per_gpu = t->config.experts_per_gpu = 1;
     t->config.rows_per_expert = 1;

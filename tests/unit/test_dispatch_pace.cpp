@@ -85,13 +85,12 @@ struct pace : model<Vdispatch_pace> {
         for (unsigned flits = rng.between(1, 3); flits; flits--) {
             dut.in_valid_i = 1;
             dut.in_last_i = flits == 1;
-            if (flits > 0)
-                dut.in_opcode_i = static_cast<uint8_t>(
-                    first_flit
-                        ? is_dispatch
-                              ? MW_OP_DYMULTIMEM_ST
-                              : rng.pick({MW_OP_ST, MW_OP_FLAG, MW_OP_ST_ROWSP, MW_OP_MULTIMEM_ST})
-                        : rng.pick({MW_OP_DYMULTIMEM_ST, MW_OP_ST}));
+            dut.in_opcode_i = static_cast<uint8_t>(
+                first_flit
+                    ? is_dispatch
+                          ? MW_OP_DYMULTIMEM_ST
+                          : rng.pick({MW_OP_ST, MW_OP_FLAG, MW_OP_ST_ROWSP, MW_OP_MULTIMEM_ST})
+                    : rng.pick({MW_OP_DYMULTIMEM_ST, MW_OP_ST}));
             first_flit = flits == 1;
             dut.used_i = used;
             tick();
