@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/types.h>
 
+enum { SHOWN = 40 }; ///< of a word that is no count, in bytes
+
 /// What is wrong with a count, or NULL.
 static const char *fault_of(double value)
 {
@@ -94,12 +96,14 @@ static int read_line(const char *path, unsigned number, const char *text, double
             fault = "is no number with a comma or the end of the line after it";
         if (!fault && *count == MW_MAX_EXPERTS)
             return check_sizes(path, 1, (size_t)*count + 1, err);
-        if (fault)
+        if (fault) {
+            const int length = (int)strcspn(at, ",\r\n");
             return mw_fail(
                 err, MW_EXIT_INPUT,
                 "%s: line %u, column %u: \"%.*s\" %s: a line has the counts of a layer's "
                 "experts, a line of words begins with #",
-                path, number, *count + 1, (int)strcspn(at, ",\r\n") % 40, at, fault);
+                path, number, *count + 1, length < SHOWN ? length : SHOWN, at, fault);
+        }
         load[(*count)++] = value;
         if (!*end)
             return MW_EXIT_OK;

@@ -403,6 +403,10 @@ static void refuses_bad_counts(void **state)
     REFUSES_COUNTS("\"nan\" is not a number", "1,nan,3\n");
     REFUSES_COUNTS("\"1e999\" is infinite", "1,1e999,3\n");
     REFUSES_COUNTS("\"1 2 3\" is no number with a comma", "1 2 3\n");
+    REFUSES_COUNTS("column 1: \"forty_characters_of_a_word_are_shown_all\" is not a number",
+                   "forty_characters_of_a_word_are_shown_all\n");
+    REFUSES_COUNTS("column 1: \"forty_characters_of_a_word_are_shown_all\" is not a number",
+                   "forty_characters_of_a_word_are_shown_all_and_no_more\n");
     REFUSES_COUNTS("line 1: a NUL", "1,2\0,3\n");
     REFUSES_COUNTS("layer 1: the counts sum up to 0", "1,2,2\n0,0,0\n");
     REFUSES_COUNTS("layer 0: the counts sum up to inf", "1e308,1e308,1\n");

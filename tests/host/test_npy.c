@@ -6,6 +6,8 @@
 #include "npy.h"
 
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char good[] = "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3, 2), }";
 static const uint16_t elements[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0xffff};
@@ -198,6 +200,10 @@ static void refuses_what_is_not_npy(void **state)
     (void)state;
     refuse(scratch("absent.npy"), "", "cannot open");
     refuse(scratch("."), "", "not a regular file");
+    assert_int_equal(mkfifo(scratch("fifo"), 0600), 0);
+    alarm(20); // nobody writes to it: opening it must not wait for that
+    refuse(scratch("fifo"), "", "not a regular file");
+    alarm(0);
     const char *path = scratch("text.npy");
     write_file(path, "layer,token,expert\n", 19);
     refuse(path, "byte 0", "not a .npy file");
