@@ -315,7 +315,7 @@ QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
-TEST_CMDS += --command 'watch: $(PY) tests/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test'
+TEST_CMDS += --command 'watch: $(PY) tests/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
     --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'

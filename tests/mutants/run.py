@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants faults in the RTL, one at a time, and runs the tests that must find each.
 
-usage: run.py [NAME ...]
+usage: run.py [--texts | NAME ...]
 
 mutants.toml lists the faults: name, what it breaks, file, the text to find (must be there exactly once), its replacement, and `tests`: make
 targets, any of which must fail. Each runs in a copy of the sources below build/mutants with the build folder's tools, and each target once without a
 fault: it must pass there. A target finds a fault when it runs tests, and one fails: its last line is `N passed, N failed`. Where make ends without one, something does
 not build, which finds nothing. A mutant that no test finds, that does not build, or whose text is no longer there, fails the run. Exit status 1 then.
+--texts looks for the texts alone, and plants nothing.
 """
 import pathlib
 import re
@@ -98,23 +99,36 @@ def control(targets):
     return bad
 
 
+def check_texts(mutants):
+    """Those whose text is there once; tells of the others."""
+    there = []
+    for m in mutants:
+        count = (ROOT / m["file"]).read_text().count(m["find"])
+        if count == 1:
+            there.append(m)
+        else:
+            print(f"FAILED {m['name']}: its text is in {m['file']} {count} times, must be once", flush=True)
+    return there
+
+
 def main():
     mutants = tomllib.loads((pathlib.Path(__file__).parent / "mutants.toml").read_text())["mutant"]
-    wanted = sys.argv[1:]
+    texts = sys.argv[1:] == ["--texts"]
+    wanted = [] if texts else sys.argv[1:]
     if unknown := set(wanted) - {m["name"] for m in mutants}:
         sys.exit(f"no such mutant: {', '.join(sorted(unknown))}")
     mutants = [m for m in mutants if not wanted or m["name"] in wanted]
+    asked, mutants = len(mutants), check_texts(mutants)
+    if texts:
+        print(f"{len(mutants)} passed, {asked - len(mutants)} failed")
+        sys.exit(len(mutants) != asked)
     bad = control(dict.fromkeys(t for m in mutants for t in m["tests"]))
-    found, missed = 0, len(bad)
+    found, missed = 0, len(bad) + asked - len(mutants)
     for m in mutants:
         prepare()
         path = WORK / m["file"]
         text = path.read_text()
         start = time.monotonic()
-        if text.count(m["find"]) != 1:
-            print(f"FAILED {m['name']}: its text is in {m['file']} {text.count(m['find'])} times, must be once", flush=True)
-            missed += 1
-            continue
         path.write_text(text.replace(m["find"], m["replace"]))
         try:
             by = run_tests([t for t in m["tests"] if t not in bad])
