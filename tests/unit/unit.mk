@@ -50,7 +50,7 @@ UNIT_OPT ?= -O1
 UNIT_BENCH := $(wildcard tests/unit/bench/*.h)
 
 # the library's main, for tests that have none of their own
-$(UNIT_DIR)/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH)
+$(UNIT_DIR)/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(call say,CXX,$@)
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
