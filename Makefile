@@ -168,13 +168,13 @@ CC := gcc
 CXX := g++
 MODEL_CXX := clang++-19
 FUZZ_CC := clang-19
-CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -Isim -Ihost-tools -Itests -D_GNU_SOURCE
+CPPFLAGS := -I$(GEN) -Idriver/include -Idriver/src -iquote firmware/include -Isim -Ihost-tools -Itests -D_GNU_SOURCE
 WARN := -Wall -Wextra -Wshadow
 CFLAGS := -std=c17 -O2 -g -fPIC -ffp-contract=off $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 CXXFLAGS := -std=c++17 -O2 -g -fPIC -ffp-contract=off $(WARN)
 LDLIBS := -lcjson -lminizip -lz -lusb-1.0 -lm -ldl -lpthread
 
-DRIVER_SRC := $(wildcard driver/src/*.c)
+DRIVER_SRC := $(wildcard driver/src/*/*.c)
 # the device's end of the host protocol, for tests that connect to it by USB transfers
 USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
 HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c $(patsubst %,host-tools/%/*.c,systems bench sweep page)))
@@ -360,7 +360,7 @@ run: $(TOOL) $(MAIN_MODEL)
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
 REMEMBER := $(PY) tests/remember.py
-C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
+C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
@@ -436,7 +436,7 @@ lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	$(call say,LINT,cppcheck)
 	$(Q)$(REMEMBER) $@ $(filter %.c,$(C_ALL)) $(LINT_H) $^ -- cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	    --suppress=missingIncludeSystem '--suppress=ctunullpointer:tests/*' -Ifirmware -I$(GEN) -Idriver/include -Isim -Ihost-tools $(filter %.c,$(C_ALL))
+	    --suppress=missingIncludeSystem '--suppress=ctunullpointer:tests/*' -Ifirmware -I$(GEN) -Idriver/include -Idriver/src -Isim -Ihost-tools $(filter %.c,$(C_ALL))
 
 # What is reached, so that nothing grows unseen; asked are 45 000 and 110 (docs/area.md).
 SYNTH_COMB := 68000

@@ -8,7 +8,7 @@ RISCV := riscv64-unknown-elf-
 FW_SRC := $(wildcard firmware/*.c) firmware/start.S
 FW_OBJ := $(patsubst firmware/%,$(FW)/%.o,$(basename $(FW_SRC)))
 FW_FLAGS := -march=rv32i -mabi=ilp32 -Os -g -std=c17 -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns -fno-pic -msmall-data-limit=0 \
-    -fno-jump-tables -ffunction-sections -fstack-usage -Wframe-larger-than=1024 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror '-DFW_SERIAL="$(SERIAL)"' -Ifirmware/include -Idriver/src -I$(GEN)
+    -fno-jump-tables -ffunction-sections -fstack-usage -Wframe-larger-than=1024 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror '-DFW_SERIAL="$(SERIAL)"' -Ifirmware/include -I$(GEN)
 
 $(FW)/%.o: firmware/%.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	@mkdir -p $(@D)

@@ -2,7 +2,7 @@
 # make install [PREFIX=/usr/local] [DESTDIR=]: tool, library, headers, pkg-config, models, and the udev rule that lets users open a device (docs/install.md).
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
-# where the library and the tool look for models: lib/moeswitch above them (driver/src/model_find.c)
+# where the library and the tool look for models: lib/moeswitch above them (driver/src/transport_sim/model_find.c)
 MODELDIR := $(PREFIX)/lib/moeswitch/model
 INCLUDEDIR := $(PREFIX)/include/moeswitch
 UDEVDIR ?= $(if $(filter /usr/local%,$(PREFIX)),/etc,$(PREFIX)/lib)/udev/rules.d

@@ -8,7 +8,7 @@ usage: made.py tools --verilator ROOT --verilator-bin FILE --plain-cxx CXX --mod
 tools prints a line each: `verilator`, `plain` and `lanes` (versions of their compilers), `machine`, `cpu` (features that the compiler of lanes may use, named
 as /proc/cpuinfo names them), and `why`, if lanes do not work here.
 
-note prints an assembler file, which puts what a model was made of into it as an ELF note: who loads the model reads it first (driver/src/model_note.c), as
+note prints an assembler file, which puts what a model was made of into it as an ELF note: who loads the model reads it first (driver/src/transport_sim/model_note.c), as
 code for another processor cannot say so itself. The note's text is lines of a word, a blank and a value.
 """
 import argparse

@@ -7,7 +7,7 @@
 #ifndef MW_SIM_USB_DEVICE_H
 #define MW_SIM_USB_DEVICE_H
 
-#include "frame.h"
+#include "transport_usb/frame.h"
 
 struct mwd_backend {
     void *context;

@@ -4,7 +4,7 @@
 #ifndef MW_SIM_USB_LOAD_H
 #define MW_SIM_USB_LOAD_H
 
-#include "model_note.h"
+#include "transport_sim/model_note.h"
 
 /// The function of a model that gives its table, once its note says that it can run here; `size` is
 /// that of the pointer at `function`. False, with a line on standard error.

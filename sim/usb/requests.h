@@ -5,7 +5,7 @@
 #define MW_SIM_USB_REQUESTS_H
 
 #include "device.h"
-#include "queue.h"
+#include "transport_sim/queue.h"
 
 enum {
     MWD_REQUESTS = 64,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frames.h"
 
-#include "model_note.h"
+#include "transport_sim/model_note.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #ifndef DEVICE_FRAMES_H
 #define DEVICE_FRAMES_H
 
-#include "frame.h"
+#include "transport_usb/frame.h"
 #include "moeswitch.h"
 #include "mw_device.h"
 

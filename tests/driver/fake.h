@@ -6,7 +6,7 @@
 #define MW_TEST_FAKE_H
 
 #include "moeswitch.h"
-#include "queue.h"
+#include "transport_sim/queue.h"
 
 enum {
     FAKE_MEM = 1 << 20,

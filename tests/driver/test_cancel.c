@@ -3,7 +3,7 @@
 // Every way to end a wait, and what may be done behind it.
 #include "waiting.h"
 
-#include "internal.h"
+#include "core/internal.h"
 
 static void expect_canceled(void)
 {

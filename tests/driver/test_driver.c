@@ -3,7 +3,7 @@
 // libmoeswitch over a fake device: what it writes, and every way in which a call can fail.
 #include "fake.h"
 
-#include "cpu.h"
+#include "transport_sim/cpu.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 // frames at all, and in which pieces; a second reader, which sees each transfer whole, says what the
 // parser must tell of them.
 #include "input.h"
-#include "usb_reply.h"
+#include "transport_usb/usb_reply.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "host/support.h"
 
 #include "error.h"
-#include "model_note.h"
+#include "transport_sim/model_note.h"
 #include "moeswitch.h"
 #include "mw_device.h"
 #include "mw_sim.h"

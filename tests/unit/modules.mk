@@ -205,7 +205,7 @@ $(eval $(call variant,host_link_16,host_link,N=2 FlitBytes=16 MemBytesLog2=17))
 UNIT += link_fuzz
 UNIT_TOP_link_fuzz := host_link
 UNIT_SRCS_link_fuzz := $(UNIT_SRCS_host_link)
-UNIT_C_link_fuzz := $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/frame.c driver/src/queue.c
+UNIT_C_link_fuzz := $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/transport_usb/frame.c driver/src/transport_sim/queue.c
 UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
 $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red

@@ -968,7 +968,7 @@ struct any_firmware : bench {
             assert_true(now - since < PATIENCE + 200);
     }
 
-    /// The steps of mwu_image_load (driver/src/usb_image.c).
+    /// The steps of mwu_image_load (driver/src/transport_usb/usb_firmware_load.c).
     void replace(const std::vector<uint32_t> &image, bool read_all)
     {
         free_link();

@@ -2,7 +2,7 @@
 //
 // mw-usb-device as a host of one's own meets it: a program that speaks usbredir at its socket. However many transfers wait, each ends once, none is lost,
 // and all in their order; and a command line that makes no sense is refused in one line.
-#include "frame.h"
+#include "transport_usb/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>

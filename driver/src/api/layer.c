@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer on the device: its registers, and go.
+#include "core/internal.h"
+#include "core/moves.h"
+#include "core/struct_size.h"
+
+#include <string.h>
+
+enum {
+    QUIET_CYCLES = 200000,  ///< beside what the layer's own times explain
+    SWEEP_POLLS = 10000000, ///< each is some cycles
+    SWEEP_LOOKS = 64,       ///< of them in one request
+    SWEEP_PAUSE = 256,      ///< ... after which a mw_combine may be ended
+};
+
+// ---- registers ------------------------------------------------------------------------------------------
+
+struct reg_value {
+    uint32_t offset; ///< in a node
+    uint32_t value;
+};
+
+#define REG(name) (uint32_t) offsetof(mw_node_t, name)
+enum { MAX_REGS = 32 };
+
+/// Cycles that pass on a link behind each flit.
+static unsigned link_wait(const struct mw_layer_config *c)
+{
+    return c->link_cycles ? c->link_cycles - 1 : 0;
+}
+
+/// Of the entries of the allocator's cache that the layer uses.
+static unsigned cache_log2(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    enum { USUAL = 512 };
+    const unsigned few = info->cache_entries < USUAL ? info->cache_entries : USUAL;
+    return mwi_log2_up(c->cache_entries ? c->cache_entries : few);
+}
+
+/// The registers of one GPU; returns how many.
+static unsigned node_registers(struct reg_value *r, const struct mw_device_info *info,
+                               const struct mw_layer_config *c, const struct mw_layout *l,
+                               unsigned gpu, unsigned tokens, unsigned experts, unsigned streams)
+{
+    const struct reg_value all[] = {
+        {REG(shape), MWI_PUT(MW_NODE__SHAPE__K, c->k) | MWI_PUT(MW_NODE__SHAPE__TOKENS, tokens)},
+        {REG(shifts), MWI_PUT(MW_NODE__SHIFTS__TOKEN_SHIFT, l->token_shift) |
+                          MWI_PUT(MW_NODE__SHIFTS__N_SHIFT, l->n_shift) |
+                          MWI_PUT(MW_NODE__SHIFTS__K_SHIFT, l->k_shift) |
+                          MWI_PUT(MW_NODE__SHIFTS__ROW_SHIFT, l->row_shift) |
+                          MWI_PUT(MW_NODE__SHIFTS__GATE_SHIFT, l->gate_shift) |
+                          MWI_PUT(MW_NODE__SHIFTS__CAP_SHIFT, l->cap_shift) |
+                          MWI_PUT(MW_NODE__SHIFTS__CACHE_LOG2, cache_log2(info, c))},
+        {REG(row), MWI_PUT(MW_NODE__ROW__ROW_BYTES, c->row_bytes) |
+                       MWI_PUT(MW_NODE__ROW__LOCAL_EXPERTS, experts)},
+        {REG(xs_base), BASE(l->xs_base)},
+        {REG(rt_base), BASE(l->rt_base)},
+        {REG(xd_base), BASE(l->xd_base)},
+        {REG(yd_base), BASE(l->yd_base)},
+        {REG(gt_base), BASE(l->gt_base)},
+        {REG(al_base), BASE(l->al_base)},
+        {REG(out_base), BASE(l->out_base)},
+        {REG(cb_base), BASE(l->cb_base)},
+        {REG(ce_base), BASE(l->ce_base)},
+        {REG(rl_base), BASE(l->rl_base)},
+        {REG(st_lo), BASE(l->st_lo)},
+        {REG(st_hi), BASE(l->st_hi)},
+        {REG(stream_base0), BASE(l->stream[0])},
+        {REG(stream_base1), BASE(l->stream[1])},
+        {REG(stream_base2), BASE(l->stream[2])},
+        {REG(stream_base3), BASE(l->stream[3])},
+        {REG(streams),
+         MWI_PUT(MW_NODE__STREAMS__ENABLE, streams) |
+             MWI_PUT(MW_NODE__STREAMS__START_DELAY, c->launch_cycles + c->start_delay * gpu)},
+        {REG(expert), MWI_PUT(MW_NODE__EXPERT__TILE, c->tile) |
+                          MWI_PUT(MW_NODE__EXPERT__EXPERT_CYCLES, c->expert_cycles)},
+        {REG(partial), MWI_PUT(MW_NODE__PARTIAL__ENABLE, c->partial_tiles) |
+                           MWI_PUT(MW_NODE__PARTIAL__WAIT_CYCLES, c->partial_wait)},
+        {REG(window),
+         MWI_PUT(MW_NODE__WINDOW__IN_FLIGHT, c->in_flight) |
+             MWI_PUT(MW_NODE__WINDOW__OPEN_ROWS, c->open_rows ? c->open_rows : info->open_rows)},
+        {REG(credits), MWI_PUT(MW_NODE__CREDITS__STORE, c->store_credits) |
+                           MWI_PUT(MW_NODE__CREDITS__PART, c->part_credits) |
+                           MWI_PUT(MW_NODE__CREDITS__CTRL, c->ctrl_credits) |
+                           MWI_PUT(MW_NODE__CREDITS__THROTTLE, c->throttle)},
+        {REG(uses), MWI_PUT(MW_NODE__USES__COPY_LANE, c->copy_lane) |
+                        MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once) |
+                        MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks) |
+                        MWI_PUT(MW_NODE__USES__PACE, c->pace) |
+                        MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns) |
+                        MWI_PUT(MW_NODE__USES__PACKET_MANAGER, c->packet_manager) |
+                        MWI_PUT(MW_NODE__USES__SOURCE_LISTS, c->source_lists)},
+        {REG(merge), MWI_PUT(MW_NODE__MERGE__TIMER, c->rpm_timer) |
+                         MWI_PUT(MW_NODE__MERGE__SCATTER, c->scatter)},
+        {REG(link), MWI_PUT(MW_NODE__LINK__WAIT_CYCLES, link_wait(c))},
+        {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->pace_lead)},
+        {REG(pace),
+         MWI_PUT(MW_NODE__PACE__AHEAD, c->pace_ahead) | MWI_PUT(MW_NODE__PACE__IDLE, c->pace_idle)},
+    };
+    unsigned count = sizeof all / sizeof *all;
+    static_assert(sizeof all / sizeof *all <= MAX_REGS, "room for all registers");
+    for (unsigned i = 0; i < count; i++)
+        r[i] = all[i];
+    return count;
+}
+
+int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
+{
+    int status = mwi_check_settings(c);
+    if (status)
+        return status;
+    if (c->launch_cycles + c->start_delay * (uint64_t)(d->info.gpus - 1) > 65535)
+        return mwi_fail(MW_ERR_INVALID,
+                        "start_delay, launch_cycles: the last GPU may start 65535 cycles late");
+    return mwi_check_sizes(&d->info, c);
+}
+
+/// What a layout that mw_layout_make did not make could have wrong: fields of registers.
+static int check_layout(const struct mw_device *d, const struct mw_layout *l)
+{
+    const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3],
+                                l->rt_base,   l->ce_base,   l->al_base,   l->xs_base,
+                                l->out_base,  l->yd_base,   l->xd_base,   l->gt_base,
+                                l->cb_base,   l->rl_base,   l->st_lo,     l->st_hi};
+    for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
+        if (address[i] % MW_BASE_UNIT || address[i] > d->info.mem_bytes)
+            return mwi_fail(MW_ERR_INVALID,
+                            "the layout has address 0x%llx: expected a multiple of %d, at most "
+                            "0x%llx",
+                            (unsigned long long)address[i], MW_BASE_UNIT,
+                            (unsigned long long)d->info.mem_bytes);
+    if (l->token_shift > 15 || l->n_shift > 15 || l->k_shift > 15 || l->row_shift > 15 ||
+        l->gate_shift > 15 || l->cap_shift > 31)
+        return mwi_fail(MW_ERR_INVALID, "the layout has a shift that does not fit its register");
+    return 0;
+}
+
+static int check_own(const struct mw_device *d, const struct mw_layer_config *c,
+                     const unsigned *tokens, const unsigned *experts, unsigned streams)
+{
+    if (streams >= 1u << MW_STREAMS)
+        return mwi_fail(MW_ERR_INVALID, "streams 0x%x: there are %d", streams, MW_STREAMS);
+    for (unsigned g = 0; g < d->info.gpus; g++)
+        if (tokens[g] > c->tokens_per_gpu || experts[g] > c->experts_per_gpu)
+            return mwi_fail(MW_ERR_INVALID,
+                            "GPU %u: %u tokens and %u experts, the layout has %u and %u", g,
+                            tokens[g], experts[g], c->tokens_per_gpu, c->experts_per_gpu);
+    return 0;
+}
+
+static int write_nodes(struct mw_device *d, const struct mw_layer_config *c,
+                       const struct mw_layout *l, const unsigned *tokens, const unsigned *experts,
+                       unsigned streams)
+{
+    int status = 0;
+    for (unsigned g = 0; g < d->info.gpus && !status; g++) {
+        struct reg_value r[MAX_REGS];
+        unsigned count = node_registers(r, &d->info, c, l, g, tokens[g], experts[g], streams);
+        for (unsigned i = 0; i < count && !status; i++)
+            status = mwi_write(d, MWI_NODE(g, shape) + r[i].offset, r[i].value);
+    }
+    return status;
+}
+
+int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
+                  const struct mw_layout *layout, const unsigned *tokens, const unsigned *experts,
+                  unsigned streams)
+{
+    mwi_state_unconfigured(d);
+    int status = mwi_write(d, MWI_FABRIC(credits),
+                           MWI_PUT(MW_FABRIC__CREDITS__STORE, config->down_store_credits) |
+                               MWI_PUT(MW_FABRIC__CREDITS__PART, config->down_part_credits) |
+                               MWI_PUT(MW_FABRIC__CREDITS__WAIT_CYCLES, link_wait(config)) |
+                               MWI_PUT(MW_FABRIC__CREDITS__THROTTLE, config->down_throttle));
+    if (!status)
+        status = mwi_write(d, MWI_FABRIC(lookahead),
+                           MWI_PUT(MW_FABRIC__LOOKAHEAD__PACKETS, config->window));
+    if (!status)
+        status = mwi_write(d, MWI_FABRIC(rows),
+                           MWI_PUT(MW_FABRIC__ROWS__ROW_BYTES, config->row_bytes) |
+                               MWI_PUT(MW_FABRIC__ROWS__ROW_SHIFT, layout->row_shift) |
+                               MWI_PUT(MW_FABRIC__ROWS__TOKEN_SHIFT, layout->token_shift) |
+                               MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_asks));
+    if (!status)
+        status = write_nodes(d, config, layout, tokens, experts, streams);
+    if (!status)
+        status = mwi_flush(d);
+    if (!status) {
+        d->configured = (struct mwi_configured){.config = *config, .layout = *layout};
+        memcpy(d->configured.tokens, tokens, d->info.gpus * sizeof *tokens);
+    }
+    if (!status)
+        mwi_state_configured(d, config, layout, tokens,
+                             QUIET_CYCLES + 2ull * config->tile * config->expert_cycles +
+                                 config->partial_wait + config->launch_cycles +
+                                 config->start_delay * (uint64_t)d->info.gpus);
+    return status;
+}
+
+int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *config,
+                       const struct mw_layout *layout, const unsigned *tokens,
+                       const unsigned *experts, unsigned streams)
+{
+    MWI_NEED(device);
+    MWI_NEED(config);
+    MWI_NEED(layout);
+    MWI_NEED(tokens);
+    MWI_NEED(experts);
+    struct mw_layer_config c;
+    int status = mwi_take_layer(&c, config);
+    if (status)
+        return status;
+    mwi_lock(device);
+    status = mwi_check_idle(device, __func__);
+    if (!status)
+        status = mwi_check_config(device, &c);
+    if (!status)
+        status = check_layout(device, layout);
+    if (!status)
+        status = check_own(device, &c, tokens, experts, streams);
+    if (!status)
+        status = mwi_configure(device, &c, layout, tokens, experts, streams);
+    return mwi_unlock(device, status);
+}
+
+// ---- go -----------------------------------------------------------------------------------------------------
+
+/// Clear the allocation tables. Whoever ends it leaves a device that may go on with it.
+static int sweep(struct mw_device *d, const struct mwi_pause *pause)
+{
+    const uint64_t resets = d->state.resets;
+    int status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__SWEEP_bm);
+    // A simulated device gets on only while it is looked at, so that many looks at once save round trips.
+    struct mw_register looks[SWEEP_LOOKS];
+    unsigned count = d->transport->cfg_list ? SWEEP_LOOKS : 1;
+    for (unsigned i = 0; i < SWEEP_POLLS && !status; i += count) {
+        for (unsigned k = 0; k < count; k++)
+            looks[k].address = MWI_FABRIC(state);
+        status = mwi_read_list(d, looks, count);
+        if (!status && !(looks[count - 1].value & MW_FABRIC__STATE__SWEEP_BUSY_bm))
+            return 0;
+        if (!status && pause && i / SWEEP_PAUSE != (i + count) / SWEEP_PAUSE)
+            status = mwi_pause(d, pause);
+    }
+    if (!mwi_is_open(d) || d->state.resets != resets)
+        return status;
+    if (!status)
+        status = mwi_fail(MW_ERR_TIMEOUT, "the allocation tables are not cleared");
+    return mwi_state_lost(d, status); // it may go on
+}
+
+int mwi_launch(struct mw_device *d, const struct mwi_pause *pause)
+{
+    bool first;
+    unsigned epoch = mwi_state_epoch(d, &first);
+    int status = mwi_groups_load(d);
+    if (!status && first)
+        status = sweep(d, pause);
+    if (!status)
+        status = mwi_write(d, MWI_FABRIC(epoch), epoch);
+    if (!status)
+        status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__GO_bm);
+    if (!status)
+        status = mwi_flush(d);
+    if (!status)
+        mwi_state_started(d);
+    return status;
+}
+
+int mw_launch(struct mw_device *device)
+{
+    MWI_NEED(device);
+    mwi_lock(device);
+    int status = mwi_check_launch(device, __func__);
+    if (!status)
+        status = mwi_map_load(device, NULL, 0);
+    if (!status)
+        status = mwi_launch(device, NULL);
+    return mwi_unlock(device, status);
+}

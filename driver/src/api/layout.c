@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer's sizes: the defaults and names of its configuration, and where everything lies in the
+// GPUs' memories. Every limit of the device that a size can break is checked here.
+#include "core/internal.h"
+#include "core/struct_size.h"
+
+#include <string.h>
+
+enum {
+    MAX_ROW_BYTES = 32752, ///< 15 bits, a multiple of 16
+    TOKEN_BITS = 20,       ///< of a global token index and of a row number (rtl/hub/node_pkg.sv)
+    ALIGN = 128,           ///< of regions: a flit of each bank
+    // of every device; no register has them (rtl/common/cfg_pkg.sv)
+    CTRL_PKTS = 16,
+    RX_RESULT_PKTS = 4,
+};
+
+unsigned mwi_log2_up(uint64_t n)
+{
+    unsigned s = 0;
+    while ((UINT64_C(1) << s) < n)
+        s++;
+    return s;
+}
+
+void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
+{
+    const struct mw_layer_config defaults = {.tile = 1,
+                                             .partial_wait = 64,
+                                             .copy_lane = true,
+                                             .pace_lead = 1,
+                                             .pace_idle = 256,
+                                             .rpm_timer = 256};
+    mwi_give_layer(config, &defaults, size);
+}
+
+/// What mw_layer_set may set.
+static const struct setting {
+    const char *name;
+    size_t offset, size; ///< of the field: an unsigned, or a bool
+    unsigned low, high;
+} SETTINGS[] = {
+#define SETTING(field, low, high) \
+    { \
+#field, offsetof(struct mw_layer_config, field), \
+            sizeof((struct mw_layer_config *)NULL)->field, low, high \
+    }
+    SETTING(tile, 1, 255),
+    SETTING(expert_cycles, 0, 65535),
+    SETTING(partial_wait, 0, 65535),
+    SETTING(in_flight, 0, 65535),
+    SETTING(open_rows, 0, 255),
+    SETTING(store_credits, 0, 255),
+    SETTING(part_credits, 0, 255),
+    SETTING(ctrl_credits, 0, 255),
+    SETTING(down_store_credits, 0, 255),
+    SETTING(down_part_credits, 0, 255),
+    SETTING(throttle, 0, 255),
+    SETTING(down_throttle, 0, 255),
+    SETTING(window, 0, 31),
+    SETTING(start_delay, 0, 65535),
+    SETTING(partial_tiles, false, true),
+    SETTING(copy_lane, false, true),
+    SETTING(list_once, false, true),
+    SETTING(switch_asks, false, true),
+    SETTING(row_returns, false, true),
+    SETTING(source_lists, false, true),
+    SETTING(pace, false, true),
+    SETTING(pace_lead, 0, 65535),
+    SETTING(pace_ahead, 0, 65535),
+    SETTING(pace_idle, 0, 65535),
+    SETTING(link_cycles, 0, 4),
+    SETTING(launch_cycles, 0, 65535),
+    SETTING(packet_manager, false, true),
+    SETTING(rpm_timer, 0, 65535),
+    SETTING(scatter, 0, 5),
+    SETTING(cache_entries, 0, 65536),
+};
+
+static int check_range(const struct setting *s, uint64_t value)
+{
+    if (value >= s->low && value <= s->high)
+        return 0;
+    return mwi_fail(MW_ERR_INVALID, "%s: %llu is not in %u .. %u", s->name,
+                    (unsigned long long)value, s->low, s->high);
+}
+
+int mwi_check_settings(const struct mw_layer_config *c)
+{
+    int status = 0;
+    for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS && !status; i++) {
+        const struct setting *s = &SETTINGS[i];
+        unsigned value;
+        if (s->size == sizeof(bool))
+            continue;
+        memcpy(&value, (const char *)c + s->offset, sizeof value);
+        status = check_range(s, value);
+    }
+    return status;
+}
+
+int mw_layer_set(struct mw_layer_config *config, const char *name, uint64_t value)
+{
+    MWI_NEED(config);
+    MWI_NEED(name);
+    int status = mwi_check_layer_size(config);
+    if (status)
+        return status;
+    for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {
+        const struct setting *s = &SETTINGS[i];
+        if (strcmp(name, s->name) != 0 || s->offset + s->size > config->size)
+            continue;
+        if (s->size == sizeof(bool) && value > 1)
+            return mwi_fail(MW_ERR_INVALID, "%s is 0 or 1", name);
+        if ((status = check_range(s, value)))
+            return status;
+        unsigned number = (unsigned)value;
+        bool on = value;
+        memcpy((char *)config + s->offset, s->size == sizeof on ? (void *)&on : &number, s->size);
+        return 0;
+    }
+    return mwi_fail(MW_ERR_INVALID, "%s: no such setting", name);
+}
+
+static int above(const char *what, uint64_t value, uint64_t most)
+{
+    return mwi_fail(MW_ERR_CAPACITY, "%s: %llu, the device holds %llu", what,
+                    (unsigned long long)value, (unsigned long long)most);
+}
+
+uint64_t mwi_lists_of(const struct mw_layer_config *c, unsigned n_shift)
+{
+    return (uint64_t)c->experts_per_gpu << (c->source_lists ? n_shift : 0);
+}
+
+static uint64_t lists_of(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    return mwi_lists_of(c, mwi_log2_up(info->gpus));
+}
+
+int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, unsigned bytes)
+{
+    if (bytes < 1 || bytes % info->flit_bytes)
+        return mwi_fail(MW_ERR_INVALID, "%s: %u is no multiple of the %u-byte flit", what, bytes,
+                        info->flit_bytes);
+    return bytes > MAX_ROW_BYTES ? above(what, bytes, MAX_ROW_BYTES) : 0;
+}
+
+static int check_credits(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    const struct {
+        const char *name;
+        unsigned asked, there;
+    } all[] = {{"store_credits", c->store_credits, info->store_pkts},
+               {"part_credits", c->part_credits, info->part_pkts},
+               {"ctrl_credits", c->ctrl_credits, CTRL_PKTS},
+               {"down_store_credits", c->down_store_credits, info->rx_store_pkts},
+               {"down_part_credits", c->down_part_credits, RX_RESULT_PKTS}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].asked > all[i].there)
+            return above(all[i].name, all[i].asked, all[i].there);
+    return 0;
+}
+
+int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    if (c->k < 1 || c->k > MW_MAX_TARGETS)
+        return mwi_fail(MW_ERR_INVALID, "k = %u: 1 to %d experts per token", c->k, MW_MAX_TARGETS);
+    int status = mwi_check_row_bytes(info, "bytes per row", c->row_bytes);
+    if (status)
+        return status;
+    if (c->buffers > MW_FEED_BUFFERS)
+        return mwi_fail(MW_ERR_INVALID, "%u buffers: at most %d", c->buffers, MW_FEED_BUFFERS);
+    if (c->stream_instrs > MW_STREAM_INSTRS)
+        return mwi_fail(MW_ERR_INVALID, "%u instructions per stream: at most %d", c->stream_instrs,
+                        MW_STREAM_INSTRS);
+    if (c->tokens_per_gpu > info->tokens || c->tokens_per_gpu > 32768)
+        return above("tokens per GPU", c->tokens_per_gpu,
+                     info->tokens < 32768 ? info->tokens : 32768);
+    if (c->experts_per_gpu > info->local_experts)
+        return above("experts per GPU", c->experts_per_gpu, info->local_experts);
+    if (c->open_rows > info->open_rows)
+        return above("open_rows", c->open_rows, info->open_rows);
+    if (c->window > info->window)
+        return above("window", c->window, info->window);
+    status = check_credits(info, c);
+    if (status)
+        return status;
+    if (c->list_once && !info->list_once)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "list_once: this device does not remember lists of targets: leave it out");
+    if (c->switch_asks && !info->switch_asks)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "switch_asks: this device's switch opens no reductions: leave it out");
+    if (c->switch_asks && !c->list_once)
+        return mwi_fail(MW_ERR_INVALID, "switch_asks: only with list_once");
+    if (c->row_returns && !info->row_sparse)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "row_returns: this device's rows do not return singly: leave it out");
+    if (c->row_returns && (c->switch_asks || c->received_rows))
+        return mwi_fail(MW_ERR_INVALID, "row_returns: not with %s",
+                        c->switch_asks ? "switch_asks" : "received_rows");
+    if (c->source_lists && !info->source_lists)
+        return mwi_fail(MW_ERR_CAPACITY, "source_lists: this device has no lists of rows of each "
+                                         "source: leave it out");
+    if (c->source_lists && !c->row_returns)
+        return mwi_fail(MW_ERR_INVALID, "source_lists: only with row_returns");
+    if (lists_of(info, c) > info->local_experts)
+        return above("lists of rows, experts per GPU times GPUs, rounded up to a power of two",
+                     lists_of(info, c), info->local_experts);
+    if (c->pace && !info->token_order)
+        return mwi_fail(MW_ERR_CAPACITY, "pace: this device does not pace dispatch: leave it out");
+    if (c->link_cycles > 1 && !info->link_rate)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "link_cycles: this device's links take a flit per cycle: leave it out");
+    if ((c->packet_manager || c->scatter) && !info->packet_manager)
+        return mwi_fail(MW_ERR_CAPACITY, "%s: this device's hubs merge no stores: leave it out",
+                        c->packet_manager ? "packet_manager" : "scatter");
+    if (c->cache_entries > info->cache_entries)
+        return above("cache_entries", c->cache_entries, info->cache_entries);
+    if (c->cache_entries && c->cache_entries != info->cache_entries && !info->cache_limit)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "cache_entries: this device's layers use all %u: leave it out",
+                        info->cache_entries);
+    if (c->cache_entries && (c->cache_entries < 16 || c->cache_entries & (c->cache_entries - 1)))
+        return mwi_fail(MW_ERR_INVALID, "cache_entries: %u is no power of two from 16 on",
+                        c->cache_entries);
+    return 0;
+}
+
+static unsigned at_least(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+
+static void make_shifts(const struct mw_device_info *info, const struct mw_layer_config *c,
+                        struct mw_layout *l)
+{
+    l->token_shift = mwi_log2_up(at_least(c->tokens_per_gpu, 1));
+    l->n_shift = mwi_log2_up(info->gpus);
+    l->k_shift = mwi_log2_up(c->k);
+    // a row must begin with a group of four flits (expert_fetch.sv)
+    l->row_shift = mwi_log2_up(at_least(c->row_bytes, 4 * info->flit_bytes));
+    l->gate_shift = mwi_log2_up(at_least(4 * c->k, MW_MEM_ALIGN));
+    l->cap_shift = mwi_log2_up(at_least(c->rows_per_expert, 1));
+}
+
+static int check_shifts(const struct mw_device_info *info, const struct mw_layer_config *c,
+                        const struct mw_layout *l)
+{
+    uint64_t rows = lists_of(info, c) << l->cap_shift;
+    if (c->rows_per_expert > info->rows)
+        return above("rows per expert", c->rows_per_expert, info->rows);
+    if (rows > info->rows)
+        return above(
+            c->source_lists
+                ? "rows of all lists of a GPU, those of one rounded up to a power of two"
+                : "rows of all experts of a GPU, those of one rounded up to a power of two",
+            rows, info->rows);
+    if (l->n_shift + l->token_shift > TOKEN_BITS)
+        return above("tokens of all GPUs", UINT64_C(1) << (l->n_shift + l->token_shift),
+                     1u << TOKEN_BITS);
+    uint64_t copies = (uint64_t)c->received_rows << l->k_shift;
+    if (copies > 1u << TOKEN_BITS)
+        return above("received rows times k", copies, 1u << TOKEN_BITS);
+    return 0;
+}
+
+/// Take `bytes` for a region. Sizes that are checked are below 2^60, and so is the sum of them.
+static uint64_t take(struct mw_layout *l, uint64_t bytes)
+{
+    uint64_t at = l->end;
+    l->end = (at + bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return at;
+}
+
+static void take_buffers(struct mw_layout *l, const struct mw_layer_config *c)
+{
+    l->rt_bytes = (uint64_t)c->tokens_per_gpu * MW_ROUTE_BYTES;
+    l->row_bytes = (uint64_t)c->tokens_per_gpu << l->row_shift;
+    l->buffer[0] = (struct mw_feed_buffer){l->rt_base, l->xs_base, l->out_base};
+    for (l->buffers = 1; l->buffers < c->buffers; l->buffers++) {
+        struct mw_feed_buffer *b = &l->buffer[l->buffers];
+        b->rt_base = take(l, l->rt_bytes);
+        b->xs_base = take(l, l->row_bytes);
+        b->out_base = take(l, l->row_bytes);
+    }
+}
+
+static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
+                         const struct mw_layer_config *c)
+{
+    const bool unicast = c->received_rows > 0;
+    const uint64_t experts = c->experts_per_gpu, rows = lists_of(info, c) << l->cap_shift,
+                   tokens = c->tokens_per_gpu, received = c->received_rows;
+    const uint64_t slots = unicast          ? tokens << l->n_shift
+                           : c->row_returns ? tokens << l->k_shift
+                                            : 0;
+    unsigned instrs = c->stream_instrs ? c->stream_instrs : MW_STREAM_INSTRS;
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        l->stream[i] = take(l, (uint64_t)instrs * MW_INSTR_BYTES);
+    l->rt_base = take(l, tokens * MW_ROUTE_BYTES);
+    l->ce_base = take(l, 2 * experts);
+    l->al_base = take(l, 4 * (experts << (l->n_shift + l->token_shift)));
+    l->xs_base = take(l, tokens << l->row_shift);
+    l->out_base = take(l, tokens << l->row_shift);
+    take_buffers(l, c);
+    l->yd_base = take(l, (unicast ? received << l->k_shift : rows) << l->row_shift);
+    l->xd_base = take(l, (unicast ? received : rows) << l->row_shift);
+    l->gt_base = take(l, unicast ? received * MW_META_BYTES : rows << l->gate_shift);
+    l->cb_base = take(l, slots << l->row_shift);
+    l->rl_base =
+        take(l, c->switch_asks ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
+    l->scratch = take(l, c->scratch_bytes);
+    l->st_lo = unicast ? l->xd_base : c->row_returns ? l->cb_base : l->scratch;
+    l->st_hi = l->end;
+}
+
+int mw_layout_make(struct mw_device *device, const struct mw_layer_config *config,
+                   struct mw_layout *layout)
+{
+    MWI_NEED(device);
+    MWI_NEED(config);
+    MWI_NEED(layout);
+    const struct mw_device_info *info = &device->info;
+    struct mw_layer_config c;
+    struct mw_layout l = {0};
+    int status = mwi_check_open(device, __func__);
+    if (!status)
+        status = mwi_take_layer(&c, config);
+    if (!status)
+        status = mwi_check_sizes(info, &c);
+    if (status)
+        return status;
+    make_shifts(info, &c, &l);
+    if ((status = check_shifts(info, &c, &l)))
+        return status;
+    if (c.scratch_bytes > info->mem_bytes)
+        return above("scratch bytes", c.scratch_bytes, info->mem_bytes);
+    take_regions(info, &l, &c);
+    if (l.end > info->mem_bytes)
+        return above("bytes of memory per GPU", l.end, info->mem_bytes);
+    *layout = l;
+    return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of a device's tables: of what every node and port has a copy of, what is wanted, and what the device
+// holds; kept in memory by known_tables.c, written into the device by tables.c.
+#ifndef MW_KNOWN_TABLES_H
+#define MW_KNOWN_TABLES_H
+
+#include "core/internal.h"
+
+enum {
+    MWI_UNKNOWN = UINT32_MAX, ///< an entry of the map: which the device holds, or none was set
+    MWI_GROUPS = 16,          ///< that instructions can name
+};
+
+struct mwi_tables {
+    struct {
+        bool taken;     ///< by an object
+        uint32_t wants; ///< members, 0: unbound
+        uint32_t has;   ///< in the device, if `known`
+        bool known;
+    } group[MWI_GROUPS];
+    uint32_t *set; ///< the map of mw_expert_map_set
+    uint32_t *has; ///< ... that in the device
+};
+
+static_assert(MWI_GROUPS == MW_STATIC_GROUPS, "every group has its place");
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See state.h. Epochs: every layer opens the next of four. An allocation entry of another epoch counts as empty, so the
+// tables are cleared (swept) only when an epoch comes again, when the tables move, and after a reset.
+#include "core/internal.h"
+
+#include <stdio.h>
+
+void mwi_state_init(struct mwi_state *s)
+{
+    *s = (struct mwi_state){.now = MW_STATE_IDLE, .sweep = true};
+}
+
+enum mw_state mwi_state_outside(const struct mw_device *d)
+{
+    const struct mwi_state *s = &d->state;
+    bool result = s->layer.number && !s->layer.runs && !s->layer.waited && !s->layer.gone;
+    return result && (s->now == MW_STATE_CONFIGURED || s->now == MW_STATE_IDLE) ? MW_STATE_DONE
+                                                                                : s->now;
+}
+
+// ---- what is allowed ------------------------------------------------------------------------------
+
+bool mwi_is_open(const struct mw_device *d)
+{
+    return !d->state.closed && !mwi_inherited(d);
+}
+
+int mwi_check_open(const struct mw_device *d, const char *call)
+{
+    if (mwi_is_open(d))
+        return 0;
+    if (d->state.closed)
+        return mwi_fail(MW_ERR_STATE, "%s: the device was closed", call);
+    return mwi_fail(MW_ERR_STATE,
+                    "%s: process %ld opened the device, and this is another, forked from it: open "
+                    "a device here",
+                    call, (long)d->process);
+}
+
+int mwi_check_well(const struct mw_device *d, const char *call)
+{
+    const struct mwi_state *s = &d->state;
+    int status = mwi_check_open(d, call);
+    if (status || s->now != MW_STATE_UNKNOWN)
+        return status;
+    if (s->lost == MW_ERR_NODEV)
+        return mwi_fail(MW_ERR_NODEV, "%s: %.300s: close the device, and open it anew", call,
+                        s->why);
+    return mwi_fail(MW_ERR_STATE, "%s: what the device does is not known (%.300s): call mw_reset",
+                    call, s->why);
+}
+
+static int fail_running(const struct mw_device *d, const char *call)
+{
+    return mwi_fail(MW_ERR_STATE, "%s: %s", call,
+                    d->state.now == MW_STATE_RUNNING ? "a layer runs"
+                                                     : "a mw_combine has the device");
+}
+
+int mwi_check_idle(const struct mw_device *d, const char *call)
+{
+    int status = mwi_check_well(d, call);
+    return status || (d->state.now != MW_STATE_RUNNING && !d->combining) ? status
+                                                                         : fail_running(d, call);
+}
+
+int mwi_check_launch(const struct mw_device *d, const char *call)
+{
+    int status = mwi_check_idle(d, call);
+    if (!status && d->state.now != MW_STATE_CONFIGURED)
+        return mwi_fail(MW_ERR_STATE, "%s: no layer was configured", call);
+    if (!status && d->state.fed.used)
+        return mwi_fail(MW_ERR_STATE, "%s: no layer was configured since mw_feed", call);
+    return status;
+}
+
+static bool in_use(const struct mwi_state *s, unsigned buffer)
+{
+    for (unsigned i = 0; i < s->fed.count; i++)
+        if (s->fed.buffer[i] == buffer)
+            return true;
+    return false;
+}
+
+int mwi_check_feed(const struct mw_device *d, const char *call, const struct mw_layout *layout,
+                   unsigned buffer)
+{
+    const struct mwi_state *s = &d->state;
+    int status = mwi_check_well(d, call);
+    if (status)
+        return status;
+    if (s->layer.runs || d->combining)
+        return fail_running(d, call);
+    if ((s->now == MW_STATE_RUNNING ? s->after : s->now) != MW_STATE_CONFIGURED)
+        return mwi_fail(MW_ERR_STATE, "%s: no layer was configured", call);
+    if (layout->buffers > MW_FEED_BUFFERS)
+        return mwi_fail(MW_ERR_INVALID, "%s: the layout has %u buffers: at most %d", call,
+                        layout->buffers, MW_FEED_BUFFERS);
+    if (buffer >= layout->buffers)
+        return mwi_fail(MW_ERR_INVALID, "%s: buffer %u, the layout has %u", call, buffer,
+                        layout->buffers);
+    if (in_use(s, buffer))
+        return mwi_fail(MW_ERR_STATE, "%s: a layer uses buffer %u", call, buffer);
+    if (s->fed.count == MW_FEED_BUFFERS)
+        return mwi_fail(MW_ERR_STATE, "%s: %d layers are not done yet", call, MW_FEED_BUFFERS);
+    return 0;
+}
+
+static bool inside(const struct mw_transfer *t, uint64_t base, uint64_t bytes)
+{
+    return t->address >= base && t->address - base <= bytes &&
+           t->bytes <= bytes - (t->address - base);
+}
+
+static bool is_free(const struct mwi_state *s, const struct mw_transfer *t)
+{
+    const struct mw_layout *l = &s->fed.layout;
+    for (unsigned i = 0; i < l->buffers; i++) {
+        const struct mw_feed_buffer *b = &l->buffer[i];
+        if (!in_use(s, i) &&
+            (inside(t, b->rt_base, l->rt_bytes) || inside(t, b->xs_base, l->row_bytes) ||
+             inside(t, b->out_base, l->row_bytes)))
+            return true;
+    }
+    return false;
+}
+
+int mwi_check_free(const struct mw_device *d, const char *call, const struct mw_transfer *list,
+                   size_t count)
+{
+    const struct mwi_state *s = &d->state;
+    int status = mwi_check_well(d, call);
+    if (status || s->layer.runs || d->combining)
+        return status ? status : fail_running(d, call);
+    for (size_t i = 0; i < count && s->fed.count; i++)
+        if (!is_free(s, &list[i]))
+            return mwi_fail(MW_ERR_STATE,
+                            "%s: a layer runs, and transfer %zu (0x%llx + %zu bytes) is not inside "
+                            "a part of a buffer that none uses",
+                            call, i, (unsigned long long)list[i].address, list[i].bytes);
+    return 0;
+}
+
+// ---- what has happened ----------------------------------------------------------------------------
+
+/// Only what a layer uses is cleared: again when the tables moved, and when their sizes are others.
+static void note_tables(struct mwi_state *s, const struct mw_layer_config *c,
+                        const struct mw_layout *l)
+{
+    const uint64_t tables[4] = {
+        l->al_base,
+        (uint64_t)c->experts_per_gpu << (l->n_shift + l->token_shift),
+        mwi_lists_of(c, l->n_shift) << l->cap_shift,
+        c->cache_entries,
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        s->sweep |= s->swept[i] != tables[i];
+        s->swept[i] = tables[i];
+    }
+}
+
+void mwi_state_configured(struct mw_device *d, const struct mw_layer_config *config,
+                          const struct mw_layout *layout, const unsigned *tokens,
+                          uint64_t quiet_cycles)
+{
+    struct mwi_state *s = &d->state;
+    s->now = MW_STATE_CONFIGURED;
+    s->fed.used = false;
+    s->quiet_cycles = quiet_cycles;
+    s->tokens_total = 0;
+    for (unsigned g = 0; g < d->info.gpus; g++)
+        s->tokens_total += tokens[g];
+    note_tables(s, config, layout);
+}
+
+void mwi_state_streams(struct mw_device *d, uint64_t delays)
+{
+    d->state.delays = delays;
+}
+
+void mwi_state_unconfigured(struct mw_device *d)
+{
+    if (d->state.now == MW_STATE_CONFIGURED)
+        d->state.now = MW_STATE_IDLE;
+    d->state.after = MW_STATE_IDLE;
+}
+
+unsigned mwi_state_epoch(const struct mw_device *d, bool *sweep)
+{
+    *sweep = d->state.sweep || d->state.epoch == MWI_EPOCHS;
+    return *sweep ? 0 : d->state.epoch;
+}
+
+/// A layer has begun in the epoch of mwi_state_epoch.
+static void begin(struct mwi_state *s)
+{
+    s->epoch = s->sweep || s->epoch == MWI_EPOCHS ? 1 : s->epoch + 1;
+    s->sweep = false;
+    if (s->now != MW_STATE_RUNNING)
+        s->after = MW_STATE_CONFIGURED;
+    s->now = MW_STATE_RUNNING;
+}
+
+void mwi_state_started(struct mw_device *d)
+{
+    struct mwi_state *s = &d->state;
+    begin(s);
+    s->layer.number++;
+    s->layer.runs = true;
+    s->layer.waited = s->layer.gone = false;
+    mwi_lock_wake(&d->lock);
+}
+
+void mwi_state_fed(struct mw_device *d, const struct mw_layout *layout, unsigned buffer,
+                   uint32_t number)
+{
+    struct mwi_state *s = &d->state;
+    begin(s);
+    s->layer.gone = s->layer.waited;
+    s->fed.used = true;
+    s->fed.layout = *layout;
+    s->fed.number[s->fed.count] = number;
+    s->fed.buffer[s->fed.count++] = buffer;
+    mwi_lock_wake(&d->lock);
+}
+
+static void end_layer(struct mw_device *d, int code, uint64_t cycles)
+{
+    struct mwi_state *s = &d->state;
+    s->layer.runs = false;
+    s->layer.code = code;
+    s->layer.cycles = cycles;
+    snprintf(s->layer.message, sizeof s->layer.message, "%s", code ? mw_message() : "");
+    mwi_notify(d);
+    mwi_lock_wake(&d->lock);
+}
+
+void mwi_state_ended(struct mw_device *d, int code, uint64_t cycles)
+{
+    d->state.now = d->state.after;
+    end_layer(d, code, cycles);
+}
+
+void mwi_state_taken(struct mw_device *d)
+{
+    d->state.layer.gone = !d->state.layer.runs;
+}
+
+void mwi_state_fed_done(struct mw_device *d, uint32_t number)
+{
+    struct mwi_state *s = &d->state;
+    unsigned left = 0;
+    for (unsigned i = 0; i < s->fed.count; i++) {
+        if ((int32_t)(s->fed.number[i] - number) <= 0)
+            continue;
+        s->fed.number[left] = s->fed.number[i];
+        s->fed.buffer[left++] = s->fed.buffer[i];
+    }
+    if (left == s->fed.count)
+        return;
+    s->fed.count = left;
+    if (!left && s->now == MW_STATE_RUNNING)
+        s->now = s->after;
+    mwi_notify(d);
+    mwi_lock_wake(&d->lock);
+}
+
+/// All that runs is given up; mw_message says why.
+static void give_up(struct mw_device *d, int code)
+{
+    struct mwi_state *s = &d->state;
+    if (s->fed.count)
+        mwi_notify(d);
+    s->fed.count = 0;
+    s->fed.generation++;
+    if (s->layer.runs)
+        end_layer(d, code, 0);
+    mwi_lock_wake(&d->lock);
+}
+
+int mwi_state_lost(struct mw_device *d, int code)
+{
+    struct mwi_state *s = &d->state;
+    if (s->now == MW_STATE_UNKNOWN && (s->lost == MW_ERR_NODEV || code != MW_ERR_NODEV))
+        return code; // the first failure is the cause, but a device that is gone is gone
+    give_up(d, code);
+    s->now = MW_STATE_UNKNOWN;
+    s->lost = code;
+    snprintf(s->why, sizeof s->why, "%s", mw_message());
+    return code;
+}
+
+void mwi_state_canceled(struct mw_device *d)
+{
+    mwi_state_lost(d, mwi_fail(MW_ERR_CANCELED, "the layer was canceled"));
+}
+
+void mwi_state_moves_canceled(struct mw_device *d)
+{
+    d->state.canceled++;
+}
+
+void mwi_state_reset(struct mw_device *d)
+{
+    struct mwi_state *s = &d->state;
+    mwi_state_moves_canceled(d);
+    s->resets++;
+    s->layer.gone = !s->layer.runs;
+    mwi_fail(MW_ERR_CANCELED, "the device was reset");
+    give_up(d, MW_ERR_CANCELED);
+    s->now = MW_STATE_IDLE;
+    s->sweep = true;
+    s->epoch = 0;
+    s->fed.used = false;
+    s->lost = 0;
+    d->write_count = 0;
+    d->loaded = 0;
+    mwi_tables_forget(d);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counters of a layer, and the report of a device that stands still.
+#include "core/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PORT_WORDS = 16 }; ///< words per port in the window of the switch's counters
+
+static int read_port(struct mw_device *d, unsigned port, struct mw_port_counters *c)
+{
+    uint32_t *const place[] = {
+        &c->cycles,        &c->up_flits[0],   &c->up_flits[1],   &c->up_flits[2],
+        &c->up_flits[3],   &c->down_flits[0], &c->down_flits[1], &c->down_flits[2],
+        &c->down_flits[3], &c->up_payload,    &c->down_payload,  &c->rejected,
+        &c->stall_output,  &c->stall_credit,  &c->discarded,     &c->dropped,
+    };
+    enum { COUNT = sizeof place / sizeof *place };
+    struct mw_register list[COUNT] = {{.address = MWI_FABRIC(cycles)}};
+    for (unsigned i = 1; i < COUNT; i++)
+        list[i].address = MWI_FABRIC(counters) + 4 * (PORT_WORDS * port + i - 1);
+    int status = mwi_read_list(d, list, COUNT);
+    for (unsigned i = 0; i < COUNT && !status; i++)
+        *place[i] = list[i].value;
+    return status;
+}
+
+static int read_gpu(struct mw_device *d, unsigned gpu, struct mw_gpu_counters *c)
+{
+    uint32_t word = 0;
+    const struct {
+        uint32_t address;
+        uint32_t *place;
+    } wanted[] = {
+        {MWI_NODE(gpu, status.stall_store), &c->stall_store},
+        {MWI_NODE(gpu, status.part_empty), &c->part_empty},
+        {MWI_NODE(gpu, status.stall_ctrl), &c->stall_ctrl},
+        {MWI_NODE(gpu, status.link_idle), &c->link_idle},
+        {MWI_NODE(gpu, status.mem_conflict), &c->mem_conflict},
+        {MWI_NODE(gpu, status.expert_idle), &c->expert_idle},
+        {MWI_NODE(gpu, status.expert_wait), &c->expert_wait},
+        {MWI_NODE(gpu, status.alloc_hit), &c->alloc_hit},
+        {MWI_NODE(gpu, status.alloc_miss), &c->alloc_miss},
+        {MWI_NODE(gpu, status.rows_received), &c->rows_received},
+        {MWI_NODE(gpu, status.tokens_done), &c->tokens_done},
+        {MWI_NODE(gpu, status.retired), &c->retired},
+        {MWI_NODE(gpu, status.expert_tiles), &c->expert_tiles},
+        {MWI_NODE(gpu, status.error), &word},
+        // these where there are such
+        {MWI_NODE(gpu, status.rpm_in), &c->rpm_in},
+        {MWI_NODE(gpu, status.rpm_out), &c->rpm_out},
+        {MWI_NODE(gpu, status.rpm_merged), &c->rpm_merged},
+        {MWI_NODE(gpu, status.rpm_full), &c->rpm_full},
+        {MWI_NODE(gpu, status.rpm_timer), &c->rpm_timer},
+    };
+    enum { COUNT = sizeof wanted / sizeof *wanted, MANAGER = 5 };
+    const unsigned count = COUNT - (d->info.packet_manager ? 0 : MANAGER);
+    struct mw_register list[COUNT];
+    for (size_t i = 0; i < count; i++)
+        list[i].address = wanted[i].address;
+    int status = mwi_read_list(d, list, count);
+    for (size_t i = 0; i < count && !status; i++)
+        *wanted[i].place = list[i].value;
+    c->errors = MWI_GET(MW_NODE__STATUS__ERROR__COUNT, word);
+    c->first_error = MWI_GET(MW_NODE__STATUS__ERROR__FIRST, word);
+    return status;
+}
+
+int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
+{
+    MWI_NEED(device);
+    MWI_NEED(counters);
+    *counters = (struct mw_counters){0};
+    mwi_lock(device);
+    uint32_t cycles = 0, error = 0;
+    int status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_read(device, MWI_FABRIC(cycles), &cycles);
+    if (!status)
+        status = mwi_read(device, MWI_FABRIC(error), &error);
+    counters->cycles = cycles;
+    counters->switch_errors = MWI_GET(MW_FABRIC__ERROR__COUNT, error);
+    counters->switch_first_error = MWI_GET(MW_FABRIC__ERROR__FIRST, error);
+    counters->switch_error_port = MWI_GET(MW_FABRIC__ERROR__PORT, error);
+    for (unsigned g = 0; g < device->info.gpus && !status; g++) {
+        status = read_port(device, g, &counters->port[g]);
+        if (!status)
+            status = read_gpu(device, g, &counters->gpu[g]);
+    }
+    return mwi_unlock(device, status);
+}
+
+int mw_port_counters_read(struct mw_device *device, unsigned port,
+                          struct mw_port_counters *counters)
+{
+    MWI_NEED(device);
+    MWI_NEED(counters);
+    if (port >= device->info.gpus)
+        return mwi_fail(MW_ERR_INVALID, "port %u of %u", port, device->info.gpus);
+    mwi_lock(device);
+    int status = mwi_check_well(device, __func__);
+    return mwi_unlock(device, status ? status : read_port(device, port, counters));
+}
+
+int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, unsigned *issued)
+{
+    MWI_NEED(device);
+    MWI_NEED(issued);
+    if (gpu >= device->info.gpus || stream >= MW_STREAMS)
+        return mwi_fail(MW_ERR_INVALID, "stream %u of GPU %u: there are %d of each of %u", stream,
+                        gpu, MW_STREAMS, device->info.gpus);
+    mwi_lock(device);
+    uint32_t word = 0;
+    int status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_read(device, MWI_NODE(gpu, status.stream0) + 4 * stream, &word);
+    *issued = word & MW_NODE__STATUS__STREAM0__ENDED_bm
+                  ? MW_STREAM_INSTRS
+                  : MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word);
+    return mwi_unlock(device, status);
+}
+
+// ---- report -----------------------------------------------------------------------------------------------
+
+const char *mw_op_name(unsigned op)
+{
+    switch (op) {
+    case MW_I_END:
+        return "end";
+    case MW_I_WAIT:
+        return "wait";
+    case MW_I_DELAY:
+        return "delay";
+    case MW_I_COUNT:
+        return "count";
+    case MW_I_PREFIX:
+        return "prefix";
+    case MW_I_SIGNAL:
+        return "signal";
+    case MW_I_FLAG:
+        return "flag";
+    case MW_I_FENCE:
+        return "fence";
+    case MW_I_ORDER:
+        return "order";
+    case MW_I_DYMULTIMEM_ST:
+        return "dymultimem.st";
+    case MW_I_ST:
+        return "st";
+    case MW_I_ST_ROWSP:
+        return "st.rowsp";
+    case MW_I_ST_LINEAR:
+        return "st.linear";
+    case MW_I_MULTIMEM_RED:
+        return "multimem.red";
+    case MW_I_MULTIMEM_ST:
+        return "multimem.st";
+    case MW_I_EXPERT:
+        return "expert";
+    case MW_I_EXPERT_ROWS:
+        return "expert.rows";
+    case MW_I_DYMULTIMEM_LD_REDUCE:
+        return "dymultimem.ld_reduce";
+    case MW_I_MULTIMEM_LD_REDUCE:
+        return "multimem.ld_reduce";
+    case MW_I_SUM_ST:
+        return "sum.st";
+    case MW_I_SUM:
+        return "sum";
+    default:
+        return "?";
+    }
+}
+
+/// Writes the names of the bits that are 0 ("busy") in a field of idle bits.
+static void print_busy(FILE *out, uint32_t idle, const char *const *names, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!(idle >> i & 1))
+            fprintf(out, " %s", names[i]);
+}
+
+static void report_streams(FILE *out, struct mw_device *d, unsigned gpu)
+{
+    for (unsigned i = 0; i < MW_STREAMS; i++) {
+        uint32_t word;
+        if (mwi_read(d, MWI_NODE(gpu, status.stream0) + 4 * i, &word))
+            continue;
+        fprintf(out, "GPU %u stream %u: instruction %u %s%s\n", gpu, i,
+                MWI_GET(MW_NODE__STATUS__STREAM0__INDEX, word),
+                mw_op_name(MWI_GET(MW_NODE__STATUS__STREAM0__OP, word)),
+                word & MW_NODE__STATUS__STREAM0__ENDED_bm     ? ", ended"
+                : word & MW_NODE__STATUS__STREAM0__WAITING_bm ? ", waiting"
+                                                              : "");
+    }
+}
+
+static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
+{
+    static const char *const units[] = {"control", "send", "expert", "combine"};
+    static const char *const hub[] = {"rx", "rx_store", "reduction", "control",
+                                      "tx", "uplink",   "downlink",  "token_tracker"};
+    uint32_t state;
+    struct mw_gpu_counters c = {0};
+    if (mwi_read(d, MWI_NODE(gpu, status.state), &state) || read_gpu(d, gpu, &c)) {
+        fprintf(out, "GPU %u: %s\n", gpu, mw_message());
+        return;
+    }
+    fprintf(out, "GPU %u: %s, %u rows complete, %u tokens finished, %u tiles; busy:", gpu,
+            state & MW_NODE__STATUS__STATE__IDLE_bm ? "idle" : "not idle", c.rows_received,
+            c.tokens_done, c.expert_tiles);
+    print_busy(out, MWI_GET(MW_NODE__STATUS__STATE__UNIT_IDLE, state), units, 4);
+    print_busy(out, MWI_GET(MW_NODE__STATUS__STATE__HUB_IDLE, state), hub, 8);
+    fprintf(out, "%s\n", state & MW_NODE__STATUS__STATE__ROWS_DONE_bm ? "; rows done" : "");
+    if (c.errors)
+        fprintf(out, "GPU %u: %u errors, the first: %s\n", gpu, c.errors,
+                mw_hw_strerror(c.first_error));
+    report_streams(out, d, gpu);
+}
+
+static void report_fabric(FILE *out, struct mw_device *d)
+{
+    uint32_t state = 0, cycles = 0, error = 0, down = 0;
+    if (mwi_read(d, MWI_FABRIC(state), &state) || mwi_read(d, MWI_FABRIC(cycles), &cycles) ||
+        mwi_read(d, MWI_FABRIC(error), &error) || mwi_read(d, MWI_FABRIC(down), &down)) {
+        fprintf(out, "device: %s\n", mw_message());
+        return;
+    }
+    fprintf(out, "device: %u cycles since go; switch %s, links %s\n", cycles,
+            state & MW_FABRIC__STATE__SWITCH_IDLE_bm ? "idle" : "busy",
+            state & MW_FABRIC__STATE__LINKS_IDLE_bm ? "idle" : "busy");
+    if (MWI_GET(MW_FABRIC__ERROR__COUNT, error))
+        fprintf(out, "switch: %u errors, the first at input %u: %s\n",
+                MWI_GET(MW_FABRIC__ERROR__COUNT, error), MWI_GET(MW_FABRIC__ERROR__PORT, error),
+                mw_hw_strerror(MWI_GET(MW_FABRIC__ERROR__FIRST, error)));
+    for (unsigned p = 0; p < d->info.gpus; p++)
+        if (down >> p & 1)
+            fprintf(out, "port %u is down\n", p);
+}
+
+static void report_port(FILE *out, struct mw_device *d, unsigned port)
+{
+    struct mw_port_counters c = {0};
+    if (read_port(d, port, &c))
+        return;
+    fprintf(out,
+            "port %u: flits up %u %u %u %u, down %u %u %u %u (control, store, request, partial)\n",
+            port, c.up_flits[0], c.up_flits[1], c.up_flits[2], c.up_flits[3], c.down_flits[0],
+            c.down_flits[1], c.down_flits[2], c.down_flits[3]);
+    if (c.discarded || c.dropped)
+        fprintf(out, "port %u: %u packets for it discarded, %u of it cut short or not let in\n",
+                port, c.discarded, c.dropped);
+}
+
+char *mw_state_report(struct mw_device *device)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!device)
+        return NULL;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    mwi_lock(device);
+    if (device->state.now == MW_STATE_UNKNOWN)
+        fprintf(out, "device: what it does is not known: %s\n", device->state.why);
+    const bool open = !mwi_check_open(device, "device");
+    if (open)
+        report_fabric(out, device);
+    else
+        fprintf(out, "%s\n", mw_message());
+    for (unsigned g = 0; g < device->info.gpus && open; g++) {
+        report_gpu(out, device, g);
+        report_port(out, device, g);
+    }
+    mwi_unlock(device, 0);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

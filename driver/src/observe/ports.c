@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ports that are down because their GPU misbehaves, and GPUs that are made to.
+#include "core/internal.h"
+
+enum {
+    PORT_POLLS =
+        100000, ///< a port that is flushed waits for rows of others, at most a few of their time limits
+    LIMIT_MOST = 22,
+};
+
+static int check_port(const struct mw_device *d, unsigned gpu)
+{
+    return gpu < d->info.gpus ? 0 : mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, d->info.gpus);
+}
+
+int mw_ports_down(struct mw_device *device, uint32_t *mask)
+{
+    MWI_NEED(device);
+    MWI_NEED(mask);
+    mwi_lock(device);
+    int status = mwi_check_well(device, __func__);
+    return mwi_unlock(device, status ? status : mwi_read(device, MWI_FABRIC(down), mask));
+}
+
+// Until the port is down, or up.
+static int wait_for_port(struct mw_device *device, unsigned gpu, bool down)
+{
+    for (unsigned i = 0; i < PORT_POLLS; i++) {
+        uint32_t mask;
+        int status = mwi_read(device, MWI_FABRIC(down), &mask);
+        if (status || (mask >> gpu & 1) == down)
+            return status;
+    }
+    return mwi_fail(MW_ERR_TIMEOUT, "port %u does not %s", gpu, down ? "go down" : "come up");
+}
+
+int mw_port_disable(struct mw_device *device, unsigned gpu)
+{
+    MWI_NEED(device);
+    int status = check_port(device, gpu);
+    if (status)
+        return status;
+    mwi_lock(device);
+    status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__DOWN_bm);
+    if (!status)
+        status = wait_for_port(device, gpu, true);
+    return mwi_unlock(device, status);
+}
+
+int mw_port_enable(struct mw_device *device, unsigned gpu)
+{
+    MWI_NEED(device);
+    int status = check_port(device, gpu);
+    if (status)
+        return status;
+    mwi_lock(device);
+    uint32_t down = 0;
+    status = mwi_check_well(device, __func__);
+    if (!status)
+        status = mwi_read(device, MWI_FABRIC(down), &down);
+    if (!status && !(down >> gpu & 1))
+        return mwi_unlock(device, 0);
+    if (!status)
+        status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__UP_bm);
+    if (!status)
+        status = wait_for_port(device, gpu, false);
+    // its registers are as after power-up, and its allocation table may be half written
+    mwi_state_unconfigured(device);
+    device->state.sweep = true;
+    return mwi_unlock(device, status);
+}
+
+int mw_port_limit(struct mw_device *device, unsigned period_log2)
+{
+    MWI_NEED(device);
+    if (period_log2 > LIMIT_MOST)
+        return mwi_fail(MW_ERR_INVALID, "a period of 2^%u cycles: at most 2^%d", period_log2,
+                        LIMIT_MOST);
+    mwi_lock(device);
+    int status = mwi_check_well(device, __func__);
+    return mwi_unlock(device, status ? status : mwi_write(device, MWI_FABRIC(limit), period_log2));
+}
+
+int mw_fault_set(struct mw_device *device, unsigned gpu, unsigned faults, unsigned after)
+{
+    MWI_NEED(device);
+    int status = check_port(device, gpu);
+    if (!status && (faults & ~(unsigned)MW_FAULT_ALL || after > UINT16_MAX * 64u))
+        status = mwi_fail(MW_ERR_INVALID,
+                          "faults 0x%x after %u cycles: expected bits of 0x%x, at most %u cycles",
+                          faults, after, MW_FAULT_ALL, UINT16_MAX * 64u);
+    if (status)
+        return status;
+    mwi_lock(device);
+    status = mwi_check_idle(device, __func__);
+    if (!status)
+        status = mwi_write(device, MWI_NODE(gpu, fault),
+                           faults | (after / 64) << MW_NODE__FAULT__AFTER_bp);
+    return mwi_unlock(device, status);
+}
