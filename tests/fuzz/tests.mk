@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# libFuzzer targets, with the sanitizers: FUZZ_SECONDS of each in `make test`, ten million executions with `make fuzz`. The corpus that is kept is what a
-# long run needed to reach everything; `make fuzz-corpus` adds to it. The device in memory that the firmware runs on is no target: its branches are
-# not counted as coverage, which was half of the time.
+# libFuzzer targets, with the sanitizers: FUZZ_SECONDS of each in `make test`, ten million executions with `make fuzz`.
+# corpus/TARGET.tar.xz has the inputs that a long run needed to reach everything. `make fuzz-corpus` adds what longer runs
+# have found. `tests/fuzz/corpus.py add tests/fuzz/corpus/TARGET.tar.xz FILE` adds one input. The device in memory that the
+# firmware runs on is no target: its branches would take half of the time.
 FUZZ_SECONDS := 25
 # make fuzz FUZZ=firmware: only that one
 FUZZ := reply firmware device arrays
@@ -18,23 +19,30 @@ $(B)/fuzz/arrays: FUZZ_LIBS := $(B)/libmwhost.a $(B)/libmoeswitch.a $(LDLIBS)
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
 $(B)/fuzz/reply $(B)/fuzz/device: tests/fuzz/input.h
-$(FUZZERS): | $(HOST_H) $(REG_H) $(MAP_H)
+$(FUZZERS): | $(GEN_H) $(HOST_H) $(REG_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$< with libFuzzer)
 	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=fuzzer,$(SANITIZERS) $(WARN) $(CPPFLAGS) -o $@ $(filter %.c %.o,$^) $(FUZZ_LIBS)
 
-$(B)/fuzz/fake.o: tests/firmware/fake.c tests/firmware/fake.h firmware/hw.h | $(REG_H) $(MAP_H)
+$(B)/fuzz/fake.o: tests/firmware/fake.c tests/firmware/fake.h firmware/hw.h | $(GEN_H) $(REG_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(FUZZ_CC) -std=c17 -O2 -g -fsanitize=$(SANITIZERS) $(WARN) $(CPPFLAGS) -Ifirmware -c -o $@ $<
 
 .PHONY: fuzz fuzz-short fuzz-corpus
-fuzz fuzz-short: $(FUZZERS)
+CORPORA := $(FUZZERS:$(B)/fuzz/%=$(B)/fuzz/corpus/%)
+$(CORPORA): $(B)/fuzz/corpus/%: tests/fuzz/corpus/%.tar.xz tests/fuzz/corpus.py
+	$(Q)$(PY) tests/fuzz/corpus.py unpack $< $@
+
+fuzz fuzz-short: $(FUZZERS) $(CORPORA)
 	$(Q)for f in $(FUZZ:%=$(B)/fuzz/%); do new=$$f.new; mkdir -p $$new; log=$(B)/fuzz/$$(basename $$f).log; \
-	    $(PY) tests/watch.py $$f $(FUZZ_FLAGS) $(if $(filter fuzz,$@),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS)) -timeout=0 -artifact_prefix=$$f- $$new tests/fuzz/corpus/$$(basename $$f) >$$log 2>&1 || \
+	    $(PY) tests/watch.py $$f $(FUZZ_FLAGS) $(if $(filter fuzz,$@),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS)) \
+	        -timeout=0 -artifact_prefix=$$f- $$new $(B)/fuzz/corpus/$$(basename $$f) >$$log 2>&1 || \
 	    { tail -40 $$log; exit 1; }; grep -h '^Done\|executed_units' $$log; done
 
-fuzz-corpus: $(FUZZERS)
-	$(Q)for f in $(FUZZERS); do $$f -merge=1 -max_len=256 tests/fuzz/corpus/$$(basename $$f) $$f.new; done
+fuzz-corpus: $(FUZZERS) $(CORPORA)
+	$(Q)for f in $(FUZZERS); do mkdir -p $$f.new; name=$$(basename $$f); \
+	    $$f -merge=1 -max_len=256 $(B)/fuzz/corpus/$$name $$f.new && \
+	    $(PY) tests/fuzz/corpus.py replace tests/fuzz/corpus/$$name.tar.xz $(B)/fuzz/corpus/$$name; done
 
-TEST_CMDS += --command 'fuzz: make fuzz-short'
+TEST_CMDS += --command 'fuzz: make fuzz-short' --command 'fuzz corpus: $(PY) tests/fuzz/test_corpus.py'
