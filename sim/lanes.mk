@@ -11,7 +11,7 @@ SCHEDULE_PY := sim/schedule.py $(wildcard sim/translate/*.py)
 LANES_PY := sim/lanes.py $(wildcard sim/translate/*.py)
 # around them, besides the shim
 IN_LANES := $(addprefix sim/,lanes.h begin.h beside.h nodes.h nodes.cpp)
-part_file = $(wildcard rtl/*/$(1).sv)
+part_file = $(filter %/$(1).sv,$(RTL_FILES))
 
 # of lanes
 LANES_OPT ?= -O2

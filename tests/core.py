@@ -76,7 +76,7 @@ def main():
     fabric, device = core_files("rtl"), core_files("device")
     included = core_files("rtl", r": \{is_include_file: true\}")
     found = [*differences(fabric, words[:split]), *differences(device, words[split + 1:], fabric),
-             *differences(included, sorted(map(str, pathlib.Path("rtl").glob("*/*.svh"))), fabric)]
+             *differences(included, sorted(map(str, pathlib.Path("rtl").rglob("*.svh"))), fabric)]
     for line in found:
         print(f"moeswitch.core: {line}")
     if found:

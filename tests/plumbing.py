@@ -15,7 +15,7 @@ WIDTH = 120
 HEADER = re.compile(r"^\s*module\s+(\w+)")
 PARAMETER = re.compile(r"^\s*(?:#\s*\()?\s*parameter\b")
 PORT = re.compile(r"^\s*(?:input|output|inout)\b")
-FOLDERS = ("common", "switch", "hub", "gpu", "host", "soc", "top")
+FOLDERS = ("common", "link", "switch", "hub", "gpu", "host", "soc", "top")
 
 
 class Module:
@@ -70,7 +70,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--by-module", action="store_true", help="a line for each, those that pass most on first")
     args = p.parse_args()
-    paths = sorted(f for folder in FOLDERS for f in pathlib.Path("rtl", folder).glob("*.sv"))
+    paths = sorted(f for folder in FOLDERS for f in pathlib.Path("rtl", folder).rglob("*.sv"))
     names = [m[1] for f in paths for line in stripped(f.read_text()) if (m := HEADER.match(line))]
     modules, code, wide, lines = [], 0, 0, 0
     for f in paths:

@@ -42,7 +42,7 @@ import settings
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path("tests/mutate")
 WORK = pathlib.Path("build/mutate")
-RTL_DIRS = ("common", "switch", "hub", "gpu", "host", "soc", "top")
+RTL_DIRS = ("common", "link", "switch", "hub", "gpu", "host", "soc", "top")
 SCORE = 92
 MUTATIONS = 300
 LEAST = 2        # of each module
@@ -152,6 +152,7 @@ def units():
 def table(names):
     """Rows of docs/testing.md: (unit tests, modules). A test's name may be short for one like the first: `switch_2_8`, `_4_8`."""
     rows = []
+    known = {f.stem for d in RTL_DIRS for f in pathlib.Path("rtl", d).rglob("*.sv")}
     for line in pathlib.Path("docs/testing.md").read_text().splitlines():
         cells = line.split("|")
         if len(cells) != 4 or cells[1].strip().startswith("no test"):
@@ -161,7 +162,7 @@ def table(names):
         for w in words[0]:
             stems = [tests[0][:m.start()] for m in re.finditer("_", tests[0])][::-1] + [tests[0]] if tests and w[0] == "_" else [""]
             tests += [s + w for s in stems if s + w in names and s + w not in tests][:1]
-        modules = [m for m in words[1] if any(pathlib.Path(f"rtl/{d}/{m}.sv").exists() for d in RTL_DIRS) and not m.endswith("_pkg")]
+        modules = [m for m in words[1] if m in known and not m.endswith("_pkg")]
         if tests and modules:
             rows.append((tests, modules))
     return rows
@@ -225,8 +226,8 @@ def read(unit, packages, dirs):
     if unit.needs:
         command(["make", "-s", "--no-print-directory", *unit.needs])
     sources = packages + [s for s in unit.sources if s not in packages]
-    top_file = f"rtl/*/{unit.top}.sv"
-    unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path().glob(top_file)))
+    top_file = f"{unit.top}.sv"
+    unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path("rtl").rglob(top_file)))
     if unit.header_file not in sources:
         sources.append(unit.header_file)
     script = (f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} "

@@ -69,7 +69,7 @@ def main():
     check("and back", True)
     edit(folder / "rtl/gpu/gpu.sv", "^endmodule", "// more\nendmodule")
     check("a source of another part", False)
-    edit(folder / "rtl/common/link.sv", "^endmodule", "// more\nendmodule")
+    edit(folder / "rtl/link/link.sv", "^endmodule", "// more\nendmodule")
     check("a source", True)
     check("nothing", False)
 
@@ -83,7 +83,7 @@ def main():
     edit(folder / "sim/mw_device.h", r"MW_DEVICE_ABI = \d+", "MW_DEVICE_ABI = 77")
     expect("the note of a device", '"interface 77\\n"' in note("device") and "model device" in note("device"), note("device"))
     expect("the note with another interface of devices", note() == first, first)
-    edit(folder / "rtl/common/link.sv", "^endmodule", "// still more\nendmodule")
+    edit(folder / "rtl/link/link.sv", "^endmodule", "// still more\nendmodule")
     expect("the note with another source", note() != first, first)
 
     status, said = make(folder, "MODEL_ARCH=x86-64", "build/model/tools")

@@ -12,7 +12,7 @@ UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
 UNIT_C_packet_acc := host-tools/reduce.c
 $(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12))
 UNIT += pkt_fifo
-UNIT_SRCS_pkt_fifo := rtl/hub/pkt_fifo.sv
+UNIT_SRCS_pkt_fifo := rtl/common/pkt_fifo.sv
 UNIT += expert_lane
 UNIT_SRCS_expert_lane := rtl/gpu/expert_factor.sv rtl/gpu/expert_lanes.sv tests/unit/expert_lane.sv
 UNIT += gpu_mem
@@ -31,7 +31,7 @@ UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
 UNIT += send
-UNIT_SRCS_send := rtl/hub/send.sv
+UNIT_SRCS_send := rtl/hub/send/send.sv
 UNIT_C_send := host-tools/reduce.c
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchAsks=0
 $(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchAsks=0))
@@ -56,7 +56,7 @@ $(eval $(call variant,switch_asks_guest,switch_2_8,N=4 FlitBytes=8 MaxExperts=64
 $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 ListOnce=0 SwitchAsks=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
-UNIT_SRCS_ingress := rtl/switch/ingress.sv
+UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
 UNIT_C_ingress := host-tools/reduce.c
 UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1 SwitchAsks=0
@@ -77,20 +77,20 @@ UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
 UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
 $(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
-UNIT_SRCS_reduction := rtl/hub/reduction.sv
+UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
 UNIT_C_reduction := host-tools/reduce.c
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchAsks=0 Gathered=1
 $(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=0))
 $(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
 $(eval $(call variant,reduction_asks,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
 UNIT += row_sum
-UNIT_SRCS_row_sum := rtl/hub/row_sum.sv
+UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
 UNIT_C_row_sum := host-tools/reduce.c
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=1 Gathered=1
 $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 CopyLane=1))
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=0))
 UNIT += control
-UNIT_SRCS_control := rtl/hub/control.sv
+UNIT_SRCS_control := rtl/hub/control/control.sv
 UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=0 SourceLists=1
 $(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 Events=16 RowRanges=0 SwitchAsks=0 SourceLists=0))
 $(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=1 SourceLists=1))
@@ -100,10 +100,10 @@ UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
 UNIT += dispatch_pace
 UNIT_PARAMS_dispatch_pace := N=4 TokensLog2=5
-UNIT_SRCS_dispatch_pace := rtl/hub/dispatch_pace.sv
+UNIT_SRCS_dispatch_pace := rtl/hub/send/dispatch_pace.sv
 UNIT += packet_manager
 UNIT_PARAMS_packet_manager := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=8
-UNIT_SRCS_packet_manager := rtl/hub/packet_manager.sv
+UNIT_SRCS_packet_manager := rtl/hub/send/packet_manager.sv
 $(eval $(call variant,packet_manager_1,packet_manager,N=2 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=1))
 $(eval $(call variant,packet_manager_2,packet_manager,N=3 FlitBytes=16 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=2))
 $(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemBytesLog2=18 TokensLog2=8 MaxExperts=64 RpmEntries=32))
@@ -120,19 +120,19 @@ $(eval $(call variant,rx_store_asks,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 Ro
 UNIT += rx_events
 UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5 Events=32
-UNIT_SRCS_rx_events := rtl/hub/rx.sv
+UNIT_SRCS_rx_events := rtl/hub/receive/rx.sv
 $(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7 Events=16))
 UNIT += row_return
-UNIT_SRCS_row_return := rtl/hub/row_return.sv
+UNIT_SRCS_row_return := rtl/hub/reduce/row_return.sv
 UNIT_PARAMS_row_return := N=5 TokensLog2=6 RowsLog2=8 MemBytesLog2=18 FlitBytes=16 RowSparse=1 SourceLists=1
 UNIT += told_rows
-UNIT_SRCS_told_rows := rtl/hub/told_rows.sv
+UNIT_SRCS_told_rows := rtl/hub/memory/told_rows.sv
 UNIT_PARAMS_told_rows := N=8 TokensLog2=6 RowRanges=1
 UNIT += link_rate
-UNIT_SRCS_link_rate := rtl/common/link_rate.sv
+UNIT_SRCS_link_rate := rtl/link/link_rate.sv
 UNIT_PARAMS_link_rate := Ahead=2 MaxPkt=11
 UNIT += link_fault
-UNIT_SRCS_link_fault := rtl/hub/link_fault.sv
+UNIT_SRCS_link_fault := rtl/link/link_fault.sv
 UNIT_PARAMS_link_fault := FlitBytes=8
 $(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
 UNIT += rx_errors
@@ -146,19 +146,19 @@ $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 Ro
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
 UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExperts=64
-UNIT_SRCS_serve_errors := rtl/hub/reduce_serve.sv
+UNIT_SRCS_serve_errors := rtl/hub/reduce/reduce_serve.sv
 $(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 MemBytesLog2=18 TokensLog2=5 MaxExperts=64))
 UNIT += slot_pointer_sizes
-UNIT_SRCS_slot_pointer_sizes := rtl/switch/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
+UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
 UNIT += link_sizes
-UNIT_SRCS_link_sizes := rtl/common/link_delay.sv rtl/common/link.sv tests/unit/link_sizes.sv
+UNIT_SRCS_link_sizes := rtl/link/link_delay.sv rtl/link/link.sv tests/unit/link_sizes.sv
 UNIT += reduce_join
-UNIT_SRCS_reduce_join := rtl/switch/reduce_join.sv
+UNIT_SRCS_reduce_join := rtl/switch/reduce/reduce_join.sv
 UNIT_C_reduce_join := host-tools/reduce.c
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
 UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchAsks=0
-UNIT_SRCS_token_tracker := rtl/hub/token_tracker.sv
+UNIT_SRCS_token_tracker := rtl/hub/memory/token_tracker.sv
 $(eval $(call variant,token_tracker_asks,token_tracker,N=32 TokensLog2=5 SwitchAsks=1))
 UNIT += soc
 UNIT_TOP_soc := soc_bench
@@ -209,7 +209,7 @@ UNIT_C_link_fuzz := $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC))
 UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
 $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red
-UNIT_SRCS_rx_red := rtl/hub/rx_red.sv
+UNIT_SRCS_rx_red := rtl/hub/receive/rx_red.sv
 UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11
 UNIT_C_rx_red := host-tools/reduce.c
 UNIT += switch_rate_8
@@ -222,18 +222,18 @@ $(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=
 UNIT += rx_grants
 UNIT_TOP_rx_grants := rx
 UNIT_PARAMS_rx_grants := N=3 FlitBytes=8 TokensLog2=5 OpenRows=8 RxResultPkts=4 SwitchAsks=1
-UNIT_SRCS_rx_grants := rtl/hub/rx.sv
+UNIT_SRCS_rx_grants := rtl/hub/receive/rx.sv
 $(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 SwitchAsks=1))
 $(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 SwitchAsks=1))
 UNIT += ready_gather
 UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchAsks=1
-UNIT_SRCS_ready_gather := rtl/hub/ready_gather.sv
+UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv
 UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchAsks=1
 UNIT_SRCS_kept_lists := tests/unit/kept_lists.sv
 $(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchAsks=1))
 UNIT += token_order
-UNIT_SRCS_token_order := rtl/hub/token_order.sv
+UNIT_SRCS_token_order := rtl/hub/control/token_order.sv
 UNIT_PARAMS_token_order := N=8 TokensLog2=5 Hot=5
 $(eval $(call variant,token_order_2,token_order,N=2 TokensLog2=3 Hot=1))
 $(eval $(call variant,token_order_4,token_order,N=4 TokensLog2=4 Hot=3))

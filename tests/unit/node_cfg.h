@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sets fields of a packed struct port of type node_pkg::node_cfg_t by name. The layout is read from
-// rtl/hub/node_pkg.sv itself, so a test knows no bit position. Run from the repository's root.
+// rtl/common/node_pkg.sv itself, so a test knows no bit position. Run from the repository's root.
 #ifndef NODE_CFG_H
 #define NODE_CFG_H
 
@@ -19,7 +19,7 @@ class node_cfg {
   public:
     node_cfg()
     {
-        std::ifstream in("rtl/hub/node_pkg.sv");
+        std::ifstream in("rtl/common/node_pkg.sv");
         std::vector<std::pair<std::string, unsigned>> fields;
         for (std::string line; std::getline(in, line) && line.find("node_cfg_t;") == line.npos;) {
             if (line.find("struct packed") != line.npos)
@@ -42,7 +42,7 @@ class node_cfg {
         }
         words.assign((at + 31) / 32, 0);
         if (places.empty())
-            missing("struct node_cfg_t in rtl/hub/node_pkg.sv");
+            missing("struct node_cfg_t in rtl/common/node_pkg.sv");
     }
 
     void set(const std::string &name, uint64_t value)

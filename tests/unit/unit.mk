@@ -56,8 +56,8 @@ $(UNIT_DIR)/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH) | $(B)/.setup
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
 
 # tops with bundles as ports: a test sees their fields, by a module around the top (bench/flat.py)
-BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)|^    parameter type .*`MW_' rtl/*/*.sv tests/unit/*.sv)))
-unit_file = $(firstword $(wildcard tests/unit/$(1).sv rtl/*/$(1).sv))
+BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)|^    parameter type .*`MW_' $(RTL_FILES) tests/unit/*.sv)))
+unit_file = $(firstword $(wildcard tests/unit/$(1).sv) $(filter %/$(1).sv,$(RTL_FILES)))
 flat = $(if $(filter $(1),$(BUNDLED)),flat_$(1),$(1))
 flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
 

@@ -9,7 +9,7 @@
 
 enum {
     MAX_ROW_BYTES = 32752, ///< 15 bits, a multiple of 16
-    TOKEN_BITS = 20,       ///< of a global token index and of a row number (rtl/hub/node_pkg.sv)
+    TOKEN_BITS = 20,       ///< of a global token index and of a row number (rtl/common/node_pkg.sv)
     ALIGN = 128,           ///< of regions: a flit of each bank
     // of every device; no register has them (rtl/common/cfg_pkg.sv)
     CTRL_PKTS = 16,

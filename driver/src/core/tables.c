@@ -48,7 +48,7 @@ void mwi_group_give(struct mw_device *d, unsigned group)
 
 // ---- expert map -----------------------------------------------------------------------------------
 
-/// One entry of the expert map, emap_t of rtl/hub/node_pkg.sv.
+/// One entry of the expert map, emap_t of rtl/common/node_pkg.sv.
 static uint32_t place_word(const struct mw_expert_place *p)
 {
     return 1u << 11 | p->gpu << 6 | p->local_expert;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/switch/slot_pointer.sv: the order of its states does not matter to its users, so a counter stands for
+// In place of rtl/switch/queue/slot_pointer.sv: the order of its states does not matter to its users, so a counter stands for
 // it, which lets memories be small (see gated_ram).
 `default_nettype none
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/lut_table.sv, of which pkt_fifo's proof is: each word of 32 bits that is read tells where it
+// In place of rtl/common/lut_table.sv, of which pkt_fifo's proof is: each word of 32 bits that is read tells where it
 // stands, {local stream's, lane, address}.
 `default_nettype none
 

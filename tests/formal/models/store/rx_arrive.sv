@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/rx_arrive.sv, what its proof gives: a packet is shown in a slot that is nobody's, and stays until
+// In place of rtl/hub/receive/rx_arrive.sv, what its proof gives: a packet is shown in a slot that is nobody's, and stays until
 // it is taken; a slot is freed once, behind that, which is asserted. Any slot at any time (free choices: st_i.data),
 // packets of up to 4 targets.
 `default_nettype none

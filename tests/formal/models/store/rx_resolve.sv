@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/rx_resolve.sv, what its proof gives: of each packet one job per target, the last one behind the
+// In place of rtl/hub/receive/rx_resolve.sv, what its proof gives: of each packet one job per target, the last one behind the
 // packet's leaving pkt_*, jobs of different packets in any order; a job stays until it is taken. Any job at any time
 // (free choices: cfg_i).
 `default_nettype none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/switch/gated_ram.sv: keeps of 16-byte flits only what a proof of multicasts looks at (mark, number of
+// In place of rtl/switch/queue/gated_ram.sv: keeps of 16-byte flits only what a proof of multicasts looks at (mark, number of
 // targets, the low bits of the first three experts).
 `default_nettype none
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/dispatch_pace.sv: what it says is a free choice in every cycle (free_i of the proof). So what tx
+// In place of rtl/hub/send/dispatch_pace.sv: what it says is a free choice in every cycle (free_i of the proof). So what tx
 // promises holds whatever the pace.
 `default_nettype none
 `include "bundles.svh"
