@@ -6,6 +6,7 @@
 #include "command_help.h"
 #include "commands.h"
 #include "output.h"
+#include "tables.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -194,15 +195,18 @@ static int load_words(const struct asked *a, const uint32_t *words, size_t count
     char path[MW_PATH_BYTES + SUFFIX];
     struct mw_open_options o;
     struct keeping k = {.loaded = words, .path = a->save ? a->save : path, .out = out, .err = err};
+    if ((size_t)snprintf(path, sizeof path, "%s.before", a->file) >= sizeof path && !a->save)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: the name is too long: --save FILE", a->file);
+    int status = mw_outputs_spare((const char *const[]){"save"}, &k.path, 1, a->file, err);
+    if (status)
+        return status;
     if (mw_firmware_check(words, count, &k.image))
         return mw_fail(err, MW_EXIT_INPUT, "%s: %s: make firmware writes one that is whole",
                        a->file, mw_message());
     if (k.image.bytes / sizeof *words != count)
         return mw_fail(err, MW_EXIT_INPUT, "%s: %zu words behind the firmware's end", a->file,
                        count - k.image.bytes / sizeof *words);
-    if ((size_t)snprintf(path, sizeof path, "%s.before", a->file) >= sizeof path && !a->save)
-        return mw_fail(err, MW_EXIT_INPUT, "%s: the name is too long: --save FILE", a->file);
-    int status = mw_output_probe(k.path, err);
+    status = mw_output_probe(k.path, err);
     if (status)
         return status;
     mw_device_options(&a->device, &o);

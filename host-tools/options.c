@@ -6,6 +6,7 @@
 #include "costs.h"
 #include "device.h"
 #include "option_table.h"
+#include "output.h"
 #include "run.h"
 #include "setting_table.h"
 
@@ -225,14 +226,25 @@ static const char *synthetic_option(const struct mw_options_said *said)
     return NULL;
 }
 
+/// Waves of several systems are a file each.
 static int check_outputs(const struct mw_run_params *params, struct mw_error *err)
 {
-    static const char *const option[] = {"json", "csv", "plot", "html", "timeline", "trace-fst"};
-    const char *const path[] = {params->files.json, params->files.csv, params->plot,
-                                params->html,       params->timeline,  params->fst};
+    const char *option[5 + MW_SYSTEMS] = {"json", "csv", "plot", "html", "timeline"};
+    const char *path[5 + MW_SYSTEMS] = {params->files.json, params->files.csv, params->plot,
+                                        params->html, params->timeline};
+    char waves[MW_SYSTEMS][MW_WAVES_BYTES];
+    unsigned count = 5;
     if (mw_is_standard(params->fst))
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst -: waves need a file");
-    return mw_outputs_differ(option, path, sizeof path / sizeof *path, err);
+    for (unsigned i = 0; params->fst && i < MW_SYSTEMS; i++) {
+        if (!mw_run_asks_for(params, i))
+            continue;
+        mw_output_for(waves[i], params->fst, params->systems == 1 ? NULL : mw_systems[i].name);
+        option[count] = "trace-fst";
+        path[count++] = waves[i];
+    }
+    int status = mw_outputs_differ(option, path, count, err);
+    return status ? status : mw_outputs_spare_trace(option, path, count, params->trace, err);
 }
 
 static int check_combination(const struct mw_run_params *params, const struct mw_options_said *said,

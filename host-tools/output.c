@@ -122,8 +122,10 @@ static int find(struct target *t, const char *path)
         t->magic = is_magic(t->path, folder);
         if (t->magic)
             t->fd = own_descriptor(folder, t->path + folder_bytes(t->path));
-        if (t->fd >= 0)
-            return fstat(t->fd, &t->st);
+        if (t->fd >= 0) {
+            t->there = fstat(t->fd, &t->st) == 0;
+            return t->there ? 0 : -1;
+        }
         if (t->magic)
             break;
         errno = ELOOP;
@@ -138,16 +140,22 @@ static int find(struct target *t, const char *path)
     return t->there || errno == ENOENT ? 0 : -1;
 }
 
+/// A device takes the output of many; anything else keeps the last one alone, or mixes them.
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+    return !S_ISCHR(a->st_mode) && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 bool mw_output_same(const char *a, const char *b)
 {
     struct target s, t;
     struct stat in, other;
     if (strcmp(a, b) == 0)
         return true;
-    if (find(&s, a) || find(&t, b) || s.there != t.there || s.fd >= 0 || t.fd >= 0)
+    if (find(&s, a) || find(&t, b) || s.there != t.there)
         return false;
     if (s.there)
-        return S_ISREG(s.st.st_mode) && s.st.st_dev == t.st.st_dev && s.st.st_ino == t.st.st_ino;
+        return same_inode(&s.st, &t.st);
     // none is there yet: the same name in the same folder
     size_t m = folder_bytes(s.path), n = folder_bytes(t.path);
     if (strcmp(s.path + m, t.path + n) != 0)
@@ -155,6 +163,14 @@ bool mw_output_same(const char *a, const char *b)
     s.path[m] = t.path[n] = 0;
     return stat(m ? s.path : ".", &in) == 0 && stat(n ? t.path : ".", &other) == 0 &&
            in.st_dev == other.st_dev && in.st_ino == other.st_ino;
+}
+
+bool mw_output_replaces(const char *path, int fd)
+{
+    struct target t;
+    struct stat st;
+    return find(&t, path) == 0 && t.there && t.fd < 0 && fstat(fd, &st) == 0 &&
+           S_ISREG(st.st_mode) && same_inode(&t.st, &st);
 }
 
 // ---- writing ------------------------------------------------------------------------------------

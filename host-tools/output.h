@@ -20,8 +20,10 @@ enum {
 void mw_output_for(char name[MW_WAVES_BYTES], const char *path, const char *system);
 /// True if `path` is there and is a device or a pipe: written in place, not replaced.
 bool mw_output_is_special(const char *path);
-/// Whether two paths lead to one file, by whichever names and links; a device or a pipe is no file.
+/// Whether two paths lead to one file or pipe, by whichever names, links and descriptors; a device is no file.
 bool mw_output_same(const char *a, const char *b);
+/// Whether writing `path` replaces the file that descriptor `fd` writes to. A name of a descriptor replaces none.
+bool mw_output_replaces(const char *path, int fd);
 /// Find out before a long run whether `path` (may be NULL) can be written at its end.
 int mw_output_probe(const char *path, struct mw_error *err);
 int mw_output_write(const char *path, const char *text, size_t size, struct mw_error *err);

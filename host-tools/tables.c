@@ -4,6 +4,7 @@
 #include "tables.h"
 
 #include "output.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,15 +86,56 @@ int mw_data_write(const struct mw_data_files *files, FILE *out, const struct mw_
     return status;
 }
 
+/// As a path that leads somewhere.
+static const char *path_of(const char *path)
+{
+    return mw_is_standard(path) ? "/dev/stdout" : path;
+}
+
 int mw_outputs_differ(const char *const *option, const char *const *path, unsigned count,
                       struct mw_error *err)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         for (unsigned k = i + 1; k < count; k++)
-            if (path[i] && path[k] && mw_output_same(path[i], path[k]))
+            if (path[i] && path[k] && mw_output_same(path_of(path[i]), path_of(path[k])))
                 return mw_fail(err, MW_EXIT_INPUT, "--%s and --%s: both are %s", option[i],
                                option[k], mw_is_standard(path[i]) ? "standard output" : path[i]);
+        if (path[i] && mw_output_replaces(path_of(path[i]), STDOUT_FILENO))
+            return mw_fail(err, MW_EXIT_INPUT, "--%s %s: standard output is that file, too",
+                           option[i], path[i]);
+    }
     return MW_EXIT_OK;
+}
+
+int mw_outputs_spare(const char *const *option, const char *const *path, unsigned count,
+                     const char *input, struct mw_error *err)
+{
+    for (unsigned i = 0; input && i < count; i++)
+        if (path[i] && mw_output_same(path_of(path[i]), input))
+            return mw_fail(err, MW_EXIT_INPUT, "--%s %s: would replace the input %s", option[i],
+                           path[i], input);
+    return MW_EXIT_OK;
+}
+
+int mw_outputs_spare_trace(const char *const *option, const char *const *path, unsigned count,
+                           const char *trace, struct mw_error *err)
+{
+    const char *const files[] = {mw_trace_files[0], mw_trace_files[1], mw_trace_files[2],
+                                 mw_trace_archive};
+    int status = mw_outputs_spare(option, path, count, trace, err);
+    for (unsigned i = 0; trace && i < sizeof files / sizeof *files && !status; i++) {
+        char file[MW_PATH_BYTES];
+        if ((size_t)snprintf(file, sizeof file, "%s/%s", trace, files[i]) < sizeof file)
+            status = mw_outputs_spare(option, path, count, file, err);
+    }
+    return status;
+}
+
+int mw_data_check(const struct mw_data_files *files, const char *trace, struct mw_error *err)
+{
+    const char *const option[] = {"json", "csv"}, *const path[] = {files->json, files->csv};
+    int status = mw_outputs_differ(option, path, 2, err);
+    return status ? status : mw_outputs_spare_trace(option, path, 2, trace, err);
 }
 
 static bool has_looks(FILE *out)

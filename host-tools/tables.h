@@ -44,10 +44,19 @@ int mw_data_send(FILE *out, const char *path, const char *text, size_t size, str
 /// Write the files that are asked for: `j` is closed, `csv` took what was written to it.
 int mw_data_write(const struct mw_data_files *files, FILE *out, const struct mw_json *j,
                   const struct mw_csv *csv, struct mw_error *err);
-/// Two outputs, of which none may be the same file: `option` and `path` are lists of `count`, paths may be
-/// NULL.
+/// Refuse two outputs that are one file, and one that replaces what standard output writes to: `option` and
+/// `path` are lists of `count`, paths may be NULL or "-". MW_EXIT_INPUT, and a line that names the option.
 int mw_outputs_differ(const char *const *option, const char *const *path, unsigned count,
                       struct mw_error *err);
+/// Refuse an output of these that would replace the file `input` (may be NULL), by whichever names and links.
+int mw_outputs_spare(const char *const *option, const char *const *path, unsigned count,
+                     const char *input, struct mw_error *err);
+/// The same for all files that the trace `trace` (may be NULL) is read from.
+int mw_outputs_spare_trace(const char *const *option, const char *const *path, unsigned count,
+                           const char *trace, struct mw_error *err);
+
+/// Both for the files of `files`, with a trace that is read, or NULL.
+int mw_data_check(const struct mw_data_files *files, const char *trace, struct mw_error *err);
 
 /// How text looks on a terminal; elsewhere, and where NO_COLOR is set, there is none of it.
 enum mw_look { MW_PLAIN, MW_HEAD, MW_GOOD, MW_BAD };

@@ -184,8 +184,7 @@ static int tell(const struct asked *a, FILE *out, struct mw_error *err)
     struct mw_json j = {0};
     struct mw_csv csv = {0};
     FILE *tables = NULL;
-    int status = mw_outputs_differ((const char *const[]){"json", "csv"},
-                                   (const char *const[]){files->json, files->csv}, 2, err);
+    int status = mw_data_check(files, a->folder, err);
     if (!status)
         status = mw_data_probe(files, err);
     if (!status)

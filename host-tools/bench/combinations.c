@@ -80,9 +80,7 @@ int mw_bench_check(struct mw_bench_params *p, struct mw_error *err)
         return mw_fail(err, MW_EXIT_INPUT, "--trace: only with dispatch or combine");
     if (p->device.usb && mw_setting_value(&p->settings, "small", 0))
         return mw_fail(err, MW_EXIT_INPUT, "--set small: only with --device sim");
-    static const char *const option[] = {"json", "csv"};
-    int status =
-        mw_outputs_differ(option, (const char *const[]){p->files.json, p->files.csv}, 2, err);
+    int status = mw_data_check(&p->files, p->trace, err);
     if (!status)
         status = check_split(p, err);
     if (!status)

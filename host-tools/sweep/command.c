@@ -6,6 +6,7 @@
 #include "command_help.h"
 #include "commands.h"
 #include "output.h"
+#include "tables.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -140,6 +141,28 @@ static int sum_up(const struct mw_sweep *s, size_t before, struct mw_error *err)
                    path);
 }
 
+/// Refuse a folder in which a file that this sweep writes is the grid, or a file of a trace.
+static int spare_inputs(const struct mw_sweep *s, bool plot, struct mw_error *err)
+{
+    static const char *const option[] = {"out"};
+    const struct mw_grid *g = &s->grid;
+    const unsigned trace = mw_grid_axis(g, "trace"), files = plot ? 2 + g->axes : 1;
+    int status = MW_EXIT_OK;
+    for (unsigned i = 0; i < files && !status; i++) {
+        char name[MW_RESULT_PATH];
+        const char *path = name;
+        if (i < 2)
+            snprintf(name, sizeof name, "%s/%s", s->folder, i ? "plots.gp" : "results.csv");
+        else
+            snprintf(name, sizeof name, "%s/by-%s.svg", s->folder,
+                     mw_column_name(g, mw_column_of_axis(g, i - 2)));
+        status = mw_outputs_spare(option, &path, 1, g->path, err);
+        for (unsigned v = 0; trace < MW_MAX_AXES && v < g->axis[trace].count && !status; v++)
+            status = mw_outputs_spare_trace(option, &path, 1, g->axis[trace].value[v], err);
+    }
+    return status;
+}
+
 // ---- the command --------------------------------------------------------------------------------
 
 static int work(struct mw_sweep *s, const struct asked *a, struct mw_error *err)
@@ -180,6 +203,8 @@ static int sweep(struct mw_sweep *s, const struct asked *a, struct mw_error *err
         status = mw_fail_memory(err, "the runs");
     if (!status)
         status = mw_grid_check(&s->grid, s->weight, err);
+    if (!status)
+        status = spare_inputs(s, a->plot, err);
     if (!status)
         status = mw_sweep_open(s->folder, !a->list, &lock, err);
     if (!status)
