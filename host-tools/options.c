@@ -226,20 +226,22 @@ static const char *synthetic_option(const struct mw_options_said *said)
     return NULL;
 }
 
-/// Waves of several systems are a file each.
+/// Waves of several systems are a file each, whose names are made of the one that is said.
 static int check_outputs(const struct mw_run_params *params, struct mw_error *err)
 {
-    const char *option[5 + MW_SYSTEMS] = {"json", "csv", "plot", "html", "timeline"};
-    const char *path[5 + MW_SYSTEMS] = {params->files.json, params->files.csv, params->plot,
-                                        params->html, params->timeline};
+    enum { NAMED = 6 };
+    const char *option[NAMED + MW_SYSTEMS] = {"json", "csv",      "plot",
+                                              "html", "timeline", "trace-fst"};
+    const char *path[NAMED + MW_SYSTEMS] = {params->files.json, params->files.csv, params->plot,
+                                            params->html,       params->timeline,  params->fst};
     char waves[MW_SYSTEMS][MW_WAVES_BYTES];
-    unsigned count = 5;
+    unsigned count = NAMED;
     if (mw_is_standard(params->fst))
         return mw_fail(err, MW_EXIT_INPUT, "--trace-fst -: waves need a file");
-    for (unsigned i = 0; params->fst && i < MW_SYSTEMS; i++) {
+    for (unsigned i = 0; params->fst && params->systems != 1 && i < MW_SYSTEMS; i++) {
         if (!mw_run_asks_for(params, i))
             continue;
-        mw_output_for(waves[i], params->fst, params->systems == 1 ? NULL : mw_systems[i].name);
+        mw_output_for(waves[i], params->fst, mw_systems[i].name);
         option[count] = "trace-fst";
         path[count++] = waves[i];
     }
