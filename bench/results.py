@@ -4,8 +4,8 @@
 
 usage: results.py [--traces DIR] [--layers NAME:L,L ...] [--gpus N,N] [--tokens T] [OUTPUT]
 
-OUTPUT is docs/results.md unless named. --traces: the folder with the traces of LAYERS, or with those that --layers
-names; without it a layer is made up.
+OUTPUT is docs/reference/results.md unless named. --traces: the folder with the traces of LAYERS, or with those that
+--layers names; without it a layer is made up.
 What was measured is kept in build/results, by the command, the tool and the models of as many GPUs, and not measured
 again.
 """
@@ -192,7 +192,7 @@ def main():
     p.add_argument("--layers", nargs="+", metavar="NAME:L,L")
     p.add_argument("--gpus", default="8,16", metavar="N,N")
     p.add_argument("--tokens", type=int, default=512, metavar="T")
-    p.add_argument("output", nargs="?", default="docs/results.md")
+    p.add_argument("output", nargs="?", default="docs/reference/results.md")
     a = p.parse_args()
     layers = LAYERS
     if a.layers:
@@ -209,8 +209,9 @@ def main():
     command = " ".join(["bench/results.py", *(sys.argv[1:])])
     page = ["# Results, beside those of the papers", "",
             f"Layers have {a.tokens} tokens per GPU, hidden 512, tile 16 and 16-byte flits. Every output bit and every flit count of each run",
-            "was right. [systems.md](systems.md) describes each system, its differences from the paper, and the",
-            "[costs of software](systems.md#costs-of-software). This command writes the page:", "", f"    {command}", "",
+            "was right. [systems.md](../design/systems.md) describes each system, its differences from the paper, and the",
+            "[costs of software](../design/systems.md#costs-of-software). This command writes the page:",
+            "", f"    {command}", "",
             "## Claims",
             "The table shows speed-ups, or shares of the bytes: the geometric mean over the layers, and their range. *costs*: with those of",
             "the papers. The papers' baselines are programs on real or simulated GPUs. Ours are instruction streams without a wasted",

@@ -4,8 +4,8 @@
 
 usage: scaling.py [--tool TOOL] [--out DIR] [--jobs J] [OUTPUT]
 
-OUTPUT is docs/scaling.md unless named. DIR (a folder of build/scaling for this tool and its models) keeps results,
-which are not measured again.
+OUTPUT is docs/reference/scaling.md unless named. DIR (a folder of build/scaling for this tool and its models) keeps
+results, which are not measured again.
 """
 import argparse
 import json
@@ -67,7 +67,7 @@ def main():
     p.add_argument("--tool", default="build/moeswitch")
     p.add_argument("--out", type=pathlib.Path, metavar="DIR")
     p.add_argument("--jobs", type=int, metavar="J")
-    p.add_argument("output", nargs="?", default="docs/scaling.md")
+    p.add_argument("output", nargs="?", default="docs/reference/scaling.md")
     a = p.parse_args()
     folder = a.out or pathlib.Path("build/scaling") / kept(a.tool).name
     hidden = measure(a.tool, folder, a.jobs, "hidden", HIDDEN)

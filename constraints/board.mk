@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Boards: constraints/NAME is one, docs/porting.md says what is in its folder.
+# Boards: constraints/NAME is one, docs/developer/porting.md says what is in its folder.
 #   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=48] [SEEDS='1 2 3'] [BEST=1]
 #       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
 #   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the board's own options
-#   make board-page BOARD=...    docs/boards/BOARD.md of it: clocks, cells, floorplan
+#   make board-page BOARD=...    docs/reference/boards/BOARD.md of it: clocks, cells, floorplan
 #   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard constraints/*/board.toml)))))
 BOARD ?=
@@ -11,7 +11,7 @@ BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))
 BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
 BOARD_SETTINGS := N=$(BOARD_N) FlitBytes=8 $(SMALL_PARAMS)
-# from four on one node serves all (docs/threads.md): as many nodes do not fit an 85F
+# from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F
 BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(B)/threads/n$(BOARD_N)f8-small-threads/node_threads.il))
 BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' constraints/$(BOARD)/board.toml 2>/dev/null)),pins,usb)
 BOARD_RTL = $(if $(BOARD_NODE),rtl/threads/fabric_threads.sv) $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
@@ -36,7 +36,7 @@ flash load: | $(B)/.setup
 	$(Q)$(PY) rtl/synth/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
 
 board-page: | $(B)/.setup
-	$(Q)$(PY) rtl/synth/board_report.py '$(BOARD)' $(BOARD_DIR) docs/boards
+	$(Q)$(PY) rtl/synth/board_report.py '$(BOARD)' $(BOARD_DIR) docs/reference/boards
 
 firmware-bitstream: $(FIRMWARE)
 	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands from the host, one at a time through the mailbox: those frames of docs/host-protocol.md that the link's hardware does not answer itself.
+// Commands from the host, one at a time through the mailbox: those frames of docs/reference/host-protocol.md that the link's hardware does not answer itself.
 #ifndef MW_FW_COMMAND_H
 #define MW_FW_COMMAND_H
 

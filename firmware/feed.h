@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/host-protocol.md): each is started as soon as the one before it is done, with the registers that say where
+// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each is started as soon as the one before it is done, with the registers that say where
 // its data is. The host has put the data there while the layer before ran; none of it passes through here.
 #ifndef MW_FW_FEED_H
 #define MW_FW_FEED_H

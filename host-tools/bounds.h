@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Analytic flit counts and the three bounds (docs/architecture.md section 3, docs/systems.md). One
-// table describes the systems; one count, driven by it, gives the flits that every system must send
-// on every port, direction and class, and the device's counters must equal them.
+// Analytic flit counts and the three bounds (docs/design/architecture.md section 3,
+// docs/design/systems.md). One table describes the systems; one count, driven by it, gives the
+// flits that every system must send on every port, direction and class, and the device's counters
+// must equal them.
 #ifndef MW_HOST_BOUNDS_H
 #define MW_HOST_BOUNDS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Costs of software: what a layer takes beside the fabric, in cycles that its instruction streams wait
-// (docs/systems.md, costs of software). Each is a setting of `moeswitch run --set`; a preset fills in
+// (docs/design/systems.md, costs of software). Each is a setting of `moeswitch run --set`; a preset fills in
 // those that were not set.
 #ifndef MW_HOST_COSTS_H
 #define MW_HOST_COSTS_H

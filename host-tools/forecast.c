@@ -14,14 +14,14 @@
 enum {
     MOVES = 3,          ///< rows go in, a pattern takes the place of results, and results come out
     FEEDINGS = 2,       ///< with batches every layer runs twice more
-    LEAST_HIDDEN = 512, ///< what docs/scaling.md compares with larger ones
+    LEAST_HIDDEN = 512, ///< what docs/reference/scaling.md compares with larger ones
 };
 
 /// A quarter of the rows in tiles that never fill: an expert has two tiles on average.
 static const double MUCH_PARTIAL = 0.25;
 
 /// Cycles per second of one simulation: on one thread, and with a second core for the switch. Measured by
-/// `bench/figures.py --speed` (docs/performance.md), on which the eight systems of `make run` lie from 146 to 274
+/// `bench/figures.py --speed` (docs/reference/performance.md), on which the eight systems of `make run` lie from 146 to 274
 /// thousand. For other numbers of GPUs as many nodes per second.
 static const struct {
     unsigned gpus;
@@ -133,7 +133,7 @@ static void print_smaller(FILE *out, const struct mw_forecast *f,
         snprintf(tokens, sizeof tokens, " --tokens-per-gpu %u", f->tokens_per_gpu);
     snprintf(text, sizeof text,
              "--hidden %u%s%s takes about %s and has about the same shares and speed-ups "
-             "(docs/scaling.md says by how much they differ)",
+             "(docs/reference/scaling.md says by how much they differ)",
              f->hidden, expert, tokens, time_text(f->smaller_seconds, seconds, sizeof seconds));
     mw_wrap(out, text, 0, 2, MW_TABLE_WIDTH);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Golden model of reductions: every type and operator (docs/architecture.md, "Numbers"), one element at a
+// Golden model of reductions: every type and operator (docs/design/architecture.md, "Numbers"), one element at a
 // time. Plain C on the host's IEEE arithmetic; it shares nothing with the RTL but the numbers of types and operators.
 #ifndef MW_HOST_REDUCE_H
 #define MW_HOST_REDUCE_H

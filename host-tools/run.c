@@ -37,7 +37,8 @@ static void tell(struct mw_run *run)
     mw_forecast_print(run->out, &f, &run->params);
     mw_forecast_print_tile(run->out, &run->workload, run->params.tile);
     if (run->params.as_dysharp)
-        fputs("note: moeswitch sends what dysharp does in a layer this small (docs/systems.md)\n",
+        fputs("note: moeswitch sends what dysharp does in a layer this small "
+              "(docs/design/systems.md)\n",
               run->out);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Routing traces: which experts every token of every layer was sent to, and with which gate
-// weights. Loaded from files (docs/traces.md) or made up.
+// weights. Loaded from files (docs/user/traces.md) or made up.
 #ifndef MW_HOST_TRACE_H
 #define MW_HOST_TRACE_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make install [PREFIX=/usr/local] [DESTDIR=]: tool, library, headers, pkg-config, models, and the udev rule that lets users open a device (docs/install.md).
+# make install [PREFIX=/usr/local] [DESTDIR=]: tool, library, headers, pkg-config, models, and the udev rule that lets users open a device (docs/user/install.md).
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 # where the library and the tool look for models: lib/moeswitch above them (driver/src/transport_sim/model_find.c)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Another kind of processor: make model-aarch64-check builds a plain model of two GPUs and the tool for aarch64, runs a layer of every system in QEMU's user
-# mode, and compares its report with that of the same model on this machine. Debian's compiler and QEMU are installed by hand (docs/simulation.md); the
+# mode, and compares its report with that of the same model on this machine. Debian's compiler and QEMU are installed by hand (docs/developer/simulation.md); the
 # libraries of the tool are fetched and unpacked below build/aarch64, as their packages beside those of this machine would change the system.
 AARCH64 := $(B)/aarch64
 AARCH64_CC := aarch64-linux-gnu-gcc

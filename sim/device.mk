@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole Verilated device, host link, firmware and USB core included.
 
-# device_rules: configuration, N, F, small, top module, `threads` if one node is to serve all (docs/threads.md): build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at its ULPI pins under
+# device_rules: configuration, N, F, small, top module, `threads` if one node is to serve all (docs/design/threads.md): build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at its ULPI pins under
 # the host of sim/ulpi, behind the C interface of sim/mw_device.h
 DEVICE_VFLAGS := -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style
 device_ulpi = $(if $(filter device_usb,$(1)),$(call obj,$(wildcard sim/ulpi/*.c)))

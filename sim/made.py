@@ -65,12 +65,12 @@ def verilator_version(root):
     """the version of Verilator, which must be one that takes the RTL"""
     config = root / "include/verilated_config.h"
     if not config.exists():
-        sys.exit(f"no Verilator in {root}: give make the folder and the program of one, VROOT= and VERILATOR_BIN= (docs/simulation.md)")
+        sys.exit(f"no Verilator in {root}: give make the folder and the program of one, VROOT= and VERILATOR_BIN= (docs/developer/simulation.md)")
     config = config.read_text()
     number = re.search(r'#define VERILATOR_VERSION "(.*)"', config)[1]
     major, minor = map(int, re.match(r"(\d+)\.(\d+)", number).groups())
     if (major, minor) < LEAST:
-        sys.exit(f"Verilator {number} is too old: from {LEAST[0]}.{LEAST[1]:03} on it takes this RTL (docs/simulation.md)")
+        sys.exit(f"Verilator {number} is too old: from {LEAST[0]}.{LEAST[1]:03} on it takes this RTL (docs/developer/simulation.md)")
     return number
 
 

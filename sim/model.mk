@@ -94,7 +94,7 @@ device_so = $(B)/model/dev-$(call conf,$(1))/libmw$(call dotted,$(1),5).so
 DEVICES := 2.8.0.0.device 2.8.0.0.device_usb 4.8.1.0.device
 asked_devices := $(foreach t,device device_usb,$(N).$(F).$(SMALL).0.$(t))
 $(foreach m,$(sort $(DEVICES) $(asked_devices)),$(eval $(call device_rules,$(call conf,$(m)),$(call dotted,$(m),1),$(call dotted,$(m),2),$(call dotted,$(m),3),$(call dotted,$(m),5))))
-# with one node for all (docs/threads.md), at its ULPI pins
+# with one node for all (docs/design/threads.md), at its ULPI pins
 $(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(N))),$(eval $(call device_rules,n$(n)f8-small-threads,$(n),8,1,device_usb,threads)))
 
 .PHONY: model models models-fast device-model

@@ -2,7 +2,7 @@
 //
 // A system of its own, beside MoE layers: an AllReduce as NVLS does it. Each GPU takes its share of a
 // vector from all GPUs through the switch (multimem.ld_reduce), and gives the sum to all of them
-// (multimem.st). docs/own-system.md goes through it.
+// (multimem.st). docs/user/own-system.md goes through it.
 #include "moeswitch.h"
 
 #include <stdio.h>

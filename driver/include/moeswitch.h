@@ -3,8 +3,8 @@
 // libmoeswitch: access to a moeswitch device, simulated or on a board.
 //
 // Terms. Multicast objects and regions are created and bound as in the CUDA driver. Dispatch and
-// combine are those of DeepEP. docs/isa.md describes the instructions. A device has N GPUs, 0 to
-// N - 1, and all of them use the same memory layout.
+// combine are those of DeepEP. docs/reference/isa.md describes the instructions. A device has N
+// GPUs, 0 to N - 1, and all of them use the same memory layout.
 //
 // Errors. Every function that can fail returns 0 (MW_ERR_OK) or a negative MW_ERR_ code of
 // errors.h. mw_strerror returns its text, and mw_message the exact cause. The following errors are
@@ -113,7 +113,7 @@ struct mw_open_options {
     unsigned link_latency; ///< cycles of every link, 1 .. max_latency of the device
     bool small;            ///< sim: the configuration that synth-check measures (16 KB per GPU)
     const char *fst;       ///< sim: file for waveforms, or NULL
-    const char *model;     ///< sim: the model's file; NULL: search for it (docs/install.md)
+    const char *model;     ///< sim: the model's file; NULL: search for it (docs/user/install.md)
     bool build;            ///< sim: if the model is missing, run `make model` (needs the sources)
     /// Called with one line when an operation takes long. May be NULL.
     void (*log)(void *context, const char *line);
@@ -121,7 +121,8 @@ struct mw_open_options {
     /// A transport that is not built in (tests). NULL: use `transport`.
     const struct mw_transport *custom;
     void *custom_context; ///< passed to custom->open
-    /// sim: "lanes" or "plain" (docs/simulation.md). NULL: lanes, or plain where lanes do not work.
+    /// sim: "lanes" or "plain" (docs/developer/simulation.md). NULL: lanes, or plain where lanes do
+    /// not work.
     const char *backend;
     /// Other programs of the same user may watch the device (mw_shared_look, `moeswitch top`).
     bool share;
@@ -227,7 +228,7 @@ MW_API int mw_list(struct mw_found *list, size_t max);
 struct mw_firmware {
     unsigned protocol_major, protocol_minor; ///< of the host protocol
     uint32_t version;                        ///< {major[31:24], minor[23:16], patch[15:0]}
-    uint32_t features;                       ///< mask of MW_FEATURE_ of docs/host-protocol.md
+    uint32_t features;                       ///< mask of MW_FEATURE_
     uint32_t clock_hz;                       ///< of the fabric's nodes; 0: simulated
     uint32_t resets;                         ///< by the watchdog, since power-up
     char name[40], serial[64];
@@ -237,7 +238,7 @@ struct mw_firmware {
 /// MW_ERR_NODEV: the transport has no firmware (sim).
 MW_API int mw_firmware_info(struct mw_device *device, struct mw_firmware *firmware);
 
-/// One test of one unit. docs/host-protocol.md lists the numbers of the tests.
+/// One test of one unit. docs/reference/host-protocol.md lists the numbers of the tests.
 struct mw_selftest {
     uint32_t test, unit;
     uint32_t checked, failed;
@@ -251,14 +252,14 @@ MW_API int mw_selftest(struct mw_device *device, uint32_t tests, struct mw_selft
                        size_t max, size_t *count);
 
 struct mw_log_entry {
-    uint32_t number, code, detail, seconds; ///< docs/host-protocol.md
+    uint32_t number, code, detail, seconds; ///< docs/reference/host-protocol.md
 };
 /// Read entries of the firmware's error log from number `first` on, at most `max`. Errors as for
 /// mw_selftest.
 MW_API int mw_log_read(struct mw_device *device, uint32_t first, struct mw_log_entry *list,
                        size_t max, size_t *count);
 
-/// The header of a firmware image. docs/host-protocol.md describes the format.
+/// The header of a firmware image. docs/reference/host-protocol.md describes the format.
 struct mw_firmware_image {
     uint32_t version;   ///< as in struct mw_firmware
     uint32_t bytes;     ///< of the image, a multiple of 4
@@ -473,7 +474,7 @@ struct mw_feed_buffer {
 };
 
 /// Memory layout, the same on all GPUs: byte addresses below 2^34, multiples of MW_BASE_UNIT, and
-/// shifts (docs/microarchitecture/README.md, Addresses).
+/// shifts (docs/design/microarchitecture/README.md, Addresses).
 struct mw_layout {
     unsigned token_shift, n_shift, k_shift, row_shift, gate_shift, cap_shift;
     uint64_t stream[MW_STREAMS]; ///< STREAM_INSTRS * INSTR_BYTES bytes each
@@ -515,10 +516,10 @@ MW_API void mw_route_pack(uint8_t *entry, const int16_t *topk_idx, const float *
 
 // ---- instruction streams ------------------------------------------------------------------------
 
-/// A stream under construction. Each call below adds one instruction. docs/isa.md describes what it
-/// does, in what order, and when it retires. The first failure is kept: build a whole stream, then
-/// check it once, by mw_stream_end. The device itself refuses what it does not have, and records an
-/// error (MW_HWERR_).
+/// A stream under construction. Each call below adds one instruction. docs/reference/isa.md
+/// describes what it does, in what order, and when it retires. The first failure is kept: build a
+/// whole stream, then check it once, by mw_stream_end. The device itself refuses what it does not
+/// have, and records an error (MW_HWERR_).
 /// MW_ERR_CAPACITY: the stream is full.
 /// MW_ERR_INVALID: no device has such an operand. Examples are a counter that packets do not count
 /// (signal, flag) or that does not exist (wait), and a failure of mw_multicast_group as group. The
@@ -574,7 +575,7 @@ MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint64_t f
 /// Reduce this GPU's memory into that of every member. mw_stream_reduction selects the operator.
 MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from,
                                   uint32_t bytes, uint64_t to);
-/// `flags` are those of the instruction (docs/isa.md).
+/// `flags` are those of the instruction (docs/reference/isa.md).
 MW_API int mw_stream_expert(struct mw_stream *s, unsigned flags);
 MW_API int mw_stream_expert_rows(struct mw_stream *s);
 /// expert.rows of a range of tokens, counted at their homes. These rows follow those of the
@@ -736,7 +737,7 @@ MW_API int mw_event_fd(struct mw_device *device);
 struct mw_fed {
     uint64_t cycles;         ///< from go to done
     uint64_t start;          ///< clock cycles of the device at go
-    uint32_t outcome, error; ///< MW_FED_ of docs/host-protocol.md; first MW_HWERR_ code
+    uint32_t outcome, error; ///< MW_FED_ of docs/reference/host-protocol.md; first MW_HWERR_ code
 };
 /// Queue a layer. It starts as soon as those before it are done. It is the layer of the last
 /// mw_layer_configure, with routing table, hidden values and output rows in `buffer` of its layout.
@@ -997,8 +998,8 @@ struct mw_transport {
     /// receive the cause.
     int (*open)(const struct mw_open_options *options, void **context, char *message, size_t size);
     void (*close)(void *context);
-    /// Access one word of the configuration bus (docs/registers.md). MW_ERR_IO: the device replied
-    /// with an error, or not at all.
+    /// Access one word of the configuration bus (docs/reference/registers.md). MW_ERR_IO: the
+    /// device replied with an error, or not at all.
     int (*cfg_read)(void *context, uint32_t address, uint32_t *value);
     int (*cfg_write)(void *context, uint32_t address, uint32_t value);
     /// As mw_mem_write and mw_mem_read. Arguments are already checked.
@@ -1018,8 +1019,8 @@ struct mw_transport {
                     size_t *count);
     int (*log_read)(void *context, uint32_t first, struct mw_log_entry *list, size_t max,
                     size_t *count);
-    /// FEED and FED of docs/host-protocol.md. `feed` queues a layer, which writes the registers and
-    /// starts. `fed` waits until it is done, at most max_cycles.
+    /// FEED and FED of docs/reference/host-protocol.md. `feed` queues a layer, which writes the
+    /// registers and starts. `fed` waits until it is done, at most max_cycles.
     int (*feed)(void *context, const struct mw_register *list, size_t count, bool sweep,
                 uint32_t *number);
     int (*fed)(void *context, uint32_t number, uint64_t max_cycles, struct mw_fed *fed, bool *done);

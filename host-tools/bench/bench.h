@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch bench`: patterns of traffic through the fabric without an MoE layer (docs/bench.md).
-// This header has what is asked for, what a pattern is, and what came out; patterns are in files of
-// their own and know nothing of time, measure.c runs them and knows nothing of what they send.
+// `moeswitch bench`: patterns of traffic through the fabric without an MoE layer
+// (docs/user/bench.md). This header has what is asked for, what a pattern is, and what came out;
+// patterns are in files of their own and know nothing of time, measure.c runs them and knows
+// nothing of what they send.
 #ifndef MW_HOST_BENCH_H
 #define MW_HOST_BENCH_H
 

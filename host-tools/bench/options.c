@@ -135,7 +135,7 @@ static const struct mw_option options[] = {
     MW_GROUP("Traffic"),
     MW_UNSIGNED(
         "row", AT(row), 2, 2 * MW_BUILT_HIDDEN, "B",
-        "bytes of a row, {}: 128 is one packet (default: as in docs/bench.md, 128 or 1024)"),
+        "bytes of a row, {}: 128 is one packet (default: as in docs/user/bench.md, 128 or 1024)"),
     MW_CHOICE("type", AT(dtypes), set_types, types, "T", "of reductions: {} (default bf16)"),
     MW_CHOICE("redop", AT(redops), set_operators, operators, "O",
               "{} (default sum); of all types and operators those run that exist: and, or, xor are "
@@ -220,7 +220,7 @@ const struct mw_option_table mw_bench_table = {
     .summary = "measure the fabric with patterns of traffic, in the manner of nccl-tests",
     .synopsis = "PATTERN[,PATTERN]... [OPTION]...",
     .text = "Drives the fabric without an MoE layer and checks every byte of every result. "
-            "docs/bench.md has the patterns' instruction streams.",
+            "docs/user/bench.md has the patterns' instruction streams.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct mw_bench_params),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of patterns (docs/bench.md).
+// The table of patterns (docs/user/bench.md).
 #include "bench.h"
 
 #define CLASS(c) (1u << (c))

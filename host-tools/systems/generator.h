@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a system is to the device: a set of instruction streams (docs/isa.md, docs/systems.md). Each
-// system has a generator of its own; run_system.c does everything that they have in common.
+// What a system is to the device: a set of instruction streams (docs/reference/isa.md,
+// docs/design/systems.md). Each system has a generator of its own; run_system.c does everything
+// that they have in common.
 #ifndef MW_HOST_GENERATOR_H
 #define MW_HOST_GENERATOR_H
 

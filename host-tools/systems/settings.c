@@ -62,7 +62,7 @@ static int set_setting(struct job *j, const struct mw_setting *s)
 }
 
 /// A limit on tokens in flight can fill the window with rows of tiles that never become full (order
-/// rule 8 of docs/architecture.md); then idle engines must start them all the same.
+/// rule 8 of docs/design/architecture.md); then idle engines must start them all the same.
 static void guard_tiles(struct job *j)
 {
     struct mw_layer_config *c = &j->config;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device's end of the host protocol (docs/host-protocol.md): takes the bytes of the OUT endpoint, carries requests
+// The device's end of the host protocol (docs/reference/host-protocol.md): takes the bytes of the OUT endpoint, carries requests
 // out one after the other, and answers them on the IN endpoint. Memory moves by DMA, registers over the bus; what the
 // protocol leaves to the firmware goes through the mailbox.
 //

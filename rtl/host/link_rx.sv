@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The receiving half of the host link: finds frames in the bytes (docs/host-protocol.md, in step and out of step),
+// The receiving half of the host link: finds frames in the bytes (docs/reference/host-protocol.md, in step and out of step),
 // checks their CRCs, and hands on each header and its payload.
 //
 // A good header that may be carried out is held on header_o while header_valid_o; the user looks at it and says

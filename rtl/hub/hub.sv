@@ -3,8 +3,8 @@
 // The hub of a GPU: the receive side, which allocates rows, merges and tracks; the send side;
 // reductions; uplink. Structure only.
 //
-// Function: docs/architecture.md (order) describes which part waits for which, and
-// docs/microarchitecture/hub.md what each part guarantees.
+// Function: docs/design/architecture.md (order) describes which part waits for which, and
+// docs/design/microarchitecture/hub.md what each part guarantees.
 `default_nettype none
 `include "bundles.svh"
 

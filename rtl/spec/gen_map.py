@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the SystemVerilog package, the C header and the section of docs/registers.md of the address map, map.toml.
+"""Generates the package, the C header and the section of docs/reference/registers.md of the address map, map.toml.
 
 usage: gen_map.py OUTDIR    writes map_pkg.sv, map.h, map.md
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's folder below constraints/: board.toml, pins.lpf, top.sv. docs/porting.md has the fields."""
+"""A board's folder below constraints/: board.toml, pins.lpf, top.sv. docs/developer/porting.md has the fields."""
 import pathlib
 import re
 import sys

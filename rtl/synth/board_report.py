@@ -87,7 +87,7 @@ def page(b, report, cells):
     lines = [f"# {b['name']}: the routed device", "",
              *text(f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made of commit {report['tree']} with {report['tools']}.",
                    f"Part {report['part']}. Settings: {', '.join(report['settings'])}.",
-                   f"One node serves all {n} GPUs ([threads](../threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else "A clock is a cycle of the fabric:",
+                   f"One node serves all {n} GPUs ([threads](../../design/threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else "A clock is a cycle of the fabric:",
                    f"{report['mhz']['node' if per > 1 else 'fabric'] / per:.2f} million cycles per second."), "",
              f"To place and route it took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} GiB, on one core{', all seeds together' if len(report['seeds']) > 1 else ''}.", "", "## Clocks",
              *text("Seed by seed: MHz asked for and reached, ns for the longest way to and from the pads of the bus, and between clocks.",

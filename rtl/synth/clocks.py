@@ -4,7 +4,7 @@
 
 usage: clocks.py BOARD FOLDER [THREADS]    writes FOLDER/clocks_pkg.sv and FOLDER/board_clocks.sv. Exit status 2: the PLL cannot make what board.toml asks for
 
-board.toml's `fabric` is the clock that the nodes have. With THREADS, one node for so many (docs/threads.md), it is called `node`, and `fabric` is a clock so
+board.toml's `fabric` is the clock that the nodes have. With THREADS, one node for so many (docs/design/threads.md), it is called `node`, and `fabric` is a clock so
 many times slower, in phase with it; without, both are one clock.
 """
 import pathlib

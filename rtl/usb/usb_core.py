@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: CERN-OHL-P-2.0
-"""Writes usb_core.v: the USB 2.0 device of docs/host-protocol.md, made of LUNA's device core, on a ULPI PHY; or usb_core_pins.v, the same at full speed
+"""Writes usb_core.v: the USB 2.0 device of docs/reference/host-protocol.md, made of LUNA's device core, on a ULPI PHY; or usb_core_pins.v, the same at full speed
 for a board that has no PHY, with the bus at two pins.
 
 usage: usb_core.py OUT [--pins] [--serial TEXT] [--product TEXT]

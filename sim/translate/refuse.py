@@ -55,4 +55,4 @@ def run(main):
     try:
         main()
     except Refused as why:
-        sys.exit(f"{why}: nothing that lanes take (docs/simulation.md); BACKEND=plain does")
+        sys.exit(f"{why}: nothing that lanes take (docs/developer/simulation.md); BACKEND=plain does")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device's end of the host protocol (docs/host-protocol.md) in C, at the level of USB transfers:
+// The device's end of the host protocol (docs/reference/host-protocol.md) in C, at the level of USB transfers:
 // what the USB core, the host link and the firmware are together, for tests that connect the host's
 // software to a device without a board. What lies behind it, a Verilated fabric or a stub, is a table of
 // functions.
@@ -49,7 +49,7 @@ struct mwd_settings {
     unsigned first;          ///< instruction of the firmware that it begins with; 0: one that runs
 };
 
-/// The processor's RAM. It runs what is there as an image (docs/host-protocol.md) whose checksum is right, and nothing
+/// The processor's RAM. It runs what is there as an image (docs/reference/host-protocol.md) whose checksum is right, and nothing
 /// else; its first instruction may also be one of these.
 enum {
     MWD_RAM_BYTES = 1 << 14,

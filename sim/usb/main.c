@@ -390,7 +390,7 @@ static void usage(FILE *out)
         "  qemu-system-x86_64 -device qemu-xhci -chardev socket,id=u,path=PATH \\\n"
         "      -device usb-redir,chardev=u\n"
         "It serves one connection and ends with it. A host of your own reaches it from such a\n"
-        "machine, or speaks usbredir at the socket; docs/testing.md has both.\n"
+        "machine, or speaks usbredir at the socket; docs/developer/testing.md has both.\n"
         "  --socket PATH         where it listens; a file that is there is replaced\n"
         "  --whole FILE          the Verilated device: its RTL answers every byte\n"
         "  --model FILE          a Verilated fabric behind a link and a firmware in C\n"

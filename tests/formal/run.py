@@ -6,7 +6,7 @@ usage: run.py [--long | --all] [--jobs N] [--only NAME] [--keep] [--trace]
 
 proofs.toml lists the proofs. Fields of a [[proof]]:
   name      module prove_NAME of proofs/NAME.sv is the top (`harness` names another)
-  modules   RTL modules of which something is proved; what: what, in words, for docs/verification.md
+  modules   RTL modules of which something is proved; what: what, in words, for docs/reference/verification.md
   models    modules of models/ that stand for those of the RTL
   engine    "pdr" (default): ABC proves it without bound. "induction": ABC proves that no cycle is the first in which an assertion fails, given that all hold in the `steps`
             before it: without bound, too, for assertions that tell how everything inside hangs together; else it looks for a counterexample of up to `depth` cycles
@@ -21,7 +21,7 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
   start     of a "bmc" proof: the first cycle in which the module is given something, that of the cover c_start; its depth counts from there
 
 Everything is made below build/formal; the log of what failed stays there, in NAME.log. Yosys reads the sources from the repository's root, a planted
-fault from its own folder, which comes first. --trace also has sby write a VCD of what failed. table.py prints docs/verification.md.
+fault from its own folder, which comes first. --trace also has sby write a VCD of what failed. table.py prints docs/reference/verification.md.
 What has passed is not run again until a file that it reads, its entry, or a tool's version changes (tests/remember.py).
 Exit status 1 when a proof fails or a fault is not found.
 """

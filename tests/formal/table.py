@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints docs/verification.md: for each RTL module what is proved, what is simulated, what neither.
+"""Prints docs/reference/verification.md: for each RTL module what is proved, what is simulated, what neither.
 
-Proofs come from proofs.toml, unit tests from the tables of docs/testing.md, modules from rtl/. A module that is in neither list, or a name that
-is no module or proof (also in the deadlock argument of docs/architecture.md), ends it with status 1.
+Proofs come from proofs.toml, unit tests from the tables of docs/developer/testing.md, modules from rtl/. A module that is in neither list, or a name that
+is no module or proof (also in the deadlock argument of docs/design/architecture.md), ends it with status 1.
 """
 import pathlib
 import re
@@ -13,8 +13,8 @@ from run import ROOT, UNBOUNDED, bugs_of, proofs
 
 HEAD = """# What is verified, and how
 
-`make docs` writes this page from `tests/formal/proofs.toml`, [testing.md](testing.md) and the files of `rtl`. If the
-page is not current, `make docs-check` (part of `make test`) fails.
+`make docs` writes this page from `tests/formal/proofs.toml`, [testing.md](../developer/testing.md) and the
+files of `rtl`. If the page is not current, `make docs-check` (part of `make test`) fails.
 
 | word | meaning |
 |---|---|
@@ -42,9 +42,9 @@ def harness(p):
 
 
 def simulated(modules):
-    """Module -> unit tests, from the tables of docs/testing.md."""
+    """Module -> unit tests, from the tables of docs/developer/testing.md."""
     found = {}
-    for row in (ROOT / "docs/testing.md").read_text().splitlines():
+    for row in (ROOT / "docs/developer/testing.md").read_text().splitlines():
         cells = row.split("|")
         if len(cells) == 4:
             for m in re.findall(r"`(\w+)`", cells[2]):
@@ -63,9 +63,9 @@ def main():
     bad += [f"module {m}: neither proved nor simulated" for m in modules if m not in tests and not any(m in p["modules"] for p in all_proofs)]
     bad += [f"proof {p['name']} is bounded, and does not say where it starts" for p in all_proofs if p.get("engine", "pdr") not in UNBOUNDED and "start" not in p]
     bad += [f"proof {p['name']} assumes, and covers nothing" for p in all_proofs if "assume (" in (text := harness(p)) and "cover (" not in text]
-    steps = re.findall(r"^\| (?:-|\d) \|[^|]*\|([^|]*)\|$", (ROOT / "docs/architecture.md").read_text(), re.M)
-    bad += ["docs/architecture.md: the deadlock argument has no table of ten rows: step, property, proofs"] if len(steps) != 10 else []
-    bad += [f"docs/architecture.md: no proof {n}" for n in re.findall(r"`(\w+)`", " ".join(steps)) if n not in [p["name"] for p in all_proofs]]
+    steps = re.findall(r"^\| (?:-|\d) \|[^|]*\|([^|]*)\|$", (ROOT / "docs/design/architecture.md").read_text(), re.M)
+    bad += ["docs/design/architecture.md: the deadlock argument has no table of ten rows: step, property, proofs"] if len(steps) != 10 else []
+    bad += [f"docs/design/architecture.md: no proof {n}" for n in re.findall(r"`(\w+)`", " ".join(steps)) if n not in [p["name"] for p in all_proofs]]
     if bad:
         sys.exit("\n".join(bad))
 

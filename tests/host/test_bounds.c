@@ -302,7 +302,8 @@ static void counts_synchronisation_by_hand(void **state)
     expect(&t, 0, MW_DOWN, 0, 3 * 2, 0, 0);
 }
 
-/// Synchronisation of the real systems (docs/systems.md): the same on every port, 3 others each.
+/// Synchronisation of the real systems (docs/design/systems.md): the same on every port, 3 others
+/// each.
 static void systems_synchronise_as_listed(void **state)
 {
     (void)state;

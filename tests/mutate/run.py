@@ -4,7 +4,7 @@
 
 usage: run.py [--mutations N] [--seed N] [--modules NAME,...] [--tests NAME,...] [--jobs N] [--others N] [--self-test]
 
-For each module that the table of docs/testing.md names: Yosys reads the bench of the most specific test that names it, at that test's parameters, keeps its hierarchy,
+For each module that the table of docs/developer/testing.md names: Yosys reads the bench of the most specific test that names it, at that test's parameters, keeps its hierarchy,
 and its command `mutate` chooses places in the module: a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or 1. All mutations
 of a bench are in one netlist (build/mutate/TEST/netlist.v), whose input chooses one or none; the test is built around that once and runs once for each.
 
@@ -150,10 +150,10 @@ def units():
 
 
 def table(names):
-    """Rows of docs/testing.md: (unit tests, modules). A test's name may be short for one like the first: `switch_2_8`, `_4_8`."""
+    """Rows of docs/developer/testing.md: (unit tests, modules). A test's name may be short for one like the first: `switch_2_8`, `_4_8`."""
     rows = []
     known = {f.stem for d in RTL_DIRS for f in pathlib.Path("rtl", d).rglob("*.sv")}
-    for line in pathlib.Path("docs/testing.md").read_text().splitlines():
+    for line in pathlib.Path("docs/developer/testing.md").read_text().splitlines():
         cells = line.split("|")
         if len(cells) != 4 or cells[1].strip().startswith("no test"):
             continue
@@ -739,7 +739,7 @@ def main():
         if args.modules:
             missing = [m for m in args.modules.split(",") if m not in order]
             if missing:
-                raise Failure(f"no unit test in docs/testing.md names {', '.join(missing)}")
+                raise Failure(f"no unit test in docs/developer/testing.md names {', '.join(missing)}")
             order = {m: order[m] for m in args.modules.split(",")}
         number = args.mutations or (12 * len(order) if args.modules else MUTATIONS)
         mutations, faults = go(all_units, packages, dirs, order, lambda sizes: allocate(number, sizes), args)

@@ -21,7 +21,7 @@ from command import check_refused, fail, run, scratch_folder
 TILE, OPEN = 3, 4
 WORDS = f"--hidden 64 --k 3 --tokens-per-gpu 20 --tile {TILE} --open-rows {OPEN} --layers 0,1 "
 ENGINE = 4  # the thread of the expert engine, behind the streams
-# what the streams of a GPU run (docs/systems.md); others have several units in one
+# what the streams of a GPU run (docs/design/systems.md); others have several units in one
 STREAMS = {"overlap": [["count", "wait", "prefix"] + ["st", "flag", "flag"] * 3 + ["wait", "st", "flag", "flag"] * 12,
                        ["wait", "expert.rows", "flag"] * 15, ["wait", "sum.st", "flag"] * 15, ["wait", "sum"] * 30],
            "moe-hub": [["count"], ["st.rowsp"], ["expert"], ["sum"]],

@@ -16,7 +16,8 @@ install-check: $(B)/libmoeswitch.so $(B)/moeswitch $(call model_so,2.8.0.0)
 	$(Q)rm -rf $(INSTALL_CHECK) && $(INSTALL_MAKE) install
 	$(Q)export PKG_CONFIG_PATH=$(INSTALL_CHECK)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(abspath $(INSTALL_CHECK)); \
 	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install-check-layer driver/examples/layer.c $$(pkg-config --libs moeswitch) -lm && \
-	    $(PY) tests/packaging/example.py docs/install.md --prefix /usr/local=$(abspath $(INSTALL_CHECK))/usr --away && \
+	    $(PY) tests/packaging/example.py docs/user/install.md \
+	        --prefix /usr/local=$(abspath $(INSTALL_CHECK))/usr --away && \
 	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -fsyntax-only -x c - <<<'#include <moeswitch/moeswitch.h>'
 	$(Q)LD_LIBRARY_PATH=$(INSTALL_CHECK)/usr/lib ldd $(B)/install-check-layer | grep -q '$(SONAME) => $(INSTALL_CHECK)'
 	$(Q)cd / && env -i LD_LIBRARY_PATH=$(abspath $(INSTALL_CHECK))/usr/lib $(abspath $(B))/install-check-layer

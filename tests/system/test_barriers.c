@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barriers of all GPUs by flags, as docs/own-system.md has them. In each round a GPU stores a block to another one, which copies it when the barrier says that
+// Barriers of all GPUs by flags, as docs/user/own-system.md has them. In each round a GPU stores a block to another one, which copies it when the barrier says that
 // it is here; a second barrier lets the next block come. The block crosses a busy link, behind which the others' flags arrive first. Two counters in turn: every
 // byte of every round is right. One counter, whose second barrier waits for twice as many: the flags of a GPU that is ahead stand for one that is late.
 #include "bench.h"

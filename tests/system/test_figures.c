@@ -123,7 +123,7 @@ static void on_layers(const struct asked asked[ASKED], const char *const *slower
 }
 
 /// `overlap` lies between the systems of the switch and `unicast`. On the last layer another downlink is the
-/// busiest in every few ranges (docs/systems.md).
+/// busiest in every few ranges (docs/design/systems.md).
 static void overlap(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void on_both_sizes(const struct asked_of_both asked[ASKED], const char *s
     }
 }
 
-/// Stores for the busiest GPU wait in front of others (docs/systems.md).
+/// Stores for the busiest GPU wait in front of others (docs/design/systems.md).
 static void moe_hub(void **state)
 {
     (void)state;

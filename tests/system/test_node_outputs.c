@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric.sv and the fabric with one node for all (docs/threads.md) in one model, which ends the program in the first cycle in which a node tells something else:
+// fabric.sv and the fabric with one node for all (docs/design/threads.md) in one model, which ends the program in the first cycle in which a node tells something else:
 // N = 4 in the sizes of synth-check, but that nodes can be made to misbehave. MW_LAYERS=n runs n layers of each kind.
 #include "pair.h"
 

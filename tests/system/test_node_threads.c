@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric with one node for all (docs/threads.md), N = 4 in the sizes of synth-check, beside the one that every other test has (pair.h), both with random
+// The fabric with one node for all (docs/design/threads.md), N = 4 in the sizes of synth-check, beside the one that every other test has (pair.h), both with random
 // contents at their start. MW_LAYERS=n runs n layers.
 #include "pair.h"
 

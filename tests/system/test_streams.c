@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The instruction streams of the systems, word for word as docs/systems.md lists them. What they
-// depend on is the number of GPUs and of own tokens, the GPU, and where the memories have what: the generators are
-// given nothing else.
+// The instruction streams of the systems, word for word as docs/design/systems.md lists them. What
+// they depend on is the number of GPUs and of own tokens, the GPU, and where the memories have
+// what: the generators are given nothing else.
 #include "host/support.h"
 
 #include "bounds.h"

@@ -286,7 +286,7 @@ static void rows_are_runs(void **state)
     free(text);
 }
 
-/// The grid of docs/sweep.md.
+/// The grid of docs/user/sweep.md.
 static void the_example_is_a_grid(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames of docs/host-protocol.md as a host makes and reads them, for the tests of the device's side.
+// Frames of docs/reference/host-protocol.md as a host makes and reads them, for the tests of the device's side.
 #ifndef FRAMES_H
 #define FRAMES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows whose reduction the switch opens (docs/architecture.md, The switch asks): random layers beside other traffic, each error by name, ports that go down with rows
+// Rows whose reduction the switch opens (docs/design/architecture.md, The switch asks): random layers beside other traffic, each error by name, ports that go down with rows
 // open. What the hubs do, and what must come of it, is in switch_model.h. Linked into the tests of switch_top.
 
 #include "switch_model.h"

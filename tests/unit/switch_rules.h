@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the switch does with a packet, from docs/architecture.md and docs/microarchitecture/switch.md alone: the copies that leave, or the error.
+// What the switch does with a packet, from docs/design/architecture.md and docs/design/microarchitecture/switch.md alone: the copies that leave, or the error.
 #ifndef SWITCH_RULES_H
 #define SWITCH_RULES_H
 

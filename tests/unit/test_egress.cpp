@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An output of the switch, with the queues that inputs fill for it. The test plays the inputs, which write packets and partial sums as ingress does, the join and the endpoint. Each module has a test of
-// its name, in which a model of that module alone, made of its interface and docs/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle. Of the modules that are there
+// its name, in which a model of that module alone, made of its interface and docs/design/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle. Of the modules that are there
 // once per input that of input 0 is watched.
 
 #include "Vswitch_output.h"

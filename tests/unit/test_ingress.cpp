@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An input of the switch: a sender that is right, one that is wrong in every way, and one that ignores credits. Each module inside has a test of its name, in which a model of that module alone, made
-// of its interface and docs/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues that it fills, by packet.
+// of its interface and docs/design/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues that it fills, by packet.
 
 #include "Vingress.h"
 #include "Vingress___024root.h"

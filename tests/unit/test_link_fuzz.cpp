@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// host_link under frames that were damaged in every way, against a reader of docs/host-protocol.md of its own that sees the same bytes: it tells every reply
+// host_link under frames that were damaged in every way, against a reader of docs/reference/host-protocol.md of its own that sees the same bytes: it tells every reply
 // of the device, bit for bit, in advance, and what its registers and memories hold in the end. Nothing else may come. (Of a new key it knows what a host
 // knows: it takes it from the reply.) The link's model in C gets the same bytes, and gives the same replies. MW_SEED repeats a run.
 #include "host_link_bench.h"

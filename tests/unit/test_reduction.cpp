@@ -1005,7 +1005,7 @@ TEST(bad_tokens)
     allowed(b);
 }
 
-// Commands whose operands are anything at all: as the rules of docs/isa.md have it, and the machine is as good as new behind each.
+// Commands whose operands are anything at all: as the rules of docs/reference/isa.md have it, and the machine is as good as new behind each.
 TEST(any_command)
 {
     const uint32_t tokens = 1u << TOKEN_SHIFT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a switch port that stand alone, each under anything that its interface allows, against a model of it made of that interface and docs/microarchitecture/switch.md. What is not under test gets any input.
+// Parts of a switch port that stand alone, each under anything that its interface allows, against a model of it made of that interface and docs/design/microarchitecture/switch.md. What is not under test gets any input.
 
 #include "Vswitch_parts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MoE layer in DeepEP's words: the four streams of the DySHARP system (docs/systems.md): row counts,
+// One MoE layer in DeepEP's words: the four streams of the DySHARP system (docs/design/systems.md): row counts,
 // dispatch, experts, combine.
 //
 // A handle keeps an image of its layer. The device has room for one: that of the handle whose layer

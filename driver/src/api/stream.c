@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instruction streams: one function per instruction of docs/isa.md.
+// Instruction streams: one function per instruction of docs/reference/isa.md.
 #include "core/internal.h"
 
 enum { ADDRESS_BITS = 34 };

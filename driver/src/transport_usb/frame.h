@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both ends of the host protocol (docs/host-protocol.md) need: CRC and headers. Fields are used as
+// What both ends of the host protocol (docs/reference/host-protocol.md) need: CRC and headers. Fields are used as
 // they lie in memory, which is little-endian on every machine that this is built for. Requests have the
 // key of their session in their CRCs (0: a session without one); SYNC and replies have none.
 #ifndef MW_FRAME_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's end of the link (docs/host-protocol.md): requests with sequence numbers and credits,
-// their replies, and bringing the link back into step when something went wrong.
+// The host's end of the link (docs/reference/host-protocol.md): requests with sequence numbers and
+// credits, their replies, and bringing the link back into step when something went wrong.
 #ifndef MW_USB_LINK_H
 #define MW_USB_LINK_H
 

@@ -5,7 +5,7 @@
 usage: rewrite.py --top NAME --threads N --out DIR [--param NAME=VALUE ...] FILE...
 
 The module NAME_threads has the ports of NAME and thread_i, the number of the thread whose inputs are there, and whose outputs: 0 to N-1, each a clock, in turn. It is
-written to DIR as NAME_threads.v, for simulation, and NAME_threads.il, for synthesis; docs/threads.md says why it is right. FILE: the RTL, packages first.
+written to DIR as NAME_threads.v, for simulation, and NAME_threads.il, for synthesis; docs/design/threads.md says why it is right. FILE: the RTL, packages first.
 Yosys runs from the current folder (its slang front end opens only files below it). Exit status 1: the module holds what no rule is for, 2: Yosys failed.
 """
 import argparse

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of docs/packets.md and their flits, of 8 or of 16 bytes: one encoder and one decoder, for right packets and for wrong ones. The header is
+// Packets of docs/reference/packets.md and their flits, of 8 or of 16 bytes: one encoder and one decoder, for right packets and for wrong ones. The header is
 // encoded as it stands: header() and target() make a right one.
 #ifndef BENCH_PACKET_H
 #define BENCH_PACKET_H
