@@ -38,7 +38,7 @@ struct reader {
     size_t at, count;
 };
 
-/// The next word of the file, cut to what `token` holds; false: there is none.
+/// The next word of the file, cut to what `token` holds, a NUL as a question mark; false: there is none.
 static bool next_token(struct reader *r, char token[TOKEN])
 {
     size_t length = 0;
@@ -47,7 +47,7 @@ static bool next_token(struct reader *r, char token[TOKEN])
         r->line += c == '\n';
     for (; c != EOF && !isspace(c); c = getc(r->file))
         if (length < TOKEN - 1)
-            token[length++] = (char)c;
+            token[length++] = c ? (char)c : '?';
     if (c != EOF)
         ungetc(c, r->file);
     token[length] = 0;

@@ -79,11 +79,18 @@ static void skip_space(struct walk *w)
         w->at++;
 }
 
-static void skip_string(struct walk *w)
+/// A text with a NUL inside would be a shorter one to whoever reads it.
+static int skip_string(struct walk *w)
 {
-    for (w->at++; *w->at != '"'; w->at++)
+    static const char nul[] = "\\u0000";
+    for (w->at++; *w->at != '"'; w->at++) {
+        if (strncmp(w->at, nul, sizeof nul - 1) == 0)
+            return mw_fail(w->err, MW_EXIT_INPUT, "%s: line %u: %s in a string", w->path,
+                           line_of(w->text, w->at), nul);
         w->at += *w->at == '\\';
+    }
     w->at++;
+    return MW_EXIT_OK;
 }
 
 /// A number of digits alone that no double holds exactly becomes the string of them.
@@ -117,7 +124,8 @@ static int walk_members(struct walk *w, cJSON *item, struct key *keys)
         skip_space(w);
         if (object) {
             keys[count++] = (struct key){each->string, w->at};
-            skip_string(w);
+            if ((status = skip_string(w)))
+                break;
             skip_space(w);
             w->at++; // the colon
             skip_space(w);
@@ -136,10 +144,8 @@ static int walk(struct walk *w, cJSON *item)
 {
     if (cJSON_IsNumber(item))
         return take_number(w, item);
-    if (cJSON_IsString(item)) {
-        skip_string(w);
-        return MW_EXIT_OK;
-    }
+    if (cJSON_IsString(item))
+        return skip_string(w);
     if (!cJSON_IsObject(item) && !cJSON_IsArray(item)) {
         w->at += strspn(w->at, "aeflnrstu"); // true, false, null
         return MW_EXIT_OK;

@@ -59,7 +59,7 @@ static bool accept(struct header *h, const char *token)
     return true;
 }
 
-/// A Python string without escapes. Returns false where there is none, or it does not fit.
+/// A Python string without escapes. Returns false where there is none, it has a NUL, or it does not fit.
 static bool parse_string(struct header *h, char *out, size_t size)
 {
     skip_space(h);
@@ -68,7 +68,7 @@ static bool parse_string(struct header *h, char *out, size_t size)
         return false;
     const char *start = h->text + h->at + 1;
     const char *end = memchr(start, quote, h->length - h->at - 1);
-    if (!end || (size_t)(end - start) >= size)
+    if (!end || (size_t)(end - start) >= size || memchr(start, 0, (size_t)(end - start)))
         return false;
     memcpy(out, start, (size_t)(end - start));
     out[end - start] = 0;

@@ -165,6 +165,17 @@ static void refuses_bad_meta(void **state)
     refuse("{\"experts\": 64, \"note\": [\n{\"b\": {}, \"c\": 1,\n \"b\": 2}]}", "line 3",
            "\"b\" is there twice, first in line 2");
     refuse("{\"experts\": 18446744073709551615}", "\"experts\"", "whole number from 1 to 4096");
+    // in C a text ends there: a value, a key, and inside of what nobody looks at
+    refuse("{\"experts\": 64,\n\"model\": \"m\\u0000n\"}", "line 2", "\\u0000 in a string");
+    refuse("{\"experts\\u0000\": 64}", "line 1", "\\u0000 in a string");
+    refuse("{\"experts\": 64, \"x\": [\n[{\"a\\\\\\u0000\": 1}]]}", "line 2",
+           "\\u0000 in a string");
+    // an escaped backslash and digits are none
+    static const char escaped[] = "{\"experts\": 64, \"model\": \"\\\\u0000\"}";
+    write_file(scratch("plain.json"), escaped, sizeof escaped - 1);
+    struct mw_meta plain;
+    assert_int_equal(mw_meta_read(&plain, scratch("plain.json"), NULL), MW_EXIT_OK);
+    assert_string_equal(plain.model, "\\u0000");
     static const char nul[] = "{\"experts\": 64,\n\0\"model\": \"m\"}";
     struct mw_meta meta;
     struct mw_error err = {0};

@@ -195,6 +195,21 @@ static void refuse_header(const char *header, const char *place, const char *cau
     refuse(path, place, cause);
 }
 
+/// The same with a NUL in place of '#', which ends no string.
+static void refuse_nul(const char *header, const char *cause)
+{
+    const char *path = scratch("bad.npy");
+    write_npy(path, header, elements, sizeof elements);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    for (int c; (c = getc(f)) != EOF && c != '#';)
+        ;
+    fseek(f, -1, SEEK_CUR);
+    putc(0, f);
+    fclose(f);
+    refuse(path, "byte", cause);
+}
+
 static void refuses_what_is_not_npy(void **state)
 {
     (void)state;
@@ -290,6 +305,10 @@ static void refuses_malformed_headers(void **state)
     refuse_header("{'descr' '<u2'}", "byte", "no colon");
     refuse_header("{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3, 2)} x", "byte",
                   "after the dictionary");
+    refuse_nul("{'descr': '<u2#', 'fortran_order': False, 'shape': (2, 3, 2), }",
+               "not a simple type");
+    refuse_nul("{'descr#': '<u2', 'fortran_order': False, 'shape': (2, 3, 2), }",
+               "not a short string");
 }
 
 /// A name with a newline must not break the line.

@@ -278,6 +278,11 @@ static void test_bad_files(void **state)
         assert_int_equal(command(file, NULL, NULL, NULL), 2);
         assert_said(error_text, texts[i].says);
     }
+    FILE *f = fopen(file, "w");
+    fwrite("1\0002\n", 1, 4, f);
+    fclose(f);
+    assert_int_equal(command(file, NULL, NULL, NULL), 2);
+    assert_said(error_text, ":1: '1?2' is no hexadecimal word");
     make_image(words, MWD_RUNS, 9);
     for (unsigned i = 0; i < 200; i++) {
         unsigned at = (unsigned)mw_random_below(&rng, WORDS);
