@@ -367,7 +367,7 @@ LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, whi
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
-lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-english lint-format lint-c
+lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-layers lint-english lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
@@ -412,6 +412,11 @@ $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS)): lint-lanes-%: $(RTL_PKGS) 
 .PHONY: lint-plumbing
 lint-plumbing: | $(B)/.setup
 	$(Q)$(PY) tests/plumbing.py
+
+# which folder of C sources may use which
+.PHONY: lint-layers
+lint-layers: | $(B)/.setup
+	$(Q)$(PY) tests/layers.py
 
 # words per sentence of pages and comments
 .PHONY: lint-english

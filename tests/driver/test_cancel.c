@@ -3,7 +3,7 @@
 // Every way to end a wait, and what may be done behind it.
 #include "waiting.h"
 
-#include "core/internal.h"
+#include "core/device.h"
 
 static void expect_canceled(void)
 {

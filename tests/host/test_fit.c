@@ -5,7 +5,7 @@
 #include "support.h"
 
 #include "fit.h"
-#include "core/internal.h" // a device of which nothing but its sizes is there
+#include "core/device.h" // a device of which nothing but its sizes is there
 
 #include <unistd.h>
 

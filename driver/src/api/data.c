@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls that write and read what a layer needs in the memories of all GPUs at once.
-#include "core/internal.h"
 #include "api/memory_image.h"
+#include "core/registers.h"
+#include "core/state.h"
 
 #include <stdlib.h>
 

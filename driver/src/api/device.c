@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Devices: opening, what they are, reset, closing.
-#include "core/internal.h"
-#include "observe/sample_publish.h"
+#include "api/event_fd.h"
+#include "api/transport_list.h"
+#include "core/known_tables.h"
+#include "core/registers.h"
+#include "core/state.h"
 #include "core/struct_size.h"
+#include "core/tables.h"
+#include "observe/sample_publish.h"
+#include "transport_usb/transport_usb.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum {
+    MWI_MAGIC = 0x4d57,
+    MWI_MAJOR = 0, ///< of the registers
+};
 
 // ---- opening --------------------------------------------------------------------------------------
 
@@ -98,12 +109,6 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
     return check_info(info, mem_log2, rows_log2, tokens_log2);
 }
 
-int mwi_restore(struct mw_device *d)
-{
-    int status = mwi_write(d, MWI_FABRIC(link), d->info.link_latency);
-    return status ? status : mwi_groups_load(d); // also flushes
-}
-
 static int set_up(struct mw_device *d, const struct mw_open_options *o)
 {
     int status = read_info(d, &d->info);
@@ -121,25 +126,6 @@ static int set_up(struct mw_device *d, const struct mw_open_options *o)
     d->info.link_latency = o->link_latency;
     status = mwi_tables_make(d);
     return status ? status : mwi_restore(d);
-}
-
-const struct mw_transport *mwi_find_transport(const struct mw_open_options *o)
-{
-    if (o->custom)
-        return o->custom;
-    static const struct mw_transport *const list[] = {&mwi_transport_sim, &mwi_transport_usb};
-    for (size_t i = 0; o->transport && i < sizeof list / sizeof *list; i++)
-        if (strcmp(o->transport, list[i]->name) == 0)
-            return list[i];
-    return NULL;
-}
-
-int mwi_no_transport(const struct mw_open_options *o)
-{
-    if (!o->transport)
-        return mwi_fail(MW_ERR_INVALID, "transport is NULL: sim and usb are possible");
-    return mwi_fail(MW_ERR_NODEV, "transport %s: there is none of that name: sim and usb are",
-                    o->transport);
 }
 
 static int check_options(const struct mw_open_options *o, const struct mw_transport *transport)
@@ -297,16 +283,4 @@ int mw_watch(struct mw_device *device, mw_watch_fn event, void *context)
     if (!status)
         status = device->transport->watch(device->context, event, context);
     return mwi_unlock(device, status);
-}
-
-uint64_t mw_total_cycles(struct mw_device *device)
-{
-    if (!device)
-        return 0;
-    mwi_lock(device);
-    bool can = mwi_is_open(device) && device->transport->total_cycles;
-    uint64_t cycles =
-        can && !mwi_flush(device) ? device->transport->total_cycles(device->context) : 0;
-    mwi_unlock(device, 0);
-    return cycles;
 }

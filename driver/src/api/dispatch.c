@@ -7,10 +7,13 @@
 // begins is written unless it is the one that is there, and from then until its output has been read no
 // other handle has the device.
 #include "api/dymulticast.h"
-#include "core/internal.h"
+#include "api/layer.h"
 #include "api/memory_image.h"
-#include "core/moves.h"
+#include "api/wait.h"
+#include "core/registers.h"
+#include "core/state.h"
 #include "core/struct_size.h"
+#include "core/tables.h"
 
 #include <stdlib.h>
 #include <string.h>

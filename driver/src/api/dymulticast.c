@@ -3,8 +3,11 @@
 // Dynamic multicast objects: their experts, and where they are bound.
 #include "api/dymulticast.h"
 
-#include "core/internal.h"
+#include "api/layout.h"
+#include "core/registers.h"
+#include "core/state.h"
 #include "core/struct_size.h"
+#include "core/tables.h"
 
 #include <stdlib.h>
 #include <string.h>

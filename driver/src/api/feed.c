@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layers that are fed: while one runs, the host moves the data of others.
-#include "core/internal.h"
-
-#include "host.h"
+#include "api/wait.h"
+#include "core/registers.h"
+#include "core/state.h"
 #include "core/struct_size.h"
+#include "core/tables.h"
+#include "host.h"
+
+#include <assert.h>
 
 static_assert(MW_FEED_BUFFERS <= (int)MW_HOST_FEED_LAYERS,
               "a buffer's layer has a place in the queue");
@@ -19,9 +23,9 @@ static int feed(struct mw_device *d, const struct mw_layout *layout, unsigned bu
     const struct mw_feed_buffer *b = &layout->buffer[buffer];
     bool sweep;
     unsigned epoch = mwi_state_epoch(d, &sweep);
-    const struct mw_register list[] = {{NODES_ALL(rt_base), BASE(b->rt_base)},
-                                       {NODES_ALL(xs_base), BASE(b->xs_base)},
-                                       {NODES_ALL(out_base), BASE(b->out_base)},
+    const struct mw_register list[] = {{NODES_ALL(rt_base), MWI_BASE(b->rt_base)},
+                                       {NODES_ALL(xs_base), MWI_BASE(b->xs_base)},
+                                       {NODES_ALL(out_base), MWI_BASE(b->out_base)},
                                        {MWI_FABRIC(epoch), epoch}};
     mwi_say_nothing();
     int status = d->transport->feed(d->context, list, sizeof list / sizeof *list, sweep, given);

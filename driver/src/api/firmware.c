@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls that a device's firmware answers.
-#include "core/internal.h"
+#include "core/registers.h"
+#include "core/state.h"
+#include "core/tables.h"
 
 static int no_firmware(struct mw_device *d)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Images of firmware: whether one is whole, and the calls that bring them to and from a device.
-#include "transport_usb/frame.h"
-#include "core/internal.h"
+#include "api/transport_list.h"
+#include "core/error.h"
 #include "core/struct_size.h"
+#include "transport_usb/frame.h"
 
 #include <string.h>
 

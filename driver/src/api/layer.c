@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A layer on the device: its registers, and go.
-#include "core/internal.h"
-#include "core/moves.h"
-#include "core/struct_size.h"
+#include "api/layer.h"
 
+#include "api/layout.h"
+#include "core/layer_sizes.h"
+#include "core/registers.h"
+#include "core/state.h"
+#include "core/struct_size.h"
+#include "core/tables.h"
+
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -54,22 +60,22 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                           MWI_PUT(MW_NODE__SHIFTS__CACHE_LOG2, cache_log2(info, c))},
         {REG(row), MWI_PUT(MW_NODE__ROW__ROW_BYTES, c->row_bytes) |
                        MWI_PUT(MW_NODE__ROW__LOCAL_EXPERTS, experts)},
-        {REG(xs_base), BASE(l->xs_base)},
-        {REG(rt_base), BASE(l->rt_base)},
-        {REG(xd_base), BASE(l->xd_base)},
-        {REG(yd_base), BASE(l->yd_base)},
-        {REG(gt_base), BASE(l->gt_base)},
-        {REG(al_base), BASE(l->al_base)},
-        {REG(out_base), BASE(l->out_base)},
-        {REG(cb_base), BASE(l->cb_base)},
-        {REG(ce_base), BASE(l->ce_base)},
-        {REG(rl_base), BASE(l->rl_base)},
-        {REG(st_lo), BASE(l->st_lo)},
-        {REG(st_hi), BASE(l->st_hi)},
-        {REG(stream_base0), BASE(l->stream[0])},
-        {REG(stream_base1), BASE(l->stream[1])},
-        {REG(stream_base2), BASE(l->stream[2])},
-        {REG(stream_base3), BASE(l->stream[3])},
+        {REG(xs_base), MWI_BASE(l->xs_base)},
+        {REG(rt_base), MWI_BASE(l->rt_base)},
+        {REG(xd_base), MWI_BASE(l->xd_base)},
+        {REG(yd_base), MWI_BASE(l->yd_base)},
+        {REG(gt_base), MWI_BASE(l->gt_base)},
+        {REG(al_base), MWI_BASE(l->al_base)},
+        {REG(out_base), MWI_BASE(l->out_base)},
+        {REG(cb_base), MWI_BASE(l->cb_base)},
+        {REG(ce_base), MWI_BASE(l->ce_base)},
+        {REG(rl_base), MWI_BASE(l->rl_base)},
+        {REG(st_lo), MWI_BASE(l->st_lo)},
+        {REG(st_hi), MWI_BASE(l->st_hi)},
+        {REG(stream_base0), MWI_BASE(l->stream[0])},
+        {REG(stream_base1), MWI_BASE(l->stream[1])},
+        {REG(stream_base2), MWI_BASE(l->stream[2])},
+        {REG(stream_base3), MWI_BASE(l->stream[3])},
         {REG(streams),
          MWI_PUT(MW_NODE__STREAMS__ENABLE, streams) |
              MWI_PUT(MW_NODE__STREAMS__START_DELAY, c->launch_cycles + c->start_delay * gpu)},

@@ -2,7 +2,10 @@
 //
 // A layer's sizes: the defaults and names of its configuration, and where everything lies in the
 // GPUs' memories. Every limit of the device that a size can break is checked here.
-#include "core/internal.h"
+#include "api/layout.h"
+
+#include "core/layer_sizes.h"
+#include "core/state.h"
 #include "core/struct_size.h"
 
 #include <string.h>
@@ -15,14 +18,6 @@ enum {
     CTRL_PKTS = 16,
     RX_RESULT_PKTS = 4,
 };
-
-unsigned mwi_log2_up(uint64_t n)
-{
-    unsigned s = 0;
-    while ((UINT64_C(1) << s) < n)
-        s++;
-    return s;
-}
 
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
@@ -127,11 +122,6 @@ static int above(const char *what, uint64_t value, uint64_t most)
 {
     return mwi_fail(MW_ERR_CAPACITY, "%s: %llu, the device holds %llu", what,
                     (unsigned long long)value, (unsigned long long)most);
-}
-
-uint64_t mwi_lists_of(const struct mw_layer_config *c, unsigned n_shift)
-{
-    return (uint64_t)c->experts_per_gpu << (c->source_lists ? n_shift : 0);
 }
 
 static uint64_t lists_of(const struct mw_device_info *info, const struct mw_layer_config *c)

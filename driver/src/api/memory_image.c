@@ -3,7 +3,8 @@
 // See memory_image.h.
 #include "api/memory_image.h"
 
-#include "core/internal.h"
+#include "api/stream.h"
+#include "core/error.h"
 
 #include <stdlib.h>
 #include <string.h>

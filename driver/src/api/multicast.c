@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Static multicast objects: groups of the switch (NVLS).
-#include "core/internal.h"
+#include "core/registers.h"
+#include "core/state.h"
+#include "core/tables.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Instruction streams: one function per instruction of docs/reference/isa.md.
-#include "core/internal.h"
+#include "api/stream.h"
+
+#include "core/error.h"
 
 enum { ADDRESS_BITS = 34 };
 

@@ -3,9 +3,13 @@
 // Waiting for layers: in steps, at the ends of which the device is looked at, and slices of them, between
 // which other calls have their turn. Slices are numbers of cycles, so that a simulated device is looked
 // at in the same cycles whoever else calls.
-#include "core/internal.h"
-#include "observe/sample_publish.h"
+#include "api/wait.h"
+
+#include "core/registers.h"
+#include "core/state.h"
 #include "core/struct_size.h"
+#include "observe/sample_publish.h"
+#include "observe/short_region.h"
 
 #include <stdio.h>
 
@@ -22,7 +26,10 @@ static uint64_t slice_of(const struct mw_device *d)
 
 // ---- looking --------------------------------------------------------------------------------------
 
-int mwi_read_progress(struct mw_device *d, uint64_t *activity, uint64_t *tokens, uint64_t *cycles)
+/// Own tokens that are done, of all GPUs, and cycles since go; and a number that changes whenever
+/// the layer gets on. Pointers may be NULL.
+static int read_progress(struct mw_device *d, uint64_t *activity, uint64_t *tokens,
+                         uint64_t *cycles)
 {
     enum { WORDS = MW_NUM_CLASSES + 3 };
     int status = 0;
@@ -206,7 +213,7 @@ int mwi_run_to_done(struct mw_device *d, const struct mw_wait_options *o, mwi_st
         if (status || done)
             return status;
         told.total = d->state.tokens_total;
-        if ((status = mwi_read_progress(d, &activity, &told.tokens, &told.cycles)))
+        if ((status = read_progress(d, &activity, &told.tokens, &told.cycles)))
             return status;
         if (o->progress && mwi_lock_without(&d->lock, tell, &told)) {
             status = step(d, context, 0, &done);
@@ -288,7 +295,7 @@ int mw_query(struct mw_device *device, struct mw_progress *progress)
     if (!status)
         mwi_share_look(device);
     if (!status && (s->now == MW_STATE_RUNNING || s->layer.number) && s->now != MW_STATE_UNKNOWN)
-        status = mwi_read_progress(device, NULL, &progress->tokens, &progress->cycles);
+        status = read_progress(device, NULL, &progress->tokens, &progress->cycles);
     progress->tokens_total = s->tokens_total;
     progress->state = mwi_state_outside(device);
     return mwi_unlock(device, status);

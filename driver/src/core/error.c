@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Error codes and their texts, from rtl/spec/errors.toml, and the message of the last failure.
-#include "core/internal.h"
+#include "core/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

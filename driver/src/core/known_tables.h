@@ -5,7 +5,9 @@
 #ifndef MW_KNOWN_TABLES_H
 #define MW_KNOWN_TABLES_H
 
-#include "core/internal.h"
+#include "core/device.h"
+
+#include <assert.h>
 
 enum {
     MWI_UNKNOWN = UINT32_MAX, ///< an entry of the map: which the device holds, or none was set
@@ -22,6 +24,11 @@ struct mwi_tables {
     uint32_t *set; ///< the map of mw_expert_map_set
     uint32_t *has; ///< ... that in the device
 };
+
+int mwi_tables_make(struct mw_device *device);
+void mwi_tables_free(struct mw_device *device);
+/// The device was reset: what its tables hold is not known.
+void mwi_tables_forget(struct mw_device *device);
 
 static_assert(MWI_GROUPS == MW_STATIC_GROUPS, "every group has its place");
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GPU memories: what may be moved, and moving it.
-#include "core/internal.h"
+#include "core/memory.h"
+
+#include "core/registers.h"
+#include "core/state.h"
 
 static int check_transfers(const struct mw_device *d, const char *call,
                            const struct mw_transfer *list, size_t count)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/moves.h"
 
+#include "core/memory.h"
+#include "core/state.h"
+
 #include <stdlib.h>
 #include <string.h>
 

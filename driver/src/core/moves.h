@@ -6,7 +6,7 @@
 #ifndef MW_MOVES_H
 #define MW_MOVES_H
 
-#include "core/internal.h"
+#include "core/device.h"
 
 struct mwi_pause {
     const struct mw_wait_options *options;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Tells whoever waits at a device's descriptor that a layer has ended; event_fd.c hands it out.
 #include "core/notify.h"
 
 #include <unistd.h>

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The lock of a device and the registers behind it: writes are gathered, and are done in their order.
-#include "core/internal.h"
+#include "core/registers.h"
+
+#include "core/known_tables.h"
+#include "core/state.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 // ---- lock -----------------------------------------------------------------------------------------
-
-bool mwi_inherited(const struct mw_device *device)
-{
-    return device->process != getpid();
-}
 
 void mwi_lock(struct mw_device *device)
 {

@@ -2,9 +2,16 @@
 //
 // See state.h. Epochs: every layer opens the next of four. An allocation entry of another epoch counts as empty, so the
 // tables are cleared (swept) only when an epoch comes again, when the tables move, and after a reset.
-#include "core/internal.h"
+#include "core/state.h"
+
+#include "core/known_tables.h"
+#include "core/layer_sizes.h"
+#include "core/notify.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+enum { MWI_EPOCHS = 4 };
 
 void mwi_state_init(struct mwi_state *s)
 {
@@ -20,6 +27,11 @@ enum mw_state mwi_state_outside(const struct mw_device *d)
 }
 
 // ---- what is allowed ------------------------------------------------------------------------------
+
+bool mwi_inherited(const struct mw_device *device)
+{
+    return device->process != getpid();
+}
 
 bool mwi_is_open(const struct mw_device *d)
 {

@@ -12,46 +12,7 @@
 #ifndef MW_STATE_H
 #define MW_STATE_H
 
-#include "moeswitch.h"
-
-enum { MWI_MESSAGE = 512 }; ///< characters of a message
-
-struct mwi_state {
-    enum mw_state now;   ///< MW_STATE_DONE is RUNNING, to the outside, once the layer has ended
-    enum mw_state after; ///< RUNNING: what comes behind it
-    bool closed;
-    int lost; ///< UNKNOWN: the code of what failed, and its message
-    char why[MWI_MESSAGE];
-
-    uint64_t canceled; ///< how often a mw_combine was told to end before or after its layer
-    uint64_t resets;
-    unsigned epoch;    ///< of the next layer
-    bool sweep;        ///< the allocation tables must be cleared before it
-    uint64_t swept[4]; ///< where they are, how large, the rows and the cache, as last configured
-    uint64_t tokens_total; ///< of the layer, for progress
-    uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible,
-    uint64_t delays;       ///< besides what its streams wait for nothing but time
-
-    /// The layer that was launched last.
-    struct {
-        uint64_t number; ///< counted from 1
-        bool runs;
-        bool waited; ///< its result was handed out
-        bool
-            gone; ///< ... and is nobody's any more: the layer is that of a mw_combine, or others follow
-        int code; ///< its result
-        uint64_t cycles;
-        char message[MWI_MESSAGE];
-    } layer;
-    struct {
-        bool used;                        ///< since the configuration
-        uint64_t generation;              ///< changes when all that were fed are gone
-        struct mw_layout layout;          ///< as last fed
-        unsigned count;                   ///< layers that are not known to be done
-        uint32_t number[MW_FEED_BUFFERS]; ///< theirs, the oldest first
-        unsigned buffer[MW_FEED_BUFFERS]; ///< that they use
-    } fed;
-};
+#include "core/device.h"
 
 void mwi_state_init(struct mwi_state *state);
 
@@ -60,6 +21,9 @@ enum mw_state mwi_state_outside(const struct mw_device *device);
 
 // ---- what is allowed ------------------------------------------------------------------------------
 
+/// Whether another process opened it, which this one was forked from. Its threads, and with them whoever
+/// had a lock, are not here, and the device is that process's: nothing of it may be called or waited for.
+bool mwi_inherited(const struct mw_device *device);
 /// It was not closed, and this is the process that opened it.
 bool mwi_is_open(const struct mw_device *device);
 /// ... Else MW_ERR_STATE.

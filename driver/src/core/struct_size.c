@@ -4,7 +4,7 @@
 // has only added to the end. So the size of such a struct is a multiple of 8, and none of those ends inside a field.
 #include "core/struct_size.h"
 
-#include "core/internal.h"
+#include "core/error.h"
 
 #include <string.h>
 

@@ -4,8 +4,13 @@
 // group. What is wanted is kept apart from what the device holds: objects have maps of their own, which
 // are loaded when their layer begins, and after a reset the device holds anything. Only what differs is
 // written.
-#include "core/known_tables.h"
+#include "core/tables.h"
 
+#include "core/known_tables.h"
+#include "core/registers.h"
+#include "core/state.h"
+
+#include <assert.h>
 #include <stdlib.h>
 
 // ---- groups ---------------------------------------------------------------------------------------
@@ -44,6 +49,12 @@ void mwi_group_give(struct mw_device *d, unsigned group)
 {
     d->tables->group[group].taken = false;
     d->tables->group[group].wants = 0;
+}
+
+int mwi_restore(struct mw_device *d)
+{
+    int status = mwi_write(d, MWI_FABRIC(link), d->info.link_latency);
+    return status ? status : mwi_groups_load(d); // also flushes
 }
 
 // ---- expert map -----------------------------------------------------------------------------------

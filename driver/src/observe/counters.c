@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counters of a layer, and the report of a device that stands still.
-#include "core/internal.h"
+#include "core/registers.h"
+#include "core/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,18 @@ int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, 
 }
 
 // ---- report -----------------------------------------------------------------------------------------------
+
+uint64_t mw_total_cycles(struct mw_device *device)
+{
+    if (!device)
+        return 0;
+    mwi_lock(device);
+    bool can = mwi_is_open(device) && device->transport->total_cycles;
+    uint64_t cycles =
+        can && !mwi_flush(device) ? device->transport->total_cycles(device->context) : 0;
+    mwi_unlock(device, 0);
+    return cycles;
+}
 
 const char *mw_op_name(unsigned op)
 {

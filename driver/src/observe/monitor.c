@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Monitors of the switch's ports: latency histograms and time series.
-#include "core/internal.h"
+#include "core/registers.h"
+#include "core/state.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ports that are down because their GPU misbehaves, and GPUs that are made to.
-#include "core/internal.h"
+#include "core/registers.h"
+#include "core/state.h"
 
 enum {
     PORT_POLLS =

@@ -3,7 +3,7 @@
 // See sample_publish.h: the owner's side.
 #include "observe/sample_publish.h"
 
-#include "core/internal.h"
+#include "core/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

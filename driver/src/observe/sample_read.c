@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See sample_publish.h: the side of whoever watches.
+#include "core/error.h"
 #include "observe/sample_publish.h"
-
-#include "core/internal.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,10 @@
 //
 // Which region is too small for its rows. A hub that has no place for a row records BOUNDS and no more; which expert's
 // rows these are follows from the routing tables, which are in the memories, and the expert map.
-#include "core/internal.h"
+#include "observe/short_region.h"
+
+#include "core/memory.h"
+#include "core/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>

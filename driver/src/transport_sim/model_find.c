@@ -13,7 +13,8 @@
 // the build folder, where the sources are above the program or the library, else in the cache from those of
 // MOESWITCH_SOURCE.
 #include "transport_sim/model_find.h"
-#include "core/internal.h"
+
+#include "core/error.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -2,10 +2,12 @@
 //
 // The transport "sim": a Verilated model in this process, a shared object of its own (sim/mw_sim.h). model_find.h says
 // where it comes from; before any code of it runs, its note says whether it can (model_note.h).
-#include "core/internal.h"
+#include "transport_sim/transport_sim.h"
+
+#include "core/error.h"
 #include "transport_sim/model_find.h"
-#include "mw_sim.h"
 #include "transport_sim/queue.h"
+#include "mw_sim.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,6 +4,7 @@
 // memory is needed.
 #include "transport_usb/usb_devices.h"
 
+#include "core/error.h"
 #include "transport_usb/usb_pipe.h"
 
 #include <stdio.h>

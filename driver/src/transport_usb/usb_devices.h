@@ -5,7 +5,6 @@
 #define MW_USB_DEVICES_H
 
 #include "host.h"
-#include "core/internal.h"
 
 #include <libusb-1.0/libusb.h>
 

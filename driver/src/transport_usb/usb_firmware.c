@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The transport "usb": what the device's firmware answers.
-#include "transport_usb/usb.h"
+#include "transport_usb/usb_firmware.h"
 
+#include "core/error.h"
+#include "transport_usb/usb_session.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,10 @@
 //
 // Firmware in and out of a device by registers alone, which the host link's hardware carries out, so that it takes no
 // firmware to load one: hold the processor, reach its RAM through the window, let it start. Every step may be done twice.
-#include "transport_usb/usb.h"
+#include "transport_usb/usb_firmware_load.h"
+
+#include "core/registers.h"
+#include "transport_usb/usb_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,9 @@
 // memory any more; the next request brings the link back into step first.
 #include "transport_usb/usb_link.h"
 
-#include "core/internal.h"
+#include "moeswitch.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,10 @@
 //
 // The transport "usb": GPU memories. They move in pieces of the device's largest payload, as many under
 // way as its credits allow.
-#include "transport_usb/usb.h"
+#include "transport_usb/usb_memory.h"
+
+#include "core/error.h"
+#include "transport_usb/usb_session.h"
 
 /// A list of pieces on its way: cut into requests, of which a ring is under way.
 struct stream {

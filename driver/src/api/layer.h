@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer on the device: its registers, and go.
+#ifndef MW_LAYER_H
+#define MW_LAYER_H
+
+#include "core/moves.h"
+
+int mwi_check_config(const struct mw_device *device, const struct mw_layer_config *config);
+/// As mw_layer_configure and mw_launch, under the lock, of what was checked.
+int mwi_configure(struct mw_device *device, const struct mw_layer_config *config,
+                  const struct mw_layout *layout, const unsigned *tokens, const unsigned *experts,
+                  unsigned streams);
+/// ... of a mw_combine, which may be ended while tables are cleared; NULL: a mw_launch.
+int mwi_launch(struct mw_device *device, const struct mwi_pause *pause);
+
+#endif

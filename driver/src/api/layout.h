@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a layer may be, by its sizes and settings.
+#ifndef MW_LAYOUT_H
+#define MW_LAYOUT_H
+
+#include "moeswitch.h"
+
+/// Whether a token's hidden values may be so large; `what` is the field that says it.
+int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, unsigned bytes);
+/// Sizes and settings that the device cannot do.
+int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *config);
+/// Settings that no device can: MW_ERR_INVALID, with the range of the first one.
+int mwi_check_settings(const struct mw_layer_config *config);
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library keeps of a device that is open.
+#ifndef MW_CORE_DEVICE_H
+#define MW_CORE_DEVICE_H
+
+#include "core/error.h"
+#include "core/lock.h"
+
+#include <sys/types.h>
+
+enum { MWI_WRITES = 64 }; ///< of registers, gathered at most
+
+/// What is known of a device, which core/state.h decides by.
+struct mwi_state {
+    enum mw_state now;   ///< MW_STATE_DONE is RUNNING, to the outside, once the layer has ended
+    enum mw_state after; ///< RUNNING: what comes behind it
+    bool closed;
+    int lost; ///< UNKNOWN: the code of what failed, and its message
+    char why[MWI_MESSAGE];
+
+    uint64_t canceled; ///< how often a mw_combine was told to end before or after its layer
+    uint64_t resets;
+    unsigned epoch;    ///< of the next layer
+    bool sweep;        ///< the allocation tables must be cleared before it
+    uint64_t swept[4]; ///< where they are, how large, the rows and the cache, as last configured
+    uint64_t tokens_total; ///< of the layer, for progress
+    uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible,
+    uint64_t delays;       ///< besides what its streams wait for nothing but time
+
+    /// The layer that was launched last.
+    struct {
+        uint64_t number; ///< counted from 1
+        bool runs;
+        bool waited; ///< its result was handed out
+        bool
+            gone; ///< ... and is nobody's any more: the layer is that of a mw_combine, or others follow
+        int code; ///< its result
+        uint64_t cycles;
+        char message[MWI_MESSAGE];
+    } layer;
+    struct {
+        bool used;                        ///< since the configuration
+        uint64_t generation;              ///< changes when all that were fed are gone
+        struct mw_layout layout;          ///< as last fed
+        unsigned count;                   ///< layers that are not known to be done
+        uint32_t number[MW_FEED_BUFFERS]; ///< theirs, the oldest first
+        unsigned buffer[MW_FEED_BUFFERS]; ///< that they use
+    } fed;
+};
+
+/// The layer that the registers hold.
+struct mwi_configured {
+    struct mw_layer_config config; ///< k 0: none yet
+    struct mw_layout layout;
+    unsigned tokens[MW_MAX_PORTS];
+};
+
+struct mw_device {
+    struct mwi_lock
+        lock;         ///< all below but what is constant since mw_open: process, transport, info
+    pid_t process;    ///< that opened it
+    unsigned holders; ///< the program, until it closes the device, and objects
+    struct mw_register writes[MWI_WRITES];
+    unsigned write_count;
+    struct mw_transport own_transport;
+    const struct mw_transport *transport; ///< that
+    void *context;
+    struct mw_device_info info;
+    struct mwi_state state;
+    struct mwi_configured configured;
+    struct mwi_tables *tables; ///< expert map and groups, wanted and in the device
+    bool combining; ///< a mw_combine has the device, from loading to reading: nobody else's it is
+    pthread_t combiner;        ///< its thread
+    uint64_t handles;          ///< made so far
+    uint64_t loaded;           ///< number of the handle whose data are in the memories, 0: none
+    struct mwi_notify *notify; ///< NULL: nobody asked for a descriptor
+    struct mwi_share *share;   ///< NULL: nobody else sees it
+};
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes that follow from those of a layer.
+#ifndef MW_LAYER_SIZES_H
+#define MW_LAYER_SIZES_H
+
+#include "moeswitch.h"
+
+/// Smallest s with 1 << s >= n (n >= 1).
+static inline unsigned mwi_log2_up(uint64_t n)
+{
+    unsigned s = 0;
+    while ((UINT64_C(1) << s) < n)
+        s++;
+    return s;
+}
+
+/// Lists of rows of a GPU: of each expert or, with source_lists, of each {expert, source}.
+static inline uint64_t mwi_lists_of(const struct mw_layer_config *c, unsigned n_shift)
+{
+    return (uint64_t)c->experts_per_gpu << (c->source_lists ? n_shift : 0);
+}
+
+#endif

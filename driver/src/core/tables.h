@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables that every node and port has a copy of: which expert is where, and which GPUs are a static group.
+#ifndef MW_TABLES_H
+#define MW_TABLES_H
+
+#include "core/device.h"
+
+enum { MWI_LOCAL_EXPERTS = 64 }; ///< that an entry of the expert map can name
+
+/// Write what a reset has taken from it, but for what the next layer brings: the link latency, and groups.
+int mwi_restore(struct mw_device *device);
+
+/// Write what differs: groups that are bound, all others without members.
+int mwi_groups_load(struct mw_device *device);
+/// ... the map of `count` experts, or with NULL that of mw_expert_map_set. Places were checked.
+int mwi_map_load(struct mw_device *device, const struct mw_expert_place *places, size_t count);
+int mwi_check_places(const struct mw_device *device, const struct mw_expert_place *places,
+                     size_t count);
+/// Where the device's map has an expert; false: nowhere, or that is not known.
+bool mwi_map_place(const struct mw_device *device, unsigned expert, struct mw_expert_place *place);
+/// The same number of experts on every GPU, in their order.
+void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);
+/// A free group, or MW_ERR_CAPACITY; its members, 0: none; and give it back.
+int mwi_group_take(struct mw_device *device);
+void mwi_group_set(struct mw_device *device, unsigned group, uint32_t members);
+void mwi_group_give(struct mw_device *device, unsigned group);
+
+#endif
