@@ -12,7 +12,16 @@ def is_bits(dtype):
     return dtype.name == "bfloat16" or (dtype.kind == "u" and dtype.itemsize == 2)
 
 
+def has_masked(values):
+    """Whether an array, or one in a list, has masked elements; np.asarray would take what is below the mask."""
+    if isinstance(values, np.ma.MaskedArray):
+        return bool(np.ma.is_masked(values))
+    return isinstance(values, (list, tuple)) and any(has_masked(v) for v in values)
+
+
 def array_of(values, what):
+    if has_masked(values):
+        raise ValueError(f"{what}: masked elements have no value: give them one, with filled()")
     try:
         return np.asarray(values)
     except ValueError as cause:  # lists of different lengths
@@ -77,6 +86,14 @@ def weights_of(values, what):
         return from_bf16(native_bits(values))
     with np.errstate(over="ignore", invalid="ignore"):
         return np.ascontiguousarray(values, np.float32)
+
+
+def finite_where(values, used, what):
+    """ValueError for a weight that is used and no finite float32."""
+    bad = used & ~np.isfinite(values)
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{what}: {values[at]} at {at}: a weight of an expert is a finite float32")
 
 
 def like(bits, dtype):

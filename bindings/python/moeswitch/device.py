@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices: opening, closing, what they are, what they counted."""
-import os
 import sys
 
+from ._arguments import called, flag, text, whole
 from ._library import Local, check, ffi, lib, plain
 from .layer import DyMulticast
 
-_OPTIONS = {"serial", "timeout_ms", "link_latency", "small", "fst", "model", "build", "backend"}
+_OPTIONS = {"serial": text, "timeout_ms": whole, "link_latency": whole, "small": flag, "fst": text, "model": text,
+            "build": flag, "backend": text}
 
 
 class Device(Local):
@@ -14,29 +15,35 @@ class Device(Local):
 
     transport: "sim", the Verilated model in this process, or "usb"; gpus, flit_bytes: 2 to 32 and 8 or 16, on usb 0 for
     what it has. The keywords are the fields of struct mw_open_options. With `log` a function is called with a line
-    where something takes long; without it such a line goes to standard error. Errors: Error, with the codes of mw_open.
+    where something takes long; without it such a line goes to standard error. Errors: Error, with the codes of mw_open;
+    TypeError and ValueError, with the argument's name.
 
     A device belongs to the process that opened it. In a forked child every call for it but close() raises Error
     (MW_ERR_STATE); a child, forked or spawned, opens a Device of its own.
     """
 
     def __init__(self, gpus=8, flit_bytes=16, transport="sim", log=None, **options):
-        unknown = sorted(set(options) - _OPTIONS)
+        unknown = sorted(set(options) - set(_OPTIONS))
         if unknown:
             raise TypeError(f"Device has no option {unknown[0]}; there are {', '.join(sorted(_OPTIONS))}")
         o = ffi.new("struct mw_open_options *")
         lib.mw_open_defaults_of(o, ffi.sizeof("struct mw_open_options"))
         keep = []  # what the struct points to, until it has been read
 
-        def text(value):
-            keep.append(ffi.new("char[]", os.fsencode(value)))
-            return keep[-1]
+        def put(name, value, check_it):
+            value = check_it(value, name)
+            if isinstance(value, bytes):
+                value = ffi.new("char[]", value)
+                keep.append(value)
+            setattr(o, name, value)
 
-        o.gpus, o.flit_bytes, o.transport = gpus, flit_bytes, text(transport)
+        put("gpus", gpus, whole)
+        put("flit_bytes", flit_bytes, whole)
+        put("transport", transport, text)
         for name, value in options.items():
             if value is not None:
-                setattr(o, name, text(value) if isinstance(value, (str, os.PathLike)) else value)
-        say = log or (lambda line: print(line, file=sys.stderr))
+                put(name, value, _OPTIONS[name])
+        say = called(log, "log") or (lambda line: print(line, file=sys.stderr))
         line = ffi.callback("void(void *, const char *)", lambda _, s: say(ffi.string(s).decode(errors="replace")))
         o.log = line
         opened = ffi.new("struct mw_device **")

@@ -2,8 +2,12 @@
 """Layers: what DeepEP calls dispatch and combine, on a dynamic multicast object."""
 import numpy as np
 
-from ._arrays import array_of, bits_of, experts_of, like, weights_of
+from ._arguments import UINT64, UNSIGNED, called, flag, text, whole
+from ._arrays import array_of, bits_of, experts_of, finite_where, like, weights_of
 from ._library import Local, check, ffi, lib
+
+#: settings of Handle.set that are on or off
+_FLAGS = {name for name, field in ffi.typeof("struct mw_layer_config").fields if field.type.cname == "_Bool"}
 
 
 def _per_gpu(values, gpus, what, columns, of):
@@ -30,6 +34,9 @@ class DyMulticast(Local):
     """
 
     def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None):
+        hidden, experts = whole(hidden, "hidden", UNSIGNED // 2), whole(experts, "experts")
+        k, tokens = whole(k, "k"), whole(tokens, "tokens")
+        rows = tokens if rows_per_expert is None else whole(rows_per_expert, "rows_per_expert")
         prop = ffi.new("struct mw_dymulticast_prop *", {
             "size": ffi.sizeof("struct mw_dymulticast_prop"), "block_bytes": 2 * hidden, "region_sets": 2, "k": k,
             "experts": experts})
@@ -37,7 +44,6 @@ class DyMulticast(Local):
         check(lib.mw_dymulticast_create(device._pointer(), prop, made))
         self._object = ffi.gc(made[0], lib.mw_dymulticast_destroy)
         self.device, self.hidden, self.experts, self.k = device, hidden, experts, k
-        rows = tokens if rows_per_expert is None else rows_per_expert
         check(lib.mw_dymulticast_bind_addr(self._object, tokens, rows))
 
     def dispatch(self, x, topk_idx, topk_weights, coefficients=None):
@@ -55,6 +61,7 @@ class DyMulticast(Local):
             if not len(rows[g]) == len(idx[g]) == len(weights[g]):
                 raise ValueError(f"GPU {g}: {len(rows[g])} tokens in x, {len(idx[g])} in topk_idx, "
                                  f"{len(weights[g])} in topk_weights")
+            finite_where(weights[g], idx[g] >= 0, f"topk_weights of GPU {g}")
         own = bits_of(np.ones(self.experts, np.float32) if coefficients is None else coefficients, "coefficients")
         if own.shape != (self.experts,):
             raise ValueError(f"coefficients: shape {own.shape}, not ({self.experts},)")
@@ -81,7 +88,8 @@ class Handle(Local):
     def set(self, **behaviour):
         """Change what experts and links do: tile=16, say; names as in struct mw_layer_config."""
         for name, value in behaviour.items():
-            check(lib.mw_handle_set(self._handle, name.encode(), int(value)))
+            number = flag(value, name) if name in _FLAGS else whole(value, name, UINT64)
+            check(lib.mw_handle_set(self._handle, text(name, "name"), number))
         return self
 
     def combine(self, progress=None):
@@ -92,6 +100,7 @@ class Handle(Local):
         ran, the device then needs a reset(). Error: as mw_combine.
         """
         self._multicast.device._pointer()
+        called(progress, "progress")
         raised = []
 
         def look(_, tokens, total, cycles):

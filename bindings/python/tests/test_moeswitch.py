@@ -192,6 +192,69 @@ class Layers(unittest.TestCase):
                 self.device.dymulticast(*arguments)
         self.same(layer.dispatch(x, idx, weights).combine(), golden(x, idx, weights, np.ones(EXPERTS)))
 
+    def test_numbers(self):
+        """An argument that is one number is that number, or refused by its name; nothing is cut."""
+        data = make(self.random, [8, 8])
+        handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 16).dispatch(*data)
+        bad = ((2.7, ValueError), (True, TypeError), (np.True_, TypeError), ("16", TypeError), (None, TypeError),
+               (-1, ValueError), (2**64, ValueError), (float("nan"), ValueError), (float("inf"), ValueError),
+               (np.float32(0.5), ValueError), (3 + 0j, TypeError), (np.ma.array(3, mask=True), TypeError),
+               (np.array([1, 2]), TypeError), (np.ma.masked, TypeError))
+        for value, kind in bad:
+            for name in ("tile", "expert_cycles"):
+                with self.assertRaisesRegex(kind, f"^{name}: "):
+                    handle.set(**{name: value})
+            for i, name in enumerate(("hidden", "experts", "k", "tokens", "rows_per_expert")):
+                if name == "rows_per_expert" and value is None:
+                    continue
+                arguments = [HIDDEN, EXPERTS, K, 16, 16]
+                arguments[i] = value
+                with self.assertRaisesRegex(kind, f"^{name}: "):
+                    self.device.dymulticast(*arguments)
+        for value in (0.5, 2, "yes", None, -1):
+            with self.assertRaisesRegex(TypeError, "^partial_tiles: "):
+                handle.set(partial_tiles=value)
+        with self.assertRaisesRegex(ValueError, "^name: a NUL"):
+            handle.set(**{"tile\0x": 2})
+        with self.assertRaisesRegex(TypeError, "^progress: int"):
+            handle.combine(1)
+        want = golden(*data, np.ones(EXPERTS))
+        for value in (2, 2.0, np.float64(2), np.int8(2), np.uint64(2), np.array(2)):
+            self.same(handle.set(tile=value, partial_tiles=True).combine(), want)
+        self.same(self.device.dymulticast(32.0, np.int16(EXPERTS), np.float32(K), 16).dispatch(*data).combine(), want)
+
+    def test_masked(self):
+        """What a mask hides is no value; without a hidden one the mask says nothing."""
+        x, idx, weights = make(self.random, [4, 4], empty=False)
+        coefficients = np.ones(EXPERTS)
+        layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 8)
+        plain = [x, idx, weights, coefficients]
+        for i, name in enumerate(("x", "topk_idx", "topk_weights", "coefficients")):
+            def hidden(part):
+                masked = np.ma.array(part)
+                masked[0] = np.ma.masked
+                return masked
+            rows = plain[3] if i == 3 else plain[i][0]
+            for part in (hidden(rows), list(hidden(rows))):
+                arguments = list(plain)
+                arguments[i] = part if i == 3 else [part, plain[i][1]]
+                with self.assertRaisesRegex(ValueError, f"^{name}.*masked elements"):
+                    layer.dispatch(*arguments)
+        want = golden(x, idx, weights, coefficients)
+        self.same(layer.dispatch(*([np.ma.array(v) for v in part] for part in (x, idx, weights)),
+                                 np.ma.array(coefficients)).combine(), want)
+
+    def test_weights_are_finite(self):
+        x, idx, weights = make(self.random, [4, 4], empty=False)
+        layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 8)
+        for value, said in ((np.nan, "nan"), (-np.inf, "-inf"), (1e300, "inf")):
+            weights[1][2, 1] = value
+            with self.assertRaisesRegex(ValueError, rf"^topk_weights of GPU 1: {said} at \(2, 1\): a weight"):
+                layer.dispatch(x, idx, weights)
+            idx[1][2, 1], kept = -1, idx[1][2, 1]
+            layer.dispatch(x, idx, weights).combine()  # no expert has it
+            idx[1][2, 1] = kept
+
     def test_canceled(self):
         data = make(self.random, [8, 8], empty=False)
         handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 16).dispatch(*data)
@@ -274,6 +337,21 @@ class Devices(unittest.TestCase):
             with self.assertRaisesRegex(moeswitch.Error, text) as raised:
                 moeswitch.Device(**{**SIZE, **options})
             self.assertEqual(raised.exception.name, name)
+        for options, kind, text in (
+            ({"gpus": 2.5}, ValueError, "^gpus: 2.5 is no whole number"),
+            ({"gpus": True}, TypeError, "^gpus: bool"),
+            ({"flit_bytes": 2**32 + 8}, ValueError, "^flit_bytes: 4294967304, expected 0 to 4294967295"),
+            ({"timeout_ms": -1}, ValueError, "^timeout_ms: -1"),
+            ({"link_latency": "7"}, TypeError, "^link_latency: str"),
+            ({"small": 0.5}, TypeError, "^small: 0.5, expected True or False"),
+            ({"build": "no"}, TypeError, "^build: 'no'"),
+            ({"transport": 3}, TypeError, "^transport: int is no text"),
+            ({"transport": "sim\0x"}, ValueError, "^transport: a NUL"),
+            ({"backend": "plain\0x"}, ValueError, "^backend: a NUL"),
+            ({"log": "file"}, TypeError, "^log: str cannot be called"),
+        ):
+            with self.assertRaisesRegex(kind, text):
+                moeswitch.Device(**{**SIZE, **options})
         with self.assertRaisesRegex(TypeError, "no option colour"):
             moeswitch.Device(**SIZE, colour="red")
 
