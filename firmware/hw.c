@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bus and the GPUs' memories, where rtl/spec/map.toml puts them into the CPU's address space.
+// The bus and the GPUs' memories, where spec/map.toml puts them into the CPU's address space.
 #include "hw.h"
 
 static volatile uint32_t *word(uint32_t address)

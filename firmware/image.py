@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the image that a linked firmware is, its header filled in (rtl/spec/host.toml), as words for $readmemh.
+"""Writes the image that a linked firmware is, its header filled in (spec/host.toml), as words for $readmemh.
 
 usage: image.py OBJCOPY ELF RAM_BYTES OUT
        image.py --at    byte of the header
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "rtl/spec"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "spec"))
 from gen import load
 
 SPEC = load("host.toml")

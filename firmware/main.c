@@ -11,7 +11,7 @@ enum {
     BRING_UP = 1,
     NO_FABRIC = 2,
     READY = 3,
-    POWER_UP = 0, ///< cause of the last start, rtl/spec/soc.rdl
+    POWER_UP = 0, ///< cause of the last start, spec/soc.rdl
     TRAP = 2,
 };
 

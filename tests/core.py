@@ -64,7 +64,7 @@ def fusesoc(program, verilator, folder, *words):
 def lint_set_up(verilator, folder, top):
     """Lints what FuseSoC has set up in a folder, with that top."""
     options = next(folder.rglob("*.vc"))
-    waivers = sorted(str(f.absolute()) for f in pathlib.Path("rtl/spec").glob("*.vlt"))
+    waivers = sorted(str(f.absolute()) for f in pathlib.Path("spec").glob("*.vlt"))
     text = re.sub(r"^--top-module .*$", f"--top-module {top}", options.read_text(), flags=re.M)
     options.write_text(re.sub(r"^--(?:cc|exe|Mdir .*)$", "", text, flags=re.M))
     return subprocess.run([verilator, "--lint-only", "--quiet", *lint_options(), *waivers, "-f", options.name], cwd=options.parent).returncode

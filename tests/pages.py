@@ -92,8 +92,8 @@ def check_completion(complete, systems):
     complete.expect("moeswitch bench link --gp", "--gpus")
     complete.expect("moeswitch bench link --wi")
     complete.expect("moeswitch trace i", "info")
-    complete.expect("moeswitch trace info rtl/spe", "rtl/spec")
-    complete.expect("moeswitch run --trace rtl/spe", "rtl/spec")
+    complete.expect("moeswitch trace info rtl/com", "rtl/common")
+    complete.expect("moeswitch run --trace rtl/com", "rtl/common")
     complete.expect("moeswitch run --json READ", "README.md")
     complete.expect("moeswitch firmware requirements.t", "requirements.txt")
 

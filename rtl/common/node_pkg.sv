@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 // Widths and the layer configuration that every unit of a node (emulated GPU and hub) shares. The registers of
-// rtl/spec/node.rdl drive it; it is constant from go to done.
+// spec/node.rdl drive it; it is constant from go to done.
 `default_nettype none
 /* verilator lint_off UNUSEDPARAM */
 package node_pkg;

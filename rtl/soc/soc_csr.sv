@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Registers of the control SoC (rtl/spec/soc.rdl) and what stands directly behind them: time, watchdog, restart of the
+// Registers of the control SoC (spec/soc.rdl) and what stands directly behind them: time, watchdog, restart of the
 // CPU, record of failed accesses.
 //
 // The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or when control asks for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Configuration bus of the device and registers of the whole fabric (rtl/spec/fabric.rdl): go and
+// Configuration bus of the device and registers of the whole fabric (spec/fabric.rdl): go and
 // done, tables of the switch, its counters.
 //
 // Ports: Address 0 to 0xffff is the fabric, 0x10000 + 0x1000 g is node g. A layer runs from the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Registers of one node: the block generated from rtl/spec/node.rdl, its fields as the layer
+// Registers of one node: the block generated from spec/node.rdl, its fields as the layer
 // configuration, the status window, and the counters behind it.
 //
 // Ports: csr_i is held until ack, which ends the access in that cycle. rdata and err are valid with

@@ -6,7 +6,7 @@ for a board that has no PHY, with the bus at two pins.
 usage: usb_core.py OUT [--pins] [--serial TEXT] [--product TEXT]
 
 One configuration, one vendor-class interface, one bulk OUT and one bulk IN endpoint; high speed (512-byte packets), or full speed (64) under a host
-that does not chirp. Numbers come from rtl/spec/host.toml.
+that does not chirp. Numbers come from spec/host.toml.
 
   clk_i, rst_ni       60 MHz of the PHY; synchronous, active low
   ulpi_*              ULPI 1.1, the bus split into _i, _o and _oe_o; ulpi_rst_o is active high
@@ -47,7 +47,7 @@ from luna.usb2 import USBDevice, USBStreamInEndpoint, USBStreamOutEndpoint
 from usb_protocol.emitters import DeviceDescriptorCollection
 from usb_protocol.types import USBStandardRequests, USBTransferType
 
-HOST = {k: v["value"] for k, v in tomllib.loads((pathlib.Path(__file__).parents[1] / "spec/host.toml").read_text())["constants"].items()}
+HOST = {k: v["value"] for k, v in tomllib.loads((pathlib.Path(__file__).parents[2] / "spec/host.toml").read_text())["constants"].items()}
 HIGH_SPEED_PACKET = 512
 FULL_SPEED_PACKET = 64
 OUT_BUFFER = 2048  # two packets wait while a third is read

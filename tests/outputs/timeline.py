@@ -117,7 +117,7 @@ def check_run(build, scratch, words):
     for a, b in zip(root["systems"], json.loads(plain.read_text())["systems"], strict=True):
         if [x["cycles"] for x in a["layers"]] != [x["cycles"] for x in b["layers"]] or a["stalls"] != b["stalls"]:
             fail(f"{a['system']}: other cycles or stalls than without --timeline")
-    isa = tomllib.loads(pathlib.Path("rtl/spec/isa.toml").read_text())
+    isa = tomllib.loads(pathlib.Path("spec/isa.toml").read_text())
     names, gpus = {i["name"] for i in isa["instr"]}, root["params"]["gpus"]
     processes, threads = names_of(events, "process_name"), names_of(events, "thread_name")
     # where the switch asks it opens as many as the device has

@@ -23,7 +23,7 @@ import tomllib
 
 from machine import Machine, expect, fail
 
-CONSTANTS = tomllib.loads(pathlib.Path(__file__).resolve().parents[2].joinpath("rtl/spec/host.toml").read_text())["constants"]
+CONSTANTS = tomllib.loads(pathlib.Path(__file__).resolve().parents[2].joinpath("spec/host.toml").read_text())["constants"]
 PROTOCOL = rf"{CONSTANTS['PROTOCOL_MAJOR']['value']}\.{CONSTANTS['PROTOCOL_MINOR']['value']:02}"
 SIZES = "--flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 2 --partial-tiles"
 # device: what it runs. The whole device's serial number is what its firmware was built with.

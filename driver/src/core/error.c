@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Error codes and their texts, from rtl/spec/errors.toml, and the message of the last failure.
+// Error codes and their texts, from spec/errors.toml, and the message of the last failure.
 #include "core/error.h"
 
 #include <stdarg.h>

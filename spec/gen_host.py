@@ -86,7 +86,7 @@ def page(p):
     for n, w, d in p["header"]["fields"]:
         rows.append((n, f"{bit // 8}", f"{w // 8}", d))
         bit += w
-    md = "# Host protocol\n\nGenerated from `rtl/spec/host.toml`.\n" + "".join(s["text"] for s in p["section"] if s["at"] == "top") + "\n"
+    md = "# Host protocol\n\nGenerated from `spec/host.toml`.\n" + "".join(s["text"] for s in p["section"] if s["at"] == "top") + "\n"
     md += "## Header\n\n" + md_table(["field", "byte", "bytes", "meaning"], rows)
     md += "## Types\n\n`by` says who carries a request out: the link's hardware, DMA without the processor, or firmware.\n\n"
     md += md_table(["type", "value", "since", "by", "meaning", "request", "reply"], [(t["name"], f"0x{t['value']:02x}", f"1.{t.get('minor', 0)}", t["by"], t["doc"], t["request"], t["reply"]) for t in p["type"]])

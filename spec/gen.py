@@ -10,8 +10,8 @@ import textwrap
 import tomllib
 
 HERE = pathlib.Path(__file__).parent
-SV_HEAD = "// SPDX-License-Identifier: CERN-OHL-P-2.0\n// Generated from rtl/spec/{src} by rtl/spec/gen.py: change it there.\n`default_nettype none\n/* verilator lint_off UNUSEDPARAM */\n"
-C_HEAD = "// SPDX-License-Identifier: Apache-2.0\n// Generated from rtl/spec/{src} by rtl/spec/gen.py: change it there.\n"
+SV_HEAD = "// SPDX-License-Identifier: CERN-OHL-P-2.0\n// Generated from spec/{src} by spec/gen.py: change it there.\n`default_nettype none\n/* verilator lint_off UNUSEDPARAM */\n"
+C_HEAD = "// SPDX-License-Identifier: Apache-2.0\n// Generated from spec/{src} by spec/gen.py: change it there.\n"
 
 
 def load(name):
@@ -105,7 +105,7 @@ def packet(out):
     c += "static inline void mw_header_unpack(struct mw_header *h, const uint64_t w[2])\n{\n" + unpack + "}\n\n#endif\n"
     (out / "packet.h").write_text(c)
 
-    md = "# Packet formats\n\nGenerated from `rtl/spec/packet.toml`.\n\n## Classes\n\n" + md_table(["class", "value", "meaning"], [(n, v, d) for n, v, d in classes])
+    md = "# Packet formats\n\nGenerated from `spec/packet.toml`.\n\n## Classes\n\n" + md_table(["class", "value", "meaning"], [(n, v, d) for n, v, d in classes])
     md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "meaning"], [(o["name"], f"0x{o['value']:02x}", o["class"], o["doc"]) for o in p["opcode"]])
     bit, rows = 0, []
     for n, w, d in fields:
@@ -150,7 +150,7 @@ def isa(out):
         c += f"    uint8_t {n} : {w}; /* {d} */\n" if w < 8 else f"    uint{w}_t {n}; /* {d} */\n"
     c += "};\n\n#endif\n"
     (out / "isa.h").write_text(c)
-    md = "# Instruction set of the emulated GPU\n\nGenerated from `rtl/spec/isa.toml`.\n\n" + p["doc"] + "\n\n"
+    md = "# Instruction set of the emulated GPU\n\nGenerated from `spec/isa.toml`.\n\n" + p["doc"] + "\n\n"
     md += "## Word, 16 bytes\n\n" + md_table(["field", "bits", "meaning"], fields)
     md += "## Instructions\n\n" + md_table(["instruction", "op", "operands", "unit", "order", "retires when"], [(f"`{o['name']}`<br>{o['doc']}", f"0x{o['value']:02x}", o["operands"], o["unit"], o["order"], o["retires"]) for o in p["instr"]])
     md += "## Event counters\n\n" + md_table(["name", "number", "meaning"], p["events"]["values"])
@@ -169,7 +169,7 @@ def errors(out):
     c += "/* X(name, value, text) over both sets */\n#define MW_HWERR_LIST(X) \\\n" + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in hw) + "\n"
     c += "#define MW_ERR_LIST(X) \\\n" + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in sw) + "\n\n#endif\n"
     (out / "errors.h").write_text(c)
-    md = "# Error codes\n\nGenerated from `rtl/spec/errors.toml`.\n\n## Recorded by the hardware\n\n" + md_table(["name", "code", "meaning"], hw) + "## Returned by libmoeswitch\n\n" + md_table(["name", "code", "meaning"], sw)
+    md = "# Error codes\n\nGenerated from `spec/errors.toml`.\n\n## Recorded by the hardware\n\n" + md_table(["name", "code", "meaning"], hw) + "## Returned by libmoeswitch\n\n" + md_table(["name", "code", "meaning"], sw)
     (out / "errors.md").write_text(md)
 
 

@@ -22,7 +22,7 @@ def main():
     p = load("map.toml")
     sv = head(SV_HEAD) + "package map_pkg;\n"
     c = head(C_HEAD) + "#ifndef MW_MAP_H\n#define MW_MAP_H\n\n"
-    md = "## Address map\n\nGenerated from `rtl/spec/map.toml`.\n\n" + p["doc"] + "\n"
+    md = "## Address map\n\nGenerated from `spec/map.toml`.\n\n" + p["doc"] + "\n"
     for group, prefix, title in (("area", "", "Bus"), ("cpu", "CPU_", "Soft CPU")):
         for a in p[group]:
             sv += f"  localparam logic [31:0] {camel(prefix + a['name'])} = 32'h{a['value']:08x};  // {a['doc']}\n"
