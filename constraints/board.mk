@@ -14,7 +14,7 @@ BOARD_SETTINGS := N=$(BOARD_N) FlitBytes=8 $(SMALL_PARAMS)
 # from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F
 BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(B)/threads/n$(BOARD_N)f8-small-threads/node_threads.il))
 BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' constraints/$(BOARD)/board.toml 2>/dev/null)),pins,usb)
-BOARD_RTL = $(if $(BOARD_NODE),rtl/threads/fabric_threads.sv) $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
+BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
     $(filter-out rtl/board/board_$(if $(filter pins,$(BOARD_USB)),ulpi,pins).sv,$(BOARD_MODS))
 # PADS=1: a stub for fabric, SoC and host link, for what a board has around them, in minutes
 PADS ?= 0
@@ -28,19 +28,19 @@ LOADER ?=
 .PHONY: bitstream load flash firmware-bitstream board-page
 bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
-	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
+	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
 	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) $(addprefix --param ,$(BOARD_SETTINGS)) $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
 
 flash load: | $(B)/.setup
 	$(call say,$(if $(filter load,$@),LOAD,FLASH),$(BOARD))
-	$(Q)$(PY) rtl/synth/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
+	$(Q)$(PY) flow/ecp5/loader.py $@ --board '$(BOARD)' --out $(BOARD_DIR) $(if $(LOADER),--options '$(LOADER)')
 
 board-page: | $(B)/.setup
-	$(Q)$(PY) rtl/synth/board_report.py '$(BOARD)' $(BOARD_DIR) docs/reference/boards
+	$(Q)$(PY) flow/ecp5/board_report.py '$(BOARD)' $(BOARD_DIR) docs/reference/boards
 
 firmware-bitstream: $(FIRMWARE)
 	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))
-	$(Q)$(PY) rtl/synth/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) --only-firmware
+	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) --only-firmware
 
 # tops of boards, which no model has: each with the clocks that its PLL makes, with all nodes side by side, and one of them with one for all
 LINT_BOARDS := $(addsuffix .2,$(BOARDS)) ecpix5-85f.4
@@ -49,11 +49,11 @@ lint: lint-boards
 lint-boards: $(addprefix lint-board-,$(LINT_BOARDS))
 $(addprefix lint-board-,$(BOARDS)): lint-board-%: lint-board-%.2
 # of the one node for all: its netlist, and what surrounds it
-lint_threads = $(if $(filter 4,$(call dotted,$(1),2)),rtl/threads/node_threads.vlt rtl/threads/fabric_threads.sv $(B)/threads/n4f8-small-threads/node_threads.v)
+lint_threads = $(if $(filter 4,$(call dotted,$(1),2)),experiments/node_threads/node_threads.vlt experiments/node_threads/fabric_threads.sv $(B)/threads/n4f8-small-threads/node_threads.v)
 lint_clocks = $(B)/board/lint-$(1)
 $(addprefix lint-board-,$(LINT_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(B)/threads/n4f8-small-threads/node_threads.v
 	$(call say,LINT,board $(call dotted,$*,1) N=$(call dotted,$*,2))
-	$(Q)$(PY) rtl/synth/clocks.py $(call dotted,$*,1) $(call lint_clocks,$*) $(filter 4,$(call dotted,$*,2))
+	$(Q)$(PY) flow/ecp5/clocks.py $(call dotted,$*,1) $(call lint_clocks,$*) $(filter 4,$(call dotted,$*,2))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) $(call lint_threads,$*) $(call lint_clocks,$*)/board_clocks.sv \
 	    constraints/$(call dotted,$*,1)/top.sv -- env $(VERILATOR) --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' constraints/$(call dotted,$*,1)/board.toml) \
 	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=8 $(SMALL_PARAMS)) $(VWARN) -Wno-DECLFILENAME -y rtl/board -y $(call lint_clocks,$*) \

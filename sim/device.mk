@@ -9,12 +9,12 @@ device_shim = sim/$(1).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/devic
 device_threads = $(B)/threads/n$(1)f$(2)-small-threads/node_threads.v
 define device_rules
 $(call flags_rule,dev-$(1)/$(5),$(5) $(if $(6),with one node for all )$(DEVICE_VFLAGS) N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES)); -O1)
-$(B)/model/dev-$(1)/$(5)/V$(5).mk: $(if $(6),$(call device_threads,$(2),$(3)) rtl/threads/fabric_threads.sv) $(B)/model/dev-$(1)/$(5)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
+$(B)/model/dev-$(1)/$(5)/V$(5).mk: $(if $(6),$(call device_threads,$(2),$(3)) experiments/node_threads/fabric_threads.sv) $(B)/model/dev-$(1)/$(5)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(5)$$(comma) N=$(2)$$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$$(comma) small memories))
 	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES))) -GClockKhz=0 $(if $(6),-GCycleClocks=$(2)) '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    $(DEVICE_VFLAGS) $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
-	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv $(if $(6),rtl/threads/fabric_threads.sv $(call device_threads,$(2),$(3))) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv $(if $(6),experiments/node_threads/fabric_threads.sv $(call device_threads,$(2),$(3))) --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/V$(5)___024root__*__Slow.cpp
 	$$(call verilator_deps,$$@)
 	@touch $$@

@@ -5,7 +5,7 @@
 // Function: A board's top provides the clocks and names the pins. The bus has no register here.
 // ULPI answers nxt and dir in the next cycle, so a register at an input would break it. Outputs
 // come from registers of the USB core. docs/user/boards.md lists the delays that remain for the
-// FPGA, and rtl/synth/bitstream.py checks them.
+// FPGA, and flow/ecp5/bitstream.py checks them.
 `default_nettype none
 
 module board_ulpi #(

@@ -4,7 +4,7 @@
 //
 // Function: Every bit crosses independently, so bits that change together may be seen a cycle
 // apart. data_i comes from flip-flops of one other clock, or from a pin, with no logic between.
-// rtl/synth/crossings.py checks this in the netlist, by the attribute. With MW_CDC_RANDOM a change
+// flow/ecp5/crossings.py checks this in the netlist, by the attribute. With MW_CDC_RANDOM a change
 // is seen at once or a cycle later, as in silicon.
 `default_nettype none
 

@@ -15,7 +15,7 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
   bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several
   abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where they help each other
   long      true: only `make formal-long` runs it
-  threads   {top, file}: a module of which rtl/synth/threads makes one with N threads, TOP_threads, before anything is read; N and what else is a parameter of the
+  threads   {top, file}: a module of which experiments/node_threads/rewrite makes one with N threads, TOP_threads, before anything is read; N and what else is a parameter of the
             module (`params` of it) are those of the proof. A bug may be one of that tool
   cover     cycles within which every cover is reached, and the condition of every assumption, default 24: what shows that the assumptions leave something to prove
   start     of a "bmc" proof: the first cycle in which the module is given something, that of the cover c_start; its depth counts from there
@@ -45,7 +45,7 @@ WORK = pathlib.Path("build/formal")
 RTL_DIRS = sorted({str(f.parent.relative_to(ROOT)) for d in ("common", "link", "switch", "hub", "gpu", "top") for f in (ROOT / "rtl" / d).rglob("*.sv")})
 PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/common/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
 INCLUDE = "rtl/common"
-TOOL = "rtl/synth/threads"
+TOOL = "experiments/node_threads/rewrite"
 INCLUDED = [f"{INCLUDE}/bundles.svh", f"{INCLUDE}/assert.svh"]
 # seconds of processor time without a result, of short and of long ones
 SEARCH_S = {False: 1200, True: 7200}
@@ -84,7 +84,7 @@ def plant(bug, folder):
 
 
 def rewrite(proof, params, folder, bug, log, most):
-    """Has rtl/synth/threads make the module with threads, by its faulty copy if there is one. Returns its Verilog file."""
+    """Has experiments/node_threads/rewrite make the module with threads, by its faulty copy if there is one. Returns its Verilog file."""
     t = proof["threads"]
     path = [str(ROOT / TOOL)]
     if bug and bug["file"].startswith(f"{TOOL}/"):

@@ -6,14 +6,14 @@ GATE_BOARD := ecpix5-85f
 GATE_N := 4
 GATE_DIR := $(B)/board/$(GATE_BOARD)-n$(GATE_N)
 
-$(B)/gate/parts/gate_parts_netlist.v: tests/gate/parts.py tests/gate/netlist.py tests/gate/gate_parts.sv tests/gate/cells/LUT4.sv rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv rtl/synth/ram_init.py | $(B)/.setup
+$(B)/gate/parts/gate_parts_netlist.v: tests/gate/parts.py tests/gate/netlist.py tests/gate/gate_parts.sv tests/gate/cells/LUT4.sv rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv flow/ecp5/ram_init.py | $(B)/.setup
 	$(call say,SYNTH,tests/gate/gate_parts.sv)
 	$(Q)$(PY) tests/gate/parts.py $(@D)
 
 # the netlist that a board's bitstream is placed and routed from, in the place of the device at its pins
 GATE := $(B)/model/gate-n$(GATE_N)f8-small
 GATE_OPT ?= -O1
-$(GATE)/netlist/netlist.v: $(GATE_DIR)/netlist.json tests/gate/netlist.py tests/gate/cells/LUT4.sv rtl/synth/ram_init.py $(FW)/firmware.hex
+$(GATE)/netlist/netlist.v: $(GATE_DIR)/netlist.json tests/gate/netlist.py tests/gate/cells/LUT4.sv flow/ecp5/ram_init.py $(FW)/firmware.hex
 	@mkdir -p $(@D)
 	$(call say,NETLIST,$(GATE_BOARD) N=$(GATE_N) for Verilator (a minute))
 	$(Q)$(PY) tests/gate/netlist.py $(GATE_DIR)/netlist.json $$(sed -n 's/^top = "\(.*\)"/\1/p' constraints/$(GATE_BOARD)/board.toml) $(GATE_DIR)/random.hex $(FW)/firmware.hex $@

@@ -12,7 +12,7 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "rtl/synth"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "flow/ecp5"))
 import flow
 import ram_init
 

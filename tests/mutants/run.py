@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import watch
 WORK = ROOT / "build" / "mutants"
-PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "sim",
+PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "flow", "experiments", "sim",
          "driver", "firmware", "host-tools", "constraints", "tests", "docs", ".clang-format"]
 LIMITS = watch.Limits(most=900)
 SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/run.py and tests/formal/run.py

@@ -36,7 +36,7 @@ import traceback
 
 import proof
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "rtl/synth"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "flow/ecp5"))
 import settings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "sim",
+PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "flow", "experiments", "sim",
          "firmware", "tests", "driver", "host-tools", "constraints"]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Boards: rtl/synth/pll.py against the PLL's equations, board.toml and pins.lpf of every board and of broken ones, the crossing check on designs in which one is
+"""Boards: flow/ecp5/pll.py against the PLL's equations, board.toml and pins.lpf of every board and of broken ones, the crossing check on designs in which one is
 planted, firmware for the CPU's RAM, and every refusal of bitstream.py and loader.py: one line, status 2, nothing written.
 
 usage: boards.py BUILD
@@ -20,7 +20,7 @@ import sys
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SYNTH = ROOT / "rtl/synth"
+SYNTH = ROOT / "flow/ecp5"
 sys.path.insert(0, str(SYNTH))
 import bitstream
 import board as boards

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests rtl/synth/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the samples the LUTs go that can.
-Tests rtl/synth/floorplan.py: each block RAM of the switch, and of a device, has a place of its own, that of no other is
+"""Tests flow/ecp5/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the samples the LUTs go that can.
+Tests flow/ecp5/floorplan.py: each block RAM of the switch, and of a device, has a place of its own, that of no other is
 guessed, no row of the device is full.
 
 usage: run.py [--out DIR]   (seed: MW_SEED)
@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, "rtl/synth")
+sys.path.insert(0, "flow/ecp5")
 import carry  # noqa: E402
 import floorplan  # noqa: E402
 import flow  # noqa: E402

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rtl/synth/carry.py has to take out of LUTs; how many it leaves stands in run.py.
+// What flow/ecp5/carry.py has to take out of LUTs; how many it leaves stands in run.py.
 `default_nettype none
 
 // an operand behind XORs

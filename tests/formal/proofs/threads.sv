@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rtl/synth/threads makes of a register or memory of a sample, with N threads, against N copies of that sample:
+// What experiments/node_threads/rewrite makes of a register or memory of a sample, with N threads, against N copies of that sample:
 // in the clock of thread t only copy t goes on, and what is to be seen of it is to be seen of the threaded one. Inputs
 // are any in any clock, so those of one thread have nothing to do with those of another.
 `default_nettype none

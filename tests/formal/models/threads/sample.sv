@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One sample per rule of rtl/synth/threads, for prove_threads: small, with ports that are the same for all. A gated one
+// One sample per rule of experiments/node_threads/rewrite, for prove_threads: small, with ports that are the same for all. A gated one
 // stands still while ce_i is 0, as a copy of a module whose clock is stopped.
 `default_nettype none
 

@@ -13,7 +13,7 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[3] / "flow/ecp5"))
 import flow  # noqa: E402
 import memories  # noqa: E402
 import registers  # noqa: E402

@@ -79,7 +79,7 @@ def solve(input_mhz, outputs, divided=()):
 def package(made, cycle_clocks):
     """SystemVerilog package clocks_pkg: kHz of each clock, and how many of the nodes' are one of the fabric's."""
     lines = [f"    localparam int unsigned CycleClocks = {cycle_clocks};"] + [f"    localparam int unsigned {name.capitalize()}Khz = {round(mhz * 1000)};" for name, mhz in made]
-    return "\n".join(["// Made by rtl/synth/pll.py", "/* verilator lint_off UNUSEDPARAM */", "package clocks_pkg;", *lines, "endpackage", ""])
+    return "\n".join(["// Made by flow/ecp5/pll.py", "/* verilator lint_off UNUSEDPARAM */", "package clocks_pkg;", *lines, "endpackage", ""])
 
 
 def module(input_mhz, names, s, same=()):
@@ -91,7 +91,7 @@ def module(input_mhz, names, s, same=()):
     enables = [f".EN{port}(1'b{int(i < len(used))})" for i, port in enumerate(PORTS)]
     clocks = "".join(f" .{port}({names[i] + '_o' if i < len(names) else ''})," for i, port in enumerate(PORTS))
     return "\n".join([
-        "// Made by rtl/synth/pll.py", f"// {input_mhz:g} MHz / {s['clki']} * {s['clkfb']} * {s['clkop']}: oscillator {s['vco']:g} MHz; {what}", "`default_nettype none",
+        "// Made by flow/ecp5/pll.py", f"// {input_mhz:g} MHz / {s['clki']} * {s['clkfb']} * {s['clkop']}: oscillator {s['vco']:g} MHz; {what}", "`default_nettype none",
         "module board_clocks (", "    input  wire logic clk_i,", *ports, "    output wire logic locked_o", ");", "    wire back;", "",
         "    EHXPLLL #(",
         f"        .CLKI_DIV({s['clki']}), .CLKFB_DIV({s['clkfb']}), .CLKOP_DIV({s['clkop']}), .CLKOP_CPHASE({s['clkop'] - 1}),", *settings,

@@ -60,7 +60,7 @@ def switch_8(names):
     for name in names:
         found = source(name, 8)
         if not found:
-            raise NoPlace(f"{name}: no queue of the switch, say in rtl/synth/floorplan.py where it lies")
+            raise NoPlace(f"{name}: no queue of the switch, say in flow/ecp5/floorplan.py where it lies")
         port, sender = found
         row, side = HALVES[port]
         x, k = side[sender * len(side) // 8 + int(name.rpartition(".")[2])]
@@ -83,13 +83,13 @@ def device_4(names, mirrored=False):
     for name in names:
         unit = next((i for i, (pattern, *_) in enumerate(DEVICE_4) if re.search(pattern, name)), None)
         if unit is None:
-            raise NoPlace(f"{name}: of no unit of the device, say in rtl/synth/floorplan.py where it lies")
+            raise NoPlace(f"{name}: of no unit of the device, say in flow/ecp5/floorplan.py where it lies")
         units[unit].append(name)
     plan = {}
     for (pattern, row, begin, end), unit in zip(DEVICE_4, units):
         if len(unit) > end - begin:
             raise NoPlace(f"{unit[end - begin]}: {len(unit)} block RAMs, and {end - begin} places for them in "
-                          "rtl/synth/floorplan.py")
+                          "flow/ecp5/floorplan.py")
         for i, name in enumerate(sorted(unit, key=order)):
             x, k = columns[begin + i * (end - begin) // len(unit)]
             plan[name] = f"X{x}/Y{row}/EBR{k}"

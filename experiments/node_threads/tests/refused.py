@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What rtl/synth/threads has no rule for it must refuse: one line that says what and where, status 1, no netlist. Likewise numbers of threads that are not possible.
+"""What the rewrite has no rule for it must refuse: one line that says what and where, status 1, no netlist. Likewise numbers of threads that are not possible.
 
 usage: refused.py [--out DIR]     Exit status 1: something was taken, or refused in other words.
 """
@@ -9,8 +9,8 @@ import pathlib
 import subprocess
 import sys
 
-TOOL = "rtl/synth/threads/rewrite.py"
-SAMPLE = "tests/threads/refused.sv"
+TOOL = "experiments/node_threads/rewrite/rewrite.py"
+SAMPLE = "experiments/node_threads/tests/refused.sv"
 # What, threads, words of the line; None: it is taken
 CASES = [(0, 4, "$adff"), (1, 4, "$dlatch"), (2, 4, "one clock"), (3, 4, "one clock"), (4, 4, "one clock"), (5, 2, "3 to 32"), (5, 33, "3 to 32"), (5, 4, None)]
 

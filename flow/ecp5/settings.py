@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-CFG_PKG = pathlib.Path(__file__).resolve().parents[1] / "common/cfg_pkg.sv"
+CFG_PKG = pathlib.Path(__file__).resolve().parents[2] / "rtl/common/cfg_pkg.sv"
 
 
 def names():

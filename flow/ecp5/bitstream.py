@@ -11,7 +11,7 @@ and has the fastest nodes. The netlist's crossings between clocks are checked be
 (crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
 What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or
 routed already, from the same netlist and pins with the same options, is not again: seeds may run side by side, a command each, and a last one takes all of them.
---node: node_threads.il of rtl/synth/threads, node_threads.v beside it: one node that serves all (docs/design/threads.md), with a clock of its own.
+--node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it: one node that serves all (docs/design/threads.md), with a clock of its own.
 --only-firmware: another firmware into what is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
 """

@@ -287,7 +287,7 @@ def page(results, settings):
                    f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
                    "Placed and routed for the speed grade with a clock asked for; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there.",
                    f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken.",
-                   *(f"The block RAMs of {n} lie where `rtl/synth/floorplan.py` says." for n in FLOORPLAN),
+                   *(f"The block RAMs of {n} lie where `flow/ecp5/floorplan.py` says." for n in FLOORPLAN),
                    *(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
                    "Modules are mapped together; a LUT counts for the one that the net behind it is named after.",
                    f"Whole devices as they are routed, with a floorplan by part: {', '.join(f'[{n}](boards/{n}.md)' for n in boards.names())}."), "",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric with one node for all, rtl/threads/fabric_threads.sv, in one model, for shim.cpp. The node's clock has N
+// The fabric with one node for all, fabric_threads.sv, in one model, for shim.cpp. The node's clock has N
 // edges in a cycle: all but the last are in settle(), behind which outputs are those of the cycle, as every node has
 // been there; the last is the cycle's own.
 #pragma once
