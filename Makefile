@@ -129,7 +129,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
 RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/node_pkg.sv rtl/common/bundle_pkg.sv rtl/common/cfg_pkg.sv rtl/common/ring_pkg.sv $(filter %_pkg.sv,$(REG_SV))
-RTL_FILES := $(wildcard rtl/*/*.sv rtl/*/*/*.sv)
+RTL_FILES := $(sort $(wildcard rtl/*/*.sv rtl/*/*/*.sv))
 RTL_FABRIC := $(filter $(addprefix rtl/,common/% link/% switch/% hub/% gpu/% top/%),$(RTL_FILES))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_FABRIC)))) $(GEN)
 DEV_TOP := rtl/top/device.sv rtl/top/device_cross.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
@@ -256,7 +256,7 @@ include tests/unit/unit.mk
 include tests/mutate/mutate.mk
 
 # ---- boards -----------------------------------------------------------------
-include constraints/board.mk
+include boards/board.mk
 
 # ---- tests in C -------------------------------------------------------------
 C_TESTS :=

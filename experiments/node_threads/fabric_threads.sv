@@ -2,8 +2,8 @@
 //
 // The fabric with one physical node (node_threads) for all N.
 //
-// Function: experiments/node_threads/rewrite makes node_threads from node. Ports and answers equal those of
-// fabric, in the same cycles.
+// Function: rewrite/ makes node_threads from node. Ports and answers equal those of fabric, in the
+// same cycles.
 // Ports: clk_i has one rising edge per fabric cycle. node_clk_i has N edges at equal distances, the
 // last together with that of clk_i. Between these edges the node is node 0, 1, ... N-1 in turn. It
 // gets the inputs of that node, and its outputs are stored until the cycle ends. The last node's

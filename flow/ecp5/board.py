@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's folder below constraints/: board.toml, pins.lpf, top.sv. docs/developer/porting.md has the fields."""
+"""A board's folder below boards/: board.toml, pins.lpf, top.sv. docs/developer/porting.md has the fields."""
 import pathlib
 import re
 import sys
 import tomllib
 
-ROOT = pathlib.Path("constraints")
+ROOT = pathlib.Path("boards")
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}  # of an 85F, by nextpnr
 DEVICES = {"um5g-85k": "LFE5UM5G-85F", "85k": "LFE5U-85F"}
 FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "floorplan": dict, "loader": dict}

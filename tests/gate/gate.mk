@@ -16,7 +16,7 @@ GATE_OPT ?= -O1
 $(GATE)/netlist/netlist.v: $(GATE_DIR)/netlist.json tests/gate/netlist.py tests/gate/cells/LUT4.sv flow/ecp5/ram_init.py $(FW)/firmware.hex
 	@mkdir -p $(@D)
 	$(call say,NETLIST,$(GATE_BOARD) N=$(GATE_N) for Verilator (a minute))
-	$(Q)$(PY) tests/gate/netlist.py $(GATE_DIR)/netlist.json $$(sed -n 's/^top = "\(.*\)"/\1/p' constraints/$(GATE_BOARD)/board.toml) $(GATE_DIR)/random.hex $(FW)/firmware.hex $@
+	$(Q)$(PY) tests/gate/netlist.py $(GATE_DIR)/netlist.json $$(sed -n 's/^top = "\(.*\)"/\1/p' boards/$(GATE_BOARD)/board.toml) $(GATE_DIR)/random.hex $(FW)/firmware.hex $@
 
 $(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS) $(GATE)/flags $(TOOLS)
 	$(call say,VERILATE,netlist of $(GATE_BOARD) (minutes))

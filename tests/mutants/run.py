@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import watch
 WORK = ROOT / "build" / "mutants"
 PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "flow", "experiments", "sim",
-         "driver", "firmware", "host-tools", "constraints", "tests", "docs", ".clang-format"]
+         "driver", "firmware", "host-tools", "boards", "tests", "docs", ".clang-format"]
 LIMITS = watch.Limits(most=900)
 SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/run.py and tests/formal/run.py
 UNREAD = "Yosys does not read it"                          # a proof that could not begin

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "flow", "experiments", "sim",
-         "firmware", "tests", "driver", "host-tools", "constraints"]
+         "firmware", "tests", "driver", "host-tools", "boards"]
 
 
 def copy(root, folder):

@@ -121,7 +121,7 @@ def test_boards(work):
         made = clocks.make(alone, work)
         expect(f"{name}: with a node each, both names are one clock", "node" not in made and "assign node_o = fabric_o;" in (work / "board_clocks.sv").read_text(), made)
     # broken folders: one change each
-    base = work / "constraints"
+    base = work / "boards"
     shutil.rmtree(work, ignore_errors=True)
     for what, file, old, new, words in (
             ("a port without a ball", "pins.lpf", 'LOCATE COMP "uart_rx" SITE "R26";', "", "uart_rx has no ball"),
@@ -135,7 +135,7 @@ def test_boards(work):
             ("a floorplan's field that is none", "board.toml", "[loader]", "[floorplan]\nmirored = true\n[loader]", "mirored is no field"),
             ("no TOML", "board.toml", "[part]", "[part", "board.toml")):
         shutil.rmtree(base, ignore_errors=True)
-        shutil.copytree(ROOT / "constraints/ecpix5-85f", base / "ecpix5-85f")
+        shutil.copytree(ROOT / "boards/ecpix5-85f", base / "ecpix5-85f")
         path = base / "ecpix5-85f" / file
         text = path.read_text()
         assert old in text, old

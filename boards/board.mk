@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Boards: constraints/NAME is one, docs/developer/porting.md says what is in its folder.
+# Boards: boards/NAME is one, docs/developer/porting.md says what is in its folder.
 #   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=48] [SEEDS='1 2 3'] [BEST=1]
 #       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
 #   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the board's own options
 #   make board-page BOARD=...    docs/reference/boards/BOARD.md of it: clocks, cells, floorplan
 #   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
-BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard constraints/*/board.toml)))))
+BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.toml)))))
 BOARD ?=
 BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))
 BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
@@ -13,7 +13,7 @@ BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
 BOARD_SETTINGS := N=$(BOARD_N) FlitBytes=8 $(SMALL_PARAMS)
 # from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F
 BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(B)/threads/n$(BOARD_N)f8-small-threads/node_threads.il))
-BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' constraints/$(BOARD)/board.toml 2>/dev/null)),pins,usb)
+BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' boards/$(BOARD)/board.toml 2>/dev/null)),pins,usb)
 BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
     $(filter-out rtl/board/board_$(if $(filter pins,$(BOARD_USB)),ulpi,pins).sv,$(BOARD_MODS))
 # PADS=1: a stub for fabric, SoC and host link, for what a board has around them, in minutes
@@ -55,6 +55,6 @@ $(addprefix lint-board-,$(LINT_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(D
 	$(call say,LINT,board $(call dotted,$*,1) N=$(call dotted,$*,2))
 	$(Q)$(PY) flow/ecp5/clocks.py $(call dotted,$*,1) $(call lint_clocks,$*) $(filter 4,$(call dotted,$*,2))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) $(call lint_threads,$*) $(call lint_clocks,$*)/board_clocks.sv \
-	    constraints/$(call dotted,$*,1)/top.sv -- env $(VERILATOR) --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' constraints/$(call dotted,$*,1)/board.toml) \
+	    boards/$(call dotted,$*,1)/top.sv -- env $(VERILATOR) --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' boards/$(call dotted,$*,1)/board.toml) \
 	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=8 $(SMALL_PARAMS)) $(VWARN) -Wno-DECLFILENAME -y rtl/board -y $(call lint_clocks,$*) \
-	    $(filter %.vlt,$(call lint_threads,$*)) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(call lint_clocks,$*)/clocks_pkg.sv rtl/board/ecp5_cells.sv $(filter-out %.vlt,$(call lint_threads,$*)) constraints/$(call dotted,$*,1)/top.sv
+	    $(filter %.vlt,$(call lint_threads,$*)) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(call lint_clocks,$*)/clocks_pkg.sv rtl/board/ecp5_cells.sv $(filter-out %.vlt,$(call lint_threads,$*)) boards/$(call dotted,$*,1)/top.sv
