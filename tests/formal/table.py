@@ -54,7 +54,7 @@ def simulated(modules):
 
 
 def main():
-    files = sorted((ROOT / "rtl").rglob("*.sv"))
+    files = [*sorted((ROOT / "experiments").glob("*/*.sv")), *sorted((ROOT / "rtl").rglob("*.sv"))]
     modules = {f.stem: f for f in files if not f.stem.endswith("_pkg")}
     tests = simulated(modules)
     all_proofs = proofs()
@@ -73,7 +73,7 @@ def main():
     print("## Modules\n\n| module | proved (proof) | simulated by |\n|---|---|---|")
     for m, f in modules.items():
         names = "; ".join(f"[{p['name']}](#{p['name']})" for p in all_proofs if m in p["modules"])
-        print(f"| `{f.parent.relative_to(ROOT / 'rtl')}/{m}` | {names or '-'} | {', '.join(tests.get(m, [])) or 'whole device'} |")
+        print(f"| `{f.relative_to(ROOT).with_suffix('').as_posix().removeprefix('rtl/')}` | {names or '-'} | {', '.join(tests.get(m, [])) or 'whole device'} |")
     print("\n## Proofs\n\n| proof | what | how |\n|---|---|---|")
     for p in all_proofs:
         print(f"| <a id=\"{p['name']}\"></a>`{p['name']}` | {p['what']} | {engine(p)} |")
