@@ -99,7 +99,7 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: spec/gen_map.py spec/map.toml | $(B)/.setup
 
 # the style of the page of `run --html`, its lines as string literals
 PAGE_H := $(GEN)/page_style.h
-$(PAGE_H): host-tools/page/style.css
+$(PAGE_H): host-tools/report/html/style.css
 	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 
 # the USB device core, by LUNA; Amaranth's back end calls Yosys
@@ -180,7 +180,7 @@ LDLIBS := -lcjson -lminizip -lz -lusb-1.0 -lm -ldl -lpthread
 DRIVER_SRC := $(wildcard driver/src/*/*.c)
 # the device's end of the host protocol, for tests that connect to it by USB transfers
 USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
-HOST_SRC := $(filter-out host-tools/main.c,$(wildcard host-tools/*.c $(patsubst %,host-tools/%/*.c,systems bench sweep page)))
+HOST_SRC := $(filter-out host-tools/program/main.c,$(wildcard host-tools/*/*.c host-tools/report/html/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
@@ -215,7 +215,7 @@ $(B)/libmwhost.a: $(call obj,$(HOST_SRC))
 
 LIBS := $(if $(HOST_SRC),$(B)/libmwhost.a) $(if $(DRIVER_SRC),$(B)/libmoeswitch.a)
 
-include host-tools/pages/pages.mk
+include host-tools/program/pages/pages.mk
 
 # a USB device for virtual machines: QEMU's usb-redir connects to it
 USBDEV := $(B)/mw-usb-device
@@ -223,7 +223,7 @@ $(USBDEV): $(call obj,sim/usb/main.c $(USBDEV_SRC)) $(B)/libmoeswitch.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ -lusbredirparser -ldl
 
-$(B)/moeswitch: $(call obj,host-tools/main.c) $(LIBS)
+$(B)/moeswitch: $(call obj,host-tools/program/main.c) $(LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $^ $(LDLIBS)
 
@@ -363,7 +363,7 @@ run: $(TOOL) $(MAIN_MODEL)
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
 REMEMBER := $(PY) tests/remember.py
-C_ALL := $(wildcard experiments/*/*.h firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*.[ch] host-tools/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
+C_ALL := $(wildcard experiments/*/*.h firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
@@ -432,7 +432,7 @@ format: | $(B)/.setup
 	clang-format -i $(C_ALL)
 
 # gcc's and cppcheck's, a file at a time: what one reads is it and the headers
-LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/main.c host-tools/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c)
+LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/program/main.c host-tools/program/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c)
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck

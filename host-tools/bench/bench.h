@@ -9,13 +9,13 @@
 
 #include "moeswitch.h"
 
-#include "device.h"
-#include "json.h"
-#include "latencies.h"
-#include "reduce.h"
-#include "option_value.h"
-#include "tables.h"
-#include "workload.h"
+#include "device/device.h"
+#include "formats/json.h"
+#include "experiment/latencies.h"
+#include "golden/reduce.h"
+#include "cli/option_value.h"
+#include "cli/tables.h"
+#include "golden/workload.h"
 
 enum {
     MW_BENCH_PATTERNS = 9,

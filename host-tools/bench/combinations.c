@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which options of `moeswitch bench` go together, and what those are that depend on others.
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "setting_table.h"
+#include "device/setting_table.h"
 
 #include <string.h>
 

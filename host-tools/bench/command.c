@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch bench`: one device, all lines, the table for people and the JSON for programs.
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "command_help.h"
-#include "commands.h"
-#include "interrupt.h"
-#include "run.h"
-#include "setting_table.h"
-#include "text.h"
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/command_help.h"
+#include "device/setting_table.h"
+#include "program/commands.h"
+#include "run/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

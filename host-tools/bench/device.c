@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What all patterns ask of libmoeswitch.
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "setting_table.h"
+#include "device/setting_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Options of `moeswitch bench`: their table, defaults, parsing.
-#include "bench.h"
+#include "bench/bench.h"
 
-#include "command_help.h"
-#include "commands.h"
-#include "run.h"
-#include "setting_table.h"
+#include "cli/command_help.h"
+#include "device/setting_table.h"
+#include "program/commands.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

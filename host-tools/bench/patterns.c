@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of patterns (docs/user/bench.md).
-#include "bench.h"
+#include "bench/bench.h"
 
 #define CLASS(c) (1u << (c))
 enum { STORE = 1, PARTIAL = 3 }; ///< link classes

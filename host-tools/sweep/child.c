@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See child.h.
-#include "child.h"
+#include "sweep/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

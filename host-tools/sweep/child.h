@@ -4,7 +4,7 @@
 #ifndef MW_SWEEP_CHILD_H
 #define MW_SWEEP_CHILD_H
 
-#include "error.h"
+#include "base/error.h"
 
 #include <stdio.h>
 #include <sys/types.h>

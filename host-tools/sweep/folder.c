@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The folder of a sweep, see sweep.h: where the results are, and which are there.
-#include "output.h"
-#include "sweep.h"
+#include "base/output.h"
+#include "sweep/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>

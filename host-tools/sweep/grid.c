@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See grid.h: reading.
-#include "grid.h"
+#include "sweep/grid.h"
 
-#include "bounds.h"
-#include "commands.h"
-#include "json.h"
-#include "run.h"
+#include "analysis/bounds.h"
+#include "formats/json.h"
+#include "program/commands.h"
+#include "run/run.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef MW_SWEEP_GRID_H
 #define MW_SWEEP_GRID_H
 
-#include "option_table.h"
+#include "cli/option_table.h"
 
 enum {
     MW_MAX_AXES = 48,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The models that a sweep's runs need, see sweep.h.
-#include "sweep.h"
+#include "sweep/sweep.h"
 
-#include "device.h"
-#include "run.h"
-#include "setting_table.h"
+#include "device/device.h"
+#include "device/setting_table.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

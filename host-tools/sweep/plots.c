@@ -2,11 +2,11 @@
 //
 // Pictures of a sweep's table by gnuplot, see sweep.h. The script reads results.csv, so that whoever wants
 // another picture changes the script and calls gnuplot.
-#include "sweep.h"
+#include "sweep/sweep.h"
 
-#include "child.h"
-#include "output.h"
-#include "text.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "sweep/child.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See grid.h: the points of a grid.
-#include "grid.h"
+#include "sweep/grid.h"
 
-#include "random.h"
-#include "run.h"
-#include "systems.h"
+#include "base/random.h"
+#include "run/run.h"
+#include "systems/systems.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See results.h.
-#include "results.h"
+#include "sweep/results.h"
 
-#include "bounds.h"
-#include "csv.h"
-#include "json.h"
+#include "analysis/bounds.h"
+#include "formats/csv.h"
+#include "formats/json.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

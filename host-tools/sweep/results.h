@@ -4,7 +4,7 @@
 #ifndef MW_SWEEP_RESULTS_H
 #define MW_SWEEP_RESULTS_H
 
-#include "grid.h"
+#include "sweep/grid.h"
 
 #include <stdio.h>
 

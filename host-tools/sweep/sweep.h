@@ -5,8 +5,8 @@
 #ifndef MW_SWEEP_H
 #define MW_SWEEP_H
 
-#include "grid.h"
-#include "results.h"
+#include "sweep/grid.h"
+#include "sweep/results.h"
 
 #include <stdio.h>
 

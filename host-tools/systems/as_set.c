@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Of the settings of a run, those that change what a system sends.
-#include "systems.h"
+#include "systems/systems.h"
 
 #include <string.h>
 

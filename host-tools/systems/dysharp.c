@@ -3,8 +3,8 @@
 // The system `dysharp`: dispatch, experts and combine by dynamic multimem, side by side, token by
 // token. The row tracker starts tiles, signals tell the home GPU which of its tokens are finished,
 // and combine takes them in that order, so that both directions of every link are busy throughout.
-#include "bounds.h"
-#include "generator.h"
+#include "analysis/bounds.h"
+#include "systems/generator.h"
 
 void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
 {

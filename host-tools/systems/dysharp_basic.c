@@ -3,8 +3,8 @@
 // The system `dysharp-basic`: dispatch and combine by dynamic multimem, but phase after phase. A GPU
 // starts its experts when all its rows are there, and asks for reduced rows when all GPUs' experts
 // are done, which a barrier tells instead of a signal per row.
-#include "bounds.h"
-#include "generator.h"
+#include "analysis/bounds.h"
+#include "systems/generator.h"
 
 enum { NO_SIGNALS = 1 }; ///< flag of `expert`
 

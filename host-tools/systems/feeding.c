@@ -3,7 +3,7 @@
 // All layers of a workload once more through the device's queue of layers, twice: each written, run and read before the next; and with two buffers, one
 // of which the host writes and reads while the layer of the other runs. Both give the bits that the layers gave by themselves, and the difference of
 // their cycles is what feeding is worth and what it costs.
-#include "job.h"
+#include "systems/job.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 //
 // Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them. Decided by the layer's shape,
 // which every GPU knows before it begins, never by its routing.
-#include "systems.h"
+#include "systems/systems.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 // a place {expert, source, index} that the source counts; behind them a flag for each list says how many there are, so
 // that nobody exchanges counts first. Tiles have rows of one expert and one source; finished rows return to slots at
 // their homes, with a flag behind each tile.
-#include "bounds.h"
-#include "generator.h"
+#include "analysis/bounds.h"
+#include "systems/generator.h"
 
 enum { ROWS_RETURN = 2 }; ///< flag of `expert`
 

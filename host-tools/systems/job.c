@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every way to run a job does: opening its device, moving its data, and saying how it failed.
-#include "job.h"
-#include "costs.h"
+#include "systems/job.h"
+#include "analysis/costs.h"
 
 #include <assert.h>
 #include <pthread.h>

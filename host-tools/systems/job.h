@@ -4,9 +4,9 @@
 #ifndef MW_HOST_JOB_H
 #define MW_HOST_JOB_H
 
-#include "fit.h"
-#include "generator.h"
-#include "systems.h"
+#include "analysis/fit.h"
+#include "systems/generator.h"
+#include "systems/systems.h"
 
 struct job {
     const struct mw_run_params *params;

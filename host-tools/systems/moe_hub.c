@@ -7,8 +7,8 @@
 //
 // Without allocators (counts_in: exchange) a GPU knows from the counts of all others where its rows land before it
 // sends the first; without trackers (barriers) experts and sums begin behind a barrier of all GPUs.
-#include "bounds.h"
-#include "generator.h"
+#include "analysis/bounds.h"
+#include "systems/generator.h"
 
 enum { ROWS_RETURN = 2 }; ///< flag of `expert`
 

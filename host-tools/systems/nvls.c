@@ -9,8 +9,8 @@
 // Gathered tokens are numbered home by home. Phases, each behind a barrier of all GPUs: gather; experts and
 // partial sums; reduction. Rows of -0 are written while rows are gathered, when the routing entries are here;
 // partial sums of a range of tokens while the engine has the next range, or, at last, the own tokens.
-#include "bounds.h"
-#include "generator.h"
+#include "analysis/bounds.h"
+#include "systems/generator.h"
 
 enum { RANGES = 14, PARTS = 64, TURNS = 8 };
 

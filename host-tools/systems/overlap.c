@@ -10,8 +10,8 @@
 // counters of each kind do. Nobody flags a range before the one that used its counter last was flagged by
 // all and those flags have come: the partial sums of a range leave behind its experts, which waited for
 // all flags of its rows, and a GPU's flag of partial sums comes behind its flag of the same range's rows.
-#include "bounds.h"
-#include "generator.h"
+#include "analysis/bounds.h"
+#include "systems/generator.h"
 
 enum { RANGES = MW_OVERLAP_RANGES, PARTS = 64, WINDOW = 3 };
 

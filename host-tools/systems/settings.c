@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the options of a run ask of the layer's engines and links.
-#include "job.h"
+#include "systems/job.h"
 
-#include "setting_table.h"
+#include "device/setting_table.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 // the partial sums of a range of tokens, then a flag behind them; a second stream adds up those of the
 // own tokens of a range when all other GPUs have flagged it, whatever the own experts do meanwhile; a
 // third one adds the own experts' rows when these have finished.
-#include "bounds.h"
-#include "generator.h"
+#include "analysis/bounds.h"
+#include "systems/generator.h"
 
 #include <stdbool.h>
 

@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 #include "fabric_regs.h"
-#include "golden.h"
+#include "golden/golden.h"
 #include "map.h"
 #include "node_regs.h"
-#include "report.h"
-#include "systems.h"
+#include "report/report.h"
+#include "systems/systems.h"
 
 enum { LIMIT = 20000000 };
 

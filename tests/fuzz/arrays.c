@@ -3,8 +3,8 @@
 // libFuzzer target: files of arrays. The first byte of the input says what the rest is: a .npy file, an
 // .npz archive, a CSV file of expert counts, or the ids of a trace. Whatever it is, the readers give a
 // line, or arrays that can be read from end to end.
-#include "counts.h"
-#include "npz.h"
+#include "formats/npz.h"
+#include "trace/counts.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 // in place of the one that is asked for, or of the device's RTL. The first argument is the folder of that model below build/model: gate-n4f8-small, dev-n2f8-small.
 #include "device/frames.h"
 
-#include "run.h"
+#include "run/run.h"
 
 // ld --wrap=mw_open
 int __real_mw_open(const struct mw_open_options *options, struct mw_device **device);

@@ -4,7 +4,7 @@
 // the lines for what does not fit, and this machine's memory.
 #include "support.h"
 
-#include "fit.h"
+#include "analysis/fit.h"
 #include "core/device.h" // a device of which nothing but its sizes is there
 
 #include <unistd.h>

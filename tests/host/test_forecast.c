@@ -4,8 +4,8 @@
 // for their tile, and which mechanisms `moeswitch` leaves out of small layers.
 #include "support.h"
 
-#include "forecast.h"
-#include "systems.h"
+#include "run/forecast.h"
+#include "systems/systems.h"
 
 /// A run of synthetic routing, prepared from its words.
 struct run {

@@ -4,8 +4,8 @@
 // without a meta.json; and of archives that are damaged or lie.
 #include "support.h"
 
-#include "npz.h"
-#include "trace.h"
+#include "formats/npz.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <minizip/zip.h>

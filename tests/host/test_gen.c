@@ -5,9 +5,9 @@
 #include "support.h"
 #include "words.h"
 
-#include "gen.h"
-#include "random.h"
-#include "trace.h"
+#include "base/random.h"
+#include "trace/gen.h"
+#include "trace/trace.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

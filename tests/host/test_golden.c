@@ -4,8 +4,8 @@
 // hand, and that another order of addition gives other bits.
 #include "support.h"
 
-#include "golden.h"
-#include "random.h"
+#include "base/random.h"
+#include "golden/golden.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include "support.h"
 #include "words.h"
 
-#include "bounds.h"
+#include "analysis/bounds.h"
 #include "sweep/sweep.h"
 
 #include <unistd.h>

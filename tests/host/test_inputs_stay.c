@@ -7,11 +7,11 @@
 #include "words.h"
 
 #include "bench/bench.h"
-#include "device.h"
-#include "gen.h"
-#include "run.h"
+#include "device/device.h"
+#include "run/run.h"
 #include "sweep/sweep.h"
-#include "trace_info.h"
+#include "trace/gen.h"
+#include "trace/trace_info.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 // Tests of the JSON writer (exact bytes, and read back by another parser) and of the meta.json reader.
 #include "support.h"
 
-#include "json.h"
+#include "formats/json.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

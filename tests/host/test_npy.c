@@ -3,7 +3,7 @@
 // Tests of the .npy reader: what it must read, and every way in which a file can be malformed.
 #include "support.h"
 
-#include "npy.h"
+#include "formats/npy.h"
 
 #include <math.h>
 #include <sys/stat.h>

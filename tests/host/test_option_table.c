@@ -4,8 +4,8 @@
 // line is wrong, and which name a wrong one is nearest to.
 #include "support.h"
 
-#include "command_help.h"
-#include "text_wrap.h"
+#include "base/text_wrap.h"
+#include "cli/command_help.h"
 
 struct params {
     bool fast;

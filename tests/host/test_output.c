@@ -4,7 +4,7 @@
 // whole or as it was before.
 #include "support.h"
 
-#include "output.h"
+#include "base/output.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 // Tests of what a waiting user sees: shares, time left, how often, on a terminal and in a log.
 #include "support.h"
 
-#include "progress_bar.h"
+#include "cli/progress_bar.h"
 
 static char *text;
 static size_t size;

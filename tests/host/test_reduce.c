@@ -4,8 +4,8 @@
 // max, integers at their ends, and the order of terms.
 #include "support.h"
 
-#include "golden.h"
-#include "reduce.h"
+#include "golden/golden.h"
+#include "golden/reduce.h"
 
 #include <math.h>
 

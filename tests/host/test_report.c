@@ -6,8 +6,8 @@
 
 #include "support.h"
 
-#include "golden.h"
-#include "report.h"
+#include "golden/golden.h"
+#include "report/report.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>

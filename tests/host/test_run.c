@@ -7,8 +7,8 @@
 #include "support.h"
 #include "words.h"
 
-#include "golden.h"
-#include "systems.h"
+#include "golden/golden.h"
+#include "systems/systems.h"
 
 #include <math.h>
 #include <pthread.h>

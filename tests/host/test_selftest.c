@@ -5,7 +5,7 @@
 #include "support.h"
 
 #include "host.h"
-#include "run.h"
+#include "run/run.h"
 
 /// The device, and what it was asked.
 static struct {

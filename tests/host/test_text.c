@@ -4,9 +4,9 @@
 // that messages, CSV and JSON have nothing else.
 #include "support.h"
 
-#include "csv.h"
-#include "error.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/csv.h"
 
 #define NONE MW_TEXT_REPLACEMENT
 

@@ -3,7 +3,7 @@
 // Tests of the trace reader, its checks, and the generator; on real traces the known facts of each.
 #include "support.h"
 
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <sys/stat.h>

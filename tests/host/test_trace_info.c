@@ -5,7 +5,7 @@
 #include "support.h"
 #include "words.h"
 
-#include "trace_info.h"
+#include "trace/trace_info.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "words.h"
 #include "support.h"
 
-#include "error.h"
+#include "base/error.h"
 
 char *out_text, *err_text;
 

@@ -3,7 +3,7 @@
 // See backends.h. What a run has found out is all in its JSON, but for the output itself.
 #include "backends.h"
 
-#include "report.h"
+#include "report/report.h"
 
 /// Run it on a backend: `r` has the result, `json` all figures, without what simulated it and for how long.
 static void run(struct configuration *c, const char *backend, struct mw_result *r,

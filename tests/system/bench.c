@@ -3,7 +3,7 @@
 // See bench.h.
 #include "bench.h"
 
-#include "run_systems.h"
+#include "run/run_systems.h"
 
 #include <inttypes.h>
 

@@ -8,9 +8,9 @@
 
 #include "host/support.h"
 
-#include "golden.h"
-#include "random.h"
-#include "systems.h"
+#include "base/random.h"
+#include "golden/golden.h"
+#include "systems/systems.h"
 
 /// One workload and how it is run.
 struct bench {

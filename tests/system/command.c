@@ -3,7 +3,7 @@
 // See command.h.
 #include "command.h"
 
-#include "commands.h"
+#include "program/commands.h"
 
 #include <signal.h>
 #include <sys/resource.h>

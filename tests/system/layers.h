@@ -7,9 +7,9 @@
 
 #include "host/support.h"
 
-#include "golden.h"
+#include "base/random.h"
+#include "golden/golden.h"
 #include "moeswitch.h"
-#include "random.h"
 
 struct layer_shape {
     unsigned gpus, tokens; ///< of each GPU

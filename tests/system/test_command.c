@@ -4,7 +4,7 @@
 // writes and files that it must not leave.
 #include "command.h"
 
-#include "text.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <signal.h>

@@ -4,9 +4,9 @@
 // ends with a status that help lists and at most one line, never by a signal.
 #include "command.h"
 
-#include "commands.h"
+#include "program/commands.h"
 #include "sweep/sweep.h"
-#include "trace_info.h"
+#include "trace/trace_info.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

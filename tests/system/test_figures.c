@@ -3,7 +3,7 @@
 // The figures that the project promises, on real routing traces: hidden size 512, 16-byte flits. SKIPPED where they are
 // not there.
 #include "bench.h"
-#include "places.h"
+#include "golden/places.h"
 
 #define SIZES "--hidden 512 --flit-bytes 16 "
 #define LAYER "--layer 7 --gpus 8 --tokens-per-gpu 256 "

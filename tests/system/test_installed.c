@@ -7,7 +7,7 @@
 #include "host/support.h"
 #include "model_file.h"
 
-#include "error.h"
+#include "base/error.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include "model_file.h"
 #include "host/support.h"
 
-#include "error.h"
+#include "base/error.h"
 #include "transport_sim/model_note.h"
 #include "moeswitch.h"
 #include "mw_device.h"

@@ -4,7 +4,7 @@
 // counters, at no cost in cycles; the picture; and what is refused.
 #include "command.h"
 
-#include "bounds.h"
+#include "analysis/bounds.h"
 #include "moeswitch.h"
 
 #include <sys/stat.h>

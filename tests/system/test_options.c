@@ -4,11 +4,11 @@
 // the same. All comes from the tables of options, so a new option is tested as soon as it is in one.
 #include "command.h"
 
-#include "command_help.h"
-#include "commands.h"
-#include "run.h"
-#include "setting_table.h"
-#include "systems.h"
+#include "cli/command_help.h"
+#include "device/setting_table.h"
+#include "program/commands.h"
+#include "run/run.h"
+#include "systems/systems.h"
 
 #include <inttypes.h>
 

@@ -5,9 +5,9 @@
 // what: the generators are given nothing else.
 #include "host/support.h"
 
-#include "bounds.h"
-#include "systems.h"
+#include "analysis/bounds.h"
 #include "systems/generator.h"
+#include "systems/systems.h"
 
 enum { GPUS = 5, GPU = 3, TOKENS = 48, GROUP = 6 };
 

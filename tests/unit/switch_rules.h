@@ -7,7 +7,7 @@
 #include "bench/packet.h"
 
 #include "errors.h"
-#include "reduce.h"
+#include "golden/reduce.h"
 
 #include <map>
 #include <set>

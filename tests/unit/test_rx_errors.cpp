@@ -6,7 +6,7 @@
 
 #include "bench/errors.h"
 #include "event_numbers.h"
-#include "reduce.h"
+#include "golden/reduce.h"
 #include "rx_model.h"
 
 #ifndef PARAM_Reds

@@ -8,9 +8,9 @@
 
 #include "bench/errors.h"
 #include "bench/memory.h"
+#include "golden/reduce.h"
 #include "isa.h"
 #include "node_cfg.h"
-#include "reduce.h"
 
 #include <algorithm>
 #include <map>

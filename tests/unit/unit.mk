@@ -5,7 +5,7 @@
 #   UNIT_TOP_NAME    := top module, default NAME (the test includes "V<top>.h")
 #   UNIT_PARAMS_NAME := settings of cfg_pkg.sv and parameters of the top, as N=4 FlitBytes=8
 #   UNIT_TEST_NAME   := the test, default tests/unit/test_NAME.cpp
-#   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden.c
+#   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden/golden.c
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
 # Registers and memories start with random contents, and x values are random, so that a missing reset shows. The test sees each parameter as PARAM_name.

@@ -7,7 +7,7 @@
 
 #include "moeswitch.h"
 
-#include "random.h"
+#include "base/random.h"
 
 struct soak {
     // what is asked for

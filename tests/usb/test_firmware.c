@@ -3,7 +3,7 @@
 // Firmware into a device over a mocked usbfs, by `moeswitch firmware` and by the library: what is refused leaves the device alone, what does not answer
 // makes room for what was there, and whatever has stopped half-way, the next call mends it.
 #include "bus.h"
-#include "device.h"
+#include "device/device.h"
 
 #include "moeswitch.h"
 
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "random.h"
-#include "text.h"
+#include "base/random.h"
+#include "base/text.h"
 
 enum {
     SMALL_TIMEOUT = 300,    ///< ms

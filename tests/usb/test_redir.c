@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "random.h"
+#include "base/random.h"
 
 #define PROGRAM "build/mw-usb-device"
 

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "random.h"
+#include "base/random.h"
 
 enum {
     SMALL_TIMEOUT = 300,  ///< ms

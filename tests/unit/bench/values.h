@@ -6,7 +6,7 @@
 
 #include "bench/packet.h"
 
-#include "reduce.h"
+#include "golden/reduce.h"
 
 namespace tb {
 /// Type and operator of a reduction; the sum of bf16 unless told another.

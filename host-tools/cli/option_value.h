@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of command line options: what every subcommand reads in the same way.
+#ifndef MW_HOST_OPTION_VALUE_H
+#define MW_HOST_OPTION_VALUE_H
+
+#include "cli/option_table.h"
+
+#include <stdint.h>
+
+/// Limits of the device that are set at run time (`--set NAME=VALUE`, once or more).
+struct mw_settings {
+    unsigned count;
+    struct mw_setting {
+        char name[32];
+        uint64_t value;
+    } item[32];
+};
+
+/// A decimal number (or 0x...) in low .. high; it ends at `*end`, or with the text where that is NULL.
+bool mw_parse_number(const char *text, char **end, uint64_t low, uint64_t high, uint64_t *value);
+/// The same for option --`name`, with the message that it deserves.
+int mw_set_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *value,
+                  struct mw_error *err);
+int mw_set_unsigned(const char *name, const char *text, unsigned low, unsigned high,
+                    unsigned *value, struct mw_error *err);
+/// A number in low .. high.
+int mw_set_real(const char *name, const char *text, double low, double high, double *value,
+                struct mw_error *err);
+/// `--flit-bytes`: 8 or 16, an unsigned.
+int mw_set_flit_bytes(void *flit_bytes, const char *name, const char *text, struct mw_error *err);
+/// What to tell where the value is none of a list.
+int mw_fail_choice(const char *name, const char *text, mw_terms *terms, struct mw_error *err);
+mw_terms mw_flit_byte_values;
+/// The name of a file or folder, which is not empty.
+int mw_set_path(const char *name, const char *text, const char **path, struct mw_error *err);
+/// NAME=VALUE: one more of a struct mw_settings. Which names there are is the caller's to know
+/// (setting_table.h).
+int mw_add_setting(void *settings, const char *name, const char *text, struct mw_error *err);
+
+/// The order of an array's axes, a struct mw_axes.
+int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error *err);
+/// The option for it: `place` is that of the struct.
+#define MW_AXES_OPTION(place) \
+    MW_OWN("axes", place, mw_set_axes, "A,A,A", \
+           "order of the axes of the trace's arrays, where its meta.json does not say it: " \
+           "layers,tokens,k, or tokens,layers,k as vLLM and SGLang write them, or another one; " \
+           "without layers there is one")
+
+/// The options of a made-up trace, see struct mw_synthetic: `at` gives the place of a field, whose name has `prefix` in
+/// front, and `most` is how many experts there may be.
+#define MW_MADE_UP_OPTIONS(at, prefix, most) \
+    MW_UNSIGNED("experts", at(prefix experts), 1, most, "E", "{} (default {default})"), \
+        MW_UNSIGNED("k", at(prefix k), 1, MW_MAX_K, "K", \
+                    "experts per token, {} (default {default})"), \
+        MW_REAL("sigma", at(prefix sigma), 0, 4, "X", \
+                "of log-normal expert popularity, {} (default {default})"), \
+        MW_REAL("locality", at(prefix locality), 0, 1, "X", \
+                "chance to repeat an expert of the token before, {} (default {default})"), \
+        MW_UNSIGNED( \
+            "groups", at(prefix groups), 1, most, "G", \
+            "the experts in G groups of as many, {}, of which a token has experts in some " \
+            "alone, as DeepSeek-V3 routes"), \
+        MW_UNSIGNED("topk-groups", at(prefix topk_groups), 1, most, "M", "in at most so many, {}")
+
+#endif

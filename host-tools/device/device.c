@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/device.h"
+
+#include "base/text.h"
+#include "cli/command_help.h"
+
+#include <string.h>
+
+enum { SIM_GPUS = 8, SIM_FLIT_BYTES = 16 };
+
+MW_TERMS(mw_device_values, {"sim", NULL}, {"sim:lanes", NULL}, {"sim:plain", NULL}, {"usb", NULL});
+
+int mw_set_device(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_device_choice *device = place;
+    static const char prefix[] = "usb:";
+    *device = (struct mw_device_choice){0};
+    if (strcmp(text, "sim") == 0)
+        return MW_EXIT_OK;
+    if (strcmp(text, "sim:lanes") == 0 || strcmp(text, "sim:plain") == 0) {
+        device->backend = strchr(text, ':') + 1;
+        return MW_EXIT_OK;
+    }
+    device->usb = true;
+    if (strcmp(text, "usb") == 0)
+        return MW_EXIT_OK;
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0 || !text[sizeof prefix - 1]) {
+        char names[64];
+        mw_terms_names(mw_device_values, names, sizeof names);
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected %s, or usb:SERIAL", name, text,
+                       names);
+    }
+    device->serial = text + sizeof prefix - 1;
+    return MW_EXIT_OK;
+}
+
+static void log_line(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "moeswitch: %s\n", MW_SHOWN(line));
+}
+
+void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options)
+{
+    mw_open_defaults(options);
+    options->transport = device->usb ? "usb" : "sim";
+    options->serial = device->serial;
+    options->backend = device->backend;
+    options->custom = device->custom;
+    options->custom_context = device->custom_context;
+    options->log = log_line;
+    options->share = true;
+}
+
+int mw_device_failed(struct mw_error *err, const char *what, int code)
+{
+    bool input = code == MW_ERR_CAPACITY || code == MW_ERR_INVALID || code == MW_ERR_RANGE;
+    return mw_fail(err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
+}
+
+int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,
+                    struct mw_error *err)
+{
+    struct mw_device_info info = {.gpus = SIM_GPUS, .flit_bytes = SIM_FLIT_BYTES};
+    if (*gpus && *flit_bytes)
+        return MW_EXIT_OK;
+    if (device->usb) {
+        struct mw_open_options o;
+        struct mw_device *d;
+        mw_device_options(device, &o);
+        o.gpus = o.flit_bytes = 0;
+        int code = mw_open(&o, &d);
+        if (!code)
+            code = mw_info(d, &info);
+        if (code)
+            return mw_device_failed(err, "device", code);
+        mw_close(d);
+    }
+    *gpus = *gpus ? *gpus : info.gpus;
+    *flit_bytes = *flit_bytes ? *flit_bytes : info.flit_bytes;
+    return MW_EXIT_OK;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `--device sim[:backend] | usb[:serial]`, which every command has, and the commands about devices themselves.
+#ifndef MW_HOST_DEVICE_H
+#define MW_HOST_DEVICE_H
+
+#include "cli/option_table.h"
+#include "cli/option_value.h"
+
+#include "moeswitch.h"
+
+#include <stdio.h>
+
+/// All zero: the simulated one.
+struct mw_device_choice {
+    bool usb;
+    const char *serial;  ///< or NULL: the only one
+    const char *backend; ///< of the simulated one, or NULL: the library's choice
+    /// Another transport than the library's own (tests).
+    const struct mw_transport *custom;
+    void *custom_context;
+};
+
+/// The values that there are, but the serial numbers behind "usb:".
+mw_terms mw_device_values;
+#define MW_DEVICE_OPTION(place, function) \
+    MW_CHOICE( \
+        "device", place, function, mw_device_values, "DEVICE", \
+        "sim, sim:lanes or sim:plain: the Verilated model in this process (default sim); usb or " \
+        "usb:SERIAL: a device on USB, whose size is its own")
+
+/// Its value, for option_table.h; `device` is a struct mw_device_choice.
+int mw_set_device(void *device, const char *name, const char *text, struct mw_error *err);
+/// The library's defaults for that device, with messages to standard error; GPUs and flit width are set
+/// by the caller, 0 where not `given`: as on the device.
+void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options);
+/// Where the device is on USB, GPUs and flit width that are 0 become those that it has; else those of a
+/// simulated one that nothing was said of, 8 and 16.
+int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,
+                    struct mw_error *err);
+/// The exit status for a code of the library, with its message behind `what`.
+int mw_device_failed(struct mw_error *err, const char *what, int code);
+
+/// What is asked of a command that only needs a device.
+struct mw_device_asked {
+    struct mw_device_choice device;
+    const char *device_text;
+    unsigned gpus, flit_bytes; ///< 0: not said
+    bool help;
+};
+
+/// The options that say it, and the one loop for them.
+#define MW_DEVICE_ASKED_OPTIONS \
+    MW_DEVICE_OPTION(0, mw_set_device_asked), \
+        MW_UNSIGNED("gpus", offsetof(struct mw_device_asked, gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N", \
+                    "of the simulated device, {} (default 8)"), \
+        MW_CHOICE("flit-bytes", offsetof(struct mw_device_asked, flit_bytes), mw_set_flit_bytes, \
+                  mw_flit_byte_values, "F", "of the simulated device, {} (default 16)")
+int mw_set_device_asked(void *asked, const char *name, const char *text, struct mw_error *err);
+/// Parse by the command's table. Where help was asked for it is printed, and `help` set.
+int mw_device_parse(const struct mw_option_table *table, struct mw_device_asked *asked, int argc,
+                    char **argv, FILE *out, struct mw_error *err);
+/// Open it; `asked` gets its sizes.
+int mw_device_open(struct mw_device_asked *asked, struct mw_device **device, struct mw_error *err);
+/// Tell the error, if there is one, and hand on the exit status.
+int mw_device_finish(int status, const struct mw_error *err, FILE *errors);
+
+/// `moeswitch list`, `info`, `selftest` and `firmware`: argv[0] is the name of the command.
+int mw_list_command(int argc, char **argv, FILE *out, FILE *errors);
+int mw_info_command(int argc, char **argv, FILE *out, FILE *errors);
+int mw_selftest_command(int argc, char **argv, FILE *out, FILE *errors);
+int mw_firmware_command(int argc, char **argv, FILE *out, FILE *errors);
+
+#endif

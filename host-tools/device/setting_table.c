@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See setting_table.h.
+#include "device/setting_table.h"
+
+#include "moeswitch.h"
+
+#include "golden/workload.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PORT_LIMIT = 22, COST = (1 << 24) - 1, CLASSES = (1 << MW_NUM_CLASSES) - 1 };
+
+/// Fields of the layer's configuration, which every command hands to the library, and others.
+#define FIELD(name, high, text) \
+    { \
+        name, true, true, high, text \
+    }
+#define RUN_FIELD(name, high, text) \
+    { \
+        name, true, false, high, text \
+    }
+#define RUN(name, high, text) \
+    { \
+        name, false, false, high, text \
+    }
+#define BOTH(name, high, text) \
+    { \
+        name, false, true, high, text \
+    }
+
+static const struct mw_setting_kind kinds[] = {
+    FIELD("store_credits", MW_BUILT_STORES, "credits of stores on an uplink, in packets"),
+    FIELD("part_credits", MW_BUILT_PARTS, "credits of partial sums on an uplink, in packets"),
+    FIELD("ctrl_credits", MW_BUILT_CTRLS, "credits of control packets on an uplink, in packets"),
+    FIELD("down_store_credits", MW_BUILT_STORES, "credits of stores on a downlink, in packets"),
+    FIELD("down_part_credits", MW_BUILT_PARTS, "credits of partial sums on a downlink, in packets"),
+    FIELD("throttle", UINT8_MAX,
+          "of 256 chances, how often a packet's start on an uplink is put off"),
+    FIELD("down_throttle", UINT8_MAX, "the same on a downlink"),
+    FIELD("window", MW_BUILT_WINDOW,
+          "look-ahead of the switch, in store packets of an input; 0: no limit"),
+    RUN_FIELD(
+        "launch_cycles", UINT16_MAX,
+        "cycles before the first instruction of every layer, on every GPU, and of each further "
+        "kernel of a system that has several"),
+    FIELD("start_delay", UINT16_MAX, "cycles by which a GPU starts after the one before it"),
+    FIELD("partial_wait", UINT16_MAX,
+          "cycles without work before an idle engine starts an open tile"),
+    FIELD("copy_lane", 1, "0: rows that need no addition go through the hub's adder, too"),
+    FIELD("list_once", 1, "1: of the packets of a row the first alone carries the target list"),
+    RUN("switch_asks", 1,
+        "1: the switch opens reductions, of systems that send signals; only with list_once"),
+    RUN("token_order", 1, "1: GPUs count copies and put their tokens in order by them"),
+    RUN("order_cycles", UINT16_MAX, "cycles charged for each token of that order"),
+    RUN("exchange_cycles", COST, "cycles until counts that software waits for can be used"),
+    RUN("barrier_cycles", COST, "cycles until software knows of the end of a barrier"),
+    RUN("poll_cycles", COST, "cycles until software knows of a flag of another GPU"),
+    RUN("address_cycles", UINT16_MAX,
+        "cycles for each token that is sent to addresses which software makes"),
+    RUN("allocator", 1,
+        "0: moe-hub sends when all counts are here, as software does that makes addresses"),
+    RUN("tracker", 1, "0: moe-hub has barriers behind dispatch and experts in place of trackers"),
+    RUN("pace", 1, "1: copy counts are exchanged; dispatch and partial sums leave in step"),
+    RUN_FIELD("pace_lead", UINT16_MAX, "rows that dispatch is kept ahead of partial sums"),
+    RUN_FIELD("pace_ahead", UINT16_MAX, "rows that dispatch may be ahead; 0: no limit"),
+    RUN_FIELD("pace_idle", UINT16_MAX,
+              "cycles without a flit on the uplink behind which a row goes all the same"),
+    FIELD("packet_manager", 1, "1: hubs merge small stores of one target for the uplink"),
+    FIELD("rpm_timer", UINT16_MAX,
+          "cycles that such a store is kept for, twice at most; 0: none waits"),
+    FIELD("cache_entries", MW_BUILT_CACHE,
+          "entries of the allocators' caches, a power of two from 16 on; 0: 512"),
+    FIELD("scatter", 5,
+          "from 1 on: rows with one target are stored 32 bytes at a time, over 1 to 16 "
+          "lines of 128 in turn"),
+    RUN("tile_guard", 1, "0: no partial tiles against a window of tokens in flight that is stuck"),
+    BOTH("small", 1, "1: the device that `make synth-check` measures; only simulated"),
+    RUN("rows_per_expert", 1 << 18,
+        "places for rows of each expert, of flashdmoe of each {expert, source}, rounded up to a "
+        "power of two; with fewer than the routing needs the run gets stuck; 0: as many"),
+    RUN("quiet_cycles", UINT32_MAX, "cycles without progress before a run ends with exit status 3"),
+    RUN("latency_classes", CLASSES,
+        "packets whose latencies ports record, a sum of 1: control, 2: stores, 4: requests, "
+        "8: results (default 2)"),
+    RUN("port_limit", PORT_LIMIT, "log2 of the period of the switch's time limits; 0: none"),
+    RUN("fault", MW_FAULT_ALL,
+        "a GPU that misbehaves, a sum of 1: gives no credit back, 2: stops inside a packet, "
+        "4: sends no partial sums, 8: sends stores with an unknown opcode, 16: of an older layer"),
+    RUN("fault_gpu", MW_MAX_PORTS - 1, "which GPU that is"),
+    RUN("fault_after", 64 * UINT16_MAX, "cycles behind go from which on it does"),
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds, TEXT_BYTES = 320 };
+
+const struct mw_setting_kind *mw_setting_find(const char *name)
+{
+    for (unsigned i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+uint64_t mw_setting_value(const struct mw_settings *settings, const char *name, uint64_t otherwise)
+{
+    for (unsigned i = 0; i < settings->count; i++)
+        if (strcmp(settings->item[i].name, name) == 0)
+            otherwise = settings->item[i].value;
+    return otherwise;
+}
+
+static bool has(const struct mw_setting_kind *k, bool bench)
+{
+    return k->bench || !bench;
+}
+
+/// A text with the range behind it. Each has room of its own, as help and manual keep several.
+static const char *with_range(unsigned i)
+{
+    static char text[KINDS][TEXT_BYTES];
+    snprintf(text[i], sizeof text[i], "%s (0 to %llu)", kinds[i].text,
+             (unsigned long long)kinds[i].high);
+    return text[i];
+}
+
+static bool list(unsigned n, bool bench, struct mw_term *term)
+{
+    for (unsigned i = 0; i < KINDS; i++)
+        if (has(&kinds[i], bench) && !n--) {
+            *term = (struct mw_term){kinds[i].name, with_range(i)};
+            return true;
+        }
+    return false;
+}
+
+bool mw_run_settings(unsigned i, struct mw_term *term)
+{
+    return list(i, false, term);
+}
+
+bool mw_bench_settings(unsigned i, struct mw_term *term)
+{
+    return list(i, true, term);
+}
+
+static int no_setting(const struct mw_setting_kind *kind, bool bench, const char *name,
+                      const char *text, struct mw_error *err)
+{
+    const char *names[KINDS], *command = bench ? "bench" : "run";
+    char word[sizeof((struct mw_setting *)0)->name];
+    unsigned count = 0;
+    if (kind)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: only of moeswitch run", name, text);
+    for (unsigned i = 0; i < KINDS; i++)
+        if (has(&kinds[i], bench))
+            names[count++] = kinds[i].name;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
+    const char *near = mw_closest(word, names, count);
+    return mw_fail(err, MW_EXIT_INPUT,
+                   "--%s %s: there is no setting of that name, see moeswitch %s --help%s%s%s", name,
+                   text, command, near ? " (" : "", near ? near : "", near ? "?)" : "");
+}
+
+static int add(void *place, bool bench, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_settings *settings = place;
+    int status = mw_add_setting(settings, name, text, err);
+    if (status)
+        return status;
+    const struct mw_setting *s = &settings->item[settings->count - 1];
+    const struct mw_setting_kind *kind = mw_setting_find(s->name);
+    if (!kind || !has(kind, bench))
+        return no_setting(kind, bench, name, text, err);
+    for (unsigned i = 0; i + 1 < settings->count; i++)
+        if (strcmp(settings->item[i].name, s->name) == 0)
+            return mw_fail(err, MW_EXIT_INPUT, "--%s %s: %s is set twice", name, text, s->name);
+    if (s->value > kind->high)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected 0 to %llu", name, text,
+                       (unsigned long long)kind->high);
+    return MW_EXIT_OK;
+}
+
+int mw_add_run_setting(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    return add(place, false, name, text, err);
+}
+
+int mw_add_bench_setting(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    return add(place, true, name, text, err);
+}

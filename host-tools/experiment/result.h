@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What came out of a run: the results that a system's driver fills in, their comparison with the
+// golden model and with the analytic counts, and their sum in figures.
+#ifndef MW_HOST_RESULT_H
+#define MW_HOST_RESULT_H
+
+#include "experiment/monitor.h"
+#include "experiment/timeline.h"
+#include "run/run.h"
+
+enum { MW_MAX_STALLS = 24 };
+
+/// Cycles, summed over the device, in which something could not go on, and why.
+struct mw_stall {
+    char cause[40];
+    uint64_t cycles;
+};
+
+struct mw_mismatch {
+    unsigned token, element;
+    uint16_t expected, got;
+};
+
+/// What the packet managers of all hubs did: stores that came, packets that left, stores that were merged
+/// into others, lines that left full and, not full, by the timer.
+struct mw_merging {
+    uint64_t in, out, merged, full, timer;
+};
+
+/// One layer on the device.
+struct mw_layer_result {
+    uint64_t cycles; ///< from go to done
+    struct mw_traffic traffic;
+    uint64_t alloc_hits, alloc_misses; ///< look-ups in the caches of all hubs' allocators
+    struct mw_merging merging;
+    unsigned stalls;
+    struct mw_stall stall[MW_MAX_STALLS]; ///< the same causes in the same order in every layer
+    uint16_t *out;                        ///< [N * T][H], the output as read from the device
+    struct mw_monitor *monitor;   ///< what the ports recorded, NULL if nothing was asked for
+    struct mw_timeline *timeline; ///< what its GPUs did when, NULL if nothing was asked for
+    // Filled in by mw_result_check:
+    uint64_t wrong; ///< elements that differ from the golden model
+    struct mw_mismatch first;
+};
+
+/// All layers once more through the device's queue of layers.
+struct mw_feeding_run {
+    uint64_t device_cycles; ///< from the first write to the last read
+    uint64_t layer_cycles;  ///< from go to done, of all layers
+    uint64_t idle_cycles;   ///< from done to the next go
+};
+struct mw_feeding {
+    uint32_t
+        clock_hz; ///< cycles of the fabric per second; a simulated one counts as one of 60 million
+    struct mw_feeding_run apart,
+        fed; ///< each layer written, run and read; the next written and the last read while one runs
+    uint64_t wrong; ///< elements of both that differ from the layer's own output
+};
+
+/// One system. mw_result_make allocates it, mw_system_run fills it in.
+struct mw_result {
+    const struct mw_system *system;
+    unsigned layers;
+    struct mw_layer_result *layer;
+    uint64_t
+        simulated_cycles;  ///< all clock cycles that were simulated, loading and reading included
+    struct mw_error error; ///< of a run that failed
+    char *state;           ///< of a stuck device: streams and queues, several lines, from malloc
+    double seconds;        ///< wall clock of the run
+    struct mw_simulation model; ///< all empty: it was no simulated device
+    bool has_feeding;
+    struct mw_feeding feeding;
+};
+
+int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struct mw_system *system,
+                   struct mw_error *err);
+void mw_result_free(struct mw_result *r);
+/// Give back the outputs, which nothing but mw_result_check needs.
+void mw_result_free_out(struct mw_result *r);
+/// Append a cause to a layer's stalls, or add to it if it is there.
+void mw_result_stall(struct mw_layer_result *layer, const char *cause, uint64_t cycles);
+/// Compare every output element with `golden` ([layers] pointers to [N * T][H]).
+void mw_result_check(struct mw_result *r, const struct mw_workload *w, uint16_t *const *golden);
+
+/// A port and direction whose counters differ from the analytic list.
+struct mw_flit_error {
+    unsigned layer, port; ///< layer as an index
+    const char *direction, *what;
+    uint64_t counted, expected;
+};
+
+/// Number of counters (flits by class, payload bytes) that differ; the first of them in `first`.
+unsigned mw_result_flit_errors(const struct mw_result *r, const struct mw_workload *w,
+                               const struct mw_link_parameters *link, struct mw_flit_error *first);
+
+/// A layer that took less than a system's own bound allows.
+struct mw_below_bound {
+    unsigned layer; ///< as an index
+    uint64_t cycles, bound;
+};
+
+/// Number of layers that did: then the bound is wrong, as where phases that run side by side are added up. The first of
+/// them in `first`.
+unsigned mw_result_below_bound(const struct mw_result *r, const struct mw_workload *w,
+                               const struct mw_link_parameters *link, struct mw_below_bound *first);
+
+/// A result in figures, summed over the layers.
+struct mw_summary {
+    const char *system;
+    uint64_t cycles, strict, own, own_link, wrong;
+    unsigned flit_errors;
+    unsigned below_bound; ///< layers, see mw_result_below_bound
+    double speedup;       ///< over the first system, 0 where there is none to compare with
+    const char *over;     ///< its name, or NULL
+    double strict_share, own_share;
+    char strict_at[48], own_at[48]; ///< where the bound is; "varies" if not the same in all layers
+    struct mw_summary_part {
+        uint64_t cycles;
+        char at[48];
+    } adder, engine, banks, limit; ///< of the busiest GPUs, see resources.h
+    struct mw_traffic traffic;
+    struct {
+        double payload_mean, payload_max, wire_mean, wire_max; ///< bytes per port
+        double use_mean, use_max; ///< share of the cycles in which the link carried a flit
+    } direction[MW_DIRECTIONS];
+    uint64_t alloc_hits, alloc_misses;
+    unsigned stalls;
+    struct mw_stall stall[MW_MAX_STALLS];
+    double cycles_per_second;
+    const struct mw_result *result;
+};
+
+/// `base_cycles` are those of the system `over`, which is compared with; 0 and NULL where there is none.
+void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct mw_workload *w,
+                  const struct mw_run_params *params, uint64_t base_cycles, const char *over);
+
+/// a / b, 0 where b is 0.
+static inline double mw_ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+/// Tokens per second of device time, of one way to go through the queue of layers.
+double mw_tokens_per_second(const struct mw_workload *w, const struct mw_feeding *f,
+                            const struct mw_feeding_run *r);
+
+#endif

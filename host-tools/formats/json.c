@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON writer and reader, see json.h.
+#define _POSIX_C_SOURCE 200809L
+
+#include "formats/json.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { META_MAX_BYTES = 1 << 20, MAX_EXPERTS = 4096 };
+
+/// Control characters are escaped, and no reader loses any.
+static void write_string(FILE *f, const char *s)
+{
+    fputc('"', f);
+    while (*s) {
+        uint32_t c;
+        unsigned n = mw_text_char(s, &c);
+        if (!n)
+            fputs(MW_TEXT_REPLACEMENT, f);
+        else if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", (int)c);
+        else if (c <= 0xffff && !mw_text_is_plain(c))
+            fprintf(f, "\\u%04x", (unsigned)c);
+        else
+            fwrite(s, 1, n, f);
+        s += n ? n : 1;
+    }
+    fputc('"', f);
+}
+
+static void new_line(struct mw_json *j)
+{
+    fputc('\n', j->stream);
+    for (unsigned i = 0; i < j->depth; i++)
+        fputs("  ", j->stream);
+}
+
+/// Comma, line break and key: what comes before every value.
+static void before_value(struct mw_json *j, const char *key)
+{
+    if (j->depth) {
+        bool on_line = j->level[j->depth - 1].on_line;
+        if (j->level[j->depth - 1].items++)
+            fputs(on_line ? ", " : ",", j->stream);
+        if (!on_line)
+            new_line(j);
+    }
+    assert(!key == (!j->depth || j->level[j->depth - 1].close == ']'));
+    if (key) {
+        write_string(j->stream, key);
+        fputs(": ", j->stream);
+    }
+}
+
+static void begin(struct mw_json *j, const char *key, bool on_line, char open, char close)
+{
+    before_value(j, key);
+    assert(j->depth < MW_JSON_DEPTH);
+    fputc(open, j->stream);
+    bool outer = j->depth && j->level[j->depth - 1].on_line;
+    j->level[j->depth].key = key;
+    j->level[j->depth].items = 0;
+    j->level[j->depth].on_line = on_line || outer;
+    j->level[j->depth].close = close;
+    j->depth++;
+}
+
+int mw_json_open(struct mw_json *j, struct mw_error *err)
+{
+    *j = (struct mw_json){.watch = j->watch, .watch_context = j->watch_context};
+    j->stream = open_memstream(&j->text, &j->size);
+    return j->stream ? MW_EXIT_OK : mw_fail_memory(err, "JSON");
+}
+
+void mw_json_object(struct mw_json *j, const char *key, bool on_line)
+{
+    begin(j, key, on_line, '{', '}');
+}
+
+void mw_json_array(struct mw_json *j, const char *key, bool on_line)
+{
+    begin(j, key, on_line, '[', ']');
+}
+
+void mw_json_end(struct mw_json *j)
+{
+    assert(j->depth);
+    j->depth--;
+    if (j->level[j->depth].items && !j->level[j->depth].on_line)
+        new_line(j);
+    fputc(j->level[j->depth].close, j->stream);
+}
+
+/// A value that is written as `text` is.
+static void plain(struct mw_json *j, const char *key, const char *text)
+{
+    if (j->watch)
+        j->watch(j->watch_context, j, key, text);
+    before_value(j, key);
+    fputs(text, j->stream);
+}
+
+void mw_json_string(struct mw_json *j, const char *key, const char *value)
+{
+    if (!value) {
+        mw_json_null(j, key);
+        return;
+    }
+    if (j->watch)
+        j->watch(j->watch_context, j, key, value);
+    before_value(j, key);
+    write_string(j->stream, value);
+}
+
+void mw_json_uint(struct mw_json *j, const char *key, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    if (value <= MW_JSON_EXACT)
+        plain(j, key, text);
+    else
+        mw_json_string(j, key, text);
+}
+
+const char *mw_json_number(char text[MW_JSON_NUMBER_BYTES], double value)
+{
+    snprintf(text, MW_JSON_NUMBER_BYTES, "null");
+    // as few digits as give the same number when they are read
+    for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
+        snprintf(text, MW_JSON_NUMBER_BYTES, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return text;
+}
+
+void mw_number_text(char text[MW_JSON_NUMBER_BYTES], double value)
+{
+    if (fabs(value) < 0x1p53 && value == floor(value))
+        snprintf(text, MW_JSON_NUMBER_BYTES, "%.0f", value);
+    else
+        mw_json_number(text, value);
+}
+
+void mw_json_double(struct mw_json *j, const char *key, double value)
+{
+    char text[MW_JSON_NUMBER_BYTES];
+    if (isfinite(value))
+        plain(j, key, mw_json_number(text, value));
+    else
+        mw_json_null(j, key);
+}
+
+void mw_json_bool(struct mw_json *j, const char *key, bool value)
+{
+    plain(j, key, value ? "true" : "false");
+}
+
+void mw_json_null(struct mw_json *j, const char *key)
+{
+    if (j->watch)
+        j->watch(j->watch_context, j, key, "");
+    before_value(j, key);
+    fputs("null", j->stream);
+}
+
+int mw_json_close(struct mw_json *j, struct mw_error *err)
+{
+    assert(!j->depth);
+    fputc('\n', j->stream);
+    bool failed = ferror(j->stream);
+    failed |= fclose(j->stream) != 0;
+    j->stream = NULL;
+    return failed ? mw_fail_memory(err, "JSON") : MW_EXIT_OK;
+}
+
+void mw_json_free(struct mw_json *j)
+{
+    if (j->stream)
+        fclose(j->stream);
+    free(j->text);
+    memset(j, 0, sizeof *j);
+}
+
+/// A whole number from 0 (or 1) to `max`. A missing key leaves 0, which is an error if `required`.
+static int get_count(const cJSON *root, const char *path, const char *key, bool required,
+                     size_t max, size_t *value, struct mw_error *err)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+    *value = 0;
+    if (!item && !required)
+        return MW_EXIT_OK;
+    if (!item)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: key \"%s\" is missing", path, key);
+    if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > (double)max ||
+        item->valuedouble != floor(item->valuedouble))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is not a whole number from 1 to %zu", path,
+                       key, max);
+    *value = (size_t)item->valuedouble;
+    return MW_EXIT_OK;
+}
+
+/// A string, which is cut to `size`, or refused if it is longer and must be whole.
+static int get_text(const cJSON *root, const char *path, const char *key, char *text, size_t size,
+                    bool whole, struct mw_error *err)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+    if (item && !cJSON_IsString(item))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is not a string", path, key);
+    if (item && whole && strlen(item->valuestring) >= size)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is longer than %zu bytes", path, key,
+                       size - 1);
+    if (item)
+        snprintf(text, size, "%s", item->valuestring);
+    return MW_EXIT_OK;
+}
+
+static int get_texts(struct mw_meta *meta, const cJSON *root, const char *path,
+                     struct mw_error *err)
+{
+    int status = get_text(root, path, "model", meta->model, sizeof meta->model, false, err);
+    if (!status)
+        status = get_text(root, path, "axes", meta->axes, sizeof meta->axes, true, err);
+    if (!status)
+        status = get_text(root, path, "weights_type", meta->weights_type, sizeof meta->weights_type,
+                          true, err);
+    return status;
+}
+
+static int get_fields(struct mw_meta *meta, const cJSON *root, const char *path,
+                      struct mw_error *err)
+{
+    if (!cJSON_IsObject(root))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: line 1: not a JSON object", path);
+    size_t experts, hidden;
+    int status = get_texts(meta, root, path, err);
+    if (!status)
+        status = get_count(root, path, "experts", true, MAX_EXPERTS, &experts, err);
+    if (!status)
+        status = get_count(root, path, "hidden", false, 1u << 24, &hidden, err);
+    if (!status)
+        status = get_count(root, path, "layers", false, 1u << 30, &meta->layers, err);
+    if (!status)
+        status = get_count(root, path, "tokens", false, 1u << 30, &meta->tokens, err);
+    if (!status)
+        status = get_count(root, path, "top_k", false, 1u << 30, &meta->k, err);
+    if (!status) {
+        meta->experts = (unsigned)experts;
+        meta->hidden = (unsigned)hidden;
+    }
+    return status;
+}
+
+int mw_meta_read(struct mw_meta *meta, const char *path, struct mw_error *err)
+{
+    cJSON *root;
+    *meta = (struct mw_meta){0};
+    int status = mw_json_read(&root, path, META_MAX_BYTES, "a meta.json", err);
+    if (!status)
+        status = get_fields(meta, root, path, err);
+    cJSON_Delete(root);
+    return status;
+}

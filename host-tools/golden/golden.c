@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The golden model, see golden.h. Must be compiled with -ffp-contract=off and without -ffast-math:
+// every rounding in it is part of the specification.
+#include "golden/golden.h"
+
+#include "golden/reduce.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#if FLT_EVAL_METHOD != 0
+#error "float expressions must be evaluated in float"
+#endif
+#ifdef __FAST_MATH__
+#error "the golden model needs IEEE arithmetic"
+#endif
+
+float mw_bf16_to_float(uint16_t v)
+{
+    uint32_t bits = (uint32_t)v << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+uint16_t mw_bf16_from_float(float v)
+{
+    if (isnan(v))
+        return MW_BF16_NAN;
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    // Half of the last kept place, less one unless that place is odd: ties go to even. A carry out
+    // of the mantissa raises the exponent, up to infinity, as it must.
+    bits += 0x7fff + (bits >> 16 & 1);
+    return (uint16_t)(bits >> 16);
+}
+
+static float flush_subnormal(float v)
+{
+    return fpclassify(v) == FP_SUBNORMAL ? copysignf(0.0f, v) : v;
+}
+
+float mw_expert_multiply(float a, float b)
+{
+    // 24 by 24 bits and twice the exponent range: the product of two floats is exact in double.
+    double exact = (double)flush_subnormal(a) * (double)flush_subnormal(b);
+    if (fabs(exact) < (double)FLT_MIN)
+        return copysignf(0.0f, (float)exact);
+    return (float)exact;
+}
+
+uint16_t mw_expert_value(uint16_t x, uint16_t c, float w)
+{
+    float scaled = mw_expert_multiply(mw_bf16_to_float(x), mw_bf16_to_float(c));
+    return mw_bf16_from_float(mw_expert_multiply(scaled, w));
+}
+
+/// A sum whose first term is loaded, not added to 0: -0 alone stays -0.
+struct sum {
+    bool any;
+    float value;
+};
+
+static void add(struct sum *s, float term)
+{
+    s->value = s->any ? s->value + term : term;
+    s->any = true;
+}
+
+/// What one token brings along: its list as GPUs, coefficients and weights, looked up once per row.
+struct row {
+    unsigned count; ///< places of the list that have an expert, in list order
+    unsigned gpu[MW_MAX_K];
+    uint16_t coefficient[MW_MAX_K];
+    float weight[MW_MAX_K];
+};
+
+static void load_row(const struct mw_workload *w, unsigned layer, unsigned token, struct row *row)
+{
+    const uint16_t *ids = w->layer[layer].ids + (size_t)token * w->k;
+    const float *weights = w->layer[layer].weights + (size_t)token * w->k;
+    row->count = 0;
+    for (unsigned j = 0; j < w->k; j++) {
+        if (ids[j] == MW_NO_EXPERT)
+            continue;
+        row->gpu[row->count] = mw_gpu_of_expert(w, ids[j]);
+        row->coefficient[row->count] = w->coefficients[ids[j]];
+        row->weight[row->count] = weights[j];
+        row->count++;
+    }
+}
+
+/// S_q of one element for every GPU q.
+static void sum_per_gpu(const struct row *row, uint16_t x, enum mw_order order, struct sum *s)
+{
+    for (unsigned i = 0; i < row->count; i++) {
+        unsigned j = order == MW_ORDER_EXPERTS_REVERSED ? row->count - 1 - i : i;
+        add(&s[row->gpu[j]],
+            mw_bf16_to_float(mw_expert_value(x, row->coefficient[j], row->weight[j])));
+    }
+}
+
+/// R before its rounding: the partial sums P_q of the remote GPUs, onto what `r` holds.
+static void sum_remote(const struct sum *s, unsigned gpus, unsigned home, enum mw_order order,
+                       struct sum *r)
+{
+    for (unsigned i = 1; i <= gpus; i++) {
+        unsigned q = (home + i) % gpus;
+        if (order == MW_ORDER_REVERSED)
+            q = (home + gpus - i) % gpus;
+        if (order == MW_ORDER_FROM_0)
+            q = i - 1;
+        if (q != home && s[q].any)
+            add(r, mw_bf16_to_float(mw_bf16_from_float(s[q].value)));
+    }
+}
+
+static uint16_t combine(const struct sum *s, unsigned gpus, unsigned home, enum mw_order order)
+{
+    struct sum r = {0};
+    if (order == MW_ORDER_HOME_FIRST) {
+        r = s[home];
+        sum_remote(s, gpus, home, order, &r);
+        return r.any ? mw_bf16_from_float(r.value) : 0;
+    }
+    sum_remote(s, gpus, home, order, &r);
+    if (!r.any)
+        return s[home].any ? mw_bf16_from_float(s[home].value) : 0;
+    uint16_t reduced = mw_bf16_from_float(r.value);
+    if (!s[home].any)
+        return reduced;
+    return mw_bf16_from_float(mw_bf16_to_float(reduced) + s[home].value);
+}
+
+void mw_golden_row(const struct mw_workload *w, unsigned layer, unsigned token, enum mw_order order,
+                   uint16_t *out)
+{
+    struct row row;
+    load_row(w, layer, token, &row);
+    const uint16_t *x = w->layer[layer].x + (size_t)token * w->shape.hidden;
+    unsigned home = mw_gpu_of_token(w, token);
+    for (unsigned h = 0; h < w->shape.hidden; h++) {
+        struct sum s[MW_MAX_GPUS] = {0};
+        sum_per_gpu(&row, x[h], order, s);
+        out[h] = combine(s, w->shape.gpus, home, order);
+    }
+}
+
+/// One element of it: `y` has an element of every expert of the list, in list order.
+static uint32_t reduce_element(const struct row *row, const uint32_t *y, unsigned gpus,
+                               unsigned home, unsigned dtype, unsigned redop)
+{
+    bool any[MW_MAX_GPUS] = {false}, remote = false;
+    uint32_t s[MW_MAX_GPUS], r = 0;
+    for (unsigned i = 0; i < row->count; i++) {
+        unsigned q = row->gpu[i];
+        s[q] = any[q] ? mw_reduce_next(dtype, redop, s[q], y[i]) : mw_reduce_first(dtype, y[i]);
+        any[q] = true;
+    }
+    for (unsigned i = 1; i < gpus; i++) {
+        unsigned q = (home + i) % gpus;
+        if (!any[q])
+            continue;
+        uint32_t p = mw_reduce_last(dtype, s[q]);
+        r = remote ? mw_reduce_next(dtype, redop, r, p) : mw_reduce_first(dtype, p);
+        remote = true;
+    }
+    if (!remote)
+        return any[home] ? mw_reduce_last(dtype, s[home]) : 0;
+    r = mw_reduce_last(dtype, r);
+    return any[home] ? mw_reduce_last(dtype, mw_reduce_next(dtype, redop, s[home], r)) : r;
+}
+
+void mw_golden_reduced_row(const struct mw_workload *w, unsigned layer, unsigned token,
+                           unsigned dtype, unsigned redop, uint16_t *out)
+{
+    struct row row;
+    load_row(w, layer, token, &row);
+    const uint16_t *x = w->layer[layer].x + (size_t)token * w->shape.hidden;
+    unsigned width = mw_reduce_bytes(dtype) / 2;
+    for (unsigned h = 0; h < w->shape.hidden; h += width) {
+        uint32_t y[MW_MAX_K] = {0};
+        for (unsigned i = 0; i < row.count; i++)
+            for (unsigned part = 0; part < width; part++)
+                y[i] |= (uint32_t)mw_expert_value(x[h + part], row.coefficient[i], row.weight[i])
+                        << 16 * part;
+        uint32_t v =
+            reduce_element(&row, y, w->shape.gpus, mw_gpu_of_token(w, token), dtype, redop);
+        memcpy(out + h, &v, 2 * (size_t)width);
+    }
+}
+
+void mw_golden_layer(const struct mw_workload *w, unsigned layer, uint16_t *out)
+{
+    for (unsigned t = 0; t < w->tokens; t++)
+        mw_golden_row(w, layer, t, MW_ORDER_SPEC, out + (size_t)t * w->shape.hidden);
+}

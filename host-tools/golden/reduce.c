@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Golden model of reductions, see reduce.h. As golden.c: without fused or reordered float operations.
+#include "golden/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    unsigned bytes;
+    bool is_float;
+} types[MW_DTYPES] = {
+    [MW_DTYPE_BF16] = {"bf16", 2, true}, [MW_DTYPE_FP16] = {"fp16", 2, true},
+    [MW_DTYPE_FP32] = {"fp32", 4, true}, [MW_DTYPE_U32] = {"u32", 4, false},
+    [MW_DTYPE_S32] = {"s32", 4, false},
+};
+
+static const char *const ops[MW_REDOPS] = {
+    [MW_REDOP_ADD] = "sum", [MW_REDOP_MIN] = "min", [MW_REDOP_MAX] = "max",
+    [MW_REDOP_AND] = "and", [MW_REDOP_OR] = "or",   [MW_REDOP_XOR] = "xor",
+};
+
+bool mw_reduce_exists(unsigned dtype, unsigned redop)
+{
+    return dtype < MW_DTYPES && redop < MW_REDOPS &&
+           (!types[dtype].is_float || redop <= MW_REDOP_MAX);
+}
+
+unsigned mw_reduce_bytes(unsigned dtype)
+{
+    return types[dtype].bytes;
+}
+
+const char *mw_reduce_type_name(unsigned dtype)
+{
+    return types[dtype].name;
+}
+
+const char *mw_reduce_op_name(unsigned redop)
+{
+    return ops[redop];
+}
+
+static float float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint32_t bits_of(float f)
+{
+    uint32_t bits;
+    if (isnan(f))
+        return MW_FP32_NAN;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+float mw_fp16_to_float(uint16_t v)
+{
+    int exponent = v >> 10 & 0x1f, fraction = v & 0x3ff;
+    float magnitude = exponent == 31  ? (fraction ? NAN : INFINITY)
+                      : exponent == 0 ? ldexpf((float)fraction, -24)
+                                      : ldexpf((float)(fraction + 1024), exponent - 25);
+    return copysignf(magnitude, v >> 15 ? -1.0f : 1.0f);
+}
+
+uint16_t mw_fp16_from_float(float v)
+{
+    if (isnan(v))
+        return MW_FP16_NAN;
+    uint16_t sign = signbit(v) ? 0x8000 : 0;
+    double magnitude = fabs((double)v);
+    if (magnitude >= 0x1.ffep15) // half a place above the largest number
+        return sign | 0x7c00;
+    // In places of the last bit, which below 2^-14 is 2^-24, whatever the number.
+    int exponent = magnitude < 0x1p-14 ? -14 : ilogb(magnitude);
+    uint32_t places = (uint32_t)nearbyint(ldexp(magnitude, 10 - exponent));
+    return (uint16_t)(sign | (((uint32_t)(exponent + 14) << 10) + places));
+}
+
+uint32_t mw_reduce_first(unsigned dtype, uint32_t element)
+{
+    switch (dtype) {
+    case MW_DTYPE_BF16:
+        return bits_of(float_of(element << 16));
+    case MW_DTYPE_FP16:
+        return bits_of(mw_fp16_to_float((uint16_t)element));
+    case MW_DTYPE_FP32:
+        return bits_of(float_of(element));
+    default:
+        return element;
+    }
+}
+
+/// PTX's min and max: -0 below +0, a number beats a NaN.
+static float pick(float a, float b, bool greater)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) ? b : a;
+    bool a_below = a < b || (a == b && signbit(a) && !signbit(b));
+    return a_below == greater ? b : a;
+}
+
+static uint32_t reduce_floats(unsigned redop, float a, float b)
+{
+    return bits_of(redop == MW_REDOP_ADD ? a + b : pick(a, b, redop == MW_REDOP_MAX));
+}
+
+static uint32_t reduce_integers(bool is_signed, unsigned redop, uint32_t a, uint32_t b)
+{
+    bool a_below = is_signed ? (int32_t)a < (int32_t)b : a < b;
+    switch (redop) {
+    case MW_REDOP_ADD:
+        return a + b;
+    case MW_REDOP_MIN:
+        return a_below ? a : b;
+    case MW_REDOP_MAX:
+        return a_below ? b : a;
+    case MW_REDOP_AND:
+        return a & b;
+    case MW_REDOP_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+uint32_t mw_reduce_next(unsigned dtype, unsigned redop, uint32_t result, uint32_t element)
+{
+    if (!types[dtype].is_float)
+        return reduce_integers(dtype == MW_DTYPE_S32, redop, result, element);
+    return reduce_floats(redop, float_of(result), float_of(mw_reduce_first(dtype, element)));
+}
+
+uint32_t mw_reduce_last(unsigned dtype, uint32_t result)
+{
+    if (dtype == MW_DTYPE_FP16)
+        return mw_fp16_from_float(float_of(result));
+    if (dtype != MW_DTYPE_BF16)
+        return result;
+    if (isnan(float_of(result)))
+        return MW_FP16_NAN;
+    // the nearest multiple of 2^16, the even one of two; a carry raises the exponent, up to infinity
+    uint32_t rest = result & 0xffff, kept = result >> 16;
+    return kept + (rest > 0x8000 || (rest == 0x8000 && (kept & 1)));
+}
+
+void mw_reduce_rows(unsigned dtype, unsigned redop, const void *const *terms, size_t count,
+                    size_t bytes, void *out)
+{
+    unsigned width = types[dtype].bytes;
+    for (size_t at = 0; at < bytes; at += width) {
+        uint32_t result = 0;
+        for (size_t i = 0; i < count; i++) {
+            uint32_t element = 0;
+            memcpy(&element, (const uint8_t *)terms[i] + at, width); // little endian, as the device
+            result =
+                i ? mw_reduce_next(dtype, redop, result, element) : mw_reduce_first(dtype, element);
+        }
+        result = mw_reduce_last(dtype, result);
+        memcpy((uint8_t *)out + at, &result, width);
+    }
+}

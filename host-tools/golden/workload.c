@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Workloads, see workload.h.
+#include "golden/workload.h"
+
+#include "base/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A bf16 from random bits: sign, 7 bits of mantissa, and a binary exponent in low .. high.
+static uint16_t random_bf16(uint64_t bits, int low, int high)
+{
+    unsigned sign = (unsigned)(bits >> 63);
+    unsigned mantissa = (unsigned)(bits >> 56) & 0x7f;
+    unsigned span = (unsigned)(high - low + 1);
+    unsigned exponent = (unsigned)(127 + low) + (unsigned)(((bits & 0xffffffffu) * span) >> 32);
+    return (uint16_t)(sign << 15 | exponent << 7 | mantissa);
+}
+
+uint16_t mw_hidden_value(uint64_t seed, size_t layer, size_t token, unsigned element)
+{
+    uint64_t place = (uint64_t)token * MW_MAX_HIDDEN + element;
+    return random_bf16(mw_hash3(seed ^ 0x68696464656e, layer, place), -20, 20);
+}
+
+uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread)
+{
+    uint64_t bits = mw_hash3(seed ^ 0x657870657274, 0, expert);
+    if (spread == MW_SPREAD_NEAR)
+        return random_bf16(bits, -1, 1);
+    // 23 places apart, sums of small terms lie around the last place of the fp32 sum of large ones.
+    int exponent = (bits >> 40 & 3) == 0 ? 11 : -12;
+    return random_bf16(bits, exponent, exponent);
+}
+
+/// Every GPU has as many experts; the numbers of GPUs that can have are told.
+static int refuse_division(const struct mw_trace *trace, unsigned gpus, struct mw_error *err)
+{
+    char list[128] = "";
+    for (unsigned n = MW_MIN_GPUS; n <= MW_MAX_GPUS; n++) {
+        size_t at = strlen(list);
+        if (trace->experts % n == 0)
+            snprintf(list + at, sizeof list - at, "%s%u", at ? ", " : "", n);
+    }
+    return mw_fail(
+        err, MW_EXIT_INPUT,
+        "--gpus %u: the %u experts of %s cannot be divided evenly over %u GPUs; possible: %s", gpus,
+        trace->experts, trace->name, gpus, *list ? list : "none");
+}
+
+static int check_shape(const struct mw_trace *trace, const struct mw_shape *shape, unsigned layers,
+                       struct mw_error *err)
+{
+    if (shape->gpus < MW_MIN_GPUS || shape->gpus > MW_MAX_GPUS)
+        return mw_fail(err, MW_EXIT_INPUT, "--gpus %u: expected %d to %d", shape->gpus, MW_MIN_GPUS,
+                       MW_MAX_GPUS);
+    if (trace->experts % shape->gpus)
+        return refuse_division(trace, shape->gpus, err);
+    if (!shape->tokens_per_gpu || shape->tokens_per_gpu > MW_MAX_TOKENS)
+        return mw_fail(err, MW_EXIT_INPUT, "--tokens-per-gpu %u: expected 1 to %d",
+                       shape->tokens_per_gpu, MW_MAX_TOKENS);
+    if (!shape->hidden || shape->hidden > MW_MAX_HIDDEN)
+        return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: expected 1 to %d", shape->hidden,
+                       MW_MAX_HIDDEN);
+    if (!layers)
+        return mw_fail(err, MW_EXIT_INPUT, "--layers: no layer to run");
+    return MW_EXIT_OK;
+}
+
+static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struct mw_trace *trace,
+                      struct mw_error *err)
+{
+    size_t list = (size_t)w->tokens * w->k, values = (size_t)w->tokens * w->shape.hidden;
+    layer->ids = malloc(list * sizeof *layer->ids);
+    layer->weights = malloc(list * sizeof *layer->weights);
+    layer->x = malloc(values * sizeof *layer->x);
+    if (!layer->ids || !layer->weights || !layer->x)
+        return mw_fail_memory(err, "a layer");
+    size_t from = mw_trace_at(trace, layer->number, layer->first);
+    memcpy(layer->ids, trace->ids + from, list * sizeof *layer->ids);
+    for (size_t i = 0; i < list; i++)
+        layer->weights[i] = layer->ids[i] == MW_NO_EXPERT ? 0.0f : trace->weights[from + i];
+    uint16_t *x = layer->x;
+    for (unsigned t = 0; t < w->tokens; t++)
+        for (unsigned h = 0; h < w->shape.hidden; h++)
+            *x++ = mw_hidden_value(w->shape.seed, layer->number, layer->first + t, h);
+    return MW_EXIT_OK;
+}
+
+int mw_workload_check(const struct mw_trace *trace, const size_t *numbers, unsigned layers,
+                      const struct mw_shape *shape, struct mw_error *err)
+{
+    int status = check_shape(trace, shape, layers, err);
+    size_t tokens = (size_t)shape->gpus * shape->tokens_per_gpu;
+    unsigned batches = shape->batches ? shape->batches : 1;
+    for (unsigned i = 0; !status && i < layers; i++)
+        status = mw_trace_check(trace, numbers[i], batches * tokens, shape->allow_padding, err);
+    return status;
+}
+
+int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,
+                     unsigned layers, const struct mw_shape *shape, struct mw_error *err)
+{
+    *w = (struct mw_workload){0};
+    int status = mw_workload_check(trace, numbers, layers, shape, err);
+    size_t tokens = (size_t)shape->gpus * shape->tokens_per_gpu;
+    unsigned batches = shape->batches ? shape->batches : 1;
+    if (status)
+        return status;
+    w->shape = *shape;
+    w->tokens = (unsigned)tokens;
+    w->k = trace->k;
+    w->experts = trace->experts;
+    w->experts_per_gpu = trace->experts / shape->gpus;
+    w->layers = layers * batches;
+    w->coefficients = malloc(w->experts * sizeof *w->coefficients);
+    w->layer = calloc(w->layers, sizeof *w->layer);
+    if (!w->coefficients || !w->layer)
+        status = mw_fail_memory(err, "a workload");
+    for (unsigned e = 0; !status && e < w->experts; e++)
+        w->coefficients[e] = mw_expert_coefficient(shape->seed, e, shape->spread);
+    for (unsigned i = 0; !status && i < w->layers; i++) {
+        w->layer[i].number = numbers[i / batches];
+        w->layer[i].first = i % batches * tokens;
+        status = make_layer(w, &w->layer[i], trace, err);
+    }
+    if (status)
+        mw_workload_free(w);
+    return status;
+}
+
+void mw_workload_free(struct mw_workload *w)
+{
+    for (unsigned i = 0; w->layer && i < w->layers; i++) {
+        free(w->layer[i].ids);
+        free(w->layer[i].weights);
+        free(w->layer[i].x);
+    }
+    free(w->layer);
+    free(w->coefficients);
+    *w = (struct mw_workload){0};
+}

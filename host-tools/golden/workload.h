@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A workload: what one run computes. Layers of a trace cut to N GPUs with T tokens each, with hidden
+// values and expert coefficients made from a seed. Experts are placed contiguously (expert e on GPU
+// e / (E / N)), tokens too (token t on GPU t / T).
+#ifndef MW_HOST_WORKLOAD_H
+#define MW_HOST_WORKLOAD_H
+
+#include "trace/trace.h"
+
+enum {
+    MW_MIN_GPUS = 2,
+    MW_MAX_GPUS = 32,
+    MW_MAX_HIDDEN = 16384,
+    // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and sim/model.mk: the
+    // ends of options' ranges. A device of another size says its own.
+    MW_BUILT_TOKENS = 8192, ///< of a GPU
+    MW_BUILT_HIDDEN = 16376,
+    MW_BUILT_EXPERTS = 1024,
+    MW_BUILT_LATENCY = 64,  ///< cycles of a link
+    MW_BUILT_OPEN_ROWS = 8, ///< of a GPU
+    MW_BUILT_WINDOW = 16,   ///< store packets of a switch input
+    MW_BUILT_STORES = 32,   ///< credits of a link
+    MW_BUILT_PARTS = 4,
+    MW_BUILT_CTRLS = 16,
+    MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
+    // of a layer's registers, see mw_layer_set
+    MW_MAX_TILE = 255,
+    MW_MAX_EXPERT_CYCLES = 65535,
+    MW_MAX_IN_FLIGHT = 65535,
+    MW_MAX_TOKENS = 32768, ///< of a GPU: token indices of instructions have 15 bits
+};
+
+/// How far the coefficients of the experts are apart. The terms of one output element differ by its
+/// coefficients and gate weights only, so this decides which faults the output bits can show.
+enum mw_spread {
+    MW_SPREAD_NEAR, ///< magnitudes 2^-1 to 2^1: every term shows in the sum, so a lost, doubled or
+                    ///< wrong row does; the fp32 sums are exact, so their order does not
+    MW_SPREAD_FAR,  ///< about a quarter are 2^23 times larger: small terms may vanish, but a sum in
+                    ///< another order rounds otherwise, in some of every 1000 elements
+};
+
+struct mw_shape {
+    unsigned gpus;           ///< N, MW_MIN_GPUS .. MW_MAX_GPUS, divides the number of experts
+    unsigned tokens_per_gpu; ///< T, at least 1
+    unsigned batches;        ///< of N * T tokens of each layer, one behind the other; 0: 1
+    unsigned hidden;         ///< H, bf16 values per token, 1 .. MW_MAX_HIDDEN
+    bool allow_padding;      ///< lists may have empty places
+    enum mw_spread spread;
+    uint64_t seed;
+};
+
+/// One layer, in the layout in which the GPUs hold it.
+struct mw_layer {
+    size_t number;  ///< in the trace
+    size_t first;   ///< token of the trace that its tokens begin with
+    uint16_t *ids;  ///< [N * T][k], expert or MW_NO_EXPERT
+    float *weights; ///< [N * T][k], 0 where there is no expert
+    uint16_t *x;    ///< [N * T][H], bf16 hidden values, all of them normal numbers
+};
+
+struct mw_workload {
+    struct mw_shape shape;
+    unsigned tokens; ///< N * T
+    unsigned k, experts, experts_per_gpu;
+    uint16_t *coefficients; ///< [experts], bf16, see mw_expert_coefficient
+    unsigned layers;        ///< those asked for, each as often as there are batches
+    struct mw_layer *layer;
+};
+
+/// What mw_workload_make takes from the trace, and the shape: check it, and nothing else.
+int mw_workload_check(const struct mw_trace *trace, const size_t *numbers, unsigned layers,
+                      const struct mw_shape *shape, struct mw_error *err);
+/// Cut `layers` layers of `trace` (their numbers in `numbers`; a number may come more than once) to
+/// a workload; checks everything it takes from the trace.
+int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const size_t *numbers,
+                     unsigned layers, const struct mw_shape *shape, struct mw_error *err);
+void mw_workload_free(struct mw_workload *w);
+
+/// Hidden value of an element: a bf16 of either sign with an exponent from 2^-20 to 2^20.
+uint16_t mw_hidden_value(uint64_t seed, size_t layer, size_t token, unsigned element);
+
+/// c_e of the emulated expert: a bf16 of either sign.
+uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread);
+
+static inline unsigned mw_gpu_of_expert(const struct mw_workload *w, unsigned expert)
+{
+    return expert / w->experts_per_gpu;
+}
+
+static inline unsigned mw_gpu_of_token(const struct mw_workload *w, unsigned token)
+{
+    return token / w->shape.tokens_per_gpu;
+}
+
+#endif

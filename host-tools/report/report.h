@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Results told: tables for people (report_table.c, and with --details report_details.c), which fit
+// MW_TABLE_WIDTH columns, JSON for programs (report_json.c), a page to look at (report_html.c).
+#ifndef MW_HOST_REPORT_H
+#define MW_HOST_REPORT_H
+
+#include "experiment/result.h"
+#include "formats/json.h"
+
+/// What was run, and the strict bound.
+void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
+                    const struct mw_workload *w);
+/// The head of the table.
+void mw_report_columns(FILE *out, const struct mw_run_params *params);
+/// The line of one system.
+void mw_report_line(FILE *out, const struct mw_summary *s);
+/// Bytes per port and direction of each system.
+void mw_report_traffic(FILE *out, const struct mw_summary *summaries, unsigned count);
+/// Stalls of all systems by cause.
+void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned count);
+/// What the systems ask of the busiest GPUs' own parts, and which of these or the links limits them.
+void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count);
+/// A table of what feeding is worth, of the systems that measured it.
+void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count);
+/// Latencies in the switch, of the systems whose ports recorded them.
+void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count);
+/// What simulated them; nothing of devices that are real.
+void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count);
+/// Lines about elements that differ from the golden model, and counters from the analytic list: returns
+/// MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.
+int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
+                          const struct mw_link_parameters *link);
+/// Everything, as one JSON text. Wall-clock figures come last in each system's object, and their
+/// names end in `_wall`, except `sim_cycles_per_s`.
+int mw_report_json(struct mw_json *j, const struct mw_run_params *params,
+                   const struct mw_trace *trace, const struct mw_workload *w,
+                   const struct mw_summary *summaries, unsigned count, struct mw_error *err);
+
+/// The same as one page that needs no other file (html/page.h): HTML; free() it. NULL: no memory.
+char *mw_report_html(const struct mw_run_params *params, const struct mw_trace *trace,
+                     const struct mw_workload *w, const struct mw_summary *summaries,
+                     unsigned count, size_t *size);
+
+#endif

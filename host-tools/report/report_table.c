@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of `moeswitch run` for people, see report.h.
+#include "analysis/costs.h"
+#include "base/text.h"
+#include "base/text_wrap.h"
+#include "golden/golden.h"
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+/// Lines of a paragraph, those behind the first indented.
+static void paragraph(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void paragraph(FILE *out, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    mw_wrap(out, text, 0, 2, MW_TABLE_WIDTH);
+}
+
+/// "layers 3,7"; of many only how many, as each has lines of its own.
+static void layer_numbers(const struct mw_run_params *params, char *text, size_t size)
+{
+    const unsigned many = 12, count = params->layer_count;
+    size_t at = count > many ? (size_t)snprintf(text, size, "%u layers", count)
+                             : (size_t)snprintf(text, size, "layer%s ", count > 1 ? "s" : "");
+    for (unsigned i = 0; i < count && count <= many && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%zu", i ? "," : "", params->layers[i]);
+}
+
+static void print_facts(FILE *out, const struct mw_run_params *params, const struct mw_workload *w,
+                        unsigned layer)
+{
+    const struct mw_link_parameters link = mw_run_links(params);
+    struct mw_layer_facts facts;
+    struct mw_bounds bounds;
+    char at[48], from[48] = "";
+    mw_layer_facts(w, layer, &facts);
+    mw_bounds_compute(w, layer, &mw_systems[0], &link, &bounds);
+    if (w->shape.batches)
+        snprintf(from, sizeof from, ", tokens from %zu on", w->layer[layer].first);
+    paragraph(out,
+              "layer %zu%s: strict bound %" PRIu64 " cycles (%s); %.3f remote GPUs per token, "
+              "%.1f %% of tokens with an expert at home, busiest engine %u with %" PRIu64 " rows",
+              w->layer[layer].number, from, bounds.strict.cycles,
+              mw_bound_text(&bounds.strict, at, sizeof at), facts.remote_gpus_per_token,
+              100 * facts.home_share, facts.busiest, facts.rows[facts.busiest]);
+}
+
+void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
+                    const struct mw_workload *w)
+{
+    char layers[128], costs[256];
+    layer_numbers(params, layers, sizeof layers);
+    fprintf(out, "%s", MW_SHOWN(trace->name));
+    if (trace->model[0])
+        fprintf(out, " (%s)", MW_SHOWN(trace->model));
+    putc('\n', out);
+    if (trace->uniform)
+        paragraph(out, "the trace has no gate weights: every one is taken as 1/k");
+    paragraph(out,
+              "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
+              "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
+              ", costs of software: %s",
+              layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k,
+              params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
+              params->flit_bytes, params->link_latency, w->shape.seed,
+              mw_costs_text(params, costs, sizeof costs));
+    for (unsigned l = 0; l < w->layers; l++)
+        print_facts(out, params, w, l);
+}
+
+void mw_report_columns(FILE *out, const struct mw_run_params *params)
+{
+    const struct mw_system *base = params->systems ? params->system[0] : &mw_systems[0];
+    fprintf(out,
+            "\n%s%-14s %10s %8s %7s %7s %-13s %-19s %6s %8s\n"
+            "%-14s %10s %8s %7s %7s %-13s %-9s %-9s %6s %8s%s\n",
+            mw_look(out, MW_HEAD), "", "", "over", "strict", "own", "own", "use %, mean/busiest",
+            "", "kcycles", "system", "cycles", base->name, "bound %", "bound %", "bound at",
+            "uplinks", "downlinks", "#wrong", "/s", mw_look(out, MW_PLAIN));
+}
+
+static void print_pair(FILE *out, int width, double mean, double most)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.0f/%.0f", mean, most);
+    fprintf(out, " %-*s", width, text);
+}
+
+void mw_report_line(FILE *out, const struct mw_summary *s)
+{
+    char speedup[16] = "-";
+    if (s->speedup > 0)
+        snprintf(speedup, sizeof speedup, "%.3f", s->speedup);
+    fprintf(out, "%-14s %10" PRIu64 " %8s %7.1f %7.1f %-13s", s->system, s->cycles, speedup,
+            100 * s->strict_share, 100 * s->own_share, s->own_at);
+    for (unsigned d = 0; d < MW_DIRECTIONS; d++)
+        print_pair(out, 9, 100 * s->direction[d].use_mean, 100 * s->direction[d].use_max);
+    fprintf(out, " %s%6" PRIu64 "%s %8.1f\n", mw_look(out, s->wrong ? MW_BAD : MW_GOOD), s->wrong,
+            mw_look(out, MW_PLAIN), s->cycles_per_second / 1000);
+}
+
+void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count)
+{
+    const struct mw_simulation *m = count ? &summaries[0].result->model : NULL;
+    if (m && *m->backend)
+        paragraph(out, "simulated by %s, of Verilator %s and %s", MW_SHOWN(m->backend),
+                  MW_SHOWN(m->verilator), MW_SHOWN(m->compiler));
+}
+
+static void feeding_head(FILE *out, const struct mw_workload *w, const struct mw_feeding *f)
+{
+    fputc('\n', out);
+    paragraph(
+        out,
+        "%u batches of %u tokens, written, run and read one after the other; and the next "
+        "written and the last read while one runs, which costs the fabric cycles; %.3g million "
+        "cycles per second",
+        w->layers, w->tokens, f->clock_hz / 1e6);
+    fprintf(out, "%s%-14s %-28s %-28s %6s %13s\n%-14s %9s %8s %9s %9s %8s %9s %6s %6s %6s %6s%s\n",
+            mw_look(out, MW_HEAD), "", "one after the other", "fed", "tokens", "fabric's cost",
+            "system", "cycles", "idle", "tokens/s", "cycles", "idle", "tokens/s", "gain %",
+            "cycles", "%", "#wrong", mw_look(out, MW_PLAIN));
+}
+
+void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count)
+{
+    bool head = false;
+    for (unsigned i = 0; i < count; i++) {
+        const struct mw_feeding *f = &summaries[i].result->feeding;
+        if (!summaries[i].result->has_feeding)
+            continue;
+        if (!head)
+            feeding_head(out, w, f);
+        head = true;
+        const struct mw_feeding_run *a = &f->apart, *b = &f->fed;
+        double rate[] = {mw_tokens_per_second(w, f, a), mw_tokens_per_second(w, f, b)};
+        int64_t cost = (int64_t)b->layer_cycles - (int64_t)a->layer_cycles;
+        fprintf(out,
+                "%-14s %9" PRIu64 " %8" PRIu64 " %9.0f %9" PRIu64 " %8" PRIu64
+                " %9.0f %6.1f %6" PRId64 " %6.3f %6" PRIu64 "\n",
+                summaries[i].system, a->device_cycles, a->idle_cycles, rate[0], b->device_cycles,
+                b->idle_cycles, rate[1], 100 * (mw_ratio(rate[1], rate[0]) - 1), cost,
+                100 * mw_ratio((double)cost, (double)a->layer_cycles), f->wrong);
+    }
+}
+
+void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                       unsigned count)
+{
+    bool head = false;
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned l = 0; l < summaries[i].result->layers; l++) {
+            const struct mw_monitor *m = summaries[i].result->layer[l].monitor;
+            if (!m)
+                continue;
+            if (!head)
+                fprintf(
+                    out,
+                    "\nCycles from a packet's first flit at the switch to its first flit behind it "
+                    "(upper ends of bins)\n%-14s %6s %10s %8s %8s %8s %8s\n",
+                    "system", "layer", "packets", "50 %", "99 %", "99.9 %", "most");
+            head = true;
+            struct mw_latencies all = mw_monitor_all(m);
+            fprintf(out, "%-14s %6zu %10" PRIu64 " %8u %8u %8u %8u\n", summaries[i].system,
+                    w->layer[l].number, mw_latencies_packets(&all), mw_latencies_at(&all, 0.5),
+                    mw_latencies_at(&all, 0.99), mw_latencies_at(&all, 0.999),
+                    mw_latencies_at(&all, 1));
+            if (m->lost)
+                fprintf(out, "%-14s %6s %zu of %zu samples were lost: choose a longer --interval\n",
+                        "", "", m->lost, m->samples);
+        }
+    }
+}
+
+int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
+                          const struct mw_link_parameters *link)
+{
+    int status = MW_EXIT_OK;
+    for (unsigned l = 0; l < r->layers; l++) {
+        const struct mw_layer_result *layer = &r->layer[l];
+        if (!layer->wrong)
+            continue;
+        status = MW_EXIT_MISMATCH;
+        fprintf(err,
+                "moeswitch: %s, layer %zu: %" PRIu64
+                " wrong elements, first: token %u, element %u: "
+                "expected 0x%04x (%g), got 0x%04x (%g)\n",
+                r->system->name, w->layer[l].number, layer->wrong, layer->first.token,
+                layer->first.element, layer->first.expected,
+                (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
+                (double)mw_bf16_to_float(layer->first.got));
+    }
+    if (r->has_feeding && r->feeding.wrong) {
+        status = MW_EXIT_MISMATCH;
+        fprintf(err, "moeswitch: %s: %" PRIu64 " elements of fed layers differ\n", r->system->name,
+                r->feeding.wrong);
+    }
+    struct mw_below_bound below;
+    if (mw_result_below_bound(r, w, link, &below)) {
+        status = MW_EXIT_MISMATCH;
+        fprintf(err,
+                "moeswitch: %s, layer %zu: took %" PRIu64
+                " cycles, less than its own bound of %" PRIu64
+                ", which says too much: report it, or mend the system's row in mw_systems\n",
+                r->system->name, w->layer[below.layer].number, below.cycles, below.bound);
+    }
+    struct mw_flit_error e;
+    unsigned errors = mw_result_flit_errors(r, w, link, &e);
+    if (!errors)
+        return status;
+    fprintf(
+        err,
+        "moeswitch: %s, layer %zu: %u counters differ from the analytic list, first: port %u %s, "
+        "%s: expected %" PRIu64 ", counted %" PRIu64 "\n",
+        r->system->name, w->layer[e.layer].number, errors, e.port, e.direction, e.what, e.expected,
+        e.counted);
+    return MW_EXIT_MISMATCH;
+}

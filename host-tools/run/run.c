@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch run`: prepare a workload, run it under each system, compare, report.
+#include "run/run.h"
+
+#include "analysis/demand.h"
+#include "analysis/fit.h"
+#include "base/output.h"
+#include "cli/command_help.h"
+#include "program/commands.h"
+#include "report/plot.h"
+#include "report/report.h"
+#include "run/forecast.h"
+#include "run/run_systems.h"
+#include "systems/systems.h"
+
+#include <stdlib.h>
+
+/// Room for the golden results.
+static int make_room(struct mw_run *run, struct mw_error *err)
+{
+    const struct mw_workload *w = &run->workload;
+    size_t elements = (size_t)w->tokens * w->shape.hidden;
+    for (unsigned l = 0; l < w->layers; l++) {
+        run->golden[l] = malloc(elements * sizeof *run->golden[l]);
+        if (!run->golden[l])
+            return mw_fail_memory(err, "the golden result");
+    }
+    return MW_EXIT_OK;
+}
+
+/// What the run will take, and whether its layers are large enough to tell something.
+static void tell(struct mw_run *run)
+{
+    struct mw_forecast f;
+    mw_forecast_make(&f, &run->params, &run->workload, run->systems, run->asked, run->memory);
+    mw_forecast_print(run->out, &f, &run->params);
+    mw_forecast_print_tile(run->out, &run->workload, run->params.tile);
+    if (run->params.as_dysharp)
+        fputs("note: moeswitch sends what dysharp does in a layer this small "
+              "(docs/design/systems.md)\n",
+              run->out);
+}
+
+/// Every system that was asked for, and the tables behind their lines.
+static int run_systems(struct mw_run *run, struct mw_error *err)
+{
+    mw_run_choose(run);
+    mw_report_head(run->out, &run->params, &run->trace, &run->workload);
+    tell(run);
+    mw_report_columns(run->out, &run->params);
+    fflush(run->out);
+    int status = mw_run_systems(run, err);
+    if (status > MW_EXIT_MISMATCH)
+        return status;
+    if (run->params.details) {
+        mw_report_traffic(run->out, run->summaries, run->count);
+        mw_report_resources(run->out, run->summaries, run->count);
+        mw_report_stalls(run->out, run->summaries, run->count);
+    }
+    mw_report_latency(run->out, &run->workload, run->summaries, run->count);
+    mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
+    mw_report_model(run->out, run->summaries, run->count);
+    return status;
+}
+
+static int write_data(struct mw_run *run, struct mw_error *err)
+{
+    const struct mw_data_files *files = &run->params.files;
+    struct mw_json j = {0};
+    struct mw_csv csv = {0};
+    if (!files->json && !files->csv)
+        return MW_EXIT_OK;
+    if (files->csv)
+        mw_csv_begin(&csv, "systems", &j);
+    int status = mw_report_json(&j, &run->params, &run->trace, &run->workload, run->summaries,
+                                run->count, err);
+    if (!status)
+        status = mw_data_write(files, run->data, &j, &csv, err);
+    mw_json_free(&j);
+    mw_csv_free(&csv);
+    return status;
+}
+
+static int write_plot(struct mw_run *run, struct mw_error *err)
+{
+    if (!run->params.plot)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_plot_svg(&run->workload, run->summaries, run->count, &size);
+    if (!text)
+        return mw_fail_memory(err, "the picture");
+    int status = mw_data_send(run->data, run->params.plot, text, size, err);
+    free(text);
+    return status;
+}
+
+static int write_html(struct mw_run *run, struct mw_error *err)
+{
+    if (!run->params.html)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_report_html(&run->params, &run->trace, &run->workload, run->summaries,
+                                run->count, &size);
+    if (!text)
+        return mw_fail_memory(err, "the page");
+    int status = mw_data_send(run->data, run->params.html, text, size, err);
+    free(text);
+    return status;
+}
+
+static int write_timeline(struct mw_run *run, struct mw_error *err)
+{
+    if (!run->params.timeline)
+        return MW_EXIT_OK;
+    size_t size = 0;
+    char *text = mw_timeline_json(&run->workload, run->summaries, run->count, &size, err);
+    if (!text)
+        return MW_EXIT_FAILED;
+    int status = mw_data_send(run->data, run->params.timeline, text, size, err);
+    free(text);
+    return status;
+}
+
+static uint64_t take_largest(uint64_t touched[MW_SYSTEMS])
+{
+    unsigned most = 0;
+    for (unsigned i = 1; i < MW_SYSTEMS; i++)
+        most = touched[i] > touched[most] ? i : most;
+    uint64_t bytes = touched[most];
+    touched[most] = 0;
+    return bytes;
+}
+
+/// Before anything large is made: whether the device holds the run, and this machine a simulated one.
+static int check_sizes(struct mw_run *run, struct mw_error *err)
+{
+    const struct mw_run_params *p = &run->params;
+    uint64_t touched[MW_SYSTEMS] = {0};
+    struct mw_demand demand;
+    int status =
+        mw_demand_of_trace(&demand, &run->trace, p->layers, p->layer_count, &p->shape, err);
+    if (!status)
+        status = mw_systems_check(p, &demand, touched, run->params.left_out, err);
+    if (status)
+        return status;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        if (p->left_out[i].out)
+            fprintf(run->out, "%s is left out: %s\n", mw_systems[i].name, p->left_out[i].why);
+    unsigned jobs = mw_run_jobs(p);
+    if (!jobs)
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "no system is left that the device has the primitives of, with what --set asks for");
+    struct mw_memory memory = {.host = mw_memory_host(&demand, jobs), .several = jobs > 1};
+    for (unsigned i = 0; i < jobs && !p->device.usb; i++)
+        memory.gpus += take_largest(touched);
+    run->memory = memory.host + memory.gpus;
+    return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
+}
+
+/// What is written to look at, each a file, or standard output in place of the tables, or NULL.
+enum { PAGES = 3 };
+static const char *page(const struct mw_run_params *p, unsigned i)
+{
+    return i == 0 ? p->plot : i == 1 ? p->html : p->timeline;
+}
+
+static int prepare(struct mw_run *run, struct mw_error *err)
+{
+    int status = mw_data_probe(&run->params.files, err);
+    if (!status)
+        status = mw_output_probe(run->params.fst, err);
+    for (unsigned i = 0; i < PAGES && !status; i++)
+        if (!mw_is_standard(page(&run->params, i)))
+            status = mw_output_probe(page(&run->params, i), err);
+    if (!status)
+        status = mw_run_route(&run->params, &run->trace, err);
+    if (!status)
+        status = check_sizes(run, err);
+    if (!status)
+        status = mw_run_fill(&run->params, &run->trace, &run->workload, err);
+    return status ? status : make_room(run, err);
+}
+
+static void clean_up(struct mw_run *run)
+{
+    mw_tables_close(run->out, run->data);
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        mw_result_free(&run->results[i]);
+    for (unsigned l = 0; l < MW_MAX_LAYERS; l++)
+        free(run->golden[l]);
+    mw_workload_free(&run->workload);
+    mw_trace_free(&run->trace);
+    free(run);
+}
+
+static int carry_out(struct mw_run *run, struct mw_error *err)
+{
+    bool nowhere = mw_data_replaces_tables(&run->params.files);
+    for (unsigned i = 0; i < PAGES; i++)
+        nowhere |= mw_is_standard(page(&run->params, i));
+    run->out = mw_tables_open(run->data, nowhere, err);
+    int status = run->out ? prepare(run, err) : MW_EXIT_FAILED;
+    if (status)
+        return status;
+    status = run_systems(run, err);
+    if (status > MW_EXIT_MISMATCH)
+        return status;
+    int written = write_data(run, err);
+    if (!written)
+        written = write_plot(run, err);
+    if (!written)
+        written = write_html(run, err);
+    if (!written)
+        written = write_timeline(run, err);
+    return written ? written : status;
+}
+
+int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    bool help = false;
+    struct mw_run *run = calloc(1, sizeof *run);
+    if (!run) {
+        fprintf(errors, "moeswitch: out of memory\n");
+        return MW_EXIT_FAILED;
+    }
+    run->out = run->data = out;
+    run->err = errors;
+    int status = mw_run_parse(&run->params, argc, argv, &help, &err);
+    bool only_text = help || run->params.list_models;
+    if (help)
+        mw_command_help(&mw_run_table, out);
+    else if (!status && only_text)
+        mw_models_list(out);
+    else if (!status)
+        status = carry_out(run, &err);
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    clean_up(run);
+    return status;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of `moeswitch run`: their table, defaults, parsing.
+#include "analysis/costs.h"
+#include "base/output.h"
+#include "cli/command_help.h"
+#include "cli/option_table.h"
+#include "device/device.h"
+#include "device/setting_table.h"
+#include "program/commands.h"
+#include "run/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void mw_run_defaults(struct mw_run_params *params)
+{
+    *params = (struct mw_run_params){
+        .experts = 64,
+        .k = 6,
+        .sigma = 0.5,
+        .locality = 0.2,
+        .layer_count = 1,
+        .shape = {.gpus = 8, .tokens_per_gpu = 64, .hidden = 512, .seed = 1},
+        .tile = 16,
+        .flit_bytes = 16,
+        .link_latency = 1,
+        .link_cycles = 1,
+        .jobs = 1,
+    };
+}
+
+enum { MAX_LAYER = 9999 };
+
+static int set_layers(void *p, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_run_params *params = p;
+    const char *at = text;
+    params->layer_count = 0;
+    for (;;) {
+        uint64_t value;
+        char *stop;
+        if (!mw_parse_number(at, &stop, 0, MAX_LAYER, &value) || (*stop && *stop != ','))
+            return mw_fail(err, MW_EXIT_INPUT,
+                           "--%s %s: expected layer numbers from 0 to %d, with commas", name, text,
+                           MAX_LAYER);
+        if (params->layer_count == MW_MAX_LAYERS)
+            return mw_fail(err, MW_EXIT_INPUT, "--%s %s: more than %d layers", name, text,
+                           MW_MAX_LAYERS);
+        params->layers[params->layer_count++] = (size_t)value;
+        if (!*stop)
+            return MW_EXIT_OK;
+        at = stop + 1;
+    }
+}
+
+static bool models(unsigned i, struct mw_term *term)
+{
+    if (!i) {
+        *term = (struct mw_term){"list", NULL};
+        return true;
+    }
+    return mw_model_names(i - 1, term);
+}
+
+static int set_model(void *p, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_run_params *params = p;
+    params->list_models = strcmp(text, "list") == 0;
+    return params->list_models ? MW_EXIT_OK : mw_set_model(&params->model, name, text, err);
+}
+
+static MW_TERMS(spreads, {"near", NULL}, {"far", NULL});
+
+static int set_spread(void *spread, const char *name, const char *text, struct mw_error *err)
+{
+    if (!mw_terms_have(spreads, text))
+        return mw_fail_choice(name, text, spreads, err);
+    *(enum mw_spread *)spread = strcmp(text, "far") == 0 ? MW_SPREAD_FAR : MW_SPREAD_NEAR;
+    return MW_EXIT_OK;
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+#define AT(field) offsetof(struct mw_run_params, field)
+
+static const struct mw_option options[] = {
+    MW_GROUP("What to run"),
+    MW_PATH(
+        "trace", AT(trace), "DIR",
+        "routing trace: a folder with meta.json and topk_ids.npy, topk_weights.npy or topk.npz, "
+        "or one .npy or .npz file (default: a made-up one)"),
+    MW_AXES_OPTION(AT(said.axes)),
+    MW_CHOICE(
+        "model", 0, set_model, models, "NAME",
+        "experts, k and hidden size of a public model or a paper's workload, with a made-up "
+        "trace where there is no other; options override what it says; --model list shows all"),
+    MW_NUMBERS("layer", 0, 0, MAX_LAYER, set_layers, "L", "layer of the trace, {} (default 0)"),
+    MW_NUMBERS("layers", 0, 0, MAX_LAYER, set_layers, "L,L,...",
+               "several, {} each, back to back without a reset"),
+    MW_UNSIGNED("gpus", AT(shape.gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N",
+                "{} (default {default}, on USB as many as there are)"),
+    MW_UNSIGNED("tokens-per-gpu", AT(shape.tokens_per_gpu), 1, MW_BUILT_TOKENS, "T",
+                "the first N * T tokens of the layer, {} (default {default})"),
+    MW_UNSIGNED(
+        "batches", AT(shape.batches), 2, MW_MAX_LAYERS, "B",
+        "the tokens behind those, too, in B batches, {}; then all batches once more through the "
+        "device's queue, without and with feeding the next while one runs: tokens per "
+        "second, and what that costs"),
+    MW_UNSIGNED("hidden", AT(shape.hidden), 1, MW_BUILT_HIDDEN, "H",
+                "bf16 values per token, {} (default {default})"),
+    MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
+              "{} (default all); or NAME,NAME,... for several, which run in that order"),
+    MW_UNSIGNED(
+        "jobs", AT(jobs), 1, MW_SYSTEMS, "J",
+        "systems that run side by side, {}, each in a thread of its own (default {default})"),
+    MW_FLAG("allow-padding", AT(shape.allow_padding), "accept -1 (no expert) in the trace"),
+    MW_FLAG("repeat-tokens", AT(repeat_tokens),
+            "a trace with fewer tokens begins anew behind its last"),
+    MW_NUMBER("seed", AT(shape.seed), 0, UINT64_MAX, "S",
+              "of hidden values, expert coefficients, made-up trace, {} (default {default})"),
+    MW_CHOICE("spread", AT(shape.spread), set_spread, spreads, "near|far",
+              "expert coefficients all near 1, so that every row shows in the result (default), or "
+              "far apart, so that every order does"),
+
+    MW_GROUP("Made-up trace"),
+    MW_MADE_UP_OPTIONS(AT, , MW_BUILT_EXPERTS),
+
+    MW_GROUP("Device"),
+    MW_DEVICE_OPTION(AT(device), mw_set_device),
+    MW_UNSIGNED("tile", AT(tile), 1, MW_MAX_TILE, "R",
+                "rows of an expert that start together, {} (default {default})"),
+    MW_FLAG("partial-tiles", AT(partial_tiles), "an idle engine starts its fullest open tile"),
+    MW_NUMBER("expert-cycles", AT(expert_cycles), 0, MW_MAX_EXPERT_CYCLES, "C",
+              "expert's time per row, {} (default: strict link bound / (2 * rows of the busiest "
+              "engine), rounded down)"),
+    MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
+              "{} (default {default}, on USB as it is)"),
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_BUILT_LATENCY, "C",
+                "cycles, {} (default {default})"),
+    MW_UNSIGNED("link-cycles", AT(link_cycles), 1, 4, "C",
+                "cycles that a flit takes on a link, {} (default {default}): with 2 a GPU is twice "
+                "as wide inside as its links"),
+    MW_UNSIGNED("in-flight", AT(in_flight), 0, MW_MAX_IN_FLIGHT, "K",
+                "tokens in flight per home, {} (default {default}: no limit)"),
+    MW_UNSIGNED("open-rows", AT(open_rows), 0, MW_BUILT_OPEN_ROWS, "K",
+                "open reductions per home, {} (default {default}: as many as the device has)"),
+    MW_ADDS("set", AT(settings), mw_add_run_setting, mw_run_settings, "NAME=VALUE",
+            "set another limit of the device, of those below; may be said several times"),
+    MW_CHOICE("costs", AT(costs), mw_set_costs, mw_cost_presets, "NAME",
+              "what software takes beside the fabric: {}; see the settings *_cycles"),
+
+    MW_GROUP("Output"),
+    MW_DATA_OPTIONS(AT(files), "everything"),
+    MW_FLAG("details", AT(details),
+            "tables of the traffic, of what a GPU's own parts take, and of stalls by cause"),
+    MW_UNSIGNED("interval", AT(interval), 2, UINT16_MAX, "C",
+                "the ports of the switch record latencies, and their links every C cycles ({}): a "
+                "table, and all of it in --json"),
+    MW_PATH("plot", AT(plot), "FILE",
+            "a picture of that, as SVG (default interval: by the layer's length); - is standard "
+            "output"),
+    MW_PATH("html", AT(html), "FILE",
+            "all of it as one page to look at, with charts of every system; - is standard output"),
+    MW_PATH("timeline", AT(timeline), "FILE",
+            "what each stream and expert engine did when, and rows open at each port, for Perfetto "
+            "(a microsecond is a cycle); on sim only; - is standard output"),
+    MW_PATH("trace-fst", AT(fst), "FILE", "waves"),
+};
+
+static MW_TERMS(exits, {"0", "every bit is right"},
+                {"1", "a bit, a flit count or a bound is wrong"},
+                {"2", "bad input, or a run that the device or this machine's memory cannot hold"},
+                {"3", "the device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
+                {"130", MW_EXIT_INTERRUPTED_TEXT});
+
+static const struct mw_section sections[] = {
+    {"Settings of --set", mw_run_settings}, {"Exit status", exits}, {0}};
+
+static void defaults(void *params)
+{
+    mw_run_defaults(params);
+}
+
+const struct mw_option_table mw_run_table = {
+    .command = "run",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .summary = "run MoE layers through the switch and check every bit",
+    .synopsis = "[OPTION]...",
+    .text = "Runs layers of a mixture-of-experts model through the simulated switch, checks every "
+            "output bit, and prints one line per system. First it prints what it will take: cycles "
+            "by the bounds, time of all systems without that of building a model, and memory. "
+            "Above ten minutes it suggests a smaller layer with about the same shares.",
+    .section = sections,
+    .defaults = defaults,
+    .params_bytes = sizeof(struct mw_run_params),
+};
+
+// ---- parsing ------------------------------------------------------------------------------------
+
+/// What the model says and no option. Experts and k are those of the trace, where there is one.
+static void apply_model(struct mw_run_params *params, const struct mw_options_said *said)
+{
+    const struct mw_model *m = params->model;
+    if (!mw_option_given(&mw_run_table, said, "hidden"))
+        params->shape.hidden = m->hidden;
+    if (!mw_option_given(&mw_run_table, said, "experts"))
+        params->experts = m->experts;
+    if (!mw_option_given(&mw_run_table, said, "k"))
+        params->k = m->k;
+    if (!mw_option_given(&mw_run_table, said, "groups") &&
+        !mw_option_given(&mw_run_table, said, "topk-groups")) {
+        params->groups = m->groups;
+        params->topk_groups = m->topk_groups;
+    }
+}
+
+/// An option of made-up traces alone, or NULL.
+static const char *synthetic_option(const struct mw_options_said *said)
+{
+    static const char *const names[] = {"k", "sigma", "locality", "groups", "topk-groups"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (mw_option_given(&mw_run_table, said, names[i]))
+            return names[i];
+    return NULL;
+}
+
+/// Waves of several systems are a file each, whose names are made of the one that is said.
+static int check_outputs(const struct mw_run_params *params, struct mw_error *err)
+{
+    enum { NAMED = 6 };
+    const char *option[NAMED + MW_SYSTEMS] = {"json", "csv",      "plot",
+                                              "html", "timeline", "trace-fst"};
+    const char *path[NAMED + MW_SYSTEMS] = {params->files.json, params->files.csv, params->plot,
+                                            params->html,       params->timeline,  params->fst};
+    char waves[MW_SYSTEMS][MW_WAVES_BYTES];
+    unsigned count = NAMED;
+    if (mw_is_standard(params->fst))
+        return mw_fail(err, MW_EXIT_INPUT, "--trace-fst -: waves need a file");
+    for (unsigned i = 0; params->fst && params->systems != 1 && i < MW_SYSTEMS; i++) {
+        if (!mw_run_asks_for(params, i))
+            continue;
+        mw_output_for(waves[i], params->fst, mw_systems[i].name);
+        option[count] = "trace-fst";
+        path[count++] = waves[i];
+    }
+    int status = mw_outputs_differ(option, path, count, err);
+    return status ? status : mw_outputs_spare_trace(option, path, count, params->trace, err);
+}
+
+static int check_combination(const struct mw_run_params *params, const struct mw_options_said *said,
+                             struct mw_error *err)
+{
+    const char *synthetic = synthetic_option(said);
+    if (mw_option_given(&mw_run_table, said, "layer") &&
+        mw_option_given(&mw_run_table, said, "layers"))
+        return mw_fail(err, MW_EXIT_INPUT, "--layer and --layers: both say which layers run");
+    if (params->trace && synthetic)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace, which says it itself",
+                       synthetic);
+    if (!params->trace && params->said.axes.count)
+        return mw_fail(err, MW_EXIT_INPUT, "--axes: only with --trace");
+    int status = check_outputs(params, err);
+    if (status)
+        return status;
+    if (params->device.usb && params->fst)
+        return mw_fail(err, MW_EXIT_INPUT, "--trace-fst: only with --device sim");
+    if (params->device.usb && params->timeline)
+        return mw_fail(err, MW_EXIT_INPUT, "--timeline: only with --device sim");
+    if (params->device.usb && params->jobs > 1)
+        return mw_fail(err, MW_EXIT_INPUT, "--jobs %u: only with --device sim", params->jobs);
+    if (params->shape.batches * params->layer_count > MW_MAX_LAYERS)
+        return mw_fail(err, MW_EXIT_INPUT, "--batches %u: of %u layers, more than %d in all",
+                       params->shape.batches, params->layer_count, MW_MAX_LAYERS);
+    return MW_EXIT_OK;
+}
+
+int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help,
+                 struct mw_error *err)
+{
+    mw_run_defaults(params);
+    params->shape.gpus = params->flit_bytes = 0; // not said
+    struct mw_options_said said;
+    int status = mw_options_parse(&mw_run_table, argc, argv, params, &said, err);
+    *help = said.help;
+    if (status || said.help)
+        return status;
+    params->expert_cycles_given = mw_option_given(&mw_run_table, &said, "expert-cycles");
+    params->monitor_must = params->interval || params->plot;
+    params->monitor = params->monitor_must || params->html;
+    if (params->model)
+        apply_model(params, &said);
+    if (mw_option_given(&mw_run_table, &said, "experts"))
+        params->said.experts = params->experts;
+    params->said.model_experts = params->model ? params->model->experts : 0;
+    status = check_combination(params, &said, err);
+    if (!status && !params->device.usb) // one on USB is asked when it is needed
+        status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
+    return status;
+}
