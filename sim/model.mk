@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The models of the whole device: Verilator, what sim/lanes.py and sim/schedule.py make of its code, and the shim.
+# The models of the whole device: Verilator, what sim/lanes makes of its code, and the shim.
 
 # make model N=8 F=16: build/model/n8f16/libmwsim.so, the C interface of sim/mw_sim.h around the Verilated fabric
 N ?= 8
@@ -14,7 +14,7 @@ $(if $(filter $(shell seq 2 32),$(N)),,$(error N=$(N): 2 to 32 GPUs are possible
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
 $(if $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=$(PRIMITIVES): neither with SMALL=1 nor TRACE=1)))
 # plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waves is always that. lanes: the fabric in parts, which
-# sim/lanes.py translates. Without either: lanes, or where they do not work plain, with a line of warning.
+# sim/lanes/lanes.py translates. Without either: lanes, or where they do not work plain, with a line of warning.
 BACKEND ?=
 $(if $(filter-out plain lanes,$(BACKEND)),$(error BACKEND=$(BACKEND): plain and lanes are possible))
 $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=lanes writes no waves: leave it out, or take TRACE=0)))
@@ -64,7 +64,7 @@ $(B)/model/$(1)/flags: FORCE
 endef
 
 # note_rule: folder of build/model, fabric or device, backend, Verilated archives, sources around them: what is in the model for who loads it
-SHIM := sim/shim.cpp sim/watcher.h sim/watch.py sim/start.h sim/mw_sim.h sim/exports.map
+SHIM := $(addprefix sim/,shim.cpp fabric.h fabric_of.h bundle_access.h watcher.h watch.py start.h mw_sim.h exports.map)
 define note_rule
 $(B)/model/$(1)/note.S: $(4) $(5) sim/made.py sim/mw_$(if $(filter device,$(2)),device,sim).h $(B)/model/$(1)/flags $(TOOLS)
 	@$(PY) sim/made.py note --model $(2) --backend $(3) --tools $(TOOLS) --flags $(B)/model/$(1)/flags --deps $(addsuffix deps.d,$(dir $(4))) -- $(5) >$$@
@@ -74,7 +74,7 @@ $(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv $(RTL_TYPES) | $(B)/.s
 	@mkdir -p $(@D)
 	$(Q)$(PY) sim/bundles.py >$@
 
-include sim/plain.mk sim/lanes.mk sim/device.mk
+include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, without some primitives, and plain ones,
 # one with waves, beside others; as N.F.small.trace[.backend]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plain models: Verilator's own code of rtl/top/fabric.sv, by any Verilator that takes the RTL and any compiler.
 
+# around it, besides the shim
+IN_PLAIN := sim/fabric_plain.cpp sim/large.h
 plain_flags = -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style $(if $(filter 1,$(1)),--trace-fst --trace-structs)
 
 # plain_rules: configuration, N, F, small, trace
@@ -20,10 +22,10 @@ $(B)/model/$(1)/fabric/Vfabric__ALL.a: $(B)/model/$(1)/fabric/Vfabric.mk
 	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric.mk Vfabric__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) OPT_FAST="$(if $(filter 1,$(5)),-O1,$(MODEL_OPT))" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(call note_rule,$(1),fabric,plain,$(B)/model/$(1)/fabric/Vfabric__ALL.a,$(SHIM) sim/large.h)
-$(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/fabric/Vfabric__ALL.a $(B)/model/$(1)/note.S $(SHIM) $(GEN)/bundles.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
+$(call note_rule,$(1),fabric,plain,$(B)/model/$(1)/fabric/Vfabric__ALL.a,$(SHIM) $(IN_PLAIN))
+$(B)/model/$(1)/libmwsim.so: $(B)/model/$(1)/fabric/Vfabric__ALL.a $(B)/model/$(1)/note.S $(SHIM) $(IN_PLAIN) $(GEN)/bundles.h $(B)/verilated/$(if $(filter 1,$(5)),fst,plain).a
 	$$(call say,LINK,$$@)
 	$$(Q)$(PY) sim/watch.py plain $(2) $$(@D) >$$(@D)/watched.h
-	$$(Q)$(PLAIN_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=1 -DMW_SIM_WATCH=1 -I$$(@D) -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
-	    -I$(B)/model/$(1)/fabric -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $(B)/model/$(1)/note.S $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
+	$$(Q)$(PLAIN_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_WATCH=1 -I$$(@D) -DMW_SIM_TRACE=$(if $(filter 1,$(5)),1,0) -DVM_TRACE=$(if $(filter 1,$(5)),1,0) -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) \
+	    -I$(B)/model/$(1)/fabric -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp sim/fabric_plain.cpp $(B)/model/$(1)/note.S $$(filter %.a,$$^) $(if $(filter 1,$(5)),-lz -llz4) -lpthread
 endef

@@ -5,11 +5,11 @@
 usage: watch.py lanes|plain N FOLDER >watched.h
        watch.py nodes N FOLDER >watched_nodes.h
 
-FOLDER is that of the model, with the C++ that Verilator and sim/lanes.py made. The header has a function for each of
+FOLDER is that of the model, with the C++ that Verilator and sim/lanes/lanes.py made. The header has a function for each of
 ITEMS, of the shim's device, a GPU or port and, for those of streams, the stream; and MW_SIM_WATCHED, 1. All are
 registers of the RTL, by the names that Verilator gives them; where it has left one out or named it otherwise,
 MW_SIM_WATCHED is 0, and the model shows nothing. In lanes, what of it is the nodes' is defined in the second header, for
-sim/nodes.cpp.
+sim/lanes/nodes.cpp.
 """
 import pathlib
 import re

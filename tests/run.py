@@ -47,7 +47,7 @@ def parse():
 def environment(seed):
     """The tests' environment: a `make` inside a test must not look for this make's job slots."""
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    # side by side they have no second core for a simulation (sim/beside.h)
+    # side by side they have no second core for a simulation (sim/lanes/beside.h)
     env.setdefault("MW_SIM_THREADS", "1")
     return {**env, "CMOCKA_MESSAGE_OUTPUT": "TAP", "MW_SEED": str(seed)}
 

@@ -32,11 +32,11 @@ $(B)/model/$(threads_conf)-$(2)/fabric_threads/Vfabric_threads__ALL.a: $(B)/mode
 	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric_threads.mk Vfabric_threads__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
-$(call note_rule,$(threads_conf)-$(2),fabric,plain,$(B)/model/$(threads_conf)-$(2)/fabric_threads/Vfabric_threads__ALL.a,$(SHIM) experiments/node_threads/threads.h sim/large.h)
-$(call threads_so,$(1),$(2)): $(B)/model/$(threads_conf)-$(2)/fabric_threads/Vfabric_threads__ALL.a $(B)/model/$(threads_conf)-$(2)/note.S $(SHIM) $(GEN)/bundles.h $(B)/verilated/plain.a
+$(call note_rule,$(threads_conf)-$(2),fabric,plain,$(B)/model/$(threads_conf)-$(2)/fabric_threads/Vfabric_threads__ALL.a,$(SHIM) experiments/node_threads/fabric_threads.cpp sim/large.h)
+$(call threads_so,$(1),$(2)): $(B)/model/$(threads_conf)-$(2)/fabric_threads/Vfabric_threads__ALL.a $(B)/model/$(threads_conf)-$(2)/note.S $(SHIM) experiments/node_threads/fabric_threads.cpp $(GEN)/bundles.h $(B)/verilated/plain.a
 	$$(call say,LINK,$$@)
-	$$(Q)$(PLAIN_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=1 -DMW_SIM_ONE_NODE=1 -DMW_SIM_TRACE=0 -DVM_TRACE=0 -DMW_SIM_N=$(call dotted,$(1),1) -DMW_SIM_F=$(call dotted,$(1),2) \
-	    -I$(B)/model/$(threads_conf)-$(2)/fabric_threads -Iexperiments/node_threads -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $(B)/model/$(threads_conf)-$(2)/note.S $$(filter %.a,$$^) -lpthread
+	$$(Q)$(PLAIN_CXX) $(CXXFLAGS) -fvisibility=hidden $(VINC) -DVM_TRACE=0 -DMW_SIM_N=$(call dotted,$(1),1) -DMW_SIM_F=$(call dotted,$(1),2) \
+	    -I$(B)/model/$(threads_conf)-$(2)/fabric_threads -Isim -I$(GEN) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp experiments/node_threads/fabric_threads.cpp $(B)/model/$(threads_conf)-$(2)/note.S $$(filter %.a,$$^) -lpthread
 endef
 
 # those of the tests, and the one that is asked for

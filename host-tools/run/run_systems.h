@@ -31,7 +31,7 @@ void mw_run_choose(struct mw_run *run);
 /// As many of them as may run at once.
 unsigned mw_run_jobs(const struct mw_run_params *params);
 /// Before as many run side by side, in this process or in others: they have the cores; a simulation
-/// alone takes a second one (sim/beside.h).
+/// alone takes a second one (sim/lanes/beside.h).
 void mw_run_share_cores(unsigned jobs);
 /// Run them, and print a line for each. A mismatch does not stop the others, any other failure does.
 /// MW_EXIT_INTERRUPTED after SIGINT: what runs is stopped; what does not stop within a second ends with

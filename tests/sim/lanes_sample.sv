@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// For test_lanes: what sim/lanes.py has to translate, each construct with an output of its own. All outputs are registers.
+// For test_lanes: what sim/lanes/lanes.py has to translate, each construct with an output of its own. All outputs are registers.
 `default_nettype none
 
 module lanes_sample (

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Constructs that lanes do not take: each must end sim/lanes.py with one line that names file, line and construct, and says that plain takes it.
+"""Constructs that lanes do not take: each must end sim/lanes/lanes.py with one line that names file, line and construct, and says that plain takes it.
 
 usage: refused.py VERILATOR FOLDER
 """
@@ -57,14 +57,14 @@ CASES = [
 
 
 def refused(verilator, folder, number, line):
-    """what sim/lanes.py says of the module with that line"""
+    """what sim/lanes/lanes.py says of the module with that line"""
     here = folder / str(number)
     here.mkdir(parents=True, exist_ok=True)
     source = here / "sample.sv"
     source.write_text(MODULE.format(line))
     subprocess.run([*verilator, "--cc", "--prefix", "Vsample", "--top-module", "sample", "-O3", "--inline-cfuncs", "0", "--decorations", "node",
                     "-Wno-lint", "-Wno-style", source, "--Mdir", here], check=True, capture_output=True)
-    run = subprocess.run([sys.executable, "sim/lanes.py", "sample", here], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "sim/lanes/lanes.py", "sample", here], capture_output=True, text=True)
     return run.returncode, run.stderr
 
 

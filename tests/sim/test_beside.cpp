@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sim/beside.h: every piece of work is done once, in order, by one of the two threads, and what it leaves is seen, with the
+// sim/lanes/beside.h: every piece of work is done once, in order, by one of the two threads, and what it leaves is seen, with the
 // caller a piece ahead or not; the other thread sleeps, is roused, is late and is forgiven. ThreadSanitizer looks on.
 #include "beside.h"
 

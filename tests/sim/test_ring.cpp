@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wires between copies (sim/lanes.py --ring): six copies of tests/sim/ring_sample.sv as lanes of one model against six models of Verilator's own that are wired
+// Wires between copies (sim/lanes/lanes.py --ring): six copies of tests/sim/ring_sample.sv as lanes of one model against six models of Verilator's own that are wired
 // by hand and evaluated until nothing changes. Registers and outputs in every cycle, under random inputs. MW_SEED repeats a run.
 #include "Vring_sample.h"
 #include "Vring_sample___024root.h"

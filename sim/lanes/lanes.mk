@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Models in lanes: the fabric is cut into Verilated parts that the shim joins: those that there are once, and those that each node or port has one of, of
-# which Verilator's code only initialises: sim/lanes.py makes of it what runs, all copies at once. Its own large memories are of no use then, and are not
+# which Verilator's code only initialises: sim/lanes/lanes.py makes of it what runs, all copies at once. Its own large memories are of no use then, and are not
 # written.
 #
-# Where that does not work (no such compiler or processor, RTL that sim/lanes.py refuses), the model is a copy of the plain one, with a line of warning.
+# Where that does not work (no such compiler or processor, RTL that sim/lanes/lanes.py refuses), the model is a copy of the plain one, with a line of warning.
 ONE_PARTS := fabric_csr switch_common
 LANES_PARTS := node node_link switch_port
 # what makes them
-SCHEDULE_PY := sim/schedule.py $(wildcard sim/translate/*.py)
-LANES_PY := sim/lanes.py $(wildcard sim/translate/*.py)
+SCHEDULE_PY := sim/lanes/schedule.py $(wildcard sim/lanes/translate/*.py)
+LANES_PY := sim/lanes/lanes.py $(wildcard sim/lanes/translate/*.py)
 # around them, besides the shim
-IN_LANES := $(addprefix sim/,lanes.h begin.h beside.h nodes.h nodes.cpp)
+IN_LANES := $(addprefix sim/lanes/,fabric_lanes.cpp wires.h lanes.h begin.h beside.h nodes.h nodes.cpp)
 part_file = $(filter %/$(1).sv,$(RTL_FILES))
 
 # of lanes
@@ -32,7 +32,7 @@ endef
 LANES_VFLAGS := -O3 --inline-cfuncs 0 --inline-cfuncs-product 0 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style
 # verilate_part: N, F, small, part
 verilate_part = $(VERILATOR) --cc --prefix V$(4) --top-module $(4) $(call cfg,$(call settings_of,$(1),$(2),$(3))) $(LANES_VFLAGS) $(VLT) $(addprefix -y ,$(RTL_DIRS)) $(RTL_PKGS) $(call part_file,$(4))
-translate_part = $(PY) $(if $(filter $(ONE_PARTS),$(1)),sim/schedule.py,sim/lanes.py) $(1) $(2) $(if $(filter switch_port,$(1)),--ring)
+translate_part = $(PY) $(if $(filter $(ONE_PARTS),$(1)),sim/lanes/schedule.py,sim/lanes/lanes.py) $(1) $(2) $(if $(filter switch_port,$(1)),--ring)
 
 # In a recipe, before what is done where lanes work: with these tools, and with this model. (Each with a line of its own: make -n carries out lines that
 # call make.)
@@ -41,7 +41,7 @@ unless_lanes = ! grep -qx lanes $(B)/model/$(1)/backend
 
 # how many copies of a part are evaluated at once: part, N
 copies = $(if $(filter node,$(1)),$(call nodes_of,$(2)),$(2))
-# as node_block::MOST of sim/nodes.h
+# as node_block::MOST of sim/lanes/nodes.h
 nodes_of = $(if $(filter 1 2 3 4 5 6 7,$(1)),$(1),8)
 
 # lanes_part_rules: configuration, N, F, small, part. What a part is refused for is in its folder's file `refused`.
@@ -61,10 +61,10 @@ $(B)/model/$(1)/$(5)/translated: $(B)/model/$(1)/$(5)/V$(5).mk $(if $(filter $(O
 	    { rm -rf $$(@D)/places; $(call verilate_part,$(2),$(3),$(4),$(5)) --decorations node --Mdir $$(@D)/places >/dev/null 2>&1; \
 	    $(call translate_part,$(5),$$(@D)/places) 2>$$(@D)/refused; [ -s $$(@D)/refused ] || { echo "$(5) cannot be translated:"; tail -n 1 $$(@D)/translate.log; } | paste -s >$$(@D)/refused; }; touch $$@
 
-$(if $(filter $(LANES_PARTS),$(5)),$(B)/model/$(1)/$(5)/V$(5)_lanes.a: $(B)/model/$(1)/$(5)/translated sim/lanes.h | $(B)/model/$(1)/backend
+$(if $(filter $(LANES_PARTS),$(5)),$(B)/model/$(1)/$(5)/V$(5)_lanes.a: $(B)/model/$(1)/$(5)/translated sim/lanes/lanes.h | $(B)/model/$(1)/backend
 	@rm -f $$@
 	@$(unless_lanes) || $(call say_now,CXX,$(5)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
-	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes.h CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim -DMW_COPIES=$(call copies,$(5),$(2))"
+	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes/lanes.h CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim/lanes -DMW_COPIES=$(call copies,$(5),$(2))"
 
 $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(1)/backend
 	@rm -f $$@
@@ -78,8 +78,8 @@ $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(
 endef
 
 # what is around the parts: configuration, N, F, folder
-shim_cxx = $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -Wno-psabi -fvisibility=hidden $(VINC) -DMW_SIM_WHOLE=0 -DMW_SIM_WATCH=1 -DMW_SIM_TRACE=0 \
-    -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(4) $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -I$(GEN)
+shim_cxx = $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-combination -Wno-psabi -fvisibility=hidden $(VINC) -DMW_SIM_WATCH=1 -DMW_SIM_TRACE=0 \
+    -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(4) $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -Isim/lanes -I$(GEN)
 # lanes_rules: configuration, N, F, small
 define lanes_rules
 $(call flags_rule,$(1),$(LANES_VFLAGS) $(call settings_of,$(2),$(3),$(4)); $(LANES_OPT) $(MODEL_OPT) -march=$(MODEL_ARCH))
@@ -97,7 +97,7 @@ $(B)/model/$(1)/libmwsim.so: $(foreach p,$(ONE_PARTS),$(B)/model/$(1)/$(p)/V$(p)
 	$$(Q)! $(unless_lanes) || cmp -s $(B)/model/$(1)-plain/libmwsim.so $$@ || cp $(B)/model/$(1)-plain/libmwsim.so $$@
 	@$(unless_lanes) || $(call say_now,LINK,$$@)
 	$$(Q)$(unless_lanes) || { $(PY) sim/watch.py lanes $(2) $$(@D) >$$(@D)/watched.h && $(PY) sim/watch.py nodes $(2) $$(@D) >$$(@D)/watched_nodes.h; }
-	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(call nodes_of,$(2)) -c -o $$(@D)/nodes.o sim/nodes.cpp
-	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(2) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp $$(@D)/nodes.o \
+	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(call nodes_of,$(2)) -c -o $$(@D)/nodes.o sim/lanes/nodes.cpp
+	$$(Q)$(unless_lanes) || $(call shim_cxx,$(1),$(2),$(3),$$(@D)) -DMW_COPIES=$(2) -shared -Wl,--version-script=sim/exports.map -o $$@ sim/shim.cpp sim/lanes/fabric_lanes.cpp $$(@D)/nodes.o \
 	    $(B)/model/$(1)/note.S $$(filter %.a,$$^) -lpthread
 endef

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes: what sim/lanes.py writes is made of. A part that a model has N times is evaluated once for all of them, each
+// Lanes: what sim/lanes/lanes.py writes is made of. A part that a model has N times is evaluated once for all of them, each
 // variable a vector with one lane per copy, or one of one bit a set of lanes. Where copies take different branches, a
 // mask says which lanes an assignment is for.
 //

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of Verilator's run time in expressions, as sim/lanes.h has them; the first arguments are numbers of bits or words."""
+"""Functions of Verilator's run time in expressions, as sim/lanes/lanes.h has them; the first arguments are numbers of bits or words."""
 import re
 
 ALL_ONES = 0xFFFFFFFF

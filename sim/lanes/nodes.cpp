@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-static_assert(node_block::LANES == lanes::L, "as sim/lanes.mk compiles this");
+static_assert(node_block::LANES == lanes::L, "as sim/lanes/lanes.mk compiles this");
 
 namespace {
 // A port of all lanes to an array and back

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric with one node for all, fabric_threads.sv, in one model, for shim.cpp. The node's clock has N
-// edges in a cycle: all but the last are in settle(), behind which outputs are those of the cycle, as every node has
-// been there; the last is the cycle's own.
-#pragma once
-
+// The fabric with one node for all, fabric_threads.sv, in one model. The node's clock has
+// N edges in a cycle: all but the last are in settle(), behind which outputs are those of the cycle,
+// as every node has been there; the last is the cycle's own.
 #include "large.h"
 
 #include "Vfabric_threads.h"
+
+#include "fabric_of.h"
 #include "start.h"
 
+namespace {
 struct device {
     random_context context;
     Vfabric_threads bus{&context}; // has the configuration bus
@@ -56,3 +57,6 @@ struct device {
 
     ~device() { bus.final(); }
 };
+} // namespace
+
+const fabric_kind FABRIC = fabric_of<device>::kind(false);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One Verilated fabric as the C interface (shim.cpp) drives it. fabric_plain.cpp has the fabric whole,
+// lanes/fabric_lanes.cpp in parts; a model is linked with one of them.
+//
+// A cycle is: inputs are set, the model settles with the clock low, outputs are looked at, the clock
+// rises.
+#pragma once
+
+#include "mw_sim.h"
+
+#include <cstdint>
+#include <memory>
+
+class fabric {
+  public:
+    virtual ~fabric() = default;
+
+    /// Waves to that file; NULL: none. false: waves were asked for, and there can be none.
+    virtual bool open(const char *path) = 0;
+    virtual void reset(bool on) = 0;
+    virtual void settle() = 0;
+    virtual void rise() = 0;
+    /// settle() and rise() in one, where nobody looks in between
+    virtual void cycle() = 0;
+    /// Many of cycle() follow, one after the other.
+    virtual void many() = 0;
+    /// They have ended. Ports are the caller's until the next cycle().
+    virtual void meet() = 0;
+    virtual bool done() const = 0;
+
+    /// The configuration bus: a request stands until release().
+    virtual void request(bool write, uint32_t address, uint32_t data) = 0;
+    virtual void release() = 0;
+    struct bus_answer {
+        bool ack, err;
+        uint32_t data;
+    };
+    virtual bus_answer answer() const = 0;
+
+    /// The host stream port of GPU g. A request is taken in a cycle in which it is valid and ready.
+    virtual bool host_ready(unsigned g) const = 0;
+    virtual bool host_valid(unsigned g) = 0;
+    virtual void host_valid(unsigned g, bool valid) = 0;
+    virtual void host_request(unsigned g, bool write, uint32_t flit) = 0;
+    virtual void host_write(unsigned g, const uint8_t *flit) = 0;
+    virtual bool host_rvalid(unsigned g) = 0;
+    virtual void host_read(unsigned g, uint8_t *flit) = 0;
+
+    /// As watch of mw_sim_ops has it
+    virtual void watch(mw_sim_event_fn event, void *context) = 0;
+    /// Behind a clock edge, where somebody watches
+    virtual void look() = 0;
+};
+
+/// What a model is linked with
+struct fabric_kind {
+    bool traces;  ///< waves can be written
+    bool watches; ///< shows what its GPUs are at
+    std::unique_ptr<fabric> (*make)();
+};
+extern const fabric_kind FABRIC;

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fabric of a model in lanes: parts, joined here as rtl/top/fabric.sv, fabric_core.sv and
+// rtl/switch/switch_top.sv join them. Nodes, their links and the ports of the switch run all at once,
+// each kind a lane of a vector each: lanes.py makes that of Verilator's model of one, and nodes.h has
+// the nodes. The registers, and what the ports share, are there once. Each part is evaluated once per
+// clock edge, with the cycles of a plain model (tests/system).
+//
+// Verilator's eval() only initialises the parts. Then a clock edge runs what schedule.py lists,
+// without looking for edges. Only ports and what they share have outputs that follow inputs of the
+// same cycle: settle() goes through the parts in an order in which each has what it needs.
+//
+// Where a run has two cores, a thread of its own runs the nodes' clock edges beside everything else's
+// (beside.h), with the same cycles and bits. What nodes and the rest tell each other is posted, from
+// two places in turn, so that either may begin a cycle while the other is at the one before.
+#include "beside.h"
+#include "begin.h"
+#include "nodes.h"
+#include "wires.h"
+
+#include "Vfabric_csr.h"
+#include "Vfabric_csr_schedule.h"
+#include "Vnode_link.h"
+#include "Vnode_link___024root.h"
+#include "Vnode_link_lanes.h"
+#include "Vswitch_common.h"
+#include "Vswitch_common_schedule.h"
+#include "Vswitch_port.h"
+#include "Vswitch_port___024root.h"
+#include "Vswitch_port_lanes.h"
+
+#include "fabric_of.h"
+#include "start.h"
+
+namespace {
+constexpr unsigned GPUS = MW_SIM_N;
+
+// Words of a bundle in one lane of a node's block
+struct in_lane {
+    uint32_t *words;
+    uint32_t &operator[](unsigned w) const { return words[w * node_block::LANES]; }
+};
+
+struct device {
+    random_context context;
+    Vfabric_csr bus{&context, "csr"}; // has the configuration bus
+    Vswitch_common common{&context, "common"};
+    std::unique_ptr<node_block> nodes[node_block::COUNT];
+    std::unique_ptr<Vnode_link_lanes> links{new Vnode_link_lanes};
+    std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
+    bool resetting = false;
+    bool answered = false;                                          // by a node, in the last cycle
+    std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
+    std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
+    node_block::control told{};                                     // what the nodes have
+    // What a clock edge of the links and one of the nodes leave for the other's next one: that of a cycle at its number's
+    // last bit, so that it stands until that edge of the cycle behind has read it.
+    node_block::from_links for_nodes[2][node_block::COUNT] = {};
+    node_block::to_links of_nodes[2][node_block::COUNT] = {};
+    alignas(64) unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
+    alignas(64) unsigned fabric_at = 0; // ... and of the rest
+    const bool threads = beside::wanted();
+    beside node_thread{[this] { rise_nodes(); }};
+
+    device()
+    {
+        for (unsigned b = 0; b < node_block::COUNT; b++) {
+            nodes[b].reset(new node_block(context, b * node_block::MOST));
+            nodes[b]->set(told); // they begin at random, inputs too
+        }
+        begin<Vnode_link>(context, "link", *links, 0, [](Vnode_link &, unsigned) {});
+        begin<Vswitch_port>(context, "port", *ports, 0,
+                            [](Vswitch_port &p, unsigned g) { p.port_i = g; });
+        bus.eval();
+        common.eval();
+        for (unsigned b = 0; b < node_block::COUNT; b++)
+            nodes[b]->post(of_nodes[1][b]);
+    }
+
+    // Between meet() and the next cycle() the nodes are the caller's.
+    void meet() { node_thread.end(0); }
+
+    node_block &block_of(unsigned g) const { return *nodes[g / node_block::MOST]; }
+    static constexpr unsigned lane_of(unsigned g) { return g % node_block::MOST; }
+    bool host_ready(unsigned g) const { return block_of(g).host_ready(lane_of(g)); }
+    in_lane host_access(unsigned g) { return {block_of(g).host_access(lane_of(g))}; }
+    in_lane host_answer(unsigned g) { return {block_of(g).host_answer(lane_of(g))}; }
+
+    void reset(bool on)
+    {
+        resetting = on;
+        bus.rst_ni = !on;
+        common.rst_ni = !on;
+        links->rst_ni = ports->rst_ni = lanes_of(on ? 0 : EVERY);
+    }
+
+    // Accesses to the nodes' registers, when they have changed
+    void accesses()
+    {
+        if (!resetting && memcmp(&asked, &bus.node_o, sizeof asked) == 0)
+            return;
+        meet();
+        asked = bus.node_o;
+        for (unsigned g = 0; g < GPUS; g++)
+            block_of(g).access(lane_of(g), asked[g]);
+    }
+
+    // What seldom changes, when it has. What nobody writes stays in both threads' caches.
+    void controls()
+    {
+        const node_block::control now = {resetting ? 0 : EVERY & ~set_of(links->node_reset_o),
+                                         bus.go_o != 0,
+                                         bus.run_o != 0,
+                                         bus.sweep_o != 0,
+                                         bus.epoch_o,
+                                         bus.emap_o,
+                                         bus.groups_o};
+        if (now == told)
+            return;
+        meet();
+        told = now;
+        for (auto &block : nodes)
+            block->set(told);
+    }
+
+    // From the other parts' registers to the nodes, for this cycle
+    void tell_nodes()
+    {
+        controls();
+        accesses();
+        for (unsigned b = 0; b < node_block::COUNT; b++) {
+            node_block::from_links &post = for_nodes[fabric_at % 2][b];
+            to_block(post.dn, links->dn_o, b);
+            to_block(post.up_crd, links->up_crd_o, b);
+        }
+    }
+
+    // From the nodes' registers, as their last clock edge left them, to the other parts
+    void hear_nodes()
+    {
+        uint32_t idle = 0, error = 0, sweep_busy = 0;
+        bool answers = false;
+        const auto &posts = of_nodes[(fabric_at + 1) % 2];
+        for (unsigned b = 0; b < node_block::COUNT; b++) {
+            const node_block::to_links &post = posts[b];
+            of_block(links->up_i, post.up, b);
+            of_block(links->dn_crd_i, post.dn_crd, b);
+            answers = answers || post.answers;
+            idle |= post.idle << b * node_block::MOST;
+            error |= post.error << b * node_block::MOST;
+            sweep_busy |= post.sweep_busy << b * node_block::MOST;
+        }
+        if (answers || answered || resetting) // they are 0 in other cycles
+            for (unsigned g = 0; g < GPUS; g++)
+                bus.node_i[g] = posts[g / node_block::MOST].csr.row[0][lane_of(g)];
+        answered = answers;
+        bus.node_idle_i = idle & EVERY;
+        bus.node_error_i = error & EVERY;
+        bus.sweep_busy_i = (sweep_busy & EVERY) != 0;
+    }
+
+    // From registers to links and ports
+    void connect()
+    {
+        Vnode_link_lanes &l = *links;
+        Vswitch_port_lanes &p = *ports;
+        p.go_i = bus.go_o;
+        p.sweep_i = bus.sweep_o;
+        p.epoch_i = bus.epoch_o;
+        p.emap_i = bus.emap_o;
+        p.groups_i = bus.groups_o;
+        l.latency_i = bus.latency_o;
+        wire(p.up_i, l.up_rx_o);
+        wire(p.dn_crd_i, l.dn_tx_crd_o);
+        wire(p.quiet_i, l.quiet_o);
+        p.enable_i = lanes_of(bus.enable_o);
+        p.disable_i = lanes_of(bus.disable_o);
+    }
+
+    // Masks of the ports, when they have changed
+    void partitions()
+    {
+        if (!resetting && memcmp(&partition, &bus.partition_o, sizeof partition) == 0)
+            return;
+        partition = bus.partition_o;
+        for (unsigned g = 0; g < GPUS; g++)
+            ports->partition_i[g] = row_of(partition, g);
+    }
+
+    // What the ports share, and the ports
+    void switches()
+    {
+        Vswitch_port_lanes &p = *ports;
+        common.go_i = bus.go_o;
+        common.run_i = bus.run_o;
+        common.ctl_i = bus.ctl_o;
+        wire(common.err_i, p.err_o);
+        Vswitch_common_schedule::inputs(common.rootp);
+
+        wire(p.common_i, common.common_o);
+        p.hold_i = lanes_of(common.hold_o);
+        p.cnt_read_i = lanes_of(common.cnt_read_o);
+        p.err_take_i = lanes_of(common.err_take_o);
+        p.mon_read_i = lanes_of(common.mon_read_o);
+        partitions();
+        p.inputs();
+
+        wire(common.cnt_i, p.cnt_o);
+        if (bundle::take(bus.ctl_o, bundle::switch_ctl::mon_read))
+            wire(common.mon_data_i, p.mon_data_o);
+    }
+
+    // What follows the ports: credits, and the registers of the fabric
+    void conclude()
+    {
+        Vnode_link_lanes &l = *links;
+        const Vswitch_port_lanes &p = *ports;
+        wire(l.up_rx_crd_i, p.up_crd_o);
+        wire(l.dn_tx_i, p.dn_o);
+        wire(l.flush_i, p.flush_o);
+
+        bus.node_reset_i = set_of(l.node_reset_o);
+        bus.switch_idle_i = set_of(p.idle_o) == EVERY;
+        bus.links_idle_i = set_of(l.quiet_o) == EVERY;
+        bus.all_idle_i = bus.node_idle_i == EVERY && bus.switch_idle_i && bus.links_idle_i;
+        bus.down_i = set_of(p.down_o);
+        bus.sweep_busy_i = bus.sweep_busy_i || set_of(p.sweep_busy_o) != 0;
+        bus.sw_err_i = common.err_o;
+        bus.sw_err_port_i = common.err_port_o;
+        bus.cnt_data_i = common.cnt_data_o;
+        bus.mon_samples_i = common.mon_samples_o;
+        bus.mon_data_i = common.mon_data_o;
+    }
+
+    void settle_fabric()
+    {
+        hear_nodes();
+        connect();
+        switches();
+        conclude();
+    }
+    void settle()
+    {
+        meet();
+        tell_nodes();
+        settle_fabric();
+    }
+
+    void rise_fabric()
+    {
+        Vfabric_csr_schedule::inputs(bus.rootp);
+        for (auto run : Vfabric_csr_schedule::edge)
+            run(bus.rootp);
+        Vswitch_common_schedule::inputs(common.rootp);
+        for (auto run : Vswitch_common_schedule::edge)
+            run(common.rootp);
+        ports->edge();
+        links->inputs();
+        links->edge();
+    }
+    // What comes next is mostly there already, from the other core.
+    template <typename Post> static void fetch(const Post &post)
+    {
+        for (unsigned at = 0; at < sizeof post; at += 64)
+            __builtin_prefetch(reinterpret_cast<const char *>(&post) + at);
+    }
+    void rise_nodes()
+    {
+        fetch(for_nodes[(nodes_at + 1) % 2]);
+        node_block::edge(nodes, for_nodes[nodes_at % 2], of_nodes[nodes_at % 2]);
+        nodes_at++;
+    }
+    void rise()
+    {
+        rise_fabric();
+        rise_nodes();
+        fabric_at++;
+    }
+
+    // Many cycles follow, one after the other.
+    void many()
+    {
+        if (threads)
+            node_thread.rouse();
+    }
+    // Both in one. The nodes' thread may still be at the cycle before when this one is posted, and at this one behind it.
+    void cycle()
+    {
+        tell_nodes();
+        if (threads && node_thread.begin()) {
+            node_thread.end(1);
+        } else {
+            meet();
+            rise_nodes();
+        }
+        settle_fabric();
+        rise_fabric();
+        fabric_at++;
+    }
+
+    bool open(const char *path) { return !path; }
+
+    ~device()
+    {
+        bus.final();
+        common.final();
+    }
+};
+} // namespace
+
+const fabric_kind FABRIC = fabric_of<device>::kind(false);
