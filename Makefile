@@ -37,13 +37,13 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 MAKEFLAGS += --no-builtin-rules
 $(if $(shell printf %s '$(subst ','\'',$(CURDIR))' | tr -d 'A-Za-z0-9_./+,=@%:~-'),$(error $(CURDIR): make cannot build in a folder whose path has a space or one of the shell's characters: rename or move it))
-# TIMES=file: processor time of each command there, for tests/times.py
+# TIMES=file: processor time of each command there, for tests/runner/times.py
 TIMES ?=
 ifeq ($(TIMES),)
 SHELL := /bin/bash
 else
 export TIMES := $(abspath $(TIMES))
-SHELL := $(CURDIR)/tests/timed_shell
+SHELL := $(CURDIR)/tests/runner/timed_shell
 .SHELLFLAGS = $@ -c
 endif
 .DELETE_ON_ERROR:
@@ -304,7 +304,7 @@ NEEDS_device-test_small := $(call model_so,4.8.1.0) $(call device_so,4.8.1.0.dev
 define c_test_alone
 .PHONY: $(subst /,-,$(1:$(B)/tests/%=%))
 $(subst /,-,$(1:$(B)/tests/%=%)): $(1) $$(or $$(NEEDS_$(subst /,-,$(1:$(B)/tests/%=%))),models $$(TOOL))
-	@$$(PY) tests/run.py $$<
+	@$$(PY) tests/runner/run.py $$<
 endef
 $(foreach t,$(C_TESTS),$(eval $(call c_test_alone,$(t))))
 
@@ -318,7 +318,7 @@ QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
-TEST_CMDS += --command 'watch: $(PY) tests/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
+TEST_CMDS += --command 'watch: $(PY) tests/runner/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
     --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
@@ -350,10 +350,10 @@ MAIN_MODEL := $(call model_so,8.16.0.0)
 all: $(TOOL) $(if $(DRIVER_SRC),library) $(MAIN_MODEL)
 
 test: $(EARLY) $(TEST_NEEDS)
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(QUICK_AGAIN) $(TESTS)
+	@$(PY) tests/runner/run.py --filter '$(T)' $(TEST_CMDS) $(QUICK_AGAIN) $(TESTS)
 
 test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
-	@$(PY) tests/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
+	@$(PY) tests/runner/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
 run: $(TOOL) $(MAIN_MODEL)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
@@ -362,7 +362,7 @@ run: $(TOOL) $(MAIN_MODEL)
 
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
-REMEMBER := $(PY) tests/remember.py
+REMEMBER := $(PY) tests/runner/remember.py
 C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
@@ -412,17 +412,17 @@ $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS)): lint-lanes-%: $(RTL_PKGS) 
 # how much of the RTL only passes things on
 .PHONY: lint-plumbing
 lint-plumbing: | $(B)/.setup
-	$(Q)$(PY) tests/plumbing.py
+	$(Q)$(PY) tests/checks/plumbing.py
 
 # which folder of C sources may use which
 .PHONY: lint-layers
 lint-layers: | $(B)/.setup
-	$(Q)$(PY) tests/layers.py
+	$(Q)$(PY) tests/checks/layers.py
 
 # words per sentence of pages and comments
 .PHONY: lint-english
 lint-english: | $(B)/.setup
-	$(Q)$(PY) tests/english.py
+	$(Q)$(PY) tests/checks/english.py
 
 lint-format: | $(B)/.setup
 	$(call say,LINT,clang-format)
@@ -488,7 +488,7 @@ $(GEN)/verification.md: tests/formal/table.py tests/formal/run.py tests/formal/p
 # moeswitch.core, the file list for others' flows, against this one
 core-check: $(RTL) $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
 	$(call say,CHECK,moeswitch.core)
-	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/core.py $(VROOT)/bin/verilator_bin $(VENV)/bin/fusesoc $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
+	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/checks/core.py $(VROOT)/bin/verilator_bin $(VENV)/bin/fusesoc $(RTL) -- $(DEV_PKGS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(DEV_MODS)
 
 # several models side by side in one program must not see each other's symbols
 exports-check: models
@@ -503,8 +503,8 @@ docs: $(DOC_PAGES:%=$(GEN)/%.md)
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/reference/$$f.md || \
 	    { echo "docs/reference/$$f.md is not current: run make docs" >&2; exit 1; }; done
-	$(Q)$(PY) tests/prose.py README.md $(shell find docs -name '*.md')
-	$(Q)$(PY) tests/links.py
+	$(Q)$(PY) tests/checks/prose.py README.md $(shell find docs -name '*.md')
+	$(Q)$(PY) tests/checks/links.py
 	$(Q)for f in $(basename $(notdir $(RTL_FILES) $(EXPERIMENTS))); do grep -q "\`$$f\`" docs/developer/testing.md || { echo "docs/developer/testing.md names no test of $$f" >&2; exit 1; }; done
 
 help:

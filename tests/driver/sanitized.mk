@@ -39,4 +39,4 @@ $(eval $(call sanitized_tests,thread,driver,test_objects test_state test_wait te
 # make sanitized: only these
 .PHONY: sanitized
 sanitized: $(filter $(SAN)/%,$(C_TESTS))
-	@$(PY) tests/run.py $^
+	@$(PY) tests/runner/run.py $^

@@ -22,7 +22,7 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
 
 Everything is made below build/formal; the log of what failed stays there, in NAME.log. Yosys reads the sources from the repository's root, a planted
 fault from its own folder, which comes first. --trace also has sby write a VCD of what failed. table.py prints docs/reference/verification.md.
-What has passed is not run again until a file that it reads, its entry, or a tool's version changes (tests/remember.py).
+What has passed is not run again until a file that it reads, its entry, or a tool's version changes (tests/runner/remember.py).
 Exit status 1 when a proof fails or a fault is not found.
 """
 import argparse
@@ -37,7 +37,7 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/runner"))
 import remember
 import watch
 HERE = pathlib.Path("tests/formal")

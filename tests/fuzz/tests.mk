@@ -36,7 +36,7 @@ $(CORPORA): $(B)/fuzz/corpus/%: tests/fuzz/corpus/%.tar.xz tests/fuzz/corpus.py
 
 fuzz fuzz-short: $(FUZZERS) $(CORPORA)
 	$(Q)for f in $(FUZZ:%=$(B)/fuzz/%); do new=$$f.new; mkdir -p $$new; log=$(B)/fuzz/$$(basename $$f).log; \
-	    $(PY) tests/watch.py $$f $(FUZZ_FLAGS) $(if $(filter fuzz,$@),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS)) \
+	    $(PY) tests/runner/watch.py $$f $(FUZZ_FLAGS) $(if $(filter fuzz,$@),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS)) \
 	        -timeout=0 -artifact_prefix=$$f- $$new $(B)/fuzz/corpus/$$(basename $$f) >$$log 2>&1 || \
 	    { tail -40 $$log; exit 1; }; grep -h '^Done\|executed_units' $$log; done
 

@@ -18,13 +18,13 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests/runner"))
 import watch
 WORK = ROOT / "build" / "mutants"
 PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "flow", "experiments", "sim",
          "driver", "firmware", "host-tools", "boards", "tests", "docs", ".clang-format"]
 LIMITS = watch.Limits(most=900)
-SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/run.py and tests/formal/run.py
+SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/runner/run.py and tests/formal/run.py
 UNREAD = "Yosys does not read it"                          # a proof that could not begin
 
 

@@ -12,7 +12,7 @@ INSTALL_MAKE = $(fresh_make) -s DESTDIR=$(abspath $(INSTALL_CHECK)) PREFIX=/usr 
 install-check: $(B)/libmoeswitch.so $(B)/moeswitch $(call model_so,2.8.0.0)
 	$(Q)nm -D --defined-only $< | awk '$$2 == "T" {print $$3}' | sed 's/@.*//' | sort | diff - <(tr '\n' ' ' <driver/include/moeswitch.h | \
 	    grep -o 'MW_API [^(]*' | grep -o 'mw_[a-z_0-9]*$$' | sort) || { echo "libmoeswitch.so and moeswitch.h: not the same functions" >&2; exit 1; }
-	$(Q)$(PY) tests/rule.py driver/70-moeswitch.rules
+	$(Q)$(PY) tests/checks/rule.py driver/70-moeswitch.rules
 	$(Q)rm -rf $(INSTALL_CHECK) && $(INSTALL_MAKE) install
 	$(Q)export PKG_CONFIG_PATH=$(INSTALL_CHECK)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(abspath $(INSTALL_CHECK)); \
 	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install-check-layer driver/examples/layer.c $$(pkg-config --libs moeswitch) -lm && \

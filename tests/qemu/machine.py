@@ -8,7 +8,7 @@ import time
 
 import initrd
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runner"))
 import watch
 
 # nothing that the guest runs needs a tenth of that before it writes a line

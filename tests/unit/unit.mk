@@ -110,7 +110,7 @@ $(call unit_program,$(1),$(2),$(3),$(UNIT_DIR)/$(1),$$(UNIT_SRCS_$(1)),$$(VWARN)
 
 .PHONY: unit-$(1)
 unit-$(1): $(UNIT_DIR)/$(1)/test_$(1)
-	@$(if $(filter 1,$(UNIT_WAVES)),rm -rf $$(<D)/waves && mkdir $$(<D)/waves && echo "  WAVES      $$(<D)/waves/TEST-K.fst$(comma) a file for each model of a test" && MW_WAVES=$$(<D)/waves )$$(PY) tests/run.py $$<
+	@$(if $(filter 1,$(UNIT_WAVES)),rm -rf $$(<D)/waves && mkdir $$(<D)/waves && echo "  WAVES      $$(<D)/waves/TEST-K.fst$(comma) a file for each model of a test" && MW_WAVES=$$(<D)/waves )$$(PY) tests/runner/run.py $$<
 endef
 unit_top = $(or $(UNIT_TOP_$(1)),$(1))
 unit_test = $(or $(UNIT_TEST_$(1)),tests/unit/test_$(1).cpp)
@@ -118,7 +118,7 @@ $(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(call unit_top,$(u)),$(call u
 
 .PHONY: unit
 unit: $(UNIT_BINS)
-	@$(PY) tests/run.py $^
+	@$(PY) tests/runner/run.py $^
 
 WAVES_TESTS := keeps_the_rate_and_loses_none_of_it a_pause_is_over_without_packets a_packet_behind_its_pause_waits_for_nothing
 UNIT_CMDS := --command 'waves: make unit-link_rate WAVES=1 && $(PY) tests/unit/waves.py $(B)/unit-waves/link_rate/waves $(WAVES_TESTS)'

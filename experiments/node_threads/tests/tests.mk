@@ -7,4 +7,4 @@ LONG_CMDS += --command 'threads-area: make threads-area' --command 'threads-long
 # one of them alone, for tests/mutants
 .PHONY: node-outputs
 node-outputs: $(B)/tests/system/test_node_outputs $(call threads_so,4.8,beside)
-	@$(PY) tests/run.py $<
+	@$(PY) tests/runner/run.py $<

@@ -25,4 +25,4 @@ MAN_PAGES := $(COMPLETION)/moeswitch $(MAN)/libmoeswitch.3
 man: $(MAN_PAGES)
 
 man-check: man $(B)/moeswitch
-	$(Q)$(PY) tests/pages.py $(B)/moeswitch $(MAN) $(COMPLETION)/moeswitch driver/include/moeswitch.h
+	$(Q)$(PY) tests/checks/pages.py $(B)/moeswitch $(MAN) $(COMPLETION)/moeswitch driver/include/moeswitch.h

@@ -89,7 +89,7 @@ def check(root, rules):
     files = collections.Counter(unit.folder for unit, _ in code.values())
     for folder, count in files.items():
         if folder not in rules:
-            problems.append(f"{root / folder}: a folder without a line in tests/layers.py")
+            problems.append(f"{root / folder}: a folder without a line in tests/checks/layers.py")
         if count > MOST:
             problems.append(f"{root / folder}: {count} files, at most {MOST} are wanted")
     for unit in units.values():

@@ -76,7 +76,7 @@ def not_in_index(root):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1])
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
     files = [f for f in files_of(root) if f.is_file()]
     found = [*not_in_index(root)]
     for f in files:
