@@ -363,7 +363,7 @@ run: $(TOOL) $(MAIN_MODEL)
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
 REMEMBER := $(PY) tests/runner/remember.py
-C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/bench/*.h tests/unit/bench/*.cpp)
+C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/*/*.h tests/unit/*/*.cpp)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast

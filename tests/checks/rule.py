@@ -4,7 +4,7 @@
 
 usage: rule.py RULES    exit status 1, with a line, when the rule does not fit
 
-It must match the numbers of spec/host.toml and the manufacturer that tests/unit/test_usb_core.cpp reads from the core, and nothing else, tag the device
+It must match the numbers of spec/host.toml and the manufacturer that tests/unit/host/test_usb_core.cpp reads from the core, and nothing else, tag the device
 for whoever sits at the machine, give it to a group that every Debian has and to nobody else, and come before 73-seat-late.rules, which acts on that tag.
 """
 import pathlib

@@ -1,7 +1,7 @@
 UNIT += fifo_sizes
-UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/ram_sdp.sv tests/unit/fifo_sizes.sv
+UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/ram_sdp.sv tests/unit/common/fifo_sizes.sv
 UNIT += rr_arb_sizes
-UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/rr_arb_sizes.sv
+UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/common/rr_arb_sizes.sv
 UNIT += reduce_lane
 UNIT_SRCS_reduce_lane := rtl/common/fp32_add.sv rtl/common/reduce_lane.sv
 UNIT_C_reduce_lane := host-tools/golden/reduce.c
@@ -14,7 +14,7 @@ $(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12))
 UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/common/pkt_fifo.sv
 UNIT += expert_lane
-UNIT_SRCS_expert_lane := rtl/gpu/expert_factor.sv rtl/gpu/expert_lanes.sv tests/unit/expert_lane.sv
+UNIT_SRCS_expert_lane := rtl/gpu/expert_factor.sv rtl/gpu/expert_lanes.sv tests/unit/gpu/expert_lane.sv
 UNIT += gpu_mem
 UNIT_PARAMS_gpu_mem := FlitBytes=8 MemBytesLog2=14
 UNIT_SRCS_gpu_mem := rtl/gpu/gpu_mem.sv
@@ -39,9 +39,9 @@ $(eval $(call variant,send_asks,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=
 $(eval $(call variant,send_asks_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchAsks=1))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
-UNIT_TEST_switch_2_8 := tests/unit/test_switch.cpp
-UNIT_SRCS_switch_2_8 := tests/unit/switch_bench.sv
-UNIT_C_switch_2_8 := tests/unit/switch_guard.cpp tests/unit/switch_rows.cpp host-tools/golden/reduce.c
+UNIT_TEST_switch_2_8 := tests/unit/switch/test_switch.cpp
+UNIT_SRCS_switch_2_8 := tests/unit/switch/switch_bench.sv
+UNIT_C_switch_2_8 := tests/unit/switch/switch_guard.cpp tests/unit/switch/switch_rows.cpp host-tools/golden/reduce.c
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0
 $(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16))
@@ -64,13 +64,13 @@ $(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRow
 $(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0 ListOnce=0 SwitchAsks=0))
 UNIT += egress
 UNIT_TOP_egress := switch_output
-UNIT_SRCS_egress := tests/unit/switch_output.sv
+UNIT_SRCS_egress := tests/unit/switch/switch_output.sv
 UNIT_FLAGS_egress := --public-flat-rw
 UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartGuest=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1
 $(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartGuest=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1))
 $(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartGuest=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchAsks=0))
 UNIT += switch_parts
-UNIT_SRCS_switch_parts := tests/unit/switch_parts.sv
+UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
@@ -114,7 +114,7 @@ $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsL
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
-UNIT_SRCS_rx_store := tests/unit/rx_hub.sv
+UNIT_SRCS_rx_store := tests/unit/hub/rx_hub.sv
 $(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0))
 $(eval $(call variant,rx_store_asks,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchAsks=1))
 UNIT += rx_events
@@ -138,7 +138,7 @@ $(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
 UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
-UNIT_SRCS_rx_errors := tests/unit/rx_hub.sv
+UNIT_SRCS_rx_errors := tests/unit/hub/rx_hub.sv
 UNIT_C_rx_errors := host-tools/golden/reduce.c
 $(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0 Events=16 RowRanges=0 SwitchAsks=0))
 $(eval $(call variant,rx_errors_asks,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchAsks=1))
@@ -149,9 +149,9 @@ UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExpe
 UNIT_SRCS_serve_errors := rtl/hub/reduce/reduce_serve.sv
 $(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 MemBytesLog2=18 TokensLog2=5 MaxExperts=64))
 UNIT += slot_pointer_sizes
-UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/slot_pointer_sizes.sv
+UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/switch/slot_pointer_sizes.sv
 UNIT += link_sizes
-UNIT_SRCS_link_sizes := rtl/link/link_delay.sv rtl/link/link.sv tests/unit/link_sizes.sv
+UNIT_SRCS_link_sizes := rtl/link/link_delay.sv rtl/link/link.sv tests/unit/link/link_sizes.sv
 UNIT += reduce_join
 UNIT_SRCS_reduce_join := rtl/switch/reduce/reduce_join.sv
 UNIT_C_reduce_join := host-tools/golden/reduce.c
@@ -163,7 +163,7 @@ $(eval $(call variant,token_tracker_asks,token_tracker,N=32 TokensLog2=5 SwitchA
 UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8
-UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc_bench.sv
+UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc/soc_bench.sv
 UNIT_NEEDS_soc := $(FW)/firmware.hex
 UNIT += stream_mux
 UNIT_SRCS_stream_mux := rtl/soc/stream_mux.sv
@@ -179,13 +179,13 @@ UNIT_SRCS_usb_core_pins := $(USB_PINS)
 UNIT_C_usb_core_pins := $(filter-out %/ulpi_phy.c,$(wildcard sim/ulpi/*.c)) sim/pins/pins_phy.c $(HOST_H)
 UNIT_FLAGS_usb_core_pins := -Wno-lint -Wno-style
 UNIT += gate_cells
-UNIT_SRCS_gate_cells := rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv $(GATE_CELLS) tests/gate/gate_parts.sv $(B)/gate/parts/gate_parts_netlist.v tests/unit/gate_cells.sv
+UNIT_SRCS_gate_cells := rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv $(GATE_CELLS) tests/gate/gate_parts.sv $(B)/gate/parts/gate_parts_netlist.v tests/unit/common/gate_cells.sv
 UNIT_FLAGS_gate_cells := -Wno-lint -Wno-style
 UNIT += usb_cross
 UNIT_SRCS_usb_cross := $(addprefix rtl/cdc/cdc_,sync.sv fifo.sv restart.sv) rtl/host/usb_words.sv rtl/host/usb_cross.sv
 UNIT_FLAGS_usb_cross := -DMW_CDC_RANDOM
 UNIT += cdc_parts
-UNIT_SRCS_cdc_parts := $(addprefix rtl/cdc/cdc_,sync.sv fifo.sv reset.sv) tests/unit/cdc_parts.sv
+UNIT_SRCS_cdc_parts := $(addprefix rtl/cdc/cdc_,sync.sv fifo.sv reset.sv) tests/unit/cdc/cdc_parts.sv
 UNIT_FLAGS_cdc_parts := -DMW_CDC_RANDOM
 UNIT += board_start
 UNIT_SRCS_board_start := rtl/cdc/cdc_reset.sv rtl/board/board_start.sv
@@ -214,8 +214,8 @@ UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11
 UNIT_C_rx_red := host-tools/golden/reduce.c
 UNIT += switch_rate_8
 UNIT_TOP_switch_rate_8 := switch_bench
-UNIT_TEST_switch_rate_8 := tests/unit/test_switch_rate.cpp
-UNIT_SRCS_switch_rate_8 := tests/unit/switch_bench.sv
+UNIT_TEST_switch_rate_8 := tests/unit/switch/test_switch_rate.cpp
+UNIT_SRCS_switch_rate_8 := tests/unit/switch/switch_bench.sv
 UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 MaxExperts=64 StorePkts=32
 $(eval $(call variant,switch_rate_guest,switch_rate_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=32 PartGuest=1))
 $(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=64 StorePkts=32 Guard=0 Monitor=0))
@@ -230,7 +230,7 @@ UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchAsks=1
 UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv
 UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchAsks=1
-UNIT_SRCS_kept_lists := tests/unit/kept_lists.sv
+UNIT_SRCS_kept_lists := tests/unit/hub/kept_lists.sv
 $(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchAsks=1))
 UNIT += token_order
 UNIT_SRCS_token_order := rtl/hub/control/token_order.sv

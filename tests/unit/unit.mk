@@ -4,20 +4,23 @@
 #   UNIT_SRCS_NAME   := SystemVerilog files, packages first (modules below rtl/ are found by their name when left out)
 #   UNIT_TOP_NAME    := top module, default NAME (the test includes "V<top>.h")
 #   UNIT_PARAMS_NAME := settings of cfg_pkg.sv and parameters of the top, as N=4 FlitBytes=8
-#   UNIT_TEST_NAME   := the test, default tests/unit/test_NAME.cpp
+#   UNIT_TEST_NAME   := the test, default test_NAME.cpp of one of the folders
 #   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden/golden.c
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
 # Registers and memories start with random contents, and x values are random, so that a missing reset shows. The test sees each parameter as PARAM_name.
-# What the tests share is in tests/unit/bench; its README.md says how a test is written.
+# The folders are those of rtl. What all tests share is in tests/unit/bench; its README.md says how a test is written.
 # A test that is that of OTHER with other parameters needs only $(eval $(call variant,NAME,OTHER,parameters)).
 UNIT :=
+
+UNIT_FOLDERS := $(filter-out tests/unit/bench/,$(wildcard tests/unit/*/))
+unit_test = $(or $(UNIT_TEST_$(1)),$(wildcard $(UNIT_FOLDERS:%=%test_$(1).cpp)))
 
 # variant: name, unit, parameters
 define variant
 UNIT += $(1)
 UNIT_TOP_$(1) := $(or $(UNIT_TOP_$(2)),$(2))
-UNIT_TEST_$(1) := $(or $(UNIT_TEST_$(2)),tests/unit/test_$(2).cpp)
+UNIT_TEST_$(1) := $(call unit_test,$(2))
 UNIT_SRCS_$(1) := $(UNIT_SRCS_$(2))
 UNIT_C_$(1) := $(UNIT_C_$(2))
 UNIT_FLAGS_$(1) := $(UNIT_FLAGS_$(2))
@@ -56,8 +59,8 @@ $(UNIT_DIR)/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH) | $(B)/.setup
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
 
 # tops with bundles as ports: a test sees their fields, by a module around the top (bench/flat.py)
-BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)|^    parameter type .*`MW_' $(RTL_FILES) tests/unit/*.sv)))
-unit_file = $(firstword $(wildcard tests/unit/$(1).sv) $(filter %/$(1).sv,$(RTL_FILES)))
+BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)|^    parameter type .*`MW_' $(RTL_FILES) $(wildcard $(UNIT_FOLDERS:%=%*.sv)))))
+unit_file = $(firstword $(wildcard $(UNIT_FOLDERS:%=%$(1).sv)) $(filter %/$(1).sv,$(RTL_FILES)))
 flat = $(if $(filter $(1),$(BUNDLED)),flat_$(1),$(1))
 flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
 
@@ -93,13 +96,13 @@ $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 	$$(Q)$$(PY) tests/unit/bench/inputs.py $$(@D)/V$(2).h >$$@
 
 $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
-    $$(wildcard tests/unit/*.h) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) | $(GEN_H) $$(UNIT_NEEDS_$(1))
+    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)find $$(@D) -name '*.gch' ! -exec grep -q ^CPCH {} \; -delete # of another compiler
 	$$(Q)set -- $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w; [ $$$$(cat $$(@D)/*.cpp | wc -c) -gt $(UNIT_LARGE) ] || \
 	    set -- $$(VMAKE_GCC) VM_PARALLEL_BUILDS=0 CXXFLAGS="$$(filter-out $(CXX),$$(UNIT_CXX)) -w -include $(abspath $(UNIT_PCH))"; \
 	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
+	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
 	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a -lcmocka $$(LDLIBS) $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
 endef
@@ -113,7 +116,6 @@ unit-$(1): $(UNIT_DIR)/$(1)/test_$(1)
 	@$(if $(filter 1,$(UNIT_WAVES)),rm -rf $$(<D)/waves && mkdir $$(<D)/waves && echo "  WAVES      $$(<D)/waves/TEST-K.fst$(comma) a file for each model of a test" && MW_WAVES=$$(<D)/waves )$$(PY) tests/runner/run.py $$<
 endef
 unit_top = $(or $(UNIT_TOP_$(1)),$(1))
-unit_test = $(or $(UNIT_TEST_$(1)),tests/unit/test_$(1).cpp)
 $(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)))))
 
 .PHONY: unit

@@ -10,7 +10,7 @@
 
 using namespace tb;
 
-static const unsigned LATENCY = 8; // tests/unit/expert_lane.sv: 4 to prepare c and w, 4 for x
+static const unsigned LATENCY = 8; // tests/unit/gpu/expert_lane.sv: 4 to prepare c and w, 4 for x
 
 static double flushed(float f)
 {

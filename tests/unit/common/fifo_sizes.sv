@@ -2,7 +2,7 @@
 //
 // Bench for fifo and fifo_ram: queues of many depths side by side, each with
 // ports of its own. Queue i has depth Depths[i]; from FirstRam on they are
-// block-RAM queues. tests/unit/test_fifo_sizes.cpp has the same list.
+// block-RAM queues. tests/unit/common/test_fifo_sizes.cpp has the same list.
 `default_nettype none
 
 module fifo_sizes #(
