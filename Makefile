@@ -261,18 +261,21 @@ include boards/board.mk
 
 # ---- tests in C -------------------------------------------------------------
 C_TESTS :=
-# c_test_rules: folder of tests/, what it is linked with besides
-define c_test_rules
-C_TESTS += $$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c))
-$$(patsubst tests/%.c,$(B)/tests/%,$$(wildcard tests/$(1)/test_*.c)): $(B)/tests/%: $(B)/obj/tests/%.o \
-    $$(call obj,$$(filter-out $$(wildcard tests/$(1)/test_*.c) tests/usb/soak_main.c,$$(wildcard tests/$(1)/*.c))) $(2) $(LIBS)
+# sources that the tests of a folder share
+shared_of = $(filter-out $(wildcard tests/$(1)/test_*.c) tests/usb/soak_main.c,$(wildcard tests/$(1)/*.c))
+# c_test_rule: folder of tests/, source of a test, what it is linked with besides
+define c_test_rule
+C_TESTS += $(B)/tests/$(1)/$(basename $(notdir $(2)))
+$(B)/tests/$(1)/$(basename $(notdir $(2))): $(call obj,$(2) $(call shared_of,$(1))) $(3) $(LIBS)
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$(CC) -o $$@ $$^ -lcmocka $$(TEST_LIBS) $(LDLIBS)
 endef
-$(foreach d,host driver system firmware,$(eval $(call c_test_rules,$(d))))
-$(eval $(call c_test_rules,device,$(call obj,tests/system/layers.c tests/host/support.c)))
-$(eval $(call c_test_rules,usb,$(call obj,$(USBDEV_SRC))))
+# c_test_rules: folder of tests/, what its tests are linked with besides
+c_test_rules = $(foreach f,$(wildcard tests/$(1)/test_*.c tests/$(1)/*/test_*.c),$(eval $(call c_test_rule,$(1),$(f),$(2))))
+$(foreach d,host driver system firmware,$(call c_test_rules,$(d)))
+$(call c_test_rules,device,$(call obj,tests/system/layers.c tests/host/support.c))
+$(call c_test_rules,usb,$(call obj,$(USBDEV_SRC)))
 
 EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))
 $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
@@ -363,7 +366,7 @@ run: $(TOOL) $(MAIN_MODEL)
 # ---- lint, synthesis, mutants, docs -----------------------------------------
 # what has passed is not run again until something that it reads changes (FORGET=1: it is)
 REMEMBER := $(PY) tests/runner/remember.py
-C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/*/*.h tests/unit/*/*.cpp)
+C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch] tests/*/*.cpp tests/unit/*/*.h tests/unit/*/*.cpp tests/system/*/*.c)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
@@ -432,7 +435,7 @@ format: | $(B)/.setup
 	clang-format -i $(C_ALL)
 
 # gcc's and cppcheck's, a file at a time: what one reads is it and the headers
-LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/program/main.c host-tools/program/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c)
+LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/program/main.c host-tools/program/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c tests/system/*/*.c)
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command build/moeswitch itself, with the device behind it: exit status, messages, files that it
+// writes and files that it must not leave.
+#include "system/command.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/// A small run that every model passes quickly; options are appended.
+#define SMALL_RUN SIZED(6, 32, 2)
+#define SIZED(tokens, hidden, tile) \
+    "--gpus 2 --flit-bytes 8 --tokens-per-gpu " #tokens " --hidden " #hidden " --tile " #tile " "
+/// One on the model that may write waves.
+#define WITH_WAVES \
+    "--gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 9 --k 2 " \
+    "--system dysharp "
+#define EXPERTS_8 "--experts 8 --k 2 "
+#define MADE_UP SMALL_RUN EXPERTS_8
+
+static int set_up(void **state)
+{
+    return scratch_make(state) || mkdir(scratch("files"), 0777);
+}
+
+// ---- output -------------------------------------------------------------------------------------
+
+static void prints_and_succeeds(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run " MADE_UP), MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    for (unsigned i = 0; i < MW_SYSTEMS; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "\n%-14s ", mw_systems[i].name);
+        assert_non_null(strstr(out_text, line));
+    }
+}
+
+static void helps_who_asks(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"help run", "run --help", "run -h"};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(run_command("%s", asked[i]), MW_EXIT_OK);
+        assert_non_null(strstr(out_text, "usage: moeswitch run "));
+        assert_non_null(strstr(out_text, "\n  130  interrupted"));
+    }
+    assert_int_equal(run_command("-h"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "usage: moeswitch COMMAND"));
+    assert_int_equal(run_command("trce info"), MW_EXIT_INPUT);
+    assert_string_equal(err_text,
+                        "moeswitch: trce: unknown command, see moeswitch --help (trace?)\n");
+}
+
+/// A full disk is no success, whatever printed there.
+static void tells_output_that_is_lost(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"list", "--help", "--version", "run --help",
+                                           "run " MADE_UP "--system dysharp"};
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (run_command_to("/dev/full", "%s", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        err_text[strlen(err_text) - 1] = 0;
+        assert_line(err_text, "moeswitch: standard output: cannot write");
+    }
+}
+
+/// Every file that is written, and every command that writes: /dev/full is no success.
+static void tells_files_that_are_lost(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {
+        "run " MADE_UP "--system dysharp --quiet --json",
+        "run " MADE_UP "--system dysharp --quiet --csv",
+        "run " MADE_UP "--system dysharp --quiet --interval 100 --plot",
+        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --json",
+        "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --csv"};
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (run_command("%s /dev/full", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_string_equal(out_text, "");
+        assert_string_equal(err_text,
+                            "moeswitch: /dev/full: cannot write: No space left on device\n");
+        if (run_command_to("/dev/full", "%s -", commands[i]) != MW_EXIT_FAILED)
+            fail_msg("%s: %s", commands[i], err_text);
+        assert_string_equal(err_text,
+                            "moeswitch: standard output: cannot write: No space left on device\n");
+    }
+}
+
+/// Their writer gives up where it cannot write: that, too, is told, and no half of a file stays.
+static void tells_waves_that_are_lost(void **state)
+{
+    (void)state;
+    char line[1200], fst[512];
+    snprintf(fst, sizeof fst, "%s", scratch("files/lost.fst"));
+    snprintf(line, sizeof line,
+             "trap '' XFSZ; ulimit -f 16; build/moeswitch run " WITH_WAVES
+             "--quiet --trace-fst %s 2>%s",
+             fst, scratch("err"));
+    int status = system(line);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
+    char *text = read_file(scratch("err"));
+    assert_non_null(strstr(text, "lost.fst: cannot write the waves"));
+    free(text);
+    assert_int_equal(entries("files"), 0);
+    assert_int_equal(run_command("run " WITH_WAVES "--trace-fst /dev/full"), MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, "moeswitch: /dev/full: cannot write the waves"));
+}
+
+/// Data in place of tables, nothing at all, and tables that fit.
+static void prints_what_is_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run " MADE_UP "--details --interval 100 --batches 2"),
+                     MW_EXIT_OK);
+    for (const char *line = out_text; *line; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > 100)
+            fail_msg("wider than 100 columns: %s", line);
+    assert_non_null(strstr(out_text, "\nuplink_idle "));
+    assert_null(strchr(out_text, '\033'));
+    assert_int_equal(run_command("run " MADE_UP "--json -"), MW_EXIT_OK);
+    assert_int_equal(out_text[0], '{');
+    assert_string_equal(out_text + strlen(out_text) - 3, "\n}\n");
+    assert_int_equal(run_command("run " MADE_UP "--csv -"), MW_EXIT_OK);
+    assert_int_equal(strncmp(out_text, "tool,params.trace,", 18), 0);
+    assert_int_equal(run_command("run " MADE_UP "--quiet"), MW_EXIT_OK);
+    assert_string_equal(out_text, "");
+    assert_string_equal(err_text, "");
+    ASSERT_REFUSES("run", MADE_UP "--plot - --csv -", "--csv and --plot: both are standard output");
+    ASSERT_REFUSES("run", MADE_UP "--trace-fst -", "--trace-fst -: waves need a file");
+}
+
+/// The JSON without the lines of every system that hold any of these keys, up to a NULL.
+static char *without(const char *const *keys, char *text)
+{
+    char *to = text;
+    for (char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        length += line[length] == '\n';
+        char first[40] = "";
+        memcpy(first, line, length < sizeof first - 1 ? length : sizeof first - 1);
+        bool kept = true;
+        for (unsigned k = 0; keys[k]; k++)
+            kept = kept && !strstr(first, keys[k]);
+        if (kept) {
+            memmove(to, line, length);
+            to += length;
+        }
+        line += length;
+    }
+    *to = 0;
+    return text;
+}
+static char *without_wall(char *text)
+{
+    static const char *const keys[] = {"\"seconds_wall\"", "\"sim_cycles_per_s\"", NULL};
+    return without(keys, text);
+}
+/// ... and what differs between models of one fabric
+static char *without_model(char *text)
+{
+    static const char *const keys[] = {"\"simulated_by\"", NULL};
+    return without(keys, without_wall(text));
+}
+
+/// Batches of consecutive tokens, and all of them once more through the queue.
+static void feeds_batches(void **state)
+{
+    (void)state;
+    const char *json = scratch("files/batches.json");
+    assert_int_equal(run_command("run " MADE_UP "--batches 5 --json %s", json), MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    assert_non_null(strstr(out_text, "layer 0, tokens from 48 on: "));
+    assert_non_null(strstr(out_text, "\n5 batches of 12 tokens, "));
+    char *text = read_file(json);
+    unsigned found = 0;
+    for (const char *at = text; (at = strstr(at, "\"feeding\"")); at++)
+        found++;
+    assert_int_equal(found, MW_SYSTEMS);
+    free(text);
+    remove(json);
+}
+
+static void same_json_twice(void **state)
+{
+    (void)state;
+    char *text[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *json = scratch(i ? "files/b.json" : "files/a.json");
+        assert_int_equal(run_command("run --gpus 4 --flit-bytes 8 --tokens-per-gpu 12 --hidden 64 "
+                                     "--layers 1,0,1,2,3 --link-latency 3 --json %s",
+                                     json),
+                         MW_EXIT_OK);
+        text[i] = read_file(json);
+        assert_non_null(text[i]);
+        assert_int_equal(remove(json), 0);
+        size_t whole = strlen(text[i]);
+        without_wall(text[i]);
+        assert_true(strlen(text[i]) < whole);
+        static const char *const keys[] = {"\"systems\"",
+                                           "\"system\"",
+                                           "\"cycles\"",
+                                           "\"speedup\"",
+                                           "\"own_bound_cycles\"",
+                                           "\"strict_share\"",
+                                           "\"own_share\"",
+                                           "\"strict_bound_cycles\"",
+                                           "\"own_link_bound_cycles\"",
+                                           "\"wrong\"",
+                                           "\"params\"",
+                                           "\"stalls\""};
+        for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++)
+            assert_non_null(strstr(text[i], keys[k]));
+    }
+    assert_string_equal(text[0], text[1]);
+    assert_int_equal(entries("files"), 0);
+    free(text[0]);
+    free(text[1]);
+}
+
+/// Systems side by side on devices of their own.
+static void same_json_side_by_side(void **state)
+{
+    (void)state;
+    char *text[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *json = scratch("files/jobs.json");
+        assert_int_equal(run_command("run " MADE_UP
+                                     "--layers 1,0 --interval 64 --jobs %u --json %s",
+                                     i ? 3 : 1, json),
+                         MW_EXIT_OK);
+        assert_string_equal(err_text, "");
+        text[i] = without_wall(read_file(json));
+        assert_int_equal(remove(json), 0);
+    }
+    assert_string_equal(text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+}
+
+/// Ctrl-C in the middle of minutes of simulation.
+static void ends_when_interrupted(void **state)
+{
+    (void)state;
+    char words[900];
+    snprintf(words, sizeof words, "run " SIZED(512, 8192, 2) EXPERTS_8 "--jobs 2 --json %s",
+             scratch("files/never.json"));
+    assert_interrupts(words, "moeswitch: interrupted\n");
+    assert_int_equal(entries("files"), 0);
+}
+
+/// Waves, from a model that is built at its first use. It is one model of the whole fabric, where the
+/// one without waves is cut between the nodes: every figure must be the same. An FST file starts with
+/// a header block (0) of 329 bytes.
+static void writes_waves(void **state)
+{
+    (void)state;
+    char fst[512];
+    snprintf(fst, sizeof fst, "%s", scratch("files/run.fst"));
+    char *text[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *json = scratch("files/waves.json");
+        assert_int_equal(run_command("run " WITH_WAVES "--json %s %s %s", json,
+                                     i ? "--trace-fst" : "", i ? fst : ""),
+                         MW_EXIT_OK);
+        text[i] = read_file(json);
+        assert_non_null(text[i]);
+        assert_int_equal(remove(json), 0);
+        without_model(text[i]);
+    }
+    assert_string_equal(text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+    FILE *f = fopen(fst, "rb");
+    assert_non_null(f);
+    unsigned char head[9];
+    assert_int_equal(fread(head, 1, sizeof head, f), sizeof head);
+    fclose(f);
+    const unsigned char expected[9] = {0, 0, 0, 0, 0, 0, 0, 1, 0x49};
+    assert_memory_equal(head, expected, sizeof expected);
+    assert_int_equal(remove(fst), 0);
+    assert_int_equal(entries("files"), 0);
+}
+
+// ---- text from outside --------------------------------------------------------------------------
+
+/// What is neither UTF-8 nor shown: an escape sequence, a line's end, bytes of no character.
+#define STRANGE "a\033[31m\nb\xff\xc2\x85"
+
+/// Text of a file, or of standard output or error: lines of valid UTF-8 without control characters.
+static void assert_text(const char *what, const char *text)
+{
+    uint32_t code;
+    unsigned n;
+    for (const char *at = text; *at; at += n) {
+        n = mw_text_char(at, &code);
+        if (!n || (code != '\n' && !mw_text_is_plain(code)))
+            fail_msg("%s: byte 0x%02x: %s", what, (unsigned char)*at, at);
+    }
+}
+
+/// Names of files, models and values that hold anything come out as text, wherever they are shown.
+static void shows_strange_names_as_text(void **state)
+{
+    (void)state;
+    static const uint16_t ids[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+    static const float weights[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const char meta[] =
+        "{\"experts\": 8, \"axes\": \"layers,tokens,k\", \"model\": \"m\\u001b[2J\\n\xff\"}";
+    static const char *const outputs[] = {"json", "csv", "html", "timeline", "plot"};
+    char folder[256], words[1500], file[300];
+    snprintf(folder, sizeof folder, "%s", write_trace(STRANGE, 1, 8, 2, 8, ids, weights));
+    snprintf(file, sizeof file, "%s/meta.json", folder);
+    write_file(file, meta, sizeof meta - 1);
+    size_t at = (size_t)snprintf(words, sizeof words,
+                                 "run --gpus 2 --flit-bytes 8 --tokens-per-gpu 4 --hidden 16 "
+                                 "--tile 2 --system dysharp --interval 64 --trace \"%s\"",
+                                 folder);
+    for (unsigned i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        at += (size_t)snprintf(words + at, sizeof words - at, " --%s \"%s-%s\"", outputs[i], folder,
+                               outputs[i]);
+    if (run_command("%s", words))
+        fail_msg("%s", err_text);
+    assert_text("run", out_text);
+    for (unsigned i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        snprintf(file, sizeof file, "%s-%s", folder, outputs[i]);
+        char *text = read_file(file);
+        assert_non_null(text);
+        assert_text(outputs[i], text);
+        free(text);
+        remove(file);
+    }
+    static const char *const others[] = {
+        "trace info \"%s\"", "trace info \"%s\" --csv -", "trace info \"%s\" --json -",
+        "bench dispatch --gpus 2 --flit-bytes 8 --minbytes 512 --maxbytes 512 --trace \"%s\"",
+        // refused, each with the name in its line
+        "\"%s\"", "run \"%s\"", "run --\"%s\"", "run --gpus \"%s\"", "run --system \"%s\"",
+        "run --set \"%s=1\"", "run --model \"%s\"", "run --device \"usb:%s\"", "bench \"%s\"",
+        "sweep \"%s\"", "run --json \"%s\"", "info --device \"%s\"", "trace info \"%s/none\"",
+        "firmware \"%s\""};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        int status = run_command(others[i], folder);
+        assert_int_equal(status != 0, i >= 4);
+        assert_text(others[i], out_text);
+        assert_text(others[i], err_text);
+    }
+}
+
+// ---- bad input ----------------------------------------------------------------------------------
+
+#define REFUSES(words, ...) ASSERT_REFUSES("run", words, __VA_ARGS__)
+
+enum { LAYERS = 2, TOKENS = 16, K = 2, EXPERTS = 8, VALUES = LAYERS * TOKENS * K };
+#define SHAPE "'shape': (2, 16, 2), "
+
+/// A trace made by hand, that one test then damages.
+struct made {
+    uint16_t ids[VALUES];
+    float weights[VALUES];
+    char folder[256];
+};
+
+static void write_made(struct made *m)
+{
+    snprintf(m->folder, sizeof m->folder, "%s",
+             write_trace("trace", LAYERS, TOKENS, K, EXPERTS, m->ids, m->weights));
+}
+
+static void make(struct made *m)
+{
+    for (unsigned i = 0; i < VALUES; i++) {
+        m->ids[i] = (uint16_t)((i * 3 + i / 7) % (EXPERTS / 2) * 2 + i % 2);
+        m->weights[i] = 0.25f + 0.5f * (float)(i % 2);
+    }
+    write_made(m);
+}
+
+/// Run the trace in `folder`.
+#define TRACE_REFUSES_AT(m, sizes, options, ...) \
+    do { \
+        char words_[600]; \
+        snprintf(words_, sizeof words_, sizes "--trace %s %s", (m)->folder, options); \
+        REFUSES(words_, __VA_ARGS__); \
+    } while (0)
+/// Layer 1 of it.
+#define TRACE_REFUSES(m, options, ...) \
+    TRACE_REFUSES_AT(m, SMALL_RUN, "--layer 1 " options, __VA_ARGS__)
+
+static void good_trace_passes(void **state)
+{
+    (void)state;
+    struct made m;
+    make(&m);
+    assert_int_equal(run_command("run " SMALL_RUN "--trace %s --layers 1,0", m.folder), MW_EXIT_OK);
+    // places may be empty where that is allowed
+    m.ids[37] = MW_NO_EXPERT;
+    write_made(&m);
+    assert_int_equal(run_command("run " SMALL_RUN "--trace %s --layer 1 --allow-padding", m.folder),
+                     MW_EXIT_OK);
+}
+
+static void refuses_bad_elements(void **state)
+{
+    (void)state;
+    struct made m;
+    // element 35: layer 1, token 1, second place
+    make(&m);
+    m.ids[35] = EXPERTS;
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1, column 1", "expert 8");
+    make(&m);
+    m.ids[35] = m.ids[34];
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1", "twice");
+    make(&m);
+    m.ids[35] = MW_NO_EXPERT;
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "layer 1, token 1, column 1", "-1");
+    make(&m);
+    m.weights[35] = (float)NAN;
+    write_made(&m);
+    TRACE_REFUSES(&m, "", "topk_weights.npy", "layer 1, token 1, column 1", "NaN");
+}
+
+static void refuses_bad_shapes(void **state)
+{
+    (void)state;
+    struct made m;
+    make(&m);
+    TRACE_REFUSES_AT(&m, SIZED(9, 32, 2), "", "topk_ids.npy", "18 tokens", "has 16");
+    TRACE_REFUSES(&m, "--batches 2", "topk_ids.npy", "24 tokens", "has 16");
+    TRACE_REFUSES(&m, "--batches 1", "--batches 1", "2 to 64");
+    REFUSES(MADE_UP "--batches 40 --layers 0,1", "--batches 40", "2 layers", "64");
+    TRACE_REFUSES_AT(&m, SMALL_RUN, "--layer 2", "topk_ids.npy", "layer 2", "0 to 1");
+    TRACE_REFUSES_AT(&m, "--gpus 3 --tokens-per-gpu 4 ", "", "--gpus 3", "8 experts",
+                     "cannot be divided");
+    TRACE_REFUSES(&m, "--experts 16", "--experts 16", "meta.json says 8");
+}
+
+static void refuses_bad_files(void **state)
+{
+    (void)state;
+    struct made m;
+    char ids[300], meta[300];
+    make(&m);
+    snprintf(ids, sizeof ids, "%s/topk_ids.npy", m.folder);
+    snprintf(meta, sizeof meta, "%s/meta.json", m.folder);
+    assert_int_equal(truncate(ids, 150), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "truncated");
+    assert_int_equal(truncate(ids, 7), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy");
+    assert_int_equal(truncate(ids, 0), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy");
+    write_file(ids, "PK\x03\x04 this is a zip file, not an array, whatever its name says", 60);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "not a .npy file");
+    write_npy(ids, "{'descr': '<f2', 'fortran_order': False, " SHAPE "}", m.ids, sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "'<f2'", "u1, u2, u4, u8, i1, i2, i4, i8");
+    write_npy(ids, "{'descr': '<u2', 'fortran_order': False, 'shape': (32, 2), }", m.ids,
+              sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_weights.npy", "shape (2, 16, 2), but topk_ids.npy has (32, 2)");
+    write_npy(ids, "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 8, 4), }", m.ids,
+              sizeof m.ids);
+    TRACE_REFUSES(&m, "", "topk_weights.npy", "shape");
+    make(&m);
+    write_file(meta, "{\"experts\": 0}", 14);
+    TRACE_REFUSES(&m, "", "meta.json", "experts");
+    assert_int_equal(remove(meta), 0);
+    TRACE_REFUSES(&m, "", "meta.json");
+    make(&m);
+    assert_int_equal(remove(ids), 0);
+    TRACE_REFUSES(&m, "", "topk_ids.npy", "cannot open");
+    REFUSES(SMALL_RUN "--trace /nowhere/at/all", "/nowhere/at/all");
+}
+
+/// What no trace and no option shows: the device says no.
+static void refuses_what_the_device_cannot_hold(void **state)
+{
+    (void)state;
+    REFUSES(SIZED(8193, 32, 2) EXPERTS_8, "--tokens-per-gpu 8193", "1 to 8192");
+    REFUSES(SIZED(6, 16377, 2) EXPERTS_8, "--hidden 16377", "1 to 16376");
+    REFUSES(SIZED(6, 33, 2) EXPERTS_8, "cannot hold", "66 bytes per row", "8-byte flit",
+            "multiple of 4");
+    REFUSES(SIZED(8192, 16376, 2) "--experts 32 --k 16", "cannot hold",
+            "bytes of memory per GPU, it has 8589934592", "combine rows", "--tokens-per-gpu");
+    REFUSES(SMALL_RUN "--experts 130 --k 2", "cannot hold", "experts per GPU: 65, it has 64",
+            "--gpus");
+    REFUSES(MADE_UP "--open-rows 9", "--open-rows 9", "0 to 8");
+    REFUSES(SIZED(6, 32, 256) EXPERTS_8, "--tile 256", "1 to 255");
+    REFUSES(MADE_UP "--expert-cycles 65536", "--expert-cycles", "65536");
+    REFUSES(MADE_UP "--in-flight 65536", "--in-flight", "65536");
+    REFUSES(MADE_UP "--link-latency 65", "--link-latency 65", "1 to 64");
+    REFUSES(MADE_UP "--set credits=1", "--set credits=1", "no setting of that name");
+    REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 to 32");
+    REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
+    REFUSES(MADE_UP "--set store_credit=1", "(store_credits?)");
+    REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
+    REFUSES(MADE_UP "--set launch_cycles=65536", "launch_cycles=65536: expected 0 to 65535");
+    REFUSES("--set small=1 --set list_once=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 8 --k 2 "
+            "--tokens-per-gpu 4 --tile 1",
+            "no system is left", "--set");
+}
+
+/// A file that was there before a refused run is still the same.
+static void keeps_old_output(void **state)
+{
+    (void)state;
+    const char *json = scratch("files/old.json");
+    write_file(json, "old", 3);
+    assert_int_equal(run_command("run " SIZED(6, 33, 2) EXPERTS_8 "--json %s", json),
+                     MW_EXIT_INPUT);
+    char *text = read_file(json);
+    assert_string_equal(text, "old");
+    free(text);
+    assert_int_equal(entries("files"), 1);
+    assert_int_equal(remove(json), 0);
+}
+
+static void reports_a_stuck_device(void **state)
+{
+    (void)state;
+    int status = run_command("run " SIZED(6, 32, 16) EXPERTS_8
+                             "--in-flight 1 --system dysharp "
+                             "--set tile_guard=0 --set quiet_cycles=20000 --json %s",
+                             scratch("files/stuck.json"));
+    assert_int_equal(status, MW_EXIT_STUCK);
+    assert_non_null(strstr(err_text, "expert, waiting"));
+    assert_non_null(strstr(err_text, "moeswitch: dysharp: layer 0: no progress for"));
+    assert_int_equal(entries("files"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_and_succeeds),
+        cmocka_unit_test(helps_who_asks),
+        cmocka_unit_test(tells_output_that_is_lost),
+        cmocka_unit_test(tells_files_that_are_lost),
+        cmocka_unit_test(tells_waves_that_are_lost),
+        cmocka_unit_test(prints_what_is_asked_for),
+        cmocka_unit_test(feeds_batches),
+        cmocka_unit_test(same_json_twice),
+        cmocka_unit_test(same_json_side_by_side),
+        cmocka_unit_test(ends_when_interrupted),
+        cmocka_unit_test(shows_strange_names_as_text),
+        cmocka_unit_test(good_trace_passes),
+        cmocka_unit_test(refuses_bad_elements),
+        cmocka_unit_test(refuses_bad_shapes),
+        cmocka_unit_test(refuses_bad_files),
+        cmocka_unit_test(refuses_what_the_device_cannot_hold),
+        cmocka_unit_test(keeps_old_output),
+        cmocka_unit_test(reports_a_stuck_device),
+        cmocka_unit_test(writes_waves),
+    };
+    return cmocka_run_group_tests(tests, set_up, scratch_remove);
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command where something is scarce: memory, file descriptors, /proc, the end of a file, a reader. It
+// ends with a status that help lists and at most one line, never by a signal.
+#include "system/command.h"
+
+#include "program/commands.h"
+#include "sweep/sweep.h"
+#include "trace/trace_info.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZES "--gpus 2 --flit-bytes 8 "
+/// What each command does quickly; %s is the scratch folder.
+static const char *const commands[] = {
+    "run " SIZES
+    "--tokens-per-gpu 2 --hidden 16 --tile 2 --experts 4 --k 2 --system dysharp,unicast "
+    "--json %s/x.json --html %s/x.html",
+    "bench unicast " SIZES "--maxbytes 4096 --csv %s/x.csv",
+    "gen %s/gen --layers 4 --tokens 100000",
+    "trace info %s/trace",
+    "sweep %s/grid.json --list",
+    "info " SIZES,
+    "list",
+    "top --count 1 --interval 0.05",
+    "help run",
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int set_up(void **state)
+{
+    static const uint16_t ids[4] = {0, 1, 2, 3};
+    static const float weights[4] = {1, 1, 1, 1};
+    static const char grid[] = "{\"gpus\": 2, \"flit-bytes\": 8, \"k\": [1, 2], \"experts\": 4}";
+    if (scratch_make(state))
+        return 1;
+    write_trace("trace", 1, 2, 2, 4, ids, weights);
+    write_file(scratch("grid.json"), grid, sizeof grid - 1);
+    return 0;
+}
+
+/// The words of a command, in the scratch folder.
+static void fill_in(char words[1000], const char *command)
+{
+    char *at = words;
+    for (; *command; command++)
+        if (command[0] == '%' && command[1] == 's') {
+            at += sprintf(at, "%s", scratch("."));
+            command++;
+        } else {
+            *at++ = *command;
+        }
+    *at = 0;
+}
+
+/// Run a command behind the shell's `first`; a documented status, and no more than a line with the cause.
+static int endure(const char *first, const char *command)
+{
+    char words[1000], line[2000];
+    fill_in(words, command);
+    // redirected before anything is scarce
+    snprintf(line, sizeof line,
+             "rm -rf %s; exec >/dev/null 2>%s </dev/null; %s; exec build/moeswitch %s",
+             scratch("gen"), scratch("err"), first, words);
+    int status = system(line);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) > MW_EXIT_FAILED)
+        fail_msg("%s; %s: ended with %d", first, words, status);
+    char *text = read_file(scratch("err"));
+    assert_non_null(text);
+    const char *end = strchr(text, '\n');
+    if (WEXITSTATUS(status) > MW_EXIT_MISMATCH &&
+        (strncmp(text, "moeswitch: ", 11) != 0 || !end || end[1]))
+        fail_msg("%s; %s: status %d: %s", first, words, WEXITSTATUS(status), text);
+    free(text);
+    return WEXITSTATUS(status);
+}
+
+/// From 20 MB up, by halves, to what is enough for all.
+static void little_memory(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < COMMANDS; c++) {
+        unsigned failed = 0, passed = 0;
+        int status = MW_EXIT_FAILED;
+        for (unsigned long kb = 20000; kb < 400000000; kb += kb / 2) {
+            char first[64];
+            snprintf(first, sizeof first, "ulimit -v %lu", kb);
+            status = endure(first, commands[c]);
+            failed += status != 0;
+            passed += !status;
+        }
+        print_message("%s: %u refused, %u done\n", commands[c], failed, passed);
+        assert_int_equal(status, 0);
+    }
+}
+
+/// From as many as the program needs to start: three, and one for its libraries.
+static void few_descriptors(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < COMMANDS; c++)
+        for (unsigned n = 4; n < 24; n += n < 12 ? 1 : 11) {
+            char first[64];
+            snprintf(first, sizeof first, "ulimit -n %u", n);
+            int status = endure(first, commands[c]);
+            if (n > 20 && status)
+                fail_msg("%u descriptors: %s: status %d", n, commands[c], status);
+        }
+}
+
+static void empty_proc(void **state)
+{
+    (void)state;
+    if (system("unshare -m sh -c 'mount -t tmpfs none /proc' 2>/dev/null")) {
+        print_message("SKIPPED: /proc cannot be taken away here\n");
+        skip();
+    }
+    for (unsigned c = 0; c < COMMANDS; c++) {
+        char words[1000], line[2000];
+        fill_in(words, commands[c]);
+        snprintf(line, sizeof line,
+                 "rm -rf %s; unshare -m sh -c 'mount -t tmpfs none /proc; "
+                 "exec build/moeswitch %s' >/dev/null 2>%s </dev/null",
+                 scratch("gen"), words, scratch("err"));
+        int status = system(line);
+        char *text = read_file(scratch("err"));
+        if (!WIFEXITED(status) || WEXITSTATUS(status) > MW_EXIT_FAILED)
+            fail_msg("%s: ended with %d: %s", words, status, text);
+        free(text);
+    }
+}
+
+/// A reader that goes away ends a command like a full disk.
+static void nobody_reads(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < COMMANDS; c++) {
+        char words[1000], line[2000];
+        fill_in(words, commands[c]);
+        snprintf(line, sizeof line,
+                 "rm -rf %s; { sleep 0.2; build/moeswitch %s 2>%s; echo $? >%s; } | true",
+                 scratch("gen"), words, scratch("err"), scratch("status"));
+        assert_int_equal(system(line), 0);
+        char *text = read_file(scratch("err")), *status = read_file(scratch("status"));
+        assert_non_null(status);
+        bool silent = *text == 0 && strcmp(status, "0\n") == 0; // it had nothing to print
+        if (!silent &&
+            (strcmp(status, "4\n") != 0 ||
+             strcmp(text, "moeswitch: standard output: cannot write: Broken pipe\n") != 0))
+            fail_msg("%s: status %s: %s", words, status, text);
+        free(text);
+        free(status);
+    }
+}
+
+// ---- files that end early ---------------------------------------------------------------------------
+
+typedef int command(int argc, char **argv, FILE *out, FILE *err);
+
+/// Call it in this process; the text on its standard error is to be freed.
+static int call(command *run, char *const *words, char **said)
+{
+    char *argv[8], *printed = NULL;
+    size_t size;
+    int argc = 0;
+    for (; words[argc]; argc++)
+        argv[argc] = words[argc];
+    FILE *out = open_memstream(&printed, &size), *errors = open_memstream(said, &size);
+    assert_true(out && errors);
+    int status = run(argc, argv, out, errors);
+    fclose(out);
+    fclose(errors);
+    free(printed);
+    return status;
+}
+
+/// Cut `path` to every length; `command` must refuse each with one line, and take the whole.
+static void cut_everywhere(const char *path, command *run, char *const *words)
+{
+    struct stat st;
+    char *said;
+    assert_int_equal(stat(path, &st), 0);
+    unsigned char *bytes = malloc((size_t)st.st_size);
+    FILE *f = fopen(path, "rb");
+    assert_true(bytes && f);
+    assert_int_equal(fread(bytes, 1, (size_t)st.st_size, f), st.st_size);
+    fclose(f);
+    for (size_t n = 0; n < (size_t)st.st_size; n++) {
+        write_file(path, bytes, n);
+        if (call(run, words, &said) != MW_EXIT_INPUT)
+            fail_msg("%s of %zu bytes was taken", path, n);
+        said[strlen(said) - 1] = 0;
+        assert_line(said, "moeswitch: ", path);
+        free(said);
+    }
+    write_file(path, bytes, (size_t)st.st_size);
+    free(bytes);
+    assert_int_equal(call(run, words, &said), MW_EXIT_OK);
+    free(said);
+}
+
+static void cut_files(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"meta.json", "topk_ids.npy", "topk_weights.npy"};
+    char folder[256], path[300], grid[256], out[256];
+    snprintf(folder, sizeof folder, "%s", scratch("trace"));
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        cut_everywhere(path, mw_trace_command,
+                       (char *[]){(char *)"trace", (char *)"info", folder, NULL});
+    }
+    snprintf(grid, sizeof grid, "%s", scratch("grid.json"));
+    snprintf(out, sizeof out, "%s", scratch("sweep"));
+    cut_everywhere(grid, mw_sweep_command,
+                   (char *[]){(char *)"sweep", grid, (char *)"--out", out, (char *)"--list", NULL});
+}
+
+/// A model whose file ends early, at its head, its notes and anywhere: never loaded.
+static void cut_model(void **state)
+{
+    (void)state;
+    struct stat st;
+    char model[256], first[400], line[600];
+    const char *whole = "build/model/n2f8/libmwsim.so";
+    snprintf(model, sizeof model, "%s", scratch("cut.so"));
+    snprintf(first, sizeof first, "export MOESWITCH_MODEL=%s", model);
+    assert_int_equal(stat(whole, &st), 0);
+    snprintf(line, sizeof line, "cp %s %s", whole, model);
+    assert_int_equal(system(line), 0);
+    assert_int_equal(endure(first, "info " SIZES), MW_EXIT_OK);
+    for (off_t size = st.st_size - 1; size >= 0; size = size > 4096 ? size / 2 : size - 127) {
+        assert_int_equal(truncate(model, size), 0);
+        if (!endure(first, "info " SIZES))
+            fail_msg("a model of %lld bytes was taken", (long long)size);
+    }
+    unlink(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cut_files),     cmocka_unit_test(cut_model),
+        cmocka_unit_test(little_memory), cmocka_unit_test(few_descriptors),
+        cmocka_unit_test(empty_proc),    cmocka_unit_test(nobody_reads),
+    };
+    return cmocka_run_group_tests_name("command_scarce", tests, set_up, scratch_remove);
+}

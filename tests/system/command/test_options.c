@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every option of every command, at and beyond both ends of its range: help, parser and device must say
+// the same. All comes from the tables of options, so a new option is tested as soon as it is in one.
+#include "system/command.h"
+
+#include "cli/command_help.h"
+#include "device/setting_table.h"
+#include "program/commands.h"
+#include "run/run.h"
+#include "systems/systems.h"
+
+#include <inttypes.h>
+
+/// Parameters of any command.
+enum { PARAMS_BYTES = 1 << 16, WORDS = 24 };
+
+static struct mw_error err;
+
+/// Parse `--name=value` alone, as `t` does.
+static int parse(const struct mw_option_table *t, const struct mw_option *o, const char *value)
+{
+    static uint64_t params[PARAMS_BYTES / sizeof(uint64_t)];
+    struct mw_options_said said;
+    char word[200], *argv[] = {(char *)t->command, word, NULL};
+    assert_true(t->params_bytes <= sizeof params);
+    memset(params, 0, sizeof params);
+    if (t->defaults)
+        t->defaults(params);
+    snprintf(word, sizeof word, "--%s=%s", o->name, value);
+    err = (struct mw_error){0};
+    return mw_options_parse(t, 2, argv, params, &said, &err);
+}
+
+static void takes(const struct mw_option_table *t, const struct mw_option *o, const char *value)
+{
+    if (parse(t, o, value))
+        fail_msg("%s --%s %s is in its range: %s", t->command, o->name, value, err.text);
+}
+
+/// The line has what help says of the range.
+static void refuses(const struct mw_option_table *t, const struct mw_option *o, const char *value,
+                    const char *range)
+{
+    char name[100];
+    snprintf(name, sizeof name, "--%s %s: expected ", o->name, value);
+    if (parse(t, o, value) != MW_EXIT_INPUT)
+        fail_msg("%s --%s %s is beyond %s", t->command, o->name, value, range);
+    assert_line(err.text, name);
+    if (!strstr(err.text, range))
+        fail_msg("%s: help says %s: %s", t->command, range, err.text);
+    assert_own_options(t, "--", err.text);
+}
+
+static bool is_number(const struct mw_option *o)
+{
+    return o->kind == MW_OPTION_UNSIGNED || o->kind == MW_OPTION_NUMBER ||
+           o->kind == MW_OPTION_REAL || (o->kind == MW_OPTION_OWN && o->high);
+}
+
+/// What lies `steps` beyond an end.
+static void beyond(const struct mw_option *o, uint64_t end, int steps, char text[MW_END_BYTES])
+{
+    mw_option_end(o, end + (uint64_t)steps, text);
+    if (end == UINT64_MAX && steps > 0)
+        snprintf(text, MW_END_BYTES, "18446744073709551616");
+    if (end == 0 && steps < 0)
+        snprintf(text, MW_END_BYTES, "-1");
+}
+
+static void walk_number(const struct mw_option_table *t, const struct mw_option *o,
+                        const char *help)
+{
+    char low[MW_END_BYTES], high[MW_END_BYTES], range[2 * MW_END_BYTES + 8], out[MW_END_BYTES];
+    mw_option_end(o, o->low, low);
+    mw_option_end(o, o->high, high);
+    if (o->kind == MW_OPTION_REAL)
+        snprintf(range, sizeof range, "from %s to %s", low, high);
+    else
+        snprintf(range, sizeof range, "from %" PRIu64 " to %" PRIu64, o->low, o->high);
+    if (!strstr(help, range + strlen("from ")))
+        fail_msg("%s: help of --%s does not say %s: %s", t->command, o->name, range, help);
+    takes(t, o, low);
+    takes(t, o, high);
+    beyond(o, o->low, -1, out);
+    refuses(t, o, out, range);
+    beyond(o, o->high, 1, out);
+    refuses(t, o, out, range);
+    refuses(t, o, "", range);
+    refuses(t, o, "1x", range);
+}
+
+/// Every value that there is, and one that is none.
+static void walk_choice(const struct mw_option_table *t, const struct mw_option *o,
+                        const char *help)
+{
+    struct mw_term term;
+    for (unsigned i = 0; o->terms(i, &term); i++) {
+        char value[80];
+        snprintf(value, sizeof value, o->repeats ? "%s=0" : "%s", term.name);
+        takes(t, o, value);
+        if (strstr(o->text, "{}") && !strstr(help, term.name))
+            fail_msg("%s: help of --%s does not name %s", t->command, o->name, term.name);
+    }
+    assert_int_equal(parse(t, o, o->repeats ? "no-such=1" : "no-such"), MW_EXIT_INPUT);
+    assert_own_options(t, "--", err.text);
+    for (unsigned i = 0; strstr(o->text, "{}") && o->terms(i, &term); i++)
+        if (!strstr(err.text, term.name))
+            fail_msg("%s does not name %s", err.text, term.name);
+}
+
+/// Help and parser, of every command.
+static void help_and_parser_agree(void **state)
+{
+    (void)state;
+    unsigned numbers = 0, choices = 0;
+    for (unsigned c = 0; c < mw_command_count; c++) {
+        const struct mw_option_table *t = mw_commands[c].table;
+        void *defaults = mw_option_defaults(t);
+        for (unsigned i = 0; i < t->count; i++) {
+            const struct mw_option *o = &t->option[i];
+            char help[MW_OPTION_TEXT_BYTES];
+            if (!o->name)
+                continue;
+            mw_option_text(o, defaults, help);
+            numbers += is_number(o);
+            choices += o->kind == MW_OPTION_OWN && o->terms;
+            if (is_number(o))
+                walk_number(t, o, help);
+            else if (o->kind == MW_OPTION_OWN && o->terms)
+                walk_choice(t, o, help);
+            else if (o->kind == MW_OPTION_PATH)
+                assert_int_equal(parse(t, o, ""), MW_EXIT_INPUT);
+        }
+        free(defaults);
+    }
+    print_message("%u ranges, %u lists\n", numbers, choices);
+    assert_true(numbers > 30 && choices > 10);
+}
+
+// ---- the device ---------------------------------------------------------------------------------
+
+/// What a run of the smallest sizes is made of besides the option under test, which replaces its own.
+static const char *const small_run[][2] = {
+    {"--gpus", "2"},           {"--flit-bytes", "8"}, {"--experts", "16"}, {"--k", "2"},
+    {"--tokens-per-gpu", "2"}, {"--hidden", "16"},    {"--tile", "2"}};
+
+/// Where an end of one range contradicts the small run's other sizes: what must be said instead.
+static const struct {
+    const char *option, *line;
+} contradicts[] = {{"--experts", "experts per GPU"},
+                   {"--experts", "k = 2 with 1 experts"},
+                   {"--experts", "cannot be divided evenly"},
+                   {"--hidden", "no multiple of the 8-byte flit"},
+                   {"--groups", "(--topk-groups), expected"},
+                   {"--groups", "expected a number that divides"},
+                   {"--set", "switch_asks: only with list_once"},
+                   {"--set", "of two: lower --set rows_per_expert"},
+                   {"--topk-groups", "expected a number that divides"}};
+
+static bool may_refuse(const char *option, const char *line)
+{
+    for (unsigned i = 0; i < sizeof contradicts / sizeof *contradicts; i++)
+        if (strcmp(contradicts[i].option, option) == 0 && strstr(line, contradicts[i].line))
+            return true;
+    return false;
+}
+
+/// Whether the device of two GPUs takes a run with that option, up to its layout.
+static int ask_device(const char *option, const char *value)
+{
+    char *argv[WORDS] = {(char *)"run"};
+    int argc = 1;
+    for (unsigned i = 0; i < sizeof small_run / sizeof *small_run; i++)
+        if (strcmp(small_run[i][0], option) != 0) {
+            argv[argc++] = (char *)small_run[i][0];
+            argv[argc++] = (char *)small_run[i][1];
+        }
+    argv[argc++] = (char *)option;
+    argv[argc++] = (char *)value;
+    struct mw_run_params *p = calloc(1, sizeof *p);
+    struct mw_trace trace = {0};
+    struct mw_demand demand;
+    uint64_t touched[MW_SYSTEMS];
+    bool help;
+    assert_non_null(p);
+    err = (struct mw_error){0};
+    int status = mw_run_parse(p, argc, argv, &help, &err);
+    if (!status)
+        status = mw_run_route(p, &trace, &err);
+    if (!status)
+        status = mw_demand_of_trace(&demand, &trace, p->layers, p->layer_count, &p->shape, &err);
+    if (!status)
+        status = mw_systems_check(p, &demand, touched, p->left_out, &err);
+    mw_trace_free(&trace);
+    free(p);
+    return status;
+}
+
+static void device_takes(const char *option, const char *value)
+{
+    int status = ask_device(option, value);
+    if (status && !may_refuse(option, err.text))
+        fail_msg("%s %s is in its range, but: %s", option, value, err.text);
+    assert_own_options(&mw_run_table, "--", err.text);
+}
+
+/// Both ends of every number of `run`.
+static void device_takes_both_ends(void **state)
+{
+    (void)state;
+    unsigned asked = 0;
+    for (unsigned i = 0; i < mw_run_table.count; i++) {
+        const struct mw_option *o = &mw_run_table.option[i];
+        char name[64], end[MW_END_BYTES];
+        if (!o->name || !is_number(o))
+            continue;
+        snprintf(name, sizeof name, "--%s", o->name);
+        device_takes(name, mw_option_end(o, o->low, end));
+        if (strcmp(o->name, "gpus") != 0) // a model of so many takes minutes to build
+            device_takes(name, mw_option_end(o, o->high, end));
+        asked++;
+    }
+    assert_true(asked > 15);
+}
+
+/// Every setting of --set, of both commands that have it.
+static void settings_have_one_range(void **state)
+{
+    (void)state;
+    struct mw_term term;
+    for (unsigned i = 0; mw_run_settings(i, &term); i++) {
+        const struct mw_setting_kind *kind = mw_setting_find(term.name);
+        char text[80], range[40];
+        assert_non_null(kind);
+        snprintf(range, sizeof range, "0 to %" PRIu64, kind->high);
+        if (!strstr(term.text, range))
+            fail_msg("help of %s does not say %s: %s", term.name, range, term.text);
+        snprintf(text, sizeof text, "%s=%" PRIu64, term.name, kind->high + 1);
+        assert_int_equal(ask_device("--set", text), MW_EXIT_INPUT);
+        assert_line(err.text, text, "expected ", range);
+        if (strcmp(term.name, "small") == 0) // another model
+            continue;
+        snprintf(text, sizeof text, "%s=%" PRIu64, term.name, kind->high);
+        device_takes("--set", text);
+        snprintf(text, sizeof text, "%s=0", term.name);
+        device_takes("--set", text);
+    }
+}
+
+/// The same range is that of `bench`, whose device is the same.
+static void commands_agree(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < mw_command_count; c++)
+        for (unsigned i = 0; i < mw_commands[c].table->count; i++) {
+            const struct mw_option *o = &mw_commands[c].table->option[i];
+            static const char *const shared[] = {"gpus", "link-latency", "k", "seed"};
+            for (unsigned s = 0; s < sizeof shared / sizeof *shared; s++)
+                for (unsigned r = 0; o->name && r < mw_run_table.count; r++) {
+                    const struct mw_option *own = &mw_run_table.option[r];
+                    if (strcmp(o->name, shared[s]) != 0 || !own->name ||
+                        strcmp(own->name, o->name) != 0)
+                        continue;
+                    assert_int_equal(o->low, own->low);
+                    assert_true(o->high == own->high);
+                }
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_and_parser_agree),
+        cmocka_unit_test(device_takes_both_ends),
+        cmocka_unit_test(settings_have_one_range),
+        cmocka_unit_test(commands_agree),
+    };
+    return cmocka_run_group_tests_name("options", tests, scratch_make, scratch_remove);
+}

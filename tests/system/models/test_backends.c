@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lanes beside plain models: whole runs on two GPUs, and on nine, which are two blocks of nodes.
+#include "system/backends.h"
+
+static void same_in_lanes_and_plain(void **state)
+{
+    static const struct configuration_model models[] = {{2, 8, false, 12, 16, 48, 8},
+                                                        {9, 8, true, 4, 2, 8, 2}};
+    (void)state;
+    backends_compare(models, 12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_in_lanes_and_plain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command as it is installed, in folders of a prefix and without sources: which model it takes, what it builds in
+// the user's cache, and what it says where there is none. Models that must not be taken have code that ends the
+// program.
+#include "system/command.h"
+#include "host/support.h"
+#include "system/model_file.h"
+
+#include "base/error.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char MODEL[] = "build/model/n2f8/libmwsim.so";
+static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
+#define INSTALLED "prefix/lib/moeswitch/model"
+/// Told to be made by a plain model.
+static const char BY_PLAIN[] = "model            plain";
+
+static char *said, *printed; ///< by the last run
+
+static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void shell(const char *format, ...)
+{
+    char line[3000];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    assert_true(length > 0 && (size_t)length < sizeof line);
+    if (system(line) != 0)
+        fail_msg("%s", line);
+}
+
+/// A copy of a model there, without code that could run if it is not to be taken.
+static void put(const char *model, const char *place, bool taken,
+                void (*change)(struct model_file *))
+{
+    char folder[200];
+    struct model_file f = load_model(model);
+    if (!taken)
+        spoil_code(&f);
+    if (change)
+        change(&f);
+    snprintf(folder, sizeof folder, "%s", place);
+    *strrchr(folder, '/') = 0;
+    shell("mkdir -p %s", scratch(folder));
+    store_model(scratch(place), &f);
+    free(f.bytes);
+}
+
+/// The prefix anew, with the program alone.
+static void install(void)
+{
+    shell("cd %s && rm -rf prefix cache home sources models && mkdir -p prefix/bin home",
+          scratch(""));
+    shell("cp build/moeswitch %s", scratch("prefix/bin/moeswitch"));
+}
+
+static bool has_lanes(void)
+{
+    struct model_file f = load_model(MODEL);
+    char *from = model_note(&f);
+    bool lanes = memmem(from, f.size - (size_t)(from - f.bytes), "\nbackend lanes\n", 15);
+    free(f.bytes);
+    return lanes;
+}
+
+/// Exit status of `moeswitch info` on `gpus` GPUs, in an environment of these words alone.
+static int info(const char *environment, unsigned gpus, const char *options)
+{
+    char line[3000];
+    snprintf(
+        line, sizeof line,
+        "cd %s && env -i PATH=\"$PATH\" HOME=%s %s %s info --gpus %u --flit-bytes 8 %s >%s 2>%s",
+        scratch("home"), scratch("home"), environment, scratch("prefix/bin/moeswitch"), gpus,
+        options, scratch("out"), scratch("err"));
+    int status = system(line);
+    free(said);
+    free(printed);
+    said = read_file(scratch("err"));
+    printed = read_file(scratch("out"));
+    assert_true(said && printed && WIFEXITED(status));
+    size_t length = strlen(said);
+    if (length && said[length - 1] == '\n')
+        said[length - 1] = 0;
+    return WEXITSTATUS(status);
+}
+
+static void assert_taken(const char *environment, const char *options, bool plain)
+{
+    int status = info(environment, 2, options);
+    if (status || *said || (strstr(printed, BY_PLAIN) != NULL) != plain)
+        fail_msg("status %d, %s, plain is %d: %s", status, said, plain, printed);
+}
+
+static void assert_refused(const char *environment, const char *options, const char *const *parts)
+{
+    assert_int_equal(info(environment, 2, options), MW_EXIT_FAILED);
+    assert_line_has(said, parts);
+}
+#define REFUSED(environment, options, ...) \
+    assert_refused(environment, options, (const char *const[]){__VA_ARGS__, NULL})
+
+// ---- what is installed ---------------------------------------------------------------------------------------------
+
+static void the_one_for_this_processor(void **state)
+{
+    (void)state;
+    install();
+    put(MODEL, INSTALLED "/n2f8/libmwsim.so", true, NULL);
+    put(PLAIN, INSTALLED "/n2f8-plain/libmwsim.so", false, NULL);
+    assert_taken("", "", !has_lanes());
+    // also by a link from elsewhere
+    shell("cd %s && mv prefix/bin/moeswitch prefix/bin/real && ln -s ../prefix/bin/real home/other "
+          "&& "
+          "ln -s ../../home/other prefix/bin/moeswitch",
+          scratch(""));
+    assert_taken("", "", !has_lanes());
+}
+
+static void plain_where_it_cannot_run(void **state)
+{
+    (void)state;
+    if (!has_lanes())
+        skip();
+    install();
+    put(MODEL, INSTALLED "/n2f8/libmwsim.so", false, other_features);
+    put(PLAIN, INSTALLED "/n2f8-plain/libmwsim.so", true, NULL);
+    assert_taken("", "", true);
+    assert_taken("", "--device sim:plain", true);
+    REFUSED("", "--device sim:lanes", "n2f8/libmwsim.so was built for another processor",
+            "needs avx9");
+    put(PLAIN, INSTALLED "/n2f8-plain/libmwsim.so", false, other_machine);
+    REFUSED("", "", "n2f8/libmwsim.so was built for another processor", "needs avx9");
+    shell("rm -r %s", scratch(INSTALLED "/n2f8"));
+    REFUSED("", "", "n2f8-plain/libmwsim.so was built for another kind of processor");
+}
+
+static void none(void **state)
+{
+    (void)state;
+    install();
+    REFUSED("", "", "no model n2f8: set MOESWITCH_SOURCE", "MOESWITCH_MODEL");
+    put(MODEL, INSTALLED "/n4f16/libmwsim.so", false, NULL);
+    put(MODEL, INSTALLED "/n16f16/libmwsim.so", false, NULL);
+    put(PLAIN, INSTALLED "/n4f16-plain/libmwsim.so", false, NULL);
+    REFUSED("", "", "no model n2f8 (installed: n4f16, n16f16): set MOESWITCH_SOURCE");
+}
+
+// ---- MOESWITCH_MODEL -----------------------------------------------------------------------------------------------
+
+static void one_that_is_named(void **state)
+{
+    (void)state;
+    char environment[600];
+    install();
+    put(PLAIN, INSTALLED "/n2f8/libmwsim.so", false, NULL);
+    put(PLAIN, "models/n2f8/libmwsim.so", true, NULL);
+    put(PLAIN, "models/mine.so", true, NULL);
+    snprintf(environment, sizeof environment, "MOESWITCH_MODEL=%s", scratch("models"));
+    assert_taken(environment, "", true);
+    snprintf(environment, sizeof environment, "MOESWITCH_MODEL=%s", scratch("models/mine.so"));
+    assert_taken(environment, "", true);
+    assert_int_equal(info(environment, 4, ""), MW_EXIT_INPUT);
+    assert_line(said, "the device has 2 GPUs");
+    snprintf(environment, sizeof environment, "MOESWITCH_MODEL=%s", scratch("models/none"));
+    REFUSED(environment, "", "MOESWITCH_MODEL=", "models/none: No such file or directory");
+    snprintf(environment, sizeof environment, "MOESWITCH_MODEL=%s", scratch("home"));
+    REFUSED(environment, "", "MOESWITCH_MODEL=", "home: no model n2f8 there");
+    // empty is as if it were not set
+    put(PLAIN, INSTALLED "/n2f8/libmwsim.so", true, NULL);
+    assert_taken("MOESWITCH_MODEL=", "", true);
+}
+
+// ---- the user's cache ----------------------------------------------------------------------------------------------
+
+/// A folder of sources whose Makefile copies a model to where it is asked for, slowly, and counts.
+static const char *make_sources(const char *recipe)
+{
+    static char environment[1200];
+    char here[400];
+    assert_non_null(getcwd(here, sizeof here));
+    shell("mkdir -p %s && touch %s", scratch("sources/rtl/top"),
+          scratch("sources/rtl/top/fabric.sv"));
+    shell("printf 'model:\\n\\t@echo $(N) $(F) >>count; sleep 0.3; %s mkdir -p "
+          "$(B)/model/n$(N)f$(F) && cp %s/%s "
+          "$(B)/model/n$(N)f$(F)/\\n' >%s",
+          recipe, here, PLAIN, scratch("sources/Makefile"));
+    snprintf(environment, sizeof environment, "MOESWITCH_SOURCE=%s XDG_CACHE_HOME=%s",
+             scratch("sources"), scratch("cache"));
+    return environment;
+}
+
+static void one_that_is_missing_is_built(void **state)
+{
+    (void)state;
+    install();
+    const char *environment = make_sources("");
+    assert_int_equal(info(environment, 2, ""), 0);
+    assert_line(said, "building the model n2f8 in ", "cache/moeswitch/");
+    assert_non_null(strstr(printed, BY_PLAIN));
+    // Another time it is there, whether the sources are or not.
+    assert_taken(environment, "", true);
+    shell("rm -r %s", scratch("sources"));
+    char cache[600];
+    snprintf(cache, sizeof cache, "XDG_CACHE_HOME=%s", scratch("cache"));
+    assert_taken(cache, "", true);
+    // Without that variable it is in the home folder.
+    shell("cd %s && mkdir home/.cache && mv cache/moeswitch home/.cache", scratch(""));
+    assert_taken("", "", true);
+    assert_taken("XDG_CACHE_HOME=", "", true);
+}
+
+/// One of another version is built anew.
+static void one_of_the_cache_that_cannot_run(void **state)
+{
+    (void)state;
+    install();
+    const char *environment = make_sources("");
+    assert_int_equal(info(environment, 2, ""), 0);
+    shell("cd %s && mkdir models && mv cache/moeswitch/*/model/n2f8 models", scratch(""));
+    put(PLAIN, "models/n2f8/libmwsim.so", false, other_machine);
+    shell("cd %s && mv models/n2f8 cache/moeswitch/*/model", scratch(""));
+    assert_int_equal(info(environment, 2, ""), 0);
+    assert_non_null(strstr(said, "was built for another kind of processor"));
+    assert_non_null(strstr(said, "building the model n2f8 in "));
+    assert_taken(environment, "", true);
+}
+
+static void one_that_cannot_be_built(void **state)
+{
+    (void)state;
+    char environment[1200];
+    install();
+    REFUSED("MOESWITCH_SOURCE=/dev", "", "MOESWITCH_SOURCE=/dev: no sources of moeswitch there");
+    snprintf(environment, sizeof environment, "%s", make_sources("false;"));
+    shell("sed -i 's/false;/false \\&\\&/' %s", scratch("sources/Makefile"));
+    assert_int_equal(info(environment, 2, ""), MW_EXIT_FAILED);
+    assert_non_null(strstr(said, "no model n2f8, and it cannot be built: make model N=2 F=8 in "));
+    snprintf(environment, sizeof environment, "MOESWITCH_SOURCE=%s XDG_CACHE_HOME=/dev/null",
+             scratch("sources"));
+    REFUSED(environment, "", "/dev/null/moeswitch/",
+            "where the model is to be built: Not a directory");
+    snprintf(environment, sizeof environment, "HOME= MOESWITCH_SOURCE=%s", scratch("sources"));
+    REFUSED(environment, "", "neither HOME nor XDG_CACHE_HOME is set");
+}
+
+/// Of programs that miss the same model at the same time one builds it.
+static void once_for_all(void **state)
+{
+    (void)state;
+    install();
+    const char *environment = make_sources("");
+    shell("cd %s && for i in 1 2 3 4; do env -i PATH=\"$PATH\" %s %s info --gpus 2 --flit-bytes 8 "
+          ">out$i 2>err$i & pids=\"$pids $!\"; done; for p in $pids; do wait $p || exit 1; done",
+          scratch(""), environment, scratch("prefix/bin/moeswitch"));
+    char *count = read_file(scratch("sources/count"));
+    assert_string_equal(count, "2 8\n");
+    free(count);
+}
+
+static int end(void **state)
+{
+    free(said);
+    free(printed);
+    return scratch_remove(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_one_for_this_processor),
+        cmocka_unit_test(plain_where_it_cannot_run),
+        cmocka_unit_test(none),
+        cmocka_unit_test(one_that_is_named),
+        cmocka_unit_test(one_that_is_missing_is_built),
+        cmocka_unit_test(one_of_the_cache_that_cannot_run),
+        cmocka_unit_test(one_that_cannot_be_built),
+        cmocka_unit_test(once_for_all),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, end);
+}
