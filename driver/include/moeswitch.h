@@ -66,7 +66,7 @@ extern "C" {
 #define MW_VERSION "0.1.0"
 
 enum {
-    MW_API_VERSION = 3,
+    MW_API_VERSION = 4,
     MW_MAX_PORTS = 32,   ///< GPUs of a device
     MW_MEM_ALIGN = 16,   ///< addresses and sizes of mw_mem_* are multiples of it
     MW_MAX_TARGETS = 16, ///< experts per token
@@ -114,10 +114,6 @@ struct mw_open_options {
     bool small;            ///< sim: the configuration that synth-check measures (16 KB per GPU)
     const char *fst;       ///< sim: file for waveforms, or NULL
     const char *model;     ///< sim: the model's file; NULL: search for it (docs/user/install.md)
-    bool build;            ///< sim: if the model is missing, run `make model` (needs the sources)
-    /// Called with one line when an operation takes long. May be NULL.
-    void (*log)(void *context, const char *line);
-    void *log_context;
     /// A transport that is not built in (tests). NULL: use `transport`.
     const struct mw_transport *custom;
     void *custom_context; ///< passed to custom->open
@@ -132,7 +128,7 @@ struct mw_open_options {
     enum mw_primitives primitives;
 };
 
-/// Defaults: sim, N = 8, 16-byte flits, latency 1, no waveforms, build. `size` is the size of the
+/// Defaults: sim, N = 8, 16-byte flits, latency 1, no waveforms. `size` is the size of the
 /// struct. If no header has that size, only the size field is written, as 0, and every call refuses
 /// the struct.
 MW_API void mw_open_defaults_of(struct mw_open_options *options, size_t size);
@@ -145,7 +141,8 @@ static inline void mw_open_defaults(struct mw_open_options *options)
 /// MW_ERR_INVALID: neither `transport` nor `custom` is set, or `custom` lacks a required function.
 /// MW_ERR_INVALID: the device has another N or flit width, or there are several and no serial
 /// number was given.
-/// MW_ERR_NODEV: no such transport, serial number or model (and `build` is not set or failed).
+/// MW_ERR_NODEV: no such transport, serial number or model. The library builds no models: the message
+/// names the command that builds this one.
 /// MW_ERR_BUSY: another program uses the device.
 /// MW_ERR_VERSION: the device does not have this library's host protocol or registers. The message
 /// says which side to upgrade. Also: the device reports sizes that this library does not support,

@@ -6,6 +6,7 @@
 #include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command_help.h"
+#include "device/device_build.h"
 #include "device/setting_table.h"
 #include "program/commands.h"
 #include "run/run.h"
@@ -32,10 +33,9 @@ static int open_device(struct job *j)
     o.flit_bytes = j->params.flit_bytes;
     o.link_latency = j->params.link_latency;
     o.small = mw_setting_value(&j->params.settings, "small", 0);
-    int code = mw_open(&o, &b->device);
-    if (!code)
-        code = mw_info(b->device, &b->info);
-    return code ? mw_bench_failed(b, "device", code) : MW_EXIT_OK;
+    int status = mw_device_open_built(&o, &b->device, b->err);
+    int code = status ? 0 : mw_info(b->device, &b->info);
+    return code ? mw_bench_failed(b, "device", code) : status;
 }
 
 // ---- lines ----------------------------------------------------------------------------------------

@@ -34,12 +34,6 @@ int mw_set_device(void *place, const char *name, const char *text, struct mw_err
     return MW_EXIT_OK;
 }
 
-static void log_line(void *context, const char *line)
-{
-    (void)context;
-    fprintf(stderr, "moeswitch: %s\n", MW_SHOWN(line));
-}
-
 void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options)
 {
     mw_open_defaults(options);
@@ -48,7 +42,6 @@ void mw_device_options(const struct mw_device_choice *device, struct mw_open_opt
     options->backend = device->backend;
     options->custom = device->custom;
     options->custom_context = device->custom_context;
-    options->log = log_line;
     options->share = true;
 }
 

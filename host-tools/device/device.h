@@ -31,7 +31,7 @@ mw_terms mw_device_values;
 
 /// Its value, for option_table.h; `device` is a struct mw_device_choice.
 int mw_set_device(void *device, const char *name, const char *text, struct mw_error *err);
-/// The library's defaults for that device, with messages to standard error; GPUs and flit width are set
+/// The library's defaults for that device; GPUs and flit width are set
 /// by the caller, 0 where not `given`: as on the device.
 void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options);
 /// Where the device is on USB, GPUs and flit width that are 0 become those that it has; else those of a

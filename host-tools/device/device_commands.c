@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/command_help.h"
 #include "device/device.h"
+#include "device/device_build.h"
 #include "host.h"
 #include "program/commands.h"
 
@@ -50,8 +51,7 @@ int mw_device_open(struct mw_device_asked *a, struct mw_device **device, struct 
     mw_device_options(&a->device, &o);
     o.gpus = a->gpus;
     o.flit_bytes = a->flit_bytes;
-    int code = mw_open(&o, device);
-    return code ? mw_device_failed(err, "device", code) : MW_EXIT_OK;
+    return mw_device_open_built(&o, device, err);
 }
 
 // ---- list -------------------------------------------------------------------------------------------

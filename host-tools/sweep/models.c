@@ -4,6 +4,7 @@
 #include "sweep/sweep.h"
 
 #include "device/device.h"
+#include "device/device_build.h"
 #include "device/setting_table.h"
 #include "run/run.h"
 
@@ -56,9 +57,9 @@ int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err)
             k++;
         if (k < count)
             continue;
-        int code = mw_open(&o, &device);
-        if (code)
-            return mw_device_failed(err, "device", code);
+        status = mw_device_open_built(&o, &device, err);
+        if (status)
+            return status;
         mw_close(device);
         if (count < KNOWN)
             known[count++] = o;

@@ -3,6 +3,7 @@
 // What every way to run a job does: opening its device, moving its data, and saying how it failed.
 #include "systems/job.h"
 #include "analysis/costs.h"
+#include "device/device_build.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -65,9 +66,9 @@ int mw_job_open(struct job *j)
     // one at a time: a model that is missing is built once
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&opening);
-    int code = mw_open(&o, &j->device);
+    int status = mw_device_open_built(&o, &j->device, j->err);
     pthread_mutex_unlock(&opening);
-    return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
+    return status;
 }
 
 void mw_job_step(struct job *j, double to)

@@ -6,13 +6,10 @@
 #include "transport_sim/cpu.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -204,30 +201,19 @@ static void cpu(void **state)
     assert_false(mwi_cpu_has(""));
 }
 
-static void log_line(void *context, const char *line)
-{
-    (void)line;
-    ++*(int *)context;
-}
-
 static void sim_without_model(void **state)
 {
     (void)state;
     struct mw_open_options o;
     struct mw_device *d;
-    int lines = 0;
     mw_open_defaults(&o);
-    o.log = log_line;
-    o.log_context = &lines;
     o.transport = "carrier-pigeon";
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("carrier-pigeon: there is none of that name: sim and usb are");
     o.transport = "sim";
     o.gpus = 31; // which nobody builds
-    o.build = false;
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
-    assert_message("make model N=31 F=16");
-    assert_int_equal(lines, 0);
+    assert_message("make model N=31 F=16 in /");
     o.model = "/nonexistent/libmwsim.so";
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("/nonexistent/libmwsim.so");
@@ -249,44 +235,6 @@ static void sim_without_model(void **state)
     o.backend = "plain";
     assert_code(mw_open(&o, &d), MW_ERR_NODEV);
     assert_message("make model N=31 F=16 BACKEND=plain");
-}
-
-static void nothing(int signal)
-{
-    (void)signal;
-}
-
-/// Signals interrupt the wait for a `make` that takes its time, but do not end it.
-static void signals_while_a_model_is_built(void **state)
-{
-    (void)state;
-    static const char script[] = "#!/bin/sh\n/bin/sleep 0.3\n: >\"${0%/*}/done\"\nexit 1\n";
-    char folder[] = "/tmp/mw-make-XXXXXX", make[64], done[64], *path = strdup(getenv("PATH"));
-    const struct sigaction action = {.sa_handler = nothing}; // calls are not restarted
-    const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
-    struct mw_open_options o;
-    struct mw_device *d;
-    assert_non_null(mkdtemp(folder));
-    snprintf(make, sizeof make, "%s/make", folder);
-    snprintf(done, sizeof done, "%s/done", folder);
-    FILE *f = fopen(make, "w");
-    assert_non_null(f);
-    fputs(script, f);
-    assert_int_equal(fclose(f), 0);
-    assert_int_equal(chmod(make, 0700), 0);
-    setenv("PATH", folder, 1);
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &often, NULL);
-    mw_open_defaults(&o);
-    o.gpus = 31; // which nobody builds
-    assert_code(mw_open(&o, &d), MW_ERR_NODEV);
-    setitimer(ITIMER_REAL, &never, NULL);
-    setenv("PATH", path, 1);
-    assert_int_equal(access(done, F_OK), 0);
-    unlink(done);
-    unlink(make);
-    rmdir(folder);
-    free(path);
 }
 
 // ---- memory ---------------------------------------------------------------------------------------
@@ -2061,7 +2009,6 @@ int main(void)
         TEST(open_closes_what_it_opened),
         TEST(cpu),
         TEST(sim_without_model),
-        TEST(signals_while_a_model_is_built),
         TEST(memory),
         TEST(expert_map),
         TEST(multicast),

@@ -64,7 +64,6 @@ static bool has_lanes(const struct configuration_model *m)
     mw_open_defaults(&o);
     o.gpus = m->gpus;
     o.flit_bytes = m->flit_bytes;
-    o.build = false;
     if (mw_open(&o, &d))
         fail_msg("%s", mw_message());
     assert_int_equal(mw_simulation_info(d, &s), 0);

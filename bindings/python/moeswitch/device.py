@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices: opening, closing, what they are, what they counted."""
-import sys
-
-from ._arguments import called, flag, text, whole
+from ._arguments import flag, text, whole
 from ._library import Local, check, ffi, lib, plain
 from .layer import DyMulticast
 
 _OPTIONS = {"serial": text, "timeout_ms": whole, "link_latency": whole, "small": flag, "fst": text, "model": text,
-            "build": flag, "backend": text}
+            "backend": text}
 
 
 class Device(Local):
     """A device, opened and reset; a context manager, which closes it.
 
     transport: "sim", the Verilated model in this process, or "usb"; gpus, flit_bytes: 2 to 32 and 8 or 16, on usb 0 for
-    what it has. The keywords are the fields of struct mw_open_options. With `log` a function is called with a line
-    where something takes long; without it such a line goes to standard error. Errors: Error, with the codes of mw_open;
-    TypeError and ValueError, with the argument's name.
+    what it has. The keywords are the fields of struct mw_open_options. Errors: Error, with the codes of mw_open;
+    TypeError and ValueError, with the argument's name. A model that is missing is not built: the message of
+    MW_ERR_NODEV names the command that does.
 
     A device belongs to the process that opened it. In a forked child every call for it but close() raises Error
     (MW_ERR_STATE); a child, forked or spawned, opens a Device of its own.
     """
 
-    def __init__(self, gpus=8, flit_bytes=16, transport="sim", log=None, **options):
+    def __init__(self, gpus=8, flit_bytes=16, transport="sim", **options):
         unknown = sorted(set(options) - set(_OPTIONS))
         if unknown:
             raise TypeError(f"Device has no option {unknown[0]}; there are {', '.join(sorted(_OPTIONS))}")
@@ -43,9 +41,6 @@ class Device(Local):
         for name, value in options.items():
             if value is not None:
                 put(name, value, _OPTIONS[name])
-        say = called(log, "log") or (lambda line: print(line, file=sys.stderr))
-        line = ffi.callback("void(void *, const char *)", lambda _, s: say(ffi.string(s).decode(errors="replace")))
-        o.log = line
         opened = ffi.new("struct mw_device **")
         check(lib.mw_open(o, opened))
         self._device = ffi.gc(opened[0], lib.mw_close)

@@ -10,7 +10,7 @@ import numpy as np
 
 import moeswitch
 
-SIZE = {"gpus": 2, "flit_bytes": 8, "build": False}
+SIZE = {"gpus": 2, "flit_bytes": 8}
 HIDDEN, EXPERTS, K, TOKENS = 32, 8, 2, 4
 SECONDS = 900  # after which a child hangs: it has work for a few
 

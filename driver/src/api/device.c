@@ -25,7 +25,7 @@ enum {
 void mw_open_defaults_of(struct mw_open_options *options, size_t size)
 {
     const struct mw_open_options defaults = {
-        .transport = "sim", .gpus = 8, .flit_bytes = 16, .link_latency = 1, .build = true};
+        .transport = "sim", .gpus = 8, .flit_bytes = 16, .link_latency = 1};
     mwi_give_open(options, &defaults, size);
 }
 
@@ -147,7 +147,7 @@ static int check_options(const struct mw_open_options *o, const struct mw_transp
 
 static int connect(struct mw_device *d, const struct mw_open_options *o)
 {
-    char text[400] = "";
+    char text[MWI_MESSAGE] = "";
     mwi_say_nothing();
     int status = d->transport->open(o, &d->context, text, sizeof text);
     if (status)

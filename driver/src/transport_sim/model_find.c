@@ -9,103 +9,30 @@
 //
 // n2f16-published and n2f16-basic beside n2f16 lack primitives that only some systems need, and stand in for it where
 // those are not asked for. What is installed serves every processor of its kind: n2f16 is in lanes, for those that have
-// what its note says, and n2f16-plain stands in for it on others. One that is not there is built by `make model`: in
-// the build folder, where the sources are above the program or the library, else in the cache from those of
-// MOESWITCH_SOURCE.
+// what its note says, and n2f16-plain stands in for it on others. The library starts no compiler: where a model is
+// missing, its message says what builds it.
 #include "transport_sim/model_find.h"
 
 #include "core/error.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEVELS = 4, NAME = 64 };
-static const char SOURCES[] = "rtl/top/fabric.sv";
 static const char *const INSTALLED[] = {"moeswitch/model", "lib/moeswitch/model"};
 
-static void configuration(const struct mw_open_options *o, char name[NAME])
-{
-    const bool plain = o->backend && strcmp(o->backend, "plain") == 0;
-    snprintf(name, NAME, "n%uf%u%s%s", o->gpus, o->flit_bytes, o->small ? "-small" : "",
-             o->fst  ? "-fst"
-             : plain ? "-plain"
-                     : "");
-}
-
 // ---- folders ---------------------------------------------------------------------------------------------------
-
-static bool join(char path[MWI_PATH], const char *folder, const char *name)
-{
-    return (size_t)snprintf(path, MWI_PATH, "%s/%s", folder, name) < MWI_PATH;
-}
-
-/// The folder of the program, and that of the library where it is a file of its own.
-static bool folder_of(bool library, char folder[MWI_PATH])
-{
-    static const char anchor;
-    const char *file = "/proc/self/exe";
-    Dl_info info;
-    // A program that has the library in it may be named without its folder here.
-    if (library && dladdr(&anchor, &info) && strchr(info.dli_fname, '/'))
-        file = info.dli_fname;
-    char *full = realpath(file, NULL);
-    if (!full && !library) { // no /proc: as it was started
-        file = (const char *)getauxval(AT_EXECFN);
-        full = file && strchr(file, '/') ? realpath(file, NULL) : NULL;
-    }
-    char *slash = full ? strrchr(full, '/') : NULL;
-    if (slash)
-        *slash = 0;
-    const bool fits = slash && (size_t)snprintf(folder, MWI_PATH, "%s", full) < MWI_PATH;
-    free(full);
-    return fits;
-}
-
-/// Look for folder + `suffix` in those two and in the folders above each; `found` gets the path.
-static bool find_upwards(const char *suffix, char found[MWI_PATH])
-{
-    char folder[MWI_PATH];
-    for (unsigned i = 0; i < 2; i++) {
-        if (!folder_of(i == 1, folder))
-            continue;
-        for (unsigned level = 0; level < LEVELS; level++) {
-            if (join(found, folder, suffix) && access(found, R_OK) == 0)
-                return true;
-            char *slash = strrchr(folder, '/');
-            if (!slash || slash == folder)
-                break;
-            *slash = 0;
-        }
-    }
-    return false;
-}
 
 static bool library_folder(char folder[MWI_PATH])
 {
     for (size_t i = 0; i < sizeof INSTALLED / sizeof *INSTALLED; i++)
-        if (find_upwards(INSTALLED[i], folder))
+        if (mwi_path_upwards(INSTALLED[i], folder))
             return true;
     return false;
-}
-
-/// The user's cache, which need not be there; false: the user has none.
-static bool cache_folder(char folder[MWI_PATH])
-{
-    const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-    const char *name = "moeswitch/" MW_VERSION;
-    if (cache && *cache == '/')
-        return join(folder, cache, name);
-    return home && *home == '/' && join(folder, home, ".cache/moeswitch/" MW_VERSION);
 }
 
 // ---- what is there ---------------------------------------------------------------------------------------------
@@ -122,8 +49,8 @@ static bool model_in(const char *folder, const char *name, char path[MWI_PATH])
 static int take(const struct mw_open_options *o, const char *folder, char path[MWI_PATH],
                 struct mw_simulation *made, char *message, size_t size)
 {
-    char name[NAME], plain[NAME + 8], other[MWI_PATH];
-    configuration(o, name);
+    char name[MWI_MODEL_NAME], plain[MWI_MODEL_NAME + 8], other[MWI_PATH];
+    mwi_model_name(o, name);
     snprintf(plain, sizeof plain, "%s-plain", name);
     const bool any = !o->backend && !o->fst;
     *message = 0;
@@ -150,148 +77,13 @@ static int take_installed(const struct mw_open_options *o, char path[MWI_PATH],
 {
     char folder[MWI_PATH], cache[MWI_PATH], why[MWI_MESSAGE] = "";
     int status = library_folder(folder) ? take(o, folder, path, made, message, size) : MW_ERR_NODEV;
-    if (!status || !cache_folder(cache) || !join(folder, cache, "model"))
+    if (!status || !mwi_model_cache(cache) || !mwi_path_join(folder, cache, "model"))
         return status;
     int cached = take(o, folder, path, made, why, sizeof why);
     if (cached && *message)
         return status;
     snprintf(message, size, "%s", why);
     return cached;
-}
-
-// ---- building --------------------------------------------------------------------------------------------------
-
-/// Run make in `root`, with build folder `build` unless it is NULL; its output goes to standard error. Returns whether
-/// it succeeded.
-static bool make_model(const struct mw_open_options *o, const char *root, const char *build)
-{
-    char n[16], f[16], small[16], trace[16], backend[32], b[MWI_PATH + 2];
-    snprintf(n, sizeof n, "N=%u", o->gpus);
-    snprintf(f, sizeof f, "F=%u", o->flit_bytes);
-    snprintf(small, sizeof small, "SMALL=%d", o->small);
-    snprintf(trace, sizeof trace, "TRACE=%d", o->fst != NULL);
-    snprintf(backend, sizeof backend, "BACKEND=%s", o->backend ? o->backend : "");
-    snprintf(b, sizeof b, "B=%s", build ? build : "");
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-        unsetenv("MAKEFLAGS"); // job slots of a make around this program
-        unsetenv("MAKELEVEL");
-        execlp("make", "make", "--no-print-directory", "-C", root, "model", n, f, small, trace,
-               backend, build ? b : (char *)NULL, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    pid_t ended;
-    do
-        ended = child > 0 ? waitpid(child, &status, 0) : -1;
-    while (ended < 0 && child > 0 && errno == EINTR);
-    return ended == child && child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/// Programs that lack the same model must not build it at once: the others wait, and then have nothing to make. Returns
-/// what to close, or -1.
-static int take_turn(const char *file)
-{
-    int lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    while (lock >= 0 && flock(lock, LOCK_EX) && errno == EINTR)
-        ;
-    return lock;
-}
-
-static void say_building(const struct mw_open_options *o, const char *where)
-{
-    char name[NAME], line[MWI_PATH + 160];
-    configuration(o, name);
-    snprintf(line, sizeof line, "building the model %s%s%s, which takes some minutes", name,
-             where ? " in " : "", where ? where : "");
-    if (o->log)
-        o->log(o->log_context, line);
-}
-
-/// What to type where a model is missing.
-static void say_make(const struct mw_open_options *o, char *message, size_t size)
-{
-    char name[NAME];
-    configuration(o, name);
-    snprintf(message, size, "no model %s%s: make model N=%u F=%u%s%s%s%s", name,
-             o->build ? ", and it cannot be built" : "", o->gpus, o->flit_bytes,
-             o->small ? " SMALL=1" : "", o->fst ? " TRACE=1" : "", o->backend ? " BACKEND=" : "",
-             o->backend ? o->backend : "");
-}
-
-/// In the build folder. One that is there and cannot run here (of another version, for another processor) is built
-/// anew.
-static int find_in_build(const struct mw_open_options *o, bool there, char root[MWI_PATH],
-                         char path[MWI_PATH], struct mw_simulation *made, char *message,
-                         size_t size)
-{
-    char name[NAME], suffix[NAME + 24];
-    configuration(o, name);
-    snprintf(suffix, sizeof suffix, "model/%s/libmwsim.so", name);
-    if (there) {
-        int status = mwi_model_note(path, MWI_FABRIC, made, message, size);
-        if (!status || !o->build || status == MW_ERR_NOMEM) // which another one has not, either
-            return status;
-        if (o->log)
-            o->log(o->log_context, message);
-    }
-    if (o->build && *root) {
-        root[strlen(root) - strlen(SOURCES) - 1] = 0;
-        say_building(o, NULL);
-        char file[MWI_PATH];
-        int lock = join(file, root, "build/models.lock") ? take_turn(file) : -1;
-        bool built = make_model(o, root, NULL); // without a lock, too: the folder may be another
-        if (lock >= 0)
-            close(lock);
-        if (built && find_upwards(suffix, path))
-            return mwi_model_note(path, MWI_FABRIC, made, message, size);
-    }
-    say_make(o, message, size);
-    return MW_ERR_NODEV;
-}
-
-/// Make a folder and those above it.
-static bool make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!made)
-            return false;
-    }
-    return mkdir(path, 0777) == 0 || errno == EEXIST;
-}
-
-/// Build one in the cache, where only one program builds at a time: what another has built meanwhile is taken.
-static int build_in_cache(const struct mw_open_options *o, const char *root, char path[MWI_PATH],
-                          struct mw_simulation *made, char *message, size_t size)
-{
-    char cache[MWI_PATH], file[MWI_PATH], why[MWI_MESSAGE];
-    if (!cache_folder(cache)) {
-        snprintf(message, size, "no folder for the model: neither HOME nor XDG_CACHE_HOME is set");
-        return MW_ERR_NODEV;
-    }
-    int lock = make_folders(cache) && join(file, cache, "lock") ? take_turn(file) : -1;
-    if (lock < 0) {
-        snprintf(message, size, "%s, where the model is to be built: %s", cache, strerror(errno));
-        return MW_ERR_NODEV;
-    }
-    int status = take_installed(o, path, made, why, sizeof why);
-    if (status) {
-        say_building(o, cache);
-        if (make_model(o, root, cache)) {
-            status = take_installed(o, path, made, message, size);
-        } else {
-            char said[200];
-            say_make(o, said, sizeof said);
-            snprintf(message, size, "%s in %s", said, root);
-            status = MW_ERR_NODEV;
-        }
-    }
-    close(lock);
-    return status;
 }
 
 // ---- none ------------------------------------------------------------------------------------------------------
@@ -314,16 +106,23 @@ static void installed(char *list, size_t size)
         free(entries);
 }
 
-/// Neither found nor built, and there are no sources.
+/// What to do where the program or the library is among the sources, and where it is not.
 static int no_model(const struct mw_open_options *o, char *message, size_t size)
 {
-    char name[NAME], list[200];
-    configuration(o, name);
+    char name[MWI_MODEL_NAME], make[MWI_MODEL_MAKE], list[160], source[MWI_PATH];
+    mwi_model_name(o, name);
+    mwi_model_make(o, make);
+    if (mwi_model_source(source)) {
+        snprintf(message, size, "no model %s: %s in %s", name, make, source);
+        return MW_ERR_NODEV;
+    }
     installed(list, sizeof list);
-    snprintf(message, size,
-             "no model %s%s%s%s: set MOESWITCH_SOURCE to the folder of moeswitch's sources, which "
-             "builds it, or MOESWITCH_MODEL to one",
-             name, *list ? " (installed: " : "", list, *list ? ")" : "");
+    snprintf(
+        message, size,
+        "no model %s%s%s%s: set MOESWITCH_SOURCE to the folder of moeswitch's sources, from which "
+        "the command moeswitch builds it; or type %s there, and set MOESWITCH_MODEL to its "
+        "build/model",
+        name, *list ? " (installed: " : "", list, *list ? ")" : "", make);
     return MW_ERR_NODEV;
 }
 
@@ -332,8 +131,8 @@ static int named(const struct mw_open_options *o, const char *place, char path[M
                  struct mw_simulation *made, char *message, size_t size)
 {
     struct stat s;
-    char name[NAME];
-    configuration(o, name);
+    char name[MWI_MODEL_NAME];
+    mwi_model_name(o, name);
     if (stat(place, &s)) {
         snprintf(message, size, "MOESWITCH_MODEL=%s: %s", place, strerror(errno));
         return MW_ERR_NODEV;
@@ -380,32 +179,22 @@ static void take_least(enum mw_primitives asked, char path[MWI_PATH], struct mw_
 static int find(const struct mw_open_options *o, char *path, struct mw_simulation *made,
                 char *message, size_t size)
 {
-    char name[NAME], suffix[NAME + 24], root[MWI_PATH] = "";
-    const char *place = secure_getenv("MOESWITCH_MODEL"),
-               *source = secure_getenv("MOESWITCH_SOURCE");
+    char name[MWI_MODEL_NAME], suffix[MWI_MODEL_NAME + 24], source[MWI_PATH];
+    const char *place = secure_getenv("MOESWITCH_MODEL");
     if (o->model) {
         snprintf(path, MWI_PATH, "%s", o->model);
         return mwi_model_note(path, MWI_FABRIC, made, message, size);
     }
     if (place && *place)
         return named(o, place, path, made, message, size);
-    configuration(o, name);
+    mwi_model_name(o, name);
     snprintf(suffix, sizeof suffix, "model/%s/libmwsim.so", name);
-    const bool there = find_upwards(suffix, path);
-    if (!find_upwards(SOURCES, root))
-        *root = 0;
-    if (there || *root)
-        return find_in_build(o, there, root, path, made, message, size);
+    if (mwi_path_upwards(suffix, path))
+        return mwi_model_note(path, MWI_FABRIC, made, message, size);
+    if (mwi_model_source(source))
+        return no_model(o, message, size);
     int status = take_installed(o, path, made, message, size);
-    if (!status || !o->build || !source || !*source)
-        return status && !*message ? no_model(o, message, size) : status;
-    if (!join(path, source, SOURCES) || access(path, R_OK)) {
-        snprintf(message, size, "MOESWITCH_SOURCE=%s: no sources of moeswitch there", source);
-        return MW_ERR_NODEV;
-    }
-    if (*message && o->log)
-        o->log(o->log_context, message);
-    return build_in_cache(o, source, path, made, message, size);
+    return status && !*message ? no_model(o, message, size) : status;
 }
 
 /// Whether the model's file is given by its name.

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the model of a configuration is, or comes from.
+// Where the model of a configuration is.
 #ifndef MW_MODEL_FIND_H
 #define MW_MODEL_FIND_H
 
 #include "transport_sim/model_note.h"
-
-/// Longest path, its end included.
-enum { MWI_PATH = 4096 };
+#include "transport_sim/model_place.h"
 
 /// `path` gets the model for these options, one that can run here, and `made` what it was made of. The first that there
-/// is of: options->model, MOESWITCH_MODEL, a build folder, the library's folder, the user's cache; else it is built,
-/// where options->build allows it and the sources are there. MW_ERR_NODEV, MW_ERR_VERSION: `message` says which, and
-/// what to do.
+/// is of: options->model, MOESWITCH_MODEL, a build folder, the library's folder, the user's cache. MW_ERR_NODEV,
+/// MW_ERR_VERSION: `message` says which, and what to do.
 int mwi_model_find(const struct mw_open_options *options, char *path, struct mw_simulation *made,
                    char *message, size_t size);
 

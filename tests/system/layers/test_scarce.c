@@ -31,7 +31,6 @@ static struct mw_open_options options(bool small)
     o.gpus = GPUS;
     o.flit_bytes = 8;
     o.small = small;
-    o.build = false;
     return o;
 }
 

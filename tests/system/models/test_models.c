@@ -8,6 +8,7 @@
 #include "host/support.h"
 
 #include "base/error.h"
+#include "device/device_build.h"
 #include "transport_sim/model_note.h"
 #include "moeswitch.h"
 #include "mw_device.h"
@@ -247,7 +248,6 @@ static void says_what_it_is(void **state)
     assert_true(*s.verilator && *s.compiler);
     mw_close(d);
     o.model = NULL; // looked for beside the program
-    o.build = false;
     assert_int_equal(mw_open(&o, &d), 0);
     assert_int_equal(mw_simulation_info(d, &s), 0);
     assert_string_equal(s.backend, "plain");
@@ -544,12 +544,13 @@ static int open_under_signals(void)
     mw_open_defaults(&o);
     o.gpus = 2;
     o.flit_bytes = 8;
-    int status = mw_open(&o, &d);
+    struct mw_error err;
+    int status = mw_device_open_built(&o, &d, &err);
     if (status)
-        fprintf(stderr, "%s\n", mw_message());
+        fprintf(stderr, "%s\n", err.text);
     else
         mw_close(d);
-    return status ? MW_EXIT_FAILED : MW_EXIT_OK;
+    return status;
 }
 
 /// A program whose timer ticks gets its model all the same.
