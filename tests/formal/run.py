@@ -5,7 +5,7 @@
 usage: run.py [--long | --all] [--jobs N] [--only NAME] [--keep] [--trace]
 
 proofs.toml lists the proofs. Fields of a [[proof]]:
-  name      module prove_NAME of proofs/NAME.sv is the top (`harness` names another)
+  name      module prove_NAME of proofs/FOLDER/NAME.sv is the top (`harness` names another)
   modules   RTL modules of which something is proved; what: what, in words, for docs/reference/verification.md
   models    modules of models/ that stand for those of the RTL
   engine    "pdr" (default): ABC proves it without bound. "induction": ABC proves that no cycle is the first in which an assertion fails, given that all hold in the `steps`
@@ -72,6 +72,15 @@ def top_of(proof):
     return f"prove_{proof.get('harness', proof['name'])}"
 
 
+def harness_of(proof):
+    """The file of a proof's top, in one of the folders of proofs."""
+    name = proof.get("harness", proof["name"])
+    found = list((ROOT / HERE / "proofs").glob(f"*/{name}.sv"))
+    if len(found) != 1:
+        raise Failure(f"{HERE}/proofs has {len(found)} files {name}.sv, must be one")
+    return str(found[0].relative_to(ROOT))
+
+
 def plant(bug, folder):
     """Writes the faulty copy of bug's file and returns the folder that must be searched first."""
     text = (ROOT / bug["file"]).read_text()
@@ -98,7 +107,7 @@ def rewrite(proof, params, folder, bug, log, most):
 
 def read_command(proof, params, folder, bug):
     """The read_slang command line: models and a planted fault are found before the RTL's own modules."""
-    harness = f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv"
+    harness = harness_of(proof)
     dirs, packages = [], PACKAGES
     if bug:
         src = plant(bug, folder)
@@ -236,7 +245,7 @@ def sources(proof):
     for folder in [HERE / "props", *map(pathlib.Path, reversed(RTL_DIRS))]:
         found.update({f.stem: str(f) for f in folder.glob("*.sv")})
     found.update({pathlib.Path(m).stem: m for m in models})
-    todo = [f"{HERE}/proofs/{proof.get('harness', proof['name'])}.sv", *models, *PACKAGES, *INCLUDED]
+    todo = [harness_of(proof), *models, *PACKAGES, *INCLUDED]
     read = set(tool)
     while todo:
         f = todo.pop()

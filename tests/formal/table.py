@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-from run import ROOT, UNBOUNDED, bugs_of, proofs
+from run import ROOT, UNBOUNDED, bugs_of, harness_of, proofs
 
 HEAD = """# What is verified, and how
 
@@ -38,7 +38,7 @@ def engine(p):
 
 
 def harness(p):
-    return (ROOT / f"tests/formal/proofs/{p.get('harness', p['name'])}.sv").read_text()
+    return (ROOT / harness_of(p)).read_text()
 
 
 def simulated(modules):
