@@ -497,6 +497,9 @@ struct mw_layout {
 /// its maximum.
 MW_API int mw_layout_make(struct mw_device *device, const struct mw_layer_config *config,
                           struct mw_layout *layout);
+/// The same for a device that has the sizes and primitives of `info`; no device is needed.
+MW_API int mw_layout_of(const struct mw_device_info *info, const struct mw_layer_config *config,
+                        struct mw_layout *layout);
 
 /// Write the registers of all GPUs. tokens[g] and experts[g] are the numbers of GPU g's own tokens
 /// and experts, at most the sizes of `config`. Bit s of `streams` enables stream s.

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/command_help.h"
+#include "golden/workload.h"
 
 #include <string.h>
 
@@ -49,6 +50,64 @@ int mw_device_failed(struct mw_error *err, const char *what, int code)
 {
     bool input = code == MW_ERR_CAPACITY || code == MW_ERR_INVALID || code == MW_ERR_RANGE;
     return mw_fail(err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
+}
+
+void mw_device_built(struct mw_device_info *info, unsigned gpus, unsigned flit_bytes, bool small)
+{
+    // sim/model.mk: SMALL_PARAMS and large; the rest is rtl/common/cfg_pkg.sv's
+    const struct mw_device_info large = {
+        .gpus = gpus,
+        .flit_bytes = flit_bytes,
+        .mem_bytes = UINT64_C(1) << (flit_bytes == 8 ? 33 : 34),
+        .banks = 4,
+        .rows = 1 << 18,
+        .tokens = MW_BUILT_TOKENS,
+        .local_experts = 64,
+        .experts = MW_BUILT_EXPERTS,
+        .groups = 16,
+        .open_rows = MW_BUILT_OPEN_ROWS,
+        .part_pkts = MW_BUILT_PARTS,
+        .store_pkts = MW_BUILT_STORES,
+        .rx_store_pkts = MW_BUILT_STORES,
+        .window = MW_BUILT_WINDOW,
+        .max_latency = MW_BUILT_LATENCY,
+        .link_latency = 1,
+        .copy_lane = true,
+        .list_once = true,
+        .switch_asks = true,
+        .token_order = true,
+        .link_rate = true,
+        .delay = true,
+        .row_ranges = true,
+        .row_sparse = true,
+        .source_lists = true,
+        .more_events = true,
+        .gathered = true,
+        .packet_manager = true,
+        .cache_limit = true,
+        .cache_entries = MW_BUILT_CACHE,
+    };
+    *info = large;
+    if (!small)
+        return;
+    *info = (struct mw_device_info){
+        .gpus = gpus,
+        .flit_bytes = flit_bytes,
+        .mem_bytes = 1 << 14,
+        .banks = large.banks,
+        .rows = 1 << 6,
+        .tokens = 1 << 5,
+        .local_experts = 4,
+        .experts = 32,
+        .groups = large.groups,
+        .open_rows = large.open_rows,
+        .part_pkts = large.part_pkts,
+        .store_pkts = 16,
+        .rx_store_pkts = 12,
+        .max_latency = 8,
+        .link_latency = 1,
+        .cache_entries = 64,
+    };
 }
 
 int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,

@@ -132,31 +132,43 @@ static uint64_t take_largest(uint64_t touched[MW_SYSTEMS])
     return bytes;
 }
 
-/// Before anything large is made: whether the device holds the run, and this machine a simulated one.
-static int check_sizes(struct mw_run *run, struct mw_error *err)
+/// Whether the device holds the run, and this machine a simulated one.
+static int check_device(struct mw_run *run, const struct mw_demand *demand, bool built,
+                        struct mw_error *err)
 {
     const struct mw_run_params *p = &run->params;
     uint64_t touched[MW_SYSTEMS] = {0};
-    struct mw_demand demand;
-    int status =
-        mw_demand_of_trace(&demand, &run->trace, p->layers, p->layer_count, &p->shape, err);
-    if (!status)
-        status = mw_systems_check(p, &demand, touched, run->params.left_out, err);
+    int status = mw_systems_check(p, demand, built, touched, run->params.left_out, err);
     if (status)
         return status;
-    for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        if (p->left_out[i].out)
-            fprintf(run->out, "%s is left out: %s\n", mw_systems[i].name, p->left_out[i].why);
     unsigned jobs = mw_run_jobs(p);
     if (!jobs)
         return mw_fail(
             err, MW_EXIT_INPUT,
             "no system is left that the device has the primitives of, with what --set asks for");
-    struct mw_memory memory = {.host = mw_memory_host(&demand, jobs), .several = jobs > 1};
+    struct mw_memory memory = {.host = mw_memory_host(demand, jobs), .several = jobs > 1};
     for (unsigned i = 0; i < jobs && !p->device.usb; i++)
         memory.gpus += take_largest(touched);
     run->memory = memory.host + memory.gpus;
     return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
+}
+
+/// Before anything large is made. A model that is missing is made in minutes, so what is refused whatever it
+/// has is refused before.
+static int check_sizes(struct mw_run *run, struct mw_error *err)
+{
+    const struct mw_run_params *p = &run->params;
+    struct mw_demand demand;
+    int status =
+        mw_demand_of_trace(&demand, &run->trace, p->layers, p->layer_count, &p->shape, err);
+    if (!status && !p->device.usb && !p->device.custom)
+        status = check_device(run, &demand, true, err);
+    if (!status)
+        status = check_device(run, &demand, false, err);
+    for (unsigned i = 0; i < MW_SYSTEMS && !status; i++)
+        if (p->left_out[i].out)
+            fprintf(run->out, "%s is left out: %s\n", mw_systems[i].name, p->left_out[i].why);
+    return status;
 }
 
 /// What is written to look at, each a file, or standard output in place of the tables, or NULL.

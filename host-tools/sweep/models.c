@@ -3,35 +3,72 @@
 // The models that a sweep's runs need, see sweep.h.
 #include "sweep/sweep.h"
 
+#include "analysis/demand.h"
 #include "device/device.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
 #include "run/run.h"
+#include "systems/systems.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { KNOWN = 64 }; ///< of more, some are opened again
 
+/// A point as a run; `words` keeps its texts. NULL: it is none, which mw_grid_check says before.
+static struct mw_run_params *run_of(const struct mw_grid *grid, size_t point,
+                                    struct mw_point *words, struct mw_error *err)
+{
+    bool help;
+    struct mw_run_params *p = calloc(1, sizeof *p);
+    if (!p) {
+        mw_fail_memory(err, "a run");
+        return NULL;
+    }
+    unsigned count = mw_grid_point(grid, point, words);
+    if (!mw_run_parse(p, (int)count, words->word, &help, err) &&
+        !mw_device_sizes(&p->device, &p->shape.gpus, &p->flit_bytes, err))
+        return p;
+    free(p);
+    return NULL;
+}
+
 /// The options that say which model a run takes.
 static int model_of(const struct mw_grid *grid, size_t point, struct mw_open_options *o,
                     struct mw_error *err)
 {
     struct mw_point words;
-    bool help;
-    struct mw_run_params *p = calloc(1, sizeof *p);
+    struct mw_run_params *p = run_of(grid, point, &words, err);
     if (!p)
-        return mw_fail_memory(err, "a run");
-    unsigned count = mw_grid_point(grid, point, &words);
-    int status = mw_run_parse(p, (int)count, words.word, &help, err);
-    if (!status)
-        status = mw_device_sizes(&p->device, &p->shape.gpus, &p->flit_bytes, err);
+        return MW_EXIT_FAILED;
     mw_device_options(&p->device, o);
     o->gpus = p->shape.gpus;
     o->flit_bytes = p->flit_bytes;
     o->small = mw_setting_value(&p->settings, "small", 0);
     free(p);
-    return status;
+    return MW_EXIT_OK;
+}
+
+/// Whether such a device holds the run. One that it does not hold is told by the run, and needs no model.
+static bool fits(const struct mw_grid *grid, size_t point)
+{
+    struct mw_point words;
+    struct mw_error err;
+    struct mw_trace trace;
+    struct mw_demand demand;
+    uint64_t touched[MW_SYSTEMS];
+    struct mw_run_params *p = run_of(grid, point, &words, &err);
+    if (!p)
+        return false;
+    int status = mw_run_route(p, &trace, &err);
+    if (!status) {
+        status = mw_demand_of_trace(&demand, &trace, p->layers, p->layer_count, &p->shape, &err);
+        mw_trace_free(&trace);
+    }
+    if (!status)
+        status = mw_systems_check(p, &demand, true, touched, p->left_out, &err);
+    free(p);
+    return !status;
 }
 
 static bool same_model(const struct mw_open_options *a, const struct mw_open_options *b)
@@ -55,7 +92,7 @@ int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err)
             return status;
         while (k < count && !same_model(&known[k], &o))
             k++;
-        if (k < count)
+        if (k < count || !fits(&s->grid, i))
             continue;
         status = mw_device_open_built(&o, &device, err);
         if (status)

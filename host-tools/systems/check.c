@@ -40,15 +40,15 @@ int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *
     struct mw_error cause;
     const struct mw_demand d = demand_of(j->system, demand);
     set_sizes(j, &d);
-    int code = mw_info(j->device, &info);
-    if (code)
-        return mw_job_failed(j, "device", code);
+    int status = mw_job_info(j, &info);
+    if (status)
+        return status;
     mw_fit_make(fit, &j->config, &info, &d);
-    int status = mw_fit_check(fit, &info, &d, &cause);
+    status = mw_fit_check(fit, &info, &d, &cause);
     if (status)
         return mw_fail(j->err, status, "%s: %s", no, cause.text);
     // the library has the last word
-    code = mw_layout_make(j->device, &j->config, &j->layout);
+    int code = mw_layout_of(&info, &j->config, &j->layout);
     return code ? mw_job_failed(j, no, code) : MW_EXIT_OK;
 }
 
@@ -108,7 +108,7 @@ static const char *missing(const struct mw_system *s, const struct mw_device_inf
 static void look_for(struct job *j, const struct mw_system *system, struct mw_left_out *left)
 {
     struct mw_device_info info;
-    if (mw_info(j->device, &info))
+    if (mw_job_info(j, &info))
         return;
     const char *primitive = missing(system, &info);
     unsigned lists = system->source_lists ? lists_of(&info, j->experts) : 0;
@@ -123,21 +123,37 @@ static void look_for(struct job *j, const struct mw_system *system, struct mw_le
                  info.local_experts);
 }
 
-int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
+/// What the library would say of them as it opens the device.
+static int check_links(struct job *j)
+{
+    struct mw_device_info info;
+    int status = mw_job_info(j, &info);
+    if (!status && j->params->link_latency > info.max_latency)
+        status =
+            mw_fail(j->err, MW_EXIT_INPUT, "--link-latency %u: the device has at most %u cycles",
+                    j->params->link_latency, info.max_latency);
+    return status;
+}
+
+int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand, bool built,
                      uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
                      struct mw_error *err)
 {
-    struct job j = {
-        .params = params, .experts = demand->experts, .k = demand->k, .every = true, .err = err};
+    struct job j = {.params = params,
+                    .experts = demand->experts,
+                    .k = demand->k,
+                    .every = true,
+                    .built = built,
+                    .err = err};
     memset(touched, 0, MW_SYSTEMS * sizeof *touched);
     memset(left_out, 0, MW_SYSTEMS * sizeof *left_out);
-    if (params->fst) // which begins with the device, and takes a model of its own
+    if (params->fst && !built) // which begins with the device, and takes a model of its own
         return MW_EXIT_OK;
     int status = mw_job_begin(&j, &mw_systems[0]);
     if (!status)
         status = mw_job_settings(&j); // which device it is
     if (!status)
-        status = mw_job_open(&j);
+        status = built ? check_links(&j) : mw_job_open(&j);
     for (unsigned i = 0; i < MW_SYSTEMS && !status; i++) {
         const struct mw_system system = mw_system_as_set(&mw_systems[i], &params->settings);
         if (!params->systems)

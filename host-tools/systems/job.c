@@ -71,6 +71,16 @@ int mw_job_open(struct job *j)
     return status;
 }
 
+int mw_job_info(struct job *j, struct mw_device_info *info)
+{
+    if (j->built) {
+        mw_device_built(info, j->params->shape.gpus, j->params->flit_bytes, j->small);
+        return MW_EXIT_OK;
+    }
+    int code = mw_info(j->device, info);
+    return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
+}
+
 void mw_job_step(struct job *j, double to)
 {
     j->from = j->to;

@@ -31,6 +31,7 @@ struct job {
         fault_after; ///< a GPU that misbehaves: MW_FAULT_ mask, which, from when on
 
     struct mw_device *device;
+    bool built; ///< without a device, whose sizes are those of mw_device_built
     struct mw_layer_config config;
     struct mw_layout layout;
     struct mw_multicast *all; ///< the static group of all GPUs, where the system has use for it
@@ -46,6 +47,8 @@ int mw_job_begin(struct job *j, const struct mw_system *system);
 /// The configuration's behaviour, and the settings that are not the layer's.
 int mw_job_settings(struct job *j);
 int mw_job_open(struct job *j);
+/// Sizes and primitives of the device.
+int mw_job_info(struct job *j, struct mw_device_info *info);
 /// The configuration's sizes, and the layout of the memories; `fit` tells why it is as large as it is.
 int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
 /// A step of the layer begins: the next until the share `to` of its time.

@@ -25,9 +25,10 @@ bool mw_system_fit_layer(struct mw_system *system, const struct mw_run_params *p
 /// params->shape has its GPUs. `touched` gets what each takes of this machine where the device is
 /// simulated, 0 for systems that were not asked for. If all are, those that need a primitive which the
 /// device was built without are left out. MW_EXIT_INPUT: it does not, and the line says
-/// what is too large, why, and which option to change. A run with waves is not looked at here:
+/// what is too large, why, and which option to change. `built`: no device is opened; it is asked of what
+/// `make model` makes (mw_device_built), which need not be there. Else a run with waves is not looked at:
 /// mw_system_run looks once more when it begins.
-int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
+int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand, bool built,
                      uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
                      struct mw_error *err);
 

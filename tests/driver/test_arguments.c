@@ -126,6 +126,13 @@ static void tables_and_layers(void **state)
     REFUSED(mw_layout_make(NULL, &c, &l));
     REFUSED(mw_layout_make(device, NULL, &l));
     REFUSED(mw_layout_make(device, &c, NULL));
+    struct mw_device_info info = {0};
+    REFUSED(mw_layout_of(NULL, &c, &l));
+    assert_code(mw_layout_of(&info, &c, &l), MW_ERR_INVALID); // without GPUs
+    assert_code(mw_info(device, &info), 0);
+    REFUSED(mw_layout_of(&info, NULL, &l));
+    REFUSED(mw_layout_of(&info, &c, NULL));
+    assert_code(mw_layout_of(&info, &c, &l), 0);
     assert_code(mw_layout_make(device, &c, &l), 0);
     REFUSED(mw_layer_configure(NULL, &c, &l, some, some, 1));
     REFUSED(mw_layer_configure(device, NULL, &l, some, some, 1));

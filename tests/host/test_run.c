@@ -56,10 +56,11 @@ static void run_layer(const struct mw_run_params *params, const struct mw_worklo
     mw_result_stall(&r->layer[l], "bank", 5);
 }
 
-int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand,
+int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand, bool built,
                      uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
                      struct mw_error *err)
 {
+    (void)built;
     device.checks++;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         left_out[i] =

@@ -313,12 +313,22 @@ int mw_layout_make(struct mw_device *device, const struct mw_layer_config *confi
     MWI_NEED(device);
     MWI_NEED(config);
     MWI_NEED(layout);
-    const struct mw_device_info *info = &device->info;
+    int status = mwi_check_open(device, __func__);
+    return status ? status : mw_layout_of(&device->info, config, layout);
+}
+
+int mw_layout_of(const struct mw_device_info *info, const struct mw_layer_config *config,
+                 struct mw_layout *layout)
+{
+    MWI_NEED(info);
+    MWI_NEED(config);
+    MWI_NEED(layout);
     struct mw_layer_config c;
     struct mw_layout l = {0};
-    int status = mwi_check_open(device, __func__);
-    if (!status)
-        status = mwi_take_layer(&c, config);
+    if (!info->gpus || !info->flit_bytes)
+        return mwi_fail(MW_ERR_INVALID, "a device of %u GPUs with flits of %u bytes", info->gpus,
+                        info->flit_bytes);
+    int status = mwi_take_layer(&c, config);
     if (!status)
         status = mwi_check_sizes(info, &c);
     if (status)

@@ -191,10 +191,74 @@ static int ask_device(const char *option, const char *value)
     if (!status)
         status = mw_demand_of_trace(&demand, &trace, p->layers, p->layer_count, &p->shape, &err);
     if (!status)
-        status = mw_systems_check(p, &demand, touched, p->left_out, &err);
+        status = mw_systems_check(p, &demand, false, touched, p->left_out, &err);
     mw_trace_free(&trace);
     free(p);
     return status;
+}
+
+/// What is known of a device before there is one is what it then says.
+static void built_is_what_was_said(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned gpus, flit_bytes;
+        bool small;
+    } kinds[] = {{2, 8, false}, {8, 16, false}, {4, 8, true}};
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct mw_open_options o;
+        struct mw_device *device;
+        struct mw_device_info said, built;
+        mw_open_defaults(&o);
+        o.gpus = kinds[i].gpus;
+        o.flit_bytes = kinds[i].flit_bytes;
+        o.small = kinds[i].small;
+        o.build = false;
+        if (mw_open(&o, &device))
+            fail_msg("%s", mw_message());
+        memset(&said, 0, sizeof said);
+        memset(&built, 0, sizeof built);
+        assert_int_equal(mw_info(device, &said), 0);
+        mw_close(device);
+        mw_device_built(&built, kinds[i].gpus, kinds[i].flit_bytes, kinds[i].small);
+#define SAME(field) assert_int_equal(said.field, built.field)
+        SAME(gpus), SAME(flit_bytes), SAME(mem_bytes), SAME(banks), SAME(rows), SAME(tokens);
+        SAME(local_experts), SAME(experts), SAME(groups), SAME(open_rows), SAME(part_pkts);
+        SAME(store_pkts), SAME(rx_store_pkts), SAME(window), SAME(max_latency), SAME(link_latency);
+        SAME(copy_lane), SAME(list_once), SAME(switch_asks), SAME(token_order), SAME(link_rate);
+        SAME(delay), SAME(row_ranges), SAME(row_sparse), SAME(source_lists), SAME(more_events);
+        SAME(gathered), SAME(packet_manager), SAME(cache_limit), SAME(cache_entries);
+#undef SAME
+    }
+}
+
+/// No model is made, nor looked for, for a run that the device cannot hold: of these sizes there is none.
+static void refuses_before_it_builds(void **state)
+{
+    (void)state;
+#define NO_MODEL "run --gpus 31 --flit-bytes 16 --experts 62 --k 2 --tokens-per-gpu 2 "
+    static const struct {
+        const char *words, *says;
+    } bad[] = {
+        {NO_MODEL "--hidden 33", "--hidden must be a multiple of 8"},
+        {NO_MODEL "--hidden 33 --trace-fst %s", "--hidden must be a multiple of 8"},
+        {NO_MODEL "--hidden 16376 --experts 1023", "experts"},
+        {"run --gpus 32 --tokens-per-gpu 8192 --hidden 16376 --experts 1024 --k 16", "cannot hold"},
+        {NO_MODEL "--hidden 32 --set switch_asks=1 --set list_once=0", "only with list_once"},
+        {NO_MODEL "--hidden 32 --set small=1 --link-latency 9", "at most 8 cycles"},
+        {NO_MODEL "--hidden 32 --set small=1 --set list_once=1", "no system is left"},
+    };
+    setenv("MOESWITCH_MODEL", scratch("no-model"), 1);
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char words[400];
+        snprintf(words, sizeof words, bad[i].words, scratch("w.fst"));
+        if (run_command("%s", words) != MW_EXIT_INPUT)
+            fail_msg("%s: %s", words, err_text);
+        assert_null(strstr(err_text, "model"));
+        if (!strstr(err_text, bad[i].says))
+            fail_msg("%s: %s", words, err_text);
+    }
+    unsetenv("MOESWITCH_MODEL");
 }
 
 static void device_takes(const char *option, const char *value)
@@ -271,10 +335,9 @@ static void commands_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_and_parser_agree),
-        cmocka_unit_test(device_takes_both_ends),
-        cmocka_unit_test(settings_have_one_range),
-        cmocka_unit_test(commands_agree),
+        cmocka_unit_test(help_and_parser_agree),    cmocka_unit_test(built_is_what_was_said),
+        cmocka_unit_test(refuses_before_it_builds), cmocka_unit_test(device_takes_both_ends),
+        cmocka_unit_test(settings_have_one_range),  cmocka_unit_test(commands_agree),
     };
     return cmocka_run_group_tests_name("options", tests, scratch_make, scratch_remove);
 }
