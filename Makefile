@@ -293,6 +293,7 @@ TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WH
 
 # One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
+NEEDS_system-test_tp := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m))) $(TOOL)
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
 NEEDS_system-test_rogue := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))
 NEEDS_system-test_row_sparse := $(call model_so,4.8.0.0) $(TOOL)

@@ -160,8 +160,7 @@ static void add_part(struct mw_summary_part *part, const struct mw_bound *b, uns
     merge_place(part->at, sizeof part->at, b, layer);
 }
 
-static void summarize_links(struct mw_summary *s, unsigned gpus,
-                            const struct mw_link_parameters *link)
+void mw_summarize_links(struct mw_summary *s, unsigned gpus, const struct mw_link_parameters *link)
 {
     for (unsigned d = 0; d < MW_DIRECTIONS; d++) {
         for (unsigned p = 0; p < gpus; p++) {
@@ -216,7 +215,7 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
     s->strict_share = mw_ratio((double)s->strict, (double)s->cycles);
     s->own_share = mw_ratio((double)s->own, (double)s->cycles);
     s->cycles_per_second = mw_ratio((double)r->simulated_cycles, r->seconds);
-    summarize_links(s, w->shape.gpus, &link);
+    mw_summarize_links(s, w->shape.gpus, &link);
 }
 
 double mw_tokens_per_second(const struct mw_workload *w, const struct mw_feeding *f,

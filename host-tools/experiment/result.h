@@ -134,6 +134,8 @@ struct mw_summary {
 /// `base_cycles` are those of the system `over`, which is compared with; 0 and NULL where there is none.
 void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct mw_workload *w,
                   const struct mw_run_params *params, uint64_t base_cycles, const char *over);
+/// Bytes and use of each direction, from the traffic and the cycles of `s`.
+void mw_summarize_links(struct mw_summary *s, unsigned gpus, const struct mw_link_parameters *link);
 
 /// a / b, 0 where b is 0.
 static inline double mw_ratio(double a, double b)

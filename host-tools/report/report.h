@@ -8,11 +8,13 @@
 #include "experiment/result.h"
 #include "formats/json.h"
 
+/// Lines of a paragraph, those after the first indented.
+void mw_report_paragraph(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /// What was run, and the strict bound.
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w);
-/// The head of the table.
-void mw_report_columns(FILE *out, const struct mw_run_params *params);
+/// The head of the table; `base` is the system that the others are compared with.
+void mw_report_columns(FILE *out, const char *base);
 /// The line of one system.
 void mw_report_line(FILE *out, const struct mw_summary *s);
 /// Bytes per port and direction of each system.
@@ -38,6 +40,10 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
 int mw_report_json(struct mw_json *j, const struct mw_run_params *params,
                    const struct mw_trace *trace, const struct mw_workload *w,
                    const struct mw_summary *summaries, unsigned count, struct mw_error *err);
+
+/// What every workload's report has of a system: figures, ports and stalls, and what depends on the clock on the wall.
+void mw_report_json_summary(struct mw_json *j, const struct mw_summary *s, unsigned gpus);
+void mw_report_json_wall(struct mw_json *j, const struct mw_summary *s);
 
 /// The same as one page that needs no other file (html/page.h): HTML; free() it. NULL: no memory.
 char *mw_report_html(const struct mw_run_params *params, const struct mw_trace *trace,

@@ -223,10 +223,8 @@ static void json_model(struct mw_json *j, const struct mw_simulation *m)
     mw_json_end(j);
 }
 
-static void json_system(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w,
-                        const struct mw_run_params *params)
+void mw_report_json_summary(struct mw_json *j, const struct mw_summary *s, unsigned gpus)
 {
-    mw_json_object(j, NULL, false);
     mw_json_string(j, "system", s->system);
     json_model(j, &s->result->model);
     mw_json_uint(j, "cycles", s->cycles);
@@ -249,16 +247,28 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
         json_direction(j, s, d);
     json_allocator(j, s->alloc_hits, s->alloc_misses);
     json_stalls(j, s->stall, s->stalls);
-    json_ports(j, &s->traffic, w->shape.gpus);
+    json_ports(j, &s->traffic, gpus);
+}
+
+void mw_report_json_wall(struct mw_json *j, const struct mw_summary *s)
+{
+    mw_json_uint(j, "simulated_cycles", s->result->simulated_cycles);
+    mw_json_double(j, "seconds_wall", s->result->seconds);
+    mw_json_double(j, "sim_cycles_per_s", s->cycles_per_second);
+}
+
+static void json_system(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w,
+                        const struct mw_run_params *params)
+{
+    mw_json_object(j, NULL, false);
+    mw_report_json_summary(j, s, w->shape.gpus);
     mw_json_array(j, "layers", false);
     for (unsigned l = 0; l < s->result->layers; l++)
         json_layer(j, &s->result->layer[l], w, l, s->result->system, params);
     mw_json_end(j);
     if (s->result->has_feeding)
         json_feeding(j, w, &s->result->feeding);
-    mw_json_uint(j, "simulated_cycles", s->result->simulated_cycles);
-    mw_json_double(j, "seconds_wall", s->result->seconds);
-    mw_json_double(j, "sim_cycles_per_s", s->cycles_per_second);
+    mw_report_json_wall(j, s);
     mw_json_end(j);
 }
 

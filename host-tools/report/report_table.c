@@ -10,9 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-/// Lines of a paragraph, those behind the first indented.
-static void paragraph(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void paragraph(FILE *out, const char *format, ...)
+void mw_report_paragraph(FILE *out, const char *format, ...)
 {
     char text[2048];
     va_list args;
@@ -43,12 +41,13 @@ static void print_facts(FILE *out, const struct mw_run_params *params, const str
     mw_bounds_compute(w, layer, &mw_systems[0], &link, &bounds);
     if (w->shape.batches)
         snprintf(from, sizeof from, ", tokens from %zu on", w->layer[layer].first);
-    paragraph(out,
-              "layer %zu%s: strict bound %" PRIu64 " cycles (%s); %.3f remote GPUs per token, "
-              "%.1f %% of tokens with an expert at home, busiest engine %u with %" PRIu64 " rows",
-              w->layer[layer].number, from, bounds.strict.cycles,
-              mw_bound_text(&bounds.strict, at, sizeof at), facts.remote_gpus_per_token,
-              100 * facts.home_share, facts.busiest, facts.rows[facts.busiest]);
+    mw_report_paragraph(
+        out,
+        "layer %zu%s: strict bound %" PRIu64 " cycles (%s); %.3f remote GPUs per token, "
+        "%.1f %% of tokens with an expert at home, busiest engine %u with %" PRIu64 " rows",
+        w->layer[layer].number, from, bounds.strict.cycles,
+        mw_bound_text(&bounds.strict, at, sizeof at), facts.remote_gpus_per_token,
+        100 * facts.home_share, facts.busiest, facts.rows[facts.busiest]);
 }
 
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
@@ -61,28 +60,28 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
         fprintf(out, " (%s)", MW_SHOWN(trace->model));
     putc('\n', out);
     if (trace->uniform)
-        paragraph(out, "the trace has no gate weights: every one is taken as 1/k");
-    paragraph(out,
-              "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
-              "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
-              ", costs of software: %s",
-              layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k,
-              params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
-              params->flit_bytes, params->link_latency, w->shape.seed,
-              mw_costs_text(params, costs, sizeof costs));
+        mw_report_paragraph(out, "the trace has no gate weights: every one is taken as 1/k");
+    mw_report_paragraph(
+        out,
+        "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
+        "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
+        ", costs of software: %s",
+        layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k,
+        params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
+        params->flit_bytes, params->link_latency, w->shape.seed,
+        mw_costs_text(params, costs, sizeof costs));
     for (unsigned l = 0; l < w->layers; l++)
         print_facts(out, params, w, l);
 }
 
-void mw_report_columns(FILE *out, const struct mw_run_params *params)
+void mw_report_columns(FILE *out, const char *base)
 {
-    const struct mw_system *base = params->systems ? params->system[0] : &mw_systems[0];
     fprintf(out,
             "\n%s%-14s %10s %8s %7s %7s %-13s %-19s %6s %8s\n"
             "%-14s %10s %8s %7s %7s %-13s %-9s %-9s %6s %8s%s\n",
             mw_look(out, MW_HEAD), "", "", "over", "strict", "own", "own", "use %, mean/busiest",
-            "", "kcycles", "system", "cycles", base->name, "bound %", "bound %", "bound at",
-            "uplinks", "downlinks", "#wrong", "/s", mw_look(out, MW_PLAIN));
+            "", "kcycles", "system", "cycles", base, "bound %", "bound %", "bound at", "uplinks",
+            "downlinks", "#wrong", "/s", mw_look(out, MW_PLAIN));
 }
 
 static void print_pair(FILE *out, int width, double mean, double most)
@@ -109,14 +108,14 @@ void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned cou
 {
     const struct mw_simulation *m = count ? &summaries[0].result->model : NULL;
     if (m && *m->backend)
-        paragraph(out, "simulated by %s, of Verilator %s and %s", MW_SHOWN(m->backend),
-                  MW_SHOWN(m->verilator), MW_SHOWN(m->compiler));
+        mw_report_paragraph(out, "simulated by %s, of Verilator %s and %s", MW_SHOWN(m->backend),
+                            MW_SHOWN(m->verilator), MW_SHOWN(m->compiler));
 }
 
 static void feeding_head(FILE *out, const struct mw_workload *w, const struct mw_feeding *f)
 {
     fputc('\n', out);
-    paragraph(
+    mw_report_paragraph(
         out,
         "%u batches of %u tokens, written, run and read one after the other; and the next "
         "written and the last read while one runs, which costs the fabric cycles; %.3g million "

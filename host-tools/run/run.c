@@ -13,6 +13,7 @@
 #include "run/forecast.h"
 #include "run/run_systems.h"
 #include "systems/systems.h"
+#include "tp/tp_run.h"
 
 #include <stdlib.h>
 
@@ -48,7 +49,8 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
     mw_run_choose(run);
     mw_report_head(run->out, &run->params, &run->trace, &run->workload);
     tell(run);
-    mw_report_columns(run->out, &run->params);
+    mw_report_columns(run->out,
+                      (run->params.systems ? run->params.system[0] : &mw_systems[0])->name);
     fflush(run->out);
     int status = mw_run_systems(run, err);
     if (status > MW_EXIT_MISMATCH)
@@ -246,6 +248,8 @@ int mw_run_command(int argc, char **argv, FILE *out, FILE *errors)
         mw_command_help(&mw_run_table, out);
     else if (!status && only_text)
         mw_models_list(out);
+    else if (!status && run->params.tp.kind)
+        status = mw_tp_run(&run->params, out, errors, &err);
     else if (!status)
         status = carry_out(run, &err);
     if (err.text[0])

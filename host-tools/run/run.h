@@ -10,6 +10,7 @@
 #include "cli/option_value.h"
 #include "cli/tables.h"
 #include "device/device.h"
+#include "tp/tp.h"
 #include "trace/models.h"
 
 #include <signal.h>
@@ -33,6 +34,10 @@ struct mw_run_params {
     struct mw_shape shape; ///< GPUs, tokens, hidden size, padding, spread, seed
     const struct mw_system *system[MW_SYSTEMS]; ///< those that run, in this order
     unsigned systems;                           ///< of them; 0: all, but those left out
+    struct mw_tp_options tp;                    ///< the workload, where it is not MoE layers
+    const struct mw_tp_system *tp_system[MW_TP_SYSTEMS]; ///< the same of its systems
+    unsigned tp_systems;
+    const char *moe_only, *tp_only; ///< a system that was named and one of them lacks, or NULL
     struct mw_left_out {
         bool out;      ///< the device lacks what the system is made of
         char why[200]; ///< what that is

@@ -9,6 +9,7 @@
 #include "device/setting_table.h"
 #include "program/commands.h"
 #include "run/run.h"
+#include "tp/tp_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,8 @@ static int set_spread(void *spread, const char *name, const char *text, struct m
 
 static const struct mw_option options[] = {
     MW_GROUP("What to run"),
+    MW_CHOICE("workload", AT(tp.kind), mw_tp_set_kind, mw_tp_kind_values, "NAME",
+              "{}: MoE layers (default), or a tensor-parallel workload"),
     MW_PATH(
         "trace", AT(trace), "DIR",
         "routing trace: a folder with meta.json and topk_ids.npy, topk_weights.npy or topk.npz, "
@@ -122,6 +125,16 @@ static const struct mw_option options[] = {
     MW_CHOICE("spread", AT(shape.spread), set_spread, spreads, "near|far",
               "expert coefficients all near 1, so that every row shows in the result (default), or "
               "far apart, so that every order does"),
+
+    MW_GROUP("Tensor-parallel workloads"),
+    MW_UNSIGNED("rows", AT(tp.rows), MW_MIN_GPUS, MW_TP_MOST_ROWS, "M",
+                "rows of all GPUs together, {}, a multiple of the GPUs (default 64 per GPU)"),
+    MW_UNSIGNED("jitter", AT(tp.jitter), 0, MW_TP_MOST_JITTER, "P",
+                "percent of a part's time by which the seed delays it at most, {} (default "
+                "{default})"),
+    MW_UNSIGNED("start-spread", AT(tp.start), 0, MW_TP_MOST_START, "C",
+                "cycles over which the seed spreads the starts of the GPUs, {} (default "
+                "{default})"),
 
     MW_GROUP("Made-up trace"),
     MW_MADE_UP_OPTIONS(AT, , MW_BUILT_EXPERTS),
@@ -262,6 +275,8 @@ static int check_combination(const struct mw_run_params *params, const struct mw
     if (!params->trace && params->said.axes.count)
         return mw_fail(err, MW_EXIT_INPUT, "--axes: only with --trace");
     int status = check_outputs(params, err);
+    if (!status)
+        status = mw_tp_check_options(params, said, err);
     if (status)
         return status;
     if (params->device.usb && params->fst)

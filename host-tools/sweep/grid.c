@@ -91,16 +91,13 @@ static int add_value(const struct mw_grid *g, struct mw_axis *a, const char *tex
     return a->value[a->count++] ? MW_EXIT_OK : mw_fail_memory(err, g->path);
 }
 
-/// Names of systems with commas between them, or "all": a run of the sweep has one.
+/// Names of systems with commas between them, or "all", which add_all_systems replaces: a run of the sweep has one.
 static int add_systems(const struct mw_grid *g, struct mw_axis *a, const char *text,
                        struct mw_error *err)
 {
     char name[VALUE_BYTES];
     int status = MW_EXIT_OK;
-    bool all = strcmp(text, "all") == 0;
-    for (unsigned i = 0; all && i < MW_SYSTEMS && !status; i++)
-        status = add_value(g, a, mw_systems[i].name, err);
-    while (!all && !status) {
+    while (!status) {
         size_t length = strcspn(text, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, text);
         status = add_value(g, a, name, err);
@@ -172,6 +169,54 @@ static int add_settings(struct mw_grid *g, const cJSON *object, struct mw_error 
 
 // ---- the whole ----------------------------------------------------------------------------------
 
+/// Whether the system runs every workload of the grid.
+static bool runs_all(const struct mw_grid *g, const char *system)
+{
+    const unsigned axis = mw_grid_axis(g, "workload");
+    const unsigned count = axis < MW_MAX_AXES ? g->axis[axis].count : 0;
+    const struct mw_tp_system *tp = mw_tp_system_find(system);
+    for (unsigned i = 0; i < count; i++) {
+        struct mw_tp_problem p = {.gpus = MW_MIN_GPUS};
+        struct mw_error err;
+        if (mw_tp_set_kind(&p.o.kind, "workload", g->axis[axis].value[i], &err))
+            continue; // of which the check of the points tells
+        if (p.o.kind ? !tp || mw_tp_unfit(&p, tp) : !mw_system_find(system))
+            return false;
+    }
+    return count || mw_system_find(system);
+}
+
+/// Every system that runs the workloads.
+static int add_each_system(const struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
+{
+    struct mw_term term;
+    int status = MW_EXIT_OK;
+    for (unsigned i = 0; mw_system_values(i, &term) && !status; i++)
+        if (strcmp(term.name, "all") != 0 && runs_all(g, term.name))
+            status = add_value(g, a, term.name, err);
+    return status;
+}
+
+/// Put these systems in place of the value "all".
+static int add_all_systems(const struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
+{
+    char **said = a->value;
+    const unsigned count = a->count;
+    int status = MW_EXIT_OK;
+    a->value = NULL;
+    a->count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (!status)
+            status = strcmp(said[i], "all") == 0 ? add_each_system(g, a, err)
+                                                 : add_value(g, a, said[i], err);
+        free(said[i]);
+    }
+    free(said);
+    if (!status && !a->count)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: no system runs all the workloads", g->path);
+    return status;
+}
+
 static int take_object(struct mw_grid *g, const cJSON *root, struct mw_error *err)
 {
     const cJSON *each;
@@ -193,9 +238,9 @@ static int take_object(struct mw_grid *g, const cJSON *root, struct mw_error *er
     if (mw_grid_axis(g, "system") == MW_MAX_AXES) {
         status = add_axis(g, "system", NULL, &a, err);
         if (!status)
-            status = add_systems(g, a, "all", err);
+            status = add_value(g, a, "all", err);
     }
-    return status;
+    return status ? status : add_all_systems(g, &g->axis[mw_grid_axis(g, "system")], err);
 }
 
 int mw_grid_read(struct mw_grid *g, const char *path, struct mw_error *err)

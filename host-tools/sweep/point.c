@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "run/run.h"
 #include "systems/systems.h"
+#include "tp/tp_run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ static int check_point(const struct mw_grid *g, size_t point, double *weight, st
 {
     struct mw_point words;
     struct mw_trace trace;
+    struct mw_tp_problem problem = {0};
     struct mw_run_params *p = calloc(1, sizeof *p);
     bool help;
     if (!p)
@@ -101,6 +103,12 @@ static int check_point(const struct mw_grid *g, size_t point, double *weight, st
         status = mw_fail(err, MW_EXIT_INPUT, "--model list: expected the name of one");
     if (!status && p->device.usb)
         status = mw_fail(err, MW_EXIT_INPUT, "--device usb: a sweep runs on simulated devices");
+    if (!status && p->tp.kind) {
+        status = mw_tp_prepare(p, &problem, err);
+        *weight = (double)problem.gpus * problem.o.rows * problem.hidden;
+        free(p);
+        return status;
+    }
     if (!status)
         status = mw_system_settings_check(p, err);
     if (!status && !(status = mw_run_route(p, &trace, err)))

@@ -6,6 +6,7 @@
 #include "analysis/bounds.h"
 #include "formats/csv.h"
 #include "formats/json.h"
+#include "tp/tp.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -256,9 +257,11 @@ void mw_row_free(const struct mw_grid *g, struct mw_row *row)
 int mw_rows_compare(const struct mw_grid *g, struct mw_row *rows, struct mw_error *err)
 {
     const unsigned axis = mw_grid_axis(g, "system"), column = mw_column_find("speedup");
+    const bool moe = mw_grid_axis(g, "workload") == MW_MAX_AXES;
+    const char *first = moe ? mw_systems[0].name : mw_tp_systems[0]->name;
     unsigned base = 0;
     int status = MW_EXIT_OK;
-    while (base < g->axis[axis].count && strcmp(g->axis[axis].value[base], mw_systems[0].name) != 0)
+    while (base < g->axis[axis].count && strcmp(g->axis[axis].value[base], first) != 0)
         base++;
     if (base == g->axis[axis].count)
         return MW_EXIT_OK;

@@ -200,7 +200,7 @@ static void prints_a_line_per_system(void **state)
     f = open_memstream(&text, &size);
     assert_non_null(f);
     mw_report_head(f, &params, &trace, &workload);
-    mw_report_columns(f, &params);
+    mw_report_columns(f, mw_systems[0].name);
     fclose(f);
     assert_non_null(strstr(text, "layers 2,0: 4 GPUs, 6 tokens each, hidden 128, 16 experts, k 4"));
     assert_non_null(strstr(text, "layer 2: strict bound "));
@@ -239,7 +239,7 @@ static void tables_fit(void **state)
     }
     params.layer_count = MW_MAX_LAYERS; // a long line of numbers
     mw_report_head(f, &params, &trace, &workload);
-    mw_report_columns(f, &params);
+    mw_report_columns(f, mw_systems[0].name);
     params.layer_count = 2;
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         mw_report_line(f, &s[i]);

@@ -156,7 +156,10 @@ static const struct {
                    {"--groups", "expected a number that divides"},
                    {"--set", "switch_asks: only with list_once"},
                    {"--set", "of two: lower --set rows_per_expert"},
-                   {"--topk-groups", "expected a number that divides"}};
+                   {"--topk-groups", "expected a number that divides"},
+                   {"--rows", "not with --workload moe"},
+                   {"--jitter", "not with --workload moe"},
+                   {"--start-spread", "not with --workload moe"}};
 
 static bool may_refuse(const char *option, const char *line)
 {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See tp.h.
+#include "tp/tp.h"
+
+#include "cli/option_value.h"
+#include "tp/streams.h"
+
+#include <string.h>
+
+const char *const mw_tp_kind_names[MW_TP_KINDS] = {"moe", "ag-gemm", "gemm-rs", "gemm-ar",
+                                                   "sublayer"};
+
+const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS] = {
+    &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain, &mw_tp_pull, &mw_tp_t3, &mw_tp_ring};
+
+bool mw_tp_kind_values(unsigned i, struct mw_term *term)
+{
+    static const char *const texts[MW_TP_KINDS] = {"MoE layers (default)", "all-gather, GEMM",
+                                                   "GEMM, reduce-scatter", "GEMM, all-reduce",
+                                                   "GEMM, reduce-scatter, LN, all-gather, GEMM"};
+    if (i >= MW_TP_KINDS)
+        return false;
+    *term = (struct mw_term){mw_tp_kind_names[i], texts[i]};
+    return true;
+}
+
+int mw_tp_set_kind(void *kind, const char *name, const char *text, struct mw_error *err)
+{
+    for (unsigned i = 0; i < MW_TP_KINDS; i++)
+        if (strcmp(text, mw_tp_kind_names[i]) == 0) {
+            *(enum mw_tp_kind *)kind = (enum mw_tp_kind)i;
+            return MW_EXIT_OK;
+        }
+    return mw_fail_choice(name, text, mw_tp_kind_values, err);
+}
+
+const struct mw_tp_system *mw_tp_system_find(const char *name)
+{
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++)
+        if (strcmp(mw_tp_systems[i]->name, name) == 0)
+            return mw_tp_systems[i];
+    return NULL;
+}
+
+const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system *s)
+{
+    const bool groups = s->gather != MW_TP_MULTICAST || s->reduce != MW_TP_SWITCH;
+    if (groups && p->gpus > MW_TP_MOST_GPUS)
+        return "it needs a static group per GPU and one of all, there are 16: at most 15 GPUs";
+    if (s->overlapped && p->o.kind != MW_TP_SUBLAYER)
+        return "only sublayer has an LN to wait at, else its streams are those of chain";
+    if (s->reduce == MW_TP_PUSH && !mw_tp_reduces(p))
+        return "the workload reduces nothing, so that its streams are those of pull";
+    if (s->gather == MW_TP_LOADS && s->reduce == MW_TP_SWITCH && !mw_tp_gathers(p))
+        return "the workload gathers nothing, so that its streams are those of chain";
+    return NULL;
+}
+
+unsigned mw_tp_place(const struct mw_tp_problem *p, unsigned ranges, unsigned home, unsigned place)
+{
+    unsigned r = 0;
+    while (place >= mw_tp_begin(p, ranges, r + 1))
+        r++;
+    const unsigned begin = mw_tp_begin(p, ranges, r), end = mw_tp_begin(p, ranges, r + 1);
+    return p->gpus * begin + home * (end - begin) + (place - begin);
+}
+
+int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)
+{
+    if (p->o.rows % p->gpus)
+        return mw_fail(err, MW_EXIT_INPUT, "--rows %u: not a multiple of the %u GPUs", p->o.rows,
+                       p->gpus);
+    if (p->hidden < MW_TP_LEAST_HIDDEN || p->hidden > MW_TP_MOST_HIDDEN ||
+        (p->hidden & (p->hidden - 1)))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--hidden %u: --workload %s needs a power of two from %d to %d", p->hidden,
+                       mw_tp_kind_names[p->o.kind], MW_TP_LEAST_HIDDEN, MW_TP_MOST_HIDDEN);
+    return MW_EXIT_OK;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor-parallel workloads: what they compute, the systems that run them, and where rows lie
+// (docs/design/tensor-parallel.md).
+//
+// M rows are spread over N homes, M / N each. A *logical* row is home * M / N + place. In memory a
+// system orders rows by ranges that it pipelines: rows of a range of all homes are adjacent.
+#ifndef MW_TP_H
+#define MW_TP_H
+
+#include "moeswitch.h"
+#include "cli/option_table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum mw_tp_kind {
+    MW_TP_NONE, ///< MoE layers
+    MW_TP_AG_GEMM,
+    MW_TP_GEMM_RS,
+    MW_TP_GEMM_AR,
+    MW_TP_SUBLAYER, ///< GEMM-RS, LN, AG-GEMM
+    MW_TP_KINDS
+};
+
+/// Parts that occupy a GPU's engine; also the experts of a GPU, in this order.
+enum mw_tp_part { MW_TP_GEMM_1, MW_TP_LN, MW_TP_GEMM_2, MW_TP_PARTS };
+
+enum {
+    MW_TP_RANGES = 11,    ///< most ranges that a system pipelines
+    MW_TP_MOST_GPUS = 15, ///< of systems with a static group per GPU and one of all
+    MW_TP_MOST_ROWS = 65536,
+    MW_TP_LEAST_HIDDEN = 64,
+    MW_TP_MOST_HIDDEN = 4096,
+    MW_TP_MOST_JITTER = 200,
+    MW_TP_MOST_START = 1 << 24,
+};
+
+/// Options of `moeswitch run` that only these workloads have.
+struct mw_tp_options {
+    enum mw_tp_kind kind;
+    unsigned rows;   ///< M, a multiple of the GPUs; 0 while parsing: not said
+    unsigned jitter; ///< percent of a GEMM's time by which a range is delayed at most
+    unsigned start;  ///< cycles over which the starts of the GPUs are spread
+};
+
+/// One run's workload.
+struct mw_tp_problem {
+    struct mw_tp_options o;
+    unsigned gpus, hidden, flit_bytes, link_cycles, tile;
+    uint64_t seed;
+    uint64_t cycles; ///< of an engine per row
+};
+
+enum mw_tp_reduce {
+    MW_TP_SWITCH, ///< multimem.ld_reduce over all GPUs
+    MW_TP_PUSH,   ///< multimem.red to the home, in the order of arrival
+    MW_TP_STEPS,  ///< multimem.red to the next GPU, N - 1 steps
+};
+enum mw_tp_gather {
+    MW_TP_MULTICAST, ///< multimem.st to all GPUs
+    MW_TP_LOADS,     ///< each GPU loads each row: multimem.ld_reduce over a group of one
+    MW_TP_FORWARD,   ///< st.linear to the next GPU, N - 1 steps
+};
+
+struct mw_tp_at;
+
+struct mw_tp_system {
+    const char *name;
+    const char *text; ///< half a line
+    enum mw_tp_reduce reduce;
+    enum mw_tp_gather gather;
+    bool barriers;   ///< between parts: bounds of phases add up
+    bool overlapped; ///< ... but each GEMM runs beside its collective
+    unsigned (*ranges)(const struct mw_tp_problem *p);
+    /// Add the instructions of a GPU's MW_STREAMS streams.
+    void (*make)(const struct mw_tp_at *at, struct mw_stream *s);
+};
+
+enum { MW_TP_SYSTEMS = 6 };
+extern const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS]; ///< `nvls` comes first
+const struct mw_tp_system *mw_tp_system_find(const char *name);       ///< NULL if there is none
+/// Why the system cannot run the workload, or would send what another one sends; NULL: it can.
+const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system *system);
+
+extern const char *const mw_tp_kind_names[MW_TP_KINDS]; ///< "moe", "ag-gemm", ...
+mw_terms mw_tp_kind_values;
+/// `--workload`: an enum mw_tp_kind.
+mw_option_set mw_tp_set_kind;
+
+static inline bool mw_tp_reduces(const struct mw_tp_problem *p)
+{
+    return p->o.kind != MW_TP_AG_GEMM;
+}
+static inline bool mw_tp_gathers(const struct mw_tp_problem *p)
+{
+    return p->o.kind != MW_TP_GEMM_RS;
+}
+/// Whether the workload has the part.
+static inline bool mw_tp_has(const struct mw_tp_problem *p, enum mw_tp_part part)
+{
+    return p->o.kind == MW_TP_SUBLAYER || (part == MW_TP_GEMM_1 && mw_tp_reduces(p)) ||
+           (part == MW_TP_GEMM_2 && p->o.kind == MW_TP_AG_GEMM);
+}
+/// Rows of a home.
+static inline unsigned mw_tp_own(const struct mw_tp_problem *p)
+{
+    return p->o.rows / p->gpus;
+}
+static inline unsigned mw_tp_row_bytes(const struct mw_tp_problem *p)
+{
+    return 2 * p->hidden;
+}
+
+/// First of a home's rows that is in range r; that of range `ranges` is one behind the last.
+static inline unsigned mw_tp_begin(const struct mw_tp_problem *p, unsigned ranges, unsigned r)
+{
+    return (unsigned)((uint64_t)mw_tp_own(p) * r / ranges);
+}
+/// Where logical row {home, place} lies with so many ranges.
+unsigned mw_tp_place(const struct mw_tp_problem *p, unsigned ranges, unsigned home, unsigned place);
+
+/// MW_EXIT_INPUT, and a line: sizes that do not fit together.
+int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err);
+
+#endif

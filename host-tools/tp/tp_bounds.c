@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See tp_bounds.h.
+#include "tp/tp_bounds.h"
+
+#include <string.h>
+
+enum { PAYLOAD_BYTES = 128, HEADER_BYTES = 16, MEM_BANKS = 4, ENGINE_FLITS_PER_CYCLE = 2 };
+
+// ---- packets ------------------------------------------------------------------------------------
+
+static uint64_t header(const struct mw_tp_problem *p)
+{
+    return HEADER_BYTES / p->flit_bytes;
+}
+
+static uint64_t payload_flits(const struct mw_tp_problem *p)
+{
+    return mw_tp_row_bytes(p) / p->flit_bytes;
+}
+
+/// A row in full packets.
+static uint64_t row_flits(const struct mw_tp_problem *p)
+{
+    return mw_tp_row_bytes(p) / PAYLOAD_BYTES * header(p) + payload_flits(p);
+}
+
+/// `rows` rows, and headers without payload, on a direction of each port.
+struct load {
+    uint64_t rows, headers;
+};
+
+static void put(const struct mw_tp_problem *p, struct mw_traffic *t, enum mw_direction direction,
+                enum mw_class class, struct load load)
+{
+    const uint64_t flits = load.rows * row_flits(p) + load.headers * header(p);
+    const uint64_t payload = load.rows * mw_tp_row_bytes(p);
+    for (unsigned g = 0; g < p->gpus; g++)
+        t->flits[g][direction][class] += flits;
+    for (unsigned g = 0; g < p->gpus; g++) // apart: of one loop GCC 12 makes no flits at all
+        t->payload[g][direction] += payload;
+}
+
+/// The same in both directions: from each GPU to one other.
+static void put_both(const struct mw_tp_problem *p, struct mw_traffic *t, enum mw_class class,
+                     struct load load)
+{
+    put(p, t, MW_UP, class, load);
+    put(p, t, MW_DOWN, class, load);
+}
+
+/// `rounds` packets without payload from each GPU to each other.
+static void put_rounds(const struct mw_tp_problem *p, struct mw_traffic *t, enum mw_class class,
+                       uint64_t rounds)
+{
+    put_both(p, t, class, (struct load){0, rounds * (p->gpus - 1)});
+}
+
+// ---- what systems send --------------------------------------------------------------------------
+
+static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_system *s,
+                            struct mw_traffic *t)
+{
+    const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1), ranges = s->ranges(p);
+    switch (s->reduce) {
+    case MW_TP_SWITCH: // requests and sums of the home, rows of the members
+        put(p, t, MW_UP, MW_REQUEST, (struct load){0, own});
+        put(p, t, MW_DOWN, MW_REQUEST, (struct load){0, others});
+        put(p, t, MW_UP, MW_PARTIAL, (struct load){others, 0});
+        put(p, t, MW_DOWN, MW_PARTIAL, (struct load){own, 0});
+        put_rounds(p, t, MW_CTRL, ranges);
+        break;
+    case MW_TP_PUSH:
+        put_both(p, t, MW_STORE, (struct load){others, 0});
+        put_rounds(p, t, MW_STORE, ranges);
+        break;
+    case MW_TP_STEPS: // a flag in front of the first step, and one after each
+        put_both(p, t, MW_STORE, (struct load){others, 0});
+        put_rounds(p, t, MW_STORE, p->gpus);
+        break;
+    }
+    if (s->barriers && mw_tp_gathers(p))
+        put_rounds(p, t, MW_CTRL, 1);
+}
+
+static void count_gather(const struct mw_tp_problem *p, const struct mw_tp_system *s,
+                         struct mw_traffic *t)
+{
+    const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1), ranges = s->ranges(p);
+    const bool second = mw_tp_has(p, MW_TP_GEMM_2);
+    switch (s->gather) {
+    case MW_TP_MULTICAST:
+        put(p, t, MW_UP, MW_STORE, (struct load){own, 0});
+        put(p, t, MW_DOWN, MW_STORE, (struct load){others, 0});
+        if (s->barriers && !s->overlapped && second) { // a fence, its acknowledgement, a barrier
+            put_rounds(p, t, MW_STORE, 1);
+            put_rounds(p, t, MW_CTRL, 2);
+        } else if (second) {
+            put_rounds(p, t, MW_STORE, ranges);
+        }
+        break;
+    case MW_TP_LOADS: // a request for each row, and the row
+        put_both(p, t, MW_REQUEST, (struct load){0, others});
+        put_both(p, t, MW_PARTIAL, (struct load){others, 0});
+        if (mw_tp_reduces(p))
+            put_rounds(p, t, MW_CTRL, ranges);
+        break;
+    case MW_TP_FORWARD:
+        put_both(p, t, MW_STORE, (struct load){others, 0});
+        put_rounds(p, t, MW_STORE, p->gpus - 1);
+        break;
+    }
+}
+
+void mw_tp_traffic(const struct mw_tp_problem *p, const struct mw_tp_system *system,
+                   struct mw_traffic phases[MW_TP_PHASES])
+{
+    memset(phases, 0, MW_TP_PHASES * sizeof *phases);
+    if (mw_tp_reduces(p))
+        count_reduction(p, system, &phases[MW_TP_PHASE_REDUCE]);
+    if (mw_tp_gathers(p))
+        count_gather(p, system, &phases[MW_TP_PHASE_GATHER]);
+}
+
+// ---- times --------------------------------------------------------------------------------------
+
+static struct mw_bound later(struct mw_bound a, struct mw_bound b)
+{
+    return b.cycles > a.cycles ? b : a;
+}
+
+static struct mw_bound link_time(const struct mw_tp_problem *p, const struct mw_traffic *t)
+{
+    struct mw_bound up = {mw_traffic_flits(t, 0, MW_UP) * p->link_cycles, MW_LINK, 0, MW_UP};
+    struct mw_bound down = {mw_traffic_flits(t, 0, MW_DOWN) * p->link_cycles, MW_LINK, 0, MW_DOWN};
+    return later(up, down);
+}
+
+struct mw_bound mw_tp_strict_link(const struct mw_tp_problem *p)
+{
+    const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1);
+    struct mw_traffic t;
+    memset(&t, 0, sizeof t);
+    if (mw_tp_reduces(p)) {
+        put(p, &t, MW_UP, MW_PARTIAL, (struct load){others, 0});
+        put(p, &t, MW_DOWN, MW_PARTIAL, (struct load){own, 0});
+    }
+    if (mw_tp_gathers(p)) {
+        put(p, &t, MW_UP, MW_STORE, (struct load){own, 0});
+        put(p, &t, MW_DOWN, MW_STORE, (struct load){others, 0});
+    }
+    return link_time(p, &t);
+}
+
+static uint64_t part_rows(const struct mw_tp_problem *p, enum mw_tp_part part)
+{
+    return !mw_tp_has(p, part) ? 0 : part == MW_TP_LN ? mw_tp_own(p) : p->o.rows;
+}
+
+uint64_t mw_tp_engine_rows(const struct mw_tp_problem *p)
+{
+    uint64_t rows = 0;
+    for (unsigned part = 0; part < MW_TP_PARTS; part++)
+        rows += part_rows(p, (enum mw_tp_part)part);
+    return rows;
+}
+
+/// Rows' given time, or that in which the engine moves them.
+static struct mw_bound engine_time(const struct mw_tp_problem *p, uint64_t rows)
+{
+    const uint64_t busy = rows * p->cycles;
+    const uint64_t moved = rows * payload_flits(p) / ENGINE_FLITS_PER_CYCLE;
+    return (struct mw_bound){busy > moved ? busy : moved, MW_ENGINE, 0, MW_UP};
+}
+
+/// The hub's adder: a row of sums at the home takes one addition, or one of each row that comes.
+static uint64_t additions(const struct mw_tp_problem *p, const struct mw_tp_system *s)
+{
+    const uint64_t own = mw_tp_own(p);
+    if (!mw_tp_reduces(p))
+        return 0;
+    return s->reduce == MW_TP_SWITCH ? own
+           : s->reduce == MW_TP_PUSH ? own * p->gpus
+                                     : own * (p->gpus - 1);
+}
+
+/// Rows that a GPU's memory reads and writes.
+static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_tp_system *s)
+{
+    const uint64_t all = p->o.rows, own = mw_tp_own(p), others = all - own;
+    uint64_t reads = mw_tp_engine_rows(p), writes = reads;
+    if (mw_tp_reduces(p)) {
+        reads += s->reduce == MW_TP_SWITCH ? all
+                 : s->reduce == MW_TP_PUSH ? 2 * all
+                                           : 2 * others + own;
+        writes += s->reduce == MW_TP_SWITCH ? own : all;
+    }
+    if (mw_tp_gathers(p)) {
+        reads += s->gather == MW_TP_MULTICAST ? own : all;
+        writes += all;
+    }
+    const uint64_t rows = reads > writes ? reads : writes;
+    return (struct mw_bound){(rows * payload_flits(p) + MEM_BANKS - 1) / MEM_BANKS, MW_BANKS, 0,
+                             MW_UP};
+}
+
+/// Of systems with barriers: GEMM-1, sums with LN, gather and GEMM-2 one after the other, or GEMM-1
+/// beside sums, and gather beside GEMM-2. Its place is that of the longest.
+static struct mw_bound barrier_time(const struct mw_tp_problem *p, const struct mw_tp_system *s,
+                                    const struct mw_traffic phases[MW_TP_PHASES], bool engines)
+{
+    const uint64_t rows[MW_TP_PHASES] = {part_rows(p, MW_TP_GEMM_1), part_rows(p, MW_TP_LN), 0,
+                                         part_rows(p, MW_TP_GEMM_2)};
+    struct mw_bound sum = {0};
+    uint64_t cycles = 0;
+    for (unsigned i = 0; i < MW_TP_PHASES; i += s->overlapped ? 2 : 1) {
+        struct mw_traffic t = phases[i];
+        uint64_t own_rows = rows[i];
+        if (s->overlapped) {
+            mw_traffic_add(&t, &phases[i + 1]);
+            own_rows += rows[i + 1];
+        }
+        struct mw_bound b = link_time(p, &t);
+        if (engines)
+            b = later(b, engine_time(p, own_rows));
+        sum = later(sum, b);
+        cycles += b.cycles;
+    }
+    sum.cycles = cycles;
+    return sum;
+}
+
+void mw_tp_bounds(const struct mw_tp_problem *p, const struct mw_tp_system *s,
+                  struct mw_tp_bounds *b)
+{
+    struct mw_traffic phases[MW_TP_PHASES], all;
+    mw_tp_traffic(p, s, phases);
+    all = phases[0];
+    for (unsigned i = 1; i < MW_TP_PHASES; i++)
+        mw_traffic_add(&all, &phases[i]);
+    const uint64_t rows = mw_tp_engine_rows(p);
+    *b = (struct mw_tp_bounds){
+        .strict_link = mw_tp_strict_link(p),
+        .engine = engine_time(p, rows),
+        .adder = {additions(p, s) * payload_flits(p), MW_ADDER, 0, MW_UP},
+        .banks = bank_time(p, s),
+    };
+    b->strict = later(b->strict_link, (struct mw_bound){rows * p->cycles, MW_ENGINE, 0, MW_UP});
+    b->own_link = s->barriers ? barrier_time(p, s, phases, false) : link_time(p, &all);
+    b->own = s->barriers ? barrier_time(p, s, phases, true) : later(b->own_link, b->engine);
+    b->limit = later(later(b->own, b->adder), b->banks);
+}

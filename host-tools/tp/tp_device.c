@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One system on one device: layout, tables, streams, rows, counters, and the check of every output
+// element. Three experts of a GPU are the parts of the workload, and every row's routing entry
+// names the own one, so that a part is expert.rows of gathered tokens.
+#include "tp/streams.h"
+#include "tp/tp_golden.h"
+#include "tp/tp_run.h"
+
+#include "analysis/costs.h"
+#include "base/interrupt.h"
+#include "device/setting_table.h"
+#include "systems/layer_counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PATTERN = 0xa5 }; ///< bytes of rows that are to be written
+
+struct job {
+    const struct mw_run_params *params;
+    const struct mw_tp_problem *p;
+    const struct mw_tp_system *system;
+    enum mw_tp_order order;
+    unsigned ranges;
+    struct mw_device *device;
+    struct mw_layer_config config;
+    struct mw_layout layout;
+    struct mw_multicast *group[MW_MAX_PORTS + 1]; ///< of one GPU each, and of all
+    unsigned all, one[MW_MAX_PORTS];
+    struct mw_error *err;
+};
+
+static int failed(struct job *j, const char *what, int code)
+{
+    return mw_device_failed(j->err, what, code);
+}
+
+// ---- device and layer ---------------------------------------------------------------------------
+
+static int open_device(struct job *j)
+{
+    const struct mw_run_params *p = j->params;
+    struct mw_open_options o;
+    mw_device_options(&p->device, &o);
+    o.gpus = j->p->gpus;
+    o.flit_bytes = j->p->flit_bytes;
+    o.link_latency = p->link_latency;
+    o.small = mw_setting_value(&p->settings, "small", 0);
+    o.primitives =
+        p->link_cycles > 1 || p->settings.count ? MW_PRIMITIVES_ALL : MW_PRIMITIVES_PUBLISHED;
+    int code = mw_open(&o, &j->device);
+    struct mw_device_info info;
+    if (!code)
+        code = mw_info(j->device, &info);
+    if (code)
+        return failed(j, "device", code);
+    if (!info.gathered || !info.more_events || !info.delay)
+        return mw_fail(j->err, MW_EXIT_INPUT,
+                       "--workload %s: the device lacks the primitive %s (moeswitch info lists its "
+                       "primitives)",
+                       mw_tp_kind_names[j->p->o.kind],
+                       !info.gathered      ? "gathered"
+                       : !info.more_events ? "more_events"
+                                           : "delay");
+    return MW_EXIT_OK;
+}
+
+static int configure(struct job *j)
+{
+    const struct mw_tp_problem *p = j->p;
+    const unsigned rows = MW_TP_PARTS * p->o.rows;
+    struct mw_layer_config *c = &j->config;
+    mw_layer_defaults(c);
+    c->k = 1;
+    c->tokens_per_gpu = MW_TP_PARTS * mw_tp_own(p);
+    c->row_bytes = mw_tp_row_bytes(p);
+    c->experts_per_gpu = MW_TP_PARTS;
+    c->rows_per_expert = p->o.rows;
+    c->received_rows = rows;
+    c->tile = p->tile;
+    c->expert_cycles = (unsigned)p->cycles;
+    c->link_cycles = p->link_cycles;
+    c->open_rows = j->params->open_rows;
+    for (unsigned i = 0; i < j->params->settings.count; i++) {
+        const struct mw_setting *s = &j->params->settings.item[i];
+        if (mw_setting_find(s->name)->layer && mw_layer_set(c, s->name, s->value))
+            return mw_fail(j->err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
+                           (unsigned long long)s->value, mw_message());
+    }
+    int code = mw_layout_make(j->device, c, &j->layout);
+    if (code)
+        return failed(j, "the device cannot hold this run", code);
+    j->layout.st_lo = j->layout.yd_base; // sums are stored where a part's output is
+    code = mw_expert_map_even(j->device, MW_TP_PARTS * p->gpus);
+    return code ? failed(j, "expert map", code) : MW_EXIT_OK;
+}
+
+/// A static group of the GPUs first .. last.
+static int make_group(struct job *j, unsigned index, unsigned first, unsigned last,
+                      unsigned *number)
+{
+    struct mw_multicast **m = &j->group[index];
+    int code = mw_multicast_create(j->device, j->layout.end, m);
+    for (unsigned g = first; g <= last && !code; g++)
+        code = mw_multicast_add_device(*m, g);
+    if (!code)
+        code = mw_multicast_bind_addr(*m, 0);
+    if (code)
+        return failed(j, "static group", code);
+    *number = (unsigned)mw_multicast_group(*m);
+    return MW_EXIT_OK;
+}
+
+static int make_groups(struct job *j)
+{
+    const bool each = j->system->reduce != MW_TP_SWITCH || j->system->gather == MW_TP_LOADS;
+    int status = make_group(j, MW_MAX_PORTS, 0, j->p->gpus - 1, &j->all);
+    for (unsigned g = 0; g < j->p->gpus && each && !status; g++)
+        status = make_group(j, g, g, g, &j->one[g]);
+    return status;
+}
+
+static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
+{
+    const struct job *j = context;
+    const struct mw_tp_at at = {.p = j->p,
+                                .layout = &j->layout,
+                                .gpu = gpu,
+                                .ranges = j->ranges,
+                                .all = j->all,
+                                .one = j->one};
+    j->system->make(&at, s);
+}
+
+static int set_up(struct job *j)
+{
+    unsigned tokens[MW_MAX_PORTS] = {0}, experts[MW_MAX_PORTS];
+    int status, code;
+    if ((status = open_device(j)) || (status = configure(j)) || (status = make_groups(j)))
+        return status;
+    code = mw_streams_load(j->device, &j->layout, MW_STREAMS, make_streams, j);
+    if (code)
+        return failed(j, "instruction streams", code);
+    for (unsigned g = 0; g < j->p->gpus; g++)
+        experts[g] = MW_TP_PARTS;
+    code = mw_layer_configure(j->device, &j->config, &j->layout, tokens, experts,
+                              (1u << MW_STREAMS) - 1);
+    return code ? failed(j, "layer", code) : MW_EXIT_OK;
+}
+
+// ---- data ---------------------------------------------------------------------------------------
+
+static size_t row_bytes(const struct job *j)
+{
+    return mw_tp_row_bytes(j->p);
+}
+
+static uint64_t part_address(const struct job *j, bool output, enum mw_tp_part part)
+{
+    const uint64_t base = output ? j->layout.yd_base : j->layout.xd_base;
+    return base + (uint64_t)part * j->p->o.rows * row_bytes(j);
+}
+
+static unsigned place_of(const struct job *j, unsigned row)
+{
+    const unsigned own = mw_tp_own(j->p);
+    return mw_tp_place(j->p, j->ranges, row / own, row % own);
+}
+
+static int write_rows(struct job *j, unsigned gpu, bool output, enum mw_tp_part part, void *rows)
+{
+    struct mw_transfer list = {gpu, part_address(j, output, part), j->p->o.rows * row_bytes(j),
+                               rows};
+    int code = mw_mem_write(j->device, &list, 1);
+    return code ? failed(j, "rows", code) : MW_EXIT_OK;
+}
+
+/// Routing entries: the own expert of the part, and the row's weight.
+static int load_routing(struct job *j, unsigned gpu, uint8_t *table)
+{
+    const unsigned rows = j->p->o.rows;
+    for (unsigned part = 0; part < MW_TP_PARTS; part++)
+        for (unsigned row = 0; row < rows; row++) {
+            const int16_t expert = (int16_t)(MW_TP_PARTS * gpu + part);
+            const float w = mw_tp_weight(j->p, j->order, (enum mw_tp_part)part, row);
+            const size_t at = (size_t)part * rows + place_of(j, row);
+            mw_route_pack(table + at * MW_ROUTE_BYTES, &expert, &w, 1);
+        }
+    struct mw_transfer list = {gpu, j->layout.gt_base, (size_t)MW_TP_PARTS * rows * MW_ROUTE_BYTES,
+                               table};
+    int code = mw_mem_write(j->device, &list, 1);
+    return code ? failed(j, "routing tables", code) : MW_EXIT_OK;
+}
+
+/// Input of the workload at a GPU: that of GEMM-1, or the own rows that are gathered.
+static int load_input(struct job *j, unsigned gpu, uint16_t *rows)
+{
+    const unsigned own = mw_tp_own(j->p), hidden = j->p->hidden;
+    const bool reduces = mw_tp_reduces(j->p);
+    memset(rows, PATTERN, j->p->o.rows * row_bytes(j));
+    for (unsigned row = 0; row < j->p->o.rows; row++)
+        for (unsigned e = 0; e < hidden && (reduces || row / own == gpu); e++)
+            rows[(size_t)place_of(j, row) * hidden + e] = mw_tp_value(j->p, j->order, gpu, row, e);
+    return write_rows(j, gpu, !reduces, reduces ? MW_TP_GEMM_1 : MW_TP_LN, rows);
+}
+
+/// Rows that the workload writes get a pattern; sums that are added up in memory start with 0.
+static int load_pattern(struct job *j, unsigned gpu, uint16_t *rows)
+{
+    int status = MW_EXIT_OK;
+    memset(rows, j->system->reduce == MW_TP_PUSH ? 0 : PATTERN, j->p->o.rows * row_bytes(j));
+    if (mw_tp_reduces(j->p))
+        status = write_rows(j, gpu, false, MW_TP_LN, rows);
+    memset(rows, PATTERN, j->p->o.rows * row_bytes(j));
+    if (!status && mw_tp_gathers(j->p))
+        status = write_rows(j, gpu, false, MW_TP_GEMM_2, rows);
+    if (!status && mw_tp_has(j->p, MW_TP_GEMM_2))
+        status = write_rows(j, gpu, true, MW_TP_GEMM_2, rows);
+    return status;
+}
+
+static int load_data(struct job *j)
+{
+    const struct mw_tp_problem *p = j->p;
+    uint16_t coefficients[MW_TP_PARTS * MW_MAX_PORTS];
+    uint8_t *table = malloc((size_t)MW_TP_PARTS * p->o.rows * MW_ROUTE_BYTES);
+    uint16_t *rows = malloc(p->o.rows * row_bytes(j));
+    int status = table && rows ? MW_EXIT_OK : mw_fail_memory(j->err, "the rows");
+    for (unsigned g = 0; g < p->gpus && !status; g++) {
+        for (unsigned part = 0; part < MW_TP_PARTS; part++)
+            coefficients[MW_TP_PARTS * g + part] =
+                mw_tp_coefficient(p, j->order, g, (enum mw_tp_part)part);
+        if ((status = load_routing(j, g, table)) || (status = load_input(j, g, rows)))
+            break;
+        status = load_pattern(j, g, rows);
+        if (!status && mw_interrupted)
+            status = mw_fail(j->err, MW_EXIT_INTERRUPTED, "interrupted");
+    }
+    free(table);
+    free(rows);
+    int code = status ? 0 : mw_coefficients_load(j->device, &j->layout, MW_TP_PARTS, coefficients);
+    return code ? failed(j, "coefficients", code) : status;
+}
+
+// ---- check --------------------------------------------------------------------------------------
+
+static void compare(const struct job *j, struct mw_tp_result *r, unsigned gpu,
+                    const uint16_t *golden, const uint16_t *rows)
+{
+    const unsigned own = mw_tp_own(j->p), hidden = j->p->hidden;
+    for (unsigned row = 0; row < j->p->o.rows; row++) {
+        if (!mw_tp_output_everywhere(j->p) && row / own != gpu)
+            continue;
+        for (unsigned e = 0; e < hidden; e++) {
+            const uint16_t want =
+                mw_tp_golden_last(j->p, j->order, gpu, row, golden[(size_t)row * hidden + e]);
+            const uint16_t got = rows[(size_t)place_of(j, row) * hidden + e];
+            if (want == got)
+                continue;
+            if (!r->layer.wrong++)
+                r->first = (struct mw_tp_mismatch){gpu, row, e, want, got};
+        }
+    }
+}
+
+static int check(struct job *j, struct mw_tp_result *r)
+{
+    const size_t bytes = j->p->o.rows * row_bytes(j);
+    const bool second = mw_tp_has(j->p, MW_TP_GEMM_2);
+    const enum mw_tp_part part = mw_tp_output_everywhere(j->p) ? MW_TP_GEMM_2 : MW_TP_LN;
+    uint16_t *golden = malloc(bytes), *rows = malloc(bytes);
+    int status = golden && rows ? MW_EXIT_OK : mw_fail_memory(j->err, "the golden result");
+    if (!status)
+        mw_tp_golden(j->p, j->order, golden);
+    for (unsigned g = 0; g < j->p->gpus && !status; g++) {
+        struct mw_transfer list = {g, part_address(j, second, part), bytes, rows};
+        int code = mw_mem_read(j->device, &list, 1);
+        if (code)
+            status = failed(j, "output rows", code);
+        else
+            compare(j, r, g, golden, rows);
+    }
+    free(golden);
+    free(rows);
+    return status;
+}
+
+// ---- the run ------------------------------------------------------------------------------------
+
+static int take_counters(struct job *j, struct mw_layer_result *r)
+{
+    struct mw_counters *c = malloc(sizeof *c);
+    if (!c)
+        return mw_fail_memory(j->err, "counters");
+    int code = mw_counters_read(j->device, c);
+    if (!code)
+        mw_layer_counters(r, c, j->p->gpus);
+    free(c);
+    return code ? failed(j, "counters", code) : MW_EXIT_OK;
+}
+
+static int run(struct job *j, struct mw_tp_result *r)
+{
+    struct mw_wait_options o = {.size = sizeof o,
+                                .quiet_cycles =
+                                    mw_setting_value(&j->params->settings, "quiet_cycles", 0),
+                                .stop = &mw_interrupted};
+    int code = mw_launch(j->device);
+    if (!code)
+        code = mw_wait(j->device, &o, &r->layer.cycles);
+    if (code == MW_ERR_CANCELED)
+        return mw_fail(j->err, MW_EXIT_INTERRUPTED, "interrupted");
+    if (code) {
+        r->run.state = code == MW_ERR_TIMEOUT ? mw_state_report(j->device) : NULL;
+        return mw_fail(j->err, code == MW_ERR_TIMEOUT ? MW_EXIT_STUCK : MW_EXIT_FAILED, "%s: %s",
+                       j->system->name, mw_message());
+    }
+    int status = take_counters(j, &r->layer);
+    return status ? status : check(j, r);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_problem *p,
+                     struct mw_tp_result *r, struct mw_error *err)
+{
+    struct job j = {.params = params,
+                    .p = p,
+                    .system = r->system,
+                    .order = mw_tp_order_of(r->system),
+                    .ranges = r->system->ranges(p),
+                    .err = err};
+    const double start = now();
+    int status = set_up(&j);
+    if (!status)
+        mw_simulation_info(j.device, &r->run.model); // or there is none
+    if (!status)
+        status = load_data(&j);
+    if (!status)
+        status = run(&j, r);
+    r->run.layers = 1;
+    r->run.layer = &r->layer;
+    r->run.seconds = now() - start;
+    if (j.device)
+        r->run.simulated_cycles = mw_total_cycles(j.device);
+    for (unsigned i = 0; i <= MW_MAX_PORTS; i++)
+        mw_multicast_destroy(j.group[i]);
+    mw_close(j.device);
+    return status;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See tp_options.h.
+#include "tp/tp_options.h"
+
+#include "program/commands.h"
+
+#include <string.h>
+
+/// Options that only MoE layers have, or only tensor-parallel workloads.
+static const char *const moe_options[] = {
+    "trace",         "axes",     "model",  "layer",       "layers", "tokens-per-gpu", "batches",
+    "allow-padding", "experts",  "k",      "sigma",       "groups", "repeat-tokens",  "jobs",
+    "partial-tiles", "locality", "spread", "topk-groups", "costs",  "in-flight",      "interval",
+    "timeline",      "plot",     "html",   "trace-fst"};
+static const char *const tp_options[] = {"rows", "jitter", "start-spread"};
+
+/// Settings that leave packets as they are.
+static const char *const tp_settings[] = {
+    "store_credits", "part_credits", "ctrl_credits", "down_store_credits", "down_part_credits",
+    "throttle",      "window",       "copy_lane",    "down_throttle",      "launch_cycles",
+    "start_delay",   "small",        "quiet_cycles"};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static bool has(const char *const *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+/// The first option of a list that was given, or NULL.
+static const char *given(const char *const *list, size_t count, const struct mw_options_said *said)
+{
+    for (size_t i = 0; i < count; i++)
+        if (mw_option_given(&mw_run_table, said, list[i]))
+            return list[i];
+    return NULL;
+}
+
+int mw_tp_check_options(const struct mw_run_params *params, const struct mw_options_said *said,
+                        struct mw_error *err)
+{
+    const bool moe = params->tp.kind == MW_TP_NONE;
+    const char *workload = mw_tp_kind_names[params->tp.kind];
+    const char *option = moe ? given(tp_options, COUNT(tp_options), said)
+                             : given(moe_options, COUNT(moe_options), said);
+    const char *system = moe ? params->tp_only : params->moe_only;
+    if (option)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --workload %s", option, workload);
+    if (system)
+        return mw_fail(err, MW_EXIT_INPUT, "--system %s: not with --workload %s", system, workload);
+    for (unsigned i = 0; i < params->settings.count && !moe; i++)
+        if (!has(tp_settings, COUNT(tp_settings), params->settings.item[i].name))
+            return mw_fail(err, MW_EXIT_INPUT, "--set %s: not with --workload %s",
+                           params->settings.item[i].name, workload);
+    return MW_EXIT_OK;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Figures of tensor-parallel workloads: their sum, the lines above the table, mistakes, and JSON.
+#include "tp/tp_bounds.h"
+#include "tp/tp_run.h"
+
+#include "golden/golden.h"
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static struct mw_link_parameters links(const struct mw_tp_problem *p)
+{
+    return (struct mw_link_parameters){.flit_bytes = p->flit_bytes, .link_cycles = p->link_cycles};
+}
+
+void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p)
+{
+    struct mw_tp_bounds b;
+    char at[48];
+    mw_tp_bounds(p, mw_tp_systems[0], &b);
+    mw_report_paragraph(out,
+                        "%s: %u GPUs, %u rows of %u bytes, tile %u, %" PRIu64
+                        " cycles per row, flits of %u bytes, seed %" PRIu64
+                        ", jitter %u %%, starts over %u cycles",
+                        mw_tp_kind_names[p->o.kind], p->gpus, p->o.rows, mw_tp_row_bytes(p),
+                        p->tile, p->cycles, p->flit_bytes, p->seed, p->o.jitter, p->o.start);
+    mw_report_paragraph(out, "strict bound %" PRIu64 " cycles (%s)", b.strict.cycles,
+                        mw_bound_text(&b.strict, at, sizeof at));
+}
+
+/// Counters that differ from the list; the first of them in `first`.
+static unsigned flit_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
+                            struct mw_flit_error *first)
+{
+    struct mw_traffic want[MW_TP_PHASES];
+    const struct mw_traffic *got = &r->layer.traffic;
+    unsigned found = 0;
+    mw_tp_traffic(p, r->system, want);
+    for (unsigned i = 1; i < MW_TP_PHASES; i++)
+        mw_traffic_add(&want[0], &want[i]);
+    for (unsigned g = 0; g < p->gpus; g++)
+        for (unsigned d = 0; d < MW_DIRECTIONS; d++)
+            for (unsigned c = 0; c <= MW_CLASSES; c++) {
+                const bool payload = c == MW_CLASSES;
+                const uint64_t counted = payload ? got->payload[g][d] : got->flits[g][d][c];
+                const uint64_t listed = payload ? want->payload[g][d] : want->flits[g][d][c];
+                if (counted != listed && !found++)
+                    *first = (struct mw_flit_error){0,
+                                                    g,
+                                                    mw_direction_names[d],
+                                                    payload ? "payload" : mw_class_names[c],
+                                                    counted,
+                                                    listed};
+            }
+    return found;
+}
+
+static void set_part(struct mw_summary_part *part, const struct mw_bound *b)
+{
+    part->cycles = b->cycles;
+    mw_bound_text(b, part->at, sizeof part->at);
+}
+
+void mw_tp_summarize(struct mw_tp_result *r, const struct mw_tp_problem *p, uint64_t base_cycles,
+                     const char *over)
+{
+    struct mw_summary *s = &r->summary;
+    const struct mw_link_parameters link = links(p);
+    struct mw_tp_bounds b;
+    struct mw_flit_error first;
+    mw_tp_bounds(p, r->system, &b);
+    *s = (struct mw_summary){.system = r->system->name,
+                             .over = over,
+                             .result = &r->run,
+                             .cycles = r->layer.cycles,
+                             .wrong = r->layer.wrong,
+                             .strict = b.strict.cycles,
+                             .own = b.own.cycles,
+                             .own_link = b.own_link.cycles,
+                             .flit_errors = flit_errors(r, p, &first),
+                             .below_bound = r->layer.cycles < b.own.cycles,
+                             .traffic = r->layer.traffic,
+                             .stalls = r->layer.stalls};
+    memcpy(s->stall, r->layer.stall, sizeof s->stall);
+    set_part(&s->adder, &b.adder);
+    set_part(&s->engine, &b.engine);
+    set_part(&s->banks, &b.banks);
+    set_part(&s->limit, &b.limit);
+    mw_bound_text(&b.strict, s->strict_at, sizeof s->strict_at);
+    mw_bound_text(&b.own, s->own_at, sizeof s->own_at);
+    s->speedup = mw_ratio((double)base_cycles, (double)s->cycles);
+    s->strict_share = mw_ratio((double)s->strict, (double)s->cycles);
+    s->own_share = mw_ratio((double)s->own, (double)s->cycles);
+    s->cycles_per_second = mw_ratio((double)r->run.simulated_cycles, r->run.seconds);
+    mw_summarize_links(s, p->gpus, &link);
+}
+
+int mw_tp_report_differences(FILE *err, const struct mw_tp_result *r, const struct mw_tp_problem *p)
+{
+    const char *name = r->system->name;
+    const struct mw_tp_mismatch *m = &r->first;
+    struct mw_flit_error e;
+    if (r->layer.wrong)
+        fprintf(err,
+                "moeswitch: %s: %" PRIu64
+                " wrong elements, first: GPU %u, row %u, element %u: expected 0x%04x (%g), got "
+                "0x%04x (%g)\n",
+                name, r->layer.wrong, m->gpu, m->row, m->element, m->expected,
+                (double)mw_bf16_to_float(m->expected), m->got, (double)mw_bf16_to_float(m->got));
+    if (r->summary.below_bound)
+        fprintf(err,
+                "moeswitch: %s: took %" PRIu64 " cycles, less than its own bound of %" PRIu64 "\n",
+                name, r->summary.cycles, r->summary.own);
+    if (flit_errors(r, p, &e))
+        fprintf(err,
+                "moeswitch: %s: %u counters differ from the analytic list, first: port %u %s, %s: "
+                "expected %" PRIu64 ", counted %" PRIu64 "\n",
+                name, r->summary.flit_errors, e.port, e.direction, e.what, e.expected, e.counted);
+    return r->layer.wrong || r->summary.below_bound || r->summary.flit_errors ? MW_EXIT_MISMATCH
+                                                                              : MW_EXIT_OK;
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void json_params(struct mw_json *j, const struct mw_run_params *params,
+                        const struct mw_tp_problem *p)
+{
+    mw_json_object(j, "params", false);
+    mw_json_string(j, "workload", mw_tp_kind_names[p->o.kind]);
+    mw_json_uint(j, "gpus", p->gpus);
+    mw_json_uint(j, "rows", p->o.rows);
+    mw_json_uint(j, "hidden", p->hidden);
+    mw_json_uint(j, "tile", p->tile);
+    mw_json_uint(j, "expert_cycles", p->cycles);
+    mw_json_uint(j, "jitter", p->o.jitter);
+    mw_json_uint(j, "start_spread", p->o.start);
+    mw_json_uint(j, "flit_bytes", p->flit_bytes);
+    mw_json_uint(j, "link_latency", params->link_latency);
+    mw_json_uint(j, "link_cycles", p->link_cycles);
+    mw_json_uint(j, "open_rows", params->open_rows);
+    mw_json_uint(j, "seed", p->seed);
+    mw_json_object(j, "settings", true);
+    for (unsigned i = 0; i < params->settings.count; i++)
+        mw_json_uint(j, params->settings.item[i].name, params->settings.item[i].value);
+    mw_json_end(j);
+    mw_json_end(j);
+}
+
+static void json_part(struct mw_json *j, const char *key, const struct mw_summary_part *part)
+{
+    mw_json_object(j, key, true);
+    mw_json_uint(j, "cycles", part->cycles);
+    mw_json_string(j, "at", part->at);
+    mw_json_end(j);
+}
+
+static void json_system(struct mw_json *j, const struct mw_tp_result *r,
+                        const struct mw_tp_problem *p)
+{
+    const struct mw_summary *s = &r->summary;
+    mw_json_object(j, NULL, false);
+    mw_report_json_summary(j, s, p->gpus);
+    mw_json_uint(j, "ranges", r->system->ranges(p));
+    json_part(j, "adder", &s->adder);
+    json_part(j, "engine", &s->engine);
+    json_part(j, "banks", &s->banks);
+    json_part(j, "limit", &s->limit);
+    mw_report_json_wall(j, s);
+    mw_json_end(j);
+}
+
+int mw_tp_report_json(struct mw_json *j, const struct mw_run_params *params,
+                      const struct mw_tp_problem *p, const struct mw_tp_result *results,
+                      unsigned count, struct mw_error *err)
+{
+    int status = mw_json_open(j, err);
+    if (status)
+        return status;
+    mw_json_object(j, NULL, false);
+    mw_json_string(j, "tool", "moeswitch " MW_VERSION);
+    json_params(j, params, p);
+    mw_json_array(j, "systems", false);
+    for (unsigned i = 0; i < count; i++)
+        json_system(j, &results[i], p);
+    mw_json_end(j);
+    mw_json_end(j);
+    return mw_json_close(j, err);
+}

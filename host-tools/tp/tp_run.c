@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See tp_run.h: the systems one after the other, their lines, and the files.
+#include "tp/tp_run.h"
+
+#include "tp/tp_bounds.h"
+
+#include "base/interrupt.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_PER_GPU = 64 };
+
+struct job {
+    struct mw_run_params *params;
+    struct mw_tp_problem p;
+    const struct mw_tp_system *system[MW_TP_SYSTEMS];
+    unsigned asked, done;
+    struct mw_tp_result result[MW_TP_SYSTEMS];
+    struct mw_summary summary[MW_TP_SYSTEMS]; ///< of those that are done
+    FILE *out, *data, *errors;
+    struct mw_error *err;
+};
+
+int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct mw_error *err)
+{
+    int status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
+    if (status)
+        return status;
+    *p = (struct mw_tp_problem){.o = params->tp,
+                                .gpus = params->shape.gpus,
+                                .hidden = params->shape.hidden,
+                                .flit_bytes = params->flit_bytes,
+                                .link_cycles = params->link_cycles,
+                                .tile = params->tile,
+                                .seed = params->shape.seed,
+                                .cycles = params->expert_cycles};
+    if (!p->o.rows)
+        p->o.rows = ROWS_PER_GPU * p->gpus;
+    status = mw_tp_check(p, err);
+    if (!status && !params->expert_cycles_given)
+        p->cycles = mw_tp_strict_link(p).cycles / (2 * mw_tp_engine_rows(p));
+    for (unsigned i = 0; i < params->tp_systems && !status; i++) {
+        const char *why = mw_tp_unfit(p, params->tp_system[i]);
+        if (why)
+            status = mw_fail(err, MW_EXIT_INPUT, "--system %s with --workload %s: %s",
+                             params->tp_system[i]->name, mw_tp_kind_names[p->o.kind], why);
+    }
+    return status;
+}
+
+/// The systems that were named, or all that fit; why the others are left out.
+static void choose(struct job *j)
+{
+    for (unsigned i = 0; i < j->params->tp_systems; i++)
+        j->system[j->asked++] = j->params->tp_system[i];
+    for (unsigned i = 0; i < MW_TP_SYSTEMS && !j->params->tp_systems; i++) {
+        const char *why = mw_tp_unfit(&j->p, mw_tp_systems[i]);
+        if (why)
+            mw_report_paragraph(j->out, "%s is left out: %s", mw_tp_systems[i]->name, why);
+        else
+            j->system[j->asked++] = mw_tp_systems[i];
+    }
+}
+
+/// One system, and its line.
+static int run_system(struct job *j, unsigned i)
+{
+    struct mw_tp_result *r = &j->result[i];
+    const char *first = j->system[0]->name;
+    r->system = j->system[i];
+    int status = mw_tp_device_run(j->params, &j->p, r, j->err);
+    if (r->run.state)
+        fputs(r->run.state, j->errors);
+    if (status)
+        return status;
+    mw_tp_summarize(r, &j->p, j->asked > 1 ? j->result[0].layer.cycles : 0,
+                    j->asked > 1 ? first : NULL);
+    j->summary[j->done++] = r->summary;
+    mw_report_line(j->out, &r->summary);
+    status = mw_tables_flush(j->out, j->err);
+    return status ? status : mw_tp_report_differences(j->errors, r, &j->p);
+}
+
+static int run_systems(struct job *j)
+{
+    int worst = MW_EXIT_OK;
+    mw_tp_report_head(j->out, &j->p);
+    mw_report_columns(j->out, j->system[0]->name);
+    for (unsigned i = 0; i < j->asked; i++) {
+        int status = run_system(j, i);
+        if (status > MW_EXIT_MISMATCH)
+            return status;
+        worst = status > worst ? status : worst;
+    }
+    mw_report_resources(j->out, j->summary, j->done);
+    if (j->params->details) {
+        mw_report_traffic(j->out, j->summary, j->done);
+        mw_report_stalls(j->out, j->summary, j->done);
+    }
+    mw_report_model(j->out, j->summary, j->done);
+    return worst;
+}
+
+static int write_data(struct job *j)
+{
+    const struct mw_data_files *files = &j->params->files;
+    struct mw_json json = {0};
+    struct mw_csv csv = {0};
+    if (!files->json && !files->csv)
+        return MW_EXIT_OK;
+    if (files->csv)
+        mw_csv_begin(&csv, "systems", &json);
+    int status = mw_tp_report_json(&json, j->params, &j->p, j->result, j->done, j->err);
+    if (!status)
+        status = mw_data_write(files, j->data, &json, &csv, j->err);
+    mw_json_free(&json);
+    mw_csv_free(&csv);
+    return status;
+}
+
+static int carry_out(struct job *j)
+{
+    const struct mw_data_files *files = &j->params->files;
+    int status = mw_data_probe(files, j->err);
+    if (!status)
+        status = mw_tp_prepare(j->params, &j->p, j->err);
+    if (!status && !(j->out = mw_tables_open(j->data, mw_data_replaces_tables(files), j->err)))
+        status = MW_EXIT_FAILED;
+    if (status)
+        return status;
+    choose(j);
+    mw_interrupt_begin();
+    status = run_systems(j);
+    mw_interrupt_end();
+    if (status > MW_EXIT_MISMATCH)
+        return status;
+    int written = write_data(j);
+    return written ? written : status;
+}
+
+int mw_tp_run(struct mw_run_params *params, FILE *out, FILE *errors, struct mw_error *err)
+{
+    struct job *j = calloc(1, sizeof *j);
+    if (!j)
+        return mw_fail_memory(err, "the run");
+    j->params = params;
+    j->out = j->data = out;
+    j->errors = errors;
+    j->err = err;
+    int status = carry_out(j);
+    mw_tables_close(j->out, out);
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++)
+        free(j->result[i].run.state);
+    free(j);
+    return status;
+}

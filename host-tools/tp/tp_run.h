@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch run` of tensor-parallel workloads.
+#ifndef MW_TP_RUN_H
+#define MW_TP_RUN_H
+
+#include "formats/json.h"
+#include "experiment/result.h"
+#include "tp/tp.h"
+
+/// An element that differs from the golden model.
+struct mw_tp_mismatch {
+    unsigned gpu, row, element; ///< row: logical
+    uint16_t expected, got;
+};
+
+/// What came out of one system.
+struct mw_tp_result {
+    const struct mw_tp_system *system;
+    struct mw_result run; ///< of one layer
+    struct mw_layer_result layer;
+    struct mw_tp_mismatch first;
+    struct mw_summary summary;
+};
+
+/// The workload that `params` asks for. MW_EXIT_INPUT: sizes, settings or a system do not fit.
+/// Fills in params->expert_cycles where it was not given.
+int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct mw_error *err);
+/// Run it under a system on a device of its own, and compare all output elements. MW_EXIT_OK also
+/// where some are wrong.
+int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_problem *p,
+                     struct mw_tp_result *r, struct mw_error *err);
+
+/// What is run; figures; counters and bounds that are wrong (MW_EXIT_MISMATCH, and lines).
+void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p);
+void mw_tp_summarize(struct mw_tp_result *r, const struct mw_tp_problem *p, uint64_t base_cycles,
+                     const char *over);
+int mw_tp_report_differences(FILE *err, const struct mw_tp_result *r,
+                             const struct mw_tp_problem *p);
+int mw_tp_report_json(struct mw_json *j, const struct mw_run_params *params,
+                      const struct mw_tp_problem *p, const struct mw_tp_result *results,
+                      unsigned count, struct mw_error *err);
+
+/// Everything, for the systems that `params` asks for. Tables or data go to `out`.
+int mw_tp_run(struct mw_run_params *params, FILE *out, FILE *errors, struct mw_error *err);
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor-parallel workloads without a device: the golden model against a second computation, flits
+// and bounds counted by hand, streams within their limits, and where rows lie.
+#include "support.h"
+
+#include "golden/golden.h"
+#include "packet.h"
+#include "base/random.h"
+#include "golden/reduce.h"
+#include "tp/streams.h"
+#include "tp/tp_bounds.h"
+#include "tp/tp_golden.h"
+
+static struct mw_tp_problem problem(enum mw_tp_kind kind, unsigned gpus, unsigned rows)
+{
+    return (struct mw_tp_problem){.o = {.kind = kind, .rows = rows, .jitter = 20, .start = 100},
+                                  .gpus = gpus,
+                                  .hidden = 512,
+                                  .flit_bytes = 16,
+                                  .link_cycles = 1,
+                                  .tile = 4,
+                                  .seed = 7,
+                                  .cycles = 32};
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+/// A part's element by IEEE arithmetic alone: no value here is small enough to be flushed.
+static float part(const struct mw_tp_problem *p, enum mw_tp_order order, unsigned gpu,
+                  enum mw_tp_part what, unsigned row, float x)
+{
+    const float c = mw_bf16_to_float(mw_tp_coefficient(p, order, gpu, what));
+    const float y = x * c * mw_tp_weight(p, order, what, row);
+    return mw_bf16_to_float(mw_bf16_from_float(y));
+}
+
+/// The output by the golden model of reductions, member by member.
+static uint16_t computed(const struct mw_tp_problem *p, enum mw_tp_order order, unsigned gpu,
+                         unsigned row, unsigned element)
+{
+    const unsigned home = row / mw_tp_own(p);
+    uint16_t v = mw_tp_value(p, order, home, row, element);
+    if (mw_tp_reduces(p)) {
+        uint32_t s = 0;
+        for (unsigned q = 1; q <= p->gpus; q++) {
+            const unsigned g = (home + q) % p->gpus;
+            const float x = mw_bf16_to_float(mw_tp_value(p, order, g, row, element));
+            const uint16_t y = mw_bf16_from_float(part(p, order, g, MW_TP_GEMM_1, row, x));
+            const bool round = order == MW_TP_ORDER_STEPS || g == home;
+            if (q == 1)
+                s = mw_reduce_first(MW_DTYPE_BF16, y);
+            else if (round)
+                s = mw_reduce_first(MW_DTYPE_BF16, mw_reduce_last(MW_DTYPE_BF16, s));
+            if (q > 1)
+                s = mw_reduce_next(MW_DTYPE_BF16, MW_REDOP_ADD, s, y);
+        }
+        v = (uint16_t)mw_reduce_last(MW_DTYPE_BF16, s);
+    }
+    if (p->o.kind == MW_TP_SUBLAYER)
+        v = mw_bf16_from_float(part(p, order, home, MW_TP_LN, row, mw_bf16_to_float(v)));
+    if (p->o.kind == MW_TP_SUBLAYER || p->o.kind == MW_TP_AG_GEMM)
+        v = mw_bf16_from_float(part(p, order, gpu, MW_TP_GEMM_2, row, mw_bf16_to_float(v)));
+    return v;
+}
+
+static void golden_is_what_a_second_computation_gives(void **state)
+{
+    (void)state;
+    for (unsigned kind = MW_TP_AG_GEMM; kind < MW_TP_KINDS; kind++)
+        for (unsigned order = 0; order <= MW_TP_ORDER_ANY; order++) {
+            struct mw_tp_problem p = problem((enum mw_tp_kind)kind, 5, 15);
+            p.hidden = 64;
+            uint16_t *golden = malloc((size_t)p.o.rows * p.hidden * sizeof *golden);
+            assert_non_null(golden);
+            mw_tp_golden(&p, (enum mw_tp_order)order, golden);
+            for (unsigned g = 0; g < p.gpus; g++)
+                for (unsigned row = 0; row < p.o.rows; row++)
+                    for (unsigned e = 0; e < p.hidden; e++)
+                        assert_int_equal(mw_tp_golden_last(&p, (enum mw_tp_order)order, g, row,
+                                                           golden[(size_t)row * p.hidden + e]),
+                                         computed(&p, (enum mw_tp_order)order, g, row, e));
+            free(golden);
+        }
+}
+
+/// Elements that differ between two orders of the same sums, of a thousand.
+static unsigned differ(enum mw_tp_order a, enum mw_tp_order b)
+{
+    struct mw_tp_problem p = problem(MW_TP_GEMM_RS, 8, 8);
+    static uint16_t one[8 * 512], other[8 * 512];
+    unsigned n = 0;
+    mw_tp_golden(&p, a, one);
+    mw_tp_golden(&p, b, other);
+    for (unsigned i = 0; i < 8 * 512; i++)
+        n += one[i] != other[i];
+    return n * 1000 / (8 * 512);
+}
+
+static void the_order_shows(void **state)
+{
+    (void)state;
+    assert_true(differ(MW_TP_ORDER_HOME_LAST, MW_TP_ORDER_STEPS) > 10);
+}
+
+/// Sums of whole numbers are whole, and bf16 holds them.
+static void sums_in_any_order_are_exact(void **state)
+{
+    (void)state;
+    struct mw_tp_problem p = problem(MW_TP_GEMM_RS, 32, 32);
+    static uint16_t out[32 * 512];
+    mw_tp_golden(&p, MW_TP_ORDER_ANY, out);
+    for (unsigned i = 0; i < 32 * 512; i++) {
+        int sum = 0;
+        for (unsigned g = 0; g < p.gpus; g++) {
+            const uint16_t x = mw_tp_value(&p, MW_TP_ORDER_ANY, g, i / 512, i % 512);
+            const float v = mw_bf16_to_float(x);
+            assert_true(v >= -7 && v <= 7 && v == (float)(int)v);
+            sum += (int)v;
+        }
+        assert_true(mw_bf16_to_float(out[i]) == (float)sum);
+    }
+}
+
+// ---- flits --------------------------------------------------------------------------------------
+
+/// Of port 0: flits of {up, down} by class, control, store, request, partial.
+static void assert_flits(enum mw_tp_kind kind, const char *system,
+                         const uint64_t want[MW_DIRECTIONS][MW_CLASSES])
+{
+    struct mw_tp_problem p = problem(kind, 8, 352);
+    struct mw_traffic phases[MW_TP_PHASES];
+    mw_tp_traffic(&p, mw_tp_system_find(system), phases);
+    for (unsigned g = 0; g < 8; g++)
+        for (unsigned d = 0; d < MW_DIRECTIONS; d++)
+            for (unsigned c = 0; c < MW_CLASSES; c++) {
+                uint64_t sum = 0;
+                for (unsigned i = 0; i < MW_TP_PHASES; i++)
+                    sum += phases[i].flits[g][d][c];
+                assert_int_equal(sum, want[d][c]);
+            }
+}
+
+/// 44 rows of a home and 308 others of 72 flits; 7 other GPUs.
+static void flits_are_those_counted_by_hand(void **state)
+{
+    (void)state;
+    const uint64_t own = 44 * 72, others = 308 * 72;
+    assert_flits(MW_TP_SUBLAYER, "chain",
+                 (const uint64_t[][MW_CLASSES]){{7 * 11, own + 7 * 11, 44, others},
+                                                {7 * 11, others + 7 * 11, 308, own}});
+    assert_flits(MW_TP_SUBLAYER, "nvls",
+                 (const uint64_t[][MW_CLASSES]){{7 * 4, own + 7, 44, others},
+                                                {7 * 4, others + 7, 308, own}});
+    assert_flits(MW_TP_SUBLAYER, "nvls-tile",
+                 (const uint64_t[][MW_CLASSES]){{7 * 12, own + 7 * 11, 44, others},
+                                                {7 * 12, others + 7 * 11, 308, own}});
+    assert_flits(MW_TP_SUBLAYER, "pull",
+                 (const uint64_t[][MW_CLASSES]){{7 * 10, 0, 44 + 308, 2 * others},
+                                                {7 * 10, 0, 308 + 308, own + others}});
+    assert_flits(MW_TP_SUBLAYER, "t3",
+                 (const uint64_t[][MW_CLASSES]){{7 * 4, others + 7 * 4, 308, others},
+                                                {7 * 4, others + 7 * 4, 308, others}});
+    assert_flits(MW_TP_SUBLAYER, "ring",
+                 (const uint64_t[][MW_CLASSES]){{0, 2 * others + 7 * 15, 0, 0},
+                                                {0, 2 * others + 7 * 15, 0, 0}});
+    assert_flits(MW_TP_AG_GEMM, "pull",
+                 (const uint64_t[][MW_CLASSES]){{0, 0, 308, others}, {0, 0, 308, others}});
+    assert_flits(MW_TP_GEMM_RS, "chain",
+                 (const uint64_t[][MW_CLASSES]){{7 * 11, 0, 44, others}, {7 * 11, 0, 308, own}});
+    assert_flits(
+        MW_TP_GEMM_AR, "chain",
+        (const uint64_t[][MW_CLASSES]){{7 * 11, own, 44, others}, {7 * 11, others, 308, own}});
+}
+
+static void bounds_are_those_computed_by_hand(void **state)
+{
+    (void)state;
+    struct mw_tp_problem p = problem(MW_TP_SUBLAYER, 8, 352);
+    struct mw_tp_bounds b;
+    mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
+    assert_int_equal(b.strict.cycles, 352 * 72); // above 352 * 32 twice and 44 * 32
+    assert_int_equal(b.own.cycles, 352 * 72 + 308 + 2 * 7 * 11);
+    assert_int_equal(b.engine.cycles, (2 * 352 + 44) * 32);
+    p.cycles = 40;
+    mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
+    assert_int_equal(b.strict.cycles, (2 * 352 + 44) * 40);
+    mw_tp_bounds(&p, mw_tp_system_find("nvls"), &b);
+    assert_int_equal(b.own.cycles, 2 * 352 * 40 + 308 * 72 + 44 + 2 * 7 + 308 * 72 + 3 * 7);
+    p = problem(MW_TP_AG_GEMM, 8, 352);
+    p.link_cycles = 2;
+    mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
+    assert_int_equal(b.strict.cycles, 2 * 308 * 72);
+}
+
+// ---- streams and rows ---------------------------------------------------------------------------
+
+/// No stream has more instructions than a GPU holds, whatever the sizes.
+static void streams_fit(void **state)
+{
+    (void)state;
+    const struct mw_layout layout = {.row_shift = 10};
+    const unsigned one[MW_MAX_PORTS] = {0};
+    for (unsigned kind = MW_TP_AG_GEMM; kind < MW_TP_KINDS; kind++)
+        for (unsigned gpus = 2; gpus <= 32; gpus++)
+            for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
+                struct mw_tp_problem p = problem((enum mw_tp_kind)kind, gpus, 20 * gpus);
+                const struct mw_tp_system *system = mw_tp_systems[i];
+                if (mw_tp_unfit(&p, system))
+                    continue;
+                const struct mw_tp_at at = {&p, &layout, gpus - 1, system->ranges(&p), 0, one};
+                struct mw_stream s[MW_STREAMS];
+                for (unsigned k = 0; k < MW_STREAMS; k++)
+                    mw_stream_init(&s[k]);
+                system->make(&at, s);
+                for (unsigned k = 0; k < MW_STREAMS; k++)
+                    if (mw_stream_end(&s[k]))
+                        fail_msg("%s, %u GPUs, stream %u: %s", system->name, gpus, k, mw_message());
+            }
+}
+
+/// Every row has one place, and ranges of homes are adjacent.
+static void rows_have_one_place(void **state)
+{
+    (void)state;
+    const struct mw_tp_problem p = problem(MW_TP_SUBLAYER, 3, 51);
+    for (unsigned ranges = 1; ranges <= 11; ranges++) {
+        bool seen[51] = {false};
+        for (unsigned row = 0; row < 51; row++) {
+            const unsigned place = mw_tp_place(&p, ranges, row / 17, row % 17);
+            assert_true(place < 51 && !seen[place]);
+            seen[place] = true;
+        }
+    }
+    assert_int_equal(mw_tp_place(&p, 1, 1, 2), 19);
+    assert_int_equal(mw_tp_place(&p, 2, 1, 2), 8 + 2);
+    assert_int_equal(mw_tp_place(&p, 2, 1, 8), 24 + 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_is_what_a_second_computation_gives),
+        cmocka_unit_test(the_order_shows),
+        cmocka_unit_test(sums_in_any_order_are_exact),
+        cmocka_unit_test(flits_are_those_counted_by_hand),
+        cmocka_unit_test(bounds_are_those_computed_by_hand),
+        cmocka_unit_test(streams_fit),
+        cmocka_unit_test(rows_have_one_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

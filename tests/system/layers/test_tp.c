@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor-parallel workloads on the simulated fabric: every system that fits, at sizes that divide
+// badly, with limits, jitter and skew. Every element and every flit must be right, and no bound too
+// high. MW_SEED sets the seed.
+#include "system/bench.h"
+#include "system/command.h"
+
+#include "tp/tp_run.h"
+
+/// Models that other tests need, too.
+static const struct {
+    unsigned gpus, flit_bytes, most; ///< most: rows of a home
+} models[] = {{2, 8, 13}, {4, 8, 9}, {8, 16, 5}};
+
+enum { MODELS = sizeof models / sizeof *models, WORDS = 40 };
+
+static struct mw_run_params params;
+static struct mw_tp_problem problem;
+
+/// Parse and prepare, as the command does.
+static int prepare(const char *words, struct mw_error *err)
+{
+    static char text[1000];
+    char *argv[WORDS], *rest = text;
+    int argc = 0;
+    bool help;
+    snprintf(text, sizeof text, "run %s", words);
+    while ((argv[argc] = strsep(&rest, " ")))
+        argc++;
+    int status = mw_run_parse(&params, argc, argv, &help, err);
+    return status ? status : mw_tp_prepare(&params, &problem, err);
+}
+
+/// Run a system; its cycles.
+static uint64_t pass(const char *words, const struct mw_tp_system *system)
+{
+    static struct mw_tp_result r;
+    struct mw_error err = {0};
+    r = (struct mw_tp_result){.system = system};
+    if (mw_tp_device_run(&params, &problem, &r, &err))
+        fail_msg("%s, %s: %s", words, system->name, err.text);
+    mw_tp_summarize(&r, &problem, 0, NULL);
+    if (mw_tp_report_differences(stderr, &r, &problem))
+        fail_msg("%s, %s", words, system->name);
+    free(r.run.state);
+    return r.layer.cycles;
+}
+
+static void pass_all(const char *words)
+{
+    struct mw_error err = {0};
+    if (prepare(words, &err))
+        fail_msg("%s: %s", words, err.text);
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++)
+        if (!mw_tp_unfit(&problem, mw_tp_systems[i]))
+            pass(words, mw_tp_systems[i]);
+}
+
+static unsigned below(struct mw_random *r, unsigned n)
+{
+    return (unsigned)mw_random_below(r, n);
+}
+
+/// Sizes, limits and delays at random.
+static void random_sizes(void **state)
+{
+    (void)state;
+    struct mw_random r = {test_seed()};
+    for (unsigned m = 0; m < MODELS; m++)
+        for (unsigned kind = MW_TP_AG_GEMM; kind < MW_TP_KINDS; kind++) {
+            char words[500];
+            snprintf(words, sizeof words,
+                     "--workload %s --gpus %u --flit-bytes %u --rows %u --hidden %u --tile %u "
+                     "--expert-cycles %u --seed %u --jitter %u --start-spread %u --open-rows %u "
+                     "--set throttle=%u --set down_throttle=%u --set store_credits=%u --set "
+                     "part_credits=%u",
+                     mw_tp_kind_names[kind], models[m].gpus, models[m].flit_bytes,
+                     models[m].gpus * (1 + below(&r, models[m].most)), 64u << below(&r, 3),
+                     1 + below(&r, 5), below(&r, 40), below(&r, 1000), below(&r, 2) * 50,
+                     below(&r, 2) * 500, below(&r, 3), below(&r, 2) * 40, below(&r, 2) * 40,
+                     below(&r, 5), below(&r, 3));
+            pass_all(words);
+        }
+}
+
+/// The same run takes the same cycles.
+static void cycles_repeat(void **state)
+{
+    (void)state;
+    static const char words[] = "--workload sublayer --gpus 4 --flit-bytes 8 --rows 36 --hidden 64 "
+                                "--tile 3 --jitter 30 --start-spread 300";
+    struct mw_error err = {0};
+    assert_int_equal(prepare(words, &err), 0);
+    const uint64_t cycles = pass(words, mw_tp_system_find("chain"));
+    assert_int_equal(pass(words, mw_tp_system_find("chain")), cycles);
+}
+
+/// Sums in another order than the golden model's, and packets that are not in the list, end a run
+/// with exit status 1.
+static void differences_show(void **state)
+{
+    (void)state;
+    static const char words[] = "--workload gemm-ar --gpus 4 --flit-bytes 8 --rows 12 --hidden 64";
+    static struct mw_tp_result r;
+    struct mw_error err = {0};
+    struct mw_tp_system wrong = *mw_tp_system_find("nvls");
+    wrong.reduce = MW_TP_STEPS;
+    assert_int_equal(prepare(words, &err), 0);
+    r = (struct mw_tp_result){.system = &wrong};
+    assert_int_equal(mw_tp_device_run(&params, &problem, &r, &err), 0);
+    assert_true(r.layer.wrong > 0);
+    assert_true(r.first.expected != r.first.got);
+    mw_tp_summarize(&r, &problem, 0, NULL);
+    assert_true(r.summary.flit_errors > 0);
+    assert_int_equal(mw_tp_report_differences(stderr, &r, &problem), MW_EXIT_MISMATCH);
+}
+
+/// Chained parts are faster than phases, and loads that nothing merges slower than a multicast.
+static void chain_is_faster(void **state)
+{
+    (void)state;
+    static const char words[] = "--workload sublayer --gpus 8 --flit-bytes 16 --rows 176 --hidden "
+                                "512 --tile 4 --expert-cycles 32";
+    struct mw_error err = {0};
+    assert_int_equal(prepare(words, &err), 0);
+    const uint64_t chain = pass(words, mw_tp_system_find("chain"));
+    const uint64_t nvls = pass(words, mw_tp_system_find("nvls"));
+    const uint64_t pull = pass(words, mw_tp_system_find("pull"));
+    print_message("chain %llu, nvls %llu, pull %llu cycles\n", (unsigned long long)chain,
+                  (unsigned long long)nvls, (unsigned long long)pull);
+    assert_true(nvls > chain * 5 / 4 && pull > chain * 5 / 4);
+}
+
+// ---- what is refused ----------------------------------------------------------------------------
+
+static void refuses(const char *words, const char *line)
+{
+    struct mw_error err = {0};
+    assert_int_equal(prepare(words, &err), MW_EXIT_INPUT);
+    assert_line(err.text, line);
+}
+
+static void bad_input_is_refused(void **state)
+{
+    (void)state;
+    refuses("--workload ag_gemm", "--workload ag_gemm: expected");
+    refuses("--workload sublayer --gpus 8 --rows 100", "--rows 100: not a multiple of the 8 GPUs");
+    refuses("--workload sublayer --hidden 500", "needs a power of two from 64 to 4096");
+    refuses("--workload sublayer --hidden 32", "needs a power of two from 64 to 4096");
+    refuses("--workload sublayer --rows 1", "--rows 1: expected a whole number from 2");
+    refuses("--workload sublayer --jitter 201", "--jitter 201: expected a whole number from 0");
+    refuses("--workload sublayer --experts 8", "--experts: not with --workload sublayer");
+    refuses("--workload gemm-rs --html x", "--html: not with --workload gemm-rs");
+    refuses("--workload gemm-rs --set scatter=1", "--set scatter: not with --workload gemm-rs");
+    refuses("--workload gemm-rs --system dysharp", "--system dysharp: not with --workload gemm-rs");
+    refuses("--system chain", "--system chain: not with --workload moe");
+    refuses("--rows 64", "--rows: not with --workload moe");
+    refuses("--workload gemm-rs --system pull", "the workload gathers nothing");
+    refuses("--workload ag-gemm --system t3", "the workload reduces nothing");
+    refuses("--workload gemm-ar --system nvls-tile", "only sublayer has an LN");
+    refuses("--workload sublayer --gpus 16 --rows 32 --system ring", "at most 15 GPUs");
+}
+
+/// The device's limits, through the command.
+static void device_limits_are_told(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run --workload sublayer --gpus 2 --flit-bytes 8 --rows 65536"),
+                     MW_EXIT_INPUT);
+    assert_non_null(strstr(err_text, "moeswitch: the device cannot hold this run: "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_sizes),         cmocka_unit_test(cycles_repeat),
+        cmocka_unit_test(differences_show),     cmocka_unit_test(chain_is_faster),
+        cmocka_unit_test(bad_input_is_refused), cmocka_unit_test(device_limits_are_told),
+    };
+    return cmocka_run_group_tests_name("tensor-parallel", tests, scratch_make, scratch_remove);
+}
