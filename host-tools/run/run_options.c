@@ -201,10 +201,12 @@ const struct mw_option_table mw_run_table = {
     .count = sizeof options / sizeof *options,
     .summary = "run MoE layers through the switch and check every bit",
     .synopsis = "[OPTION]...",
-    .text = "Runs layers of a mixture-of-experts model through the simulated switch, checks every "
-            "output bit, and prints one line per system. First it prints what it will take: cycles "
-            "by the bounds, time of all systems without that of building a model, and memory. "
-            "Above ten minutes it suggests a smaller layer with about the same shares.",
+    .text =
+        "Runs layers of a mixture-of-experts model, or a tensor-parallel workload, through the "
+        "simulated switch, checks every output bit, and prints one line per system. Of layers it "
+        "first prints what they will take: cycles by the bounds, time of all systems without that "
+        "of building a model, and memory. Above ten minutes it suggests a smaller layer with about "
+        "the same shares.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct mw_run_params),
