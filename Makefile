@@ -131,10 +131,9 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/node_pkg.sv rtl/common/bundle_pkg.sv rtl/common/cfg_pkg.sv rtl/common/ring_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_FILES := $(sort $(wildcard rtl/*/*.sv rtl/*/*/*.sv))
 EXPERIMENTS := $(wildcard experiments/*/*.sv)
-RTL_FABRIC := $(filter $(addprefix rtl/,common/% link/% switch/% hub/% gpu/% top/%),$(RTL_FILES))
+RTL_FABRIC := $(filter $(addprefix rtl/,common/% link/% switch/% hub/% gpu/% fabric/%),$(RTL_FILES))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_FABRIC)))) $(GEN)
-DEV_TOP := rtl/top/device.sv rtl/top/device_cross.sv rtl/top/device_usb.sv rtl/top/device_pins.sv
-RTL_MODS := $(filter-out $(RTL_PKGS) $(DEV_TOP),$(RTL_FABRIC)) $(filter-out %_pkg.sv,$(REG_SV))
+RTL_MODS := $(filter-out $(RTL_PKGS),$(RTL_FABRIC)) $(filter-out %_pkg.sv,$(REG_SV))
 RTL := $(RTL_PKGS) $(RTL_MODS)
 # types of ports and assertions, which RTL includes
 RTL_TYPES := rtl/common/bundles.svh rtl/common/assert.svh
@@ -142,8 +141,8 @@ RTL_TYPES := rtl/common/bundles.svh rtl/common/assert.svh
 IP := $(B)/ip
 DEV_IP := $(IP)/picorv32.v
 DEV_PKGS := $(HOST_SV) rtl/soc/soc_pkg.sv rtl/host/crc_pkg.sv $(filter %_pkg.sv,$(DEV_REG_SV))
-DEV_DIRS := rtl/cdc rtl/soc rtl/host $(IP)
-DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/cdc/*.sv rtl/soc/*.sv rtl/host/*.sv)) $(wildcard $(DEV_TOP)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
+DEV_DIRS := rtl/cdc rtl/soc rtl/host rtl/top $(IP)
+DEV_MODS := $(filter-out $(DEV_PKGS),$(wildcard rtl/cdc/*.sv rtl/soc/*.sv rtl/host/*.sv rtl/top/*.sv)) $(filter-out %_pkg.sv,$(DEV_REG_SV))
 $(DEV_IP): | $(B)/.setup
 	@mkdir -p $(@D)
 	$(Q)sed '/^`timescale/d' $(VENV)/lib/python3*/site-packages/pythondata_cpu_picorv32/verilog/picorv32.v >$@
@@ -378,7 +377,7 @@ lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric \
-	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/top/fabric.sv
+	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS))) $(VWARN) $(RTL_PKGS) rtl/fabric/fabric.sv
 
 # Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
 lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
@@ -422,6 +421,7 @@ lint-plumbing: | $(B)/.setup
 .PHONY: lint-layers
 lint-layers: | $(B)/.setup
 	$(Q)$(PY) tests/checks/layers.py
+	$(Q)$(PY) tests/checks/rtl_layers.py
 
 # words per sentence of pages and comments
 .PHONY: lint-english

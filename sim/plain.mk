@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Plain models: Verilator's own code of rtl/top/fabric.sv, by any Verilator that takes the RTL and any compiler.
+# Plain models: Verilator's own code of rtl/fabric/fabric.sv, by any Verilator that takes the RTL and any compiler.
 
 # around it, besides the shim
 IN_PLAIN := sim/fabric_plain.cpp sim/large.h
@@ -12,7 +12,7 @@ $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) 
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,fabric$$(comma) N=$(2)$$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$$(comma) small memories)$(if $(filter 1,$(5)),$$(comma) with waves))
 	$$(Q)$(VERILATOR) --cc --prefix Vfabric --top-module fabric $(call cfg,$(call settings_of,$(2),$(3),$(4))) $(call plain_flags,$(5)) $(VLT) $(addprefix -y ,$(RTL_DIRS)) \
-	    $(RTL_PKGS) rtl/top/fabric.sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
+	    $(RTL_PKGS) rtl/fabric/fabric.sv --Mdir $$(@D) >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/Vfabric___024root__*__Slow.cpp
 	$$(call verilator_deps,$$@)
 	@touch $$@

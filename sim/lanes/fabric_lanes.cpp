@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric of a model in lanes: parts, joined here as rtl/top/fabric.sv, fabric_core.sv and
+// The fabric of a model in lanes: parts, joined here as rtl/fabric/fabric.sv, fabric_core.sv and
 // rtl/switch/switch_top.sv join them. Nodes, their links and the ports of the switch run all at once,
 // each kind a lane of a vector each: lanes.py makes that of Verilator's model of one, and nodes.h has
 // the nodes. The registers, and what the ports share, are there once. Each part is evaluated once per

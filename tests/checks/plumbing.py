@@ -15,7 +15,7 @@ WIDTH = 120
 HEADER = re.compile(r"^\s*module\s+(\w+)")
 PARAMETER = re.compile(r"^\s*(?:#\s*\()?\s*parameter\b")
 PORT = re.compile(r"^\s*(?:input|output|inout)\b")
-FOLDERS = ("common", "link", "switch", "hub", "gpu", "host", "soc", "top")
+FOLDERS = ("common", "link", "switch", "hub", "gpu", "fabric", "host", "soc", "top")
 
 
 class Module:

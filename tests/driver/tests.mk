@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-ifneq ($(wildcard rtl/top/fabric.sv),)
+ifneq ($(wildcard rtl/fabric/fabric.sv),)
 TEST_CMDS += --command 'example: build/examples/layer' --command 'allreduce: build/examples/allreduce'
 endif
 include tests/driver/sanitized.mk

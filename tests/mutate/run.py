@@ -42,7 +42,7 @@ import settings
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path("tests/mutate")
 WORK = pathlib.Path("build/mutate")
-RTL_DIRS = ("common", "link", "switch", "hub", "gpu", "host", "soc", "top")
+RTL_DIRS = ("common", "link", "switch", "hub", "gpu", "fabric", "host", "soc", "top")
 SCORE = 92
 MUTATIONS = 300
 LEAST = 2        # of each module

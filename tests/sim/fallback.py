@@ -15,7 +15,7 @@ import sys
 
 from copied import copy, expect, make
 
-PLACE = "rtl/top/node_link.sv"
+PLACE = "rtl/fabric/node_link.sv"
 BEFORE = "node_reset_o <= rst_ni && flush_i;"
 AFTER = "node_reset_o <= rst_ni && flush_i && $countbits(latency_i, flush_i) < 9;"  # which is the same
 

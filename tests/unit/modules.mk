@@ -25,10 +25,10 @@ UNIT_SRCS_mem_rd_mux := rtl/gpu/mem_rd_mux.sv
 UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
-UNIT_SRCS_node_csr := rtl/top/node_csr.sv
+UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
 UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1 RowSparse=1 SourceLists=1 RpmEntries=8
 UNIT += fabric_csr
-UNIT_SRCS_fabric_csr := rtl/top/fabric_csr.sv
+UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv

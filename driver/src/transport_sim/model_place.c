@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { LEVELS = 4 };
-static const char SOURCE[] = "rtl/top/fabric.sv";
+static const char SOURCE[] = "rtl/fabric/fabric.sv";
 
 // ---- names -----------------------------------------------------------------------------------------------------
 

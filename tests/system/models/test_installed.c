@@ -184,8 +184,8 @@ static const char *make_sources(const char *recipe)
     static char environment[1200];
     char here[400];
     assert_non_null(getcwd(here, sizeof here));
-    shell("mkdir -p %s && touch %s", scratch("sources/rtl/top"),
-          scratch("sources/rtl/top/fabric.sv"));
+    shell("mkdir -p %s && touch %s", scratch("sources/rtl/fabric"),
+          scratch("sources/rtl/fabric/fabric.sv"));
     shell("printf 'model:\\n\\t@echo $(N) $(F) >>count; sleep 0.3; %s mkdir -p "
           "$(B)/model/n$(N)f$(F) && cp %s/%s "
           "$(B)/model/n$(N)f$(F)/\\n' >%s",

@@ -453,7 +453,7 @@ static void make_tree(const char *recipe)
 {
     char line[1024];
     snprintf(line, sizeof line,
-             "cd %s && mkdir -p build/model/n2f8 rtl/top && touch rtl/top/fabric.sv && "
+             "cd %s && mkdir -p build/model/n2f8 rtl/fabric && touch rtl/fabric/fabric.sv && "
              "printf 'model:\\n\\t@%s\\n' >Makefile",
              scratch(""), recipe);
     assert_int_equal(system(line), 0);
