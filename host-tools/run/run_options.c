@@ -9,6 +9,7 @@
 #include "device/setting_table.h"
 #include "program/commands.h"
 #include "run/run.h"
+#include "tp/shapes.h"
 #include "tp/tp_options.h"
 
 #include <stdlib.h>
@@ -129,6 +130,9 @@ static const struct mw_option options[] = {
     MW_GROUP("Tensor-parallel workloads"),
     MW_UNSIGNED("rows", AT(tp.rows), MW_MIN_GPUS, MW_TP_MOST_ROWS, "M",
                 "rows of all GPUs together, {}, a multiple of the GPUs (default 64 per GPU)"),
+    MW_CHOICE("shape", AT(tp.shape), mw_tp_set_shape, mw_tp_shape_values, "NAME",
+              "the time of a row beside the link's is that of a model's GEMM, with its number of "
+              "GPUs: {}"),
     MW_UNSIGNED("jitter", AT(tp.jitter), 0, MW_TP_MOST_JITTER, "P",
                 "percent of a part's time by which the seed delays it at most, {} (default "
                 "{default})"),
@@ -308,6 +312,8 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     params->monitor = params->monitor_must || params->html;
     if (params->model)
         apply_model(params, &said);
+    if (params->tp.shape && !mw_option_given(&mw_run_table, &said, "gpus"))
+        params->shape.gpus = params->tp.shape->gpus;
     if (mw_option_given(&mw_run_table, &said, "experts"))
         params->said.experts = params->experts;
     params->said.model_experts = params->model ? params->model->experts : 0;

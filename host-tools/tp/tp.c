@@ -4,6 +4,7 @@
 #include "tp/tp.h"
 
 #include "cli/option_value.h"
+#include "tp/shapes.h"
 #include "tp/streams.h"
 
 #include <string.h>
@@ -76,5 +77,13 @@ int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)
         return mw_fail(err, MW_EXIT_INPUT,
                        "--hidden %u: --workload %s needs a power of two from %d to %d", p->hidden,
                        mw_tp_kind_names[p->o.kind], MW_TP_LEAST_HIDDEN, MW_TP_MOST_HIDDEN);
+    if (p->o.shape && p->o.kind == MW_TP_SUBLAYER)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--shape %s: --workload sublayer has one time per row, and the two GEMMs "
+                       "differ",
+                       p->o.shape->name);
+    if (p->o.shape && p->o.shape->gpus != p->gpus)
+        return mw_fail(err, MW_EXIT_INPUT, "--shape %s: its times are those of %u GPUs, not of %u",
+                       p->o.shape->name, p->o.shape->gpus, p->gpus);
     return MW_EXIT_OK;
 }

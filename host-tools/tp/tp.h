@@ -36,12 +36,15 @@ enum {
     MW_TP_MOST_START = 1 << 24,
 };
 
+struct mw_tp_shape;
+
 /// Options of `moeswitch run` that only these workloads have.
 struct mw_tp_options {
     enum mw_tp_kind kind;
     unsigned rows;   ///< M, a multiple of the GPUs; 0 while parsing: not said
     unsigned jitter; ///< percent of a GEMM's time by which a range is delayed at most
     unsigned start;  ///< cycles over which the starts of the GPUs are spread
+    const struct mw_tp_shape *shape; ///< of a model, or NULL
 };
 
 /// One run's workload.

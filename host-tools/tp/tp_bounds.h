@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Flits of tensor-parallel systems and their bounds, counted from what a system must send and not
-// from its streams (docs/design/tensor-parallel.md). GPUs are all alike, so any port is as busy as the others.
+// from its streams (docs/design/tensor-parallel.md). GPUs are all alike, so any port is as busy as
+// the others.
 #ifndef MW_TP_BOUNDS_H
 #define MW_TP_BOUNDS_H
 

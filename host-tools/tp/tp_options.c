@@ -13,7 +13,7 @@ static const char *const moe_options[] = {
     "allow-padding", "experts",  "k",      "sigma",       "groups", "repeat-tokens",  "jobs",
     "partial-tiles", "locality", "spread", "topk-groups", "costs",  "in-flight",      "interval",
     "timeline",      "plot",     "html",   "trace-fst"};
-static const char *const tp_options[] = {"rows", "jitter", "start-spread"};
+static const char *const tp_options[] = {"rows", "shape", "jitter", "start-spread"};
 
 /// Settings that leave packets as they are.
 static const char *const tp_settings[] = {
@@ -50,6 +50,8 @@ int mw_tp_check_options(const struct mw_run_params *params, const struct mw_opti
     const char *system = moe ? params->tp_only : params->moe_only;
     if (option)
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --workload %s", option, workload);
+    if (params->tp.shape && mw_option_given(&mw_run_table, said, "expert-cycles"))
+        return mw_fail(err, MW_EXIT_INPUT, "--expert-cycles: not with --shape, which says it");
     if (system)
         return mw_fail(err, MW_EXIT_INPUT, "--system %s: not with --workload %s", system, workload);
     for (unsigned i = 0; i < params->settings.count && !moe; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Figures of tensor-parallel workloads: their sum, the lines above the table, mistakes, and JSON.
+#include "tp/shapes.h"
 #include "tp/tp_bounds.h"
 #include "tp/tp_run.h"
 
@@ -26,6 +27,12 @@ void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p)
                         ", jitter %u %%, starts over %u cycles",
                         mw_tp_kind_names[p->o.kind], p->gpus, p->o.rows, mw_tp_row_bytes(p),
                         p->tile, p->cycles, p->flit_bytes, p->seed, p->o.jitter, p->o.start);
+    if (p->o.shape)
+        mw_report_paragraph(out,
+                            "%s: rows of %u bytes as rows of %u, GPUs at 70 %% of 989 Tflop/s "
+                            "(assumed), links of %u GB/s",
+                            p->o.shape->text, p->o.shape->row_bytes, mw_tp_row_bytes(p),
+                            p->o.shape->link);
     mw_report_paragraph(out, "strict bound %" PRIu64 " cycles (%s)", b.strict.cycles,
                         mw_bound_text(&b.strict, at, sizeof at));
 }
@@ -134,6 +141,7 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_uint(j, "hidden", p->hidden);
     mw_json_uint(j, "tile", p->tile);
     mw_json_uint(j, "expert_cycles", p->cycles);
+    mw_json_string(j, "shape", p->o.shape ? p->o.shape->name : NULL);
     mw_json_uint(j, "jitter", p->o.jitter);
     mw_json_uint(j, "start_spread", p->o.start);
     mw_json_uint(j, "flit_bytes", p->flit_bytes);

@@ -3,6 +3,7 @@
 // See tp_run.h: the systems one after the other, their lines, and the files.
 #include "tp/tp_run.h"
 
+#include "tp/shapes.h"
 #include "tp/tp_bounds.h"
 
 #include "base/interrupt.h"
@@ -40,7 +41,9 @@ int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct 
     if (!p->o.rows)
         p->o.rows = ROWS_PER_GPU * p->gpus;
     status = mw_tp_check(p, err);
-    if (!status && !params->expert_cycles_given)
+    if (!status && p->o.shape)
+        p->cycles = mw_tp_shape_cycles(p->o.shape, p);
+    else if (!status && !params->expert_cycles_given)
         p->cycles = mw_tp_strict_link(p).cycles / (2 * mw_tp_engine_rows(p));
     for (unsigned i = 0; i < params->tp_systems && !status; i++) {
         const char *why = mw_tp_unfit(p, params->tp_system[i]);

@@ -8,6 +8,7 @@
 #include "packet.h"
 #include "base/random.h"
 #include "golden/reduce.h"
+#include "tp/shapes.h"
 #include "tp/streams.h"
 #include "tp/tp_bounds.h"
 #include "tp/tp_golden.h"
@@ -193,6 +194,21 @@ static void bounds_are_those_computed_by_hand(void **state)
     assert_int_equal(b.strict.cycles, 2 * 308 * 72);
 }
 
+/// A shape's time is per KB, of the GEMM that the workload has.
+static void shapes_have_times_per_row(void **state)
+{
+    (void)state;
+    const struct mw_tp_shape *shape = NULL;
+    struct mw_error err = {0};
+    struct mw_tp_problem p = problem(MW_TP_GEMM_RS, 8, 352);
+    assert_int_equal(mw_tp_set_shape(&shape, "shape", "mega-gpt-4b-attention", &err), 0);
+    assert_int_equal(mw_tp_shape_cycles(shape, &p), 11);
+    p.hidden = 1024;
+    assert_int_equal(mw_tp_shape_cycles(shape, &p), 22);
+    p.o.kind = MW_TP_AG_GEMM;
+    assert_int_equal(mw_tp_shape_cycles(shape, &p), 86);
+}
+
 // ---- streams and rows ---------------------------------------------------------------------------
 
 /// No stream has more instructions than a GPU holds, whatever the sizes.
@@ -245,6 +261,7 @@ int main(void)
         cmocka_unit_test(sums_in_any_order_are_exact),
         cmocka_unit_test(flits_are_those_counted_by_hand),
         cmocka_unit_test(bounds_are_those_computed_by_hand),
+        cmocka_unit_test(shapes_have_times_per_row),
         cmocka_unit_test(streams_fit),
         cmocka_unit_test(rows_have_one_place),
     };

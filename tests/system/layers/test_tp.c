@@ -156,6 +156,11 @@ static void bad_input_is_refused(void **state)
     refuses("--workload gemm-rs --system dysharp", "--system dysharp: not with --workload gemm-rs");
     refuses("--system chain", "--system chain: not with --workload moe");
     refuses("--rows 64", "--rows: not with --workload moe");
+    refuses("--shape llama-7b-ffn", "--shape: not with --workload moe");
+    refuses("--workload sublayer --shape llama-7b-ffn", "the two GEMMs differ");
+    refuses("--workload gemm-rs --shape llama-7b", "--shape llama-7b: expected");
+    refuses("--workload gemm-rs --gpus 4 --shape llama-7b-ffn", "those of 8 GPUs, not of 4");
+    refuses("--workload gemm-rs --shape llama-7b-ffn --expert-cycles 3", "not with --shape");
     refuses("--workload gemm-rs --system pull", "the workload gathers nothing");
     refuses("--workload ag-gemm --system t3", "the workload reduces nothing");
     refuses("--workload gemm-ar --system nvls-tile", "only sublayer has an LN");
