@@ -4,6 +4,7 @@
 #include "tp/tp.h"
 
 #include "cli/option_value.h"
+#include "golden/workload.h"
 #include "tp/shapes.h"
 #include "tp/streams.h"
 
@@ -72,6 +73,9 @@ int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)
     if (p->o.rows % p->gpus)
         return mw_fail(err, MW_EXIT_INPUT, "--rows %u: not a multiple of the %u GPUs", p->o.rows,
                        p->gpus);
+    if (mw_tp_own(p) > MW_BUILT_TOKENS / MW_TP_PARTS)
+        return mw_fail(err, MW_EXIT_INPUT, "--rows %u: at most %d for each of the %u GPUs",
+                       p->o.rows, MW_BUILT_TOKENS / MW_TP_PARTS, p->gpus);
     if (p->hidden < MW_TP_LEAST_HIDDEN || p->hidden > MW_TP_MOST_HIDDEN ||
         (p->hidden & (p->hidden - 1)))
         return mw_fail(err, MW_EXIT_INPUT,

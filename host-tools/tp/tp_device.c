@@ -9,6 +9,7 @@
 
 #include "analysis/costs.h"
 #include "base/interrupt.h"
+#include "device/device_build.h"
 #include "device/setting_table.h"
 #include "systems/layer_counters.h"
 
@@ -50,12 +51,11 @@ static int open_device(struct job *j)
     o.small = mw_setting_value(&p->settings, "small", 0);
     o.primitives =
         p->link_cycles > 1 || p->settings.count ? MW_PRIMITIVES_ALL : MW_PRIMITIVES_PUBLISHED;
-    int code = mw_open(&o, &j->device);
     struct mw_device_info info;
-    if (!code)
-        code = mw_info(j->device, &info);
-    if (code)
-        return failed(j, "device", code);
+    int status = mw_device_open_built(&o, &j->device, j->err);
+    int code = status ? 0 : mw_info(j->device, &info);
+    if (status || code)
+        return status ? status : failed(j, "device", code);
     if (!info.gathered || !info.more_events || !info.delay)
         return mw_fail(j->err, MW_EXIT_INPUT,
                        "--workload %s: the device lacks the primitive %s (moeswitch info lists its "
