@@ -216,7 +216,6 @@ static void built_is_what_was_said(void **state)
         o.gpus = kinds[i].gpus;
         o.flit_bytes = kinds[i].flit_bytes;
         o.small = kinds[i].small;
-        o.build = false;
         if (mw_open(&o, &device))
             fail_msg("%s", mw_message());
         memset(&said, 0, sizeof said);
