@@ -197,6 +197,8 @@ static int sweep(struct mw_sweep *s, const struct asked *a, struct mw_error *err
         status = mw_grid_read(&s->grid, a->grid, err);
     if (status)
         return status;
+    if (*s->grid.left_out && !a->list)
+        fprintf(s->out, "left out, as they do not run all workloads: %s\n", s->grid.left_out);
     s->weight = calloc(s->grid.points, sizeof *s->weight);
     s->row = calloc(s->grid.points, sizeof *s->row);
     if (!s->weight || !s->row)

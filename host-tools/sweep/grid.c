@@ -186,19 +186,27 @@ static bool runs_all(const struct mw_grid *g, const char *system)
     return count || mw_system_find(system);
 }
 
-/// Every system that runs the workloads.
-static int add_each_system(const struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
+/// Every system that runs the workloads. Others that run such workloads are noted.
+static int add_each_system(struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
 {
     struct mw_term term;
     int status = MW_EXIT_OK;
-    for (unsigned i = 0; mw_system_values(i, &term) && !status; i++)
-        if (strcmp(term.name, "all") != 0 && runs_all(g, term.name))
+    const bool workloads = mw_grid_axis(g, "workload") < MW_MAX_AXES;
+    for (unsigned i = 0; mw_system_values(i, &term) && !status; i++) {
+        const size_t used = strlen(g->left_out);
+        if (strcmp(term.name, "all") == 0)
+            continue;
+        if (runs_all(g, term.name))
             status = add_value(g, a, term.name, err);
+        else if (workloads && mw_tp_system_find(term.name))
+            snprintf(g->left_out + used, sizeof g->left_out - used, "%s%s", used ? ", " : "",
+                     term.name);
+    }
     return status;
 }
 
 /// Put these systems in place of the value "all".
-static int add_all_systems(const struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
+static int add_all_systems(struct mw_grid *g, struct mw_axis *a, struct mw_error *err)
 {
     char **said = a->value;
     const unsigned count = a->count;

@@ -11,6 +11,7 @@ enum {
     MW_MAX_POINTS = 100000,
     MW_POINT_WORDS = 2 * MW_MAX_AXES + 1, ///< of a command line, "run" in front
     MW_POINT_ID = 17,                     ///< bytes of a point's name
+    MW_LEFT_OUT = 100,
 };
 
 /// An option, and what it is set to. Of a flag the values are "true" and "false".
@@ -28,6 +29,7 @@ struct mw_grid {
     unsigned axes;
     struct mw_axis axis[MW_MAX_AXES];
     size_t points;
+    char left_out[MW_LEFT_OUT]; ///< systems that "all" is without, as they do not run all workloads
 };
 
 /// Read a grid: a JSON object whose keys are options of `moeswitch run`, with a value or a list of values

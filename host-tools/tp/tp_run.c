@@ -6,6 +6,7 @@
 #include "tp/shapes.h"
 #include "tp/tp_bounds.h"
 
+#include "analysis/fit.h"
 #include "base/interrupt.h"
 #include "report/report.h"
 
@@ -52,6 +53,25 @@ int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct 
                              params->tp_system[i]->name, mw_tp_kind_names[p->o.kind], why);
     }
     return status;
+}
+
+/// Whether this machine holds the rows: input and output of each part at each simulated GPU, and the
+/// tool's own.
+static int check_memory(const struct job *j)
+{
+    enum { OWN = 2 };
+    const struct mw_tp_problem *p = &j->p;
+    const uint64_t copies = j->params->device.usb ? 0 : 2ull * MW_TP_PARTS * p->gpus;
+    const uint64_t need = (copies + OWN) * p->o.rows * mw_tp_row_bytes(p);
+    const uint64_t available = mw_memory_available("/proc/meminfo");
+    char takes[32], has[32];
+    if (!available || need <= available)
+        return MW_EXIT_OK;
+    return mw_fail(j->err, MW_EXIT_INPUT,
+                   "the run takes %s of memory, this machine has %s available: lower --rows or "
+                   "--hidden",
+                   mw_bytes_text(need, takes, sizeof takes),
+                   mw_bytes_text(available, has, sizeof has));
 }
 
 /// The systems that were named, or all that fit; why the others are left out.
@@ -130,6 +150,8 @@ static int carry_out(struct job *j)
     int status = mw_data_probe(files, j->err);
     if (!status)
         status = mw_tp_prepare(j->params, &j->p, j->err);
+    if (!status)
+        status = check_memory(j);
     if (!status && !(j->out = mw_tables_open(j->data, mw_data_replaces_tables(files), j->err)))
         status = MW_EXIT_FAILED;
     if (status)

@@ -126,6 +126,45 @@ static void takes_the_largest_grid(void **state)
     }
 }
 
+/// Values of the axis "system", apart by commas.
+static const char *systems_of(const char *text)
+{
+    static char names[300];
+    read_grid(text);
+    const struct mw_axis *a = &grid.axis[mw_grid_axis(&grid, "system")];
+    *names = 0;
+    for (unsigned i = 0; i < a->count; i++) {
+        strcat(names, i ? "," : "");
+        strcat(names, a->value[i]);
+    }
+    return names;
+}
+
+/// Of tensor-parallel workloads all systems are those that run every workload of the grid.
+static void takes_systems_of_workloads(void **state)
+{
+    (void)state;
+    struct mw_error err = {0};
+    double weight[9];
+    assert_string_equal(systems_of("{\"workload\": \"sublayer\"}"),
+                        "nvls,nvls-tile,chain,pull,t3,ring");
+    assert_string_equal(grid.left_out, "");
+    assert_string_equal(systems_of("{\"workload\": \"ag-gemm\", \"system\": \"all\"}"),
+                        "nvls,chain,pull,ring");
+    assert_string_equal(grid.left_out, "nvls-tile, t3");
+    assert_string_equal(systems_of("{\"workload\": [\"ag-gemm\", \"gemm-rs\"], \"gpus\": 2}"),
+                        "nvls,chain,ring");
+    assert_string_equal(grid.left_out, "nvls-tile, pull, t3");
+    assert_int_equal(mw_grid_check(&grid, weight, &err), 0);
+    assert_string_equal(systems_of("{\"workload\": [\"moe\", \"sublayer\"]}"), "nvls");
+    read_grid("{\"workload\": \"gemm-rs\", \"system\": [\"chain\", \"pull\"]}");
+    assert_int_equal(mw_grid_check(&grid, weight, &err), MW_EXIT_INPUT);
+    assert_line(err.text, "--system pull with --workload gemm-rs: ", "(at system pull)");
+    read_grid("{\"workload\": \"sublayer\", \"rows\": 15, \"system\": \"chain\"}");
+    assert_int_equal(mw_grid_check(&grid, weight, &err), MW_EXIT_INPUT);
+    assert_line(err.text, "--rows 15: not a multiple of the 8 GPUs");
+}
+
 /// Without a system, and with all of them, every one is a run of its own.
 static void takes_all_systems(void **state)
 {
@@ -540,6 +579,7 @@ int main(void)
         cmocka_unit_test_teardown(makes_every_point_once, close_grid),
         cmocka_unit_test_teardown(takes_the_largest_grid, close_grid),
         cmocka_unit_test_teardown(takes_all_systems, close_grid),
+        cmocka_unit_test_teardown(takes_systems_of_workloads, close_grid),
         cmocka_unit_test_teardown(keeps_large_numbers, close_grid),
         cmocka_unit_test_teardown(names_points_by_what_they_are, close_grid),
         cmocka_unit_test(refuses_what_is_no_grid),

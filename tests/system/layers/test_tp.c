@@ -177,6 +177,23 @@ static void command_runs(void **state)
     assert_non_null(strstr(out_text, "pull is left out: "));
     assert_non_null(strstr(out_text, "strict bound "));
     assert_non_null(strstr(out_text, "\nchain "));
+    assert_int_equal(
+        run_command("run --workload sublayer --gpus 2 --flit-bytes 8 --rows 8 --system "
+                    "chain --json %s --csv %s",
+                    scratch("tp.json"), scratch("tp.csv")),
+        0);
+    cJSON *root = read_json(scratch("tp.json"));
+    const cJSON *system = cJSON_GetArrayItem(member(root, "systems"), 0);
+    assert_string_equal(cJSON_GetStringValue(member(member(root, "params"), "workload")),
+                        "sublayer");
+    assert_true(number(member(system, "up"), "use_mean") > 0);
+    assert_true(number(member(system, "limit"), "cycles") >= number(system, "own_bound_cycles"));
+    assert_true(number(system, "wrong") == 0 && number(system, "flit_errors") == 0);
+    cJSON_Delete(root);
+    char *csv = read_file(scratch("tp.csv"));
+    assert_non_null(csv);
+    assert_non_null(strstr(csv, "limit.at"));
+    free(csv);
 }
 
 int main(void)
