@@ -321,7 +321,7 @@ QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
-TEST_CMDS += --command 'watch: $(PY) tests/runner/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
+TEST_CMDS += --command 'make-refuses: $(PY) tests/checks/make_refuses.py' --command 'watch: $(PY) tests/runner/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
     --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
@@ -337,6 +337,8 @@ FIRST := $(addprefix $(B)/tests/device/,test_device test_bus test_interrupted te
     $(addprefix $(B)/tests/system/,test_bench test_systems test_random test_wiring test_command test_stuck) \
     $(foreach u,switch_rate_8 switch_rate_guest switch_8_16 reduce_lane,$(call unit_bin,$(u)))
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(filter-out $(FIRST),$(UNIT_BINS))
+# before hours of building; what only a command of a test holds passes here
+$(if $(and $(T),$(filter test test-all,$(MAKECMDGOALS))),$(if $(findstring $(T),$(TEST_CMDS) $(LONG_CMDS) $(TESTS) $(LONG_C_TESTS) $(LONG_UNIT_BINS)),,$(error T=$(T): no test has that in its name)))
 
 # Minutes of checks that need nothing of what is built: they run beside the build, one process each, so that neither waits for one core of the other. What
 # passes is remembered. What fails ends nothing here: it runs again among the tests, which show it.
@@ -474,6 +476,8 @@ formal formal-long: $(GEN_SV) | $(B)/.setup
 
 # 16 KB per GPU here too; see flow/ecp5/pnr.py for the parts. P=name: only that part, and no page. ROUTE=0: the page of what was routed before
 P ?=
+PNR_PARTS = $(shell sed -n '/^PARTS = {/,/^}/s/^ *"\([^"]*\)":.*/\1/p' flow/ecp5/pnr.py)
+$(if $(filter pnr,$(MAKECMDGOALS)),$(if $(P),$(if $(filter $(PNR_PARTS),$(P)),,$(error P=$(P): the parts are $(PNR_PARTS)))))
 ROUTE ?= 1
 pnr: $(RTL)
 	$(call say,PNR,parts of the fabric on the ECP5 85F (an hour))

@@ -26,6 +26,10 @@ FIRMWARE ?= $(FW)/firmware.hex
 LOADER ?=
 
 .PHONY: bitstream load flash firmware-bitstream board-page
+ifneq ($(filter bitstream load flash firmware-bitstream board-page,$(MAKECMDGOALS)),)
+$(if $(and $(filter 1,$(words $(BOARD))),$(filter $(BOARDS),$(BOARD))),,$(error BOARD=$(BOARD): the boards are $(BOARDS)))
+$(if $(and $(filter 1,$(words $(BOARD_N))),$(filter 2 3 4 5 6 7 8,$(BOARD_N))),,$(error N=$(BOARD_N): a board has 2 to 8 GPUs))
+endif
 bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \

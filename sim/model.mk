@@ -9,8 +9,8 @@ SMALL ?= 0
 # all, or a kind that is without those that only some systems need
 PRIMITIVES ?= all
 KINDS := published basic
-$(if $(filter 8 16,$(F)),,$(error F=$(F): flits have 8 or 16 bytes))
-$(if $(filter $(shell seq 2 32),$(N)),,$(error N=$(N): 2 to 32 GPUs are possible))
+$(if $(and $(filter 1,$(words $(F))),$(filter 8 16,$(F))),,$(error F=$(F): flits have 8 or 16 bytes))
+$(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 32),$(N))),,$(error N=$(N): 2 to 32 GPUs are possible))
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
 $(if $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=$(PRIMITIVES): neither with SMALL=1 nor TRACE=1)))
 # plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waves is always that. lanes: the fabric in parts, which

@@ -24,6 +24,7 @@ mutate-list: $(MUTATE_SHARED)
 
 # M=module: that one alone (or several, with commas); MUTATIONS: how many in all
 M ?=
+$(if $(filter mutate,$(MAKECMDGOALS)),$(foreach m,$(subst $(comma), ,$(M)),$(if $(filter $(basename $(notdir $(RTL) $(DEV_MODS) $(BOARD_MODS))),$(m)),,$(error M=$(M): no module is named $(m)))))
 MUTATIONS ?=
 mutate: $(GEN_H) | $(B)/.setup
 	@$(PY) tests/mutate/run.py $(if $(M),--modules $(M)) $(if $(MUTATIONS),--mutations $(MUTATIONS))

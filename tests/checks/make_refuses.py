@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""make refuses a variable that names nothing with one line and status 2, before it makes anything."""
+import subprocess
+import sys
+
+BAD = (
+    (["bitstream", "BOARD=foo"], "BOARD=foo: the boards are "),
+    (["bitstream"], "BOARD=: the boards are "),
+    (["bitstream", "BOARD=ecpix5-85f ulx3s-85f"], "the boards are "),
+    (["load", "BOARD=%"], "the boards are "),
+    (["flash", "BOARD=foo"], "the boards are "),
+    (["board-page", "BOARD=foo"], "the boards are "),
+    (["firmware-bitstream", "BOARD=foo"], "the boards are "),
+    (["bitstream", "BOARD=ecpix5-85f", "N=9"], "N=9: a board has 2 to 8 GPUs"),
+    (["pnr", "P=foo"], "P=foo: the parts are "),
+    (["mutate", "M=fifo,foo"], "M=fifo,foo: no module is named foo"),
+    (["test", "T=no_test_is_named_so"], "T=no_test_is_named_so: no test has that in its name"),
+    (["model", "N=33"], "N=33: 2 to 32 GPUs"),
+    (["model", "N=2 x"], "N=2 x: 2 to 32 GPUs"),
+    (["model", "N=02"], "N=02: 2 to 32 GPUs"),
+    (["model", "F=12"], "F=12: flits have 8 or 16 bytes"),
+    (["model", "F=8 9"], "F=8 9: flits have 8 or 16 bytes"),
+    (["model", "BACKEND=fast"], "BACKEND=fast: plain and lanes"),
+)
+
+
+def main():
+    wrong = 0
+    for words, says in BAD:
+        done = subprocess.run(["make", "-n", *words], capture_output=True, text=True)
+        if done.returncode != 2 or done.stdout or says not in done.stderr or done.stderr.count("\n") != 1:
+            wrong += 1
+            print(f"make {' '.join(words)}: status {done.returncode}, {done.stdout[:200]!r}, {done.stderr[:300]!r}")
+    for words in (["bitstream", "BOARD=ulx3s-85f", "N=2"], ["mutate", "M=fifo,voq"], ["pnr", "P=node-4"]):
+        done = subprocess.run(["make", "-n", *words], capture_output=True, text=True)
+        if done.returncode:
+            wrong += 1
+            print(f"make {' '.join(words)}: {done.stderr[:300]!r}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
