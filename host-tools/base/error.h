@@ -18,15 +18,17 @@ enum mw_exit {
     MW_EXIT_FAILED = 4,   ///< the machine failed: out of memory, disk full, device lost
     MW_EXIT_BACK =
         5, ///< a firmware does not answer, or is not what was written: the one before is back
-    MW_EXIT_INTERRUPTED = 130, ///< by Ctrl-C: 128 + SIGINT, as shells have it
+    /// By Ctrl-C, 128 + SIGINT as shells have it. The process ends with that of its signal (interrupt.h).
+    MW_EXIT_INTERRUPTED = 130,
+    MW_EXIT_PIPE = 141, ///< nobody reads standard output any more: 128 + SIGPIPE; without a line
 };
 
 /// What help says of those that mean the same everywhere.
 #define MW_EXIT_FAILED_TEXT \
     "the machine failed: no memory, a device that is lost, or a file or standard output that " \
     "cannot " \
-    "be written"
-#define MW_EXIT_INTERRUPTED_TEXT "interrupted (Ctrl-C)"
+    "be written; 141, in silence: the reader of standard output has gone"
+#define MW_EXIT_INTERRUPTED_TEXT "interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"
 
 struct mw_error {
     char text[1024]; ///< one line without a newline, empty as long as nothing failed

@@ -269,7 +269,7 @@ static int run_job(struct job *j)
     mw_interrupt_begin();
     status = run_all(j);
     mw_interrupt_end();
-    if (status <= MW_EXIT_MISMATCH || status == MW_EXIT_INTERRUPTED) {
+    if (status <= MW_EXIT_MISMATCH || status == MW_EXIT_INTERRUPTED || status == MW_EXIT_PIPE) {
         int written = finish_json(j);
         status = written ? written : status;
     }

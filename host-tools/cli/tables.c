@@ -43,6 +43,8 @@ int mw_tables_flush(FILE *tables, struct mw_error *err)
     errno = 0;
     if (fflush(tables) == 0 && !ferror(tables))
         return MW_EXIT_OK;
+    if (errno == EPIPE)
+        return MW_EXIT_PIPE;
     return mw_fail(err, MW_EXIT_FAILED, "standard output: cannot write: %s",
                    errno ? strerror(errno) : "some of it was lost");
 }
@@ -60,6 +62,8 @@ int mw_data_send(FILE *out, const char *path, const char *text, size_t size, str
     errno = 0;
     bool ok = fwrite(text, 1, size, out) == size;
     ok &= fflush(out) == 0;
+    if (!ok && errno == EPIPE)
+        return MW_EXIT_PIPE;
     return ok ? MW_EXIT_OK
               : mw_fail(err, MW_EXIT_FAILED, "standard output: cannot write: %s", strerror(errno));
 }

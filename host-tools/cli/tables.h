@@ -33,13 +33,13 @@ int mw_data_probe(const struct mw_data_files *files, struct mw_error *err);
 bool mw_data_replaces_tables(const struct mw_data_files *files);
 /// Where tables go: `out`, or nowhere. NULL: the machine failed.
 FILE *mw_tables_open(FILE *out, bool nowhere, struct mw_error *err);
-/// What was printed must arrive before more is worked out: MW_EXIT_FAILED where nobody reads it.
+/// What was printed must arrive before more is worked out: MW_EXIT_FAILED, or MW_EXIT_PIPE where nobody reads it.
 int mw_tables_flush(FILE *tables, struct mw_error *err);
 /// Close what mw_tables_open gave.
 void mw_tables_close(FILE *tables, FILE *out);
 /// Whether that is standard output.
 bool mw_is_standard(const char *path);
-/// Write a whole file, or to `out` if that is its name.
+/// Write a whole file, or to `out` if that is its name; MW_EXIT_PIPE as above.
 int mw_data_send(FILE *out, const char *path, const char *text, size_t size, struct mw_error *err);
 /// Write the files that are asked for: `j` is closed, `csv` took what was written to it.
 int mw_data_write(const struct mw_data_files *files, FILE *out, const struct mw_json *j,

@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,8 +90,11 @@ static bool make_model(const struct mw_open_options *o, const struct build *b)
     snprintf(trace, sizeof trace, "TRACE=%d", o->fst != NULL);
     snprintf(backend, sizeof backend, "BACKEND=%s", o->backend ? o->backend : "");
     snprintf(folder, sizeof folder, "B=%s", b->folder);
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     if (child == 0) {
+        // minutes of compilers do not go on for nobody
+        if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
+            _exit(127);
         dup2(STDERR_FILENO, STDOUT_FILENO);
         unsetenv("MAKEFLAGS"); // job slots of a make around this program
         unsetenv("MAKELEVEL");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The `moeswitch` command: picks the subcommand.
+#include "base/interrupt.h"
 #include "base/text.h"
 #include "cli/command_help.h"
 #include "program/commands.h"
@@ -21,14 +22,18 @@ static void usage(FILE *out)
     fputs("\n`moeswitch COMMAND --help` lists the options of a command.\n", out);
 }
 
+static volatile sig_atomic_t reader_gone;
+
 /// What was printed may not have arrived: a full disk must not look like success.
 static int close_output(int status)
 {
     errno = 0;
     bool failed = ferror(stdout) != 0;
     failed |= fclose(stdout) != 0;
-    if (!failed || status == MW_EXIT_FAILED) // which has its line
+    if (!failed || status == MW_EXIT_FAILED || status == MW_EXIT_PIPE) // which are told
         return status;
+    if (reader_gone)
+        return status > MW_EXIT_MISMATCH ? status : MW_EXIT_PIPE;
     fprintf(stderr, "moeswitch: standard output: cannot write: %s\n",
             errno ? strerror(errno) : "some of it was lost");
     return status > MW_EXIT_MISMATCH ? status : MW_EXIT_FAILED;
@@ -80,10 +85,10 @@ static int run(int argc, char **argv)
     return MW_EXIT_INPUT;
 }
 
-/// A reader that has gone is told like a disk that is full.
+/// A reader that has gone ends the command, in order and without a line.
 static void take_broken_pipe(int number)
 {
-    (void)number;
+    reader_gone = number;
 }
 
 int main(int argc, char **argv)
@@ -91,5 +96,5 @@ int main(int argc, char **argv)
     // a handler, which programs that are started do not inherit, as they would SIG_IGN
     const struct sigaction told = {.sa_handler = take_broken_pipe};
     sigaction(SIGPIPE, &told, NULL);
-    return close_output(run(argc, argv));
+    return mw_interrupt_status(close_output(run(argc, argv)));
 }

@@ -288,10 +288,11 @@ static void leave(struct group *g, int status, const struct mw_error *err)
 {
     mw_bar_clear(&g->bar);
     remove_waves(g, status == MW_EXIT_INPUT);
-    fprintf(g->run->err, "moeswitch: %s\n", err->text);
+    if (err->text[0])
+        fprintf(g->run->err, "moeswitch: %s\n", err->text);
     fflush(g->run->err);
     fflush(g->run->out);
-    _exit(status);
+    _exit(mw_interrupt_status(status));
 }
 
 static void make_parts(struct group *g)

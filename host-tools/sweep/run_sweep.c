@@ -165,7 +165,7 @@ static int take_over(struct runner *r, struct slot *slot, int status, struct mw_
     r->weight_over += s->weight[slot->point];
     if (status <= MW_EXIT_MISMATCH)
         return mw_sweep_take(s, slot->point, err);
-    if (r->stop || (status == MW_EXIT_INTERRUPTED && mw_interrupted))
+    if (r->stop || (status > 128 && mw_interrupted))
         return MW_EXIT_OK;
     s->failed++;
     tell_failure(r, slot->point, status, words);

@@ -132,7 +132,7 @@ void assert_refuses(const char *subcommand, const char *words, const char *const
     assert_int_equal(entries("files"), 0);
 }
 
-void assert_interrupts(const char *words, const char *message)
+void assert_interrupts(const char *words, int number, const char *message)
 {
     char line[1400], err[256];
     snprintf(err, sizeof err, "%s", scratch("err"));
@@ -140,7 +140,7 @@ void assert_interrupts(const char *words, const char *message)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        signal(SIGINT, SIG_DFL);
+        signal(number, SIG_DFL);
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(127);
     }
@@ -151,13 +151,13 @@ void assert_interrupts(const char *words, const char *message)
     sleep(2);
     assert_int_equal(clock_getcpuclockid(child, &clock), 0);
     assert_int_equal(clock_gettime(clock, &from), 0);
-    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(kill(child, number), 0);
     assert_int_equal(wait4(child, &status, 0, &used), child);
     char *text = read_file(err);
     assert_string_equal(text, message);
     free(text);
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), MW_EXIT_INTERRUPTED);
+    assert_int_equal(WEXITSTATUS(status), 128 + number);
     // of processor time, which other tests beside it do not change
     double seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec - from.tv_sec) +
                      1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) -

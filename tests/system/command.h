@@ -23,9 +23,9 @@ int run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// The same with another standard output, which is not read: out_text stays.
 int run_command_to(const char *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/// Run build/moeswitch with these words until SIGINT after two seconds, and ask that it ends by itself with
-/// MW_EXIT_INTERRUPTED within five (a second, on a machine that does nothing else) and `message` alone.
-void assert_interrupts(const char *words, const char *message);
+/// Run build/moeswitch with these words until the signal `number` after two seconds, and ask that it ends by itself
+/// with status 128 + number within five (a second, on a machine that does nothing else) and `message` alone.
+void assert_interrupts(const char *words, int number, const char *message);
 /// Entries of a folder of the scratch folder.
 unsigned entries(const char *folder);
 struct mw_option_table;

@@ -6,6 +6,7 @@
 
 #include "bench/bench.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 
 enum { LINES = MW_BENCH_PATTERNS };
@@ -380,7 +381,8 @@ static void ends_when_interrupted(void **state)
                           "latency --minbytes 16 --maxbytes 16M --iters 50"};
     for (unsigned i = 0; i < 2; i++) {
         snprintf(words, sizeof words, "bench %s --gpus 4 --flit-bytes 8 --json %s", what[i], json);
-        assert_interrupts(words, "moeswitch: interrupted: the lines above are whole\n");
+        assert_interrupts(words, i ? SIGTERM : SIGINT,
+                          "moeswitch: interrupted: the lines above are whole\n");
         cJSON *whole, *rows = read_rows(json, &whole);
         assert_true(cJSON_GetArraySize(rows) > 0);
         for (int r = 0; r < cJSON_GetArraySize(rows); r++)

@@ -248,14 +248,16 @@ static void same_json_side_by_side(void **state)
     free(text[1]);
 }
 
-/// Ctrl-C in the middle of minutes of simulation.
+/// Ctrl-C, and the signals by which others end it, in the middle of minutes of simulation.
 static void ends_when_interrupted(void **state)
 {
     (void)state;
     char words[900];
     snprintf(words, sizeof words, "run " SIZED(512, 8192, 2) EXPERTS_8 "--jobs 2 --json %s",
              scratch("files/never.json"));
-    assert_interrupts(words, "moeswitch: interrupted\n");
+    assert_interrupts(words, SIGINT, "moeswitch: interrupted\n");
+    assert_interrupts(words, SIGTERM, "moeswitch: interrupted\n");
+    assert_interrupts(words, SIGHUP, "moeswitch: interrupted\n");
     assert_int_equal(entries("files"), 0);
 }
 

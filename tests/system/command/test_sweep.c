@@ -212,19 +212,19 @@ static void goes_on_where_it_was_killed(void **state)
     assert_same_table(folder);
 }
 
-static void ends_in_order_when_interrupted(void **state)
+/// By SIGINT, or by SIGTERM as cluster managers and `timeout` send it.
+static void ends_in_order(int number)
 {
-    (void)state;
     struct result before[POINTS];
     char folder[200], err[200];
     int status;
-    snprintf(folder, sizeof folder, "%s", scratch("interrupted"));
+    snprintf(folder, sizeof folder, "%s", scratch(number == SIGINT ? "interrupted" : "terminated"));
     snprintf(err, sizeof err, "%s", scratch("err"));
     pid_t child = start_sweep(folder, 2, err);
-    assert_int_equal(kill(child, SIGINT), 0);
+    assert_int_equal(kill(child, number), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), MW_EXIT_INTERRUPTED);
+    assert_int_equal(WEXITSTATUS(status), 128 + number);
     assert_int_equal(programs_of(folder), 0);
     char *text = read_file(err);
     assert_string_equal(text, "moeswitch: interrupted; the same command goes on\n");
@@ -234,6 +234,13 @@ static void ends_in_order_when_interrupted(void **state)
     assert_int_equal(run_command("sweep %s --out %s", grid, folder), MW_EXIT_OK);
     assert_kept(folder, before, count);
     assert_same_table(folder);
+}
+
+static void ends_in_order_when_interrupted(void **state)
+{
+    (void)state;
+    ends_in_order(SIGINT);
+    ends_in_order(SIGTERM);
 }
 
 static void one_sweep_at_a_time(void **state)
