@@ -133,23 +133,25 @@ static const struct mw_option options[] = {
                 "per line, {}, each with other data (default 1; latency 1000)"),
 
     MW_GROUP("Traffic"),
-    MW_UNSIGNED(
-        "row", AT(row), 2, 2 * MW_BUILT_HIDDEN, "B",
-        "bytes of a row, {}: 128 is one packet (default: as in docs/user/bench.md, 128 or 1024)"),
+    MW_UNSIGNED("row", AT(row), 2, 2 * MW_BUILT_HIDDEN, "B",
+                "bytes of a row, {}, a multiple of --flit-bytes: 128 is one packet (default: as in "
+                "docs/user/bench.md, 128 or 1024)"),
     MW_CHOICE("type", AT(dtypes), set_types, types, "T", "of reductions: {} (default bf16)"),
     MW_CHOICE("redop", AT(redops), set_operators, operators, "O",
               "{} (default sum); of all types and operators those run that exist: and, or, xor are "
               "for integers"),
-    MW_UNSIGNED("experts", AT(experts), 1, MW_BUILT_EXPERTS, "E",
-                "of multicast, dispatch and combine, {} (default {default})"),
+    MW_UNSIGNED(
+        "experts", AT(experts), 1, MW_BUILT_EXPERTS, "E",
+        "of multicast, dispatch and combine, {}, a multiple of the GPUs (default {default})"),
     MW_UNSIGNED("k", AT(k), 1, MW_MAX_K, "K",
-                "experts of a token, of the same, {} (default {default})"),
+                "experts of a token, of the same, {}, at most --experts (default {default})"),
     MW_PATH("trace", AT(trace), "DIR",
             "lists of dispatch and combine from a routing trace: a folder, or a file of arrays"),
     MW_AXES_OPTION(AT(said.axes)),
     MW_UNSIGNED("layer", AT(layer), 0, 9999, "L", "of it, {} (default {default})"),
     MW_FLAG("split", AT(split), "unicast, multicast: GPUs 0 to N/2 - 1 send to the others"),
-    MW_FLAG("load", AT(load), "latency: all other GPUs send to random GPUs all the time"),
+    MW_FLAG("load", AT(load),
+            "latency, with 4 GPUs or more: all other GPUs send to random GPUs all the time"),
     MW_NUMBER("seed", AT(seed), 0, UINT64_MAX, "S",
               "of lists, bytes and values, {} (default {default})"),
     MW_ADDS("set", AT(settings), mw_add_bench_setting, mw_bench_settings, "NAME=VALUE",

@@ -50,9 +50,10 @@ int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error 
 /// The options of a made-up trace, see struct mw_synthetic: `at` gives the place of a field, whose name has `prefix` in
 /// front, and `most` is how many experts there may be.
 #define MW_MADE_UP_OPTIONS(at, prefix, most) \
-    MW_UNSIGNED("experts", at(prefix experts), 1, most, "E", "{} (default {default})"), \
+    MW_UNSIGNED("experts", at(prefix experts), 1, most, "E", \
+                "{}, a multiple of the GPUs where it runs (default {default})"), \
         MW_UNSIGNED("k", at(prefix k), 1, MW_MAX_K, "K", \
-                    "experts per token, {} (default {default})"), \
+                    "experts per token, {}, at most --experts (default {default})"), \
         MW_REAL("sigma", at(prefix sigma), 0, 4, "X", \
                 "of log-normal expert popularity, {} (default {default})"), \
         MW_REAL("locality", at(prefix locality), 0, 1, "X", \
@@ -60,7 +61,8 @@ int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error 
         MW_UNSIGNED( \
             "groups", at(prefix groups), 1, most, "G", \
             "the experts in G groups of as many, {}, of which a token has experts in some " \
-            "alone, as DeepSeek-V3 routes"), \
-        MW_UNSIGNED("topk-groups", at(prefix topk_groups), 1, most, "M", "in at most so many, {}")
+            "alone, as DeepSeek-V3 routes; a divisor of --experts, with --topk-groups"), \
+        MW_UNSIGNED("topk-groups", at(prefix topk_groups), 1, most, "M", \
+                    "in at most so many, {}, at most --groups")
 
 #endif

@@ -99,7 +99,8 @@ static const struct mw_option options[] = {
         "model", 0, set_model, models, "NAME",
         "experts, k and hidden size of a public model or a paper's workload, with a made-up "
         "trace where there is no other; options override what it says; --model list shows all"),
-    MW_NUMBERS("layer", 0, 0, MAX_LAYER, set_layers, "L", "layer of the trace, {} (default 0)"),
+    MW_NUMBERS("layer", 0, 0, MAX_LAYER, set_layers, "L",
+               "layer of the trace, {} (default 0); not with --layers"),
     MW_NUMBERS("layers", 0, 0, MAX_LAYER, set_layers, "L,L,...",
                "several, {} each, back to back without a reset"),
     MW_UNSIGNED("gpus", AT(shape.gpus), MW_MIN_GPUS, MW_MAX_GPUS, "N",
@@ -111,13 +112,15 @@ static const struct mw_option options[] = {
         "the tokens behind those, too, in B batches, {}; then all batches once more through the "
         "device's queue, without and with feeding the next while one runs: tokens per "
         "second, and what that costs"),
-    MW_UNSIGNED("hidden", AT(shape.hidden), 1, MW_BUILT_HIDDEN, "H",
-                "bf16 values per token, {} (default {default})"),
+    MW_UNSIGNED(
+        "hidden", AT(shape.hidden), 1, MW_BUILT_HIDDEN, "H",
+        "bf16 values per token, {}, a multiple of half of --flit-bytes (default {default})"),
     MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several, which run in that order"),
     MW_UNSIGNED(
         "jobs", AT(jobs), 1, MW_SYSTEMS, "J",
-        "systems that run side by side, {}, each in a thread of its own (default {default})"),
+        "systems that run side by side, {}, each in a thread of its own (default {default}); more "
+        "than 1 on sim only"),
     MW_FLAG("allow-padding", AT(shape.allow_padding), "accept -1 (no expert) in the trace"),
     MW_FLAG("repeat-tokens", AT(repeat_tokens),
             "a trace with fewer tokens begins anew behind its last"),
@@ -182,7 +185,7 @@ static const struct mw_option options[] = {
     MW_PATH("timeline", AT(timeline), "FILE",
             "what each stream and expert engine did when, and rows open at each port, for Perfetto "
             "(a microsecond is a cycle); on sim only; - is standard output"),
-    MW_PATH("trace-fst", AT(fst), "FILE", "waves"),
+    MW_PATH("trace-fst", AT(fst), "FILE", "waves; on sim only"),
 };
 
 static MW_TERMS(exits, {"0", "every bit is right"},

@@ -131,7 +131,8 @@ static const struct mw_option options[] = {
     MW_PATH(
         "counts", AT(counts), "FILE",
         "tokens of each expert, [layers, experts] or [experts], as .npy or as CSV with a line for "
-        "each layer: the trace has their shares, and their counts if they are --tokens times --k"),
+        "each layer: the trace has their shares, and their counts if they are --tokens times --k; "
+        "with --k or --model"),
     MW_UNSIGNED("layers", AT(layers), 1, 10000, "L", "{} (default {default})"),
     MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer, {} (default {default})"),
     MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24, "H",
