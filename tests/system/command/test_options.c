@@ -200,6 +200,42 @@ static int ask_device(const char *option, const char *value)
     return status;
 }
 
+/// What a value must be besides in its range, help says: what the parser then asks for.
+static void help_says_what_else_is_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct mw_option_table *table;
+        const char *option, *says;
+    } asked[] = {
+        {&mw_run_table, "hidden", "multiple of half of --flit-bytes"},
+        {&mw_run_table, "experts", "multiple of the GPUs"},
+        {&mw_run_table, "k", "at most --experts"},
+        {&mw_run_table, "groups", "divisor of --experts, with --topk-groups"},
+        {&mw_run_table, "topk-groups", "at most --groups"},
+        {&mw_run_table, "layer", "not with --layers"},
+        {&mw_run_table, "jobs", "on sim only"},
+        {&mw_run_table, "timeline", "on sim only"},
+        {&mw_run_table, "trace-fst", "on sim only"},
+        {&mw_bench_table, "row", "multiple of --flit-bytes"},
+        {&mw_bench_table, "experts", "multiple of the GPUs"},
+        {&mw_bench_table, "k", "at most --experts"},
+        {&mw_bench_table, "load", "with 4 GPUs or more"},
+        {&mw_gen_table, "counts", "with --k or --model"},
+    };
+    for (unsigned i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const struct mw_option *o = NULL;
+        for (unsigned k = 0; k < asked[i].table->count; k++)
+            if (asked[i].table->option[k].name &&
+                strcmp(asked[i].table->option[k].name, asked[i].option) == 0)
+                o = &asked[i].table->option[k];
+        assert_non_null(o);
+        if (!strstr(o->text, asked[i].says))
+            fail_msg("%s: help of --%s does not say: %s", asked[i].table->command, asked[i].option,
+                     asked[i].says);
+    }
+}
+
 /// What is known of a device before there is one is what it then says.
 static void built_is_what_was_said(void **state)
 {
@@ -337,9 +373,10 @@ static void commands_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_and_parser_agree),    cmocka_unit_test(built_is_what_was_said),
-        cmocka_unit_test(refuses_before_it_builds), cmocka_unit_test(device_takes_both_ends),
-        cmocka_unit_test(settings_have_one_range),  cmocka_unit_test(commands_agree),
+        cmocka_unit_test(help_and_parser_agree),  cmocka_unit_test(help_says_what_else_is_asked),
+        cmocka_unit_test(built_is_what_was_said), cmocka_unit_test(refuses_before_it_builds),
+        cmocka_unit_test(device_takes_both_ends), cmocka_unit_test(settings_have_one_range),
+        cmocka_unit_test(commands_agree),
     };
     return cmocka_run_group_tests_name("options", tests, scratch_make, scratch_remove);
 }
