@@ -208,11 +208,17 @@ $(B)/$(SONAME): $(B)/libmoeswitch.so
 .PHONY: library
 library: $(B)/libmoeswitch.so $(B)/$(SONAME)
 
-$(B)/libmwhost.a: $(call obj,$(HOST_SRC))
+# the golden model, which the unit tests link too, is a library of its own
+GOLDEN_SRC := $(wildcard host-tools/golden/*.c)
+$(B)/libmwgolden.a: $(call obj,$(GOLDEN_SRC))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-LIBS := $(if $(HOST_SRC),$(B)/libmwhost.a) $(if $(DRIVER_SRC),$(B)/libmoeswitch.a)
+$(B)/libmwhost.a: $(call obj,$(filter-out $(GOLDEN_SRC),$(HOST_SRC)))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+LIBS := $(if $(HOST_SRC),$(B)/libmwhost.a $(B)/libmwgolden.a) $(if $(DRIVER_SRC),$(B)/libmoeswitch.a)
 
 include host-tools/program/pages/pages.mk
 

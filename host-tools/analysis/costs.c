@@ -6,10 +6,10 @@
 
 #include "analysis/bounds.h"
 #include "device/setting_table.h"
-#include "run/run.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /// Picoseconds that a 16-byte flit takes at 450 GB/s, a direction of NVLink 4 of one GPU.
@@ -87,14 +87,15 @@ static double scaled(const struct mw_link_parameters *link, const struct mw_work
     return share * bound * (per_token ? (double)reference.tokens / w->shape.tokens_per_gpu : 1);
 }
 
-int mw_costs_fill(struct mw_run_params *params, const struct mw_link_parameters *link,
-                  const struct mw_workload *w, struct mw_error *err)
+int mw_costs_fill(enum mw_cost_preset preset, struct mw_settings *settings,
+                  const struct mw_link_parameters *link, const struct mw_workload *w,
+                  struct mw_error *err)
 {
     int status = MW_EXIT_OK;
-    for (unsigned i = 0; i < COSTS && !status && params->costs == MW_COSTS_PAPERS; i++) {
+    for (unsigned i = 0; i < COSTS && !status && preset == MW_COSTS_PAPERS; i++) {
         char text[64];
         if (costs[i].nanoseconds <= 0 ||
-            mw_setting_value(&params->settings, costs[i].setting, UINT64_MAX) != UINT64_MAX)
+            mw_setting_value(settings, costs[i].setting, UINT64_MAX) != UINT64_MAX)
             continue;
         const struct mw_setting_kind *kind = mw_setting_find(costs[i].setting);
         uint64_t high = kind->high;
@@ -106,19 +107,20 @@ int mw_costs_fill(struct mw_run_params *params, const struct mw_link_parameters 
                            costs[i].setting, cycles, (unsigned long long)high, costs[i].setting,
                            (unsigned long long)high);
         snprintf(text, sizeof text, "%s=%.0f", costs[i].setting, cycles);
-        status = mw_add_run_setting(&params->settings, "costs papers", text, err);
+        status = mw_add_run_setting(settings, "costs papers", text, err);
     }
     return status;
 }
 
-const char *mw_costs_text(const struct mw_run_params *params, char *text, size_t size)
+const char *mw_costs_text(enum mw_cost_preset preset, const struct mw_settings *settings,
+                          char *text, size_t size)
 {
     struct mw_term term;
-    mw_cost_presets(params->costs, &term);
+    mw_cost_presets(preset, &term);
     size_t at = (size_t)snprintf(text, size, "%s", term.name);
     const char *before = " (", *behind = "";
     for (unsigned i = 0; i < COSTS && at < size; i++) {
-        uint64_t cycles = mw_setting_value(&params->settings, costs[i].setting, 0);
+        uint64_t cycles = mw_setting_value(settings, costs[i].setting, 0);
         if (!cycles)
             continue;
         at += (size_t)snprintf(text + at, size - at, "%s%s %llu", before, costs[i].setting,

@@ -9,7 +9,6 @@
 #include "cli/option_value.h"
 
 struct mw_link_parameters;
-struct mw_run_params;
 struct mw_workload;
 
 /// Cycles of the fabric; 0: not charged. Which a system has is its generator's to say.
@@ -31,12 +30,14 @@ unsigned *mw_costs_place(struct mw_costs *costs, const char *name);
 int mw_set_costs(void *preset, const char *name, const char *text, struct mw_error *err);
 mw_terms mw_cost_presets;
 
-/// Add what the preset of `params` has, scaled to the layers of `w`, to its settings, but nothing that is
+/// Add what `preset` has, scaled to the layers of `w`, to `settings`, but nothing that is
 /// among them. MW_EXIT_INPUT: a cost is more than its setting may be.
-int mw_costs_fill(struct mw_run_params *params, const struct mw_link_parameters *link,
-                  const struct mw_workload *w, struct mw_error *err);
+int mw_costs_fill(enum mw_cost_preset preset, struct mw_settings *settings,
+                  const struct mw_link_parameters *link, const struct mw_workload *w,
+                  struct mw_error *err);
 
 /// The preset and its costs, "papers (launch_cycles 443, ...)"; returns `text`.
-const char *mw_costs_text(const struct mw_run_params *params, char *text, size_t size);
+const char *mw_costs_text(enum mw_cost_preset preset, const struct mw_settings *settings,
+                          char *text, size_t size);
 
 #endif

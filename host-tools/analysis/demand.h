@@ -4,7 +4,7 @@
 #ifndef MW_HOST_DEMAND_H
 #define MW_HOST_DEMAND_H
 
-#include "golden/workload.h"
+#include "trace/workload.h"
 
 /// Of several layers: the most that any of them asks, since all are laid out alike.
 struct mw_demand {

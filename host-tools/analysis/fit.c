@@ -3,6 +3,8 @@
 // See fit.h.
 #include "analysis/fit.h"
 
+#include "base/text.h"
+
 #include "isa.h"
 
 #include <stdio.h>
@@ -16,17 +18,6 @@ enum {
     TOKEN_BITS = 20,  ///< of a number of a received row and its place in the list
     LISTED = 3,       ///< regions that a message names
 };
-
-const char *mw_bytes_text(uint64_t bytes, char *text, size_t size)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    unsigned u = 0;
-    double value = (double)bytes;
-    for (; value >= 1024 && u < 5; u++)
-        value /= 1024;
-    snprintf(text, size, "%.*f %s", u ? 1 : 0, value, units[u]);
-    return text;
-}
 
 static unsigned log2_up(uint64_t n)
 {
@@ -250,19 +241,6 @@ uint64_t mw_memory_host(const struct mw_demand *d, unsigned jobs)
     // hidden values and golden results of all; of each that runs, its results and rows under way
     return d->layers * (2 * values + 2 * lists) +
            jobs * (d->layers * values + d->shape.gpus * (UINT64_C(1) << 20));
-}
-
-uint64_t mw_memory_available(const char *path)
-{
-    char line[256];
-    unsigned long long kib = 0;
-    FILE *f = fopen(path, "r");
-    while (f && !kib && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
-            kib = 0;
-    if (f)
-        fclose(f);
-    return kib << 10;
 }
 
 int mw_memory_check(const struct mw_memory *m, uint64_t available, struct mw_error *err)

@@ -47,12 +47,7 @@ struct mw_memory {
 
 /// Bytes of this program for a run of `jobs` systems side by side.
 uint64_t mw_memory_host(const struct mw_demand *demand, unsigned jobs);
-/// Bytes that the system can give, from a file like /proc/meminfo; 0: it does not say.
-uint64_t mw_memory_available(const char *path);
 /// MW_EXIT_INPUT and a line if that is less than the run takes.
 int mw_memory_check(const struct mw_memory *memory, uint64_t available, struct mw_error *err);
-
-/// "1.5 GiB".
-const char *mw_bytes_text(uint64_t bytes, char *text, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 // counts and instructions are a few percent of the reads.
 #include "analysis/resources.h"
 
+#include "analysis/bounds.h"
 #include "golden/places.h"
 
 enum { MEM_BANKS = 4 }; ///< of a GPU's memory, each with a read and a write port

@@ -66,3 +66,14 @@ const char *mw_text_put(FILE *out, const char *text)
     fwrite(shown, 1, length, out);
     return text + taken;
 }
+
+const char *mw_bytes_text(uint64_t bytes, char *text, size_t size)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    unsigned u = 0;
+    double value = (double)bytes;
+    for (; value >= 1024 && u < 5; u++)
+        value /= 1024;
+    snprintf(text, size, "%.*f %s", u ? 1 : 0, value, units[u]);
+    return text;
+}

@@ -33,4 +33,7 @@ struct mw_shown {
 /// `text`, with replacements, as an argument of printf, up to the end of the block; NULL gives "".
 #define MW_SHOWN(text_) mw_text_clean(((struct mw_shown){""}).text, sizeof(struct mw_shown), text_)
 
+/// A number of bytes for people, "1.5 GiB", in `size` bytes at `text`, which it returns.
+const char *mw_bytes_text(uint64_t bytes, char *text, size_t size);
+
 #endif

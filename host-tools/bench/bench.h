@@ -9,13 +9,13 @@
 
 #include "moeswitch.h"
 
-#include "device/device.h"
-#include "formats/json.h"
-#include "experiment/latencies.h"
-#include "golden/reduce.h"
 #include "cli/option_value.h"
 #include "cli/tables.h"
-#include "golden/workload.h"
+#include "device/device.h"
+#include "experiment/latencies.h"
+#include "formats/json.h"
+#include "golden/reduce.h"
+#include "trace/workload.h"
 
 enum {
     MW_BENCH_PATTERNS = 9,
@@ -51,6 +51,8 @@ int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *
                    struct mw_error *err);
 /// Refuse options that do not go together, and fill in those that depend on others.
 int mw_bench_check(struct mw_bench_params *params, struct mw_error *err);
+/// The options of the commands.
+extern const struct mw_option_table mw_bench_table, mw_bench_link_table;
 /// `moeswitch bench link`: argv[0] is the name of the command.
 int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors);
 

@@ -3,9 +3,8 @@
 // Patterns with explicit addresses: alltoall, the collectives over static multimem and its red. Each GPU has
 // a source and a result buffer of S bytes, N blocks each; the golden result is made from the rule of
 // the pattern alone.
-#include "bench/bench.h"
-
 #include "base/random.h"
+#include "bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 //
 // Which options of `moeswitch bench` go together, and what those are that depend on others.
 #include "bench/bench.h"
-
 #include "device/setting_table.h"
+#include "trace/trace_options.h"
 
 #include <string.h>
 

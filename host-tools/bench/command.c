@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch bench`: one device, all lines, the table for people and the JSON for programs.
-#include "bench/bench.h"
-
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "bench/bench.h"
 #include "cli/command_help.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
-#include "program/commands.h"
-#include "run/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

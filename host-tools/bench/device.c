@@ -2,7 +2,6 @@
 //
 // What all patterns ask of libmoeswitch.
 #include "bench/bench.h"
-
 #include "device/setting_table.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 // Results of patterns of tokens: rows at explicit addresses, rows and gate weights where the receivers'
 // allocators put them, as their tables in memory say, and the output rows of combine.
 #include "bench/bench.h"
-
 #include "golden/golden.h"
 
 #include <stdlib.h>

@@ -5,10 +5,9 @@
 // that many go's make up the iterations; from go to go the GPUs start at other distances, so that the
 // other GPUs' traffic, where it is asked for, meets the rounds elsewhere. Times are those at which
 // GPU 0's stream is seen to have passed its wait.
-#include "bench/bench.h"
-
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>

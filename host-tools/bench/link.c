@@ -2,10 +2,9 @@
 //
 // `moeswitch bench link`: round trips and bulk rates between this program and the device, in the manner
 // of perftest. Time is that of the wall.
-#include "bench/bench.h"
-
 #include "base/random.h"
 #include "base/text.h"
+#include "bench/bench.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

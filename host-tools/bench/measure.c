@@ -3,10 +3,9 @@
 // One line of the bench: load, run, look at the counters while it runs, check, and make figures of
 // it. Ports are read one after the other, and the device gets on meanwhile: each port's counters go with
 // the cycles at which they were read.
-#include "bench/bench.h"
-
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,9 @@
 //
 // Options of `moeswitch bench`: their table, defaults, parsing.
 #include "bench/bench.h"
-
 #include "cli/command_help.h"
 #include "device/setting_table.h"
-#include "program/commands.h"
-#include "run/run.h"
+#include "trace/trace_options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,8 @@
 //
 // Patterns of tokens: every row goes where its list in the routing table says. Lists are random or
 // from a trace; hidden values, weights and the golden sums are those of a workload of `moeswitch run`.
-#include "bench/bench.h"
-
 #include "base/random.h"
+#include "bench/bench.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "cli/option_value.h"
 
 #include "cli/command_help.h"
-#include "trace/trace.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -78,15 +77,6 @@ int mw_set_path(const char *name, const char *text, const char **path, struct mw
         return mw_fail(err, MW_EXIT_INPUT, "--%s: the name is empty", name);
     *path = text;
     return MW_EXIT_OK;
-}
-
-int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error *err)
-{
-    if (mw_axes_parse(axes, text))
-        return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT,
-                   "--%s %s: expected tokens, k and perhaps layers, each once, with commas", name,
-                   text);
 }
 
 int mw_add_setting(void *place, const char *name, const char *text, struct mw_error *err)

@@ -51,13 +51,6 @@ int mw_outputs_differ(const char *const *option, const char *const *path, unsign
 /// Refuse an output of these that would replace the file `input` (may be NULL), by whichever names and links.
 int mw_outputs_spare(const char *const *option, const char *const *path, unsigned count,
                      const char *input, struct mw_error *err);
-/// The same for all files that the trace `trace` (may be NULL) is read from.
-int mw_outputs_spare_trace(const char *const *option, const char *const *path, unsigned count,
-                           const char *trace, struct mw_error *err);
-
-/// Both for the files of `files`, with a trace that is read, or NULL.
-int mw_data_check(const struct mw_data_files *files, const char *trace, struct mw_error *err);
-
 /// How text looks on a terminal; elsewhere, and where NO_COLOR is set, there is none of it.
 enum mw_look { MW_PLAIN, MW_HEAD, MW_GOOD, MW_BAD };
 /// What turns it on for `out`, or an empty text; MW_PLAIN turns all off.

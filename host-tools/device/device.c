@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "cli/command_help.h"
-#include "golden/workload.h"
+#include "trace/workload.h"
 
 #include <string.h>
 

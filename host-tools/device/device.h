@@ -6,6 +6,7 @@
 
 #include "cli/option_table.h"
 #include "cli/option_value.h"
+#include "trace/workload.h"
 
 #include "moeswitch.h"
 
@@ -68,10 +69,11 @@ int mw_device_open(struct mw_device_asked *asked, struct mw_device **device, str
 /// Tell the error, if there is one, and hand on the exit status.
 int mw_device_finish(int status, const struct mw_error *err, FILE *errors);
 
-/// `moeswitch list`, `info`, `selftest` and `firmware`: argv[0] is the name of the command.
+/// The options of the commands.
+extern const struct mw_option_table mw_list_table, mw_info_table, mw_firmware_table;
+/// `moeswitch list`, `info` and `firmware`: argv[0] is the name of the command.
 int mw_list_command(int argc, char **argv, FILE *out, FILE *errors);
 int mw_info_command(int argc, char **argv, FILE *out, FILE *errors);
-int mw_selftest_command(int argc, char **argv, FILE *out, FILE *errors);
 int mw_firmware_command(int argc, char **argv, FILE *out, FILE *errors);
 
 #endif

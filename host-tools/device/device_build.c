@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "device/device.h"
-
 #include "transport_sim/model_place.h"
 
 #include <errno.h>

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch list` and `info`.
-#include "analysis/fit.h"
 #include "base/text.h"
 #include "cli/command_help.h"
 #include "device/device.h"
 #include "device/device_build.h"
 #include "host.h"
-#include "program/commands.h"
 
 #include <inttypes.h>
 

@@ -7,7 +7,6 @@
 #include "cli/command_help.h"
 #include "cli/tables.h"
 #include "device/device.h"
-#include "program/commands.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "moeswitch.h"
 
-#include "golden/workload.h"
+#include "trace/workload.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "cli/command_help.h"
 #include "cli/tables.h"
-#include "program/commands.h"
 
 #include <signal.h>
 #include <stdlib.h>

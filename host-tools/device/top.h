@@ -4,6 +4,7 @@
 #ifndef MW_HOST_TOP_H
 #define MW_HOST_TOP_H
 
+#include "cli/option_table.h"
 #include "moeswitch.h"
 
 #include <stdio.h>
@@ -13,6 +14,8 @@
 void mw_top_device(FILE *out, const struct mw_shared *now, const struct mw_shared *before,
                    double seconds, bool colour);
 
+/// The options of the command.
+extern const struct mw_option_table mw_top_table;
 /// The command: argv[0] is "top".
 int mw_top_command(int argc, char **argv, FILE *out, FILE *errors);
 

@@ -2,9 +2,8 @@
 //
 // What `moeswitch top` shows of one device, see top.h. Use and waits are of the cycles since the sample
 // before, bytes and numbers of all since go.
-#include "device/top.h"
-
 #include "base/text.h"
+#include "device/top.h"
 
 #include <inttypes.h>
 #include <string.h>

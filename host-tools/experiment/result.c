@@ -3,6 +3,7 @@
 // What the device gave, compared and summed up, see result.h.
 #include "experiment/result.h"
 
+#include "analysis/bounds.h"
 #include "analysis/resources.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #define MW_HOST_RESULT_H
 
 #include "experiment/monitor.h"
+#include "experiment/params.h"
 #include "experiment/timeline.h"
-#include "run/run.h"
 
 enum { MW_MAX_STALLS = 24 };
 

@@ -2,9 +2,8 @@
 //
 // JSON reader, see json.h. cJSON parses. It keeps no places, takes a key twice, and makes doubles of
 // numbers; so its tree and the text, which it found well-formed, are then walked side by side.
-#include "formats/json.h"
-
 #include "base/input.h"
+#include "formats/json.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

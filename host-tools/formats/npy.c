@@ -8,8 +8,9 @@
 
 #include "formats/npy.h"
 
-#include "analysis/fit.h"
+#include "base/host_memory.h"
 #include "base/input.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>

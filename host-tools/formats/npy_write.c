@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writer of .npy files, see npy.h: version 1, padded to 64 bytes as NumPy does.
-#include "formats/npy.h"
-
 #include "base/output.h"
+#include "formats/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef MW_HOST_GOLDEN_H
 #define MW_HOST_GOLDEN_H
 
-#include "golden/workload.h"
+#include "trace/workload.h"
 
 /// Order in which a token's terms are added. Only the first one is right; the others exist to show
 /// that a run with the wrong order does not pass.

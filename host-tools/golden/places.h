@@ -4,7 +4,7 @@
 #ifndef MW_HOST_PLACES_H
 #define MW_HOST_PLACES_H
 
-#include "golden/workload.h"
+#include "trace/workload.h"
 
 struct mw_places {
     unsigned home;

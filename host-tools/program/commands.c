@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "device/top.h"
 #include "run/run.h"
+#include "run/selftest.h"
 #include "sweep/sweep.h"
 #include "trace/gen.h"
 #include "trace/trace_info.h"

@@ -9,10 +9,6 @@
 
 #include <stdio.h>
 
-extern const struct mw_option_table mw_run_table, mw_trace_table, mw_gen_table, mw_sweep_table,
-    mw_bench_table, mw_bench_link_table, mw_top_table, mw_list_table, mw_info_table,
-    mw_selftest_table, mw_firmware_table;
-
 struct mw_command {
     const struct mw_option_table *table;
     /// argv[0] is the name of the command. Returns the exit status.

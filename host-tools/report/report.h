@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results told: tables for people (report_table.c, and with --details report_details.c), which fit
-// MW_TABLE_WIDTH columns, JSON for programs (report_json.c), a page to look at (report_html.c).
+// MW_TABLE_WIDTH columns, JSON for programs (report_json.c), a page to look at (html/page.h).
 #ifndef MW_HOST_REPORT_H
 #define MW_HOST_REPORT_H
 
@@ -44,10 +44,5 @@ int mw_report_json(struct mw_json *j, const struct mw_run_params *params,
 /// What every workload's report has of a system: figures, ports and stalls, and what depends on the clock on the wall.
 void mw_report_json_summary(struct mw_json *j, const struct mw_summary *s, unsigned gpus);
 void mw_report_json_wall(struct mw_json *j, const struct mw_summary *s);
-
-/// The same as one page that needs no other file (html/page.h): HTML; free() it. NULL: no memory.
-char *mw_report_html(const struct mw_run_params *params, const struct mw_trace *trace,
-                     const struct mw_workload *w, const struct mw_summary *summaries,
-                     unsigned count, size_t *size);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything that `moeswitch run` found out, as JSON, see report.h.
-#include "report/report.h"
-
+#include "analysis/bounds.h"
 #include "analysis/resources.h"
+#include "report/report.h"
 
 static void json_params(struct mw_json *j, const struct mw_run_params *params,
                         const struct mw_trace *trace, const struct mw_workload *w)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables of `moeswitch run` for people, see report.h.
+#include "analysis/bounds.h"
 #include "analysis/costs.h"
 #include "base/text.h"
 #include "base/text_wrap.h"
 #include "golden/golden.h"
 #include "report/report.h"
+#include "systems/system_list.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -69,7 +71,7 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
         layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k,
         params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
         params->flit_bytes, params->link_latency, w->shape.seed,
-        mw_costs_text(params, costs, sizeof costs));
+        mw_costs_text(params->costs, &params->settings, costs, sizeof costs));
     for (unsigned l = 0; l < w->layers; l++)
         print_facts(out, params, w, l);
 }

@@ -3,8 +3,10 @@
 // See forecast.h.
 #include "run/forecast.h"
 
+#include "analysis/bounds.h"
 #include "analysis/fit.h"
 #include "analysis/resources.h"
+#include "base/text.h"
 #include "base/text_wrap.h"
 
 #include <inttypes.h>

@@ -5,15 +5,17 @@
 
 #include "analysis/demand.h"
 #include "analysis/fit.h"
+#include "base/host_memory.h"
 #include "base/output.h"
 #include "cli/command_help.h"
-#include "program/commands.h"
+#include "report/html/page.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "run/forecast.h"
 #include "run/run_systems.h"
+#include "systems/system_list.h"
 #include "systems/systems.h"
-#include "tp/tp_run.h"
+#include "tp_run/tp_run.h"
 
 #include <stdlib.h>
 

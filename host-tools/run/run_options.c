@@ -7,10 +7,11 @@
 #include "cli/option_table.h"
 #include "device/device.h"
 #include "device/setting_table.h"
-#include "program/commands.h"
 #include "run/run.h"
+#include "run/tp_options.h"
+#include "systems/system_list.h"
 #include "tp/shapes.h"
-#include "tp/tp_options.h"
+#include "trace/trace_options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "report/report.h"
 #include "run/forecast.h"
 #include "run/waves.h"
+#include "systems/system_list.h"
 #include "systems/systems.h"
 
 #include <assert.h>

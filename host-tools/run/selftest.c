@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch selftest`: the firmware's own tests, the way to the memories, and a layer under every system.
+#include "run/selftest.h"
+
 #include "base/random.h"
 #include "device/device.h"
 #include "host.h"
-#include "program/commands.h"
 #include "run/run.h"
 
 #include <inttypes.h>

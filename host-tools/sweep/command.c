@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch sweep`, see sweep.h: its options, and what it does in which order.
-#include "sweep/sweep.h"
-
 #include "base/output.h"
 #include "base/text.h"
 #include "cli/command_help.h"
 #include "cli/tables.h"
-#include "program/commands.h"
+#include "sweep/sweep.h"
+#include "trace/trace_options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "analysis/bounds.h"
 #include "formats/json.h"
-#include "program/commands.h"
 #include "run/run.h"
+#include "systems/system_list.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

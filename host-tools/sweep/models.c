@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The models that a sweep's runs need, see sweep.h.
-#include "sweep/sweep.h"
-
 #include "analysis/demand.h"
 #include "device/device.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
 #include "run/run.h"
+#include "sweep/sweep.h"
 #include "systems/systems.h"
 
 #include <stdlib.h>

@@ -2,11 +2,10 @@
 //
 // Pictures of a sweep's table by gnuplot, see sweep.h. The script reads results.csv, so that whoever wants
 // another picture changes the script and calls gnuplot.
-#include "sweep/sweep.h"
-
 #include "base/output.h"
 #include "base/text.h"
 #include "sweep/child.h"
+#include "sweep/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>

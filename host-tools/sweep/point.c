@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See grid.h: the points of a grid.
-#include "sweep/grid.h"
-
 #include "base/random.h"
 #include "run/run.h"
+#include "sweep/grid.h"
 #include "systems/systems.h"
-#include "tp/tp_run.h"
+#include "tp_run/tp_run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "analysis/bounds.h"
 #include "formats/csv.h"
 #include "formats/json.h"
+#include "systems/system_list.h"
 #include "tp/tp.h"
 
 #include <cjson/cJSON.h>

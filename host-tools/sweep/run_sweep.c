@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs of a sweep: as lines for others, and side by side here, see sweep.h.
-#include "sweep/sweep.h"
-
 #include "base/interrupt.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "cli/progress_bar.h"
 #include "run/run_systems.h"
 #include "sweep/child.h"
+#include "sweep/sweep.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,6 +5,7 @@
 #ifndef MW_SWEEP_H
 #define MW_SWEEP_H
 
+#include "cli/option_table.h"
 #include "sweep/grid.h"
 #include "sweep/results.h"
 
@@ -23,6 +24,8 @@ struct mw_sweep {
 
 enum { MW_RESULT_PATH = 1200 };
 
+/// The options of the command.
+extern const struct mw_option_table mw_sweep_table;
 /// The command: argv[0] is "sweep". Returns the exit status.
 int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors);
 

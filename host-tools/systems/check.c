@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a device holds a run: before it, for all of its systems, and again when each begins.
-#include "systems/job.h"
-
 #include "analysis/fit.h"
+#include "systems/job.h"
+#include "systems/system_list.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 //
 // What every way to run a job does: opening its device, moving its data, and saying how it failed.
 #include "systems/job.h"
+
 #include "analysis/costs.h"
 #include "device/device_build.h"
 

@@ -6,6 +6,7 @@
 
 #include "analysis/fit.h"
 #include "systems/generator.h"
+#include "systems/system_list.h"
 #include "systems/systems.h"
 
 struct job {

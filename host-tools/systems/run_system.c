@@ -3,6 +3,7 @@
 // mw_system_run: all layers of a workload under one system on one device, through libmoeswitch. The
 // memories are laid out once, for the largest layer; routing tables and hidden values are loaded
 // between layers, while the device is idle.
+#include "analysis/bounds.h"
 #include "systems/job.h"
 #include "systems/layer_counters.h"
 

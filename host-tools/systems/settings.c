@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the options of a run ask of the layer's engines and links.
-#include "systems/job.h"
-
 #include "device/setting_table.h"
+#include "systems/job.h"
 
 #include <string.h>
 

@@ -1,11 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `--system`: which systems a run has, and in which order, see run.h.
-#include "cli/option_table.h"
-#include "cli/option_value.h"
-#include "run/run.h"
+// See system_list.h.
+#include "systems/system_list.h"
 
 #include <string.h>
+
+const struct mw_system mw_systems[MW_SYSTEMS] = {
+    {
+        .name = "unicast",
+        .phased = true,
+        .counts = MW_COUNTS_PER_GPU,
+        .counts_in = MW_EXCHANGE,
+        .fences = {[MW_DISPATCH] = 1},
+        .barriers = {[MW_DISPATCH] = 1},
+        .flags = {[MW_COMBINE] = MW_UNICAST_RANGES},
+    },
+    {
+        .name = "overlap",
+        .row_ranges = true,
+        .counts = MW_COUNTS_PER_GPU,
+        .counts_in = MW_EXCHANGE,
+        .flags = {[MW_DISPATCH] = MW_OVERLAP_RANGES, [MW_COMBINE] = MW_OVERLAP_RANGES},
+    },
+    {
+        .name = "nvls",
+        .gathered = true,
+        .phased = true,
+        .fences = {[MW_DISPATCH] = 1},
+        .flags = {[MW_DISPATCH] = 1},
+        .barriers = {[MW_DISPATCH] = 1, [MW_EXPERT] = 1},
+    },
+    {
+        .name = "moe-hub",
+        .row_sparse = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+    },
+    {
+        .name = "flashdmoe",
+        .row_sparse = true,
+        .source_lists = true,
+        .partial_tiles = true,
+    },
+    {
+        .name = "dysharp-basic",
+        .multicast = true,
+        .reduction = true,
+        .phased = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+        .barriers = {[MW_EXPERT] = 1},
+    },
+    {
+        .name = "dysharp",
+        .multicast = true,
+        .reduction = true,
+        .signals = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+    },
+    {
+        .name = "moeswitch",
+        .multicast = true,
+        .reduction = true,
+        .signals = true,
+        .list_once = true,
+        .switch_asks = true,
+        .token_order = true,
+        .pace = true,
+        .partial_tiles = true,
+        .counts = MW_COUNTS_PER_EXPERT,
+        .counts_in = MW_DISPATCH,
+    },
+};
+
+const struct mw_system *mw_system_find(const char *name)
+{
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        if (strcmp(mw_systems[i].name, name) == 0)
+            return &mw_systems[i];
+    return NULL;
+}
 
 enum { NAME_BYTES = 64 };
 

@@ -4,9 +4,9 @@
 #include "tp/tp.h"
 
 #include "cli/option_value.h"
-#include "golden/workload.h"
 #include "tp/shapes.h"
 #include "tp/streams.h"
+#include "trace/workload.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #ifndef MW_TP_H
 #define MW_TP_H
 
-#include "moeswitch.h"
 #include "cli/option_table.h"
+#include "moeswitch.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,6 +3,8 @@
 // See tp_bounds.h.
 #include "tp/tp_bounds.h"
 
+#include "analysis/bounds.h"
+
 #include <string.h>
 
 enum { PAYLOAD_BYTES = 128, HEADER_BYTES = 16, MEM_BANKS = 4, ENGINE_FLITS_PER_CYCLE = 2 };

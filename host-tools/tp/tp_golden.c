@@ -3,8 +3,8 @@
 // See tp_golden.h.
 #include "tp/tp_golden.h"
 
-#include "golden/golden.h"
 #include "base/random.h"
+#include "golden/golden.h"
 
 enum { WHOLE = 7, ONE = 0x3f80 }; ///< of exact sums: numbers from -WHOLE to WHOLE; bf16 of 1
 

@@ -3,17 +3,20 @@
 // See gen.h. What the trace holds is trace_make.c's; this file asks, and writes the folder.
 #include "trace/gen.h"
 
-#include "analysis/fit.h"
+#include "base/host_memory.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "cli/command_help.h"
 #include "cli/option_table.h"
 #include "cli/option_value.h"
 #include "formats/json.h"
 #include "formats/npy.h"
-#include "program/commands.h"
 #include "trace/counts.h"
 #include "trace/models.h"
 #include "trace/trace.h"
+#include "trace/trace_options.h"
+
+#include "moeswitch.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,9 +3,8 @@
 // Traces with given counts of tokens per expert, see counts.h. The places of a layer are dealt out so
 // that each expert has its count and no token an expert twice; exchanges of two places, which keep
 // both, then make it random.
-#include "trace/counts.h"
-
 #include "base/random.h"
+#include "trace/counts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,9 @@
 #include "cli/command_help.h"
 #include "cli/tables.h"
 #include "formats/json.h"
-#include "program/commands.h"
-#include "run/run.h"
+#include "trace/trace_options.h"
+
+#include "moeswitch.h"
 
 #include <math.h>
 #include <stdlib.h>

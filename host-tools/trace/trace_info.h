@@ -4,6 +4,7 @@
 #ifndef MW_HOST_TRACE_INFO_H
 #define MW_HOST_TRACE_INFO_H
 
+#include "cli/option_table.h"
 #include "trace/trace.h"
 
 #include <stdio.h>
@@ -23,6 +24,8 @@ struct mw_trace_spread {
 int mw_trace_spread(const struct mw_trace *trace, size_t layer, struct mw_trace_spread *spread,
                     struct mw_error *err);
 
+/// The options of the command.
+extern const struct mw_option_table mw_trace_table;
 /// `moeswitch trace`: argv[0] is the name of the command.
 int mw_trace_command(int argc, char **argv, FILE *out, FILE *errors);
 

@@ -2,11 +2,11 @@
 //
 // Routing traces: loading, see trace.h. The order of the axes is never guessed: meta.json or an option
 // declares it, or the lengths in meta.json fit one order only.
-#include "trace/trace.h"
-
 #include "formats/json.h"
 #include "formats/npy.h"
 #include "formats/npz.h"
+#include "trace/meta.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <stdio.h>

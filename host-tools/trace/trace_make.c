@@ -2,9 +2,8 @@
 //
 // Made-up routing traces, see trace.h: experts of log-normal popularity, some of which a token shares
 // with the one before.
-#include "trace/trace.h"
-
 #include "base/random.h"
+#include "trace/trace.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,6 +4,7 @@
 // with the bits and the cycles of the transport sim, and once more with the next batch written and the last one read while one runs. Printed: tokens per
 // second of the device's time, and what feeding costs the fabric in cycles.
 #include "frames.h"
+#include "systems/system_list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include "map.h"
 #include "node_regs.h"
 #include "report/report.h"
+#include "run/run.h"
 #include "systems/systems.h"
 
 enum { LIMIT = 20000000 };

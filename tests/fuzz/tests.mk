@@ -14,8 +14,8 @@ FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device $(B)/fuzz/arrays
 $(B)/fuzz/reply: tests/fuzz/reply.c $(wildcard driver/src/transport_usb/usb_reply.[ch] driver/src/transport_usb/frame.[ch])
 $(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/transport_usb/frame.c driver/src/transport_sim/queue.c $(wildcard sim/usb/*.h) driver/src/transport_usb/frame.h
 $(B)/fuzz/firmware: tests/fuzz/firmware.c $(B)/fuzz/fake.o $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
-$(B)/fuzz/arrays: tests/fuzz/arrays.c $(addprefix host-tools/,$(addprefix base/,error.c input.c text.c) $(addprefix formats/,json_read.c npy.c npz.c) $(addprefix trace/,counts.c trace.c trace_axes.c trace_counts.c trace_load.c trace_make.c) analysis/fit.c) $(B)/libmwhost.a $(B)/libmoeswitch.a
-$(B)/fuzz/arrays: FUZZ_LIBS := $(B)/libmwhost.a $(B)/libmoeswitch.a $(LDLIBS)
+$(B)/fuzz/arrays: tests/fuzz/arrays.c $(addprefix host-tools/,$(addprefix base/,error.c host_memory.c input.c text.c) $(addprefix formats/,json_read.c npy.c npz.c) $(addprefix trace/,counts.c trace.c trace_axes.c trace_counts.c trace_load.c trace_make.c meta.c)) $(LIBS)
+$(B)/fuzz/arrays: FUZZ_LIBS := $(LIBS) $(LDLIBS)
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
 $(B)/fuzz/reply $(B)/fuzz/device: tests/fuzz/input.h

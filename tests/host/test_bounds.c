@@ -4,7 +4,9 @@
 // widths, invariants on random workloads, and the worked example on the real trace.
 #include "support.h"
 
+#include "analysis/bounds.h"
 #include "analysis/resources.h"
+#include "systems/system_list.h"
 
 /// 4 GPUs with 2 experts each and one token each, k = 4, hidden 70 (140 bytes: packets of 128 and
 /// 12). Token 0: experts 0 (home), 2, 3 (GPU 1) and 7 (GPU 3). Token 1: its own 2 and 3 only.

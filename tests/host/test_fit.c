@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include "analysis/fit.h"
+#include "base/host_memory.h"
 #include "core/device.h" // a device of which nothing but its sizes is there
 
 #include <unistd.h>

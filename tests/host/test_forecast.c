@@ -5,6 +5,8 @@
 #include "support.h"
 
 #include "run/forecast.h"
+#include "run/run.h"
+#include "systems/system_list.h"
 #include "systems/systems.h"
 
 /// A run of synthetic routing, prepared from its words.

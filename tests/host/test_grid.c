@@ -7,6 +7,7 @@
 
 #include "analysis/bounds.h"
 #include "sweep/sweep.h"
+#include "systems/system_list.h"
 
 #include <unistd.h>
 

@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include "formats/json.h"
+#include "trace/meta.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

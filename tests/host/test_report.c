@@ -6,8 +6,12 @@
 
 #include "support.h"
 
+#include "analysis/bounds.h"
 #include "golden/golden.h"
+#include "report/html/page.h"
 #include "report/report.h"
+#include "run/run.h"
+#include "systems/system_list.h"
 
 #include <cjson/cJSON.h>
 #include <fcntl.h>

@@ -7,7 +7,10 @@
 #include "support.h"
 #include "words.h"
 
+#include "analysis/bounds.h"
 #include "golden/golden.h"
+#include "run/run.h"
+#include "systems/system_list.h"
 #include "systems/systems.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 
 #include "host.h"
 #include "run/run.h"
+#include "run/selftest.h"
 
 /// The device, and what it was asked.
 static struct {

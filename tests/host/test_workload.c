@@ -3,7 +3,7 @@
 // Tests of the workload: placement, data from the seed, what it refuses.
 #include "support.h"
 
-#include "golden/workload.h"
+#include "trace/workload.h"
 
 static void make_trace(struct mw_trace *trace, unsigned experts, unsigned k)
 {

@@ -3,7 +3,9 @@
 // See bench.h.
 #include "bench.h"
 
+#include "run/run.h"
 #include "run/run_systems.h"
+#include "systems/system_list.h"
 
 #include <inttypes.h>
 

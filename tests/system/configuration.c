@@ -2,6 +2,7 @@
 //
 // See configuration.h.
 #include "configuration.h"
+#include "systems/system_list.h"
 
 static unsigned pick(struct mw_random *r, unsigned low, unsigned high)
 {

@@ -4,12 +4,10 @@ UNIT += rr_arb_sizes
 UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/common/rr_arb_sizes.sv
 UNIT += reduce_lane
 UNIT_SRCS_reduce_lane := rtl/common/fp32_add.sv rtl/common/reduce_lane.sv
-UNIT_C_reduce_lane := host-tools/golden/reduce.c
 $(eval $(call variant,reduce_lane_plain,reduce_lane,RedTypes=1 RedOps=1))
 UNIT += packet_acc
 UNIT_SRCS_packet_acc := rtl/common/packet_acc.sv
 UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
-UNIT_C_packet_acc := host-tools/golden/reduce.c
 $(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12))
 UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/common/pkt_fifo.sv
@@ -32,7 +30,6 @@ UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
-UNIT_C_send := host-tools/golden/reduce.c
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchAsks=0
 $(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchAsks=0))
 $(eval $(call variant,send_asks,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 SwitchAsks=1))
@@ -41,7 +38,7 @@ UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/switch/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch/switch_bench.sv
-UNIT_C_switch_2_8 := tests/unit/switch/switch_guard.cpp tests/unit/switch/switch_rows.cpp host-tools/golden/reduce.c
+UNIT_C_switch_2_8 := tests/unit/switch/switch_guard.cpp tests/unit/switch/switch_rows.cpp
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0
 $(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16))
@@ -58,7 +55,6 @@ $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenR
 UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
-UNIT_C_ingress := host-tools/golden/reduce.c
 UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1 SwitchAsks=0
 $(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=0 SwitchAsks=0))
 $(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0 ListOnce=0 SwitchAsks=0))
@@ -78,14 +74,12 @@ UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists
 $(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
-UNIT_C_reduction := host-tools/golden/reduce.c
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchAsks=0 Gathered=1
 $(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=0))
 $(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
 $(eval $(call variant,reduction_asks,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
-UNIT_C_row_sum := host-tools/golden/reduce.c
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=1 Gathered=1
 $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 CopyLane=1))
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=0))
@@ -139,7 +133,6 @@ UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_errors := tests/unit/hub/rx_hub.sv
-UNIT_C_rx_errors := host-tools/golden/reduce.c
 $(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0 Events=16 RowRanges=0 SwitchAsks=0))
 $(eval $(call variant,rx_errors_asks,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchAsks=1))
 $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0))
@@ -154,7 +147,6 @@ UNIT += link_sizes
 UNIT_SRCS_link_sizes := rtl/link/link_delay.sv rtl/link/link.sv tests/unit/link/link_sizes.sv
 UNIT += reduce_join
 UNIT_SRCS_reduce_join := rtl/switch/reduce/reduce_join.sv
-UNIT_C_reduce_join := host-tools/golden/reduce.c
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
 UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchAsks=0
@@ -211,7 +203,6 @@ $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Ze
 UNIT += rx_red
 UNIT_SRCS_rx_red := rtl/hub/receive/rx_red.sv
 UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11
-UNIT_C_rx_red := host-tools/golden/reduce.c
 UNIT += switch_rate_8
 UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/switch/test_switch_rate.cpp

@@ -5,7 +5,7 @@
 #   UNIT_TOP_NAME    := top module, default NAME (the test includes "V<top>.h")
 #   UNIT_PARAMS_NAME := settings of cfg_pkg.sv and parameters of the top, as N=4 FlitBytes=8
 #   UNIT_TEST_NAME   := the test, default test_NAME.cpp of one of the folders
-#   UNIT_C_NAME      := further sources to link: C++ files, C files such as host-tools/golden/golden.c
+#   UNIT_C_NAME      := further sources to link: C++ and C files; libmwgolden.a is linked in any case
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
 # Registers and memories start with random contents, and x values are random, so that a missing reset shows. The test sees each parameter as PARAM_name.
@@ -96,7 +96,7 @@ $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 	$$(Q)$$(PY) tests/unit/bench/inputs.py $$(@D)/V$(2).h >$$@
 
 $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
-    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) | $(GEN_H) $$(UNIT_NEEDS_$(1))
+    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) $(B)/libmwgolden.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)find $$(@D) -name '*.gch' ! -exec grep -q ^CPCH {} \; -delete # of another compiler
 	$$(Q)set -- $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w; [ $$$$(cat $$(@D)/*.cpp | wc -c) -gt $(UNIT_LARGE) ] || \
@@ -104,7 +104,7 @@ $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_
 	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
-	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a -lcmocka $$(LDLIBS) $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
+	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a $(B)/libmwgolden.a -lcmocka $$(LDLIBS) $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
 endef
 
 # unit_rules: name, top, test

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Manual pages in man(7), see pages.h.
-#include "program/pages/pages.h"
-
 #include "cli/command_help.h"
+#include "program/pages/pages.h"
 
 #include "moeswitch.h"
 

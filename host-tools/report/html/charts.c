@@ -2,6 +2,7 @@
 //
 // What several charts of the page have, see page.h.
 #include "report/html/page.h"
+#include "systems/system_list.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Figures of each layer under each system, its bounds and stalls; and of batches that were fed.
-#include "report/html/page.h"
-
+#include "analysis/bounds.h"
 #include "analysis/resources.h"
+#include "report/html/page.h"
 
 static void bounds(struct mw_page *p)
 {

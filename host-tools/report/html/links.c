@@ -2,7 +2,6 @@
 //
 // Use of every port's links over time, the same cycles in every panel.
 #include "report/html/page.h"
-
 #include "report/plot.h"
 
 #include <inttypes.h>

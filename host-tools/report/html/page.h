@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of the page that `moeswitch run --html` writes (report_html.c). The page is HTML5 that is
+// The parts of the page that `moeswitch run --html` writes . The page is HTML5 that is
 // well-formed XML, too, needs no other file and no script, and is as wide as its reader's screen:
 // charts are SVG whose widths are percentages.
 //
@@ -10,7 +10,13 @@
 #ifndef MW_HOST_PAGE_H
 #define MW_HOST_PAGE_H
 
+#include "analysis/bounds.h"
 #include "experiment/result.h"
+
+/// A run as one page that needs no other file: HTML; free() it. NULL: no memory.
+char *mw_report_html(const struct mw_run_params *params, const struct mw_trace *trace,
+                     const struct mw_workload *w, const struct mw_summary *summaries,
+                     unsigned count, size_t *size);
 
 struct mw_page {
     FILE *out;

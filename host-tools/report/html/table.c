@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables of the page, see page.h.
+#include "analysis/bounds.h"
 #include "report/html/page.h"
 
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the routing asks of each GPU, whatever the system.
+#include "analysis/facts.h"
 #include "report/html/page.h"
 
 #include <inttypes.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words and figures of the page, see page.h.
-#include "report/html/page.h"
-
 #include "base/text.h"
+#include "report/html/page.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 //
 // The command build/moeswitch itself, with the device behind it: exit status, messages, files that it
 // writes and files that it must not leave.
-#include "system/command.h"
-
 #include "base/text.h"
+#include "system/command.h"
+#include "systems/system_list.h"
 
 #include <math.h>
 #include <signal.h>

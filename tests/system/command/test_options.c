@@ -4,11 +4,13 @@
 // the same. All comes from the tables of options, so a new option is tested as soon as it is in one.
 #include "system/command.h"
 
+#include "bench/bench.h"
 #include "cli/command_help.h"
 #include "device/setting_table.h"
 #include "program/commands.h"
 #include "run/run.h"
 #include "systems/systems.h"
+#include "trace/gen.h"
 
 #include <inttypes.h>
 

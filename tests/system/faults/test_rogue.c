@@ -6,9 +6,9 @@
 // to another: it writes where explicit stores may land only in a part of its own, and adds to no event counter that the layer waits for.
 // MW_SEED sets the seed, MW_CONFIG=i runs layer i alone.
 #include "system/bench.h"
-
 #include "system/layers.h"
 #include "systems/job.h"
+#include "systems/system_list.h"
 
 enum {
     SPACE = 4096,     ///< where it writes at others

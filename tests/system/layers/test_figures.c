@@ -2,8 +2,10 @@
 //
 // The figures that the project promises, on real routing traces: hidden size 512, 16-byte flits. SKIPPED where they are
 // not there.
-#include "system/bench.h"
+#include "analysis/bounds.h"
 #include "golden/places.h"
+#include "system/bench.h"
+#include "systems/system_list.h"
 
 #define SIZES "--hidden 512 --flit-bytes 16 "
 #define LAYER "--layer 7 --gpus 8 --tokens-per-gpu 256 "

@@ -4,6 +4,7 @@
 // and skew, all set at run time so that a few models serve them all. Each must drain with the golden
 // bits and the analytic flit counts. MW_SEED sets the seed, MW_CONFIG=i runs configuration i alone.
 #include "system/configuration.h"
+#include "systems/system_list.h"
 
 enum { CONFIGURATIONS = 300 };
 

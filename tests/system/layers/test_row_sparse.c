@@ -7,6 +7,7 @@
 #include "system/command.h"
 #include "system/layers.h"
 #include "systems/generator.h"
+#include "systems/system_list.h"
 
 #include <inttypes.h>
 

@@ -3,10 +3,10 @@
 // The instruction streams of the systems, word for word as docs/design/systems.md lists them. What
 // they depend on is the number of GPUs and of own tokens, the GPU, and where the memories have
 // what: the generators are given nothing else.
-#include "host/support.h"
-
 #include "analysis/bounds.h"
+#include "host/support.h"
 #include "systems/generator.h"
+#include "systems/system_list.h"
 #include "systems/systems.h"
 
 enum { GPUS = 5, GPU = 3, TOKENS = 48, GROUP = 6 };

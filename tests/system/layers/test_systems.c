@@ -3,6 +3,7 @@
 // Every system through the Verilated device: golden bits and analytic flit counts for the sizes and
 // shapes at which something changes. All runs of a test print the options that repeat them.
 #include "system/bench.h"
+#include "systems/system_list.h"
 
 /// N = 8 with 16-byte flits, and the smaller models with 8-byte flits.
 #define N8 "--gpus 8 --flit-bytes 16 --hidden 64 "

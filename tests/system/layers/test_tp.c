@@ -3,10 +3,10 @@
 // Tensor-parallel workloads on the simulated fabric: every system that fits, at sizes that divide
 // badly, with limits, jitter and skew. Every element and every flit must be right, and no bound too
 // high. MW_SEED sets the seed.
+#include "run/run.h"
 #include "system/bench.h"
 #include "system/command.h"
-
-#include "tp/tp_run.h"
+#include "tp_run/tp_run.h"
 
 /// Models that other tests need, too.
 static const struct {

@@ -3,15 +3,14 @@
 // One system on one device: layout, tables, streams, rows, counters, and the check of every output
 // element. Three experts of a GPU are the parts of the workload, and every row's routing entry
 // names the own one, so that a part is expert.rows of gathered tokens.
-#include "tp/streams.h"
-#include "tp/tp_golden.h"
-#include "tp/tp_run.h"
-
 #include "analysis/costs.h"
 #include "base/interrupt.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
 #include "systems/layer_counters.h"
+#include "tp/streams.h"
+#include "tp/tp_golden.h"
+#include "tp_run/tp_run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a run works on, from its options: the trace, loaded or made, and the workload of it.
-#include "run/run.h"
+#include "analysis/bounds.h"
+#include "experiment/params.h"
 
 /// A trace of another model than the one that was named must not pass for it.
 static int load_trace(const struct mw_run_params *params, struct mw_trace *trace,
@@ -78,7 +79,7 @@ int mw_run_fill(struct mw_run_params *params, const struct mw_trace *trace,
         params->expert_cycles = mw_default_expert_cycles(workload, &link);
         link = mw_run_links(params);
     }
-    return status ? status : mw_costs_fill(params, &link, workload, err);
+    return status ? status : mw_costs_fill(params->costs, &params->settings, &link, workload, err);
 }
 
 int mw_run_prepare(struct mw_run_params *params, struct mw_trace *trace,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run as one page, see report.h; its parts are those of html/.
-#include "report/report.h"
-
+// See page.h.
 #include "report/html/page.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See tp_options.h.
-#include "tp/tp_options.h"
+#include "run/tp_options.h"
 
-#include "program/commands.h"
+#include "run/run.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Figures of tensor-parallel workloads: their sum, the lines above the table, mistakes, and JSON.
-#include "tp/shapes.h"
-#include "tp/tp_bounds.h"
-#include "tp/tp_run.h"
-
+#include "analysis/bounds.h"
 #include "golden/golden.h"
 #include "report/report.h"
+#include "tp/shapes.h"
+#include "tp/tp_bounds.h"
+#include "tp_run/tp_run.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Workloads, see workload.h.
-#include "golden/workload.h"
+#include "trace/workload.h"
 
 #include "base/random.h"
 

@@ -4,8 +4,8 @@
 #ifndef MW_TP_RUN_H
 #define MW_TP_RUN_H
 
-#include "formats/json.h"
 #include "experiment/result.h"
+#include "formats/json.h"
 #include "tp/tp.h"
 
 /// An element that differs from the golden model.

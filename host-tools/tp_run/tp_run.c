@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // See tp_run.h: the systems one after the other, their lines, and the files.
-#include "tp/tp_run.h"
-
-#include "tp/shapes.h"
-#include "tp/tp_bounds.h"
+#include "tp_run/tp_run.h"
 
 #include "analysis/fit.h"
+#include "base/host_memory.h"
 #include "base/interrupt.h"
+#include "base/text.h"
 #include "report/report.h"
+#include "tp/shapes.h"
+#include "tp/tp_bounds.h"
 
 #include <stdlib.h>
 #include <string.h>

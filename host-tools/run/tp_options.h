@@ -4,7 +4,7 @@
 #ifndef MW_TP_OPTIONS_H
 #define MW_TP_OPTIONS_H
 
-#include "run/run.h"
+#include "experiment/params.h"
 
 /// MW_EXIT_INPUT, and a line: an option, setting or system that the workload does not have.
 int mw_tp_check_options(const struct mw_run_params *params, const struct mw_options_said *said,
