@@ -535,7 +535,8 @@ MW_API int mw_stream_wait(struct mw_stream *s, unsigned event, uint32_t threshol
 /// wait by software that polls: it sees the event `cycles` later (below 2^31).
 MW_API int mw_stream_poll(struct mw_stream *s, unsigned event, uint32_t threshold, uint32_t cycles);
 /// Once per layer for rows, and once for copies (per_gpu). Other GPUs reject a repetition
-/// (MW_HWERR_COUNT).
+/// (MW_HWERR_COUNT). Rows are counted for all tokens of the layer: first is 0, and `tokens` is the
+/// layer's number of own tokens (MW_HWERR_BOUNDS).
 MW_API int mw_stream_count(struct mw_stream *s, uint32_t first, uint32_t tokens, bool per_gpu);
 MW_API int mw_stream_prefix(struct mw_stream *s);
 /// Add 1 to counter `event` of every other GPU. A flag follows this GPU's stores to that GPU. With

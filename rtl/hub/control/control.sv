@@ -20,8 +20,9 @@
 // Order: COUNTS, FLAG and FENCE are in the store class, after everything that tx took before.
 // Back-pressure: ready, which does not depend on the port's own valid.
 // Errors: Nothing is sent, and the instruction retires: an instruction of another unit (INSTR), an
-// event counter that packets do not count (BOUNDS), tokens of 2^token_shift or more (BOUNDS). An
-// impossible copy count (BOUNDS) is not added.
+// event counter that packets do not count (BOUNDS), tokens of 2^token_shift or more (BOUNDS), a
+// count of rows of fewer or more tokens than the layer has (BOUNDS). An impossible copy count
+// (BOUNDS) is not added.
 `default_nettype none
 `include "bundles.svh"
 
@@ -113,7 +114,7 @@ module control #(
     typedef enum logic [3:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain, Ready, Sort} state_e;
     state_e          state_q;
     logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced, event_ready, known, no_tokens,
-          refused, bad_count, told, drained, head_end;
+          refused, part, bad_count, told, drained, head_end;
     iop_e            op_q;
     logic            tell_q;  // the rows of st are told
     logic                    list_in, list_refused, list, tile, tile_go, alone; // see gen_lists
@@ -129,7 +130,11 @@ module control #(
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE}
                          || (Cfg.TokenOrder && cmd_i.op == I_ORDER);
+    // Receivers take the rows of a source once, so a count is that of all its tokens.
+    assign part        = !cmd_i.flags[0] && (cmd_i.a[Cfg.TokensLog2:0] != '0
+                                             || range_end != (Cfg.TokensLog2+1)'(cfg_i.tokens));
     assign refused     = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
+                         || (cmd_i.op == I_COUNT && part)
                          || list_refused
                          || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !list_in
                              && !cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm)))

@@ -17,7 +17,7 @@
 // Back-pressure: push_ready_o only.
 // Latency: stat_*: one expert per cycle, answer in the next cycle. list_*: one row per cycle,
 // answer in the next cycle.
-// Errors: COUNT: a row gets more bytes than it has, and is not listed again; a source reports
+// Errors: COUNT: a row gets more bytes than it has (it is complete, once); a source reports
 // another number for a list than is present; a row comes after that report, and is not listed.
 // BOUNDS: rows beyond the expert's, and counts that no number holds.
 `default_nettype none
@@ -145,7 +145,7 @@ module row_tracker #(
             pushed_q <= 1'b0;
         end else begin
             trk_q    <= trk_i.valid;
-            append_q <= push || (trk_q && left == '0);
+            append_q <= push || (trk_q && (left[LeftW] || left == '0) && to_come != '0);
             if (go_i) pushed_q <= 1'b0;
             else if (push || push_i.last) pushed_q <= 1'b1;
         end

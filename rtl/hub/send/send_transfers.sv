@@ -16,8 +16,8 @@
 // Errors: One pulse each, the first that holds, and no transfer: a reduction that the device does
 // not support (REDUCTION); a group without member, or a GPU that does not exist (UNMAPPED);
 // addresses that are no multiples of the flit, or for rows apart a length that is no multiple of
-// 2^row_shift (BOUNDS); bytes beyond own memory, or tokens of 2^token_shift or more (BOUNDS). A
-// token with a bad list is skipped.
+// 2^row_shift (BOUNDS); bytes beyond own memory, or tokens of 2^token_shift or more (BOUNDS), with
+// gate weights those that the layer does not have (BOUNDS). A token with a bad list is skipped.
 `default_nettype none
 `include "bundles.svh"
 
@@ -115,7 +115,7 @@ module send_transfers #(
     logic             flat_q, is_red, strange;
     logic             apart, uneven, rows_left; // rows that lie apart: the length is none of whole ones; others follow
     logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in, no_tokens,
-                      no_bytes;
+                      no_bytes, uncounted;
     logic             outside_q;     // the range of tokens, or of own bytes
     logic             empty_q;       // no byte: all of memory has 0 in bytes_q, too
     logic [15:0]      group;
@@ -177,7 +177,10 @@ module send_transfers #(
     assign cmd_ready_o = state_q == IDLE;
     assign accept      = cmd_valid_i && cmd_ready_o;
     assign tokens_in   = cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
-    assign walk_o      = accept && tokens_in && !no_tokens;
+    assign walk_o      = accept && tokens_in && !no_tokens && !uncounted;
+    // rows that complete at their receivers, in place of others that were counted
+    assign uncounted   = cmd_i.op[1:0] == I_DYMULTIMEM_ST[1:0] && !cmd_i.flags[0]
+                         && range_end > (Cfg.TokensLog2+1)'(cfg_i.tokens);
     assign group       = is_red ? 16'(imm_q[7:0]) : imm_q;
     assign no_gpu      = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0 : imm_q >= 16'(Cfg.N));
     assign bad_cmd     = outside_q || uneven
@@ -201,7 +204,7 @@ module send_transfers #(
             bytes_q     <= LenW'(cmd_i.b);
             to_q        <= {cmd_i.c_high, cmd_i.c};
             empty_q     <= cmd_i.b == '0;
-            outside_q   <= tokens_in ? no_tokens : no_bytes;
+            outside_q   <= tokens_in ? no_tokens || uncounted : no_bytes;
         end
         if (!rst_ni) end_o <= '0;
         else if (walk_o) end_o <= range_end;

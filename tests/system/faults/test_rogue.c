@@ -32,6 +32,7 @@ struct rogue {
     uint32_t waited;  ///< event counters that the layer waits for
     unsigned counter; ///< one that the rogue waits for, MW_EVENTS: none is left
     bool events;      ///< there are SW8 and the others
+    bool lost;        ///< it may lose its own rows: the others wait for nothing behind them
     uint16_t *out;
 };
 
@@ -182,6 +183,18 @@ static bool again(struct rogue *g, const struct mw_stream *s, unsigned done, str
     return true;
 }
 
+/// Counts and dispatches at random before, among and behind its own: of tokens that the layer's are, or rows without gate weights.
+static struct mw_instr any_rows(struct rogue *g)
+{
+    static const unsigned ops[] = {MW_I_COUNT, MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP};
+    struct mw_instr in =
+        any_operands(g, ops[below(g, sizeof ops / sizeof *ops - !uses(g, MW_I_ST_ROWSP))]);
+    // a stream ends where a store says the places of rows that no gate weights follow
+    in.flags =
+        in.op == MW_I_COUNT || (in.op == MW_I_ST_ROWSP && uses(g, MW_I_FLAG)) ? 0 : below(g, 2);
+    return in;
+}
+
 static void add(struct mw_stream *s, struct mw_instr in)
 {
     if (s->count < MOST)
@@ -203,7 +216,9 @@ static void spoil(struct rogue *g, struct mw_stream *s)
     s->count = 0;
     for (unsigned i = 0; i <= own.count; i++) {
         for (; more && below(g, 3); more--)
-            add(s, again(g, &own, i, &in) ? in : any_at_once(g, i == own.count));
+            add(s, g->lost && below(g, 2)   ? any_rows(g)
+                   : again(g, &own, i, &in) ? in
+                                            : any_at_once(g, i == own.count));
         if (i < own.count)
             add(s, own.instr[i]);
     }
@@ -217,6 +232,7 @@ static void spoil(struct rogue *g, struct mw_stream *s)
 
 static void find_counters(struct rogue *g, const struct mw_stream *s)
 {
+    const uint32_t software = ~(UINT32_MAX << MW_SW_EVENTS) | UINT32_MAX << MW_EV_SW8;
     g->waited = 0;
     for (unsigned i = 0; i < MW_STREAMS * g->gpus; i++)
         for (unsigned n = 0; n < s[i].count; n++)
@@ -227,6 +243,7 @@ static void find_counters(struct rogue *g, const struct mw_stream *s)
         ;
     if (g->counter == 0)
         g->counter = MW_EVENTS;
+    g->lost = below(g, 2) && g->j.layout.st_lo > g->j.layout.xd_base && !(g->waited & software);
 }
 
 static void load_streams(struct rogue *g)
@@ -298,8 +315,10 @@ static void others_have_ended(const struct rogue *g)
         const unsigned gpu = i / MW_STREAMS;
         unsigned issued;
         assert_int_equal(mw_stream_position(g->j.device, gpu, i % MW_STREAMS, &issued), 0);
-        if (gpu != g->gpu && issued != MW_STREAM_INSTRS)
-            fail_msg("%s", mw_state_report(g->j.device));
+        if (gpu != g->gpu && issued != MW_STREAM_INSTRS) {
+            print_error("%s\n", mw_state_report(g->j.device)); // too long for fail_msg
+            fail_msg("GPU %u, stream %u has not ended", gpu, i % MW_STREAMS);
+        }
     }
 }
 

@@ -82,6 +82,7 @@ struct hub : model<Vcontrol> {
         cfg.set("port", l.port);
         cfg.set("epoch", below(4));
         cfg.set("k", l.k);
+        cfg.set("tokens", l.tokens);
         cfg.set("token_shift", l.token_shift);
         cfg.set("local_experts", l.local_experts);
         cfg.set("rt_base", rt);
@@ -135,6 +136,9 @@ struct hub : model<Vcontrol> {
     {
         switch (in.op) {
         case MW_I_COUNT:
+            if (!(in.flags & 1))
+                return in.a_high || in.a || in.b != l.tokens ? MW_HWERR_BOUNDS : 0;
+            [[fallthrough]];
         case MW_I_ORDER:
             return in.a_high || uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
         case MW_I_SIGNAL:
@@ -685,7 +689,7 @@ TEST(instructions)
     for (unsigned r = 0; r < 80; r++) {
         hub b;
         for (unsigned i = 0; i < 8; i++) {
-            const unsigned a = b.below(b.l.tokens + 1);
+            const unsigned a = b.percent(60) ? 0 : b.below(b.l.tokens + 1);
             b.run(instr(b.rng.pick({MW_I_COUNT, MW_I_COUNT, MW_I_SIGNAL, MW_I_FLAG, MW_I_FENCE}),
                         b.below(256), b.rng.pick(SOFTWARE), a, b.l.tokens - a, b.rng.word()));
         }
@@ -732,6 +736,9 @@ TEST(refused)
             if (b.refusal(any) == MW_HWERR_INSTR)
                 b.run(any);
         }
+        b.run(instr(MW_I_COUNT, 0, 0, 1, b.l.tokens - 1, 0)); // rows of some of the tokens
+        b.run(instr(MW_I_COUNT, 0, 0, 0, b.l.tokens - 1, 0));
+        b.run(instr(MW_I_COUNT, 0, 0, 0, b.l.tokens + 1, 0));
         b.run(instr(MW_I_COUNT, r % 2, 0, 0, b.l.tokens, 0));
         b.run(instr(MW_I_COUNT, r % 2, 0, end, 0, 0)); // none, at the very end
         const unsigned last = SOFTWARE.back();

@@ -89,8 +89,12 @@ struct hub : model<Vsend> {
     // The error that an instruction is as a whole, 0 if none.
     unsigned refusal(const mw_instr &in) const
     {
-        if (by_token(in))
-            return in.a_high || uint64_t{in.a} + in.b > 1u << l.token_shift ? MW_HWERR_BOUNDS : 0;
+        if (by_token(in)) {
+            const bool counted = in.op != MW_I_ST && !(in.flags & 1);
+            return in.a_high || uint64_t{in.a} + in.b > (counted ? l.tokens : 1u << l.token_shift)
+                       ? MW_HWERR_BOUNDS
+                       : 0;
+        }
         const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
         const unsigned to = red ? in.imm & 255 : in.imm, dtype = in.imm >> 8 & 15,
                        redop = in.imm >> 12;

@@ -98,7 +98,7 @@ module prove_row_tracker #(
     logic [2:0] stat_expected_q;
 
     assign at        = {trk_le_i, trk_row_i};
-    assign ends_row  = trk_valid_i && trk_bytes_i == left_q[at];
+    assign ends_row  = trk_valid_i && trk_bytes_i >= left_q[at] && left_q[at] != '0;
     assign many      = trk_valid_i && trk_bytes_i > left_q[at];
     assign in        = '{row: trk_row_i, token: trk_token_i, pos: trk_pos_i};
     assign push      = push_valid_i && push_ready;
@@ -178,7 +178,7 @@ module prove_row_tracker #(
             end
         end
         sweep_ok &= sweep_busy == (sweeping && sweep_busy) && (quiet || epoch == '0);
-        pipe_ok  = i_dut.trk_q == busy_q && end1_q == (i_dut.trk_q && i_dut.left == '0)
+        pipe_ok  = i_dut.trk_q == busy_q && end1_q == (i_dut.trk_q && (i_dut.left[4] || i_dut.left == '0) && i_dut.to_come != '0)
                    && i_dut.append_q == (end2_q || push_q) && !(end2_q && i_dut.trk_q) && !(end1_q && !busy_q)
                    && (run || (!busy_q && !end2_q && !push_q)) && !(push_q && !mode_q)
                    && !((end2_q || busy_q) && mode_q) && (!run || i_dut.pushed_q == (mode_q && i_dut.pushed_q));
