@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ENGINE_FLITS_PER_CYCLE = 2 }; ///< what an expert engine moves, whatever the expert's time
-
 /// The busiest port and direction; the first of several equal ones.
 static struct mw_bound busiest_link(const struct mw_traffic *t, unsigned gpus,
                                     const struct mw_link_parameters *link)
@@ -58,7 +56,7 @@ static struct mw_bound own_engine(const struct mw_workload *w, const struct mw_l
 {
     uint64_t rows = facts->rows[facts->busiest];
     uint64_t row_flits = mw_div_up(mw_row_bytes(w), link->flit_bytes);
-    uint64_t moved = mw_div_up(rows * row_flits, ENGINE_FLITS_PER_CYCLE);
+    uint64_t moved = mw_div_up(rows * row_flits, MW_ENGINE_FLITS);
     uint64_t busy = rows * link->expert_cycles;
     return (struct mw_bound){busy > moved ? busy : moved, MW_ENGINE, facts->busiest, MW_UP};
 }

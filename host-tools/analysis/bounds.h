@@ -14,6 +14,10 @@ enum mw_resource {
     MW_BANKS,  ///< its memory
 };
 
+enum {
+    MW_ENGINE_FLITS = 2
+}; ///< per cycle: what an expert engine moves, whatever the expert's time
+
 /// A time and what needs it.
 struct mw_bound {
     uint64_t cycles;

@@ -5,9 +5,8 @@
 #include "analysis/resources.h"
 
 #include "analysis/bounds.h"
+#include "analysis/packet_size.h"
 #include "golden/places.h"
-
-enum { MEM_BANKS = 4 }; ///< of a GPU's memory, each with a read and a write port
 
 /// Rows that a GPU adds, reads and writes, each of all flits of the hidden values, without those of its engine. But
 /// where all rows are gathered it writes no more than it reads: what comes and is computed is read again, an output
@@ -139,7 +138,7 @@ void mw_resources_compute(const struct mw_workload *w, unsigned layer,
         uint64_t reads = load[q].reads + facts.rows[q], writes = load[q].writes + facts.rows[q];
         uint64_t rows = reads > writes ? reads : writes;
         take(&r->adder, MW_ADDER, q, load[q].additions * flits);
-        take(&r->banks, MW_BANKS, q, (rows * flits + MEM_BANKS - 1) / MEM_BANKS);
+        take(&r->banks, MW_BANKS, q, mw_div_up(rows * flits, MW_MEM_BANKS));
     }
     if (r->adder.cycles > r->limit.cycles)
         r->limit = r->adder;

@@ -7,6 +7,8 @@
 
 #include "analysis/bounds.h"
 
+enum { MW_MEM_BANKS = 4 }; ///< of a GPU's memory, each with a read and a write port
+
 struct mw_resources {
     struct mw_bound adder;  ///< additions of flits, one a cycle
     struct mw_bound engine; ///< as in the own bound

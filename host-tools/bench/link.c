@@ -3,13 +3,13 @@
 // `moeswitch bench link`: round trips and bulk rates between this program and the device, in the manner
 // of perftest. Time is that of the wall.
 #include "base/random.h"
+#include "base/seconds.h"
 #include "base/text.h"
 #include "bench/bench.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TRIPS = 1000,
@@ -31,13 +31,6 @@ struct link_bench {
     struct mw_transfer list[CALL_PIECES];
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -51,11 +44,11 @@ static int round_trips(struct link_bench *b)
     double sum = 0;
     for (unsigned i = 0; i < TRIPS; i++) {
         unsigned position;
-        double start = now();
+        double start = mw_seconds();
         int code = mw_stream_position(b->device, 0, 0, &position);
         if (code)
             return mw_device_failed(b->err, "round trip", code);
-        sample[i] = (now() - start) * 1e6;
+        sample[i] = (mw_seconds() - start) * 1e6;
         sum += sample[i];
     }
     qsort(sample, TRIPS, sizeof *sample, by_value);
@@ -82,14 +75,14 @@ static size_t make_list(struct link_bench *b, size_t bytes, uint8_t *data)
 static int rate(struct link_bench *b, size_t count, size_t bytes, bool write, uint64_t *calls,
                 double *result)
 {
-    double start = now(), time = 0;
+    double start = mw_seconds(), time = 0;
     *calls = 0;
     while (time < LINE_SECONDS) {
         int code = write ? mw_mem_write(b->device, b->list, count)
                          : mw_mem_read(b->device, b->list, count);
         if (code)
             return mw_device_failed(b->err, write ? "writing" : "reading", code);
-        time = now() - start;
+        time = mw_seconds() - start;
         ++*calls;
     }
     *result = (double)*calls * (double)count * (double)bytes / time / 1e6;

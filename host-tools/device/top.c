@@ -5,6 +5,7 @@
 #include "device/top.h"
 
 #include "base/error.h"
+#include "base/seconds.h"
 #include "cli/command_help.h"
 #include "cli/tables.h"
 
@@ -52,13 +53,6 @@ static void catch_signals(void)
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &catch, NULL);
     sigaction(SIGTSTP, &ignore, NULL);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void rest(double seconds)
@@ -113,7 +107,7 @@ static int write_devices(struct screen *s, FILE *out, const struct mw_shared *li
                          struct mw_error *err)
 {
     struct seen *seen = calloc(DEVICES, sizeof *seen);
-    double time = now();
+    double time = mw_seconds();
     if (!seen)
         return mw_fail_memory(err, "the screen");
     if (!count)

@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/output.h"
+#include "base/seconds.h"
 #include "cli/progress_bar.h"
 #include "golden/golden.h"
 #include "report/report.h"
@@ -52,13 +53,6 @@ struct group {
     volatile sig_atomic_t stop_wait; ///< the same, for the library
     double stopped_at;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 unsigned mw_run_asked(const struct mw_run_params *params, struct mw_system systems[MW_SYSTEMS])
 {
@@ -116,7 +110,7 @@ static bool take_progress(void *context, unsigned layer, double done, uint64_t c
     pthread_mutex_lock(&g->lock);
     struct mw_bar_part *shown = &g->bar.part[p - g->part];
     if (!g->began) // what comes before is a model that is built
-        g->bar.begin = now();
+        g->bar.begin = mw_seconds();
     g->began = true;
     shown->done = (layer + (done < 0 ? 0 : done > 1 ? 1 : done)) / g->run->workload.layers;
     shown->cycles = cycles;
@@ -163,11 +157,11 @@ static int run_part(struct part *p)
     int status = mw_result_make(r, &run->workload, p->system, &p->err);
     if (status)
         return status;
-    double start = now();
+    double start = mw_seconds();
     mw_waves_written((unsigned)(p - p->group->part), params.fst);
     status = mw_system_run(&params, &run->workload, r);
     mw_waves_written((unsigned)(p - p->group->part), NULL);
-    r->seconds = now() - start;
+    r->seconds = mw_seconds() - start;
     if (!status)
         check(p);
     mw_result_free_out(r);
@@ -234,7 +228,7 @@ static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
 static void stop_all(struct group *g)
 {
     if (!g->stop)
-        g->stopped_at = now();
+        g->stopped_at = mw_seconds();
     g->stop = true;
     g->stop_wait = 1;
 }
@@ -275,10 +269,10 @@ static bool supervise(struct group *g, int *status, struct mw_error *err)
                 stop_all(g);
             continue;
         }
-        if (g->stop && now() - g->stopped_at > PATIENCE)
+        if (g->stop && mw_seconds() - g->stopped_at > PATIENCE)
             return false;
         if (!g->run->params.files.quiet)
-            mw_bar_show(&g->bar, now());
+            mw_bar_show(&g->bar, mw_seconds());
         wait_a_little(g);
     }
     return true;
@@ -300,7 +294,7 @@ static void make_parts(struct group *g)
 {
     struct mw_run *run = g->run;
     const struct mw_system *systems = run->systems;
-    mw_bar_begin(&g->bar, run->err, isatty(fileno(run->err)), now());
+    mw_bar_begin(&g->bar, run->err, isatty(fileno(run->err)), mw_seconds());
     g->count = g->bar.count = run->asked;
     for (unsigned i = 0; i < g->count; i++) {
         g->part[i].group = g;

@@ -3,6 +3,7 @@
 // Runs of a sweep: as lines for others, and side by side here, see sweep.h.
 #include "base/interrupt.h"
 #include "base/output.h"
+#include "base/seconds.h"
 #include "base/text.h"
 #include "cli/progress_bar.h"
 #include "run/run_systems.h"
@@ -107,13 +108,6 @@ struct runner {
     bool stop; ///< nothing begins any more
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int start_some(struct runner *r, struct mw_error *err)
 {
     struct mw_sweep *s = r->s;
@@ -181,8 +175,8 @@ static void show(struct runner *r)
     char text[80];
     const size_t all = r->s->grid.points;
     snprintf(text, sizeof text, "%zu of %zu runs", all - r->pending + r->over, all);
-    mw_bar_show_share(&r->bar, now(), r->weight > 0 ? r->weight_over / r->weight : 1, "sweep",
-                      text);
+    mw_bar_show_share(&r->bar, mw_seconds(), r->weight > 0 ? r->weight_over / r->weight : 1,
+                      "sweep", text);
 }
 
 /// Tell all that run to end, and then make them.
@@ -227,9 +221,9 @@ static int supervise(struct runner *r, const sigset_t *ends, struct mw_error *er
         if (got && !r->stop) {
             status = mw_fail(err, got, "%s", cause.text);
             r->stop = true;
-            stopped = now();
+            stopped = mw_seconds();
             end_all(r, SIGINT);
-        } else if (r->stop && now() - stopped > PATIENCE) {
+        } else if (r->stop && mw_seconds() - stopped > PATIENCE) {
             end_all(r, SIGKILL);
         }
     } while (r->running || (!r->stop && r->next < r->s->grid.points));
@@ -248,7 +242,7 @@ int mw_sweep_run(struct mw_sweep *s, struct mw_error *err)
         r->pending += !s->row[i].cell;
         r->weight += s->row[i].cell ? 0 : s->weight[i];
     }
-    mw_bar_begin(&r->bar, s->err, isatty(fileno(s->err)), now());
+    mw_bar_begin(&r->bar, s->err, isatty(fileno(s->err)), mw_seconds());
     mw_run_share_cores(s->jobs < r->pending ? s->jobs : (unsigned)r->pending);
     sigemptyset(&ends);
     sigaddset(&ends, SIGCHLD);

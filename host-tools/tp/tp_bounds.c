@@ -4,17 +4,12 @@
 #include "tp/tp_bounds.h"
 
 #include "analysis/bounds.h"
+#include "analysis/packet_size.h"
+#include "analysis/resources.h"
 
 #include <string.h>
 
-enum { PAYLOAD_BYTES = 128, HEADER_BYTES = 16, MEM_BANKS = 4, ENGINE_FLITS_PER_CYCLE = 2 };
-
 // ---- packets ------------------------------------------------------------------------------------
-
-static uint64_t header(const struct mw_tp_problem *p)
-{
-    return HEADER_BYTES / p->flit_bytes;
-}
 
 static uint64_t payload_flits(const struct mw_tp_problem *p)
 {
@@ -24,7 +19,7 @@ static uint64_t payload_flits(const struct mw_tp_problem *p)
 /// A row in full packets.
 static uint64_t row_flits(const struct mw_tp_problem *p)
 {
-    return mw_tp_row_bytes(p) / PAYLOAD_BYTES * header(p) + payload_flits(p);
+    return mw_packet_flits(mw_tp_row_bytes(p), 1, p->flit_bytes);
 }
 
 /// `rows` rows, and headers without payload, on a direction of each port.
@@ -35,7 +30,8 @@ struct load {
 static void put(const struct mw_tp_problem *p, struct mw_traffic *t, enum mw_direction direction,
                 enum mw_class class, struct load load)
 {
-    const uint64_t flits = load.rows * row_flits(p) + load.headers * header(p);
+    const uint64_t flits =
+        load.rows * row_flits(p) + load.headers * mw_bare_flits(1, p->flit_bytes);
     const uint64_t payload = load.rows * mw_tp_row_bytes(p);
     for (unsigned g = 0; g < p->gpus; g++)
         t->flits[g][direction][class] += flits;
@@ -171,7 +167,7 @@ uint64_t mw_tp_engine_rows(const struct mw_tp_problem *p)
 static struct mw_bound engine_time(const struct mw_tp_problem *p, uint64_t rows)
 {
     const uint64_t busy = rows * p->cycles;
-    const uint64_t moved = rows * payload_flits(p) / ENGINE_FLITS_PER_CYCLE;
+    const uint64_t moved = rows * payload_flits(p) / MW_ENGINE_FLITS;
     return (struct mw_bound){busy > moved ? busy : moved, MW_ENGINE, 0, MW_UP};
 }
 
@@ -202,8 +198,7 @@ static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_
         writes += all;
     }
     const uint64_t rows = reads > writes ? reads : writes;
-    return (struct mw_bound){(rows * payload_flits(p) + MEM_BANKS - 1) / MEM_BANKS, MW_BANKS, 0,
-                             MW_UP};
+    return (struct mw_bound){mw_div_up(rows * payload_flits(p), MW_MEM_BANKS), MW_BANKS, 0, MW_UP};
 }
 
 /// Of systems with barriers: GEMM-1, sums with LN, gather and GEMM-2 one after the other, or GEMM-1

@@ -5,6 +5,7 @@
 // names the own one, so that a part is expert.rows of gathered tokens.
 #include "analysis/costs.h"
 #include "base/interrupt.h"
+#include "base/seconds.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
 #include "systems/layer_counters.h"
@@ -14,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PATTERN = 0xa5 }; ///< bytes of rows that are to be written
 
@@ -320,13 +320,6 @@ static int run(struct job *j, struct mw_tp_result *r)
     return status ? status : check(j, r);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_problem *p,
                      struct mw_tp_result *r, struct mw_error *err)
 {
@@ -336,7 +329,7 @@ int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_prob
                     .order = mw_tp_order_of(r->system),
                     .ranges = r->system->ranges(p),
                     .err = err};
-    const double start = now();
+    const double start = mw_seconds();
     int status = set_up(&j);
     if (!status)
         mw_simulation_info(j.device, &r->run.model); // or there is none
@@ -346,7 +339,7 @@ int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_prob
         status = run(&j, r);
     r->run.layers = 1;
     r->run.layer = &r->layer;
-    r->run.seconds = now() - start;
+    r->run.seconds = mw_seconds() - start;
     if (j.device)
         r->run.simulated_cycles = mw_total_cycles(j.device);
     for (unsigned i = 0; i <= MW_MAX_PORTS; i++)
