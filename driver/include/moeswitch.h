@@ -611,6 +611,10 @@ MW_API int mw_stream_multimem_st_routes(struct mw_stream *s, unsigned group, uin
                                         uint32_t tokens, uint64_t to);
 /// expert.rows of gathered tokens, for the experts of this GPU in their routing entries.
 MW_API int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// Set the engine time per row of the expert_gathered that was added last: cycles, at most 65 535.
+/// 0 is the default and means the layer's expert_cycles. MW_ERR_INVALID, which the stream keeps:
+/// more cycles, or another last instruction.
+MW_API int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles);
 /// Which dense rows of gathered tokens are written.
 enum mw_dense {
     MW_DENSE_EMPTY = 2, ///< those of tokens without own experts: -0

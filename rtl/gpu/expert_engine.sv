@@ -10,7 +10,8 @@
 // signalled. For expert.rows, expert_rows fills the tracker's lists from the meta table, and
 // nothing is signalled. For a range (flags.0), and for gathered tokens (flags.1), the instruction
 // retires when the rows of the range are done. A tile then holds rows of one instruction, and the
-// last tile of each expert holds the rest.
+// last tile of each expert holds the rest. With gathered tokens imm replaces expert_cycles, unless
+// it is 0.
 // Ports: Region bases must be aligned to 128 bytes, and the row stride must be four flits or more.
 // The memory answers 3 cycles after the grant.
 // Order: Signals in the order of the tile's rows.
@@ -38,7 +39,7 @@ module expert_engine #(
 
     input  wire logic cmd_valid_i,
     output logic      cmd_ready_o,
-    /* verilator lint_off UNUSEDSIGNAL */  // the instructions have one operand, a flag
+    /* verilator lint_off UNUSEDSIGNAL */  // a build uses a part of the operands
     input  wire isa_pkg::instr_t cmd_i,
     /* verilator lint_on UNUSEDSIGNAL */
     output logic retire_o,
@@ -94,6 +95,20 @@ module expert_engine #(
         end
     end
 
+    // ---- time per row: that of the instruction, or of the layer -------------------------
+    logic [15:0] row_cycles;
+
+    if (Cfg.Gathered) begin : gen_row_cycles
+        logic        own;
+        logic [15:0] cycles_q;
+
+        assign own        = cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[1] && cmd_i.imm != '0;
+        assign row_cycles = cycles_q;
+        always_ff @(posedge clk_i) if (!run_q) cycles_q <= own ? cmd_i.imm : cfg_i.expert_cycles;
+    end else begin : gen_layer_cycles
+        assign row_cycles = cfg_i.expert_cycles;
+    end
+
     // ---- tiles --------------------------------------------------------------------------
     tile_t        tile;
     logic         tile_ready, path_idle, path_empty, fetch_busy;
@@ -139,7 +154,8 @@ module expert_engine #(
 
     // ---- data and time --------------------------------------------------------------------------
     expert_path #(.Cfg(Cfg)) i_path (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .row_i(row), .row_take_o(row_take), .rd_o(exp_rd_o),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .row_cycles_i(row_cycles), .row_i(row),
+        .row_take_o(row_take), .rd_o(exp_rd_o),
         .rd_ready_i(exp_rd_ready_i), .rd_data_i(exp_rd_data_i), .wr_o(exp_wr_o), .wr_data_o(exp_wr_data_o),
         .done_valid_o(done_valid), .done_ready_i(done_ready), .done_le_o(done_le), .done_first_o(done_first),
         .done_last_o(done_last), .start_o(stat_tile_o), .idle_o(path_idle), .empty_o(path_empty), .wait_o(stat_wait_o)

@@ -9,7 +9,7 @@
 // Latency: What was read is written 7 cycles later. Two flits per cycle are sustained across rows
 // and tiles while row_i.valid is high when a row ends. A tile starts when its first row is present,
 // the time of the previous tile is over, and that tile's last flits are read. It takes tile *
-// expert_cycles cycles. Nothing of it is read earlier. done_*: its time is over and its last flits
+// row_cycles_i cycles. Nothing of it is read earlier. done_*: its time is over and its last flits
 // are read. The next tile starts when that was taken. Results are in memory WriteLatency cycles
 // later.
 `default_nettype none
@@ -29,6 +29,7 @@ module expert_path #(
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    input  wire logic [15:0] row_cycles_i, // time per row, constant while a tile is in the engine
 
     input  wire work_t        row_i,
     output logic              row_take_o, // row_i stays for 3 cycles more
@@ -79,7 +80,7 @@ module expert_path #(
     assign out        = over && done_ready_i;
     assign start_o    = row_i.valid && (!have_q || out);
     assign row_take_o = (open_q && !tile_end) ? row_i.valid && (!row_q || row_end) : start_o;
-    assign zero_time  = cfg_i.expert_cycles == '0;
+    assign zero_time  = row_cycles_i == '0;
 
     assign done_valid_o = over;
 
@@ -162,7 +163,7 @@ module expert_path #(
     logic [7:0]  slot_q;
     logic        slot_end;
 
-    assign slot_end = busy_q && cycle_q == cfg_i.expert_cycles;
+    assign slot_end = busy_q && cycle_q == row_cycles_i;
     assign time_end = slot_end && slot_q == cfg_i.tile;
 
     always_ff @(posedge clk_i) begin

@@ -895,6 +895,8 @@ static void stream_words(void **state)
     mw_stream_multimem_st_rows(&s, 11, 3, 4, 10, 0x100);
     mw_stream_multimem_st_routes(&s, 11, 5, 6, 0x200);
     mw_stream_expert_gathered(&s, 23, 24);
+    mw_stream_expert_gathered(&s, 23, 24);
+    mw_stream_expert_cycles(&s, 65535);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_EMPTY);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_SUMS);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_ALL);
@@ -939,6 +941,7 @@ static void stream_words(void **state)
         INSTR(MW_I_MULTIMEM_ST, 1, 11, 3 << 10, 4 << 10, 0x100),
         INSTR(MW_I_MULTIMEM_ST, 2, 11, 5 * 128, 6 * 128, 0x200),
         INSTR(MW_I_EXPERT_ROWS, 2, 0, 23, 24, 0),
+        INSTR(MW_I_EXPERT_ROWS, 2, 65535, 23, 24, 0),
         INSTR(MW_I_SUM, 2, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 3, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 6, 0, 25, 26, 0),
@@ -1048,6 +1051,16 @@ static void stream_failures(void **state)
     mw_stream_init(&s);
     mw_stream_dymultimem_ld_reduce(&s, 0, 1, false);
     assert_code(mw_stream_reduction(&s, 8, MW_REDOP_ADD), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    assert_code(mw_stream_expert_cycles(&s, 1), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    mw_stream_expert_range(&s, 0, 1);
+    assert_code(mw_stream_expert_cycles(&s, 1), MW_ERR_INVALID);
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    mw_stream_expert_gathered(&s, 0, 1);
+    assert_code(mw_stream_expert_cycles(&s, 65536), MW_ERR_INVALID);
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
 }
 
 static void stream_load(void **state)

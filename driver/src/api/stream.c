@@ -316,6 +316,20 @@ int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32_t toke
     return add_range(s, MW_I_EXPERT_ROWS, EXPERT_GATHERED, first, tokens);
 }
 
+int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles)
+{
+    MWI_NEED(s);
+    if (s->error)
+        return s->error;
+    struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
+    if (!last || last->op != MW_I_EXPERT_ROWS || last->flags != EXPERT_GATHERED)
+        return keep(s, mwi_fail(MW_ERR_INVALID, "cycles per row: not behind an expert_gathered"));
+    if (cycles > UINT16_MAX)
+        return refuse(s, "cycles per row", cycles, UINT16_MAX + 1);
+    last->imm = (uint16_t)cycles;
+    return 0;
+}
+
 int mw_stream_sum_dense(struct mw_stream *s, uint32_t first, uint32_t tokens, enum mw_dense which)
 {
     if (s && which != MW_DENSE_EMPTY && which != MW_DENSE_SUMS && which != MW_DENSE_ALL)

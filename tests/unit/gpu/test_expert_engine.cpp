@@ -965,3 +965,96 @@ TEST(gathered_beyond_the_tokens)
         assert_true(b.mem.data == b.want);
     }
 }
+
+// A row's time by the instruction, in an engine whose layer has another one.
+struct timed {
+    uint16_t operand;
+    unsigned layer;
+};
+
+// Cycles of all gathered tokens, which name one expert, in tiles of four. An instruction of another time comes before.
+static uint64_t cycles_of(const timed &t)
+{
+    engine b;
+    const unsigned tokens = 32;
+    b.unicast = b.gathered = true;
+    b.cfg.set("k", 1);
+    b.cfg.set("k_shift", 0);
+    b.set_row(4 * F);
+    b.set_map(0, 0x100, 0x8000, 0x10000, 0x20000);
+    b.cfg.set("n_shift", 2);
+    b.cfg.set("token_shift", 3);
+    b.cfg.set("local_experts", 1);
+    b.cfg.set("tile", 4);
+    b.cfg.set("expert_cycles", t.layer);
+    b.plan({0});
+    b.map_expert(1, true, PORT, 0);
+    for (unsigned r = 0; r < tokens; r++)
+        b.mem.set<uint16_t>(b.base("gt_base") + 128 * r, 1);
+    b.cfg.drive(b.dut.cfg_i);
+    b.dut.go_i = 1;
+    b.cycle();
+    b.dut.go_i = 0;
+    mw_instr rows = gathered_rows(0, 4);
+    rows.imm = 3;
+    b.command(rows);
+    b.until("the tokens to retire", 2000, [&] { return b.retired; });
+    const uint64_t start = b.now;
+    rows = gathered_rows(0, tokens);
+    rows.imm = t.operand;
+    b.command(rows);
+    b.until("the tokens to retire", 1000000, [&] { return b.retired; });
+    assert_int_equal(b.tiles_started, 1 + tokens / 4);
+    return b.now - start;
+}
+
+// The operand replaces the layer's time, in every cycle; 0 leaves it.
+TEST(gathered_tokens_take_the_time_of_their_instruction)
+{
+    for (unsigned cycles : {1u, 2u, 20u, 33u, 1024u, 0x5001u}) {
+        const uint64_t took = cycles_of({0, cycles});
+        assert_true(took >= 32 * cycles && took < 32 * cycles + 400);
+        for (unsigned layer : {0u, 19u, 1024u, 65535u})
+            assert_int_equal(cycles_of({static_cast<uint16_t>(cycles), layer}), took);
+    }
+}
+
+// Other instructions have no such operand: the bits of imm mean nothing to them.
+TEST(other_rows_take_the_time_of_the_layer)
+{
+    for (uint8_t flags : {0, 1}) {
+        uint64_t took[2];
+        for (unsigned i = 0; i < 2; i++) {
+            engine b;
+            b.cfg.set("k", 1);
+            b.cfg.set("k_shift", 0);
+            b.set_row(4 * F);
+            b.set_map(0, 0x100, 0x8000, 0x20000, 0x30000);
+            b.cfg.set("token_shift", PARAM_TokensLog2);
+            b.cfg.set("local_experts", 1);
+            b.cfg.set("tile", 4);
+            b.cfg.set("expert_cycles", 50);
+            b.unicast = true;
+            b.recv_rows = b.src_rows[1] = 8;
+            b.first_row[PORT] = 8;
+            std::fill(b.told, b.told + N, -1);
+            b.plan({0});
+            b.map_expert(1, true, PORT, 0);
+            for (unsigned r = 0; r < 8; r++) {
+                b.mem.set<uint32_t>(b.base("gt_base") + 128 * r, 1u << PARAM_TokensLog2 | r);
+                b.mem.set<uint16_t>(b.base("gt_base") + 128 * r + 8, 1);
+            }
+            b.cfg.drive(b.dut.cfg_i);
+            b.dut.go_i = 1;
+            b.cycle();
+            b.dut.go_i = 0;
+            const uint64_t start = b.now;
+            b.command({MW_I_EXPERT_ROWS, flags, 0, 0, static_cast<uint16_t>(i * 200), 0, 8, 0});
+            b.until("the rows to retire", 20000, [&] { return b.retired; });
+            assert_int_equal(b.tiles_started, 2);
+            took[i] = b.now - start;
+        }
+        assert_int_equal(took[0], took[1]);
+        assert_true(took[0] >= 400);
+    }
+}
