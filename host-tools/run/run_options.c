@@ -135,8 +135,16 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("rows", AT(tp.rows), MW_MIN_GPUS, MW_TP_MOST_ROWS, "M",
                 "rows of all GPUs together, {}, a multiple of the GPUs (default 64 per GPU)"),
     MW_CHOICE("shape", AT(tp.shape), mw_tp_set_shape, mw_tp_shape_values, "NAME",
-              "the time of a row beside the link's is that of a model's GEMM, with its number of "
-              "GPUs: {}"),
+              "the times of a row beside the link's are those of a model's GEMMs and LN, with its "
+              "number of GPUs: {}"),
+    MW_NUMBER("gemm-rs-cycles", AT(tp.cycles[MW_TP_GEMM_1]), 0, MW_MAX_EXPERT_CYCLES, "C",
+              "time per row of the GEMM whose rows are reduced, {}, not with --shape (default: "
+              "--expert-cycles)"),
+    MW_NUMBER("ln-cycles", AT(tp.cycles[MW_TP_LN]), 0, MW_MAX_EXPERT_CYCLES, "C",
+              "time per row of the LN of sublayer, {} (default: the shape's or --expert-cycles)"),
+    MW_NUMBER("ag-gemm-cycles", AT(tp.cycles[MW_TP_GEMM_2]), 0, MW_MAX_EXPERT_CYCLES, "C",
+              "time per row of the GEMM of gathered rows, {}, not with --shape (default: "
+              "--expert-cycles)"),
     MW_UNSIGNED("jitter", AT(tp.jitter), 0, MW_TP_MOST_JITTER, "P",
                 "percent of a part's time by which the seed delays it at most, {} (default "
                 "{default})"),
@@ -312,6 +320,8 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     if (status || said.help)
         return status;
     params->expert_cycles_given = mw_option_given(&mw_run_table, &said, "expert-cycles");
+    for (unsigned i = 0; i < MW_TP_PARTS; i++)
+        params->tp.given[i] = mw_option_given(&mw_run_table, &said, mw_tp_parts[i].option);
     params->monitor_must = params->interval || params->plot;
     params->monitor = params->monitor_must || params->html;
     if (params->model)

@@ -13,7 +13,8 @@ static const char *const moe_options[] = {
     "allow-padding", "experts",  "k",      "sigma",       "groups", "repeat-tokens",  "jobs",
     "partial-tiles", "locality", "spread", "topk-groups", "costs",  "in-flight",      "interval",
     "timeline",      "plot",     "html",   "trace-fst"};
-static const char *const tp_options[] = {"rows", "shape", "jitter", "start-spread"};
+static const char *const tp_options[] = {"rows",           "shape",  "gemm-rs-cycles", "ln-cycles",
+                                         "ag-gemm-cycles", "jitter", "start-spread"};
 
 /// Settings that leave packets as they are.
 static const char *const tp_settings[] = {
@@ -40,6 +41,25 @@ static const char *given(const char *const *list, size_t count, const struct mw_
     return NULL;
 }
 
+/// Times per row of parts that the workload lacks, or that two options say.
+static int check_cycles(const struct mw_run_params *params, const struct mw_options_said *said,
+                        struct mw_error *err)
+{
+    const struct mw_tp_options *o = &params->tp;
+    const struct mw_tp_problem p = {.o = *o};
+    if (o->shape && mw_option_given(&mw_run_table, said, "expert-cycles"))
+        return mw_fail(err, MW_EXIT_INPUT, "--expert-cycles: not with --shape, which says it");
+    for (unsigned i = 0; i < MW_TP_PARTS; i++) {
+        if (o->given[i] && !mw_tp_has(&p, (enum mw_tp_part)i))
+            return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --workload %s, which has no %s",
+                           mw_tp_parts[i].option, mw_tp_kind_names[o->kind], mw_tp_parts[i].name);
+        if (o->given[i] && o->shape && i != MW_TP_LN)
+            return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --shape, which says it",
+                           mw_tp_parts[i].option);
+    }
+    return MW_EXIT_OK;
+}
+
 int mw_tp_check_options(const struct mw_run_params *params, const struct mw_options_said *said,
                         struct mw_error *err)
 {
@@ -50,13 +70,11 @@ int mw_tp_check_options(const struct mw_run_params *params, const struct mw_opti
     const char *system = moe ? params->tp_only : params->moe_only;
     if (option)
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --workload %s", option, workload);
-    if (params->tp.shape && mw_option_given(&mw_run_table, said, "expert-cycles"))
-        return mw_fail(err, MW_EXIT_INPUT, "--expert-cycles: not with --shape, which says it");
     if (system)
         return mw_fail(err, MW_EXIT_INPUT, "--system %s: not with --workload %s", system, workload);
     for (unsigned i = 0; i < params->settings.count && !moe; i++)
         if (!has(tp_settings, COUNT(tp_settings), params->settings.item[i].name))
             return mw_fail(err, MW_EXIT_INPUT, "--set %s: not with --workload %s",
                            params->settings.item[i].name, workload);
-    return MW_EXIT_OK;
+    return check_cycles(params, said, err);
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { KB = 1024 };
+enum { KB = 1024, FLIT_BYTES = 16 }; ///< FLIT_BYTES: what links move in one of the cycles
 
 /// Attention's sub-layer ends with the projection of its output, and the FFN's first GEMM follows.
 /// The FFN's sub-layer ends with its last GEMM, and the projection of Q, K and V follows.
@@ -44,8 +44,19 @@ int mw_tp_set_shape(void *shape, const char *name, const char *text, struct mw_e
     return mw_fail_choice(name, text, mw_tp_shape_values, err);
 }
 
-unsigned mw_tp_shape_cycles(const struct mw_tp_shape *shape, const struct mw_tp_problem *p)
+/// LN's cycles per KB: it reads and writes a row once.
+static unsigned norm(const struct mw_tp_shape *shape)
 {
-    const unsigned per_kb = mw_tp_reduces(p) ? shape->reduced : shape->gathered;
-    return (per_kb * mw_tp_row_bytes(p) + KB / 2) / KB;
+    const unsigned memory = MW_TP_MEMORY * FLIT_BYTES;
+    return (2 * KB * shape->link + memory / 2) / memory;
+}
+
+unsigned mw_tp_shape_cycles(const struct mw_tp_shape *shape, const struct mw_tp_problem *p,
+                            enum mw_tp_part part)
+{
+    const unsigned per_kb = part == MW_TP_GEMM_1 ? shape->reduced
+                            : part == MW_TP_LN   ? norm(shape)
+                                                 : shape->gathered;
+    const unsigned link = FLIT_BYTES / p->flit_bytes * p->link_cycles;
+    return (per_kb * link * mw_tp_row_bytes(p) + KB / 2) / KB;
 }

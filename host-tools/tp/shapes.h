@@ -7,6 +7,9 @@
 
 #include "tp/tp.h"
 
+/// GB/s of a GPU's memory, in which LN reads and writes a row once. Assumed.
+enum { MW_TP_MEMORY = 3350 };
+
 /// Two GEMMs around a sub-layer of a model that is split over `gpus`. Their times are cycles per KB
 /// of a row, of which the link takes 64 and headers 8: from 2 K N operations at 70 % of 989
 /// Tflop/s.
@@ -22,7 +25,8 @@ struct mw_tp_shape {
 mw_terms mw_tp_shape_values;
 /// `--shape`: a const struct mw_tp_shape *.
 mw_option_set mw_tp_set_shape;
-/// Cycles of a row of the workload's GEMM.
-unsigned mw_tp_shape_cycles(const struct mw_tp_shape *shape, const struct mw_tp_problem *p);
+/// Cycles of a row of the part, beside links as fast as those of the problem.
+unsigned mw_tp_shape_cycles(const struct mw_tp_shape *shape, const struct mw_tp_problem *p,
+                            enum mw_tp_part part);
 
 #endif

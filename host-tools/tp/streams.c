@@ -62,11 +62,14 @@ void mw_tp_start(const struct mw_tp_at *at, struct mw_stream *s)
 void mw_tp_expert(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
                   struct mw_tp_span span, unsigned turn)
 {
-    const uint64_t most = span.rows * at->p->cycles * at->p->o.jitter / 100;
+    const uint64_t own = at->p->cycles[part], layer = mw_tp_layer_cycles(at->p);
+    const uint64_t most = span.rows * own * at->p->o.jitter / 100;
     const uint32_t cycles = delay_of(at, 1 + (uint64_t)turn * MW_TP_PARTS + part, most);
     if (cycles)
         mw_stream_delay(s, cycles);
     mw_stream_expert_gathered(s, (unsigned)part * at->p->o.rows + span.first, span.rows);
+    if (own != layer)
+        mw_stream_expert_cycles(s, (unsigned)own);
 }
 
 void mw_tp_barrier(const struct mw_tp_at *at, struct mw_stream *s, unsigned i)

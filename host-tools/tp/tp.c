@@ -16,6 +16,11 @@ const char *const mw_tp_kind_names[MW_TP_KINDS] = {"moe", "ag-gemm", "gemm-rs", 
 const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS] = {
     &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain, &mw_tp_pull, &mw_tp_t3, &mw_tp_ring};
 
+const struct mw_tp_part_names mw_tp_parts[MW_TP_PARTS] = {
+    {"GEMM-1", "gemm-rs-cycles", "gemm_rs_cycles"},
+    {"LN", "ln-cycles", "ln_cycles"},
+    {"GEMM-2", "ag-gemm-cycles", "ag_gemm_cycles"}};
+
 bool mw_tp_kind_values(unsigned i, struct mw_term *term)
 {
     static const char *const texts[MW_TP_KINDS] = {"MoE layers (default)", "all-gather, GEMM",
@@ -59,6 +64,15 @@ const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system
     return NULL;
 }
 
+uint64_t mw_tp_layer_cycles(const struct mw_tp_problem *p)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned part = 0; part < MW_TP_PARTS; part++)
+        if (mw_tp_has(p, (enum mw_tp_part)part) && p->cycles[part] < least)
+            least = p->cycles[part];
+    return least;
+}
+
 unsigned mw_tp_place(const struct mw_tp_problem *p, unsigned ranges, unsigned home, unsigned place)
 {
     unsigned r = 0;
@@ -81,11 +95,6 @@ int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)
         return mw_fail(err, MW_EXIT_INPUT,
                        "--hidden %u: --workload %s needs a power of two from %d to %d", p->hidden,
                        mw_tp_kind_names[p->o.kind], MW_TP_LEAST_HIDDEN, MW_TP_MOST_HIDDEN);
-    if (p->o.shape && p->o.kind == MW_TP_SUBLAYER)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "--shape %s: --workload sublayer has one time per row, and the two GEMMs "
-                       "differ",
-                       p->o.shape->name);
     if (p->o.shape && p->o.shape->gpus != p->gpus)
         return mw_fail(err, MW_EXIT_INPUT, "--shape %s: its times are those of %u GPUs, not of %u",
                        p->o.shape->name, p->o.shape->gpus, p->gpus);

@@ -25,6 +25,10 @@ enum mw_tp_kind {
 
 /// Parts that occupy a GPU's engine; also the experts of a GPU, in this order.
 enum mw_tp_part { MW_TP_GEMM_1, MW_TP_LN, MW_TP_GEMM_2, MW_TP_PARTS };
+/// What a part is called, the option of its time per row, and its key in JSON.
+extern const struct mw_tp_part_names {
+    const char *name, *option, *key;
+} mw_tp_parts[MW_TP_PARTS];
 
 enum {
     MW_TP_RANGES = 11,    ///< most ranges that a system pipelines
@@ -45,6 +49,8 @@ struct mw_tp_options {
     unsigned jitter; ///< percent of a GEMM's time by which a range is delayed at most
     unsigned start;  ///< cycles over which the starts of the GPUs are spread
     const struct mw_tp_shape *shape; ///< of a model, or NULL
+    bool given[MW_TP_PARTS];         ///< an option says the part's time per row,
+    uint64_t cycles[MW_TP_PARTS];    ///< which is this one
 };
 
 /// One run's workload.
@@ -52,7 +58,7 @@ struct mw_tp_problem {
     struct mw_tp_options o;
     unsigned gpus, hidden, flit_bytes, link_cycles, tile;
     uint64_t seed;
-    uint64_t cycles; ///< of an engine per row
+    uint64_t cycles[MW_TP_PARTS]; ///< of an engine per row of each part
 };
 
 enum mw_tp_reduce {
@@ -105,6 +111,8 @@ static inline bool mw_tp_has(const struct mw_tp_problem *p, enum mw_tp_part part
     return p->o.kind == MW_TP_SUBLAYER || (part == MW_TP_GEMM_1 && mw_tp_reduces(p)) ||
            (part == MW_TP_GEMM_2 && p->o.kind == MW_TP_AG_GEMM);
 }
+/// The shortest time per row of the workload's parts: that of the layer, which parts may replace.
+uint64_t mw_tp_layer_cycles(const struct mw_tp_problem *p);
 /// Rows of a home.
 static inline unsigned mw_tp_own(const struct mw_tp_problem *p)
 {

@@ -163,12 +163,22 @@ uint64_t mw_tp_engine_rows(const struct mw_tp_problem *p)
     return rows;
 }
 
-/// Rows' given time, or that in which the engine moves them.
-static struct mw_bound engine_time(const struct mw_tp_problem *p, uint64_t rows)
+uint64_t mw_tp_least_cycles(const struct mw_tp_problem *p)
 {
-    const uint64_t busy = rows * p->cycles;
-    const uint64_t moved = rows * payload_flits(p) / MW_ENGINE_FLITS;
-    return (struct mw_bound){busy > moved ? busy : moved, MW_ENGINE, 0, MW_UP};
+    return payload_flits(p) / MW_ENGINE_FLITS;
+}
+
+/// The time of a part's rows as given, or that in which the engine moves them, if it is longer.
+static uint64_t part_time(const struct mw_tp_problem *p, enum mw_tp_part part)
+{
+    const uint64_t busy = part_rows(p, part) * p->cycles[part];
+    const uint64_t moved = part_rows(p, part) * mw_tp_least_cycles(p);
+    return busy > moved ? busy : moved;
+}
+
+static struct mw_bound engine_bound(uint64_t cycles)
+{
+    return (struct mw_bound){cycles, MW_ENGINE, 0, MW_UP};
 }
 
 /// The hub's adder: a row of sums at the home takes one addition, or one of each row that comes.
@@ -206,20 +216,20 @@ static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_
 static struct mw_bound barrier_time(const struct mw_tp_problem *p, const struct mw_tp_system *s,
                                     const struct mw_traffic phases[MW_TP_PHASES], bool engines)
 {
-    const uint64_t rows[MW_TP_PHASES] = {part_rows(p, MW_TP_GEMM_1), part_rows(p, MW_TP_LN), 0,
-                                         part_rows(p, MW_TP_GEMM_2)};
+    const uint64_t time[MW_TP_PHASES] = {part_time(p, MW_TP_GEMM_1), part_time(p, MW_TP_LN), 0,
+                                         part_time(p, MW_TP_GEMM_2)};
     struct mw_bound sum = {0};
     uint64_t cycles = 0;
     for (unsigned i = 0; i < MW_TP_PHASES; i += s->overlapped ? 2 : 1) {
         struct mw_traffic t = phases[i];
-        uint64_t own_rows = rows[i];
+        uint64_t engine = time[i];
         if (s->overlapped) {
             mw_traffic_add(&t, &phases[i + 1]);
-            own_rows += rows[i + 1];
+            engine += time[i + 1];
         }
         struct mw_bound b = link_time(p, &t);
         if (engines)
-            b = later(b, engine_time(p, own_rows));
+            b = later(b, engine_bound(engine));
         sum = later(sum, b);
         cycles += b.cycles;
     }
@@ -235,14 +245,18 @@ void mw_tp_bounds(const struct mw_tp_problem *p, const struct mw_tp_system *s,
     all = phases[0];
     for (unsigned i = 1; i < MW_TP_PHASES; i++)
         mw_traffic_add(&all, &phases[i]);
-    const uint64_t rows = mw_tp_engine_rows(p);
+    uint64_t given = 0, engine = 0;
+    for (unsigned i = 0; i < MW_TP_PARTS; i++) {
+        given += part_rows(p, (enum mw_tp_part)i) * p->cycles[i];
+        engine += part_time(p, (enum mw_tp_part)i);
+    }
     *b = (struct mw_tp_bounds){
         .strict_link = mw_tp_strict_link(p),
-        .engine = engine_time(p, rows),
+        .engine = engine_bound(engine),
         .adder = {additions(p, s) * payload_flits(p), MW_ADDER, 0, MW_UP},
         .banks = bank_time(p, s),
     };
-    b->strict = later(b->strict_link, (struct mw_bound){rows * p->cycles, MW_ENGINE, 0, MW_UP});
+    b->strict = later(b->strict_link, engine_bound(given));
     b->own_link = s->barriers ? barrier_time(p, s, phases, false) : link_time(p, &all);
     b->own = s->barriers ? barrier_time(p, s, phases, true) : later(b->own_link, b->engine);
     b->limit = later(later(b->own, b->adder), b->banks);

@@ -27,6 +27,8 @@ void mw_tp_bounds(const struct mw_tp_problem *p, const struct mw_tp_system *syst
                   struct mw_tp_bounds *b);
 /// The strict bound of the links.
 struct mw_bound mw_tp_strict_link(const struct mw_tp_problem *p);
+/// Cycles in which the engine reads a row, whatever the time of its part.
+uint64_t mw_tp_least_cycles(const struct mw_tp_problem *p);
 /// Rows of a GPU's engine.
 uint64_t mw_tp_engine_rows(const struct mw_tp_problem *p);
 

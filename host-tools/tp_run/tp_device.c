@@ -43,6 +43,8 @@ static int open_device(struct job *j)
 {
     const struct mw_run_params *p = j->params;
     struct mw_open_options o;
+    if (p->device.usb && mw_setting_value(&p->settings, "small", 0))
+        return mw_fail(j->err, MW_EXIT_INPUT, "--set small: only with --device sim");
     mw_device_options(&p->device, &o);
     o.gpus = j->p->gpus;
     o.flit_bytes = j->p->flit_bytes;
@@ -79,7 +81,7 @@ static int configure(struct job *j)
     c->rows_per_expert = p->o.rows;
     c->received_rows = rows;
     c->tile = p->tile;
-    c->expert_cycles = (unsigned)p->cycles;
+    c->expert_cycles = (unsigned)mw_tp_layer_cycles(p);
     c->link_cycles = p->link_cycles;
     c->open_rows = j->params->open_rows;
     for (unsigned i = 0; i < j->params->settings.count; i++) {

@@ -16,23 +16,53 @@ static struct mw_link_parameters links(const struct mw_tp_problem *p)
     return (struct mw_link_parameters){.flit_bytes = p->flit_bytes, .link_cycles = p->link_cycles};
 }
 
+/// The time per row of each part, and of which the engine cannot keep it.
+static void report_parts(FILE *out, const struct mw_tp_problem *p)
+{
+    const uint64_t least = mw_tp_least_cycles(p);
+    char given[100] = "", short_of[60] = "";
+    for (unsigned i = 0; i < MW_TP_PARTS; i++) {
+        const char *name = mw_tp_parts[i].name;
+        const size_t g = strlen(given), s = strlen(short_of);
+        if (!mw_tp_has(p, (enum mw_tp_part)i))
+            continue;
+        snprintf(given + g, sizeof given - g, "%s%s %" PRIu64, g ? ", " : "", name, p->cycles[i]);
+        if (p->cycles[i] < least)
+            snprintf(short_of + s, sizeof short_of - s, "%s%s", s ? ", " : "", name);
+    }
+    mw_report_paragraph(out, "cycles per row: %s", given);
+    if (*short_of)
+        mw_report_paragraph(out,
+                            "note: the engine takes %" PRIu64
+                            " cycles to read a row, which is longer than the time of %s",
+                            least, short_of);
+}
+
+static void report_shape(FILE *out, const struct mw_tp_problem *p)
+{
+    const struct mw_tp_shape *shape = p->o.shape;
+    mw_report_paragraph(out,
+                        "%s: rows of %u bytes stand for rows of %u, whose cycles per KB they have; "
+                        "GPUs at 70 %% of 989 Tflop/s and %d GB/s of memory (assumed), links of %u "
+                        "GB/s",
+                        shape->text, mw_tp_row_bytes(p), shape->row_bytes, MW_TP_MEMORY,
+                        shape->link);
+}
+
 void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p)
 {
     struct mw_tp_bounds b;
     char at[48];
     mw_tp_bounds(p, mw_tp_systems[0], &b);
-    mw_report_paragraph(out,
-                        "%s: %u GPUs, %u rows of %u bytes, tile %u, %" PRIu64
-                        " cycles per row, flits of %u bytes, seed %" PRIu64
-                        ", jitter %u %%, starts over %u cycles",
-                        mw_tp_kind_names[p->o.kind], p->gpus, p->o.rows, mw_tp_row_bytes(p),
-                        p->tile, p->cycles, p->flit_bytes, p->seed, p->o.jitter, p->o.start);
+    mw_report_paragraph(
+        out,
+        "%s: %u GPUs, %u rows of %u bytes, tile %u, flits of %u bytes, seed %" PRIu64
+        ", jitter %u %%, starts over %u cycles",
+        mw_tp_kind_names[p->o.kind], p->gpus, p->o.rows, mw_tp_row_bytes(p), p->tile, p->flit_bytes,
+        p->seed, p->o.jitter, p->o.start);
     if (p->o.shape)
-        mw_report_paragraph(out,
-                            "%s: rows of %u bytes as rows of %u, GPUs at 70 %% of 989 Tflop/s "
-                            "(assumed), links of %u GB/s",
-                            p->o.shape->text, p->o.shape->row_bytes, mw_tp_row_bytes(p),
-                            p->o.shape->link);
+        report_shape(out, p);
+    report_parts(out, p);
     mw_report_paragraph(out, "strict bound %" PRIu64 " cycles (%s)", b.strict.cycles,
                         mw_bound_text(&b.strict, at, sizeof at));
 }
@@ -140,7 +170,15 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_uint(j, "rows", p->o.rows);
     mw_json_uint(j, "hidden", p->hidden);
     mw_json_uint(j, "tile", p->tile);
-    mw_json_uint(j, "expert_cycles", p->cycles);
+    if (params->expert_cycles_given)
+        mw_json_uint(j, "expert_cycles", params->expert_cycles);
+    else
+        mw_json_null(j, "expert_cycles");
+    for (unsigned i = 0; i < MW_TP_PARTS; i++)
+        if (mw_tp_has(p, (enum mw_tp_part)i))
+            mw_json_uint(j, mw_tp_parts[i].key, p->cycles[i]);
+        else
+            mw_json_null(j, mw_tp_parts[i].key);
     mw_json_string(j, "shape", p->o.shape ? p->o.shape->name : NULL);
     mw_json_uint(j, "jitter", p->o.jitter);
     mw_json_uint(j, "start_spread", p->o.start);

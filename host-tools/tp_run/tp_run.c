@@ -27,6 +27,19 @@ struct job {
     struct mw_error *err;
 };
 
+/// The time per row of each part: that of its option, of the shape, of --expert-cycles, or half of
+/// what the links leave.
+static void set_cycles(const struct mw_run_params *params, struct mw_tp_problem *p)
+{
+    uint64_t all = params->expert_cycles;
+    if (!params->expert_cycles_given)
+        all = mw_tp_strict_link(p).cycles / (2 * mw_tp_engine_rows(p));
+    for (unsigned i = 0; i < MW_TP_PARTS; i++)
+        p->cycles[i] = p->o.given[i] ? p->o.cycles[i]
+                       : p->o.shape  ? mw_tp_shape_cycles(p->o.shape, p, (enum mw_tp_part)i)
+                                     : all;
+}
+
 int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct mw_error *err)
 {
     int status = mw_device_sizes(&params->device, &params->shape.gpus, &params->flit_bytes, err);
@@ -38,15 +51,12 @@ int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct 
                                 .flit_bytes = params->flit_bytes,
                                 .link_cycles = params->link_cycles,
                                 .tile = params->tile,
-                                .seed = params->shape.seed,
-                                .cycles = params->expert_cycles};
+                                .seed = params->shape.seed};
     if (!p->o.rows)
         p->o.rows = ROWS_PER_GPU * p->gpus;
     status = mw_tp_check(p, err);
-    if (!status && p->o.shape)
-        p->cycles = mw_tp_shape_cycles(p->o.shape, p);
-    else if (!status && !params->expert_cycles_given)
-        p->cycles = mw_tp_strict_link(p).cycles / (2 * mw_tp_engine_rows(p));
+    if (!status)
+        set_cycles(params, p);
     for (unsigned i = 0; i < params->tp_systems && !status; i++) {
         const char *why = mw_tp_unfit(p, params->tp_system[i]);
         if (why)

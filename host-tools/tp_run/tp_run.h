@@ -24,7 +24,6 @@ struct mw_tp_result {
 };
 
 /// The workload that `params` asks for. MW_EXIT_INPUT: sizes, settings or a system do not fit.
-/// Fills in params->expert_cycles where it was not given.
 int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct mw_error *err);
 /// Run it under a system on a device of its own, and compare all output elements. MW_EXIT_OK also
 /// where some are wrong.

@@ -22,7 +22,7 @@ static struct mw_tp_problem problem(enum mw_tp_kind kind, unsigned gpus, unsigne
                                   .link_cycles = 1,
                                   .tile = 4,
                                   .seed = 7,
-                                  .cycles = 32};
+                                  .cycles = {32, 32, 32}};
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ static void bounds_are_those_computed_by_hand(void **state)
     assert_int_equal(b.strict.cycles, 352 * 72); // above 352 * 32 twice and 44 * 32
     assert_int_equal(b.own.cycles, 352 * 72 + 308 + 2 * 7 * 11);
     assert_int_equal(b.engine.cycles, (2 * 352 + 44) * 32);
-    p.cycles = 40;
+    p.cycles[MW_TP_GEMM_1] = p.cycles[MW_TP_LN] = p.cycles[MW_TP_GEMM_2] = 40;
     mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
     assert_int_equal(b.strict.cycles, (2 * 352 + 44) * 40);
     mw_tp_bounds(&p, mw_tp_system_find("nvls"), &b);
@@ -194,7 +194,69 @@ static void bounds_are_those_computed_by_hand(void **state)
     assert_int_equal(b.strict.cycles, 2 * 308 * 72);
 }
 
-/// A shape's time is per KB, of the GEMM that the workload has.
+/// Each part has its own time, and none is shorter than the engine needs to read its rows.
+static void bounds_add_the_times_of_the_parts(void **state)
+{
+    (void)state;
+    struct mw_tp_problem p = problem(MW_TP_SUBLAYER, 8, 352);
+    struct mw_tp_bounds b;
+    p.cycles[MW_TP_GEMM_1] = 43;
+    p.cycles[MW_TP_LN] = 100;
+    p.cycles[MW_TP_GEMM_2] = 50;
+    mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
+    assert_int_equal(b.strict.cycles, 352 * 43 + 44 * 100 + 352 * 50);
+    assert_int_equal(b.own.cycles, b.strict.cycles);
+    p.cycles[MW_TP_GEMM_1] = 11; // 64 flits take 32
+    p.cycles[MW_TP_LN] = 0;
+    mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
+    assert_int_equal(b.strict.cycles, 352 * 72);
+    assert_int_equal(b.engine.cycles, 352 * 32 + 44 * 32 + 352 * 50);
+    assert_int_equal(b.own.cycles, b.engine.cycles);
+    mw_tp_bounds(&p, mw_tp_system_find("nvls"), &b);
+    assert_int_equal(b.own.cycles,
+                     352 * 32 + 308 * 72 + 44 + 2 * 7 + (308 * 72 + 3 * 7) + 352 * 50);
+    mw_tp_bounds(&p, mw_tp_system_find("nvls-tile"), &b);
+    assert_int_equal(b.own.cycles, (308 * 72 + 44 + 7 * 12) + (308 * 72 + 7 * 11));
+    p = problem(MW_TP_AG_GEMM, 8, 352);
+    p.cycles[MW_TP_GEMM_1] = p.cycles[MW_TP_LN] = 1000; // of parts that the workload lacks
+    p.cycles[MW_TP_GEMM_2] = 80;
+    mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
+    assert_int_equal(b.strict.cycles, 352 * 80);
+    assert_int_equal(mw_tp_layer_cycles(&p), 80);
+}
+
+/// The operand of every expert.rows is the time of its part, and absent where the layer has that time.
+static void streams_have_the_times_of_the_parts(void **state)
+{
+    (void)state;
+    const struct mw_layout layout = {.row_shift = 10};
+    const unsigned one[MW_MAX_PORTS] = {0};
+    struct mw_tp_problem p = problem(MW_TP_SUBLAYER, 8, 352);
+    p.cycles[MW_TP_GEMM_1] = 60;
+    p.cycles[MW_TP_GEMM_2] = 65535;
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
+        const struct mw_tp_at at = {&p, &layout, 1, mw_tp_systems[i]->ranges(&p), 0, one};
+        struct mw_stream s[MW_STREAMS];
+        unsigned found[MW_TP_PARTS] = {0};
+        for (unsigned k = 0; k < MW_STREAMS; k++)
+            mw_stream_init(&s[k]);
+        mw_tp_systems[i]->make(&at, s);
+        for (unsigned k = 0; k < MW_STREAMS * MW_STREAM_INSTRS; k++) {
+            const struct mw_stream *stream = &s[k / MW_STREAM_INSTRS];
+            const struct mw_instr *instr = &stream->instr[k % MW_STREAM_INSTRS];
+            if (k % MW_STREAM_INSTRS >= stream->count || instr->op != MW_I_EXPERT_ROWS)
+                continue;
+            const unsigned part = instr->a / p.o.rows;
+            found[part] += instr->b;
+            assert_int_equal(instr->imm, part == MW_TP_LN ? 0 : p.cycles[part]);
+        }
+        assert_int_equal(found[MW_TP_GEMM_1], 352);
+        assert_int_equal(found[MW_TP_LN], 44);
+        assert_int_equal(found[MW_TP_GEMM_2], 352);
+    }
+}
+
+/// A shape's times are per KB, and beside links of any width and rate.
 static void shapes_have_times_per_row(void **state)
 {
     (void)state;
@@ -202,11 +264,18 @@ static void shapes_have_times_per_row(void **state)
     struct mw_error err = {0};
     struct mw_tp_problem p = problem(MW_TP_GEMM_RS, 8, 352);
     assert_int_equal(mw_tp_set_shape(&shape, "shape", "mega-gpt-4b-attention", &err), 0);
-    assert_int_equal(mw_tp_shape_cycles(shape, &p), 11);
+    assert_int_equal(mw_tp_shape_cycles(shape, &p, MW_TP_GEMM_1), 11);
     p.hidden = 1024;
-    assert_int_equal(mw_tp_shape_cycles(shape, &p), 22);
-    p.o.kind = MW_TP_AG_GEMM;
-    assert_int_equal(mw_tp_shape_cycles(shape, &p), 86);
+    assert_int_equal(mw_tp_shape_cycles(shape, &p, MW_TP_GEMM_1), 22);
+    assert_int_equal(mw_tp_shape_cycles(shape, &p, MW_TP_LN), 34);
+    assert_int_equal(mw_tp_shape_cycles(shape, &p, MW_TP_GEMM_2), 86);
+    p.link_cycles = 2;
+    assert_int_equal(mw_tp_shape_cycles(shape, &p, MW_TP_GEMM_2), 172);
+    p.flit_bytes = 8;
+    assert_int_equal(mw_tp_shape_cycles(shape, &p, MW_TP_GEMM_2), 344);
+    p = problem(MW_TP_SUBLAYER, 4, 352);
+    assert_int_equal(mw_tp_set_shape(&shape, "shape", "deepseek-v3-attention-200", &err), 0);
+    assert_int_equal(mw_tp_shape_cycles(shape, &p, MW_TP_LN), 8);
 }
 
 // ---- streams and rows ---------------------------------------------------------------------------
@@ -235,6 +304,57 @@ static void streams_fit(void **state)
             }
 }
 
+/// Delays of all streams of a system: how many, their sum, and a hash.
+struct delays {
+    unsigned count;
+    uint64_t cycles, hash;
+};
+
+static struct delays delays_of(const struct mw_tp_problem *p, unsigned gpu)
+{
+    const struct mw_layout layout = {.row_shift = 10};
+    const unsigned one[MW_MAX_PORTS] = {0};
+    const struct mw_tp_system *system = mw_tp_system_find("chain");
+    const struct mw_tp_at at = {p, &layout, gpu, system->ranges(p), 0, one};
+    struct mw_stream s[MW_STREAMS];
+    struct delays d = {0};
+    for (unsigned k = 0; k < MW_STREAMS; k++)
+        mw_stream_init(&s[k]);
+    system->make(&at, s);
+    for (unsigned k = 0; k < MW_STREAMS; k++)
+        for (unsigned i = 0; i < s[k].count; i++)
+            if (s[k].instr[i].op == MW_I_DELAY) {
+                d.count++;
+                d.cycles += s[k].instr[i].a;
+                d.hash = mw_mix64(d.hash ^ s[k].instr[i].a);
+            }
+    return d;
+}
+
+/// Delays follow from the seed and the GPU, and are none without jitter and spread.
+static void delays_follow_the_seed(void **state)
+{
+    (void)state;
+    struct mw_tp_problem p = problem(MW_TP_SUBLAYER, 8, 352);
+    const struct delays first = delays_of(&p, 1), again = delays_of(&p, 1);
+    assert_true(first.count > 33 && first.hash == again.hash);
+    assert_true(delays_of(&p, 2).hash != first.hash);
+    p.seed = 8;
+    assert_true(delays_of(&p, 1).hash != first.hash);
+    p.o.jitter = 0;
+    const struct delays starts = delays_of(&p, 1);
+    assert_true(starts.count <= MW_STREAMS && starts.cycles <= MW_STREAMS * 100);
+    assert_int_equal(starts.cycles % MW_STREAMS, 0); // all streams of a GPU start together
+    p.o.start = 0;
+    assert_int_equal(delays_of(&p, 1).count, 0);
+    // a part's delay is a share of its own time
+    p.o.jitter = 20;
+    p.cycles[MW_TP_GEMM_1] = p.cycles[MW_TP_LN] = 0;
+    assert_true(delays_of(&p, 1).cycles <= 352 * 32 / 5);
+    p.cycles[MW_TP_GEMM_2] = 0;
+    assert_int_equal(delays_of(&p, 1).count, 0);
+}
+
 /// Every row has one place, and ranges of homes are adjacent.
 static void rows_have_one_place(void **state)
 {
@@ -261,8 +381,11 @@ int main(void)
         cmocka_unit_test(sums_in_any_order_are_exact),
         cmocka_unit_test(flits_are_those_counted_by_hand),
         cmocka_unit_test(bounds_are_those_computed_by_hand),
+        cmocka_unit_test(bounds_add_the_times_of_the_parts),
+        cmocka_unit_test(streams_have_the_times_of_the_parts),
         cmocka_unit_test(shapes_have_times_per_row),
         cmocka_unit_test(streams_fit),
+        cmocka_unit_test(delays_follow_the_seed),
         cmocka_unit_test(rows_have_one_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,9 @@ static const struct {
                    {"--set", "of two: lower --set rows_per_expert"},
                    {"--topk-groups", "expected a number that divides"},
                    {"--rows", "not with --workload moe"},
+                   {"--gemm-rs-cycles", "not with --workload moe"},
+                   {"--ln-cycles", "not with --workload moe"},
+                   {"--ag-gemm-cycles", "not with --workload moe"},
                    {"--jitter", "not with --workload moe"},
                    {"--start-spread", "not with --workload moe"}};
 
@@ -216,6 +219,8 @@ static void help_says_what_else_is_asked(void **state)
         {&mw_run_table, "groups", "divisor of --experts, with --topk-groups"},
         {&mw_run_table, "topk-groups", "at most --groups"},
         {&mw_run_table, "layer", "not with --layers"},
+        {&mw_run_table, "gemm-rs-cycles", "not with --shape"},
+        {&mw_run_table, "ag-gemm-cycles", "not with --shape"},
         {&mw_run_table, "jobs", "on sim only"},
         {&mw_run_table, "timeline", "on sim only"},
         {&mw_run_table, "trace-fst", "on sim only"},

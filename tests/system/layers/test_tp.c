@@ -62,14 +62,25 @@ static unsigned below(struct mw_random *r, unsigned n)
     return (unsigned)mw_random_below(r, n);
 }
 
-/// Sizes, limits and delays at random.
+/// Times of some of the workload's parts, as options.
+static void add_times(char *words, size_t size, enum mw_tp_kind kind, struct mw_random *r)
+{
+    const struct mw_tp_problem p = {.o = {.kind = kind}};
+    for (unsigned i = 0; i < MW_TP_PARTS; i++) {
+        const size_t at = strlen(words);
+        if (mw_tp_has(&p, (enum mw_tp_part)i) && below(r, 2))
+            snprintf(words + at, size - at, " --%s %u", mw_tp_parts[i].option, below(r, 60));
+    }
+}
+
+/// Sizes, limits, times and delays at random.
 static void random_sizes(void **state)
 {
     (void)state;
     struct mw_random r = {test_seed()};
     for (unsigned m = 0; m < MODELS; m++)
         for (unsigned kind = MW_TP_AG_GEMM; kind < MW_TP_KINDS; kind++) {
-            char words[500];
+            char words[600];
             snprintf(words, sizeof words,
                      "--workload %s --gpus %u --flit-bytes %u --rows %u --hidden %u --tile %u "
                      "--expert-cycles %u --seed %u --jitter %u --start-spread %u --open-rows %u "
@@ -80,8 +91,37 @@ static void random_sizes(void **state)
                      1 + below(&r, 5), below(&r, 40), below(&r, 1000), below(&r, 2) * 50,
                      below(&r, 2) * 500, below(&r, 3), below(&r, 2) * 40, below(&r, 2) * 40,
                      below(&r, 5), below(&r, 3));
+            add_times(words, sizeof words, (enum mw_tp_kind)kind, &r);
             pass_all(words);
         }
+}
+
+/// Cycles of a sub-layer whose parts have these times per row; phases follow each other.
+static uint64_t phases(unsigned gemm_1, unsigned ln, unsigned gemm_2)
+{
+    struct mw_error err = {0};
+    char words[300];
+    snprintf(words, sizeof words,
+             "--workload sublayer --gpus 2 --flit-bytes 8 --rows 24 --hidden 64 --tile 4 "
+             "--gemm-rs-cycles %u --ln-cycles %u --ag-gemm-cycles %u",
+             gemm_1, ln, gemm_2);
+    assert_int_equal(prepare(words, &err), 0);
+    return pass(words, mw_tp_system_find("nvls"));
+}
+
+/// A part's time counts for its own rows alone: those of GEMMs are 24, and those of LN 12.
+static void parts_take_their_times(void **state)
+{
+    (void)state;
+    enum { MORE = 1000, POLLS = 8 }; // the wait of a barrier polls every fourth cycle
+    const uint64_t base = phases(30, 30, 30);
+    const uint64_t first = phases(30 + MORE, 30, 30), ln = phases(30, 30 + MORE, 30);
+    const uint64_t second = phases(30, 30, 30 + MORE),
+                   all = phases(30 + MORE, 40 + MORE, 40 + MORE);
+    assert_in_range(first, base + 24 * MORE - POLLS, base + 24 * MORE + POLLS);
+    assert_in_range(ln, base + 12 * MORE - POLLS, base + 12 * MORE + POLLS);
+    assert_in_range(second, base + 24 * MORE - POLLS, base + 24 * MORE + POLLS);
+    assert_in_range(all, base + 60 * MORE + 360 - POLLS, base + 60 * MORE + 360 + POLLS);
 }
 
 /// The same run takes the same cycles.
@@ -158,7 +198,14 @@ static void bad_input_is_refused(void **state)
     refuses("--system chain", "--system chain: not with --workload moe");
     refuses("--rows 64", "--rows: not with --workload moe");
     refuses("--shape llama-7b-ffn", "--shape: not with --workload moe");
-    refuses("--workload sublayer --shape llama-7b-ffn", "the two GEMMs differ");
+    refuses("--workload sublayer --shape llama-7b-ffn --ag-gemm-cycles 3", "not with --shape");
+    refuses("--workload sublayer --ln-cycles 65536", "--ln-cycles 65536: expected a whole number");
+    refuses("--workload sublayer --ag-gemm-cycles x", "--ag-gemm-cycles x: expected a whole");
+    refuses("--workload gemm-rs --ln-cycles 3",
+            "--ln-cycles: not with --workload gemm-rs, which has no LN");
+    refuses("--workload gemm-ar --ag-gemm-cycles 3", "--workload gemm-ar, which has no GEMM-2");
+    refuses("--workload ag-gemm --gemm-rs-cycles 3", "--workload ag-gemm, which has no GEMM-1");
+    refuses("--gemm-rs-cycles 3", "--gemm-rs-cycles: not with --workload moe");
     refuses("--workload gemm-rs --shape llama-7b", "--shape llama-7b: expected");
     refuses("--workload gemm-rs --gpus 4 --shape llama-7b-ffn", "those of 8 GPUs, not of 4");
     refuses("--workload gemm-rs --shape llama-7b-ffn --expert-cycles 3", "not with --shape");
@@ -182,6 +229,7 @@ static void command_runs(void **state)
                     "chain --json %s --csv %s",
                     scratch("tp.json"), scratch("tp.csv")),
         0);
+    assert_non_null(strstr(out_text, "cycles per row: GEMM-1 "));
     cJSON *root = read_json(scratch("tp.json"));
     const cJSON *system = cJSON_GetArrayItem(member(root, "systems"), 0);
     assert_string_equal(cJSON_GetStringValue(member(member(root, "params"), "workload")),
@@ -196,12 +244,34 @@ static void command_runs(void **state)
     free(csv);
 }
 
+/// A shape's times, those of its links, and what is assumed.
+static void shapes_are_scaled(void **state)
+{
+    (void)state;
+    assert_int_equal(run_command("run --workload sublayer --shape deepseek-v3-attention-200 "
+                                 "--flit-bytes 8 --rows 8 --hidden 512 --system chain --json %s",
+                                 scratch("shape.json")),
+                     0);
+    assert_non_null(strstr(out_text, "rows of 1024 bytes stand for rows of 14336"));
+    assert_non_null(strstr(out_text, "70 % of 989 Tflop/s and 3350 GB/s of memory (assumed)"));
+    assert_non_null(strstr(out_text, "cycles per row: GEMM-1 152, LN 16, GEMM-2 148"));
+    assert_non_null(
+        strstr(out_text, "64 cycles to read a row, which is longer than the time of LN"));
+    cJSON *root = read_json(scratch("shape.json"));
+    const cJSON *params_of = member(root, "params");
+    assert_true(number(params_of, "gpus") == 4 && number(params_of, "gemm_rs_cycles") == 152);
+    assert_true(number(params_of, "ln_cycles") == 16 && number(params_of, "ag_gemm_cycles") == 148);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(params_of, "expert_cycles")));
+    cJSON_Delete(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sizes),         cmocka_unit_test(cycles_repeat),
-        cmocka_unit_test(differences_show),     cmocka_unit_test(chain_is_faster),
-        cmocka_unit_test(bad_input_is_refused), cmocka_unit_test(command_runs),
+        cmocka_unit_test(random_sizes),    cmocka_unit_test(parts_take_their_times),
+        cmocka_unit_test(cycles_repeat),   cmocka_unit_test(differences_show),
+        cmocka_unit_test(chain_is_faster), cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(command_runs),    cmocka_unit_test(shapes_are_scaled),
     };
     return cmocka_run_group_tests_name("tensor-parallel", tests, scratch_make, scratch_remove);
 }
