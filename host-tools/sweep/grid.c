@@ -169,14 +169,26 @@ static int add_settings(struct mw_grid *g, const cJSON *object, struct mw_error 
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-/// Whether the system runs every workload of the grid.
+/// The most GPUs of the grid's points, as far as it says them.
+static unsigned most_gpus(const struct mw_grid *g)
+{
+    const unsigned axis = mw_grid_axis(g, "gpus");
+    unsigned most = MW_MIN_GPUS;
+    for (unsigned i = 0; axis < MW_MAX_AXES && i < g->axis[axis].count; i++) {
+        const unsigned long gpus = strtoul(g->axis[axis].value[i], NULL, 10);
+        most = gpus > most && gpus <= MW_MAX_GPUS ? (unsigned)gpus : most;
+    }
+    return most;
+}
+
+/// Whether the system runs every workload of the grid, on all its numbers of GPUs.
 static bool runs_all(const struct mw_grid *g, const char *system)
 {
-    const unsigned axis = mw_grid_axis(g, "workload");
+    const unsigned axis = mw_grid_axis(g, "workload"), gpus = most_gpus(g);
     const unsigned count = axis < MW_MAX_AXES ? g->axis[axis].count : 0;
     const struct mw_tp_system *tp = mw_tp_system_find(system);
     for (unsigned i = 0; i < count; i++) {
-        struct mw_tp_problem p = {.gpus = MW_MIN_GPUS};
+        struct mw_tp_problem p = {.gpus = gpus};
         struct mw_error err;
         if (mw_tp_set_kind(&p.o.kind, "workload", g->axis[axis].value[i], &err))
             continue; // of which the check of the points tells

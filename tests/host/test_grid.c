@@ -157,6 +157,10 @@ static void takes_systems_of_workloads(void **state)
                         "nvls,chain,ring");
     assert_string_equal(grid.left_out, "nvls-tile, pull, t3");
     assert_int_equal(mw_grid_check(&grid, weight, &err), 0);
+    assert_string_equal(systems_of("{\"gpus\": [2, 16], \"workload\": \"sublayer\"}"),
+                        "nvls,nvls-tile,chain");
+    assert_string_equal(grid.left_out, "pull, t3, ring");
+    assert_int_equal(mw_grid_check(&grid, weight, &err), 0);
     assert_string_equal(systems_of("{\"workload\": [\"moe\", \"sublayer\"]}"), "nvls");
     read_grid("{\"workload\": \"gemm-rs\", \"system\": [\"chain\", \"pull\"]}");
     assert_int_equal(mw_grid_check(&grid, weight, &err), MW_EXIT_INPUT);

@@ -293,6 +293,72 @@ static void rows_are_runs(void **state)
     free(text);
 }
 
+/// Cell `name` of row `row` of a table, and each of its row's cells in order.
+static const char *cell_of(const char *path, unsigned row, const char *name)
+{
+    static char cell[200];
+    char *text = read_file(path), *head = text, *line = text;
+    assert_non_null(text);
+    for (unsigned i = 0; i <= row; i++)
+        line = strchr(line, '\n') + 1;
+    while (strncmp(head, name, strlen(name)) != 0 || !strchr(",\n", head[strlen(name)])) {
+        bool quoted = false;
+        head += strcspn(head, ",") + 1;
+        for (; *line != ',' || quoted; line++)
+            quoted ^= *line == '"';
+        line++;
+    }
+    snprintf(cell, sizeof cell, "%.*s", (int)strcspn(line, ",\n"), line);
+    free(text);
+    return cell;
+}
+
+/// Of tensor-parallel workloads a row has all that the report says of them.
+static void workloads_have_their_columns(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"workload\": [\"gemm-rs\", \"sublayer\"], \"system\": [\"nvls\", \"chain\"], "
+        "\"gpus\": 2, \"flit-bytes\": 8, \"rows\": [8, 24], \"hidden\": 64, \"tile\": 2, "
+        "\"gemm-rs-cycles\": 7, \"jitter\": 20, \"start-spread\": 50, \"seed\": 3}";
+    char csv[300], cycles[40], speedup[40];
+    write_file(scratch("workloads.json"), text, sizeof text - 1);
+    assert_int_equal(
+        run_command("sweep %s --out %s", scratch("workloads.json"), scratch("workloads")),
+        MW_EXIT_OK);
+    snprintf(csv, sizeof csv, "%s/results.csv", scratch("workloads"));
+    assert_int_equal(run_command("run --workload sublayer --gpus 2 --flit-bytes 8 --rows 24 "
+                                 "--hidden 64 --tile 2 --gemm-rs-cycles 7 --jitter 20 "
+                                 "--start-spread 50 --seed 3 --system nvls,chain --json %s",
+                                 scratch("by-hand.json")),
+                     MW_EXIT_OK);
+    cJSON *root = read_json(scratch("by-hand.json"));
+    const cJSON *s = cJSON_GetArrayItem(member(root, "systems"), 1), *p = member(root, "params");
+    enum { LAST = 7 }; // sublayer, chain, 24 rows
+    snprintf(cycles, sizeof cycles, "%.0f", number(s, "cycles"));
+    assert_string_equal(cell_of(csv, LAST, "workload"), "sublayer");
+    assert_string_equal(cell_of(csv, LAST, "system"), "chain");
+    assert_string_equal(cell_of(csv, LAST, "cycles"), cycles);
+    snprintf(speedup, sizeof speedup, "%.3f", atof(cell_of(csv, LAST, "speedup")));
+    snprintf(cycles, sizeof cycles, "%.3f", number(s, "speedup"));
+    assert_string_equal(speedup, cycles);
+    static const struct {
+        const char *column, *value;
+    } same[] = {{"rows", "24"},   {"shape", ""},          {"gemm_rs_cycles", "7"},
+                {"jitter", "20"}, {"start_spread", "50"}, {"ranges", "11"},
+                {"wrong", "0"},   {"flit_errors", "0"}};
+    for (unsigned i = 0; i < sizeof same / sizeof *same; i++)
+        assert_string_equal(cell_of(csv, LAST, same[i].column), same[i].value);
+    assert_int_equal(atoi(cell_of(csv, LAST, "ln_cycles")), (int)number(p, "ln_cycles"));
+    assert_int_equal(atoi(cell_of(csv, LAST, "limit_cycles")),
+                     (int)number(member(s, "limit"), "cycles"));
+    assert_string_equal(cell_of(csv, LAST, "limit_at"),
+                        cJSON_GetStringValue(member(member(s, "limit"), "at")));
+    assert_string_equal(cell_of(csv, 0, "workload"), "gemm-rs");
+    assert_string_equal(cell_of(csv, 0, "ln_cycles"), "");
+    cJSON_Delete(root);
+}
+
 /// The grid of docs/user/sweep.md.
 static void the_example_is_a_grid(void **state)
 {
@@ -648,6 +714,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_runs),
+        cmocka_unit_test(workloads_have_their_columns),
         cmocka_unit_test(runs_end_with_their_sweep),
         cmocka_unit_test(goes_on_where_it_was_killed),
         cmocka_unit_test(ends_in_order_when_interrupted),
