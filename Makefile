@@ -6,9 +6,9 @@
 #   make models-fast  models that lack what only some systems need, which run the others faster: N=8 F=16 (docs/developer/simulation.md)
 #   make test         every test and lint; T=word runs only those whose name holds it
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
-#   make unit         the unit tests of the RTL; make unit-NAME [WAVES=1] one of them, with waves, make system-test_NAME and the like one program in C
+#   make unit         the unit tests of the RTL; make unit-NAME [WAVES=1] one of them, with waveforms, make system-test_NAME and the like one program in C
 #   make library      libmoeswitch.so, for programs of your own (README.md)
-#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waves] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
+#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waveforms] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour
@@ -17,9 +17,9 @@
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
 #   make model-aarch64-check  a plain model for aarch64 in QEMU's user mode: bits, cycles and counters as here (docs/developer/simulation.md)
 #   make lint         Verilator -Wall, clang-format, cppcheck
-#   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum SET='CopyLane=1' one module
+#   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum SET='AdderBypass=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
-#   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/reference/fpga.md; P=node-4 one part, SET='CopyLane=1' with other settings, not to the page
+#   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/reference/fpga.md; P=node-4 one part, SET='AdderBypass=1' with other settings, not to the page
 #   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2] [UNTIL=netlist|packed ends there]; make load and make flash BOARD= take it to the board
 #   make mutants      plants faults in the RTL; the tests must find each
 #   make mutate       random mutations of every unit-tested module's netlist, and which of them its tests find: M=module of one
@@ -341,7 +341,7 @@ T ?=
 # Programs that run long go first, so that the end is not one of them alone.
 FIRST := $(addprefix $(B)/tests/device/,test_device test_bus test_interrupted test_small test_feed) \
     $(addprefix $(B)/tests/system/,test_bench test_systems test_random test_wiring test_command test_stuck) \
-    $(foreach u,switch_rate_8 switch_rate_guest switch_8_16 reduce_lane,$(call unit_bin,$(u)))
+    $(foreach u,switch_rate_8 switch_rate_shared_ram switch_8_16 reduce_lane,$(call unit_bin,$(u)))
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(filter-out $(FIRST),$(UNIT_BINS))
 # before hours of building; what only a command of a test holds passes here
 $(if $(and $(T),$(filter test test-all,$(MAKECMDGOALS))),$(if $(findstring $(T),$(TEST_CMDS) $(LONG_CMDS) $(TESTS) $(LONG_C_TESTS) $(LONG_UNIT_BINS)),,$(error T=$(T): no test has that in its name)))
@@ -392,11 +392,11 @@ lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
 $(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) F=$(call dotted,$*,3)$(if $(call dotted,$*,4), small))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module $(call dotted,$*,1) \
-	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=$(call dotted,$*,3) $(if $(call dotted,$*,4),$(SMALL_PARAMS) PartGuest=1 Multicast=0)) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) \
+	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=$(call dotted,$*,3) $(if $(call dotted,$*,4),$(SMALL_PARAMS) PartSharedRam=1 Multicast=0)) $(VWARN) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) \
 	    rtl/top/$(call dotted,$*,1).sv
 
 # the front end that synthesis uses is stricter in places: on the configuration of boards, and with the primitives that these lack
-LINT_PRIMITIVES := CopyLane=1 ListOnce=1 TokenOrder=1 SwitchAsks=1 LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1 RpmEntries=8 CacheLimit=1
+LINT_PRIMITIVES := AdderBypass=1 TargetListCache=1 TokenOrder=1 SwitchReductions=1 LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1 RpmEntries=8 CacheLimit=1
 .PHONY: lint-slang-boards lint-slang-primitives
 lint-slang: lint-slang-boards lint-slang-primitives
 lint-slang-primitives: LINT_SETTINGS := $(LINT_PRIMITIVES)
@@ -470,7 +470,7 @@ synth-check: $(RTL)
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(wildcard flow/ecp5/*.py) -- $(SYNTH_SMALL) --top fabric --out $(B)/synth --levels $(LEVELS) \
 	    $(if $(filter 2,$(LEVELS)),--max-comb $(SYNTH_COMB) --max-bram $(SYNTH_BRAM)) $(RTL)
 
-# One module of the same configuration, with its parts on a line each: TOP=row_sum [SET='CopyLane=1 ...', settings of cfg_pkg.sv]
+# One module of the same configuration, with its parts on a line each: TOP=row_sum [SET='AdderBypass=1 ...', settings of cfg_pkg.sv]
 synth-part: $(RTL)
 	$(if $(TOP),,$(error synth-part: which module? TOP=row_sum, for example))
 	$(Q)$(SYNTH_SMALL) $(addprefix --param ,$(SET)) --top $(TOP) --out $(B)/synth-part --levels 2 $(RTL)

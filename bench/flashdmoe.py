@@ -7,11 +7,11 @@ usage: flashdmoe.py [--traces DIR] [--gpus N,N] [--tokens T] [--flit-bytes F]
 Payload efficiency is payload (rows and gate weights) over all bytes that cross the uplinks, on 8 GPUs, or the most of
 --gpus that are not more. Overlap efficiency is T(2)/T(N), or that of the fewest of --gpus: the time of a layer with as
 many tokens on each GPU, whose experts take the same time per row on any number of GPUs, the one that 8 have by default.
---traces: the folder with the traces of results.py's layers; without it a layer is made up.
+--traces: the folder with the traces of results.py's layers; without it a layer is synthetic.
 """
 import argparse
 
-from results import LAYERS, MADE_UP, measure, table
+from results import LAYERS, SYNTHETIC, measure, table
 
 SYSTEMS = ("flashdmoe", "unicast")  # the other one waits between phases, as the paper's baselines do
 USUAL = 8  # GPUs
@@ -22,7 +22,7 @@ class Point:
 
     def __init__(self, a, name, number):
         trace = f"--trace {a.traces}/{name} --repeat-tokens" if name else ""
-        self.name, self.number = name or "made up", number
+        self.name, self.number = name or "synthetic", number
         self.options = f"{trace} --layer {number} --tokens-per-gpu {a.tokens} --hidden 512 --tile 16"
         self.options += f" --flit-bytes {a.flit_bytes}"
 
@@ -64,7 +64,7 @@ def main():
     a = p.parse_args()
     numbers = sorted(map(int, a.gpus.split(",")))
     usual = max((n for n in numbers if n <= USUAL), default=numbers[0])
-    layers = LAYERS if a.traces else MADE_UP
+    layers = LAYERS if a.traces else SYNTHETIC
     every = [Point(a, name, number) for name, all_of in layers for number in all_of]
     middle = [Point(a, name, all_of[len(all_of) // 2]) for name, all_of in layers]
     print("\n".join([*payload_table(every, usual), "", *overlap_table(middle, numbers, usual)]))

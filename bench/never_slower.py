@@ -24,8 +24,8 @@ AXES = ("model", "k", "tokens_per_gpu", "gpus", "hidden", "tile", "sigma", "seed
 def kept(tool):
     """Where results of this tool and these models are."""
     models = sorted((str(p), p.stat().st_mtime_ns) for p in pathlib.Path(tool).parent.glob("model/*/libmwsim.so"))
-    told = f"{pathlib.Path(tool).stat().st_mtime_ns} {models}"
-    return pathlib.Path("build/never_slower") / hashlib.sha256(told.encode()).hexdigest()[:16]
+    key = f"{pathlib.Path(tool).stat().st_mtime_ns} {models}"
+    return pathlib.Path("build/never_slower") / hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def sweep(tool, grid, folder, jobs):

@@ -5,7 +5,7 @@
 usage: results.py [--traces DIR] [--layers NAME:L,L ...] [--gpus N,N] [--tokens T] [OUTPUT]
 
 OUTPUT is docs/reference/results.md unless named. --traces: the folder with the traces of LAYERS, or with those that
---layers names; without it a layer is made up.
+--layers names; without it a layer is synthetic.
 What was measured is kept in build/results, by the command, the tool and the models of as many GPUs, and not measured
 again.
 """
@@ -21,7 +21,7 @@ import textwrap
 
 TOOL = "build/moeswitch"
 LAYERS = [("deepseek-v2-lite-intent", (3, 7, 20)), ("gpt-oss-20b-mmlu", (3, 7, 12))]
-MADE_UP = [(None, (0,))]
+SYNTHETIC = [(None, (0,))]
 KEPT = pathlib.Path("build/results")
 
 
@@ -201,11 +201,11 @@ def main():
     by_gpus = {}
     for n in map(int, a.gpus.split(",")):
         by_gpus[n] = []
-        for name, numbers in layers if a.traces else MADE_UP:
+        for name, numbers in layers if a.traces else SYNTHETIC:
             trace = f"--trace {a.traces}/{name} --repeat-tokens" if name else ""
             for number in numbers:
                 options = f"{trace} --layer {number} --tokens-per-gpu {a.tokens} --hidden 512 --tile 16"
-                by_gpus[n].append(Layer(name or "made up", number, n, options.strip()))
+                by_gpus[n].append(Layer(name or "synthetic", number, n, options.strip()))
     command = " ".join(["bench/results.py", *(sys.argv[1:])])
     page = ["# Results, beside those of the papers", "",
             f"Layers have {a.tokens} tokens per GPU, hidden 512, tile 16 and 16-byte flits. Every output bit and every flit count of each run",

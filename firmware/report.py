@@ -31,7 +31,7 @@ def functions(text):
             if target != name or "\tjal\t" in line:
                 found[name][1].add(target)
         elif "\tjalr\t" in line or re.search(r"\tsub\tsp,", line):
-            sys.exit(f"firmware: {name}: the stack of this cannot be told: {line.strip()}")
+            sys.exit(f"firmware: {name}: the stack of this cannot be reported: {line.strip()}")
     return found
 
 

@@ -16,7 +16,7 @@ class fabric {
   public:
     virtual ~fabric() = default;
 
-    /// Waves to that file; NULL: none. false: waves were asked for, and there can be none.
+    /// Waves to that file; NULL: none. false: waveforms were asked for, and there can be none.
     virtual bool open(const char *path) = 0;
     virtual void reset(bool on) = 0;
     virtual void settle() = 0;
@@ -55,7 +55,7 @@ class fabric {
 
 /// What a model is linked with
 struct fabric_kind {
-    bool traces;  ///< waves can be written
+    bool traces;  ///< waveforms can be written
     bool watches; ///< shows what its GPUs are at
     std::unique_ptr<fabric> (*make)();
 };

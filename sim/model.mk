@@ -13,20 +13,20 @@ $(if $(and $(filter 1,$(words $(F))),$(filter 8 16,$(F))),,$(error F=$(F): flits
 $(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 32),$(N))),,$(error N=$(N): 2 to 32 GPUs are possible))
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
 $(if $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=$(PRIMITIVES): neither with SMALL=1 nor TRACE=1)))
-# plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waves is always that. lanes: the fabric in parts, which
+# plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waveforms is always that. lanes: the fabric in parts, which
 # sim/lanes/lanes.py translates. Without either: lanes, or where they do not work plain, with a line of warning.
 BACKEND ?=
 $(if $(filter-out plain lanes,$(BACKEND)),$(error BACKEND=$(BACKEND): plain and lanes are possible))
 $(if $(filter lanes,$(BACKEND)),$(if $(filter-out 0,$(TRACE)),$(error BACKEND=lanes writes no waves: leave it out, or take TRACE=0)))
 # published: what published systems need, without what moeswitch alone and slower links do; in the same cycles, simulated
 # faster
-PUBLISHED_PARAMS := ListOnce=0 TokenOrder=0 SwitchAsks=0 LinkRate=0
+PUBLISHED_PARAMS := TargetListCache=0 TokenOrder=0 SwitchReductions=0 LinkRate=0
 # basic: without what else unicast, dysharp-basic and dysharp have no use for
 BASIC_PARAMS := $(PUBLISHED_PARAMS) Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0 RpmEntries=0
 # ... and with as many entries of the allocators' caches as a layer uses that says nothing of them
 BASIC_CACHE := CacheEntries=512 CacheLimit=0
 # what synth-check synthesizes: 16 KB per GPU, depths for layers that fit there, reductions of one kind
-SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 CopyLane=0 $(BASIC_PARAMS) CacheLimit=0 Faults=0 Monitor=0
+SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 AdderBypass=0 $(BASIC_PARAMS) CacheLimit=0 Faults=0 Monitor=0
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is touched. Verilator takes arrays of 2^28
 # elements, which bounds 8-byte flits. large: flit bytes
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
@@ -77,7 +77,7 @@ $(GEN)/bundles.h: sim/bundles.py rtl/common/bundle_pkg.sv $(RTL_TYPES) | $(B)/.s
 include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, without some primitives, and plain ones,
-# one with waves, beside others; as N.F.small.trace[.backend]
+# one with waveforms, beside others; as N.F.small.trace[.backend]
 MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain 9.8.1.0 9.8.1.0.plain
 LONG_MODELS := $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain
 asked := $(N).$(F).$(or $(filter $(KINDS),$(PRIMITIVES)),$(SMALL)).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
@@ -85,7 +85,7 @@ dotted = $(word $(2),$(subst ., ,$(1)))
 backend_of = $(if $(filter plain,$(call dotted,$(1),5))$(filter-out 0,$(call dotted,$(1),4)),plain,lanes)
 conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(patsubst -0,,$(patsubst -1,-small,-$(call dotted,$(1),3)))$(if $(filter 0,$(call dotted,$(1),4)),$(if $(filter plain,$(call dotted,$(1),5)),-plain),-fst)
 model_so = $(B)/model/$(call conf,$(1))/libmwsim.so
-# one configuration by two names, with waves, is one
+# one configuration by two names, with waveforms, is one
 model_rules_of = $(if $(filter $(call conf,$(1)),$(MODELS_RULED)),,$(eval MODELS_RULED += $(call conf,$(1)))$(eval $(call $(call backend_of,$(1))_rules,$(call conf,$(1)),$(call dotted,$(1),1),$(call dotted,$(1),2),$(call dotted,$(1),3),$(call dotted,$(1),4))))
 $(foreach m,$(MODELS) $(LONG_MODELS) $(asked) $(N).$(F).0.0 $(KINDS:%=$(N).$(F).%.0),$(call model_rules_of,$(m)))
 

@@ -46,9 +46,9 @@ struct mw_sim_ops {
     uint32_t abi;        ///< MW_SIM_ABI
     uint32_t gpus;       ///< N
     uint32_t flit_bytes; ///< 8 or 16
-    bool trace;          ///< waves can be written
+    bool trace;          ///< waveforms can be written
 
-    /// Make a device and reset it; `fst` is a file for waves or NULL. NULL: no memory, or waves were
+    /// Make a device and reset it; `fst` is a file for waveforms or NULL. NULL: no memory, or waveforms were
     /// asked for and the model has none.
     struct mw_sim *(*create)(const char *fst);
     void (*destroy)(struct mw_sim *sim);

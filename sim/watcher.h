@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who watches a model: told what a GPU or port is at whenever that changes, see mw_sim.h. What is looked at are
+// Who watches a model: reported what a GPU or port is at whenever that changes, see mw_sim.h. What is looked at are
 // registers of the RTL where the model has them, by functions that sim/watch.py writes; a model that was made without
 // them shows nothing.
 #pragma once
@@ -17,7 +17,7 @@
 #include "isa.h"
 
 class watcher {
-    // of one thing, as it was told last
+    // of one thing, as it was reported last
     struct shown {
         uint32_t value[4];
     };

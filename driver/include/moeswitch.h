@@ -99,8 +99,8 @@ struct mw_transport;
 /// Primitives of mw_device_info that a program needs.
 enum mw_primitives {
     MW_PRIMITIVES_ALL,
-    MW_PRIMITIVES_PUBLISHED, ///< without list_once, switch_asks, token_order and link_rate
-    MW_PRIMITIVES_BASIC,     ///< copy_lane alone
+    MW_PRIMITIVES_PUBLISHED, ///< without target_list_cache, switch_reductions, token_order and link_rate
+    MW_PRIMITIVES_BASIC, ///< adder_bypass alone
 };
 
 struct mw_open_options {
@@ -169,23 +169,24 @@ MW_API int mw_reset(struct mw_device *device);
 struct mw_device_info {
     unsigned gpus;
     unsigned flit_bytes;
-    uint64_t mem_bytes;                     ///< of each GPU
-    unsigned banks;                         ///< of each memory
-    unsigned rows;                          ///< rows {expert, row} that a GPU's tracker holds
-    unsigned tokens;                        ///< own tokens of a GPU
-    unsigned local_experts;                 ///< experts of a GPU
-    unsigned experts;                       ///< of the expert map
-    unsigned groups;                        ///< static multicast groups
-    unsigned open_rows;                     ///< reductions in flight per GPU
-    unsigned part_pkts;                     ///< credits of partials, per pair of GPUs
-    unsigned store_pkts;                    ///< credits of stores, GPU to switch
-    unsigned rx_store_pkts;                 ///< credits of stores, switch to GPU
-    unsigned window;                        ///< largest look-ahead window of the switch, 0: none
-    unsigned max_latency;                   ///< of a link, cycles
-    unsigned link_latency;                  ///< as configured
-    bool copy_lane, list_once, switch_asks; ///< these primitives of mw_layer_config exist
-    bool token_order;                       ///< mw_stream_order, and pace of mw_layer_config, exist
-    bool link_rate;                         ///< link_cycles of mw_layer_config exists
+    uint64_t mem_bytes;     ///< of each GPU
+    unsigned banks;         ///< of each memory
+    unsigned rows;          ///< rows {expert, row} that a GPU's tracker holds
+    unsigned tokens;        ///< own tokens of a GPU
+    unsigned local_experts; ///< experts of a GPU
+    unsigned experts;       ///< of the expert map
+    unsigned groups;        ///< static multicast groups
+    unsigned open_rows;     ///< reductions in flight per GPU
+    unsigned part_pkts;     ///< credits of partials, per pair of GPUs
+    unsigned store_pkts;    ///< credits of stores, GPU to switch
+    unsigned rx_store_pkts; ///< credits of stores, switch to GPU
+    unsigned window;        ///< largest look-ahead window of the switch, 0: none
+    unsigned max_latency;   ///< of a link, cycles
+    unsigned link_latency;  ///< as configured
+    bool adder_bypass, target_list_cache,
+        switch_reductions;  ///< these primitives of mw_layer_config exist
+    bool token_order;       ///< mw_stream_order, and dispatch_throttle of mw_layer_config, exist
+    bool link_rate;         ///< link_cycles of mw_layer_config exists
     bool delay, row_ranges; ///< mw_stream_delay; mw_stream_flag_rows and _expert_range exist
     bool row_sparse;        ///< mw_stream_st_rowsp, and row_returns of mw_layer_config, exist
     bool source_lists;      ///< source_lists of mw_layer_config, and mw_stream_flag_lists, exist
@@ -414,15 +415,16 @@ struct mw_layer_config {
     unsigned window;                  ///< look-ahead: store packets of a switch input; 0: all
     unsigned start_delay;             ///< cycles by which GPU g starts after GPU g - 1
     // primitives
-    bool copy_lane; ///< rows that need no addition bypass the hub's adder, if the device has it
-    bool list_once; ///< only a row's first packet has its targets; MW_ERR_CAPACITY if missing
+    bool adder_bypass; ///< rows that need no addition bypass the hub's adder, if the device has it
+    bool
+        target_list_cache; ///< only a row's first packet has its targets; MW_ERR_CAPACITY if missing
     /// Switch-initiated reductions: the switch opens a reduction when all members have finished the
-    /// row. mw_stream_dymultimem_ld_reduce takes tokens in that order. Requires list_once.
-    /// MW_ERR_CAPACITY: the device has no switch_asks.
-    bool switch_asks;
+    /// row. mw_stream_dymultimem_ld_reduce takes tokens in that order. Requires target_list_cache.
+    /// MW_ERR_CAPACITY: the device has no switch_reductions.
+    bool switch_reductions;
     /// Finished rows of other GPUs' tokens return one by one to slots of their homes. Homes count
     /// the bytes. mw_stream_expert selects this by its flags, and mw_stream_sum then adds all terms
-    /// of a token. Excludes switch_asks. MW_ERR_CAPACITY: the device has no row_sparse.
+    /// of a token. Excludes switch_reductions. MW_ERR_CAPACITY: the device has no row_sparse.
     bool row_returns;
     /// Rows of mw_stream_st_rowsp land in lists of each {expert, source}, at places that the source
     /// counts. mw_stream_flag_lists reports the length of each list. The number of lists is
@@ -430,10 +432,10 @@ struct mw_layer_config {
     /// row_returns. MW_ERR_CAPACITY: the device has no source_lists.
     bool source_lists;
     // dispatch throttle, from the arrival of all GPUs' copy counts on (mw_stream_count, per_gpu)
-    bool pace;           ///< dispatch and partial sums leave in step; MW_ERR_CAPACITY if missing
-    unsigned pace_lead;  ///< rows that dispatch is kept ahead of them, at most 65 535
-    unsigned pace_ahead; ///< rows that dispatch may be ahead, at most 65 535; 0: no limit
-    unsigned pace_idle;  ///< idle cycles after which a held row goes, at most 65 535
+    bool dispatch_throttle; ///< dispatch and partial sums leave in step; MW_ERR_CAPACITY if missing
+    unsigned throttle_lead; ///< rows that dispatch is kept ahead of them, at most 65 535
+    unsigned throttle_ahead; ///< rows that dispatch may be ahead, at most 65 535; 0: no limit
+    unsigned throttle_idle;  ///< idle cycles after which a held row goes, at most 65 535
     /// Cycles that a flit takes on each link, 1 .. 4; 0: 1. With a value of 2, GPUs and hubs move
     /// twice as much as their links. MW_ERR_CAPACITY: the device has no link_rate.
     unsigned link_cycles;
@@ -454,7 +456,7 @@ struct mw_layer_config {
     /// device has, or fewer and it has no cache_limit.
     unsigned cache_entries;
 };
-/// Defaults: tile 1, partial_wait 64, copy_lane true, pace_lead 1, pace_idle 256, rpm_timer 256,
+/// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256, rpm_timer 256,
 /// all else 0. `size` as for mw_open_defaults_of.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
@@ -484,11 +486,11 @@ struct mw_layout {
     uint64_t xd_base;            ///< dispatch region
     uint64_t gt_base;            ///< gate weights, or meta table of unicast
     uint64_t cb_base;            ///< slots: for partial sums of unicast, or for rows that return
-    uint64_t rl_base;            ///< switch_asks: lists of targets, for each token of all GPUs
-    uint64_t scratch;            ///< scratch_bytes
-    uint64_t st_lo, st_hi;       ///< range in which explicit stores may land
-    uint64_t end;                ///< bytes used
-    unsigned buffers;            ///< for mw_feed; the first has the addresses above
+    uint64_t rl_base;      ///< switch_reductions: lists of targets, for each token of all GPUs
+    uint64_t scratch;      ///< scratch_bytes
+    uint64_t st_lo, st_hi; ///< range in which explicit stores may land
+    uint64_t end;          ///< bytes used
+    unsigned buffers;      ///< for mw_feed; the first has the addresses above
     struct mw_feed_buffer buffer[MW_FEED_BUFFERS];
     uint64_t rt_bytes, row_bytes; ///< of a routing table, and of hidden values or output rows
 };

@@ -49,7 +49,7 @@ module fabric_threads #(
         logic                 sweep_busy;
         logic                 host_ready;
         answer_t              host;
-    } told_t;
+    } node_out_t;
 
     // ---- which thread: the edge of clk_i shows as a register that turns over ----
     logic               beat_q;
@@ -87,7 +87,7 @@ module fabric_threads #(
     assign host_down_o = node_reset;
 
     // ---- the node ----
-    told_t now, told [Cfg.N];
+    node_out_t now, node_out [Cfg.N];
 
     node_threads i_node (
         .clk_i(node_clk_i), .thread_i(thread_q), .rst_ni(rst_ni && !node_reset[thread_q]), .port_i(5'(thread_q)),
@@ -97,25 +97,25 @@ module fabric_threads #(
         .sweep_busy_o(now.sweep_busy), .host_i(host_i[thread_q]), .host_ready_o(now.host_ready), .host_o(now.host)
     );
 
-    for (genvar g = 0; g < Cfg.N; g++) begin : gen_told
+    for (genvar g = 0; g < Cfg.N; g++) begin : gen_node_out
         if (g == Cfg.N - 1) begin : gen_last
-            assign told[g] = now;
+            assign node_out[g] = now;
         end else begin : gen_kept
-            told_t told_q;
+            node_out_t node_out_q;
             always_ff @(posedge node_clk_i) begin
-                if (thread_q == ThreadW'(g)) told_q <= now;
+                if (thread_q == ThreadW'(g)) node_out_q <= now;
             end
-            assign told[g] = told_q;
+            assign node_out[g] = node_out_q;
         end
 
-        assign csr_back[g]     = told[g].csr;
-        assign up[g]           = told[g].up;
-        assign dn_crd[g]       = told[g].dn_crd;
-        assign idle[g]         = told[g].idle;
-        assign error[g]        = told[g].error;
-        assign sweep_busy[g]   = told[g].sweep_busy;
-        assign host_ready_o[g] = told[g].host_ready;
-        assign host_o[g]       = told[g].host;
+        assign csr_back[g]     = node_out[g].csr;
+        assign up[g]           = node_out[g].up;
+        assign dn_crd[g]       = node_out[g].dn_crd;
+        assign idle[g]         = node_out[g].idle;
+        assign error[g]        = node_out[g].error;
+        assign sweep_busy[g]   = node_out[g].sweep_busy;
+        assign host_ready_o[g] = node_out[g].host_ready;
+        assign host_o[g]       = node_out[g].host;
     end
 endmodule
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What starts the layers of a queue, for who defines, before it includes this, LAYER_QUEUE_CONTEXT, a type, and static functions of a value of it:
-// nothing is called through a pointer, so that the depth of the firmware's stack can be told from its calls.
+// nothing is called through a pointer, so that the depth of the firmware's stack can be reported from its calls.
 //
 //     uint32_t queue_read(c, uint32_t address)             0 where it cannot be read
 //     void     queue_write(c, uint32_t address, value)
-//     bool     queue_fault(c)                              an access has failed, and that was not told yet
+//     bool     queue_fault(c)                              an access has failed, and that was not reported yet
 //     uint64_t queue_cycles(c)                             since power-up
 //     uint32_t queue_error(c)                              the first error that the fabric has recorded, 0: none
 //     void     queue_failed(c, uint32_t error)             a layer has failed with it

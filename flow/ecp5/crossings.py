@@ -10,7 +10,7 @@ them; here they are one. A register is known by the attribute mw_cdc of the net 
   sync    its data come from one register of another clock, or a pin, with no logic between
   data    (cdc_fifo) its data come from a RAM that another clock writes, by addresses of its own clock
   reset   (cdc_reset) its asynchronous reset comes from a register or a net of any clock
-Whatever else has a source in another clock or in a pin without one is told, with where it begins. Exit status 1: there is such a path; 2: bad input.
+Whatever else has a source in another clock or in a pin without one is reported, with where it begins. Exit status 1: there is such a path; 2: bad input.
 """
 import collections
 import json

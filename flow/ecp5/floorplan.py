@@ -55,7 +55,7 @@ def source(name, ports):
 
 
 def switch_8(names):
-    """{name: BEL} of the block RAMs of switch_top with N=8 and PartGuest=1, whose words take two each."""
+    """{name: BEL} of the block RAMs of switch_top with N=8 and PartSharedRam=1, whose words take two each."""
     plan, taken = {}, {}
     for name in names:
         found = source(name, 8)

@@ -34,12 +34,12 @@ SEEDS = (1, 2, 3, 4)  # the first one with which nextpnr's estimate reaches the 
 LEVELS = 2  # of hierarchy below the top that the table shows
 # Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does by default, and cells are spread more.
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
-FLOORPLAN = {"switch-8": floorplan.switch_8}  # parts whose block RAMs nextpnr is told where to put
+FLOORPLAN = {"switch-8": floorplan.switch_8}  # parts whose block RAMs nextpnr is reported where to put
 # name: top, parameters, speed grade, clock asked for in MHz. With a RAM of its own for each queue of partials the switch of 8 ports
 # would take 240 of the device's 208 block RAMs.
 PARTS = {
     "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
-    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartGuest": 1}, 8, 60),
+    "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartSharedRam": 1}, 8, 60),
     "node-4": ("node", {"N": 4, "FlitBytes": 8}, 6, 60),
     "switch-4-unicast": ("switch_top", {"N": 4, "FlitBytes": 8, "Multicast": 0}, None, None),
     "node-8": ("node", {"N": 8, "FlitBytes": 8}, None, None),

@@ -70,7 +70,7 @@ def configuration(collection, packet):
 
 
 def descriptors(packet, other_packet, product, serial):
-    """Of one speed; those of the other one are told as DEVICE_QUALIFIER and OTHER_SPEED_CONFIGURATION, as USB 2.0 section 9.6.2 asks of both, and are
+    """Of one speed; those of the other one are reported as DEVICE_QUALIFIER and OTHER_SPEED_CONFIGURATION, as USB 2.0 section 9.6.2 asks of both, and are
     not there in a device of one speed (other_packet None)."""
     d = DeviceDescriptorCollection()
     with d.DeviceDescriptor() as device:
@@ -144,7 +144,7 @@ class StagedTranslator(UTMITranslator):
       - A register's value is LUNA's until the PHY has taken it, for dir may break the write off until then: what is held is dropped, and LUNA, which sees dir
         itself, writes again.
       - A transmit command that dir pushed aside, or that came while dir was high, is shown behind it.
-      - stp comes in the cycle behind the nxt of the last byte; LUNA, which gave all bytes away earlier, has told of it by then. A chirp has no last byte: stp
+      - stp comes in the cycle behind the nxt of the last byte; LUNA, which gave all bytes away earlier, has notified of it by then. A chirp has no last byte: stp
         comes at once.
       - A packet that dir cuts behind its command is over: its rest, which the PHY would read as commands, is taken and not shown.
     Whoever asks whether the interface is busy, before it chirps, sees dir from a register, too, a cycle late: the sender heeds dir itself."""
@@ -169,10 +169,10 @@ class StagedTranslator(UTMITranslator):
         m.d.comb += idle.eq(~control.busy & control.bus_idle)
         sender.bus_idle = idle
         away, taken = self.pads.dir.i, self.pads.nxt.i & ~self.pads.dir.i
-        data, stp, told = self.pads.data.o, self.pads.stp.o, Signal()
+        data, stp, reported = self.pads.data.o, self.pads.stp.o, Signal()
         ahead, full = Signal(8), Signal()  # the byte behind the one that is shown
         chirp = sender.op_mode == ULPITransmitTranslator.OP_MODE_NO_BIT_STUFFING
-        last = told | sender.ulpi_stp  # LUNA has no byte more
+        last = reported | sender.ulpi_stp # LUNA has no byte more
 
         def stop(value):
             m.d.usb += [data.eq(value), stp.eq(1), full.eq(0)]
@@ -194,8 +194,8 @@ class StagedTranslator(UTMITranslator):
 
         def listen():
             """What LUNA gives while the PHY takes nothing. An nxt beside its stp means nothing to it."""
-            m.d.comb += sender.ulpi_nxt.eq(~full & ~told)
-            m.d.usb += told.eq(last)
+            m.d.comb += sender.ulpi_nxt.eq(~full & ~reported)
+            m.d.usb += reported.eq(last)
             with m.If(~full & ~last):
                 m.d.usb += [ahead.eq(sender.ulpi_data_out), full.eq(1)]
 
@@ -234,12 +234,12 @@ class StagedTranslator(UTMITranslator):
                 with m.Elif(taken):
                     advance()
             with m.State("CUT"):
-                m.d.comb += sender.ulpi_nxt.eq(~told)
-                m.d.usb += told.eq(0)
+                m.d.comb += sender.ulpi_nxt.eq(~reported)
+                m.d.usb += reported.eq(0)
                 with m.If(last):
                     m.next = "IDLE"
             with m.State("STOP"):
-                m.d.usb += [data.eq(0), stp.eq(0), told.eq(0)]
+                m.d.usb += [data.eq(0), stp.eq(0), reported.eq(0)]
                 m.next = "IDLE"
         return m
 
@@ -351,7 +351,7 @@ class UsbCore(Core):
         self.full = descriptors(FULL_SPEED_PACKET, HIGH_SPEED_PACKET, product, serial)
 
     def control_endpoint(self, device):
-        """Both sets of descriptors, told by two handlers of standard requests, of which each leaves the other's to it."""
+        """Both sets of descriptors, reported by two handlers of standard requests, of which each leaves the other's to it."""
         high_speed = device.speed == USBSpeed.HIGH
 
         def of_full_speed(setup):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See costs.h. A time that is told of a machine is scaled: it takes the share of a layer's strict link
-// bound that it takes of the bound of the layer it is told of.
+// See costs.h. A time that is notified of a machine is scaled: it takes the share of a layer's strict link
+// bound that it takes of the bound of the layer it is notified of.
 #include "analysis/costs.h"
 
 #include "analysis/bounds.h"
@@ -15,7 +15,7 @@
 /// Picoseconds that a 16-byte flit takes at 450 GB/s, a direction of NVLink 4 of one GPU.
 static const double FLIT_PS = 16e12 / 450e9;
 
-/// The layer that the times are told of: DySHARP's Large, DeepSeek-V3's, on 32 GPUs (arXiv 2605.05607,
+/// The layer that the times are notified of: DySHARP's Large, DeepSeek-V3's, on 32 GPUs (arXiv 2605.05607,
 /// workloads), with as many tokens of each as a sequence has.
 static const struct {
     unsigned gpus, k, hidden, tokens;

@@ -124,7 +124,7 @@ void mw_fit_make(struct mw_fit *f, const struct mw_layer_config *c,
         add_received(f, &at, d);
     else
         add_allocated(f, &at, d);
-    if (c->switch_asks)
+    if (c->switch_reductions)
         add(f, &at, "lists of targets", 1,
             (uint64_t)MW_LIST_BYTES << (log2_up(gpus) + log2_up(at_least(tokens, 1))), gpus);
     for (unsigned i = 0; i < at; i++) {

@@ -33,9 +33,9 @@ static void send(struct mw_traffic *t, unsigned from, unsigned to, enum mw_class
 static uint64_t multicast_flits(const struct mw_workload *w, const struct mw_system *system,
                                 unsigned targets, unsigned f)
 {
-    unsigned each = system->list_once ? 0 : targets;
+    unsigned each = system->target_list_cache ? 0 : targets;
     return mw_packet_flits(mw_row_bytes(w), each, f) + mw_packet_flits(4ull * w->k, each, f) +
-           (system->list_once ? mw_list_flits(targets, f) : 0);
+           (system->target_list_cache ? mw_list_flits(targets, f) : 0);
 }
 
 static void count_dispatch(const struct mw_workload *w, const struct mw_system *system,
@@ -107,8 +107,8 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
     if (!p->remote_gpus)
         return;
     uint64_t row = mw_packet_flits(mw_row_bytes(w), 0, f);
-    const bool requests = system->reduction && !system->switch_asks;
-    if (system->switch_asks)
+    const bool requests = system->reduction && !system->switch_reductions;
+    if (system->switch_reductions)
         count_asked(w, p, t);
     if (requests)
         put(t, p->home, MW_UP, MW_REQUEST, mw_bare_flits(p->remote_rows, f), 0);
@@ -124,7 +124,7 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
             put(t, q, MW_UP, MW_PARTIAL, row, mw_row_bytes(w));
         else
             send(t, q, p->home, MW_STORE, rows * row, rows * mw_row_bytes(w));
-        if (system->signals && !system->switch_asks)
+        if (system->signals && !system->switch_reductions)
             send(t, q, p->home, MW_CTRL, p->at[q] * mw_bare_flits(0, f), 0);
     }
 }
@@ -163,7 +163,7 @@ static void count_pairs(const struct mw_workload *w, const struct mw_system *sys
             if (i == j)
                 continue;
             send(&phases[system->counts_in], i, j, MW_STORE, mw_packet_flits(counts, 0, f), counts);
-            if (system->token_order || system->pace)
+            if (system->token_order || system->dispatch_throttle)
                 send(&phases[system->counts_in], i, j, MW_STORE, mw_packet_flits(copies, 0, f),
                      copies);
             for (unsigned p = 0; p < MW_PHASES; p++) {

@@ -32,17 +32,17 @@ enum mw_counts {
 /// barriers is a control packet (an event) per ordered pair.
 struct mw_system {
     const char *name;
-    bool multicast;        ///< dispatch: one packet up and trimmed copies down, with target lists
-    bool reduction;        ///< combine: requests and partial sums, reduced in the switch
-    bool signals;          ///< one control packet home per remote (token, expert) row
-    bool list_once;        ///< of a row's packets the first alone carries the target list
-    bool switch_asks;      ///< in place of signals and requests: rows are reported to the switch
-    bool partial_tiles;    ///< idle engines start open tiles, whatever the run's options say
-    bool token_order;      ///< GPUs exchange copy counts and put their tokens in order by them
-    bool pace;             ///< ... and keep dispatch and partial sums in step
-    struct mw_costs costs; ///< of software
-    bool gathered;         ///< every token goes to every GPU and back, by the static group of all
-    bool row_sparse;       ///< a row per (token, expert), which returns to its home by itself
+    bool multicast;         ///< dispatch: one packet up and trimmed copies down, with target lists
+    bool reduction;         ///< combine: requests and partial sums, reduced in the switch
+    bool signals;           ///< one control packet home per remote (token, expert) row
+    bool target_list_cache; ///< of a row's packets the first alone carries the target list
+    bool switch_reductions; ///< in place of signals and requests: rows are reported to the switch
+    bool partial_tiles;     ///< idle engines start open tiles, whatever the run's options say
+    bool token_order;       ///< GPUs exchange copy counts and put their tokens in order by them
+    bool dispatch_throttle; ///< ... and keep dispatch and partial sums in step
+    struct mw_costs costs;  ///< of software
+    bool gathered;          ///< every token goes to every GPU and back, by the static group of all
+    bool row_sparse;        ///< a row per (token, expert), which returns to its home by itself
     bool
         source_lists; ///< ... in lists of each {expert, source}, with a flag behind each and each tile
     bool scatter;     ///< rows with one target leave in packets of 32 bytes

@@ -24,7 +24,7 @@ struct build {
     bool cache;            ///< it is the user's cache, not the sources' own
 };
 
-/// Whether the library looks for a model, and takes another one than a file that it was told.
+/// Whether the library looks for a model, and takes another one than a file that it was reported.
 static bool looks_for_model(const struct mw_open_options *o)
 {
     const char *place = secure_getenv("MOESWITCH_MODEL");

@@ -61,8 +61,8 @@ static const char *state_text(int state)
 
 static const struct mw_option info_options[] = {MW_DEVICE_ASKED_OPTIONS};
 
-static MW_TERMS(info_exits, {"0", "it was told"}, {"2", "bad input, or a device of another size"},
-                {"4", MW_EXIT_FAILED_TEXT});
+static MW_TERMS(info_exits, {"0", "it was reported"},
+                {"2", "bad input, or a device of another size"}, {"4", MW_EXIT_FAILED_TEXT});
 static const struct mw_section info_sections[] = {{"Exit status", info_exits}, {0}};
 
 static MW_TERMS(list_exits, {"0", "there are some, or none"}, {"2", "bad input"},
@@ -176,12 +176,18 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
     const struct {
         const char *name;
         bool there;
-    } all[] = {{"copy_lane", i->copy_lane},       {"list_once", i->list_once},
-               {"switch_asks", i->switch_asks},   {"token_order", i->token_order},
-               {"link_rate", i->link_rate},       {"delay", i->delay},
-               {"row_ranges", i->row_ranges},     {"more_events", i->more_events},
-               {"gathered", i->gathered},         {"row_sparse", i->row_sparse},
-               {"source_lists", i->source_lists}, {"packet_manager", i->packet_manager},
+    } all[] = {{"adder_bypass", i->adder_bypass},
+               {"target_list_cache", i->target_list_cache},
+               {"switch_reductions", i->switch_reductions},
+               {"token_order", i->token_order},
+               {"link_rate", i->link_rate},
+               {"delay", i->delay},
+               {"row_ranges", i->row_ranges},
+               {"more_events", i->more_events},
+               {"gathered", i->gathered},
+               {"row_sparse", i->row_sparse},
+               {"source_lists", i->source_lists},
+               {"packet_manager", i->packet_manager},
                {"cache_limit", i->cache_limit}};
     const char *before = "primitives       ";
     bool some = false;

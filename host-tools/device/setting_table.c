@@ -5,6 +5,7 @@
 
 #include "moeswitch.h"
 
+#include "device/old_names.h"
 #include "trace/workload.h"
 
 #include <stdio.h>
@@ -48,10 +49,12 @@ static const struct mw_setting_kind kinds[] = {
     FIELD("start_delay", UINT16_MAX, "cycles by which a GPU starts after the one before it"),
     FIELD("partial_wait", UINT16_MAX,
           "cycles without work before an idle engine starts an open tile"),
-    FIELD("copy_lane", 1, "0: rows that need no addition go through the hub's adder, too"),
-    FIELD("list_once", 1, "1: of the packets of a row the first alone carries the target list"),
-    RUN("switch_asks", 1,
-        "1: the switch opens reductions, of systems that send signals; only with list_once"),
+    FIELD("adder_bypass", 1, "0: rows that need no addition go through the hub's adder, too"),
+    FIELD("target_list_cache", 1,
+          "1: of the packets of a row the first alone carries the target list"),
+    RUN("switch_reductions", 1,
+        "1: the switch opens reductions, of systems that send signals; only with "
+        "target_list_cache"),
     RUN("token_order", 1, "1: GPUs count copies and put their tokens in order by them"),
     RUN("order_cycles", UINT16_MAX, "cycles charged for each token of that order"),
     RUN("exchange_cycles", COST, "cycles until counts that software waits for can be used"),
@@ -62,10 +65,11 @@ static const struct mw_setting_kind kinds[] = {
     RUN("allocator", 1,
         "0: moe-hub sends when all counts are here, as software does that makes addresses"),
     RUN("tracker", 1, "0: moe-hub has barriers behind dispatch and experts in place of trackers"),
-    RUN("pace", 1, "1: copy counts are exchanged; dispatch and partial sums leave in step"),
-    RUN_FIELD("pace_lead", UINT16_MAX, "rows that dispatch is kept ahead of partial sums"),
-    RUN_FIELD("pace_ahead", UINT16_MAX, "rows that dispatch may be ahead; 0: no limit"),
-    RUN_FIELD("pace_idle", UINT16_MAX,
+    RUN("dispatch_throttle", 1,
+        "1: copy counts are exchanged; dispatch and partial sums leave in step"),
+    RUN_FIELD("throttle_lead", UINT16_MAX, "rows that dispatch is kept ahead of partial sums"),
+    RUN_FIELD("throttle_ahead", UINT16_MAX, "rows that dispatch may be ahead; 0: no limit"),
+    RUN_FIELD("throttle_idle", UINT16_MAX,
               "cycles without a flit on the uplink behind which a row goes all the same"),
     FIELD("packet_manager", 1, "1: hubs merge small stores of one target for the uplink"),
     FIELD("rpm_timer", UINT16_MAX,
@@ -168,7 +172,10 @@ static int add(void *place, bool bench, const char *name, const char *text, stru
     int status = mw_add_setting(settings, name, text, err);
     if (status)
         return status;
-    const struct mw_setting *s = &settings->item[settings->count - 1];
+    struct mw_setting *s = &settings->item[settings->count - 1];
+    const char *current = mw_current_name(s->name);
+    if (current != s->name)
+        snprintf(s->name, sizeof s->name, "%s", current);
     const struct mw_setting_kind *kind = mw_setting_find(s->name);
     if (!kind || !has(kind, bench))
         return no_setting(kind, bench, name, text, err);

@@ -61,7 +61,8 @@ struct mw_run_params {
     bool monitor;         ///< the ports record latencies and a time series, if they can
     bool monitor_must;    ///< a device whose ports cannot is refused
     unsigned interval;    ///< cycles of one of its samples, 0: chosen by the length of the layer
-    const char *fst; ///< file for waves, or NULL; with all systems, the name of each is inserted
+    const char
+        *fst; ///< file for waveforms, or NULL; with all systems, the name of each is inserted
 
     unsigned jobs; ///< systems that run side by side
     /// Called now and then by mw_system_run, where it is set: which layer of the run (an index), the

@@ -22,7 +22,7 @@ enum { MW_JSON_DEPTH = 16, MW_JSON_NUMBER_BYTES = 40 };
 #define MW_JSON_EXACT ((UINT64_C(1) << 53) - 1)
 
 struct mw_json;
-/// Told of every value that is no object and no array, before it is written: its key, or NULL in an array,
+/// Reported of every value that is no object and no array, before it is written: its key, or NULL in an array,
 /// and its text, empty for null.
 typedef void mw_json_watch(void *context, const struct mw_json *j, const char *key,
                            const char *text);

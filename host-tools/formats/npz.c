@@ -117,7 +117,7 @@ static int find(const struct member *m, unsigned *found, char list[LIST_BYTES],
     return MW_EXIT_OK;
 }
 
-/// What can be told of the member before it is read.
+/// What can be notified of the member before it is read.
 static int check_member(const struct member *m, const unz_file_info64 *info, struct mw_error *err)
 {
     char cause[160];

@@ -30,7 +30,7 @@ static int close_output(int status)
     errno = 0;
     bool failed = ferror(stdout) != 0;
     failed |= fclose(stdout) != 0;
-    if (!failed || status == MW_EXIT_FAILED || status == MW_EXIT_PIPE) // which are told
+    if (!failed || status == MW_EXIT_FAILED || status == MW_EXIT_PIPE) // which are reported
         return status;
     if (reader_gone)
         return status > MW_EXIT_MISMATCH ? status : MW_EXIT_PIPE;
@@ -94,7 +94,7 @@ static void take_broken_pipe(int number)
 int main(int argc, char **argv)
 {
     // a handler, which programs that are started do not inherit, as they would SIG_IGN
-    const struct sigaction told = {.sa_handler = take_broken_pipe};
-    sigaction(SIGPIPE, &told, NULL);
+    const struct sigaction on_pipe = {.sa_handler = take_broken_pipe};
+    sigaction(SIGPIPE, &on_pipe, NULL);
     return mw_interrupt_status(close_output(run(argc, argv)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results told: tables for people (report_table.c, and with --details report_details.c), which fit
+// Results reported: tables for people (report_table.c, and with --details report_details.c), which fit
 // MW_TABLE_WIDTH columns, JSON for programs (report_json.c), a page to look at (html/page.h).
 #ifndef MW_HOST_REPORT_H
 #define MW_HOST_REPORT_H

@@ -32,7 +32,7 @@ void mw_report_traffic(FILE *out, const struct mw_summary *summaries, unsigned c
     }
 }
 
-/// Cycles of a part, and the GPU that it is of: "adder 1" is told as 1.
+/// Cycles of a part, and the GPU that it is of: "adder 1" is reported as 1.
 static void print_part(FILE *out, const struct mw_summary_part *part)
 {
     const char *number = strchr(part->at, ' ');
@@ -78,16 +78,16 @@ static void print_stalls(FILE *out, const struct mw_summary *summaries, unsigned
     for (unsigned from = 0; from < count; from++)
         for (unsigned c = 0; c < summaries[from].stalls; c++) {
             const char *cause = summaries[from].stall[c].cause;
-            bool told = false;
+            bool reported = false;
             for (unsigned i = 0; i < from; i++)
-                told |= find(&summaries[i], cause) != NULL;
-            for (unsigned i = 0; !told && i < count; i++) {
+                reported |= find(&summaries[i], cause) != NULL;
+            for (unsigned i = 0; !reported && i < count; i++) {
                 const struct mw_stall *stall = find(&summaries[i], cause);
                 if (!i)
                     fprintf(out, "%-16s", cause);
                 fprintf(out, " %13" PRIu64, stall ? stall->cycles : 0);
             }
-            if (!told)
+            if (!reported)
                 fputc('\n', out);
         }
 }

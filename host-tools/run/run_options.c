@@ -94,11 +94,11 @@ static const struct mw_option options[] = {
     MW_PATH(
         "trace", AT(trace), "DIR",
         "routing trace: a folder with meta.json and topk_ids.npy, topk_weights.npy or topk.npz, "
-        "or one .npy or .npz file (default: a made-up one)"),
+        "or one .npy or .npz file (default: a synthetic one)"),
     MW_AXES_OPTION(AT(said.axes)),
     MW_CHOICE(
         "model", 0, set_model, models, "NAME",
-        "experts, k and hidden size of a public model or a paper's workload, with a made-up "
+        "experts, k and hidden size of a public model or a paper's workload, with a synthetic "
         "trace where there is no other; options override what it says; --model list shows all"),
     MW_NUMBERS("layer", 0, 0, MAX_LAYER, set_layers, "L",
                "layer of the trace, {} (default 0); not with --layers"),
@@ -126,7 +126,7 @@ static const struct mw_option options[] = {
     MW_FLAG("repeat-tokens", AT(repeat_tokens),
             "a trace with fewer tokens begins anew behind its last"),
     MW_NUMBER("seed", AT(shape.seed), 0, UINT64_MAX, "S",
-              "of hidden values, expert coefficients, made-up trace, {} (default {default})"),
+              "of hidden values, expert coefficients, synthetic trace, {} (default {default})"),
     MW_CHOICE("spread", AT(shape.spread), set_spread, spreads, "near|far",
               "expert coefficients all near 1, so that every row shows in the result (default), or "
               "far apart, so that every order does"),
@@ -152,8 +152,8 @@ static const struct mw_option options[] = {
                 "cycles over which the seed spreads the starts of the GPUs, {} (default "
                 "{default})"),
 
-    MW_GROUP("Made-up trace"),
-    MW_MADE_UP_OPTIONS(AT, , MW_BUILT_EXPERTS),
+    MW_GROUP("Synthetic trace"),
+    MW_SYNTHETIC_OPTIONS(AT, , MW_BUILT_EXPERTS),
 
     MW_GROUP("Device"),
     MW_DEVICE_OPTION(AT(device), mw_set_device),
@@ -247,7 +247,7 @@ static void apply_model(struct mw_run_params *params, const struct mw_options_sa
     }
 }
 
-/// An option of made-up traces alone, or NULL.
+/// An option of synthetic traces alone, or NULL.
 static const char *synthetic_option(const struct mw_options_said *said)
 {
     static const char *const names[] = {"k", "sigma", "locality", "groups", "topk-groups"};
@@ -268,7 +268,7 @@ static int check_outputs(const struct mw_run_params *params, struct mw_error *er
     char waves[MW_SYSTEMS][MW_WAVES_BYTES];
     unsigned count = NAMED;
     if (mw_is_standard(params->fst))
-        return mw_fail(err, MW_EXIT_INPUT, "--trace-fst -: waves need a file");
+        return mw_fail(err, MW_EXIT_INPUT, "--trace-fst -: waveforms need a file");
     for (unsigned i = 0; params->fst && params->systems != 1 && i < MW_SYSTEMS; i++) {
         if (!mw_run_asks_for(params, i))
             continue;

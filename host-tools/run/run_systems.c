@@ -86,9 +86,9 @@ void mw_run_share_cores(unsigned jobs)
         setenv("MW_SIM_THREADS", "1", 0);
 }
 
-// ---- waves --------------------------------------------------------------------------------------
+// ---- waveforms --------------------------------------------------------------------------------------
 
-/// Of bad input no waves stay behind, not those of the systems before either; else only those of
+/// Of bad input no waveforms stay behind, not those of the systems before either; else only those of
 /// systems that did not end.
 static void remove_waves(const struct group *g, bool all)
 {

@@ -19,7 +19,7 @@ static const char *const tp_options[] = {"rows",           "shape",  "gemm-rs-cy
 /// Settings that leave packets as they are.
 static const char *const tp_settings[] = {
     "store_credits", "part_credits", "ctrl_credits", "down_store_credits", "down_part_credits",
-    "throttle",      "window",       "copy_lane",    "down_throttle",      "launch_cycles",
+    "throttle",      "window",       "adder_bypass", "down_throttle",      "launch_cycles",
     "start_delay",   "small",        "quiet_cycles"};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))

@@ -40,8 +40,9 @@ static void give_up(int number)
         some = true;
     }
     if (!some)
-        return; // not the waves: abort() goes on
-    say(": cannot write the waves: the disk is full, or the file cannot be written to its end\n");
+        return; // not the waveforms: abort() goes on
+    say(": cannot write the waveforms: the disk is full, or the file cannot be written to its "
+        "end\n");
     _exit(MW_EXIT_FAILED);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of waves while they are written. Their writer, Verilator's, ends the program by abort() where it cannot
+// Files of waveforms while they are written. Their writer, Verilator's, ends the program by abort() where it cannot
 // write; what is here makes of that a line, an exit status and no half of a file.
 #ifndef MW_HOST_WAVES_H
 #define MW_HOST_WAVES_H

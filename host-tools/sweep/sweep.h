@@ -34,7 +34,7 @@ int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors);
 int mw_sweep_open(const char *folder, bool alone, int *lock, struct mw_error *err);
 /// Where the result of a point is, or will be.
 void mw_sweep_result(const struct mw_sweep *s, size_t point, char path[MW_RESULT_PATH]);
-/// Read the results that are there; those that are malformed are told, and count as not there.
+/// Read the results that are there; those that are malformed are reported, and count as not there.
 int mw_sweep_look(struct mw_sweep *s, struct mw_error *err);
 /// The same for one, behind its run.
 int mw_sweep_take(struct mw_sweep *s, size_t point, struct mw_error *err);
@@ -43,9 +43,9 @@ size_t mw_sweep_missing(const struct mw_sweep *s);
 /// The commands whose results are not there, a line each, for a shell; each may run on any host that has
 /// the same folders.
 int mw_sweep_list(const struct mw_sweep *s, struct mw_error *err);
-/// Have the models built that these runs need and that are missing, each once: that is told, and no run's time.
+/// Have the models built that these runs need and that are missing, each once: that is reported, and no run's time.
 int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err);
-/// Run them here. A run that fails is told, and the others go on, unless it was the machine that failed.
+/// Run them here. A run that fails is reported, and the others go on, unless it was the machine that failed.
 /// MW_EXIT_INTERRUPTED behind Ctrl-C.
 int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);
 

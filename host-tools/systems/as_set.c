@@ -10,20 +10,20 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
 {
     struct mw_system s = *system;
     const bool allocates = s.row_sparse && !s.source_lists; // as MoE-Hub does
-    bool asked = false;                                     // for a switch that asks, by name
+    bool asked = false; // for switch-initiated reductions, by name
     for (unsigned i = 0; i < settings->count; i++) {
         const struct mw_setting *set = &settings->item[i];
         unsigned *cost = mw_costs_place(&s.costs, set->name);
         if (cost)
             *cost = (unsigned)set->value;
-        else if (strcmp(set->name, "list_once") == 0)
-            s.list_once = set->value;
-        else if (strcmp(set->name, "switch_asks") == 0)
-            asked = s.switch_asks = s.signals && set->value;
+        else if (strcmp(set->name, "target_list_cache") == 0)
+            s.target_list_cache = set->value;
+        else if (strcmp(set->name, "switch_reductions") == 0)
+            asked = s.switch_reductions = s.signals && set->value;
         else if (strcmp(set->name, "token_order") == 0)
             s.token_order = set->value && s.signals;
-        else if (strcmp(set->name, "pace") == 0)
-            s.pace = set->value && s.signals;
+        else if (strcmp(set->name, "dispatch_throttle") == 0)
+            s.dispatch_throttle = set->value && s.signals;
         else if (strcmp(set->name, "allocator") == 0 && allocates)
             s.counts_in = set->value ? MW_DISPATCH : MW_EXCHANGE;
         else if (strcmp(set->name, "tracker") == 0 && allocates)
@@ -33,7 +33,7 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
         else if (strcmp(set->name, "packet_manager") == 0)
             s.packet_manager = set->value;
     }
-    if (!s.list_once && !asked) // which it needs
-        s.switch_asks = false;
+    if (!s.target_list_cache && !asked) // which it needs
+        s.switch_reductions = false;
     return s;
 }

@@ -91,8 +91,8 @@ static const char *missing(const struct mw_system *s, const struct mw_device_inf
     const struct {
         const char *name;
         bool needed, there;
-    } all[] = {{"list_once", s->list_once, info->list_once},
-               {"switch_asks", s->switch_asks, info->switch_asks},
+    } all[] = {{"target_list_cache", s->target_list_cache, info->target_list_cache},
+               {"switch_reductions", s->switch_reductions, info->switch_reductions},
                {"token_order", s->token_order, info->token_order},
                {"row_ranges", s->row_ranges, info->row_ranges},
                {"gathered", s->gathered, info->gathered},

@@ -13,8 +13,9 @@ static const double MUCH = 4 / 3.0;
 
 static bool any_said(const struct mw_settings *settings)
 {
-    static const char *const names[] = {"list_once", "switch_asks", "token_order", "pace",
-                                        "pace_lead", "pace_ahead",  "pace_idle",   "partial_wait"};
+    static const char *const names[] = {"target_list_cache", "switch_reductions", "token_order",
+                                        "dispatch_throttle", "throttle_lead",     "throttle_ahead",
+                                        "throttle_idle",     "partial_wait"};
     for (unsigned i = 0; i < settings->count; i++)
         for (unsigned n = 0; n < sizeof names / sizeof *names; n++)
             if (strcmp(settings->item[i].name, names[n]) == 0)
@@ -40,22 +41,22 @@ static bool too_small(const struct mw_workload *w, const struct mw_run_params *p
     return rows < params->tile / 2.0 && tiles > MUCH * link_time(w, params);
 }
 
-/// Whether dispatch may be ahead by nearly all tokens of a GPU, so that a pace has hardly anything to hold.
-static bool paces_little(const struct mw_workload *w, const struct mw_run_params *params)
+/// Whether dispatch may be ahead by nearly all tokens of a GPU, so that the throttle has hardly anything to hold.
+static bool throttles_little(const struct mw_workload *w, const struct mw_run_params *params)
 {
     return 4 * w->shape.tokens_per_gpu <=
-           5 * (uint64_t)mw_pace_ahead(params->tile, w->experts_per_gpu, w->k);
+           5 * (uint64_t)mw_throttle_ahead(params->tile, w->experts_per_gpu, w->k);
 }
 
 bool mw_system_fit_layer(struct mw_system *s, const struct mw_run_params *params,
                          const struct mw_workload *w)
 {
-    if (!s->pace || any_said(&params->settings))
+    if (!s->dispatch_throttle || any_said(&params->settings))
         return false;
     const bool small = too_small(w, params);
     if (small)
-        s->list_once = s->switch_asks = s->partial_tiles = false;
-    if (small || paces_little(w, params))
-        s->token_order = s->pace = false;
+        s->target_list_cache = s->switch_reductions = s->partial_tiles = false;
+    if (small || throttles_little(w, params))
+        s->token_order = s->dispatch_throttle = false;
     return small;
 }

@@ -20,14 +20,14 @@ struct job {
     struct mw_error *err;
 
     // settings that are not the layer's
-    uint64_t small;                                 ///< the configuration that synth-check measures
-    uint64_t pace, token_order, allocator, tracker; ///< of the system, see bounds.h
-    uint64_t rows_per_expert;                       ///< 0: as the routing needs
-    uint64_t quiet_cycles;    ///< without progress before the device counts as stuck, 0: library's
-    uint64_t tile_guard;      ///< 0: no partial tiles against a stuck in-flight window
-    uint64_t switch_asks;     ///< what the system has of it is in `system`
-    uint64_t latency_classes; ///< mask of classes whose latencies the ports record
-    uint64_t port_limit;      ///< log2 of the switch's period of time limits, UINT64_MAX: its own
+    uint64_t small; ///< the configuration that synth-check measures
+    uint64_t dispatch_throttle, token_order, allocator, tracker; ///< of the system, see bounds.h
+    uint64_t rows_per_expert;                                    ///< 0: as the routing needs
+    uint64_t quiet_cycles; ///< without progress before the device counts as stuck, 0: library's
+    uint64_t tile_guard;   ///< 0: no partial tiles against a stuck in-flight window
+    uint64_t switch_reductions; ///< what the system has of it is in `system`
+    uint64_t latency_classes;   ///< mask of classes whose latencies the ports record
+    uint64_t port_limit;        ///< log2 of the switch's period of time limits, UINT64_MAX: its own
     uint64_t fault, fault_gpu,
         fault_after; ///< a GPU that misbehaves: MW_FAULT_ mask, which, from when on
 

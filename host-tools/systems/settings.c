@@ -9,12 +9,13 @@
 enum {
     PARTIAL_WAIT = 8, ///< cycles without work before --partial-tiles starts an open tile
     GUARD_WAIT = 256, ///< the same where only the limit on tokens in flight asks for it
-    PACE_LEAD = 4,    ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
-    PACE_ROWS = 2,    ///< that it may be ahead, besides parts of a tile
-    PACE_LEAST = 6,   ///< of such rows
-    SIXTEENTHS = 16,  ///< of a tile
-    PACE_EXPERT = 3,  ///< ... for each expert of a GPU
-    PACE_ENGINE = 24, ///< ... of rows for its engine
+    THROTTLE_LEAD =
+        4, ///< rows, or a quarter of a tile, that dispatch is kept ahead of partial sums
+    THROTTLE_ROWS = 2,    ///< that it may be ahead, besides parts of a tile
+    THROTTLE_LEAST = 6,   ///< of such rows
+    SIXTEENTHS = 16,      ///< of a tile
+    THROTTLE_EXPERT = 3,  ///< ... for each expert of a GPU
+    THROTTLE_ENGINE = 24, ///< ... of rows for its engine
 };
 
 /// One field of the layer's configuration, from the option that `what` names.
@@ -33,13 +34,13 @@ static int set_setting(struct job *j, const struct mw_setting *s)
         uint64_t *place;
     } own[] = {{"small", &j->small},
                {"token_order", &j->token_order},
-               {"pace", &j->pace},
+               {"dispatch_throttle", &j->dispatch_throttle},
                {"allocator", &j->allocator},
                {"tracker", &j->tracker},
                {"rows_per_expert", &j->rows_per_expert},
                {"quiet_cycles", &j->quiet_cycles},
                {"tile_guard", &j->tile_guard},
-               {"switch_asks", &j->switch_asks},
+               {"switch_reductions", &j->switch_reductions},
                {"latency_classes", &j->latency_classes},
                {"port_limit", &j->port_limit},
                {"fault", &j->fault},
@@ -76,19 +77,19 @@ static void guard_tiles(struct job *j)
 /// Rows wait in open tiles, of which each expert has one, and in the engine, which has a tile and needs the next one in
 /// time: a tile and a half, whatever the experts. A row of dispatch brings k rows to engines, so that the fewer these
 /// are, the further ahead dispatch must be.
-unsigned mw_pace_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k)
+unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k)
 {
-    unsigned open = PACE_EXPERT * experts_per_gpu, engine = PACE_ENGINE / (k ? k : 1);
-    unsigned ahead = PACE_ROWS + (open > engine ? open : engine) * tile / SIXTEENTHS;
-    return ahead > PACE_LEAST ? ahead : PACE_LEAST;
+    unsigned open = THROTTLE_EXPERT * experts_per_gpu, engine = THROTTLE_ENGINE / (k ? k : 1);
+    unsigned ahead = THROTTLE_ROWS + (open > engine ? open : engine) * tile / SIXTEENTHS;
+    return ahead > THROTTLE_LEAST ? ahead : THROTTLE_LEAST;
 }
 
 /// How far dispatch goes ahead of partial sums, and may be.
-static void pace_rows(struct job *j)
+static void throttle_rows(struct job *j)
 {
     unsigned tile = j->params->tile;
-    j->config.pace_lead = tile / 4 > PACE_LEAD ? tile / 4 : PACE_LEAD;
-    j->config.pace_ahead = mw_pace_ahead(tile, j->experts / j->params->shape.gpus, j->k);
+    j->config.throttle_lead = tile / 4 > THROTTLE_LEAD ? tile / 4 : THROTTLE_LEAD;
+    j->config.throttle_ahead = mw_throttle_ahead(tile, j->experts / j->params->shape.gpus, j->k);
 }
 
 /// What the layer's engines and links do. A limit on tokens in flight applies where signals tell that one
@@ -100,13 +101,13 @@ int mw_job_settings(struct job *j)
     mw_layer_defaults(&j->config);
     j->config.partial_wait = PARTIAL_WAIT;
     j->config.partial_tiles = p->partial_tiles || j->system->partial_tiles;
-    j->config.list_once = j->system->list_once;
-    j->config.switch_asks = j->system->switch_asks;
-    j->config.pace = j->system->pace;
+    j->config.target_list_cache = j->system->target_list_cache;
+    j->config.switch_reductions = j->system->switch_reductions;
+    j->config.dispatch_throttle = j->system->dispatch_throttle;
     j->config.row_returns = j->system->row_sparse;
     j->config.source_lists = j->system->source_lists;
-    if (j->system->pace)
-        pace_rows(j);
+    if (j->system->dispatch_throttle)
+        throttle_rows(j);
     j->tile_guard = 1;
     j->latency_classes = 1u << MW_CLS_STORE;
     j->port_limit = UINT64_MAX;

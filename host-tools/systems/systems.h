@@ -14,7 +14,7 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
                                   const struct mw_settings *settings);
 
 /// Rows that `moeswitch` lets dispatch be ahead of its part, of a layer of that shape.
-unsigned mw_pace_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k);
+unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k);
 
 /// Take out of `moeswitch` what cannot help in a layer of the workload's shape, unless a setting names one of its
 /// mechanisms. Other systems stay as they are. Returns whether it sends what `dysharp` does.
@@ -26,7 +26,7 @@ bool mw_system_fit_layer(struct mw_system *system, const struct mw_run_params *p
 /// simulated, 0 for systems that were not asked for. If all are, those that need a primitive which the
 /// device was built without are left out. MW_EXIT_INPUT: it does not, and the line says
 /// what is too large, why, and which option to change. `built`: no device is opened; it is asked of what
-/// `make model` makes (mw_device_built), which need not be there. Else a run with waves is not looked at:
+/// `make model` makes (mw_device_built), which need not be there. Else a run with waveforms is not looked at:
 /// mw_system_run looks once more when it begins.
 int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand, bool built,
                      uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],

@@ -140,7 +140,7 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("tokens", AT(tokens), 1, 1u << 30, "T", "of each layer, {} (default {default})"),
     MW_UNSIGNED("hidden", AT(hidden), 1, 1u << 24, "H",
                 "of the model, {}, for meta.json (default: not said)"),
-    MW_MADE_UP_OPTIONS(AT, how., MW_MAX_EXPERTS),
+    MW_SYNTHETIC_OPTIONS(AT, how., MW_MAX_EXPERTS),
     MW_NUMBER("seed", AT(how.seed), 0, UINT64_MAX, "S", "{} (default {default})"),
 };
 

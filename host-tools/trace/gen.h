@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch gen`: a made-up routing trace, as a folder that --trace reads.
+// `moeswitch gen`: a synthetic routing trace, as a folder that --trace reads.
 #ifndef MW_HOST_GEN_H
 #define MW_HOST_GEN_H
 

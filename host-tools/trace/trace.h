@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Routing traces: which experts every token of every layer was sent to, and with which gate
-// weights. Loaded from files (docs/user/traces.md) or made up.
+// weights. Loaded from files (docs/user/traces.md) or synthetic.
 #ifndef MW_HOST_TRACE_H
 #define MW_HOST_TRACE_H
 
@@ -51,16 +51,16 @@ struct mw_trace {
     char model[128];
     char name[512]; ///< the path, or a description of the generator; for messages and reports
     bool synthetic;
-    char ids_file[640], weights_file[640]; ///< where the arrays are from; empty: made up
+    char ids_file[640], weights_file[640]; ///< where the arrays are from; empty: synthetic
     struct mw_axes axes;                   ///< of the files
-    char ids_type[16];                     ///< of the file, as NumPy names it; empty: made up
-    char weights_type[16]; ///< the same; empty: made up, or there is no file of them
+    char ids_type[16];                     ///< of the file, as NumPy names it; empty: synthetic
+    char weights_type[16]; ///< the same; empty: synthetic, or there is no file of them
     bool uniform;          ///< there are no gate weights: every one is 1 / k
     uint16_t *ids;         ///< [layers][tokens][k], expert or MW_NO_EXPERT
     float *weights;        ///< [layers][tokens][k]
 };
 
-/// Parameters of a made-up trace.
+/// Parameters of a synthetic trace.
 struct mw_synthetic {
     size_t layers, tokens;
     unsigned k, experts;

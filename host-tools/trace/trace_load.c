@@ -170,8 +170,8 @@ static void lengths_of(const struct load *l, const struct mw_axes *axes, size_t 
 }
 
 /// Whether the lengths that meta.json says are those of the array with these axes; the one that is not.
-static bool fits(const struct load *l, const struct mw_axes *axes, const char **name, size_t *told,
-                 size_t *found)
+static bool fits(const struct load *l, const struct mw_axes *axes, const char **name,
+                 size_t *stated, size_t *found)
 {
     static const char *const names[MW_AXES] = {"layers", "tokens", "top_k"};
     const size_t lengths[MW_AXES] = {l->meta.layers, l->meta.tokens, l->meta.k};
@@ -180,7 +180,7 @@ static bool fits(const struct load *l, const struct mw_axes *axes, const char **
     for (unsigned a = 0; a < MW_AXES; a++)
         if (lengths[a] && lengths[a] != dim[a]) {
             *name = names[a];
-            *told = lengths[a];
+            *stated = lengths[a];
             *found = dim[a];
             return false;
         }
@@ -194,15 +194,15 @@ static int deduce_axes(const struct load *l, struct mw_axes *axes, struct mw_err
                                              {3, {MW_AXIS_TOKENS, MW_AXIS_LAYERS, MW_AXIS_K}}};
     const char *name, *file = l->trace->ids_file;
     char shape[SHAPE_BYTES];
-    size_t told, found;
+    size_t stated, found;
     mw_npy_shape(&l->ids, shape, sizeof shape);
     if (l->ids.dims != 3)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: header: shape %s: what its axes are is not declared: %s--axes with "
                        "layers, tokens and k in the order of the file, as --axes tokens,k",
                        file, shape, l->bare ? "say " : "write \"axes\" in meta.json, or say ");
-    const bool first = fits(l, &orders[0], &name, &told, &found);
-    const bool second = fits(l, &orders[1], &name, &told, &found);
+    const bool first = fits(l, &orders[0], &name, &stated, &found);
+    const bool second = fits(l, &orders[1], &name, &stated, &found);
     if (first != second || (first && l->ids.dim[0] == 1 && l->ids.dim[1] == 1)) {
         *axes = orders[!first];
         return MW_EXIT_OK;
@@ -210,7 +210,7 @@ static int deduce_axes(const struct load *l, struct mw_axes *axes, struct mw_err
     if (!first)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: \"%s\" is %zu, but %s has shape %s: the two do not belong together",
-                       l->meta_file, name, told, file, shape);
+                       l->meta_file, name, stated, file, shape);
     return mw_fail(err, MW_EXIT_INPUT,
                    "%s: header: shape %s: the order of its axes is not declared: %s"
                    "--axes layers,tokens,k, or --axes tokens,layers,k as vLLM and SGLang write it",
@@ -223,17 +223,17 @@ static int check_axes(const struct load *l, const struct mw_axes *axes, struct m
 {
     const char *name, *file = l->trace->ids_file;
     char text[MW_AXES_BYTES], shape[SHAPE_BYTES];
-    size_t told, found;
+    size_t stated, found;
     mw_axes_text(axes, text);
     mw_npy_shape(&l->ids, shape, sizeof shape);
     if (axes->count != l->ids.dims)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: header: shape %s has %u dimensions, but the axes %s are %u", file,
                        shape, l->ids.dims, text, axes->count);
-    if (!fits(l, axes, &name, &told, &found))
+    if (!fits(l, axes, &name, &stated, &found))
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: \"%s\" is %zu, but %s of shape %s has %zu with the axes %s",
-                       l->meta_file, name, told, file, shape, found, text);
+                       l->meta_file, name, stated, file, shape, found, text);
     return MW_EXIT_OK;
 }
 

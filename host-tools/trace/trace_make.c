@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made-up routing traces, see trace.h: experts of log-normal popularity, some of which a token shares
+// Synthetic routing traces, see trace.h: experts of log-normal popularity, some of which a token shares
 // with the one before.
 #include "base/random.h"
 #include "trace/trace.h"

@@ -17,9 +17,9 @@ int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error 
            "layers,tokens,k, or tokens,layers,k as vLLM and SGLang write them, or another one; " \
            "without layers there is one")
 
-/// The options of a made-up trace, see struct mw_synthetic: `at` gives the place of a field, whose name has `prefix` in
+/// The options of a synthetic trace, see struct mw_synthetic: `at` gives the place of a field, whose name has `prefix` in
 /// front, and `most` is how many experts there may be.
-#define MW_MADE_UP_OPTIONS(at, prefix, most) \
+#define MW_SYNTHETIC_OPTIONS(at, prefix, most) \
     MW_UNSIGNED("experts", at(prefix experts), 1, most, "E", \
                 "{}, a multiple of the GPUs where it runs (default {default})"), \
         MW_UNSIGNED("k", at(prefix k), 1, MW_MAX_K, "K", \

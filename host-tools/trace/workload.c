@@ -35,7 +35,7 @@ uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread sp
     return random_bf16(bits, exponent, exponent);
 }
 
-/// Every GPU has as many experts; the numbers of GPUs that can have are told.
+/// Every GPU has as many experts; the numbers of GPUs that can have are reported.
 static int refuse_division(const struct mw_trace *trace, unsigned gpus, struct mw_error *err)
 {
     char list[128] = "";

@@ -78,7 +78,8 @@ package bundle_pkg;
         logic [7:0]  part_credits;
         logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0: all that credits let in
         logic [4:0]  limit;         // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
-        logic        asks;          // the switch opens the reductions of rows: their bytes, log2 of the bytes between
+        // the switch opens the reductions of rows: their bytes, log2 of the bytes between
+        logic        switch_reductions;
         logic [14:0] row_bytes;     // them, and of the tokens of a GPU
         logic [3:0]  row_shift;
         logic [3:0]  token_shift;
@@ -98,13 +99,13 @@ package bundle_pkg;
         logic [4:0] part;
     } credit_t;
 
-    // A counter of a stream is added to, by a FLAG of src; told: with it src says that its rows of st before this one
-    // are here (0 without RowRanges).
+    // A counter of a stream is added to, by a FLAG of src; notified: with it src says that its rows of st before this
+    // one are here (0 without RowRanges).
     typedef struct packed {
         logic                      valid;
         logic [4:0]                idx;
         logic [4:0]                src;
-        logic                      told;
+        logic                      notified;
         logic [node_pkg::RowW-1:0] row;
     } event_t;
 
@@ -118,10 +119,10 @@ package bundle_pkg;
         logic [15:0]                  rows;
     } source_flag_t;
 
-    // Of the rows of st of one GPU: how many come in all, and before which they are here, if it has told.
+    // Of the rows of st of one GPU: how many come in all, and before which they are here, if it has reported.
     typedef struct packed {
         logic [node_pkg::RowW-1:0] rows;
-        logic                      told;
+        logic                      notified;
         logic [node_pkg::RowW-1:0] row;
     } src_rows_t;
 
@@ -131,7 +132,7 @@ package bundle_pkg;
         logic [4:0] port;
     } port_t;
 
-    // A token of which something is told.
+    // A token of which something is reported.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
@@ -165,7 +166,8 @@ package bundle_pkg;
         logic [7:0] rows;
     } tile_back_t;
 
-    // And how many rows it waits for; remote, where the switch asks: and others elsewhere, which are not counted.
+    // And how many rows it waits for; remote, with switch-initiated reductions: and others elsewhere, which are not
+    // counted.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;

@@ -85,7 +85,7 @@
 // which counters are cleared, added to and read, see port_counters; when monitors count, sample, and where, and what is
 // read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
-    logic [1:0] link_wait; logic asks; logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
+    logic [1:0] link_wait; logic switch_reductions; logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [4:0] turn; logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; \
     logic [Cfg.SeqW-1:0] window_limit; logic [2:0] tick; logic step; logic [Cfg.StampB-1:0] now; \
     logic cnt_clearing; logic cnt_visit; logic [3:0] cnt_addr; logic [14:0] cnt_at; logic mon_count; \
@@ -146,9 +146,10 @@
     logic valid; logic [Cfg.TokensLog2:0] tokens; logic [Cfg.TokW:0] rows;}
 
 // What a port of the switch says to all others: its output goes down (mark); rows are open in its join that were begun
-// before a port went down last (old); it was down since the last go (fell), see want_table; no row is to be opened that
-// concerns it (crowded), see grant_queue; of its strobes ready and opened, which token of its GPU they are about.
-`define MW_TOLD(Cfg) struct packed { \
+// before a port went down last (old); it was down since the last go (fell), see report_scoreboard; no row is to be
+// opened that concerns it (crowded), see grant_queue; of its strobes ready and opened, which token of its GPU they
+// are about.
+`define MW_NOTIFIED(Cfg) struct packed { \
     logic mark; logic old; logic fell; logic crowded; logic [Cfg.TokensLog2-1:0] lane_index; \
     logic [Cfg.TokensLog2-1:0] opened_index;}
 

@@ -29,14 +29,14 @@ package cfg_pkg;
         int unsigned CtrlPkts; // the same of class CTRL
         int unsigned Window;   // largest look-ahead window of an input of the switch, 0: it has none
         int unsigned PartPkts; // partials queued per {hub, requester}
-        bit            PartGuest;       // they lie in the RAMs of packets, see switch_top
+        bit            PartSharedRam;   // they lie in the RAMs of packets, see switch_top
         int unsigned RxStorePkts; // packets that a hub has room for, by class
         int unsigned RxResultPkts;
         int unsigned RxCtrlPkts;
         bit            Reds;            // hubs do multimem.red
-        bit            CopyLane;        // rows without an addition pass the hub's adder by
-        bit            ListOnce;        // switch and hubs remember the list of targets of each source's open row
-        bit            TokenOrder;      // hubs order the tokens of a dispatch, and pace it by partial sums
+        bit            AdderBypass;     // rows without an addition pass the hub's adder by
+        bit            TargetListCache; // switch and hubs remember the list of targets of each source's open row
+        bit            TokenOrder;      // hubs order the tokens of a dispatch, and throttle it by partial sums
         int unsigned Events;            // numbers of event counters, 16 or 32: with SW8 and those behind it
         bit            Delay;           // streams have delay
         bit            RowRanges;       // flags tell rows, and expert.rows takes ranges of tokens
@@ -44,7 +44,7 @@ package cfg_pkg;
         bit            RowSparse;       // st.rowsp, and finished rows that return singly
         bit            SourceLists;     // and layers in which senders say where rows land, in lists of their own
         int unsigned RpmEntries;        // lines that a hub's packet manager keeps for each GPU: 2^i, 0: it has none
-        bit            SwitchAsks;      // the switch opens the reduction of a row that all members have reported
+        bit            SwitchReductions; // the switch opens the reduction of a row that all members have reported
         bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
         bit            Monitor;         // latency histogram and time series of each port of the switch
@@ -90,7 +90,7 @@ package cfg_pkg;
         int unsigned StampB;    // of a signal that holds it
         int unsigned DescW;     // description of a packet in a queue of the switch
         int unsigned WordW;     // a word of the RAM of packets
-        int unsigned GuestW;    // address of a word of a guest there
+        int unsigned SharedRamW; // address of a word of partials there
         bit            Late;            // words are written a cycle behind their addresses
     } cfg_t;
 
@@ -117,8 +117,8 @@ package cfg_pkg;
         c.RxResultPkts    = 4;
         c.RxCtrlPkts      = 16;
         c.Reds            = 1'b1;
-        c.CopyLane        = 1'b1;
-        c.ListOnce        = 1'b1;
+        c.AdderBypass     = 1'b1;
+        c.TargetListCache = 1'b1;
         c.TokenOrder      = 1'b1;
         c.Events          = 32;
         c.Delay           = 1'b1;
@@ -127,7 +127,7 @@ package cfg_pkg;
         c.RowSparse       = 1'b1;
         c.SourceLists     = 1'b1;
         c.RpmEntries      = 8;
-        c.SwitchAsks      = 1'b1;
+        c.SwitchReductions = 1'b1;
         c.LinkRate        = 1'b1;
         c.Guard           = 1'b1;
         c.Monitor         = 1'b1;
@@ -187,9 +187,9 @@ package cfg_pkg;
         c.StampW    = c.Monitor ? map_pkg::MonitorStampBits : 0;
         c.StampB    = most(c.StampW, 1);
         c.DescW     = c.SlotW + 6 + c.PayW + c.StampW;
-        c.WordW     = c.FlitW + 1 + 32'(c.PartGuest);
-        c.GuestW    = c.PayW + c.SlotW - 2;
-        c.Late      = c.PartGuest && c.HeadFlits == 2;
+        c.WordW     = c.FlitW + 1 + 32'(c.PartSharedRam);
+        c.SharedRamW = c.PayW + c.SlotW - 2;
+        c.Late      = c.PartSharedRam && c.HeadFlits == 2;
         return c;
     endfunction
 

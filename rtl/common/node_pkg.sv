@@ -64,16 +64,16 @@ package node_pkg;
     logic [15:0]      partial_wait;  // cycles without work before it does
     logic [15:0]      in_flight;     // tokens dispatched and not finished, 0: no limit
     logic [7:0]       open_rows;     // reduction requests outstanding, 1 .. hardware window
-    logic             copy_lane;     // rows that need no addition pass the adder by
-    logic             list_once;     // the first packet of a row carries its targets
-    logic             pace;          // dispatch and partial sums leave in step
-    logic [15:0]      pace_ahead;    // rows that dispatch may be ahead, 0: no limit
-    logic [15:0]      pace_lead;     // rows that it is kept ahead
-    logic [15:0]      pace_idle;     // cycles without a flit on the uplink behind which a row may go all the same
+    logic             adder_bypass;  // rows that need no addition pass the adder by
+    logic             target_list_cache; // the first packet of a row carries its targets
+    logic             dispatch_throttle; // dispatch and partial sums leave in step
+    logic [15:0]      throttle_ahead; // rows that dispatch may be ahead, 0: no limit
+    logic [15:0]      throttle_lead; // rows that it is kept ahead
+    logic [15:0]      throttle_idle; // cycles without a flit on the uplink behind which a row may go all the same
     logic             packet_manager; // small stores for the uplink are merged
     logic [15:0]      rpm_timer;     // cycles between two sweeps of what is kept for that, 0: nothing waits
     logic [2:0]       scatter;       // 0, or stores of one target have 32 bytes, see scatter_order
-    logic             switch_asks;   // finished rows are reported to the switch, which opens reductions
+    logic             switch_reductions; // finished rows are reported to the switch, which opens reductions
     logic             row_returns;   // they return singly to slots at home, where their bytes are counted
     logic             source_lists;  // of st.rowsp a list per {expert, source}, in which the source says the row
     logic [1:0]       link_wait;     // cycles that pass on the uplink behind each flit

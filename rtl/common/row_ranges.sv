@@ -92,11 +92,12 @@ module row_ranges #(
     );
 
     // What a source tells may be anything.
-    if (Cfg.RowRanges) begin : gen_told
-        assign end_here = (src_rows_i.told && src_rows_i.row < node_pkg::RowW'(end_row)) ? Cfg.LineW'(src_rows_i.row)
+    if (Cfg.RowRanges) begin : gen_notified
+        assign end_here = (src_rows_i.notified && src_rows_i.row < node_pkg::RowW'(end_row))
+            ? Cfg.LineW'(src_rows_i.row)
                           : end_row;
         assign no_more  = row_q >= end_q;
-    end else begin : gen_none_told
+    end else begin : gen_none_notified
         assign end_here = end_row;
         assign no_more  = row_q == end_q;
     end

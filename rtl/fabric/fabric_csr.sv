@@ -140,7 +140,7 @@ module fabric_csr #(
     assign ctl_o.link_wait     = Cfg.LinkRate ? hwif_out.credits.wait_cycles.value : '0;
     assign ctl_o.window        = hwif_out.lookahead.packets.value;
     assign ctl_o.limit         = hwif_out.limit.period.value;
-    assign ctl_o.asks          = Cfg.SwitchAsks && hwif_out.rows.enable.value;
+    assign ctl_o.switch_reductions = Cfg.SwitchReductions && hwif_out.rows.enable.value;
     assign ctl_o.row_bytes     = hwif_out.rows.row_bytes.value;
     assign ctl_o.row_shift     = hwif_out.rows.row_shift.value;
     assign ctl_o.token_shift   = hwif_out.rows.token_shift.value;
@@ -285,11 +285,11 @@ module fabric_csr #(
         hwif_in.emap.wr_ack                = hwif_out.emap.req;
         hwif_in.counters.wr_ack            = 1'b0;
         hwif_in.monitor.present.next       = Cfg.Monitor;
-        hwif_in.primitives.copy_lane.next  = Cfg.CopyLane;
-        hwif_in.primitives.list_once.next  = Cfg.ListOnce;
+        hwif_in.primitives.adder_bypass.next = Cfg.AdderBypass;
+        hwif_in.primitives.target_list_cache.next = Cfg.TargetListCache;
         hwif_in.primitives.token_order.next = Cfg.TokenOrder;
         hwif_in.primitives.link_rate.next = Cfg.LinkRate;
-        hwif_in.primitives.switch_asks.next = Cfg.SwitchAsks;
+        hwif_in.primitives.switch_reductions.next = Cfg.SwitchReductions;
         hwif_in.primitives.delay.next      = Cfg.Delay;
         hwif_in.primitives.row_ranges.next = Cfg.RowRanges;
         hwif_in.primitives.row_sparse.next = Cfg.RowSparse;

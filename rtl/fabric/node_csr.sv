@@ -107,17 +107,17 @@ module node_csr #(
         cfg_o.ctrl_credits  = hwif_out.credits.ctrl.value;
         cfg_o.throttle      = hwif_out.credits.throttle.value;
         cfg_o.link_wait     = hwif_out.link.wait_cycles.value;
-        cfg_o.copy_lane     = hwif_out.uses.copy_lane.value;
-        cfg_o.list_once     = hwif_out.uses.list_once.value;
-        cfg_o.pace          = hwif_out.uses.pace.value;
-        cfg_o.pace_ahead    = hwif_out.pace.ahead.value;
-        cfg_o.pace_lead     = hwif_out.lead.rows.value;
-        cfg_o.pace_idle     = hwif_out.pace.idle.value;
+        cfg_o.adder_bypass  = hwif_out.uses.adder_bypass.value;
+        cfg_o.target_list_cache = hwif_out.uses.target_list_cache.value;
+        cfg_o.dispatch_throttle = hwif_out.uses.dispatch_throttle.value;
+        cfg_o.throttle_ahead = hwif_out.dispatch_throttle.ahead.value;
+        cfg_o.throttle_lead = hwif_out.lead.rows.value;
+        cfg_o.throttle_idle = hwif_out.dispatch_throttle.idle.value;
         cfg_o.packet_manager = Cfg.RpmEntries != 0 && hwif_out.uses.packet_manager.value;
         cfg_o.rpm_timer     = hwif_out.merge.timer.value;
         cfg_o.scatter       = (Cfg.RpmEntries != 0) ? hwif_out.merge.scatter.value : '0;
-        cfg_o.switch_asks   = Cfg.SwitchAsks && hwif_out.uses.switch_asks.value;
-        cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value && !cfg_o.switch_asks;
+        cfg_o.switch_reductions = Cfg.SwitchReductions && hwif_out.uses.switch_reductions.value;
+        cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value && !cfg_o.switch_reductions;
         cfg_o.source_lists  = Cfg.SourceLists && hwif_out.uses.source_lists.value && cfg_o.row_returns;
     end
 

@@ -85,7 +85,7 @@ module gpu #(
     wire unused = &{1'b0, host.addr[31:Cfg.AddrW]};  // the host checks its addresses
 
     // ---- memory: the read ports of the hub, and MISC; the write ports of the hub, and the host's ----
-    localparam int unsigned HubWr = Cfg.SwitchAsks ? HubWrites : WrList; // of the hub's those that there are
+    localparam int unsigned HubWr = Cfg.SwitchReductions ? HubWrites : WrList; // of the hub's those that there are
     localparam int unsigned NumRd = RdOwn + 1, NumWr = HubWr + 1;
     read_t                rd [NumRd];
     answer_t              rd_back [NumRd];
@@ -121,9 +121,10 @@ module gpu #(
     // clients of MISC
     localparam int unsigned Nobody = 16;
     localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, Always = 6,
-                            CRed = Cfg.Reds ? Always : Nobody, CCopy = Cfg.CopyLane ? Always + 32'(Cfg.Reds) : Nobody,
-                            CList = Cfg.SwitchAsks ? Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane) : Nobody,
-                            MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.CopyLane) + 32'(Cfg.SwitchAsks);
+                            CRed = Cfg.Reds ? Always : Nobody,
+                            CCopy = Cfg.AdderBypass ? Always + 32'(Cfg.Reds) : Nobody,
+                            CList = Cfg.SwitchReductions ? Always + 32'(Cfg.Reds) + 32'(Cfg.AdderBypass) : Nobody,
+                            MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.AdderBypass) + 32'(Cfg.SwitchReductions);
     read_t                misc [MiscRd];
     answer_t              misc_back [MiscRd];
     logic                 misc_ready [MiscRd], misc_rvalid [MiscRd];

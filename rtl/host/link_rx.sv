@@ -10,8 +10,8 @@
 //
 // What a frame carries must never be taken for a frame. So a SYNC counts only where Zeros zeros came directly before
 // it, or nothing but zeros since clear_i: no payload holds as many and a SYNC. And each SYNC of a host that knows keys
-// makes a new one (key_o, told in the reply alone), which is in the CRC of every later header; a payload's CRC goes on
-// from that of its header. See the protocol's page for why that is enough.
+// makes a new one (key_o, reported in the reply alone), which is in the CRC of every later header; a payload's CRC
+// goes on from that of its header. See the protocol's page for why that is enough.
 //
 // A frame takes 3 cycles for its header, one to look at it, and one for each word of its payload and trailer.
 `default_nettype none

@@ -67,8 +67,8 @@ module hub #(
 );
     import node_pkg::*;
 
-    if (Cfg.SwitchAsks && !Cfg.ListOnce) begin : gen_check
-        $error("hub: SwitchAsks needs ListOnce");
+    if (Cfg.SwitchReductions && !Cfg.TargetListCache) begin : gen_check
+        $error("hub: SwitchReductions needs TargetListCache");
     end
     if (Cfg.SourceLists && !Cfg.RowSparse) begin : gen_check_lists
         $error("hub: SourceLists needs RowSparse");
@@ -78,7 +78,7 @@ module hub #(
                             ErrTokens = 8;
 
     // ---- what streams wait for ----
-    bundle_pkg::count_t counts, told_counts, once; // of COUNTS; and of lists; and each of a source once
+    bundle_pkg::count_t counts, notified_counts, once; // of COUNTS; and of lists; and each of a source once
     bundle_pkg::source_flag_t said;
     logic               list_counts, rows_here, copies_here;
     logic [2**Cfg.LocalW-1:0] lists_here;
@@ -173,11 +173,11 @@ module hub #(
     source_flags #(.Cfg(Cfg)) i_said (
         .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
         .landed_i('{valid: slot.valid && sig_ready && returns, token: slot.token, bytes: slot.bytes, src: slot.src}),
-        .cnt_i(counts), .cnt_o(told_counts), .cnt_list_o(list_counts), .err_o(said_err), .idle_o(said_idle)
+        .cnt_i(counts), .cnt_o(notified_counts), .cnt_list_o(list_counts), .err_o(said_err), .idle_o(said_idle)
     );
 
     count_once #(.Cfg(Cfg)) i_once (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(told_counts), .cnt_list_i(list_counts), .cnt_o(once),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(notified_counts), .cnt_list_i(list_counts), .cnt_o(once),
         .rows_here_o(rows_here), .copies_here_o(copies_here), .lists_o(lists_here), .err_o(twice_err)
     );
 
@@ -208,15 +208,15 @@ module hub #(
     logic [Cfg.GpuW-1:0]  base_q, row_src [2]; // of rows: those of unit push, and those of the expert engine
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows [2];
-    bundle_pkg::src_rows_t told [2];
+    bundle_pkg::src_rows_t notified [2];
     stream_t              st, up_st, cst, clo; // up_st: as it goes on to the uplink; cst, clo: of control
     logic                 st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
     // rows of send in a list, for control's FLAGs
-    logic [Cfg.GpuW-1:0]            told_gpu;
-    logic [ExpertW-1:0]             told_local;
-    logic [packet_pkg::RowBits-1:0] told_rows;
+    logic [Cfg.GpuW-1:0]            notified_gpu;
+    logic [ExpertW-1:0]             notified_local;
+    logic [packet_pkg::RowBits-1:0] notified_rows;
 
     send #(.Cfg(Cfg)) i_send (
         .clk_i, .rst_ni, .go_i, .cfg_i,
@@ -225,7 +225,7 @@ module hub #(
         .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
         .arm_o(arm), .arm_ready_i(arm_ready), .tok_done_i(tok_done),
         .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
-        .told_gpu_i(told_gpu), .told_local_i(told_local), .told_rows_o(told_rows),
+        .notified_gpu_i(notified_gpu), .notified_local_i(notified_local), .notified_rows_o(notified_rows),
         .begin_o(order_begin), .pick_i(pick), .pick_take_o(pick_take),
         .cst_i(cst), .cst_ready_o(cst_ready), .clo_i(clo), .clo_ready_o(clo_ready),
         .st_o(st), .st_ready_i(st_ready), .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
@@ -256,7 +256,7 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
         .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(once), .copies_here_i(copies_here),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
-        .told_gpu_o(told_gpu), .told_local_o(told_local), .told_rows_i(told_rows),
+        .notified_gpu_o(notified_gpu), .notified_local_o(notified_local), .notified_rows_i(notified_rows),
         .tile_i(tile), .tile_ready_o(tile_ready),
         .sig_i(done), .sig_ready_o(done_ready), .own_o(own), .own_ready_i(own_ready),
         .tok_valid_i(tok_valid), .tok_ready_o(tok_ready), .tok_index_i(tok_index),
@@ -269,17 +269,17 @@ module hub #(
         .err_o(err_o[ErrControl]), .idle_o(control_idle)
     );
 
-    told_rows #(.Cfg(Cfg)) i_told (
-        .clk_i, .rst_ni, .go_i, .ev_i(flag), .src_i(row_src), .src_rows_i(src_rows), .rows_o(told)
+    notified_rows #(.Cfg(Cfg)) i_notified (
+        .clk_i, .rst_ni, .go_i, .ev_i(flag), .src_i(row_src), .src_rows_i(src_rows), .rows_o(notified)
     );
     assign row_src[1] = row_src_i;
-    assign src_rows_o = told[1];
+    assign src_rows_o = notified[1];
     assign own_base_o = own_base;
 
     // ---- reductions ----
     marked_t        req; // from the wire, or of granted rows
 
-    if (Cfg.SwitchAsks) begin : gen_asks
+    if (Cfg.SwitchReductions) begin : gen_by_switch
         marked_t        granted;
 
         grant_lists #(.Cfg(Cfg)) i_lists (
@@ -287,7 +287,7 @@ module hub #(
             .index_i(lane_index), .keep_level_i(keep_level), .keep_done_i(keep_done), .rd_o(rd_o[RdList]),
             .rd_ready_i(rd_ready_i[RdList]), .rd_i(rd_i[RdList]), .req_o(granted), .idle_o(lists_idle)
         );
-        assign req = cfg_i.switch_asks ? granted : rxreq;
+        assign req = cfg_i.switch_reductions ? granted : rxreq;
     end else begin : gen_no_lists
         assign {lane_ready, lists_idle, rd_o[RdList]} = {2'b01, (Cfg.AddrW + 1)'(0)};
         assign req = rxreq;
@@ -307,7 +307,7 @@ module hub #(
         .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done),
         .own_base_i(own_base),
         .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
-        .src_o(row_src[0]), .src_rows_i(told[0]),
+        .src_o(row_src[0]), .src_rows_i(notified[0]),
         .back_valid_i(back_valid), .back_home_i(back_home), .back_row_i(back_row), .back_token_i(back_token),
         .back_pos_i(back_pos), .back_done_o(back_done), .back_left_o(back_left),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
@@ -326,7 +326,8 @@ module hub #(
     if (Cfg.RpmEntries != 0) begin : gen_manager
         packet_manager #(.Cfg(Cfg)) i_manager (
             .clk_i, .rst_ni, .go_i, .on_i(cfg_i.packet_manager), .timer_i(cfg_i.rpm_timer),
-            .list_once_i(Cfg.ListOnce && cfg_i.list_once), .row_shift_i(cfg_i.row_shift), .emap_i, .st_i(st),
+            .target_list_cache_i(Cfg.TargetListCache && cfg_i.target_list_cache), .row_shift_i(cfg_i.row_shift),
+            .emap_i, .st_i(st),
             .st_ready_o(st_ready), .st_o(up_st), .st_ready_i(up_st_ready), .count_o(count_o.manager),
             .idle_o(manager_idle)
         );

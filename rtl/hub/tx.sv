@@ -10,7 +10,7 @@
 // offered, its flits must follow as fast as they are taken. row_sum takes the credits of partials,
 // and returned ones are passed on to it. Requests need no credit.
 // Order: CTRL before REQ before STORE and PART, which alternate. A waiting STORE or PART packet
-// passes after at most 16 others. With TokenOrder and cfg.pace, dispatch_pace selects which of
+// passes after at most 16 others. With TokenOrder and cfg.dispatch_throttle, dispatch_throttle selects which of
 // dispatch and PART goes first, until 16 others have passed the other one. While it holds the head
 // packet, arbitration ignores the store queue. Inside a class first in, first out. send and control
 // share one queue of stores. row_sum's stores (sst) alternate with that queue. Where rows return,
@@ -115,7 +115,8 @@ module tx #(
     logic [3:0] can;      // by class: a packet is here, and credit
     logic       high, low, low_first;
     logic [4:0] passed_q; // packets that went before a waiting STORE or PART
-    logic       paced, pace_first, held, turn_due; // see dispatch_pace; it is long enough that the other one waits
+    // see dispatch_throttle; it is long enough that the other one waits
+    logic       throttled, throttle_first, held, turn_due;
     logic       store_here;
     cls_e       turn;     // of STORE and PART, the one that has not gone last
 
@@ -131,7 +132,7 @@ module tx #(
 
     always_comb begin
         if (!can[CLS_STORE] || !can[CLS_PART]) low_cls = can[CLS_PART] ? CLS_PART : CLS_STORE;
-        else if (paced && !sst_valid_i && !low_first) low_cls = pace_first ? CLS_STORE : CLS_PART;
+        else if (throttled && !sst_valid_i && !low_first) low_cls = throttle_first ? CLS_STORE : CLS_PART;
         else low_cls = turn;
     end
 
@@ -215,7 +216,7 @@ module tx #(
     end
 
     // ---- dispatch and partial sums in step ---------------------------------------------------------------------
-    if (Cfg.TokenOrder) begin : gen_pace
+    if (Cfg.TokenOrder) begin : gen_throttle
         logic [4:0] waited_q;  // packets that passed the one whose turn it is
         logic [5:0] opcode;
 
@@ -227,14 +228,14 @@ module tx #(
             else if (start && !turn_due) waited_q <= waited_q + 1'b1;
         end
 
-        dispatch_pace #(.Cfg(Cfg), .Packets(StoreFlits)) i_pace (
+        dispatch_throttle #(.Cfg(Cfg), .Packets(StoreFlits)) i_throttle (
             .clk_i, .rst_ni, .go_i, .cfg_i, .share_i, .in_valid_i(st_i.valid && st_ready_o), .in_last_i(st_i.last),
             .in_opcode_i(opcode), .out_i(store_take && store_last), .start_store_i(start_store && !sum),
-            .start_part_i(start && cls == CLS_PART), .used_i(fire), .paced_o(paced), .first_o(pace_first),
+            .start_part_i(start && cls == CLS_PART), .used_i(fire), .throttled_o(throttled), .first_o(throttle_first),
             .hold_o(held)
         );
-    end else begin : gen_no_pace
-        assign {paced, pace_first, held, turn_due} = '0;
+    end else begin : gen_no_throttle
+        assign {throttled, throttle_first, held, turn_due} = '0;
         wire unused_share = &{1'b0, share_i};
     end
 

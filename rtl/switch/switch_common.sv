@@ -47,10 +47,10 @@ module switch_common #(
     assign common_o.link_wait = ctl_i.link_wait;
 
     // ---- rows that the switch opens: one port's in each cycle ----
-    assign {common_o.asks, common_o.row_bytes, common_o.row_shift, common_o.token_shift}
-           = {ctl_i.asks, ctl_i.row_bytes, ctl_i.row_shift, ctl_i.token_shift};
+    assign {common_o.switch_reductions, common_o.row_bytes, common_o.row_shift, common_o.token_shift}
+           = {ctl_i.switch_reductions, ctl_i.row_bytes, ctl_i.row_shift, ctl_i.token_shift};
 
-    if (Cfg.SwitchAsks) begin : gen_turn
+    if (Cfg.SwitchReductions) begin : gen_turn
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i || common_o.turn == 5'(Cfg.N - 1)) common_o.turn <= '0;
             else common_o.turn <= common_o.turn + 5'd1;

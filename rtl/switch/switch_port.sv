@@ -24,7 +24,7 @@ module switch_port #(
     parameter type desc_t = `MW_DESC(Cfg),
     parameter type window_t = `MW_WINDOW(Cfg),
     parameter type part_t = `MW_PART(Cfg),
-    parameter type told_t = `MW_TOLD(Cfg),
+    parameter type notified_t = `MW_NOTIFIED(Cfg),
     parameter type backs_t = `MW_BACKS(Cfg),
     parameter type entry_t = `MW_ENTRY(Cfg)
 ) (
@@ -33,7 +33,7 @@ module switch_port #(
     input  wire logic [4:0] port_i,
     input  wire logic       go_i,
     input  wire logic [1:0] epoch_i,
-    input  wire logic       sweep_i, // of its tables, see want_table
+    input  wire logic       sweep_i, // of its tables, see report_scoreboard
     output logic            sweep_busy_o,
 
     // the endpoint's link
@@ -75,7 +75,7 @@ module switch_port #(
     output part_t                      part_o,
     output logic                       down_o,
     output logic                       flush_o,
-    output told_t                      told_o,
+    output notified_t                  notified_o,
     input  wire strobes_t              strobes_i,
     input  wire copy_t                 wr_i [Cfg.Others],
     input  wire desc_t                 desc_i [Cfg.Others],
@@ -87,7 +87,7 @@ module switch_port #(
     input  wire part_t                 part_i [Cfg.Others],
     input  wire logic [Cfg.Others-1:0] down_i,
     input  wire logic [Cfg.Others-1:0] flush_i,
-    input  wire told_t                 told_i [Cfg.Others],
+    input  wire notified_t             notified_i [Cfg.Others],
 
     // from the queues here to the inputs that fill them
     output backs_t                     backs_o,
@@ -105,7 +105,7 @@ module switch_port #(
 
     localparam int unsigned PartAddrW = Cfg.PayW + cfg_pkg::index_w(Cfg.PartPkts);
 
-    if (Cfg.PartGuest && PartAddrW > Cfg.GuestW) begin : gen_check
+    if (Cfg.PartSharedRam && PartAddrW > Cfg.SharedRamW) begin : gen_check
         $error("switch_port: PartPkts partials do not fit beside the requests");
     end
 
@@ -125,16 +125,16 @@ module switch_port #(
     logic [Cfg.TokensLog2-1:0] lane_index, opened_index;
     logic [Cfg.Others-1:0]     marks, olds, falls, crowds;
 
-    assign told_o = '{mark: mark, old: old, fell: fell, crowded: crowded, lane_index: lane_index,
+    assign notified_o = '{mark: mark, old: old, fell: fell, crowded: crowded, lane_index: lane_index,
                       opened_index: opened_index};
-    for (genvar d = 0; d < Cfg.Others; d++) begin : gen_told
-        assign {marks[d], olds[d]}   = {told_i[d].mark, told_i[d].old};
-        assign {falls[d], crowds[d]} = {told_i[d].fell, told_i[d].crowded};
+    for (genvar d = 0; d < Cfg.Others; d++) begin : gen_notified
+        assign {marks[d], olds[d]}   = {notified_i[d].mark, notified_i[d].old};
+        assign {falls[d], crowds[d]} = {notified_i[d].fell, notified_i[d].crowded};
     end
 
     // ---- guard ----
     link_t              in;
-    logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, asks;
+    logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, requests_here;
     logic [2:0]         starved;
     bundle_pkg::error_t err;
     logic               err_waits_q;
@@ -147,7 +147,7 @@ module switch_port #(
             .clk_i, .rst_ni, .tick_i(common_i.tick), .step_i(common_i.step), .enable_i, .disable_i,
             .up_i, .in_o(in), .drop_o(drop), .starved_i(starved), .late_i(late_i != '0),
             .written_i(parts_idle), .drained_i(in_idle && win_idle && queued_i == '0),
-            .ready_i(quiet_i && join_idle && !asks && !old && olds == '0),
+            .ready_i(quiet_i && join_idle && !requests_here && !old && olds == '0),
             .down_o, .flush_o, .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
         );
 
@@ -158,7 +158,7 @@ module switch_port #(
         assign {drop, down_o, flush_o, mark, report} = '0;
         assign report_code = error_pkg::ERR_NONE;
         wire unused_guard = &{1'b0, common_i.tick, common_i.step, enable_i, disable_i, starved, late_i, parts_idle,
-                              queued_i, quiet_i, asks, marks, olds, report_take};
+                              queued_i, quiet_i, requests_here, marks, olds, report_take};
     end
     assign rst_in = rst_ni && !flush_o;
 
@@ -231,9 +231,9 @@ module switch_port #(
         logic [Cfg.DescW-1:0]  desc, desc_or;
         logic [Cfg.FlitW:0]    rdata, rdata_or;
         logic [Cfg.FlitW+1:0]  term, term_or, own_term;
-        logic [Cfg.WordW-1:0]  guest_term;
+        logic [Cfg.WordW-1:0]  shared_term;
         logic [PartAddrW-1:0]  part_waddr, part_raddr;
-        logic [Cfg.GuestW-1:0] guest_waddr, guest_raddr;
+        logic [Cfg.SharedRamW-1:0] shared_waddr, shared_raddr;
 
         if (i == 0) begin : gen_first
             assign desc_or  = desc & {Cfg.DescW{pop[i]}};
@@ -253,8 +253,8 @@ module switch_port #(
             .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(backs_o.room[i]),
             .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]), .cls_i(arb_cls), .desc_o(desc),
             .free_i(free_store[i]), .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .guest_we_i(Cfg.PartGuest && part_we_i[i]), .guest_waddr_i(guest_waddr),
-            .guest_re_i(Cfg.PartGuest && q_re[i]), .guest_raddr_i(guest_raddr), .guest_rdata_o(guest_term)
+            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]), .shared_waddr_i(shared_waddr),
+            .shared_re_i(Cfg.PartSharedRam && q_re[i]), .shared_raddr_i(shared_raddr), .shared_rdata_o(shared_term)
         );
 
         part_queue #(.Cfg(Cfg)) i_part (
@@ -265,16 +265,16 @@ module switch_port #(
             .waddr_o(part_waddr), .raddr_o(part_raddr)
         );
 
-        if (Cfg.PartGuest) begin : gen_guest
-            assign term        = guest_term;
-            assign guest_waddr = Cfg.GuestW'(part_waddr);
-            assign guest_raddr = Cfg.GuestW'(part_raddr);
+        if (Cfg.PartSharedRam) begin : gen_shared_ram
+            assign term        = shared_term;
+            assign shared_waddr = Cfg.SharedRamW'(part_waddr);
+            assign shared_raddr = Cfg.SharedRamW'(part_raddr);
             wire unused_term = &{1'b0, own_term};
-        end else begin : gen_no_guest
+        end else begin : gen_own_ram
             assign term        = own_term;
-            assign guest_waddr = '0;
-            assign guest_raddr = '0;
-            wire unused_guest = &{1'b0, guest_term, part_waddr, part_raddr};
+            assign shared_waddr = '0;
+            assign shared_raddr = '0;
+            wire unused_shared = &{1'b0, shared_term, part_waddr, part_raddr};
         end
     end
 
@@ -282,17 +282,17 @@ module switch_port #(
     assign members     = by_distance(open_mask, port_i);
     assign part_done_o = q_done;
 
-    if (Cfg.Guard) begin : gen_stand_in
-        part_stand_in #(.Cfg(Cfg), .Width(Cfg.FlitW + 2)) i_stand_in (
+    if (Cfg.Guard) begin : gen_dummy
+        dummy_partial #(.Cfg(Cfg), .Width(Cfg.FlitW + 2)) i_dummy (
             .clk_i, .rst_ni, .tick_i(common_i.tick[2]), .down_i, .mark_i(mark || marks != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o(old),
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(q_has), .term_i(gen_in[Cfg.Others-1].term_or), .re_o(q_re), .done_o(q_done)
         );
-    end else begin : gen_no_stand_in
+    end else begin : gen_no_dummy
         assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Cfg.Others-1].term_or};
         assign {late_o, old} = '0;
-        wire unused_stand_in = &{1'b0, j_wait, row_done, rows};
+        wire unused_dummy = &{1'b0, j_wait, row_done, rows};
     end
 
     // ---- output ----
@@ -306,7 +306,7 @@ module switch_port #(
     logic                  open;
 
     // ---- turns at the RAMs that queues of packets and of partials share ----
-    if (Cfg.PartGuest) begin : gen_turns
+    if (Cfg.PartSharedRam) begin : gen_turns
         read_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni, .want_i(j_want), .read_i(j_re), .done_i(j_done), .may_o(j_may),
             .open_i(open), .able_i(by_distance(able_n, port_i)), .pop_i(pop), .reads_i(re), .claimed_o(claimed)
@@ -318,30 +318,32 @@ module switch_port #(
     end
 
     // ---- rows that the switch opens: this port's, and others of which it is a member ----
-    logic                  opened_q, grant_valid, grant_sent, asks_idle;
+    logic                  opened_q, grant_valid, grant_sent, opener_idle;
     logic [Cfg.Others-1:0] opened_members_q;
     logic [63:0]           grant_upper;
 
-    if (Cfg.SwitchAsks) begin : gen_asks
-        logic                      due, due_take, own_lane_take, own_lane_bad, table_idle, open_idle, grants_idle;
-        logic [Cfg.Others-1:0]     due_members;
-        logic [Cfg.TokensLog2-1:0] due_index, lane_indices [Cfg.N], opened_indices [Cfg.Others];
+    if (Cfg.SwitchReductions) begin : gen_by_switch
+        logic                      ready_to_open, ready_take, own_lane_take, own_lane_bad, table_idle, open_idle,
+            grants_idle;
+        logic [Cfg.Others-1:0]     ready_members;
+        logic [Cfg.TokensLog2-1:0] ready_index, lane_indices [Cfg.N], opened_indices [Cfg.Others];
         bundle_pkg::error_t        table_err;
 
         always_comb begin
             for (int unsigned d = 0; d < Cfg.Others; d++) begin
-                lane_indices[d]   = told_i[d].lane_index;
-                opened_indices[d] = told_i[d].opened_index;
+                lane_indices[d]   = notified_i[d].lane_index;
+                opened_indices[d] = notified_i[d].opened_index;
             end
             lane_indices[Cfg.Others] = lane_index;
         end
 
-        want_table #(.Cfg(Cfg)) i_table (
+        report_scoreboard #(.Cfg(Cfg)) i_table (
             .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o, .down_i(down_o), .fell_o(fell),
             .entry_i(entry), .members_i(by_distance(entry.mask, port_i)),
             .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}), .lane_index_i(lane_indices),
             .take_o({own_lane_take, backs_o.lane_take}), .bad_o({own_lane_bad, backs_o.lane_bad}),
-            .due_o(due), .due_members_o(due_members), .due_index_o(due_index), .due_take_i(due_take),
+            .ready_to_open_o(ready_to_open), .ready_members_o(ready_members), .ready_index_o(ready_index),
+            .ready_take_i(ready_take),
             .err_o(table_err), .idle_o(table_idle)
         );
         assign strobes_o.ready = by_distance(lane_home, port_i);
@@ -350,26 +352,27 @@ module switch_port #(
         assign row_err.code  = table_err.valid ? table_err.code : error_pkg::ERR_COUNT;
 
         row_open #(.Cfg(Cfg)) i_open (
-            .clk_i, .rst_ni, .port_i, .turn_i(common_i.turn), .due_i(due), .due_members_i(due_members),
-            .due_index_i(due_index), .due_take_o(due_take), .full_i(open_full), .opened_o(opened_q),
+            .clk_i, .rst_ni, .port_i, .turn_i(common_i.turn), .ready_to_open_i(ready_to_open),
+            .ready_members_i(ready_members),
+            .ready_index_i(ready_index), .ready_take_o(ready_take), .full_i(open_full), .opened_o(opened_q),
             .members_o(opened_members_q), .index_o(opened_index), .opened_i(strobes_i.opened),
             .opened_index_i(opened_indices), .fell_i(fell), .crowded_o(crowded), .crowded_i(crowds),
             .grant_valid_o(grant_valid), .grant_upper_o(grant_upper), .grant_sent_i(grant_sent),
             .grants_idle_o(grants_idle), .idle_o(open_idle)
         );
         assign strobes_o.opened = opened_q ? opened_members_q : '0;
-        assign asks_idle        = table_idle && open_idle;
-        assign asks             = has_req != '0 || !grants_idle;
-    end else begin : gen_no_asks
+        assign opener_idle      = table_idle && open_idle;
+        assign requests_here    = has_req != '0 || !grants_idle;
+    end else begin : gen_not_by_switch
         assign {sweep_busy_o, fell, crowded, backs_o.lane_take, backs_o.lane_bad} = '0;
         assign {strobes_o.ready, strobes_o.opened} = '0;
         assign {opened_index, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
-        assign {asks_idle, asks} = {1'b1, has_req != '0};
-        wire unused_asks = &{1'b0, sweep_i, falls, crowds, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
+        assign {opener_idle, requests_here} = {1'b1, has_req != '0};
+        wire unused_by_switch = &{1'b0, sweep_i, falls, crowds, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
                              strobes_i.ready, strobes_i.opened, grant_sent};
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
-            wire unused_index = &{1'b0, told_i[d].lane_index, told_i[d].opened_index};
+            wire unused_index = &{1'b0, notified_i[d].lane_index, notified_i[d].opened_index};
         end
     end
 
@@ -379,7 +382,7 @@ module switch_port #(
         .open_valid_i(open_valid || opened_q), .open_mask_i(opened_q ? opened_members_q : members),
         .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes), .open_red_i(opened_q ? '0 : open_red),
         .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full),
-        .away_i(down_i | (common_i.asks ? falls : '0)),
+        .away_i(down_i | (common_i.switch_reductions ? falls : '0)),
         .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx),
         .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
         .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp),
@@ -475,7 +478,7 @@ module switch_port #(
     end
 
     assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle && !err_waits_q && !report
-                    && !flush_o && asks_idle;
+                    && !flush_o && opener_idle;
 endmodule
 
 `default_nettype wire

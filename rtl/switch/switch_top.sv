@@ -6,7 +6,7 @@
 // Function: Input i writes into one queue (voq) per output. Output o reads its queues, and the
 // partial sums for requester o from one queue (part_queue) per hub. There is no queue from a port
 // to itself, as a hub keeps its own copies. A port whose endpoint breaks the rules is shut off
-// (port_guard). Its partials are replaced (part_stand_in), so the others continue.
+// (port_guard). Its partials are replaced (dummy_partial), so the others continue.
 // Ports: idle_o is high while nothing is queued, no reduction is open, and every credit is
 // returned. Tables and limits may change only then.
 // Order: First in, first out between two ports and inside a class.
@@ -22,7 +22,7 @@ module switch_top #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type link_t = `MW_LINK(Cfg),
     parameter type common_t = `MW_COMMON(Cfg),
-    parameter type told_t = `MW_TOLD(Cfg),
+    parameter type notified_t = `MW_NOTIFIED(Cfg),
     parameter type strobes_t = `MW_STROBES(Cfg),
     parameter type backs_t = `MW_BACKS(Cfg),
     parameter type copy_t = `MW_COPY(Cfg),
@@ -55,7 +55,7 @@ module switch_top #(
     output logic [Cfg.N-1:0]      down_o,
     output logic [Cfg.N-1:0]      flush_o,  // the port's endpoint is to be reset
 
-    input  wire logic   sweep_i,      // the tables of rows are cleared, see want_table
+    input  wire logic   sweep_i,      // the tables of rows are cleared, see report_scoreboard
     output logic        sweep_busy_o,
     output logic        idle_o,
     output logic [31:0] cnt_data_o,
@@ -75,8 +75,9 @@ module switch_top #(
         $error("switch_top: Window must be at most 31 and StorePkts");
     end
 
-    if (Cfg.SwitchAsks && (!Cfg.ListOnce || !Cfg.Multicast || Cfg.TokensLog2 > 15)) begin : gen_check_asks
-        $error("switch_top: SwitchAsks needs ListOnce, Multicast, and TokensLog2 of at most 15");
+    if (Cfg.SwitchReductions && (!Cfg.TargetListCache || !Cfg.Multicast || Cfg.TokensLog2 > 15))
+    begin : gen_check_by_switch
+        $error("switch_top: SwitchReductions needs TargetListCache, Multicast, and TokensLog2 of at most 15");
     end
 
     // ---- what the ports share ----
@@ -101,7 +102,7 @@ module switch_top #(
     logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N], to_part_done [Cfg.N],
                            to_late [Cfg.N], to_scarce [Cfg.N], to_arrive [Cfg.N],
                            to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N];
-    told_t                 from_told [Cfg.N], to_told [Cfg.N][Cfg.Others];
+    notified_t             from_notified [Cfg.N], to_notified [Cfg.N][Cfg.Others];
     strobes_t              from_strobes [Cfg.N], to_strobes [Cfg.N];
     backs_t                from_backs [Cfg.N], to_backs [Cfg.N];
     copy_t                 from_wr [Cfg.N], to_wr [Cfg.N][Cfg.Others];
@@ -135,7 +136,7 @@ module switch_top #(
             assign to_issue[p][d] = from_issue[Q];
             assign to_down[p][d] = from_down[Q];
             assign to_flush[p][d] = from_flush[Q];
-            assign to_told[p][d] = from_told[Q];
+            assign to_notified[p][d] = from_notified[Q];
             assign to_wr[p][d] = from_wr[Q];
             assign to_desc[p][d] = from_desc[Q];
             assign to_win[p][d] = from_win[Q];
@@ -156,7 +157,7 @@ module switch_top #(
             .arrive_o(from_arrive[p]), .arrive_i(to_arrive[p]), .issue_o(from_issue[p]), .issue_i(to_issue[p]),
             .down_o(from_down[p]), .down_i(to_down[p]),
             .flush_o(from_flush[p]), .flush_i(to_flush[p]),
-            .told_o(from_told[p]), .told_i(to_told[p]), .wr_o(from_wr[p]), .wr_i(to_wr[p]),
+            .notified_o(from_notified[p]), .notified_i(to_notified[p]), .wr_o(from_wr[p]), .wr_i(to_wr[p]),
             .win_o(from_win[p]), .win_i(to_win[p]), .part_o(from_part[p]), .part_i(to_part[p])
         );
     end

@@ -67,7 +67,7 @@ module device #(
     logic [63:0]       cmd_rdata, rep_rdata;
     soc_pkg::message_t command, reply;
     soc_pkg::link_t    link;
-    logic              done, link_asks, soc_asks, soc_holds, reset_done, resetting, fabric_rst_n;
+    logic              done, link_requests, soc_requests, soc_holds, reset_done, resetting, fabric_rst_n;
 
     host_link #(.Cfg(Cfg)) i_link (
         .clk_i, .rst_ni, .link_reset_i, .out_valid_i, .out_ready_o, .out_data_i, .out_bytes_i, .in_valid_o, .in_ready_i,
@@ -76,7 +76,7 @@ module device #(
         .mem_idle_i(ports_idle), .cmd_o(cmd), .cmd_rdata_i(cmd_rdata),
         .give_o(give), .command_o(command), .rep_o(rep), .rep_rdata_i(rep_rdata), .reply_valid_i(reply_valid),
         .reply_i(reply), .taken_o(taken), .done_i(done),
-        .reset_fabric_o(link_asks), .reset_done_i(reset_done), .in_step_o(link.in_step),
+        .reset_fabric_o(link_requests), .reset_done_i(reset_done), .in_step_o(link.in_step),
         .unheard_o(link.unheard), .waiting_o(link.waiting), .error_o(link.error), .error_status_o(link.status)
     );
 
@@ -84,8 +84,8 @@ module device #(
         .clk_i, .rst_ni, .bus_o(m[1]), .bus_i(m_back[1]), .reg_i(s[1]), .reg_host_i(s_host), .reg_o(s_back[1]),
         .mem_o(user[1]), .mem_ready_i(user_ready[1]), .mem_i(heard[1]), .cmd_i(cmd), .cmd_rdata_o(cmd_rdata),
         .give_i(give), .command_i(command), .rep_i(rep), .rep_rdata_o(rep_rdata), .reply_valid_o(reply_valid),
-        .reply_o(reply), .taken_i(taken), .link_i(link), .reset_fabric_o(soc_asks), .reset_hold_o(soc_holds),
-        .reset_asked_i(link_asks), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
+        .reply_o(reply), .taken_i(taken), .link_i(link), .reset_fabric_o(soc_requests), .reset_hold_o(soc_holds),
+        .reset_asked_i(link_requests), .resetting_i(resetting), .uart_tx_o, .uart_rx_i
     );
 
     assign active_o = (out_valid_i && out_ready_o) || (in_valid_o && in_ready_i);
@@ -93,7 +93,7 @@ module device #(
 
     // ---- fabric ----
     fabric_reset i_reset (
-        .clk_i, .rst_ni, .link_i(link_asks && !soc_holds), .soc_i(soc_asks), .ports_idle_i(ports_idle),
+        .clk_i, .rst_ni, .link_i(link_requests && !soc_holds), .soc_i(soc_requests), .ports_idle_i(ports_idle),
         .ports_hold_o(ports_hold), .busy_o(resetting), .fabric_rst_no(fabric_rst_n), .done_o(reset_done)
     );
 

@@ -52,7 +52,7 @@ struct device {
     bool answered = false;                                          // by a node, in the last cycle
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
-    node_block::control told{};                                     // what the nodes have
+    node_block::control applied{};                                  // what the nodes have
     // What a clock edge of the links and one of the nodes leave for the other's next one: that of a cycle at its number's
     // last bit, so that it stands until that edge of the cycle behind has read it.
     node_block::from_links for_nodes[2][node_block::COUNT] = {};
@@ -66,7 +66,7 @@ struct device {
     {
         for (unsigned b = 0; b < node_block::COUNT; b++) {
             nodes[b].reset(new node_block(context, b * node_block::MOST));
-            nodes[b]->set(told); // they begin at random, inputs too
+            nodes[b]->set(applied); // they begin at random, inputs too
         }
         begin<Vnode_link>(context, "link", *links, 0, [](Vnode_link &, unsigned) {});
         begin<Vswitch_port>(context, "port", *ports, 0,
@@ -115,12 +115,12 @@ struct device {
                                          bus.epoch_o,
                                          bus.emap_o,
                                          bus.groups_o};
-        if (now == told)
+        if (now == applied)
             return;
         meet();
-        told = now;
+        applied = now;
         for (auto &block : nodes)
-            block->set(told);
+            block->set(applied);
     }
 
     // From the other parts' registers to the nodes, for this cycle

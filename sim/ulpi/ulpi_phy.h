@@ -48,7 +48,7 @@ enum ulpi_state {
 struct ulpi_moods {
     uint64_t seed;
     unsigned
-        late; ///< most clocks by which nxt comes late; the bytes of a packet are taken at any pace, those of a chirp perhaps never
+        late; ///< most clocks by which nxt comes late; the bytes of a packet are taken at any rate, those of a chirp perhaps never
     unsigned
         reports; ///< of a thousand clocks in which an RXCMD without news may begin, a command's included
     unsigned cuts; ///< of a million clocks of the link's packets, those in which dir ends it

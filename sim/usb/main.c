@@ -440,7 +440,7 @@ static bool number(const char *text, uint64_t *value)
     return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/// False: it was no sensible line, and one line has said why, or the usage was wanted (`help`) and told.
+/// False: it was no sensible line, and one line has said why, or the usage was wanted (`help`) and reported.
 static bool parse(struct asked *a, bool *help, int argc, char **argv)
 {
     enum { SOCKET = 256, MODEL, WHOLE, STUB, SERIAL, FULL, DROP, HELP };
@@ -478,7 +478,7 @@ static bool parse(struct asked *a, bool *help, int argc, char **argv)
     }
     if (*help)
         usage(stdout);
-    if (*help || !known) // of what getopt does not know it has told itself
+    if (*help || !known) // of what getopt does not know it has reported itself
         return false;
     if (optind < argc)
         return complain("an argument that belongs to no option");

@@ -326,7 +326,7 @@ static void test_firmware(void **state)
     endpoints_close(e);
 }
 
-/// Frames to a GPU whose port is enabled again, while its node is reset for that: all are answered, what was lost is told, and RESET works at any time.
+/// Frames to a GPU whose port is enabled again, while its node is reset for that: all are answered, what was lost is reported, and RESET works at any time.
 static void test_flush(void **state)
 {
     const char *model = *state;

@@ -302,8 +302,8 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
     *fake_fabric(f, FABRIC(lookahead)) = 16u << 8;
     *fake_fabric(f, FABRIC(windows)) = 8 | 4u << 8 | 16u << 16 | 16u << 24;
     *fake_fabric(f, FABRIC(tables)) = 64 | 16u << 16 | 64u << 24;
-    *fake_fabric(f, FABRIC(primitives)) = MW_FABRIC__PRIMITIVES__COPY_LANE_bm |
-                                          MW_FABRIC__PRIMITIVES__LIST_ONCE_bm |
+    *fake_fabric(f, FABRIC(primitives)) = MW_FABRIC__PRIMITIVES__ADDER_BYPASS_bm |
+                                          MW_FABRIC__PRIMITIVES__TARGET_LIST_CACHE_bm |
                                           MW_FABRIC__PRIMITIVES__LINK_RATE_bm;
     static const struct mwi_queue_ops ops = {queue_cfg, queue_cycles};
     f->queue = (struct mwi_queue){.ops = &ops, .context = f, .gpus = gpus};

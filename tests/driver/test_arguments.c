@@ -629,7 +629,7 @@ static void struct_of_every_size(void **state)
     const struct mw_dymulticast_prop p = {
         .size = sizeof p, .block_bytes = 32, .region_sets = 2, .k = 1, .experts = 4};
     const size_t open = offsetof(struct mw_open_options, backend),
-                 layer = (offsetof(struct mw_layer_config, copy_lane) + 7) / 8 * 8,
+                 layer = (offsetof(struct mw_layer_config, adder_bypass) + 7) / 8 * 8,
                  transport = offsetof(struct mw_transport, total_cycles);
     every_size(&o, open, sizeof o, use_open);
     every_size(&o, open, sizeof o, use_firmware_read);

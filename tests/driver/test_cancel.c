@@ -210,12 +210,12 @@ static void moves_by_signal(void **state)
     ends_at_once(&o);
 }
 
-static uint64_t total_told;
+static uint64_t total_reported;
 
 static int no_more(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     (void)context, (void)tokens, (void)cycles;
-    total_told = total;
+    total_reported = total;
     return stop;
 }
 
@@ -225,7 +225,7 @@ static void moves_by_progress(void **state)
     const struct mw_wait_options o = {.size = sizeof o, .progress = no_more};
     act = act_by_signal; // which only `progress` looks at
     ends_at_once(&o);
-    assert_int_equal(total_told, WAITING_GPUS * TOKENS);
+    assert_int_equal(total_reported, WAITING_GPUS * TOKENS);
 }
 
 static pthread_t other;

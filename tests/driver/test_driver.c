@@ -91,7 +91,7 @@ static void open_checks(void **state)
     assert_int_equal(info.experts, 64);
     assert_int_equal(info.open_rows, 8);
     assert_int_equal(info.window, 16);
-    assert_true(info.copy_lane && info.list_once);
+    assert_true(info.adder_bypass && info.target_list_cache);
     assert_int_equal(info.link_latency, 1);
 
     assert_code(try_open(4, 8, 64), 0);
@@ -574,13 +574,13 @@ static void layouts_of_settings(void **state)
     assert_code(mw_layout_make(device, &c, &plain), 0);
     assert_int_equal(plain.st_lo, plain.scratch);
     assert_int_equal(plain.rl_base, plain.scratch);
-    c.list_once = c.switch_asks = true; // a list for each token of all GPUs
+    c.target_list_cache = c.switch_reductions = true; // a list for each token of all GPUs
     assert_code(mw_layout_make(device, &c, &l), 0);
     assert_true(l.scratch - l.rl_base >= (uint64_t)32 << (l.n_shift + l.token_shift));
     assert_int_equal(l.end - plain.end, l.scratch - l.rl_base);
-    c.list_once = false;
+    c.target_list_cache = false;
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
-    c.switch_asks = false;
+    c.switch_reductions = false;
     c.row_returns = true; // slots of as many places as k, rounded up, where stores land
     assert_code(mw_layout_make(device, &c, &l), 0);
     assert_int_equal(l.st_lo, l.cb_base);
@@ -588,9 +588,9 @@ static void layouts_of_settings(void **state)
     c.received_rows = 1;
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
     c.received_rows = 0;
-    c.list_once = c.switch_asks = true;
+    c.target_list_cache = c.switch_reductions = true;
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
-    c.switch_asks = false;
+    c.switch_reductions = false;
     c.source_lists = true; // of 16 lists each GPU has four
     c.experts_per_gpu = 4;
     assert_code(mw_layout_make(device, &c, &l), 0);
@@ -617,17 +617,36 @@ static void settings_at_their_limits(void **state)
     static const struct {
         const char *name;
         unsigned low, high;
-    } range[] = {
-        {"tile", 1, 255},         {"expert_cycles", 0, 65535}, {"partial_wait", 0, 65535},
-        {"in_flight", 0, 65535},  {"open_rows", 0, 255},       {"store_credits", 0, 255},
-        {"part_credits", 0, 255}, {"ctrl_credits", 0, 255},    {"down_store_credits", 0, 255},
-        {"throttle", 0, 255},     {"down_throttle", 0, 255},   {"down_part_credits", 0, 255},
-        {"window", 0, 31},        {"start_delay", 0, 65535},   {"partial_tiles", 0, 1},
-        {"pace_lead", 0, 65535},  {"pace_ahead", 0, 65535},    {"pace_idle", 0, 65535},
-        {"link_cycles", 0, 4},    {"launch_cycles", 0, 65535}, {"packet_manager", 0, 1},
-        {"rpm_timer", 0, 65535},  {"scatter", 0, 5},           {"cache_entries", 0, 65536},
-        {"copy_lane", 0, 1},      {"list_once", 0, 1},         {"switch_asks", 0, 1},
-        {"row_returns", 0, 1},    {"source_lists", 0, 1},      {"pace", 0, 1}};
+    } range[] = {{"tile", 1, 255},
+                 {"expert_cycles", 0, 65535},
+                 {"partial_wait", 0, 65535},
+                 {"in_flight", 0, 65535},
+                 {"open_rows", 0, 255},
+                 {"store_credits", 0, 255},
+                 {"part_credits", 0, 255},
+                 {"ctrl_credits", 0, 255},
+                 {"down_store_credits", 0, 255},
+                 {"throttle", 0, 255},
+                 {"down_throttle", 0, 255},
+                 {"down_part_credits", 0, 255},
+                 {"window", 0, 31},
+                 {"start_delay", 0, 65535},
+                 {"partial_tiles", 0, 1},
+                 {"throttle_lead", 0, 65535},
+                 {"throttle_ahead", 0, 65535},
+                 {"throttle_idle", 0, 65535},
+                 {"link_cycles", 0, 4},
+                 {"launch_cycles", 0, 65535},
+                 {"packet_manager", 0, 1},
+                 {"rpm_timer", 0, 65535},
+                 {"scatter", 0, 5},
+                 {"cache_entries", 0, 65536},
+                 {"adder_bypass", 0, 1},
+                 {"target_list_cache", 0, 1},
+                 {"switch_reductions", 0, 1},
+                 {"row_returns", 0, 1},
+                 {"source_lists", 0, 1},
+                 {"dispatch_throttle", 0, 1}};
     for (unsigned i = 0; i < sizeof range / sizeof *range; i++) {
         struct mw_layer_config c;
         mw_layer_defaults(&c);
@@ -648,21 +667,21 @@ static void primitives(void **state)
     struct mw_layer_config c = small_config();
     struct mw_layout l;
     struct mw_device_info info;
-    c.list_once = true;
+    c.target_list_cache = true;
     assert_code(mw_layout_make(device, &c, &l), 0);
     mw_close(device);
     *fake_fabric(&fake, FABRIC(primitives)) = 0;
     assert_code(fake_open(&fake, &device), 0);
     assert_code(mw_info(device, &info), 0);
-    assert_true(!info.copy_lane && !info.list_once && !info.link_rate);
+    assert_true(!info.adder_bypass && !info.target_list_cache && !info.link_rate);
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
-    assert_message("list_once: this device does not remember lists of targets");
-    c.list_once = false;
+    assert_message("target_list_cache: this device does not remember lists of targets");
+    c.target_list_cache = false;
     c.link_cycles = 2;
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
     assert_message("link_cycles: this device's links take a flit per cycle");
     c.link_cycles = 1;
-    c.copy_lane = true;
+    c.adder_bypass = true;
     assert_code(mw_layout_make(device, &c, &l), 0);
 }
 
@@ -763,7 +782,7 @@ static void registers(void **state)
     c.expert_cycles = 1234;
     c.partial_tiles = true;
     c.in_flight = 77;
-    c.list_once = true;
+    c.target_list_cache = true;
     c.store_credits = 2;
     c.part_credits = 3;
     c.ctrl_credits = 4;
@@ -799,7 +818,7 @@ static void registers(void **state)
             {NODE(partial), 1 | 64 << 16},
             {NODE(window), 77 | 8 << 16},
             {NODE(credits), 2 | 3 << 8 | 4 << 16 | 5u << 24},
-            {NODE(uses), MW_NODE__USES__COPY_LANE_bm | MW_NODE__USES__LIST_ONCE_bm},
+            {NODE(uses), MW_NODE__USES__ADDER_BYPASS_bm | MW_NODE__USES__TARGET_LIST_CACHE_bm},
             {NODE(link), 2},
         };
         for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)

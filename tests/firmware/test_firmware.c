@@ -56,8 +56,8 @@ static void test_board(void **state)
     // seconds: exact to a second over an hour, to 5 in a million over weeks
     for (uint64_t s = 0; s < 4000000; s = s * 3 + 1) {
         fake.time = s * 15000000 + 7500000;
-        uint32_t told = board_seconds(&board);
-        assert_true(llabs((long long)told - (long long)s) <= 1 + (long long)s / 100000);
+        uint32_t reported = board_seconds(&board);
+        assert_true(llabs((long long)reported - (long long)s) <= 1 + (long long)s / 100000);
     }
     fake.fabric[0] ^= 1u << 16;
     assert_false(board_find(&board));

@@ -99,7 +99,7 @@ static void counts_multicast_by_hand(void **state)
     expect(&t, 1, MW_UP, 4, 0, 0, 22);
     expect(&t, 0, MW_DOWN, 6, 0, 0, 22);
     // The list with the first packet of a row alone, a flit less in the other two.
-    s.list_once = true;
+    s.target_list_cache = true;
     t = total(&b.w, &s, 8);
     expect(&t, 0, MW_UP, 0, 27, 3, 0);
     expect(&t, 1, MW_DOWN, 0, 27, 3, 0);
@@ -108,9 +108,9 @@ static void counts_multicast_by_hand(void **state)
     expect(&t, 0, MW_UP, 0, 14, 2, 0);
     expect(&t, 1, MW_DOWN, 0, 14, 2, 0);
     assert_int_equal(t.payload[0][MW_UP], 156);
-    // The switch asks: rows reported and granted, up to three to a header, in place of signals and requests.
+    // Switch-initiated reductions: rows reported and granted, up to three to a header, in place of signals and requests.
     s = bare("moeswitch");
-    s.token_order = s.pace = false; // whose counts are for all alike
+    s.token_order = s.dispatch_throttle = false; // whose counts are for all alike
     t = total(&b.w, &s, 16);
     expect(&t, 0, MW_UP, 1, 14, 0, 0);
     expect(&t, 0, MW_DOWN, 0, 0, 1, 11);

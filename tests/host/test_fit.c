@@ -13,7 +13,7 @@
 static struct mw_trace trace;
 static struct mw_demand demand;
 
-/// The demand of the first `layers` layers of a made-up trace, `tokens` tokens per GPU.
+/// The demand of the first `layers` layers of a synthetic trace, `tokens` tokens per GPU.
 static void make(unsigned gpus, unsigned tokens, unsigned hidden, unsigned experts, unsigned k,
                  unsigned layers)
 {
@@ -74,14 +74,14 @@ static void regions_are_the_librarys(void **state)
                  {3, 16, 33, 40, 9, 3, 2},
                  {8, 16, 64, 512, 64, 6, 3},
                  {8, 16, 100, 7168, 256, 8, 0}};
-    // unicast, multicast, the switch asks, rows return, to lists of their sources
+    // unicast, multicast, switch-initiated reductions, rows return, to lists of their sources
     for (unsigned n = 0; n < 5 * sizeof sizes / sizeof *sizes; n++) {
         const unsigned kind = n % 5, i = 2 * (n / 5) + (kind > 0);
         struct mw_device device = {.process = getpid(),
                                    .info = device_of(sizes[i / 2].gpus, sizes[i / 2].flit_bytes)};
         device.info.local_experts = 1024;
         device.info.rows = 1 << 20;
-        device.info.list_once = device.info.switch_asks = device.info.row_sparse =
+        device.info.target_list_cache = device.info.switch_reductions = device.info.row_sparse =
             device.info.source_lists = true;
         struct mw_layer_config c;
         struct mw_layout layout;
@@ -91,7 +91,7 @@ static void regions_are_the_librarys(void **state)
         mw_layer_defaults(&c);
         mw_fit_config(&c, &demand, i % 2);
         c.stream_instrs = n + 2;
-        c.list_once = c.switch_asks = kind == 2;
+        c.target_list_cache = c.switch_reductions = kind == 2;
         c.row_returns = kind > 2;
         c.source_lists = kind > 3;
         c.buffers = sizes[i / 2].batches;

@@ -180,9 +180,9 @@ static void counts_rows_in_last_tiles(void **state)
 /// Flags that say what is sent, and when.
 static bool sends_as(const struct mw_system *a, const struct mw_system *b)
 {
-    return a->list_once == b->list_once && a->switch_asks == b->switch_asks &&
-           a->token_order == b->token_order && a->pace == b->pace &&
-           a->partial_tiles == b->partial_tiles;
+    return a->target_list_cache == b->target_list_cache &&
+           a->switch_reductions == b->switch_reductions && a->token_order == b->token_order &&
+           a->dispatch_throttle == b->dispatch_throttle && a->partial_tiles == b->partial_tiles;
 }
 
 static void leaves_out_what_cannot_help(void **state)
@@ -190,13 +190,13 @@ static void leaves_out_what_cannot_help(void **state)
     (void)state;
     static const struct {
         const char *options;
-        bool small, paced;
+        bool small, throttled;
     } layers[] = {
         {"--gpus 8 --tokens-per-gpu 64", false, true},
         {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2", true, false},
         {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2 --seed 7 --sigma 1", true, false},
         {"--gpus 8 --tokens-per-gpu 64 --experts 128 --k 1", true, false}, // 1.48 of a link's time
-        {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2 --set pace=1", false, true},
+        {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2 --set dispatch_throttle=1", false, true},
         {"--gpus 8 --tokens-per-gpu 16 --experts 256 --k 2 --expert-cycles 1", false, false},
         {"--gpus 8 --tokens-per-gpu 32 --experts 64 --k 6", false, false}, // limit 26
         {"--gpus 8 --tokens-per-gpu 33 --experts 64 --k 6", false, true},
@@ -209,10 +209,11 @@ static void leaves_out_what_cannot_help(void **state)
                                *plain = mw_system_find("dysharp");
         struct mw_system s = *whole, other = *plain;
         if (mw_system_fit_layer(&s, &r.params, &r.w) != layers[i].small ||
-            s.pace != layers[i].paced || s.token_order != layers[i].paced)
-            fail_msg("%s: small %d, pace %d", layers[i].options, !s.list_once, s.pace);
+            s.dispatch_throttle != layers[i].throttled || s.token_order != layers[i].throttled)
+            fail_msg("%s: small %d, dispatch_throttle %d", layers[i].options, !s.target_list_cache,
+                     s.dispatch_throttle);
         assert_int_equal(sends_as(&s, plain), layers[i].small);
-        assert_int_equal(sends_as(&s, whole), layers[i].paced);
+        assert_int_equal(sends_as(&s, whole), layers[i].throttled);
         mw_system_fit_layer(&other, &r.params, &r.w);
         assert_true(sends_as(&other, plain)); // no other system changes
         end(&r);
@@ -223,13 +224,13 @@ static void leaves_out_what_cannot_help(void **state)
 static void limits_pace(void **state)
 {
     (void)state;
-    assert_int_equal(mw_pace_ahead(16, 8, 6), 26);
-    assert_int_equal(mw_pace_ahead(16, 4, 4), 14);
-    assert_int_equal(mw_pace_ahead(128, 8, 6), 194);
-    assert_int_equal(mw_pace_ahead(1, 8, 6), 6);
-    assert_int_equal(mw_pace_ahead(16, 1, 1), 26);
-    assert_int_equal(mw_pace_ahead(16, 1, 2), 14);
-    assert_int_equal(mw_pace_ahead(16, 1, 8), 6);
+    assert_int_equal(mw_throttle_ahead(16, 8, 6), 26);
+    assert_int_equal(mw_throttle_ahead(16, 4, 4), 14);
+    assert_int_equal(mw_throttle_ahead(128, 8, 6), 194);
+    assert_int_equal(mw_throttle_ahead(1, 8, 6), 6);
+    assert_int_equal(mw_throttle_ahead(16, 1, 1), 26);
+    assert_int_equal(mw_throttle_ahead(16, 1, 2), 14);
+    assert_int_equal(mw_throttle_ahead(16, 1, 8), 6);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of `moeswitch gen`: the distributions of made-up traces, the limit on groups, the folder that it
+// Tests of `moeswitch gen`: the distributions of synthetic traces, the limit on groups, the folder that it
 // writes, and what it refuses. Statistics are of a fixed seed, so that they are the same everywhere.
 #include "support.h"
 #include "words.h"

@@ -490,7 +490,7 @@ static void tells_wrong_results(void **state)
     }
 }
 
-/// What cannot be the result of its run counts as not there, and is told.
+/// What cannot be the result of its run counts as not there, and is reported.
 static void tells_what_is_no_result(void **state)
 {
     (void)state;

@@ -60,7 +60,7 @@ static void run_keeps_its_trace(void **state)
             REFUSES(mw_run_command, "run", options[i], SMALL, "--trace", trace, options[i],
                     outputs[o]);
         }
-    // a file by itself; waves, of one system and of several
+    // a file by itself; waveforms, of one system and of several
     REFUSES(mw_run_command, "run", "would replace the input", SMALL, "--experts", "4", "--axes",
             "layers,tokens,k", "--trace", ids, "--json", soft);
     REFUSES(mw_run_command, "run", "would replace the input", SMALL, "--system", "unicast",

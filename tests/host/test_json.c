@@ -187,7 +187,7 @@ static void refuses_bad_meta(void **state)
     assert_line(err.text, "absent.json", "cannot open");
 }
 
-/// A file that ends early is told, wherever that is; and nothing is read behind its end.
+/// A file that ends early is reported, wherever that is; and nothing is read behind its end.
 static void cut_anywhere(void **state)
 {
     (void)state;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the one loop that reads command lines: every kind of option, words, what is told where a
+// Tests of the one loop that reads command lines: every kind of option, words, what is reported where a
 // line is wrong, and which name a wrong one is nearest to.
 #include "support.h"
 
 #include "base/text_wrap.h"
 #include "cli/command_help.h"
+#include "device/old_names.h"
+#include "device/setting_table.h"
 
 struct params {
     bool fast;
@@ -159,7 +161,7 @@ static void says_what_is_wrong(void **state)
 }
 
 /// What one word says, another does not take back; a flag, and what adds something, may be there again.
-static void refuses_to_be_told_twice(void **state)
+static void refuses_to_be_reported_twice(void **state)
 {
     (void)state;
     assert_int_equal(PARSE(&table, "--count", "3", "--fast", "--count=4"), MW_EXIT_INPUT);
@@ -243,6 +245,32 @@ static void wraps(void **state)
     }
 }
 
+/// Every former name of a setting sets the current one; help lists the current one alone, which is set once.
+static void former_names_set_current_ones(void **state)
+{
+    (void)state;
+    const char *old, *now;
+    unsigned count = 0;
+    for (; mw_old_name(count, &old, &now); count++) {
+        struct mw_settings settings = {0};
+        struct mw_term term;
+        char text[80];
+        bool listed = false;
+        snprintf(text, sizeof text, "%s=1", old);
+        assert_int_equal(mw_add_run_setting(&settings, "set", text, &err), MW_EXIT_OK);
+        assert_string_equal(settings.item[0].name, now);
+        for (unsigned i = 0; mw_run_settings(i, &term); i++) {
+            assert_string_not_equal(term.name, old);
+            listed |= strcmp(term.name, now) == 0;
+        }
+        assert_true(listed);
+        snprintf(text, sizeof text, "%s=1", now);
+        assert_int_equal(mw_add_run_setting(&settings, "set", text, &err), MW_EXIT_INPUT);
+        assert_line(err.text, text, "is set twice");
+    }
+    assert_int_equal(count, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,10 +278,11 @@ int main(void)
         cmocka_unit_test(takes_words_where_they_stand),
         cmocka_unit_test(help_ends_it),
         cmocka_unit_test(says_what_is_wrong),
-        cmocka_unit_test(refuses_to_be_told_twice),
+        cmocka_unit_test(refuses_to_be_reported_twice),
         cmocka_unit_test(finds_the_nearest_name),
         cmocka_unit_test(help_shows_the_table),
         cmocka_unit_test(wraps),
+        cmocka_unit_test(former_names_set_current_ones),
     };
     return cmocka_run_group_tests_name("option_table", tests, NULL, NULL);
 }

@@ -257,7 +257,7 @@ static void tables_fit(void **state)
     result.has_feeding = false;
 }
 
-/// A cause is told once, with every system's cycles, 0 where it has none.
+/// A cause is reported once, with every system's cycles, 0 where it has none.
 static void tells_stalls_by_cause(void **state)
 {
     (void)state;

@@ -514,7 +514,7 @@ static void refuses_bad_traces_and_leaves_nothing(void **state)
     remove(json);
 }
 
-/// What the device itself refuses, it refuses after its waves were opened.
+/// What the device itself refuses, it refuses after its waveforms were opened.
 static void device_refuses_and_leaves_nothing(void **state)
 {
     (void)state;

@@ -49,7 +49,7 @@ static void measures_the_spread(void **state)
 }
 
 /// The generator's sigma comes back.
-static void sigma_is_that_of_made_up_traces(void **state)
+static void sigma_is_that_of_synthetic_traces(void **state)
 {
     (void)state;
     const struct mw_synthetic how = {
@@ -127,7 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measures_the_spread),
-        cmocka_unit_test(sigma_is_that_of_made_up_traces),
+        cmocka_unit_test(sigma_is_that_of_synthetic_traces),
         cmocka_unit_test(tells_text_and_json),
         cmocka_unit_test(refuses_bad_words_and_traces),
     };

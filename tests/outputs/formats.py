@@ -31,7 +31,7 @@ def facts(ids):
     return found
 
 
-def told(build, path, words):
+def reported(build, path, words):
     out = call(build, ["trace", "info", path, *words, "--json", "-"]).stdout
     info = json.loads(out)
     keys = ("tokens_per_expert_min", "tokens_per_expert_max", "idle_experts", "empty")
@@ -39,7 +39,7 @@ def told(build, path, words):
 
 
 def check(build, path, ids, words=("--axes", ENGINE, "--experts", str(EXPERTS)), weights="1/k"):
-    info, found = told(build, path, words)
+    info, found = reported(build, path, words)
     if (info["layers"], info["tokens"], info["k"]) != ids.shape or info["weights"] != weights:
         fail(f"{path}: {info['layers']} layers, {info['tokens']} tokens, k {info['k']}, weights {info['weights']}")
     if found != facts(ids):

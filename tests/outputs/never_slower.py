@@ -35,9 +35,9 @@ def main():
              for r in reports if "moeswitch_as_dysharp" in r["params"]}
     if small != {("gpt-oss-20b", 1, 16, "moeswitch")}:
         fail(f"layers in which moeswitch sends what dysharp does: {small}")
-    # a pace that keeps dispatch too short
+    # a throttle that keeps dispatch too short
     grid = {"system": ["dysharp", "moeswitch"], "model": "mixtral-8x7b", "k": 1, "tokens-per-gpu": 32, "hidden": 512,
-            "set": {"pace_ahead": 1}}
+            "set": {"throttle_ahead": 1}}
     slow = scratch / "slow.json"
     slow.write_text(json.dumps(grid))
     if "slower" not in check(build, slow, scratch / "slow", 1):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the page of bench/results.py and the tables of bench/flashdmoe.py, of small layers that are made up, against
+"""Checks the page of bench/results.py and the tables of bench/flashdmoe.py, of small layers that are synthetic, against
 runs of the same.
 
 usage: results.py BUILD    exit status 1, with a line, when something is wrong
@@ -46,12 +46,12 @@ def check_flashdmoe(build, folder):
     expert = params["expert_cycles"]
     payload = sum(p["up"]["payload_bytes"] for p in system["ports"])
     wire = 8 * sum(p["up"][c] for p in system["ports"] for c in ("ctrl", "store", "request", "partial"))
-    expected = [f"| made up | 0 | {payload / 1024:.0f} | {wire / 1024:.0f} | {payload / wire:.1%} |"]
+    expected = [f"| synthetic | 0 | {payload / 1024:.0f} | {wire / 1024:.0f} | {payload / wire:.1%} |"]
     for name in ("flashdmoe", "unicast"):
         words = f"--system {name} --expert-cycles {expert}"
         two, four = (flashdmoe(build, folder, f"{words} --gpus {n}")[1]["cycles"] for n in (2, 4))
         times = [f"{t:,}".replace(",", " ") for t in (two, four)]
-        expected.append(f"| made up, 0 | {expert} | `{name}` | {times[0]}, 1.000 | {times[1]}, {two / four:.3f} |")
+        expected.append(f"| synthetic, 0 | {expert} | `{name}` | {times[0]}, 1.000 | {times[1]}, {two / four:.3f} |")
     for line in expected:
         if line not in made.stdout.splitlines():
             fail(f"bench/flashdmoe.py prints no '{line}': {made.stdout}")

@@ -120,7 +120,7 @@ def check_run(build, scratch, words):
     isa = tomllib.loads(pathlib.Path("spec/isa.toml").read_text())
     names, gpus = {i["name"] for i in isa["instr"]}, root["params"]["gpus"]
     processes, threads = names_of(events, "process_name"), names_of(events, "thread_name")
-    # where the switch asks it opens as many as the device has
+    # with switch-initiated reductions it opens as many as the device has
     info = subprocess.run([f"{build}/moeswitch", "info", "--gpus", str(gpus)], capture_output=True, text=True).stdout
     device = int(re.search(r"(\d+) open reductions", info)[1])
     limits = {"unicast": 0, "overlap": 0, "nvls": OPEN, "moe-hub": 0, "flashdmoe": 0, "dysharp-basic": OPEN,

@@ -161,8 +161,8 @@ bool bench_has(const struct bench *b, const struct mw_system *system)
     for (unsigned i = 0; i < b->params.settings.count; i++)
         if (strcmp(b->params.settings.item[i].name, "small") == 0)
             small = b->params.settings.item[i].value;
-    return !small ||
-           !(system->list_once || system->row_ranges || system->gathered || system->row_sparse);
+    return !small || !(system->target_list_cache || system->row_ranges || system->gathered ||
+                       system->row_sparse);
 }
 
 void bench_all(const char *options, bench_edit *edit, void *context)

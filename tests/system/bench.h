@@ -20,7 +20,7 @@ struct bench {
     uint16_t *golden[MW_MAX_LAYERS];
 };
 
-/// Changes a made-up trace before it becomes a workload.
+/// Changes a synthetic trace before it becomes a workload.
 typedef void bench_edit(struct bench *b, void *context);
 
 /// Set the parameters from words as they follow `moeswitch run`, separated by blanks. A later

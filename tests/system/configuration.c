@@ -62,12 +62,14 @@ static void add_sizes(struct text *t, struct mw_random *r, const struct configur
 static void add_primitives(struct text *t, struct mw_random *r)
 {
     unsigned asks = pick(r, 0, 1);
-    add(t, " --set copy_lane=%u --set list_once=%u --set switch_asks=%u", pick(r, 0, 1),
-        asks ? 1 : pick(r, 0, 1), asks);
+    add(t, " --set adder_bypass=%u --set target_list_cache=%u --set switch_reductions=%u",
+        pick(r, 0, 1), asks ? 1 : pick(r, 0, 1), asks);
     if (pick(r, 0, 1))
         add(t, " --set token_order=1 --set order_cycles=%u", ONE_OF(r, 0, 0, 3, 40));
     if (pick(r, 0, 1))
-        add(t, " --set pace=1 --set pace_lead=%u --set pace_ahead=%u --set pace_idle=%u",
+        add(t,
+            " --set dispatch_throttle=1 --set throttle_lead=%u --set throttle_ahead=%u --set "
+            "throttle_idle=%u",
             ONE_OF(r, 0, 1, 4, 1000), ONE_OF(r, 0, 1, 2, 20), ONE_OF(r, 0, 1, 30, 256));
 }
 

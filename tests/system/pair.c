@@ -320,7 +320,7 @@ static void make_any(struct any_layer *a, const struct pair_models *m, struct mw
                 (struct layer_setting){all[i].name, 1 + mw_random_below(r, all[i].most)};
     a->settings[count++] = (struct layer_setting){"partial_tiles", 1};
     if (!m->small) // which has no such primitive
-        a->settings[count++] = (struct layer_setting){"list_once", mw_random_below(r, 2)};
+        a->settings[count++] = (struct layer_setting){"target_list_cache", mw_random_below(r, 2)};
     a->settings[count] = (struct layer_setting){NULL, 0};
     struct layer_shape s = layer_any(m->gpus, m->flit_bytes, m->small ? m->area : 1 << 25, r);
     s.tokens = 1 + s.tokens / 2;

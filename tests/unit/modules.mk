@@ -24,16 +24,16 @@ UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
-UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchAsks=1 RowSparse=1 SourceLists=1 RpmEntries=8
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 RowSparse=1 SourceLists=1 RpmEntries=8
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
-UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchAsks=1
+UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchReductions=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
-UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchAsks=0
-$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchAsks=0))
-$(eval $(call variant,send_asks,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 SwitchAsks=1))
-$(eval $(call variant,send_asks_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchAsks=1))
+UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0
+$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchReductions=0))
+$(eval $(call variant,send_by_switch,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 SwitchReductions=1))
+$(eval $(call variant,send_by_switch_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchReductions=1))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/switch/test_switch.cpp
@@ -43,28 +43,28 @@ UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0
 $(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16 MaxExperts=64 StorePkts=16))
-$(eval $(call variant,switch_guest_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 PartGuest=1))
-$(eval $(call variant,switch_guest_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 PartGuest=1))
+$(eval $(call variant,switch_shared_ram_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 PartSharedRam=1))
+$(eval $(call variant,switch_shared_ram_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 PartSharedRam=1))
 # rows that the switch opens
-$(eval $(call variant,switch_asks_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 TokensLog2=5 OpenRows=3 SwitchAsks=1))
-$(eval $(call variant,switch_asks_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 SwitchAsks=1))
-$(eval $(call variant,switch_asks_8_8,switch_2_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=6 SwitchAsks=1))
-$(eval $(call variant,switch_asks_guest,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 PartGuest=1 SwitchAsks=1))
-$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 ListOnce=0 SwitchAsks=0))
+$(eval $(call variant,switch_reductions_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 TokensLog2=5 OpenRows=3 SwitchReductions=1))
+$(eval $(call variant,switch_reductions_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 SwitchReductions=1))
+$(eval $(call variant,switch_reductions_8_8,switch_2_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=6 SwitchReductions=1))
+$(eval $(call variant,switch_reductions_shared_ram,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 PartSharedRam=1 SwitchReductions=1))
+$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 TargetListCache=0 SwitchReductions=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
-UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=1 SwitchAsks=0
-$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartGuest=0 SwitchAsks=0))
-$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartGuest=0 ListOnce=0 SwitchAsks=0))
+UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=1 SwitchReductions=0
+$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=0 SwitchReductions=0))
+$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartSharedRam=0 TargetListCache=0 SwitchReductions=0))
 UNIT += egress
 UNIT_TOP_egress := switch_output
 UNIT_SRCS_egress := tests/unit/switch/switch_output.sv
 UNIT_FLAGS_egress := --public-flat-rw
-UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartGuest=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1
-$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartGuest=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchAsks=1))
-$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartGuest=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchAsks=0))
+UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartSharedRam=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1
+$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartSharedRam=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1))
+$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartSharedRam=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchReductions=0))
 UNIT += switch_parts
 UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
@@ -74,27 +74,27 @@ UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists
 $(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
-UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchAsks=0 Gathered=1
-$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=0))
-$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
-$(eval $(call variant,reduction_asks,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchAsks=1 Gathered=1))
+UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchReductions=0 Gathered=1
+$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 Gathered=0))
+$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 Gathered=1))
+$(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 Gathered=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
-UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=1 Gathered=1
-$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 CopyLane=1))
-$(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 CopyLane=0))
+UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1
+$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderBypass=1))
+$(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=0))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control/control.sv
-UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=0 SourceLists=1
-$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 Events=16 RowRanges=0 SwitchAsks=0 SourceLists=0))
-$(eval $(call variant,control_asks,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchAsks=1 SourceLists=1))
+UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=0 SourceLists=1
+$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 Events=16 RowRanges=0 SwitchReductions=0 SourceLists=0))
+$(eval $(call variant,control_by_switch,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 SourceLists=1))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
-UNIT += dispatch_pace
-UNIT_PARAMS_dispatch_pace := N=4 TokensLog2=5
-UNIT_SRCS_dispatch_pace := rtl/hub/send/dispatch_pace.sv
+UNIT += dispatch_throttle
+UNIT_PARAMS_dispatch_throttle := N=4 TokensLog2=5
+UNIT_SRCS_dispatch_throttle := rtl/hub/send/dispatch_throttle.sv
 UNIT += packet_manager
 UNIT_PARAMS_packet_manager := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=8
 UNIT_SRCS_packet_manager := rtl/hub/send/packet_manager.sv
@@ -110,7 +110,7 @@ UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_store := tests/unit/hub/rx_hub.sv
 $(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0))
-$(eval $(call variant,rx_store_asks,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchAsks=1))
+$(eval $(call variant,rx_store_by_switch,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
 UNIT += rx_events
 UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5 Events=32
@@ -119,9 +119,9 @@ $(eval $(call variant,rx_events_16,rx_events,N=8 FlitBytes=16 TokensLog2=7 Event
 UNIT += row_return
 UNIT_SRCS_row_return := rtl/hub/reduce/row_return.sv
 UNIT_PARAMS_row_return := N=5 TokensLog2=6 RowsLog2=8 MemBytesLog2=18 FlitBytes=16 RowSparse=1 SourceLists=1
-UNIT += told_rows
-UNIT_SRCS_told_rows := rtl/hub/memory/told_rows.sv
-UNIT_PARAMS_told_rows := N=8 TokensLog2=6 RowRanges=1
+UNIT += notified_rows
+UNIT_SRCS_notified_rows := rtl/hub/memory/notified_rows.sv
+UNIT_PARAMS_notified_rows := N=8 TokensLog2=6 RowRanges=1
 UNIT += link_rate
 UNIT_SRCS_link_rate := rtl/link/link_rate.sv
 UNIT_PARAMS_link_rate := Ahead=2 MaxPkt=11
@@ -133,8 +133,8 @@ UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_errors := tests/unit/hub/rx_hub.sv
-$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 ListOnce=0 Events=16 RowRanges=0 SwitchAsks=0))
-$(eval $(call variant,rx_errors_asks,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchAsks=1))
+$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 TargetListCache=0 Events=16 RowRanges=0 SwitchReductions=0))
+$(eval $(call variant,rx_errors_by_switch,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
 $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
@@ -149,9 +149,9 @@ UNIT += reduce_join
 UNIT_SRCS_reduce_join := rtl/switch/reduce/reduce_join.sv
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
 UNIT += token_tracker
-UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchAsks=0
+UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchReductions=0
 UNIT_SRCS_token_tracker := rtl/hub/memory/token_tracker.sv
-$(eval $(call variant,token_tracker_asks,token_tracker,N=32 TokensLog2=5 SwitchAsks=1))
+$(eval $(call variant,token_tracker_by_switch,token_tracker,N=32 TokensLog2=5 SwitchReductions=1))
 UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8
@@ -208,21 +208,21 @@ UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/switch/test_switch_rate.cpp
 UNIT_SRCS_switch_rate_8 := tests/unit/switch/switch_bench.sv
 UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 MaxExperts=64 StorePkts=32
-$(eval $(call variant,switch_rate_guest,switch_rate_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=32 PartGuest=1))
+$(eval $(call variant,switch_rate_shared_ram,switch_rate_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=32 PartSharedRam=1))
 $(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=64 StorePkts=32 Guard=0 Monitor=0))
 UNIT += rx_grants
 UNIT_TOP_rx_grants := rx
-UNIT_PARAMS_rx_grants := N=3 FlitBytes=8 TokensLog2=5 OpenRows=8 RxResultPkts=4 SwitchAsks=1
+UNIT_PARAMS_rx_grants := N=3 FlitBytes=8 TokensLog2=5 OpenRows=8 RxResultPkts=4 SwitchReductions=1
 UNIT_SRCS_rx_grants := rtl/hub/receive/rx.sv
-$(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 SwitchAsks=1))
-$(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 SwitchAsks=1))
+$(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 SwitchReductions=1))
+$(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 SwitchReductions=1))
 UNIT += ready_gather
-UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchAsks=1
+UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchReductions=1
 UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv
 UNIT += kept_lists
-UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchAsks=1
+UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchReductions=1
 UNIT_SRCS_kept_lists := tests/unit/hub/kept_lists.sv
-$(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchAsks=1))
+$(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchReductions=1))
 UNIT += token_order
 UNIT_SRCS_token_order := rtl/hub/control/token_order.sv
 UNIT_PARAMS_token_order := N=8 TokensLog2=5 Hot=5

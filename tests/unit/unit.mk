@@ -31,7 +31,7 @@ endef
 include tests/gate/gate.mk
 include tests/unit/modules.mk
 
-# make unit-NAME WAVES=1: with waves, in a folder of its own
+# make unit-NAME WAVES=1: with waveforms, in a folder of its own
 WAVES ?= 0
 UNIT_WAVES := $(if $(filter-out 0,$(WAVES)),1,0)
 UNIT_DIR := $(B)/unit$(if $(filter 1,$(UNIT_WAVES)),-waves)
@@ -123,4 +123,4 @@ unit: $(UNIT_BINS)
 	@$(PY) tests/runner/run.py $^
 
 WAVES_TESTS := keeps_the_rate_and_loses_none_of_it a_pause_is_over_without_packets a_packet_behind_its_pause_waits_for_nothing
-UNIT_CMDS := --command 'waves: make unit-link_rate WAVES=1 && $(PY) tests/unit/waves.py $(B)/unit-waves/link_rate/waves $(WAVES_TESTS)'
+UNIT_CMDS := --command 'waveforms: make unit-link_rate WAVES=1 && $(PY) tests/unit/waves.py $(B)/unit-waves/link_rate/waves $(WAVES_TESTS)'

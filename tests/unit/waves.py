@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The waves of `make unit-NAME WAVES=1`: every test has files, with signals and time in them.
+"""The waveforms of `make unit-NAME WAVES=1`: every test has files, with signals and time in them.
 
 usage: waves.py FOLDER TEST...
 """

@@ -90,19 +90,19 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                            MWI_PUT(MW_NODE__CREDITS__PART, c->part_credits) |
                            MWI_PUT(MW_NODE__CREDITS__CTRL, c->ctrl_credits) |
                            MWI_PUT(MW_NODE__CREDITS__THROTTLE, c->throttle)},
-        {REG(uses), MWI_PUT(MW_NODE__USES__COPY_LANE, c->copy_lane) |
-                        MWI_PUT(MW_NODE__USES__LIST_ONCE, c->list_once) |
-                        MWI_PUT(MW_NODE__USES__SWITCH_ASKS, c->switch_asks) |
-                        MWI_PUT(MW_NODE__USES__PACE, c->pace) |
+        {REG(uses), MWI_PUT(MW_NODE__USES__ADDER_BYPASS, c->adder_bypass) |
+                        MWI_PUT(MW_NODE__USES__TARGET_LIST_CACHE, c->target_list_cache) |
+                        MWI_PUT(MW_NODE__USES__SWITCH_REDUCTIONS, c->switch_reductions) |
+                        MWI_PUT(MW_NODE__USES__DISPATCH_THROTTLE, c->dispatch_throttle) |
                         MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns) |
                         MWI_PUT(MW_NODE__USES__PACKET_MANAGER, c->packet_manager) |
                         MWI_PUT(MW_NODE__USES__SOURCE_LISTS, c->source_lists)},
         {REG(merge), MWI_PUT(MW_NODE__MERGE__TIMER, c->rpm_timer) |
                          MWI_PUT(MW_NODE__MERGE__SCATTER, c->scatter)},
         {REG(link), MWI_PUT(MW_NODE__LINK__WAIT_CYCLES, link_wait(c))},
-        {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->pace_lead)},
-        {REG(pace),
-         MWI_PUT(MW_NODE__PACE__AHEAD, c->pace_ahead) | MWI_PUT(MW_NODE__PACE__IDLE, c->pace_idle)},
+        {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->throttle_lead)},
+        {REG(dispatch_throttle), MWI_PUT(MW_NODE__DISPATCH_THROTTLE__AHEAD, c->throttle_ahead) |
+                                     MWI_PUT(MW_NODE__DISPATCH_THROTTLE__IDLE, c->throttle_idle)},
     };
     unsigned count = sizeof all / sizeof *all;
     static_assert(sizeof all / sizeof *all <= MAX_REGS, "room for all registers");
@@ -187,7 +187,7 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
                            MWI_PUT(MW_FABRIC__ROWS__ROW_BYTES, config->row_bytes) |
                                MWI_PUT(MW_FABRIC__ROWS__ROW_SHIFT, layout->row_shift) |
                                MWI_PUT(MW_FABRIC__ROWS__TOKEN_SHIFT, layout->token_shift) |
-                               MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_asks));
+                               MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_reductions));
     if (!status)
         status = write_nodes(d, config, layout, tokens, experts, streams);
     if (!status)

@@ -23,9 +23,9 @@ void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
 {
     const struct mw_layer_config defaults = {.tile = 1,
                                              .partial_wait = 64,
-                                             .copy_lane = true,
-                                             .pace_lead = 1,
-                                             .pace_idle = 256,
+                                             .adder_bypass = true,
+                                             .throttle_lead = 1,
+                                             .throttle_idle = 256,
                                              .rpm_timer = 256};
     mwi_give_layer(config, &defaults, size);
 }
@@ -56,15 +56,15 @@ static const struct setting {
     SETTING(window, 0, 31),
     SETTING(start_delay, 0, 65535),
     SETTING(partial_tiles, false, true),
-    SETTING(copy_lane, false, true),
-    SETTING(list_once, false, true),
-    SETTING(switch_asks, false, true),
+    SETTING(adder_bypass, false, true),
+    SETTING(target_list_cache, false, true),
+    SETTING(switch_reductions, false, true),
     SETTING(row_returns, false, true),
     SETTING(source_lists, false, true),
-    SETTING(pace, false, true),
-    SETTING(pace_lead, 0, 65535),
-    SETTING(pace_ahead, 0, 65535),
-    SETTING(pace_idle, 0, 65535),
+    SETTING(dispatch_throttle, false, true),
+    SETTING(throttle_lead, 0, 65535),
+    SETTING(throttle_ahead, 0, 65535),
+    SETTING(throttle_idle, 0, 65535),
     SETTING(link_cycles, 0, 4),
     SETTING(launch_cycles, 0, 65535),
     SETTING(packet_manager, false, true),
@@ -177,20 +177,22 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     status = check_credits(info, c);
     if (status)
         return status;
-    if (c->list_once && !info->list_once)
-        return mwi_fail(MW_ERR_CAPACITY,
-                        "list_once: this device does not remember lists of targets: leave it out");
-    if (c->switch_asks && !info->switch_asks)
-        return mwi_fail(MW_ERR_CAPACITY,
-                        "switch_asks: this device's switch opens no reductions: leave it out");
-    if (c->switch_asks && !c->list_once)
-        return mwi_fail(MW_ERR_INVALID, "switch_asks: only with list_once");
+    if (c->target_list_cache && !info->target_list_cache)
+        return mwi_fail(
+            MW_ERR_CAPACITY,
+            "target_list_cache: this device does not remember lists of targets: leave it out");
+    if (c->switch_reductions && !info->switch_reductions)
+        return mwi_fail(
+            MW_ERR_CAPACITY,
+            "switch_reductions: this device's switch opens no reductions: leave it out");
+    if (c->switch_reductions && !c->target_list_cache)
+        return mwi_fail(MW_ERR_INVALID, "switch_reductions: only with target_list_cache");
     if (c->row_returns && !info->row_sparse)
         return mwi_fail(MW_ERR_CAPACITY,
                         "row_returns: this device's rows do not return singly: leave it out");
-    if (c->row_returns && (c->switch_asks || c->received_rows))
+    if (c->row_returns && (c->switch_reductions || c->received_rows))
         return mwi_fail(MW_ERR_INVALID, "row_returns: not with %s",
-                        c->switch_asks ? "switch_asks" : "received_rows");
+                        c->switch_reductions ? "switch_reductions" : "received_rows");
     if (c->source_lists && !info->source_lists)
         return mwi_fail(MW_ERR_CAPACITY, "source_lists: this device has no lists of rows of each "
                                          "source: leave it out");
@@ -199,8 +201,9 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if (lists_of(info, c) > info->local_experts)
         return above("lists of rows, experts per GPU times GPUs, rounded up to a power of two",
                      lists_of(info, c), info->local_experts);
-    if (c->pace && !info->token_order)
-        return mwi_fail(MW_ERR_CAPACITY, "pace: this device does not pace dispatch: leave it out");
+    if (c->dispatch_throttle && !info->token_order)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "dispatch_throttle: this device does not throttle dispatch: leave it out");
     if (c->link_cycles > 1 && !info->link_rate)
         return mwi_fail(MW_ERR_CAPACITY,
                         "link_cycles: this device's links take a flit per cycle: leave it out");
@@ -300,8 +303,8 @@ static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
     l->xd_base = take(l, (unicast ? received : rows) << l->row_shift);
     l->gt_base = take(l, unicast ? received * MW_META_BYTES : rows << l->gate_shift);
     l->cb_base = take(l, slots << l->row_shift);
-    l->rl_base =
-        take(l, c->switch_asks ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
+    l->rl_base = take(
+        l, c->switch_reductions ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
     l->scratch = take(l, c->scratch_bytes);
     l->st_lo = unicast ? l->xd_base : c->row_returns ? l->cb_base : l->scratch;
     l->st_hi = l->end;

@@ -160,15 +160,15 @@ static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
                     (unsigned long long)d->state.tokens_total, port, *error ? "; " : "", error);
 }
 
-/// What `progress` is told, and what it says.
-struct told {
+/// What `progress` is reported, and what it says.
+struct reported {
     const struct mw_wait_options *options;
     uint64_t tokens, total, cycles;
 };
 
 static int tell(void *context)
 {
-    const struct told *t = context;
+    const struct reported *t = context;
     return t->options->progress(t->options->progress_context, t->tokens, t->total, t->cycles);
 }
 
@@ -205,27 +205,27 @@ int mwi_run_to_done(struct mw_device *d, const struct mw_wait_options *o, mwi_st
     for (;;) {
         bool done = false;
         uint64_t activity;
-        struct told told = {.options = o};
+        struct reported reported = {.options = o};
         int status = run_step(d, o, step, context, step_cycles, &done);
         // by another meanwhile
         if (!status && !done)
             status = step(d, context, 0, &done);
         if (status || done)
             return status;
-        told.total = d->state.tokens_total;
-        if ((status = read_progress(d, &activity, &told.tokens, &told.cycles)))
+        reported.total = d->state.tokens_total;
+        if ((status = read_progress(d, &activity, &reported.tokens, &reported.cycles)))
             return status;
-        if (o->progress && mwi_lock_without(&d->lock, tell, &told)) {
+        if (o->progress && mwi_lock_without(&d->lock, tell, &reported)) {
             status = step(d, context, 0, &done);
             return status || done ? status : cancel(d);
         }
         uint64_t limit =
             o->quiet_cycles ? o->quiet_cycles : d->state.quiet_cycles + d->state.delays;
-        if (activity != last || told.cycles < quiet_since) { // another layer has begun
+        if (activity != last || reported.cycles < quiet_since) { // another layer has begun
             last = activity;
-            quiet_since = told.cycles;
-        } else if (told.cycles - quiet_since >= limit) {
-            return give_up(d, told.cycles - quiet_since, told.tokens);
+            quiet_since = reported.cycles;
+        } else if (reported.cycles - quiet_since >= limit) {
+            return give_up(d, reported.cycles - quiet_since, reported.tokens);
         }
     }
 }

@@ -24,8 +24,8 @@ struct known {
     }
 
 static const struct known OPEN = KNOWN(mw_open_options, offsetof(struct mw_open_options, backend)),
-                          LAYER =
-                              KNOWN(mw_layer_config, offsetof(struct mw_layer_config, copy_lane)),
+                          LAYER = KNOWN(mw_layer_config,
+                                        offsetof(struct mw_layer_config, adder_bypass)),
                           WAIT = KNOWN(mw_wait_options, sizeof(struct mw_wait_options)),
                           PROP = KNOWN(mw_dymulticast_prop, sizeof(struct mw_dymulticast_prop)),
                           TRANSPORT =

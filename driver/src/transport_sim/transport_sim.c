@@ -43,7 +43,7 @@ static int check_backend(const struct mw_open_options *o, char *message, size_t 
     if (!o->backend || asks_for(o, "plain") || (asks_for(o, "lanes") && !o->fst))
         return 0;
     if (asks_for(o, "lanes"))
-        snprintf(message, size, "backend lanes writes no waves: plain does");
+        snprintf(message, size, "backend lanes writes no waveforms: plain does");
     else
         snprintf(message, size, "backend %s: lanes and plain are possible", o->backend);
     return MW_ERR_INVALID;
@@ -127,7 +127,7 @@ static int not_made(const struct sim *s, const struct mw_open_options *o, const 
     FILE *waves = o->fst && s->ops->trace ? fopen(o->fst, "ab") : NULL;
     const bool memory = !o->fst || waves;
     if (o->fst && !s->ops->trace)
-        snprintf(message, size, "%s writes no waves", path);
+        snprintf(message, size, "%s writes no waveforms", path);
     else if (!memory)
         snprintf(message, size, "%s: %s", o->fst, strerror(errno));
     else

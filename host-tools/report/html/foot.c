@@ -33,7 +33,7 @@ static void parameters(struct mw_page *p)
     word(p, "model", p->trace->model, "model");
     if (a->model)
         word(p, "--model", a->model->name, "preset");
-    word(p, "made up", p->trace->synthetic ? "true" : "false", "synthetic");
+    word(p, "synthetic", p->trace->synthetic ? "true" : "false", "synthetic");
     word(p, "gate weights", mw_trace_weights(p->trace), "weights");
     for (unsigned i = 0; i < a->layer_count; i++) {
         mw_page_row(p, "layer");

@@ -88,7 +88,7 @@ void mw_page_head(struct mw_page *p)
     fputs("<header>\n<p class=\"eyebrow\">moeswitch run</p>\n<h1>", out);
     mw_page_text(out, p->trace->model);
     fprintf(out, "<span>%s</span></h1>\n<p class=\"trace\">",
-            p->trace->synthetic ? "made-up routing"
+            p->trace->synthetic ? "synthetic routing"
             : p->trace->uniform ? "routing of a trace without gate weights, each taken as 1/k"
                                 : "routing of a trace");
     mw_page_text(out, p->trace->name);

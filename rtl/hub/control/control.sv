@@ -53,9 +53,9 @@ module control #(
     input  wire answer_t        rd_i,
 
     // with source_lists: how many rows send has for a list; a tile has returned
-    output logic [Cfg.GpuW-1:0]                 told_gpu_o,
-    output logic [node_pkg::ExpertW-1:0]        told_local_o,
-    input  wire logic [packet_pkg::RowBits-1:0] told_rows_i,
+    output logic [Cfg.GpuW-1:0]                 notified_gpu_o,
+    output logic [node_pkg::ExpertW-1:0]        notified_local_o,
+    input  wire logic [packet_pkg::RowBits-1:0] notified_rows_i,
     input  wire bundle_pkg::tile_back_t         tile_i,
     output logic                                tile_ready_o,
 
@@ -84,7 +84,7 @@ module control #(
     output logic [node_pkg::RowW-1:0] src_rows_o [2],
     output logic [node_pkg::RowW-1:0] own_base_o,
 
-    output share_t             share_o, // for the pace of dispatch
+    output share_t             share_o, // for the dispatch throttle
     input  wire range_t        begin_i, // send: takes tokens in the order made
     output pick_t              pick_o,
     input  wire logic          pick_take_i,
@@ -114,9 +114,9 @@ module control #(
     typedef enum logic [3:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain, Ready, Sort} state_e;
     state_e          state_q;
     logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced, event_ready, known, no_tokens,
-          refused, part, bad_count, told, drained, head_end;
+          refused, part, bad_count, notified, drained, head_end;
     iop_e            op_q;
-    logic            tell_q;  // the rows of st are told
+    logic            tell_q;  // the rows of st are reported
     logic                    list_in, list_refused, list, tile, tile_go, alone; // see gen_lists
     logic                    list_last; // it is the GPU's last one
     flag_e                   flag_kind;
@@ -152,8 +152,8 @@ module control #(
         assign tile_go      = tile_i.valid && state_q == Idle && rest_q == '0;
         assign {list, tile} = {list_q, tile_q};
         assign flag_kind    = tile_q ? FLAG_TILE : list_q ? FLAG_LIST : FLAG_EVENT;
-        assign flag_rows    = tile_q ? 48'(rows_q) : 48'({16'(told_rows_i), 7'(le_q)});
-        assign told_local_o = le_q;
+        assign flag_rows    = tile_q ? 48'(rows_q) : 48'({16'(notified_rows_i), 7'(le_q)});
+        assign notified_local_o = le_q;
         assign list_last    = !list_q || 7'(le_q) + 7'd1 == cfg_i.local_experts;
         always_ff @(posedge clk_i) begin
             if (accept || tile_go) {list_q, tile_q} <= {list_in && !tile_go, tile_go};
@@ -166,13 +166,13 @@ module control #(
         end
         wire unused_home = &{1'b0, tile_i.home};
     end else begin : gen_no_lists
-        assign {list_in, list_refused, tile_go, list, tile, flag_rows, told_local_o} = '0;
+        assign {list_in, list_refused, tile_go, list, tile, flag_rows, notified_local_o} = '0;
         assign list_last = 1'b1;
         assign flag_kind = FLAG_EVENT;
-        wire unused_lists = &{1'b0, tile_i, told_rows_i};
+        wire unused_lists = &{1'b0, tile_i, notified_rows_i};
     end
     assign tile_ready_o = tile_go;
-    assign told_gpu_o   = to_q;
+    assign notified_gpu_o = to_q;
     assign start_walk  = (accept && cmd_i.op == I_COUNT && !refused) || sort_walk;
     assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && alone);
     assign alone       = tile || (copies_q && !list);
@@ -236,7 +236,7 @@ module control #(
     end
 
     // ---- packets of the store class ----------------------------------------------------------------------------
-    logic [node_pkg::RowW-1:0] told_row; // of GPU to_q
+    logic [node_pkg::RowW-1:0] notified_row; // of GPU to_q
     logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, no_words;
     logic [Cfg.FlitW-1:0] out_data_q;
 
@@ -261,7 +261,7 @@ module control #(
         h.epoch  = cfg_i.epoch;
         h.stage  = (op_q == I_FLAG) ? stage_e'(flag_kind) : stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
         h.addr   = (list || tile) ? flag_rows : (op_q != I_FLAG) ? '0
-                   : 48'({tell_q ? (Cfg.TokW+1)'(told_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q});
+                   : 48'({tell_q ? (Cfg.TokW+1)'(notified_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q});
         return h;
     endfunction
 
@@ -294,7 +294,7 @@ module control #(
     // ---- sequence ----------------------------------------------------------------------------------------------
     assign drained  = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced;
     assign retire_o = (drained && !tile) || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && told && !tile_i.valid;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && notified && !tile_i.valid;
 
     assign err_o.valid = (accept && refused) || bad_count;
     assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
@@ -344,7 +344,7 @@ module control #(
         end
     end
 
-    // ---- order of own tokens, pace of dispatch ------------------------------------------------------------------
+    // ---- order of own tokens, dispatch throttle ------------------------------------------------------------------
     if (Cfg.TokenOrder) begin : gen_order
         localparam int unsigned Hot = (Cfg.N > 5) ? 5 : Cfg.N - 1;
         logic [Cfg.GpuW-1:0]     hot [Hot];
@@ -388,7 +388,7 @@ module control #(
     copy_bases #(.Cfg(Cfg)) i_bases (
         .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
         .cnt_idx_i(cnt_i.idx[4:0]), .cnt_val_i(cnt_i.val), .bad_o(bad_count), .keep_i(state_q == Prefix),
-        .base_q_i, .base_row_o, .base_take_i, .told_q_i(to_q), .told_row_o(told_row), .recv_rows_o, .src_i,
+        .base_q_i, .base_row_o, .base_take_i, .notified_q_i(to_q), .notified_row_o(notified_row), .recv_rows_o, .src_i,
         .src_rows_o, .own_base_o
     );
 
@@ -398,7 +398,7 @@ module control #(
         .sig_valid_i(sig_i.valid), .sig_ready_o, .sig_token_i(sig_i.token),
         .own_valid_o(own_o.valid), .own_ready_i, .own_token_o(own_o.token),
         .event_valid_i(state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
-        .tok_valid_i, .tok_ready_o, .tok_index_i, .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(told)
+        .tok_valid_i, .tok_ready_o, .tok_index_i, .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(notified)
     );
 
     wire unused = &{1'b0, cfg_i, cmd_i, cnt_i};

@@ -33,8 +33,8 @@ module copy_bases #(
     output logic [node_pkg::RowW-1:0] base_row_o,
     input  wire logic                 base_take_i, // and count it
     output logic [node_pkg::RowW-1:0] recv_rows_o,
-    input  wire logic [Cfg.GpuW-1:0]  told_q_i,    // the next row at this GPU, with RowRanges
-    output logic [node_pkg::RowW-1:0] told_row_o,
+    input  wire logic [Cfg.GpuW-1:0]  notified_q_i, // the next row at this GPU, with RowRanges
+    output logic [node_pkg::RowW-1:0] notified_row_o,
     input  wire logic [Cfg.GpuW-1:0]  src_i [2],   // the second one with RowRanges
     output logic [node_pkg::RowW-1:0] src_rows_o [2],
     output logic [node_pkg::RowW-1:0] own_base_o
@@ -86,20 +86,21 @@ module copy_bases #(
         end
     end
 
-    if (Cfg.RowRanges) begin : gen_told
+    if (Cfg.RowRanges) begin : gen_notified
         logic [BaseW-1:0] word;
 
         lutram #(
             .Width(BaseW),
             .Depth(Cfg.N)
-        ) i_told (
+        ) i_notified (
             .clk_i, .we_i(base_we), .waddr_i(base_at),
-            .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i(told_q_i), .rdata_o(word)
+            .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i(notified_q_i),
+            .rdata_o(word)
         );
-        assign told_row_o = known_q[told_q_i] ? node_pkg::RowW'(word) : '0;
-    end else begin : gen_none_told
-        assign told_row_o = '0;
-        wire unused_told = &{1'b0, told_q_i};
+        assign notified_row_o = known_q[notified_q_i] ? node_pkg::RowW'(word) : '0;
+    end else begin : gen_none_notified
+        assign notified_row_o = '0;
+        wire unused_notified = &{1'b0, notified_q_i};
     end
 
     always_ff @(posedge clk_i) begin

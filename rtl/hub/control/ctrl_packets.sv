@@ -49,12 +49,13 @@ module ctrl_packets #(
 );
     import packet_pkg::*;
     // token or event counter; or lanes
-    localparam int unsigned AddrB = Cfg.SwitchAsks ? LaneBits * Lanes : (Cfg.TokW > Cfg.EventW) ? Cfg.TokW : Cfg.EventW;
+    localparam int unsigned AddrB = Cfg.SwitchReductions ? LaneBits * Lanes
+                                  : (Cfg.TokW > Cfg.EventW) ? Cfg.TokW : Cfg.EventW;
 
     logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
     logic [1:0]          first_q;
-    logic                ctl_free, sig_own, ack_own, asks, lane_room, tell;
-    logic [AddrB-1:0]    told;
+    logic                ctl_free, sig_own, ack_own, by_switch, lane_room, tell;
+    logic [AddrB-1:0]    notified;
     logic [Cfg.GpuW-1:0] sig_home;
     opcode_e          ctl_op_q;
     logic [4:0]       ctl_dst_q;
@@ -76,31 +77,31 @@ module ctrl_packets #(
     end
 
     assign event_ready_o = ready[2];
-    assign sig_ready_o   = sig_own ? own_ready_i : asks ? lane_room : ready[1];
+    assign sig_ready_o   = sig_own ? own_ready_i : by_switch ? lane_room : ready[1];
     assign own_valid_o   = sig_valid_i && sig_own;
     assign own_token_o   = sig_token_i;
     assign ack_ready_o   = ack_own ? !ack_rx_i : ready[0];
     assign own_ack_o     = ack_valid_i && ack_own;
 
-    if (Cfg.SwitchAsks) begin : gen_asks
+    if (Cfg.SwitchReductions) begin : gen_by_switch
         logic                pkt_valid;
         lane_t [Lanes-1:0]   lanes;
 
-        assign asks = cfg_i.switch_asks;
-        assign tell = asks ? pkt_valid : sig_valid_i && !sig_own;
-        assign told = asks ? lanes : AddrB'(sig_token_i[Cfg.TokW-1:0]);
+        assign by_switch = cfg_i.switch_reductions;
+        assign tell = by_switch ? pkt_valid : sig_valid_i && !sig_own;
+        assign notified = by_switch ? lanes : AddrB'(sig_token_i[Cfg.TokW-1:0]);
 
         ready_gather #(.Cfg(Cfg)) i_gather (
-            .clk_i, .rst_ni, .port_i(cfg_i.port[Cfg.GpuW-1:0]), .far_valid_i(asks && sig_valid_i && !sig_own),
+            .clk_i, .rst_ni, .port_i(cfg_i.port[Cfg.GpuW-1:0]), .far_valid_i(by_switch && sig_valid_i && !sig_own),
             .far_ready_o(lane_room), .far_home_i(sig_home),
             .far_index_i(sig_token_i[Cfg.TokensLog2-1:0] & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift)),
             .own_valid_i(tok_valid_i), .own_ready_o(tok_ready_o), .own_index_i(tok_index_i),
-            .pkt_valid_o(pkt_valid), .pkt_take_i(asks && pkt_valid && ready[1]), .lanes_o(lanes), .idle_o
+            .pkt_valid_o(pkt_valid), .pkt_take_i(by_switch && pkt_valid && ready[1]), .lanes_o(lanes), .idle_o
         );
     end else begin : gen_signals
-        assign {asks, lane_room, tok_ready_o, idle_o} = 4'b0001;
+        assign {by_switch, lane_room, tok_ready_o, idle_o} = 4'b0001;
         assign tell = sig_valid_i && !sig_own;
-        assign told = AddrB'(sig_token_i[Cfg.TokW-1:0]);
+        assign notified = AddrB'(sig_token_i[Cfg.TokW-1:0]);
         wire unused_tok = &{1'b0, tok_valid_i, tok_index_i};
     end
 
@@ -115,11 +116,11 @@ module ctrl_packets #(
                 first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
         end
         if (ctl_free) begin
-            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT : asks ? OP_READY
+            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT : by_switch ? OP_READY
                           : OP_SIGNAL;
-            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? (asks ? '0 : 5'(sig_home))
+            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? (by_switch ? '0 : 5'(sig_home))
                           : event_dst_i;
-            ctl_addr_q <= (want[1] && ready[1]) ? told : (want[0] && ready[0]) ? '0
+            ctl_addr_q <= (want[1] && ready[1]) ? notified : (want[0] && ready[0]) ? '0
                           : AddrB'(event_idx_i);
         end
     end
@@ -132,7 +133,7 @@ module ctrl_packets #(
         ctl_header_o.dst    = ctl_dst_q;
         ctl_header_o.epoch  = cfg_i.epoch;
         ctl_header_o.addr   = 48'(ctl_addr_q);
-        if (Cfg.SwitchAsks) ctl_header_o.target0 = 16'(ctl_addr_q >> 48);
+        if (Cfg.SwitchReductions) ctl_header_o.target0 = 16'(ctl_addr_q >> 48);
     end
 
     wire unused = &{1'b0, cfg_i, sig_token_i};

@@ -41,7 +41,7 @@ module source_flags #(
             logic [14:0]      bytes; // of the next row
         } landed_t;
 
-        bundle_pkg::source_flag_t said_q, told_q;
+        bundle_pkg::source_flag_t said_q, notified_q;
         landed_t                  landed, next;
         logic [15:0]              sum;
         logic [RowsW-1:0]         rows;
@@ -68,23 +68,23 @@ module source_flags #(
             if (!rst_ni || go_i) known_q <= '0;
             else if (landed_i.valid || tile) known_q[src] <= 1'b1;
             said_q <= said_i;
-            told_q <= said_q;
-            if (!rst_ni || go_i) {said_q.valid, told_q.valid} <= '0;
+            notified_q <= said_q;
+            if (!rst_ni || go_i) {said_q.valid, notified_q.valid} <= '0;
         end
 
         assign rows        = known_q[src] ? landed.rows : '0;
         assign early       = 16'(rows) < said_i.rows;
         assign err_o.valid = tile && early;
         assign err_o.code  = error_pkg::ERR_COUNT;
-        assign cnt_list_o  = told_q.valid && !told_q.tile;
-        assign idle_o      = !said_q.valid && !told_q.valid;
+        assign cnt_list_o  = notified_q.valid && !notified_q.tile;
+        assign idle_o      = !said_q.valid && !notified_q.valid;
 
         always_comb begin
             cnt_o = cnt_i;
-            if (cnt_list_o) cnt_o = '{valid: 1'b1, kind: 1'b0, halves: '0, src: told_q.src, idx: told_q.list,
-                                      val: 32'(told_q.rows), last: 1'b1};
+            if (cnt_list_o) cnt_o = '{valid: 1'b1, kind: 1'b0, halves: '0, src: notified_q.src, idx: notified_q.list,
+                                      val: 32'(notified_q.rows), last: 1'b1};
         end
-        wire unused = &{1'b0, cfg_i, landed_i.token, told_q};
+        wire unused = &{1'b0, cfg_i, landed_i.token, notified_q};
     end else begin : gen_none
         assign cnt_o = cnt_i;
         assign {cnt_list_o, err_o.valid} = '0;

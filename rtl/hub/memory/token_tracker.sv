@@ -11,7 +11,7 @@
 // aborted layer leaves counts. cfg_i must be set by then, and no request may come in that cycle.
 // Nothing is taken while sweep_busy_o. go_i empties the ready queue: a layer that takes its tokens
 // in order leaves it full.
-// - With switch-initiated reductions (switch_asks), counts are of own experts only, and sig_* are
+// - With switch-initiated reductions (switch_reductions), counts are of own experts only, and sig_* are
 //   GRANTs. A token with remote experts (arm_remote_i) is ready with its GRANT. When its own
 //   experts, if any, have finished, lane_* reports that to the switch.
 // - Where rows return (row_returns), sig_* are bytes in memory of the slots of a token. Each
@@ -40,7 +40,8 @@ module token_tracker #(
     output logic                             arm_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] arm_token_i,
     input  wire logic [4:0]                  arm_count_i,
-    input  wire logic                        arm_remote_i, // it waits for a GRANT, too; only where the switch asks
+    // it waits for a GRANT, too; only with switch-initiated reductions
+    input  wire logic                        arm_remote_i,
 
     input  wire logic                        own_valid_i,
     output logic                             own_ready_o,
@@ -127,10 +128,10 @@ module token_tracker #(
         wire unused_bytes = &{1'b0, sig_bytes_i, bytes, bytes_in};
     end
 
-    if (Cfg.SwitchAsks) begin : gen_asks
-        logic asks, remote_q, waited, lane_valid_q;
+    if (Cfg.SwitchReductions) begin : gen_by_switch
+        logic by_switch, remote_q, waited, lane_valid_q;
 
-        assign asks = cfg_i.switch_asks;
+        assign by_switch = cfg_i.switch_reductions;
 
         table_ram #(.Width($bits(entry_t) + 1), .Depth(2**Cfg.TokensLog2)) i_left (
             .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({held, cfg_i.epoch, left}),
@@ -138,8 +139,8 @@ module token_tracker #(
         );
 
         always_ff @(posedge clk_i) begin
-            remote_q <= take && arm_remote_i && asks;
-            if (take) grant_q <= asks && !arm_valid_i && !own;
+            remote_q <= take && arm_remote_i && by_switch;
+            if (take) grant_q <= by_switch && !arm_valid_i && !own;
             if (!rst_ni) lane_valid_q <= 1'b0;
             else         lane_valid_q <= (ended && held && !arm_q) || (lane_valid_q && !lane_ready_i);
             if (ended && held && !arm_q) lane_token_o <= index_q;
@@ -157,7 +158,7 @@ module token_tracker #(
 
         assign {grant_q, waits, held, own_room, lane_valid_o} = 5'b00010;
         assign lane_token_o = '0;
-        wire unused_asks = &{1'b0, arm_remote_i, lane_ready_i};
+        wire unused_by_switch = &{1'b0, arm_remote_i, lane_ready_i};
     end
 
     assign current = entry.epoch == cfg_i.epoch;

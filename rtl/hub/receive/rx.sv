@@ -86,7 +86,7 @@ module rx #(
         logic [ValW-1:0] val; // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, asks, sig_known;
+    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, by_switch, sig_known;
     header_t              header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
@@ -94,8 +94,8 @@ module rx #(
     assign is_req  = rx_i.valid && rx_i.cls == CLS_REQ;
     assign is_part = rx_i.valid && rx_i.cls == CLS_PART;
     assign first   = first_q;
-    assign asks    = Cfg.SwitchAsks && cfg_i.switch_asks;
-    assign sig_known = !asks && !(Cfg.RowSparse && cfg_i.row_returns);
+    assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
+    assign sig_known = !by_switch && !(Cfg.RowSparse && cfg_i.row_returns);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) first_q <= 1'b1;
@@ -106,7 +106,7 @@ module rx #(
     // header holds epoch and poison.
     assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data) : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
-    assign alien     = !(is_part ? header.opcode == OP_RESULT : asks ? header.opcode == OP_GRANT
+    assign alien     = !(is_part ? header.opcode == OP_RESULT : by_switch ? header.opcode == OP_GRANT
                          : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
@@ -120,7 +120,7 @@ module rx #(
     assign st_o.last   = rx_i.last;
     assign st_o.err    = rx_i.err;
     assign st_o.data   = is_part ? patched : rx_i.data;
-    assign req_o.valid = is_req && !asks;
+    assign req_o.valid = is_req && !by_switch;
     assign req_o.last  = rx_i.last;
     assign req_o.err   = rx_i.err;
     assign req_o.data  = patched;
@@ -206,7 +206,7 @@ module rx #(
     logic now_err; // an error of the link's own, reported before those in the queue
     err_e now_code;
 
-    if (Cfg.SwitchAsks) begin : gen_grants
+    if (Cfg.SwitchReductions) begin : gen_grants
         logic              low_good, low_good_q, second_q, good, push, room, own_valid;
         lane_t [Lanes-1:0] lanes;
 
@@ -215,14 +215,14 @@ module rx #(
         assign lanes    = (LaneBits * Lanes)'({header.target0, header.addr});
         assign good     = low_good && ((Cfg.HeadFlits == 1) ? first : second_q) && !rx_i.err && lanes[0].valid
                           && (lanes[1].valid || !lanes[2].valid);
-        assign push     = asks && is_req && rx_i.last && good;
+        assign push     = by_switch && is_req && rx_i.last && good;
 
         always_ff @(posedge clk_i) begin
             if (is_req && first) low_good_q <= low_good;
             if (rx_i.valid) second_q <= first && !rx_i.last;
         end
 
-        assign grant_err  = asks && is_req && ((first && !low_good) || (rx_i.last && low_good && !good));
+        assign grant_err  = by_switch && is_req && ((first && !low_good) || (rx_i.last && low_good && !good));
         assign grant_code = (!first || low_good) ? ERR_LENGTH : bad_epoch ? ERR_EPOCH : alien ? ERR_OPCODE : ERR_LENGTH;
         assign grant_lost = push && !room;
 
@@ -233,8 +233,8 @@ module rx #(
             .idle_o(grants_idle)
         );
 
-        assign sig_valid_o = asks ? own_valid : sig_valid;
-        assign sig_token_o = asks ? (node_pkg::TokenW'(cfg_i.port) << cfg_i.token_shift)
+        assign sig_valid_o = by_switch ? own_valid : sig_valid;
+        assign sig_token_o = by_switch ? (node_pkg::TokenW'(cfg_i.port) << cfg_i.token_shift)
                                     | node_pkg::TokenW'(lane_index_o)
                              : node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
     end else begin : gen_no_grants
@@ -251,8 +251,8 @@ module rx #(
         now_err  = 1'b1;
         now_code = bad_epoch ? ERR_EPOCH : ERR_OPCODE;
         if (res_lost || (ctrl_push && !ctrl_room)) now_code = ERR_CREDIT;
-        else if (grant_lost || (is_req && !asks && !req_ready_i)) now_code = ERR_WINDOW;
-        else if (is_req && asks) {now_err, now_code} = {grant_err, grant_code};
+        else if (grant_lost || (is_req && !by_switch && !req_ready_i)) now_code = ERR_WINDOW;
+        else if (is_req && by_switch) {now_err, now_code} = {grant_err, grant_code};
         else if ((is_req || is_part) && rx_i.err && rx_i.last) now_code = ERR_LENGTH;
         else now_err = (is_req || is_part) && first && (bad_epoch || alien);
     end

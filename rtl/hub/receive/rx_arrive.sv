@@ -195,7 +195,7 @@ module rx_arrive #(
                      || rowsp || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
         dynamic    = rowsp || head.opcode == OP_DYMULTIMEM_ST;
         no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
-        follows    = Cfg.ListOnce && head.stage != STAGE_FLAT; // a row that is open, see row_lists
+        follows    = Cfg.TargetListCache && head.stage != STAGE_FLAT; // a row that is open, see row_lists
         bad_code   = ERR_NONE;
         if (head.epoch != epoch_i) bad_code = ERR_EPOCH;
         else if (head.poison) bad_code = ERR_POISON;

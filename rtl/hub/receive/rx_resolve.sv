@@ -95,7 +95,7 @@ module rx_resolve #(
     localparam int unsigned ParkW  = $clog2(Parked + 1);
     localparam int unsigned JobLvW = $clog2(Jobs + 1);
     // parked: with lists the target too, as its row's list may be another one by then
-    localparam int unsigned ParkedW = SlotW + 4 + (Cfg.ListOnce ? TgtW : 0);
+    localparam int unsigned ParkedW = SlotW + 4 + (Cfg.TargetListCache ? TgtW : 0);
 
     if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 34
         || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW || Cfg.LocalW > node_pkg::ExpertW || Parked < 3
@@ -228,7 +228,7 @@ module rx_resolve #(
     );
     assign {park_slot, park_idx} = park_out[SlotW+3:0];
 
-    if (Cfg.ListOnce) begin : gen_lists
+    if (Cfg.TargetListCache) begin : gen_lists
         logic [TgtW-1:0] listed;
 
         row_lists #(.Cfg(Cfg)) i_lists (
@@ -242,10 +242,10 @@ module rx_resolve #(
         assign {tgt, cnt, no_row, opens} = {hd_i.tgt, hd_i.cnt, 2'b00};
     end
 
-    if (Cfg.SwitchAsks) begin : gen_keep
+    if (Cfg.SwitchReductions) begin : gen_keep
         logic keep, room;
 
-        assign keep      = cfg_i.switch_asks && opens && hd_i.stage == STAGE_DISPATCH && hd_i.src != cfg_i.port;
+        assign keep      = cfg_i.switch_reductions && opens && hd_i.stage == STAGE_DISPATCH && hd_i.src != cfg_i.port;
         assign keep_wait = keep && !room;
 
         list_keep #(.Cfg(Cfg)) i_keep (
@@ -381,7 +381,7 @@ module rx_resolve #(
         s1_d.job.pos    = s1_d.job.counts ? 4'(s0_q.stage) : s0_q.tgt[3:0];
     end
 
-    logic [Cfg.TokW:0] told; // 1 more than a row, or 0
+    logic [Cfg.TokW:0] notified; // 1 more than a row, or 0
 
     assign s1_free        = !s1_valid_q || s1_done;
     assign job_room       = job_level < JobLvW'(Jobs - 1);
@@ -395,9 +395,9 @@ module rx_resolve #(
     assign ev_o.valid     = acts && s0_q.op == OP_FLAG && !said;
     assign ev_o.idx       = 5'(s0_q.first[Cfg.EventW-1:0]);
     assign ev_o.src       = s0_q.src;
-    assign ev_o.told      = Cfg.RowRanges && told != '0;
-    assign ev_o.row       = node_pkg::RowW'(told - (Cfg.TokW+1)'(1));
-    assign told           = (Cfg.TokW+1)'(s0_q.first >> $clog2(isa_pkg::Events));
+    assign ev_o.notified  = Cfg.RowRanges && notified != '0;
+    assign ev_o.row       = node_pkg::RowW'(notified - (Cfg.TokW+1)'(1));
+    assign notified       = (Cfg.TokW+1)'(s0_q.first >> $clog2(isa_pkg::Events));
     assign ack_o.valid    = acts && s0_q.op == OP_FENCE;
     assign ack_o.port      = s0_q.src;
 

@@ -8,7 +8,7 @@
 // the payload RAMs, the queue's end and the accounts: a slot is free (st_crd_o returns the link's
 // credit) when all its targets are finished. Every finished job of a dispatched row is reported to
 // the row tracker (trk_*). Results (class PART) wait in the RAM of worker 0, which has time to
-// spare (guest_fifo). The link writes one flit per cycle, of any class. While worker 0 has no job
+// spare (shared_ram_fifo). The link writes one flit per cycle, of any class. While worker 0 has no job
 // of the link, the read port serves the results.
 // Order: Stores of one source may overtake each other (parked look-ups, two workers). FLAG and
 // FENCE act when memory has granted all earlier stores and they are reported.
@@ -221,7 +221,7 @@ module rx_store #(
             // The local memory gives zeros while it is not read; the RAM may hold a result.
             assign pay_data[w] = loc_data | (link_q ? ram_data[Cfg.FlitW-1:0] : '0);
 
-            guest_fifo #(.Width(Cfg.FlitW + 2), .Depth(ResFlits)) i_results (
+            shared_ram_fifo #(.Width(Cfg.FlitW + 2), .Depth(ResFlits)) i_results (
                 .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_i.err, st_i.last, st_i.data}), .we_o(res_we),
                 .waddr_o(res_waddr),
                 .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re), .re_o(res_re), .raddr_o(res_raddr),

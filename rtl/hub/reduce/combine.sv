@@ -95,7 +95,7 @@ module combine #(
 
     // ---- command ------------------------------------------------------------------
     logic          returns;
-    logic          asks, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
+    logic          by_switch, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
                    no_to;
     red_pkg::red_t red_in;
     mode_e         mode_q, mode_in;
@@ -112,9 +112,9 @@ module combine #(
                          ? no_from || no_to || uneven || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
                          : no_tokens || (every_in && every_off);
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
-    assign asks        = Cfg.SwitchAsks && cfg_i.switch_asks;
+    assign by_switch   = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign returns     = Cfg.RowSparse && cfg_i.row_returns;
-    assign closed      = asks && known && mode_in == Static;
+    assign closed      = by_switch && known && mode_in == Static;
     assign refused     = !known || strange || closed || lost || outside;
 
     node_pkg::byte_t to; // of a static range, where its result goes
@@ -151,7 +151,8 @@ module combine #(
     // sum is of bf16; the others say it in imm.
     assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
     assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15]))
-                     || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in) || (asks && mode_in == Dynamic && red_in != '0);
+                     || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in)
+                     || (by_switch && mode_in == Dynamic && red_in != '0);
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
@@ -210,7 +211,7 @@ module combine #(
                         : (ItemW+1)'(1);
     assign rest       = {1'b0, left_q} - {1'b0, step};
     assign last_in    = rest[ItemW+1] || rest[ItemW:0] == '0;
-    assign from_ready = (option_q || asks) && (mode_q == Dynamic || (mode_q == Sum && returns));
+    assign from_ready = (option_q || by_switch) && (mode_q == Dynamic || (mode_q == Sum && returns));
     assign room       = !reading_q && left_q != '0 && !full_q[wpar_q];
     assign item_in    = from_ready ? ItemW'(rdy_token_i) : cur_q;
 

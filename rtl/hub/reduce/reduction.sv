@@ -57,7 +57,7 @@ module reduction #(
     output logic                           back_done_o,
     output bundle_pkg::port_t              back_left_o, // the last flit of such a row for this home has
 
-    // memory: a MISC client, SUMA, SUMB, another MISC client (copy lane), OUT
+    // memory: a MISC client, SUMA, SUMB, another MISC client (adder bypass), OUT
     output read_t               rd_o,
     input  wire logic           rd_ready_i,
     input  wire answer_t        rd_i,
@@ -201,7 +201,7 @@ module reduction #(
         .part_crd_i, .err_valid_o(err_o[2].valid), .idle_o(idle_sum)
     );
 
-    // Of two errors in one cycle that of combine is told.
+    // Of two errors in one cycle that of combine is reported.
     assign err_o[0].valid = combine_err.valid || push_err;
     assign err_o[0].code  = combine_err.valid ? combine_err.code : error_pkg::ERR_BOUNDS;
     assign err_o[2].code = error_pkg::ERR_POISON;

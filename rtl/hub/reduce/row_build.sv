@@ -133,7 +133,7 @@ module row_build #(
     // ---- the item -----------------------------------------------------------------
     logic                  push_q, push, static_row, dynamic; // push: the item is a received row
     logic                  dense;
-    logic                  can, push_can, asks, returns, by_rows; // by_rows: a sum where rows return
+    logic                  can, push_can, by_switch, returns, by_rows; // by_rows: a sum where rows return
     logic [OutW-1:0]       open_q, push_open_q, limit;
     logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
     logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
@@ -145,7 +145,7 @@ module row_build #(
     logic [Cfg.GpuW-1:0]   q_q;
     logic                  nothing, begin_pkt;
 
-    assign asks     = Cfg.SwitchAsks && cfg_i.switch_asks;
+    assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows)
                       : OutW'(cfg_i.open_rows);
     assign returns  = Cfg.RowSparse && cfg_i.row_returns;
@@ -274,7 +274,7 @@ module row_build #(
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
                          kind_d    = by_rows ? kind_rows : (push_q || dense) ? Row : !own_i ? Slots
-                                     : (remote && !sum_i && !asks) ? Req : Row;
+                                     : (remote && !sum_i && !by_switch) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;

@@ -44,7 +44,7 @@ module row_return #(
     if (Cfg.RowSparse) begin : gen_returns
         localparam int unsigned PtrW  = $clog2(Depth) + 1; // one more bit tells full from empty
         localparam int unsigned Most  = 1;                 // items of a home that have not left
-        localparam int unsigned Tiles = 16;                // that are to be told
+        localparam int unsigned Tiles = 16;                // that are to be reported
         localparam int unsigned NumW  = 13;                // of rows: more than those of all tiles, twice
 
         typedef logic [PtrW-1:0] ptr_t;
@@ -121,7 +121,7 @@ module row_return #(
         end
 
         if (Cfg.SourceLists) begin : gen_tiles
-            logic [NumW-1:0]            due, ahead; // number of the row behind which the tile at the front is told
+            logic [NumW-1:0]            due, ahead; // number of the row behind which the tile at the front is reported
             logic [Cfg.GpuW-1:0]        tile_home;
             logic                       waits;
             logic [$clog2(Tiles+1)-1:0] level;

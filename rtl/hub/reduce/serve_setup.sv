@@ -78,7 +78,7 @@ module serve_setup #(
     logic [TgtW-1:0]      target_q;          // of the header's high half
     logic                 high_over_q;
     logic [Cfg.MaddrW-1:0] x_q;
-    logic             asks, to_slot, here, plain, over, last_term, stored;   // here: a unit of this GPU made the row
+    logic             by_switch, to_slot, here, plain, over, last_term, stored; // here: a unit of this GPU made the row
     logic [Cfg.AddrW:0]   behind;            // the flit behind a static row
     logic [4:0]       t_q, t_next;
     logic [3:0]       lane_t;
@@ -100,7 +100,7 @@ module serve_setup #(
     );
 
     // grant_lists names tokens, not addresses
-    assign asks      = Cfg.SwitchAsks && cfg_i.switch_asks;
+    assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign to_slot   = Cfg.RowSparse && cfg_i.row_returns && low_o.slots && low_o.is_explicit;
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
@@ -213,7 +213,7 @@ module serve_setup #(
             default: ;
         endcase
         // Beside the search for its first term; what falls out must be 0.
-        if (state_q == Begin)  down_q <= (here || low_o.is_static || asks) ? '0 : cfg_i.row_shift;
+        if (state_q == Begin)  down_q <= (here || low_o.is_static || by_switch) ? '0 : cfg_i.row_shift;
         else if (down)         down_q <= down_q - 1'b1;
         if (down) begin
             x_q <= x_q >> 1;

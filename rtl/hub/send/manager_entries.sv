@@ -142,7 +142,7 @@ module manager_entries #(
     );
 
     // ---- a partition -------------------------------------------------------------------------------------------
-    logic [Cfg.N-1:0]    has_full, has_any, give, asks, grant;
+    logic [Cfg.N-1:0]    has_full, has_any, give, requests, grant;
     logic                pick_q, any_q, pick, sweep_claim; // any_q: it gives an entry that is not full, too
     logic [Cfg.GpuW-1:0] grant_part;
 
@@ -155,13 +155,13 @@ module manager_entries #(
         assign has_full[p] = full[p] != '0;
         assign has_any[p]  = open_q[p] != '0;
         assign give[p]     = flush[p] || timer_i == '0 || (E > 2 && (closed & (closed - 1'b1)) == '0);
-        assign asks[p]     = has_full[p] || (has_any[p] && give[p]);
+        assign requests[p] = has_full[p] || (has_any[p] && give[p]);
     end
 
     rr_arb #(.N(Cfg.N)) i_turn (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(asks), .grant_o(grant), .idx_o(grant_part), .advance_i(pick)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(requests), .grant_o(grant), .idx_o(grant_part), .advance_i(pick)
     );
-    assign pick = !pick_q && asks != '0;
+    assign pick = !pick_q && requests != '0;
 
     // ---- an entry of it ----------------------------------------------------------------------------------------
     logic [E-1:0] among, first;

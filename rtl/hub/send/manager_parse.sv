@@ -31,7 +31,7 @@ module manager_parse #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
     // constant during a layer
-    input  wire logic       list_once_i, // rows of dymultimem.st are open: their packets keep their order
+    input  wire logic       target_list_cache_i, // rows of dymultimem.st are open: their packets keep their order
     input  wire logic [3:0] row_shift_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
@@ -95,7 +95,7 @@ module manager_parse #(
     );
 
     assign st     = header_q.opcode == OP_ST && header_q.cnt == '0;
-    assign dyn    = header_q.opcode == OP_DYMULTIMEM_ST && header_q.cnt == 5'd1 && !list_once_i;
+    assign dyn    = header_q.opcode == OP_DYMULTIMEM_ST && header_q.cnt == 5'd1 && !target_list_cache_i;
     assign nop    = header_q.opcode == OP_ST_ROWSP_NOP;
     assign rowsp  = (nop || header_q.opcode == OP_ST_ROWSP) && header_q.cnt == 5'd1;
     assign here   = 6'(header_q.dst) < 6'(Cfg.N);

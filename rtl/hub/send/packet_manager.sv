@@ -11,7 +11,7 @@
 // (constant from go to done), the input passes in the same cycle.
 // Order: Two stores to the same bytes by the same kind of address keep their order. Every flag,
 // fence, count and store that crosses a line follows all earlier packets for its GPU. Every
-// multicast and every packet of an open row (list_once) follows all earlier packets. Other stores
+// multicast and every packet of an open row (target_list_cache) follows all earlier packets. Other stores
 // may pass each other.
 // Back-pressure: st_ready_o, from registers only. Input and output stop each other only if a packet
 // waits for an entry to leave, for its place or for its order.
@@ -33,7 +33,7 @@ module packet_manager #(
     input  wire logic        go_i,
     input  wire logic        on_i,
     input  wire logic [15:0] timer_i,
-    input  wire logic        list_once_i,
+    input  wire logic        target_list_cache_i,
     input  wire logic [3:0]  row_shift_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
@@ -59,7 +59,7 @@ module packet_manager #(
     assign in = '{valid: st_i.valid && on_i, last: st_i.last, data: st_i.data};
 
     manager_parse #(.Cfg(Cfg)) i_parse (
-        .clk_i, .rst_ni, .list_once_i, .row_shift_i, .emap_i, .in_i(in), .in_ready_o(in_ready),
+        .clk_i, .rst_ni, .target_list_cache_i, .row_shift_i, .emap_i, .in_i(in), .in_ready_o(in_ready),
         .flit_o(flit), .flit_take_i(take), .desc_o(desc), .desc_take_i(desc_take)
     );
 

@@ -64,9 +64,9 @@ module send #(
     output logic                           base_take_o, // and count it
 
     // with source_lists: rows of a list, see list_rows
-    input  wire logic [Cfg.GpuW-1:0]          told_gpu_i,
-    input  wire logic [node_pkg::ExpertW-1:0] told_local_i,
-    output logic [packet_pkg::RowBits-1:0]    told_rows_o,
+    input  wire logic [Cfg.GpuW-1:0]          notified_gpu_i,
+    input  wire logic [node_pkg::ExpertW-1:0] notified_local_i,
+    output logic [packet_pkg::RowBits-1:0]    notified_rows_o,
 
     output range_t            begin_o, // of an instruction that takes tokens in the order made
     input  wire pick_t        pick_i,
@@ -134,7 +134,7 @@ module send #(
 
     list_rows #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .cfg_i, .begin_i(walk), .look_gpu_i(look_gpu), .look_local_i(look_local),
-        .take_i(look_take), .row_o(look_row), .told_gpu_i, .told_local_i, .told_rows_o
+        .take_i(look_take), .row_o(look_row), .notified_gpu_i, .notified_local_i, .notified_rows_o
     );
 
     token_t             desc;
@@ -203,7 +203,8 @@ module send #(
     send_build #(.Cfg(Cfg), .PktsW(PktsW), .AddrW(ShiftW), .job_t(job_t)) i_build (
         .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .sends_i(sends),
         .scatter_i(cfg_i.scatter),
-        .once_i(Cfg.ListOnce && cfg_i.list_once), .asks_i(Cfg.SwitchAsks && cfg_i.switch_asks),
+        .once_i(Cfg.TargetListCache && cfg_i.target_list_cache),
+        .by_switch_i(Cfg.SwitchReductions && cfg_i.switch_reductions),
         .job_valid_i(job_valid), .job_take_o(job_take), .job_i(job),
         .list_o(build_list), .nth_o(build_nth), .row_i(remote_row), .word_o(build_word), .remote0_i(remote0),
         .remote_flit_i(remote_flit), .own0_i(own0),

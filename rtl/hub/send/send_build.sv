@@ -35,7 +35,7 @@ module send_build #(
     input  wire bundle_pkg::sends_t  sends_i,
     input  wire logic [2:0]          scatter_i,
     input  wire logic                once_i,   // the first packet of a token carries its targets, for all of them
-    input  wire logic                asks_i,   // gate weights on the uplink tell the switch to open the reduction
+    input  wire logic                by_switch_i, // gate weights on the uplink tell the switch to open the reduction
 
     input  wire logic job_valid_i,
     output logic      job_take_o,
@@ -246,7 +246,7 @@ module send_build #(
     end
     assign red   = sends_i.opcode == OP_MULTIMEM_RED;
     assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
-    assign opens = asks_i && dyn && !rowsp && gate_q && !sends_i.flat;
+    assign opens = by_switch_i && dyn && !rowsp && gate_q && !sends_i.flat;
     wire unused_lists = &{1'b0, sends_i.lists, row_i};
     assign op    = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
     assign len   = 8'(len_last) + 8'd1;

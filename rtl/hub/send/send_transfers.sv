@@ -377,14 +377,14 @@ module send_transfers #(
 
     // ---- arming ------------------------------------------------------------------------------------------------
     logic [Cfg.TokensLog2:0] in_flight_q;
-    logic                    asks;
-    assign asks        = Cfg.SwitchAsks && cfg_i.switch_asks;
+    logic                    by_switch;
+    assign by_switch   = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
     assign arm_o.valid = state_q == ARM && may_arm;
     assign armed       = arm_o.valid && arm_ready_i;
     assign arm_o.token = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
-    assign arm_o.count = asks ? own_q : remote_q + own_q;
-    assign arm_o.remote = asks && remote_q != '0;
+    assign arm_o.count = by_switch ? own_q : remote_q + own_q;
+    assign arm_o.remote = by_switch && remote_q != '0;
 
     logic done; // a token that was armed: other tokens are done too
     assign done = tok_done_i && in_flight_q != '0;

@@ -30,7 +30,7 @@ module lane_join #(
     output word_t      word_o,
     input  wire logic  ready_i
 );
-    if (Cfg.CopyLane) begin : gen_lanes
+    if (Cfg.AdderBypass) begin : gen_lanes
         logic some, copy;
 
         lane_order i_order (

@@ -11,8 +11,8 @@
 //
 // A packet passes sum_choice, which selects the next one; sum_passes, which makes passes of its
 // terms (two terms in the first, one in each further one); sum_read, which queues them and reads
-// their operands ahead; and sum_add, which adds, including R from sum_result. With CopyLane and
-// cfg_i.copy_lane, packets without an addition take the adder bypass, sum_copy. lane_join restores
+// their operands ahead; and sum_add, which adds, including R from sum_result. With AdderBypass and
+// cfg_i.adder_bypass, packets without an addition take the adder bypass, sum_copy. lane_join restores
 // the order of own rows for sum_own, which writes them to memory. sum_up_join keeps the order of
 // each requester, for sum_uplink.
 // Order: A context returns its rows in order.
@@ -66,7 +66,7 @@ module row_sum #(
     output read_t               sum_rd_o [2],
     input  wire logic           sum_rd_ready_i [2],
     input  wire answer_t        sum_rd_i [2],
-    output read_t               copy_rd_o, // of the copy lane
+    output read_t               copy_rd_o, // of the adder bypass
     input  wire logic           copy_rd_ready_i,
     input  wire answer_t        copy_rd_i,
 
@@ -86,7 +86,8 @@ module row_sum #(
     output logic err_valid_o, // a result is poisoned
     output logic idle_o
 );
-    localparam int unsigned TurnW = Cfg.CopyLane ? 4 : 1;  // sum_choice lets in fewer packets for the uplink than 2**4
+    // sum_choice lets in fewer packets for the uplink than 2**4
+    localparam int unsigned TurnW = Cfg.AdderBypass ? 4 : 1;
 
     // What leaves a lane with a flit: its packet.
     typedef struct packed {
@@ -108,7 +109,7 @@ module row_sum #(
         logic first; // of its packet
         logic pair;  // both operands are terms
         logic last;
-        logic copy;  // for the copy lane: all that its packet needs
+        logic copy;  // for the adder bypass: all that its packet needs
         logic minus; // without any need: -0, not 0
         tag_t tag;
     } pass_t;
@@ -138,7 +139,7 @@ module row_sum #(
     logic [Cfg.AddrW-1:0] pass_a, pass_b;
     red_pkg::red_t        pass_red;
 
-    assign copies = Cfg.CopyLane && cfg_i.copy_lane;
+    assign copies = Cfg.AdderBypass && cfg_i.adder_bypass;
     assign lane   = rows_i.one[row_ctx_o] && copies;
 
     sum_choice #(.Cfg(Cfg)) i_choice (
@@ -176,7 +177,7 @@ module row_sum #(
         .free_o(res_free), .claim_i(claim), .r_o(r), .ready_i(add_r_ready || copy_r_ready), .err_valid_o
     );
 
-    // ---- adder and copy lane ----------------------------------------------------------
+    // ---- adder and adder bypass ----------------------------------------------------------
     logic add_own_ready, add_up_ready, add_busy, copy_own_ready, copy_up_ready, copy_busy;
     own_t add_own, copy_own;
     up_t  add_up, copy_up;
@@ -188,7 +189,7 @@ module row_sum #(
         .own_o(add_own), .own_ready_i(add_own_ready), .up_o(add_up), .up_ready_i(add_up_ready), .busy_o(add_busy)
     );
 
-    if (Cfg.CopyLane) begin : gen_lanes
+    if (Cfg.AdderBypass) begin : gen_lanes
         logic           claimed, r_copy, r_end;
         result_t        copy_r;
 

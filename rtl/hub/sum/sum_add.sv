@@ -46,8 +46,8 @@ module sum_add #(
     output logic busy_o // a flit is here
 );
     localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency of memory and adder
-    // beside the copy lane a packet may have to wait for one of that
-    localparam int unsigned UpDepth  = (Cfg.FlitBytes < 16 && !Cfg.CopyLane) ? 16 : 32;
+    // beside the adder bypass a packet may have to wait for one of that
+    localparam int unsigned UpDepth  = (Cfg.FlitBytes < 16 && !Cfg.AdderBypass) ? 16 : 32;
 
     logic [Cfg.PayW-1:0] idx_q;
     logic                idx_last, together, ready;

@@ -28,7 +28,7 @@ module sum_choice #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire rows_t            rows_i,
-    input  wire logic             lanes_i,     // the layer uses the copy lane
+    input  wire logic             lanes_i,     // the layer uses the adder bypass
     input  wire logic             add_room_i,  // the lanes take a packet
     input  wire logic             copy_room_i,
     input  wire logic             res_free_i,  // a packet of R is here that nobody has claimed
@@ -45,7 +45,7 @@ module sum_choice #(
     input  wire logic [Cfg.GpuW-1:0] up_dst_i,  // to this port
     input  wire bundle_pkg::port_t   part_crd_i // a credit of PART comes back
 );
-    // for the uplink, between their choice and their last flit: with the adder alone, and with the copy lane
+    // for the uplink, between their choice and their last flit: with the adder alone, and with the adder bypass
     localparam int unsigned AddPkts  = (Cfg.FlitBytes < 16) ? 4 : 7;
     localparam int unsigned LanePkts = (Cfg.FlitBytes < 16) ? 6 : 12;
     localparam int unsigned CrdW     = $clog2(Cfg.PartPkts + 1);
@@ -55,9 +55,9 @@ module sum_choice #(
     localparam int unsigned ShortPkts = 15;
 
     logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
-    logic [Cfg.N-1:0]           copy_rows; // contexts whose row is for the copy lane
+    logic [Cfg.N-1:0]           copy_rows; // contexts whose row is for the adder bypass
     logic [Cfg.GpuW-1:0]        turn, add_turn;
-    logic                       copies, served, own_last; // the turn is one of the copy lane
+    logic                       copies, served, own_last; // the turn is one of the adder bypass
     logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
     logic [CrdW-1:0]            limit;
     logic                       own_ready, own_first, own_begin, up_begin, up_room;
@@ -98,11 +98,11 @@ module sum_choice #(
         .advance_i(served && !copies)
     );
 
-    if (Cfg.CopyLane) begin : gen_lanes
+    if (Cfg.AdderBypass) begin : gen_lanes
         // Contexts of a lane wait for its room in a turn of their own: the other lane's packets do not move it.
         logic [Cfg.GpuW-1:0] copy_turn;
         logic [Cfg.N-1:0]    copy_ctx, copy_grant;
-        logic                last_q;     // the packet before was for the copy lane
+        logic                last_q;     // the packet before was for the adder bypass
         logic [1:0]          own_last_q; // by lane: its packet before was an own one
 
         assign add_ctx   = may & ~copy_rows & {Cfg.N{add_room_i}};

@@ -33,7 +33,7 @@ module sum_passes #(
     output logic                     choice_ready_o,
     input  wire logic [Cfg.GpuW-1:0] ctx_i,   // from the cycle behind on
     input  wire logic                own_i,
-    input  wire logic                copy_i,  // it is for the copy lane
+    input  wire logic                copy_i,  // it is for the adder bypass
     output logic                     begin_o, // its packet begins
     output logic                     claim_o, // and takes a packet of R
     input  wire logic [TurnW-1:0]    turn_i,  // see sum_up_join

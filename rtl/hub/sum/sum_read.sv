@@ -46,7 +46,7 @@ module sum_read #(
 );
 
     localparam int unsigned Ahead = 3;
-    localparam int unsigned Depth = Cfg.CopyLane ? 16 : Ahead + 1;  // LUT RAM comes in sixteens
+    localparam int unsigned Depth = Cfg.AdderBypass ? 16 : Ahead + 1; // LUT RAM comes in sixteens
 
     logic [$clog2(Depth)-1:0] wptr_q, aptr_q, bptr_q, dptr_q, held;
     logic                 a_next, b_next, a_need, b_need, a_end, b_end;
@@ -55,7 +55,7 @@ module sum_read #(
 
     assign held       = wptr_q - dptr_q;
     assign room_o     = held != '1;
-    assign pkt_room_o = !Cfg.CopyLane || 32'(held) < Ahead;
+    assign pkt_room_o = !Cfg.AdderBypass || 32'(held) < Ahead;
     assign valid_o    = dptr_q != wptr_q;
     assign granted_o  = (aptr_q != dptr_q || a_end) && (bptr_q != dptr_q || b_end);
 

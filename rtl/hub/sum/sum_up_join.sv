@@ -23,7 +23,7 @@ module sum_up_join #(
 
     input  wire logic                choose_i, // a packet
     input  wire logic [Cfg.GpuW-1:0] ctx_i,    // for
-    input  wire logic                copy_i,   // in the copy lane
+    input  wire logic                copy_i,   // in the adder bypass
     output logic [TurnW-1:0]         turn_o,
 
     input  wire up_t  add_i,
@@ -34,7 +34,7 @@ module sum_up_join #(
     output up_t       up_o,
     input  wire logic ready_i
 );
-    if (Cfg.CopyLane) begin : gen_lanes
+    if (Cfg.AdderBypass) begin : gen_lanes
         // by requester, modulo more than are ever inside: packets chosen and left, {copies, adder}
         logic [Cfg.N-1:0][1:0][TurnW-1:0] chosen_q, left_q;
         logic add_turn, copy_turn, copy, open_q, copy_q, last_q, packet_end;

@@ -15,7 +15,7 @@ module header_check #(
     input  wire packet_pkg::cls_e    cls_i,     // by the link
     input  wire logic [1:0]          epoch_i,
     input  wire logic                no_room_i, // for one more open reduction, or requests are not taken
-    input  wire logic                asks_i,    // the switch opens reductions
+    input  wire logic                by_switch_i, // the switch opens reductions
 
     output logic                dynamic_o, // its targets are experts
     output logic                follow_o,  // its targets are those of the open row, see row_outputs
@@ -35,10 +35,10 @@ module header_check #(
     assign rowsp     = cfg_pkg::is_rowsp(Cfg.Multicast && Cfg.RowSparse, head_i.opcode);
     assign dynamic_o = rowsp || (Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}
                                  && !follow_o);
-    assign follow_o  = Cfg.Multicast && Cfg.ListOnce && head_i.opcode == OP_DYMULTIMEM_ST && head_i.cnt == '0
+    assign follow_o  = Cfg.Multicast && Cfg.TargetListCache && head_i.opcode == OP_DYMULTIMEM_ST && head_i.cnt == '0
                        && head_i.stage != STAGE_FLAT;
     assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
-    assign ready_o   = Cfg.SwitchAsks && asks_i && head_i.opcode == OP_READY;
+    assign ready_o   = Cfg.SwitchReductions && by_switch_i && head_i.opcode == OP_READY;
     assign pay_o     = (rowsp || head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST,
                                                        OP_COUNTS}) && head_i.len != '0;
     assign known     = (ready_o || rowsp

@@ -21,7 +21,7 @@
 //
 // CTRL, STORE and REQ pass the flit queue and the parser. PART goes directly to the queue of its
 // requester, so a partial never waits for the parser. Where both write to the same RAMs
-// (PartGuest), partials wait for the end of a payload, and the parser waits for the end of a
+// (PartSharedRam), partials wait for the end of a payload, and the parser waits for the end of a
 // partial (write_turns).
 // Order: First in, first out. No output sees a packet until its last target has been checked.
 // Header, targets and payload are written to the free slot after the last packet of each queue, and
@@ -59,7 +59,7 @@ module ingress #(
     input  wire logic [Cfg.N-1:0]         partition_i, // outputs that this input may reach
 
     // to the queues of this input
-    output logic [Cfg.N-1:0] wr_valid_o,  // with PartGuest also of partials; see voq for what is Late
+    output logic [Cfg.N-1:0] wr_valid_o,  // with PartSharedRam also of partials; see voq for what is Late
     output copy_t            wr_o,
     output logic [Cfg.N-1:0] desc_we_o,
     output desc_t            desc_o,
@@ -96,18 +96,19 @@ module ingress #(
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic               asks;    // the switch opens reductions
+    logic               by_switch; // the switch opens reductions
     bundle_pkg::error_t row_err; // see row_err_i
-    assign asks    = Cfg.SwitchAsks && common_i.asks;
-    assign row_err = Cfg.SwitchAsks ? row_err_i : '{valid: 1'b0, code: ERR_NONE};
+    assign by_switch = Cfg.SwitchReductions && common_i.switch_reductions;
+    assign row_err = Cfg.SwitchReductions ? row_err_i : '{valid: 1'b0, code: ERR_NONE};
 
     // ---- link ----
-    logic first, second, enters, enter_last, enter_err, brim; // see credit_gate
+    logic first, second, enters, enter_last, enter_err, almost_full; // see credit_gate
     err_e gate_code;
 
     credit_gate #(.Cfg(Cfg)) i_gate (
         .clk_i, .rst_ni, .valid_i(up_i.valid), .last_i(up_i.last), .err_i(up_i.err), .cls_i(up_i.cls), .crd_i,
-        .brim_i(brim), .first_o(first), .second_o(second), .enters_o(enters), .last_o(enter_last), .err_o(enter_err),
+        .almost_full_i(almost_full), .first_o(first), .second_o(second), .enters_o(enters), .last_o(enter_last),
+        .err_o(enter_err),
         .code_o(gate_code), .scarce_o
     );
 
@@ -147,7 +148,7 @@ module ingress #(
         .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data),
         .target_o(target), .stamp_o(desc_o.stamp),
         .held_o(held), .next_we_o(next_we), .next_target_o(next_target), .link_target_o(link_target),
-        .take_i(take), .brim_o(brim), .empty_o(queue_empty)
+        .take_i(take), .almost_full_o(almost_full), .empty_o(queue_empty)
     );
 
     assign flit_valid = flit_there && !pause;
@@ -170,7 +171,7 @@ module ingress #(
 
     header_check #(.Cfg(Cfg)) i_header (
         .valid_i(state_q == Head), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
-        .asks_i(asks), .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .ready_o(is_ready),
+        .by_switch_i(by_switch), .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .ready_o(is_ready),
         .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
     );
 
@@ -260,12 +261,12 @@ module ingress #(
         .clk_i, .rst_ni, .first_i(flit_valid && state_q == Low), .head_i(state_q == Head), .now_i(head), .low_i(low_q),
         .decide_i(decide && head_cls == CLS_REQ), .more_i(one_more), .bad_i(bad_head || !good),
         .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o), .bytes_o(open_bytes_o), .red_o(open_red_o),
-        .full_i(open_full_i || asks)
+        .full_i(open_full_i || by_switch)
     );
     assign open_mask_o = accept ? mask : '0;
 
     // ---- the open row ----
-    if (Cfg.ListOnce) begin : gen_row
+    if (Cfg.TargetListCache) begin : gen_row
         row_outputs #(.Cfg(Cfg)) i_row (
             .clk_i, .rst_ni, .epoch_i, .head_i(flit_valid && state_q == Head), .header_i(head), .follow_i(follow),
             .accept_i(accept), .mask_i(mask), .reject_i((reject || cut) && cls == CLS_STORE),
@@ -278,7 +279,7 @@ module ingress #(
     // ---- rows that the switch opens ----
     logic lanes_idle;
 
-    if (Cfg.SwitchAsks) begin : gen_asks
+    if (Cfg.SwitchReductions) begin : gen_by_switch
         row_entry #(.Cfg(Cfg)) i_entry (
             .clk_i, .rst_ni, .port_i, .common_i, .head_i(flit_valid && state_q == Head), .header_i(head),
             .follow_i(follow), .open_i(row_open), .accept_i(accept), .mask_i(mask), .code_o(row_code), .entry_o
@@ -288,12 +289,12 @@ module ingress #(
             .push_i(accept && state_q == Head && is_ready), .home_o, .index_o, .take_i(lane_take_i),
             .free_o(ready_free_o), .idle_o(lanes_idle)
         );
-    end else begin : gen_no_asks
+    end else begin : gen_not_by_switch
         assign {entry_o, home_o, index_o, ready_free_o} = '0;
         assign lanes_idle = 1'b1;
         assign lanes_code = ERR_NONE;
         assign row_code   = ERR_NONE;
-        wire unused_asks = &{1'b0, lane_take_i};
+        wire unused_by_switch = &{1'b0, lane_take_i};
     end
 
     // ---- what the queues get ----
@@ -304,13 +305,13 @@ module ingress #(
     copy_write #(.Cfg(Cfg)) i_copies (
         .clk_i, .port_i, .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
         .begin_i(state_q == Begin), .head_i(state_q == Head), .list_i(in_list_q), .pay_i(state_q == Payload),
-        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || asks : no_room)), .flits_i(flits),
+        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || by_switch : no_room)), .flits_i(flits),
         .described_i(decide),
         .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q), .again_i(again), .earlier_i(earlier),
         .wr_valid_o(copy_valid), .wr_region_o(wr_o.region), .wr_line_o(wr_o.line), .wr_lane_o(copy_lane),
         .wr_data_o(copy_data), .desc_we_o, .desc_len_o(desc_o.len), .end_o(pay_end), .wrong_o(pay_wrong)
     );
-    if (Cfg.PartGuest) begin : gen_guest
+    if (Cfg.PartSharedRam) begin : gen_shared_ram
         write_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni, .we_i(part_we), .idx_i(part_idx), .data_i(part_data),
             .pay_i(state_next == Payload), .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data),
@@ -319,7 +320,7 @@ module ingress #(
             .idle_o(parts_idle_o)
         );
         assign part_o.data = '0;
-    end else begin : gen_no_guest
+    end else begin : gen_own_ram
         assign {pause, parts_idle_o} = 2'b01;
         assign {part_we_o, part_o.idx, part_o.data} = {part_we, part_idx, part_data};
         assign {wr_valid_o, wr_o.lane, wr_o.data} = {copy_valid, copy_lane, copy_data};

@@ -7,7 +7,7 @@
 // therefore selected one cycle earlier, and may be looked up then: the last lane of a header, or
 // one lane after the other of a list. A header may come directly from the link, a list may not.
 // Order: First in, first out.
-// Back-pressure: brim_o, see flit_queue. Packets within credits and open reductions do not raise
+// Back-pressure: almost_full_o, see flit_queue. Packets within credits and open reductions do not raise
 // it.
 // Latency: One flit per cycle in and out. A flit that finds the queue empty is shown in its own
 // cycle, unless a list is being read (list_i). Other flits are shown at most 3 cycles later, or as
@@ -49,7 +49,7 @@ module queue_head #(
     output logic [15:0]               link_target_o,
     output logic [Cfg.StampB-1:0]     stamp_o,       // when the packet's first flit came
     input  wire logic                 take_i,        // only with valid_o
-    output logic                      brim_o,        // one flit more may enter, then none until it falls
+    output logic                      almost_full_o, // one flit more may enter, then none until it falls
     output logic                      empty_o
 );
     localparam int unsigned MaxPkt = Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits;
@@ -82,7 +82,7 @@ module queue_head #(
         .clk_i, .rst_ni, .valid_i,
         .data_i(QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}})),
         .direct_i(!list_i), .valid_o, .data_o(queued), .held_valid_o(held_o), .load_o(load),
-        .load_data_o(loaded), .held_o(register), .take_i, .brim_o, .empty_o
+        .load_data_o(loaded), .held_o(register), .take_i, .almost_full_o, .empty_o
     );
 
     // ---- target ----

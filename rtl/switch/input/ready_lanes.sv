@@ -8,7 +8,7 @@
 // each has a place. An offered lane is stable until take_i reports, one cycle late, that it was
 // taken. The taker ignores it in that cycle.
 // Latency: A lane waits for one lane of each other input, and for entries at the home's port (see
-// want_table).
+// report_scoreboard).
 // Errors: A packet without a lane (LENGTH), with a home that does not exist (UNMAPPED) or may not
 // be reached (PARTITION), or with an index without an entry (BOUNDS) must not be pushed. The port
 // itself may always be reached.

@@ -109,7 +109,7 @@ module egress #(
     logic grant, grant_busy_q, grant_start;
 
     assign error  = error_valid_i && !error_busy_q;
-    assign grant  = Cfg.SwitchAsks && grant_valid_i && !grant_busy_q;
+    assign grant  = Cfg.SwitchReductions && grant_valid_i && !grant_busy_q;
     assign open_o = free_q && !hold_i;
     assign able_o = has_req_i | (ctrl_crd ? has_ctrl_i : '0) | (store_crd ? has_store_i : '0);
 
@@ -222,7 +222,7 @@ module egress #(
         end
     end
 
-    if (Cfg.SwitchAsks) begin : gen_grant
+    if (Cfg.SwitchReductions) begin : gen_grant
         always_ff @(posedge clk_i) begin
             if (!rst_ni) grant_busy_q <= 1'b0;
             else if (grant_start) grant_busy_q <= 1'b1;
@@ -289,7 +289,8 @@ module egress #(
         if (res_read_o)                 made_q <= {res_err_i, res_data_i};
         // the first half with F = 8; the other is 0, but of a GRANT
         else if (made && off_q == '0)   made_q <= {1'b0, head_bits[Cfg.FlitW-1:0]};
-        else if (Cfg.SwitchAsks && Cfg.HeadFlits == 2 && grant_busy_q) made_q <= {1'b0, Cfg.FlitW'(head_bits[127:64])};
+        else if (Cfg.SwitchReductions && Cfg.HeadFlits == 2 && grant_busy_q)
+            made_q <= {1'b0, Cfg.FlitW'(head_bits[127:64])};
         else                            made_q <= '0;
     end
 

@@ -27,7 +27,7 @@ module credit_gate #(
     input  wire logic [1:0] cls_i,
     input  wire logic       err_i,
     input  wire logic [1:0] crd_i,   // {STORE, CTRL} credit on its way to the sender
-    input  wire logic       brim_i,  // of the queue, see flit_queue
+    input  wire logic       almost_full_i, // of the queue, see flit_queue
 
     output logic            first_o,  // the next flit of the link begins a packet
     output logic            second_o, // it is the second half of a header
@@ -63,10 +63,10 @@ module credit_gate #(
     );
 
     // asked for at the first flit alone: those behind it go where it went
-    assign lets   = !brim_i
+    assign lets   = !almost_full_i
                     && (cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left));
     assign open   = first_o ? lets : open_q;
-    assign cut    = !first_o && brim_i && !last_i;
+    assign cut    = !first_o && almost_full_i && !last_i;
     assign last_o = last_i || cut;
     assign err_o  = err_i || cut;
     assign code_o = (!begins || lets || cls_i == CLS_PART) ? error_pkg::ERR_NONE : (cls_i == CLS_REQ)

@@ -4,7 +4,7 @@
 //
 // Function: The register exists because the readers have no time for the delay of the RAM.
 // Order: First in, first out. One flit per cycle in and out.
-// Back-pressure: brim_o (almost full). While it is high, one more flit may come, then none until it
+// Back-pressure: almost_full_o (almost full). While it is high, one more flit may come, then none until it
 // falls. Up to Depth - 5 flits do not raise it.
 // Latency: If the queue is empty and direct_i is high, a flit is shown in the cycle in which it
 // comes. If it is not taken then, or comes when the last flit is taken, it is in the register from
@@ -33,7 +33,7 @@ module flit_queue #(
     output logic [Width-1:0]      held_o,         // the register
     input  wire logic             take_i,         // only with valid_o
 
-    output logic                  brim_o,         // the RAM has room for four flits or fewer
+    output logic                  almost_full_o,  // the RAM has room for four flits or fewer
     output logic                  empty_o
 );
     logic [DW:0]      wptr, rptr;
@@ -42,7 +42,7 @@ module flit_queue #(
     logic             behind_q;       // a flit is in the RAM or at its output
     logic             in_ram, put, fetch, move, pass;
 
-    assign in_ram  = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full, see brim_o
+    assign in_ram  = wptr[DW-1:0] != rptr[DW-1:0];   // it is never full, see almost_full_o
     assign empty_o = !behind_q && !held_q;
     assign valid_o = held_q || (valid_i && !behind_q && direct_i);
     assign data_o  = held_q ? out_q : data_i;
@@ -83,7 +83,7 @@ module flit_queue #(
     logic [DW-1:0] level_q;
     logic          put_q, fetch_q;
 
-    assign brim_o = level_q[DW-1:2] == '1;
+    assign almost_full_o = level_q[DW-1:2] == '1;
 
     always_ff @(posedge clk_i) begin
         {put_q, fetch_q} <= rst_ni ? {put, fetch} : 2'b00;

@@ -7,7 +7,7 @@
 // Back-pressure: Credits. full_o shows one packet too many before it is written.
 // Latency: A packet is visible one cycle after its first flit was written. It may then be read at
 // one flit per cycle, as its flits come in consecutive cycles.
-// Ports: As a guest it has no RAM. Its flits lie in the RAM of a voq, which uses the address from
+// Ports: With PartSharedRam it has no RAM. Its flits lie in the RAM of a voq, which uses the address from
 // here and returns the data.
 `default_nettype none
 `include "assert.svh"
@@ -30,9 +30,9 @@ module part_queue #(
     input  wire logic                re_i,
     input  wire logic [Cfg.PayW-1:0] ridx_i,
     input  wire logic                done_i,  // with re_i: last flit that the reader wants of the packet
-    output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0; of a guest always
+    output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0; with PartSharedRam always
 
-    output logic [PW+Cfg.PayW-1:0] waddr_o, // with we_i and re_i, for the host of a guest
+    output logic [PW+Cfg.PayW-1:0] waddr_o, // with we_i and re_i, for the RAM of the voq
     output logic [PW+Cfg.PayW-1:0] raddr_o
 );
     logic [PW:0]   come_q, wpkt_q, rpkt_q; // packets on their way, begun, read
@@ -41,14 +41,14 @@ module part_queue #(
 
     assign start  = we_i && widx_i == '0;
     assign has_o  = wpkt_q != rpkt_q;
-    assign full_o = (Cfg.PartGuest ? come_q : wpkt_q) - rpkt_q == (PW+1)'(Cfg.PartPkts);
+    assign full_o = (Cfg.PartSharedRam ? come_q : wpkt_q) - rpkt_q == (PW+1)'(Cfg.PartPkts);
 
     assign waddr_o = {(widx_i == '0) ? wpkt_q[PW-1:0] : open_q, widx_i};
     assign raddr_o = {rpkt_q[PW-1:0], ridx_i};
 
-    if (Cfg.PartGuest) begin : gen_guest
+    if (Cfg.PartSharedRam) begin : gen_shared_ram
         assign rdata_o = '0;
-        wire unused_guest = &{1'b0, wdata_i, re_i};
+        wire unused_shared = &{1'b0, wdata_i, re_i};
     end else begin : gen_ram
         gated_ram #(
             .Width(Width),

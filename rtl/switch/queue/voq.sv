@@ -22,9 +22,9 @@
 // elsewhere. Header and targets are flits 0 .. HF+TF-1, and the header of CTRL follows. Bit 8F of
 // the word marks the last flit of a payload that is not valid.
 //
-// With a Guest the RAM also holds another queue of the same input and output (part_queue), in the
-// upper half of the slots of REQ. REQ then uses only the lower half. Host and guest never write,
-// and never read, in the same cycle (write_turns, read_turns). If Late, a word of host or guest is
+// With PartSharedRam the RAM also holds another queue of the same input and output (part_queue), in the
+// upper half of the slots of REQ. REQ then uses only the lower half. Packets and partials never write,
+// and never read, in the same cycle (write_turns, read_turns). If Late, a word of packets or partials is
 // written one cycle after its address, as both are read late enough.
 `default_nettype none
 `include "bundles.svh"
@@ -39,9 +39,9 @@ module voq #(
     input  wire logic rst_ni,
 
     // from the input; all but wr_valid, desc_we and push are common to its queues
-    // of host or guest; this, wr_i.lane and wr_i.data a cycle behind all others if Late
+    // of packets or partials; this, wr_i.lane and wr_i.data a cycle behind all others if Late
     input  wire logic         wr_valid_i,
-    // region: class of a header or target flit, 3: payload of STORE; data: {bad, flit}, or the guest's
+    // region: class of a header or target flit, 3: payload of STORE; data: {bad, flit}, or of the partials
     input  wire copy_t        wr_i,
     input  wire logic         desc_we_i, // of the packet that will be pushed next
     // dyn: has a target list; more: targets behind this output, less 1; pay: has a payload; len: its flits, less 1
@@ -71,21 +71,21 @@ module voq #(
     input  wire logic [Cfg.SlotW-1:0] rd_slot_i,
     output logic [Cfg.FlitW:0]        rdata_o,  // one cycle after re_i, else 0
 
-    // guest; 0 without one
-    input  wire logic                  guest_we_i,   // what is written is the guest's
-    input  wire logic [Cfg.GuestW-1:0] guest_waddr_i,
-    input  wire logic                  guest_re_i,
-    input  wire logic [Cfg.GuestW-1:0] guest_raddr_i,
-    output logic [Cfg.WordW-1:0]       guest_rdata_o // one cycle after guest_re_i, else 0
+    // partials; 0 without PartSharedRam
+    input  wire logic                  shared_we_i,  // what is written is of the partials
+    input  wire logic [Cfg.SharedRamW-1:0] shared_waddr_i,
+    input  wire logic                  shared_re_i,
+    input  wire logic [Cfg.SharedRamW-1:0] shared_raddr_i,
+    output logic [Cfg.WordW-1:0]       shared_rdata_o // one cycle after shared_re_i, else 0
 );
     import packet_pkg::*;
 
     localparam int unsigned RoomW = (Cfg.StorePkts > 1) ? $clog2(Cfg.StorePkts + 1) : 2;
 
-    localparam int unsigned ReqSlotW = Cfg.PartGuest ? Cfg.SlotW - 1 : Cfg.SlotW;
+    localparam int unsigned ReqSlotW = Cfg.PartSharedRam ? Cfg.SlotW - 1 : Cfg.SlotW;
 
     if (Cfg.StorePkts > 2**Cfg.SlotW || Cfg.CtrlPkts > 2**Cfg.SlotW || Cfg.OpenRows > 2**ReqSlotW
-        || Cfg.SlotW < 1 + 32'(Cfg.PartGuest) || Cfg.SlotW > 5) begin : gen_check
+        || Cfg.SlotW < 1 + 32'(Cfg.PartSharedRam) || Cfg.SlotW > 5) begin : gen_check
         $error("voq: SlotW does not fit");
     end
 
@@ -119,24 +119,24 @@ module voq #(
     logic [Cfg.PayW+Cfg.SlotW:0] waddr, ram_waddr, raddr; // {line, slot}
     logic [Cfg.WordW-1:0]        word;
 
-    if (Cfg.PartGuest) begin : gen_guest
-        // of whom the word is that was read; nothing waits for the RAM to be told
-        logic host_q, guest_q;
+    if (Cfg.PartSharedRam) begin : gen_shared_ram
+        // of whom the word is that was read; nothing waits for the RAM to be reported
+        logic host_q, shared_q;
 
-        always_ff @(posedge clk_i) {host_q, guest_q} <= {re_i, guest_re_i};
+        always_ff @(posedge clk_i) {host_q, shared_q} <= {re_i, shared_re_i};
         assign rdata_o       = host_q ? word[Cfg.FlitW:0] : '0;
-        assign guest_rdata_o = guest_q ? word : '0;
-        assign waddr = guest_we_i
-                       ? {2'b11, guest_waddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_waddr_i[Cfg.SlotW-2:0]}
+        assign shared_rdata_o = shared_q ? word : '0;
+        assign waddr = shared_we_i
+                       ? {2'b11, shared_waddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1, shared_waddr_i[Cfg.SlotW-2:0]}
                            : {wr_i.line, wr_slot};
         assign raddr = re_i ? {rd_line_i, rd_slot_i}
-                       : {2'b11, guest_raddr_i[Cfg.GuestW-1 -: Cfg.PayW-1], 1'b1, guest_raddr_i[Cfg.SlotW-2:0]};
-    end else begin : gen_no_guest
+                       : {2'b11, shared_raddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1, shared_raddr_i[Cfg.SlotW-2:0]};
+    end else begin : gen_own_ram
         assign waddr = {wr_i.line, wr_slot};
         assign raddr = {rd_line_i, rd_slot_i};
         assign rdata_o       = word;
-        assign guest_rdata_o = '0;
-        wire unused_guest = &{1'b0, guest_we_i, guest_waddr_i, guest_re_i, guest_raddr_i};
+        assign shared_rdata_o = '0;
+        wire unused_shared = &{1'b0, shared_we_i, shared_waddr_i, shared_re_i, shared_raddr_i};
     end
 
     if (Cfg.Late) begin : gen_late
@@ -151,7 +151,7 @@ module voq #(
         .LaneW(16)
     ) i_ram (
         .clk_i, .we_i(wr_valid_i), .lane_i(wr_i.lane), .waddr_i(ram_waddr), .wdata_i(wr_i.data),
-        .re_i(re_i || Cfg.PartGuest), .raddr_i(raddr), .rdata_o(word)
+        .re_i(re_i || Cfg.PartSharedRam), .raddr_i(raddr), .rdata_o(word)
     );
 
     // ---- what the output must know before it reads ----

@@ -197,13 +197,13 @@ module reduce_join #(
     logic [Cfg.PayW-1:0] read_idx_q;
     logic [6:0]          len_q;
     red_pkg::red_t       red_q;
-    logic                poison_q, told_q; // so far; as the description says
+    logic                poison_q, notified_q; // so far; as the description says
     logic                first_read, spoilt, poison, late, describe;
 
     assign first_read = read_idx_q == '0;
     assign spoilt     = empty_q || q_data_i[Cfg.FlitW+1] || q_data_i[Cfg.FlitW] != last_flit_q;
     assign poison     = spoilt || (poison_q && !(first_pass_q && first_read));
-    assign late       = !first_read && poison && !told_q;
+    assign late       = !first_read && poison && !notified_q;
     assign describe   = valid_q && last_pass_q && first_read;
 
     always_ff @(posedge clk_i) begin
@@ -219,7 +219,7 @@ module reduce_join #(
             red_q        <= red;
         end
         if (valid_q) poison_q <= poison;
-        if (describe) told_q <= poison;
+        if (describe) notified_q <= poison;
     end
 
     // ---- sums ----

@@ -22,11 +22,11 @@ module row_open #(
     input  wire logic [4:0] port_i, // constant: the number of this port
     input  wire logic [4:0] turn_i, // the port that may open a row
 
-    // by distance, as all sets of ports here; see want_table
-    input  wire logic                      due_i,
-    input  wire logic [Cfg.Others-1:0]     due_members_i,
-    input  wire logic [Cfg.TokensLog2-1:0] due_index_i,
-    output logic                           due_take_o,
+    // by distance, as all sets of ports here; see report_scoreboard
+    input  wire logic                      ready_to_open_i,
+    input  wire logic [Cfg.Others-1:0]     ready_members_i,
+    input  wire logic [Cfg.TokensLog2-1:0] ready_index_i,
+    output logic                           ready_take_o,
 
     // a row of this port is opened, with these members
     input  wire logic                      full_i, // the join has no room for one more
@@ -47,17 +47,18 @@ module row_open #(
     input  wire logic                  grant_sent_i,
     output logic                       grants_idle_o,
 
-    output logic idle_o // but for rows that are due
+    output logic idle_o // but for rows that are ready to open
 );
     logic [Cfg.GpuW-1:0]       home;
     logic [Cfg.TokensLog2-1:0] index;
 
-    assign due_take_o = due_i && turn_i == port_i && !full_i && !crowded_o && (due_members_i & crowded_i) == '0;
+    assign ready_take_o = ready_to_open_i && turn_i == port_i && !full_i && !crowded_o
+        && (ready_members_i & crowded_i) == '0;
 
     always_ff @(posedge clk_i) begin
-        opened_o  <= rst_ni && due_take_o;
-        members_o <= due_members_i;
-        index_o   <= due_index_i;
+        opened_o  <= rst_ni && ready_take_o;
+        members_o <= ready_members_i;
+        index_o   <= ready_index_i;
     end
 
     always_comb begin

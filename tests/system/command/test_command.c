@@ -22,7 +22,7 @@
     "--gpus 3 --flit-bytes 16 --tokens-per-gpu 6 --hidden 32 --tile 2 --experts 9 --k 2 " \
     "--system dysharp "
 #define EXPERTS_8 "--experts 8 --k 2 "
-#define MADE_UP SMALL_RUN EXPERTS_8
+#define SYNTHETIC SMALL_RUN EXPERTS_8
 
 static int set_up(void **state)
 {
@@ -34,7 +34,7 @@ static int set_up(void **state)
 static void prints_and_succeeds(void **state)
 {
     (void)state;
-    assert_int_equal(run_command("run " MADE_UP), MW_EXIT_OK);
+    assert_int_equal(run_command("run " SYNTHETIC), MW_EXIT_OK);
     assert_string_equal(err_text, "");
     for (unsigned i = 0; i < MW_SYSTEMS; i++) {
         char line[64];
@@ -64,7 +64,7 @@ static void tells_output_that_is_lost(void **state)
 {
     (void)state;
     static const char *const commands[] = {"list", "--help", "--version", "run --help",
-                                           "run " MADE_UP "--system dysharp"};
+                                           "run " SYNTHETIC "--system dysharp"};
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (run_command_to("/dev/full", "%s", commands[i]) != MW_EXIT_FAILED)
             fail_msg("%s: %s", commands[i], err_text);
@@ -78,9 +78,9 @@ static void tells_files_that_are_lost(void **state)
 {
     (void)state;
     static const char *const commands[] = {
-        "run " MADE_UP "--system dysharp --quiet --json",
-        "run " MADE_UP "--system dysharp --quiet --csv",
-        "run " MADE_UP "--system dysharp --quiet --interval 100 --plot",
+        "run " SYNTHETIC "--system dysharp --quiet --json",
+        "run " SYNTHETIC "--system dysharp --quiet --csv",
+        "run " SYNTHETIC "--system dysharp --quiet --interval 100 --plot",
         "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --json",
         "bench unicast --gpus 2 --flit-bytes 8 --maxbytes 4096 --quiet --csv"};
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -96,7 +96,7 @@ static void tells_files_that_are_lost(void **state)
     }
 }
 
-/// Their writer gives up where it cannot write: that, too, is told, and no half of a file stays.
+/// Their writer gives up where it cannot write: that, too, is reported, and no half of a file stays.
 static void tells_waves_that_are_lost(void **state)
 {
     (void)state;
@@ -110,34 +110,35 @@ static void tells_waves_that_are_lost(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
     char *text = read_file(scratch("err"));
-    assert_non_null(strstr(text, "lost.fst: cannot write the waves"));
+    assert_non_null(strstr(text, "lost.fst: cannot write the waveforms"));
     free(text);
     assert_int_equal(entries("files"), 0);
     assert_int_equal(run_command("run " WITH_WAVES "--trace-fst /dev/full"), MW_EXIT_FAILED);
-    assert_non_null(strstr(err_text, "moeswitch: /dev/full: cannot write the waves"));
+    assert_non_null(strstr(err_text, "moeswitch: /dev/full: cannot write the waveforms"));
 }
 
 /// Data in place of tables, nothing at all, and tables that fit.
 static void prints_what_is_asked_for(void **state)
 {
     (void)state;
-    assert_int_equal(run_command("run " MADE_UP "--details --interval 100 --batches 2"),
+    assert_int_equal(run_command("run " SYNTHETIC "--details --interval 100 --batches 2"),
                      MW_EXIT_OK);
     for (const char *line = out_text; *line; line += strcspn(line, "\n") + 1)
         if (strcspn(line, "\n") > 100)
             fail_msg("wider than 100 columns: %s", line);
     assert_non_null(strstr(out_text, "\nuplink_idle "));
     assert_null(strchr(out_text, '\033'));
-    assert_int_equal(run_command("run " MADE_UP "--json -"), MW_EXIT_OK);
+    assert_int_equal(run_command("run " SYNTHETIC "--json -"), MW_EXIT_OK);
     assert_int_equal(out_text[0], '{');
     assert_string_equal(out_text + strlen(out_text) - 3, "\n}\n");
-    assert_int_equal(run_command("run " MADE_UP "--csv -"), MW_EXIT_OK);
+    assert_int_equal(run_command("run " SYNTHETIC "--csv -"), MW_EXIT_OK);
     assert_int_equal(strncmp(out_text, "tool,params.trace,", 18), 0);
-    assert_int_equal(run_command("run " MADE_UP "--quiet"), MW_EXIT_OK);
+    assert_int_equal(run_command("run " SYNTHETIC "--quiet"), MW_EXIT_OK);
     assert_string_equal(out_text, "");
     assert_string_equal(err_text, "");
-    ASSERT_REFUSES("run", MADE_UP "--plot - --csv -", "--csv and --plot: both are standard output");
-    ASSERT_REFUSES("run", MADE_UP "--trace-fst -", "--trace-fst -: waves need a file");
+    ASSERT_REFUSES("run", SYNTHETIC "--plot - --csv -",
+                   "--csv and --plot: both are standard output");
+    ASSERT_REFUSES("run", SYNTHETIC "--trace-fst -", "--trace-fst -: waveforms need a file");
 }
 
 /// The JSON without the lines of every system that hold any of these keys, up to a NULL.
@@ -178,7 +179,7 @@ static void feeds_batches(void **state)
 {
     (void)state;
     const char *json = scratch("files/batches.json");
-    assert_int_equal(run_command("run " MADE_UP "--batches 5 --json %s", json), MW_EXIT_OK);
+    assert_int_equal(run_command("run " SYNTHETIC "--batches 5 --json %s", json), MW_EXIT_OK);
     assert_string_equal(err_text, "");
     assert_non_null(strstr(out_text, "layer 0, tokens from 48 on: "));
     assert_non_null(strstr(out_text, "\n5 batches of 12 tokens, "));
@@ -235,7 +236,7 @@ static void same_json_side_by_side(void **state)
     char *text[2];
     for (unsigned i = 0; i < 2; i++) {
         const char *json = scratch("files/jobs.json");
-        assert_int_equal(run_command("run " MADE_UP
+        assert_int_equal(run_command("run " SYNTHETIC
                                      "--layers 1,0 --interval 64 --jobs %u --json %s",
                                      i ? 3 : 1, json),
                          MW_EXIT_OK);
@@ -262,7 +263,7 @@ static void ends_when_interrupted(void **state)
 }
 
 /// Waves, from a model that is built at its first use. It is one model of the whole fabric, where the
-/// one without waves is cut between the nodes: every figure must be the same. An FST file starts with
+/// one without waveforms is cut between the nodes: every figure must be the same. An FST file starts with
 /// a header block (0) of 329 bytes.
 static void writes_waves(void **state)
 {
@@ -442,7 +443,7 @@ static void refuses_bad_shapes(void **state)
     TRACE_REFUSES_AT(&m, SIZED(9, 32, 2), "", "topk_ids.npy", "18 tokens", "has 16");
     TRACE_REFUSES(&m, "--batches 2", "topk_ids.npy", "24 tokens", "has 16");
     TRACE_REFUSES(&m, "--batches 1", "--batches 1", "2 to 64");
-    REFUSES(MADE_UP "--batches 40 --layers 0,1", "--batches 40", "2 layers", "64");
+    REFUSES(SYNTHETIC "--batches 40 --layers 0,1", "--batches 40", "2 layers", "64");
     TRACE_REFUSES_AT(&m, SMALL_RUN, "--layer 2", "topk_ids.npy", "layer 2", "0 to 1");
     TRACE_REFUSES_AT(&m, "--gpus 3 --tokens-per-gpu 4 ", "", "--gpus 3", "8 experts",
                      "cannot be divided");
@@ -496,18 +497,19 @@ static void refuses_what_the_device_cannot_hold(void **state)
             "bytes of memory per GPU, it has 8589934592", "combine rows", "--tokens-per-gpu");
     REFUSES(SMALL_RUN "--experts 130 --k 2", "cannot hold", "experts per GPU: 65, it has 64",
             "--gpus");
-    REFUSES(MADE_UP "--open-rows 9", "--open-rows 9", "0 to 8");
+    REFUSES(SYNTHETIC "--open-rows 9", "--open-rows 9", "0 to 8");
     REFUSES(SIZED(6, 32, 256) EXPERTS_8, "--tile 256", "1 to 255");
-    REFUSES(MADE_UP "--expert-cycles 65536", "--expert-cycles", "65536");
-    REFUSES(MADE_UP "--in-flight 65536", "--in-flight", "65536");
-    REFUSES(MADE_UP "--link-latency 65", "--link-latency 65", "1 to 64");
-    REFUSES(MADE_UP "--set credits=1", "--set credits=1", "no setting of that name");
-    REFUSES(MADE_UP "--set store_credits=256", "--set store_credits=256", "0 to 32");
-    REFUSES(MADE_UP "--set small=2", "--set small=2", "0 to 1");
-    REFUSES(MADE_UP "--set store_credit=1", "(store_credits?)");
-    REFUSES(MADE_UP "--set start_delay=65536", "start_delay");
-    REFUSES(MADE_UP "--set launch_cycles=65536", "launch_cycles=65536: expected 0 to 65535");
-    REFUSES("--set small=1 --set list_once=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 8 --k 2 "
+    REFUSES(SYNTHETIC "--expert-cycles 65536", "--expert-cycles", "65536");
+    REFUSES(SYNTHETIC "--in-flight 65536", "--in-flight", "65536");
+    REFUSES(SYNTHETIC "--link-latency 65", "--link-latency 65", "1 to 64");
+    REFUSES(SYNTHETIC "--set credits=1", "--set credits=1", "no setting of that name");
+    REFUSES(SYNTHETIC "--set store_credits=256", "--set store_credits=256", "0 to 32");
+    REFUSES(SYNTHETIC "--set small=2", "--set small=2", "0 to 1");
+    REFUSES(SYNTHETIC "--set store_credit=1", "(store_credits?)");
+    REFUSES(SYNTHETIC "--set start_delay=65536", "start_delay");
+    REFUSES(SYNTHETIC "--set launch_cycles=65536", "launch_cycles=65536: expected 0 to 65535");
+    REFUSES("--set small=1 --set target_list_cache=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts "
+            "8 --k 2 "
             "--tokens-per-gpu 4 --tile 1",
             "no system is left", "--set");
 }

@@ -156,7 +156,7 @@ static const struct {
                    {"--hidden", "no multiple of the 8-byte flit"},
                    {"--groups", "(--topk-groups), expected"},
                    {"--groups", "expected a number that divides"},
-                   {"--set", "switch_asks: only with list_once"},
+                   {"--set", "switch_reductions: only with target_list_cache"},
                    {"--set", "of two: lower --set rows_per_expert"},
                    {"--topk-groups", "expected a number that divides"},
                    {"--rows", "not with --workload moe"},
@@ -270,7 +270,8 @@ static void built_is_what_was_said(void **state)
         SAME(gpus), SAME(flit_bytes), SAME(mem_bytes), SAME(banks), SAME(rows), SAME(tokens);
         SAME(local_experts), SAME(experts), SAME(groups), SAME(open_rows), SAME(part_pkts);
         SAME(store_pkts), SAME(rx_store_pkts), SAME(window), SAME(max_latency), SAME(link_latency);
-        SAME(copy_lane), SAME(list_once), SAME(switch_asks), SAME(token_order), SAME(link_rate);
+        SAME(adder_bypass), SAME(target_list_cache), SAME(switch_reductions), SAME(token_order),
+            SAME(link_rate);
         SAME(delay), SAME(row_ranges), SAME(row_sparse), SAME(source_lists), SAME(more_events);
         SAME(gathered), SAME(packet_manager), SAME(cache_limit), SAME(cache_entries);
 #undef SAME
@@ -289,9 +290,10 @@ static void refuses_before_it_builds(void **state)
         {NO_MODEL "--hidden 33 --trace-fst %s", "--hidden must be a multiple of 8"},
         {NO_MODEL "--hidden 16376 --experts 1023", "experts"},
         {"run --gpus 32 --tokens-per-gpu 8192 --hidden 16376 --experts 1024 --k 16", "cannot hold"},
-        {NO_MODEL "--hidden 32 --set switch_asks=1 --set list_once=0", "only with list_once"},
+        {NO_MODEL "--hidden 32 --set switch_reductions=1 --set target_list_cache=0",
+         "only with target_list_cache"},
         {NO_MODEL "--hidden 32 --set small=1 --link-latency 9", "at most 8 cycles"},
-        {NO_MODEL "--hidden 32 --set small=1 --set list_once=1", "no system is left"},
+        {NO_MODEL "--hidden 32 --set small=1 --set target_list_cache=1", "no system is left"},
     };
     setenv("MOESWITCH_MODEL", scratch("no-model"), 1);
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {

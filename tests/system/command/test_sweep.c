@@ -386,17 +386,17 @@ static void goes_on_behind_runs_that_fail(void **state)
     snprintf(small, sizeof small, "%.*s, \"small\": 1}}", (int)(sizeof text - 3), text);
     write_file(path, small, strlen(small));
     assert_int_equal(run_command("sweep %s", path), MW_EXIT_INPUT);
-    unsigned told = 0;
+    unsigned reported = 0;
     for (char *c = err_text; (c = strstr(c, "moeswitch: run ")); c++)
-        told++;
-    assert_true(told >= 1 && told < 4);
+        reported++;
+    assert_true(reported >= 1 && reported < 4);
     assert_non_null(strstr(err_text, "(hidden 16376, tokens-per-gpu 512): "));
     assert_non_null(strstr(err_text, "the device cannot hold this run"));
     snprintf(small, sizeof small, "%u runs have no result; the same command runs them again\n",
-             told);
+             reported);
     assert_non_null(strstr(err_text, small));
     struct result list[POINTS];
-    assert_int_equal(results_of(folder, list), 4 - told);
+    assert_int_equal(results_of(folder, list), 4 - reported);
 }
 
 /// A result that is spoilt counts as not there: its run is made again.
@@ -674,7 +674,7 @@ static void asks_for_gnuplot_first(void **state)
     assert_int_not_equal(access(scratch("unplotted"), F_OK), 0);
 }
 
-/// A model that is missing is built before the runs, once, and that is told: here by a make that fails.
+/// A model that is missing is built before the runs, once, and that is reported: here by a make that fails.
 static void builds_models_first(void **state)
 {
     (void)state;
@@ -694,11 +694,11 @@ static void builds_models_first(void **state)
     assert_int_equal(WEXITSTATUS(status), MW_EXIT_FAILED);
     char *text = read_file(scratch("err"));
     assert_non_null(text);
-    const char *told =
+    const char *reported =
         strstr(text, "moeswitch: building the model n7f8, which takes some minutes\n");
     const char *made = strstr(text, "made N=7 F=8\n"), *cause = strstr(text, "no model n7f8");
-    if (!told || !made || !cause || told > made || made > cause || strstr(made + 1, "made N=7") ||
-        strstr(text, " runs"))
+    if (!reported || !made || !cause || reported > made || made > cause ||
+        strstr(made + 1, "made N=7") || strstr(text, " runs"))
         fail_msg("%s", text);
     free(text);
 }

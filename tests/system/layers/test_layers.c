@@ -234,7 +234,7 @@ static void check_parts(const struct parts *t)
             rejected += may ? 0 : PACKETS;
         }
         assert_int_equal(c.port[g].rejected, rejected);
-        // it is told; of the next one when the ERROR packet has left
+        // it is reported; of the next one when the ERROR packet has left
         assert_int_equal(c.gpu[g].errors > 0, rejected > 0);
         assert_true(c.gpu[g].errors <= rejected);
         assert_int_equal(c.gpu[g].first_error, rejected ? MW_HWERR_PARTITION : MW_HWERR_NONE);

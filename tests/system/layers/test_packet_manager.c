@@ -48,7 +48,8 @@ static void every_system(void **state)
         N4 "--tokens-per-gpu 8 --hidden 264 --tile 4 " ON "--set scatter=4",
         N4 "--tokens-per-gpu 9 --hidden 128 --tile 1 " ON "--set scatter=2 --set rpm_timer=0",
         N4 "--tokens-per-gpu 6 --hidden 128 --tile 2 --set scatter=5",
-        N8 "--tokens-per-gpu 8 --hidden 512 --tile 4 " ON "--set scatter=3 --set list_once=0",
+        N8 "--tokens-per-gpu 8 --hidden 512 --tile 4 " ON
+           "--set scatter=3 --set target_list_cache=0",
     };
     for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
         bench_all(options[i], NULL, NULL);

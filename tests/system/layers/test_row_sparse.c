@@ -547,7 +547,7 @@ static void stores_of_an_older_layer(void **state)
         assert_int_equal(t.counters.switch_errors, t.counters.port[0].rejected);
         assert_in_range(t.counters.port[0].rejected, 1, rejected);
         rejected = t.counters.port[0].rejected;
-        assert_int_equal(t.counters.gpu[0].first_error, MW_HWERR_EPOCH); // it is told
+        assert_int_equal(t.counters.gpu[0].first_error, MW_HWERR_EPOCH); // it is reported
         for (unsigned g = 1; g < GPUS; g++)
             assert_int_equal(t.counters.gpu[g].errors, 0);
         read_memories(&t, MW_ERR_TIMEOUT);
@@ -586,7 +586,7 @@ static void tokens_with_bad_lists(void **state)
     (void)state;
     static const struct {
         uint16_t list[K];
-        unsigned error, told; ///< rows of it that GPU 1 is told of
+        unsigned error, reported; ///< rows of it that GPU 1 is notified of
     } bad[] = {{{2, 2}, MW_HWERR_DUPLICATE, 2},
                {{UNKNOWN, 2}, MW_HWERR_UNMAPPED, 1},
                {{UNKNOWN, NONE}, MW_HWERR_UNMAPPED, 0},
@@ -599,8 +599,8 @@ static void tokens_with_bad_lists(void **state)
         const bool waits = i & 1;
         const struct mw_generator *generator = generators[i >> 1 & 1];
         const bool lists_say = generator == &mw_generate_flashdmoe,
-                   counted = bad[i / 4].told && !lists_say;
-        const unsigned errors[GPUS] = {1, bad[i / 4].told && lists_say, 0, 0};
+                   counted = bad[i / 4].reported && !lists_say;
+        const unsigned errors[GPUS] = {1, bad[i / 4].reported && lists_say, 0, 0};
         const unsigned first[GPUS] = {bad[i / 4].error, errors[1] ? MW_HWERR_COUNT : 0, 0, 0};
         uint16_t lists[ALL][K];
         uint32_t open;

@@ -35,7 +35,7 @@ static struct mw_open_options options(bool small)
 }
 
 /// Whether a failure is one that a program can do something about.
-static bool is_told(int code)
+static bool is_reported(int code)
 {
     return (code == MW_ERR_NOMEM || code == MW_ERR_NODEV || code == MW_ERR_IO) && *mw_message();
 }
@@ -78,17 +78,17 @@ static enum end whole_program(bool small)
         fprintf(stderr, "%s: %s\n", mw_error_name(status), mw_message());
         const bool why = !strstr(mw_message(), "no memory for the model") ||
                          strstr(mw_message(), "(ulimit -v allows this process ");
-        return is_told(status) && why ? NOT_OPENED : WRONG;
+        return is_reported(status) && why ? NOT_OPENED : WRONG;
     }
     int fd = mw_event_fd(d);
-    if (fd < 0 && !is_told(fd))
+    if (fd < 0 && !is_reported(fd))
         return WRONG;
     free(mw_state_report(d));
     status = layer(d);
     if (status)
         fprintf(stderr, "%s: %s\n", mw_error_name(status), mw_message());
     mw_close(d);
-    return !status ? RAN : is_told(status) ? FAILED : WRONG;
+    return !status ? RAN : is_reported(status) ? FAILED : WRONG;
 }
 
 /// What makes things scarce in a child; false: it cannot be done here.

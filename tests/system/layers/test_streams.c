@@ -271,7 +271,7 @@ static void dysharp(void **state)
     CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
 }
 
-/// The same, with copy counts for the order of tokens and the pace of dispatch.
+/// The same, with copy counts for the order of tokens and the dispatch throttle.
 static void moeswitch(void **state)
 {
     (void)state;

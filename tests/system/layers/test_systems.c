@@ -145,16 +145,17 @@ static void small_device(void **state)
     assert_line(r.error.text, "cannot hold", "bytes of memory per GPU", "16384");
     mw_result_free(&r);
     bench_free(&b);
-    bench_options(&b, TINY "--tokens-per-gpu 4 --k 2 --set list_once=1");
+    bench_options(&b, TINY "--tokens-per-gpu 4 --k 2 --set target_list_cache=1");
     bench_prepare(&b, NULL, NULL);
     assert_int_equal(bench_run(&b, "dysharp", &r), MW_EXIT_INPUT);
-    assert_line(r.error.text, "list_once", "does not remember", "leave it out");
+    assert_line(r.error.text, "target_list_cache", "does not remember", "leave it out");
     mw_result_free(&r);
     bench_free(&b);
-    bench_options(&b, TINY "--tokens-per-gpu 4 --k 2 --set list_once=0 --set switch_asks=1");
+    bench_options(&b, TINY
+                  "--tokens-per-gpu 4 --k 2 --set target_list_cache=0 --set switch_reductions=1");
     bench_prepare(&b, NULL, NULL);
     assert_int_equal(bench_run(&b, "moeswitch", &r), MW_EXIT_INPUT);
-    assert_line(r.error.text, "switch_asks", "opens no reductions", "leave it out");
+    assert_line(r.error.text, "switch_reductions", "opens no reductions", "leave it out");
     mw_result_free(&r);
     bench_free(&b);
     bench_options(&b, TINY "--tokens-per-gpu 4 --k 2");

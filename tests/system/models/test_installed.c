@@ -17,7 +17,7 @@
 static const char MODEL[] = "build/model/n2f8/libmwsim.so";
 static const char PLAIN[] = "build/model/n2f8-plain/libmwsim.so";
 #define INSTALLED "prefix/lib/moeswitch/model"
-/// Told to be made by a plain model.
+/// Reported to be made by a plain model.
 static const char BY_PLAIN[] = "model            plain";
 
 static char *said, *printed; ///< by the last run

@@ -271,9 +271,9 @@ static enum mw_primitives found(const char *folder, enum mw_primitives asked)
     assert_int_equal(unsetenv("MOESWITCH_MODEL"), 0);
     assert_int_equal(mw_info(d, &info), 0);
     mw_close(d);
-    assert_true(info.copy_lane);
-    const bool all = info.list_once, published = info.row_ranges;
-    assert_true(info.switch_asks == all && info.token_order == all && info.link_rate == all);
+    assert_true(info.adder_bypass);
+    const bool all = info.target_list_cache, published = info.row_ranges;
+    assert_true(info.switch_reductions == all && info.token_order == all && info.link_rate == all);
     assert_true(info.gathered == published && info.row_sparse == published &&
                 info.source_lists == published && info.delay == published &&
                 info.more_events == published && info.packet_manager == published &&
@@ -363,15 +363,15 @@ static cJSON *run_on(const char *model, const char *system, const char *options)
 static void assert_simulated_by(const cJSON *one, enum mw_primitives kind)
 {
     const char *flags = member(member(one, "simulated_by"), "flags")->valuestring;
-    const enum mw_primitives is = strstr(flags, "RowRanges=0")  ? MW_PRIMITIVES_BASIC
-                                  : strstr(flags, "ListOnce=0") ? MW_PRIMITIVES_PUBLISHED
-                                                                : MW_PRIMITIVES_ALL;
+    const enum mw_primitives is = strstr(flags, "RowRanges=0")         ? MW_PRIMITIVES_BASIC
+                                  : strstr(flags, "TargetListCache=0") ? MW_PRIMITIVES_PUBLISHED
+                                                                       : MW_PRIMITIVES_ALL;
     if (is != kind)
         fail_msg("%s: by %d, not %d", member(one, "system")->valuestring, is, kind);
 }
 
 /// Everything that a run tells of its system but how fast it was, and that a model of this kind simulated it.
-static char *told(const char *system, const char *model, enum mw_primitives kind)
+static char *reported(const char *system, const char *model, enum mw_primitives kind)
 {
     cJSON *one = run_on(model, system, "");
     assert_simulated_by(one, kind);
@@ -403,12 +403,12 @@ static void who_needs_no_more_runs_on_it(void **state)
     for (unsigned i = 0; i < sizeof systems / sizeof *systems; i++) {
         const char *name = systems[i].name;
         const enum mw_primitives least = systems[i].least;
-        char *whole = told(name, MODEL, MW_PRIMITIVES_ALL);
-        char *one = told(name, "build/model", least);
+        char *whole = reported(name, MODEL, MW_PRIMITIVES_ALL);
+        char *one = reported(name, "build/model", least);
         assert_string_equal(one, whole);
         free(one);
         if (least == MW_PRIMITIVES_BASIC) {
-            one = told(name, scratch("two"), MW_PRIMITIVES_PUBLISHED);
+            one = reported(name, scratch("two"), MW_PRIMITIVES_PUBLISHED);
             assert_string_equal(one, whole);
             free(one);
         }
@@ -429,13 +429,13 @@ static void who_asks_for_more_gets_it(void **state)
     } runs[] = {
         {"unicast", "--costs papers", MW_PRIMITIVES_PUBLISHED},
         {"overlap", "--costs papers", MW_PRIMITIVES_PUBLISHED},
-        {"dysharp", "--costs papers --set pace=1", MW_PRIMITIVES_ALL},
+        {"dysharp", "--costs papers --set dispatch_throttle=1", MW_PRIMITIVES_ALL},
         {"moeswitch", "--costs papers", MW_PRIMITIVES_ALL},
         {"nvls", "--link-cycles 2", MW_PRIMITIVES_ALL},
         {"dysharp", "--link-cycles 2", MW_PRIMITIVES_ALL},
         {"moe-hub", "--set packet_manager=1", MW_PRIMITIVES_ALL},
-        {"dysharp", "--set pace=1", MW_PRIMITIVES_ALL},
-        {"dysharp", "--set list_once=1", MW_PRIMITIVES_ALL},
+        {"dysharp", "--set dispatch_throttle=1", MW_PRIMITIVES_ALL},
+        {"dysharp", "--set target_list_cache=1", MW_PRIMITIVES_ALL},
         {"flashdmoe", timeline, MW_PRIMITIVES_PUBLISHED},
         {"dysharp", timeline, MW_PRIMITIVES_BASIC},
     };

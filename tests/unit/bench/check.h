@@ -23,7 +23,7 @@ extern "C" {
 #define fail_msg(...) \
     (print_error("ERROR: " __VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 
-/// What a port is against what it must be; a difference is told with the function, which is the check of a module.
+/// What a port is against what it must be; a difference is reported with the function, which is the check of a module.
 #define SAME(is, must) \
     do { \
         const auto same_is = static_cast<unsigned long long>(is); \
@@ -32,7 +32,7 @@ extern "C" {
             fail_msg("%s: %s is %llx, must be %llx", __func__, #is, same_is, same_must); \
     } while (0)
 
-/// Ends a test that this configuration cannot run; it is told as skipped, with the reason.
+/// Ends a test that this configuration cannot run; it is reported as skipped, with the reason.
 #define SKIP(...) \
     (print_message("skipped: " __VA_ARGS__), print_message("\n"), _skip(__FILE__, __LINE__))
 

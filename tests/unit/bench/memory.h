@@ -47,7 +47,7 @@ class read_port {
     {
     }
 
-    unsigned pace = 100;     ///< percent of the cycles in which it grants
+    unsigned rate = 100;     ///< percent of the cycles in which it grants
     unsigned most_waits = 0; ///< refusals in a row, 0: without a limit
     unsigned late = 0;       ///< an answer comes up to so many cycles after the latency
     unsigned latency;        ///< cycles from a grant to its answer
@@ -57,7 +57,7 @@ class read_port {
     template <class Ready, class Valid, class Data>
     void drive(dice &rng, Ready &ready, Valid &rvalid, Data &rdata)
     {
-        ready = rng.percent(pace) || (most_waits && waited == most_waits);
+        ready = rng.percent(rate) || (most_waits && waited == most_waits);
         rvalid = answer(rng, &rdata, sizeof rdata);
     }
     /// The answer of this cycle, if there is one; for a port whose ready the bench drives itself.
@@ -104,13 +104,13 @@ class write_port {
   public:
     write_port(memory &its_memory, const char *its_name) : mem(its_memory), requests(its_name) {}
 
-    unsigned pace = 100;     ///< percent of the cycles in which it grants
+    unsigned rate = 100;     ///< percent of the cycles in which it grants
     unsigned most_waits = 0; ///< refusals in a row, 0: without a limit
     uint64_t writes = 0;
 
     template <class Ready> void drive(dice &rng, Ready &ready)
     {
-        ready = rng.percent(pace) || (most_waits && waited == most_waits);
+        ready = rng.percent(rate) || (most_waits && waited == most_waits);
     }
     /// Before the edge. True when a write was granted.
     template <class Data>

@@ -81,14 +81,14 @@ class packet_watch : public watch {
     bytes open;                ///< what came of the next
 };
 
-/// Drives an input: offers what is in the queue, in order, at a random pace; what is offered stays until it is taken.
+/// Drives an input: offers what is in the queue, in order, at a random rate; what is offered stays until it is taken.
 template <class T> class source {
   public:
     std::deque<T> queue;
-    unsigned pace = 100; ///< percent of the cycles in which it begins to offer
+    unsigned rate = 100; ///< percent of the cycles in which it begins to offer
 
     /// Before the outputs settle. True while front() is offered.
-    bool offer(dice &rng) { return offered = offered || (!queue.empty() && rng.percent(pace)); }
+    bool offer(dice &rng) { return offered = offered || (!queue.empty() && rng.percent(rate)); }
     const T &front() const { return queue.front(); }
     /// Before the edge. True when front() was taken: it leaves the queue.
     bool taken(bool ready)
@@ -109,14 +109,14 @@ template <class T> class source {
 class packet_source {
   public:
     std::deque<wire> queue;
-    unsigned pace = 100;
+    unsigned rate = 100;
     bool pauses = true; ///< within a packet, too
 
     /// Before the outputs settle: the ports. Without a valid flit data and last are anything.
     template <class Valid, class Data, class Last>
     bool drive(dice &rng, Valid &valid, Data &data, Last &last)
     {
-        offered = offered || (!queue.empty() && ((at && !pauses) || rng.percent(pace)));
+        offered = offered || (!queue.empty() && ((at && !pauses) || rng.percent(rate)));
         valid = offered;
         if (offered)
             put(data, front().at(at));

@@ -9,7 +9,7 @@
 #include "golden/reduce.h"
 
 namespace tb {
-/// Type and operator of a reduction; the sum of bf16 unless told another.
+/// Type and operator of a reduction; the sum of bf16 unless reported another.
 struct reduction_kind {
     unsigned dtype = MW_DTYPE_BF16, redop = MW_REDOP_ADD;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rtl/cdc has below cdc_restart, which test_usb_cross tests: the queue's order, room and pace between any clocks, a bit's way of two or three cycles, and a
+// What rtl/cdc has below cdc_restart, which test_usb_cross tests: the queue's order, room and rate between any clocks, a bit's way of two or three cycles, and a
 // reset that falls without a clock and rises with the fourth edge.
 #include "Vcdc_parts.h"
 #include "two_clocks.h"
@@ -78,7 +78,7 @@ TEST(order_and_room)
 }
 
 /// A word per cycle of the slower clock.
-TEST(pace)
+TEST(rate)
 {
     for (unsigned i = 0; i < 20; i++) {
         parts b;

@@ -36,7 +36,7 @@ struct queues : model<Vfifo_sizes> {
         for (unsigned i = 0; i < COUNT; i++) {
             if (q[i].in.empty())
                 q[i].in.queue.push_back(rng.word());
-            q[i].in.pace = push;
+            q[i].in.rate = push;
             dut.valid_i[i] = q[i].in.offer(rng);
             dut.data_i[i] = dut.valid_i[i] ? q[i].in.front() : rng.word();
             dut.ready_i[i] = percent(pop);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pkt_fifo against a queue model: random packet lengths 1 .. MaxPkt, random pace on both sides. Checked: flits in
+// pkt_fifo against a queue model: random packet lengths 1 .. MaxPkt, random rate on both sides. Checked: flits in
 // order, a packet never starts before it is whole, and never pauses once it started, back-pressure only when full, throughput of one flit
 // per cycle across packets, and that the output register holds between steps and is 0 behind a step that took nothing. MW_SEED repeats a run.
 #include "bench/dut.h"
@@ -98,7 +98,7 @@ static void run(unsigned push, unsigned pop, unsigned cycles, uint64_t at_least)
         assert_true(b.full > 0);
 }
 
-TEST(pace)
+TEST(rate)
 {
     run(50, 50, 40000, 10000);
     run(90, 40, 40000, 12000);

@@ -331,7 +331,7 @@ TEST(any_settings)
         FIELD(rows, ctl_row_bytes_o, MW_FABRIC__ROWS__ROW_BYTES),
         FIELD(rows, ctl_row_shift_o, MW_FABRIC__ROWS__ROW_SHIFT),
         FIELD(rows, ctl_token_shift_o, MW_FABRIC__ROWS__TOKEN_SHIFT),
-        FIELD(rows, ctl_asks_o, MW_FABRIC__ROWS__ENABLE),
+        FIELD(rows, ctl_switch_reductions_o, MW_FABRIC__ROWS__ENABLE),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };

@@ -121,15 +121,15 @@ static const field FIELDS[] = {
     {"part_credits", NODE(credits), 8, 8},
     {"ctrl_credits", NODE(credits), 16, 8},
     {"throttle", NODE(credits), 24, 8},
-    {"copy_lane", NODE(uses), 0, 1},
-    {"list_once", NODE(uses), 1, 1},
-    {"switch_asks", NODE(uses), 2, 1},
+    {"adder_bypass", NODE(uses), 0, 1},
+    {"target_list_cache", NODE(uses), 1, 1},
+    {"switch_reductions", NODE(uses), 2, 1},
     {"row_returns", NODE(uses), 4, 1},
     {"source_lists", NODE(uses), 6, 1},
-    {"pace", NODE(uses), 3, 1},
-    {"pace_ahead", NODE(pace), 0, 16},
-    {"pace_lead", NODE(lead), 0, 16},
-    {"pace_idle", NODE(pace), 16, 16},
+    {"dispatch_throttle", NODE(uses), 3, 1},
+    {"throttle_ahead", NODE(rate), 0, 16},
+    {"throttle_lead", NODE(lead), 0, 16},
+    {"throttle_idle", NODE(rate), 16, 16},
     {"link_wait", NODE(link), 0, 2},
     {"packet_manager", NODE(uses), 5, 1},
     {"rpm_timer", NODE(merge), 0, 16},
@@ -142,15 +142,17 @@ TEST(configuration)
     for (unsigned round = 0; round < 50; round++) {
         uint32_t reg[0x100] = {};
         node_cfg expect;
-        bool asks = false,
-             returns = false; // the switch asks: no rows return then, and without that no lists
+        bool
+            by_switch = false,
+            returns =
+                false; // switch-initiated reductions: no rows return then, and without that no lists
         expect.set("port", 21);
         expect.set("epoch", 2);
         for (const field &f : FIELDS) {
             uint64_t value = b.rng.word() & ((UINT64_C(1) << f.width) - 1);
-            asks |= value && !strcmp(f.name, "switch_asks");
-            returns |= value && !asks && !strcmp(f.name, "row_returns");
-            const bool off = (asks && !strcmp(f.name, "row_returns")) ||
+            by_switch |= value && !strcmp(f.name, "switch_reductions");
+            returns |= value && !by_switch && !strcmp(f.name, "row_returns");
+            const bool off = (by_switch && !strcmp(f.name, "row_returns")) ||
                              (!returns && !strcmp(f.name, "source_lists"));
             expect.set(f.name, off ? 0 : value * f.unit);
             reg[f.address / 4] |= static_cast<uint32_t>(value) << f.low;

@@ -284,7 +284,7 @@ struct engine : model<Vexpert_engine> {
                                   ? expected[stat_le]
                                   : static_cast<uint32_t>(rng() & 0xff);
         answer_list();
-        misc.pace = w.memory;
+        misc.rate = w.memory;
         misc.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         // the answer is there for one cycle
         dut.exp_rd_ready_i = percent(w.memory);
@@ -304,8 +304,9 @@ struct engine : model<Vexpert_engine> {
         const unsigned src = dut.row_src_o; // from LUT RAM
         dut.own_base_i = first_row[PORT];
         dut.src_rows_rows_i = src_rows[src];
-        dut.src_rows_told_i = told[src] >= 0;
-        dut.src_rows_row_i = static_cast<uint32_t>(told[src] >= 0 ? told[src] : rng.bits(20));
+        dut.src_rows_notified_i = notified[src] >= 0;
+        dut.src_rows_row_i =
+            static_cast<uint32_t>(notified[src] >= 0 ? notified[src] : rng.bits(20));
     }
 
     void answer_list()
@@ -403,15 +404,15 @@ struct engine : model<Vexpert_engine> {
   public:
     std::vector<std::pair<unsigned, unsigned>> pushes;
     unsigned recv_rows = 0, bounds = 0;
-    // of st, by source: its rows, and before which one they are here, -1: it has not told
+    // of st, by source: its rows, and before which one they are here, -1: it has not reported
     unsigned first_row[N] = {}, src_rows[N] = {};
-    int told[N] = {};
+    int notified[N] = {};
 
   private:
     // Flits of an address of the engine's port: h and h + 2 of a group of four.
     static unsigned flit(unsigned addr, unsigned h) { return (addr >> 1) * 4 + 2 * h + (addr & 1); }
 
-    unsigned in_tile = 0; // rows told of the tile that is
+    unsigned in_tile = 0; // rows notified of the tile that is
     read_port misc;
     watch reading{"expert read"}, push{"push"}, finished{"signal"};
     std::deque<std::pair<uint64_t, uint32_t>> exp;
@@ -786,7 +787,7 @@ static mw_instr range(uint32_t first, uint32_t count)
 }
 
 // Ranges of tokens, each of them done when its instruction retires: a row of each source in turn, of the tokens below its
-// end, from where the one before stopped, and none that its source has not told of.
+// end, from where the one before stopped, and none that its source has not notified of.
 TEST(ranges_of_rows)
 {
     for (unsigned round = 0; round < 60; round++) {
@@ -826,16 +827,16 @@ TEST(ranges_of_rows)
             const unsigned end = r == 4 ? tokens : at + b.below(tokens - at + 1);
             // what a source tells beyond its last row, or before what was done, says nothing
             for (unsigned q = 0; q < N; q++)
-                b.told[q] = !tells || b.percent(20) ? -1
-                            : r == 4
-                                ? static_cast<int>(b.first_row[q] + b.src_rows[q] + b.below(3))
-                                : static_cast<int>(b.first_row[q] + b.below(b.src_rows[q] + 1));
+                b.notified[q] = !tells || b.percent(20) ? -1
+                                : r == 4
+                                    ? static_cast<int>(b.first_row[q] + b.src_rows[q] + b.below(3))
+                                    : static_cast<int>(b.first_row[q] + b.below(b.src_rows[q] + 1));
             for (unsigned over = 0, q = PORT; over != (1u << N) - 1; q = (q + 1) % N) {
                 const unsigned row = b.first_row[q] + done[q];
                 if (over >> q & 1)
                     continue;
                 if (done[q] == of[q].size() || of[q][done[q]] >= end ||
-                    (b.told[q] >= 0 && static_cast<int>(row) >= b.told[q])) {
+                    (b.notified[q] >= 0 && static_cast<int>(row) >= b.notified[q])) {
                     over |= 1u << q;
                     continue;
                 }
@@ -870,7 +871,7 @@ TEST(ranges_beyond_the_tokens)
         const auto names = receive(b, 8, 4, 3);
         for (unsigned i = 0; i < 8; i++)
             b.mem.set<uint32_t>(b.base("gt_base") + 128 * i, 1u << PARAM_TokensLog2 | i);
-        std::fill(b.told, b.told + N, -1);
+        std::fill(b.notified, b.notified + N, -1);
         b.first_row[PORT] = b.src_rows[1];
         b.want = b.mem.data;
         b.cfg.drive(b.dut.cfg_i);
@@ -1037,7 +1038,7 @@ TEST(other_rows_take_the_time_of_the_layer)
             b.unicast = true;
             b.recv_rows = b.src_rows[1] = 8;
             b.first_row[PORT] = 8;
-            std::fill(b.told, b.told + N, -1);
+            std::fill(b.notified, b.notified + N, -1);
             b.plan({0});
             b.map_expert(1, true, PORT, 0);
             for (unsigned r = 0; r < 8; r++) {

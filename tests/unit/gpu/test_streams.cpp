@@ -374,7 +374,7 @@ TEST(random_programs)
     size_t wrong = 0;
     for (unsigned round = 0; round < 40; round++) {
         gpu b;
-        b.port.pace = b.percent(50) ? 100 : b.rng.between(20, 99);
+        b.port.rate = b.percent(50) ? 100 : b.rng.between(20, 99);
         b.longest = b.rng.between(1, 60);
         for (unsigned layer = 0; layer < 3; layer++) {
             const unsigned enable = b.below(16), delay = b.percent(50) ? 0 : b.below(100);
@@ -415,7 +415,7 @@ TEST(random_programs)
             for (const auto &u : b.unit)
                 after += u.runs;
             assert_int_equal(after - before, runs);
-            if (b.port.pace == 100 && enable)
+            if (b.port.rate == 100 && enable)
                 assert_in_range(b.first_read, delay + 1, delay + 3);
             b.cycles(40);
             b.errors.done();

@@ -50,8 +50,8 @@ struct host_link_bench : tb::model<Vhost_link> {
     // how eager everybody is, in percent, and the most bytes per cycle
     unsigned out_rate = 100, in_rate = 100, mem_rate = 100, most_bytes = 8, delay = 1;
 
-    /// Any pace of both ends and of memory, which answers within `longest` cycles.
-    void paces(unsigned longest)
+    /// Any rate of both ends and of memory, which answers within `longest` cycles.
+    void rates(unsigned longest)
     {
         const unsigned rates[] = {100, 100, 80, 30};
         out_rate = rates[below(4)];
@@ -217,7 +217,8 @@ struct host_link_bench : tb::model<Vhost_link> {
     }
 
     uint64_t cmd_next = 0, rep_next = 0;
-    uint64_t time_from = 0, last_time = 0; ///< the fabric's last reset, and what WAIT told since
+    uint64_t time_from = 0,
+             last_time = 0; ///< the fabric's last reset, and what WAIT reported since
 
     /// Of a whole reply: WAIT tells the time, which goes on and is no time to come.
     void check_time()

@@ -388,7 +388,7 @@ TEST(random)
     host b;
     b.sync();
     for (unsigned round = 0; round < 40; round++) {
-        b.paces(30);
+        b.rates(30);
         b.dut.done_i = b.below(2);
         for (unsigned n = 5 + b.below(20); n > 0; n--)
             b.percent(5) ? b.damaged_payload() : b.any_request();
@@ -404,7 +404,7 @@ TEST(out_of_step)
 {
     for (unsigned offset = 0; offset < 12; offset++) {
         host b;
-        b.paces(30);
+        b.rates(30);
         b.quiet(50);
         for (unsigned i = 0; i < 4; i++)
             b.ignored_request();
@@ -435,7 +435,7 @@ TEST(header_errors)
 {
     for (unsigned i = 0; i < 60; i++) {
         host b;
-        b.paces(30);
+        b.rates(30);
         b.version -= i % 3 == 0; // a host without keys
         b.sync();
         unsigned good = b.below(4);
@@ -465,7 +465,7 @@ TEST(sequence_errors)
 {
     for (unsigned i = 0; i < 20; i++) {
         host b;
-        b.paces(30);
+        b.rates(30);
         b.sync();
         b.any_request();
         uint16_t last = static_cast<uint16_t>(b.number - 1);
@@ -488,7 +488,7 @@ TEST(truncated)
 {
     for (unsigned i = 0; i < 40; i++) {
         host b;
-        b.paces(30);
+        b.rates(30);
         b.version -= i % 3 == 0;
         b.sync();
         mw_frame_header h = b.request(MW_FRAME_MEM_WRITE);
@@ -520,7 +520,7 @@ TEST(link_reset)
 {
     host b;
     for (unsigned i = 0; i < 300; i++) {
-        b.paces(30);
+        b.rates(30);
         b.sync();
         unsigned requests = 1 + b.below(5);
         for (unsigned n = 0; n < requests; n++)
@@ -687,7 +687,7 @@ TEST(hidden)
     constexpr size_t HEAD = sizeof(mw_frame_header), PACKET = 512;
     for (bool keys : {true, false}) {
         host b;
-        b.paces(30);
+        b.rates(30);
         b.out_rate = 100;
         b.most_bytes = 8;
         b.version = keys ? VERSION : KEYLESS;
@@ -809,7 +809,7 @@ TEST(shapes)
         b.restart();
         b.sync();
         for (const auto &s : shapes) {
-            b.paces(30);
+            b.rates(30);
             mw_frame_header h = b.request(s.kind);
             h.argument = s.argument;
             h.count = s.count;
@@ -863,7 +863,7 @@ TEST(no_request)
 {
     for (unsigned shape = 0; shape < 10; shape++) {
         host b;
-        b.paces(30);
+        b.rates(30);
         b.sync();
         mw_frame_header h = b.request(MW_FRAME_LOG_CLEAR);
         uint16_t last = static_cast<uint16_t>(h.sequence - 1);
@@ -922,7 +922,7 @@ TEST(lost)
     host b;
     b.sync();
     for (unsigned i = 0; i < 200; i++) {
-        b.paces(30);
+        b.rates(30);
         bool write = b.below(2);
         uint32_t size = 16 * (1 + b.below(i % 10 ? 20 : 400));
         unsigned accesses = size / host_link_bench::FLIT;

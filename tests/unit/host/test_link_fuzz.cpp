@@ -538,7 +538,7 @@ struct fuzz : host_link_bench {
         h.type = MW_FRAME_SYNC;
         h.sequence = number++;
         h.argument = rng();
-        // old hosts only where none with keys was, or they are told so
+        // old hosts only where none with keys was, or they are reported so
         version = percent(90) ? VERSION : (MW_HOST_PROTOCOL_MAJOR + below(2)) << 16 | below(4);
         h.count = version;
         bytes f = bytes(model.missing() + ZEROS + 8), s = make_frame(h);
@@ -556,7 +556,7 @@ TEST(fuzz)
     uint64_t restart = 0;
     while (frames < FRAMES) {
         b.settle_all();
-        b.paces(10);
+        b.rates(10);
         b.dut.done_i = b.model.layer_done = b.below(2);
         if (frames >= restart) { // hosts without keys may come again
             b.put(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USB device core at its ULPI pins, under the host of sim/ulpi: enumeration, bulk transfers of every size at every pace, both speeds, what a cable or
+// The USB device core at its ULPI pins, under the host of sim/ulpi: enumeration, bulk transfers of every size at every rate, both speeds, what a cable or
 // a careless host may do to a packet, suspend, reset and unplugging. MW_SEED repeats a run.
 
 #include "usb_bench.h"
@@ -118,8 +118,8 @@ TEST(moves_transfers_of_any_size)
             b.host.phy.rx_delay = 3 + b.rng() % 6;
             b.host.gap_out_out = 11 + b.rng() % 14;
             b.host.gap_in_out = 1 + b.rng() % 24;
-            b.sink_pace = b.percent(50) ? 100 : 10 + b.rng() % 90;
-            b.source_pace = b.percent(50) ? 100 : 10 + b.rng() % 90;
+            b.sink_rate = b.percent(50) ? 100 : 10 + b.rng() % 90;
+            b.source_rate = b.percent(50) ? 100 : 10 + b.rng() % 90;
             b.out(b.random(size), b.percent(50));
             b.in(b.random(size));
         }
@@ -207,13 +207,13 @@ TEST(a_full_device_says_so)
     const bytes data = b.random(512);
     const unsigned taken = fill(b, data, 20);
     assert_int_equal(usb_host_ping(&b.host, b.pipe.out), USB_PID_NAK);
-    b.sink_pace = 100;
+    b.sink_rate = 100;
     b.wait(6000);
     assert_int_equal(usb_host_ping(&b.host, b.pipe.out), USB_PID_ACK);
     assert_int_equal(b.sink.size(), taken * 512);
     for (unsigned i = 0; i < taken; i++)
         assert_memory_equal(b.sink.data() + i * 512, data.data(), 512);
-    b.sink_pace = 60; // slower than the wire
+    b.sink_rate = 60; // slower than the wire
     b.out(b.random(65536));
     assert_true(b.pipe.naks > 0 && b.pipe.pings > 0);
     b.clean();
@@ -302,10 +302,10 @@ TEST(bytes_given_asleep_come_later)
         bytes got(1024);
         if (i)
             b.offer(data); // as it falls asleep: the first packet fills
-        b.source_pace = i ? 1 : 100;
+        b.source_rate = i ? 1 : 100;
         usb_host_suspend(&b.host);
         assert_true(b.dut.suspended_o);
-        b.source_pace = 100;
+        b.source_rate = 100;
         if (!i)
             b.offer(data);
         b.wait(3000);

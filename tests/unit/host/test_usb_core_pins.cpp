@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USB device core without a PHY, at D+ and D-: enumeration, bulk transfers of every size at every pace, with clocks that differ as far as is allowed
+// The USB device core without a PHY, at D+ and D-: enumeration, bulk transfers of every size at every rate, with clocks that differ as far as is allowed
 // and lines that do not change together, damaged packets, suspend, reset and unplugging. MW_SEED repeats a run.
 
 #include "usb_bench.h"
@@ -66,7 +66,7 @@ TEST(stays_away_until_connected)
     b.clean();
 }
 
-// Of any size, at any pace, with both ends' clocks apart, and D- behind D+.
+// Of any size, at any rate, with both ends' clocks apart, and D- behind D+.
 TEST(moves_transfers_of_any_size)
 {
     for (unsigned i = 0; i < 6; i++) {
@@ -80,8 +80,8 @@ TEST(moves_transfers_of_any_size)
                 n < sizeof corners / sizeof *corners ? corners[n] : 1 + b.rng() % 700;
             b.host.gap_out_out = 10 + b.rng() % 100;
             b.host.gap_in_out = 1 + b.rng() % 3;
-            b.sink_pace = b.percent(50) ? 100 : 2 + b.rng() % 98;
-            b.source_pace = b.percent(50) ? 100 : 2 + b.rng() % 98;
+            b.sink_rate = b.percent(50) ? 100 : 2 + b.rng() % 98;
+            b.source_rate = b.percent(50) ? 100 : 2 + b.rng() % 98;
             b.out(b.random(size), b.percent(50));
             b.in(b.random(size));
         }
@@ -127,10 +127,10 @@ TEST(a_full_device_says_so)
     b.start();
     const bytes data = b.random(64);
     const unsigned taken = fill(b, data, 50);
-    b.sink_pace = 100;
+    b.sink_rate = 100;
     b.wait(60000);
     assert_int_equal(b.sink.size(), taken * 64);
-    b.sink_pace = 1; // slower than the wire
+    b.sink_rate = 1; // slower than the wire
     b.out(b.random(8192));
     assert_true(b.pipe.naks > 0);
     b.clean();
@@ -151,7 +151,7 @@ TEST(a_reset_forgets_everything)
         assert_true(usb_host_in(&b.host, b.pipe.in, in, &n, 0) > 0);
         b.wait(20000);
         b.offer({});
-        b.sink_pace = 0; // a byte waits at the output, more behind it
+        b.sink_rate = 0; // a byte waits at the output, more behind it
         assert_int_equal(b.out_once(b.random(64)), USB_PID_ACK);
         b.wait(500);
         const unsigned restarts = b.restarts;
@@ -166,7 +166,7 @@ TEST(a_reset_forgets_everything)
             b.pipe.out_toggle = b.pipe.in_toggle = 0;
         }
         assert_true(b.restarts > restarts);
-        b.sink_pace = 100;
+        b.sink_rate = 100;
         b.wait(2000);
         b.out(b.random(600));
         b.in(b.random(600));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usb_cross between clocks of any ratio: every byte and every word once, in order, with its end; a restart at any time, behind which nothing of before comes out
-// at either end, nothing of behind is lost, and the link is told; and the rates that the host protocol asks for.
+// at either end, nothing of behind is lost, and the link is reported; and the rates that the host protocol asks for.
 #include "Vusb_cross.h"
 #include "two_clocks.h"
 
@@ -26,7 +26,7 @@ struct cross : two_clocks<Vusb_cross> {
     };
     std::deque<byte_out> out;
     std::deque<byte_in> in;
-    uint64_t out_done = 0, in_done = 0, restarts = 0, told = 0, taken_words = 0;
+    uint64_t out_done = 0, in_done = 0, restarts = 0, notified = 0, taken_words = 0;
     uint64_t waited = 0,
              pieces = 0; // most clocks that a byte was inside; words that had less than 8
     unsigned at = 0;     // place of the next byte in a word of 8
@@ -100,7 +100,7 @@ struct cross : two_clocks<Vusb_cross> {
         if (!dut.rst_ni)
             return;
         if (dut.link_reset_o) {
-            told++;
+            notified++;
             for (const byte_out &b : out) // what was taken behind the restart is not lost by it
                 assert_true(b.behind < restarts);
             out.clear();
@@ -146,7 +146,7 @@ struct cross : two_clocks<Vusb_cross> {
     bool out_taken = false, in_taken = false;
 };
 
-void any_pace(cross &b)
+void any_rate(cross &b)
 {
     for (unsigned *p : {&b.out_push, &b.out_take, &b.in_push, &b.in_take})
         *p = b.rng.pick({3, 30, 70, 100});
@@ -158,11 +158,11 @@ TEST(every_byte_once_in_order)
     for (unsigned i = 0; i < 60; i++) {
         cross b;
         b.any_periods(b.rng.pick({1.01, 2.0, 9.0, 12.0}));
-        any_pace(b);
+        any_rate(b);
         b.cycles(20000);
         b.drain();
         assert_true(b.out_done > 20 && b.in_done > 20);
-        assert_int_equal(b.told, 0);
+        assert_int_equal(b.notified, 0);
     }
 }
 
@@ -171,14 +171,14 @@ TEST(restart_at_any_time)
     for (unsigned i = 0; i < 60; i++) {
         cross b;
         b.any_periods(b.rng.pick({1.01, 2.0, 9.0, 12.0}));
-        any_pace(b);
+        any_rate(b);
         for (unsigned n = 0; n < 40; n++) {
             b.cycles(
                 b.below(n % 4 ? 300 : 12)); // the next one may come before the last one is through
-            uint64_t told = b.told, before = b.restarts;
+            uint64_t notified = b.notified, before = b.restarts;
             b.restart = true;
             b.until("the restart", 200, [&] { return b.restarts > before; });
-            b.until("the link to be told", 400, [&] { return b.told > told; });
+            b.until("the link to be reported", 400, [&] { return b.notified > notified; });
         }
         b.drain();
         uint64_t out = b.out_done, in = b.in_done;
@@ -186,7 +186,7 @@ TEST(restart_at_any_time)
         b.cycles(2000);
         b.drain();
         assert_true(b.out_done > out && b.in_done > in);
-        assert_true(b.told <= b.restarts);
+        assert_true(b.notified <= b.restarts);
     }
 }
 

@@ -38,7 +38,7 @@ template <class Dut> struct usb_bench : model<Dut> {
     bytes source; // what is to go into the IN endpoint
     size_t given = 0;
     bool ends = true;                            // the source's last byte ends a transfer
-    unsigned sink_pace = 100, source_pace = 100; // percent of the clocks
+    unsigned sink_rate = 100, source_rate = 100; // percent of the clocks
     unsigned restarts = 0;
     device_clock clocks;
     ulpi_link last{};
@@ -72,9 +72,9 @@ template <class Dut> struct usb_bench : model<Dut> {
         restarts += dut.restart_o;
         this->edge();
         given += gave;
-        dut.out_ready_i = this->percent(sink_pace);
+        dut.out_ready_i = this->percent(sink_rate);
         dut.in_valid_i =
-            given < source.size() && ((dut.in_valid_i && !gave) || this->percent(source_pace));
+            given < source.size() && ((dut.in_valid_i && !gave) || this->percent(source_rate));
         dut.in_data_i = given < source.size() ? source[given] : 0;
         dut.in_last_i = ends && given + 1 == source.size();
         return last;
@@ -264,7 +264,7 @@ template <class Bench> void lose_an_in_ack(Bench &b, const bytes &data)
 template <class Bench> unsigned fill(Bench &b, const bytes &data, unsigned most)
 {
     unsigned taken = 0;
-    b.sink_pace = 0;
+    b.sink_rate = 0;
     b.wait(10);
     b.sink.clear();
     while (taken < most && b.out_once(data) == USB_PID_ACK) {

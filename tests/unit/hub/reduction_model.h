@@ -74,7 +74,7 @@ template <class Dut> struct sums : model<Dut> {
           ready(percent_ready)
     {
         mem.data = random_row(rng, MEM);
-        suma.pace = sumb.pace = copy.pace = out.pace = ready;
+        suma.rate = sumb.rate = copy.rate = out.rate = ready;
         suma.most_waits = sumb.most_waits = 5; // as gpu_mem promises
         partials.gapless = stores.gapless = true;
         cfg.set("port", port);

@@ -37,7 +37,7 @@ module rx_hub #(
     output `MW_WRITE(Cfg)       wr_o [2],
     input  wire logic           wr_ready_i [2],
 
-    // where the switch asks: lists are written, and rows granted to others' tokens
+    // with switch-initiated reductions: lists are written, and rows granted to others' tokens
     output `MW_WRITE(Cfg)                  keep_wr_o,
     input  wire logic                      keep_wr_ready_i,
     output logic [$clog2(Cfg.Lanes+1)-1:0] keep_level_o,
@@ -139,7 +139,7 @@ module rx_hub #(
     bundle_pkg::landed_t    trk;
     bundle_pkg::event_t     flag;
     bundle_pkg::port_t      ack;
-    bundle_pkg::count_t       counts, told;
+    bundle_pkg::count_t       counts, notified;
     bundle_pkg::source_flag_t said;
     logic                     cnt_list, said_idle, store_idle, rows_here;
     logic [2**Cfg.LocalW-1:0] lists_here;
@@ -164,11 +164,11 @@ module rx_hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
         .landed_i('{valid: slot.valid && tok_sig_ready && returns, token: slot.token, bytes: slot.bytes,
                     src: slot.src}),
-        .cnt_i(counts), .cnt_o(told), .cnt_list_o(cnt_list), .err_o(said_err), .idle_o(said_idle)
+        .cnt_i(counts), .cnt_o(notified), .cnt_list_o(cnt_list), .err_o(said_err), .idle_o(said_idle)
     );
 
     count_once #(.Cfg(Cfg)) i_once (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(told), .cnt_list_i(cnt_list), .cnt_o,
+        .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(notified), .cnt_list_i(cnt_list), .cnt_o,
         .rows_here_o(rows_here), .copies_here_o, .lists_o(lists_here), .err_o(twice_err)
     );
     assign err_o[4] = said_err.valid ? said_err : twice_err;

@@ -13,8 +13,8 @@
 #include <optional>
 
 namespace tb {
-#ifndef PARAM_SwitchAsks
-#define PARAM_SwitchAsks 0
+#ifndef PARAM_SwitchReductions
+#define PARAM_SwitchReductions 0
 #endif
 // Parameters of rx_hub, and where a test has its tables.
 static const unsigned N = 4, LOG_N = 2, F = PARAM_FlitBytes, HF = 16 / F;
@@ -36,7 +36,7 @@ struct rx_bench : model<Vrx_hub> {
 
     node_cfg cfg;
     memory mem{MEM, F};
-    memory lists{MEM, F}; // of rows, where the switch asks: in a memory of their own
+    memory lists{MEM, F}; // of rows, with switch-initiated reductions: in a memory of their own
     std::optional<ports> io{std::in_place, mem, lists}; // as new behind a reset
     packet_source local, control;
     unsigned epoch = 0;

@@ -18,17 +18,18 @@ static const std::vector<unsigned> SOFTWARE = counted_events(PARAM_Events);
 
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2;
 static const unsigned EXPERTS = PARAM_MaxExperts, MAX_LOCAL = PARAM_MaxLocalExperts;
-#ifndef PARAM_SwitchAsks
-#define PARAM_SwitchAsks 0
+#ifndef PARAM_SwitchReductions
+#define PARAM_SwitchReductions 0
 #endif
-static const bool ASKS = PARAM_SwitchAsks; // the switch, in some layers: READYs in place of signals
+static const bool BY_SWITCH =
+    PARAM_SwitchReductions; // the switch, in some layers: READYs in place of signals
 static const uint32_t MAX_COUNT = (2u << PARAM_TokensLog2) - 1; // of a copy count
 
 struct layer {
     unsigned k, tokens, token_shift, port, latency, local_experts;
     unsigned ready,
         busy; // percent: of readiness of every stream, of cycles with a new signal or ACK
-    bool asks;
+    bool by_switch;
 
     explicit layer(dice &rng)
     {
@@ -40,7 +41,7 @@ struct layer {
         local_experts = rng.one_in(8) ? rng.pick({0u, MAX_LOCAL}) : rng.between(1, MAX_LOCAL);
         ready = rng.pick({100u, 80u, 50u, 20u});
         busy = rng.below(3) * 40;
-        asks = ASKS && rng.percent(70);
+        by_switch = BY_SWITCH && rng.percent(70);
     }
 };
 
@@ -71,7 +72,7 @@ struct hub : model<Vcontrol> {
     memory mem{MEM, F};
     error_watch errors{"control"};
     unsigned readys = 0;                                 // packets
-    unsigned tiles = 0;                                  // that have returned, and are told
+    unsigned tiles = 0;                                  // that have returned, and are reported
     const bool lists = PARAM_SourceLists && percent(40); // of sources
     uint32_t base[N] = {};                               // the next row of st at each GPU
 
@@ -86,7 +87,7 @@ struct hub : model<Vcontrol> {
         cfg.set("token_shift", l.token_shift);
         cfg.set("local_experts", l.local_experts);
         cfg.set("rt_base", rt);
-        cfg.set("switch_asks", ASKS ? l.asks : percent(50));
+        cfg.set("switch_reductions", BY_SWITCH ? l.by_switch : percent(50));
         cfg.set("source_lists", lists);
         for (auto &gpu : listed)
             for (uint64_t &rows : gpu)
@@ -483,7 +484,7 @@ struct hub : model<Vcontrol> {
 
     void drive() override
     {
-        port.pace = l.ready;
+        port.rate = l.ready;
         port.drive(rng, dut.rd_ready_i, dut.rd_rvalid_i, dut.rd_rdata_i);
         dut.ctl_ready_i = percent(l.ready);
         dut.cst_ready_i = percent(l.ready);
@@ -507,7 +508,7 @@ struct hub : model<Vcontrol> {
         }
         dut.sig_valid_i = signals.offer(rng);
         dut.sig_token_i = dut.sig_valid_i ? signals.front() : below(1u << 22);
-        if (l.asks && toks.empty() && percent(l.busy))
+        if (l.by_switch && toks.empty() && percent(l.busy))
             toks.queue.push_back(below(1u << l.token_shift));
         dut.tok_valid_i = toks.offer(rng);
         dut.tok_index_i = dut.tok_valid_i ? toks.front() : below(1u << PARAM_TokensLog2);
@@ -539,7 +540,7 @@ struct hub : model<Vcontrol> {
         signals.queue.push_back(token);
         if (home == l.port)
             return want_own.push_back(token);
-        if (l.asks)
+        if (l.by_switch)
             return;
         mw_header h = head(MW_OP_SIGNAL, home);
         h.addr = token;
@@ -559,7 +560,8 @@ struct hub : model<Vcontrol> {
 
     void sample() override
     {
-        dut.told_rows_i = static_cast<uint16_t>(listed[dut.told_gpu_o][dut.told_local_o]);
+        dut.notified_rows_i =
+            static_cast<uint16_t>(listed[dut.notified_gpu_o][dut.notified_local_o]);
         settle();
         if (dut.tile_valid_i && dut.tile_ready_o) {
             mw_header h = head(MW_OP_FLAG, dut.tile_home_i);
@@ -573,18 +575,18 @@ struct hub : model<Vcontrol> {
         const bool to_us = dut.ack_port_i == l.port;
         const bool sig_taken = dut.sig_valid_i && dut.sig_ready_o && !dut.own_valid_o;
         const bool ack_taken = dut.ack_valid_i && dut.ack_ready_o && !to_us;
-        assert_false(!l.asks && sig_taken && ack_taken); // one control packet per cycle
-        ack_passed += !l.asks && sig_taken;
-        if (l.asks && sig_taken)
+        assert_false(!l.by_switch && sig_taken && ack_taken); // one control packet per cycle
+        ack_passed += !l.by_switch && sig_taken;
+        if (l.by_switch && sig_taken)
             want_lanes.push_back(lane(dut.sig_token_i >> l.token_shift,
                                       dut.sig_token_i & ((1u << l.token_shift) - 1)));
         if (dut.tok_valid_i && dut.tok_ready_o) {
-            assert_true(l.asks && !sig_taken);
+            assert_true(l.by_switch && !sig_taken);
             want_lanes.push_back(lane(l.port, dut.tok_index_i));
         }
         toks.taken(dut.tok_ready_o);
         sig_passed += ack_taken;
-        if (!l.asks && dut.sig_valid_i && !dut.own_valid_o)
+        if (!l.by_switch && dut.sig_valid_i && !dut.own_valid_o)
             assert_true(sig_passed <= 2);
         if (dut.ack_valid_i && !to_us)
             assert_true(ack_passed <= 2);
@@ -599,7 +601,7 @@ struct hub : model<Vcontrol> {
         if (ctl.see(dut.ctl_valid_o, dut.ctl_ready_i, dut.ctl_header_o)) {
             const bytes got = get(dut.ctl_header_o);
             const unsigned op = header_of(got).opcode;
-            if (l.asks && op == MW_OP_READY)
+            if (l.by_switch && op == MW_OP_READY)
                 expect_ready(got);
             take(op == MW_OP_ACK      ? want_acks
                  : op == MW_OP_READY  ? want_ready
@@ -698,7 +700,7 @@ TEST(instructions)
         readys += b.readys;
         tiles += b.tiles;
     }
-    assert_true(!ASKS || readys > 200);
+    assert_true(!BY_SWITCH || readys > 200);
     assert_true(!PARAM_SourceLists || tiles > 60);
 }
 

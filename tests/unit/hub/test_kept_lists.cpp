@@ -30,7 +30,7 @@ struct bench : model<Vkept_lists> {
     source<list> grants;
     std::deque<list> asked;
     packet_watch requests{"requests"};
-    unsigned at = 0, take_pace = 100;
+    unsigned at = 0, take_rate = 100;
     uint64_t served = 0, first = 0, last = 0;
     bool garbage = false;
     bool singly = false;      // a list comes when those before it were granted
@@ -66,7 +66,7 @@ struct bench : model<Vkept_lists> {
     {
         settle();
         dut.take_i = !coming.empty() && (at || (dut.room_o && !(singly && !grants.empty()))) &&
-                     percent(take_pace);
+                     percent(take_rate);
         const list l = coming.empty() ? any() : coming.front();
         const unsigned e = at < l.experts.size() ? l.experts[at] : 0;
         dut.idx_i = at;
@@ -164,10 +164,10 @@ TEST(each_row_has_its_list)
     uint64_t served = 0;
     for (unsigned r = 0; r < 150; r++) {
         bench b;
-        b.rd.pace = b.rng.pick({100u, 60u, 15u});
-        b.wr.pace = b.rng.pick({100u, 60u, 15u, 3u});
-        b.take_pace = b.rng.pick({100u, 50u, 20u});
-        b.grants.pace = b.rng.pick({100u, 50u, 10u});
+        b.rd.rate = b.rng.pick({100u, 60u, 15u});
+        b.wr.rate = b.rng.pick({100u, 60u, 15u, 3u});
+        b.take_rate = b.rng.pick({100u, 50u, 20u});
+        b.grants.rate = b.rng.pick({100u, 50u, 10u});
         std::map<size_t, bool> named;
         for (unsigned i = 0; i < 100; i++) {
             const bench::list l = b.any();
@@ -196,8 +196,8 @@ TEST(the_newest_list)
         bench b;
         b.singly = true;
         b.rd.latency = 1;
-        b.wr.pace = b.rng.pick({60u, 30u, 15u});
-        b.take_pace = 100;
+        b.wr.rate = b.rng.pick({60u, 30u, 15u});
+        b.take_rate = 100;
         std::map<size_t, bool> named;
         for (unsigned i = 0; i < 100; i++) {
             const bench::list l = b.any();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// packet_manager between a source of stores of every kind and an uplink that is ready at any pace, beside a model of each GPU's memory: every byte that
+// packet_manager between a source of stores of every kind and an uplink that is ready at any rate, beside a model of each GPU's memory: every byte that
 // was stored leaves, in its order, or is replaced by a later one; what must come behind comes behind; what is no such store comes as it went in. Then, with
 // numbers: lines that must leave full, the rate of full lines and of scattered sectors, who leaves first, the timer, and that nobody starves. MW_SEED repeats a run.
 #include "bench/stream.h"
@@ -35,12 +35,12 @@ struct written {
 struct manager : model<Vpacket_manager> {
     explicit manager(unsigned cycles_of_timer, bool is_on = true, bool once = false,
                      unsigned shift_of_row = 7)
-        : timer(cycles_of_timer), row_shift(shift_of_row), on(is_on), list_once(once)
+        : timer(cycles_of_timer), row_shift(shift_of_row), on(is_on), target_list_cache(once)
     {
         dut.go_i = dut.emap_we_i = dut.st_valid_i = 0;
         dut.on_i = on;
         dut.timer_i = static_cast<uint16_t>(timer);
-        dut.list_once_i = list_once;
+        dut.target_list_cache_i = target_list_cache;
         dut.row_shift_i = static_cast<uint8_t>(row_shift);
         reset();
         for (unsigned e = 0; e < PARAM_MaxExperts; e++) {
@@ -62,7 +62,7 @@ struct manager : model<Vpacket_manager> {
 
     static const unsigned UNMAPPED = 3;    // an expert that no GPU has
     unsigned timer, row_shift, room = 100; // percent of the cycles in which the uplink takes a flit
-    bool on, list_once;
+    bool on, target_list_cache;
     packet_source in;
     packet_watch out{"uplink"};
     std::vector<unsigned> gpu_of;
@@ -147,7 +147,7 @@ struct manager : model<Vpacket_manager> {
             return plain && short_one && !(h.addr >> ADDR_BITS) && !h.target0 ? 0 : 1;
         const bool one =
             h.cnt == 1 && (h.opcode == MW_OP_ST_ROWSP || h.opcode == MW_OP_ST_ROWSP_NOP ||
-                           (h.opcode == MW_OP_DYMULTIMEM_ST && !list_once));
+                           (h.opcode == MW_OP_DYMULTIMEM_ST && !target_list_cache));
         const unsigned expert = h.target0 >> 4;
         return one && expert < PARAM_MaxExperts && expert != UNMAPPED && plain && short_one &&
                        !(h.addr >> ADDR_BITS)
@@ -396,7 +396,7 @@ TEST(random)
     for (unsigned r = 0; r < (N > 8 ? 6 : 40); r++) {
         manager m(rng.pick({0u, 1u, 40u, 300u, 3000u}), true, r % 4 == 3,
                   rng.pick({5u, 6u, 7u, 15u}));
-        m.in.pace = rng.pick({100u, 100u, 60u, 15u});
+        m.in.rate = rng.pick({100u, 100u, 60u, 15u});
         m.room = rng.pick({100u, 100u, 70u, 20u});
         const unsigned lines = rng.pick({1u, 3u, 10u, 40u}), odd = rng.pick({0u, 3u, 30u});
         for (unsigned i = 0; i < 300; i++)
@@ -410,7 +410,7 @@ TEST(off_is_a_wire)
 {
     dice rng;
     manager m(20, false);
-    m.in.pace = 70;
+    m.in.rate = 70;
     m.room = 70;
     for (unsigned i = 0; i < 300; i++)
         m.send(anything(m, rng, 5, 20));
@@ -425,7 +425,7 @@ TEST(scattered_lines_leave_full)
     dice rng;
     for (unsigned r = 0; r < 10; r++) {
         manager m(60000);
-        m.in.pace = rng.pick({100u, 50u});
+        m.in.rate = rng.pick({100u, 50u});
         m.room = rng.pick({100u, 80u, 40u});
         const unsigned window = r ? rng.between(1, OPEN) : OPEN, windows = 12;
         unsigned lines = 0;

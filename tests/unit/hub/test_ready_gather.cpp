@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ready_gather: lanes of both sources at any pace, packets taken as slowly as the uplink likes. Every lane leaves once, in the order in which it was taken, three to
+// ready_gather: lanes of both sources at any rate, packets taken as slowly as the uplink likes. Every lane leaves once, in the order in which it was taken, three to
 // a packet where three are there, with places from the first one on; a packet is offered in the cycle in which it is due, and stays.
 
 #include "Vready_gather.h"
@@ -16,7 +16,7 @@ struct gather : model<Vready_gather> {
         uint64_t taken;
     };
     source<row> far, own;
-    unsigned pace = 100; // percent of the cycles in which a packet is taken
+    unsigned rate = 100; // percent of the cycles in which a packet is taken
     const unsigned port = below(N);
     std::deque<row> inside;
     bool due = false;
@@ -36,7 +36,7 @@ struct gather : model<Vready_gather> {
         dut.own_valid_i = own.offer(rng);
         dut.own_index_i = dut.own_valid_i ? own.front().index : below(TOKENS);
         settle();
-        dut.pkt_take_i = dut.pkt_valid_o && percent(pace);
+        dut.pkt_take_i = dut.pkt_valid_o && percent(rate);
     }
 
     void sample() override
@@ -82,9 +82,9 @@ TEST(every_lane_leaves)
     uint64_t full = 0, paused = 0;
     for (unsigned r = 0; r < 60; r++) {
         gather b;
-        b.pace = b.rng.pick({100u, 50u, 5u});
-        b.far.pace = b.rng.pick({100u, 50u, 10u, 7u, 2u});
-        b.own.pace = b.rng.pick({50u, 10u, 2u});
+        b.rate = b.rng.pick({100u, 50u, 5u});
+        b.far.rate = b.rng.pick({100u, 50u, 10u, 7u, 2u});
+        b.own.rate = b.rng.pick({50u, 10u, 2u});
         uint64_t lanes = 0;
         for (unsigned i = 0; i < 200; i++) {
             if (b.percent(80))

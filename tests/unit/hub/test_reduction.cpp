@@ -4,7 +4,7 @@
 // every request and answers with reduced rows made at random, sends requests of all other
 // GPUs at the same time, each in an order of its own, takes partial sums and returns credits late.
 // Every bit of every packet and of GPU memory is compared with the golden model's reductions. Then the
-// rates that the machine's throughput rests on. Where the switch asks (SwitchAsks) requests are those of grant_lists, and results come unasked.
+// rates that the machine's throughput rests on. With switch-initiated reductions (SwitchReductions) requests are those of grant_lists, and results come unasked.
 
 #include "Vreduction.h"
 #include "bench/errors.h"
@@ -16,10 +16,10 @@
 
 using namespace tb;
 
-#ifndef PARAM_SwitchAsks
-#define PARAM_SwitchAsks 0
+#ifndef PARAM_SwitchReductions
+#define PARAM_SwitchReductions 0
 #endif
-static const bool ASKS = PARAM_SwitchAsks, GATHERED = PARAM_Gathered;
+static const bool BY_SWITCH = PARAM_SwitchReductions, GATHERED = PARAM_Gathered;
 static const unsigned WINDOW = 8, EPOCH = 2;
 static const unsigned RT = 0x1000, GT = 0x4000, OUT = 0x8000, YD = 0x20000, CB = 0x60000;
 static const unsigned TOKEN_SHIFT = 6, CAP_SHIFT = 4;
@@ -40,8 +40,8 @@ struct settings {
     unsigned result_gap = 0; // percent of cycles without a result though one is due
     unsigned request_gap = 0;
     unsigned credit_delay = 10;
-    bool asks = false;    // the switch does
-    bool returns = false; // rows do, singly
+    bool by_switch = false; // the switch does
+    bool returns = false;   // rows do, singly
 };
 
 /// A finished row of the own engine that returns to its token's home.
@@ -62,7 +62,7 @@ struct bench : sums<Vreduction> {
     uint64_t command_at = 0;           // when the unit took the last one
     unsigned tokens_done = 0, tokens_due = 0, own_base = 0, src_rows[N] = {};
     const unsigned row_shift, k_shift;
-    int told[N];           // before which row those of a source are here, -1: it has not told
+    int notified[N];       // before which row those of a source are here, -1: it has not reported
     unsigned max_open = 0; // requests of a GPU
     bool retired = true;
     reduction_kind own_kind; // of the unit's commands
@@ -72,11 +72,11 @@ struct bench : sums<Vreduction> {
           row_shift(std::max(log2_up(set.row_bytes), 4u)), k_shift(log2_up(set.k))
     {
         credit_delay = conf.credit_delay;
-        results.pace = 100 - conf.result_gap;
-        asks.pace = conf.request_gap ? 80 : 100;
-        misc.pace = conf.ready;
+        results.rate = 100 - conf.result_gap;
+        request_source.rate = conf.request_gap ? 80 : 100;
+        misc.rate = conf.ready;
         misc.most_waits = 5;
-        std::fill(told, told + N, -1);
+        std::fill(notified, notified + N, -1);
         configure();
         dut.go_i = dut.cmd_valid_i = dut.push_valid_i = dut.rdy_valid_i = dut.back_valid_i = 0;
         dut.req_valid_i = dut.res_valid_i = dut.part_crd_valid_i = dut.al_valid_i = 0;
@@ -179,7 +179,7 @@ struct bench : sums<Vreduction> {
         const std::vector<bytes> terms = own_terms(token, here, bad);
         const reduction_kind kind = random_kind(rng);
         packet p = request(q, MW_OP_DYMULTIMEM_LD_REDUCE, kind, conf.row_bytes,
-                           conf.asks ? token : uint64_t{token} << row_shift);
+                           conf.by_switch ? token : uint64_t{token} << row_shift);
         std::vector<uint16_t> targets;
         for (int e : here)
             targets.push_back(target(static_cast<unsigned>(e), below(16)));
@@ -239,7 +239,8 @@ struct bench : sums<Vreduction> {
         until("the push to retire", LIMIT, [&] { return push_retired; });
         for (unsigned home = 0; home < N; home++) {
             for (const leaving &s : stores_due[home])
-                assert_true(told[home] >= 0 || header_of(s.packet.data).addr >= slot_addr(end, 0));
+                assert_true(notified[home] >= 0 ||
+                            header_of(s.packet.data).addr >= slot_addr(end, 0));
         }
     }
 
@@ -261,7 +262,7 @@ struct bench : sums<Vreduction> {
         for (auto &list : requests)
             if (!list.empty())
                 return true;
-        return !asks.empty();
+        return !request_source.empty();
     }
 
     // Runs until all is done, and a little longer.
@@ -487,8 +488,8 @@ struct bench : sums<Vreduction> {
                                                         {"source_lists", 0}};
         for (auto &f : fields)
             cfg.set(f.first, f.second);
-        if (ASKS)
-            cfg.set("switch_asks", conf.asks);
+        if (BY_SWITCH)
+            cfg.set("switch_reductions", conf.by_switch);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
     }
@@ -592,7 +593,7 @@ struct bench : sums<Vreduction> {
             if (percent(conf.faults))
                 poisoned = below((n + 127) / 128);
             const std::vector<wire> answer = reduced(terms.back(), poisoned);
-            if (conf.asks)
+            if (conf.by_switch)
                 results.queue.insert(results.queue.end(), answer.begin(), answer.end());
             else
                 requests_due.push_back({encode(p, F), answer});
@@ -631,15 +632,16 @@ struct bench : sums<Vreduction> {
                 static_cast<uint32_t>(found == allocated.end() ? rng.bits(20) : found->second);
             look_open = false;
         }
-        if (asks.empty() && !percent(conf.request_gap))
+        if (request_source.empty() && !percent(conf.request_gap))
             start_request();
-        dut.req_err_i =
-            asks.drive(rng, dut.req_valid_i, dut.req_data_i, dut.req_last_i) ? 0 : percent(50);
+        dut.req_err_i = request_source.drive(rng, dut.req_valid_i, dut.req_data_i, dut.req_last_i)
+                            ? 0
+                            : percent(50);
         settle();
         dut.src_rows_rows_i = src_rows[dut.src_o]; // from LUT RAM
-        dut.src_rows_told_i = told[dut.src_o] >= 0;
+        dut.src_rows_notified_i = notified[dut.src_o] >= 0;
         dut.src_rows_row_i =
-            static_cast<uint32_t>(told[dut.src_o] >= 0 ? told[dut.src_o] : rng.bits(20));
+            static_cast<uint32_t>(notified[dut.src_o] >= 0 ? notified[dut.src_o] : rng.bits(20));
     }
 
     // The next request of some GPU whose window is open.
@@ -651,7 +653,7 @@ struct bench : sums<Vreduction> {
             if (requests[q].empty() || open[q] >= WINDOW)
                 continue;
             max_open = std::max(max_open, ++open[q]);
-            asks.queue.push_back(requests[q].front());
+            request_source.queue.push_back(requests[q].front());
             requests[q].pop_front();
             return;
         }
@@ -662,7 +664,7 @@ struct bench : sums<Vreduction> {
     {
         sums::sample();
         misc.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
-        asks.taken(true);
+        request_source.taken(true);
         for (unsigned u = 0; u < 3; u++)
             errors.see(now, dut.err_valid_o[u], dut.err_code_o[u], u);
         if (dut.rdy_valid_i && dut.rdy_ready_o)
@@ -711,7 +713,7 @@ struct bench : sums<Vreduction> {
     std::pair<unsigned, unsigned> look;
     std::deque<wire> requests[N]; // of the other GPUs
     unsigned open[N] = {};
-    packet_source asks;
+    packet_source request_source;
     packet_watch requests_out{"requests"};
     std::deque<asked> requests_due;
     unsigned copies = 0;
@@ -719,9 +721,9 @@ struct bench : sums<Vreduction> {
 };
 
 // Own tokens and requests of everyone at once.
-static void combine_run(bench &b, unsigned tokens, unsigned asks, bool by_ready, bool unmapped)
+static void combine_run(bench &b, unsigned tokens, unsigned requested, bool by_ready, bool unmapped)
 {
-    b.own_kind = b.conf.asks ? reduction_kind() : random_kind(b.rng);
+    b.own_kind = b.conf.by_switch ? reduction_kind() : random_kind(b.rng);
     const unsigned first = b.below(4);
     std::vector<unsigned> order;
     for (unsigned i = first; i < first + tokens; i++) {
@@ -738,11 +740,11 @@ static void combine_run(bench &b, unsigned tokens, unsigned asks, bool by_ready,
     if (by_ready)
         b.ready_tokens.assign(order.begin(), order.end());
     for (unsigned q = 0; q < N; q++) {
-        for (unsigned t = 0; t < asks && q != b.conf.port; t++)
+        for (unsigned t = 0; t < requested && q != b.conf.port; t++)
             b.ask(q);
     }
-    b.run(MW_I_DYMULTIMEM_LD_REDUCE, by_ready && (!b.conf.asks || b.percent(50)), 0, first, tokens,
-          0);
+    b.run(MW_I_DYMULTIMEM_LD_REDUCE, by_ready && (!b.conf.by_switch || b.percent(50)), 0, first,
+          tokens, 0);
 }
 
 TEST(combines_and_serves)
@@ -773,13 +775,13 @@ TEST(combines_and_serves)
     assert_int_equal(most_open, WINDOW);
 }
 
-// Where the switch asks: nothing is requested, and tokens come in the order of their GRANTs whatever the instruction says.
-TEST_IF(ASKS, combines_what_is_granted)
+// With switch-initiated reductions: nothing is requested, and tokens come in the order of their GRANTs whatever the instruction says.
+TEST_IF(BY_SWITCH, combines_what_is_granted)
 {
     dice rng;
     for (unsigned round = 0; round < 24; round++) {
         settings s;
-        s.asks = true;
+        s.by_switch = true;
         s.row_bytes = rng.pick({512u, 128u, 256 - F, F});
         s.k = 1 + rng.below(16);
         s.local = std::max((s.k + N - 1) / N, 1 + rng.below(64 / N));
@@ -798,10 +800,10 @@ TEST_IF(ASKS, combines_what_is_granted)
 }
 
 // There static rows, and sums of anything else than bf16, are refused as a whole.
-TEST_IF(ASKS, refused_where_the_switch_asks)
+TEST_IF(BY_SWITCH, refused_with_switch_reductions)
 {
     settings s;
-    s.asks = true;
+    s.by_switch = true;
     bench b(s);
     for (unsigned group = 0; group < MW_STATIC_GROUPS; group++) {
         b.errors.expect(MW_HWERR_WINDOW, COMBINE);
@@ -904,7 +906,7 @@ TEST(unknown_reductions)
                 dtype = 0, redop = 8; // as sum, but for the highest bit
             if (i == 6)
                 dtype = 8, redop = 0;
-            const bool fixed = i % 4 < 2; // also wrong in other ways, which are told after it
+            const bool fixed = i % 4 < 2; // also wrong in other ways, which are reported after it
             refused(b, MW_HWERR_REDUCTION,
                     fixed ? MW_I_MULTIMEM_LD_REDUCE : MW_I_DYMULTIMEM_LD_REDUCE,
                     (fixed ? b.below(256) : 0) | dtype << 8 | redop << 12,
@@ -1109,7 +1111,7 @@ TEST(rows_return_to_a_slow_uplink)
 }
 
 // Dense rows of gathered tokens: -0, or partial sums, of those tokens alone that the flags say, and of no other GPU's
-// experts; no token is told of as done. Experts that nobody has count as absent.
+// experts; no token is notified of as done. Experts that nobody has count as absent.
 TEST_IF(GATHERED, dense_rows)
 {
     for (unsigned round = 0; round < 12; round++) {
@@ -1277,16 +1279,17 @@ TEST(unicast_sums)
         const bool tells = round % 3 == 1;
         unsigned gone[N] = {};
         for (unsigned r = 1; r < 5; r++) {
-            // Rows behind what a source has told wait for the next instruction, whatever tokens stand there; what it
+            // Rows behind what a source has reported wait for the next instruction, whatever tokens stand there; what it
             // tells beyond its last row, or before what has left, says nothing.
             for (unsigned q = 0; q < N && tells; q++)
-                b.told[q] = static_cast<int>(r == 4 ? first_row[q] + b.src_rows[q] + b.below(3)
-                                                    : first_row[q] + b.below(b.src_rows[q] + 1));
+                b.notified[q] =
+                    static_cast<int>(r == 4 ? first_row[q] + b.src_rows[q] + b.below(3)
+                                            : first_row[q] + b.below(b.src_rows[q] + 1));
             b.push(at[r - 1], at[r]);
             for (unsigned q = 0; q < N && tells; q++) {
                 unsigned here = 0;
                 while (here < of[q].size() && of[q][here] < at[r] &&
-                       static_cast<int>(first_row[q] + here) < b.told[q])
+                       static_cast<int>(first_row[q] + here) < b.notified[q])
                     here++;
                 gone[q] = std::max(gone[q], here);
                 if (q != s.port)

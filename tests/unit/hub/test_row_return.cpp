@@ -3,7 +3,7 @@
 // row_return: rows of any token in any order, some of which return, under back-pressure of every side: each row that returns to
 // another GPU comes as one item with its home, place and position there, all others as signals; signals keep their order, items
 // that of their home, of which one at most has not left. A home that takes nothing holds up no other. Tiles of rows for one
-// home are told once their last row has left, in the order in which these were given. While sixteen tiles wait to be told no
+// home are reported once their last row has left, in the order in which these were given. While sixteen tiles wait to be reported no
 // row leaves its queue. A go in the middle of all that forgets it.
 #include "bench/dut.h"
 #include "node_cfg.h"
@@ -18,7 +18,7 @@ static const unsigned N = PARAM_N, TOKENS = PARAM_TokensLog2, ROWS = PARAM_RowsL
 struct item {
     unsigned row, token, pos, tile; // rows of the tile that it ends, 0: it ends none
 };
-struct told_tile {
+struct notified_tile {
     unsigned home, rows, behind; // number of the row of its home
 };
 
@@ -28,13 +28,13 @@ struct returns : model<Vrow_return> {
     const unsigned port = below(N), shift = below(TOKENS + 1), cap = below(ROWS - 3);
     std::deque<item> queue[N];
     std::deque<unsigned> on_link; // homes of items that have not left
-    std::deque<told_tile> tiles;
+    std::deque<notified_tile> tiles;
     unsigned given[N] = {}, left[N] = {}, home = 0, rows_left = 0, tile_rows = 0;
-    unsigned items = 0, signals = 0, told = 0, stuck = N; // a home whose items do not leave
+    unsigned items = 0, signals = 0, notified = 0, stuck = N; // a home whose items do not leave
     bool offered = false, done = false;
-    bool offers = true, tells = true; // rows come; the home that is told of a tile takes it
+    bool offers = true, tells = true; // rows come; the home that is notified of a tile takes it
     unsigned most = 20, to_home = N;  // rows of a tile; all rows are for this home
-    unsigned pace = rng.pick({10u, 50u, 100u});
+    unsigned rate = rng.pick({10u, 50u, 100u});
 
     returns() : returns(PARAM_SourceLists && dice().percent(60)) {}
     explicit returns(bool with_lists) : lists(with_lists)
@@ -100,7 +100,7 @@ struct returns : model<Vrow_return> {
         offers = offered = false;
         tells = true;
         stuck = N;
-        pace = 100;
+        rate = 100;
         for (unsigned i = 0; i < 4000 && (waiting() || done || !tiles.empty() || !on_link.empty());
              i++)
             step();
@@ -112,16 +112,16 @@ struct returns : model<Vrow_return> {
     {
         if (!offered)
             offer();
-        dut.sig_ready_i = percent(pace);
-        dut.item_done_i = dut.item_valid_o && percent(pace);
-        dut.tile_ready_i = tells && percent(pace);
-        dut.left_valid_i = !on_link.empty() && on_link.front() != stuck && percent(pace);
+        dut.sig_ready_i = percent(rate);
+        dut.item_done_i = dut.item_valid_o && percent(rate);
+        dut.tile_ready_i = tells && percent(rate);
+        dut.left_valid_i = !on_link.empty() && on_link.front() != stuck && percent(rate);
         dut.left_port_i = static_cast<uint8_t>(on_link.empty() ? 0 : on_link.front());
         if (!on_link.empty() && on_link.front() == stuck &&
             on_link.size() > OPEN) { // others pass it
             auto other = std::find_if(on_link.begin(), on_link.end(),
                                       [&](unsigned h) { return h != stuck; });
-            if (other != on_link.end() && percent(pace)) {
+            if (other != on_link.end() && percent(rate)) {
                 dut.left_valid_i = 1;
                 dut.left_port_i = static_cast<uint8_t>(*other);
             }
@@ -153,7 +153,7 @@ struct returns : model<Vrow_return> {
         }
         if (dut.tile_valid_o && dut.tile_ready_i) {
             tiles.pop_front();
-            told++;
+            notified++;
         }
         const unsigned to = dut.row_token_i >> shift;
         const bool back = dut.row_back_i && to != port;
@@ -182,7 +182,7 @@ struct returns : model<Vrow_return> {
 
 TEST(rows_go_home)
 {
-    unsigned seen = 0, signals = 0, told = 0;
+    unsigned seen = 0, signals = 0, notified = 0;
     for (unsigned run = 0; run < 60; run++) {
         returns b;
         for (unsigned i = 0; i < 2000; i++)
@@ -190,9 +190,9 @@ TEST(rows_go_home)
         b.drain();
         seen += b.items;
         signals += b.signals;
-        told += b.told;
+        notified += b.notified;
     }
-    assert_true(seen > 1000 && signals > 1000 && (!PARAM_SourceLists || told > 300));
+    assert_true(seen > 1000 && signals > 1000 && (!PARAM_SourceLists || notified > 300));
 }
 
 // What waits for a home that takes nothing lets rows for all others pass, while its own queue has room; and goes on behind it.
@@ -200,7 +200,7 @@ TEST(a_home_holds_up_no_other)
 {
     for (unsigned run = 0; run < 20; run++) {
         returns b;
-        b.pace = 100;
+        b.rate = 100;
         b.stuck = (b.port + 1) % N;
         for (unsigned i = 0; i < 5000 && b.queue[b.stuck].size() < DEPTH; i++)
             b.step();
@@ -214,13 +214,13 @@ TEST(a_home_holds_up_no_other)
     }
 }
 
-// Sixteen tiles may wait for their home to be told: then no row leaves, for whatever home, and none is lost behind it.
+// Sixteen tiles may wait for their home to be reported: then no row leaves, for whatever home, and none is lost behind it.
 // The rows of the tiles in front may be as many as tiles have.
 TEST_IF(PARAM_SourceLists, tiles_wait_for_their_turn)
 {
     for (unsigned most : {1u, 20u, 255u}) {
         returns b(true);
-        b.pace = 100;
+        b.rate = 100;
         b.most = most;
         b.to_home =
             most > 20 ? (b.port + 1) % N : N; // as many rows in front of a tile as there can be
@@ -235,7 +235,7 @@ TEST_IF(PARAM_SourceLists, tiles_wait_for_their_turn)
         b.tells = true;
         for (unsigned i = 0; i < 2000; i++)
             b.step();
-        assert_true(b.items > items && b.told > TILES);
+        assert_true(b.items > items && b.notified > TILES);
         b.drain();
     }
 }
@@ -256,7 +256,7 @@ TEST(a_layer_behind_one_that_was_cut_off)
         b.stuck = N;
         b.tells = true;
         const unsigned was = b.items;
-        b.pace = 100;
+        b.rate = 100;
         for (unsigned i = 0; i < 1000; i++)
             b.step();
         assert_true(b.items > was);

@@ -253,7 +253,7 @@ TEST(rows_of_all_kinds)
     for (unsigned round = 0; round < 30; round++) {
         const unsigned flits = lengths[round % 6];
         bench b(flits, round < 6 ? 100 : rng.between(20, 99), rng.below(5));
-        b.results.pace = b.rng.between(41, 100);
+        b.results.rate = b.rng.between(41, 100);
         b.term_wait = b.percent(50) ? b.below(60) : 0;
         b.pend_wait = b.percent(50) ? b.below(90) : 0;
         for (unsigned i = 0; i < 12; i++) {
@@ -271,7 +271,7 @@ TEST(others_go_on_without_results)
 {
     for (unsigned round = 0; round < 4; round++) {
         bench b(3 * PF);
-        b.results.pace = 0;
+        b.results.rate = 0;
         row own = b.row_of(3 * PF, 1 + round);
         own.use_r = true;
         b.add(OWN, own);
@@ -284,7 +284,7 @@ TEST(others_go_on_without_results)
             return true;
         });
         assert_int_equal(b.rows[OWN].size(), 1);
-        b.results.pace = 100;
+        b.results.rate = 100;
         b.run(20000);
     }
 }
@@ -311,7 +311,7 @@ TEST(dense_rows_are_minus_zero)
 {
     for (unsigned lane = 0; lane < 2; lane++) {
         bench b(4 * PF);
-        b.cfg.set("copy_lane", lane);
+        b.cfg.set("adder_bypass", lane);
         b.cfg.drive(b.dut.cfg_i);
         for (unsigned i = 0; i < 24; i++) {
             row r = b.row_of(4 * PF, i % 3 == 0 ? 0 : b.below(3));
@@ -346,14 +346,14 @@ TEST(rate_of_own_rows)
 }
 
 // Rows of one term, own and others', beside rows of three, which keep the adder busy for two cycles per flit: with the
-// copy lane they cost the adder nothing, and the bits of all are as without.
+// adder bypass they cost the adder nothing, and the bits of all are as without.
 TEST(copies_pass_the_adder)
 {
     const unsigned rows = 12, packets = 8;
     uint64_t cycles[2];
     for (unsigned lane = 0; lane < 2; lane++) {
         bench b(packets * PF);
-        b.cfg.set("copy_lane", lane);
+        b.cfg.set("adder_bypass", lane);
         b.cfg.drive(b.dut.cfg_i);
         b.credit_delay = 0;
         for (unsigned i = 0; i < rows; i++) {
@@ -369,13 +369,14 @@ TEST(copies_pass_the_adder)
     }
     const uint64_t sums = uint64_t{rows} * packets * 2 * PF, all = sums * 7 / 4;
     const uint64_t up = uint64_t{rows} * packets * 2 * (HF + PF), bound = std::max(sums, up);
-    printf("F=%u: %lu cycles with the copy lane, %lu without; the adder adds for %lu, the uplink "
-           "sends "
-           "for %lu\n",
-           F, static_cast<unsigned long>(cycles[1]), static_cast<unsigned long>(cycles[0]),
-           static_cast<unsigned long>(sums), static_cast<unsigned long>(up));
+    printf(
+        "F=%u: %lu cycles with the adder bypass, %lu without; the adder adds for %lu, the uplink "
+        "sends "
+        "for %lu\n",
+        F, static_cast<unsigned long>(cycles[1]), static_cast<unsigned long>(cycles[0]),
+        static_cast<unsigned long>(sums), static_cast<unsigned long>(up));
     assert_true(cycles[0] >= all);
-    assert_true(!PARAM_CopyLane || cycles[1] * 8 <= bound * 9);
+    assert_true(!PARAM_AdderBypass || cycles[1] * 8 <= bound * 9);
 }
 
 // Of a row of one term every value stays as it is, but NaN, which becomes the canonical one: infinities and what is one
@@ -403,7 +404,7 @@ TEST(copies_keep_every_value_but_nan)
     }
 }
 
-// Without the copy lane, beside a slow uplink, own rows get more than their turn, which would let all others end first: sum_choice makes every
+// Without the adder bypass, beside a slow uplink, own rows get more than their turn, which would let all others end first: sum_choice makes every
 // second packet an own one from AddPkts - 2 others inside on, which stay inside here, as the uplink takes longer for a
 // packet than the adder for two. So before the last own packet is in memory no more others have left than there are own
 // ones; those chosen in turn before are among the ones inside. Memory never waits: beside one that does the adder may be
@@ -414,7 +415,7 @@ TEST(own_rows_get_more)
     for (unsigned period = 2; period <= 5; period++) {
         bench b(packets * PF);
         b.up_period = period;
-        b.cfg.set("copy_lane", 0);
+        b.cfg.set("adder_bypass", 0);
         b.cfg.drive(b.dut.cfg_i);
         for (unsigned i = 0; i < rows * N; i++)
             b.add(i % N, b.row_of(packets * PF, 2));

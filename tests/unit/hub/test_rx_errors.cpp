@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the receive side of a hub (rx_hub) does about packets that break a rule: each wrong packet comes to an idle hub, alone, from the link and from the
-// own GPU, and must be told by the right unit, with the right code, in the right cycles; its credit comes back, and nothing else happens: memory, rows, tokens,
+// own GPU, and must be reported by the right unit, with the right code, in the right cycles; its credit comes back, and nothing else happens: memory, rows, tokens,
 // events and answers stay as they are. Then what stands in tables from another epoch, or by chance, and a reset in the middle of it all.
 
 #include "bench/errors.h"
@@ -15,8 +15,8 @@
 #ifndef PARAM_SourceLists
 #define PARAM_SourceLists 1
 #endif
-#ifndef PARAM_ListOnce
-#define PARAM_ListOnce 1
+#ifndef PARAM_TargetListCache
+#define PARAM_TargetListCache 1
 #endif
 
 using namespace tb;
@@ -25,7 +25,7 @@ static const unsigned PORT = 1, OTHER = 2;
 static const unsigned TOKEN_SHIFT = 3, CAP_SHIFT = 2, ROW_SHIFT = 8, ROW = 2 * 128, K = 4;
 static const unsigned ST_LO = 0x18000, ST_HI = 0x1c000, TOKEN_BITS = 5 + 2;
 static const unsigned ROWS_LOG2 = F == 8 ? 6 : 9;
-static const bool REDS = PARAM_Reds, LISTS = PARAM_ListOnce;
+static const bool REDS = PARAM_Reds, LISTS = PARAM_TargetListCache;
 enum unit { RX, STORE, ROWS, TOKENS, SAID };
 
 // An expert of this GPU.
@@ -41,7 +41,7 @@ struct hub : rx_bench {
              counts = 0;
     std::vector<bool> request_err, result_bad; // of each flit
     std::vector<unsigned> ready;               // tokens
-    unsigned pace = 100, result_pace = 100;
+    unsigned rate = 100, result_rate = 100;
 
     explicit hub(unsigned its_epoch = 2)
         : rx_bench({{"port", PORT},
@@ -78,11 +78,11 @@ struct hub : rx_bench {
 
     void drive() override
     {
-        io->store[0].pace = io->store[1].pace = pace;
-        io->table_wr.pace = io->table_rd.pace = io->red_rd.pace = pace;
+        io->store[0].rate = io->store[1].rate = rate;
+        io->table_wr.rate = io->table_rd.rate = io->red_rd.rate = rate;
         rx_bench::drive();
-        dut.ack_ready_i = percent(pace);
-        dut.res_ready_i = percent(result_pace);
+        dut.ack_ready_i = percent(rate);
+        dut.res_ready_i = percent(result_rate);
     }
 
     void sample() override
@@ -295,7 +295,7 @@ TEST(control_packets)
         p.h.cls = MW_CLS_CTRL;
         b.fails(RX, MW_HWERR_OPCODE, p);
     }
-    // what the switch tells of a rejected packet is told on
+    // what the switch tells of a rejected packet is reported on
     for (unsigned code = 1; code < 256; code++) {
         packet p;
         p.h = b.head(MW_OP_ERROR);
@@ -320,7 +320,7 @@ TEST(signals)
     }
 }
 
-// One beyond the credits is dropped and told in its last cycle; those inside stay, and give their credits back.
+// One beyond the credits is dropped and reported in its last cycle; those inside stay, and give their credits back.
 TEST(control_beyond_credit)
 {
     hub b;
@@ -417,7 +417,7 @@ TEST(results)
             if (bad < flits)
                 b.errors.expect_between(b.now + flits - 1, b.now + flits - 1, MW_HWERR_LENGTH, RX);
             b.result_bad.clear();
-            b.result_pace = 20 + b.below(81);
+            b.result_rate = 20 + b.below(81);
             b.send(p, MW_CLS_PART, bad);
             b.settle_down();
             b.errors.done();
@@ -430,11 +430,11 @@ TEST(results)
     assert_int_equal(b.credits[MW_CLS_PART], 100);
 }
 
-// Results beyond their credits are dropped whole, and told with each flit; those that are here come out as they are.
+// Results beyond their credits are dropped whole, and reported with each flit; those that are here come out as they are.
 TEST(results_beyond_credit)
 {
     hub b;
-    b.result_pace = 0;
+    b.result_rate = 0;
     std::vector<packet> sent;
     for (unsigned i = 0; i < RESULTS + 3; i++) {
         sent.push_back(result(b, 128));
@@ -444,7 +444,7 @@ TEST(results_beyond_credit)
         b.send(sent[i], MW_CLS_PART);
     }
     b.errors.done();
-    b.result_pace = 100;
+    b.result_rate = 100;
     b.settle_down();
     assert_int_equal(b.credits[MW_CLS_PART], RESULTS);
     assert_int_equal(b.results.packets.size(), RESULTS);
@@ -524,7 +524,7 @@ TEST(stores_of_a_wrong_length)
             packet p = r;
             p.cut = cut;
             p.err = cut == 0;
-            // of a list that is whole each target is told
+            // of a list that is whole each target is reported
             b.rejects(MW_HWERR_LENGTH, p, p.err || flits + cut < front || !p.h.cnt ? 1 : p.h.cnt);
         }
     }
@@ -533,7 +533,7 @@ TEST(stores_of_a_wrong_length)
     b.rejects(MW_HWERR_LENGTH, p);
 }
 
-// Every counter that packets count, every number of a bit more, and more rows told than there are.
+// Every counter that packets count, every number of a bit more, and more rows reported than there are.
 TEST(flags_out_of_bounds)
 {
     hub b;
@@ -543,8 +543,8 @@ TEST(flags_out_of_bounds)
             p.h = b.head(MW_OP_FLAG);
             p.h.addr = e | uint64_t{bit > 4} << bit;
             // rows of all tokens, and one behind them
-            const bool told = PARAM_RowRanges && bit > 4 && bit < 5 + TOKEN_BITS + 1;
-            if ((bit > 4 && !told) || !is_counted(PARAM_Events, e)) {
+            const bool notified = PARAM_RowRanges && bit > 4 && bit < 5 + TOKEN_BITS + 1;
+            if ((bit > 4 && !notified) || !is_counted(PARAM_Events, e)) {
                 if (bit < 5 || e % 8 == 0 || bit == 5 + TOKEN_BITS + 1)
                     b.rejects(MW_HWERR_BOUNDS, p);
                 continue;
@@ -1112,11 +1112,11 @@ TEST_IF(LISTS, rows_end_with_their_epoch)
     b.rejects(MW_HWERR_TARGETS, follower(b));
 }
 
-// Packets beyond their credit are told with their first flit, and dropped whole; those that had one are written.
+// Packets beyond their credit are reported with their first flit, and dropped whole; those that had one are written.
 TEST(stores_beyond_credit)
 {
     hub b;
-    b.pace = 0;
+    b.rate = 0;
     std::vector<packet> sent;
     for (unsigned i = 0; i < SLOTS + 4; i++) {
         sent.push_back(b.store(ST_LO + 128 * i, 128));
@@ -1126,7 +1126,7 @@ TEST(stores_beyond_credit)
     }
     b.errors.done();
     bytes before = b.mem.data;
-    b.pace = 60;
+    b.rate = 60;
     b.settle_down();
     for (unsigned i = 0; i < SLOTS; i++)
         std::copy(sent[i].payload.begin(), sent[i].payload.end(), before.begin() + ST_LO + 128 * i);
@@ -1227,7 +1227,7 @@ TEST(bytes_beyond_a_row)
     const unsigned token = 3;
     b.whole_row(token, 2);
     assert_int_equal(b.row_events, 1);
-    // a byte too many: it is in memory, told once, and the row is not listed again
+    // a byte too many: it is in memory, reported once, and the row is not listed again
     for (unsigned i = 0; i < 3; i++) {
         b.errors.expect_between(b.now + HF, b.now + HF + 20, MW_HWERR_COUNT, ROWS);
         b.send(b.row(token, MW_STAGE_DISPATCH, 16 * i, 1, {own(2)}), MW_CLS_STORE);
@@ -1476,8 +1476,8 @@ TEST(reset_forgets)
 {
     hub b;
     for (unsigned i = 0; i < 60; i++) {
-        b.pace = b.percent(50) ? 0 : 30;
-        b.result_pace = b.percent(50) ? 0 : 30;
+        b.rate = b.percent(50) ? 0 : 30;
+        b.result_rate = b.percent(50) ? 0 : 30;
         b.errors = error_watch("before the reset");
         for (unsigned n = 0; n < 3; n++)
             b.send(b.row(8 * n, MW_STAGE_COMBINE, 0, 128, {own(0), own(1)}), MW_CLS_STORE);
@@ -1510,7 +1510,7 @@ TEST(reset_forgets)
         b.requests = packet_watch("requests");
         b.reset(2 + b.below(3));
         b.errors = error_watch("behind the reset");
-        b.pace = b.result_pace = 100;
+        b.rate = b.result_rate = 100;
         b.cycles(40);
         assert_true(b.idle());
         b.write_map(); // which has no reset; in it the bench may have written any of its entries

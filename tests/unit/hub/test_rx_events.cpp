@@ -24,7 +24,7 @@ struct hub : model<Vrx> {
         unsigned value; // token, counter, source or code
         bool operator==(const outcome &o) const { return is == o.is && value == o.value; }
     };
-    unsigned pace = 50;                      // percent, of what makes packets wait
+    unsigned rate = 50;                      // percent, of what makes packets wait
     unsigned seen[4] = {}, errors[256] = {}; // of each kind, and code
     packet_source link;
     std::deque<outcome> due, coming;
@@ -111,8 +111,8 @@ struct hub : model<Vrx> {
         dut.rx_valid_i = valid;
         dut.rx_cls_i = valid ? static_cast<unsigned>(MW_CLS_CTRL) : below(4);
         dut.rx_err_i = valid ? link.err() : percent(50);
-        dut.sig_ready_i = percent(pace);
-        dut.ev_ready_i = percent(pace);
+        dut.sig_ready_i = percent(rate);
+        dut.ev_ready_i = percent(rate);
     }
 
     void sample() override
@@ -156,7 +156,7 @@ TEST(what_each_becomes)
 {
     hub b;
     for (unsigned r = 0; r < 8; r++) {
-        b.pace = b.rng.pick({100u, 50u, 10u});
+        b.rate = b.rng.pick({100u, 50u, 10u});
         for (unsigned i = 0; i < 500; i++)
             b.send(b.any());
         b.until("the last packet", 60000, [&] { return b.idle(); });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GRANTs at a hub (the switch asks), right ones and wrong ones, as fast as the link brings them, while token tracker and grant_lists make their rows wait as long
+// GRANTs at a hub (switch-initiated reductions), right ones and wrong ones, as fast as the link brings them, while token tracker and grant_lists make their rows wait as long
 // as they like: each row comes out once, in the order in which the lanes came, own ones apart; what is wrong is an error by name, and names nothing. As many rows
-// may wait as can be granted. Requests and SIGNALs are unknown opcodes there; in a layer in which the switch does not ask, GRANTs are.
+// may wait as can be granted. Requests and SIGNALs are unknown opcodes there; in a layer without switch-initiated reductions, GRANTs are.
 
 #include "bench/errors.h"
 #include "bench/stream.h"
@@ -20,7 +20,7 @@ struct hub : model<Vrx> {
         unsigned home, index;
     };
     const unsigned epoch = rng.below(4), port = rng.below(N), shift;
-    unsigned own_pace = 100, far_pace = 100; // percent
+    unsigned own_rate = 100, far_rate = 100; // percent
     packet_source link;
     std::deque<row> rows; // that are inside, or wrong ones among them
     std::deque<packet> coming;
@@ -28,15 +28,16 @@ struct hub : model<Vrx> {
     watch own{"own rows"}, far{"other rows"};
     uint64_t granted = 0;
     unsigned places = PLACES;
-    bool asks = true;
+    bool by_switch = true;
 
-    explicit hub(bool its_asks = true) : shift(below(PARAM_TokensLog2 + 1)), asks(its_asks)
+    explicit hub(bool its_by_switch = true)
+        : shift(below(PARAM_TokensLog2 + 1)), by_switch(its_by_switch)
     {
         node_cfg cfg;
         cfg.set("epoch", epoch);
         cfg.set("port", port);
         cfg.set("token_shift", shift);
-        cfg.set("switch_asks", asks);
+        cfg.set("switch_reductions", by_switch);
         cfg.drive(dut.cfg_i);
         link.pauses = false;
         dut.rx_valid_i = dut.st_crd_i = dut.res_crd_i = 0;
@@ -118,11 +119,11 @@ struct hub : model<Vrx> {
         if (!valid)
             dut.rx_last_i = percent(50);
         dut.rx_err_i = valid ? link.err() : percent(50);
-        dut.sig_ready_i = percent(own_pace);
-        dut.lane_ready_i = percent(far_pace);
+        dut.sig_ready_i = percent(own_rate);
+        dut.lane_ready_i = percent(far_rate);
     }
 
-    // A flit of it: an error of the low half is told with the first one.
+    // A flit of it: an error of the low half is reported with the first one.
     void judge(const packet &p, size_t flits)
     {
         const bool first = flit == 0, last = flit + 1 == flits;
@@ -197,7 +198,7 @@ struct hub : model<Vrx> {
 
     void finish()
     {
-        own_pace = far_pace = 100;
+        own_rate = far_rate = 100;
         until("the last row", 20000, [&] { return link.empty() && rows.empty(); });
         cycles(4);
         errors.done();
@@ -216,9 +217,9 @@ TEST(rows_in_their_order)
     for (unsigned r = 0; r < 40; r++) {
         hub b;
         for (unsigned round = 0; round < 3; round++) {
-            b.own_pace = b.rng.pick({100u, 50u, 10u});
-            b.far_pace = b.rng.pick({100u, 50u, 10u});
-            b.link.pace = b.rng.pick({100u, 50u, 10u});
+            b.own_rate = b.rng.pick({100u, 50u, 10u});
+            b.far_rate = b.rng.pick({100u, 50u, 10u});
+            b.link.rate = b.rng.pick({100u, 50u, 10u});
             for (unsigned i = 0; i < 100; i++)
                 b.send(b.any());
             b.until("the last packet", 20000, [&] { return b.link.empty(); });
@@ -240,7 +241,7 @@ TEST(a_place_for_each)
 {
     for (unsigned r = 0; r < 12; r++) {
         hub b;
-        b.own_pace = b.far_pace = 0;
+        b.own_rate = b.far_rate = 0;
         unsigned rows = 0;
         while (rows < PLACES) {
             unsigned lanes = r < 3 ? r + 1 : b.rng.between(1, 3);
@@ -253,7 +254,7 @@ TEST(a_place_for_each)
         b.cycles(5);
         assert_int_equal(b.rows.size(), PLACES);
         assert_false(b.dut.idle_o);
-        if (r == 0) { // one more is lost as a whole, and told
+        if (r == 0) { // one more is lost as a whole, and reported
             const wire w = encode(b.grant(1, false), F);
             for (size_t i = 0; i < w.flits(); i++) {
                 b.dut.rx_valid_i = 1;

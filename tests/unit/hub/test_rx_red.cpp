@@ -101,9 +101,9 @@ TEST(random_flits)
 {
     for (unsigned round = 0; round < 40; round++) {
         bench b;
-        b.reads.pace = b.writes.pace = round % 4 == 0 ? 100 : b.rng.between(20, 99);
+        b.reads.rate = b.writes.rate = round % 4 == 0 ? 100 : b.rng.between(20, 99);
         b.reads.late = b.below(20);
-        b.in.pace = round % 3 == 0 ? 100 : b.rng.between(21, 100);
+        b.in.rate = round % 3 == 0 ? 100 : b.rng.between(21, 100);
         const unsigned addresses = round % 5 == 0 ? 1 : 1 + b.below(REDS);
         for (unsigned i = 0; i < 2000; i++)
             b.in.queue.push_back(b.random_flit(addresses));

@@ -19,7 +19,7 @@ using namespace tb;
 static const unsigned TOKENS_LOG2 = 5;
 static const unsigned ST_LO = 0x18003, ST_HI = 0x1bff5;
 static const unsigned LISTS = 0x1230; // in a memory of their own
-static const bool ASKS = PARAM_SwitchAsks;
+static const bool BY_SWITCH = PARAM_SwitchReductions;
 
 struct settings {
     unsigned port = 1;
@@ -47,8 +47,8 @@ struct settings {
     unsigned cache_log2 = 0;   // of the entries that the allocator uses, 0: all
     unsigned rowsp =
         0; // percent of other GPUs' tokens whose rows come for each target by itself, in any order
-    unsigned once = 50; // percent of the packets of a row that leave its targets to the first
-    bool asks = false;  // the switch does: lists of others' rows are written
+    unsigned once = 50;     // percent of the packets of a row that leave its targets to the first
+    bool by_switch = false; // the switch does: lists of others' rows are written
     unsigned list_ready = 100;
 };
 
@@ -84,12 +84,12 @@ struct bench : rx_bench {
                     {"cache_log2", set.cache_log2},
                     {"st_lo", ST_LO},
                     {"rl_base", LISTS},
-                    {"switch_asks", set.asks},
+                    {"switch_reductions", set.by_switch},
                     {"st_hi", ST_HI}}),
           s(set), row_shift(std::max(log2_up(set.row_bytes), 7u)),
           gate_shift(log2_up(std::max(4 * set.k, F)))
     {
-        local.pace = control.pace = 100 - s.gap / 2;
+        local.rate = control.rate = 100 - s.gap / 2;
         lists_before = lists.data;
         link.pauses = false;
         reset();
@@ -154,9 +154,9 @@ struct bench : rx_bench {
     // Of the counter that has the source's number; half of them tell a row, too.
     item flag(unsigned src)
     {
-        const uint64_t told =
+        const uint64_t notified =
             PARAM_RowRanges && percent(50) ? 1 + below((2 * N << PARAM_TokensLog2) - 1) : 0;
-        return simple(src, MW_OP_FLAG, told << 5 | src);
+        return simple(src, MW_OP_FLAG, notified << 5 | src);
     }
 
     item dynamic(unsigned src, unsigned token, const std::vector<uint16_t> &targets,
@@ -351,7 +351,7 @@ struct bench : rx_bench {
                 followers++;
             } else {
                 open = p;
-                if (s.asks && p.h.stage == MW_STAGE_DISPATCH && src != s.port)
+                if (s.by_switch && p.h.stage == MW_STAGE_DISPATCH && src != s.port)
                     kept[LISTS + 32 * (src << s.token_shift |
                                        (token(p) & ((1u << s.token_shift) - 1)))] = p.targets;
             }
@@ -462,13 +462,15 @@ struct bench : rx_bench {
                 auto &items = sources[src].items;
                 size_t at = std::min(counts_at, items.size());
                 const bool split = split_counts >> src & 1;
-                std::vector<item> told{counts(src, split ? MW_COUNTS_ROWS_LOW : MW_COUNTS_ROWS)};
+                std::vector<item> notified{
+                    counts(src, split ? MW_COUNTS_ROWS_LOW : MW_COUNTS_ROWS)};
                 if (split)
-                    told.push_back(counts(src, MW_COUNTS_ROWS_HIGH));
-                items.insert(items.begin() + static_cast<long>(at), told.begin(), told.end());
+                    notified.push_back(counts(src, MW_COUNTS_ROWS_HIGH));
+                items.insert(items.begin() + static_cast<long>(at), notified.begin(),
+                             notified.end());
                 for (auto *list : {&sources[src].flags, &sources[src].fences})
                     for (auto &f : *list)
-                        f += f >= at ? told.size() : 0;
+                        f += f >= at ? notified.size() : 0;
                 if (percent(50))
                     add(src, counts(src, MW_COUNTS_COPIES));
             }
@@ -531,9 +533,9 @@ struct bench : rx_bench {
     void drive() override
     {
         for (unsigned w = 0; w < 2; w++)
-            io->store[w].pace = s.wr_ready[w];
-        io->table_rd.pace = io->table_wr.pace = s.al_ready;
-        io->lists.pace = s.list_ready;
+            io->store[w].rate = s.wr_ready[w];
+        io->table_rd.rate = io->table_wr.rate = s.al_ready;
+        io->lists.rate = s.list_ready;
         io->table_rd.latency = s.al_latency;
         drive_link();
         next_local();
@@ -625,11 +627,11 @@ struct bench : rx_bench {
     {
         assert_in_range(src, 0, N - 1);
         assert_false(sources[src].flags.empty());
-        const uint64_t told = sources[src].items[sources[src].flags.front()].p.h.addr >> 5;
+        const uint64_t notified = sources[src].items[sources[src].flags.front()].p.h.addr >> 5;
         assert_int_equal(dut.flag_src_o, src);
-        assert_int_equal(dut.flag_told_o, told != 0);
-        if (told)
-            assert_int_equal(dut.flag_row_o, told - 1);
+        assert_int_equal(dut.flag_notified_o, notified != 0);
+        if (notified)
+            assert_int_equal(dut.flag_row_o, notified - 1);
         acts(src, &sender::flags);
     }
 
@@ -972,7 +974,7 @@ TEST(layer_with_everything)
         s.result_wrong = rng.below(20);
         s.once = rng.below(101);
         s.cache_log2 = rng.below(16);
-        s.asks = ASKS && run % 3;
+        s.by_switch = BY_SWITCH && run % 3;
         s.list_ready = rng.pick({100u, 50u, 4u});
         followers += one_layer(s);
     }
@@ -994,7 +996,7 @@ TEST(row_sparse)
         s.cap_shift = run % 4 == 3 ? 2 : 4;
         s.plain = rng.below(20);
         s.ordered = rng.below(10);
-        s.asks = ASKS && run % 2;
+        s.by_switch = BY_SWITCH && run % 2;
         one_layer(s);
     }
 }

@@ -17,14 +17,14 @@
 
 using namespace tb;
 
-#ifndef PARAM_SwitchAsks
-#define PARAM_SwitchAsks 0
+#ifndef PARAM_SwitchReductions
+#define PARAM_SwitchReductions 0
 #endif
-static const bool ASKS = PARAM_SwitchAsks;
+static const bool BY_SWITCH = PARAM_SwitchReductions;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2,
                       EXPERTS = PARAM_MaxExperts;
 
-struct pace {
+struct rates {
     unsigned grant, st, loc,
         arm;          // percent of cycles in which memory, streams and tracker are ready
     unsigned control; // in which control begins a packet
@@ -34,7 +34,7 @@ struct layer {
     unsigned k, row_bytes, row_shift, tokens, token_shift, port, latency, in_flight;
     unsigned own_percent, empty_percent, bad_percent;
     unsigned once;        // of a token's packets the first alone carries targets
-    unsigned asks;        // and the last one tells the switch to open its reduction
+    unsigned by_switch;   // and the last one tells the switch to open its reduction
     unsigned lists = 0;   // st.rowsp says the row in the list of the source
     unsigned scatter = 0; // see the register
 };
@@ -54,7 +54,7 @@ static bool by_token(const mw_instr &in)
 
 struct hub : model<Vsend> {
     layer l;
-    pace p;
+    rates p;
     node_cfg cfg;
     memory mem{MEM, F};
     error_watch errors{"send"};
@@ -62,10 +62,10 @@ struct hub : model<Vsend> {
     uint64_t slots = 0; // cycles that the uplink's flits should take
     uint32_t row_of[32], group[16];
 
-    hub(const layer &with, const pace &at) : l(with), p(at)
+    hub(const layer &with, const rates &at) : l(with), p(at)
     {
         port.latency = l.latency;
-        port.pace = p.grant;
+        port.rate = p.grant;
         configure();
         tables();
         dut.go_i = dut.cmd_valid_i = dut.emap_we_i = dut.groups_we_i = 0;
@@ -198,8 +198,8 @@ struct hub : model<Vsend> {
         cfg.set("xd_base", F * below(MEM / F / 2));
         cfg.set("gt_base", 128 * below(MEM / 256));
         cfg.set("in_flight", l.in_flight);
-        cfg.set("list_once", l.once);
-        cfg.set("switch_asks", l.asks);
+        cfg.set("target_list_cache", l.once);
+        cfg.set("switch_reductions", l.by_switch);
         cfg.set("source_lists", l.lists);
         cfg.set("n_shift", log2_up(N));
         cfg.drive(dut.cfg_i);
@@ -347,9 +347,9 @@ struct hub : model<Vsend> {
                 rows.push_back(listed[{gpu_of(e), local[e]}]);
             listed[{gpu_of(e), local[e]}]++;
         }
-        const bool asks = ASKS && l.asks;
-        want_arm.push_back({i, static_cast<unsigned>((asks ? 0 : remote.size()) + own.size()),
-                            asks && !remote.empty()});
+        const bool by_switch = BY_SWITCH && l.by_switch;
+        want_arm.push_back({i, static_cast<unsigned>((by_switch ? 0 : remote.size()) + own.size()),
+                            by_switch && !remote.empty()});
         if (in.op != MW_I_ST_ROWSP)
             return expect_row(i, in.flags, remote, own, false);
         for (size_t n = 0; n < remote.size(); n++)
@@ -385,7 +385,8 @@ struct hub : model<Vsend> {
             if (list == &own)
                 pkt.h.opcode = MW_OP_DYMULTIMEM_ST;
             pkt.set_targets(follows ? std::vector<uint16_t>() : *list);
-            pkt.h.reduce = ASKS && l.asks && list == &remote && stage == MW_STAGE_GATE && follows;
+            pkt.h.reduce =
+                BY_SWITCH && l.by_switch && list == &remote && stage == MW_STAGE_GATE && follows;
             pkt.h.own = pkt.h.reduce && !own.empty();
             if (!list->empty())
                 (list == &own ? want_loc : want_st).push_back({pkt.h, encode(pkt, F), i});
@@ -701,11 +702,11 @@ static layer random_layer(dice &rng)
     l.bad_percent = rng.percent(50) ? 0 : 15;
     l.once = rng.below(2);
     l.scatter = rng.one_in(2) ? rng.below(8) : 0;
-    l.asks = ASKS ? l.once && rng.below(2) : rng.below(2);
+    l.by_switch = BY_SWITCH ? l.once && rng.below(2) : rng.below(2);
     return l;
 }
 
-static pace random_pace(dice &rng)
+static rates random_rate(dice &rng)
 {
     auto ready = [&] { return rng.pick({100u, 100u, 90u, 50u, 20u}); };
     return {ready(), ready(), ready(), ready(), rng.pick({0u, 0u, 3u, 30u})};
@@ -737,7 +738,7 @@ static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
     for (unsigned r = 0; r < runs; r++) {
         layer l = random_layer(rng);
         l.in_flight = in_flight ? rng.between(1, in_flight) : 0;
-        hub b(l, random_pace(rng));
+        hub b(l, random_rate(rng));
         const unsigned split = rng.below(l.tokens + 1);
         b.run(instr(op, 0, split, rng.word(), rng.below(0x10000), flags(rng)));
         if (rng.percent(50))
@@ -778,20 +779,20 @@ TEST(rowsp_of_lists)
     for (unsigned r = 0; r < 80; r++) {
         layer l = random_layer(rng);
         l.lists = 1;
-        l.asks = l.bad_percent = 0;
+        l.by_switch = l.bad_percent = 0;
         l.in_flight = rng.one_in(3) ? rng.between(1, 5) : 0;
-        hub b(l, random_pace(rng));
+        hub b(l, random_rate(rng));
         const unsigned split = rng.below(l.tokens + 1);
         for (unsigned half = 0; half < 2; half++) {
             b.run(instr(MW_I_ST_ROWSP, half * split, half ? l.tokens - split : split, rng.word(),
                         rng.below(0x10000)));
             for (unsigned g = 0; g < N; g++)
                 for (unsigned le = 0; le < LOCAL; le++) {
-                    b.dut.told_gpu_i = static_cast<uint8_t>(g);
-                    b.dut.told_local_i = static_cast<uint8_t>(le);
+                    b.dut.notified_gpu_i = static_cast<uint8_t>(g);
+                    b.dut.notified_local_i = static_cast<uint8_t>(le);
                     b.settle();
-                    assert_int_equal(b.dut.told_rows_o, b.listed_to(g, le));
-                    rows += b.dut.told_rows_o;
+                    assert_int_equal(b.dut.notified_rows_o, b.listed_to(g, le));
+                    rows += b.dut.notified_rows_o;
                 }
         }
     }
@@ -809,7 +810,7 @@ TEST(gathered)
     dice rng;
     for (unsigned r = 0; r < 60; r++) {
         const layer l = random_layer(rng);
-        hub b(l, random_pace(rng));
+        hub b(l, random_rate(rng));
         for (unsigned i = 0; i < 4; i++) {
             const bool rows = rng.percent(70);
             const unsigned first = rng.below(l.tokens), count = rng.below(l.tokens - first + 1),
@@ -826,7 +827,7 @@ TEST(linear)
 {
     dice rng;
     for (unsigned r = 0; r < 20; r++) {
-        hub b(random_layer(rng), random_pace(rng));
+        hub b(random_layer(rng), random_rate(rng));
         for (unsigned i = 0; i < 12; i++) {
             const unsigned op =
                 rng.pick({MW_I_ST_LINEAR, MW_I_ST_LINEAR, MW_I_MULTIMEM_ST, MW_I_MULTIMEM_RED});
@@ -948,7 +949,7 @@ TEST(any_operands)
     for (unsigned r = 0; r < 6; r++) {
         layer l = FULL;
         l.port = rng.below(N);
-        hub b(l, random_pace(rng));
+        hub b(l, random_rate(rng));
         for (unsigned i = 0; i < 400; i++) {
             const mw_instr in = b.any_instr();
             if (b.refusal(in) || in.b < 2000) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reduce_serve does about requests that break a rule: each comes among right ones and must be told with its code, in its cycles. One that names
+// What reduce_serve does about requests that break a rule: each comes among right ones and must be reported with its code, in its cycles. One that names
 // no requester or no length, or is beyond the window, is dropped; any other is answered in its turn: a poisoned row without terms, with the number
 // of packets that was asked for. The requests of others, and those behind, stay right.
 
@@ -47,7 +47,7 @@ struct serve : model<Vreduce_serve> {
         cfg.set("row_shift", ROW_SHIFT);
         cfg.set("cap_shift", 4);
         cfg.set("yd_base", 0x8000);
-        cfg.set("switch_asks", 0); // where it is, addresses are tokens
+        cfg.set("switch_reductions", 0); // where it is, addresses are tokens
         cfg.set("row_returns", 0);
         cfg.set("source_lists", 0);
         cfg.any_rest(rng);
@@ -190,7 +190,7 @@ struct serve : model<Vreduce_serve> {
         ask(right(who));
         idle();
     }
-    // Sends one that is dropped and told in the cycle behind its first flit.
+    // Sends one that is dropped and reported in the cycle behind its first flit.
     void drops(unsigned code, const packet &p)
     {
         errors.expect_between(now + 1, now + 1, code);
@@ -334,8 +334,8 @@ TEST(targets)
     }
 }
 
-// What somebody else has told is not told again: poison, and a mark of the link in the header's first flit.
-TEST(told_before)
+// What somebody else has reported is not reported again: poison, and a mark of the link in the header's first flit.
+TEST(notified_before)
 {
     serve b;
     for (unsigned i = 0; i < 20; i++) {
@@ -364,7 +364,7 @@ TEST(told_before)
     }
 }
 
-// An error of a set-up and one of an arriving request are both told, however they meet.
+// An error of a set-up and one of an arriving request are both reported, however they meet.
 TEST(two_errors_at_once)
 {
     serve b;

@@ -57,7 +57,7 @@ struct lists {
 };
 
 struct orders : model<Vtoken_order> {
-    unsigned pace = 100, feed = 100; // percent of cycles in which a token is taken, and comes
+    unsigned rate = 100, feed = 100; // percent of cycles in which a token is taken, and comes
     unsigned spread = 50;            // percent of GPUs that hold an expert of a token
 
     orders()
@@ -155,7 +155,7 @@ struct orders : model<Vtoken_order> {
             dut.tok_valid_i ? current.gpus[fed] : rng.word() & (UINT32_MAX >> (32 - N));
         dut.sorted_i = feeding && fed + dut.tok_valid_i == current.gpus.size() && percent(70);
         settle();
-        dut.take_i = dut.pick_valid_o && percent(pace);
+        dut.take_i = dut.pick_valid_o && percent(rate);
     }
 
     void sample() override
@@ -282,7 +282,7 @@ struct orders : model<Vtoken_order> {
 
 static void vary(orders &b)
 {
-    b.pace = b.rng.pick({100, 10, 3, 3, 1, 1});
+    b.rate = b.rng.pick({100, 10, 3, 3, 1, 1});
     b.feed = b.rng.pick({100, 60, 20});
     b.spread = b.rng.pick({0, 10, 30, 50, 50, 50, 90, 100, 101});
 }
@@ -308,7 +308,7 @@ TEST(made_meanwhile)
     orders b;
     for (unsigned r = 0; r < 40; r++) {
         vary(b);
-        b.pace = b.rng.pick({10, 3, 1});
+        b.rate = b.rng.pick({10, 3, 1});
         b.begin(0, 1u << T);
         b.cycles(b.below(20 << T));
         b.sort(0, 1u << T);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // token_tracker against plain counters: tokens armed with 0 to 16 experts, signals from the wire and of own experts in any order
-// and at any pace, combine as slow as it likes, layers that leave tokens unfinished, sweeps when the epoch wraps, signals too many and for
+// and at any rate, combine as slow as it likes, layers that leave tokens unfinished, sweeps when the epoch wraps, signals too many and for
 // other GPUs' tokens. Checked: tokens are ready with their last expert and not before, in that order, and every error, in its cycle.
-// Where the switch asks: counts of own experts, some with remote ones, whose READY lanes leave as slowly as they like, and GRANTs, right ones and wrong ones.
+// With switch-initiated reductions: counts of own experts, some with remote ones, whose READY lanes leave as slowly as they like, and GRANTs, right ones and wrong ones.
 
 #include "Vtoken_tracker.h"
 #include "bench/errors.h"
@@ -14,10 +14,10 @@
 
 using namespace tb;
 
-#ifndef PARAM_SwitchAsks
-#define PARAM_SwitchAsks 0
+#ifndef PARAM_SwitchReductions
+#define PARAM_SwitchReductions 0
 #endif
-static const bool ASKS = PARAM_SwitchAsks;
+static const bool BY_SWITCH = PARAM_SwitchReductions;
 static const unsigned TOKENS = 32; // of a GPU, at most: the model's parameter
 
 struct tracker : model<Vtoken_tracker> {
@@ -25,13 +25,13 @@ struct tracker : model<Vtoken_tracker> {
     error_watch errors{"token_tracker"};
     watch out{"ready tokens"};
     unsigned first = 0, tokens = 0;
-    unsigned pace = 100; // percent of the cycles in which combine takes
+    unsigned rate = 100; // percent of the cycles in which combine takes
     uint64_t done = 0;
     std::vector<unsigned> left;
     std::vector<bool> waits; // for a GRANT, too
-    bool asks = false;
-    unsigned lane_pace = 100;
-    uint64_t told = 0;
+    bool by_switch = false;
+    unsigned lane_rate = 100;
+    uint64_t notified = 0;
     watch lanes{"lanes"};
     std::deque<unsigned> finished;          // whose lanes are to come
     std::deque<unsigned> *grants = nullptr; // where the switch's answers go
@@ -54,11 +54,11 @@ struct tracker : model<Vtoken_tracker> {
         go();
     }
 
-    void configure(unsigned port, unsigned shift, unsigned epoch, bool its_asks = false)
+    void configure(unsigned port, unsigned shift, unsigned epoch, bool its_by_switch = false)
     {
-        asks = its_asks;
-        if (ASKS)
-            cfg.set("switch_asks", asks);
+        by_switch = its_by_switch;
+        if (BY_SWITCH)
+            cfg.set("switch_reductions", by_switch);
         first = port << shift;
         tokens = 1u << shift;
         cfg.set("port", port);
@@ -94,13 +94,13 @@ struct tracker : model<Vtoken_tracker> {
         dut.arm_valid_i = arms.offer(rng);
         dut.arm_token_i = dut.arm_valid_i ? arms.front().token : rng.bits(22);
         dut.arm_count_i = static_cast<uint8_t>(dut.arm_valid_i ? arms.front().count : rng.bits(5));
-        dut.arm_remote_i = dut.arm_valid_i && asks ? arms.front().remote : percent(50);
-        dut.lane_ready_i = percent(lane_pace);
+        dut.arm_remote_i = dut.arm_valid_i && by_switch ? arms.front().remote : percent(50);
+        dut.lane_ready_i = percent(lane_rate);
         dut.own_valid_i = own.offer(rng);
         dut.own_token_i = dut.own_valid_i ? own.front() : rng.bits(22);
         dut.sig_valid_i = sig.offer(rng);
         dut.sig_token_i = dut.sig_valid_i ? sig.front() : rng.bits(22);
-        dut.rdy_ready_i = percent(pace);
+        dut.rdy_ready_i = percent(rate);
     }
 
     // An error comes in the cycle behind.
@@ -140,14 +140,14 @@ struct tracker : model<Vtoken_tracker> {
             if (a.token < first || a.token - first >= tokens)
                 return wrong(MW_HWERR_BOUNDS);
             left[a.token - first] = a.count;
-            waits[a.token - first] = asks && a.remote;
+            waits[a.token - first] = by_switch && a.remote;
             if (a.count == 0 && !waits[a.token - first])
                 ready.push_back(a.token - first);
         }
         if (own.taken(dut.own_ready_o))
             signal(o);
         if (sig.taken(dut.sig_ready_o)) {
-            if (asks)
+            if (by_switch)
                 grant(s);
             else
                 signal(s);
@@ -163,7 +163,7 @@ struct tracker : model<Vtoken_tracker> {
             if (grants)
                 grants->push_back(first + finished.front());
             finished.pop_front();
-            told++;
+            notified++;
         }
         if (dut.rdy_valid_o)
             assert_true(!ready.empty() && dut.rdy_token_o == ready.front());
@@ -176,7 +176,7 @@ struct tracker : model<Vtoken_tracker> {
 
     void finish()
     {
-        pace = lane_pace = 100;
+        rate = lane_rate = 100;
         until("the end", 10000, [&] {
             return arms.empty() && own.empty() && sig.empty() && ready.empty() && finished.empty();
         });
@@ -188,8 +188,8 @@ struct tracker : model<Vtoken_tracker> {
     // Tokens are armed in any order; the first ones are left unfinished.
     void layer(unsigned unfinished)
     {
-        pace = 10 + below(91);
-        arms.pace = own.pace = sig.pace = 20 + below(81);
+        rate = 10 + below(91);
+        arms.rate = own.rate = sig.rate = 20 + below(81);
         std::vector<unsigned> order(tokens), events;
         for (unsigned t = 0; t < tokens; t++)
             order[t] = t;
@@ -249,9 +249,9 @@ TEST(a_broken_layer_leaves_nothing)
                     b.arms.queue.push_back({b.first + t, 2 + b.below(15), false});
             }
             // first the signals: an armed one would be counted down
-            b.arms.pace = 0;
+            b.arms.rate = 0;
             b.until("the signals", 1000, [&] { return b.own.empty() && b.sig.empty(); });
-            b.arms.pace = 100;
+            b.arms.rate = 100;
             b.finish();
         }
     }
@@ -332,7 +332,7 @@ TEST(errors)
 TEST(reset_and_go_forget)
 {
     tracker b(0, 4, 1);
-    b.pace = 0;
+    b.rate = 0;
     for (unsigned t = 0; t < 16; t++)
         b.arms.queue.push_back({t, 0, false});
     b.until("all to be ready", 100, [&] { return b.ready.size() == 16; });
@@ -355,7 +355,7 @@ TEST(reset_and_go_forget)
 }
 
 // The switch answers each lane some time later, those of tokens without own experts at any time behind their arming; wrong GRANTs between.
-TEST_IF(ASKS, granted_tokens_become_ready)
+TEST_IF(BY_SWITCH, granted_tokens_become_ready)
 {
     tracker b;
     for (unsigned layer = 0; layer < 200; layer++) {
@@ -363,9 +363,9 @@ TEST_IF(ASKS, granted_tokens_become_ready)
         if (layer % 4 == 0)
             b.sweep();
         b.go();
-        b.pace = 10 + b.below(91);
-        b.lane_pace = b.rng.pick({100u, 50u, 5u});
-        b.arms.pace = b.own.pace = b.sig.pace = 20 + b.below(81);
+        b.rate = 10 + b.below(91);
+        b.lane_rate = b.rng.pick({100u, 50u, 5u});
+        b.arms.rate = b.own.rate = b.sig.rate = 20 + b.below(81);
         std::vector<unsigned> order, events;
         std::deque<unsigned> grants;
         b.grants = &grants;
@@ -410,18 +410,18 @@ TEST_IF(ASKS, granted_tokens_become_ready)
         for (unsigned t = 0; t < b.tokens; t++)
             assert_true(!b.waits[t] && !b.left[t]);
     }
-    assert_true(b.done > 2000 && b.told > 500);
+    assert_true(b.done > 2000 && b.notified > 500);
     assert_true(b.errors.count(MW_HWERR_COUNT) > 20 && b.errors.count(MW_HWERR_BOUNDS) > 20);
 }
 
 // A lane that nobody takes holds up own signals alone.
-TEST_IF(ASKS, a_lane_waits_alone)
+TEST_IF(BY_SWITCH, a_lane_waits_alone)
 {
     tracker b;
     b.configure(1, 4, 1, true);
     b.sweep();
     b.go();
-    b.lane_pace = 0;
+    b.lane_rate = 0;
     for (unsigned t = 0; t < 4; t++)
         b.arms.queue.push_back({b.first + t, t & 1, true});
     b.until("the tokens to be armed", 100, [&] { return b.arms.empty(); });
@@ -436,14 +436,14 @@ TEST_IF(ASKS, a_lane_waits_alone)
     assert_false(b.dut.idle_o);
     b.sig.queue.push_back(b.first + 3); // its own expert is not done
     b.finish();
-    assert_int_equal(b.told, 2);
+    assert_int_equal(b.notified, 2);
     b.sig.queue.push_back(b.first + 3);
     b.finish();
     assert_int_equal(b.done, 5);
 }
 
-// What waits for a GRANT when a layer is broken off waits no more in the next of its epoch; and without switch_asks nothing waits.
-TEST_IF(ASKS, a_sweep_forgets_who_waits)
+// What waits for a GRANT when a layer is broken off waits no more in the next of its epoch; and without switch_reductions nothing waits.
+TEST_IF(BY_SWITCH, a_sweep_forgets_who_waits)
 {
     tracker b;
     for (unsigned layer = 0; layer < 9; layer++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tx against random packets of its five sources, at any pace, with credits that come back at any pace: every packet leaves whole, once, in its source's
+// tx against random packets of its five sources, at any rate, with credits that come back at any rate: every packet leaves whole, once, in its source's
 // order, in consecutive cycles and with the right class; no packet starts without credit, also when cfg lowers the credits; nothing
 // starts before it is whole; a link with work has no idle cycle; CTRL goes before REQ before STORE and PART, which alternate, and at most
 // 16 others pass a waiting one; the throttle slows by what it says; the stall outputs tell the truth. MW_SEED repeats a run.
@@ -19,11 +19,11 @@ static const unsigned CLASS[SOURCES] = {MW_CLS_CTRL, MW_CLS_REQ, MW_CLS_STORE, M
 
 struct traffic {
     unsigned packets[SOURCES]; // to send
-    unsigned pace;             // percent of cycles in which a source that may pause does not
+    unsigned rate;             // percent of cycles in which a source that may pause does not
     unsigned back;             // percent of cycles in which a credit of a class comes back
     unsigned store_credits, ctrl_credits, throttle;
-    // dispatch_pace: whether it is asked for, rows and cycles; what the counts say, 0 tokens: nothing
-    unsigned pace_on = 0, ahead = 0, lead = 0, idle = 0, row_packets = 0, tokens = 0, rows = 0;
+    // dispatch_throttle: whether it is asked for, rows and cycles; what the counts say, 0 tokens: nothing
+    unsigned throttle_on = 0, ahead = 0, lead = 0, idle = 0, row_packets = 0, tokens = 0, rows = 0;
     bool late = false; // the constants are made while packets leave
     unsigned hold =
         0; // percent of the cycles in which none may start, as a link that is slower says
@@ -60,10 +60,10 @@ struct uplink : model<Vtx> {
         cfg.set("ctrl_credits", t.ctrl_credits);
         cfg.set("throttle", t.throttle);
         cfg.set("part_credits", below(256));
-        cfg.set("pace", t.pace_on);
-        cfg.set("pace_ahead", t.ahead);
-        cfg.set("pace_lead", t.lead);
-        cfg.set("pace_idle", t.idle);
+        cfg.set("dispatch_throttle", t.throttle_on);
+        cfg.set("throttle_ahead", t.ahead);
+        cfg.set("throttle_lead", t.lead);
+        cfg.set("throttle_idle", t.idle);
         cfg.set("row_bytes", 128 * t.row_packets);
         cfg.drive(dut.cfg_i);
         dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
@@ -74,7 +74,7 @@ struct uplink : model<Vtx> {
         settle();
         edge();
         dut.go_i = 0;
-        if (t.pace_on && t.tokens) { // constants are there before the first packet
+        if (t.throttle_on && t.tokens) { // constants are there before the first packet
             dut.share_valid_i = 1;
             dut.share_tokens_i = static_cast<uint16_t>(t.tokens);
             dut.share_rows_i = static_cast<uint16_t>(t.rows);
@@ -146,8 +146,8 @@ struct uplink : model<Vtx> {
         for (uint16_t &x : p.targets)
             x = static_cast<uint16_t>(content());
         if (s != CTL && s != REQ)
-            p.payload = content.some(s == ST && t.pace == 100 ? 128 : 1 + content.below(128));
-        if (s == ST && t.pace != 100 && content.one_in(8))
+            p.payload = content.some(s == ST && t.rate == 100 ? 128 : 1 + content.below(128));
+        if (s == ST && t.rate != 100 && content.one_in(8))
             p.payload.clear(); // FLAG and FENCE have none
         return p;
     }
@@ -156,7 +156,7 @@ struct uplink : model<Vtx> {
     {
         uint8_t none;
         for (unsigned s : {CTL, REQ, ST, SST, PART})
-            src[s].pace = t.pace;
+            src[s].rate = t.rate;
         src[CTL].drive(rng, dut.ctl_valid_i, dut.ctl_header_i, none);
         src[REQ].drive(rng, dut.req_valid_i, dut.req_data_i, dut.req_last_i);
         src[ST].drive(rng, dut.st_valid_i, dut.st_data_i, dut.st_last_i);
@@ -257,7 +257,7 @@ struct uplink : model<Vtx> {
         done++;
     }
 
-    // A stall is told only while no credit is left; a control packet without credit is always a stall unless it is on its way.
+    // A stall is reported only while no credit is left; a control packet without credit is always a stall unless it is on its way.
     // A packet that was chosen and is not on the link yet can hold one credit.
     void stalls()
     {
@@ -289,12 +289,12 @@ TEST(random)
         traffic t = {};
         for (unsigned &p : t.packets)
             p = rng.below(60);
-        t.pace = rng.pick({100, 80, 40, 10});
+        t.rate = rng.pick({100, 80, 40, 10});
         t.back = rng.pick({100, 80, 40, 10});
         t.store_credits = rng.below(rng.pick({20, 256}));
         t.ctrl_credits = rng.below(rng.pick({20, 256}));
         t.throttle = rng.one_in(3) ? rng.below(250) : 0;
-        t.pace_on = rng.below(2);
+        t.throttle_on = rng.below(2);
         t.ahead = rng.pick({0u, 1u, 2u, 5u, 0xffffu});
         t.lead = rng.pick({0u, 1u, 3u, 0xffffu});
         t.idle = rng.pick({0u, 1u, 20u, 300u});
@@ -385,7 +385,7 @@ TEST(in_step)
     dice rng;
     for (unsigned r = 0; r < 12; r++) {
         traffic t = {{0, 0, 0, 0, 0}, 100, 100, 0, 0, 0};
-        t.pace_on = 1;
+        t.throttle_on = 1;
         t.idle = 256;
         t.ahead = rng.pick({0u, 4u});
         t.lead = rng.between(1, 4);
@@ -419,7 +419,7 @@ TEST(held)
     dice rng;
     for (unsigned r = 0; r < 12; r++) {
         traffic t = {{0, 0, 0, 0, 0}, 100, 100, 0, 0, 0};
-        t.pace_on = 1;
+        t.throttle_on = 1;
         t.idle = rng.pick({5u, 40u, 256u});
         t.ahead = rng.between(1, 6);
         t.lead = rng.between(0, 7);
@@ -451,14 +451,14 @@ TEST(held)
     }
 }
 
-// A layer takes the same cycles whatever the one before was like: turns, throttle and pace begin anew with each.
+// A layer takes the same cycles whatever the one before was like: turns, throttle and dispatch throttle begin anew with each.
 TEST(layers_begin_alike)
 {
     dice rng;
     for (unsigned r = 0; r < 20; r++) {
         traffic t = {{20, 20, 40, 30, 40}, 100, 100, 0, 0, 0}, before = t;
         t.throttle = r % 3 == 2 ? 100 : 0;
-        t.pace_on = rng.below(2);
+        t.throttle_on = rng.below(2);
         t.ahead = rng.below(3);
         t.lead = rng.below(4);
         t.idle = 20;
@@ -467,7 +467,7 @@ TEST(layers_begin_alike)
         t.rows = rng.between(1, 20);
         for (unsigned &p : before.packets)
             p = rng.below(30);
-        before.pace_on = rng.below(2);
+        before.throttle_on = rng.below(2);
         before.row_packets = before.tokens = before.rows = 7;
         before.lead = 1;
         uplink fresh(t), used(before);
@@ -483,12 +483,12 @@ TEST(layers_begin_alike)
     }
 }
 
-// Before the counts are here, and where no pace is asked for: in turns.
+// Before the counts are here, and where no dispatch throttle is set: in turns.
 TEST(not_in_step_yet)
 {
     for (unsigned on : {0u, 1u}) {
         traffic t = {{0, 0, 100, 0, 100}, 100, 100, 0, 0, 0};
-        t.pace_on = on;
+        t.throttle_on = on;
         t.ahead = 1;
         t.row_packets = 4;
         t.tokens = on ? 0 : 10;

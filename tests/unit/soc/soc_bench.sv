@@ -66,7 +66,7 @@ module soc_bench (
     `MW_ACCESS(Cfg)       host [N];
     `MW_ANSWER(Cfg)       host_back [N];
     logic                 s_host, user_ready [2], host_ready [N], host_down [N], done, ports_hold, ports_idle,
-                          soc_asks, fabric_rst_n;
+                          soc_requests, fabric_rst_n;
     soc_pkg::message_t    reply;
     logic [63:0]          unused_cmd;
 
@@ -100,12 +100,12 @@ module soc_bench (
         .reply_valid_o, .reply_o(reply), .taken_i,
         .link_i('{unheard: link_unheard_i, in_step: 1'b1, waiting: link_waiting_i, error: link_error_i,
                   status: link_status_i}),
-        .reset_fabric_o(soc_asks), .reset_hold_o, .reset_asked_i, .resetting_i(resetting_o),
+        .reset_fabric_o(soc_requests), .reset_hold_o, .reset_asked_i, .resetting_i(resetting_o),
         .uart_tx_o, .uart_rx_i
     );
 
     fabric_reset i_reset (
-        .clk_i, .rst_ni, .link_i(reset_asked_i && !reset_hold_o), .soc_i(soc_asks), .ports_idle_i(ports_idle),
+        .clk_i, .rst_ni, .link_i(reset_asked_i && !reset_hold_o), .soc_i(soc_requests), .ports_idle_i(ports_idle),
         .ports_hold_o(ports_hold), .busy_o(resetting_o), .fabric_rst_no(fabric_rst_n), .done_o(reset_done_o)
     );
 

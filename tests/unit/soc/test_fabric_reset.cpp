@@ -11,7 +11,7 @@ constexpr unsigned LENGTH = 8; // cycles of the fabric's reset
 
 struct bench : model<Vfabric_reset> {
     // what is asked for, and what is under way
-    bool link_asks = false, idle = true, was_busy = false;
+    bool link_requests = false, idle = true, was_busy = false;
     unsigned low = 0, resets = 0, link_resets = 0;
 
     bench()
@@ -24,7 +24,7 @@ struct bench : model<Vfabric_reset> {
 
     void drive() override
     {
-        dut.link_i = link_asks;
+        dut.link_i = link_requests;
         dut.ports_idle_i = idle;
     }
 
@@ -44,9 +44,9 @@ struct bench : model<Vfabric_reset> {
         }
         if (dut.done_o) {
             assert_true(dut.busy_o);
-            if (link_asks)
+            if (link_requests)
                 link_resets++;
-            link_asks = false;
+            link_requests = false;
         }
         was_busy = dut.busy_o;
     }
@@ -83,7 +83,7 @@ TEST(one_request)
             assert_false(b.dut.busy_o);
             assert_true(b.dut.fabric_rst_no);
             b.idle = wait == 0;
-            b.link_asks = link;
+            b.link_requests = link;
             b.dut.soc_i = !link;
             b.cycle();
             b.dut.soc_i = 0;
@@ -112,9 +112,9 @@ TEST(at_random)
     bool open = false;  // asked for, and no reset has ended since
     bool before = true; // idle, a cycle earlier: the reset is a register behind that
     for (unsigned i = 0; i < 100000; i++) {
-        bool soc = b.rng.one_in(40), was_open = open || b.link_asks;
+        bool soc = b.rng.one_in(40), was_open = open || b.link_requests;
         if (b.rng.one_in(60))
-            b.link_asks = true;
+            b.link_requests = true;
         bool was_idle = before;
         before = b.idle;
         b.idle = b.percent(i / 1000 % 2 ? 90 : 5);
@@ -130,7 +130,7 @@ TEST(at_random)
     }
     b.dut.soc_i = 0;
     b.idle = true;
-    b.until("rest", 200, [&] { return !b.dut.busy_o && !b.link_asks; });
+    b.until("rest", 200, [&] { return !b.dut.busy_o && !b.link_requests; });
     b.cycles(40);
     assert_false(b.dut.busy_o);
     assert_true(b.resets > 500 && b.link_resets > 300 && asked > 1000);
@@ -141,7 +141,7 @@ TEST(while_under_way)
 {
     for (unsigned at = 0; at < 16; at++) {
         bench b;
-        b.link_asks = true;
+        b.link_requests = true;
         b.cycles(at);
         b.dut.soc_i = 1;
         b.cycle();
@@ -157,7 +157,7 @@ TEST(waits_for_the_ports)
 {
     bench b;
     b.idle = false;
-    b.link_asks = true;
+    b.link_requests = true;
     b.cycles(1000);
     assert_true(b.dut.busy_o && b.dut.fabric_rst_no);
     assert_int_equal(b.resets + b.low, 0);

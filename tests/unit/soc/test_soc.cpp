@@ -1060,7 +1060,7 @@ TEST(trap)
     }
 }
 
-/// Accesses to a GPU whose port is enabled again, and whose node is reset for that: each is answered, what is lost is told, and the other GPU knows nothing
+/// Accesses to a GPU whose port is enabled again, and whose node is reset for that: each is answered, what is lost is reported, and the other GPU knows nothing
 /// of it. Then the same while the CPU is at that memory: the firmware goes on, and its log has it.
 TEST(flush)
 {

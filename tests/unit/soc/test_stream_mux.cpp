@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // stream_mux between two users and three nodes that take accesses at random, answer late, and are reset at any time: every access is answered, in order and
-// to whom it belongs, with what the memory holds; what a reset took is told, and nothing else is.
+// to whom it belongs, with what the memory holds; what a reset took is reported, and nothing else is.
 #include "Vstream_mux.h"
 #include "bench/dut.h"
 
@@ -32,14 +32,14 @@ struct bench : model<Vstream_mux> {
     node nodes[NODES];
     uint64_t shadow[NODES][WORDS]; ///< what the memories hold when nothing was lost
     struct user {
-        bool claim = false, lost = false, told = false;
+        bool claim = false, lost = false, notified = false;
         unsigned to_come = 0;        ///< accesses of this claim
         std::deque<access> expected; ///< reads, as they were asked
         access next = {};
         unsigned reads = 0, writes = 0, losses = 0;
         uint32_t touched = 0; ///< nodes
     } users[2];
-    unsigned reset_rate = 0, pace = 60, held_for = 0;
+    unsigned reset_rate = 0, rate = 60, held_for = 0;
     bool done[NODES] = {}, quiet = false;
 
     bench()
@@ -65,7 +65,7 @@ struct bench : model<Vstream_mux> {
         else if (reset_rate && !quiet && rng.below(100000) < reset_rate)
             n.down = 1 + below(60);
         dut.host_down_i[g] = n.down > 0;
-        done[g] = n.held && percent(pace);
+        done[g] = n.held && percent(rate);
         dut.host_ready_i[g] = !n.held || done[g];
         dut.host_rvalid_i[g] = !n.reads.empty() && n.reads.front().due <= now;
         dut.host_rdata_i[g] =
@@ -81,7 +81,7 @@ struct bench : model<Vstream_mux> {
             s.next = any(u, below(NODES));
         }
         dut.user_claim_i[u] = s.claim;
-        dut.user_valid_i[u] = s.claim && s.to_come && percent(pace);
+        dut.user_valid_i[u] = s.claim && s.to_come && percent(rate);
         dut.user_we_i[u] = s.next.write;
         dut.user_gpu_i[u] = s.next.gpu;
         dut.user_addr_i[u] = s.next.addr;
@@ -168,7 +168,7 @@ struct bench : model<Vstream_mux> {
             s.expected.pop_front();
         }
         if (dut.user_lost_o[u]) {
-            s.told = true;
+            s.notified = true;
             assert_true(s.lost);
         }
         if (dut.user_valid_i[u] && dut.user_ready_o[u]) {
@@ -201,18 +201,18 @@ struct bench : model<Vstream_mux> {
             for (unsigned g = 0; g < NODES; g++)
                 s.lost = s.lost || (nodes[g].down && s.touched >> g & 1);
         if (dut.idle_o) {
-            // all that was asked was answered, what was lost told, and what was written is there
+            // all that was asked was answered, what was lost reported, and what was written is there
             for (unsigned g = 0; g < NODES; g++)
                 assert_true(!nodes[g].held && nodes[g].reads.empty());
             for (user &s : users) {
                 assert_true(s.expected.empty());
-                if (s.losses && !s.told)
-                    fail_msg("cycle %llu: %u accesses were lost, and nobody was told",
+                if (s.losses && !s.notified)
+                    fail_msg("cycle %llu: %u accesses were lost, and nobody was reported",
                              static_cast<unsigned long long>(now), s.losses);
                 if (s.lost)
                     for (unsigned g = 0; g < NODES; g++)
                         memcpy(shadow[g], nodes[g].memory, sizeof shadow[g]);
-                s.lost = s.told = false;
+                s.lost = s.notified = false;
                 s.losses = s.touched = 0;
             }
             for (unsigned g = 0; g < NODES; g++)
@@ -226,7 +226,7 @@ void run(unsigned reset_rate)
     bench b;
     b.reset_rate = reset_rate;
     for (unsigned round = 0; round < 40; round++) {
-        b.pace = b.rng.pick({15u, 60u, 100u});
+        b.rate = b.rng.pick({15u, 60u, 100u});
         b.cycles(5000);
         b.quiet = true;
         b.held_for = 0;

@@ -43,7 +43,7 @@ module switch_bench #(
     output logic [31:0] param_o [12] // what the bench was built with
 );
     assign param_o = '{Cfg.N, Cfg.FlitBytes, Cfg.StorePkts, Cfg.CtrlPkts, Cfg.OpenRows, Cfg.PartPkts, Cfg.RxStorePkts,
-                       Cfg.RxResultPkts, Cfg.RxCtrlPkts, Cfg.MaxExperts, Cfg.Window, 32'(Cfg.PartGuest)};
+                       Cfg.RxResultPkts, Cfg.RxCtrlPkts, Cfg.MaxExperts, Cfg.Window, 32'(Cfg.PartSharedRam)};
 
     `MW_LINK(Cfg)                up [Cfg.N], dn [Cfg.N];
     bundle_pkg::credit_t         up_crd [Cfg.N];
@@ -69,7 +69,7 @@ module switch_bench #(
         ctl.part_credits  = settings.part_credits;
         ctl.window        = settings.window;
         ctl.limit         = settings.limit;
-        ctl.asks          = settings.asks;
+        ctl.switch_reductions = settings.by_switch;
         ctl.row_bytes     = settings.row_bytes;
         ctl.row_shift     = settings.row_shift;
         ctl.token_shift   = settings.token_shift;

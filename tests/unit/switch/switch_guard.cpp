@@ -178,7 +178,7 @@ static void takes_nothing(unsigned cls, unsigned least, unsigned most)
     unsigned took = static_cast<unsigned>(b->now - start);
     only_this_port_is_down(*b, bad);
     assert_in_range(took, least * PERIOD, most * PERIOD + 3000); // the credits are used up first
-    assert_int_equal(b->told[bad][MW_HWERR_SINK], 1);
+    assert_int_equal(b->notified[bad][MW_HWERR_SINK], 1);
     l.run(4000); // what waited for it is discarded, its last rows' results too
     uint64_t after = l.rate(RATE_CYCLES);
     as_fast_as(before, after);
@@ -219,7 +219,7 @@ TEST(answers_no_request)
     assert_true(took >= 8 * PERIOD);
     only_this_port_is_down(*b, bad);
     l.run(1000);
-    assert_int_equal(b->told[bad][MW_HWERR_OWES], 1);
+    assert_int_equal(b->notified[bad][MW_HWERR_OWES], 1);
     uint64_t after = l.rate(RATE_CYCLES);
     as_fast_as(before, after);
     assert_true(b->stood_in > 0);
@@ -321,7 +321,7 @@ TEST(never_ends_a_packet)
         unsigned took = l.until_down(3 * PERIOD + SLACK);
         assert_true(took >= 2 * PERIOD);
         l.run(SLACK);
-        assert_int_equal(b->told[bad][MW_HWERR_OPEN], 1);
+        assert_int_equal(b->notified[bad][MW_HWERR_OPEN], 1);
         only_this_port_is_down(*b, bad);
         uint64_t after = l.rate(RATE_CYCLES);
         as_fast_as(before, after);
@@ -387,8 +387,8 @@ TEST(sends_what_is_wrong)
     assert_int_equal(b->dut.down_o, 0);
     b->finish();
     for (unsigned code : {MW_HWERR_OPCODE, MW_HWERR_LENGTH, MW_HWERR_TARGETS, MW_HWERR_DUPLICATE})
-        assert_true(b->told[bad][code] > 0);
-    assert_int_equal(b->told[bad].count(MW_HWERR_PARTITION), n > 2);
+        assert_true(b->notified[bad][code] > 0);
+    assert_int_equal(b->notified[bad].count(MW_HWERR_PARTITION), n > 2);
     b->check_counters();
 }
 

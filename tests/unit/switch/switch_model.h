@@ -68,7 +68,7 @@ struct asked {
     unsigned left = 0;
     std::map<unsigned, unsigned> members = {}; // with an entry: experts there
     unsigned reports = 0, on_wire = 0;         // needed, and those that have been sent whole
-    uint32_t told = 0, answered = 0; // ports that have its GRANT; members that have answered
+    uint32_t notified = 0, answered = 0; // ports that have its GRANT; members that have answered
     std::vector<result_expected> packets = {};
 };
 
@@ -78,7 +78,7 @@ class hubs : public tb::model<Vswitch_bench> {
     switch_rules rules{n, f};
     unsigned store_pkts, ctrl_pkts, open_rows, part_pkts, rx_store, rx_result, rx_ctrl, max_experts,
         most_window;
-    bool part_guest;
+    bool part_shared_ram;
     unsigned latency;
 
     // how the hubs behave, in percent or cycles
@@ -90,8 +90,9 @@ class hubs : public tb::model<Vswitch_bench> {
     std::vector<bool> sink;       // ports that give no credit back while false
     std::vector<unsigned> refuse; // classes (a mask) of which a port gives no credit back
     std::vector<bool> mute;       // members that answer no request
-    std::vector<bool> faulty; // ports that may break rules: what they are told is counted in told
-    std::vector<std::map<unsigned, unsigned>> told; // [port], code -> times
+    std::vector<bool>
+        faulty; // ports that may break rules: what they are reported is counted in reported
+    std::vector<std::map<unsigned, unsigned>> notified; // [port], code -> times
 
     // ports that are down
     std::vector<bool> down;
@@ -143,12 +144,12 @@ class hubs : public tb::model<Vswitch_bench> {
 
     // ---- rows that the switch opens ----
     unsigned row_bytes = 0, token_shift = 0;
-    bool auto_report = true;     // members and home report by themselves what they have
-    unsigned report_delay = 20;  // within so many cycles
-    unsigned forget_percent = 0; // reports that never come
-    std::vector<asked> asks;     // of this layer
-    std::map<std::pair<unsigned, unsigned>, size_t> asks_of; // by home and index
-    std::map<uint64_t, size_t> asks_by_id;
+    bool auto_report = true;       // members and home report by themselves what they have
+    unsigned report_delay = 20;    // within so many cycles
+    unsigned forget_percent = 0;   // reports that never come
+    std::vector<asked> reductions; // of this layer
+    std::map<std::pair<unsigned, unsigned>, size_t> reduction_of; // by home and index
+    std::map<uint64_t, size_t> reduction_by_id;
     std::vector<std::map<unsigned, unsigned>> row_list; // [src]: targets of the open row, by port
     // [port]: reports by the time from which they may go; what its GRANTs named, by home; of its own rows how many have
     // given results, and packets of the next one
@@ -172,7 +173,8 @@ class hubs : public tb::model<Vswitch_bench> {
             dut.ctl_mon_series_i = dut.ctl_mon_word_i = 0;
         dut.ctl_mon_classes_i = 15;
         dut.ctl_limit_i = 0;
-        dut.ctl_asks_i = dut.ctl_row_bytes_i = dut.ctl_row_shift_i = dut.ctl_token_shift_i = 0;
+        dut.ctl_switch_reductions_i = dut.ctl_row_bytes_i = dut.ctl_row_shift_i =
+            dut.ctl_token_shift_i = 0;
         dut.sweep_i = 0;
         dut.enable_i = dut.disable_i = 0;
         dut.rst_ni = 0;
@@ -186,7 +188,7 @@ class hubs : public tb::model<Vswitch_bench> {
         rx_ctrl = dut.param_o[8];
         max_experts = dut.param_o[9];
         most_window = dut.param_o[10];
-        part_guest = dut.param_o[11] != 0;
+        part_shared_ram = dut.param_o[11] != 0;
         ports.resize(n);
         sink.assign(n, true);
         refuse.assign(n, 0);
@@ -197,7 +199,7 @@ class hubs : public tb::model<Vswitch_bench> {
         row_list.resize(n);
         rules.tokens_log2 = PARAM_TokensLog2;
         forget_rows();
-        told.resize(n);
+        notified.resize(n);
         down_at.assign(n, 0);
         up_at.assign(n, 0);
         serve_order.resize(n);
@@ -382,9 +384,9 @@ class hubs : public tb::model<Vswitch_bench> {
     // ---- rows that the switch opens ----
     void forget_rows()
     {
-        asks.clear();
-        asks_of.clear();
-        asks_by_id.clear();
+        reductions.clear();
+        reduction_of.clear();
+        reduction_by_id.clear();
         to_report.assign(n, {});
         granted.assign(n, std::vector<std::vector<size_t>>(n));
         rows_done.assign(n, 0);
@@ -409,17 +411,17 @@ class hubs : public tb::model<Vswitch_bench> {
     // Begins a layer, in another epoch. The table's words are random, or of four layers ago, unless they are swept.
     void layer(bool on, unsigned bytes_of_row = 0)
     {
-        const unsigned epoch = rules.asks ? (rules.epoch + 1) % 4 : rules.epoch;
+        const unsigned epoch = rules.by_switch ? (rules.epoch + 1) % 4 : rules.epoch;
         rules.set_epoch(epoch);
         dut.epoch_i = static_cast<uint8_t>(epoch);
         if (on && (!swept || epoch == 0 || percent(20)))
             sweep();
         swept |= on;
-        rules.asks = on;
+        rules.by_switch = on;
         row_bytes = bytes_of_row;
         rules.row_shift = on ? 10 : 0;
         token_shift = on ? PARAM_TokensLog2 - (percent(30) ? 1 : 0) : 0;
-        dut.ctl_asks_i = on;
+        dut.ctl_switch_reductions_i = on;
         dut.ctl_row_bytes_i = static_cast<uint16_t>(row_bytes);
         dut.ctl_row_shift_i = static_cast<uint8_t>(rules.row_shift);
         dut.ctl_token_shift_i = static_cast<uint8_t>(token_shift);
@@ -433,16 +435,16 @@ class hubs : public tb::model<Vswitch_bench> {
 
     asked &about(unsigned home, unsigned index)
     {
-        auto it = asks_of.find({home, index});
-        if (it == asks_of.end()) {
-            it = asks_of.emplace(std::make_pair(home, index), asks.size()).first;
-            asks.emplace_back();
-            asks.back().home = home;
-            asks.back().index = index;
+        auto it = reduction_of.find({home, index});
+        if (it == reduction_of.end()) {
+            it = reduction_of.emplace(std::make_pair(home, index), reductions.size()).first;
+            reductions.emplace_back();
+            reductions.back().home = home;
+            reductions.back().index = index;
         }
-        return asks[it->second];
+        return reductions[it->second];
     }
-    // A packet that makes an entry was accepted. What comes of it, by the rules of want_table.
+    // A packet that makes an entry was accepted. What comes of it, by the rules of report_scoreboard.
     unsigned enter(unsigned src, const verdict &v)
     {
         const uint64_t at_home = v.token & ((UINT64_C(1) << token_shift) - 1);
@@ -459,7 +461,7 @@ class hubs : public tb::model<Vswitch_bench> {
         a.reports = v.targets + v.own;
         a.members = row_list[src];
         a.id = next_id++;
-        asks_by_id[a.id] = asks_of[{src, a.index}];
+        reduction_by_id[a.id] = reduction_of[{src, a.index}];
         mw_header h = {};
         h.addr = a.id;
         h.len = row_bytes;
@@ -494,7 +496,7 @@ class hubs : public tb::model<Vswitch_bench> {
             a.own = false;
         else
             a.early = true;
-        o.reports.push_back(asks_of[{home, index}]);
+        o.reports.push_back(reduction_of[{home, index}]);
         return MW_HWERR_NONE;
     }
     packet ready(unsigned src, const std::vector<std::pair<unsigned, unsigned>> &lanes)
@@ -534,10 +536,11 @@ class hubs : public tb::model<Vswitch_bench> {
     void row_came(unsigned p, const mw_header &h)
     {
         const uint64_t token = h.addr >> rules.row_shift;
-        auto it = asks_of.find({h.src, static_cast<unsigned>(token & ((1u << token_shift) - 1))});
-        if (!auto_report || token >> token_shift != h.src || it == asks_of.end())
+        auto it =
+            reduction_of.find({h.src, static_cast<unsigned>(token & ((1u << token_shift) - 1))});
+        if (!auto_report || token >> token_shift != h.src || it == reduction_of.end())
             return;
-        const asked &a = asks[it->second];
+        const asked &a = reductions[it->second];
         for (unsigned k = 0; a.members.count(p) && k < a.members.at(p); k++)
             if (!percent(forget_percent))
                 report_later(p, a);
@@ -546,7 +549,7 @@ class hubs : public tb::model<Vswitch_bench> {
     {
         const uint64_t upper = h.addr | uint64_t{h.target0} << 48;
         unsigned lanes = 0;
-        assert_true(rules.asks);
+        assert_true(rules.by_switch);
         assert_int_equal(h.src, p);
         assert_int_equal(h.dst, p);
         assert_int_equal(h.epoch, rules.epoch);
@@ -559,22 +562,22 @@ class hubs : public tb::model<Vswitch_bench> {
                 continue;
             lanes++;
             const unsigned home = lane >> 15 & 31, index = lane & 0x7fff;
-            auto it = asks_of.find({home, index});
-            assert_true(it != asks_of.end());
-            asked &a = asks[it->second];
+            auto it = reduction_of.find({home, index});
+            assert_true(it != reduction_of.end());
+            asked &a = reductions[it->second];
             if (!a.entry || a.on_wire != a.reports || !(p == home || a.members.count(p)))
                 fail_msg("port %u has a GRANT of row %u of %u: entry %u, %u of %u reports", p,
                          index, home, a.entry, a.on_wire, a.reports);
-            assert_false(a.told >> p & 1);
+            assert_false(a.notified >> p & 1);
             // what was on its way may still come
             assert_true(!fell[p] || now <= down_at[p] + latency + 64);
-            a.told |= 1u << p;
+            a.notified |= 1u << p;
             granted[p][home].push_back(it->second);
             if (p != home)
                 ports[p].serve[home].push_back({a.id, row_bytes, 0});
             unsigned open = 0; // at least
-            for (size_t r : asks_of_home(home))
-                open += asks[r].told && !all_answered(asks[r]);
+            for (size_t r : reductions_of_home(home))
+                open += reductions[r].notified && !all_answered(reductions[r]);
             most_open = std::max(most_open, open);
             assert_in_range(open, 0, open_rows);
         }
@@ -583,11 +586,11 @@ class hubs : public tb::model<Vswitch_bench> {
         grant_lanes += lanes;
         see_results(p);
     }
-    std::vector<size_t> asks_of_home(unsigned home)
+    std::vector<size_t> reductions_of_home(unsigned home)
     {
         std::vector<size_t> list;
-        for (size_t r = 0; r < asks.size(); r++)
-            if (asks[r].home == home)
+        for (size_t r = 0; r < reductions.size(); r++)
+            if (reductions[r].home == home)
                 list.push_back(r);
         return list;
     }
@@ -604,7 +607,7 @@ class hubs : public tb::model<Vswitch_bench> {
             results_came[p].clear();
         auto &order = granted[p][p];
         while (!results_came[p].empty() && rows_done[p] < order.size()) {
-            const asked &a = asks[order[rows_done[p]]];
+            const asked &a = reductions[order[rows_done[p]]];
             const result_expected &r = a.packets[packets_done[p]];
             const bytes &got = results_came[p].front().first;
             const mw_header h = tb::header_of(got);
@@ -629,16 +632,17 @@ class hubs : public tb::model<Vswitch_bench> {
     // Everything that could be opened was, and in one order; nothing is left over.
     void check_rows()
     {
-        for (const asked &a : asks) {
+        for (const asked &a : reductions) {
             const bool due = a.entry && a.on_wire == a.reports && !fell[a.home];
             uint32_t must = due ? 1u << a.home : 0;
             for (const auto &m : a.members)
                 must |= due && !fell[m.first] ? 1u << m.first : 0;
             if (fell[a.home] || std::any_of(a.members.begin(), a.members.end(),
                                             [&](const auto &m) { return fell[m.first]; }))
-                assert_true((a.told & must) == must || !a.told); // its last report may be lost
+                assert_true((a.notified & must) == must ||
+                            !a.notified); // its last report may be lost
             else
-                assert_int_equal(a.told, must);
+                assert_int_equal(a.notified, must);
         }
         for (unsigned h = 0; h < n; h++) {
             if (fell[h])
@@ -648,7 +652,7 @@ class hubs : public tb::model<Vswitch_bench> {
             for (unsigned q = 0; q < n; q++) {
                 std::vector<size_t> part;
                 for (size_t r : granted[h][h])
-                    if (q != h && asks[r].told >> q & 1)
+                    if (q != h && reductions[r].notified >> q & 1)
                         part.push_back(r);
                 if (q != h && !fell[q])
                     assert_true(part == granted[q][h]);
@@ -670,7 +674,7 @@ class hubs : public tb::model<Vswitch_bench> {
         p.err = how == LINK_ERROR;
         p.cut = how == SHORT_BY_ONE ? -1 : how == LONG_BY_ONE;
         const tb::wire w = tb::encode(p, f);
-        const verdict v = rules.judge(w, src, cls, !rules.asks);
+        const verdict v = rules.judge(w, src, cls, !rules.by_switch);
         if (v.accepted && p.h.opcode == MW_OP_DYMULTIMEM_ST && p.h.stage != MW_STAGE_FLAT &&
             p.h.cnt) {
             row_list[src].clear();
@@ -744,7 +748,7 @@ class hubs : public tb::model<Vswitch_bench> {
             watch(p);
             if (!silent && !mute[p])
                 serve(p);
-            if (rules.asks && !down[p])
+            if (rules.by_switch && !down[p])
                 report_some(p);
             transmit(p);
             give_back(p);
@@ -758,7 +762,7 @@ class hubs : public tb::model<Vswitch_bench> {
             unsigned p = dut.err_port_o;
             reported[p].emplace_back(now, dut.err_code_o);
             if (faulty[p]) {
-                told[p][dut.err_code_o]++;
+                notified[p][dut.err_code_o]++;
             } else {
                 auto it = reject_codes[p].find(dut.err_code_o);
                 if (it == reject_codes[p].end())
@@ -816,7 +820,7 @@ class hubs : public tb::model<Vswitch_bench> {
             complain();
         while (!error_packets.empty())
             cycle();
-        if (rules.asks)
+        if (rules.by_switch)
             check_rows();
         for (unsigned p = 0; p < n; p++) {
             for (unsigned s = 0; s < n; s++) {
@@ -1078,8 +1082,8 @@ class hubs : public tb::model<Vswitch_bench> {
         queue_partial(p, r, w);
         if (w.sent * 128 < w.bytes)
             return;
-        if (rules.asks)
-            asks[asks_by_id[w.id]].answered |= 1u << p;
+        if (rules.by_switch)
+            reductions[reduction_by_id[w.id]].answered |= 1u << p;
         q.serve[r].pop_front();
     }
 
@@ -1103,10 +1107,10 @@ class hubs : public tb::model<Vswitch_bench> {
                     continue;
                 q.store_credits--;
             } else if (i == MW_CLS_REQ) {
-                if (q.rows_open == open_rows && !rules.asks)
+                if (q.rows_open == open_rows && !rules.by_switch)
                     continue;
                 const mw_header h = tb::header_of(d.front().wire.data);
-                if (!rules.asks && h.len && d.front().wire.data.size() >= MW_HEADER_BYTES)
+                if (!rules.by_switch && h.len && d.front().wire.data.size() >= MW_HEADER_BYTES)
                     q.rows_open++;
             } else {
                 if (!q.part_credits[i - 3])
@@ -1151,7 +1155,7 @@ class hubs : public tb::model<Vswitch_bench> {
         q.sending = !w.last(q.at++);
         if (!q.sending)
             for (size_t r : q.current.reports)
-                asks[r].on_wire++;
+                reductions[r].on_wire++;
     }
 
     void give_back(unsigned p)
@@ -1250,7 +1254,7 @@ class hubs : public tb::model<Vswitch_bench> {
             on_packet(p, h);
         if (h.opcode == MW_OP_GRANT)
             return grant(p, h);
-        if (h.opcode == MW_OP_RESULT && rules.asks) {
+        if (h.opcode == MW_OP_RESULT && rules.by_switch) {
             assert_int_equal(h.dst, p);
             assert_int_equal(h.epoch, dut.epoch_i);
             results_came[p].emplace_back(q.rx, err);
@@ -1284,8 +1288,8 @@ class hubs : public tb::model<Vswitch_bench> {
         }
         note_latency(p, cls, ports[h.src].began[cls][e.number]);
         list.pop_front();
-        if (rules.asks && h.opcode == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_GATE && h.reduce &&
-            !err)
+        if (rules.by_switch && h.opcode == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_GATE &&
+            h.reduce && !err)
             row_came(p, h);
         if (cls == MW_CLS_REQ)
             q.serve[h.src].push_back({h.addr, h.len, 0});
@@ -1321,8 +1325,8 @@ class hubs : public tb::model<Vswitch_bench> {
             reject_codes[e.port].erase(it);
             return;
         }
-        fail_msg("port %u was told %s, and its last error was %s", e.port, tb::error_name(e.code),
-                 tb::error_name(last));
+        fail_msg("port %u was reported %s, and its last error was %s", e.port,
+                 tb::error_name(e.code), tb::error_name(last));
     }
 
     // Of the packet that came, from its first flit, or its request's, at the switch to its own there.

@@ -90,7 +90,7 @@ module switch_output #(
         logic [Cfg.DescW-1:0] desc, desc_or;
         logic [Cfg.FlitW:0]   rdata, rdata_or;
         logic [Cfg.FlitW+1:0] term, term_or, own_term;
-        logic [Cfg.WordW-1:0] guest_term;
+        logic [Cfg.WordW-1:0] shared_term;
         logic [AddrW-1:0]     waddr, raddr;
 
         if (Cfg.Window != 0) begin : gen_window
@@ -114,8 +114,9 @@ module switch_output #(
             .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop_n[i+1]), .cls_i(cls), .desc_o(desc),
             .free_i(free_store_n[i+1]),
             .re_i(re_n[i+1]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .guest_we_i(Cfg.PartGuest && part_we_i[i]), .guest_waddr_i(Cfg.GuestW'(waddr)),
-            .guest_re_i(Cfg.PartGuest && q_re_i[i]), .guest_raddr_i(Cfg.GuestW'(raddr)), .guest_rdata_o(guest_term)
+            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]), .shared_waddr_i(Cfg.SharedRamW'(waddr)),
+            .shared_re_i(Cfg.PartSharedRam && q_re_i[i]), .shared_raddr_i(Cfg.SharedRamW'(raddr)),
+            .shared_rdata_o(shared_term)
         );
 
         part_queue #(.Cfg(Cfg)) i_part (
@@ -126,7 +127,7 @@ module switch_output #(
             .waddr_o(waddr), .raddr_o(raddr)
         );
 
-        assign term = Cfg.PartGuest ? (Cfg.FlitW+2)'(guest_term) : own_term;
+        assign term = Cfg.PartSharedRam ? (Cfg.FlitW+2)'(shared_term) : own_term;
         if (i == 0) begin : gen_first
             assign desc_or  = desc & {Cfg.DescW{pop_n[i+1]}};
             assign rdata_or = rdata;
@@ -136,11 +137,11 @@ module switch_output #(
             assign rdata_or = rdata | gen_in[i-1].rdata_or;
             assign term_or  = term | gen_in[i-1].term_or;
         end
-        wire unused_part = &{1'b0, own_term, guest_term, waddr, raddr};
+        wire unused_part = &{1'b0, own_term, shared_term, waddr, raddr};
     end
     assign q_term_o = gen_in[Cfg.Others-1].term_or;
 
-    if (Cfg.PartGuest) begin : gen_turns
+    if (Cfg.PartSharedRam) begin : gen_turns
         read_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni, .want_i(q_want_i), .read_i(q_re_i), .done_i(q_done_i), .may_o(q_may_o),
             .open_i(open), .able_i(able_n[Cfg.N-1:1]), .pop_i(pop_n[Cfg.N-1:1]), .reads_i(re_n[Cfg.N-1:1]),

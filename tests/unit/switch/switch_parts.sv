@@ -39,7 +39,7 @@ module switch_parts #(
     input  wire logic [3:0] timer_wait_i,
     output logic [3:0]      timer_late_o,
 
-    // part_stand_in
+    // dummy_partial
     input  wire logic              stand_tick_i,
     input  wire logic [Cfg.N-1:0]  stand_down_i,
     input  wire logic              stand_mark_i,
@@ -128,7 +128,7 @@ module switch_parts #(
         .clk_i, .rst_ni, .tick_i(timer_tick_i), .wait_i(timer_wait_i), .late_o(timer_late_o)
     );
 
-    part_stand_in #(.Cfg(Cfg), .Members(Cfg.N), .Width(18)) i_stand_in (
+    dummy_partial #(.Cfg(Cfg), .Members(Cfg.N), .Width(18)) i_dummy (
         .clk_i, .rst_ni, .tick_i(stand_tick_i), .down_i(stand_down_i), .mark_i(stand_mark_i),
         .wait_i(stand_wait_i), .row_done_i(stand_row_done_i), .level_i(stand_level_i), .late_o(stand_late_o),
         .old_o(stand_old_o),

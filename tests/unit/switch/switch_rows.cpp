@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows whose reduction the switch opens (docs/design/architecture.md, The switch asks): random layers beside other traffic, each error by name, ports that go down with rows
+// Rows whose reduction the switch opens (docs/design/architecture.md, Switch-initiated reductions): random layers beside other traffic, each error by name, ports that go down with rows
 // open. What the hubs do, and what must come of it, is in switch_model.h. Linked into the tests of switch_top.
 
 #include "switch_model.h"
 
-#if PARAM_SwitchAsks
+#if PARAM_SwitchReductions
 
 namespace {
 constexpr unsigned TOKENS = 1u << PARAM_TokensLog2;
@@ -95,7 +95,7 @@ std::vector<unsigned> some_ports(hubs &b, unsigned home)
     return list;
 }
 
-struct pace {
+struct rates {
     unsigned latency = 1, others = 30, row_percent = 30;
     unsigned forget = 0;
     // 1: READYs that are wrong themselves, 2: of rows that nobody wants, 3: packets of rows whose flits are wrong
@@ -149,7 +149,7 @@ void spoilt_row(hubs &b, unsigned home, unsigned index, const std::vector<unsign
 }
 
 // Layers one after another on one switch, each with the tokens in an order of its own.
-void layers(const pace &how, unsigned count)
+void layers(const rates &how, unsigned count)
 {
     auto b = std::make_unique<hubs>(how.latency);
     b->usual_tables();
@@ -243,7 +243,7 @@ TEST(rows_are_opened)
 }
 TEST(rows_under_back_pressure)
 {
-    pace p;
+    rates p;
     p.behave = [](hubs &b) {
         b.credit_delay = 200;
         b.start_percent = 30;
@@ -254,7 +254,7 @@ TEST(rows_under_back_pressure)
 }
 TEST(rows_in_a_hurry)
 {
-    pace p;
+    rates p;
     p.others = 0;
     p.row_percent = 100;
     p.open = PARAM_N == 2 ? 2 : 3;
@@ -263,7 +263,7 @@ TEST(rows_in_a_hurry)
 }
 TEST(rows_with_poison)
 {
-    pace p;
+    rates p;
     p.latency = 3;
     p.behave = [](hubs &b) {
         b.poison_percent = 5;
@@ -273,30 +273,30 @@ TEST(rows_with_poison)
 }
 TEST(rows_over_long_links)
 {
-    pace p;
+    rates p;
     p.latency = 40;
     layers(p, 3);
 }
 // Rows that are never complete leave nothing behind in the next epochs, and others go on.
 TEST(rows_that_stay_open)
 {
-    pace p;
+    rates p;
     p.forget = 15;
     layers(p, 10);
 }
 TEST(rows_beside_what_is_wrong)
 {
     for (unsigned kind : {1u, 2u, 3u}) {
-        pace p;
+        rates p;
         p.bad = kind;
         p.behave = [](hubs &b) { b.credit_delay = 30; };
         layers(p, 4);
     }
 }
-// Whenever it goes down and comes back: nobody else is told anything, and their rows are complete.
+// Whenever it goes down and comes back: nobody else is reported anything, and their rows are complete.
 TEST(rows_beside_a_port_that_falls)
 {
-    pace p;
+    rates p;
     p.fall = true;
     p.behave = [](hubs &b) { b.serve_percent = b.rng.pick({100u, 20u}); };
     layers(p, 12);
@@ -304,7 +304,7 @@ TEST(rows_beside_a_port_that_falls)
 // Outputs that hardly send: GRANTs gather until no more rows are opened, and nothing is lost.
 TEST(rows_wait_for_slow_outputs)
 {
-    pace p;
+    rates p;
     p.others = 5;
     p.row_percent = 100;
     p.behave = [](hubs &b) { b.dut.ctl_throttle_i = 253; };
@@ -318,8 +318,8 @@ struct errors_of {
     const unsigned n = b->n, home = 0, q = 1, last = b->n - 1;
 
     errors_of() { b->auto_report = false; }
-    // what port src is told for what `act` sends, and nobody else anything
-    void told(unsigned code, unsigned src, const std::function<void()> &act)
+    // what port src is reported for what `act` sends, and nobody else anything
+    void notified(unsigned code, unsigned src, const std::function<void()> &act)
     {
         const std::vector<unsigned> before = b->reports;
         act();
@@ -334,22 +334,22 @@ struct errors_of {
     // a row of `home` that q and the last port are members of, as its packets say
     void row(unsigned index, bool own)
     {
-        told(MW_HWERR_NONE, home, [&] { whole_row(*b, home, index, {q, last}, own); });
+        notified(MW_HWERR_NONE, home, [&] { whole_row(*b, home, index, {q, last}, own); });
     }
     void lane(unsigned code, unsigned src, unsigned of, unsigned index)
     {
-        told(code, src, [&] { says(*b, src, {{of, index}}); });
+        notified(code, src, [&] { says(*b, src, {{of, index}}); });
     }
     // everything still works: a row of each home opens
     ~errors_of()
     {
         for (unsigned h = 0; h < n; h++) {
             const unsigned m = (h + 1) % n, i = (1u << b->token_shift) - 1;
-            told(MW_HWERR_NONE, h, [&] { whole_row(*b, h, i, {m, m}, true); });
+            notified(MW_HWERR_NONE, h, [&] { whole_row(*b, h, i, {m, m}, true); });
             lane(MW_HWERR_NONE, m, h, i);
             lane(MW_HWERR_NONE, h, h, i);
             lane(MW_HWERR_NONE, m, h, i);
-            assert_int_equal(b->about(h, i).told, 1u << h | 1u << m);
+            assert_int_equal(b->about(h, i).notified, 1u << h | 1u << m);
         }
         b->check_counters();
     }
@@ -362,7 +362,7 @@ TEST(ready_that_names_nothing)
     hubs &b = *e.b;
     e.row(3, false);
     auto is = [&](unsigned code, unsigned src, std::vector<std::pair<unsigned, unsigned>> lanes) {
-        e.told(code, src, [&] { assert_int_equal(b.send(src, b.ready(src, lanes)), code); });
+        e.notified(code, src, [&] { assert_int_equal(b.send(src, b.ready(src, lanes)), code); });
     };
     is(MW_HWERR_LENGTH, e.q, {});
     if (e.n < 32) // beside a lane that is right, which does not count then
@@ -372,19 +372,19 @@ TEST(ready_that_names_nothing)
     is(MW_HWERR_BOUNDS, e.q, {{e.home, 0x4000}, {e.home, 3}, {e.home, 3}});
     packet p = b.ready(e.q, {{e.home, 3}});
     p.h.epoch ^= 1;
-    e.told(MW_HWERR_EPOCH, e.q, [&] { b.send(e.q, p); });
+    e.notified(MW_HWERR_EPOCH, e.q, [&] { b.send(e.q, p); });
     p = b.ready(e.q, {{e.home, 3}});
     p.h.len = 8;
-    e.told(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p); });
+    e.notified(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p); });
     p.h.len = 0;
-    e.told(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p, hubs::LONG_BY_ONE); });
-    e.told(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p, hubs::LINK_ERROR); });
+    e.notified(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p, hubs::LONG_BY_ONE); });
+    e.notified(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p, hubs::LINK_ERROR); });
     if (b.f == 8)
-        e.told(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p, hubs::SHORT_BY_ONE); });
+        e.notified(MW_HWERR_LENGTH, e.q, [&] { b.send(e.q, p, hubs::SHORT_BY_ONE); });
     p.h.cls = MW_CLS_REQ;
-    e.told(MW_HWERR_OPCODE, e.q, [&] { b.send(e.q, p, hubs::WHOLE, MW_CLS_CTRL); });
+    e.notified(MW_HWERR_OPCODE, e.q, [&] { b.send(e.q, p, hubs::WHOLE, MW_CLS_CTRL); });
     p = b.make(MW_OP_GRANT, e.q, e.home);
-    e.told(MW_HWERR_OPCODE, e.q, [&] { b.send(e.q, p); });
+    e.notified(MW_HWERR_OPCODE, e.q, [&] { b.send(e.q, p); });
     if (e.n > 2) {
         b.set_partition(e.q, ~0u & ~(1u << e.home));
         b.run(3);
@@ -394,9 +394,9 @@ TEST(ready_that_names_nothing)
     }
     // none of it counted
     e.lane(MW_HWERR_NONE, e.q, e.home, 3);
-    assert_int_equal(b.about(e.home, 3).told, 0);
+    assert_int_equal(b.about(e.home, 3).notified, 0);
     e.lane(MW_HWERR_NONE, e.last, e.home, 3);
-    assert_int_equal(b.about(e.home, 3).told, 1u << e.home | 1u << e.q | 1u << e.last);
+    assert_int_equal(b.about(e.home, 3).notified, 1u << e.home | 1u << e.q | 1u << e.last);
 }
 
 TEST(ready_of_what_is_not_wanted)
@@ -406,7 +406,7 @@ TEST(ready_of_what_is_not_wanted)
     e.lane(MW_HWERR_COUNT, e.q, e.home, 5); // nobody wants it
     e.row(5, true);
     if (e.n > 2) {
-        e.told(MW_HWERR_NONE, e.home, [&] { whole_row(b, e.home, 6, {e.q}, false); });
+        e.notified(MW_HWERR_NONE, e.home, [&] { whole_row(b, e.home, 6, {e.q}, false); });
         e.lane(MW_HWERR_COUNT, e.last, e.home, 6); // no member
         e.lane(MW_HWERR_NONE, e.q, e.home, 6);
         e.lane(MW_HWERR_COUNT, e.last, e.home, 6);
@@ -415,7 +415,7 @@ TEST(ready_of_what_is_not_wanted)
     e.lane(MW_HWERR_COUNT, e.home, e.home, 5); // twice
     e.lane(MW_HWERR_NONE, e.q, e.home, 5);
     e.lane(MW_HWERR_NONE, e.last, e.home, 5);
-    assert_true(b.about(e.home, 5).told != 0);
+    assert_true(b.about(e.home, 5).notified != 0);
     e.lane(MW_HWERR_COUNT, e.q, e.home, 5); // one too many
     e.lane(MW_HWERR_COUNT, e.home, e.home, 5);
     // members cannot use up what the home has to say
@@ -423,27 +423,27 @@ TEST(ready_of_what_is_not_wanted)
     e.lane(MW_HWERR_NONE, e.q, e.home, 7);
     e.lane(MW_HWERR_NONE, e.last, e.home, 7);
     e.lane(MW_HWERR_COUNT, e.q, e.home, 7);
-    assert_int_equal(b.about(e.home, 7).told, 0);
+    assert_int_equal(b.about(e.home, 7).notified, 0);
     e.lane(MW_HWERR_NONE, e.home, e.home, 7);
-    assert_true(b.about(e.home, 7).told != 0);
+    assert_true(b.about(e.home, 7).notified != 0);
     // the own one first: once, and of a row that has own experts
     e.lane(MW_HWERR_NONE, e.home, e.home, 8);
     e.lane(MW_HWERR_COUNT, e.home, e.home, 8);
     e.lane(MW_HWERR_COUNT, e.q, e.home, 8);
-    e.told(MW_HWERR_COUNT, e.home, [&] { whole_row(b, e.home, 8, {e.q}, false); });
-    e.told(MW_HWERR_NONE, e.home, [&] { whole_row(b, e.home, 8, {e.q}, true); });
+    e.notified(MW_HWERR_COUNT, e.home, [&] { whole_row(b, e.home, 8, {e.q}, false); });
+    e.notified(MW_HWERR_NONE, e.home, [&] { whole_row(b, e.home, 8, {e.q}, true); });
     e.lane(MW_HWERR_NONE, e.q, e.home, 8);
-    assert_true(b.about(e.home, 8).told != 0);
+    assert_true(b.about(e.home, 8).notified != 0);
     e.row(9, false); // without own experts
     e.lane(MW_HWERR_COUNT, e.home, e.home, 9);
     e.lane(MW_HWERR_NONE, e.q, e.home, 9);
     e.lane(MW_HWERR_NONE, e.last, e.home, 9);
-    assert_true(b.about(e.home, 9).told != 0);
+    assert_true(b.about(e.home, 9).notified != 0);
     // of one packet the lanes that are right count
     e.row(10, false);
-    e.told(MW_HWERR_COUNT, e.q, [&] { says(b, e.q, {{e.home, 10}, {e.home, 11}}); });
+    e.notified(MW_HWERR_COUNT, e.q, [&] { says(b, e.q, {{e.home, 10}, {e.home, 11}}); });
     e.lane(MW_HWERR_NONE, e.last, e.home, 10);
-    assert_true(b.about(e.home, 10).told != 0);
+    assert_true(b.about(e.home, 10).notified != 0);
 }
 
 TEST(entries_that_are_wrong)
@@ -451,12 +451,12 @@ TEST(entries_that_are_wrong)
     errors_of e;
     hubs &b = *e.b;
     // of another GPU's token, and of one that is none
-    e.told(MW_HWERR_BOUNDS, e.home, [&] {
+    e.notified(MW_HWERR_BOUNDS, e.home, [&] {
         packet p = gate(b, e.q, 2, false);
         p.set_targets(targets_on(b, {e.q}));
         b.send(e.home, p);
     });
-    e.told(MW_HWERR_BOUNDS, e.home, [&] {
+    e.notified(MW_HWERR_BOUNDS, e.home, [&] {
         packet p = gate(b, e.home, 2, false);
         p.h.addr |= UINT64_C(1) << 47;
         p.set_targets(targets_on(b, {e.q}));
@@ -466,24 +466,25 @@ TEST(entries_that_are_wrong)
     // twice: before and behind its opening
     e.row(4, false);
     for (unsigned k = 0; k < 2; k++) {
-        e.told(MW_HWERR_COUNT, e.home, [&] { whole_row(b, e.home, 4, {e.q}, true); });
+        e.notified(MW_HWERR_COUNT, e.home, [&] { whole_row(b, e.home, 4, {e.q}, true); });
         e.lane(MW_HWERR_NONE, k ? e.last : e.q, e.home, 4);
     }
-    assert_true(b.about(e.home, 4).told != 0);
-    e.told(MW_HWERR_COUNT, e.home, [&] { whole_row(b, e.home, 4, {e.q}, true); });
+    assert_true(b.about(e.home, 4).notified != 0);
+    e.notified(MW_HWERR_COUNT, e.home, [&] { whole_row(b, e.home, 4, {e.q}, true); });
     // none without `reduce`, or of another stage
     for (unsigned k = 0; k < 2; k++) {
         packet p = k ? of_row(b, e.home, 12, MW_STAGE_DISPATCH) : gate(b, e.home, 12, false, 0);
         p.h.reduce = k;
         p.set_targets(targets_on(b, {e.q}));
-        e.told(MW_HWERR_NONE, e.home, [&] { b.send(e.home, p); });
+        e.notified(MW_HWERR_NONE, e.home, [&] { b.send(e.home, p); });
     }
     e.lane(MW_HWERR_COUNT, e.q, e.home, 12);
     // no gate weights
     packet p = gate(b, e.home, 13, false);
     b.fill(p, 0);
     p.set_targets(targets_on(b, {e.q}));
-    e.told(MW_HWERR_LENGTH, e.home, [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_LENGTH); });
+    e.notified(MW_HWERR_LENGTH, e.home,
+               [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_LENGTH); });
     e.lane(MW_HWERR_COUNT, e.q, e.home, 13);
     // a second list for the token of the open row
     for (unsigned stage : {MW_STAGE_DISPATCH, MW_STAGE_GATE}) {
@@ -491,17 +492,17 @@ TEST(entries_that_are_wrong)
         p = of_row(b, e.home, 14, stage);
         p.h.reduce = 1;
         p.set_targets(targets_on(b, {e.q, e.last}));
-        e.told(MW_HWERR_TARGETS, e.home,
-               [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_TARGETS); });
-        e.told(MW_HWERR_TARGETS, e.home,
-               [&] { b.send(e.home, gate(b, e.home, 14, false)); }); // it is closed
+        e.notified(MW_HWERR_TARGETS, e.home,
+                   [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_TARGETS); });
+        e.notified(MW_HWERR_TARGETS, e.home,
+                   [&] { b.send(e.home, gate(b, e.home, 14, false)); }); // it is closed
     }
     e.lane(MW_HWERR_COUNT, e.q, e.home, 14);
     open_row(b, e.home, 14, {e.q});
-    e.told(MW_HWERR_NONE, e.home, [&] { open_row(b, e.home, 15, {e.q}); }); // of another one
+    e.notified(MW_HWERR_NONE, e.home, [&] { open_row(b, e.home, 15, {e.q}); }); // of another one
 }
 
-TEST(requests_where_the_switch_asks)
+TEST(requests_with_switch_reductions)
 {
     errors_of e;
     hubs &b = *e.b;
@@ -512,8 +513,8 @@ TEST(requests_where_the_switch_asks)
             p.h.target0 = 0;
             if (op == MW_OP_DYMULTIMEM_LD_REDUCE)
                 p.set_targets(targets_on(b, {e.q, e.last}));
-            e.told(MW_HWERR_WINDOW, e.home,
-                   [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_WINDOW); });
+            e.notified(MW_HWERR_WINDOW, e.home,
+                       [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_WINDOW); });
         }
     }
     e.row(1, false); // and rows of the switch go on
@@ -522,7 +523,7 @@ TEST(requests_where_the_switch_asks)
 }
 
 // In a layer in which it does not ask, a build that can is as one that cannot.
-TEST(layers_in_which_the_switch_does_not_ask)
+TEST(layers_without_switch_reductions)
 {
     auto b = asking(64);
     b->finish();
@@ -592,7 +593,7 @@ TEST(member_goes_down_with_rows_open)
             says(h, bad, {{e.home, i}});
         says(h, e.q, {{e.home, 0}});
         h.run(200);
-        assert_int_equal(h.about(e.home, 0).told, 1u << e.home | 1u << e.q | 1u << bad);
+        assert_int_equal(h.about(e.home, 0).notified, 1u << e.home | 1u << e.q | 1u << bad);
         e.down(bad);
         if (again)
             h.enable(bad); // it comes up when the row is over
@@ -606,13 +607,16 @@ TEST(member_goes_down_with_rows_open)
         says(h, e.home, {{e.home, 1}});
         h.run(500);
         h.finish();
-        assert_int_equal(h.about(e.home, 1).told, 1u << e.home | 1u << e.q); // and not the bad one
+        assert_int_equal(h.about(e.home, 1).notified,
+                         1u << e.home | 1u << e.q); // and not the bad one
         assert_true(h.stood_in > stood_in);
-        assert_int_equal(h.about(e.home, 2).told, 0);
+        assert_int_equal(h.about(e.home, 2).notified, 0);
         if (!again)
             e.up(bad);
         // its own tokens open nothing until the next go, and say so to nobody
-        auto quietly = [&](const std::function<void()> &act) { e.told(MW_HWERR_NONE, bad, act); };
+        auto quietly = [&](const std::function<void()> &act) {
+            e.notified(MW_HWERR_NONE, bad, act);
+        };
         quietly([&] { whole_row(h, bad, 3, {e.q}, true); });
         quietly([&] { says(h, e.q, {{bad, 3}, {bad, 4}}); });
         quietly([&] { says(h, bad, {{bad, 3}, {bad, 3}, {bad, 4}}); });
@@ -620,7 +624,7 @@ TEST(member_goes_down_with_rows_open)
         e.row(5, false);
         e.lane(MW_HWERR_NONE, bad, e.home, 5);
         e.lane(MW_HWERR_NONE, e.q, e.home, 5);
-        assert_int_equal(h.about(e.home, 5).told, 1u << e.home | 1u << e.q);
+        assert_int_equal(h.about(e.home, 5).notified, 1u << e.home | 1u << e.q);
         h.faulty[bad] = false;
         h.layer(true, 200);
     }
@@ -640,18 +644,18 @@ TEST(home_goes_down_with_rows_open)
     }
     h.run(500);
     unsigned open = 0;
-    for (const asked &a : h.asks)
-        open += a.told != 0;
+    for (const asked &a : h.reductions)
+        open += a.notified != 0;
     assert_int_equal(open, h.open_rows); // the others are due
     e.down(bad);
     h.silent = false;
     h.run(2000);
     h.finish(); // members have answered, and nothing more was opened
     open = 0;
-    for (const asked &a : h.asks)
-        open += a.told != 0;
+    for (const asked &a : h.reductions)
+        open += a.notified != 0;
     assert_int_equal(open, h.open_rows);
-    auto quietly = [&](const std::function<void()> &act) { e.told(MW_HWERR_NONE, bad, act); };
+    auto quietly = [&](const std::function<void()> &act) { e.notified(MW_HWERR_NONE, bad, act); };
     quietly([&] { says(h, e.q, {{bad, 30}, {bad, 31}}); });
     e.up(bad);
     quietly([&] { says(h, e.q, {{bad, 0}, {bad, 31}}); });
@@ -660,9 +664,9 @@ TEST(home_goes_down_with_rows_open)
     quietly([&] { says(h, e.q, {{bad, 12}}); });
     // rows of others that it is no member of go on
     if (n > 2) {
-        e.told(MW_HWERR_NONE, e.q, [&] { whole_row(h, e.q, 1, {e.last}, false); });
+        e.notified(MW_HWERR_NONE, e.q, [&] { whole_row(h, e.q, 1, {e.last}, false); });
         e.lane(MW_HWERR_NONE, e.last, e.q, 1);
-        assert_int_equal(h.about(e.q, 1).told, 1u << e.q | 1u << e.last);
+        assert_int_equal(h.about(e.q, 1).notified, 1u << e.q | 1u << e.last);
     }
     h.faulty[bad] = false;
     h.layer(true, 200);
@@ -704,7 +708,7 @@ TEST(goes_down_while_its_grants_wait)
     h.finish();
     assert_true(h.stood_in > 0);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(h.about(e.home, i).told & ~(1u << bad), 1u << e.home | 1u << e.q);
+        assert_int_equal(h.about(e.home, i).notified & ~(1u << bad), 1u << e.home | 1u << e.q);
     e.up(bad);
     h.faulty[bad] = false;
     h.layer(true, 64);
@@ -738,10 +742,10 @@ TEST(rows_wait_until_their_grants_have_a_place)
     h.finish();
     for (unsigned home = 0; home < e.n; home++)
         for (unsigned i = 0; i < rows && home != e.q; i++)
-            assert_int_equal(h.about(home, i).told, 1u << home | 1u << e.q);
+            assert_int_equal(h.about(home, i).notified, 1u << home | 1u << e.q);
 }
 
-// Requests and partials as ever of a port that was down, in a layer in which the switch does not ask.
+// Requests and partials as ever of a port that was down, in a layer without switch-initiated reductions.
 TEST(fell_means_nothing_to_requests)
 {
     falling e;

@@ -12,11 +12,11 @@
 #include <map>
 #include <set>
 
-#ifndef PARAM_ListOnce
-#define PARAM_ListOnce 1
+#ifndef PARAM_TargetListCache
+#define PARAM_TargetListCache 1
 #endif
-#ifndef PARAM_SwitchAsks
-#define PARAM_SwitchAsks 0
+#ifndef PARAM_SwitchReductions
+#define PARAM_SwitchReductions 0
 #endif
 
 struct verdict {
@@ -44,8 +44,8 @@ struct verdict {
 struct switch_rules {
     unsigned n, f; ///< ports, bytes of a flit
     unsigned max_experts = 64, groups = 16, epoch = 0;
-    bool multicast = true, list_once = PARAM_ListOnce;
-    bool asks = false; ///< the switch opens reductions
+    bool multicast = true, target_list_cache = PARAM_TargetListCache;
+    bool by_switch = false; ///< the switch opens reductions
     unsigned row_shift = 0, tokens_log2 = 0;
     std::vector<int> emap;                  ///< expert -> port, -1: not mapped
     std::vector<uint32_t> group, partition; ///< members; by source: outputs that it may reach
@@ -72,12 +72,12 @@ struct switch_rules {
     /// A packet that has the targets of its source's row.
     bool follows(const mw_header &h) const
     {
-        return list_once && multicast && h.opcode == MW_OP_DYMULTIMEM_ST && !h.cnt &&
+        return target_list_cache && multicast && h.opcode == MW_OP_DYMULTIMEM_ST && !h.cnt &&
                h.stage != MW_STAGE_FLAT;
     }
 
     /// A packet that ends in the switch.
-    bool is_ready(const mw_header &h) const { return asks && h.opcode == MW_OP_READY; }
+    bool is_ready(const mw_header &h) const { return by_switch && h.opcode == MW_OP_READY; }
     /// What is wrong with the lanes of one.
     unsigned check_lanes(const mw_header &h, unsigned src) const
     {
@@ -186,8 +186,8 @@ struct switch_rules {
         if (v.code)
             return v;
         const bool list = tb::stores_row(h.opcode) && h.stage != MW_STAGE_FLAT && h.cnt,
-                   reduce = asks && h.opcode == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_GATE &&
-                            h.reduce;
+                   reduce = by_switch && h.opcode == MW_OP_DYMULTIMEM_ST &&
+                            h.stage == MW_STAGE_GATE && h.reduce;
         if (is_ready(h)) {
             v.code = check_lanes(h, src);
             if (!v.code && have != hf)
@@ -195,7 +195,7 @@ struct switch_rules {
             v.accepted = !v.code;
             return v;
         }
-        if (asks && list && row[src].open && row[src].token == h.addr >> row_shift)
+        if (by_switch && list && row[src].open && row[src].token == h.addr >> row_shift)
             v.code = MW_HWERR_TARGETS;
         else if (reduce && !h.len)
             v.code = MW_HWERR_LENGTH;

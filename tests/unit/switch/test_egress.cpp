@@ -26,11 +26,11 @@ constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
                    OPEN_ROWS = PARAM_OpenRows, PART_PKTS = PARAM_PartPkts, WINDOW = PARAM_Window,
                    STAMP_W = MW_MONITOR_STAMP_BITS;
 constexpr unsigned STAMPS = (1u << STAMP_W) - 1;
-#ifndef PARAM_SwitchAsks
-#define PARAM_SwitchAsks 0
+#ifndef PARAM_SwitchReductions
+#define PARAM_SwitchReductions 0
 #endif
-constexpr bool ASKS = PARAM_SwitchAsks;
-constexpr bool GUEST = PARAM_PartGuest, LATE = GUEST && F == 8;
+constexpr bool BY_SWITCH = PARAM_SwitchReductions;
+constexpr bool SHARED_RAM = PARAM_PartSharedRam, LATE = SHARED_RAM && F == 8;
 using tb::log2_up;
 constexpr unsigned MOST = std::max(STORE_PKTS, CTRL_PKTS), SLOT_W = MOST > 1 ? log2_up(MOST) : 1,
                    OFF_W = log2_up(PF), SEQ_W = log2_up(STORE_PKTS) + 1, SEQS = 1u << SEQ_W;
@@ -92,7 +92,7 @@ class output : public tb::model<Vswitch_output> {
   public:
     typedef void (output::*checker)();
     checker check;
-    unsigned pace = 50, drain = 50, held = 0, epoch;
+    unsigned rate = 50, drain = 50, held = 0, epoch;
 
     // limit: of the look-ahead window, none, small, or any
     enum window_limit { NONE, SMALL, ANY };
@@ -226,8 +226,8 @@ class output : public tb::model<Vswitch_output> {
     void plan_partial(unsigned i)
     {
         const unsigned flits = percent(70) ? PF : 1 + below(PF);
-        // a guest is announced before it is there
-        const unsigned ahead = GUEST && percent(50) ? 1 + below(8) : 0;
+        // a partial is announced before it is there
+        const unsigned ahead = SHARED_RAM && percent(50) ? 1 + below(8) : 0;
         for (unsigned k = 0; k < ahead; k++) {
             step x;
             x.region = below(4);
@@ -249,7 +249,7 @@ class output : public tb::model<Vswitch_output> {
     void drive_input(unsigned i)
     {
         source &s = inputs[i];
-        if (s.steps.empty() && percent(pace))
+        if (s.steps.empty() && percent(rate))
             plan(i);
         step x;
         x.region = below(4);
@@ -262,7 +262,7 @@ class output : public tb::model<Vswitch_output> {
                 static_cast<std::remove_reference_t<decltype(port)>>((port & ~(1u << i)) | on << i);
         };
         const step &word = LATE ? s.before : x;
-        set(dut.wr_valid_i, word.copy || (GUEST && word.part));
+        set(dut.wr_valid_i, word.copy || (SHARED_RAM && word.part));
         dut.wr_lane_i[i] = static_cast<uint8_t>(word.lanes);
         bytes data(sizeof dut.wr_data_i[i]);
         std::copy(word.data.begin(), word.data.end(), data.begin());
@@ -573,12 +573,12 @@ class output : public tb::model<Vswitch_output> {
     void run(unsigned n)
     {
         for (unsigned k = 0; k < 5; k++) {
-            pace = rng.pick({100u, 60u, 15u});
+            rate = rng.pick({100u, 60u, 15u});
             drain = rng.pick({100u, 90u, 30u});
             held = rng.pick({0u, 50u, 95u});
             can_fail = true;
             cycles(n / 5);
-            pace = held = 0;
+            rate = held = 0;
             can_fail = false;
             until("the output to be empty", 20000, [&] {
                 bool left =
@@ -640,7 +640,7 @@ class output : public tb::model<Vswitch_output> {
                         b, k, s.cls, got[b], s.w.at(k)[b]);
         }
         const bool error = dut.error_valid_i && !making_error,
-                   grant = ASKS && dut.grant_valid_i && !making_grant;
+                   grant = BY_SWITCH && dut.grant_valid_i && !making_grant;
         SAME(dut.dn_valid_o, valid);
         SAME(EGRESS(open_o), open);
         SAME(EGRESS(able_o), has_req | (ctrl ? has_ctrl : 0) | (store ? has_store : 0));
@@ -760,7 +760,7 @@ class output : public tb::model<Vswitch_output> {
     // ---- voq ----
     struct {
         int room = 0;
-        bool missed = false, read = false, guest_read = false;
+        bool missed = false, read = false, shared_read = false;
         packet_p free[3], filling, sending;
         unsigned sending_seq = 0;
         std::map<unsigned, packet_p> slots[3];
@@ -769,10 +769,10 @@ class output : public tb::model<Vswitch_output> {
         bool must_bad = false, known = false;
         step word; // address of the cycle before
         packet_p word_to;
-        std::map<unsigned, bytes> guest;
-        bytes guest_must;
-        unsigned guest_addr = 0;
-        bool guest_we = false;
+        std::map<unsigned, bytes> shared;
+        bytes shared_must;
+        unsigned shared_addr = 0;
+        bool shared_we = false;
     } queue;
     void voq()
     {
@@ -798,11 +798,11 @@ class output : public tb::model<Vswitch_output> {
         }
         if (!q.read)
             SAME(field(IN(rdata), 0, 8 * F + 1), 0);
-        if (GUEST && q.guest_read && !q.guest_must.empty() &&
-            tb::get(IN(guest_term)) != q.guest_must)
-            fail_msg("voq: the guest does not read what it wrote");
-        if (!q.guest_read)
-            SAME(field(IN(guest_term), 0, 8 * F + 1 + GUEST), 0);
+        if (SHARED_RAM && q.shared_read && !q.shared_must.empty() &&
+            tb::get(IN(shared_term)) != q.shared_must)
+            fail_msg("voq: the queue of partials does not read what it wrote");
+        if (!q.shared_read)
+            SAME(field(IN(shared_term), 0, 8 * F + 1 + SHARED_RAM), 0);
 
         // a word is written where its address was, a cycle ago if late
         for (auto &f : q.free)
@@ -811,16 +811,16 @@ class output : public tb::model<Vswitch_output> {
         step x;
         x.line = dut.wr_line_i[0];
         packet_p to = region == 3 ? q.filling : q.free[region];
-        unsigned guest_addr = VOQ(guest_waddr_i);
-        bool guest_we = VOQ(guest_we_i);
+        unsigned shared_addr = VOQ(shared_waddr_i);
+        bool shared_we = VOQ(shared_we_i);
         if (LATE) {
             std::swap(x, q.word);
             std::swap(to, q.word_to);
-            std::swap(guest_addr, q.guest_addr);
-            std::swap(guest_we, q.guest_we);
+            std::swap(shared_addr, q.shared_addr);
+            std::swap(shared_we, q.shared_we);
         }
-        if (VOQ(wr_valid_i) && guest_we) {
-            q.guest[guest_addr] = tb::get(dut.wr_data_i[0]);
+        if (VOQ(wr_valid_i) && shared_we) {
+            q.shared[shared_addr] = tb::get(dut.wr_data_i[0]);
         } else if (VOQ(wr_valid_i) && to) {
             auto &line = to->lines[x.line];
             line.first.resize(F);
@@ -884,10 +884,10 @@ class output : public tb::model<Vswitch_output> {
                 q.must_bad = at->second.second;
             }
         }
-        q.guest_read = VOQ(guest_re_i);
-        if (q.guest_read)
-            q.guest_must =
-                q.guest.count(VOQ(guest_raddr_i)) ? q.guest[VOQ(guest_raddr_i)] : bytes();
+        q.shared_read = VOQ(shared_re_i);
+        if (q.shared_read)
+            q.shared_must =
+                q.shared.count(VOQ(shared_raddr_i)) ? q.shared[VOQ(shared_raddr_i)] : bytes();
         q.room += q.missed - VOQ(issue_i) + VOQ(free_i);
         q.missed = VOQ(arrive_i) && !VOQ(push_i);
         assert_in_range(q.room, 0, STORE_PKTS);
@@ -897,11 +897,11 @@ class output : public tb::model<Vswitch_output> {
     struct {
         std::map<unsigned, std::vector<int>> words; // bits, -1: never written
         std::vector<int> must = std::vector<int>(8 * F + 2, -1);
-        bool read = GUEST; // then it is read in every cycle
+        bool read = SHARED_RAM; // then it is read in every cycle
     } ram;
     void gated_ram()
     {
-        const unsigned width = 8 * F + 1 + GUEST, lanes = width / 16;
+        const unsigned width = 8 * F + 1 + SHARED_RAM, lanes = width / 16;
         for (unsigned k = 0; k < width; k++)
             if (!ram.read)
                 SAME(bit(RAM(rdata_o), k), 0);
@@ -928,7 +928,7 @@ class output : public tb::model<Vswitch_output> {
     void part_queue()
     {
         SAME(PARTS(has_o), part.here != 0);
-        SAME(PARTS(full_o), (GUEST ? part.come : part.here) == PART_PKTS);
+        SAME(PARTS(full_o), (SHARED_RAM ? part.come : part.here) == PART_PKTS);
         part.come += PARTS(come_i) - PARTS(done_i);
         part.here += (PARTS(we_i) && PARTS(widx_i) == 0) - PARTS(done_i);
         if (PARTS(we_i))
@@ -960,7 +960,7 @@ class output : public tb::model<Vswitch_output> {
 #endif
 
     // ---- read_turns ----
-#if PARAM_PartGuest
+#if PARAM_PartSharedRam
     unsigned claims = 0, owes = 0;
     void read_turns()
     {
@@ -986,7 +986,7 @@ class output : public tb::model<Vswitch_output> {
             output b(&output::name, limit); \
             b.run(6000); \
             assert_true(b.packets > 100); \
-            assert_int_equal(b.grants > 50, ASKS); \
+            assert_int_equal(b.grants > 50, BY_SWITCH); \
         } \
     }
 
@@ -999,6 +999,6 @@ MODULE(part_queue)
 #if PARAM_Window
 MODULE(window)
 #endif
-#if PARAM_PartGuest
+#if PARAM_PartSharedRam
 MODULE(read_turns)
 #endif

@@ -21,18 +21,18 @@ constexpr unsigned N = PARAM_N, F = PARAM_FlitBytes, LANES = F / 2, HF = 16 / F,
 constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
                    OPEN_ROWS = PARAM_OpenRows, STAMP_W = MW_MONITOR_STAMP_BITS,
                    EXPERTS = PARAM_MaxExperts;
-constexpr bool GUEST = PARAM_PartGuest, LATE = GUEST && F == 8;
+constexpr bool SHARED_RAM = PARAM_PartSharedRam, LATE = SHARED_RAM && F == 8;
 constexpr unsigned ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
 using tb::bit;
 using tb::bytes;
 
 #ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
 #define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__i_netlist__DOT__##signal
-#define IN_GUEST(signal) S(gen_guest__02e##signal)
+#define IN_SHARED(signal) S(gen_shared_ram__02e##signal)
 #define IN_ROW(signal) S(gen_row__02e##signal)
 #else
 #define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__##signal
-#define IN_GUEST(signal) S(gen_guest__DOT__##signal)
+#define IN_SHARED(signal) S(gen_shared_ram__DOT__##signal)
 #define IN_ROW(signal) S(gen_row__DOT__##signal)
 #endif
 #define GATE(port) S(i_gate__DOT__##port)
@@ -46,7 +46,7 @@ using tb::bytes;
 #define COPY(port) S(i_copies__DOT__##port)
 #define PART(port) S(i_partials__DOT__##port)
 #define ERRORS(port) S(i_errors__DOT__##port)
-#define TURNS(port) IN_GUEST(i_turns__DOT__##port)
+#define TURNS(port) IN_SHARED(i_turns__DOT__##port)
 #define ROW(port) IN_ROW(i_row__DOT__##port)
 
 template <class Port> bytes flit(const Port &port)
@@ -68,7 +68,7 @@ class input : public tb::model<Vingress> {
     checker check;
     unsigned me;
     switch_rules rules{N, F};
-    unsigned pace = 100; // percent of the cycles between packets in which the next one may begin
+    unsigned rate = 100; // percent of the cycles between packets in which the next one may begin
     unsigned wrong = 15; // percent of the packets
     unsigned back = 40;  // percent of the cycles in which a credit that is owed comes back
     uint64_t sent = 0, codes[32] = {};
@@ -343,7 +343,7 @@ class input : public tb::model<Vingress> {
 
         if (now == epoch_at)
             dut.epoch_i = static_cast<uint8_t>(epoch_then);
-        if (traffic && queue.empty() && percent(pace))
+        if (traffic && queue.empty() && percent(rate))
             next();
         dut.up_valid_i = !queue.empty();
         if (queue.empty()) {
@@ -390,7 +390,7 @@ class input : public tb::model<Vingress> {
     void run(unsigned n)
     {
         for (unsigned i = 0; i < 6; i++) {
-            pace = rng.pick({100u, 100u, 60u, 5u});
+            rate = rng.pick({100u, 100u, 60u, 5u});
             wrong = rng.pick({0u, 15u, 40u});
             back = i % 3 == 2 ? 1 : 40; // so late that the sender runs out of them
             wrong = back == 1 ? 40 : wrong;
@@ -432,12 +432,12 @@ class input : public tb::model<Vingress> {
     void credit_gate()
     {
         const bool valid = GATE(valid_i), last = GATE(last_i), err = GATE(err_i),
-                   brim = GATE(brim_i), first = gate.flit == 0;
+                   almost_full = GATE(almost_full_i), first = gate.flit == 0;
         const unsigned cls = GATE(cls_i), crd = GATE(crd_i);
-        const bool may = first
-                             ? !brim && (cls == MW_CLS_REQ || (cls < MW_CLS_REQ && gate.held[cls]))
-                             : gate.open;
-        const bool cut = !first && brim && !last;
+        const bool may =
+            first ? !almost_full && (cls == MW_CLS_REQ || (cls < MW_CLS_REQ && gate.held[cls]))
+                  : gate.open;
+        const bool cut = !first && almost_full && !last;
         SAME(GATE(first_o), first);
         SAME(GATE(second_o), HF == 2 && gate.flit == 1);
         SAME(GATE(enters_o), valid && may);
@@ -476,7 +476,7 @@ class input : public tb::model<Vingress> {
     {
         auto &q = fifo.words;
         const bool comes = FIFO(valid_i), direct = FIFO(direct_i), shown = FIFO(valid_o),
-                   take = FIFO(take_i), load = FIFO(load_o), brim = FIFO(brim_o);
+                   take = FIFO(take_i), load = FIFO(load_o), almost_full = FIFO(almost_full_o);
         const bytes in = tb::get(FIFO(data_i)), out = tb::get(FIFO(data_o)),
                     reg = tb::get(FIFO(held_o));
         constexpr unsigned most =
@@ -494,10 +494,10 @@ class input : public tb::model<Vingress> {
             fail_msg("flit_queue: not the flit that came");
         if (fifo.loads && (reg != fifo.load || !FIFO(held_valid_o)))
             fail_msg("flit_queue: not what was loaded");
-        if (brim)
+        if (almost_full)
             assert_true(q.size() + 5 >= depth);
         if (q.size() >= depth && fifo.before >= depth)
-            assert_true(brim);
+            assert_true(almost_full);
         assert_true(q.size() <= depth + 1);
         fifo.loads = load;
         fifo.load = tb::get(FIFO(load_data_o));
@@ -674,7 +674,7 @@ class input : public tb::model<Vingress> {
     }
 
     // ---- row_outputs ----
-#if PARAM_ListOnce
+#if PARAM_TargetListCache
     struct {
         bool open = false, store = false, of_row = false, keep = false;
         unsigned outputs = 0, epoch = 0;
@@ -742,14 +742,14 @@ class input : public tb::model<Vingress> {
         if (is_head || decides)
             SAME(OPEN(no_room_o), HF == 2 ? open.full : OPEN(full_i));
         const bool room = HF == 2 ? !open.full : !OPEN(full_i),
-                   asks = decides && open.h.len && room;
-        SAME(OPEN(valid_o), open.late || (asks && !more));
+                   opens = decides && open.h.len && room;
+        SAME(OPEN(valid_o), open.late || (opens && !more));
         if (OPEN(valid_o)) {
             open.opened++;
             SAME(OPEN(bytes_o), open.h.len - 1);
             SAME(OPEN(red_o), open.h.dtype << 3 | open.h.redop);
         }
-        open.late = asks && more && bad;
+        open.late = opens && more && bad;
         if (OPEN(first_i))
             open.full = OPEN(full_i);
     }
@@ -874,7 +874,7 @@ class input : public tb::model<Vingress> {
     }
 
     // ---- write_turns ----
-#if PARAM_PartGuest
+#if PARAM_PartSharedRam
     struct {
         struct word {
             unsigned we, idx;
@@ -1033,19 +1033,20 @@ class input : public tb::model<Vingress> {
         // addresses; the words come with them or a cycle later
         place here[32];
         const unsigned parts = dut.part_we_o, region = dut.wr_region_o;
-        pauses += GUEST && parts;
+        pauses += SHARED_RAM && parts;
         for (unsigned o = 0; o < N; o++)
-            if (!(GUEST && parts))
+            if (!(SHARED_RAM && parts))
                 here[o] = {region == 3 ? filled[o] : free_slot[o][region], dut.wr_line_o};
         std::copy(here, here + N, places[LATE ? now & 1 : 0]);
-        part_at[LATE ? now & 1 : 0] = GUEST && parts ? parts << 8 | dut.part_idx_o : 0;
+        part_at[LATE ? now & 1 : 0] = SHARED_RAM && parts ? parts << 8 | dut.part_idx_o : 0;
         const place *to = places[LATE ? ~now & 1 : 0];
         const unsigned part_to = part_at[LATE ? ~now & 1 : 0];
         const bytes word = flit(dut.wr_data_o);
-        if (GUEST && part_to) {
+        if (SHARED_RAM && part_to) {
             SAME(dut.wr_valid_o, part_to >> 8);
             see_partial(part_to >> 8, part_to & 255,
-                        bit(dut.wr_data_o, 8 * F) + 2 * bit(dut.wr_data_o, 8 * F + GUEST), word);
+                        bit(dut.wr_data_o, 8 * F) + 2 * bit(dut.wr_data_o, 8 * F + SHARED_RAM),
+                        word);
         } else {
             for (unsigned o = 0; o < N; o++) {
                 if (!(dut.wr_valid_o >> o & 1))
@@ -1057,7 +1058,7 @@ class input : public tb::model<Vingress> {
                 to[o].s->bad[to[o].line] = bit(dut.wr_data_o, 8 * F);
             }
         }
-        if (!GUEST && parts)
+        if (!SHARED_RAM && parts)
             see_partial(parts, dut.part_idx_o,
                         bit(dut.part_data_o, 8 * F) + 2 * bit(dut.part_data_o, 8 * F + 1),
                         flit(dut.part_data_o));
@@ -1175,7 +1176,7 @@ constexpr unsigned CYCLES = 12000;
     { \
         uint64_t followers[4] = {}; \
         auto seen = [&] { \
-            return !PARAM_ListOnce || \
+            return !PARAM_TargetListCache || \
                    (followers[input::GOOD] > 20 && followers[input::NO_ROW] > 2 && \
                     followers[input::REVOKED] + followers[input::ELSE] > 0); \
         }; \
@@ -1194,19 +1195,19 @@ MODULE(queue_head)
 MODULE(header_check)
 MODULE(target_lookup)
 MODULE(target_walk)
-#if PARAM_ListOnce
+#if PARAM_TargetListCache
 MODULE(row_outputs)
 #endif
 MODULE(seen_table)
 MODULE(request_open)
 MODULE(copy_write)
 MODULE(part_entry)
-#if PARAM_PartGuest
+#if PARAM_PartSharedRam
 MODULE(write_turns)
 #endif
 
 // The epoch changes in each cycle around a list and around a packet without one: none ever has the outputs of another epoch.
-TEST_IF(PARAM_ListOnce, no_row_outlives_its_epoch)
+TEST_IF(PARAM_TargetListCache, no_row_outlives_its_epoch)
 {
     input b(&input::ingress);
     std::vector<uint16_t> list;

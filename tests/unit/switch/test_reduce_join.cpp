@@ -322,7 +322,7 @@ TEST(reads_a_flit_in_every_cycle)
     }
 }
 
-// With one member the result, header included, sets the pace: the link is never idle.
+// With one member the result, header included, sets the rate: the link is never idle.
 TEST(one_member_keeps_the_link_full)
 {
     join b;

@@ -140,7 +140,7 @@ struct rows {
     }
 };
 
-TEST_IF(PARAM_ListOnce, packets_without_targets_go_where_their_row_goes)
+TEST_IF(PARAM_TargetListCache, packets_without_targets_go_where_their_row_goes)
 {
     rows r;
     r.is_closed();
@@ -162,7 +162,7 @@ TEST_IF(PARAM_ListOnce, packets_without_targets_go_where_their_row_goes)
     r.is_open();
 }
 
-TEST_IF(PARAM_ListOnce, each_source_has_a_row)
+TEST_IF(PARAM_TargetListCache, each_source_has_a_row)
 {
     rows r;
     for (unsigned s = 0; s < r.b->n; s++)
@@ -173,7 +173,7 @@ TEST_IF(PARAM_ListOnce, each_source_has_a_row)
              hubs::WHOLE, s);
 }
 
-TEST_IF(PARAM_ListOnce, what_closes_a_row)
+TEST_IF(PARAM_TargetListCache, what_closes_a_row)
 {
     rows r;
     packet p = r.opener();
@@ -217,7 +217,7 @@ TEST_IF(PARAM_ListOnce, what_closes_a_row)
     r.is_closed();
 }
 
-TEST_IF(PARAM_ListOnce, what_leaves_a_row_open)
+TEST_IF(PARAM_TargetListCache, what_leaves_a_row_open)
 {
     rows r;
     r.opens();
@@ -241,7 +241,7 @@ TEST_IF(PARAM_ListOnce, what_leaves_a_row_open)
 }
 
 // A partition that is taken away inside a row.
-TEST_IF(PARAM_ListOnce, a_row_stays_inside_its_partition)
+TEST_IF(PARAM_TargetListCache, a_row_stays_inside_its_partition)
 {
     rows r;
     if (r.b->n < 3)
@@ -716,7 +716,7 @@ TEST(join_takes_one_flit_per_cycle)
         request(*b, 0, 1024, t);
     b->finish();
     // packets of all members, read one after the other without a gap, or of a cycle where each takes turns with the output
-    unsigned flits = rows * 8 * static_cast<unsigned>(t.size()) * (128 / b->f + b->part_guest);
+    unsigned flits = rows * 8 * static_cast<unsigned>(t.size()) * (128 / b->f + b->part_shared_ram);
     assert_in_range(b->ports[0].last_rx - b->ports[0].first_rx, 0, flits + flits / 50);
 }
 

@@ -71,8 +71,8 @@ struct errors : parts {
 
 // ---- credit_return ----
 struct credits_back : parts {
-    unsigned ctrl = 0, out = CTRL_PKTS, hold = 0, told = 0; // to give back; packets inside
-    std::array<unsigned, 32> parts_told{}, parts_done{};
+    unsigned ctrl = 0, out = CTRL_PKTS, hold = 0, notified = 0; // to give back; packets inside
+    std::array<unsigned, 32> parts_notified{}, parts_done{};
 
     void drive() override
     {
@@ -123,8 +123,8 @@ struct timers : parts {
     }
 };
 
-// ---- part_stand_in ----
-struct stand_in : parts {
+// ---- dummy_partial ----
+struct dummy : parts {
     unsigned old = 0, ticks = 0, late = 0, waits = 0;
     bool stands = false;
     void drive() override
@@ -488,7 +488,7 @@ struct grants : parts {
         unsigned home, index;
     };
     std::deque<row> waiting, lanes; // in the queue, and in the packet that is being filled
-    unsigned age = 0, pace = 100, egress = 0; // percent
+    unsigned age = 0, rate = 100, egress = 0; // percent
     bool decided = false;                     // a row is opened, and comes in this cycle
     unsigned filled = 0, full = 0, packets = 0, short_packets = 0;
 
@@ -498,7 +498,7 @@ struct grants : parts {
     {
         parts::drive();
         if (rng.one_in(64)) { // rows in bursts, and outputs that are taken for long
-            pace = rng.pick({0u, 3u, 30u, 100u});
+            rate = rng.pick({0u, 3u, 30u, 100u});
             egress = rng.pick({0u, 5u, 50u, 100u});
         }
         dut.grant_push_i = decided;
@@ -532,7 +532,7 @@ struct grants : parts {
         }
         if (dut.grant_push_i)
             waiting.push_back({dut.grant_home_i, dut.grant_index_i});
-        decided = !dut.grant_full_o && percent(pace); // as row_open: it comes a cycle later
+        decided = !dut.grant_full_o && percent(rate); // as row_open: it comes a cycle later
     }
 };
 } // namespace
@@ -557,9 +557,9 @@ TEST(stall_timer)
     assert_true(b.late > 100);
 }
 
-TEST(part_stand_in)
+TEST(dummy_partial)
 {
-    stand_in b;
+    dummy b;
     b.cycles(20000);
     assert_true(b.late > 100);
 }

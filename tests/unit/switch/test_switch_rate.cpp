@@ -53,7 +53,8 @@ struct traffic : model<Vswitch_bench> {
         dut.ctl_throttle_i = dut.ctl_link_wait_i = dut.ctl_store_credits_i =
             dut.ctl_part_credits_i = 0;
         dut.enable_i = dut.disable_i = dut.ctl_limit_i = dut.run_i = dut.ctl_mon_read_i = 0;
-        dut.ctl_asks_i = dut.ctl_row_bytes_i = dut.ctl_row_shift_i = dut.ctl_token_shift_i = 0;
+        dut.ctl_switch_reductions_i = dut.ctl_row_bytes_i = dut.ctl_row_shift_i =
+            dut.ctl_token_shift_i = 0;
         dut.sweep_i = 0;
         dut.ctl_window_i = static_cast<uint8_t>(window);
         for (unsigned p = 0; p < N; p++) {

@@ -114,17 +114,18 @@ module prove_allocator #(
     logic [1:0][1:0]         key_q;
     logic [Tokens-1:0]       known_q;     // the token has a row
     logic [Tokens-1:0][1:0]  row_q;
-    bundle_pkg::alloc_rsp_t  told;
-    logic                    got, other;  // a row is told
+    bundle_pkg::alloc_rsp_t  notified;
+    logic                    got, other;  // a row is reported
     logic [1:0]              key;
 
-    assign told = resp[0].valid ? resp[0] : resp[1];
+    assign notified = resp[0].valid ? resp[0] : resp[1];
     assign key  = resp[0].valid ? key_q[0] : key_q[1];
-    assign got  = told.valid && !told.err && !(resp[0].valid && told.miss);
+    assign got  = notified.valid && !notified.err && !(resp[0].valid && notified.miss);
 
     always_comb begin
         other = 1'b0;
-        for (int unsigned t = 0; t < Tokens; t++) other |= known_q[t] && 2'(t) != key && RowW'(row_q[t]) == told.row;
+        for (int unsigned t = 0; t < Tokens; t++) other |= known_q[t] && 2'(t) != key
+            && RowW'(row_q[t]) == notified.row;
         if (!rst_n) assume (valid_i == '0);
         if (open_q[0]) assume (!valid_i[0]);
         if (open_q[1]) assume (!valid_i[1]);
@@ -132,16 +133,16 @@ module prove_allocator #(
 
     // the table says the same
     logic [Tokens-1:0] there;
-    logic              twice, untold;
+    logic              twice, unnotified;
 
     always_comb begin
         twice  = 1'b0;
-        untold = 1'b0;
+        unnotified = 1'b0;
         for (int unsigned t = 0; t < Tokens; t++) there[t] = mem_q[t][4:2] == {1'b1, Epoch};
         for (int unsigned t = 0; t < Tokens; t++) begin
             for (int unsigned u = 0; u < t; u++) twice |= there[t] && there[u] && mem_q[t][1:0] == mem_q[u][1:0];
             twice  |= there[t] && mem_q[t][1];
-            untold |= known_q[t] && !(there[t] && mem_q[t][1:0] == row_q[t]);
+            unnotified |= known_q[t] && !(there[t] && mem_q[t][1:0] == row_q[t]);
         end
     end
 
@@ -288,9 +289,9 @@ module prove_allocator #(
                         && i_dut.look_data_q.alloc == !i_dut.look_data_q.client
                         && (!i_dut.look_data_q.client || i_dut.look_data_q.start) && at_q == look_t[0] && !tells;
         end
-        if (got) i_client &= there[key] && told.row == RowW'(mem_q[key][1:0]);
+        if (got) i_client &= there[key] && notified.row == RowW'(mem_q[key][1:0]);
         if (resp[1].valid && resp[1].miss) i_client = 1'b0;
-        if (told.valid && told.err && !told.miss) i_client &= !there[key];
+        if (notified.valid && notified.err && !notified.miss) i_client &= !there[key];
         i_client &= !(resp[0].valid && resp[1].valid);
 
         // the cache, and the line that was read of it
@@ -361,7 +362,7 @@ module prove_allocator #(
         end
         if (live) begin
             a_table: assert (!twice);     // its rows are different ones, and the expert's
-            a_told:  assert (!untold);    // what is told stands there
+            a_notified: assert (!unnotified); // what is reported stands there
             a_ends:  assert (6'(age_q) + 6'(left) <= (busy ? 6'd6 : 6'(left)));
             a_wait1: assert (6'(wait1_q) + 6'(left1) <= (open_q[1] ? 6'd15 : 6'(left1)));
             // a miss that has ended is one no more until another token takes its line
@@ -393,15 +394,15 @@ module prove_allocator #(
             end
             if (got) begin
                 known_q[key] <= 1'b1;
-                row_q[key]   <= told.row[1:0];
+                row_q[key]   <= notified.row[1:0];
             end
             a_asked:  assert (!(resp[0].valid && resp[1].valid) && !(resp[0].valid && !open_q[0])
                               && !(resp[1].valid && !open_q[1]));
-            a_same:   assert (!got || !known_q[key] || told.row == RowW'(row_q[key]));   // a token keeps its row
+            a_same:   assert (!got || !known_q[key] || notified.row == RowW'(row_q[key])); // a token keeps its row
             a_other:  assert (!got || !other);                                           // and no other has it
-            a_inside: assert (!got || told.row < RowW'(2));
+            a_inside: assert (!got || notified.row < RowW'(2));
             // it is never lost
-            a_kept:   assert (!(told.err && known_q[key] && (resp[1].valid || (resp[0].valid && !told.miss))));
+            a_kept:   assert (!(notified.err && known_q[key] && (resp[1].valid || (resp[0].valid && !notified.miss))));
         end
     end
 

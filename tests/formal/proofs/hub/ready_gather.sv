@@ -13,7 +13,7 @@ module prove_ready_gather (
         c = cfg_pkg::usual();
         c.N = 2;
         c.TokensLog2 = 1;
-        c.SwitchAsks = 1'b1;
+        c.SwitchReductions = 1'b1;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();

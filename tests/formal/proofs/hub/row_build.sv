@@ -8,7 +8,7 @@
 module prove_row_build #(
     parameter int unsigned Experts = 2,   // of a token, at most
     parameter bit Ends = 1'b0,            // looks at the time that an item takes
-    parameter bit Asks = 1'b0,            // the switch does: no request leaves
+    parameter bit BySwitch = 1'b0,        // the switch does: no request leaves
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
     input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i, dense_i, fill_i, every_i, last_i,
@@ -29,7 +29,7 @@ module prove_row_build #(
         c.MaxExperts = 32;
         c.TokensLog2 = 2;
         c.MemBytesLog2 = 11;
-        c.SwitchAsks = Asks;
+        c.SwitchReductions = BySwitch;
         c.RowSparse = 1'b0; // of rows that return nothing is said here
         return cfg_pkg::derived(c);
     endfunction
@@ -48,7 +48,7 @@ module prove_row_build #(
         cfg.row_shift = 4'(shift_q);
         cfg.open_rows = 8'(limit_q);
         cfg.row_bytes = 15'd128;
-        cfg.switch_asks = Asks;
+        cfg.switch_reductions = BySwitch;
     end
     // tables are written between layers
     bundle_pkg::emap_write_t  emap;
@@ -89,7 +89,7 @@ module prove_row_build #(
     end
     always_comb begin
         assume (32'(k_q) != 0 && 32'(k_q) <= Experts);
-        assume (!(static_i && sum_i) && !(Asks && static_i));
+        assume (!(static_i && sum_i) && !(BySwitch && static_i));
         if (item_q) assume (item_i && {static_i, sum_i, own_i, last_i} == {static_q, sum_q, own_q, last_q});
         if (item_q) assume ({dense_i, fill_i, every_i} == {dense_q, fill_q, every_q});
         if (!sum_i) assume (own_i);
@@ -147,10 +147,11 @@ module prove_row_build #(
         if (rst_n) begin
             // a row that ends with R is the one behind its request, and every request has one
             a_request: assert (!req.valid || !asked_q);
-            a_row:     assert (!own_valid || Asks || (asked_q == with_r));
-            // where the switch asks nothing is requested, and a token's row ends with R if others have experts of it
-            a_none:    assert (!Asks || !req.valid);
-            a_r:       assert (!Asks || !own_valid || with_r == (!of_push && !sum_i && others && !strange));
+            a_row:     assert (!own_valid || BySwitch || (asked_q == with_r));
+            // with switch-initiated reductions nothing is requested, and a token's row ends with R if others have
+            // experts of it
+            a_none:    assert (!BySwitch || !req.valid);
+            a_r:       assert (!BySwitch || !own_valid || with_r == (!of_push && !sum_i && others && !strange));
             a_apart:   assert (!(req.valid && own_valid) && !(own_in_q && req.valid) && !(req_in_q && own_valid));
             a_owed:    assert (!(item_done || push_done) || !asked_q);
             // what is asked for and not in memory has a place
@@ -165,7 +166,7 @@ module prove_row_build #(
             l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q);
             c_start:   cover (item_i || push_i);
             c_full:    cover (rows_q == 3'd2);
-            c_window:  cover ((asked_q || (Asks && own_fire && with_r)) && rows_q == 3'd1);
+            c_window:  cover ((asked_q || (BySwitch && own_fire && with_r)) && rows_q == 3'd1);
             c_lone:    cover (own_fire && !with_r && !of_push);
             c_push:    cover (st_q == 3'd2);
             c_dense:   cover (own_fire && dense_i && !of_push && header.cnt != '0);

@@ -22,7 +22,7 @@ module prove_sum_choice #(
         c.N = N;
         c.FlitBytes = 8;
         c.PartPkts = 2;
-        c.CopyLane = Lanes;
+        c.AdderBypass = Lanes;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -51,7 +51,7 @@ module prove_sum_choice #(
     logic [N-1:0][1:0] open_q;   // packets of a requester: chosen, its credit not back
     logic [5:0]        own_q, up_q;
     logic              own_r_q, res_q, again_q;
-    logic              take_copy; // the context that is taken has a row for the copy lane
+    logic              take_copy; // the context that is taken has a row for the adder bypass
     assign take      = valid && ready_i;
     assign take_copy = i_dut.own_first ? copy_i[0] : copy_i[i_dut.turn];
     always_comb for (int unsigned c = 0; c < N; c++) taken[c] = begin_q && ctx == W'(c);

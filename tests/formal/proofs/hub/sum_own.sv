@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Own rows on their way to memory: rows of any length that come with any gaps, a memory that refuses as it likes,
-// places of rows that are told as late as may be.
+// places of rows that are reported as late as may be.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_sum_own #(
-    parameter int unsigned Refuse = 2   // cycles in a row in which memory refuses, and in which a place is not told
+    parameter int unsigned Refuse = 2   // cycles in a row in which memory refuses, and in which a place is not reported
 ) (
     input wire logic       clk_i, valid_i, bit_i, last_i, row_last_i, poison_i, dest_i, more_i, grant_i,
     input wire logic [3:0] place_i
@@ -53,16 +53,16 @@ module prove_sum_own #(
     always_comb if (stay_q) assume (valid_i && {last_i, row_last_i, poison_i, bit_i} == was_q);
 
     // ---- memory, and who tells where rows go ----
-    logic [2:0]           refused_q, untold_q, waits_q;
+    logic [2:0]           refused_q, unnotified_q, waits_q;
     logic                 row_q, more_q, ended_q, ended_more_q;
     logic [Cfg.AddrW-1:0] at_q;     // where the row's next flit goes
     always_ff @(posedge clk_i) begin
         refused_q <= (rst_n && wr.valid && !grant_i) ? refused_q + 3'd1 : '0;
-        untold_q  <= (rst_n && dest_ready && !dest_i) ? untold_q + 3'd1 : '0;
+        unnotified_q <= (rst_n && dest_ready && !dest_i) ? unnotified_q + 3'd1 : '0;
     end
     always_comb begin
         if (32'(refused_q) == Refuse) assume (grant_i);
-        if (32'(untold_q) == Refuse) assume (dest_i);
+        if (32'(unnotified_q) == Refuse) assume (dest_i);
     end
 
     always_ff @(posedge clk_i) begin
@@ -89,7 +89,7 @@ module prove_sum_own #(
             // a flit waits for memory, and for its row's place, alone
             a_soon:   assert (32'(waits_q) <= 2 * Refuse + 1);
             l_row:    assert (i_dut.dest_q == row_q);
-            l_wait:   assert (row_q ? 32'(waits_q) <= Refuse + 1 + 32'(refused_q) : 32'(waits_q) <= 32'(untold_q));
+            l_wait:   assert (row_q ? 32'(waits_q) <= Refuse + 1 + 32'(refused_q) : 32'(waits_q) <= 32'(unnotified_q));
             c_poison: cover (out && poison_i && !last_i);
             c_rows:   cover (row_done && row_more && out);
         end

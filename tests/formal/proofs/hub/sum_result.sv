@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Results on their way into own rows, between a downlink that brings packets of any length at any pace and an adder
+// Results on their way into own rows, between a downlink that brings packets of any length at any rate and an adder
 // that takes the flits of what was claimed when it likes.
 `default_nettype none
 `include "bundles.svh"
@@ -33,7 +33,7 @@ module prove_sum_result #(
 
     // ---- packets: a header and one flit or more; bit 56 of the header is its poison, bit 0 of a flit stands for it --
     logic [1:0] at_q;           // flits of the packet, up to its header
-    logic       take, header, bad, bad_q, told_q;
+    logic       take, header, bad, bad_q, notified_q;
     assign in     = Cfg.FlitW'({poison_i, 56'd0}) | Cfg.FlitW'(bit_i);
     assign take   = valid_i && res_ready;
     assign header = 32'(at_q) < Head;
@@ -63,13 +63,13 @@ module prove_sum_result #(
             here_q    <= '0;
             claimed_q <= '0;
             inside_q  <= '0;
-            told_q    <= 1'b0;
+            notified_q <= 1'b0;
         end else begin
             if (take) at_q <= last_i ? '0 : header ? at_q + 2'd1 : at_q;
             here_q    <= here_q + 5'(take && 32'(at_q) == Head - 1) - 5'(claim_i);
             claimed_q <= claimed_q + 5'(claim_i) - 5'(out && end_of);
             inside_q  <= inside_q + 5'(take && !header) - 5'(out);
-            told_q    <= take && bad && (at_q == '0 || !bad_q);
+            notified_q <= take && bad && (at_q == '0 || !bad_q);
         end
         if (take) bad_q <= bad;
         for (int unsigned i = 0; i < 16; i++) begin
@@ -98,7 +98,7 @@ module prove_sum_result #(
             a_payload: assert (header || res_ready == ((Queue == 1) ? ready_i : inside_q < 5'(Queue)));
             a_free:    assert (free == (here_q != '0));
             a_direct:  assert (Queue > 1 || !r.valid || (!header && valid_i && r.data[0] == bit_i && r.poison == bad));
-            a_error:   assert (err == told_q);
+            a_error:   assert (err == notified_q);
             // one at a time where nothing is queued
             l_alone:   assert (Queue > 1 || here_q + claimed_q == 5'(!header));
             l_at:      assert (i_dut.beat_q == 2'(at_q) && 32'(at_q) <= Head);

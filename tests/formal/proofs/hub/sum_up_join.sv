@@ -69,7 +69,7 @@ module prove_sum_up_join (
         end
     end
     logic [1:0] last_q;
-    logic       open_q, open_copy_q;   // a packet has begun to leave, from the copy lane
+    logic       open_q, open_copy_q;   // a packet has begun to leave, from the adder bypass
     always_ff @(posedge clk_i) last_q <= last;
     always_comb begin
         if (!rst_n || 3'(count_q[0]) + 3'(count_q[1]) == 3'(Inside)) assume (!choose_i);

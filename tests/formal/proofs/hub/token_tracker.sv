@@ -3,13 +3,13 @@
 // token_tracker beside a count for each own token, over any number of layers: each has the next epoch, before the first
 // and when the epochs come round the counts are swept. A layer may end at any time with tokens that have not finished,
 // as one that was broken off does; signals come for any token at any time, armed or not. A token is armed anew only
-// when combine has taken it. Where the switch asks signals from the wire are GRANTs, and lanes leave whenever they
-// like.
+// when combine has taken it. With switch-initiated reductions signals from the wire are GRANTs, and lanes leave
+// whenever they like.
 `default_nettype none
 
 module prove_token_tracker #(
     parameter int unsigned TokensLog2 = 1,
-    parameter bit          SwitchAsks = 1'b0,
+    parameter bit          SwitchReductions = 1'b0,
     localparam int unsigned N       = 2,
     localparam int unsigned Tokens  = 2**TokensLog2,
     localparam int unsigned TokB    = TokensLog2 + 1,
@@ -25,7 +25,7 @@ module prove_token_tracker #(
         c = cfg_pkg::usual();
         c.N = N;
         c.TokensLog2 = TokensLog2;
-        c.SwitchAsks = SwitchAsks;
+        c.SwitchReductions = SwitchReductions;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -42,7 +42,7 @@ module prove_token_tracker #(
         cfg.port        = 5'd1;
         cfg.epoch       = epoch;
         cfg.token_shift = 4'(TokensLog2);
-        cfg.switch_asks = SwitchAsks;
+        cfg.switch_reductions = SwitchReductions;
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -74,14 +74,14 @@ module prove_token_tracker #(
 
     assign arm     = arm_valid_i && arm_ready;
     assign own_now = own_valid_i && own_ready;
-    assign down    = own_now || (!SwitchAsks && sig_valid_i && sig_ready);
-    assign grant   = SwitchAsks && sig_valid_i && sig_ready;
+    assign down    = own_now || (!SwitchReductions && sig_valid_i && sig_ready);
+    assign grant   = SwitchReductions && sig_valid_i && sig_ready;
     assign token   = arm_valid_i ? arm_token_i : own_now ? own_token_i : sig_token_i;
     assign index   = token[TokensLog2-1:0];
     assign ours    = token[TokB-1:TokensLog2] == 1'b1;
     assign last_now = ours && down && left_q[index] == 5'd1;
     assign end_now  = (last_now && !waits_q[index])
-                      || (ours && arm && arm_count_i == '0 && !(SwitchAsks && arm_remote_i))
+                      || (ours && arm && arm_count_i == '0 && !(SwitchReductions && arm_remote_i))
                       || (ours && grant && waits_q[index] && left_q[index] == '0);
     assign tell_now = last_now && waits_q[index];
     assign err_now  = (arm && !ours) || (down && (!ours || left_q[index] == '0))
@@ -91,7 +91,7 @@ module prove_token_tracker #(
         if (!rst_n || !run || layer_i) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
         if (arm_valid_i && arm_token_i[TokB-1]) assume (!due_q[arm_token_i[TokensLog2-1:0]]);
         if (arm_valid_i && arm_token_i[TokB-1]) assume (!tell_q[arm_token_i[TokensLog2-1:0]]);
-        if (sig_valid_i && SwitchAsks && sig_token_i[TokB-1]) assume (!tell_q[sig_token_i[TokensLog2-1:0]]);
+        if (sig_valid_i && SwitchReductions && sig_token_i[TokB-1]) assume (!tell_q[sig_token_i[TokensLog2-1:0]]);
     end
 
     // ---- the table ----
@@ -105,7 +105,7 @@ module prove_token_tracker #(
     logic [7:0] word [Tokens];   // {waits, entry}
 
     for (genvar t = 0; t < Tokens; t++) begin : gen_word
-        if (SwitchAsks) assign word[t] = i_dut.gen_asks.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
+        if (SwitchReductions) assign word[t] = i_dut.gen_by_switch.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
         else            assign word[t] = 8'(i_dut.gen_alone.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t]);
     end
 
@@ -144,7 +144,7 @@ module prove_token_tracker #(
         end else begin
             if (arm && ours) left_q[index] <= arm_count_i;
             else if (down && ours && left_q[index] != '0) left_q[index] <= left_q[index] - 1'b1;
-            if (arm && ours) waits_q[index] <= SwitchAsks && arm_remote_i;
+            if (arm && ours) waits_q[index] <= SwitchReductions && arm_remote_i;
             else if (end_now) waits_q[index] <= 1'b0;
             if (lane_valid && lane_ready_i) tell_q[lane_token] <= 1'b0;
             if (tell_now) tell_q[index] <= 1'b1;
@@ -177,7 +177,7 @@ module prove_token_tracker #(
             a_counts: assert (counts);
             c_ready:  cover (rdy_valid && layers_q == '1);
             c_queued: cover (due_q == '1);
-            c_grant:  cover (!SwitchAsks || (grant && end_now && lane_valid));
+            c_grant:  cover (!SwitchReductions || (grant && end_now && lane_valid));
             // a signal for a token that only an earlier layer has armed
             c_stale:  cover (err.valid && broken_q && !bounds_q && run);
             c_round:  cover (rdy_valid && layers_q == '1 && epoch == '0 && broken_q);

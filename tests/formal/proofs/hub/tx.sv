@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // tx between sources that offer packets of any length at any time and a link partner that returns credits as it likes.
-// Paced: with a dispatch_pace that says anything at any time (pace_i).
+// Throttled: with a dispatch_throttle that says anything at any time (throttle_i).
 `default_nettype none
 `include "bundles.svh"
 
 module prove_tx #(
     parameter int unsigned FlitBytes = 8,
-    parameter bit Paced = 1'b0
+    parameter bit Throttled = 1'b0
 ) (
     input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i,
     input  wire logic       sum_valid_i, sum_store_i, sum_last_i,
     input  wire logic       hold_i, // as a link that is slower says
-    input  wire logic [2:0] pace_i, // takes part, dispatch first, dispatch waits
+    input  wire logic [2:0] throttle_i, // takes part, dispatch first, dispatch waits
     input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, limit_i,
     input  wire bundle_pkg::credit_t crd_i
 );
@@ -24,7 +24,7 @@ module prove_tx #(
         c.FlitBytes = FlitBytes;
         c.StorePkts = Credits;
         c.CtrlPkts = Credits;
-        c.TokenOrder = Paced;
+        c.TokenOrder = Throttled;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -40,8 +40,8 @@ module prove_tx #(
     `MW_SHARE(Cfg)       share;
     logic                held;
 
-    assign held  = Paced && pace_i[0];
-    assign share = '{valid: 1'b0, tokens: (Cfg.TokensLog2+1)'(pace_i), rows: '0};
+    assign held  = Throttled && throttle_i[0];
+    assign share = '{valid: 1'b0, tokens: (Cfg.TokensLog2+1)'(throttle_i), rows: '0};
 
     assign sst_valid = sum_valid_i && sum_store_i;
     assign req  = '{valid: req_come_i, last: req_last_i, data: Cfg.FlitW'(req_word_i)};

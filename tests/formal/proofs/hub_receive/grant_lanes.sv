@@ -20,7 +20,7 @@ module prove_grant_lanes #(
         c = cfg_pkg::usual();
         c.N = N;
         c.TokensLog2 = 2;
-        c.SwitchAsks = 1'b1;
+        c.SwitchReductions = 1'b1;
         c = cfg_pkg::derived(c);
         c.GrantRows = Most;
         return c;

@@ -25,7 +25,7 @@ module prove_grant_rows #(
         c.N = N;
         c.FlitBytes = FlitBytes;
         c.OpenRows = OpenRows;
-        c.SwitchAsks = 1'b1;
+        c.SwitchReductions = 1'b1;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();

@@ -22,7 +22,7 @@ module prove_kept_lists #(
         c.MemBytesLog2 = 10;
         c.TokensLog2 = 1;
         c.MaxExperts = 2;
-        c.SwitchAsks = 1'b1;
+        c.SwitchReductions = 1'b1;
         return cfg_pkg::derived(c);
     endfunction
     localparam int unsigned Base = 256;

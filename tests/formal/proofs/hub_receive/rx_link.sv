@@ -22,7 +22,7 @@ module prove_rx_link #(
         c.FlitBytes = FlitBytes;
         c.TokensLog2 = 2;
         c.RxCtrlPkts = Pkts;
-        c.SwitchAsks = 1'b0;
+        c.SwitchReductions = 1'b0;
         return cfg_pkg::derived(c);
     endfunction
 
@@ -135,7 +135,7 @@ module prove_rx_link #(
                               || (own_err && !sig_valid && !ev_valid && !ev_ack));
             a_lone:   assert (2'(sig_valid) + 2'(ev_valid) + 2'(ev_ack) <= 2'd1
                               && (count != '0 || !(sig_valid || ev_valid || ev_ack || (err.valid && !own_err))));
-            a_told:   assert (!crd[CLS_CTRL]
+            a_notified: assert (!crd[CLS_CTRL]
                               || (sig_valid ? sig_ready_i : ev_valid ? ev_ready_i : ev_ack || err.valid));
             // what is of other classes goes on as it is, REQ and PART with a bad header poisoned
             a_store:  assert (st.valid == (rx_i.valid && rx_i.cls == CLS_STORE)

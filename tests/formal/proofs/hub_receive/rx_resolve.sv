@@ -2,13 +2,13 @@
 //
 // rx_resolve between packets of any content (two targets at most), an allocator that answers whatever it likes,
 // whenever it likes, and workers that take jobs and finish them whenever they like. What each target's job must be is
-// computed from the packet's header, or, of a packet without targets (ListOnce), from those that opened its source's
-// row.
+// computed from the packet's header, or, of a packet without targets (TargetListCache), from those that opened its
+// source's row.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_rx_resolve #(
-    parameter bit           ListOnce  = 1'b0,
+    parameter bit           TargetListCache = 1'b0,
     localparam int unsigned FlitBytes = 16,
     localparam int unsigned Slots     = 3,
     localparam int unsigned Parked    = 4,
@@ -35,8 +35,8 @@ module prove_rx_resolve #(
         c.MaxLocalExperts = 2;
         c.Reds = 1'b0;
         c.SourceLists = 1'b0;
-        c.ListOnce = ListOnce;
-        c.SwitchAsks = 1'b0;
+        c.TargetListCache = TargetListCache;
+        c.SwitchReductions = 1'b0;
         c = cfg_pkg::derived(c);
         c.MaddrW = 17;
         return c;
@@ -138,7 +138,7 @@ module prove_rx_resolve #(
         arrived     = hd_i;
         arrived.op  = opcode_e'({3'(OP_ST >> 3), hd_i.op[2:0]});
         arrived.cnt = (arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad && hd_i.cnt[0]) ? 5'd2 : 5'd1;
-        if (ListOnce && arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad && hd_i.stage != STAGE_FLAT && hd_i.cnt[1])
+        if (TargetListCache && arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad && hd_i.stage != STAGE_FLAT && hd_i.cnt[1])
             arrived.cnt = '0;
     end
 
@@ -153,7 +153,7 @@ module prove_rx_resolve #(
         return !p.hd.beyond && (p.hd.addr >> 8) == '0;
     endfunction
     function automatic logic follows(packet_t p);
-        return ListOnce && p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt == '0;
+        return TargetListCache && p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt == '0;
     endfunction
     function automatic logic opens(packet_t p);
         return p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt != '0 && p.hd.stage != STAGE_FLAT
@@ -229,7 +229,8 @@ module prove_rx_resolve #(
         for (int unsigned i = 0; i < Slots; i++) begin
             if (used_q[i]) begin
                 strange |= packet_q[i].hd.cnt != 5'd1 && ((packet_q[i].hd.cnt != 5'd2 && !follows(packet_q[i])
-                                                           && !(ListOnce && packet_q[i].cut && packet_q[i].hd.cnt == '0))
+                                                           && !(TargetListCache && packet_q[i].cut
+                                                               && packet_q[i].hd.cnt == '0))
                                                           || packet_q[i].hd.bad
                                                           || packet_q[i].hd.op != OP_DYMULTIMEM_ST);
                 strange |= packet_q[i].hd.cnt == '0 && packet_q[i].hd.stage == STAGE_FLAT;
@@ -283,7 +284,7 @@ module prove_rx_resolve #(
 
     // ---- where targets are ----
     logic [Parked-1:0]      park_used;
-    logic [Parked-1:0][11:0] parked; // with ListOnce {target, ...}
+    logic [Parked-1:0][11:0] parked; // with TargetListCache {target, ...}
     logic [Parked-1:0][5:0] park;
     always_comb begin
         for (int unsigned i = 0; i < Parked; i++) begin
@@ -407,7 +408,7 @@ module prove_rx_resolve #(
         for (int unsigned i = 0; i < Parked; i++) begin
             parked_wrong |= park_used[i] && !want(packet_q[park[i][5:4]], packet_q[park[i][5:4]].listed[park[i][0]],
                                                   1'b0, map).ask;
-            parked_wrong |= ListOnce && park_used[i]
+            parked_wrong |= TargetListCache && park_used[i]
                             && parked[i][11:6] != packet_q[park[i][5:4]].listed[park[i][0]];
         end
         if (rst_n) begin
@@ -426,7 +427,7 @@ module prove_rx_resolve #(
     end
 
     // ---- the rows that are kept ----
-    if (ListOnce) begin : gen_rows
+    if (TargetListCache) begin : gen_rows
         for (genvar s = 0; s < 2; s++) begin : gen_source
             logic [6:0]      kept;     // {token, cnt}
             logic [1:0][5:0] targets;

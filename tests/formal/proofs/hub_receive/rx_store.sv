@@ -182,7 +182,7 @@ module prove_rx_store #(
     end
 
     // ---- the chosen job ----
-    logic                 in_q, at_q, told_q;
+    logic                 in_q, at_q, notified_q;
     out_t                 job_q;
     logic [1:0]           ahead_q;             // jobs before it in its worker
     units_t               before_q, next_q;    // units before it in its worker; of its own, how many have come out
@@ -240,7 +240,7 @@ module prove_rx_store #(
     always_ff @(posedge clk_i) begin
         if (!rst_n) begin
             in_q   <= 1'b0;
-            told_q <= 1'b0;
+            notified_q <= 1'b0;
         end else if (!in_q && go && watch_i) begin
             in_q     <= 1'b1;
             at_q     <= in[1];
@@ -254,10 +254,10 @@ module prove_rx_store #(
             if (done[at_q] && ahead_q != '0) ahead_q <= ahead_q - 2'd1;
             if (done[at_q] && ahead_q == '0) begin
                 in_q   <= 1'b0;
-                told_q <= 1'b1;
+                notified_q <= 1'b1;
             end
         end
-        if (told_q) told_q <= 1'b0;
+        if (notified_q) notified_q <= 1'b0;
     end
 
     always_comb begin
@@ -289,7 +289,7 @@ module prove_rx_store #(
                                   && all - next_q == (last_at[at_q] ? at_out[at_q] : '0));
             end
         end
-        if (rst_n && told_q) begin   // and then the row tracker hears of it, once
+        if (rst_n && notified_q) begin // and then the row tracker hears of it, once
             a_track: assert (trk.valid == job_q.track);
             a_what:  assert (!trk.valid
                              || (trk.le == node_pkg::ExpertW'(job_q.le) && trk.row == node_pkg::RowW'(job_q.row)

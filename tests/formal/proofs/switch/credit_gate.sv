@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // An input whose sender keeps to no credits: packets of any class and length come whenever they like, whether the queue
-// has room or not. What a_brim says is what flit_queue's proof assumes.
+// has room or not. What a_almost_full says is what flit_queue's proof assumes.
 `default_nettype none
 
 module prove_credit_gate #(
     parameter int unsigned HeadFlits = 1,
     localparam int unsigned Pkts = 2
 ) (
-    input  wire logic       clk_i, valid_i, last_i, err_i, brim_i,
+    input  wire logic       clk_i, valid_i, last_i, err_i, almost_full_i,
     input  wire logic [1:0] cls_i,                         crd_i // crd_i: {STORE, CTRL}
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -27,23 +27,23 @@ module prove_credit_gate #(
     error_pkg::err_e code;
     logic inside_q, open_q, head_q;          // in a packet; it was let in; its first flit has been
     logic [1:0] cls_q, store_q, ctrl_q;      // credits that the sender holds
-    logic begins, open, cut, went_q;         // went_q: a flit has entered since the queue came to its brim
+    logic begins, open, cut, went_q;         // went_q: a flit has entered since the queue became almost full
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     credit_gate #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .err_i, .crd_i, .brim_i,
+        .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .err_i, .crd_i, .almost_full_i,
         .first_o(first), .second_o(second), .enters_o(enters), .last_o(last), .err_o(err), .code_o(code),
         .scarce_o(scarce)
     );
 
     assign begins = valid_i && !inside_q;
-    assign cut    = inside_q && brim_i && !last_i;
+    assign cut    = inside_q && almost_full_i && !last_i;
 
     always_comb begin
         unique case (cls_i)
-            CLS_CTRL:  open = ctrl_q != '0 && !brim_i;
-            CLS_STORE: open = store_q != '0 && !brim_i;
-            CLS_REQ:   open = !brim_i;
+            CLS_CTRL:  open = ctrl_q != '0 && !almost_full_i;
+            CLS_STORE: open = store_q != '0 && !almost_full_i;
+            CLS_REQ:   open = !almost_full_i;
             default:   open = 1'b0;
         endcase
         if (!rst_n) assume (!valid_i && crd_i == '0);
@@ -66,7 +66,7 @@ module prove_credit_gate #(
             end
             if (begins) cls_q <= cls_i;
             if (valid_i) open_q <= (begins ? open : open_q) && !cut;
-            went_q  <= brim_i && (went_q || enters);
+            went_q  <= almost_full_i && (went_q || enters);
             store_q <= store_q + 2'(crd_i[1]) - 2'(begins && open && cls_i == CLS_STORE);
             ctrl_q  <= ctrl_q + 2'(crd_i[0]) - 2'(begins && open && cls_i == CLS_CTRL);
 
@@ -74,7 +74,7 @@ module prove_credit_gate #(
             a_second:  assert (second == (HeadFlits == 2 && head_q));
             a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));   // whole, or cut, or not at all
             a_last:    assert (!enters || (last == (last_i || cut) && err == (err_i || cut)));
-            a_brim:    assert (!(enters && brim_i && went_q));
+            a_almost_full: assert (!(enters && almost_full_i && went_q));
             a_refused: assert (code == ((!begins || open || cls_i == CLS_PART) ? error_pkg::ERR_NONE
                                         : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT));
             a_scarce:  assert (scarce == (store_q == '0));

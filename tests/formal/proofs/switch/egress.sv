@@ -5,7 +5,7 @@
 module prove_egress #(
     parameter int unsigned FlitBytes = 16,
     parameter int unsigned Window = 0,
-    parameter bit          Asks = 1'b0,     // GRANTs are made
+    parameter bit          BySwitch = 1'b0, // GRANTs are made
     parameter bit          Claims = 1'b0,   // inputs are claimed at any time; read_turns' proof says how long one waits
     localparam int unsigned N = 3,
     localparam cfg_pkg::cfg_t Cfg = sizes()
@@ -29,7 +29,7 @@ module prove_egress #(
         c.StorePkts = 2;
         c.CtrlPkts = 2;
         c.Window = Window;
-        c.SwitchAsks = Asks;
+        c.SwitchReductions = BySwitch;
         c.RxStorePkts = 2;
         c.RxResultPkts = 2;
         c.RxCtrlPkts = 2;
@@ -88,7 +88,7 @@ module prove_egress #(
         assume ((ctrl_q & ~has_ctrl_i) == '0 && (store_q & ~has_store_i) == '0 && (req_q & ~has_req_i) == '0);
         if (!Claims) assume (claimed_i == '0);
         assume ((!res_q || res_valid_i) && (!error_q || error_valid_i));
-        assume (grant_q ? grant_valid_i : !grant_valid_i || Asks);
+        assume (grant_q ? grant_valid_i : !grant_valid_i || BySwitch);
         assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
         assume (store_limit_i != '0 && store_limit_i != 2'd3 && part_limit_i != '0 && part_limit_i != 2'd3);
         if (rst_n) assume (one_i == one_q && store_limit_i == store_limit_q && part_limit_i == part_limit_q);
@@ -138,13 +138,13 @@ module prove_egress #(
 
     // ---- the store that is being read ----
     logic [N-1:0] from, from_q;
-    logic         told_q;       // and was said to be sent
+    logic         notified_q;   // and was said to be sent
     assign from = from_q;
     always_ff @(posedge clk_i) begin
         if (!rst_n) from_q <= '0;
         else if (start) from_q <= (cls == 2'd1) ? pop : '0;
         else if (free_store != '0) from_q <= '0;
-        told_q <= rst_n && !start && free_store == '0 && (told_q || sent != '0);
+        notified_q <= rst_n && !start && free_store == '0 && (notified_q || sent != '0);
     end
 
     logic [4:0] left;   // flits of the packet, the one of this cycle included
@@ -173,8 +173,8 @@ module prove_egress #(
             a_gone:   assert (discard == (start && down_i));
             a_whole:  assert (dn.valid == (left != '0 && !gone) && (!dn.valid || dn.last == (left == 5'd1)));
             // a store is said to be sent once, at its end or a cycle before
-            a_sent:   assert (Window == 0 || ((sent & ~(sent & from)) == '0 && !(told_q && sent != '0)
-                                              && (free_store == '0 || told_q || sent == free_store)));
+            a_sent:   assert (Window == 0 || ((sent & ~(sent & from)) == '0 && !(notified_q && sent != '0)
+                                              && (free_store == '0 || notified_q || sent == free_store)));
             // a class that waits, and has no turn for want of a credit, says so
             a_starved: assert (starved == {res_valid_i && used_part == part_limit_i,
                                            has_store_i != '0 && used_store == store_limit_i,
@@ -188,7 +188,7 @@ module prove_egress #(
             c_all:    cover (has_ctrl_i != '0 && has_req_i != '0 && has_store_i != '0 && res_valid_i && start);
             c_other:  cover (start_store && (pop & one_i) == '0 && (has_store_i & one_i) != '0);
             c_error:  cover (from_error);
-            c_grant:  cover (from_grant == Asks && start);
+            c_grant:  cover (from_grant == BySwitch && start);
             c_gone:   cover (discard);
             c_full:   cover (used_store == store_limit_i && used_part == part_limit_i && store_limit_i == 2'd2);
             a_busy:   assert (hold_i || start || i_dut.busy_q

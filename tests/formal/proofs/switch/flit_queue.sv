@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may be taken in the
-// cycle in which it comes. Flits come whenever brim_o lets them: the proof of credit_gate says that they do.
+// cycle in which it comes. Flits come whenever almost_full_o lets them: the proof of credit_gate says that they do.
 `default_nettype none
 
 module prove_flit_queue (
     input wire logic clk_i, watch_i, valid_i, take_i, direct_i, data_i
 );
     localparam int unsigned DW = 3;
-    logic       rst_n, brim, went_q;   // went_q: a flit has come since brim rose
+    logic       rst_n, almost_full, went_q; // went_q: a flit has come since almost_full rose
     logic       valid, data, held_valid, held, load, load_data, empty, take, pass, mine;
     logic       loaded_q, load_q;
     logic [DW:0] count_q, ahead_q;
@@ -18,7 +18,8 @@ module prove_flit_queue (
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     flit_queue #(.Width(1), .DepthLog2(DW)) i_dut (
         .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid),
-        .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .brim_o(brim), .empty_o(empty)
+        .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .almost_full_o(almost_full),
+        .empty_o(empty)
     );
 
     assign take = take_i && valid;
@@ -27,7 +28,7 @@ module prove_flit_queue (
 
     always_comb begin
         if (!rst_n) assume (!valid_i);
-        if (brim && went_q) assume (!valid_i);
+        if (almost_full && went_q) assume (!valid_i);
     end
     always_ff @(posedge clk_i) begin
         if (!rst_n) begin
@@ -38,7 +39,7 @@ module prove_flit_queue (
             went_q   <= 1'b0;
         end else begin
             count_q  <= count_q + (DW+1)'(valid_i) - (DW+1)'(take);
-            went_q   <= brim && (went_q || valid_i);
+            went_q   <= almost_full && (went_q || valid_i);
             hidden_q <= (count_q == '0 || valid) ? '0 : hidden_q + 2'd1;
             if (valid_i && watch_i && !in_q && !pass) begin
                 in_q    <= 1'b1;
@@ -59,14 +60,15 @@ module prove_flit_queue (
             a_held:  assert (held_valid == (valid && count_q != '0) && (!held_valid || held == data));
             a_empty: assert (empty == (count_q == '0));
             a_room:  assert (count_q <= (DW+1)'(2 ** DW));
-            a_brim:  assert (!brim || count_q >= (DW+1)'(2 ** DW - 5));   // what credits allow does not raise it
+            // what credits allow does not raise it
+            a_almost_full: assert (!almost_full || count_q >= (DW+1)'(2 ** DW - 5));
         end
     end
 
     // what the assumptions leave
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            c_full:   cover (brim);
+            c_full:   cover (almost_full);
             c_direct: cover (pass);
             c_third:  cover (hidden_q != '0);
             c_mine:   cover (mine && take);

@@ -5,7 +5,7 @@
 
 module prove_part_queue #(
     parameter int unsigned PartPkts = 2,
-    parameter bit          Guest = 1'b0     // the RAM is here, and packets are announced before they come
+    parameter bit          SharedRam = 1'b0 // the RAM is here, and packets are announced before they come
 ) (
     input  wire logic clk_i, come_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
 );
@@ -14,7 +14,7 @@ module prove_part_queue #(
         c = cfg_pkg::usual();
         c.FlitBytes = 64;
         c.PartPkts = PartPkts;
-        c.PartGuest = Guest;
+        c.PartSharedRam = SharedRam;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -33,7 +33,7 @@ module prove_part_queue #(
         .clk_i, .rst_ni(rst_n), .come_i, .we_i, .widx_i, .wdata_i({513'd0, data_i}), .full_o(full),
         .has_o(has), .re_i, .ridx_i(read_q), .done_i, .rdata_o(own), .waddr_o(waddr), .raddr_o(raddr)
     );
-    if (Guest) begin : gen_host
+    if (SharedRam) begin : gen_host
         gated_ram #(.Width(514), .Depth(2 * PartPkts)) i_ram (
             .clk_i, .we_i, .lane_i(1'b1), .waddr_i(waddr), .wdata_i({513'd0, data_i}), .re_i, .raddr_i(raddr),
             .rdata_o(rdata)
@@ -55,7 +55,7 @@ module prove_part_queue #(
     always_comb begin
         if (!rst_n) assume (!we_i && !re_i);
         if (32'(count_q) + 32'(coming_q) == PartPkts) assume (!come_i);
-        if (!Guest) assume (come_i == start);
+        if (!SharedRam) assume (come_i == start);
         else if (coming_q == '0) assume (!start);
         assume (!we_i || widx_i == open_q);
         if (open_q) assume (we_i);
@@ -109,7 +109,7 @@ module prove_part_queue #(
             c_asked: cover (ask_q && line_i);
         end
     end
-    if (Guest) begin : gen_c_ahead
+    if (SharedRam) begin : gen_c_ahead
         always_ff @(posedge clk_i) if (rst_n) c_ahead: cover (coming_q == W'(PartPkts));
     end
 endmodule

@@ -115,7 +115,7 @@ module prove_port_down #(
             assign j_down[D]  = down[h];
             assign late[r][h] = j_late[D];
         end
-        part_stand_in #(.Cfg(Cfg), .Width(130)) i_stand_in (
+        dummy_partial #(.Cfg(Cfg), .Width(130)) i_dummy (
             .clk_i, .rst_ni(rst_n), .tick_i(tick_q), .down_i(j_down), .mark_i((down & ~down_q) != '0),
             .wait_i(j_wait), .row_done_i(row_done), .level_i(level), .late_o(j_late), .old_o(old[r]),
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),

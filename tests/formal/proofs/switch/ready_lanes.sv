@@ -21,7 +21,7 @@ module prove_ready_lanes #(
         c.N = N;
         c.TokensLog2 = TokensLog2;
         c.CtrlPkts = Pkts;
-        c.SwitchAsks = 1'b1;
+        c.SwitchReductions = 1'b1;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Two ports that open rows of each other, between anything that is due, joins that end rows at any time, and outputs
-// that send GRANTs at any time. Of the rows of port 0 two are followed, which its join gets one behind the other.
+// Two ports that open rows of each other, between anything that is ready to open, joins that end rows at any time,
+// and outputs that send GRANTs at any time. Of the rows of port 0 two are followed, which its join gets one behind
+// the other.
 `default_nettype none
 
 module prove_row_open #(
@@ -11,7 +12,7 @@ module prove_row_open #(
     localparam int unsigned OpenRows = 2
 ) (
     input wire logic                  clk_i,
-    input wire logic [N-1:0]          due_i, done_i, sent_i, fell_i,
+    input wire logic [N-1:0]          ready_to_open_i, done_i, sent_i, fell_i,
     input wire logic [TokensLog2-1:0] index_i [N]
 );
     import packet_pkg::*;
@@ -21,7 +22,7 @@ module prove_row_open #(
         c.N = N;
         c.TokensLog2 = TokensLog2;
         c.OpenRows = OpenRows;
-        c.SwitchAsks = 1'b1;
+        c.SwitchReductions = 1'b1;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -29,8 +30,9 @@ module prove_row_open #(
 
     logic                  rst_n;
     logic [4:0]            turn_q;
-    logic [N-1:0]          due_q, take, opened, crowded, valid, idle, grants_idle, came_q, full, push, room, fell_q;
-    logic [TokensLog2-1:0] due_index_q [N], index [N];
+    logic [N-1:0]          ready_to_open_q, take, opened, crowded, valid, idle, grants_idle, came_q, full, push,
+        room, fell_q;
+    logic [TokensLog2-1:0] ready_index_q [N], index [N];
     logic [63:0]           upper [N];
     logic [LevelW-1:0]     level_q [N]; // rows in the join, as reduce_join counts them
 
@@ -40,8 +42,9 @@ module prove_row_open #(
         logic [TokensLog2-1:0] other [1];
         assign other[0] = index[1-p];
         row_open #(.Cfg(Cfg), .Places(4)) i_dut (
-            .clk_i, .rst_ni(rst_n), .port_i(5'(p)), .turn_i(turn_q), .due_i(due_q[p]), .due_members_i(1'b1),
-            .due_index_i(due_index_q[p]), .due_take_o(take[p]), .full_i(full[p]), .opened_o(opened[p]),
+            .clk_i, .rst_ni(rst_n), .port_i(5'(p)), .turn_i(turn_q), .ready_to_open_i(ready_to_open_q[p]),
+            .ready_members_i(1'b1),
+            .ready_index_i(ready_index_q[p]), .ready_take_o(take[p]), .full_i(full[p]), .opened_o(opened[p]),
             .members_o(), .index_o(index[p]), .opened_i(opened[1-p]), .opened_index_i(other), .fell_i(fell_i[p]),
             .crowded_o(crowded[p]), .crowded_i(crowded[1-p]), .grant_valid_o(valid[p]), .grant_upper_o(upper[p]),
             .grant_sent_i(sent_i[p] && valid[p]), .grants_idle_o(grants_idle[p]), .idle_o(idle[p])
@@ -53,8 +56,8 @@ module prove_row_open #(
         always_ff @(posedge clk_i) begin
             came_q[p] <= rst_n && opened[p];
             level_q[p] <= rst_n ? level_q[p] + LevelW'(came_q[p]) - LevelW'(done_i[p]) : '0;
-            due_q[p]  <= rst_n && (due_i[p] || (due_q[p] && !take[p]));
-            if (!due_q[p] || take[p]) due_index_q[p] <= index_i[p];
+            ready_to_open_q[p] <= rst_n && (ready_to_open_i[p] || (ready_to_open_q[p] && !take[p]));
+            if (!ready_to_open_q[p] || take[p]) ready_index_q[p] <= index_i[p];
             fell_q[p] <= rst_n && fell_i[p];
         end
         always_comb begin
@@ -77,7 +80,7 @@ module prove_row_open #(
     logic       one_now, two_now;     // is in the one that leaves
     logic       order;                // the first is in a lane before the second
     logic       twice;
-    logic [1:0] due_one_q;            // 1: only the first may follow, 2: the second, 3: neither
+    logic [1:0] ready_one_q;          // 1: only the first may follow, 2: the second, 3: neither
     lane_t      lane;
 
     always_comb begin
@@ -95,9 +98,9 @@ module prove_row_open #(
             end
         end
         if (!valid[Q] || !sent_i[Q]) {one_now, two_now, twice} = '0;
-        if (!due_q[0] || take[0]) begin
-            assume (!(due_i[0] && index_i[0] == 2'd1) || due_one_q == 2'd0);
-            assume (!(due_i[0] && index_i[0] == 2'd2) || due_one_q == 2'd1);
+        if (!ready_to_open_q[0] || take[0]) begin
+            assume (!(ready_to_open_i[0] && index_i[0] == 2'd1) || ready_one_q == 2'd0);
+            assume (!(ready_to_open_i[0] && index_i[0] == 2'd2) || ready_one_q == 2'd1);
         end
     end
 
@@ -112,11 +115,11 @@ module prove_row_open #(
         waits_q <= (!rst_n || grants_idle[Q] || valid[Q]) ? '0 : waits_q + 6'd1;
         if (!rst_n) begin
             {one_q, two_q, one_here_q, two_here_q} <= '0;
-            due_one_q <= '0;
+            ready_one_q <= '0;
         end else begin
-            if ((!due_q[0] || take[0]) && due_i[0]) begin
-                if (index_i[0] == 2'd1) due_one_q <= 2'd1;
-                if (index_i[0] == 2'd2) due_one_q <= 2'd2;
+            if ((!ready_to_open_q[0] || take[0]) && ready_to_open_i[0]) begin
+                if (index_i[0] == 2'd1) ready_one_q <= 2'd1;
+                if (index_i[0] == 2'd2) ready_one_q <= 2'd2;
             end
             one_q      <= one_q || (opened[0] && index[0] == 2'd1);
             two_q      <= two_q || (opened[0] && index[0] == 2'd2);
@@ -131,7 +134,7 @@ module prove_row_open #(
             a_stays:  assert (!(valid_q && !sent_q) || (valid[Q] && upper[Q] == upper_q));
             a_soon:   assert (waits_q < 6'd18);
             a_turns:  assert (opened != '1);
-            c_start:  cover (due_q != '0);
+            c_start:  cover (ready_to_open_q != '0);
             c_both:   cover (one_now && two_now);
             c_apart:  cover (two_now && one_here_q);
             c_full:   cover (crowded[Q]);

@@ -9,7 +9,7 @@
 
 module prove_voq #(
     parameter int unsigned StorePkts = 2,
-    parameter bit          Guest = 1'b0,   // another queue in the same RAM: one word of it (word_i) is followed
+    parameter bit          SharedRam = 1'b0, // another queue in the same RAM: one word of it (word_i) is followed
     // words come a cycle behind their addresses; what is being written is read two cycles later
     parameter bit          Late = 1'b0,
     localparam cfg_pkg::cfg_t Cfg = sizes()
@@ -18,9 +18,9 @@ module prove_voq #(
     input  wire logic [1:0]            region_i, cls_i,
     input  wire logic [Cfg.PayW:0]     wline_i, rd_line_i, line_i,
     input  wire `MW_DESC(Cfg)          desc_i,
-    input  wire logic                  pop_i, re_i, end_i, guest_we_i, guest_re_i,
+    input  wire logic                  pop_i, re_i, end_i, shared_we_i, shared_re_i,
     input  wire logic                  others_i,   // the other queues of the input have room
-    input  wire logic [Cfg.GuestW-1:0] guest_waddr_i, guest_raddr_i, word_i
+    input  wire logic [Cfg.SharedRamW-1:0] shared_waddr_i, shared_raddr_i, word_i
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -30,11 +30,12 @@ module prove_voq #(
         c.StorePkts = StorePkts;
         c.CtrlPkts = 2;
         c.Window = 0;
-        c.PartGuest = Guest;
+        c.PartSharedRam = SharedRam;
         c.Monitor = 1'b0;
         c = cfg_pkg::derived(c);
         c.Late = Late;
-        if (Guest) {c.SlotW, c.DescW, c.GuestW} = {c.SlotW + 1, c.DescW + 1, c.GuestW + 1};   // two more places
+        // two more places
+        if (SharedRam) {c.SlotW, c.DescW, c.SharedRamW} = {c.SlotW + 1, c.DescW + 1, c.SharedRamW + 1};
         return c;
     endfunction
 
@@ -44,7 +45,7 @@ module prove_voq #(
     logic [Cfg.PayW:0]    line_q;
     logic [Cfg.DescW-1:0] desc;
     logic [Cfg.FlitW:0]   rdata;
-    logic [Cfg.WordW-1:0] guest_rdata;
+    logic [Cfg.WordW-1:0] shared_rdata;
     logic                 wr_valid, wr_valid_q, data, data_q, lane, lane_q;
     logic [1:0]           rcls_q;
     logic [Cfg.SlotW-1:0] slot_q;
@@ -56,11 +57,11 @@ module prove_voq #(
         .desc_we_i, .desc_i, .push_i, .scarce_i(1'b0), .limit_i('0), .win_i('0), .here_o(), .sent_i(1'b0), .arrive_i,
         .issue_i(issue), .room_o(room), .has_o(has), .urgent_o(), .pop_i, .cls_i, .desc_o(desc),
         .free_i(ends && rcls_q == 2'd1), .re_i, .rd_line_i, .rd_slot_i(slot_q), .rdata_o(rdata),
-        .guest_we_i, .guest_waddr_i, .guest_re_i, .guest_raddr_i, .guest_rdata_o(guest_rdata)
+        .shared_we_i, .shared_waddr_i, .shared_re_i, .shared_raddr_i, .shared_rdata_o(shared_rdata)
     );
-    always_ff @(posedge clk_i) {wr_valid_q, data_q, lane_q} <= {wr_valid_i || guest_we_i, data_i, lane_i};
+    always_ff @(posedge clk_i) {wr_valid_q, data_q, lane_q} <= {wr_valid_i || shared_we_i, data_i, lane_i};
     assign {wr_valid, data, lane} = Late ? {wr_valid_q && rst_n, data_q, lane_q}
-                                    : {wr_valid_i || guest_we_i, data_i, lane_i};
+                                    : {wr_valid_i || shared_we_i, data_i, lane_i};
     assign issue = room && others_i;
     assign ends  = busy_q && end_i;
 
@@ -73,8 +74,8 @@ module prove_voq #(
     assign coming = wr_valid_i || push_i || desc_we_i;
 
     always_comb begin
-        if (!rst_n || !Guest || wr_valid_i || !lane_i) assume (!guest_we_i);
-        if (!rst_n || !Guest || re_i) assume (!guest_re_i);
+        if (!rst_n || !SharedRam || wr_valid_i || !lane_i) assume (!shared_we_i);
+        if (!rst_n || !SharedRam || re_i) assume (!shared_re_i);
         if (rst_n) assume (line_i == line_q);
         if (!rst_n) assume (!coming && !arrive_i && !pop_i && !re_i);
         if (region_i == 2'd3) assume (!push_i && !desc_we_i && (!wr_valid_i || (paying_q && !wline_i[2] && lane_i)));
@@ -113,37 +114,37 @@ module prove_voq #(
         end
     end
 
-    // ---- the word of the guest ----
-    logic [Cfg.GuestW-1:0] word_q;
-    logic                  read_q, guest_read_q;
-    logic                  guest_known_q, guest_val_q, guest_ask_q, guest_want_q, guest_new_q, guest_new;
+    // ---- the word of the other queue ----
+    logic [Cfg.SharedRamW-1:0] word_q;
+    logic                  read_q, shared_read_q;
+    logic                  shared_known_q, shared_val_q, shared_ask_q, shared_want_q, shared_new_q, shared_new;
 
-    assign guest_new = guest_we_i && guest_waddr_i == word_i;
+    assign shared_new = shared_we_i && shared_waddr_i == word_i;
     always_comb if (rst_n) assume (word_i == word_q);
     always_ff @(posedge clk_i) begin
         word_q       <= word_i;
-        guest_new_q  <= guest_new;
+        shared_new_q <= shared_new;
         read_q       <= re_i;
-        guest_read_q <= guest_re_i;
+        shared_read_q <= shared_re_i;
         written_q    <= known_q;
         if (!rst_n) begin
-            guest_known_q <= 1'b0;
-            guest_ask_q   <= 1'b0;
+            shared_known_q <= 1'b0;
+            shared_ask_q  <= 1'b0;
         end else begin
-            if (guest_new) begin
-                guest_known_q <= 1'b1;
-                guest_val_q   <= data_i;
+            if (shared_new) begin
+                shared_known_q <= 1'b1;
+                shared_val_q  <= data_i;
             end
-            guest_ask_q  <= guest_re_i && guest_raddr_i == word_i && guest_known_q && !guest_new
-                            && !(Late && guest_new_q);
-            guest_want_q <= guest_val_q;
-            a_guest: assert (!guest_ask_q || guest_rdata[0] == guest_want_q);
-            a_zero:  assert ((read_q || rdata == '0) && (guest_read_q || guest_rdata == '0));
+            shared_ask_q <= shared_re_i && shared_raddr_i == word_i && shared_known_q && !shared_new
+                            && !(Late && shared_new_q);
+            shared_want_q <= shared_val_q;
+            a_shared: assert (!shared_ask_q || shared_rdata[0] == shared_want_q);
+            a_zero:  assert ((read_q || rdata == '0) && (shared_read_q || shared_rdata == '0));
         end
     end
 
     // ---- the packet that is followed, and what was last written for the next one of each class ----
-    logic [2:0]   next_known_q, next_known, next_val_q, next_val, told_q, told;
+    logic [2:0]   next_known_q, next_known, next_val_q, next_val, notified_q, notified;
     `MW_DESC(Cfg) next_desc_q [3], next_desc [3], desc_q;
     logic         in_q, val_q, dknown_q, writing_q, ask_q, want_q;
     logic [1:0]   wcls_q;
@@ -153,7 +154,7 @@ module prove_voq #(
     always_comb begin
         next_known = next_known_q;
         next_val   = next_val_q;
-        told       = told_q;
+        notified   = notified_q;
         next_desc  = next_desc_q;
         if (region_i != 2'd3) begin
             if (wr_valid_i && lane_i && wline_i == line_i) begin
@@ -161,7 +162,7 @@ module prove_voq #(
                 next_val[region_i]   = data_i;
             end
             if (desc_we_i) begin
-                told[region_i]      = 1'b1;
+                notified[region_i]  = 1'b1;
                 next_desc[region_i] = desc_i;
             end
         end
@@ -175,7 +176,7 @@ module prove_voq #(
         next_desc_q <= next_desc;
         if (!rst_n) begin
             next_known_q <= '0;
-            told_q       <= '0;
+            notified_q   <= '0;
             in_q         <= 1'b0;
             mine_q       <= 1'b0;
             writing_q    <= 1'b0;
@@ -183,10 +184,10 @@ module prove_voq #(
             known_q      <= 1'b0;
         end else begin
             next_known_q <= next_known;
-            told_q       <= told;
+            notified_q   <= notified;
             if (push_i) begin
                 next_known_q[region_i] <= 1'b0;
-                told_q[region_i]       <= 1'b0;
+                notified_q[region_i]   <= 1'b0;
             end
             if (region_i == 2'd1) writing_q <= 1'b0;
             if (push_i && watch_i && !in_q && !mine_q) begin
@@ -195,7 +196,7 @@ module prove_voq #(
                 ahead_q   <= count_q[region_i] - 3'(pop_i && cls_i == region_i);
                 known_q   <= next_known[region_i];
                 val_q     <= next_val[region_i];
-                dknown_q  <= told[region_i];
+                dknown_q  <= notified[region_i];
                 desc_q    <= next_desc[region_i];
                 writing_q <= region_i == 2'd1;
             end else begin
@@ -233,8 +234,8 @@ module prove_voq #(
             c_late:   cover (wr_valid_i && region_i == 2'd3 && busy_q);
         end
     end
-    if (Guest) begin : gen_c_guest
-        always_ff @(posedge clk_i) if (rst_n) c_guest: cover (guest_ask_q);
+    if (SharedRam) begin : gen_c_shared_ram
+        always_ff @(posedge clk_i) if (rst_n) c_shared: cover (shared_ask_q);
     end
 endmodule
 

@@ -52,7 +52,7 @@ module prove_window #(
             .here_o(here[o]), .sent_i(sent[o]), .arrive_i, .issue_i(issue), .room_o(room[o]),
             .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]), .cls_i(packet_pkg::CLS_STORE),
             .desc_o(), .free_i(free_i[o]), .re_i(1'b0), .rd_line_i('0), .rd_slot_i('0), .rdata_o(),
-            .guest_we_i(1'b0), .guest_waddr_i('0), .guest_re_i(1'b0), .guest_raddr_i('0), .guest_rdata_o()
+            .shared_we_i(1'b0), .shared_waddr_i('0), .shared_re_i(1'b0), .shared_raddr_i('0), .shared_rdata_o()
         );
     end
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// told_rows against what was told last of each source, with flags of any source in any cycle, some of which tell
+// notified_rows against what was reported last of each source, with flags of any source in any cycle, some of which tell
 // nothing.
 #include "bench/dut.h"
 
@@ -8,10 +8,10 @@ using namespace tb;
 
 static const unsigned N = PARAM_N, USERS = 2;
 
-struct told : model<Vtold_rows> {
+struct notified : model<Vtold_rows> {
     int row[N];
 
-    told()
+    notified()
     {
         dut.go_i = dut.ev_valid_i = 0;
         std::fill(row, row + N, -1);
@@ -26,7 +26,7 @@ struct told : model<Vtold_rows> {
             dut.src_rows_i[u] = rows;
             settle();
             assert_int_equal(dut.rows_rows_o[u], rows);
-            assert_int_equal(dut.rows_told_o[u], row[src] >= 0);
+            assert_int_equal(dut.rows_notified_o[u], row[src] >= 0);
             if (row[src] >= 0)
                 assert_int_equal(dut.rows_row_o[u], row[src]);
         }
@@ -35,7 +35,7 @@ struct told : model<Vtold_rows> {
 
 TEST(the_last_one_counts)
 {
-    told b;
+    notified b;
     unsigned seen = 0;
     for (unsigned i = 0; i < 20000; i++) {
         b.look();
@@ -43,13 +43,13 @@ TEST(the_last_one_counts)
         const unsigned src = b.below(N), last = N << PARAM_TokensLog2, // a row behind the last one
             rows = b.percent(10) ? last : b.below(last + 1);
         b.dut.ev_valid_i = b.percent(30);
-        b.dut.ev_told_i = b.percent(70);
+        b.dut.ev_notified_i = b.percent(70);
         b.dut.ev_src_i = static_cast<uint8_t>(src);
         b.dut.ev_row_i = rows;
         b.dut.ev_idx_i = static_cast<uint8_t>(b.below(32));
         if (b.dut.go_i) {
             std::fill(b.row, b.row + N, -1);
-        } else if (b.dut.ev_valid_i && b.dut.ev_told_i) {
+        } else if (b.dut.ev_valid_i && b.dut.ev_notified_i) {
             b.row[src] = static_cast<int>(rows);
             seen++;
         }

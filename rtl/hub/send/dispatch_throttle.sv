@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Dispatch throttle: lets dispatch and partial sums share an uplink so that both end together. Next
-// to tx, for layers with uses.pace.
+// to tx, for layers with uses.dispatch_throttle.
 //
 // Function: A token with remote targets takes P + 1 packets of dispatch, and a partial sum takes P.
 // With D such tokens and B rows of partial sums (share_i), lead = (packets of dispatch sent) B P -
 // (packets of partial sums sent) D (P + 1). One row of dispatch is (P + 1) B P.
-// - If the lead is cfg.pace_lead rows or more, partial sums go first. Otherwise dispatch goes first
+// - If the lead is cfg.throttle_lead rows or more, partial sums go first. Otherwise dispatch goes first
 //   (first_o).
-// - If the lead is above cfg.pace_ahead rows, dispatch waits (hold_o). If no flit has left for
-//   cfg.pace_idle cycles, the next P + 1 packets of it may go. A tile that needs them then gets its
+// - If the lead is above cfg.throttle_ahead rows, dispatch waits (hold_o). If no flit has left for
+//   cfg.throttle_idle cycles, the next P + 1 packets of it may go. A tile that needs them then gets its
 //   rows, and nothing waits for ever.
 // - Packets without gate weights count like the others. When share_i is available, one adder
 //   computes the constants, and earlier packets are added, one per cycle. Until then both outputs
-//   are inactive (paced_o and hold_o low), and dispatch and partial sums alternate.
-// - A pace_ahead of 2^(TokensLog2+1) or more is no limit. A pace_lead above pace_ahead equals it.
+//   are inactive (throttled_o and hold_o low), and dispatch and partial sums alternate.
+// - A throttle_ahead of 2^(TokensLog2+1) or more is no limit. A throttle_lead above throttle_ahead equals it.
 //   go_i restarts everything.
 // Ports: A queue next to that of tx marks the stores that are dispatch (dymultimem.st with any
 // flags). in_* are the flits that enter, and out_i is the last flit of a packet that leaves.
-// paced_o and hold_o refer to the packet at the front.
+// throttled_o and hold_o refer to the packet at the front.
 // Latency: A start is visible within two cycles, while packets start one at a time.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
 
-module dispatch_pace #(
+module dispatch_throttle #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type share_t = `MW_SHARE(Cfg),
     parameter int unsigned Packets = 16  // that the queue of stores holds, a power of two
@@ -44,7 +44,7 @@ module dispatch_pace #(
     input  wire logic start_part_i,  // a partial sum does
     input  wire logic used_i,        // a flit leaves
 
-    output logic paced_o, // it is dispatch, and first_o counts
+    output logic throttled_o, // it is dispatch, and first_o counts
     output logic first_o,
     output logic hold_o   // it is dispatch, and waits
 );
@@ -84,8 +84,8 @@ module dispatch_pace #(
 
     // ---- constants, and the lead ------------------------------------------------------------------------------
     // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y = D (P + 1), and of two
-    // numbers of rows times (P + 1), times X: more_q, of how many more than cfg.pace_lead may be ahead; and minus those
-    // of cfg.pace_lead, so that lead_q is the lead less these from then on.
+    // numbers of rows times (P + 1), times X: more_q, of how many more than cfg.throttle_lead may be ahead; and minus
+    // those of cfg.throttle_lead, so that lead_q is the lead less these from then on.
     typedef enum logic [2:0] {Off, PartStep, SendStep, More, Limit, Lead, Start, Run} state_e;
     state_e                  state_q;
     logic [TimesW-1:0]       times_q;
@@ -99,10 +99,10 @@ module dispatch_pace #(
 
     assign pkts    = PktsW'((16'(cfg_i.row_bytes) + 16'd127) >> 7);
     assign pkts_1  = pkts + 1'b1;
-    assign limited = cfg_i.pace_ahead != '0 && (cfg_i.pace_ahead >> CountW) == '0;
-    assign ahead   = cfg_i.pace_ahead[CountW-1:0];
-    assign lead    = (limited && cfg_i.pace_lead > cfg_i.pace_ahead) ? ahead
-                     : (cfg_i.pace_lead >> CountW) == '0 ? cfg_i.pace_lead[CountW-1:0] : '1;
+    assign limited = cfg_i.throttle_ahead != '0 && (cfg_i.throttle_ahead >> CountW) == '0;
+    assign ahead   = cfg_i.throttle_ahead[CountW-1:0];
+    assign lead    = (limited && cfg_i.throttle_lead > cfg_i.throttle_ahead) ? ahead
+                     : (cfg_i.throttle_lead >> CountW) == '0 ? cfg_i.throttle_lead[CountW-1:0] : '1;
     assign last    = bit_q == $clog2(TimesW)'(TimesW - 1);
     assign up      = state_q == Run && dispatch_q != '0;
     assign down    = state_q == Run && !up && partial_q != '0;
@@ -125,7 +125,7 @@ module dispatch_pace #(
             state_q <= Off;
         end else begin
             unique case (state_q)
-                Off:      if (share_i.valid && cfg_i.pace) state_q <= PartStep;
+                Off:      if (share_i.valid && cfg_i.dispatch_throttle) state_q <= PartStep;
                 PartStep: if (last) state_q <= SendStep;
                 SendStep: if (last) state_q <= More;
                 More:     if (last) state_q <= Limit;
@@ -159,32 +159,32 @@ module dispatch_pace #(
         if (!rst_ni || go_i) begin
             dispatch_q <= '0;
             partial_q  <= '0;
-        end else if (cfg_i.pace) begin
+        end else if (cfg_i.dispatch_throttle) begin
             if (dispatch != up) dispatch_q <= dispatch_q + (dispatch ? SentW'(1) : '1);
             if (partial != down) partial_q <= partial_q + (partial ? SentW'(1) : '1);
         end
     end
 
     // ---- what it means -----------------------------------------------------------------------------------------
-    logic             told_q; // all that was sent by the time of Run is added up
+    logic             notified_q; // all that was sent by the time of Run is added up
     logic [15:0]      idle_q;
     logic [PktsW-1:0] free_q; // packets that may go whatever the lead
 
-    assign paced_o = told_q && front;
+    assign throttled_o = notified_q && front;
     assign first_o = lead_q < 0;
-    assign hold_o  = told_q && front && limited && lead_q > more_q && free_q == '0;
+    assign hold_o  = notified_q && front && limited && lead_q > more_q && free_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            told_q <= 1'b0;
+            notified_q <= 1'b0;
             idle_q <= '0;
             free_q <= '0;
         end else begin
-            if (state_q == Run && dispatch_q == '0 && partial_q == '0) told_q <= 1'b1;
-            if (used_i || !told_q) idle_q <= '0;
+            if (state_q == Run && dispatch_q == '0 && partial_q == '0) notified_q <= 1'b1;
+            if (used_i || !notified_q) idle_q <= '0;
             else if (idle_q != '1) idle_q <= idle_q + 1'b1;
             if (dispatch && free_q != '0) free_q <= free_q - 1'b1;
-            else if (hold_o && !used_i && idle_q >= cfg_i.pace_idle) free_q <= pkts_1;
+            else if (hold_o && !used_i && idle_q >= cfg_i.throttle_idle) free_q <= pkts_1;
         end
     end
 

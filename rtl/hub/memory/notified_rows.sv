@@ -3,14 +3,14 @@
 // The row before which the rows of st of each GPU are in memory, as reported by FLAG packets that
 // follow the rows.
 //
-// Ports: ev_i.told: the rows of ev_i.src before row ev_i.row are in memory. rows_o[u] is what is
+// Ports: ev_i.notified: the rows of ev_i.src before row ev_i.row are in memory. rows_o[u] is what is
 // known of src_i[u]: the total, and the row before which they are in memory. go_i clears all
 // reports. Without RowRanges nothing is stored.
 // Back-pressure: None.
 // Latency: A report takes effect in the next cycle, one cycle before its event counter counts.
 `default_nettype none
 
-module told_rows #(
+module notified_rows #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     localparam int unsigned Users = 2
 ) (
@@ -24,15 +24,15 @@ module told_rows #(
 );
     localparam int unsigned RowW = Cfg.TokW + 1; // a row behind the last one, too
 
-    if (Cfg.RowRanges) begin : gen_told
+    if (Cfg.RowRanges) begin : gen_notified
         logic             tell;
-        logic [Cfg.N-1:0] told_q;
+        logic [Cfg.N-1:0] notified_q;
 
-        assign tell = ev_i.valid && ev_i.told;
+        assign tell = ev_i.valid && ev_i.notified;
 
         always_ff @(posedge clk_i) begin
-            if (!rst_ni || go_i) told_q <= '0;
-            else if (tell) told_q[ev_i.src[Cfg.GpuW-1:0]] <= 1'b1;
+            if (!rst_ni || go_i) notified_q <= '0;
+            else if (tell) notified_q[ev_i.src[Cfg.GpuW-1:0]] <= 1'b1;
         end
 
         for (genvar u = 0; u < Users; u++) begin : gen_user
@@ -42,12 +42,12 @@ module told_rows #(
                 .clk_i, .we_i(tell), .waddr_i(ev_i.src[Cfg.GpuW-1:0]), .wdata_i(ev_i.row[RowW-1:0]), .raddr_i(src_i[u]),
                 .rdata_o(row)
             );
-            assign rows_o[u] = '{rows: src_rows_i[u], told: told_q[src_i[u]], row: node_pkg::RowW'(row)};
+            assign rows_o[u] = '{rows: src_rows_i[u], notified: notified_q[src_i[u]], row: node_pkg::RowW'(row)};
         end
         wire unused = &{1'b0, ev_i};
     end else begin : gen_none
         for (genvar u = 0; u < Users; u++) begin : gen_user
-            assign rows_o[u] = '{rows: src_rows_i[u], told: 1'b0, row: '0};
+            assign rows_o[u] = '{rows: src_rows_i[u], notified: 1'b0, row: '0};
         end
         wire unused = &{1'b0, clk_i, rst_ni, go_i, ev_i, src_i[0], src_i[1]};
     end

@@ -18,7 +18,7 @@
 // word for what the owner has started.
 `default_nettype none
 
-module guest_fifo #(
+module shared_ram_fifo #(
     parameter int unsigned Width = 65,
     parameter int unsigned Depth = 72,
     localparam int unsigned AddrW  = $clog2(Depth + 1),   // never all of the ring

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dispatch_pace against the rule of its header, with plain numbers: of the packet in front, whether it is dispatch; of every lead in turn, whether dispatch goes
+// dispatch_throttle against the rule of its header, with plain numbers: of the packet in front, whether it is dispatch; of every lead in turn, whether dispatch goes
 // first and whether it waits; how long a wait lasts and how many packets end it. Stores of all kinds pass; counts come before, while and behind packets are sent;
 // limits from 0 to beyond what can be counted; layers that are cut off anywhere, whose next one has other numbers.
 #include "bench/dut.h"
@@ -15,15 +15,15 @@ static const unsigned T = PARAM_TokensLog2, N = PARAM_N, PACKETS = 16;
 static const unsigned COUNT = 2u << T; // rows that a limit may be below
 static const unsigned READY = 1200; // cycles in which constants are made, and 300 packets added up
 
-struct pace : model<Vdispatch_pace> {
+struct throttle : model<Vdispatch_throttle> {
     node_cfg cfg;
     std::deque<bool> queue; // whether each is dispatch
     unsigned tokens = 0, rows = 0, pkts = 1, ahead = 0, lead = 0, idle = 0;
     int64_t dispatch = 0, partials = 0;
     unsigned free = 0; // packets that may go whatever the lead
-    bool told = false;
+    bool notified = false;
 
-    pace()
+    throttle()
     {
         dut.go_i = dut.share_valid_i = 0;
         quiet();
@@ -52,11 +52,11 @@ struct pace : model<Vdispatch_pace> {
         ahead = rng.pick({0u, 1u, 2u, 5u, COUNT - 1, COUNT, COUNT + 1, 0xffffu});
         lead = rng.pick({0u, 1u, 2u, 6u, COUNT - 1, COUNT, COUNT + 1, 0xffffu});
         idle = rng.pick({0u, 1u, 20u, 65535u});
-        cfg.set("pace", 1);
+        cfg.set("dispatch_throttle", 1);
         cfg.set("row_bytes", 128 * pkts - (pkts == 256 ? 16 : below(128) / 16 * 16));
-        cfg.set("pace_ahead", ahead);
-        cfg.set("pace_lead", lead);
-        cfg.set("pace_idle", idle);
+        cfg.set("throttle_ahead", ahead);
+        cfg.set("throttle_lead", lead);
+        cfg.set("throttle_idle", idle);
         cfg.drive(dut.cfg_i);
         dut.share_valid_i = 0;
         dut.go_i = 1;
@@ -64,7 +64,7 @@ struct pace : model<Vdispatch_pace> {
         dut.go_i = 0;
         dispatch = partials = 0;
         free = 0;
-        told = false;
+        notified = false;
     }
     void share()
     {
@@ -75,7 +75,7 @@ struct pace : model<Vdispatch_pace> {
             dut.used_i = 1;
             tick();
         }
-        told = true;
+        notified = true;
     }
 
     void push(bool is_dispatch, bool used = true)
@@ -112,7 +112,7 @@ struct pace : model<Vdispatch_pace> {
         }
         tick();
         dispatch += queue.front();
-        free -= told && free && queue.front();
+        free -= notified && free && queue.front();
         queue.pop_front();
         if (comes)
             queue.push_back(kind);
@@ -151,12 +151,12 @@ struct pace : model<Vdispatch_pace> {
         if (queue.empty())
             return;
         settle();
-        assert_int_equal(dut.paced_o, told && queue.front());
-        if (dut.paced_o)
+        assert_int_equal(dut.throttled_o, notified && queue.front());
+        if (dut.throttled_o)
             assert_int_equal(dut.first_o, now_ahead() < wanted());
         // the link was used in the cycle before, so that a wait goes on where it may end at once
         if (idle > 2)
-            assert_int_equal(dut.hold_o, told && queue.front() && waits());
+            assert_int_equal(dut.hold_o, notified && queue.front() && waits());
     }
 
   private:
@@ -167,7 +167,7 @@ TEST(by_the_lead)
 {
     unsigned first[2] = {}, waits[2] = {};
     for (unsigned r = 0; r < 60; r++) {
-        pace b;
+        throttle b;
         for (unsigned layer = 0; layer < 4; layer++) {
             b.begin();
             const unsigned early = b.below(150), all = early + b.below(250);
@@ -182,7 +182,7 @@ TEST(by_the_lead)
                 if (b.percent(alone ? 2 : 60))
                     b.partial();
                 b.check();
-                if (b.told) {
+                if (b.notified) {
                     first[b.now_ahead() < b.wanted()]++;
                     waits[b.waits()]++;
                 }
@@ -210,11 +210,11 @@ TEST(a_wait_ends)
 {
     for (unsigned idle : {0u, 1u, 5u, 300u, 65535u}) {
         for (bool long_ago : {false, true}) { // nothing has left for longer than can be counted
-            pace b;
+            throttle b;
             do
                 b.begin();
             while (!b.limited() || b.ahead > 5 || b.pkts > 5);
-            b.cfg.set("pace_idle", idle);
+            b.cfg.set("throttle_idle", idle);
             b.cfg.drive(b.dut.cfg_i);
             b.share();
             for (unsigned i = 0; long_ago && i < 70000; i++)
@@ -241,7 +241,7 @@ TEST(a_wait_ends)
                 b.free = b.pkts + 1;
                 for (unsigned i = 0; i < b.pkts + 1; i++) {
                     b.settle();
-                    assert_true(b.dut.paced_o && !b.dut.hold_o);
+                    assert_true(b.dut.throttled_o && !b.dut.hold_o);
                     while (b.queue.size() < 2)
                         b.push(true);
                     b.pop();

@@ -4,7 +4,7 @@
 // wait.
 `default_nettype none
 
-module prove_guest_fifo #(
+module prove_shared_ram_fifo #(
     parameter int unsigned Depth = 4,
     parameter int unsigned Job = 3
 ) (
@@ -28,7 +28,7 @@ module prove_guest_fifo #(
         else job_q <= (begin_i && !waits) ? 2'(Job) : '0;
     end
 
-    guest_fifo #(.Width(1), .Depth(Depth)) i_dut (
+    shared_ram_fifo #(.Width(1), .Depth(Depth)) i_dut (
         .clk_i, .rst_ni(rst_n), .push_i, .data_i, .we_o(we), .waddr_o(waddr),
         .free_i(job_q == '0), .taken_i(taken), .re_o(re), .raddr_o(raddr), .rdata_i(rdata), .wait_o(waits),
         .valid_o(valid), .ready_i, .data_o(data), .last_i, .level_o(level)

@@ -24,7 +24,7 @@
 `default_nettype none
 `include "bundles.svh"
 
-module want_table #(
+module report_scoreboard #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type entry_t = `MW_ENTRY(Cfg)
 ) (
@@ -45,10 +45,10 @@ module want_table #(
     output logic [Cfg.N-1:0]               take_o,
     output logic [Cfg.N-1:0]               bad_o,
 
-    output logic                      due_o, // a row may be opened
-    output logic [Cfg.Others-1:0]     due_members_o,
-    output logic [Cfg.TokensLog2-1:0] due_index_o,
-    input  wire logic                 due_take_i,
+    output logic                      ready_to_open_o, // a row may be opened
+    output logic [Cfg.Others-1:0]     ready_members_o,
+    output logic [Cfg.TokensLog2-1:0] ready_index_o,
+    input  wire logic                 ready_take_i,
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -97,7 +97,7 @@ module want_table #(
     // ---- its word ----
     word_t                     read, word, next, last_q; // last_q: written in the cycle before
     logic [Cfg.TokensLog2-1:0] last_index_q;
-    logic                      last_valid_q, we, of_own, wanted, early, good, due;
+    logic                      last_valid_q, we, of_own, wanted, early, good, ready_to_open;
 
     table_ram #(.Width($bits(word_t)), .Depth(2**Cfg.TokensLog2)) i_words (
         .clk_i, .we_i(we || sweep_busy_o), .waddr_i(sweep_busy_o ? sweep_q : index_q),
@@ -122,7 +122,7 @@ module want_table #(
     end
 
     assign we  = act_q && good && !fell_o;
-    assign due = we && next.members != '0 && !next.own && next.left == '0;
+    assign ready_to_open = we && next.members != '0 && !next.own && next.left == '0;
 
     always_ff @(posedge clk_i) begin
         last_valid_q <= we;
@@ -138,23 +138,24 @@ module want_table #(
         sweep_q <= sweep_busy_o ? sweep_q + 1'b1 : '0;
     end
 
-    // ---- due rows ----
-    logic some_due;
+    // ---- rows that are ready to open ----
+    logic some_ready;
 
     if (Cfg.TokensLog2 <= 6) begin : gen_lut
-        fifo #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_due (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(due), .ready_o(), .data_i({next.members, index_q}),
-            .valid_o(some_due), .ready_i(due_take_i), .data_o({due_members_o, due_index_o}), .level_o()
+        fifo #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(), .data_i({next.members, index_q}),
+            .valid_o(some_ready), .ready_i(ready_take_i), .data_o({ready_members_o, ready_index_o}), .level_o()
         );
     end else begin : gen_block
-        fifo_ram #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_due (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(due), .ready_o(), .data_i({next.members, index_q}),
-            .valid_o(some_due), .ready_i(due_take_i), .data_o({due_members_o, due_index_o}), .level_o()
+        fifo_ram #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(), .data_i({next.members, index_q}),
+            .valid_o(some_ready), .ready_i(ready_take_i), .data_o({ready_members_o, ready_index_o}), .level_o()
         );
     end
-    assign due_o  = some_due && !fell_o;
-    // a row that became due is seen two cycles later at most
-    assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !due_o && bad_o == '0 && !err_o.valid && !sweep_busy_o;
+    assign ready_to_open_o = some_ready && !fell_o;
+    // a row that became ready to open is seen two cycles later at most
+    assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !ready_to_open_o && bad_o == '0
+        && !err_o.valid && !sweep_busy_o;
 
     wire unused = &{1'b0, entry_i.mask};
 endmodule

@@ -12,7 +12,7 @@
 // down, and may still need a replacement.
 `default_nettype none
 
-module part_stand_in #(
+module dummy_partial #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned Members = Cfg.Others,
     parameter int unsigned Width = 130,  // of a term; the top bit is poison

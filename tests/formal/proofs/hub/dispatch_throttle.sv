@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// dispatch_pace beside a queue of stores of any kind, whatever was counted and whatever leaves: only dispatch is held or
-// preferred, and what is held may go when nothing has left for the time that is set.
+// dispatch_throttle beside a queue of stores of any kind, whatever was counted and whatever leaves: only dispatch is
+// held or preferred, and what is held may go when nothing has left for the time that is set.
 `default_nettype none
 `include "bundles.svh"
 
-module prove_dispatch_pace #(
+module prove_dispatch_throttle #(
     parameter bit Kinds = 1'b0  // which packets; else for how long
 ) (
     input  wire logic       clk_i, go_i, in_valid_i, in_last_i, start_i, last_i, start_part_i, used_i, here_i,
@@ -24,7 +24,7 @@ module prove_dispatch_pace #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                rst_n, paced, first, hold, inside_q, kind_q, kind, front, out, open_q;
+    logic                rst_n, throttled, first, hold, inside_q, kind_q, kind, front, out, open_q;
     logic [Packets-1:0]  kinds_q;
     logic [2:0]          level_q;
     logic [1:0]          idle_q;
@@ -34,17 +34,17 @@ module prove_dispatch_pace #(
 
     always_comb begin
         cfg            = '0;
-        cfg.pace       = 1'b1;
-        cfg.pace_ahead = 16'(ahead_i);
-        cfg.pace_idle  = 16'(idle_i);
+        cfg.dispatch_throttle = 1'b1;
+        cfg.throttle_ahead = 16'(ahead_i);
+        cfg.throttle_idle = 16'(idle_i);
         cfg.row_bytes  = 15'd128;
         share          = '{valid: here_i, tokens: (Cfg.TokensLog2+1)'(tokens_i), rows: (Cfg.TokW+1)'(rows_i)};
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    dispatch_pace #(.Cfg(Cfg), .Packets(Packets)) i_dut (
+    dispatch_throttle #(.Cfg(Cfg), .Packets(Packets)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i, .cfg_i(cfg), .share_i(share), .in_valid_i, .in_last_i, .in_opcode_i, .out_i(out),
-        .start_store_i(start_i), .start_part_i, .used_i, .paced_o(paced), .first_o(first), .hold_o(hold)
+        .start_store_i(start_i), .start_part_i, .used_i, .throttled_o(throttled), .first_o(first), .hold_o(hold)
     );
 
     // ---- the queue: packets go in flit by flit, and leave whole ----
@@ -79,12 +79,12 @@ module prove_dispatch_pace #(
         else waited_q <= waited_q + 1'b1;
         if (rst_n) begin
             if (!Kinds) a_same: assert (go_i || waited_q == '0 || 16'(waited_q) <= i_dut.idle_q);
-            if (Kinds) a_kind: assert (level_q == '0 || front || !(paced || hold));
+            if (Kinds) a_kind: assert (level_q == '0 || front || !(throttled || hold));
             // from the first cycle in which it is held and nothing leaves
             if (!Kinds) a_goes: assert (waited_q <= 4'(idle_i) + 4'd1);
             if (!Kinds) c_hold: cover (hold && level_q != '0 && idle_i == 2'd3);
             if (!Kinds) c_free: cover (waited_q == 4'(idle_i) && hold && idle_i == 2'd3);
-            if (!Kinds) c_part: cover (paced && first && start_part_i);
+            if (!Kinds) c_part: cover (throttled && first && start_part_i);
         end
     end
 endmodule

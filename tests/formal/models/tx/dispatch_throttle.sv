@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/send/dispatch_pace.sv: what it says is a free choice in every cycle (free_i of the proof). So what tx
-// promises holds whatever the pace.
+// In place of rtl/hub/send/dispatch_throttle.sv: what it says is a free choice in every cycle (free_i of the proof).
+// So what tx promises holds whatever the throttle.
 `default_nettype none
 `include "bundles.svh"
 
-module dispatch_pace #(
+module dispatch_throttle #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned Packets = 16
 ) (
@@ -24,11 +24,11 @@ module dispatch_pace #(
     input  wire logic start_part_i,
     input  wire logic used_i,
 
-    output logic paced_o,
+    output logic throttled_o,
     output logic first_o,
     output logic hold_o
 );
-    assign {paced_o, first_o, hold_o} = share_i.tokens[2:0];
+    assign {throttled_o, first_o, hold_o} = share_i.tokens[2:0];
 
     wire unused = &{1'b0, clk_i, rst_ni, go_i, cfg_i, share_i, in_valid_i, in_last_i, in_opcode_i, out_i, start_store_i,
                     start_part_i, used_i};

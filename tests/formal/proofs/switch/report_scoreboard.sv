@@ -6,12 +6,12 @@
 `default_nettype none
 `include "bundles.svh"
 
-module prove_want_table #(
+module prove_report_scoreboard #(
     parameter int unsigned TokensLog2 = 1,
     localparam int unsigned N = 3,
     localparam int unsigned Tokens = 2**TokensLog2
 ) (
-    input wire logic                  clk_i, layer_i, down_i, entry_i, mine_i, own_i, due_take_i,
+    input wire logic                  clk_i, layer_i, down_i, entry_i, mine_i, own_i, ready_take_i,
     input wire logic [1:0]            cnt_i, members_i,
     input wire logic [TokensLog2-1:0] entry_index_i, one_i,  // the token that is followed
     input wire logic [N-1:0]          lane_i, source_i,      // the source that is followed
@@ -22,14 +22,14 @@ module prove_want_table #(
         c = cfg_pkg::usual();
         c.N = N;
         c.TokensLog2 = TokensLog2;
-        c.SwitchAsks = 1'b1;
+        c.SwitchReductions = 1'b1;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                  rst_n, idle, sweep_busy, sweep, go, run, fell, due;
-    logic [1:0]            epoch, due_members;
-    logic [TokensLog2-1:0] due_index;
+    logic                  rst_n, idle, sweep_busy, sweep, go, run, fell, ready_to_open;
+    logic [1:0]            epoch, ready_members;
+    logic [TokensLog2-1:0] ready_index;
     logic [N-1:0]          take, bad;
     bundle_pkg::error_t    err;
     `MW_ENTRY(Cfg)         entry;
@@ -48,10 +48,12 @@ module prove_want_table #(
         .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
         .sweeping_o(), .run_o(run), .ends_o(), .epoch_o(epoch)
     );
-    want_table #(.Cfg(Cfg)) i_dut (
+    report_scoreboard #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .epoch_i(epoch), .sweep_i(sweep), .sweep_busy_o(sweep_busy), .down_i,
-        .fell_o(fell), .entry_i(entry), .members_i, .lane_i, .lane_index_i, .take_o(take), .bad_o(bad), .due_o(due),
-        .due_members_o(due_members), .due_index_o(due_index), .due_take_i(due_take_i && due), .err_o(err),
+        .fell_o(fell), .entry_i(entry), .members_i, .lane_i, .lane_index_i, .take_o(take), .bad_o(bad),
+        .ready_to_open_o(ready_to_open),
+        .ready_members_o(ready_members), .ready_index_o(ready_index),
+        .ready_take_i(ready_take_i && ready_to_open), .err_o(err),
         .idle_o(idle)
     );
 
@@ -105,8 +107,8 @@ module prove_want_table #(
     assign complete = said && good && !entry_valid_q && wanted_q
                       && (of_own ? left_q == '0 : left_q == 2'd1 && !wait_own_q);
 
-    logic         pends_q, pends_qq;   // it is due, and was not taken
-    logic         told_q;              // it was due in this layer
+    logic         pends_q, pends_qq;   // it is ready to open, and was not taken
+    logic         notified_q;          // it was ready to open in this layer
     logic [1:0]   others_q;            // taken before it
     logic [N-1:0] bad_q;
     logic         bad_known_q, err_q, mine_qq;
@@ -118,7 +120,7 @@ module prove_want_table #(
         mine_qq     <= mine_q;
         if (!rst_n || go) begin
             {wanted_q, wait_own_q, early_q, set_q, left_q} <= '0;
-            {pends_q, told_q} <= '0;
+            {pends_q, notified_q} <= '0;
         end else begin
             if (said && good) begin
                 if (entry_valid_q) begin
@@ -132,10 +134,10 @@ module prove_want_table #(
             end
             if (complete) begin
                 pends_q  <= 1'b1;
-                told_q   <= 1'b1;
+                notified_q <= 1'b1;
                 others_q <= '0;
-            end else if (due && due_take_i) begin
-                if (due_index == one_i) pends_q <= 1'b0;
+            end else if (ready_to_open && ready_take_i) begin
+                if (ready_index == one_i) pends_q <= 1'b0;
                 others_q <= others_q + 2'd1;
             end
             if (fell) pends_q <= 1'b0;
@@ -143,19 +145,19 @@ module prove_want_table #(
         pends_qq <= rst_n && pends_q && !fell;
 
         if (rst_n) begin
-            // due once, when all have reported
-            a_once:    assert (!(complete && told_q));
-            a_due:     assert (!due || due_index != one_i || pends_q);
-            a_members: assert (!due || due_index != one_i || due_members == set_q);
-            a_here:    assert (!(pends_q && pends_qq && !fell) || due);
+            // ready to open once, when all have reported
+            a_once:    assert (!(complete && notified_q));
+            a_ready:   assert (!ready_to_open || ready_index != one_i || pends_q);
+            a_members: assert (!ready_to_open || ready_index != one_i || ready_members == set_q);
+            a_here:    assert (!(pends_q && pends_qq && !fell) || ready_to_open);
             a_turn:    assert (!pends_q || fell || 32'(others_q) < Tokens);
             // errors, of what was said of this token, and of nothing else
             a_bad:     assert (!bad_known_q || bad == bad_q);
             a_err:     assert (!err_q || (err.valid && err.code == (mine_qq ? error_pkg::ERR_COUNT
                                                                               : error_pkg::ERR_BOUNDS)));
-            a_idle:    assert (!idle || (!due && bad == '0 && !err.valid && take == '0));
-            a_idle_due: assert (!idle || !pends_q || fell);
-            c_due:     cover (due && due_index == one_i && epoch == 2'd1);
+            a_idle:    assert (!idle || (!ready_to_open && bad == '0 && !err.valid && take == '0));
+            a_idle_ready: assert (!idle || !pends_q || fell);
+            c_ready:   cover (ready_to_open && ready_index == one_i && epoch == 2'd1);
             c_early:   cover (said && good && entry_valid_q && early_q);
             c_fell:    cover (pends_q && fell);
             c_near:    cover (complete && bad_q != '0);
