@@ -19,7 +19,7 @@ import tempfile
 
 TOOL = "build/moeswitch"
 
-# what is asked, in words; options of the command; GPUs; lowest (or lowest and highest) share
+# what is required, in words; options of the command; GPUs; lowest (or lowest and highest) share
 LINES = [
     ("uniform random traffic", "unicast --minbytes 512K --maxbytes 512K", (8, 16), (0.99, 1)),
     ("multicast, 64 experts, k = 6, window 4", "multicast --window 4 --minbytes 256K --maxbytes 256K", (8,), (0.98, 1)),
@@ -48,7 +48,7 @@ def run(options):
 
 
 def throughput(most):
-    yield "| what | command: `moeswitch bench` | share of the links | asked |\n|---|---|---|---|"
+    yield "| what | command: `moeswitch bench` | share of the links | required |\n|---|---|---|---|"
     for what, options, sizes, asked in LINES:
         for n in (n for n in sizes if n <= most):
             row = run(f"{options} --gpus {n}")[0]
@@ -84,7 +84,7 @@ SPEED_TITLE = "## Simulation speed"
 def speed(most):
     yield from [SPEED_TITLE, "Wall clock, checking of every element included; another machine has other figures. What limits it:", "[simulation.md](../developer/simulation.md).", ""]
     yield f"Medians of {RUNS} runs on models of `make model N=... F=16 PRIMITIVES=basic`, in thousand cycles per second:\n"
-    yield "| GPUs | command: `moeswitch run` | one thread | two | asked of two |\n|---|---|---|---|---|"
+    yield "| GPUs | command: `moeswitch run` | one thread | two | required of two |\n|---|---|---|---|---|"
     for n, asked in SPEED:
         if n <= most:
             for primitives in ("all", "basic"):  # the smaller one, which `run` takes for dysharp, is of the same sources as the whole one beside it

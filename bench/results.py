@@ -101,7 +101,7 @@ def payload_efficiency(system):
     return lambda layer, _: layer.payload(system) / sum(layer.free[system][d]["wire_bytes_mean"] for d in ("up", "down"))
 
 
-# paper, what it tells, its figure, ours: systems and the ratio, and why they differ or agree
+# paper, what it states, its figure, ours: systems and the ratio, and why they differ or agree
 CLAIMS = [
     ("DySHARP", "MoE layer over DeepEP", "2.26 (geomean), 2.77 at most", ("dysharp", "unicast"), faster("dysharp", "unicast"),
      "theirs trains layers of 8 to 32 experts a token on 32 GPUs, where a token goes to more GPUs and multicast and reduction save more"),

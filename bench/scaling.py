@@ -46,7 +46,7 @@ def largest(found, value, reference, what):
 
 def page(hidden, tokens):
     most = HIDDEN[-1]
-    yield "# What a smaller layer tells of a large one\n"
+    yield "# Prediction of a large layer from a smaller one\n"
     yield "A run that would take above 10 minutes suggests a smaller `--hidden`, whose expert takes as much less time per"
     yield "row. This page measures what that changes. Written by\n\n    bench/scaling.py\n"
     yield "Each cell has the share of the strict bound of `moeswitch`, that of `unicast`, and how many times faster"

@@ -90,7 +90,7 @@ def page(b, report, cells):
                    f"One node serves all {n} GPUs ([threads](../../design/threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else "A clock is a cycle of the fabric:",
                    f"{report['mhz']['node' if per > 1 else 'fabric'] / per:.2f} million cycles per second."), "",
              f"To place and route it took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} GiB, on one core{', all seeds together' if len(report['seeds']) > 1 else ''}.", "", "## Clocks",
-             *text("Seed by seed: MHz asked for and reached, ns for the longest way to and from the pads of the bus, and between clocks.",
+             *text("Seed by seed: MHz required and reached, ns for the longest way to and from the pads of the bus, and between clocks.",
                    f"The bitstream is of seed {report['seed']}."), ""]
     names = list(best["clocks"])
     lines += table(["seed", *(f"{d}: {best['clocks'][d]['asked_mhz']:.1f} MHz" for d in names), *(f"{w}: {best['pads'][w]['limit_ns']} ns" for w in best["pads"]), *best["between"], ""],

@@ -220,7 +220,7 @@ def run(name, a):
     other = next(g for g in GRADES if g != speed)
     fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", seed, ["--no-pack", "--no-place"], not a.no_route)
     result["timing"] = {str(g): timing(out, f"route-{g}") for g in GRADES if g == speed or not fault}
-    print(f"pnr: {name}: " + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} asked at {speed})")
+    print(f"pnr: {name}: " + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} required at {speed})")
     return result
 
 
@@ -276,7 +276,7 @@ def multicast(parts):
     on, off = counted(parts["switch-4"])["TRELLIS_COMB"], counted(parts["switch-4-unicast"])["TRELLIS_COMB"]
     return ["", "## What multicast costs", "",
             *text(f"switch-4 has {on} COMB before packing, the same RTL with `Multicast` = 0 (a packet of a multimem opcode is rejected; the join of reductions stays) {off}:",
-                  f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is asked. That {'holds' if 4 * (on - off) <= off else 'does not hold'}.")]
+                  f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is allowed. That {'holds' if 4 * (on - off) <= off else 'does not hold'}.")]
 
 
 def page(results, settings):
@@ -285,7 +285,7 @@ def page(results, settings):
              *text("Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
                    f"({PACKAGE}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
                    f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
-                   "Placed and routed for the speed grade with a clock asked for; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there.",
+                   "Placed and routed for the speed grade with a required clock; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there.",
                    f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken.",
                    *(f"The block RAMs of {n} lie where `flow/ecp5/floorplan.py` says." for n in FLOORPLAN),
                    *(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
@@ -301,7 +301,7 @@ def page(results, settings):
         mhz = {g: f"{t['fmax']:.1f}" for g, t in r["timing"].items()} or {str(r["speed"]): r["fault"]}
         rows.append([*head, t["TRELLIS_COMB"] if r["total"] else f"{t['TRELLIS_COMB']} before packing", share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"],
                      r["seed"] or "", f"{r['estimate']:.1f}" if r["total"] else "", *(mhz.get(str(g), "") for g in GRADES), asked])
-    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", "seed", "MHz as placed", *(f"MHz, grade {g}" for g in GRADES), "asked"], rows)
+    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", "seed", "MHz as placed", *(f"MHz, grade {g}" for g in GRADES), "required"], rows)
     for r in placed:
         if not r["total"]:
             continue
@@ -321,7 +321,7 @@ def main():
         pathlib.Path(a.doc).write_text(page(results, a.param))
     missed = [r["name"] for r in results if r["fault"] or (r["speed"] and r["timing"][str(r["speed"])]["fmax"] < r["freq"])]
     if missed:
-        print(f"pnr: {', '.join(missed)}: does not fit, or slower than asked")
+        print(f"pnr: {', '.join(missed)}: does not fit, or slower than required")
     sys.exit(1 if missed else 0)
 
 

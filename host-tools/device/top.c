@@ -220,7 +220,7 @@ const struct mw_option_table mw_top_table = {
         "Shows what devices do that programs of this user have open, now and then anew: use of "
         "each port's links, bytes, waits, expert engines, rows and tokens. Ctrl-C ends it.\n"
         "moeswitch run and bench share their devices, others as mw_open_options.share says. The "
-        "program that has a device samples it while it waits for layers, and somebody looks.",
+        "program that has a device samples it while it waits for layers and top runs.",
     .section = sections,
     .defaults = defaults,
     .params_bytes = sizeof(struct asked),

@@ -149,7 +149,7 @@ static int check_device(struct mw_run *run, const struct mw_demand *demand, bool
     if (!jobs)
         return mw_fail(
             err, MW_EXIT_INPUT,
-            "no system is left that the device has the primitives of, with what --set asks for");
+            "no system is left that the device has the primitives of, with what --set requires");
     struct mw_memory memory = {.host = mw_memory_host(demand, jobs), .several = jobs > 1};
     for (unsigned i = 0; i < jobs && !p->device.usb; i++)
         memory.gpus += take_largest(touched);

@@ -59,11 +59,11 @@ int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bo
     const char *path = place_of(trace, trace->ids_file);
     if (layer >= trace->layers)
         return mw_fail(err, MW_EXIT_INPUT,
-                       "%s: layer %zu was asked for, the trace has layers 0 to %zu", path, layer,
+                       "%s: layer %zu was requested, the trace has layers 0 to %zu", path, layer,
                        trace->layers - 1);
     if (tokens > trace->tokens)
         return mw_fail(err, MW_EXIT_INPUT,
-                       "%s: layer %zu: %zu tokens were asked for, the trace has %zu (moeswitch run "
+                       "%s: layer %zu: %zu tokens were requested, the trace has %zu (moeswitch run "
                        "--repeat-tokens takes them over again)",
                        path, layer, tokens, trace->tokens);
     for (size_t t = 0; t < tokens; t++) {

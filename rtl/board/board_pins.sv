@@ -16,7 +16,7 @@ module board_pins #(
 ) (
     input  wire logic  clk_i,
     input  wire logic  node_clk_i, // in phase with clk_i
-    input  wire logic  locked_i,  // both clocks are there; in nobody's clock
+    input  wire logic  locked_i,  // both clocks are there; asynchronous
     input  wire logic  usb_clk_i, // 48 MHz
 
     inout  wire logic  usb_dp_io,

@@ -18,7 +18,7 @@ module board_ulpi #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       node_clk_i, // in phase with clk_i
-    input  wire logic       locked_i,  // clk_i is there; in nobody's clock
+    input  wire logic       locked_i,  // clk_i is there; asynchronous
     input  wire logic       usb_clk_i, // 60 MHz of the bus
     output logic            phy_rst_o,
 

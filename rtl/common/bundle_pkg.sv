@@ -200,13 +200,13 @@ package bundle_pkg;
         logic [4:0] cnt;
         logic       st;
         logic       again;
-        logic       bad;  // somebody has reported an error
+        logic       bad;  // an error of it has been reported
         logic       slots;
         logic       is_explicit;
         logic       use_r;
     } request_t;
 
-    // Which term of a row row_sum asks for.
+    // Which term of a row row_sum requests.
     typedef struct packed {
         logic       re;
         logic [3:0] idx;
@@ -229,7 +229,7 @@ package bundle_pkg;
         logic [node_pkg::TokenW-1:0]  token;
     } alloc_req_t;
 
-    // miss: ask again when the miss under way has ended.
+    // miss: repeat the request when the miss under way has ended.
     typedef struct packed {
         logic                      valid;
         logic                      miss;
@@ -255,7 +255,7 @@ package bundle_pkg;
         logic [4:0]  src;
         logic [5:0]  idx;
         logic [31:0] val;
-        logic        last; // of its packet; behind count_once, of what src tells
+        logic        last; // of its packet; behind count_once, of what src reports
     } count_t;
 
     // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a complete row, a token, an

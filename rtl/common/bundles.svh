@@ -15,7 +15,7 @@
 `define MW_STREAM(Cfg) struct packed {logic valid; logic last; logic [Cfg.FlitW-1:0] data;}
 `define MW_MARKED(Cfg) struct packed {logic valid; logic last; logic err; logic [Cfg.FlitW-1:0] data;}
 
-// Of own memory: what is asked for, the answer, in order, and what is written where be has a byte.
+// Of own memory: request, the answer, in order, and what is written where be has a byte.
 `define MW_READ(Cfg) struct packed {logic valid; logic [Cfg.AddrW-1:0] addr;}
 `define MW_ANSWER(Cfg) struct packed {logic rvalid; logic [Cfg.FlitW-1:0] rdata;}
 `define MW_WRITE(Cfg) struct packed { \
@@ -61,7 +61,7 @@
 // An access of the host to a GPU's memory, by flit address; answers to reads are MW_ANSWER.
 `define MW_ACCESS(Cfg) struct packed {logic valid; logic we; logic [31:0] addr; logic [Cfg.FlitW-1:0] wdata;}
 
-// What a user of stream_mux asks of the GPUs' host ports, and what it hears: lost, of a reset GPU.
+// Requests of a user of stream_mux for the GPUs' host ports, and the answers: lost, of a reset GPU.
 `define MW_USER(Cfg) struct packed { \
     logic claim; logic valid; logic we; logic [4:0] gpu; logic [31:0] addr; logic [Cfg.FlitW-1:0] wdata;}
 `define MW_HEARD(Cfg) struct packed {logic rvalid; logic lost; logic [Cfg.FlitW-1:0] rdata;}
@@ -79,11 +79,11 @@
     logic [Cfg.StampB-1:0] stamp; logic dyn; logic [3:0] more; logic pay; logic [Cfg.PayW-1:0] len;}
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
 
-// What switch_common tells all ports: cycles that pass on a downlink behind each flit; whether the switch opens the
-// reductions of rows, how large these and their strides and a GPU's tokens are, and the port that may open one; limits
-// of credits and of the look-ahead window (0: none); ends of periods, of one, two and four, and of 32 cycles; the time;
-// which counters are cleared, added to and read, see port_counters; when monitors count, sample, and where, and what is
-// read of them, see switch_monitor.
+// Broadcast by switch_common to all ports: cycles that pass on a downlink behind each flit; whether the switch opens
+// the reductions of rows, how large these and their strides and a GPU's tokens are, and the port that may open one;
+// limits of credits and of the look-ahead window (0: none); ends of periods, of one, two and four, and of 32 cycles;
+// the time; which counters are cleared, added to and read, see port_counters; when monitors count, sample, and where,
+// and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
     logic [1:0] link_wait; logic switch_reductions; logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [4:0] turn; logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; \

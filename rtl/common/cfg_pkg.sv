@@ -39,7 +39,7 @@ package cfg_pkg;
         bit            TokenOrder;      // hubs order the tokens of a dispatch, and throttle it by partial sums
         int unsigned Events;            // numbers of event counters, 16 or 32: with SW8 and those behind it
         bit            Delay;           // streams have delay
-        bit            RowRanges;       // flags tell rows, and expert.rows takes ranges of tokens
+        bit            RowRanges;       // flags report rows, and expert.rows takes ranges of tokens
         bit            Gathered;        // expert.rows, sum and multimem take the rows of a gathered routing table
         bit            RowSparse;       // st.rowsp, and finished rows that return singly
         bit            SourceLists;     // and layers in which senders say where rows land, in lists of their own

@@ -23,8 +23,8 @@ module cmd_range #(
         $error("cmd_range: memory has at most 2^34 bytes, and more of them than tokens");
     end
 
-    // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they ask of
-    // it.
+    // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they need
+    // of it.
     logic [Cfg.MemBytesLog2+1:0] sum;
     logic                        far, far_token;
 

@@ -42,7 +42,7 @@ module pkt_fifo #(
         $error("pkt_fifo: a packet does not fit, or Flits is not a power of two");
     end
 
-    // one more bit tells full from empty; whole_q: behind the last whole packet
+    // one more bit separates full from empty; whole_q: behind the last whole packet
     logic [PtrW:0] wptr_q, rptr_q, whole_q;
     logic [PtrW:0] wptr_next;
     logic          push;

@@ -10,7 +10,7 @@
 package ring_pkg;
     localparam int unsigned MaxW = 11;
 
-    typedef logic [MaxW:0] ptr_t;  // {round, place}, w + 1 bits: the round tells full from empty
+    typedef logic [MaxW:0] ptr_t;  // {round, place}, w + 1 bits: the round separates full from empty
 
     // Primitive polynomials x^w + x^(tap+1) + 1, with the state 0 put in front of 1; none for w = 8.
     localparam int unsigned Taps [MaxW+1] = '{0, 0, 0, 1, 2, 2, 4, 5, 0, 4, 6, 8};

@@ -91,7 +91,7 @@ module row_ranges #(
         .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end), .raddr_i(src_q), .rdata_o(end_row)
     );
 
-    // What a source tells may be anything.
+    // A report of a source may be anything.
     if (Cfg.RowRanges) begin : gen_notified
         assign end_here = (src_rows_i.notified && src_rows_i.row < node_pkg::RowW'(end_row))
             ? Cfg.LineW'(src_rows_i.row)

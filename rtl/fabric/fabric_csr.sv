@@ -192,7 +192,8 @@ module fabric_csr #(
     end
 
     // ---- tables ----
-    // An expert is mapped if it has a number, a GPU and a number there that this fabric has. Every table hears it so.
+    // An expert is mapped if it has a number, a GPU and a number there that this fabric has. Every table receives it
+    // so.
     logic [11:0]     expert;
     node_pkg::emap_t place;
     logic            is_place;

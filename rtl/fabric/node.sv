@@ -151,7 +151,7 @@ module node #(
     assign hub_idle  = {part_idle[6], !dn.valid && !host_busy, part_idle[5:0]};
     assign idle_o    = streams_idle && (&unit_idle) && (&hub_idle);
 
-    // streams tell {state, opcode, index}; the register says waiting and ended
+    // streams report {state, opcode, index}; the register says waiting and ended
     for (genvar s = 0; s < 4; s++) begin : gen_stream_reg
         assign stream_reg[s] = {8'd0, stream_state[s][15:8], 2'd0, stream_state[s][5:0], 6'd0,
                                 stream_state[s][18:16] == 3'd0, stream_state[s][18:16] > 3'd1};

@@ -162,7 +162,7 @@ module expert_engine #(
     );
 
     // ---- signals -----------------------------------------------------------------------------------
-    // The tile whose rows are signalled. A token is asked for when the one before it has left; the first one waits for
+    // The tile whose rows are signalled. A token is requested when the one before it has left; the first one waits for
     // the tile's results.
     logic       sig_busy_q, token_asked_q, token_here_q, in_memory;
     logic [2:0] age_q;

@@ -4,7 +4,7 @@
 //
 // Function: bf16 times bf16 is exact in fp32. (x * c) * w therefore equals x * (c * w) if the first
 // product is a normal number. The product c * w, all 32 bits, is computed here once per row. For x
-// * c the lanes only need to know whether it left the range of normal numbers.
+// * c the lanes only need whether it left the range of normal numbers.
 // Latency: c_i and w_i are stable, and factor_o is valid from 3 cycles after start_i until they
 // change.
 `default_nettype none

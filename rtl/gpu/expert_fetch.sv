@@ -31,7 +31,7 @@ module expert_fetch #(
     input  wire logic gathered_i, // of those: rows have entries of the routing table, not of the meta table
 
     input  wire tile_t        tile_i,
-    output logic              tile_ready_o, // its last row is asked for; depends on tile_i
+    output logic              tile_ready_o, // its last row is requested; depends on tile_i
 
     output bundle_pkg::list_req_t list_o,
     input  wire logic             list_ready_i,

@@ -56,7 +56,7 @@ module mem_wr_mux #(
     assign wr_o.valid = cl_i[sel_q].valid;
     assign pass       = !wr_o.valid || (wr_ready_i && run_q == '1);
 
-    // The first one behind who wants to write; else it stays.
+    // The next client with a request; else it stays.
     always_comb begin
         next = sel_q;
         for (int unsigned i = 0; i < Clients; i++) begin

@@ -69,7 +69,7 @@ module streams #(
 
     typedef enum logic [2:0] {
         Off   = 3'd0,
-        Fetch = 3'd1,  // wants its next instruction
+        Fetch = 3'd1,  // requests its next instruction
         Unit  = 3'd2,  // as Fetch, once the unit is ready
         Run   = 3'd3,  // until the unit retires it
         Wait  = 3'd4   // for an event
@@ -255,7 +255,7 @@ module streams #(
 
     if (Cfg.Delay) begin : gen_delay
         logic [31:0]  time_q;
-        /* verilator lint_off UNUSEDSIGNAL */  // its sign tells
+        /* verilator lint_off UNUSEDSIGNAL */  // its sign decides
         logic [31:0]  left;
         /* verilator lint_on UNUSEDSIGNAL */
         logic [S-1:0] delayed_q;

@@ -88,7 +88,7 @@ module host_link
         .error_o(rx_error), .error_status_o(rx_status), .error_seen_o(seen), .last_number_o(last_number)
     );
 
-    // ---- what a header asks for, and what is wrong with it ----
+    // ---- the request in a header, and what is wrong with it ----
     logic        is_bulk, known, odd, outside, too_long;
     logic [31:0] bytes;
     logic [15:0] gpu;
@@ -130,7 +130,7 @@ module host_link
     logic          wait_over, listening, crc_ok_q;
     logic [31:0]   bytes_q;
 
-    // what is asked for is kept: after a link_reset_i the next header may come while this request is still being
+    // the request is kept: after a link_reset_i the next header may come while this request is still being
     // carried out
     assign accept     = state_q == Start;
     assign word_ready = verdict_q != STATUS_OK || req_q.kind != FRAME_MEM_WRITE || dma_in_ready;

@@ -41,9 +41,9 @@ module link_dma #(
     logic                 write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
     logic [31:0]          addr_q;
     logic [4:0]           gpu_q;
-    logic [13:0]          ask_q;  // flits of a read not asked for
+    logic [13:0]          ask_q;  // flits of a read not requested
     logic [13:0]          left_q; // words of a read not handed on
-    logic [LevelW-1:0]    out_q;  // flits asked for and not handed on
+    logic [LevelW-1:0]    out_q;  // flits requested and not handed on
     logic [Cfg.FlitW-1:0] flit_q, fifo_data;
     logic                 half_q; // which word of a flit of 16 bytes
 

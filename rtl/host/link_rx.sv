@@ -5,11 +5,11 @@
 //
 // A good header that may be carried out is held on header_o while header_valid_o; the user looks at it and says
 // accept_i once it has room for the payload. Then payload words follow (word_valid_o, word_ready_i), and done_o pulses:
-// crc_ok_o tells of payload and trailer (1 without payload). Nothing more is taken until next_i. error_o pulses when
+// crc_ok_o covers payload and trailer (1 without payload). Nothing more is taken until next_i. error_o pulses when
 // the link falls out of step; what is received from then on is discarded up to a SYNC.
 //
 // What a frame carries must never be taken for a frame. So a SYNC counts only where Zeros zeros came directly before
-// it, or nothing but zeros since clear_i: no payload holds as many and a SYNC. And each SYNC of a host that knows keys
+// it, or nothing but zeros since clear_i: no payload holds as many and a SYNC. And each SYNC of a host with keys
 // makes a new one (key_o, reported in the reply alone), which is in the CRC of every later header; a payload's CRC
 // goes on from that of its header. See the protocol's page for why that is enough.
 //
@@ -94,10 +94,10 @@ module link_rx #(
     end
 
     // ---- keys ----
-    // A register that every word and every cycle stirs: only who has seen the whole traffic knows what the next key
-    // will be.
+    // A register that every word and every cycle stirs: only the whole traffic determines the next
+    // key.
     logic [31:0] stir_q, key_here;
-    logic        guarded_q; // a host that knows keys was here: one that does not has to reset the link
+    logic        guarded_q; // a host with keys was here: one without has to reset the link
 
     assign same_major = h.count[31:16] == 16'(host_pkg::ProtocolMajor);
     assign knows_keys = same_major && h.count[15:0] >= 16'(host_pkg::KeyMinor);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Puts the fabric into its state after power-up when host link (held until done_o) or firmware (pulse) asks: waits
-// until nothing is under way at the host stream ports, then holds the fabric's reset for 8 cycles. While it is at it,
-// ports_hold_o keeps the ports and busy_o the fabric's registers from everybody; both wait. done_o pulses at the end,
-// for whoever asked. The device's own reset is the fabric's, too, from its first cycle on.
+// Puts the fabric into its state after power-up on a request of host link (held until done_o) or firmware (pulse):
+// waits until nothing is under way at the host stream ports, then holds the fabric's reset for 8 cycles. While it is
+// at it, ports_hold_o keeps the ports and busy_o the fabric's registers from everybody; both wait. done_o pulses at
+// the end, as the answer. The device's own reset is the fabric's, too, from its first cycle on.
 `default_nettype none
 
 module fabric_reset (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // The soft CPU's way to the GPUs' memories: single accesses of 32 bits become accesses of whole flits at a host stream
-// port. A write reads the flit, puts the enabled bytes into it and writes it back; nobody else may write that flit in
-// between (the port is claimed until the write was taken).
+// port. A write reads the flit, puts the enabled bytes into it and writes it back; no other writer may write that
+// flit in between (the port is claimed until the write was taken).
 //
 // One access at a time: held until ack_o. Addresses: gpu_i and byte address in its memory; the caller checks both.
 // Worst case: what the other user of the ports needs to let go, and two flits. A read that is lost (stream_mux) reads

@@ -5,7 +5,7 @@
 // layer passes through it.
 //
 // The CPU's address space is that of map_pkg. An access that finds nothing there, is not of 32 bits where that is
-// asked, is refused by the bus, or meets a GPU that is being reset, reads 0, writes nothing, and is kept in the
+// requested, is refused by the bus, or meets a GPU that is being reset, reads 0, writes nothing, and is kept in the
 // register `fault`, unless the CPU has started anew since. Registers of the SoC are reached over the bus only, by the
 // host as by the CPU.
 //
@@ -53,7 +53,7 @@ module soc #(
     input  wire logic              taken_i,
 
     input  wire soc_pkg::link_t link_i,
-    output logic                reset_fabric_o, // pulse: the firmware asks for it
+    output logic                reset_fabric_o, // pulse: request of the firmware
     output logic                reset_hold_o,   // the host's RESET waits
     input  wire logic           reset_asked_i,  // it is there
     input  wire logic           resetting_i,    // the fabric is being reset
@@ -145,7 +145,7 @@ module soc #(
         .wdata_i(cpu_rst_n ? mem_wdata : reg_i.wdata), .rdata_o(ram_rdata)
     );
 
-    // ---- an access outlives a restart of the CPU until its answer: what it asks for is kept here ----
+    // ---- an access outlives a restart of the CPU until its answer: its request is kept here ----
     logic [31:0] addr_q, wdata_q;
     logic [3:0]  wstrb_q;
 

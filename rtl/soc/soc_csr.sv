@@ -3,8 +3,8 @@
 // Registers of the control SoC (spec/soc.rdl) and what stands directly behind them: time, watchdog, restart of the
 // CPU, record of failed accesses.
 //
-// The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or when control asks for
-// it; the register `restart` keeps the cause and the number, and RAM, time and everything outside of the CPU stay as
+// The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or by a write to control;
+// the register `restart` keeps the cause and the number, and RAM, time and everything outside of the CPU stay as
 // they are. The register `hold`, which the host alone writes, keeps it there (held_o), and nothing else starts it then.
 //
 // No firmware can lock the host out. The watchdog's period is the firmware's own affair, but returns to its reset value

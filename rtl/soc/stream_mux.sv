@@ -8,10 +8,10 @@
 // waits for them. Users take turns. An access to another GPU than the one before waits until every read of that one was
 // answered. An access to a GPU that is not there is taken and lost; a read of it answers 0. So it is with one whose
 // node is being reset (host_down_i), and with what was under way there when that began: every read is answered, and
-// lost, one cycle, tells the user of each loss.
+// lost, one cycle, reports each loss to the user.
 //
-// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: nobody has them, nothing is under
-// way (then the fabric may be reset), and all that was written is in the memories.
+// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: no user has them, nothing is
+// under way (then the fabric may be reset), and all that was written is in the memories.
 `default_nettype none
 `include "bundles.svh"
 

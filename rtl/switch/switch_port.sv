@@ -227,7 +227,7 @@ module switch_port #(
     logic [$clog2(Cfg.OpenRows+1)-1:0] rows;
 
     for (genvar i = 0; i < Cfg.Others; i++) begin : gen_in
-        // what queues 0 .. i give; each gives 0 unless it was asked, but for the description
+        // what queues 0 .. i give; each gives 0 unless it is read, but for the description
         logic [Cfg.DescW-1:0]  desc, desc_or;
         logic [Cfg.FlitW:0]    rdata, rdata_or;
         logic [Cfg.FlitW+1:0]  term, term_or, own_term;

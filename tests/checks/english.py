@@ -8,13 +8,16 @@ Without FILE: README.md and docs for prose, rtl for comments. Prints for each of
 length in words (mean, 90th percentile) and the semicolons per 1 000 words. --list N shows the N longest sentences with
 their places. A sentence ends at a full stop, a question mark or an exclamation mark before a space, at the end of a
 list item, of a paragraph, or of a comment block. Code, tables (in comments: lines that are indented) and headings do
-not count. Exit status 1: a figure is above its limit in LIMITS."""
+not count. Without FILE it also checks words.toml: no former term in any file, and no verb of persons in pages, comments of the
+RTL, strings of the programs and names of tests. Exit status 1: a figure is above its limit in LIMITS, or a word is found."""
 import argparse
 import dataclasses
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
+import tomllib
 
 # What is reached, and a little room. A change that lowers a figure lowers its limit, too.
 LIMITS = {"docs": {"mean": 15, "p90": 25, "semicolons": 2.5}, "rtl": {"mean": 14}}
@@ -101,6 +104,53 @@ def measure(name, found):
     return figures
 
 
+def tracked():
+    """Files of the repository that hold text of ours."""
+    skip = ("tests/fuzz/", "LICENSES/", "tests/checks/words.toml", "tests/qemu/")
+    names = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split()
+    return [pathlib.Path(n) for n in names if not n.startswith(skip) and pathlib.Path(n).is_file()]
+
+
+def prose_of(path, line):
+    """The parts of a line in which the verbs count."""
+    if path.suffix == ".md":
+        return [line]
+    if path.parts[0] == "rtl" and path.suffix in (".sv", ".svh"):
+        return [line.partition("//")[2]]
+    if path.suffix in (".c", ".h", ".cpp"):
+        if path.parts[0] in ("host-tools", "driver", "firmware", "sim"):
+            return re.findall(r'"((?:\\.|[^"\\])*)"', line)
+        if path.parts[0] == "tests":
+            names = re.findall(r"\b(?:TEST|TEST_IF|cmocka_unit_test)\((?:\w+, )?(\w+)\)", line)
+            return [n.replace("_", " ") for n in names]
+    return []
+
+
+def alternatives(words):
+    return re.compile(r"(?<![A-Za-z])(" + "|".join(map(re.escape, words)) + r")(?![A-Za-z])")
+
+
+def check_words(rules):
+    """Lines with a word of the list, as text."""
+    terms, verbs = alternatives(rules["terms"]), alternatives([*rules["verbs"], *(v.capitalize() for v in rules["verbs"])])
+    spared = {(e["path"], w) for e in rules["exception"] for w in e["words"]}
+    used, found = set(), []
+    for path in tracked():
+        try:
+            lines = path.read_text().splitlines()
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(lines, 1):
+            hits = [(w, rules["terms"]) for w in terms.findall(line)]
+            hits += [(w.lower(), rules["verbs"]) for part in prose_of(path, line) for w in verbs.findall(part)]
+            for word, table in hits:
+                if (str(path), word) in spared:
+                    used.add((str(path), word))
+                else:
+                    found.append(f"{path}:{number}: {word}: write {table[word]} (tests/checks/words.toml)")
+    return found + [f"words.toml: the exception {word} of {path} is not used" for path, word in sorted(spared - used)]
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--list", type=int, default=0, metavar="N")
@@ -124,6 +174,10 @@ def main():
             if figures[figure] > limit:
                 print(f"{name}: {figure} is {figures[figure]}, at most {limit} is allowed: shorten what you added (--list 20 shows the longest)", file=sys.stderr)
                 failed = True
+    if not a.files:
+        found = check_words(tomllib.loads(pathlib.Path("tests/checks/words.toml").read_text()))
+        print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
+        failed |= bool(found)
     sys.exit(failed)
 
 

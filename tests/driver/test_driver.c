@@ -103,7 +103,7 @@ static void open_checks(void **state)
     assert_code(try_open(33, 8, 1), MW_ERR_INVALID);
     assert_code(try_open(4, 12, 1), MW_ERR_INVALID);
     assert_code(try_open(8, 8, 1), MW_ERR_INVALID);
-    assert_message("has 4 GPUs and 8-byte flits, asked for were 8 and 8");
+    assert_message("has 4 GPUs and 8-byte flits, requested were 8 and 8");
     assert_code(try_open(4, 16, 1), MW_ERR_INVALID);
 
     fake.open_status = MW_ERR_BUSY;
@@ -1198,7 +1198,7 @@ static void streams_need_primitives(void **state)
     } needs[] = {
         {MW_FABRIC__PRIMITIVES__DELAY_bm, add_delay, "delay"},
         {MW_FABRIC__PRIMITIVES__DELAY_bm, add_poll, "delays behind a wait"},
-        {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_rows, "flags that tell rows"},
+        {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_rows, "flags that report rows"},
         {MW_FABRIC__PRIMITIVES__ROW_RANGES_bm, add_range, "expert.rows over ranges of tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_st_rows, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_st_routes, "gathered tokens"},

@@ -11,7 +11,7 @@ enum { POLL_MS = 5000 };
 // ---- turns ------------------------------------------------------------------------------------------
 
 /// All that may be asked while a layer runs is answered between the slices of another's wait.
-static void nobody_waits_for_a_wait(void **state)
+static void a_wait_delays_no_other(void **state)
 {
     (void)state;
     static struct mw_counters c;
@@ -302,7 +302,7 @@ static void signals_are_the_programs(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
-    const struct CMUnitTest tests[] = {TEST(nobody_waits_for_a_wait),
+    const struct CMUnitTest tests[] = {TEST(a_wait_delays_no_other),
                                        TEST(several_wait),
                                        TEST(nothing_to_wait_for),
                                        TEST(another_has_begun),

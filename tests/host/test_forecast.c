@@ -221,7 +221,7 @@ static void leaves_out_what_cannot_help(void **state)
 }
 
 /// The limit grows with the experts of a GPU, and where these are few as tokens bring fewer rows to an engine.
-static void limits_pace(void **state)
+static void limits_throttle(void **state)
 {
     (void)state;
     assert_int_equal(mw_throttle_ahead(16, 8, 6), 26);
@@ -236,13 +236,10 @@ static void limits_pace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adds_up_all_systems),
-        cmocka_unit_test(has_limit_and_rows),
-        cmocka_unit_test(suggests_a_smaller_run),
-        cmocka_unit_test(notes_small_layers),
-        cmocka_unit_test(counts_rows_in_last_tiles),
-        cmocka_unit_test(leaves_out_what_cannot_help),
-        cmocka_unit_test(limits_pace),
+        cmocka_unit_test(adds_up_all_systems),       cmocka_unit_test(has_limit_and_rows),
+        cmocka_unit_test(suggests_a_smaller_run),    cmocka_unit_test(notes_small_layers),
+        cmocka_unit_test(counts_rows_in_last_tiles), cmocka_unit_test(leaves_out_what_cannot_help),
+        cmocka_unit_test(limits_throttle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

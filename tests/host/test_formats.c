@@ -194,7 +194,7 @@ static void lengths_declare_axes(void **state)
     }
 }
 
-static void refuses_axes_that_nobody_declared(void **state)
+static void refuses_undeclared_axes(void **state)
 {
     (void)state;
     struct array a;
@@ -382,7 +382,7 @@ static void takes_equal_weights_where_there_are_none(void **state)
     mw_trace_free(&t);
 }
 
-static void asks_for_experts_of_bare_files(void **state)
+static void requires_experts_for_bare_files(void **state)
 {
     (void)state;
     struct array a;
@@ -601,13 +601,13 @@ int main(void)
         cmocka_unit_test(reads_names_of_axes),
         cmocka_unit_test(reads_declared_axes),
         cmocka_unit_test(lengths_declare_axes),
-        cmocka_unit_test(refuses_axes_that_nobody_declared),
+        cmocka_unit_test(refuses_undeclared_axes),
         cmocka_unit_test(refuses_axes_that_contradict),
         cmocka_unit_test(reads_two_dimensions),
         cmocka_unit_test(reads_unsigned_ids),
         cmocka_unit_test(reads_weights_of_every_type),
         cmocka_unit_test(takes_equal_weights_where_there_are_none),
-        cmocka_unit_test(asks_for_experts_of_bare_files),
+        cmocka_unit_test(requires_experts_for_bare_files),
         cmocka_unit_test(reads_archives),
         cmocka_unit_test(refuses_every_cut_archive),
         cmocka_unit_test(survives_every_changed_byte),

@@ -98,7 +98,7 @@ static void popularity_is_log_normal(void **state)
 }
 
 /// With one expert per token the next token has the same one with the chance L + (1 - L) / E.
-static void repeats_as_often_as_asked(void **state)
+static void repeats_as_often_as_requested(void **state)
 {
     (void)state;
     enum { EXPERTS = 16, TOKENS = 50000 };
@@ -496,7 +496,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_evenly_without_sigma),
         cmocka_unit_test(popularity_is_log_normal),
-        cmocka_unit_test(repeats_as_often_as_asked),
+        cmocka_unit_test(repeats_as_often_as_requested),
         cmocka_unit_test(keeps_to_its_groups),
         cmocka_unit_test(chooses_groups_evenly),
         cmocka_unit_test(limits_nothing_with_all_groups),

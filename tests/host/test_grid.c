@@ -335,7 +335,7 @@ static void refuses_contradictions(void **state)
     refuses(text, "--model small: 64 experts, k 8, but");
     snprintf(text, sizeof text, "{\"trace\": \"%s\", \"gpus\": 2, \"tokens-per-gpu\": [1, 2]}",
              scratch("trace"));
-    refuses(text, "4 tokens were asked for, the trace has 2");
+    refuses(text, "4 tokens were requested, the trace has 2");
 }
 
 static void refuses_bad_words(void **state)
@@ -508,7 +508,7 @@ static void tells_what_is_no_result(void **state)
     assert_non_null(strstr(err_text, "ends too early; it counts as not run\n"));
 }
 
-/// Results of two systems, and those without what was asked for, are none; a run without hits has a rate, one without
+/// Results of two systems, and those without what was requested, are none; a run without hits has a rate, one without
 /// look-ups none, and where unicast did not run there is no speed-up.
 static void tables_what_is_missing(void **state)
 {

@@ -172,7 +172,7 @@ static void keeps_what_a_file_is(void **state)
 }
 
 /// Somebody else's file that may be written, in a folder that takes no new file; and one that may not.
-static void writes_as_somebody_else(void **state)
+static void writes_as_another_user(void **state)
 {
     (void)state;
     if (geteuid() != 0) {
@@ -260,7 +260,7 @@ static void refuses_what_is_no_file(void **state)
 }
 
 /// Two outputs of one command must not be one file, by whichever names.
-static void knows_the_same_file(void **state)
+static void recognizes_the_same_file(void **state)
 {
     (void)state;
     write_file(scratch("a"), "", 0);
@@ -282,10 +282,10 @@ int main(void)
         cmocka_unit_test(writes_to_standard_output),
         cmocka_unit_test(writes_to_pipes_and_devices),
         cmocka_unit_test(keeps_what_a_file_is),
-        cmocka_unit_test(writes_as_somebody_else),
+        cmocka_unit_test(writes_as_another_user),
         cmocka_unit_test(leaves_no_half),
         cmocka_unit_test(refuses_what_is_no_file),
-        cmocka_unit_test(knows_the_same_file),
+        cmocka_unit_test(recognizes_the_same_file),
     };
     return cmocka_run_group_tests_name("output", tests, scratch_make, scratch_remove);
 }

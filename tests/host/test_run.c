@@ -495,10 +495,10 @@ static void refuses_bad_traces_and_leaves_nothing(void **state)
     RUN("--trace", folder, "--gpus", "2", "--tokens-per-gpu", T, "--hidden", "8", "--json", json, \
         "--trace-fst", fst, __VA_ARGS__)
     assert_int_equal(TRACED("3", "--layer", "0"), MW_EXIT_INPUT);
-    refuse_text("6 tokens were asked for, the trace has 4 (moeswitch run --repeat-tokens "
+    refuse_text("6 tokens were requested, the trace has 4 (moeswitch run --repeat-tokens "
                 "takes them over again)");
     assert_int_equal(TRACED("2", "--layer", "1"), MW_EXIT_INPUT);
-    refuse_text("layer 1 was asked for");
+    refuse_text("layer 1 was requested");
     weights[0][3][1] = NAN;
     ids[0][2][1] = MW_NO_EXPERT;
     write_trace("t", 1, 4, 2, 4, &ids[0][0][0], &weights[0][0][0]);
@@ -551,7 +551,7 @@ static void refuses_what_does_not_fit(void **state)
     assert_int_equal(scratch_entries(), before);
 }
 
-/// Of all systems; one that is asked for by its name is refused by who runs it.
+/// Of all systems; one that is requested by its name is refused by who runs it.
 static void leaves_out_what_the_device_lacks(void **state)
 {
     (void)state;

@@ -205,7 +205,7 @@ static void refuses_bad_elements(void **state)
     fill();
     refuse_check(2, 1, false, "topk_ids.npy", "layer 2", "layers 0 to 1");
     refuse_check(1, 5, false, "topk_ids.npy", "layer 1",
-                 "5 tokens were asked for, the trace has 4");
+                 "5 tokens were requested, the trace has 4");
 
     ids[1][3][2] = EXPERTS;
     refuse_check(1, 4, true, "topk_ids.npy", "layer 1, token 3, column 2",

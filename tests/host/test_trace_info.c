@@ -62,7 +62,7 @@ static void sigma_is_that_of_synthetic_traces(void **state)
     mw_trace_free(&trace);
 }
 
-static void tells_text_and_json(void **state)
+static void prints_text_and_json(void **state)
 {
     (void)state;
     const char *json = scratch("info.json");
@@ -128,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measures_the_spread),
         cmocka_unit_test(sigma_is_that_of_synthetic_traces),
-        cmocka_unit_test(tells_text_and_json),
+        cmocka_unit_test(prints_text_and_json),
         cmocka_unit_test(refuses_bad_words_and_traces),
     };
     return cmocka_run_group_tests_name("trace_info", tests, scratch_make, finish_words);

@@ -121,7 +121,7 @@ static void refuses_what_does_not_fit(void **state)
     refuse(&trace, bad, &zero, "--gpus 33");
     bad = shape;
     bad.tokens_per_gpu = 9;
-    refuse(&trace, bad, &zero, "72 tokens were asked for, the trace has 64");
+    refuse(&trace, bad, &zero, "72 tokens were requested, the trace has 64");
     bad.tokens_per_gpu = 0;
     refuse(&trace, bad, &zero, "--tokens-per-gpu 0");
     bad = shape;
@@ -129,7 +129,7 @@ static void refuses_what_does_not_fit(void **state)
     refuse(&trace, bad, &zero, "--hidden 0");
     bad.hidden = MW_MAX_HIDDEN + 1;
     refuse(&trace, bad, &zero, "--hidden 16385");
-    refuse(&trace, shape, &four, "layer 4 was asked for, the trace has layers 0 to 3");
+    refuse(&trace, shape, &four, "layer 4 was requested, the trace has layers 0 to 3");
     trace.ids[mw_trace_at(&trace, 0, 31) + 1] = MW_NO_EXPERT;
     refuse(&trace, shape, &zero, "layer 0, token 31, column 1");
     mw_trace_free(&trace);

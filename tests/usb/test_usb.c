@@ -377,7 +377,7 @@ static void test_wrong_size(void **state)
     mw_open_defaults(&o); // 8 GPUs
     o.transport = "usb";
     assert_int_equal(mw_open(&o, &device), MW_ERR_INVALID);
-    assert_message("has 2 GPUs and 8-byte flits, asked for were 8 and 16");
+    assert_message("has 2 GPUs and 8-byte flits, requested were 8 and 16");
     bus_destroy(bus);
 }
 

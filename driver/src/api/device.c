@@ -41,7 +41,7 @@ static int check_info(const struct mw_device_info *info, unsigned mem_log2, unsi
     if (mem_log2 < 8 || mem_log2 > MEM_MOST || rows_log2 > ROWS_MOST || tokens_log2 > TOKENS_MOST)
         return mwi_fail(MW_ERR_VERSION,
                         "the device claims 2^%u bytes, 2^%u rows and 2^%u tokens per GPU: this "
-                        "library knows 2^8 to 2^%d, 2^%d, 2^%d",
+                        "library supports 2^8 to 2^%d, 2^%d, 2^%d",
                         mem_log2, rows_log2, tokens_log2, MEM_MOST, ROWS_MOST, TOKENS_MOST);
     if (!info->experts || info->experts > EXPERTS_MOST || !info->local_experts ||
         info->groups > MW_STATIC_GROUPS || !info->max_latency || !info->open_rows)
@@ -118,7 +118,7 @@ static int set_up(struct mw_device *d, const struct mw_open_options *o)
     unsigned flit_bytes = o->flit_bytes ? o->flit_bytes : d->info.flit_bytes;
     if (d->info.gpus != gpus || d->info.flit_bytes != flit_bytes)
         return mwi_fail(MW_ERR_INVALID,
-                        "the device has %u GPUs and %u-byte flits, asked for were %u and %u",
+                        "the device has %u GPUs and %u-byte flits, requested were %u and %u",
                         d->info.gpus, d->info.flit_bytes, gpus, flit_bytes);
     if (o->link_latency > d->info.max_latency)
         return mwi_fail(MW_ERR_CAPACITY, "link latency %u: the device has at most %u cycles",

@@ -368,7 +368,7 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
         return in->flags && !info->gathered ? GATHERED : NULL;
     case MW_I_FLAG:
         if (in->flags & FLAG_ROWS && !info->row_ranges)
-            return "flags that tell rows";
+            return "flags that report rows";
         if (in->flags & FLAG_LISTS)
             return info->source_lists ? NULL : "lists of rows of each source";
         // fall through

@@ -129,7 +129,7 @@ void mw_page_overview(FILE *out)
     text(
         out,
         "Runs mixture-of-experts layers through a switch that multicasts and reduces, simulated or "
-        "on a board, checks every bit, and tells in cycles what each mechanism is worth.");
+        "on a board, checks every bit, and measures in cycles what each mechanism is worth.");
     section(out, "commands");
     for (unsigned i = 0; i < mw_command_count; i++)
         entry(out, mw_commands[i].table->command, mw_commands[i].table->summary);

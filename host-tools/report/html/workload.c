@@ -42,7 +42,7 @@ static void panel(struct mw_page *p, unsigned layer, double most)
 
 static void table(struct mw_page *p)
 {
-    mw_page_folded(p, "what each layer asks",
+    mw_page_folded(p, "demand of each layer",
                    MW_HEADS("layer, GPU", "rows of its engine", "additions of rows in its hub",
                             "remote GPUs per token", "tokens with an expert at home"));
     for (unsigned l = 0; l < p->w->layers; l++) {
@@ -69,7 +69,7 @@ void mw_page_workload(struct mw_page *p)
         mw_layer_facts(p->w, l, &facts);
         most = (double)facts.rows[facts.busiest] > most ? (double)facts.rows[facts.busiest] : most;
     }
-    fputs("<section aria-labelledby=\"workload\"><h2 id=\"workload\">What the routing asks</h2>\n"
+    fputs("<section aria-labelledby=\"workload\"><h2 id=\"workload\">Demand of the routing</h2>\n"
           "<p>Rows (a token for an expert) of each GPU&#8217;s expert engine; the same for every "
           "system.</p>\n<div class=\"panels\">\n",
           p->out);

@@ -384,7 +384,7 @@ module control #(
         wire unused_order = &{1'b0, tok, begin_i, pick_take_i, copies_here_i};
     end
 
-    // ---- other GPUs' copies, and what is told to other GPUs -----------------------------------------------------
+    // ---- other GPUs' copies, and reports to other GPUs -----------------------------------------------------
     copy_bases #(.Cfg(Cfg)) i_bases (
         .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
         .cnt_idx_i(cnt_i.idx[4:0]), .cnt_val_i(cnt_i.val), .bad_o(bad_count), .keep_i(state_q == Prefix),

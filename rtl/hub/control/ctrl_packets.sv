@@ -52,7 +52,7 @@ module ctrl_packets #(
     localparam int unsigned AddrB = Cfg.SwitchReductions ? LaneBits * Lanes
                                   : (Cfg.TokW > Cfg.EventW) ? Cfg.TokW : Cfg.EventW;
 
-    logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: nobody else comes first
+    logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: no other comes first
     logic [1:0]          first_q;
     logic                ctl_free, sig_own, ack_own, by_switch, lane_room, tell;
     logic [AddrB-1:0]    notified;

@@ -8,7 +8,7 @@
 // sweep to the next. Entries of another epoch are invalid in table, cache and bump pointers.
 // sweep_i clears all of them, before the first layer and when the epoch wraps. Clients: 0 rx_store,
 // which allocates, and 1 reduce_serve, which does not.
-// - A miss of client 0 is reported (resp_o[0].miss). The client asks again after fill_o. If
+// - A miss of client 0 is reported (resp_o[0].miss). The client repeats it after fill_o. If
 //   req_i[0].start is set, a read of the table starts, unless one for this row is in flight.
 // - A miss of client 1 is answered when the table has answered.
 // - Up to Misses reads of the table are in flight, one of them reserved for client 1, at most one
@@ -144,7 +144,7 @@ module allocator #(
     logic              rd_go;
 
     // ---- misses under way: a ring, answered by memory in order ---------------------------
-    typedef logic [MissW:0] ptr_t;    // one more bit tells full from empty
+    typedef logic [MissW:0] ptr_t;    // one more bit separates full from empty
     key_t              miss_key_q [Misses];
     logic [Misses-1:0] miss_valid_q, miss_alloc_q;
     ptr_t              tail_q, issue_q, answer_q, head_q;
@@ -275,7 +275,7 @@ module allocator #(
     assign busy_o     = tail_q != head_q;
 
     // ---- answers ----------------------------------------------------------------------------
-    // No look-up is compared in Tell, because none was taken in Fill.
+    // No look-up is compared while the result is reported, because none was taken in Fill.
     logic tell1;
 
     assign tell1 = retire && wait1_q && wait1_idx_q == head;

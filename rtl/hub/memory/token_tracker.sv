@@ -180,7 +180,7 @@ module token_tracker #(
             mine_q  <= mine;
             index_q <= index;
             count_q <= arm_count_i;
-        end else begin   // a sweep arms each token with 0, and tells nobody
+        end else begin   // a sweep arms each token with 0, without a report
             arm_q   <= 1'b1;
             mine_q  <= 1'b1;
             index_q <= sweep_q ? index_q + 1'b1 : '0;

@@ -210,7 +210,7 @@ module rx_arrive #(
         low_in.len   = low_in.bad ? bad_code : head.len[7:0];
         low_in.cnt   = (dynamic && !low_in.bad) ? head.cnt : 5'd1;
         low_in.stage = head.stage;
-        // nobody asks for source and stage of a red: its type and operator take their place
+        // source and stage of a red are not used: its type and operator take their place
         if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED) {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
         high_in.beyond  = (head.addr >> Cfg.MaddrW) != '0;
         if (Cfg.SourceLists && lists_i && rowsp_q) high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;

@@ -23,7 +23,7 @@ module rx_extent #(
     output logic                       beyond_o
 );
     import packet_pkg::*;
-    localparam int unsigned RowAt = $clog2(isa_pkg::Events); // of the rows that a FLAG tells
+    localparam int unsigned RowAt = $clog2(isa_pkg::Events); // of the rows that a FLAG reports
 
     if (Cfg.RowRanges && RowAt + Cfg.TokW + 1 > ByteW) begin : gen_check
         $error("rx_extent: a FLAG tells more rows than an address has bits");

@@ -47,7 +47,7 @@ module rx_red #(
         $error("rx_red: Depth must be a power of two");
     end
 
-    // A ring of flits: asked for at in_q, taken into the lane at op_q, finished at res_q, written at out_q.
+    // A ring of flits: requested at in_q, taken into the lane at op_q, finished at res_q, written at out_q.
     logic [PtrW-1:0]                 in_q, op_q, res_q, out_q;
     logic [Depth-1:0]                inside_q;
     logic [Depth-1:0][Cfg.AddrW-1:0] addr_q;

@@ -306,7 +306,7 @@ module rx_resolve #(
         assign {slot, slot_outside, slot_index} = '0;
     end
 
-    // Lists of their own: other GPUs choose the rows, FLAGs say how many there are. Of own rows the allocator is asked.
+    // Lists of their own: other GPUs choose the rows, FLAGs say how many there are. Own rows come from the allocator.
     logic acts, s1_free; // see below
     logic lists, chosen, said, no_list; // no_list: of a row that is chosen, or a FLAG
     logic [Cfg.LocalW-1:0] list;

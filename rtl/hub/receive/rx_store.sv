@@ -272,7 +272,7 @@ module rx_store #(
     // as fast as it is accounted, and must not hold up others.
     logic [CntW-1:0] waiting, cnt_wdata;
     logic            cnt_we, turn_q, second; // turn_q: worker 1's
-    logic            hold; // nobody has taken slot_o
+    logic            hold; // slot_o is not taken
 
     assign second          = w_done[1] && (turn_q || !w_done[0]);
     assign w_done_ready[0] = !account_valid_q && !second;

@@ -9,8 +9,8 @@
 // read again. A word with nothing before it moves from a register behind the RAM's write port, and
 // needs no read.
 // Order: First in, first out.
-// Back-pressure: None. A word that does not fit is dropped. level_o shows the level. wait_o asks
-// the owner to start nothing new. It is high from the cycle in which the register is empty and
+// Back-pressure: None. A word that does not fit is dropped. level_o shows the level. While wait_o
+// is high the owner starts nothing new. It is high from the cycle in which the register is empty and
 // words are stored, until a word is not taken at once or a packet ends (last_i). It is then low for
 // one cycle.
 // Latency: A word is shown two cycles after its push, or, if it waited for others, after it was

@@ -42,7 +42,7 @@ module row_return #(
     output logic                   idle_o
 );
     if (Cfg.RowSparse) begin : gen_returns
-        localparam int unsigned PtrW  = $clog2(Depth) + 1; // one more bit tells full from empty
+        localparam int unsigned PtrW  = $clog2(Depth) + 1; // one more bit separates full from empty
         localparam int unsigned Most  = 1;                 // items of a home that have not left
         localparam int unsigned Tiles = 16;                // that are to be reported
         localparam int unsigned NumW  = 13;                // of rows: more than those of all tiles, twice

@@ -26,7 +26,7 @@ module serve_rows #(
     input  wire logic                 own_i,       // it is the own one
     output logic                      slot_o,      // place of that row
     input  wire logic                 push_i,      // it is set up:
-    input  wire bundle_pkg::request_t low_i,       // as it was asked for
+    input  wire bundle_pkg::request_t low_i,       // as it was requested
     input  wire logic                 bad_i,       // poisoned, without terms
     input  wire logic [Cfg.AddrW-1:0] addr_i,      // where it goes (st), or of dest_push_i
     input  wire red_pkg::red_t        red_i,

@@ -35,7 +35,7 @@ module send_build #(
     input  wire bundle_pkg::sends_t  sends_i,
     input  wire logic [2:0]          scatter_i,
     input  wire logic                once_i,   // the first packet of a token carries its targets, for all of them
-    input  wire logic                by_switch_i, // gate weights on the uplink tell the switch to open the reduction
+    input  wire logic                by_switch_i, // gate weights on the uplink make the switch open the reduction
 
     input  wire logic job_valid_i,
     output logic      job_take_o,

@@ -114,7 +114,7 @@ module send_read #(
     end
 
     // ---- memory ------------------------------------------------------------------------------------------------
-    // A bit for each request tells whose the answer is.
+    // A bit for each request selects the receiver of the answer.
     localparam int unsigned Slots = 15;
     logic [3:0] slots_q, ask_q, answer_q;
     logic       pay_req, pay_wait_q, for_pay, walk_sel, pay_rvalid, pay_room;

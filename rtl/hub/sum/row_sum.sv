@@ -55,7 +55,7 @@ module row_sum #(
     input  wire row_t             row_i,      // packets less 1
     output logic                  row_pop_o,  // its last packet is under way
     output bundle_pkg::term_req_t term_o,
-    input  wire term_t            term_i,     // asked for in the last cycle
+    input  wire term_t            term_i,     // requested in the last cycle
     input  wire dest_t            dest_i,     // where own rows go, in their order
     output logic                  dest_ready_o,
     output logic                  row_done_o, // own row in memory

@@ -31,7 +31,7 @@ module sum_choice #(
     input  wire logic             lanes_i,     // the layer uses the adder bypass
     input  wire logic             add_room_i,  // the lanes take a packet
     input  wire logic             copy_room_i,
-    input  wire logic             res_free_i,  // a packet of R is here that nobody has claimed
+    input  wire logic             res_free_i,  // an unclaimed packet of R is here
 
     output logic                valid_o,
     input  wire logic           ready_i,

@@ -42,7 +42,7 @@ module sum_passes #(
     input  wire row_t                 row_i,        // packets less 1
     output logic                      row_pop_o,    // its last packet is under way
     output bundle_pkg::term_req_t     term_o,
-    input  wire term_t                term_i,       // asked for in the last cycle
+    input  wire term_t                term_i,       // requested in the last cycle
 
     output logic                 pass_push_o,
     input  wire logic            pass_room_i, // the adder's queue: push only then

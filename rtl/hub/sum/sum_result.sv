@@ -78,7 +78,7 @@ module sum_result #(
     end else begin : gen_queue
         // Far enough ahead for own packets in a row.
         logic       room, push;
-        logic [4:0] free_q; // packets of R that nobody has claimed
+        logic [4:0] free_q; // unclaimed packets of R
 
         assign free_o      = free_q != '0;
         assign res_ready_o = !payload || room;

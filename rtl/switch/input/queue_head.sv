@@ -34,7 +34,7 @@ module queue_head #(
     input  wire logic                 pause_i,       // nothing is taken and no target is done in this cycle
     input  wire logic [Cfg.LaneW-1:0] lane_i,        // of the target in its flit, with list_i
     input  wire logic                 begin_i,       // the flit begins a packet
-    input  wire logic                 late_i,        // stamp_o is asked for the packet before
+    input  wire logic                 late_i,        // stamp_o is read for the packet before
     output logic                      valid_o,
     output logic                      last_o,
     output logic                      err_o,

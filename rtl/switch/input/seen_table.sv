@@ -30,7 +30,7 @@ module seen_table #(
         .wdata_i(clearing_o ? '0 : seen | seen_bit), .raddr_i(expert_i[Cfg.ExpW-1 -: 3]), .rdata_o(seen)
     );
 
-    // clear_i comes late: the counter, which is back at 0 behind its 8 steps, does not know it.
+    // clear_i comes late: the counter, which is back at 0 behind its 8 steps, does not count it.
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             clearing_o <= 1'b1;

@@ -47,7 +47,7 @@ module port_guard #(
     output error_pkg::err_e report_code_o,
     input  wire logic       report_take_i
 );
-    // {flush, down, marked, step}: who asks for one of them has no time for more than a flip-flop
+    // {flush, down, marked, step}: the request of one of them has no time for more than a flip-flop
     typedef enum logic [4:0] {Up = 5'b000_00, Marked = 5'b001_00, Shut = 5'b001_01, Down = 5'b011_00,
                               Drain = 5'b011_01, Flush = 5'b111_00, Flushed = 5'b111_01, Ready = 5'b111_10} state_e;
     state_e     state_q;
@@ -55,7 +55,7 @@ module port_guard #(
     logic       drop_q; // the rest of it is dropped
     logic [1:0] cls_q;
     logic       shut_q; // a cycle behind the state, for the input alone: much waits for it there
-    logic       passing, cut, sinks, owes;
+    logic       passing, cut, sinks, overdue;
     logic [3:0] late;
 
     // ---- packets ----
@@ -87,7 +87,7 @@ module port_guard #(
     );
 
     assign sinks = late[2:0] != '0;
-    assign owes  = late_i;
+    assign overdue  = late_i;
 
     // ---- state ----
     assign down_o  = state_q[3];
@@ -98,7 +98,7 @@ module port_guard #(
             state_q <= Up;
         end else begin
             unique case (state_q)
-                Up:      if (sinks || owes || late[3] || disable_i) state_q <= Marked;
+                Up:      if (sinks || overdue || late[3] || disable_i) state_q <= Marked;
                 Marked:  state_q <= Shut;
                 Shut:    if (written_i) state_q <= Down;
                 Down:    if (enable_i) state_q <= Drain;
@@ -112,10 +112,10 @@ module port_guard #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) report_o <= 1'b0;
-        else if (state_q == Up && (sinks || owes || late[3])) report_o <= 1'b1;
+        else if (state_q == Up && (sinks || overdue || late[3])) report_o <= 1'b1;
         else if (report_take_i) report_o <= 1'b0;
         if (state_q == Up)
-            report_code_o <= sinks ? error_pkg::ERR_SINK : owes ? error_pkg::ERR_OWES : error_pkg::ERR_OPEN;
+            report_code_o <= sinks ? error_pkg::ERR_SINK : overdue ? error_pkg::ERR_LATE : error_pkg::ERR_OPEN;
     end
 endmodule
 

@@ -58,7 +58,7 @@ module egress_choice #(
     assign can_store = has_store_i != '0 && store_crd_i;
     assign start_o   = open_i && (can_ctrl || can_req || can_part || can_store);
 
-    // Each class knows by itself whether it goes: turn_*_q exclude each other.
+    // Each class decides by itself whether it goes: turn_*_q exclude each other.
     // ctrl, req, part, store: one of them if anything can
     logic req_turn, part_turn, store_turn, ctrl, req, part, store;
 

@@ -62,7 +62,7 @@ module credit_gate #(
         .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
     );
 
-    // asked for at the first flit alone: those behind it go where it went
+    // checked at the first flit alone: those behind it go where it went
     assign lets   = !almost_full_i
                     && (cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left));
     assign open   = first_o ? lets : open_q;

@@ -79,7 +79,7 @@ module flit_queue #(
         if (load_o) out_q <= load_data_o;
     end
 
-    // ---- flits in the RAM, a cycle ago: the pointers do not tell, and what is taken is known late ----
+    // ---- flits in the RAM, a cycle ago: the pointers do not show it, and what is taken is known late ----
     logic [DW-1:0] level_q;
     logic          put_q, fetch_q;
 

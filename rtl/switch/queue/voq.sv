@@ -12,7 +12,7 @@
 // stop packets for other outputs until its own queue is full.
 // Latency: A packet becomes visible with push_i, when its header and targets are in the RAM. Its
 // payload may still follow, one flit per cycle (cut-through). Words written before the push lie in
-// the free slot after the last packet, so the input may write before it knows whether this output
+// the free slot after the last packet, so the input may write before it is decided whether this output
 // is a target.
 //
 // Look-ahead window (see window): the output sees the next STORE packet only while that is one of
@@ -154,7 +154,7 @@ module voq #(
         .re_i(re_i || Cfg.PartSharedRam), .raddr_i(raddr), .rdata_o(word)
     );
 
-    // ---- what the output must know before it reads ----
+    // ---- what the output needs before it reads ----
     localparam int unsigned StoreDescW = 6 + Cfg.PayW + Cfg.StampW;
     localparam int unsigned ReqDescW   = 5 + Cfg.StampW;
 

@@ -71,7 +71,7 @@ module report_scoreboard #(
     logic [4:0]                cnt_q;
     logic [Cfg.TokensLog2-1:0] index, index_q, sweep_q;
 
-    // what was taken is not there any more, though its source does not know yet
+    // what was taken is not there any more, though its source has no answer yet
     rr_arb #(.N(Cfg.N)) i_arb (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(lane_i & ~take_o), .grant_o(choice), .idx_o(), .advance_i(any_lane)
     );

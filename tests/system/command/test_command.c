@@ -43,7 +43,7 @@ static void prints_and_succeeds(void **state)
     }
 }
 
-static void helps_who_asks(void **state)
+static void prints_help(void **state)
 {
     (void)state;
     static const char *const asked[] = {"help run", "run --help", "run -h"};
@@ -60,7 +60,7 @@ static void helps_who_asks(void **state)
 }
 
 /// A full disk is no success, whatever printed there.
-static void tells_output_that_is_lost(void **state)
+static void reports_output_that_is_lost(void **state)
 {
     (void)state;
     static const char *const commands[] = {"list", "--help", "--version", "run --help",
@@ -74,7 +74,7 @@ static void tells_output_that_is_lost(void **state)
 }
 
 /// Every file that is written, and every command that writes: /dev/full is no success.
-static void tells_files_that_are_lost(void **state)
+static void reports_files_that_are_lost(void **state)
 {
     (void)state;
     static const char *const commands[] = {
@@ -97,7 +97,7 @@ static void tells_files_that_are_lost(void **state)
 }
 
 /// Their writer gives up where it cannot write: that, too, is reported, and no half of a file stays.
-static void tells_waves_that_are_lost(void **state)
+static void reports_waveforms_that_are_lost(void **state)
 {
     (void)state;
     char line[1200], fst[512];
@@ -118,7 +118,7 @@ static void tells_waves_that_are_lost(void **state)
 }
 
 /// Data in place of tables, nothing at all, and tables that fit.
-static void prints_what_is_asked_for(void **state)
+static void prints_what_is_requested(void **state)
 {
     (void)state;
     assert_int_equal(run_command("run " SYNTHETIC "--details --interval 100 --batches 2"),
@@ -546,11 +546,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_and_succeeds),
-        cmocka_unit_test(helps_who_asks),
-        cmocka_unit_test(tells_output_that_is_lost),
-        cmocka_unit_test(tells_files_that_are_lost),
-        cmocka_unit_test(tells_waves_that_are_lost),
-        cmocka_unit_test(prints_what_is_asked_for),
+        cmocka_unit_test(prints_help),
+        cmocka_unit_test(reports_output_that_is_lost),
+        cmocka_unit_test(reports_files_that_are_lost),
+        cmocka_unit_test(reports_waveforms_that_are_lost),
+        cmocka_unit_test(prints_what_is_requested),
         cmocka_unit_test(feeds_batches),
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(same_json_side_by_side),

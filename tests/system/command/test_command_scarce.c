@@ -133,7 +133,7 @@ static void empty_proc(void **state)
 }
 
 /// A reader that goes away ends a command like a full disk.
-static void nobody_reads(void **state)
+static void no_reader(void **state)
 {
     (void)state;
     for (unsigned c = 0; c < COMMANDS; c++) {
@@ -242,7 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_files),     cmocka_unit_test(cut_model),
         cmocka_unit_test(little_memory), cmocka_unit_test(few_descriptors),
-        cmocka_unit_test(empty_proc),    cmocka_unit_test(nobody_reads),
+        cmocka_unit_test(empty_proc),    cmocka_unit_test(no_reader),
     };
     return cmocka_run_group_tests_name("command_scarce", tests, set_up, scratch_remove);
 }

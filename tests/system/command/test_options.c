@@ -206,7 +206,7 @@ static int ask_device(const char *option, const char *value)
 }
 
 /// What a value must be besides in its range, help says: what the parser then asks for.
-static void help_says_what_else_is_asked(void **state)
+static void help_shows_all_other_terms(void **state)
 {
     (void)state;
     static const struct {
@@ -382,7 +382,7 @@ static void commands_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_and_parser_agree),  cmocka_unit_test(help_says_what_else_is_asked),
+        cmocka_unit_test(help_and_parser_agree),  cmocka_unit_test(help_shows_all_other_terms),
         cmocka_unit_test(built_is_what_was_said), cmocka_unit_test(refuses_before_it_builds),
         cmocka_unit_test(device_takes_both_ends), cmocka_unit_test(settings_have_one_range),
         cmocka_unit_test(commands_agree),

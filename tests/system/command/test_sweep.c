@@ -430,7 +430,7 @@ static int run_on_full_disk(unsigned blocks, const char *words)
 }
 
 /// What cannot be written is an error, and nothing of it stays.
-static void tells_what_it_cannot_write(void **state)
+static void reports_what_it_cannot_write(void **state)
 {
     (void)state;
     char words[600], folder[200], path[300];
@@ -659,7 +659,7 @@ static void pictures_hold_the_table(void **state)
 }
 
 /// Before any run, if there is no gnuplot.
-static void asks_for_gnuplot_first(void **state)
+static void checks_gnuplot_first(void **state)
 {
     (void)state;
     char line[600];
@@ -722,12 +722,12 @@ int main(void)
         cmocka_unit_test(the_example_is_a_grid),
         cmocka_unit_test(goes_on_behind_runs_that_fail),
         cmocka_unit_test(replaces_what_is_spoilt),
-        cmocka_unit_test(tells_what_it_cannot_write),
+        cmocka_unit_test(reports_what_it_cannot_write),
         cmocka_unit_test(runs_what_gen_wrote),
         cmocka_unit_test(lines_run_by_themselves),
         cmocka_unit_test(gnu_parallel_runs_it_on_two_hosts),
         cmocka_unit_test(pictures_hold_the_table),
-        cmocka_unit_test(asks_for_gnuplot_first),
+        cmocka_unit_test(checks_gnuplot_first),
         cmocka_unit_test(builds_models_first),
     };
     return cmocka_run_group_tests_name("sweep", tests, set_up, finish);

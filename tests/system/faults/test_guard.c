@@ -222,7 +222,7 @@ static void answers_nothing(void **state)
     open_device(&t);
     t.sums = true;
     good_layer(&t);
-    stands_still(&t, MW_FAULT_ANSWER, MW_HWERR_OWES);
+    stands_still(&t, MW_FAULT_ANSWER, MW_HWERR_LATE);
     assert_int_equal(mw_counters_read(t.d, &c), 0);
     assert_int_equal(c.gpu[0].first_error, MW_HWERR_POISON);
     assert_int_equal(c.gpu[1].errors, 0);

@@ -161,7 +161,7 @@ static void small_device(void **state)
     bench_options(&b, TINY "--tokens-per-gpu 4 --k 2");
     bench_prepare(&b, NULL, NULL);
     assert_int_equal(bench_run(&b, "overlap", &r), MW_EXIT_INPUT);
-    assert_line(r.error.text, "instruction streams", "without flags that tell rows",
+    assert_line(r.error.text, "instruction streams", "without flags that report rows",
                 "leave it out");
     mw_result_free(&r);
     assert_int_equal(bench_run(&b, "nvls", &r), MW_EXIT_INPUT);

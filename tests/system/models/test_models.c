@@ -417,7 +417,7 @@ static void who_needs_no_more_runs_on_it(void **state)
 }
 
 /// What is asked beside the system may need more than it, or what every model has.
-static void who_asks_for_more_gets_it(void **state)
+static void a_request_for_more_is_met(void **state)
 {
     (void)state;
     char timeline[300];
@@ -584,7 +584,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_what_it_is),
         cmocka_unit_test(ones_with_fewer_stand_in),
         cmocka_unit_test(who_needs_no_more_runs_on_it),
-        cmocka_unit_test(who_asks_for_more_gets_it),
+        cmocka_unit_test(a_request_for_more_is_met),
         cmocka_unit_test(one_that_is_found_is_built_anew),
         cmocka_unit_test(one_that_cannot_be_built_is_named),
         cmocka_unit_test(several_take_turns_to_build),

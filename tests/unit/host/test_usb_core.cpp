@@ -146,7 +146,7 @@ TEST(falls_back_to_full_speed)
 
 // ---- damage -------------------------------------------------------------------------------------
 
-TEST(damaged_packets_reach_nobody)
+TEST(damaged_packets_are_dropped)
 {
     bench b;
     b.start();

@@ -108,7 +108,7 @@ TEST(moves_as_much_as_a_frame_holds)
     b.clean();
 }
 
-TEST(damaged_packets_reach_nobody)
+TEST(damaged_packets_are_dropped)
 {
     bench b;
     b.start();

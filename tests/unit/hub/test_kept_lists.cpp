@@ -209,7 +209,7 @@ TEST(the_newest_list)
     }
 }
 
-TEST(lists_that_nobody_wrote)
+TEST(lists_that_were_never_written)
 {
     for (unsigned r = 0; r < 40; r++) {
         bench b;

@@ -8,7 +8,7 @@ using namespace tb;
 
 static const unsigned N = PARAM_N, USERS = 2;
 
-struct notified : model<Vtold_rows> {
+struct notified : model<Vnotified_rows> {
     int row[N];
 
     notified()

@@ -200,7 +200,7 @@ struct serve : model<Vreduce_serve> {
     }
 };
 
-TEST(of_nobody_or_of_nothing)
+TEST(of_no_source_or_of_nothing)
 {
     serve b;
     for (unsigned i = 0; i < 40; i++) {

@@ -69,7 +69,7 @@ module switch_bench #(
         ctl.part_credits  = settings.part_credits;
         ctl.window        = settings.window;
         ctl.limit         = settings.limit;
-        ctl.switch_reductions = settings.by_switch;
+        ctl.switch_reductions = settings.switch_reductions;
         ctl.row_bytes     = settings.row_bytes;
         ctl.row_shift     = settings.row_shift;
         ctl.token_shift   = settings.token_shift;

@@ -219,7 +219,7 @@ TEST(answers_no_request)
     assert_true(took >= 8 * PERIOD);
     only_this_port_is_down(*b, bad);
     l.run(1000);
-    assert_int_equal(b->notified[bad][MW_HWERR_OWES], 1);
+    assert_int_equal(b->notified[bad][MW_HWERR_LATE], 1);
     uint64_t after = l.rate(RATE_CYCLES);
     as_fast_as(before, after);
     assert_true(b->stood_in > 0);

@@ -527,7 +527,7 @@ TEST(poison_stays_in_its_packet)
 }
 
 // ---- progress ----
-TEST(blocked_output_stops_nobody_else)
+TEST(blocked_output_stops_no_other)
 {
     auto b = bench();
     unsigned n = b->n;

@@ -212,8 +212,8 @@ struct guard : parts {
         SAME(dut.guard_drop_o, cut || (valid && !open && shut));
         cuts += cut;
 
-        const bool sinks = ticks[0] == 3 || ticks[1] == 3 || ticks[2] == 3, owes = dut.guard_late_i,
-                   endless = ticks[3] == 3;
+        const bool sinks = ticks[0] == 3 || ticks[1] == 3 || ticks[2] == 3,
+                   overdue = dut.guard_late_i, endless = ticks[3] == 3;
         const unsigned waits[4] = {starved & 1, starved >> 1 & 1, starved >> 2 & 1, open};
         const unsigned tick[4] = {dut.guard_tick_i & 1u, dut.guard_tick_i >> 1 & 1u,
                                   dut.guard_tick_i >> 2 & 1u, dut.guard_tick_i & 1u};
@@ -224,12 +224,12 @@ struct guard : parts {
         const bool marked = state != UP;
         switch (state) {
         case UP:
-            if (sinks || owes || endless) {
+            if (sinks || overdue || endless) {
                 report = true;
-                why = sinks ? MW_HWERR_SINK : owes ? MW_HWERR_OWES : MW_HWERR_OPEN;
+                why = sinks ? MW_HWERR_SINK : overdue ? MW_HWERR_LATE : MW_HWERR_OPEN;
                 codes[why]++;
             }
-            if (sinks || owes || endless || dut.guard_disable_i)
+            if (sinks || overdue || endless || dut.guard_disable_i)
                 state = MARKED;
             break;
         case MARKED:
@@ -577,7 +577,7 @@ TEST(port_guard)
 {
     guard b;
     b.cycles(60000);
-    for (unsigned code : {MW_HWERR_SINK, MW_HWERR_OPEN, MW_HWERR_OWES})
+    for (unsigned code : {MW_HWERR_SINK, MW_HWERR_OPEN, MW_HWERR_LATE})
         assert_true(b.codes[code] > 10);
     assert_true(b.cuts > 100 && b.flushes > 30);
 }
