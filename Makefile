@@ -279,8 +279,8 @@ endef
 # c_test_rules: folder of tests/, what its tests are linked with besides
 c_test_rules = $(foreach f,$(wildcard tests/$(1)/test_*.c tests/$(1)/*/test_*.c),$(eval $(call c_test_rule,$(1),$(f),$(2))))
 $(foreach d,host driver system firmware,$(call c_test_rules,$(d)))
-$(call c_test_rules,device,$(call obj,tests/system/layers.c tests/host/support.c))
-$(call c_test_rules,usb,$(call obj,$(USBDEV_SRC)))
+$(call c_test_rules,device,$(call obj,tests/system/layers.c tests/system/workloads.c tests/host/support.c))
+$(call c_test_rules,usb,$(call obj,$(USBDEV_SRC) tests/system/workloads.c))
 
 EXAMPLES := $(patsubst driver/examples/%.c,$(B)/examples/%,$(wildcard driver/examples/*.c))
 $(EXAMPLES): $(B)/examples/%: $(B)/obj/driver/examples/%.o $(B)/libmoeswitch.a
@@ -307,7 +307,10 @@ NEEDS_system-test_backends := $(foreach m,2.8.0.0 9.8.1.0,$(call model_so,$(m)) 
 NEEDS_system-test_models := $(foreach m,2.8.0.0 $(KINDS:%=2.8.%.0) 2.8.0.0.plain,$(call model_so,$(m))) $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
 NEEDS_system-test_installed := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(TOOL)
 NEEDS_usb-test_redir := $(USBDEV)
+NEEDS_usb-test_workloads := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device)
 NEEDS_device-test_device := $(call model_so,2.8.0.0) $(call device_so,2.8.0.0.device) $(call device_so,2.8.0.0.device_usb)
+NEEDS_device-test_tp := $(NEEDS_device-test_device)
+NEEDS_host-test_tp := $(TOOL)
 NEEDS_device-test_small := $(call model_so,4.8.1.0) $(call device_so,4.8.1.0.device)
 # c_test_alone: program
 define c_test_alone

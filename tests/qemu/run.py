@@ -8,9 +8,10 @@ usage: run.py BUILD    BUILD holds moeswitch, mw-usb-device, tests/usb/soak, qem
 The device is the whole Verilated one of two GPUs: host link, PicoRV32 with its firmware, fabric. Beside it stand some with the link and the firmware in
 C (sim/usb), in front of a fabric of four GPUs and of stubs, for what needs another size, speed or fault.
 
-What the guest writes comes back over its serial console. Checked: list, info and selftest; a layer of every system through USB has the same bits,
-cycles and counters as through `sim` in this process; so have the lines of `bench`, and batches that are fed while the one before runs; a device that is unplugged again and again
-loses nothing that it acknowledged.
+What the guest writes comes back over its serial console. Checked: list, info and selftest; a layer of every system
+through USB has the same bits, cycles and counters as through `sim` in this process; so have tensor-parallel workloads
+under every system, the lines of `bench`, and batches that are fed while the one before runs; a device that is unplugged
+again and again loses nothing that it acknowledged.
 """
 import json
 import os
@@ -32,6 +33,12 @@ RUNS = {
     "FABRIC": f"--gpus 4 {SIZES} --layers 0,1",
 }
 BENCH = {"sim": "all --gpus 2 --flit-bytes 8 --maxbytes 4K", "FABRIC": "all --gpus 4 --flit-bytes 8 --maxbytes 4K --iters 2 --seed 7"}
+# tensor-parallel workloads, whose parts have times of their own
+PARALLEL = {
+    "sim": "--workload sublayer --gpus 2 --flit-bytes 8 --rows 12 --hidden 64 --tile 2 --gemm-rs-cycles 30 "
+           "--ln-cycles 5 --jitter 20 --start-spread 100",
+    "FABRIC": "--workload gemm-ar --gpus 4 --flit-bytes 8 --rows 20 --hidden 64 --tile 2 --gemm-rs-cycles 30",
+}
 FEEDS = {"sim": f"--gpus 2 {SIZES} --batches 4", "FABRIC": f"--gpus 4 {SIZES} --batches 4 --system dysharp"}
 DISCONNECTS = 20
 # one program has the device until a second one has been refused
@@ -82,7 +89,8 @@ def main():
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
-        runs, feeds = ({device: run_here(build, work, words) for device, words in r.items()} for r in (RUNS, FEEDS))
+        runs, parallel, feeds = ({device: run_here(build, work, words) for device, words in r.items()}
+                                 for r in (RUNS, PARALLEL, FEEDS))
         benches = {device: run_here(build, work, words, "bench") for device, words in BENCH.items()}
         with Machine(build, work) as machine:
             machine.plug("sim", "--whole", build / "model/dev-n2f8/libmwdevice.so")
@@ -97,6 +105,7 @@ def main():
                 ("ambiguous", "moeswitch info --device usb"),
                 ("selftest", "moeswitch selftest --device usb:sim"),
                 *on_device("run", RUNS),
+                *on_device("parallel", PARALLEL),
                 *on_device("bench", BENCH, "bench"),
                 *on_device("feed", FEEDS),
                 ("second", SECOND),
@@ -113,6 +122,7 @@ def main():
     expect(results, "full", "serial number FULL", "GPUs +2,")
     expect(results, "soak", rf"{DISCONNECTS} disconnects", "0 lost")
     compare_reports(results, "run", runs)
+    compare_reports(results, "parallel", parallel, "chain")
     compare_reports(results, "bench", benches, "reduce_scatter")
     compare_reports(results, "feed", feeds)
     print(results["feed-sim"][1].split("\n\n")[-1])

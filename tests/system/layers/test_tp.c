@@ -6,55 +6,35 @@
 #include "run/run.h"
 #include "system/bench.h"
 #include "system/command.h"
-#include "tp_run/tp_run.h"
+#include "system/workloads.h"
 
 /// Models that other tests need, too.
 static const struct {
     unsigned gpus, flit_bytes, most; ///< most: rows of a home
 } models[] = {{2, 8, 13}, {4, 8, 9}, {8, 16, 5}};
 
-enum { MODELS = sizeof models / sizeof *models, WORDS = 40 };
+enum { MODELS = sizeof models / sizeof *models };
 
-static struct mw_run_params params;
-static struct mw_tp_problem problem;
+static struct workload workload;
 
-/// Parse and prepare, as the command does.
 static int prepare(const char *words, struct mw_error *err)
 {
-    static char text[1000];
-    char *argv[WORDS], *rest = text;
-    int argc = 0;
-    bool help;
-    snprintf(text, sizeof text, "run %s", words);
-    while ((argv[argc] = strsep(&rest, " ")))
-        argc++;
-    int status = mw_run_parse(&params, argc, argv, &help, err);
-    return status ? status : mw_tp_prepare(&params, &problem, err);
+    return workload_prepare(&workload, words, err);
 }
 
 /// Run a system; its cycles.
-static uint64_t pass(const char *words, const struct mw_tp_system *system)
+static uint64_t pass(const struct mw_tp_system *system)
 {
-    static struct mw_tp_result r;
-    struct mw_error err = {0};
-    r = (struct mw_tp_result){.system = system};
-    if (mw_tp_device_run(&params, &problem, &r, &err))
-        fail_msg("%s, %s: %s", words, system->name, err.text);
-    mw_tp_summarize(&r, &problem, 0, NULL);
-    if (mw_tp_report_differences(stderr, &r, &problem))
-        fail_msg("%s, %s", words, system->name);
-    free(r.run.state);
-    return r.layer.cycles;
+    return workload_pass(&workload, system, (struct mw_device_choice){0}).layer.cycles;
 }
 
 static void pass_all(const char *words)
 {
-    struct mw_error err = {0};
-    if (prepare(words, &err))
-        fail_msg("%s: %s", words, err.text);
+    workload_make(&workload, words);
+    print_message("%s\n", words);
     for (unsigned i = 0; i < MW_TP_SYSTEMS; i++)
-        if (!mw_tp_unfit(&problem, mw_tp_systems[i]))
-            pass(words, mw_tp_systems[i]);
+        if (!mw_tp_unfit(&workload.problem, mw_tp_systems[i]))
+            pass(mw_tp_systems[i]);
 }
 
 static unsigned below(struct mw_random *r, unsigned n)
@@ -106,7 +86,7 @@ static uint64_t phases(unsigned gemm_1, unsigned ln, unsigned gemm_2)
              "--gemm-rs-cycles %u --ln-cycles %u --ag-gemm-cycles %u",
              gemm_1, ln, gemm_2);
     assert_int_equal(prepare(words, &err), 0);
-    return pass(words, mw_tp_system_find("nvls"));
+    return pass(mw_tp_system_find("nvls"));
 }
 
 /// A part's time counts for its own rows alone: those of GEMMs are 24, and those of LN 12.
@@ -132,8 +112,8 @@ static void cycles_repeat(void **state)
                                 "--tile 3 --jitter 30 --start-spread 300";
     struct mw_error err = {0};
     assert_int_equal(prepare(words, &err), 0);
-    const uint64_t cycles = pass(words, mw_tp_system_find("chain"));
-    assert_int_equal(pass(words, mw_tp_system_find("chain")), cycles);
+    const uint64_t cycles = pass(mw_tp_system_find("chain"));
+    assert_int_equal(pass(mw_tp_system_find("chain")), cycles);
 }
 
 /// Sums in another order than the golden model's, and packets that are not in the list, end a run
@@ -148,12 +128,12 @@ static void differences_show(void **state)
     wrong.reduce = MW_TP_STEPS;
     assert_int_equal(prepare(words, &err), 0);
     r = (struct mw_tp_result){.system = &wrong};
-    assert_int_equal(mw_tp_device_run(&params, &problem, &r, &err), 0);
+    assert_int_equal(mw_tp_device_run(&workload.params, &workload.problem, &r, &err), 0);
     assert_true(r.layer.wrong > 0);
     assert_true(r.first.expected != r.first.got);
-    mw_tp_summarize(&r, &problem, 0, NULL);
+    mw_tp_summarize(&r, &workload.problem, 0, NULL);
     assert_true(r.summary.flit_errors > 0);
-    assert_int_equal(mw_tp_report_differences(stderr, &r, &problem), MW_EXIT_MISMATCH);
+    assert_int_equal(mw_tp_report_differences(stderr, &r, &workload.problem), MW_EXIT_MISMATCH);
 }
 
 /// Chained parts are faster than phases, and loads that nothing merges slower than a multicast.
@@ -164,9 +144,9 @@ static void chain_is_faster(void **state)
                                 "512 --tile 4 --expert-cycles 32";
     struct mw_error err = {0};
     assert_int_equal(prepare(words, &err), 0);
-    const uint64_t chain = pass(words, mw_tp_system_find("chain"));
-    const uint64_t nvls = pass(words, mw_tp_system_find("nvls"));
-    const uint64_t pull = pass(words, mw_tp_system_find("pull"));
+    const uint64_t chain = pass(mw_tp_system_find("chain"));
+    const uint64_t nvls = pass(mw_tp_system_find("nvls"));
+    const uint64_t pull = pass(mw_tp_system_find("pull"));
     print_message("chain %llu, nvls %llu, pull %llu cycles\n", (unsigned long long)chain,
                   (unsigned long long)nvls, (unsigned long long)pull);
     assert_true(nvls > chain * 5 / 4 && pull > chain * 5 / 4);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor-parallel workloads on devices that lack a primitive or room: refused by name, before anything runs.
+#include "fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric_regs.h"
+#include "run/run.h"
+#include "tp_run/tp_run.h"
+
+enum { GPUS = 2 };
+
+/// Run `workload` on a device with these primitives; the line that refuses it.
+static const char *refused(char *workload, char *rows, uint32_t primitives)
+{
+    static struct mw_error err;
+    static struct mw_run_params params;
+    static struct fake fake;
+    char *argv[] = {"run", "--workload",   workload, "--gpus",   "2",   "--rows",
+                    rows,  "--flit-bytes", "8",      "--hidden", "512", NULL};
+    struct mw_tp_problem problem;
+    struct mw_tp_result r = {.system = mw_tp_system_find("chain")};
+    bool help;
+    fake_init(&fake, GPUS, 8);
+    *fake_fabric(&fake, offsetof(mw_fabric_t, primitives)) = primitives;
+    assert_int_equal(mw_run_parse(&params, sizeof argv / sizeof *argv - 1, argv, &help, &err), 0);
+    assert_int_equal(mw_tp_prepare(&params, &problem, &err), 0);
+    params.device = (struct mw_device_choice){.custom = &fake_transport, .custom_context = &fake};
+    assert_int_equal(mw_tp_device_run(&params, &problem, &r, &err), MW_EXIT_INPUT);
+    assert_int_equal(fake.go, 0);
+    assert_int_equal(fake.closed, 1);
+    fake_free(&fake);
+    return err.text;
+}
+
+static void a_missing_primitive_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } needs[] = {{MW_FABRIC__PRIMITIVES__GATHERED_bm, "gathered"},
+                 {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, "more_events"},
+                 {MW_FABRIC__PRIMITIVES__DELAY_bm, "delay"}};
+    const uint32_t all = needs[0].bit | needs[1].bit | needs[2].bit;
+    for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
+        char line[160];
+        snprintf(line, sizeof line,
+                 "--workload gemm-ar: the device lacks the primitive %s (moeswitch info lists its "
+                 "primitives)",
+                 needs[i].name);
+        assert_string_equal(refused("gemm-ar", "8", all & ~needs[i].bit), line);
+    }
+}
+
+/// A memory of a MB holds no 2 000 rows of a KB, three times in and out.
+static void rows_need_room(void **state)
+{
+    (void)state;
+    const char *line = refused("sublayer", "2000", UINT32_MAX);
+    assert_non_null(strstr(line, "the device cannot hold this run: "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_missing_primitive_is_named),
+                                       cmocka_unit_test(rows_need_room)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
