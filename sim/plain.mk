@@ -7,7 +7,7 @@ plain_flags = -O3 --x-assign fast --x-initial unique --noassert --output-split 1
 
 # plain_rules: configuration, N, F, small, trace
 define plain_rules
-$(call flags_rule,$(1),$(call plain_flags,$(5)) $(call settings_of,$(2),$(3),$(4)); $(MODEL_OPT))
+$(call flags_rule,$(1),$(call plain_flags,$(5)) $(call settings_of,$(2),$(3),$(4)); $(call model_opt,$(1),$(MODEL_OPT),-O0))
 $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,fabric$$(comma) N=$(2)$$(comma) $(3)-byte flits$(if $(filter 1,$(4)),$$(comma) small memories)$(if $(filter 1,$(5)),$$(comma) with waves))
@@ -19,7 +19,7 @@ $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) 
 
 $(B)/model/$(1)/fabric/Vfabric__ALL.a: $(B)/model/$(1)/fabric/Vfabric.mk
 	$$(call say,CXX,fabric$$(comma) N=$(2) F=$(3)$$(comma) plain (a minute or more))
-	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric.mk Vfabric__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) OPT_FAST="$(if $(filter 1,$(5)),-O1,$(MODEL_OPT))" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(MAKE) -s -C $$(@D) -f Vfabric.mk Vfabric__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_PLAIN) OPT_FAST="$(call model_opt,$(1),$(if $(filter 1,$(5)),-O1,$(MODEL_OPT)),-O0)" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 	@touch $$@
 
 $(call note_rule,$(1),fabric,plain,$(B)/model/$(1)/fabric/Vfabric__ALL.a,$(SHIM) $(IN_PLAIN))

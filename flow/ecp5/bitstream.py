@@ -223,6 +223,7 @@ def pack(b, out, seed, firmware):
 
 def main():
     a, built = parse(), tree()
+    flow.YOSYS = flow.wasm
     b = boards.load(a.board)
     boards.check_pins(b)
     try:

@@ -316,6 +316,7 @@ def page(results, settings):
 
 def main():
     a = parse()
+    flow.YOSYS = flow.wasm
     results = [run(name, a) for name in (a.only or PARTS)]
     if a.doc:
         pathlib.Path(a.doc).write_text(page(results, a.param))

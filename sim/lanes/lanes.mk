@@ -64,7 +64,7 @@ $(B)/model/$(1)/$(5)/translated: $(B)/model/$(1)/$(5)/V$(5).mk $(if $(filter $(O
 $(if $(filter $(LANES_PARTS),$(5)),$(B)/model/$(1)/$(5)/V$(5)_lanes.a: $(B)/model/$(1)/$(5)/translated sim/lanes/lanes.h | $(B)/model/$(1)/backend
 	@rm -f $$@
 	@$(unless_lanes) || $(call say_now,CXX,$(5)$(comma) N=$(2) F=$(3)$(comma) a lane each (half a minute or more))
-	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes/lanes.h CXXFLAGS="-std=c++17 $(LANES_OPT) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim/lanes -DMW_COPIES=$(call copies,$(5),$(2))"
+	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5)_lanes.mk CXX=$(MODEL_CXX) HEADERS=$(CURDIR)/sim/lanes/lanes.h CXXFLAGS="-std=c++17 $(call model_opt,$(1),$(LANES_OPT),-O1) -march=$(MODEL_ARCH) -w -fPIC $(VINC) -I$(CURDIR)/sim/lanes -DMW_COPIES=$(call copies,$(5),$(2))"
 
 $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(1)/backend
 	@rm -f $$@
@@ -73,7 +73,7 @@ $(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(
 ,$(B)/model/$(1)/$(5)/V$(5)__ALL.a: $(B)/model/$(1)/$(5)/V$(5).mk | $(B)/model/$(1)/backend
 	@rm -f $$@
 	@$(unless_lanes) || $(call say_now,CXX,$(5)$(comma) N=$(2) F=$(3) (half a minute or more))
-	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5).mk V$(5)__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_CLANG) OPT_FAST="$(MODEL_OPT)" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$(unless_lanes) || $$(MAKE) -s -C $$(@D) -f V$(5).mk V$(5)__ALL.a VERILATOR_ROOT=$(VROOT) $$(VMAKE_CLANG) OPT_FAST="$(call model_opt,$(1),$(MODEL_OPT),-O1)" OPT_SLOW=-O0 CXXFLAGS="-w -fPIC" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
 )
 endef
 
@@ -82,7 +82,7 @@ shim_cxx = $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-co
     -DVM_TRACE=0 -DMW_SIM_N=$(2) -DMW_SIM_F=$(3) -I$(4) $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -Isim/lanes -I$(GEN)
 # lanes_rules: configuration, N, F, small
 define lanes_rules
-$(call flags_rule,$(1),$(LANES_VFLAGS) $(call settings_of,$(2),$(3),$(4)); $(LANES_OPT) $(MODEL_OPT) -march=$(MODEL_ARCH))
+$(call flags_rule,$(1),$(LANES_VFLAGS) $(call settings_of,$(2),$(3),$(4)); $(call model_opt,$(1),$(LANES_OPT) $(MODEL_OPT),-O1) -march=$(MODEL_ARCH))
 $(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(eval $(call lanes_part_rules,$(1),$(2),$(3),$(4),$(p))))
 # lanes, or plain and behind it why
 $(B)/model/$(1)/backend: $(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/model/$(1)/$(p)/translated) $(TOOLS)

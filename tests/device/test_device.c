@@ -333,9 +333,10 @@ static void test_flush(void **state)
     struct endpoints *e = open_device(model);
     static uint8_t data[4096], back[sizeof data];
     const uint64_t second = UINT64_C(1) << MW_HOST_GPU_SHIFT;
+    const unsigned rounds = test_cases(24, 60);
     unsigned lost = 0, done = 0;
     endpoints_sync(e);
-    for (int i = 0; i < 60; i++) {
+    for (unsigned i = 0; i < rounds; i++) {
         const struct mw_frame_register ports[] = {{FABRIC(ports), 1 | MW_FABRIC__PORTS__DOWN_bm},
                                                   {FABRIC(ports), 1 | MW_FABRIC__PORTS__UP_bm}};
         unsigned frames = 1 + random32() % 4;
@@ -374,7 +375,7 @@ static void test_flush(void **state)
         assert_memory_equal(data, back, sizeof back);
     }
     print_message("%u frames met the reset, %u did not\n", lost, done);
-    assert_true(lost > 8 && done > 8);
+    assert_true(lost > rounds / 8 && done > rounds / 8);
     close_device(e, model);
 }
 
@@ -387,7 +388,7 @@ static void test_faults(void **state)
     static uint8_t wrote[BLOCKS][BLOCK];
     bool known[BLOCKS] = {false};
     unsigned faults = 0;
-    const int rounds = at_pins(model) ? 25 : 200;
+    const int rounds = (int)(at_pins(model) ? test_cases(10, 25) : test_cases(80, 200));
     for (int i = 0; i < rounds; i++) {
         if (i % 5 == 0)
             endpoints_sync(e);

@@ -15,8 +15,10 @@ enum {
     GPUS = 2,
     FLIT = 8,
     MEMORY = 1 << 25,
-    LAYERS = 200,
-    RESETS = 40,
+    FEW_LAYERS = 60,
+    MANY_LAYERS = 200,
+    FEW_RESETS = 14,
+    MANY_RESETS = 40,
     ANSWER_CYCLES = 400000, ///< within which every frame is answered
     AREA = 1 << 14,         ///< that random addresses mostly point to
 };
@@ -111,11 +113,12 @@ static void reset_in_a_layer(void **state)
     struct mw_random r = {test_seed()};
     struct device t;
     struct layer l;
+    const unsigned resets = test_cases(FEW_RESETS, MANY_RESETS);
     unsigned busy = 0;
     open_device(&t, &r);
     layer_make(&l, &shape, &r);
     uint64_t cycles = layer_pass(&l, t.d, "that is not interrupted");
-    for (unsigned i = 0; i < RESETS; i++) {
+    for (unsigned i = 0; i < resets; i++) {
         layer_start(&l, t.d);
         // WAIT ends when RESET has come: its reply costs the layer some cycles more
         if (!wait_done(&t, mw_random_below(&r, cycles)))
@@ -123,8 +126,8 @@ static void reset_in_a_layer(void **state)
         recovers(&t);
         assert_int_equal(layer_pass(&l, t.d, "that was interrupted before"), cycles);
     }
-    print_message("%u of %d layers were interrupted\n", busy, RESETS);
-    assert_true(busy > RESETS / 2);
+    print_message("%u of %u layers were interrupted\n", busy, resets);
+    assert_true(busy > resets / 2);
     layer_free(&l);
     close_device(&t);
 }
@@ -324,9 +327,10 @@ static void random_instructions(void **state)
     uint64_t seed = test_seed();
     struct mw_random first = {seed};
     struct device t;
+    const unsigned layers = test_cases(FEW_LAYERS, MANY_LAYERS);
     unsigned done = 0, errors = 0;
     open_device(&t, &first);
-    for (unsigned i = 0; i < LAYERS; i++) {
+    for (unsigned i = 0; i < layers; i++) {
         if (only && strtoul(only, NULL, 0) != i)
             continue;
         struct mw_random r = {mw_hash3(seed, 0x696e74, i)};
@@ -345,7 +349,7 @@ static void random_instructions(void **state)
         recovers(&t);
         layer_free(&l);
     }
-    print_message("%u of %d layers ended, %u with errors\n", done, LAYERS, errors);
+    print_message("%u of %u layers ended, %u with errors\n", done, layers, errors);
     close_device(&t);
 }
 

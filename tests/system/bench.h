@@ -40,7 +40,7 @@ void bench_check(const struct bench *b, const char *system, const struct mw_resu
 uint64_t bench_pass(const struct bench *b, const char *system);
 /// Whether the device has what the system is made of, and lists enough for it.
 bool bench_has(const struct bench *b, const struct mw_system *system);
-/// Options, prepare, all systems that it has, free.
+/// Options, prepare, every second system that it has, in turn (with MW_LONG all), free.
 void bench_all(const char *options, bench_edit *edit, void *context);
 
 /// Expert at place `j` of a token's list, for edits.

@@ -37,14 +37,10 @@ UNIT_WAVES := $(if $(filter-out 0,$(WAVES)),1,0)
 UNIT_DIR := $(B)/unit$(if $(filter 1,$(UNIT_WAVES)),-waves)
 UNIT_RUNTIME := $(B)/verilated/$(if $(filter 1,$(UNIT_WAVES)),fst,plain).a
 
-# minutes to build: only `make test-all` has them
-LONG_UNITS := switch_rate_16
+# a minute or more to build or to run, and others have their modules with other parameters: only `make test-all` has them
+LONG_UNITS := switch_rate_16 switch_rate_shared_ram switch_8_16 switch_shared_ram_16 switch_reductions_shared_ram reduction_n8 link_fuzz_16
 unit_bin = $(UNIT_DIR)/$(1)/test_$(1)
 UNIT_BINS := $(foreach u,$(filter-out $(LONG_UNITS),$(UNIT)),$(call unit_bin,$(u)))
-# a second of processor time or more; the others run with a fresh seed, too
-SLOW_UNITS := $(filter-out switch_parts,$(filter switch_%,$(UNIT))) reduction reduction_n2 reduction_n8 host_link host_link_16 link_fuzz link_fuzz_16 reduce_lane \
-    reduce_lane_plain egress egress_16 expert_lane send_16 soc usb_core usb_core_pins
-QUICK_UNIT_BINS := $(foreach u,$(filter-out $(SLOW_UNITS),$(UNIT)),$(call unit_bin,$(u)))
 LONG_UNIT_BINS := $(foreach u,$(LONG_UNITS),$(call unit_bin,$(u)))
 
 # of a test's own code, which runs beside Verilator's; UNIT_OPT='-O0 -g' to look at one in a debugger

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `moeswitch run` on the fabric with one node for all, and on both fabrics compared in every cycle: the reports must be those of the model that every other test has.
 
-usage: run.py [--long]     (builds nothing: build/moeswitch and the models n4f8-small, -threads and -beside must be there)
+usage: run.py [--long]     (builds nothing: build/moeswitch and the models n4f8-small, -beside, and with --long -threads must be there)
 
 The tool takes the model beside it, so it runs from a folder of its own for each. Exit status 1: a report differs, or a run failed.
 """
@@ -15,7 +15,8 @@ import subprocess
 import sys
 
 BUILD = pathlib.Path("build")
-KINDS = ("spatial", "threads", "beside")
+SHORT_KINDS = ("spatial", "beside")
+LONG_KINDS = ("spatial", "threads", "beside")
 DEVICE = "--set small=1 --gpus 4 --flit-bytes 8"
 SHORT = ["run {} --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8 --system all",
          "run {} --hidden 32 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1 --layers 0,1,2 --system all"]
@@ -55,10 +56,11 @@ def report(kind, words):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--long", action="store_true")
-    runs, compared = SHORT + (LONG if p.parse_args().long else []), 0
+    long = p.parse_args().long
+    runs, kinds, compared = SHORT + (LONG if long else []), LONG_KINDS if long else SHORT_KINDS, 0
     for words in (r.format(DEVICE) for r in runs):
         want, _ = report("spatial", words)
-        for kind in KINDS[1:]:
+        for kind in kinds[1:]:
             got, cycles = report(kind, words)
             compared += cycles
             if got != want:

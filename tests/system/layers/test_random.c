@@ -6,7 +6,7 @@
 #include "system/configuration.h"
 #include "systems/system_list.h"
 
-enum { CONFIGURATIONS = 300 };
+enum { FEW = 100, MANY = 300 };
 
 static const struct configuration_model models[] = {
     {2, 8, false, 4, 16, 48, 8},  {4, 8, true, 4, 6, 8, 2},    {4, 8, false, 3, 12, 48, 8},
@@ -28,13 +28,14 @@ static void random_configurations(void **state)
     (void)state;
     uint64_t seed = test_seed();
     const char *only = getenv("MW_CONFIG");
+    const unsigned configurations = test_cases(FEW, MANY);
     unsigned drawn[MW_SYSTEMS] = {0};
-    for (unsigned i = 0; i < CONFIGURATIONS; i++)
+    for (unsigned i = 0; i < configurations; i++)
         if (!only || strtoul(only, NULL, 0) == i)
             drawn[run_configuration(seed, i)]++;
     for (unsigned s = 0; s < MW_SYSTEMS && !only; s++) {
         print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
-        assert_true(drawn[s] >= CONFIGURATIONS / (4 * MW_SYSTEMS));
+        assert_true(drawn[s] >= configurations / (4 * MW_SYSTEMS));
     }
 }
 

@@ -4,7 +4,7 @@
 // N = 4 in the sizes of synth-check, but that nodes can be made to misbehave. MW_LAYERS=n runs n layers of each kind.
 #include "system/pair.h"
 
-enum { LAYERS = 12 };
+enum { LAYERS = 6 };
 
 static unsigned layers(void)
 {

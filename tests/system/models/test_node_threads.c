@@ -4,7 +4,7 @@
 // contents at their start. MW_LAYERS=n runs n layers.
 #include "system/pair.h"
 
-enum { LAYERS = 12 };
+enum { LAYERS = 6 };
 
 static unsigned layers(void)
 {

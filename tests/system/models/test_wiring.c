@@ -3,7 +3,7 @@
 // fabric.sv itself beside the parts that sim/lanes/fabric_lanes.cpp joins in its place in every other test (pair.h). N = 3, so that a lane is left over, and 16-byte flits.
 #include "system/pair.h"
 
-enum { LAYERS = 24, BAD_LAYERS = 24 };
+enum { FEW = 8, MANY = 24 };
 
 static const struct pair_models models = {
     .path = {"build/model/n3f16/libmwsim.so", "build/model/n3f16-fst/libmwsim.so"},
@@ -16,13 +16,13 @@ static const struct pair_models models = {
 static void any_layers(void **state)
 {
     (void)state;
-    pair_any_layers(&models, LAYERS);
+    pair_any_layers(&models, test_cases(FEW, MANY));
 }
 
 static void what_goes_wrong(void **state)
 {
     (void)state;
-    pair_what_goes_wrong(&models, BAD_LAYERS);
+    pair_what_goes_wrong(&models, test_cases(FEW, MANY));
 }
 
 int main(void)

@@ -38,6 +38,12 @@ inline uint64_t seed()
     return value;
 }
 
+/// How many cases a test draws: `few`, and where MW_LONG is set, as `make test-all` does, `many`.
+inline unsigned cases(unsigned few, unsigned many)
+{
+    return getenv("MW_LONG") ? many : few;
+}
+
 /// The stream that the next generator gets: from the seed, the running test's name and how many were before it.
 struct streams {
     static uint64_t next()

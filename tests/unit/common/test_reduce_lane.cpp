@@ -16,7 +16,7 @@ using namespace tb;
 static const unsigned LATENCY = 5; // from a term to its result
 
 static const uint64_t PAIRS =
-    getenv("MW_PAIRS") ? strtoull(getenv("MW_PAIRS"), nullptr, 0) : 1000000;
+    getenv("MW_PAIRS") ? strtoull(getenv("MW_PAIRS"), nullptr, 0) : cases(100000, 1000000);
 static const unsigned PARTNERS =
     static_cast<unsigned>(std::clamp<uint64_t>(PAIRS / 3125, 16, 320)); // of each value
 
@@ -352,7 +352,7 @@ TEST(mixed)
     auto &rng = l.rng;
     std::vector<std::pair<unsigned, unsigned>> all;
     for_each([&](unsigned d, unsigned o) { all.push_back({d, o}); });
-    for (unsigned i = 0; i < 300000; i++) {
+    for (unsigned i = 0; i < cases(100000, 300000); i++) {
         term t = {};
         t.k = static_cast<kind>(rng() % 4);
         auto red = all[rng() % all.size()];

@@ -129,7 +129,7 @@ TEST(random_triples)
 {
     lane l;
     auto &rng = l.rng;
-    for (unsigned i = 0; i < 2000000; i++) {
+    for (unsigned i = 0; i < cases(400000, 2000000); i++) {
         uint64_t r = rng();
         l.operate(static_cast<uint16_t>(r), static_cast<uint16_t>(r >> 16),
                   static_cast<uint32_t>(r >> 32));
@@ -142,7 +142,7 @@ TEST(random_near_the_limits)
 {
     lane l;
     auto &rng = l.rng;
-    for (unsigned i = 0; i < 1000000; i++) {
+    for (unsigned i = 0; i < cases(200000, 1000000); i++) {
         uint64_t r = rng();
         unsigned ex = 1 + static_cast<unsigned>(rng() % 254);
         unsigned first = rng() & 1 ? 127 + static_cast<unsigned>(rng() % 254)
@@ -168,7 +168,7 @@ TEST(products_that_round_twice)
 {
     lane l;
     auto &rng = l.rng;
-    for (unsigned i = 0; i < 1000000; i++) {
+    for (unsigned i = 0; i < cases(200000, 1000000); i++) {
         uint64_t r = rng();
         uint16_t x = static_cast<uint16_t>(0x3f80 | (r & 0x807f));
         uint16_t c = static_cast<uint16_t>(0x3f80 | (r >> 16 & 0x7f));

@@ -387,7 +387,7 @@ TEST(random)
 {
     host b;
     b.sync();
-    for (unsigned round = 0; round < 40; round++) {
+    for (unsigned round = 0; round < tb::cases(16, 40); round++) {
         b.rates(30);
         b.dut.done_i = b.below(2);
         for (unsigned n = 5 + b.below(20); n > 0; n--)
@@ -519,7 +519,7 @@ TEST(truncated)
 TEST(link_reset)
 {
     host b;
-    for (unsigned i = 0; i < 300; i++) {
+    for (unsigned i = 0; i < tb::cases(100, 300); i++) {
         b.rates(30);
         b.sync();
         unsigned requests = 1 + b.below(5);
@@ -921,7 +921,7 @@ TEST(lost)
 {
     host b;
     b.sync();
-    for (unsigned i = 0; i < 200; i++) {
+    for (unsigned i = 0; i < tb::cases(80, 200); i++) {
         b.rates(30);
         bool write = b.below(2);
         uint32_t size = 16 * (1 + b.below(i % 10 ? 20 : 400));

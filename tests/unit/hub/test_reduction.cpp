@@ -779,7 +779,7 @@ TEST(combines_and_serves)
 TEST_IF(BY_SWITCH, combines_what_is_granted)
 {
     dice rng;
-    for (unsigned round = 0; round < 24; round++) {
+    for (unsigned round = 0; round < cases(12, 24); round++) {
         settings s;
         s.by_switch = true;
         s.row_bytes = rng.pick({512u, 128u, 256 - F, F});
@@ -1015,7 +1015,7 @@ TEST(any_command)
     for (unsigned i = 0; i < tokens; i++)
         b.put_route(i, std::vector<int>(b.conf.k, -1));
     unsigned went = 0;
-    for (unsigned round = 0; round < 600; round++) {
+    for (unsigned round = 0; round < cases(240, 600); round++) {
         static const unsigned ops[] = {MW_I_DYMULTIMEM_LD_REDUCE, MW_I_MULTIMEM_LD_REDUCE,
                                        MW_I_SUM};
         auto operand = [&](uint64_t limit) {
@@ -1054,7 +1054,7 @@ TEST(any_command)
 // else of memory changes. In the order of tokens, and in that in which they are complete.
 TEST(rows_return)
 {
-    for (unsigned round = 0; round < 24; round++) {
+    for (unsigned round = 0; round < cases(12, 24); round++) {
         settings s;
         s.returns = true;
         s.k = round % 4 == 3 ? 16 : 1 + round % 13;

@@ -734,6 +734,7 @@ static unsigned flags(dice &rng)
 static void random_tokens(unsigned op, unsigned runs, unsigned in_flight)
 {
     dice rng;
+    runs = cases(runs * 2 / 5, runs);
     size_t unmapped = 0, duplicate = 0;
     for (unsigned r = 0; r < runs; r++) {
         layer l = random_layer(rng);
@@ -775,8 +776,9 @@ TEST(rowsp_in_flight)
 TEST(rowsp_of_lists)
 {
     dice rng;
+    const unsigned runs = cases(32, 80);
     size_t rows = 0;
-    for (unsigned r = 0; r < 80; r++) {
+    for (unsigned r = 0; r < runs; r++) {
         layer l = random_layer(rng);
         l.lists = 1;
         l.by_switch = l.bad_percent = 0;
@@ -796,7 +798,7 @@ TEST(rowsp_of_lists)
                 }
         }
     }
-    assert_true(rows > 1000);
+    assert_true(rows > 12 * runs);
 }
 
 TEST(unicast)
@@ -808,7 +810,7 @@ TEST(unicast)
 TEST(gathered)
 {
     dice rng;
-    for (unsigned r = 0; r < 60; r++) {
+    for (unsigned r = 0; r < cases(24, 60); r++) {
         const layer l = random_layer(rng);
         hub b(l, random_rate(rng));
         for (unsigned i = 0; i < 4; i++) {

@@ -981,6 +981,7 @@ static void random_run(unsigned latency, unsigned packets, const mix &m,
     b->dut.ctl_link_wait_i = b->rng.pick({0, 0, 1, 3});
     static const uint16_t intervals[] = {0, 1, 2, 3, 17, 250, 999};
     b->monitor(static_cast<unsigned>(b->rng() % 16), intervals[b->rng() % 7]);
+    packets = tb::cases(packets * 2 / 5, packets);
     for (unsigned i = 0; i < packets; i++) {
         unsigned s = static_cast<unsigned>(b->rng() % n);
         packet p = random_packet(*b, s, m);
