@@ -64,7 +64,7 @@ struct mw_pattern;
 struct mw_bench {
     const struct mw_bench_params *params;
     struct mw_error *err;
-    struct mw_device *device;
+    struct mw_device *device; ///< NULL: only sizes are checked
     struct mw_device_info info;
     struct mw_trace trace; ///< loaded, where one was given
 
@@ -164,6 +164,8 @@ int mw_bench_interrupted(const struct mw_bench *b);
 int mw_bench_failed(const struct mw_bench *b, const char *what, int code);
 /// Settings of the layer that the options ask for, on top of mw_layer_defaults.
 int mw_bench_configure(struct mw_bench *b);
+/// Lay out the memories for b->config, by b->info.
+int mw_bench_layout(struct mw_bench *b);
 /// Streams of every GPU, built by `make`, into the memories.
 int mw_bench_load_streams(struct mw_bench *b,
                           void (*make)(const struct mw_bench *, unsigned, struct mw_stream *));
@@ -174,6 +176,9 @@ void mw_bench_release(struct mw_bench *b);
 /// Bytes of an element of the line that is being run.
 unsigned mw_bench_element(const struct mw_bench *b);
 
+/// Whether the device holds a line of that size, by b->info; no device is needed. Returns an exit status.
+int mw_bench_fits(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size);
+int mw_bench_pingpong_fits(struct mw_bench *b, uint64_t size);
 /// One line: all iterations. Patterns that reduce do so with b->dtype and b->redop.
 int mw_bench_measure(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size,
                      struct mw_bench_row *row);

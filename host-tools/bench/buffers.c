@@ -139,16 +139,17 @@ int mw_bench_buffers_prepare(struct mw_bench *b)
     b->config.row_bytes = b->row;
     b->config.scratch_bytes = 2 * b->size;
     b->streams = b->pattern->make == mw_bench_all_reduce ? 2 : 1;
-    int code = mw_layout_make(b->device, &b->config, &b->layout);
+    status = mw_bench_layout(b);
     b->source = b->layout.scratch;
     b->result = b->source + b->size;
-    if (!code)
-        code = mw_multicast_create(b->device, 2 * b->size, &b->group);
+    if (status || !b->device)
+        return status;
+    int code = mw_multicast_create(b->device, 2 * b->size, &b->group);
     for (unsigned g = 0; g < gpus(b) && !code; g++)
         code = mw_multicast_add_device(b->group, g);
     if (!code)
         code = mw_multicast_bind_addr(b->group, b->source);
-    return code ? mw_bench_failed(b, "the device cannot hold this size", code) : MW_EXIT_OK;
+    return code ? mw_bench_failed(b, "static group", code) : MW_EXIT_OK;
 }
 
 /// The result gets a pattern first: what the device never writes must not pass.

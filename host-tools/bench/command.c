@@ -21,6 +21,24 @@ struct job {
     FILE *data; ///< standard output
 };
 
+/// A model takes minutes to build. Sizes that it will not hold are refused before; the largest of a pattern decides.
+static int check_sizes(struct job *j, const struct mw_open_options *o)
+{
+    const struct mw_bench_params *p = &j->params;
+    struct mw_bench *b = &j->bench;
+    uint64_t size = p->min_bytes;
+    int status = MW_EXIT_OK;
+    while (size * p->factor <= p->max_bytes)
+        size *= p->factor;
+    mw_device_built(&b->info, o->gpus, o->flit_bytes, o->small);
+    if (p->latency)
+        return mw_bench_pingpong_fits(b, size);
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS && !status; i++)
+        if (p->run[i])
+            status = mw_bench_fits(b, &mw_bench_patterns[i], size);
+    return status;
+}
+
 static int open_device(struct job *j)
 {
     struct mw_bench *b = &j->bench;
@@ -30,7 +48,9 @@ static int open_device(struct job *j)
     o.flit_bytes = j->params.flit_bytes;
     o.link_latency = j->params.link_latency;
     o.small = mw_setting_value(&j->params.settings, "small", 0);
-    int status = mw_device_open_built(&o, &b->device, b->err);
+    int status = mw_device_lacks_model(&o) ? check_sizes(j, &o) : MW_EXIT_OK;
+    if (!status)
+        status = mw_device_open_built(&o, &b->device, b->err);
     int code = status ? 0 : mw_info(b->device, &b->info);
     return code ? mw_bench_failed(b, "device", code) : status;
 }

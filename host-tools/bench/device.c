@@ -36,6 +36,12 @@ int mw_bench_configure(struct mw_bench *b)
     return MW_EXIT_OK;
 }
 
+int mw_bench_layout(struct mw_bench *b)
+{
+    int code = mw_layout_of(&b->info, &b->config, &b->layout);
+    return code ? mw_bench_failed(b, "the device cannot hold this size", code) : MW_EXIT_OK;
+}
+
 struct making {
     const struct mw_bench *b;
     void (*make)(const struct mw_bench *, unsigned, struct mw_stream *);

@@ -66,9 +66,8 @@ static int prepare(struct mw_bench *b)
         b->config.row_bytes = LOAD_ROW;
         b->config.scratch_bytes = b->scratch;
         b->streams = 1;
-        int code = mw_layout_make(b->device, &b->config, &b->layout);
-        if (code)
-            return mw_bench_failed(b, "the device cannot hold this size", code);
+        if ((status = mw_bench_layout(b)))
+            return status;
     }
     b->source = b->layout.scratch;
     b->result = b->source + slot(b);
@@ -187,17 +186,29 @@ static double percentile(const struct game *g, unsigned permille)
     return (double)g->sample[rank ? rank - 1 : 0] / 2;
 }
 
+static int begin(struct mw_bench *b, uint64_t size)
+{
+    // whole flits
+    b->size = (size + b->info.flit_bytes - 1) / b->info.flit_bytes * b->info.flit_bytes;
+    b->seed = mw_hash3(b->params->seed, b->size, 0);
+    return prepare(b);
+}
+
+int mw_bench_pingpong_fits(struct mw_bench *b, uint64_t size)
+{
+    int status = begin(b, size);
+    mw_bench_release(b);
+    return status;
+}
+
 int mw_bench_pingpong(struct mw_bench *b, uint64_t size, struct mw_bench_latency *r)
 {
     unsigned wanted = b->params->iterations;
     struct game g = {.b = b, .sample = calloc(wanted, sizeof *g.sample)};
     if (!g.sample)
         return mw_fail_memory(b->err, "samples");
-    // whole flits
-    b->size = (size + b->info.flit_bytes - 1) / b->info.flit_bytes * b->info.flit_bytes;
-    b->seed = mw_hash3(b->params->seed, b->size, 0);
+    int status = begin(b, size);
     *r = (struct mw_bench_latency){.size = b->size};
-    int status = prepare(b);
     if (!status)
         status = load(b);
     for (unsigned i = 0; g.count < wanted && !status && !mw_interrupted; i++)

@@ -223,15 +223,29 @@ static int iterate(struct mw_bench *b, struct mw_bench_row *row, struct looks *l
     return status ? status : b->pattern->check(b, &row->wrong);
 }
 
+static void take_size(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size)
+{
+    b->pattern = pattern;
+    b->row = b->params->row ? b->params->row : pattern->row;
+    uint64_t step = pattern->fewest ? (uint64_t)pattern->fewest * b->info.gpus : b->row;
+    b->size = size < step ? step : size / step * step;
+}
+
+int mw_bench_fits(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size)
+{
+    take_size(b, pattern, size);
+    b->seed = mw_hash3(b->params->seed, b->size, 0);
+    int status = pattern->prepare(b);
+    mw_bench_release(b);
+    return status;
+}
+
 int mw_bench_measure(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size,
                      struct mw_bench_row *row)
 {
     struct looks l = {0};
     int status = MW_EXIT_OK;
-    b->pattern = pattern;
-    b->row = b->params->row ? b->params->row : pattern->row;
-    uint64_t step = pattern->fewest ? (uint64_t)pattern->fewest * b->info.gpus : b->row;
-    b->size = size < step ? step : size / step * step;
+    take_size(b, pattern, size);
     *row = (struct mw_bench_row){
         .pattern = pattern,
         .type = pattern->reduces ? mw_reduce_type_name(b->dtype) : pattern->type,

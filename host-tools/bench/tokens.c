@@ -180,12 +180,10 @@ int mw_bench_tokens_prepare(struct mw_bench *b)
     b->config.experts_per_gpu = b->w.experts_per_gpu;
     b->config.rows_per_expert = b->pattern->gates ? most_rows(b) : 1;
     b->streams = 1;
-    int code = mw_layout_make(b->device, &b->config, &b->layout);
-    if (code)
-        return mw_bench_failed(b, "the device cannot hold this size", code);
-    if (!b->pattern->gates && (status = make_flat(b)))
-        return status;
-    return map_experts(b);
+    status = mw_bench_layout(b);
+    if (!status && !b->pattern->gates)
+        status = make_flat(b);
+    return status || !b->device ? status : map_experts(b);
 }
 
 // ---- memory -----------------------------------------------------------------------------------------

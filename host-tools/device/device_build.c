@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "device/device.h"
-#include "transport_sim/model_place.h"
+#include "transport_sim/model_find.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +30,14 @@ static bool looks_for_model(const struct mw_open_options *o)
     const char *place = secure_getenv("MOESWITCH_MODEL");
     return !o->custom && !o->model && o->transport && strcmp(o->transport, "sim") == 0 &&
            !(place && *place);
+}
+
+bool mw_device_lacks_model(const struct mw_open_options *o)
+{
+    char path[MWI_PATH], message[512];
+    struct mw_simulation made;
+    return !o->custom && o->transport && strcmp(o->transport, "sim") == 0 &&
+           mwi_model_find(o, path, &made, message, sizeof message);
 }
 
 /// Where a model can be built. MW_EXIT_FAILED with an empty message: nowhere.

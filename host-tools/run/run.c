@@ -8,6 +8,8 @@
 #include "base/host_memory.h"
 #include "base/output.h"
 #include "cli/command_help.h"
+#include "device/device_build.h"
+#include "device/setting_table.h"
 #include "report/html/page.h"
 #include "report/plot.h"
 #include "report/report.h"
@@ -157,15 +159,26 @@ static int check_device(struct mw_run *run, const struct mw_demand *demand, bool
     return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
 }
 
-/// Before anything large is made. A model that is missing is made in minutes, so what is refused whatever it
-/// has is refused before.
+static bool lacks_model(const struct mw_run_params *p)
+{
+    struct mw_open_options o;
+    mw_device_options(&p->device, &o);
+    o.gpus = p->shape.gpus;
+    o.flit_bytes = p->flit_bytes;
+    o.small = mw_setting_value(&p->settings, "small", 0);
+    o.fst = p->fst;
+    return mw_device_lacks_model(&o);
+}
+
+/// Before anything large is made. A model that is missing is built in minutes, so what it will not hold is refused before.
+/// A model that exists has sizes of its own, which may be larger.
 static int check_sizes(struct mw_run *run, struct mw_error *err)
 {
     const struct mw_run_params *p = &run->params;
     struct mw_demand demand;
     int status =
         mw_demand_of_trace(&demand, &run->trace, p->layers, p->layer_count, &p->shape, err);
-    if (!status && !p->device.usb && !p->device.custom)
+    if (!status && lacks_model(p))
         status = check_device(run, &demand, true, err);
     if (!status)
         status = check_device(run, &demand, false, err);

@@ -422,6 +422,40 @@ static void helps(void **state)
     assert_non_null(strstr(out_text, "algbw * (N - 1) / N"));
 }
 
+/// Of these sizes there is no model, and none is looked for or built where the device cannot hold the largest line.
+static void refuses_before_it_builds(void **state)
+{
+    (void)state;
+#define NO_MODEL "bench %s --gpus 31 --flit-bytes 16 --minbytes 1K "
+    static const struct {
+        const char *pattern, *options, *says;
+    } bad[] = {
+        {"alltoall", "--maxbytes 64G", "the device cannot hold this size: bytes of memory per GPU"},
+        {"all_reduce", "--maxbytes 64G", "cannot hold this size"},
+        {"dispatch", "--maxbytes 1G --row 128 --experts 62",
+         "cannot hold this size: tokens per GPU"},
+        {"multicast", "--maxbytes 1G --row 128 --experts 62",
+         "cannot hold this size: tokens per GPU"},
+        {"latency", "--maxbytes 8G", "cannot hold this size: bytes of memory per GPU"},
+        {"alltoall", "--set small=1 --maxbytes 64K",
+         "cannot hold this size: bytes of memory per GPU"},
+        {"alltoall", "--set small=1 --set target_list_cache=1", "target_list_cache"},
+    };
+    setenv("MOESWITCH_MODEL", scratch("no-model"), 1);
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char words[400];
+        snprintf(words, sizeof words, NO_MODEL "%s", bad[i].pattern, bad[i].options);
+        if (run_command("%s", words) != MW_EXIT_INPUT)
+            fail_msg("%s: %s", words, err_text);
+        assert_null(strstr(err_text, "model"));
+        if (!strstr(err_text, bad[i].says))
+            fail_msg("%s: %s", words, err_text);
+    }
+    assert_int_equal(run_command("bench alltoall --gpus 31 --maxbytes 64K"), MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, "no-model")); // what fits fails for want of it
+    unsetenv("MOESWITCH_MODEL");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +471,7 @@ int main(void)
         cmocka_unit_test(finds_wrong_bytes),
         cmocka_unit_test(ends_when_interrupted),
         cmocka_unit_test(refuses_bad_options),
+        cmocka_unit_test(refuses_before_it_builds),
         cmocka_unit_test(refuses_what_the_device_cannot_hold),
         cmocka_unit_test(small_device_and_csv),
         cmocka_unit_test(helps),
