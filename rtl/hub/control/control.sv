@@ -123,7 +123,7 @@ module control #(
     logic [47:0]             flag_rows;
     logic [4:0]              imm_q;
     logic [Cfg.GpuW-1:0]     port, to_q;
-    logic [Cfg.TokensLog2:0] end_q, range_end;
+    logic [Cfg.TokensLog2:0] end_q, range_end, sort_end;
 
     assign port        = cfg_i.port[Cfg.GpuW-1:0];
     assign cmd_ready_o = state_q == Idle && !tile_go;
@@ -184,7 +184,7 @@ module control #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) end_q <= '0;
-        else if (accept && cmd_i.op inside {I_COUNT, I_ORDER} && !refused) end_q <= range_end;
+        else if (start_walk) end_q <= sort_walk ? sort_end : range_end; // until then the walk is done
         if (accept) begin
             op_q     <= cmd_i.op;
             imm_q    <= 5'(cmd_i.imm[Cfg.EventW-1:0]);
@@ -348,7 +348,7 @@ module control #(
     if (Cfg.TokenOrder) begin : gen_order
         localparam int unsigned Hot = (Cfg.N > 5) ? 5 : Cfg.N - 1;
         logic [Cfg.GpuW-1:0]     hot [Hot];
-        logic [Cfg.TokensLog2:0] first_q;
+        logic [Cfg.TokensLog2:0] first_q, stop_q;
         logic [15:0]             charge_q;
         logic                    order, finding, sorting, counting, lists_ready;
 
@@ -359,10 +359,12 @@ module control #(
         assign sort_walk  = state_q == Ready && sort_ready;
         assign charge     = sorting ? charge_q : '0;
         assign walk_first = sort_walk ? first_q : cmd_i.a[Cfg.TokensLog2:0];
+        assign sort_end   = stop_q;
 
         always_ff @(posedge clk_i) begin
             if (order) begin
                 first_q  <= cmd_i.a[Cfg.TokensLog2:0];
+                stop_q   <= range_end;
                 charge_q <= cmd_i.imm;
             end
         end
@@ -379,7 +381,7 @@ module control #(
             .tok_i(tok), .sorted_i(sorting && walk_done), .begin_i, .pick_o, .take_i(pick_take_i)
         );
     end else begin : gen_no_order
-        assign {sort_ready, sort_walk, charge, share_o, pick_o} = '0;
+        assign {sort_ready, sort_walk, sort_end, charge, share_o, pick_o} = '0;
         assign walk_first = cmd_i.a[Cfg.TokensLog2:0];
         wire unused_order = &{1'b0, tok, begin_i, pick_take_i, copies_here_i};
     end

@@ -9,6 +9,7 @@
 // Latency: Reads run one flit ahead of the entries. An entry is available in every cycle while
 // memory answers within F/2 cycles, or else one flit of entries per answer.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module route_walk #(
@@ -26,7 +27,8 @@ module route_walk #(
 
     input  wire logic                    start_i,    // only when done_o
     input  wire logic [Cfg.TokensLog2:0] first_i,    // end_i if there is none
-    input  wire logic [Cfg.TokensLog2:0] end_i,      // first token behind the range; stable until done_o
+    // first token behind the range, from the cycle after start_i; stable until the next start_i
+    input  wire logic [Cfg.TokensLog2:0] end_i,
     input  wire logic [3:0]              k_last_i,   // k - 1
     input  wire logic [RowW-1:0]         row_base_i, // rt_base / 128
     output logic                         done_o,     // every entry was taken
@@ -105,6 +107,12 @@ module route_walk #(
         end
         if (move) cur_q <= hold_q;
     end
+
+`ifndef SYNTHESIS
+    logic idle_q; // every entry was taken, and no walk has started
+    always_ff @(posedge clk_i) idle_q <= rst_ni && done_o && !start_i;
+    `MW_ASSERT(!idle_q || done_o, "route_walk: the end of the range changes without a start")
+`endif
 
     // Tokens by choice: the one that is read, and the one whose entries are shown.
     if (Picks) begin : gen_picks

@@ -291,6 +291,10 @@ struct hub : model<Vcontrol> {
             remote += (seen & ~(1u << l.port)) != 0;
         }
         assert_true(dut.share_valid_o && dut.share_rows_o == rows && dut.share_tokens_o == remote);
+        if (percent(50)) { // the walk before it was of other tokens, or of none
+            const unsigned at = below(l.tokens);
+            run(instr(rng.pick({MW_I_COUNT, MW_I_ORDER}), 1, 0, at, below(l.tokens - at + 1), 0));
+        }
         const uint64_t from = now;
         run(instr(MW_I_ORDER, 0, charge, first, count, 0));
         assert_true(now - from >= uint64_t{charge} * count);
