@@ -269,7 +269,8 @@ module ingress #(
     if (Cfg.TargetListCache) begin : gen_row
         row_outputs #(.Cfg(Cfg)) i_row (
             .clk_i, .rst_ni, .epoch_i, .head_i(flit_valid && state_q == Head), .header_i(head), .follow_i(follow),
-            .accept_i(accept), .mask_i(mask), .reject_i((reject || cut) && cls == CLS_STORE),
+            .accept_i(accept), .mask_i(mask), .reject_i(reject && cls == CLS_STORE),
+            .lost_i((cut || (reject && spoilt)) && cls == CLS_STORE),
             .wrong_i(pay_end && (pay_wrong || flit_err)), .open_o(row_open), .mask_o(row_mask)
         );
     end else begin : gen_no_row
@@ -282,7 +283,7 @@ module ingress #(
     if (Cfg.SwitchReductions) begin : gen_by_switch
         row_entry #(.Cfg(Cfg)) i_entry (
             .clk_i, .rst_ni, .port_i, .common_i, .head_i(flit_valid && state_q == Head), .header_i(head),
-            .follow_i(follow), .open_i(row_open), .accept_i(accept), .mask_i(mask), .code_o(row_code), .entry_o
+            .follow_i(follow), .accept_i(accept), .mask_i(mask), .code_o(row_code), .entry_o
         );
         ready_lanes #(.Cfg(Cfg)) i_lanes (
             .clk_i, .rst_ni, .port_i, .partition_i, .header_i(head), .code_o(lanes_code),

@@ -7,9 +7,8 @@
 // of the open row (row_outputs). The list that opened the row stored them here.
 // Order: The order of the packets. An entry follows the acceptance of its packet by one cycle.
 // Back-pressure: None. Entries are two cycles apart, as a packet with an entry has a payload.
-// Errors: The packet must be rejected in two cases: a list for the token of the row that is open
-// (TARGETS), and `reduce` without gate weights (LENGTH). An entry for a token of another GPU, or
-// beyond the table, leaves without entry_o.mine.
+// Errors: A packet with `reduce` and without gate weights must be rejected (LENGTH). An entry for a
+// token of another GPU, or beyond the table, leaves without entry_o.mine.
 `default_nettype none
 `include "bundles.svh"
 
@@ -27,7 +26,6 @@ module row_entry #(
     input  wire logic                head_i,
     input  wire packet_pkg::header_t header_i,
     input  wire logic                follow_i,
-    input  wire logic                open_i,   // a row is open
     input  wire logic                accept_i,
     input  wire logic [Cfg.N-1:0]    mask_i,
 
@@ -47,7 +45,6 @@ module row_entry #(
 
     said_t       said, said_q;
     logic [4:0]  cnt_q;        // targets of the open row
-    logic [47:0] token_q;      // and its token
     logic [47:0] index, above;
     logic        gate;
 
@@ -59,11 +56,7 @@ module row_entry #(
     assign said.cnt    = (head_i && follow_i) ? cnt_q : header_i.cnt;
     assign said.token  = header_i.addr >> common_i.row_shift;
 
-    always_comb begin
-        code_o = ERR_NONE;
-        if (common_i.switch_reductions && said.row && open_i && said.token == token_q) code_o = ERR_TARGETS;
-        else if (said.reduce && header_i.len == '0)                       code_o = ERR_LENGTH;
-    end
+    assign code_o = (said.reduce && header_i.len == '0) ? ERR_LENGTH : ERR_NONE;
 
     always_ff @(posedge clk_i) if (head_i) said_q <= said;
 
@@ -81,7 +74,7 @@ module row_entry #(
         entry_o.cnt   <= of.cnt;
         entry_o.mask  <= mask_i;
         entry_o.index <= Cfg.TokensLog2'(index);
-        if (accept_i && of.row) {cnt_q, token_q} <= {of.cnt, of.token};
+        if (accept_i && of.row) cnt_q <= of.cnt;
     end
 
     wire unused = &{1'b0, header_i, common_i};

@@ -4,9 +4,10 @@
 //
 // Function: An accepted dymultimem.st with targets opens the row, and replaces an older one. With
 // stage GATE it leaves none open. FLAT packets do not affect rows. A follower goes to the outputs
-// of the open row. A follower with stage GATE closes the row. A rejected packet of class STORE, a
-// dymultimem.st whose copies are marked bad, and a new epoch also close it. Packets of other kinds
-// may come in between. A list opens no row if the epoch changes after its header.
+// of the open row. A follower with stage GATE closes the row. A rejected dymultimem.st, one whose
+// copies are marked bad, a packet of class STORE whose header is lost, and a new epoch also close
+// it. Packets of other kinds may come in between, accepted or rejected. A list opens no row if the
+// epoch changes after its header.
 // Order: The order of the packets. The effect of a packet is visible in the next cycle. A new epoch
 // closes the row in its first cycle. A header may be present in that cycle that was checked against
 // the row.
@@ -27,6 +28,7 @@ module row_outputs #(
     input  wire logic                accept_i, // the packet is accepted
     input  wire logic [Cfg.N-1:0]    mask_i,   // with accept_i: its outputs
     input  wire logic                reject_i, // it is rejected, and of class STORE
+    input  wire logic                lost_i,   // its header is lost, and it is of class STORE
     input  wire logic                wrong_i,  // its payload has ended, and is marked bad
 
     output logic             open_o,
@@ -47,7 +49,7 @@ module row_outputs #(
     always_ff @(posedge clk_i) begin
         epoch_q <= epoch_i;
         {dynamic_q, of_row_q, keep_q} <= {dynamic, of_row, keep};
-        if (!rst_ni || reject_i || (wrong_i && dynamic_q)) open_q <= 1'b0;
+        if (!rst_ni || lost_i || (reject_i && dynamic) || (wrong_i && dynamic_q)) open_q <= 1'b0;
         else if (accept_i && of_row) open_q <= keep;
         else if (turned) open_q <= 1'b0;
         if (accept_i && of_row && !(head_i && follow_i)) mask_o <= mask_i;

@@ -486,20 +486,36 @@ TEST(entries_that_are_wrong)
     e.notified(MW_HWERR_LENGTH, e.home,
                [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_LENGTH); });
     e.lane(MW_HWERR_COUNT, e.q, e.home, 13);
-    // a second list for the token of the open row
+}
+
+// A row without gate weights stays open (a dymultimem.st with flags.0). The next list of its token replaces it as any list does: the entry has the members of the
+// newest list, and each of them reports once.
+TEST(newest_list_of_an_open_row_counts)
+{
+    errors_of e;
+    hubs &b = *e.b;
     for (unsigned stage : {MW_STAGE_DISPATCH, MW_STAGE_GATE}) {
-        open_row(b, e.home, 14, {e.q});
-        p = of_row(b, e.home, 14, stage);
-        p.h.reduce = 1;
-        p.set_targets(targets_on(b, {e.q, e.last}));
-        e.notified(MW_HWERR_TARGETS, e.home,
-                   [&] { assert_int_equal(b.send(e.home, p), MW_HWERR_TARGETS); });
-        e.notified(MW_HWERR_TARGETS, e.home,
-                   [&] { b.send(e.home, gate(b, e.home, 14, false)); }); // it is closed
+        for (unsigned more = 0; more < 2; more++) { // members than before, or fewer
+            const unsigned index = 1 + 2 * stage + more;
+            const std::vector<unsigned> few = {e.q}, many = {e.q, e.last};
+            e.notified(MW_HWERR_NONE, e.home, [&] {
+                open_row(b, e.home, index, more ? few : many);
+                packet p = of_row(b, e.home, index, stage);
+                p.h.reduce = 1;
+                p.set_targets(targets_on(b, more ? many : few));
+                assert_int_equal(b.send(e.home, p), MW_HWERR_NONE);
+                if (stage == MW_STAGE_DISPATCH)
+                    assert_int_equal(b.send(e.home, gate(b, e.home, index, false)), MW_HWERR_NONE);
+            });
+            e.lane(MW_HWERR_NONE, e.q, e.home, index);
+            if (more) {
+                assert_int_equal(b.about(e.home, index).notified, 0);
+                e.lane(MW_HWERR_NONE, e.last, e.home, index);
+            }
+            assert_true(b.about(e.home, index).notified != 0);
+            e.lane(MW_HWERR_COUNT, e.last, e.home, index);
+        }
     }
-    e.lane(MW_HWERR_COUNT, e.q, e.home, 14);
-    open_row(b, e.home, 14, {e.q});
-    e.notified(MW_HWERR_NONE, e.home, [&] { open_row(b, e.home, 15, {e.q}); }); // of another one
 }
 
 TEST(requests_with_switch_reductions)

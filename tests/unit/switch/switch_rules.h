@@ -54,7 +54,6 @@ struct switch_rules {
         bool open = false;
         uint32_t outputs = 0;
         unsigned targets = 0;
-        uint64_t token = 0;
     };
     std::vector<open_row> row; // by source
 
@@ -158,11 +157,13 @@ struct switch_rules {
         const verdict v = judge_alone(w, src, link_cls, room);
         const mw_header h = tb::header_of(w.data);
         open_row &r = row[src];
+        const unsigned have = static_cast<unsigned>(w.flits());
+        const bool lost = have < head_flits() || (have == head_flits() && w.err); // its header
         if (link_cls == MW_CLS_STORE && !v.accepted) {
-            r.open = false;
+            r.open = r.open && !lost && !tb::stores_row(h.opcode);
         } else if (v.accepted && tb::stores_row(h.opcode)) {
             if (h.stage != MW_STAGE_FLAT && h.cnt)
-                r = {h.stage != MW_STAGE_GATE, v.outputs(), h.cnt, h.addr >> row_shift};
+                r = {h.stage != MW_STAGE_GATE, v.outputs(), h.cnt};
             else if (h.stage == MW_STAGE_GATE)
                 r.open = false;
             if (v.bad)
@@ -185,9 +186,8 @@ struct switch_rules {
         v.code = have == hf && w.err ? unsigned{MW_HWERR_LENGTH} : check(h, link_cls, room);
         if (v.code)
             return v;
-        const bool list = tb::stores_row(h.opcode) && h.stage != MW_STAGE_FLAT && h.cnt,
-                   reduce = by_switch && h.opcode == MW_OP_DYMULTIMEM_ST &&
-                            h.stage == MW_STAGE_GATE && h.reduce;
+        const bool reduce =
+            by_switch && h.opcode == MW_OP_DYMULTIMEM_ST && h.stage == MW_STAGE_GATE && h.reduce;
         if (is_ready(h)) {
             v.code = check_lanes(h, src);
             if (!v.code && have != hf)
@@ -195,12 +195,10 @@ struct switch_rules {
             v.accepted = !v.code;
             return v;
         }
-        if (by_switch && list && row[src].open && row[src].token == h.addr >> row_shift)
-            v.code = MW_HWERR_TARGETS;
-        else if (reduce && !h.len)
+        if (reduce && !h.len) {
             v.code = MW_HWERR_LENGTH;
-        if (v.code)
             return v;
+        }
         const bool follow = follows(h), dynamic = tb::has_targets(h.opcode) && !follow,
                    pay = pays(h);
         const unsigned count = dynamic ? h.cnt : 1;

@@ -702,7 +702,7 @@ class input : public tb::model<Vingress> {
                 row.outputs = ROW(mask_i);
             row.open = row.keep;
         }
-        if (ROW(reject_i) || (row.store && ROW(wrong_i)))
+        if (ROW(lost_i) || (row.store && (ROW(reject_i) || ROW(wrong_i))))
             row.open = false;
     }
 #endif

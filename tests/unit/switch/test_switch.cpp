@@ -186,9 +186,13 @@ TEST_IF(PARAM_TargetListCache, what_closes_a_row)
     r.opens();
     r.is(MW_HWERR_EPOCH, p);
     r.is_closed();
-    r.opens();
-    r.is(MW_HWERR_UNMAPPED, r.b->make(MW_OP_FLAG, 0, 31));
-    r.is_closed();
+    for (auto how : {hubs::LINK_ERROR, hubs::SHORT_BY_ONE}) { // its header is lost
+        if (how == hubs::SHORT_BY_ONE && r.b->f == 16)
+            continue;
+        r.opens();
+        r.is(MW_HWERR_LENGTH, r.b->make(MW_OP_FLAG, 0, 1), how);
+        r.is_closed();
+    }
     r.opens();
     r.is(MW_HWERR_TARGETS, r.follower(MW_STAGE_FLAT));
     r.is_closed();
@@ -229,6 +233,12 @@ TEST_IF(PARAM_TargetListCache, what_leaves_a_row_open)
     r.is_open();
     r.is(MW_HWERR_NONE, r.b->store(MW_OP_COUNTS, 0, 1, 16));
     r.is_open();
+    // control's packets that go nowhere
+    for (unsigned op : {MW_OP_FLAG, MW_OP_FENCE, MW_OP_COUNTS}) {
+        const packet p = tb::has_payload(op) ? r.b->store(op, 0, 31, 16) : r.b->make(op, 0, 31);
+        r.is(MW_HWERR_UNMAPPED, p);
+        r.is_open();
+    }
     r.is(MW_HWERR_NONE, r.b->make(MW_OP_EVENT, 0, 1));
     r.is(MW_HWERR_UNMAPPED, r.b->make(MW_OP_EVENT, 0, 31)); // of another class
     r.b->finish();

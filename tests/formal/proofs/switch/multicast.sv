@@ -3,7 +3,7 @@
 // The whole switch with three ports; port 0 sends dynamic multicasts of up to three targets back to back, also bad
 // ones: experts that are listed twice, not mapped, or at home. Expert e is behind port e modulo 4; 3 is not mapped.
 // Packets without targets have those of the open row: of the last good list, if it was not one of gate weights and
-// nothing was rejected behind it. One packet (watch_i) carries a mark. Each output sees the mark once if the packet is
+// none was rejected behind it. One packet (watch_i) carries a mark. Each output sees the mark once if the packet is
 // good and has a target there, with exactly its targets in their order (without any, if it came so), and never else.
 // Output 2 gets its copy within Bound cycles, while output 1 may be blocked for ever.
 `default_nettype none
