@@ -8,7 +8,7 @@
 #   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME [WAVES=1] one of them, with waveforms, make system-test_NAME and the like one program in C
 #   make library      libmoeswitch.so, for programs of your own (README.md)
-#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waveforms] [SMALL=1 memories as synth-check has them] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
+#   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waveforms] [SMALL=1 memories as synth-check has them] [FAR=1 links of up to 2 047 cycles] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour
@@ -338,7 +338,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace; tests of the library and the host tools run with sanitizers there (tests/driver/sanitized.mk), and without them here. The fabric with one node for all
 # runs in one model with the other one.
-LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
+LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads test_long_links) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 
 T ?=

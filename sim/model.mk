@@ -8,10 +8,14 @@ TRACE ?= 0
 SMALL ?= 0
 # all, or a kind that is without those that only some systems need
 PRIMITIVES ?= all
+# 1: links of up to 2 047 cycles, with the credits that their round trip needs
+FAR ?= 0
 KINDS := published basic
 $(if $(and $(filter 1,$(words $(F))),$(filter 8 16,$(F))),,$(error F=$(F): flits have 8 or 16 bytes))
 $(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 32),$(N))),,$(error N=$(N): 2 to 32 GPUs are possible))
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
+$(if $(filter-out 0 1,$(FAR)),$(error FAR=$(FAR): 0 and 1 are possible))
+$(if $(filter 1,$(FAR)),$(if $(filter 1,$(SMALL))$(filter $(KINDS),$(PRIMITIVES)),$(error FAR=1: neither with SMALL=1 nor PRIMITIVES=$(PRIMITIVES))))
 $(if $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=$(PRIMITIVES): neither with SMALL=1 nor TRACE=1)))
 # plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waveforms is always that. lanes: the fabric in parts, which
 # sim/lanes/lanes.py translates. Without either: lanes, or where they do not work plain, with a line of warning.
@@ -32,6 +36,9 @@ SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalEx
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
 # a whole device has the same, so that it takes the same cycles, but for its memories
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
+# Links of up to 2 047 cycles. A round trip of 4 096 cycles holds 455 packets of nine 16-byte flits: stores and results
+# have 512 places. Rows open at the switch for two round trips and a half: 64 rows of 115 flits fill them.
+kind_far := MaxLatency=2047 StorePkts=512 CtrlPkts=64 PartPkts=64 RxStorePkts=512 RxResultPkts=512 RxCtrlPkts=64 OpenRows=64
 kind_published := $(PUBLISHED_PARAMS)
 kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE)
 # settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or neither (0)
@@ -83,8 +90,8 @@ include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, without some primitives, and plain ones,
 # one with waveforms, beside others; as N.F.small.trace[.backend]
 MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain 9.8.1.0 9.8.1.0.plain
-LONG_MODELS := $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain
-asked := $(N).$(F).$(or $(filter $(KINDS),$(PRIMITIVES)),$(SMALL)).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
+LONG_MODELS := 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain
+asked := $(N).$(F).$(or $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter 1,$(FAR)),far),$(SMALL)).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))
 backend_of = $(if $(filter plain,$(call dotted,$(1),5))$(filter-out 0,$(call dotted,$(1),4)),plain,lanes)
 conf = n$(call dotted,$(1),1)f$(call dotted,$(1),2)$(patsubst -0,,$(patsubst -1,-small,-$(call dotted,$(1),3)))$(if $(filter 0,$(call dotted,$(1),4)),$(if $(filter plain,$(call dotted,$(1),5)),-plain),-fst)

@@ -192,9 +192,11 @@ struct mw_device_info {
     bool source_lists;      ///< source_lists of mw_layer_config, and mw_stream_flag_lists, exist
     bool more_events;       ///< the event counters from MW_EV_SW8 on exist
     bool gathered; ///< the calls of gathered tokens, from mw_stream_multimem_st_rows on, exist
-    bool packet_manager;    ///< packet_manager and scatter of mw_layer_config exist
-    bool cache_limit;       ///< cache_entries of mw_layer_config may be below the maximum
-    unsigned cache_entries; ///< of the allocator's cache, 2^i
+    bool packet_manager;     ///< packet_manager and scatter of mw_layer_config exist
+    bool cache_limit;        ///< cache_entries of mw_layer_config may be below the maximum
+    unsigned cache_entries;  ///< of the allocator's cache, 2^i
+    unsigned ctrl_pkts;      ///< credits of control packets, GPU to switch
+    unsigned rx_result_pkts; ///< credits of results, switch to GPU
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 

@@ -113,7 +113,7 @@ static const struct mw_option options[] = {
                 "{} (default 8, on USB as many as there are)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
               "{} (default 16, on USB as it is)"),
-    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_BUILT_LATENCY, "C",
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_LATENCY, "C",
                 "cycles, {} (default {default})"),
     MW_UNSIGNED(
         "window", AT(window), 0, MW_BUILT_WINDOW, "W",

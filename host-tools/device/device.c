@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command_help.h"
 #include "trace/workload.h"
+#include "transport_sim/model_place.h"
 
 #include <string.h>
 
@@ -52,11 +53,13 @@ int mw_device_failed(struct mw_error *err, const char *what, int code)
     return mw_fail(err, input ? MW_EXIT_INPUT : MW_EXIT_FAILED, "%s: %s", what, mw_message());
 }
 
-void mw_device_built(struct mw_device_info *info, unsigned gpus, unsigned flit_bytes, bool small)
+void mw_device_built(struct mw_device_info *info, const struct mw_open_options *options)
 {
+    const unsigned flit_bytes = options->flit_bytes;
+    const bool far = mwi_model_is_far(options);
     // sim/model.mk: SMALL_PARAMS and large; the rest is rtl/common/cfg_pkg.sv's
     const struct mw_device_info large = {
-        .gpus = gpus,
+        .gpus = options->gpus,
         .flit_bytes = flit_bytes,
         .mem_bytes = UINT64_C(1) << (flit_bytes == 8 ? 33 : 34),
         .banks = 4,
@@ -65,12 +68,14 @@ void mw_device_built(struct mw_device_info *info, unsigned gpus, unsigned flit_b
         .local_experts = 64,
         .experts = MW_BUILT_EXPERTS,
         .groups = 16,
-        .open_rows = MW_BUILT_OPEN_ROWS,
-        .part_pkts = MW_BUILT_PARTS,
-        .store_pkts = MW_BUILT_STORES,
-        .rx_store_pkts = MW_BUILT_STORES,
+        .open_rows = far ? MW_FAR_OPEN_ROWS : MW_BUILT_OPEN_ROWS,
+        .part_pkts = far ? MW_FAR_PARTS : MW_BUILT_PARTS,
+        .store_pkts = far ? MW_FAR_STORES : MW_BUILT_STORES,
+        .rx_store_pkts = far ? MW_FAR_STORES : MW_BUILT_STORES,
+        .ctrl_pkts = far ? MW_FAR_CTRLS : MW_BUILT_CTRLS,
+        .rx_result_pkts = far ? MW_FAR_STORES : MW_BUILT_RESULTS,
         .window = MW_BUILT_WINDOW,
-        .max_latency = MW_BUILT_LATENCY,
+        .max_latency = far ? MW_FAR_LATENCY : MW_BUILT_LATENCY,
         .link_latency = 1,
         .adder_bypass = true,
         .target_list_cache = true,
@@ -88,10 +93,10 @@ void mw_device_built(struct mw_device_info *info, unsigned gpus, unsigned flit_b
         .cache_entries = MW_BUILT_CACHE,
     };
     *info = large;
-    if (!small)
+    if (!options->small)
         return;
     *info = (struct mw_device_info){
-        .gpus = gpus,
+        .gpus = options->gpus,
         .flit_bytes = flit_bytes,
         .mem_bytes = 1 << 14,
         .banks = large.banks,
@@ -104,6 +109,8 @@ void mw_device_built(struct mw_device_info *info, unsigned gpus, unsigned flit_b
         .part_pkts = large.part_pkts,
         .store_pkts = 16,
         .rx_store_pkts = 12,
+        .ctrl_pkts = large.ctrl_pkts,
+        .rx_result_pkts = large.rx_result_pkts,
         .max_latency = 8,
         .link_latency = 1,
         .cache_entries = 64,

@@ -39,9 +39,8 @@ void mw_device_options(const struct mw_device_choice *device, struct mw_open_opt
 /// simulated one that nothing was said of, 8 and 16.
 int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,
                     struct mw_error *err);
-/// What a simulated device has that `make model` makes; `small`: the one that synth-check measures. Places and
-/// latency of its links are those of nothing that is said.
-void mw_device_built(struct mw_device_info *info, unsigned gpus, unsigned flit_bytes, bool small);
+/// What the simulated device has that `make model` builds for `options`: GPUs, flit width, small, and near or far links.
+void mw_device_built(struct mw_device_info *info, const struct mw_open_options *options);
 /// The exit status for a code of the library, with its message behind `what`.
 int mw_device_failed(struct mw_error *err, const char *what, int code);
 

@@ -90,10 +90,11 @@ static int take_turn(struct build *b)
 /// Run make; its output goes to standard error. Returns whether it succeeded.
 static bool make_model(const struct mw_open_options *o, const struct build *b)
 {
-    char n[16], f[16], small[16], trace[16], backend[32], folder[MWI_PATH + 2];
+    char n[16], f[16], small[16], far[16], trace[16], backend[32], folder[MWI_PATH + 2];
     snprintf(n, sizeof n, "N=%u", o->gpus);
     snprintf(f, sizeof f, "F=%u", o->flit_bytes);
     snprintf(small, sizeof small, "SMALL=%d", o->small);
+    snprintf(far, sizeof far, "FAR=%d", mwi_model_is_far(o));
     snprintf(trace, sizeof trace, "TRACE=%d", o->fst != NULL);
     snprintf(backend, sizeof backend, "BACKEND=%s", o->backend ? o->backend : "");
     snprintf(folder, sizeof folder, "B=%s", b->folder);
@@ -105,8 +106,8 @@ static bool make_model(const struct mw_open_options *o, const struct build *b)
         dup2(STDERR_FILENO, STDOUT_FILENO);
         unsetenv("MAKEFLAGS"); // job slots of a make around this program
         unsetenv("MAKELEVEL");
-        execlp("make", "make", "--no-print-directory", "-C", b->source, "model", n, f, small, trace,
-               backend, b->cache ? folder : (char *)NULL, (char *)NULL);
+        execlp("make", "make", "--no-print-directory", "-C", b->source, "model", n, f, small, far,
+               trace, backend, b->cache ? folder : (char *)NULL, (char *)NULL);
         _exit(127);
     }
     int status;

@@ -8,6 +8,7 @@
 #include "analysis/traffic.h"
 #include "cli/tables.h"
 #include "device/device.h"
+#include "hardware/derive.h"
 #include "tp/tp.h"
 #include "trace/models.h"
 #include "trace/workload.h"
@@ -19,11 +20,14 @@ enum {
 };
 
 struct mw_run_params {
-    bool list_models;             ///< show the models that there are, and nothing else
-    const struct mw_model *model; ///< or NULL; experts, k and hidden size are taken from it
-    const char *trace;            ///< path; NULL: make a trace of what follows, see trace.h
-    struct mw_trace_said said;    ///< of that path by options
-    bool repeat_tokens;           ///< a trace that is too short begins anew
+    bool list_models;                   ///< show the models that there are, and nothing else
+    const struct mw_model *model;       ///< or NULL; experts, k and hidden size are taken from it
+    const struct mw_hardware *hardware; ///< the machine, one plane of which is simulated; or NULL
+    enum mw_gemm_type gemm;             ///< of its experts
+    struct mw_plane plane;              ///< where there is a machine
+    const char *trace;                  ///< path; NULL: make a trace of what follows, see trace.h
+    struct mw_trace_said said;          ///< of that path by options
+    bool repeat_tokens;                 ///< a trace that is too short begins anew
     unsigned experts, k;
     double sigma, locality;
     unsigned groups, topk_groups;

@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 #include "device/device.h"
 #include "device/top.h"
+#include "hardware/hardware_command.h"
 #include "run/run.h"
 #include "run/selftest.h"
 #include "sweep/sweep.h"
@@ -20,7 +21,7 @@ const struct mw_command mw_commands[] = {
     {&mw_bench_table, mw_bench_command},       {&mw_bench_link_table, mw_bench_link_command},
     {&mw_top_table, mw_top_command},           {&mw_list_table, mw_list_command},
     {&mw_info_table, mw_info_command},         {&mw_selftest_table, mw_selftest_command},
-    {&mw_firmware_table, mw_firmware_command},
+    {&mw_firmware_table, mw_firmware_command}, {&mw_hardware_table, mw_hardware_command},
 };
 const unsigned mw_command_count = sizeof mw_commands / sizeof *mw_commands;
 

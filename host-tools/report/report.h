@@ -35,6 +35,14 @@ void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned cou
 /// MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
                           const struct mw_link_parameters *link);
+/// On a machine (params->hardware): what one simulated plane of it is, then a table of times and bandwidths; and the same
+/// as an object of params, and as members of a system. Nothing without a machine.
+void mw_report_machine_head(FILE *out, const struct mw_run_params *params);
+void mw_report_machine(FILE *out, const struct mw_run_params *params, const struct mw_workload *w,
+                       const struct mw_summary *summaries, unsigned count);
+void mw_report_json_machine(struct mw_json *j, const struct mw_run_params *params);
+void mw_report_json_times(struct mw_json *j, const struct mw_run_params *params,
+                          const struct mw_workload *w, const struct mw_summary *s);
 /// Everything, as one JSON text. Wall-clock figures come last in each system's object, and their
 /// names end in `_wall`, except `sim_cycles_per_s`.
 int mw_report_json(struct mw_json *j, const struct mw_run_params *params,

@@ -48,6 +48,7 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     for (unsigned i = 0; i < params->settings.count; i++)
         mw_json_uint(j, params->settings.item[i].name, params->settings.item[i].value);
     mw_json_end(j);
+    mw_report_json_machine(j, params);
     mw_json_end(j);
 }
 
@@ -268,6 +269,7 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
     mw_json_end(j);
     if (s->result->has_feeding)
         json_feeding(j, w, &s->result->feeding);
+    mw_report_json_times(j, params, w, s);
     mw_report_json_wall(j, s);
     mw_json_end(j);
 }

@@ -52,6 +52,7 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
 {
     mw_run_choose(run);
     mw_report_head(run->out, &run->params, &run->trace, &run->workload);
+    mw_report_machine_head(run->out, &run->params);
     tell(run);
     mw_report_columns(run->out,
                       (run->params.systems ? run->params.system[0] : &mw_systems[0])->name);
@@ -64,6 +65,7 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
         mw_report_resources(run->out, run->summaries, run->count);
         mw_report_stalls(run->out, run->summaries, run->count);
     }
+    mw_report_machine(run->out, &run->params, &run->workload, run->summaries, run->count);
     mw_report_latency(run->out, &run->workload, run->summaries, run->count);
     mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
     mw_report_model(run->out, run->summaries, run->count);

@@ -7,6 +7,7 @@
 #include "cli/option_table.h"
 #include "device/device.h"
 #include "device/setting_table.h"
+#include "run/hardware_options.h"
 #include "run/run.h"
 #include "run/tp_options.h"
 #include "systems/system_list.h"
@@ -165,7 +166,7 @@ static const struct mw_option options[] = {
               "engine), rounded down)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
               "{} (default {default}, on USB as it is)"),
-    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_BUILT_LATENCY, "C",
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_LATENCY, "C",
                 "cycles, {} (default {default})"),
     MW_UNSIGNED("link-cycles", AT(link_cycles), 1, 4, "C",
                 "cycles that a flit takes on a link, {} (default {default}): with 2 a GPU is twice "
@@ -178,6 +179,15 @@ static const struct mw_option options[] = {
             "set another limit of the device, of those below; may be said several times"),
     MW_CHOICE("costs", AT(costs), mw_set_costs, mw_cost_presets, "NAME",
               "what software takes beside the fabric: {}; see the settings *_cycles"),
+
+    MW_GROUP("Machine"),
+    MW_CHOICE(
+        "hardware", AT(hardware), mw_set_hardware, mw_hardware_names, "NAME|FILE",
+        "one plane of a machine: its GPUs, link latency, share of a row and time of an expert's "
+        "row where no option says them, and microseconds and GB/s in every report; {} or the "
+        "path of a JSON file ('moeswitch hardware' shows and writes them)"),
+    MW_CHOICE("gemm-type", AT(gemm), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
+              "of the experts' GEMMs on --hardware: {} (default {default})"),
 
     MW_GROUP("Output"),
     MW_DATA_OPTIONS(AT(files), "everything"),
@@ -326,6 +336,9 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     params->monitor = params->monitor_must || params->html;
     if (params->model)
         apply_model(params, &said);
+    status = mw_hardware_apply(params, &said, err);
+    if (status)
+        return status;
     if (params->tp.shape && !mw_option_given(&mw_run_table, &said, "gpus"))
         params->shape.gpus = params->tp.shape->gpus;
     if (mw_option_given(&mw_run_table, &said, "experts"))

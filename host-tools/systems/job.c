@@ -52,17 +52,22 @@ static enum mw_primitives primitives_of(const struct job *j)
     return MW_PRIMITIVES_BASIC;
 }
 
+static void open_options(const struct job *j, struct mw_open_options *o)
+{
+    mw_device_options(&j->params->device, o);
+    o->gpus = j->params->shape.gpus;
+    o->flit_bytes = j->params->flit_bytes;
+    o->link_latency = j->params->link_latency;
+    o->small = j->small;
+    o->fst = j->params->fst;
+}
+
 int mw_job_open(struct job *j)
 {
     struct mw_open_options o;
     if (j->params->device.usb && j->small)
         return mw_fail(j->err, MW_EXIT_INPUT, "--set small: only with --device sim");
-    mw_device_options(&j->params->device, &o);
-    o.gpus = j->params->shape.gpus;
-    o.flit_bytes = j->params->flit_bytes;
-    o.link_latency = j->params->link_latency;
-    o.small = j->small;
-    o.fst = j->params->fst;
+    open_options(j, &o);
     o.primitives = primitives_of(j);
     // one at a time: a model that is missing is built once
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
@@ -75,7 +80,9 @@ int mw_job_open(struct job *j)
 int mw_job_info(struct job *j, struct mw_device_info *info)
 {
     if (j->built) {
-        mw_device_built(info, j->params->shape.gpus, j->params->flit_bytes, j->small);
+        struct mw_open_options o;
+        open_options(j, &o);
+        mw_device_built(info, &o);
         return MW_EXIT_OK;
     }
     int code = mw_info(j->device, info);

@@ -8,13 +8,14 @@
 
 #include <stdio.h>
 
-/// The experts' own hidden size is not among them: the emulated engine does not depend on it.
 struct mw_model {
     const char *name;  ///< for --model; upper and lower case are the same
     const char *title; ///< for reports
     unsigned experts;  ///< routed ones, of a layer
     unsigned k;        ///< of them per token
     unsigned hidden;
+    unsigned
+        expert_size; ///< of an expert's GEMMs (moe_intermediate_size), for --hardware; 0: not stated
     unsigned groups, topk_groups; ///< of group-limited routing, see trace.h; 0: none
     const char *source;           ///< that the numbers are from
 };

@@ -23,6 +23,13 @@ enum {
     MW_BUILT_STORES = 32,   ///< credits of a link
     MW_BUILT_PARTS = 4,
     MW_BUILT_CTRLS = 16,
+    MW_BUILT_RESULTS = 4, ///< credits of a downlink
+    // with FAR=1, which serves longer links
+    MW_FAR_LATENCY = 2047,
+    MW_FAR_OPEN_ROWS = 64,
+    MW_FAR_STORES = 512, ///< and credits of results
+    MW_FAR_PARTS = 64,
+    MW_FAR_CTRLS = 64,
     MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
     // of a layer's registers, see mw_layer_set
     MW_MAX_TILE = 255,

@@ -41,7 +41,7 @@ module fabric_core #(
 );
     // ---- registers ----
     bundle_pkg::switch_ctl_t     ctl;
-    logic [7:0]                  latency;
+    logic [10:0]                 latency;
     logic [Cfg.N-1:0][Cfg.N-1:0] partition;
     logic [31:0]                 cnt_data;
     logic [31:0]                 mon_samples, mon_data;

@@ -30,7 +30,7 @@ module fabric_csr #(
     output logic                    run_o,   // from the cycle behind go_o to the last one of `cycles`
     output logic                    done_o,  // a layer has ended since the last go
     output logic [1:0]              epoch_o,
-    output logic [7:0]              latency_o,
+    output logic [10:0]             latency_o,
     output bundle_pkg::switch_ctl_t ctl_o,
 
     output bundle_pkg::emap_write_t     emap_o,
@@ -245,7 +245,7 @@ module fabric_csr #(
 
     always_comb begin
         hwif_in.id.magic.next              = 16'h4d57;
-        hwif_in.id.major.next              = 8'd0;
+        hwif_in.id.major.next              = 8'd1;
         hwif_in.id.minor.next              = 8'd2;
         hwif_in.size.ports.next            = 8'(Cfg.N);
         hwif_in.size.flit_bytes.next       = 8'(Cfg.FlitBytes);
@@ -257,11 +257,13 @@ module fabric_csr #(
         hwif_in.capacity.local_experts.next = 8'(Cfg.MaxLocalExperts);
         hwif_in.windows.open_rows.next     = 8'(Cfg.OpenRows);
         hwif_in.windows.part_pkts.next     = 8'(Cfg.PartPkts);
-        hwif_in.windows.store_pkts.next    = 8'(Cfg.StorePkts);
-        hwif_in.windows.rx_store_pkts.next = 8'(Cfg.RxStorePkts);
+        hwif_in.windows.max_latency.next   = 16'(Cfg.MaxLatency);
+        hwif_in.up_room.store_pkts.next    = 16'(Cfg.StorePkts);
+        hwif_in.up_room.ctrl_pkts.next     = 16'(Cfg.CtrlPkts);
+        hwif_in.down_room.store_pkts.next  = 16'(Cfg.RxStorePkts);
+        hwif_in.down_room.result_pkts.next = 16'(Cfg.RxResultPkts);
         hwif_in.tables.experts.next        = 16'(Cfg.MaxExperts);
         hwif_in.tables.groups.next         = 8'(Cfg.Groups);
-        hwif_in.tables.max_latency.next    = 8'(Cfg.MaxLatency);
         hwif_in.state.busy.next            = busy_q;
         hwif_in.state.done.next            = done_o;
         hwif_in.state.switch_idle.next     = switch_idle_i;

@@ -13,7 +13,7 @@ module node_link #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [7:0] latency_i,
+    input  wire logic [10:0] latency_i,
 
     // node to switch, credits back
     input  wire link_t               up_i,

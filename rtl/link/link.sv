@@ -4,7 +4,7 @@
 //
 // Ports: latency_i is 1 .. MaxLatency register stages, and changes only while busy_o is low. busy_o
 // is high while a flit or a credit is inside. NumPart is the number of requesters that crd_i.part
-// can name (1 where partials need no name).
+// can name (1 where partials need no name). Long selects the delay line for long latencies.
 // Order: Flits and credits keep their order and spacing, so flits of a packet stay in consecutive
 // cycles.
 // Back-pressure: None, as credits bound what is sent.
@@ -15,11 +15,12 @@
 module link #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type link_t = `MW_LINK(Cfg),
-    parameter int unsigned NumPart = 32
+    parameter int unsigned NumPart = 32,
+    parameter bit Long = Cfg.MaxLatency > 64
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [7:0] latency_i,
+    input  wire logic [10:0] latency_i,
 
     input  wire link_t        tx_i,
 
@@ -48,7 +49,8 @@ module link #(
 
     link_delay #(
         .Width(Cfg.FlitW + 4),
-        .MaxLatency(Cfg.MaxLatency)
+        .MaxLatency(Cfg.MaxLatency),
+        .Long(Long)
     ) i_flits (
         .clk_i, .rst_ni, .latency_i, .valid_i(tx_i.valid), .data_i({tx_i.last, tx_i.err, tx_i.cls, tx_i.data}),
         .valid_o(rx_o.valid), .data_o({rx_o.last, rx_o.err, rx_o.cls, rx_o.data}), .busy_o(flit_busy)
@@ -56,7 +58,8 @@ module link #(
 
     link_delay #(
         .Width(4 + PartW),
-        .MaxLatency(Cfg.MaxLatency)
+        .MaxLatency(Cfg.MaxLatency),
+        .Long(Long)
     ) i_credits (
         .clk_i, .rst_ni, .latency_i, .valid_i(crd_i.cls != '0), .data_i({crd_i.cls, part_in[PartW-1:0]}),
         .valid_o(crd_valid), .data_o({crd, part}), .busy_o(crd_busy)

@@ -37,9 +37,9 @@ module switch_common #(
 );
     // ---- limits ----
     always_ff @(posedge clk_i) begin
-        common_o.store_limit <= (ctl_i.store_credits == '0 || ctl_i.store_credits > 8'(Cfg.RxStorePkts))
+        common_o.store_limit <= (ctl_i.store_credits == '0 || ctl_i.store_credits > 10'(Cfg.RxStorePkts))
                                 ? Cfg.StoreW'(Cfg.RxStorePkts) : Cfg.StoreW'(ctl_i.store_credits);
-        common_o.part_limit  <= (ctl_i.part_credits == '0 || ctl_i.part_credits > 8'(Cfg.RxResultPkts))
+        common_o.part_limit  <= (ctl_i.part_credits == '0 || ctl_i.part_credits > 10'(Cfg.RxResultPkts))
                                 ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(ctl_i.part_credits);
     end
     assign common_o.window_limit = (ctl_i.window > 5'(Cfg.Window)) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(ctl_i.window);

@@ -93,7 +93,7 @@ $(call note_rule,$(1),fabric,lanes,$(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(B)/
 $(B)/model/$(1)/libmwsim.so: $(foreach p,$(ONE_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/translated) \
     $(foreach p,$(LANES_PARTS),$(B)/model/$(1)/$(p)/V$(p)__ALL.a $(B)/model/$(1)/$(p)/V$(p)_lanes.a) $(B)/model/$(1)/note.S $(SHIM) $(IN_LANES) $(GEN)/bundles.h $(B)/verilated/plain.a | $(B)/model/$(1)/backend
 	$$(Q)! $(unless_lanes) || { $(if $(filter lanes,$(BACKEND)),echo "BACKEND=lanes does not work: $$$$(sed -n 2p $(B)/model/$(1)/backend); BACKEND=plain does" >&2; exit 1,echo "  WARNING    $(1) is plain$(comma) not lanes: $$$$(sed -n 2p $(B)/model/$(1)/backend)" >&2); }
-	$$(Q)! $(unless_lanes) || $$(MAKE) --no-print-directory model N=$(2) F=$(3) $(if $(filter $(KINDS),$(4)),PRIMITIVES=$(4),SMALL=$(4)) TRACE=0 BACKEND=plain
+	$$(Q)! $(unless_lanes) || $$(MAKE) --no-print-directory model N=$(2) F=$(3) $(if $(filter $(KINDS),$(4)),PRIMITIVES=$(4),$(if $(filter far,$(4)),FAR=1,SMALL=$(4))) TRACE=0 BACKEND=plain
 	$$(Q)! $(unless_lanes) || cmp -s $(B)/model/$(1)-plain/libmwsim.so $$@ || cp $(B)/model/$(1)-plain/libmwsim.so $$@
 	@$(unless_lanes) || $(call say_now,LINK,$$@)
 	$$(Q)$(unless_lanes) || { $(PY) sim/watch.py lanes $(2) $$(@D) >$$(@D)/watched.h && $(PY) sim/watch.py nodes $(2) $$(@D) >$$(@D)/watched_nodes.h; }

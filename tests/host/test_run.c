@@ -457,7 +457,7 @@ static void refuses_bad_options(void **state)
         {{"--set", "window=4", "--set", "window=8"}, "--set window=8: window is set twice"},
         {{"--set", "store_credits=33"}, "--set store_credits=33: expected 0 to 32"},
         {{"--tile", "256"}, "--tile 256: expected a whole number from 1 to 255"},
-        {{"--link-latency", "65"}, "--link-latency 65: expected a whole number from 1 to 64"},
+        {{"--link-latency", "2048"}, "--link-latency 2048: expected a whole number from 1 to 2047"},
         {{"--spread", "wide"}, "--spread wide"},
         {{"--sigma", "nan"}, "--sigma nan"},
         {{"--locality", "1.5"}, "--locality 1.5"},

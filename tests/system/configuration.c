@@ -97,7 +97,9 @@ static void add_behaviour(struct text *t, struct mw_random *r, const struct conf
 {
     add(t, " --tile %u --link-latency %u --in-flight %u --open-rows %u",
         ONE_OF(r, 1, 1, 2, 4, 7, 16, 128),
-        m->small ? ONE_OF(r, 1, 1, 2, 5, 7, 8) : ONE_OF(r, 1, 1, 2, 5, 17, 64),
+        m->small ? ONE_OF(r, 1, 1, 2, 5, 7, 8)
+        : m->far ? ONE_OF(r, 65, 130, 390, 781, 1562, 2047)
+                 : ONE_OF(r, 1, 1, 2, 5, 17, 64),
         ONE_OF(r, 0, 0, 0, 1, 2, 6), ONE_OF(r, 0, 0, 1, 2, 3));
     if (!m->small)
         add(t, " --link-cycles %u", ONE_OF(r, 1, 1, 2, 4));

@@ -13,6 +13,7 @@ struct configuration_model {
     bool small;
     unsigned weight; ///< how often; those of all models are 16 together
     unsigned tokens, rows_flits, experts_per_gpu;
+    bool far; ///< links of more than 64 cycles, and credits of all sizes
 };
 
 struct configuration {

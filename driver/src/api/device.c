@@ -17,7 +17,7 @@
 
 enum {
     MWI_MAGIC = 0x4d57,
-    MWI_MAJOR = 0, ///< of the registers
+    MWI_MAJOR = 1, ///< of the registers
 };
 
 // ---- opening --------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ static int check_info(const struct mw_device_info *info, unsigned mem_log2, unsi
 static int read_info(struct mw_device *d, struct mw_device_info *info)
 {
     struct {
-        uint32_t id, size, capacity, windows, tables, primitives, lookahead;
+        uint32_t id, size, capacity, windows, tables, primitives, up_room, down_room, lookahead;
     } r;
     int status;
     if ((status = mwi_read(d, MWI_FABRIC(id), &r.id)) ||
@@ -65,6 +65,8 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         (status = mwi_read(d, MWI_FABRIC(windows), &r.windows)) ||
         (status = mwi_read(d, MWI_FABRIC(tables), &r.tables)) ||
         (status = mwi_read(d, MWI_FABRIC(primitives), &r.primitives)) ||
+        (status = mwi_read(d, MWI_FABRIC(up_room), &r.up_room)) ||
+        (status = mwi_read(d, MWI_FABRIC(down_room), &r.down_room)) ||
         (status = mwi_read(d, MWI_FABRIC(lookahead), &r.lookahead)))
         return status;
     if (MWI_GET(MW_FABRIC__ID__MAGIC, r.id) != MWI_MAGIC)
@@ -87,10 +89,12 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .groups = MWI_GET(MW_FABRIC__TABLES__GROUPS, r.tables),
         .open_rows = MWI_GET(MW_FABRIC__WINDOWS__OPEN_ROWS, r.windows),
         .part_pkts = MWI_GET(MW_FABRIC__WINDOWS__PART_PKTS, r.windows),
-        .store_pkts = MWI_GET(MW_FABRIC__WINDOWS__STORE_PKTS, r.windows),
-        .rx_store_pkts = MWI_GET(MW_FABRIC__WINDOWS__RX_STORE_PKTS, r.windows),
+        .store_pkts = MWI_GET(MW_FABRIC__UP_ROOM__STORE_PKTS, r.up_room),
+        .rx_store_pkts = MWI_GET(MW_FABRIC__DOWN_ROOM__STORE_PKTS, r.down_room),
+        .ctrl_pkts = MWI_GET(MW_FABRIC__UP_ROOM__CTRL_PKTS, r.up_room),
+        .rx_result_pkts = MWI_GET(MW_FABRIC__DOWN_ROOM__RESULT_PKTS, r.down_room),
         .window = MWI_GET(MW_FABRIC__LOOKAHEAD__MOST, r.lookahead),
-        .max_latency = MWI_GET(MW_FABRIC__TABLES__MAX_LATENCY, r.tables),
+        .max_latency = MWI_GET(MW_FABRIC__WINDOWS__MAX_LATENCY, r.windows),
         .adder_bypass = MWI_GET(MW_FABRIC__PRIMITIVES__ADDER_BYPASS, r.primitives),
         .target_list_cache = MWI_GET(MW_FABRIC__PRIMITIVES__TARGET_LIST_CACHE, r.primitives),
         .switch_reductions = MWI_GET(MW_FABRIC__PRIMITIVES__SWITCH_REDUCTIONS, r.primitives),

@@ -14,9 +14,6 @@ enum {
     MAX_ROW_BYTES = 32752, ///< 15 bits, a multiple of 16
     TOKEN_BITS = 20,       ///< of a global token index and of a row number (rtl/common/node_pkg.sv)
     ALIGN = 128,           ///< of regions: a flit of each bank
-    // of every device; no register has them (rtl/common/cfg_pkg.sv)
-    CTRL_PKTS = 16,
-    RX_RESULT_PKTS = 4,
 };
 
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
@@ -46,11 +43,11 @@ static const struct setting {
     SETTING(partial_wait, 0, 65535),
     SETTING(in_flight, 0, 65535),
     SETTING(open_rows, 0, 255),
-    SETTING(store_credits, 0, 255),
-    SETTING(part_credits, 0, 255),
-    SETTING(ctrl_credits, 0, 255),
-    SETTING(down_store_credits, 0, 255),
-    SETTING(down_part_credits, 0, 255),
+    SETTING(store_credits, 0, 1023),
+    SETTING(part_credits, 0, 127),
+    SETTING(ctrl_credits, 0, 127),
+    SETTING(down_store_credits, 0, 1023),
+    SETTING(down_part_credits, 0, 1023),
     SETTING(throttle, 0, 255),
     SETTING(down_throttle, 0, 255),
     SETTING(window, 0, 31),
@@ -144,9 +141,9 @@ static int check_credits(const struct mw_device_info *info, const struct mw_laye
         unsigned asked, there;
     } all[] = {{"store_credits", c->store_credits, info->store_pkts},
                {"part_credits", c->part_credits, info->part_pkts},
-               {"ctrl_credits", c->ctrl_credits, CTRL_PKTS},
+               {"ctrl_credits", c->ctrl_credits, info->ctrl_pkts},
                {"down_store_credits", c->down_store_credits, info->rx_store_pkts},
-               {"down_part_credits", c->down_part_credits, RX_RESULT_PKTS}};
+               {"down_part_credits", c->down_part_credits, info->rx_result_pkts}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].asked > all[i].there)
             return above(all[i].name, all[i].asked, all[i].there);

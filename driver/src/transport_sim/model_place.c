@@ -13,10 +13,18 @@ static const char SOURCE[] = "rtl/fabric/fabric.sv";
 
 // ---- names -----------------------------------------------------------------------------------------------------
 
+bool mwi_model_is_far(const struct mw_open_options *o)
+{
+    return !o->small && o->link_latency > MWI_NEAR_LATENCY;
+}
+
 void mwi_model_name(const struct mw_open_options *o, char name[MWI_MODEL_NAME])
 {
     const bool plain = o->backend && strcmp(o->backend, "plain") == 0;
-    snprintf(name, MWI_MODEL_NAME, "n%uf%u%s%s", o->gpus, o->flit_bytes, o->small ? "-small" : "",
+    snprintf(name, MWI_MODEL_NAME, "n%uf%u%s%s", o->gpus, o->flit_bytes,
+             o->small              ? "-small"
+             : mwi_model_is_far(o) ? "-far"
+                                   : "",
              o->fst  ? "-fst"
              : plain ? "-plain"
                      : "");
@@ -25,8 +33,10 @@ void mwi_model_name(const struct mw_open_options *o, char name[MWI_MODEL_NAME])
 void mwi_model_make(const struct mw_open_options *o, char command[MWI_MODEL_MAKE])
 {
     snprintf(command, MWI_MODEL_MAKE, "make model N=%u F=%u%s%s%s%s", o->gpus, o->flit_bytes,
-             o->small ? " SMALL=1" : "", o->fst ? " TRACE=1" : "", o->backend ? " BACKEND=" : "",
-             o->backend ? o->backend : "");
+             o->small              ? " SMALL=1"
+             : mwi_model_is_far(o) ? " FAR=1"
+                                   : "",
+             o->fst ? " TRACE=1" : "", o->backend ? " BACKEND=" : "", o->backend ? o->backend : "");
 }
 
 // ---- folders ---------------------------------------------------------------------------------------------------

@@ -10,8 +10,12 @@ enum {
     MWI_PATH = 4096,      ///< longest path, its end included
     MWI_MODEL_NAME = 64,  ///< longest name, its end included
     MWI_MODEL_MAKE = 128, ///< longest command, its end included
+    MWI_NEAR_LATENCY =
+        64, ///< longest link of a model without FAR=1, cycles (rtl/common/cfg_pkg.sv)
 };
 
+/// Whether the options ask for links that only a model with FAR=1 has.
+bool mwi_model_is_far(const struct mw_open_options *options);
 /// Name of the configuration that the options ask for, which is that of its folder: n8f16-small.
 void mwi_model_name(const struct mw_open_options *options, char name[MWI_MODEL_NAME]);
 /// The command that builds it, in the sources' folder: make model N=8 F=16 SMALL=1.

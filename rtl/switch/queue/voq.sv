@@ -85,7 +85,7 @@ module voq #(
     localparam int unsigned ReqSlotW = Cfg.PartSharedRam ? Cfg.SlotW - 1 : Cfg.SlotW;
 
     if (Cfg.StorePkts > 2**Cfg.SlotW || Cfg.CtrlPkts > 2**Cfg.SlotW || Cfg.OpenRows > 2**ReqSlotW
-        || Cfg.SlotW < 1 + 32'(Cfg.PartSharedRam) || Cfg.SlotW > 5) begin : gen_check
+        || Cfg.SlotW < 1 + 32'(Cfg.PartSharedRam)) begin : gen_check
         $error("voq: SlotW does not fit");
     end
 

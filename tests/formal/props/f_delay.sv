@@ -10,7 +10,7 @@ module f_delay #(
 ) (
     input wire logic             clk_i,
     input wire logic             rst_ni,
-    input wire logic [7:0]       latency_i,     // 1 .. MaxLatency, constant
+    input wire logic [10:0]      latency_i,     // 1 .. MaxLatency, constant
     input wire logic             watch_i,
     input wire logic             valid_i,
     input wire logic [Width-1:0] data_i,

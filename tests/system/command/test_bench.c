@@ -368,7 +368,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES("dispatch --gpus 2 --flit-bytes 8 --row 128 --minbytes 4M --maxbytes 4M",
             "tokens per GPU");
     REFUSES("dispatch --experts 9" SMALL, "9 experts", "2 GPUs");
-    REFUSES("unicast --link-latency 65" SMALL, "--link-latency 65", "1 to 64");
+    REFUSES("unicast --link-latency 2048" SMALL, "--link-latency 2048", "1 to 2047");
 }
 
 /// Ctrl-C between lines and in the middle of one: those that are whole are kept.

@@ -501,7 +501,7 @@ static void refuses_what_the_device_cannot_hold(void **state)
     REFUSES(SIZED(6, 32, 256) EXPERTS_8, "--tile 256", "1 to 255");
     REFUSES(SYNTHETIC "--expert-cycles 65536", "--expert-cycles", "65536");
     REFUSES(SYNTHETIC "--in-flight 65536", "--in-flight", "65536");
-    REFUSES(SYNTHETIC "--link-latency 65", "--link-latency 65", "1 to 64");
+    REFUSES(SYNTHETIC "--link-latency 2048", "--link-latency 2048", "1 to 2047");
     REFUSES(SYNTHETIC "--set credits=1", "--set credits=1", "no setting of that name");
     REFUSES(SYNTHETIC "--set store_credits=256", "--set store_credits=256", "0 to 32");
     REFUSES(SYNTHETIC "--set small=2", "--set small=2", "0 to 1");

@@ -265,11 +265,12 @@ static void built_is_what_was_said(void **state)
         memset(&built, 0, sizeof built);
         assert_int_equal(mw_info(device, &said), 0);
         mw_close(device);
-        mw_device_built(&built, kinds[i].gpus, kinds[i].flit_bytes, kinds[i].small);
+        mw_device_built(&built, &o);
 #define SAME(field) assert_int_equal(said.field, built.field)
         SAME(gpus), SAME(flit_bytes), SAME(mem_bytes), SAME(banks), SAME(rows), SAME(tokens);
         SAME(local_experts), SAME(experts), SAME(groups), SAME(open_rows), SAME(part_pkts);
-        SAME(store_pkts), SAME(rx_store_pkts), SAME(window), SAME(max_latency), SAME(link_latency);
+        SAME(store_pkts), SAME(rx_store_pkts), SAME(window), SAME(max_latency);
+        SAME(ctrl_pkts), SAME(rx_result_pkts);
         SAME(adder_bypass), SAME(target_list_cache), SAME(switch_reductions), SAME(token_order),
             SAME(link_rate);
         SAME(delay), SAME(row_ranges), SAME(row_sparse), SAME(source_lists), SAME(more_events);

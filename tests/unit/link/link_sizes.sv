@@ -7,12 +7,12 @@
 module link_sizes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     localparam int unsigned Count = 5,
-    localparam int unsigned Longest [Count] = '{1, 2, 5, 64, 255},
+    localparam int unsigned Longest [Count] = '{1, 2, 5, 64, 2047},
     localparam int unsigned Parts [Count] = '{1, 2, 5, 32, 8}
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
-    input  wire logic [7:0]          latency_i [Count],
+    input  wire logic [10:0]         latency_i [Count],
     input  wire `MW_LINK(Cfg)        tx_i,
     input  wire bundle_pkg::credit_t crd_i [Count],
     output logic [31:0]              longest_o [Count],

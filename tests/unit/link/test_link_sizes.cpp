@@ -47,20 +47,20 @@ TEST(delays_by_its_latency)
         dut.latency_i[i] = 1;
     }
     b.reset();
-    std::deque<word> past(256, word());
+    std::deque<word> past(2048, word());
     auto pass = [&](const word &w) {
         b.edge();
         past.push_front(w);
         past.pop_back();
     };
     pass(word());
-    for (unsigned round = 0; round < 80; round++) {
+    for (unsigned round = 0; round < 30; round++) {
         for (unsigned i = 0; i < COUNT; i++)
-            dut.latency_i[i] = static_cast<uint8_t>(round < 2 ? (round ? dut.longest_o[i] : 1)
-                                                              : 1 + b.below(dut.longest_o[i]));
+            dut.latency_i[i] = static_cast<uint16_t>(round < 2 ? (round ? dut.longest_o[i] : 1)
+                                                               : 1 + b.below(dut.longest_o[i]));
         pass(word());
         unsigned density = b.below(101);
-        for (unsigned cycle = 0; cycle < 800; cycle++) {
+        for (unsigned cycle = 0; cycle < 500 + 2048; cycle++) {
             bool drain = cycle >= 500; // empty before the latency changes
             word w = {!drain && b.percent(density),
                       b.percent(50),

@@ -12,7 +12,7 @@ module switch_bench #(
     input  wire logic       go_i,
     input  wire logic       run_i,
     input  wire logic [1:0] epoch_i,
-    input  wire logic [7:0] latency_i,
+    input  wire logic [10:0] latency_i,
 
     input  wire `MW_LINK(Cfg)   up_i [Cfg.N],
     output bundle_pkg::credit_t up_crd_o [Cfg.N],
@@ -51,7 +51,7 @@ module switch_bench #(
     logic [Cfg.N-1:0]            up_busy, dn_busy, down, flush;
     logic [Cfg.N-1:0][Cfg.N-1:0] partition;
     logic [1:0]                  epoch;
-    logic [7:0]                  latency;
+    logic [10:0]                 latency;
     bundle_pkg::switch_ctl_t     settings, ctl;
 
     // Settings come from registers, as in the device, but for what says what is read.

@@ -4,10 +4,11 @@
 
 module prove_link #(
     parameter int unsigned MaxLatency = 4,
+    parameter bit Long = 1'b0,
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
     input wire logic                clk_i, watch_i, watch_crd_i,
-    input wire logic [7:0]          latency_i,
+    input wire logic [10:0]         latency_i,
     input wire `MW_LINK(Cfg)        tx_i,
     input wire bundle_pkg::credit_t crd_i
 );
@@ -20,12 +21,12 @@ module prove_link #(
     endfunction
 
     logic                rst_n, busy;
-    logic [7:0]          latency_q;
+    logic [10:0]         latency_q;
     `MW_LINK(Cfg)        rx;
     bundle_pkg::credit_t crd;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
-    link #(.Cfg(Cfg), .NumPart(4)) i_dut (
+    link #(.Cfg(Cfg), .NumPart(4), .Long(Long)) i_dut (
         .clk_i, .rst_ni(rst_n), .latency_i, .tx_i, .rx_o(rx), .crd_i, .crd_o(crd), .busy_o(busy)
     );
 
@@ -50,7 +51,7 @@ module prove_link #(
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             c_far:    cover (busy && 32'(latency_i) == MaxLatency && rx.valid);
-            c_near:   cover (rx.valid && latency_i == 8'd1);
+            c_near:   cover (rx.valid && latency_i == 11'd1);
             c_credit: cover (crd.cls == '1 && crd.part == 5'd3);
         end
     end

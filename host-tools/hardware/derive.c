@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See derive.h.
+#include "hardware/derive.h"
+
+#include <math.h>
+
+enum {
+    PACKET_BYTES = 128, ///< of payload, and of the interleave
+    VALUE_BYTES = 2,    ///< bf16
+    GEMMS = 3,
+};
+
+static const double type_bytes[MW_GEMM_TYPES] = {2, 1, 0.5};
+
+/// Seconds of one row: the operations, or the share of the weights' load, whichever takes longer.
+static double row_seconds(const struct mw_hardware *h, const struct mw_expert_shape *e,
+                          double *weights)
+{
+    const double values = (double)GEMMS * e->hidden * e->size;
+    const double compute = 2 * values / (h->tflops[e->type] * 1e12);
+    const double load = values * type_bytes[e->type] / (h->memory_gbytes * 1e9) / fmax(e->rows, 1);
+    *weights = load / compute;
+    return fmax(compute, load);
+}
+
+int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned flit_bytes,
+                const struct mw_expert_shape *e, struct mw_error *err)
+{
+    *plane = (struct mw_plane){0};
+    if (e->hidden * VALUE_BYTES % flit_bytes)
+        return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: not a multiple of half of --flit-bytes %u",
+                       e->hidden, flit_bytes);
+    const unsigned bytes = e->hidden * VALUE_BYTES;
+    const unsigned packets = (bytes + PACKET_BYTES - 1) / PACKET_BYTES;
+    const unsigned share = (packets + h->planes - 1) / h->planes * PACKET_BYTES;
+    plane->row_hidden = e->hidden;
+    plane->hidden = (share < bytes ? share : bytes) / VALUE_BYTES;
+    plane->flit_ns = flit_bytes * h->planes / h->link_gbytes;
+    plane->link_latency = (unsigned)fmax(1, round(h->link_ns / plane->flit_ns));
+    if (!e->size)
+        return MW_EXIT_OK;
+    if (!(h->tflops[e->type] > 0))
+        return mw_fail(err, MW_EXIT_INPUT, "--hardware %s: it states no TFLOPS of %s", h->name,
+                       mw_gemm_names[e->type]);
+    plane->expert_cycles =
+        (uint64_t)round(row_seconds(h, e, &plane->weights_share) * 1e9 / plane->flit_ns);
+    return MW_EXIT_OK;
+}
+
+double mw_plane_us(const struct mw_plane *plane, uint64_t cycles)
+{
+    return (double)cycles * plane->flit_ns / 1000;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a machine to the simulated fabric, and from cycles to time (docs/user/hardware.md).
+//
+// Addresses interleave over the planes every 128 bytes, which is an assumption. Packet j of token t uses plane (j + t)
+// mod P, so each plane carries every token, and of each row the whole packets that fall to it. The simulated plane has
+// the largest share. Its header, target list and gate weights are those of every plane.
+#ifndef MW_HOST_DERIVE_H
+#define MW_HOST_DERIVE_H
+
+#include "hardware/hardware.h"
+
+#include <stdint.h>
+
+/// What one simulated plane of a machine is.
+struct mw_plane {
+    double flit_ns;         ///< of a flit on a link: a cycle of the fabric
+    unsigned link_latency;  ///< cycles, at least 1
+    unsigned hidden;        ///< bf16 values of the largest share of a row
+    unsigned row_hidden;    ///< of the whole row
+    uint64_t expert_cycles; ///< of a row of the expert's GEMMs; 0: not known
+    double
+        weights_share; ///< of that time that memory needs for the weights; above 1: memory limits
+};
+
+/// An expert as three GEMMs of hidden x size each (gate, up, down). size 0: not known.
+struct mw_expert_shape {
+    unsigned hidden, size;
+    enum mw_gemm_type type;
+    double rows; ///< of an expert and layer, which share one load of its weights
+};
+
+/// MW_EXIT_INPUT: a row has no whole number of values for that flit width, or the machine states no rate for the type.
+int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes,
+                const struct mw_expert_shape *expert, struct mw_error *err);
+
+/// Microseconds of `cycles`.
+double mw_plane_us(const struct mw_plane *plane, uint64_t cycles);
+
+#endif
