@@ -36,9 +36,9 @@ SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalEx
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
 # a whole device has the same, so that it takes the same cycles, but for its memories
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64
-# Links of up to 2 047 cycles. A round trip of 4 096 cycles holds 455 packets of nine 16-byte flits: stores and results
-# have 512 places. Rows open at the switch for two round trips and a half: 64 rows of 115 flits fill them.
-kind_far := MaxLatency=2047 StorePkts=512 CtrlPkts=64 PartPkts=64 RxStorePkts=512 RxResultPkts=512 RxCtrlPkts=64 OpenRows=64
+# Links of up to 2 047 cycles. A round trip of 4 096 cycles holds 455 packets of nine 16-byte flits: stores,
+# partial sums and results have 512 places. Rows open at the switch for two round trips and a half: 64 rows of 115 flits fill them.
+kind_far := MaxLatency=2047 StorePkts=512 CtrlPkts=64 PartPkts=512 RxStorePkts=512 RxResultPkts=512 RxCtrlPkts=64 OpenRows=64
 kind_published := $(PUBLISHED_PARAMS)
 kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE)
 # settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or neither (0)

@@ -69,7 +69,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .experts = MW_BUILT_EXPERTS,
         .groups = 16,
         .open_rows = far ? MW_FAR_OPEN_ROWS : MW_BUILT_OPEN_ROWS,
-        .part_pkts = far ? MW_FAR_PARTS : MW_BUILT_PARTS,
+        .part_pkts = far ? MW_FAR_STORES : MW_BUILT_PARTS,
         .store_pkts = far ? MW_FAR_STORES : MW_BUILT_STORES,
         .rx_store_pkts = far ? MW_FAR_STORES : MW_BUILT_STORES,
         .ctrl_pkts = far ? MW_FAR_CTRLS : MW_BUILT_CTRLS,

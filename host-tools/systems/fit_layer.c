@@ -23,14 +23,20 @@ static bool any_said(const struct mw_settings *settings)
     return false;
 }
 
-/// Cycles of a link, both directions side by side, where experts are chosen evenly: a row up for each token and a
-/// partial sum for each remote GPU of one.
-static double link_time(const struct mw_workload *w, const struct mw_run_params *params)
+/// Cycles of a link that a token takes, both directions side by side, where experts are chosen evenly: a row up and a
+/// partial sum for each remote GPU.
+static double token_time(const struct mw_run_params *params, unsigned k)
 {
-    const double n = w->shape.gpus, flits = 2.0 * w->shape.hidden / params->flit_bytes;
+    const double n = params->shape.gpus, flits = 2.0 * params->shape.hidden / params->flit_bytes;
     const double row = flits * 9 / 8; // a header in front of eight flits
-    const double remote = (n - 1) * (1 - pow(1 - 1 / n, w->k));
-    return w->shape.tokens_per_gpu * (1 + remote) * row * params->link_cycles;
+    const double remote = (n - 1) * (1 - pow(1 - 1 / n, k));
+    return (1 + remote) * row * params->link_cycles;
+}
+
+unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k)
+{
+    enum { LINKS = 4 };
+    return (unsigned)(LINKS * (params->link_latency - 1) / token_time(params, k));
 }
 
 /// Whether most experts have less than half a tile, and one tile for each is what takes a GPU's time.
@@ -38,14 +44,16 @@ static bool too_small(const struct mw_workload *w, const struct mw_run_params *p
 {
     const double rows = (double)w->tokens * w->k / w->experts;
     const double tiles = (double)w->experts_per_gpu * params->tile * (double)params->expert_cycles;
-    return rows < params->tile / 2.0 && tiles > MUCH * link_time(w, params);
+    return rows < params->tile / 2.0 &&
+           tiles > MUCH * w->shape.tokens_per_gpu * token_time(params, w->k);
 }
 
 /// Whether dispatch may be ahead by nearly all tokens of a GPU, so that the throttle has hardly anything to hold.
 static bool throttles_little(const struct mw_workload *w, const struct mw_run_params *params)
 {
     return 4 * w->shape.tokens_per_gpu <=
-           5 * (uint64_t)mw_throttle_ahead(params->tile, w->experts_per_gpu, w->k);
+           5 * (uint64_t)mw_throttle_ahead(params->tile, w->experts_per_gpu, w->k,
+                                           mw_throttle_trip(params, w->k));
 }
 
 bool mw_system_fit_layer(struct mw_system *s, const struct mw_run_params *params,

@@ -77,11 +77,11 @@ static void guard_tiles(struct job *j)
 /// Rows wait in open tiles, of which each expert has one, and in the engine, which has a tile and needs the next one in
 /// time: a tile and a half, whatever the experts. A row of dispatch brings k rows to engines, so that the fewer these
 /// are, the further ahead dispatch must be.
-unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k)
+unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k, unsigned trip)
 {
     unsigned open = THROTTLE_EXPERT * experts_per_gpu, engine = THROTTLE_ENGINE / (k ? k : 1);
     unsigned ahead = THROTTLE_ROWS + (open > engine ? open : engine) * tile / SIXTEENTHS;
-    return ahead > THROTTLE_LEAST ? ahead : THROTTLE_LEAST;
+    return (ahead > THROTTLE_LEAST ? ahead : THROTTLE_LEAST) + trip;
 }
 
 /// How far dispatch goes ahead of partial sums, and may be.
@@ -89,7 +89,8 @@ static void throttle_rows(struct job *j)
 {
     unsigned tile = j->params->tile;
     j->config.throttle_lead = tile / 4 > THROTTLE_LEAD ? tile / 4 : THROTTLE_LEAD;
-    j->config.throttle_ahead = mw_throttle_ahead(tile, j->experts / j->params->shape.gpus, j->k);
+    j->config.throttle_ahead = mw_throttle_ahead(tile, j->experts / j->params->shape.gpus, j->k,
+                                                 mw_throttle_trip(j->params, j->k));
 }
 
 /// What the layer's engines and links do. A limit on tokens in flight applies where signals tell that one

@@ -14,7 +14,10 @@ struct mw_system mw_system_as_set(const struct mw_system *system,
                                   const struct mw_settings *settings);
 
 /// Rows that `moeswitch` lets dispatch be ahead of its part, of a layer of that shape.
-unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k);
+unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k, unsigned trip);
+/// Rows that a GPU dispatches, where experts are chosen evenly, from a row's dispatch to its partial sum's: four links
+/// longer than a cycle (row, target, report, grant).
+unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k);
 
 /// Take out of `moeswitch` what cannot help in a layer of the workload's shape, unless a setting names one of its
 /// mechanisms. Other systems stay as they are. Returns whether it sends what `dysharp` does.

@@ -27,8 +27,7 @@ enum {
     // with FAR=1, which serves longer links
     MW_FAR_LATENCY = 2047,
     MW_FAR_OPEN_ROWS = 64,
-    MW_FAR_STORES = 512, ///< and credits of results
-    MW_FAR_PARTS = 64,
+    MW_FAR_STORES = 512, ///< and credits of partial sums and results
     MW_FAR_CTRLS = 64,
     MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
     // of a layer's registers, see mw_layer_set

@@ -255,9 +255,9 @@ module fabric_csr #(
         hwif_in.capacity.tokens_log2.next  = 8'(Cfg.TokensLog2);
         hwif_in.capacity.cache_log2.next   = 8'($clog2(Cfg.CacheEntries));
         hwif_in.capacity.local_experts.next = 8'(Cfg.MaxLocalExperts);
-        hwif_in.windows.open_rows.next     = 8'(Cfg.OpenRows);
-        hwif_in.windows.part_pkts.next     = 8'(Cfg.PartPkts);
-        hwif_in.windows.max_latency.next   = 16'(Cfg.MaxLatency);
+        hwif_in.windows.open_rows.next     = 10'(Cfg.OpenRows);
+        hwif_in.windows.part_pkts.next     = 10'(Cfg.PartPkts);
+        hwif_in.windows.max_latency.next   = 11'(Cfg.MaxLatency);
         hwif_in.up_room.store_pkts.next    = 16'(Cfg.StorePkts);
         hwif_in.up_room.ctrl_pkts.next     = 16'(Cfg.CtrlPkts);
         hwif_in.down_room.store_pkts.next  = 16'(Cfg.RxStorePkts);

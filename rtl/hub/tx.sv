@@ -87,9 +87,9 @@ module tx #(
     logic [CtrlW-1:0]  ctrl_used_q, ctrl_limit;
     logic              start_store, start_ctrl, store_credit, ctrl_credit;
 
-    assign store_limit  = (cfg_i.store_credits == '0 || cfg_i.store_credits > 10'(Cfg.StorePkts))
+    assign store_limit  = (cfg_i.store_credits == '0 || 32'(cfg_i.store_credits) > Cfg.StorePkts)
                           ? StoreW'(Cfg.StorePkts) : StoreW'(cfg_i.store_credits);
-    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || cfg_i.ctrl_credits > 7'(Cfg.CtrlPkts)) ? CtrlW'(Cfg.CtrlPkts)
+    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || 32'(cfg_i.ctrl_credits) > Cfg.CtrlPkts) ? CtrlW'(Cfg.CtrlPkts)
                           : CtrlW'(cfg_i.ctrl_credits);
     assign store_credit = store_used_q != store_limit;  // constant while packets are out, so never above it
     assign ctrl_credit  = ctrl_used_q != ctrl_limit;

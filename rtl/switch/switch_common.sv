@@ -37,12 +37,12 @@ module switch_common #(
 );
     // ---- limits ----
     always_ff @(posedge clk_i) begin
-        common_o.store_limit <= (ctl_i.store_credits == '0 || ctl_i.store_credits > 10'(Cfg.RxStorePkts))
+        common_o.store_limit <= (ctl_i.store_credits == '0 || 32'(ctl_i.store_credits) > Cfg.RxStorePkts)
                                 ? Cfg.StoreW'(Cfg.RxStorePkts) : Cfg.StoreW'(ctl_i.store_credits);
-        common_o.part_limit  <= (ctl_i.part_credits == '0 || ctl_i.part_credits > 10'(Cfg.RxResultPkts))
+        common_o.part_limit  <= (ctl_i.part_credits == '0 || 32'(ctl_i.part_credits) > Cfg.RxResultPkts)
                                 ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(ctl_i.part_credits);
     end
-    assign common_o.window_limit = (ctl_i.window > 5'(Cfg.Window)) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(ctl_i.window);
+    assign common_o.window_limit = (32'(ctl_i.window) > Cfg.Window) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(ctl_i.window);
 
     assign common_o.link_wait = ctl_i.link_wait;
 

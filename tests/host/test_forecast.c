@@ -224,13 +224,13 @@ static void leaves_out_what_cannot_help(void **state)
 static void limits_throttle(void **state)
 {
     (void)state;
-    assert_int_equal(mw_throttle_ahead(16, 8, 6), 26);
-    assert_int_equal(mw_throttle_ahead(16, 4, 4), 14);
-    assert_int_equal(mw_throttle_ahead(128, 8, 6), 194);
-    assert_int_equal(mw_throttle_ahead(1, 8, 6), 6);
-    assert_int_equal(mw_throttle_ahead(16, 1, 1), 26);
-    assert_int_equal(mw_throttle_ahead(16, 1, 2), 14);
-    assert_int_equal(mw_throttle_ahead(16, 1, 8), 6);
+    assert_int_equal(mw_throttle_ahead(16, 8, 6, 0), 26);
+    assert_int_equal(mw_throttle_ahead(16, 4, 4, 0), 14);
+    assert_int_equal(mw_throttle_ahead(128, 8, 6, 0), 194);
+    assert_int_equal(mw_throttle_ahead(1, 8, 6, 0), 6);
+    assert_int_equal(mw_throttle_ahead(16, 1, 1, 0), 26);
+    assert_int_equal(mw_throttle_ahead(16, 1, 2, 0), 14);
+    assert_int_equal(mw_throttle_ahead(16, 1, 8, 0), 6);
 }
 
 int main(void)

@@ -146,7 +146,7 @@ module row_build #(
     logic                  nothing, begin_pkt;
 
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
-    assign limit    = (cfg_i.open_rows == '0 || cfg_i.open_rows > 8'(Cfg.OpenRows)) ? OutW'(Cfg.OpenRows)
+    assign limit    = (cfg_i.open_rows == '0 || 32'(cfg_i.open_rows) > Cfg.OpenRows) ? OutW'(Cfg.OpenRows)
                       : OutW'(cfg_i.open_rows);
     assign returns  = Cfg.RowSparse && cfg_i.row_returns;
     assign by_rows  = returns && !push && sum_i;

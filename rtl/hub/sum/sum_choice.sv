@@ -68,7 +68,7 @@ module sum_choice #(
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin  = begin_i && !own_o;
-    assign limit     = (cfg_i.part_credits == '0 || cfg_i.part_credits > 7'(Cfg.PartPkts)) ? CrdW'(Cfg.PartPkts)
+    assign limit     = (cfg_i.part_credits == '0 || 32'(cfg_i.part_credits) > Cfg.PartPkts) ? CrdW'(Cfg.PartPkts)
                        : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
     assign own_ready = (!rows_i.own_r || res_free_i) && inside_q < 5'(OwnPkts)
