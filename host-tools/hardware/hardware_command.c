@@ -28,7 +28,7 @@ const struct mw_option_table mw_hardware_table = {
     .file = "FILE",
     .summary = "show the machines of moeswitch run --hardware",
     .synopsis = "[NAME|FILE]",
-    .text = "Lists the machines that 'moeswitch run --hardware' knows. With the name of one, or "
+    .text = "Lists the presets of 'moeswitch run --hardware'. With the name of one, or "
             "the path of a file, "
             "it checks that machine and writes it as JSON, the format of such a file.",
     .section = sections,
