@@ -104,7 +104,6 @@ def by_module(stat, total, top):
 
 def main():
     a = parse()
-    flow.YOSYS = flow.wasm
     out = pathlib.Path(a.out)
     out.mkdir(parents=True, exist_ok=True)
     if a.netlist:

