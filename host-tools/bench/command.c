@@ -30,7 +30,7 @@ static int check_sizes(struct job *j, const struct mw_open_options *o)
     int status = MW_EXIT_OK;
     while (size * p->factor <= p->max_bytes)
         size *= p->factor;
-    mw_device_built(&b->info, o->gpus, o->flit_bytes, o->small);
+    mw_device_built(&b->info, o);
     if (p->latency)
         return mw_bench_pingpong_fits(b, size);
     for (unsigned i = 0; i < MW_BENCH_PATTERNS && !status; i++)
