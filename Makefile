@@ -118,11 +118,16 @@ DEV_RDL := spec/soc.rdl
 reg_sv = $(foreach r,$(notdir $(1:.rdl=)),$(GEN)/$(r)_regs_pkg.sv $(GEN)/$(r)_regs.sv)
 REG_SV := $(call reg_sv,$(RDL))
 DEV_REG_SV := $(call reg_sv,$(DEV_RDL))
-REG_H := $(patsubst spec/%.rdl,$(GEN)/%_regs.h,$(RDL) $(DEV_RDL))
+REG_H := $(patsubst spec/%.rdl,$(GEN)/%_regs.h,$(RDL) $(DEV_RDL)) $(patsubst spec/%.rdl,$(GEN)/mw_%_access.h,$(RDL) $(DEV_RDL))
 
 $(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: spec/%.rdl spec/regs.py | $(B)/.setup
 	$(call say,GEN,$* registers from $<)
 	$(Q)$(PY) spec/regs.py $< $(GEN)
+
+$(GEN)/mw_%_access.h: spec/%.rdl spec/access.py | $(B)/.setup
+	$(call say,GEN,accesses to $* registers from $<)
+	@mkdir -p $(@D)
+	$(Q)$(PY) spec/access.py $< $@
 
 .PHONY: gen
 gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(HOST_H) $(MAP_SV) $(MAP_H)
@@ -279,7 +284,8 @@ $(B)/tests/$(1)/$(basename $(notdir $(2))): $(call obj,$(2) $(call shared_of,$(1
 endef
 # c_test_rules: folder of tests/, what its tests are linked with besides
 c_test_rules = $(foreach f,$(wildcard tests/$(1)/test_*.c tests/$(1)/*/test_*.c),$(eval $(call c_test_rule,$(1),$(f),$(2))))
-$(foreach d,host driver system firmware,$(call c_test_rules,$(d)))
+$(foreach d,host system,$(call c_test_rules,$(d)))
+$(foreach d,driver firmware,$(call c_test_rules,$(d),$(call obj,sim/usb/registers.c)))
 $(call c_test_rules,device,$(call obj,tests/system/layers.c tests/system/workloads.c tests/host/support.c))
 $(call c_test_rules,usb,$(call obj,$(USBDEV_SRC) tests/system/workloads.c))
 
@@ -299,6 +305,7 @@ TEST_NEEDS = $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHE
 
 # One program of a folder by itself, as system-test_layers. What it opens when it runs: all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
+NEEDS_system-test_phases := $(call model_so,4.8.0.0)
 NEEDS_system-test_tp := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m))) $(TOOL)
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
 NEEDS_system-test_rogue := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))

@@ -1,44 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device without a fabric: memories, and registers that only remember what was written, apart from
-// those that say what the device is. It shows the way to a device alone.
+// A device without a fabric: memories, and registers that only keep what was written. It shows the way to a device alone.
 #include "device.h"
-
-#include "fabric_regs.h"
+#include "registers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BYTES = 0x10000 + 0x1000 * 32, ///< of the configuration bus
-    MAGIC = 0x4d57,
-};
-
-#define REGISTER(name) ((uint32_t)offsetof(mw_fabric_t, name))
-
 struct stub {
-    unsigned gpus;
+    unsigned flit_bytes, mem_log2;
     uint64_t mem_bytes;
     uint64_t cycles;
-    uint32_t reg[BYTES / 4];
+    struct mwd_registers registers;
     uint8_t *memory;
 };
+
+static uint32_t *state_of(struct stub *s)
+{
+    return mwd_register(&s->registers, offsetof(mw_fabric_t, state));
+}
 
 static int cfg(void *context, bool write, uint32_t address, uint32_t *value)
 {
     struct stub *s = context;
     s->cycles += 2;
-    if (address % 4 || address >= BYTES)
+    if (address >= MW_MAP_SOC || mwd_access(&s->registers, write, address, value))
         return -1;
-    if (!write) {
-        *value = s->reg[address / 4];
-        return 0;
-    }
-    if (address <= REGISTER(tables))
-        return -1; // what it is cannot be written
-    s->reg[address / 4] = *value;
-    if (address == REGISTER(control) && *value & MW_FABRIC__CONTROL__GO_bm)
-        s->reg[REGISTER(state) / 4] = MW_FABRIC__STATE__DONE_bm;
+    if (write && address == offsetof(mw_fabric_t, control) && *value & MW_FABRIC__CONTROL__GO_bm)
+        *state_of(s) = MW_FABRIC__STATE__DONE_bm;
     return 0;
 }
 
@@ -58,7 +47,7 @@ static int mem(void *context, bool write, unsigned gpu, uint64_t offset, uint8_t
 static bool run(void *context, uint64_t cycles)
 {
     struct stub *s = context;
-    bool done = s->reg[REGISTER(state) / 4] & MW_FABRIC__STATE__DONE_bm;
+    bool done = *state_of(s) & MW_FABRIC__STATE__DONE_bm;
     s->cycles += done ? 0 : cycles;
     return done;
 }
@@ -77,18 +66,11 @@ static unsigned log2_of(uint64_t n)
     return log;
 }
 
-/// The registers of a device with these sizes, and with limits like those of the fabric.
 static int reset(void *context)
 {
     struct stub *s = context;
-    uint32_t size = s->reg[REGISTER(size) / 4];
-    memset(s->reg, 0, sizeof s->reg);
     s->cycles = 0;
-    s->reg[REGISTER(id) / 4] = (uint32_t)MAGIC << 16;
-    s->reg[REGISTER(size) / 4] = size;
-    s->reg[REGISTER(capacity) / 4] = 10 | 7u << 8 | 9u << 16 | 16u << 24;
-    s->reg[REGISTER(windows) / 4] = 8 | 4u << 8 | 16u << 16 | 16u << 24;
-    s->reg[REGISTER(tables) / 4] = 64 | 16u << 16 | 64u << 24;
+    mwd_registers_reset(&s->registers, s->registers.gpus, s->flit_bytes, s->mem_log2);
     return 0;
 }
 
@@ -108,10 +90,11 @@ bool mwd_stub(struct mwd_backend *backend, unsigned gpus, unsigned flit_bytes, u
         free(memory);
         return false;
     }
-    s->gpus = gpus;
+    s->registers.gpus = gpus;
+    s->flit_bytes = flit_bytes;
+    s->mem_log2 = log2_of(mem_bytes);
     s->mem_bytes = mem_bytes;
     s->memory = memory;
-    s->reg[REGISTER(size) / 4] = gpus | flit_bytes << 8 | log2_of(mem_bytes) << 16 | 4u << 24;
     reset(s);
     *backend = (struct mwd_backend){.context = s,
                                     .name = "stub",

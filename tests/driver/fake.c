@@ -2,24 +2,25 @@
 #include "fake.h"
 
 #include <assert.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric_regs.h"
-#include "node_regs.h"
+#include <cmocka.h>
 
 #define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
 #define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 
 uint32_t *fake_fabric(struct fake *f, uint32_t offset)
 {
-    return &f->reg[offset / 4];
+    return mwd_register(&f->registers, offset);
 }
 
 uint32_t *fake_node(struct fake *f, unsigned gpu, uint32_t offset)
 {
-    return &f->reg[(0x10000 + 0x1000 * gpu + offset) / 4];
+    return mwd_register(&f->registers, MW_MAP_NODES + MW_MAP_NODE_STRIDE * gpu + offset);
 }
 
 void fake_free(struct fake *f)
@@ -75,6 +76,7 @@ static int open_fake(const struct mw_open_options *o, void **context, char *mess
         return f->open_status;
     }
     *context = f;
+    *fake_fabric(f, FABRIC(state)) = 0;
     return 0;
 }
 
@@ -101,12 +103,12 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
     struct fake *f = context;
     if (failing(f))
         return f->fail_with;
-    assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
     if (f->read_cycles && *fake_fabric(f, FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
         pass(f, f->read_cycles(f, address >= 0x10000));
     if (address == FABRIC(down) && f->port_polls && !--f->port_polls)
         *fake_fabric(f, FABRIC(down)) = f->ports;
-    *value = f->reg[address / 4];
+    if (mwd_access(&f->registers, false, address, value))
+        fail_msg("0x%x cannot be read", address);
     if (address == FABRIC(state) && f->polls) {
         f->polls -= f->sweep_polls != FAKE_MEM;
         *value |= MW_FABRIC__STATE__SWEEP_BUSY_bm;
@@ -130,8 +132,8 @@ static void begin(struct fake *f)
 
 static void write_register(struct fake *f, uint32_t address, uint32_t value)
 {
-    assert(address % 4 == 0 && address / 4 < FAKE_WORDS);
-    f->reg[address / 4] = value;
+    if (mwd_access(&f->registers, true, address, &value))
+        fail_msg("0x%x cannot be written", address);
     if (address == FABRIC(control) && value & MW_FABRIC__CONTROL__GO_bm) {
         begin(f);
         f->go++;
@@ -224,7 +226,8 @@ static int run_until(void *context, uint64_t max_cycles, bool *done)
 
 static int queue_cfg(void *context, bool write, uint32_t address, uint32_t *value)
 {
-    if (address / 4 >= FAKE_WORDS)
+    struct fake *f = context;
+    if (!mwd_register(&f->registers, address))
         return -1;
     return write ? cfg_write(context, address, *value) : cfg_read(context, address, value);
 }
@@ -280,7 +283,7 @@ static int reset(void *context)
     mwi_queue_reset(&f->queue);
     memset(fake_fabric(f, FABRIC(emap)), 0xa5, sizeof f->emap_at_go);
     memset(fake_fabric(f, FABRIC(groups)), 0xa5, sizeof f->groups_at_go);
-    memset(fake_node(f, 0, 0), 0, 0x1000 * f->gpus);
+    memset(f->registers.node, 0, sizeof f->registers.node);
     *fake_fabric(f, FABRIC(state)) = 0;
     *fake_fabric(f, FABRIC(link)) = 0;
     f->left = f->polls = 0;
@@ -296,12 +299,8 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
     f->fail_with = MW_ERR_IO;
     f->layer_cycles = 1000;
     f->sweep_polls = 3;
-    *fake_fabric(f, FABRIC(id)) = 0x4d570001;
-    *fake_fabric(f, FABRIC(size)) = gpus | flit_bytes << 8 | 20u << 16 | 4u << 24;
-    *fake_fabric(f, FABRIC(capacity)) = 10 | 7u << 8 | 9u << 16 | 16u << 24;
+    mwd_registers_reset(&f->registers, gpus, flit_bytes, FAKE_MEM_LOG2);
     *fake_fabric(f, FABRIC(lookahead)) = 16u << 8;
-    *fake_fabric(f, FABRIC(windows)) = 8 | 4u << 8 | 16u << 16 | 16u << 24;
-    *fake_fabric(f, FABRIC(tables)) = 64 | 16u << 16 | 64u << 24;
     *fake_fabric(f, FABRIC(primitives)) = MW_FABRIC__PRIMITIVES__ADDER_BYPASS_bm |
                                           MW_FABRIC__PRIMITIVES__TARGET_LIST_CACHE_bm |
                                           MW_FABRIC__PRIMITIVES__LINK_RATE_bm;

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device that is only registers and memories, as a custom transport: what the library writes can be
+// A device that is only registers and memories, as a custom transport. An access that the register description does not
+// allow fails the test. What the library writes can be
 // looked at, what it reads can be set, and any call can be made to fail.
 #ifndef MW_TEST_FAKE_H
 #define MW_TEST_FAKE_H
 
 #include "moeswitch.h"
 #include "transport_sim/queue.h"
+#include "usb/registers.h"
 
 enum {
-    FAKE_MEM = 1 << 20,
-    FAKE_WORDS = (0x10000 + 0x1000 * MW_MAX_PORTS) / 4,
+    FAKE_MEM_LOG2 = 20,
+    FAKE_MEM = 1 << FAKE_MEM_LOG2,
     FAKE_NEVER = -1,
 };
 
 struct fake {
     unsigned gpus, flit_bytes;
-    uint32_t reg[FAKE_WORDS]; ///< by address / 4
+    struct mwd_registers registers;
     uint8_t *mem[MW_MAX_PORTS];
     int open_status; ///< what open returns
     long fail_at;    ///< the call that fails (counted from 0 at its setting), or FAKE_NEVER

@@ -4,8 +4,8 @@
 SAN := $(B)/sanitized
 SAN_CFLAGS := -std=c17 -O1 -g -fno-omit-frame-pointer -ffp-contract=off $(WARN)
 # those with threads need nothing of the host tools
-SAN_SRC_address := $(HOST_SRC) $(DRIVER_SRC)
-SAN_SRC_thread := $(DRIVER_SRC)
+SAN_SRC_address := $(HOST_SRC) $(DRIVER_SRC) sim/usb/registers.c
+SAN_SRC_thread := $(DRIVER_SRC) sim/usb/registers.c
 # the same as in tests/fuzz/tests.mk, which is read later
 SAN_KINDS_address := address,undefined -fno-sanitize-recover=undefined
 SAN_KINDS_thread := thread

@@ -1655,7 +1655,8 @@ static void monitor_limits(void **state)
         assert_code(code, tried[i].code ? MW_ERR_INVALID : 0);
         if (!code)
             assert_int_equal(*fake_fabric(&fake, FABRIC(monitor)),
-                             tried[i].classes << MW_FABRIC__MONITOR__CLASSES_bp |
+                             MW_FABRIC__MONITOR__PRESENT_bm |
+                                 tried[i].classes << MW_FABRIC__MONITOR__CLASSES_bp |
                                  tried[i].interval << MW_FABRIC__MONITOR__INTERVAL_bp);
         *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
     }

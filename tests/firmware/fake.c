@@ -11,20 +11,17 @@
 
 struct fake fake;
 
-#define SOC_WORD(reg) fake.soc[offsetof(mw_soc_t, reg) / 4]
-#define FABRIC_WORD(reg) fake.fabric[offsetof(mw_fabric_t, reg) / 4]
+#define SOC_WORD(reg) fake.regs.soc[offsetof(mw_soc_t, reg) / 4]
+#define FABRIC_WORD(reg) fake.regs.fabric[offsetof(mw_fabric_t, reg) / 4]
 
 void fake_reset(void)
 {
     memset(&fake, 0, sizeof fake);
     fake.lost_from = -1;
     fake.room = FAKE_UART - 1;
+    mwd_registers_reset(&fake.regs, FAKE_GPUS, 8, FAKE_MEM_LOG2);
     SOC_WORD(id) = PUT(MW_SOC__ID__RAM_LOG2, 14) | PUT(MW_SOC__ID__MHZ, 60);
     SOC_WORD(clock) = PUT(MW_SOC__CLOCK__KHZ, 60000) | PUT(MW_SOC__CLOCK__PER_CYCLE, 4);
-    FABRIC_WORD(id) = PUT(MW_FABRIC__ID__MAGIC, 0x4d57) | PUT(MW_FABRIC__ID__MINOR, 1);
-    FABRIC_WORD(size) = PUT(MW_FABRIC__SIZE__PORTS, FAKE_GPUS) |
-                        PUT(MW_FABRIC__SIZE__FLIT_BYTES, 8) |
-                        PUT(MW_FABRIC__SIZE__MEM_LOG2, FAKE_MEM_LOG2);
 }
 
 /// The fuzzer comes here hundreds of times in an execution: cmocka is only called to fail.
@@ -62,10 +59,10 @@ static void layer(void)
     if (fake.no_streams)
         return;
     for (unsigned g = 0; g < FAKE_GPUS; g++) {
-        uint32_t at = MW_BASE_UNIT * fake.node[g][offsetof(mw_node_t, stream_base0) / 4];
-        uint32_t lo = MW_BASE_UNIT * fake.node[g][offsetof(mw_node_t, st_lo) / 4];
-        uint32_t hi = MW_BASE_UNIT * fake.node[g][offsetof(mw_node_t, st_hi) / 4];
-        assert_int_equal(fake.node[g][offsetof(mw_node_t, streams) / 4], 1);
+        uint32_t at = MW_BASE_UNIT * fake.regs.node[g][offsetof(mw_node_t, stream_base0) / 4];
+        uint32_t lo = MW_BASE_UNIT * fake.regs.node[g][offsetof(mw_node_t, st_lo) / 4];
+        uint32_t hi = MW_BASE_UNIT * fake.regs.node[g][offsetof(mw_node_t, st_hi) / 4];
+        assert_int_equal(fake.regs.node[g][offsetof(mw_node_t, streams) / 4], 1);
         for (unsigned i = 0;; i++, at += MW_INSTR_BYTES) {
             assert_true(i < MW_STREAM_INSTRS);
             const uint32_t *w = &fake.mem[g][at / 4];
@@ -82,25 +79,22 @@ static void layer(void)
     }
 }
 
-static uint32_t *reg(uint32_t address)
+/// Registers that refuse to change while a layer runs.
+static bool locked(uint32_t address)
 {
-    static uint32_t nowhere;
-    check(address % 4 == 0, "an address on the bus");
-    if (address >= MW_MAP_SOC) {
-        check(address - MW_MAP_SOC < sizeof fake.soc, "an address in the SoC");
-        return &fake.soc[(address - MW_MAP_SOC) / 4];
-    }
-    if (address >= MW_MAP_NODES) {
-        uint32_t gpu = (address - MW_MAP_NODES) / MW_MAP_NODE_STRIDE;
-        if (gpu < FAKE_GPUS)
-            return &fake.node[gpu][address % MW_MAP_NODE_STRIDE / 4];
-    } else if (address < sizeof fake.fabric) {
-        return &fake.fabric[address / 4];
-    }
-    if (!fake.holes)
-        fail_msg("nothing at 0x%x", address);
+    return FABRIC_WORD(state) & MW_FABRIC__STATE__BUSY_bm &&
+           (address == FABRIC(control) || address == FABRIC(epoch) || address == FABRIC(link));
+}
+
+/// An access; one that the register description does not allow is kept in `fault`, or fails the test.
+static bool access(bool write, uint32_t address, uint32_t *value)
+{
+    if (!mwd_access(&fake.regs, write, address, value))
+        return true;
+    if (!fake.holes && !locked(address))
+        fail_msg("0x%x cannot be %s", address, write ? "written" : "read");
     SOC_WORD(fault) = MW_SOC__FAULT__VALID_bm | address;
-    return &nowhere;
+    return false;
 }
 
 void fake_host_reset(void)
@@ -131,31 +125,19 @@ uint32_t hw_read(uint32_t address)
     SOC_WORD(time_hi) = (uint32_t)(fake.time >> 32);
     SOC_WORD(uart) &= MW_SOC__UART__DIVISOR_bm;
     SOC_WORD(uart) |= fake.room < 255 ? fake.room : 255;
-    uint32_t value = *reg(address);
+    uint32_t value = 0;
+    access(false, address, &value);
     if (address == SOC(uart_rx))
         SOC_WORD(uart_rx) = 0;
     return value;
 }
 
-/// Registers that refuse to change while a layer runs.
-static bool locked(uint32_t address)
-{
-    return FABRIC_WORD(state) & MW_FABRIC__STATE__BUSY_bm &&
-           (address == FABRIC(control) || address == FABRIC(epoch) || address == FABRIC(link));
-}
-
 void hw_write(uint32_t address, uint32_t value)
 {
     tick();
-    if (locked(address)) {
-        SOC_WORD(fault) = MW_SOC__FAULT__VALID_bm | address;
+    if (!access(true, address, &value))
         return;
-    }
-    uint32_t resets = SOC_WORD(fabric_reset) & MW_SOC__FABRIC_RESET__COUNT_bm;
-    *reg(address) = value;
-    if (address == SOC(fabric_reset)) {
-        SOC_WORD(fabric_reset) = resets | (value & MW_SOC__FABRIC_RESET__HOLD_bm);
-    } else if (address == SOC(uart_tx)) {
+    if (address == SOC(uart_tx)) {
         assert_true(fake.room > 0);
         fake.console[fake.printed++] = (char)value;
         fake.room--;

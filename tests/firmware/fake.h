@@ -6,13 +6,12 @@
 #define FAKE_H
 
 #include "hw.h"
+#include "usb/registers.h"
 
 enum { FAKE_GPUS = 3, FAKE_MEM_LOG2 = 16, FAKE_UART = 4096 };
 
 struct fake {
-    uint32_t soc[sizeof(mw_soc_t) / 4];
-    uint32_t fabric[0x4000];
-    uint32_t node[FAKE_GPUS][0x400];
+    struct mwd_registers regs;
     uint32_t mem[FAKE_GPUS][1 << (FAKE_MEM_LOG2 - 2)];
     char console[FAKE_UART];
     unsigned printed, room; ///< characters printed, and places left

@@ -23,7 +23,7 @@ static struct watch watch;
 
 static uint32_t *fabric(size_t offset)
 {
-    return &fake.fabric[offset / 4];
+    return &fake.regs.fabric[offset / 4];
 }
 #define STATE fabric(offsetof(mw_fabric_t, state))
 
@@ -40,7 +40,7 @@ static void begin(void)
 
 static void put_registers(const struct mw_frame_register *list, unsigned count)
 {
-    memcpy(&fake.soc[offsetof(mw_soc_t, mbox_command) / 4], list, count * sizeof *list);
+    memcpy(&fake.regs.soc[offsetof(mw_soc_t, mbox_command) / 4], list, count * sizeof *list);
 }
 
 /// FEED of a layer that sets xs_base to `value` everywhere, and the epoch; the status.
@@ -52,7 +52,7 @@ static unsigned add(uint32_t value, bool sweep, uint32_t *number)
     put_registers(list, 2);
     fake_command(MW_FRAME_FEED, sweep, 2);
     command_poll(&feed, &board, true);
-    *number = fake.soc[offsetof(mw_soc_t, mbox_reply_lo) / 4];
+    *number = fake.regs.soc[offsetof(mw_soc_t, mbox_reply_lo) / 4];
     return fake_reply(&words);
 }
 
@@ -67,13 +67,13 @@ static void must_add(uint32_t value, bool sweep, uint32_t number)
 static unsigned ask(uint32_t number, struct mw_frame_fed *record, unsigned *count)
 {
     unsigned words;
-    fake.soc[offsetof(mw_soc_t, mbox_count) / 4] = 0;
+    fake.regs.soc[offsetof(mw_soc_t, mbox_count) / 4] = 0;
     fake_command(MW_FRAME_FED, number, 0);
     command_poll(&feed, &board, true);
     unsigned status = fake_reply(&words);
-    *count = fake.soc[offsetof(mw_soc_t, mbox_reply_count) / 4];
+    *count = fake.regs.soc[offsetof(mw_soc_t, mbox_reply_count) / 4];
     assert_int_equal(words * 8, status || !*count ? 0 : sizeof *record);
-    memcpy(record, &fake.soc[offsetof(mw_soc_t, mbox_reply) / 4], sizeof *record);
+    memcpy(record, &fake.regs.soc[offsetof(mw_soc_t, mbox_reply) / 4], sizeof *record);
     return status;
 }
 
@@ -126,7 +126,7 @@ static void expect_running(uint32_t value, unsigned layers)
 {
     assert_int_equal(fake.layers, layers);
     for (unsigned g = 0; g < FAKE_GPUS; g++)
-        assert_int_equal(fake.node[g][offsetof(mw_node_t, xs_base) / 4], value);
+        assert_int_equal(fake.regs.node[g][offsetof(mw_node_t, xs_base) / 4], value);
     assert_int_equal(*fabric(offsetof(mw_fabric_t, epoch)), value & 3);
 }
 
@@ -161,7 +161,8 @@ static void test_queue(void **state)
             expect(i - (MW_HOST_FEED_RECORDS - 1), MW_FED_DONE);
         expect_none(i + MW_HOST_FEED_LAYERS + 1, MW_STATUS_STATE);
     }
-    assert_false(fake.soc[offsetof(mw_soc_t, fabric_reset) / 4] & MW_SOC__FABRIC_RESET__HOLD_bm);
+    assert_false(fake.regs.soc[offsetof(mw_soc_t, fabric_reset) / 4] &
+                 MW_SOC__FABRIC_RESET__HOLD_bm);
 }
 
 /// As many registers as a FEED may have, and one more; of the last address of the fabric and the first one behind it.
@@ -178,7 +179,7 @@ static void test_registers(void **state)
     command_poll(&feed, &board, true);
     assert_int_equal(fake_reply(&words), MW_STATUS_OK);
     poll();
-    assert_int_equal(fake.node[0][offsetof(mw_node_t, xs_base) / 4],
+    assert_int_equal(fake.regs.node[0][offsetof(mw_node_t, xs_base) / 4],
                      10 + MW_HOST_FEED_REGISTERS - 1);
     fake_command(MW_FRAME_FEED, 0, MW_HOST_FEED_REGISTERS + 1);
     command_poll(&feed, &board, true);
@@ -212,12 +213,12 @@ static void test_late(void **state)
 static void test_patience(void **state)
 {
     (void)state;
-    uint32_t *link = &fake.soc[offsetof(mw_soc_t, link) / 4];
+    uint32_t *link = &fake.regs.soc[offsetof(mw_soc_t, link) / 4];
     for (unsigned how = 0; how < 3; how++) {
         begin();
         must_add(1, false, 0);
         poll();
-        fake.soc[offsetof(mw_soc_t, mbox_count) / 4] = 20000;
+        fake.regs.soc[offsetof(mw_soc_t, mbox_count) / 4] = 20000;
         fake_command(MW_FRAME_FED, 0, 0);
         uint64_t since = fake.time;
         unsigned words;
@@ -289,8 +290,8 @@ static void test_failure(void **state)
         must_add(3, true, 2);
         poll();
         if (how == 0) {
-            fake.fabric[offsetof(mw_fabric_t, node_error) / 4] = 2;
-            fake.node[1][offsetof(mw_node_t, status.error) / 4] = 1 << 16 | 9;
+            fake.regs.fabric[offsetof(mw_fabric_t, node_error) / 4] = 2;
+            fake.regs.node[1][offsetof(mw_node_t, status.error) / 4] = 1 << 16 | 9;
             end_layer(77);
         }
         poll();
@@ -305,7 +306,7 @@ static void test_failure(void **state)
         assert_int_equal(e.code, how ? MW_LOG_BUS : MW_LOG_FABRIC);
         assert_int_equal(e.detail, how ? 0x60000 : 9);
         fake_host_reset();
-        fake.fabric[offsetof(mw_fabric_t, node_error) / 4] = 0;
+        fake.regs.fabric[offsetof(mw_fabric_t, node_error) / 4] = 0;
         must_add(5, false, 3);
         poll();
         expect_running(5, how ? 1 : 2);

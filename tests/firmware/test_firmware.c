@@ -32,7 +32,7 @@ static void begin(void)
 
 static const void *reply_payload(void)
 {
-    return &fake.soc[offsetof(mw_soc_t, mbox_reply) / 4];
+    return &fake.regs.soc[offsetof(mw_soc_t, mbox_reply) / 4];
 }
 
 /// Run a command to its reply; returns the words of the payload.
@@ -52,14 +52,14 @@ static void test_board(void **state)
     assert_int_equal(board.gpus, FAKE_GPUS);
     assert_int_equal(board.flit_bytes, 8);
     assert_int_equal(board.mem_log2, FAKE_MEM_LOG2);
-    assert_int_equal(GET(MW_SOC__UART__DIVISOR, fake.soc[offsetof(mw_soc_t, uart) / 4]), 129);
+    assert_int_equal(GET(MW_SOC__UART__DIVISOR, fake.regs.soc[offsetof(mw_soc_t, uart) / 4]), 129);
     // seconds: exact to a second over an hour, to 5 in a million over weeks
     for (uint64_t s = 0; s < 4000000; s = s * 3 + 1) {
         fake.time = s * 15000000 + 7500000;
         uint32_t reported = board_seconds(&board);
         assert_true(llabs((long long)reported - (long long)s) <= 1 + (long long)s / 100000);
     }
-    fake.fabric[0] ^= 1u << 16;
+    fake.regs.fabric[0] ^= 1u << 16;
     assert_false(board_find(&board));
 }
 
@@ -67,7 +67,7 @@ static void test_info(void **state)
 {
     (void)state;
     begin();
-    fake.soc[offsetof(mw_soc_t, restart) / 4] = PUT(MW_SOC__RESTART__COUNT, 5);
+    fake.regs.soc[offsetof(mw_soc_t, restart) / 4] = PUT(MW_SOC__RESTART__COUNT, 5);
     assert_int_equal(ask(MW_FRAME_INFO, 0, MW_STATUS_OK) * 8, sizeof(struct mw_frame_info));
     struct mw_frame_info i;
     memcpy(&i, reply_payload(), sizeof i);
@@ -104,7 +104,7 @@ static void test_refused(void **state)
     }
     ask(MW_FRAME_SELFTEST, 4, MW_STATUS_LENGTH);
     ask(MW_FRAME_SELFTEST, UINT64_C(1) << 32, MW_STATUS_LENGTH);
-    fake.fabric[offsetof(mw_fabric_t, state) / 4] = MW_FABRIC__STATE__BUSY_bm;
+    fake.regs.fabric[offsetof(mw_fabric_t, state) / 4] = MW_FABRIC__STATE__BUSY_bm;
     ask(MW_FRAME_SELFTEST, 1, MW_STATUS_STATE);
     // without a command nothing is sent
     fake.replied = false;
@@ -211,7 +211,7 @@ static void test_log_read(void **state)
         const struct mw_frame_log *e = reply_payload();
         for (uint32_t i = 0; i < from + 40 - first; i++)
             assert_int_equal(e[i].number, first + i);
-        assert_int_equal(fake.soc[offsetof(mw_soc_t, mbox_reply_lo) / 4], from + 40);
+        assert_int_equal(fake.regs.soc[offsetof(mw_soc_t, mbox_reply_lo) / 4], from + 40);
     }
     // a number of which only the lower half is that of an entry
     assert_int_equal(ask(MW_FRAME_LOG_READ, UINT64_C(1) << 32 | (from + 39), MW_STATUS_OK) * 8,
@@ -225,14 +225,14 @@ static void test_watch(void **state)
     (void)state;
     begin();
     struct watch w;
-    uint32_t *busy = &fake.fabric[offsetof(mw_fabric_t, state) / 4];
+    uint32_t *busy = &fake.regs.fabric[offsetof(mw_fabric_t, state) / 4];
     watch_begin(&w);
     watch_poll(&w, &board, false);
     assert_int_equal(log_next() - log_first(), 0);
     // a layer without an error, and one with an error at GPU 2
     for (unsigned error = 0; error < 2; error++) {
-        fake.fabric[offsetof(mw_fabric_t, node_error) / 4] = error ? 4 : 0;
-        fake.node[2][offsetof(mw_node_t, status.error) / 4] = 3 << 16 | 8;
+        fake.regs.fabric[offsetof(mw_fabric_t, node_error) / 4] = error ? 4 : 0;
+        fake.regs.node[2][offsetof(mw_node_t, status.error) / 4] = 3 << 16 | 8;
         *busy = MW_FABRIC__STATE__BUSY_bm;
         watch_poll(&w, &board, false);
         *busy = MW_FABRIC__STATE__DONE_bm;
@@ -240,9 +240,9 @@ static void test_watch(void **state)
         watch_poll(&w, &board, false);
         assert_int_equal(log_next() - log_first(), error);
     }
-    fake.soc[offsetof(mw_soc_t, fault) / 4] = 0x80060000 | MW_SOC__FAULT__VALID_bm;
+    fake.regs.soc[offsetof(mw_soc_t, fault) / 4] = 0x80060000 | MW_SOC__FAULT__VALID_bm;
     watch_poll(&w, &board, false);
-    fake.soc[offsetof(mw_soc_t, link) / 4] = PUT(MW_SOC__LINK__ERRORS, 1) | 2 << 8;
+    fake.regs.soc[offsetof(mw_soc_t, link) / 4] = PUT(MW_SOC__LINK__ERRORS, 1) | 2 << 8;
     watch_poll(&w, &board, false);
     watch_poll(&w, &board, false);
     const struct {
@@ -255,7 +255,7 @@ static void test_watch(void **state)
         assert_int_equal(e.code, want[i].code);
         assert_int_equal(e.detail, want[i].detail);
     }
-    assert_int_equal(fake.soc[offsetof(mw_soc_t, fault) / 4], 0);
+    assert_int_equal(fake.regs.soc[offsetof(mw_soc_t, fault) / 4], 0);
 }
 
 static void test_console(void **state)
@@ -271,7 +271,7 @@ static void test_console(void **state)
     console_text("abcdef");
     assert_string_equal(fake.console, "042949672950123cdefabc");
     fake_reset();
-    fake.soc[offsetof(mw_soc_t, uart_rx) / 4] = MW_SOC__UART_RX__VALID_bm | 'x';
+    fake.regs.soc[offsetof(mw_soc_t, uart_rx) / 4] = MW_SOC__UART_RX__VALID_bm | 'x';
     console_poll(&board);
     console_poll(&board);
     assert_string_equal(fake.console, "v version, l log, s state\r\n");

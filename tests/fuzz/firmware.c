@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct feed feed;
     fake_reset();
     fake.holes = fake.no_streams = true;
-    fake.soc[offsetof(mw_soc_t, id) / 4] &= ~MW_SOC__ID__MHZ_bm; // simulated: shorter self-tests
+    fake.regs.soc[offsetof(mw_soc_t, id) / 4] &=
+        ~MW_SOC__ID__MHZ_bm; // simulated: shorter self-tests
     log_open();
     bool found = board_find(&board);
     watch_begin(&watch);
@@ -42,11 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fake.time += (uint64_t)data[3] << 40;
         if (data[0] & 0x80) {
             // what the hardware may report or somebody may type, and a start
-            fake.fabric[offsetof(mw_fabric_t, state) / 4] = data[1];
-            fake.fabric[offsetof(mw_fabric_t, node_error) / 4] = data[2];
-            fake.soc[offsetof(mw_soc_t, link) / 4] = (uint32_t)data[3] << 16 | data[2] << 8;
-            fake.soc[offsetof(mw_soc_t, fault) / 4] = data[1] >> 7;
-            fake.soc[offsetof(mw_soc_t, uart_rx) / 4] = 0x100 | data[2];
+            fake.regs.fabric[offsetof(mw_fabric_t, state) / 4] = data[1];
+            fake.regs.fabric[offsetof(mw_fabric_t, node_error) / 4] = data[2];
+            fake.regs.soc[offsetof(mw_soc_t, link) / 4] = (uint32_t)data[3] << 16 | data[2] << 8;
+            fake.regs.soc[offsetof(mw_soc_t, fault) / 4] = data[1] >> 7;
+            fake.regs.soc[offsetof(mw_soc_t, uart_rx) / 4] = 0x100 | data[2];
             fake.room = data[3];
             if (data[3] & 1)
                 fake_host_reset();
@@ -61,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             unsigned words;
             fake_command(data[0] & 15, data[1] & 1 ? argument << 32 : argument, data[1] >> 4);
             // one that waits for a layer is answered once time has passed, here at once
-            fake.soc[offsetof(mw_soc_t, mbox_count) / 4] = data[1] >> 2 & 3;
+            fake.regs.soc[offsetof(mw_soc_t, mbox_count) / 4] = data[1] >> 2 & 3;
             do
                 command_poll(&feed, &board, found && !(data[1] & 2));
             while (!fake.replied);

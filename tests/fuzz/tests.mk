@@ -13,7 +13,7 @@ FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device $(B)/fuzz/arrays
 
 $(B)/fuzz/reply: tests/fuzz/reply.c $(wildcard driver/src/transport_usb/usb_reply.[ch] driver/src/transport_usb/frame.[ch])
 $(B)/fuzz/device: tests/fuzz/device.c $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/transport_usb/frame.c driver/src/transport_sim/queue.c $(wildcard sim/usb/*.h) driver/src/transport_usb/frame.h
-$(B)/fuzz/firmware: tests/fuzz/firmware.c $(B)/fuzz/fake.o $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
+$(B)/fuzz/firmware: tests/fuzz/firmware.c $(B)/fuzz/fake.o $(B)/fuzz/registers.o $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) tests/firmware/fake.h
 $(B)/fuzz/arrays: tests/fuzz/arrays.c $(addprefix host-tools/,$(addprefix base/,error.c host_memory.c input.c text.c) $(addprefix formats/,json_read.c npy.c npz.c) $(addprefix trace/,counts.c trace.c trace_axes.c trace_counts.c trace_load.c trace_make.c meta.c)) $(LIBS)
 $(B)/fuzz/arrays: FUZZ_LIBS := $(LIBS) $(LDLIBS)
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
@@ -24,7 +24,9 @@ $(FUZZERS): | $(GEN_H) $(HOST_H) $(REG_H) $(MAP_H)
 	$(call say,CC,$< with libFuzzer)
 	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=fuzzer,$(SANITIZERS) $(WARN) $(CPPFLAGS) -o $@ $(filter %.c %.o,$^) $(FUZZ_LIBS)
 
-$(B)/fuzz/fake.o: tests/firmware/fake.c tests/firmware/fake.h firmware/hw.h | $(GEN_H) $(REG_H) $(MAP_H)
+$(B)/fuzz/fake.o: tests/firmware/fake.c tests/firmware/fake.h firmware/hw.h sim/usb/registers.h
+$(B)/fuzz/registers.o: sim/usb/registers.c sim/usb/registers.h
+$(B)/fuzz/fake.o $(B)/fuzz/registers.o: | $(GEN_H) $(REG_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(FUZZ_CC) -std=c17 -O2 -g -fsanitize=$(SANITIZERS) $(WARN) $(CPPFLAGS) -Ifirmware -c -o $@ $<
