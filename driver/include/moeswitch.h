@@ -22,8 +22,8 @@
 //
 // Threads. Several threads may call functions for one device. The calls run one at a time, in the
 // order of arrival. A call that waits lets other calls run: its wait delays no other call by more
-// than some ten milliseconds. The exception is mw_combine, which waits until no other mw_combine
-// uses the device. Threads that the library starts receive no signals.
+// than some ten milliseconds. The exceptions are the calls of a handle that use the device. They
+// wait until no other such call, and no dispatch of another handle, uses it. Threads that the library starts receive no signals.
 //
 // Lifetimes. A device, object or handle is valid until it is closed or destroyed. The order is
 // free, because an object keeps what it needs of its device, and a handle what it needs of its
@@ -322,7 +322,7 @@ struct mw_expert_place {
     unsigned local_expert; ///< its index there, 0 .. local_experts of the device - 1
 };
 /// Write entries of the expert map for layers that mw_launch and mw_feed start. The map is kept
-/// from layer to layer. (mw_combine uses the map of its object.)
+/// from layer to layer. (The layers of a handle use the map of its object.)
 /// MW_ERR_CAPACITY: an index that the device does not have.
 /// MW_ERR_STATE: a layer runs.
 MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_place *places,
@@ -731,9 +731,9 @@ struct mw_progress {
 /// Read the state without waiting. Each call advances a simulated device by some cycles. Between
 /// calls it stands still.
 MW_API int mw_query(struct mw_device *device, struct mw_progress *progress);
-/// Cancel what runs, from any thread: mw_wait, mw_fed_wait and mw_combine for it end with
-/// MW_ERR_CANCELED. The device may continue with it until mw_reset, and its state is unknown. If a
-/// mw_combine only moves data, nothing continues, and the state stays known.
+/// Cancel what runs, from any thread: every wait for it ends with MW_ERR_CANCELED. The device may
+/// continue with it until mw_reset, and its state is unknown. If a call of a handle only moves data,
+/// nothing continues, and the state stays known.
 /// MW_ERR_STATE: nothing runs.
 MW_API int mw_cancel(struct mw_device *device);
 /// Return a descriptor for poll(2) and the like, or a MW_ERR_ code. It is readable once a layer has
@@ -932,7 +932,37 @@ MW_API const char *mw_op_name(unsigned op);
 // The data of an object's layers lie where it is bound, from address 0 on. All objects of a device
 // share these addresses. The library keeps the dispatched data. If the device holds the data or the
 // expert map of another object, the library writes those of this one before a layer begins. Data
-// that a program has written there itself are lost in a mw_combine.
+// that a program has written there itself are lost when a handle's layer begins. What it writes
+// there between dispatch and combine may change the result.
+//
+// Phases. mw_dispatch starts the first phase of a layer: the device sends the rows of all tokens to
+// the GPUs of their experts. mw_combine runs the rest: experts, sums and their way home. In between
+// the program may do its own work, read the received rows (mw_received), and compute the results
+// itself (mw_expert_output) in place of the device's emulated experts. mw_layer_run is the fused
+// call: one program runs dispatch, experts and combine, overlapped token by token as in DySHARP. It
+// takes fewer cycles. Outputs have the same bits.
+//
+// | DeepEP                                    | here                                  |
+// |-------------------------------------------|---------------------------------------|
+// | dispatch(..., async_finish=True)          | mw_dispatch, or mw_dispatch_start     |
+// | event.current_stream_wait()               | mw_dispatch_wait; mw_event_fd to poll |
+// | recv_x, num_recv_tokens_per_expert_list   | mw_received                           |
+// | handle                                    | struct mw_handle, on the host alone   |
+// | combine(x, handle)                        | mw_expert_output, then mw_combine     |
+//
+// States of a handle. It is *prepared* by mw_handle_create. Its rows are *arriving* from
+// mw_dispatch or mw_dispatch_start on, and *received* once that layer is done. While rows arrive,
+// the device is in MW_STATE_RUNNING, and mw_wait, mw_query, mw_cancel and mw_event_fd treat the
+// dispatch as a launched layer. A handle becomes prepared again, and loses rows and results, by
+// - mw_combine of it, once the second phase has begun,
+// - mw_handle_set of it,
+// - the begin of any other layer: mw_layer_run, mw_launch, mw_feed, and dispatch or combine of
+//   another handle, which first wait until this dispatch is done,
+// - mw_reset, mw_selftest and mw_port_enable, and a dispatch that was canceled or failed.
+// Then mw_combine runs the dispatch, too, as the library keeps the data. Calls that need the rows
+// (mw_dispatch_wait, mw_received, mw_expert_output, and mw_combine after mw_expert_output) return
+// MW_ERR_STATE, and the message names the call that helps. An abort in the middle leaves nothing
+// behind: after mw_reset the handle may be dispatched or combined again.
 
 /// Properties of a dynamic multicast object (`cuDyMulticastCreate`).
 struct mw_dymulticast_prop {
@@ -962,33 +992,84 @@ MW_API int mw_dymulticast_layout(const struct mw_dymulticast *object, struct mw_
 /// Destroy an object. Afterwards its handles can only be destroyed. NULL is allowed.
 MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 
-/// Prepare a layer. part[g] (N of them) is the data of GPU g, and `coefficient` [experts] has the
-/// emulated experts' bf16 coefficients. All are copied. This call does not use the device:
-/// mw_combine starts dispatch, experts and combine, which run concurrently there, token by token.
+/// Take the data of a layer. part[g] (N of them) is the data of GPU g, and `coefficient` [experts]
+/// has the emulated experts' bf16 coefficients. All are copied. This call does not use the device.
 /// Any number of handles may exist.
 /// MW_ERR_CAPACITY: more tokens or rows than bound.
-/// MW_ERR_INVALID: an expert is out of range, or twice in a list.
+/// MW_ERR_INVALID: an expert is out of range, or twice in a list, or its weight is no finite
+/// number. Weights of places without expert are not read.
 /// MW_ERR_STATE: the object is not bound.
+MW_API int mw_handle_create(struct mw_dymulticast *object, const struct mw_tokens *part,
+                            const uint16_t *coefficient, struct mw_handle **handle);
+/// Change the behaviour of the layer's experts and links before it runs (see mw_layer_config).
+/// Rows that were dispatched before are lost, and mw_combine sends them again. Of these settings
+/// in_flight, switch_reductions, row_returns, source_lists and dispatch_throttle concern mw_layer_run alone.
+/// MW_ERR_CAPACITY: the device does not support it.
+/// MW_ERR_STATE: the object of the handle was destroyed, or mw_expert_output has written results.
+MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
+
+/// mw_handle_create and mw_dispatch_start in one call. On failure there is no handle.
 MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
                        const uint16_t *coefficient, struct mw_handle **handle);
-/// Change the behaviour of the layer's experts and links before it runs (see mw_layer_config).
-/// MW_ERR_CAPACITY: the device does not support it.
-/// MW_ERR_STATE: the object of the handle was destroyed.
-MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
-/// Run the layer and read the result. out[g] receives GPU g's output rows ([tokens][block_bytes /
-/// 2] bf16, may be NULL for a GPU without tokens). `options` and `cycles` may be NULL. A handle may
-/// be run again. If another thread's mw_combine uses the device, this one waits for it. `options`
-/// may end that wait, too. Errors as for mw_launch and mw_wait.
-/// MW_ERR_STATE: also if the object of the handle was destroyed, or `progress` of a mw_combine
-/// calls it.
+/// Write the data that the device does not have yet, and start the dispatch. Returns while the rows
+/// are on their way. If a call or a dispatch of another handle uses the device, this one waits for
+/// it. `options` (may be NULL) and mw_cancel may end the call before the start, as in mw_combine.
+/// MW_ERR_STATE: its rows are arriving or received (combine them first), a launched or fed layer
+/// runs, the object of the handle was destroyed, or `progress` of a call of a handle calls it.
+MW_API int mw_dispatch_start(struct mw_handle *handle, const struct mw_wait_options *options);
+/// Wait until all rows of a dispatch are in the memories of their GPUs. `cycles` (may be NULL)
+/// receives the cycles from go to done. Errors as for mw_wait: `options` and mw_cancel cancel the
+/// dispatch. Returns at once if the rows are received.
+/// MW_ERR_STATE: also if the handle is prepared.
+MW_API int mw_dispatch_wait(struct mw_handle *handle, const struct mw_wait_options *options,
+                            uint64_t *cycles);
+
+/// A received row: its token, and the gate weight of the expert for it.
+struct mw_received_row {
+    unsigned gpu, token; ///< home of the token, and its number there
+    float weight;
+};
+/// Read what expert `expert` has received. `count` receives the number of its rows, in any state.
+/// row[i] and x[i] (`max` of each, [max][block_bytes / 2] bf16) describe row i, as it lies in the
+/// expert's region. Their order depends on arrival. Either may be NULL. With both NULL or `max` 0
+/// the device is not used. `options` (may be NULL) and mw_cancel may end the call.
+/// MW_ERR_STATE: rows are read, and the handle is not in state received.
+/// MW_ERR_DEVICE: the allocation table of the device does not describe these rows.
+MW_API int mw_received(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
+                       uint16_t *x, size_t max, size_t *count,
+                       const struct mw_wait_options *options);
+/// Write the results of an expert: y[i] ([rows][block_bytes / 2] bf16) belongs to row i of
+/// mw_received. The device adds results as they are, so multiply by the gate weight before. From
+/// this call until the next mw_dispatch_start, mw_combine runs no emulated experts. It needs the
+/// results of every expert that has received rows. The call may be repeated for an expert. `options`
+/// as for mw_received.
+/// MW_ERR_STATE: the handle is not in state received.
+MW_API int mw_expert_output(struct mw_handle *handle, unsigned expert, const uint16_t *y,
+                            const struct mw_wait_options *options);
+
+/// Run what is left of the layer and read the result: wait for the dispatch, or run it if the
+/// handle is prepared, then run experts and combine. out[g] receives GPU g's output rows
+/// ([tokens][block_bytes / 2] bf16, may be NULL for a GPU without tokens). `options` and `cycles`
+/// may be NULL. `cycles` receives those of both phases, without the time between them. A handle may
+/// be combined again. If a call or a dispatch of another handle uses the device, this call waits
+/// for it. `options` may end that wait, too. Errors as for mw_launch and mw_wait.
+/// MW_ERR_STATE: also if the object of the handle was destroyed, an expert lacks mw_expert_output,
+/// or `progress` of a call of a handle calls it.
 ///
-/// Before the layer, data that the device does not have yet are written, and after it its rows are
-/// read. Both are done in pieces of some ten milliseconds. Between two pieces `options` is polled
-/// as between two slices of the layer. `progress` then gets 0 tokens and 0 cycles. If `options` or
-/// mw_cancel ends the call there, it returns MW_ERR_CANCELED, and the device needs no mw_reset.
+/// Before a phase, data that the device does not have yet are written, and at the end the output
+/// rows are read. Both are done in pieces of some ten milliseconds. Between two pieces `options` is
+/// polled as between two slices of the layer. `progress` then gets 0 tokens and 0 cycles. If
+/// `options` or mw_cancel ends the call there, it returns MW_ERR_CANCELED, and the device needs no
+/// mw_reset.
 MW_API int mw_combine(struct mw_handle *handle, uint16_t *const *out,
                       const struct mw_wait_options *options, uint64_t *cycles);
-/// Destroy a handle. NULL is allowed.
+/// The fused call: run the whole layer as one program, whatever was dispatched, and read the
+/// result. Arguments and errors as for mw_combine.
+/// MW_ERR_STATE: also if mw_expert_output has written results.
+MW_API int mw_layer_run(struct mw_handle *handle, uint16_t *const *out,
+                        const struct mw_wait_options *options, uint64_t *cycles);
+/// Destroy a handle in any state. Rows that are arriving continue to arrive, and mw_wait waits for
+/// them. NULL is allowed.
 MW_API void mw_handle_destroy(struct mw_handle *handle);
 
 // ---- transports ---------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import sys
 MOST = 25
 LAYERS = {
     "driver/src": {
+        "moe": ("api", "core"),
         "api": ("core", "observe", "transport_sim", "transport_usb"),
         "observe": ("core",),
         "transport_sim": ("core",),

@@ -37,7 +37,7 @@ SAN_DRIVER := $(patsubst tests/driver/%.c,%,$(wildcard tests/driver/test_*.c))
 SAN_HOST := $(patsubst tests/host/%.c,%,$(wildcard tests/host/test_*.c))
 $(eval $(call sanitized_tests,address,driver,$(SAN_DRIVER)))
 $(eval $(call sanitized_tests,address,host,$(SAN_HOST)))
-$(eval $(call sanitized_tests,thread,driver,test_objects test_state test_wait test_cancel))
+$(eval $(call sanitized_tests,thread,driver,test_objects test_phases test_state test_wait test_cancel))
 
 # make sanitized: only these
 .PHONY: sanitized

@@ -290,6 +290,7 @@ static void objects(void **state)
     struct mw_dymulticast *m;
     struct mw_layout l;
     struct mw_handle *h;
+    size_t count;
     uint16_t x[16] = {0}, coefficient[4] = {0}, *out[GPUS] = {NULL};
     int16_t idx = 0;
     float weight = 1;
@@ -318,9 +319,32 @@ static void objects(void **state)
         assert_message("GPU 0: 1 tokens without x, topk_idx or topk_weights");
         assert_null(h);
     }
-    assert_code(mw_dispatch(m, part, coefficient, &h), 0);
+    REFUSED(mw_handle_create(NULL, part, coefficient, &h));
+    REFUSED(mw_handle_create(m, part, coefficient, NULL));
+    assert_code(mw_handle_create(m, part, coefficient, &h), 0);
     REFUSED(mw_handle_set(NULL, "tile", 1));
     REFUSED(mw_handle_set(h, NULL, 1));
+    REFUSED(mw_dispatch_start(NULL, NULL));
+    REFUSED(mw_dispatch_wait(NULL, NULL, NULL));
+    REFUSED(mw_received(NULL, 0, NULL, x, 1, &count, NULL));
+    REFUSED(mw_received(h, 0, NULL, x, 1, NULL, NULL));
+    REFUSED(mw_expert_output(NULL, 0, x, NULL));
+    REFUSED(mw_expert_output(h, 0, NULL, NULL)); // it has a row
+    assert_code(mw_received(h, 4, NULL, x, 1, &count, NULL), MW_ERR_INVALID);
+    assert_message("mw_received: expert 4 of 4");
+    assert_code(mw_expert_output(h, 4, x, NULL), MW_ERR_INVALID);
+    assert_message("mw_expert_output: expert 4 of 4");
+    for (unsigned i = 0; i < 4; i++) {
+        const struct mw_wait_options wrong = {.size = 1};
+        assert_code(i == 0   ? mw_dispatch_start(h, &wrong)
+                    : i == 1 ? mw_dispatch_wait(h, &wrong, NULL)
+                    : i == 2 ? mw_received(h, 0, NULL, x, 1, &count, &wrong)
+                             : mw_expert_output(h, 0, x, &wrong),
+                    MW_ERR_INVALID);
+    }
+    REFUSED(mw_layer_run(NULL, out, NULL, NULL));
+    REFUSED(mw_layer_run(h, NULL, NULL, NULL));
+    REFUSED(mw_layer_run(h, out, NULL, NULL));
     REFUSED(mw_combine(NULL, out, NULL, NULL));
     REFUSED(mw_combine(h, NULL, NULL, NULL));
     REFUSED(mw_combine(h, out, NULL, NULL)); // GPU 0 has a token

@@ -108,7 +108,7 @@ static void fed(void **state)
     expect_canceled();
 }
 
-// ---- what a mw_combine does beside its layer ----------------------------------------------------------
+// ---- what a call of a handle does beside its layer ----------------------------------------------------------
 
 enum {
     TOKENS = 128,
@@ -151,7 +151,7 @@ static void dispatch_much(void)
     fake.echo = true;
     assert_code(mw_dymulticast_create(device, &prop, &object), 0);
     assert_code(mw_dymulticast_bind_addr(object, WAITING_GPUS * TOKENS, TOKENS), 0);
-    assert_code(mw_dispatch(object, part, coefficient, &handle), 0);
+    assert_code(mw_handle_create(object, part, coefficient, &handle), 0);
 }
 
 static int combine(const struct mw_wait_options *o)
@@ -162,7 +162,7 @@ static int combine(const struct mw_wait_options *o)
     memset(out, 0, sizeof out);
     writes = reads = 0;
     fake.on_move = on_move;
-    return mw_combine(handle, rows, o, NULL);
+    return mw_layer_run(handle, rows, o, NULL);
 }
 
 static void destroy_much(void)
@@ -345,10 +345,10 @@ static int combine_inside(void *context, uint64_t tokens, uint64_t total, uint64
 {
     (void)context, (void)tokens, (void)total;
     inner_code = mw_launch(device);
-    inner_text = cycles || strstr(mw_message(), "a mw_combine has the device");
+    inner_text = cycles || strstr(mw_message(), "a call of a handle uses the device");
     if (inner_code != MW_ERR_STATE)
         return 0;
-    inner_code = mw_combine(
+    inner_code = mw_layer_run(
         handle, (uint16_t *[WAITING_GPUS]){out[0][0], out[1][0], out[2][0], out[3][0]}, NULL, NULL);
     return 0;
 }

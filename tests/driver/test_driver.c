@@ -5,6 +5,7 @@
 
 #include "transport_sim/cpu.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -1974,6 +1975,17 @@ static void dispatch_checks(void **state)
     assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_INVALID);
     assert_message("expert 3 twice");
     idx[1][2][1] = -1;
+    static const float none[] = {NAN, INFINITY, -INFINITY};
+    for (unsigned i = 0; i < 3; i++) {
+        weights[1][1][1] = none[i];
+        assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_INVALID);
+        assert_message("GPU 1, token 1, place 1: the weight of expert 5 is ");
+        assert_null(h);
+    }
+    weights[1][1][1] = 0.25f;
+    weights[1][2][1] = NAN; // no expert has it
+    assert_code(mw_handle_create(m, part, coefficient, &h), 0);
+    mw_handle_destroy(h);
     part[1].tokens = 4;
     assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_CAPACITY);
     assert_message("GPU 1: 4 tokens");
@@ -1997,7 +2009,7 @@ static void dispatch_and_combine(void **state)
     make_parts(part);
     assert_code(mw_dymulticast_layout(m, &l), 0);
     const long calls = fake.calls;
-    assert_code(mw_dispatch(m, part, coefficient, &h), 0);
+    assert_code(mw_handle_create(m, part, coefficient, &h), 0);
     assert_int_equal(fake.calls, calls); // it only copies
     for (unsigned g = 0; g < 4; g++)
         for (unsigned t = 0; t < T; t++)
@@ -2007,7 +2019,7 @@ static void dispatch_and_combine(void **state)
             }
     assert_code(mw_handle_set(h, "tile", 3), 0);
     assert_code(mw_handle_set(h, "tiles", 3), MW_ERR_INVALID);
-    assert_code(mw_combine(h, rows, NULL, &cycles), 0);
+    assert_code(mw_layer_run(h, rows, NULL, &cycles), 0);
     assert_int_equal(cycles, 1000);
     assert_int_equal(fake.go, 1);
     assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 11 | 2 << 6 | 1);

@@ -32,7 +32,7 @@ static void make_all(void)
     assert_code(mw_multicast_add_device(made.open_group, 1), 0);
     assert_code(mw_dymulticast_create(device, &prop, &made.object), 0);
     assert_code(mw_dymulticast_bind_addr(made.object, WAITING_GPUS, 4), 0);
-    assert_code(mw_dispatch(made.object, PART, COEFFICIENT, &made.handle), 0);
+    assert_code(mw_handle_create(made.object, PART, COEFFICIENT, &made.handle), 0);
 }
 
 static void destroy_all(void)
@@ -170,9 +170,17 @@ static void calls_for_handles(void)
 {
     uint16_t out[ROW], *rows[WAITING_GPUS] = {out};
     const struct mw_wait_options options = {.size = sizeof options, .progress = progress};
+    size_t count;
     GONE(mw_handle_set, made.handle, "tile", 2);
+    GONE(mw_dispatch_start, made.handle, NULL);
+    GONE(mw_dispatch_start, made.handle, &options);
+    GONE(mw_dispatch_wait, made.handle, NULL, NULL);
+    GONE(mw_received, made.handle, 3, NULL, out, 1, &count, NULL);
+    GONE(mw_received, made.handle, 3, NULL, NULL, 0, &count, NULL);
+    GONE(mw_expert_output, made.handle, 3, out, NULL);
     GONE(mw_combine, made.handle, rows, NULL, NULL);
     GONE(mw_combine, made.handle, rows, &options, NULL);
+    GONE(mw_layer_run, made.handle, rows, NULL, NULL);
 }
 
 static void calls_for_objects(void)
@@ -187,6 +195,7 @@ static void calls_for_objects(void)
     GONE(mw_dymulticast_bind_addr, made.object, WAITING_GPUS, 4);
     GONE(mw_dymulticast_layout, made.object, &layout);
     GONE(mw_dispatch, made.object, PART, COEFFICIENT, &handle);
+    GONE(mw_handle_create, made.object, PART, COEFFICIENT, &handle);
     calls_for_handles();
 }
 

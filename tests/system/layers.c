@@ -182,9 +182,9 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
     for (unsigned p = 0; p < w->experts; p++)
         coefficients[name_of(l, p)] = w->coefficients[p];
     fill_output(l, d, *object);
-    status = mw_dispatch(*object, part, coefficients, handle);
+    status = mw_handle_create(*object, part, coefficients, handle);
     if (status)
-        fail_msg("dispatch: %s", mw_message());
+        fail_msg("handle: %s", mw_message());
     for (const struct layer_setting *s = l->settings; s && s->name; s++)
         if (mw_handle_set(*handle, s->name, s->value))
             fail_msg("%s", mw_message());
@@ -233,7 +233,7 @@ int layer_run(struct layer *l, struct mw_device *d, const struct mw_wait_options
     for (unsigned g = 0; g < w->shape.gpus; g++)
         rows[g] = l->out + (size_t)g * w->shape.tokens_per_gpu * w->shape.hidden;
     layer_load(l, d, &object, &handle);
-    int status = mw_combine(handle, rows, options, &l->cycles);
+    int status = mw_layer_run(handle, rows, options, &l->cycles);
     if (!status)
         assert_int_equal(mw_counters_read(d, &l->counters), 0);
     mw_handle_destroy(handle);

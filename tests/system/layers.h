@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MoE layer as a program runs it, through libmoeswitch's dispatch and combine, with the golden model's rows beside it: for tests that run layers of
+// One MoE layer as a program runs it, through libmoeswitch's handles, with the golden model's rows beside it: for tests that run layers of
 // several sizes, expert maps and devices one after another, whatever transport leads to them.
 #ifndef MW_TEST_LAYERS_H
 #define MW_TEST_LAYERS_H
@@ -48,7 +48,7 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
                 struct mw_handle **handle);
 /// Load, start and leave it running.
 void layer_start(const struct layer *l, struct mw_device *d);
-/// Run it; returns what mw_combine says. `options` may be NULL.
+/// Run it; returns what mw_layer_run says. `options` may be NULL.
 int layer_run(struct layer *l, struct mw_device *d, const struct mw_wait_options *options);
 /// Every row has the golden bits; `what` is said where one has not.
 void layer_is_right(const struct layer *l, const char *what);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers: what DeepEP calls dispatch and combine, on a dynamic multicast object."""
+import collections
+
 import numpy as np
 
 from ._arguments import UINT64, UNSIGNED, called, flag, text, whole
@@ -8,6 +10,12 @@ from ._library import Local, check, ffi, lib
 
 #: settings of Handle.set that are on or off
 _FLAGS = {name for name, field in ffi.typeof("struct mw_layer_config").fields if field.type.cname == "_Bool"}
+
+#: struct mw_received_row
+_ROW = np.dtype([("gpu", np.uint32), ("token", np.uint32), ("weight", np.float32)])
+
+#: rows of an expert: x [rows][hidden] in the type of the dispatched x, and [rows] of home GPU, token there, gate weight
+Received = collections.namedtuple("Received", ("x", *_ROW.names))
 
 
 def _per_gpu(values, gpus, what, columns, of):
@@ -46,12 +54,12 @@ class DyMulticast(Local):
         self.device, self.hidden, self.experts, self.k = device, hidden, experts, k
         check(lib.mw_dymulticast_bind_addr(self._object, tokens, rows))
 
-    def dispatch(self, x, topk_idx, topk_weights, coefficients=None):
-        """Take the data of a layer, and return its Handle. Nothing of the arrays is needed afterwards.
+    def prepare(self, x, topk_idx, topk_weights, coefficients=None):
+        """Copy the data of a layer into a Handle, without use of the device.
 
         x: hidden values, topk_idx: experts of each token, -1 for none, topk_weights: their gate weights, each an array
         [N][tokens][hidden or k], or a list of N arrays [tokens][...]; coefficients [experts]: what an emulated expert
-        multiplies with, without it 1. ValueError, TypeError: shapes or types do not fit; Error: as mw_dispatch.
+        multiplies with, without it 1. ValueError, TypeError: shapes or types do not fit; Error: as mw_handle_create.
         """
         gpus = self.device.gpus
         rows = _per_gpu(x, gpus, "x", self.hidden, bits_of)
@@ -73,32 +81,39 @@ class DyMulticast(Local):
             part[g].topk_weights = ffi.from_buffer("float[]", weights[g])
         made = ffi.new("struct mw_handle **")
         self.device._pointer()
-        check(lib.mw_dispatch(self._object, part, ffi.from_buffer("uint16_t[]", own), made))
+        check(lib.mw_handle_create(self._object, part, ffi.from_buffer("uint16_t[]", own), made))
         return Handle(self, made[0], [len(r) for r in rows], [array_of(v, "x").dtype for v in x])
+
+    def dispatch(self, x, topk_idx, topk_weights, coefficients=None, progress=None):
+        """prepare() and Handle.dispatch() in one call: returns the Handle while its rows are on their way."""
+        return self.prepare(x, topk_idx, topk_weights, coefficients).dispatch(progress)
 
 
 class Handle(Local):
-    """A layer that was dispatched. It may be combined again and again."""
+    """A layer. dispatch() starts its first phase, combine() runs the rest; run() is both in one program.
+
+    It may be dispatched, combined and run again and again. A device holds the rows of one handle: they are lost when
+    another layer begins. combine() then sends them again, calls that need them raise Error (MW_ERR_STATE).
+
+    progress(tokens, tokens_total, cycles) of a call is called now and then, with 0 tokens and cycles while data are
+    moved or another handle's dispatch runs. What it raises, and Ctrl-C, ends the call and is raised there. If the
+    layer ran, the device then needs a reset().
+    """
 
     def __init__(self, multicast, handle, tokens, dtypes):
         self._handle = ffi.gc(handle, lib.mw_handle_destroy)
         self._multicast, self._tokens, self._dtypes = multicast, tokens, dtypes
-        self.cycles = None  #: of the last combine, from go to done
+        self.cycles = None  #: of the last wait, combine or run
 
     def set(self, **behaviour):
-        """Change what experts and links do: tile=16, say; names as in struct mw_layer_config."""
+        """Change what experts and links do: tile=16, say; names as in struct mw_layer_config. Rows are sent again."""
         for name, value in behaviour.items():
             number = flag(value, name) if name in _FLAGS else whole(value, name, UINT64)
             check(lib.mw_handle_set(self._handle, text(name, "name"), number))
         return self
 
-    def combine(self, progress=None):
-        """Run the layer: a list of N arrays [tokens][hidden], in the type that x had (float32 where that was no float).
-
-        progress(tokens, tokens_total, cycles), if given, is called now and then, with 0 tokens and cycles while data are
-        moved before the layer and after it. What it raises, and Ctrl-C, cancels the layer and is raised here. If that
-        ran, the device then needs a reset(). Error: as mw_combine.
-        """
+    def _call(self, call, progress):
+        """call(struct mw_wait_options *), which returns a code."""
         self._multicast.device._pointer()
         called(progress, "progress")
         raised = []
@@ -115,12 +130,83 @@ class Handle(Local):
         wait = ffi.new("struct mw_wait_options *", {"size": ffi.sizeof("struct mw_wait_options")})
         looks = ffi.callback("int(void *, uint64_t, uint64_t, uint64_t)", look, error=1, onerror=stop)
         wait.progress = looks
-        bits = [np.empty((n, self._multicast.hidden), np.uint16) for n in self._tokens]
-        out = ffi.new("uint16_t *[]", [ffi.from_buffer("uint16_t[]", b) if b.size else ffi.NULL for b in bits])
-        cycles = ffi.new("uint64_t *")
-        code = lib.mw_combine(self._handle, out, wait, cycles)
+        code = call(wait)
         if raised:
             raise raised[0]
         check(code)
+
+    def dispatch(self, progress=None):
+        """Write the data and start the dispatch: returns self while the rows are on their way. Error: as
+        mw_dispatch_start."""
+        self._call(lambda wait: lib.mw_dispatch_start(self._handle, wait), progress)
+        return self
+
+    def wait(self, progress=None):
+        """Wait until the experts have received all rows. Error: as mw_dispatch_wait."""
+        cycles = ffi.new("uint64_t *")
+        self._call(lambda wait: lib.mw_dispatch_wait(self._handle, wait, cycles), progress)
+        self.cycles = cycles[0]
+        return self
+
+    def counts(self):
+        """Rows that each expert receives, an array [experts]. The device is not used."""
+        return np.array([self._count(e) for e in range(self._multicast.experts)])
+
+    def _count(self, expert):
+        count = ffi.new("size_t *")
+        self._multicast.device._pointer()
+        check(lib.mw_received(self._handle, expert, ffi.NULL, ffi.NULL, 0, count, ffi.NULL))
+        return count[0]
+
+    def _dtype(self):
+        return np.result_type(*self._dtypes) if len(set(self._dtypes)) > 1 else self._dtypes[0]
+
+    def received(self, progress=None):
+        """What each expert has received, after wait(): a list of Received. Error: as mw_received."""
+        found = []
+        for e in range(self._multicast.experts):
+            count = self._count(e)
+            bits = np.empty((count, self._multicast.hidden), np.uint16)
+            place = np.empty(count, _ROW)
+            rows = ffi.from_buffer("struct mw_received_row[]", place) if count else ffi.NULL
+            x = ffi.from_buffer("uint16_t[]", bits) if count else ffi.NULL
+            number = ffi.new("size_t *")
+            self._call(lambda wait: lib.mw_received(self._handle, e, rows, x, count, number, wait), progress)
+            found.append(Received(like(bits, self._dtype()), *(place[n].copy() for n in _ROW.names)))
+        return found
+
+    def combine(self, progress=None, y=None):
+        """Run what is left of the layer: a list of N arrays [tokens][hidden], in the type that x had (float32 where that
+        was no float).
+
+        y: the results of the experts, a list of arrays [rows][hidden] in the order of received(), multiplied by their
+        weights; without it the device's emulated experts run. Error: as mw_combine and mw_expert_output.
+        """
+        if y is not None:
+            self._write(y, progress)
+        return self._run(lib.mw_combine, progress)
+
+    def run(self, progress=None):
+        """The whole layer as one program, dispatch, experts and combine overlapped: results as those of combine().
+        Error: as mw_layer_run."""
+        return self._run(lib.mw_layer_run, progress)
+
+    def _write(self, y, progress):
+        experts, hidden = self._multicast.experts, self._multicast.hidden
+        if len(y) != experts:
+            raise ValueError(f"y: {len(y)} parts for {experts} experts")
+        bits = [bits_of(v, f"y of expert {e}") for e, v in enumerate(y)]
+        for e, b in enumerate(bits):
+            if b.shape != (self._count(e), hidden):
+                raise ValueError(f"y of expert {e}: shape {b.shape}, not ({self._count(e)}, {hidden})")
+        for e, b in enumerate(bits):
+            rows = ffi.from_buffer("uint16_t[]", b) if b.size else ffi.NULL
+            self._call(lambda wait: lib.mw_expert_output(self._handle, e, rows, wait), progress)
+
+    def _run(self, call, progress):
+        bits = [np.empty((n, self._multicast.hidden), np.uint16) for n in self._tokens]
+        out = ffi.new("uint16_t *[]", [ffi.from_buffer("uint16_t[]", b) if b.size else ffi.NULL for b in bits])
+        cycles = ffi.new("uint64_t *")
+        self._call(lambda wait: call(self._handle, out, wait, cycles), progress)
         self.cycles = cycles[0]
         return [like(b, d) for b, d in zip(bits, self._dtypes)]

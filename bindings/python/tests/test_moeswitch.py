@@ -74,6 +74,74 @@ class Layers(unittest.TestCase):
         with self.assertRaisesRegex(moeswitch.Error, "no_such"):
             handle.set(no_such=1)
 
+    def test_phases(self):
+        """One program and two give the same bits, whatever the state of the handle."""
+        data = make(self.random, [8, 5])
+        want = golden(*data, np.ones(EXPERTS))
+        handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 16).prepare(*data)
+        self.same(handle.run(), want)
+        cycles = handle.cycles
+        with self.assertRaisesRegex(moeswitch.Error, "call mw_dispatch_start"):
+            handle.wait()
+        self.assertIs(handle.dispatch(), handle)
+        with self.assertRaisesRegex(moeswitch.Error, "call mw_combine first"):
+            handle.dispatch()
+        self.assertGreater(handle.wait().cycles, 0)
+        dispatched = handle.cycles
+        self.same(handle.combine(), want)
+        self.assertGreater(handle.cycles, dispatched)
+        self.same(handle.dispatch().run(), want)
+        self.assertEqual(handle.cycles, cycles)
+
+    def test_received(self):
+        """Every expert gets the rows of its tokens, and may be a program of one's own."""
+        x, idx, weights = make(self.random, [12, 7])
+        factor = 2.0 ** self.random.integers(-1, 2, EXPERTS)
+        handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 24).dispatch(x, idx, weights).wait()
+        rows = handle.received()
+        self.assertEqual([len(r.x) for r in rows], list(handle.counts()))
+        for e, r in enumerate(rows):
+            home = {(g, t): w[t][i[t] == e] for g, (i, w) in enumerate(zip(idx, weights)) for t in range(len(i)) if e in i[t]}
+            self.assertEqual(sorted(zip(r.gpu, r.token)), sorted(home))
+            for row, g, t, w in zip(r.x, r.gpu, r.token, r.weight):
+                np.testing.assert_array_equal(row, x[g][t])
+                self.assertEqual(w, home[g, t][0])
+        y = [r.x * r.weight[:, None] * factor[e] for e, r in enumerate(rows)]
+        busy = max(range(EXPERTS), key=lambda e: len(y[e]))
+        for bad, text in ((y[1:], "y: 7 parts for 8 experts"), ([*y[:busy], y[busy][1:], *y[busy + 1:]], "shape")):
+            with self.assertRaisesRegex(ValueError, text):
+                handle.combine(y=bad)
+        self.same(handle.combine(y=y), golden(x, idx, weights, factor))
+        for call in (handle.combine, lambda: handle.combine(y=y), handle.run, handle.received):
+            with self.assertRaises(moeswitch.Error) as state:  # the results are used, the rows are gone
+                call()
+            self.assertEqual(state.exception.name, "MW_ERR_STATE")
+        self.same(handle.dispatch().combine(), golden(x, idx, weights, np.ones(EXPERTS)))
+        # bits stay bits; numbers of several types become one
+        bits = [_arrays.to_bf16(v) for v in x]
+        found = handle._multicast.dispatch(bits, idx, weights).wait().received()
+        self.assertEqual({r.x.dtype for r in found}, {np.dtype(np.uint16)})
+        mixed = handle._multicast.dispatch([x[0].astype(np.float16), x[1]], idx, weights).wait().received()
+        self.assertEqual({r.x.dtype for r in mixed}, {np.dtype(np.float32)})
+
+    def test_given_up(self):
+        """A dispatch that is given up needs a reset, and then the handle starts anew."""
+        data = make(self.random, [8, 8])
+        handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 16).prepare(*data).set(start_delay=60000)
+
+        def give_up(*_):
+            raise KeyError("enough")
+
+        handle.dispatch()
+        with self.assertRaisesRegex(KeyError, "enough"):
+            handle.wait(give_up)
+        for call in (handle.wait, handle.received, handle.combine, handle.run, handle.dispatch):
+            with self.assertRaisesRegex(moeswitch.Error, "call mw_reset"):
+                call()
+        self.device.reset()
+        handle.set(start_delay=0)
+        self.same(handle.combine(), golden(*data, np.ones(EXPERTS)))
+
     def test_what_is_given_may_change(self):
         x, idx, weights = make(self.random, [4, 4])
         want = golden(x, idx, weights, np.ones(EXPERTS))
@@ -302,6 +370,7 @@ class Layers(unittest.TestCase):
         self.device.close()
         self.device.close()
         for call in (self.device.info, self.device.reset, self.device.counters, handle.combine,
+                     handle.run, handle.dispatch, handle.wait, handle.received, handle.counts,
                      lambda: layer.dispatch(*data), lambda: self.device.dymulticast(HIDDEN, EXPERTS, K, 8)):
             with self.assertRaisesRegex(ValueError, "the device is closed"):
                 call()

@@ -41,6 +41,8 @@ def use_inherited(device, handle, found):
     """What each call for the parent's device does here; what they raise goes into `found`."""
     layer = handle._multicast
     for call in (device.info, device.reset, device.simulation, device.counters, handle.combine,
+                 handle.run, handle.dispatch, handle.wait, handle.received, handle.counts,
+                 lambda: handle.combine(y=[np.zeros((0, HIDDEN), np.float32)] * EXPERTS),
                  lambda: handle.set(tile=2), lambda: layer.dispatch(*make(1)[:3]),
                  lambda: device.dymulticast(HIDDEN, EXPERTS, K, 8)):
         try:
@@ -79,7 +81,7 @@ class Processes(unittest.TestCase):
         if child.is_alive():
             child.kill()
         self.assertEqual(child.exitcode, 0)
-        for _ in range(8):
+        for _ in range(14):
             name, text = found.get()
             self.assertEqual(name, "MW_ERR_STATE")
             self.assertRegex(text, "forked from it: open a device here")
@@ -104,7 +106,7 @@ class Processes(unittest.TestCase):
 
 class Interrupts(unittest.TestCase):
     def test_moving(self):
-        """Ctrl-C while combine() writes what was dispatched: it ends there, and the device needs no reset."""
+        """Ctrl-C while dispatch() or combine() writes the data: it ends there, and the device needs no reset."""
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
         tokens, hidden = 256, 8192
@@ -112,7 +114,7 @@ class Interrupts(unittest.TestCase):
             layer = device.dymulticast(hidden, EXPERTS, 1, 2 * tokens, tokens)
             idx = np.arange(2 * tokens).reshape(2, tokens, 1) % EXPERTS
             x = np.ones((2, tokens, hidden), np.float32)
-            handle = layer.dispatch(x, idx, np.ones(idx.shape))
+            handle = layer.prepare(x, idx, np.ones(idx.shape))
             calls = []
 
             def look(done, total, cycles):
@@ -120,11 +122,13 @@ class Interrupts(unittest.TestCase):
                 if len(calls) == 3:
                     signal.raise_signal(signal.SIGINT)
 
-            with self.assertRaises(KeyboardInterrupt):
-                handle.combine(look)
-            self.assertEqual(calls, [(0, 2 * tokens, 0)] * 3)
-            small = dispatch(device, 2)
-            self.assertTrue(is_right(small, 2))
+            for call in (handle.combine, handle.run, handle.dispatch):
+                calls.clear()
+                with self.assertRaises(KeyboardInterrupt):
+                    call(look)
+                self.assertEqual(calls, [(0, 2 * tokens, 0)] * 3)
+                small = dispatch(device, 2)
+                self.assertTrue(is_right(small, 2))
 
 
 if __name__ == "__main__":

@@ -256,10 +256,10 @@ static int sweep(struct mw_device *d, const struct mwi_pause *pause)
     return mwi_state_lost(d, status); // it may go on
 }
 
-int mwi_launch(struct mw_device *d, const struct mwi_pause *pause)
+int mwi_launch(struct mw_device *d, const struct mwi_pause *pause, bool again)
 {
-    bool first;
-    unsigned epoch = mwi_state_epoch(d, &first);
+    bool first = false;
+    unsigned epoch = again ? mwi_state_last_epoch(d) : mwi_state_epoch(d, &first);
     int status = mwi_groups_load(d);
     if (!status && first)
         status = sweep(d, pause);
@@ -269,7 +269,9 @@ int mwi_launch(struct mw_device *d, const struct mwi_pause *pause)
         status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__GO_bm);
     if (!status)
         status = mwi_flush(d);
-    if (!status)
+    if (!status && again)
+        mwi_state_continued(d);
+    else if (!status)
         mwi_state_started(d);
     return status;
 }
@@ -282,6 +284,6 @@ int mw_launch(struct mw_device *device)
     if (!status)
         status = mwi_map_load(device, NULL, 0);
     if (!status)
-        status = mwi_launch(device, NULL);
+        status = mwi_launch(device, NULL, false);
     return mwi_unlock(device, status);
 }

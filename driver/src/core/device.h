@@ -21,6 +21,8 @@ struct mwi_state {
 
     uint64_t canceled; ///< how often a mw_combine was told to end before or after its layer
     uint64_t resets;
+    uint64_t
+        begun; ///< layers that have begun, in any way, and resets: what changes it leaves no rows
     unsigned epoch;    ///< of the next layer
     bool sweep;        ///< the allocation tables must be cleared before it
     uint64_t swept[4]; ///< where they are, how large, the rows and the cache, as last configured
@@ -32,7 +34,8 @@ struct mwi_state {
     struct {
         uint64_t number; ///< counted from 1
         bool runs;
-        bool waited; ///< its result was handed out
+        bool dispatch; ///< it is the first phase of a handle alone
+        bool waited;   ///< its result was handed out
         bool
             gone; ///< ... and is nobody's any more: the layer is that of a mw_combine, or others follow
         int code; ///< its result
@@ -70,10 +73,11 @@ struct mw_device {
     struct mwi_state state;
     struct mwi_configured configured;
     struct mwi_tables *tables; ///< expert map and groups, wanted and in the device
-    bool combining; ///< a mw_combine has the device, from loading to reading: nobody else's it is
-    pthread_t combiner;        ///< its thread
-    uint64_t handles;          ///< made so far
-    uint64_t loaded;           ///< number of the handle whose data are in the memories, 0: none
+    bool combining;     ///< a call of a handle uses the device alone, from loading to reading
+    pthread_t combiner; ///< its thread
+    uint64_t handles;   ///< made so far
+    uint64_t loaded;    ///< number of the handle whose data are in the memories, 0: none
+    unsigned program;   ///< number of that handle's program whose streams are there, too
     struct mwi_notify *notify; ///< NULL: nobody asked for a descriptor
     struct mwi_share *share;   ///< NULL: nobody else sees it
 };

@@ -11,10 +11,10 @@ enum { PIECE_FLITS = 2048 }; ///< of each GPU: as many cycles as a slice of a wa
 
 // ---- pauses ---------------------------------------------------------------------------------------
 
-struct mwi_pause mwi_pause_begin(const struct mw_device *d, const struct mw_wait_options *options,
-                                 uint64_t tokens_total)
+struct mwi_pause mwi_pause_begin(const struct mw_device *d, const char *call,
+                                 const struct mw_wait_options *options, uint64_t tokens_total)
 {
-    return (struct mwi_pause){options, tokens_total, d->state.canceled};
+    return (struct mwi_pause){call, options, tokens_total, d->state.canceled};
 }
 
 static int tell(void *context)
@@ -30,25 +30,32 @@ int mwi_pause(struct mw_device *d, const struct mwi_pause *p)
     mwi_lock_yield(&d->lock);
     if (!enough && own.options->progress && mwi_is_open(d) && d->state.canceled == own.canceled)
         enough = mwi_lock_without(&d->lock, tell, &own) != 0;
-    int status = mwi_check_open(d, "mw_combine");
+    int status = mwi_check_open(d, own.call);
     if (!status && (enough || d->state.canceled != own.canceled))
         status = mwi_fail(MW_ERR_CANCELED, "the layer was canceled");
     return status;
 }
 
+int mwi_turn_canceled(struct mw_device *d, const struct mwi_pause *p)
+{
+    struct mwi_pause own = *p;
+    if ((own.options->stop && *own.options->stop) ||
+        (own.options->progress && mwi_lock_without(&d->lock, tell, &own)))
+        return mwi_fail(MW_ERR_CANCELED, "the layer was canceled before it began");
+    return 0;
+}
+
 int mwi_wait_for_turn(struct mw_device *d, const struct mwi_pause *p)
 {
     enum { NAP_MS = 10 };
-    struct mwi_pause own = *p;
+    int status = 0;
     if (d->combining && mwi_is_open(d) && pthread_equal(d->combiner, pthread_self()))
-        return mwi_fail(MW_ERR_STATE, "mw_combine: called from inside another mw_combine");
-    while (d->combining && mwi_is_open(d)) {
+        return mwi_fail(MW_ERR_STATE, "%s: called from inside another call of a handle", p->call);
+    while (!status && d->combining && mwi_is_open(d)) {
         mwi_lock_nap(&d->lock, NAP_MS);
-        if ((own.options->stop && *own.options->stop) ||
-            (own.options->progress && mwi_lock_without(&d->lock, tell, &own)))
-            return mwi_fail(MW_ERR_CANCELED, "the layer was canceled before it began");
+        status = mwi_turn_canceled(d, p);
     }
-    return 0;
+    return status;
 }
 
 // ---- moving ---------------------------------------------------------------------------------------

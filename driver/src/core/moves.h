@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a mw_combine does before and after its layer: it moves data and clears tables, in pieces of some ten milliseconds.
+// What a call of a handle does before and after its layer: it moves data and clears tables, in pieces of some ten milliseconds.
 // Between two of them other calls have their turn, and the options of the call, mw_cancel, mw_reset and mw_close end it.
 // The device is the call's meanwhile (mw_device.combining).
 #ifndef MW_MOVES_H
@@ -9,13 +9,16 @@
 #include "core/device.h"
 
 struct mwi_pause {
+    const char *call; ///< for messages
     const struct mw_wait_options *options;
     uint64_t tokens_total; ///< for progress
     uint64_t canceled;     ///< mwi_state.canceled when the call began
 };
 
-struct mwi_pause mwi_pause_begin(const struct mw_device *device,
+struct mwi_pause mwi_pause_begin(const struct mw_device *device, const char *call,
                                  const struct mw_wait_options *options, uint64_t tokens_total);
+/// MW_ERR_CANCELED if the options end the call now, which waits for its turn; the lock is released while `progress` runs.
+int mwi_turn_canceled(struct mw_device *device, const struct mwi_pause *pause);
 /// Between two pieces, under the lock. MW_ERR_CANCELED, or MW_ERR_STATE where the device was closed: the call ends.
 int mwi_pause(struct mw_device *device, const struct mwi_pause *pause);
 

@@ -66,8 +66,9 @@ int mwi_check_well(const struct mw_device *d, const char *call)
 static int fail_running(const struct mw_device *d, const char *call)
 {
     return mwi_fail(MW_ERR_STATE, "%s: %s", call,
-                    d->state.now == MW_STATE_RUNNING ? "a layer runs"
-                                                     : "a mw_combine has the device");
+                    mwi_state_dispatch_runs(d)         ? "a dispatch runs: call mw_dispatch_wait"
+                    : d->state.now == MW_STATE_RUNNING ? "a layer runs"
+                                                       : "a call of a handle uses the device");
 }
 
 int mwi_check_idle(const struct mw_device *d, const char *call)
@@ -209,19 +210,54 @@ static void begin(struct mwi_state *s)
 {
     s->epoch = s->sweep || s->epoch == MWI_EPOCHS ? 1 : s->epoch + 1;
     s->sweep = false;
+    s->begun++;
     if (s->now != MW_STATE_RUNNING)
         s->after = MW_STATE_CONFIGURED;
     s->now = MW_STATE_RUNNING;
 }
 
-void mwi_state_started(struct mw_device *d)
+static void launched(struct mw_device *d)
 {
     struct mwi_state *s = &d->state;
-    begin(s);
     s->layer.number++;
     s->layer.runs = true;
-    s->layer.waited = s->layer.gone = false;
+    s->layer.waited = s->layer.gone = s->layer.dispatch = false;
     mwi_lock_wake(&d->lock);
+}
+
+void mwi_state_started(struct mw_device *d)
+{
+    begin(&d->state);
+    launched(d);
+}
+
+void mwi_state_continued(struct mw_device *d)
+{
+    struct mwi_state *s = &d->state;
+    s->begun++;
+    s->after = MW_STATE_CONFIGURED;
+    s->now = MW_STATE_RUNNING;
+    launched(d);
+}
+
+unsigned mwi_state_last_epoch(const struct mw_device *d)
+{
+    return d->state.epoch - 1;
+}
+
+void mwi_state_dispatches(struct mw_device *d)
+{
+    d->state.layer.dispatch = true;
+}
+
+bool mwi_state_dispatch_runs(const struct mw_device *d)
+{
+    return d->state.layer.runs && d->state.layer.dispatch;
+}
+
+void mwi_state_rows_lost(struct mw_device *d)
+{
+    d->state.begun++;
 }
 
 void mwi_state_fed(struct mw_device *d, const struct mw_layout *layout, unsigned buffer,
@@ -318,6 +354,7 @@ void mwi_state_reset(struct mw_device *d)
     struct mwi_state *s = &d->state;
     mwi_state_moves_canceled(d);
     s->resets++;
+    s->begun++;
     s->layer.gone = !s->layer.runs;
     mwi_fail(MW_ERR_CANCELED, "the device was reset");
     give_up(d, MW_ERR_CANCELED);
@@ -327,6 +364,6 @@ void mwi_state_reset(struct mw_device *d)
     s->fed.used = false;
     s->lost = 0;
     d->write_count = 0;
-    d->loaded = 0;
+    d->loaded = d->program = 0;
     mwi_tables_forget(d);
 }

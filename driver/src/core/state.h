@@ -55,6 +55,16 @@ void mwi_state_unconfigured(struct mw_device *device);
 /// used with mwi_state_started or mwi_state_fed.
 unsigned mwi_state_epoch(const struct mw_device *device, bool *sweep);
 void mwi_state_started(struct mw_device *device);
+/// ... in the epoch of the layer before: what its rows have left in the tables stays valid.
+void mwi_state_continued(struct mw_device *device);
+/// The epoch of the last layer.
+unsigned mwi_state_last_epoch(const struct mw_device *device);
+/// The layer that was started last is the dispatch of a handle alone.
+void mwi_state_dispatches(struct mw_device *device);
+/// ... and still runs.
+bool mwi_state_dispatch_runs(const struct mw_device *device);
+/// The tables hold no rows that a layer could continue with.
+void mwi_state_rows_lost(struct mw_device *device);
 void mwi_state_fed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
                    uint32_t number);
 /// The launched layer has ended; mw_message is that of a `code` that is not 0.

@@ -71,6 +71,7 @@ int mw_port_enable(struct mw_device *device, unsigned gpu)
     // its registers are as after power-up, and its allocation table may be half written
     mwi_state_unconfigured(device);
     device->state.sweep = true;
+    mwi_state_rows_lost(device);
     return mwi_unlock(device, status);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dynamic multicast objects: their experts, and where they are bound.
-#include "api/dymulticast.h"
+#include "moe/dymulticast.h"
 
 #include "api/layout.h"
 #include "core/registers.h"

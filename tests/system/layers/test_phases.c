@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatch and combine as two phases on the real model: golden bits as in one program; what experts have received; results that
+// the program computes; a dispatch that is given up, overwritten or destroyed in between.
+#include "system/layers.h"
+
+#include <poll.h>
+
+enum { GPUS = 4, FLIT = 8, MOST_HIDDEN = 64 };
+
+static const struct layer_shape shapes[] = {{GPUS, 6, 32, 8, 3, false},
+                                            {GPUS, 9, 64, 16, 4, true},
+                                            {GPUS, 3, 48, 4, 2, false},
+                                            {GPUS, 1, 16, 4, 1, true}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+struct phases {
+    struct mw_random r;
+    struct mw_device *d;
+    struct layer l;
+    struct mw_dymulticast *object;
+    struct mw_handle *handle;
+    uint16_t *rows[GPUS];
+};
+
+static struct phases t;
+
+static void set_up(unsigned shape)
+{
+    layer_make(&t.l, &shapes[shape], &t.r);
+    layer_load(&t.l, t.d, &t.object, &t.handle);
+    for (unsigned g = 0; g < GPUS; g++)
+        t.rows[g] = t.l.out + (size_t)g * shapes[shape].tokens * shapes[shape].hidden;
+}
+
+static void clean_up(void)
+{
+    mw_handle_destroy(t.handle);
+    mw_dymulticast_destroy(t.object);
+    layer_free(&t.l);
+}
+
+static int open_it(void **state)
+{
+    (void)state;
+    t = (struct phases){.r = {test_seed()}, .d = layer_device(GPUS, FLIT)};
+    return 0;
+}
+
+static int close_it(void **state)
+{
+    (void)state;
+    mw_close(t.d);
+    return 0;
+}
+
+static void done(int status)
+{
+    if (status)
+        fail_msg("%s: %s", mw_strerror(status), mw_message());
+}
+
+/// The golden bits, and nothing is left of them.
+static void is_right(const char *what)
+{
+    layer_is_right(&t.l, what);
+    memset(t.l.out, 0, (size_t)t.l.w.tokens * t.l.w.shape.hidden * sizeof *t.l.out);
+}
+
+/// In one program and in two, in any order, with every setting that couples them.
+static void both_ways(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned value;
+    } set[] = {{"partial_tiles", 1},     {"tile", 3},
+               {"in_flight", 2},         {"target_list_cache", 1},
+               {"switch_reductions", 1}, {"switch_reductions", 0},
+               {"dispatch_throttle", 1}};
+    for (unsigned i = 0; i < SHAPES; i++) {
+        uint64_t cycles[2], dispatch, both;
+        set_up(i);
+        for (unsigned n = 0; n < 2; n++) {
+            done(mw_layer_run(t.handle, t.rows, NULL, &cycles[n]));
+            is_right("one program");
+            done(mw_dispatch_start(t.handle, NULL));
+            if (n)
+                done(mw_dispatch_wait(t.handle, NULL, &dispatch));
+            done(mw_combine(t.handle, t.rows, NULL, &both));
+            is_right("two programs");
+        }
+        assert_int_equal(cycles[0], cycles[1]);
+        assert_true(dispatch > 0 && dispatch < both);
+        for (unsigned s = 0; s < sizeof set / sizeof *set; s++) {
+            done(mw_handle_set(t.handle, set[s].name, set[s].value));
+            done(mw_combine(t.handle, t.rows, NULL, NULL));
+            is_right(set[s].name);
+            done(mw_layer_run(t.handle, t.rows, NULL, NULL));
+            is_right(set[s].name);
+        }
+        clean_up();
+    }
+}
+
+static float value_of(uint16_t bf16)
+{
+    const uint32_t bits = (uint32_t)bf16 << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/// Every row is the one of its token, with its weight, and each comes once.
+static void expect_rows(unsigned expert, const struct mw_received_row *row, const uint16_t *x,
+                        size_t count)
+{
+    const struct mw_workload *w = &t.l.w;
+    const unsigned tokens = w->shape.tokens_per_gpu, hidden = w->shape.hidden;
+    size_t wanted = 0;
+    for (size_t i = 0; i < (size_t)w->tokens * w->k; i++)
+        wanted += w->layer->ids[i] == expert;
+    assert_int_equal(count, wanted);
+    for (size_t i = 0; i < count; i++) {
+        const size_t token = (size_t)row[i].gpu * tokens + row[i].token;
+        bool found = false;
+        for (unsigned j = 0; j < w->k; j++)
+            if (w->layer->ids[token * w->k + j] == expert) {
+                found = true;
+                assert_memory_equal(&row[i].weight, &w->layer->weights[token * w->k + j], 4);
+            }
+        assert_true(found);
+        assert_memory_equal(x + i * hidden, &w->layer->x[token * hidden], 2 * hidden);
+        for (size_t other = 0; other < i; other++)
+            assert_true(row[other].gpu != row[i].gpu || row[other].token != row[i].token);
+    }
+}
+
+/// The program is the experts: it copies each row, so that a token comes home as the sum of copies of itself.
+static void own_experts(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SHAPES; i++) {
+        static struct mw_received_row row[64];
+        static uint16_t x[64 * MOST_HIDDEN];
+        size_t count, all = 0;
+        set_up(i);
+        const struct mw_workload *w = &t.l.w;
+        done(mw_dispatch_start(t.handle, NULL));
+        done(mw_dispatch_wait(t.handle, NULL, NULL));
+        for (unsigned e = 0; e < w->experts; e++) {
+            done(mw_received(t.handle, e, row, x, 64, &count, NULL));
+            expect_rows(e, row, x, count);
+            done(mw_expert_output(t.handle, e, x, NULL));
+            all += count;
+        }
+        done(mw_combine(t.handle, t.rows, NULL, NULL));
+        size_t copies = 0;
+        for (size_t token = 0; token < w->tokens; token++) {
+            unsigned experts = 0;
+            for (unsigned j = 0; j < w->k; j++)
+                experts += w->layer->ids[token * w->k + j] != MW_NO_EXPERT;
+            copies += experts;
+            for (unsigned h = 0; h < w->shape.hidden && experts < 3; h++) {
+                const size_t at = token * w->shape.hidden + h; // doubling is exact
+                assert_true(value_of(t.l.out[at]) == (float)experts * value_of(w->layer->x[at]));
+            }
+        }
+        assert_int_equal(all, copies);
+        assert_int_equal(mw_combine(t.handle, t.rows, NULL, NULL), MW_ERR_STATE);
+        done(mw_dispatch_start(t.handle, NULL));
+        done(mw_combine(t.handle, t.rows, NULL, NULL)); // the emulated experts again
+        is_right("after own experts");
+        clean_up();
+    }
+}
+
+/// A descriptor reports that the rows are there, while nothing waits.
+static void by_event(void **state)
+{
+    (void)state;
+    struct mw_progress p;
+    uint64_t events;
+    size_t count;
+    set_up(0);
+    struct pollfd fd = {mw_event_fd(t.d), POLLIN, 0};
+    assert_true(fd.fd >= 0);
+    done(mw_dispatch_start(t.handle, NULL));
+    assert_int_equal(poll(&fd, 1, 60000), 1);
+    assert_int_equal(read(fd.fd, &events, sizeof events), sizeof events);
+    done(mw_query(t.d, &p));
+    assert_int_equal(p.state, MW_STATE_DONE);
+    done(mw_received(t.handle, 0, NULL, t.l.out, 1, &count, NULL));
+    done(mw_combine(t.handle, t.rows, NULL, NULL));
+    is_right("after an event");
+    clean_up();
+}
+
+static int at_once(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    (void)context, (void)tokens, (void)total;
+    return cycles > 0; // not while data are moved
+}
+
+/// Given up in either phase: after a reset the same handle has its golden bits, and the cycles of before.
+static void given_up(void **state)
+{
+    (void)state;
+    uint64_t cycles, again;
+    size_t count;
+    set_up(1);
+    done(mw_layer_run(t.handle, t.rows, NULL, &cycles));
+    for (unsigned at = 0; at < 6; at++) {
+        const struct mw_wait_options o = {
+            .size = sizeof o, .step_cycles = 40 + 60 * at, .progress = at_once};
+        done(mw_dispatch_start(t.handle, NULL));
+        if (at % 3 == 0)
+            done(mw_cancel(t.d));
+        else if (at % 3 == 1)
+            assert_int_equal(mw_dispatch_wait(t.handle, &o, NULL), MW_ERR_CANCELED);
+        else
+            done(mw_dispatch_wait(t.handle, NULL, NULL));
+        if (at % 3 == 2)
+            assert_int_equal(mw_combine(t.handle, t.rows, &o, NULL), MW_ERR_CANCELED);
+        assert_int_equal(mw_received(t.handle, 0, NULL, t.l.out, 1, &count, NULL), MW_ERR_STATE);
+        assert_non_null(strstr(mw_message(), "call mw_reset"));
+        done(mw_reset(t.d));
+        done(mw_combine(t.handle, t.rows, NULL, NULL));
+        is_right("after a reset");
+        done(mw_layer_run(t.handle, t.rows, NULL, &again));
+        is_right("after a reset, as one program");
+        assert_int_equal(again, cycles);
+    }
+    clean_up();
+}
+
+/// Two handles in turn, the first of which is overwritten or destroyed while its rows arrive or wait.
+static void two(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 8; way++) {
+        struct phases first;
+        size_t count;
+        set_up(way % SHAPES);
+        first = t;
+        set_up((way + 1) % SHAPES);
+        done(mw_dispatch_start(first.handle, NULL));
+        if (way & 1)
+            done(mw_dispatch_wait(first.handle, NULL, NULL));
+        if (way & 2) {
+            mw_handle_destroy(first.handle);
+            first.handle = NULL;
+        }
+        if (way & 4)
+            done(mw_dispatch_start(t.handle, NULL));
+        done(mw_combine(t.handle, t.rows, NULL, NULL));
+        is_right("the second handle");
+        clean_up();
+        t = first;
+        if (t.handle) {
+            assert_int_equal(mw_received(t.handle, 0, NULL, t.l.out, 1, &count, NULL),
+                             MW_ERR_STATE);
+            done(mw_combine(t.handle, t.rows, NULL, NULL));
+            is_right("the first handle");
+        }
+        clean_up();
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_it, close_it)
+    const struct CMUnitTest tests[] = {TEST(both_ways), TEST(own_experts), TEST(by_event),
+                                       TEST(given_up), TEST(two)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
