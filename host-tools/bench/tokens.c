@@ -163,10 +163,21 @@ static int make_flat(struct mw_bench *b)
     return MW_EXIT_OK;
 }
 
+/// Before lists and rows of so many tokens are made: whether there is room for the least that they need.
+static int check_tokens(struct mw_bench *b, unsigned tokens)
+{
+    b->config.k = b->config.experts_per_gpu = b->config.rows_per_expert = 1;
+    b->config.tokens_per_gpu = tokens;
+    b->config.row_bytes = b->row;
+    return mw_bench_layout(b);
+}
+
 int mw_bench_tokens_prepare(struct mw_bench *b)
 {
     unsigned tokens = (unsigned)(b->size / b->row);
     int status = mw_bench_configure(b);
+    if (!status)
+        status = check_tokens(b, tokens);
     if (!status)
         status = make_workload(b, tokens);
     if (status)

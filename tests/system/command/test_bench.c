@@ -430,15 +430,13 @@ static void refuses_before_it_builds(void **state)
     static const struct {
         const char *pattern, *options, *says;
     } bad[] = {
-        {"alltoall", "--maxbytes 64G", "the device cannot hold this size: bytes of memory per GPU"},
-        {"all_reduce", "--maxbytes 64G", "cannot hold this size"},
-        {"dispatch", "--maxbytes 1G --row 128 --experts 62",
+        {"dispatch", "--maxbytes 512M --row 128 --experts 62",
          "cannot hold this size: tokens per GPU"},
-        {"multicast", "--maxbytes 1G --row 128 --experts 62",
-         "cannot hold this size: tokens per GPU"},
-        {"latency", "--maxbytes 8G", "cannot hold this size: bytes of memory per GPU"},
-        {"alltoall", "--set small=1 --maxbytes 64K",
-         "cannot hold this size: bytes of memory per GPU"},
+        {"multicast", "--maxbytes 512M --row 128", "cannot hold this size: tokens per GPU"},
+        {"combine", "--maxbytes 512M --row 128 --experts 62", "tokens per GPU"},
+        {"latency", "--set small=1 --maxbytes 64K", "cannot hold this size: scratch bytes"},
+        {"alltoall", "--set small=1 --maxbytes 64K", "cannot hold this size: scratch bytes"},
+        {"red", "--set small=1 --maxbytes 16K", "cannot hold this size"},
         {"alltoall", "--set small=1 --set target_list_cache=1", "target_list_cache"},
     };
     setenv("MOESWITCH_MODEL", scratch("no-model"), 1);
