@@ -66,7 +66,7 @@ extern "C" {
 #define MW_VERSION "0.1.0"
 
 enum {
-    MW_API_VERSION = 4,
+    MW_API_VERSION = 5,
     MW_MAX_PORTS = 32,   ///< GPUs of a device
     MW_MEM_ALIGN = 16,   ///< addresses and sizes of mw_mem_* are multiples of it
     MW_MAX_TARGETS = 16, ///< experts per token
