@@ -111,9 +111,9 @@ static void open_checks(void **state)
     assert_code(try_open(4, 8, 1), MW_ERR_BUSY);
     assert_message("the fake refuses");
     fake.open_status = 0;
-    *fake_fabric(&fake, FABRIC(id)) = 0x4d570101;
+    *fake_fabric(&fake, FABRIC(id)) = 0x4d570001;
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
-    *fake_fabric(&fake, FABRIC(id)) = 0x12340001;
+    *fake_fabric(&fake, FABRIC(id)) = 0x12340100;
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
     *fake_fabric(&fake, FABRIC(id)) = 0x4d570001;
     *fake_fabric(&fake, FABRIC(size)) = 200 | 8u << 8;
@@ -138,7 +138,7 @@ static void claims_are_checked(void **state)
         {FABRIC(capacity), FIELD(CAPACITY__LOCAL_EXPERTS), {0, 0, 0}},
         {FABRIC(tables), FIELD(TABLES__EXPERTS), {0, 4097, 65535}},
         {FABRIC(tables), FIELD(TABLES__GROUPS), {17, 64, 255}},
-        {FABRIC(tables), FIELD(TABLES__MAX_LATENCY), {0, 0, 0}},
+        {FABRIC(windows), FIELD(WINDOWS__MAX_LATENCY), {0, 0, 0}},
         {FABRIC(windows), FIELD(WINDOWS__OPEN_ROWS), {0, 0, 0}},
     };
     for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
@@ -623,13 +623,13 @@ static void settings_at_their_limits(void **state)
                  {"partial_wait", 0, 65535},
                  {"in_flight", 0, 65535},
                  {"open_rows", 0, 255},
-                 {"store_credits", 0, 255},
-                 {"part_credits", 0, 255},
-                 {"ctrl_credits", 0, 255},
-                 {"down_store_credits", 0, 255},
+                 {"store_credits", 0, 1023},
+                 {"part_credits", 0, 127},
+                 {"ctrl_credits", 0, 127},
+                 {"down_store_credits", 0, 1023},
                  {"throttle", 0, 255},
                  {"down_throttle", 0, 255},
-                 {"down_part_credits", 0, 255},
+                 {"down_part_credits", 0, 1023},
                  {"window", 0, 31},
                  {"start_delay", 0, 65535},
                  {"partial_tiles", 0, 1},
@@ -818,14 +818,14 @@ static void registers(void **state)
             {NODE(expert), 9 | 1234u << 16},
             {NODE(partial), 1 | 64 << 16},
             {NODE(window), 77 | 8 << 16},
-            {NODE(credits), 2 | 3 << 8 | 4 << 16 | 5u << 24},
+            {NODE(credits), 2 | 3 << 10 | 4 << 17 | 5u << 24},
             {NODE(uses), MW_NODE__USES__ADDER_BYPASS_bm | MW_NODE__USES__TARGET_LIST_CACHE_bm},
             {NODE(link), 2},
         };
         for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)
             assert_int_equal(*fake_node(&fake, g, expect[i][0]), expect[i][1]);
     }
-    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 8 | 2 << 16 | 8u << 24);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 10 | 2 << 20 | 8u << 24);
 }
 
 static void configure_checks(void **state)
