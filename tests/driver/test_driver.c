@@ -115,9 +115,10 @@ static void open_checks(void **state)
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
     *fake_fabric(&fake, FABRIC(id)) = 0x12340100;
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
-    *fake_fabric(&fake, FABRIC(id)) = 0x4d570001;
+    *fake_fabric(&fake, FABRIC(id)) = 0x4d570100;
     *fake_fabric(&fake, FABRIC(size)) = 200 | 8u << 8;
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
+    assert_message("claims 200 GPUs");
 }
 
 /// A device that claims what the library cannot count with is none that it knows.
