@@ -97,10 +97,12 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: spec/gen_map.py spec/map.toml | $(B)/.setup
 	$(call say,GEN,address map from spec/map.toml)
 	$(Q)$(PY) spec/gen_map.py $(GEN)
 
-# the style of the page of `run --html`, its lines as string literals
-PAGE_H := $(GEN)/page_style.h
-$(PAGE_H): host-tools/report/html/style.css
-	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+# the page of `run --html`, its style and scripts in place of their names: as string literals, up to the JSON and after it
+PAGE_DIR := host-tools/report/html
+PAGE_H := $(GEN)/page_template.h
+$(PAGE_H): $(wildcard $(PAGE_DIR)/*)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's,^@\(.*\.\(css\|js\)\)@$$,cat $(PAGE_DIR)/\1,e' $(PAGE_DIR)/page.html | sed 's/[\\"?]/\\&/g; s/.*/"&\\n"/; s/^"@data@\\n"$$/,/' >$@
 
 # the USB device core, by LUNA; Amaranth's back end calls Yosys
 # iSerialNumber's text, at most 31 characters; a device of its own has a build folder of its own
@@ -185,7 +187,7 @@ LDLIBS := -lcjson -lminizip -lz -lusb-1.0 -lm -ldl -lpthread
 DRIVER_SRC := $(wildcard driver/src/*/*.c)
 # the device's end of the host protocol, for tests that connect to it by USB transfers
 USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
-HOST_SRC := $(filter-out host-tools/program/main.c,$(wildcard host-tools/*/*.c host-tools/report/html/*.c))
+HOST_SRC := $(filter-out host-tools/program/main.c,$(wildcard host-tools/*/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 $(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/monitor.h"
 
+#include "experiment/params.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,26 @@ unsigned mw_monitor_interval(uint64_t cycles, unsigned ports)
         2ull * READ * ports) // slow to fetch: all must fit, even if it takes three times as long
         interval = 3 * cycles / MW_SERIES_SAMPLES + 2;
     return interval > UINT16_MAX ? UINT16_MAX : (unsigned)interval;
+}
+
+int mw_monitor_start(struct mw_monitor **monitor, struct mw_device *device,
+                     const struct mw_run_params *params, unsigned ports, uint64_t cycles,
+                     unsigned classes, struct mw_error *err)
+{
+    struct mw_monitor *m = *monitor = calloc(1, sizeof *m);
+    if (!m)
+        return mw_fail_memory(err, "the monitors");
+    m->ports = ports;
+    m->link_cycles = params->link_cycles;
+    m->interval = params->interval ? params->interval : mw_monitor_interval(cycles, ports);
+    int code = mw_monitor_set(device, classes, m->interval);
+    if (code && (code != MW_ERR_CAPACITY || params->monitor_must))
+        return mw_device_failed(err, "monitors", code);
+    if (code) {
+        mw_monitor_free(m);
+        *monitor = NULL;
+    }
+    return MW_EXIT_OK;
 }
 
 uint64_t mw_monitor_step(const struct mw_monitor *m)

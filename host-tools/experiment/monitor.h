@@ -19,6 +19,13 @@ struct mw_monitor {
 /// Interval that shows a layer of about `cycles` cycles well: as many samples as can be fetched while
 /// it runs, or as many as the device keeps.
 unsigned mw_monitor_interval(uint64_t cycles, unsigned ports);
+struct mw_run_params;
+/// The ports shall record a layer of about `cycles` cycles, and the latencies of the packets of `classes` (a mask of
+/// MW_CLS_). `*m` is allocated; it is NULL if the device has no monitors and `params` does not demand them. Returns
+/// MW_EXIT_OK, or another status and a line in `err`.
+int mw_monitor_start(struct mw_monitor **m, struct mw_device *device,
+                     const struct mw_run_params *params, unsigned ports, uint64_t cycles,
+                     unsigned classes, struct mw_error *err);
 /// How often to look at a device so that nothing is lost where the clock waits for us.
 uint64_t mw_monitor_step(const struct mw_monitor *m);
 /// Fetch the samples that have come since the last time. Returns 0 or a MW_ERR_ code.

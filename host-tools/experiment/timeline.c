@@ -47,12 +47,29 @@ void mw_timeline_free(struct mw_timeline *t)
     free(t);
 }
 
+int mw_timeline_start(struct mw_timeline **t, struct mw_device *device, struct mw_error *err)
+{
+    *t = calloc(1, sizeof **t);
+    if (!*t)
+        return mw_fail_memory(err, "the timeline");
+    int code = mw_watch(device, mw_timeline_take, *t);
+    return code ? mw_device_failed(err, "--timeline", code) : MW_EXIT_OK;
+}
+
+int mw_timeline_stop(const struct mw_timeline *t, struct mw_device *device, struct mw_error *err)
+{
+    int code = mw_watch(device, NULL, NULL);
+    if (code)
+        return mw_device_failed(err, "--timeline", code);
+    return t->short_of_memory ? mw_fail_memory(err, "the timeline") : MW_EXIT_OK;
+}
+
 // ---- writing ------------------------------------------------------------------------------------
 
 /// A layer that is written.
 struct scene {
     struct mw_json *j;
-    const struct mw_workload *w;
+    const struct mw_captions *captions;
     unsigned process; ///< of GPU 0
     uint64_t from;    ///< when it begins
     /// What they are at, and since when.
@@ -105,9 +122,9 @@ static void take_stream(struct scene *s, const struct mw_watch_event *e)
 
 static void end_of_tile(struct scene *s, const struct mw_watch_event *was, uint64_t now)
 {
-    char name[32];
-    unsigned expert = was->place * s->w->experts_per_gpu + was->tile.local_expert;
-    snprintf(name, sizeof name, "expert %u", expert);
+    char name[MW_CAPTION_BYTES];
+    unsigned expert = was->place * s->captions->experts_per_gpu + was->tile.local_expert;
+    mw_caption_expert(s->captions, was->place, was->tile.local_expert, name);
     begin(s, "X", name, was->place, ENGINE, was->cycle);
     mw_json_uint(s->j, "dur", now - was->cycle);
     mw_json_string(s->j, "cat", "tile");
@@ -143,13 +160,13 @@ static void take_rows(struct scene *s, const struct mw_watch_event *e)
     mw_json_end(s->j);
 }
 
-static void write_layer(struct mw_json *j, const struct mw_workload *w, unsigned process,
+static void write_layer(struct mw_json *j, const struct mw_captions *captions, unsigned process,
                         uint64_t from, const struct mw_layer_result *r)
 {
     static const struct scene none;
     struct scene s = none;
     s.j = j;
-    s.w = w;
+    s.captions = captions;
     s.process = process;
     s.from = from;
     for (size_t i = 0; i < r->timeline->count; i++) {
@@ -189,39 +206,39 @@ static void name_process(struct mw_json *j, const char *system, unsigned gpu, un
 }
 
 /// The layers of a system, as slices of a process of their own.
-static void write_span(struct mw_json *j, const struct mw_workload *w, unsigned layer,
+static void write_span(struct mw_json *j, const struct mw_captions *captions, unsigned layer,
                        unsigned process, uint64_t from, uint64_t cycles)
 {
-    char name[64];
+    char name[MW_CAPTION_BYTES];
     struct scene s = {.j = j, .process = process, .from = from};
-    snprintf(name, sizeof name, "layer %zu", w->layer[layer].number);
-    begin(&s, "X", name, 0, 0, 0);
+    begin(&s, "X", mw_caption_layer(captions, layer, name), 0, 0, 0);
     mw_json_uint(j, "dur", cycles);
     mw_json_string(j, "cat", "layer");
     mw_json_object(j, "args", true);
-    mw_json_uint(j, "first_token", w->layer[layer].first);
+    if (captions->layers)
+        mw_json_uint(j, "first_token", captions->layers->layer[layer].first);
     mw_json_uint(j, "cycles", cycles);
     mw_json_end(j);
     mw_json_end(j);
 }
 
-static void write_system(struct mw_json *j, const struct mw_workload *w, const struct mw_summary *s,
-                         unsigned process)
+static void write_system(struct mw_json *j, const struct mw_captions *captions,
+                         const struct mw_summary *s, unsigned process)
 {
     uint64_t from = 0;
     name_it(j, "process_name", s->system, process, 0);
     name_it(j, "thread_name", "layers", process, 0);
-    for (unsigned g = 0; g < w->shape.gpus; g++)
+    for (unsigned g = 0; g < captions->gpus; g++)
         name_process(j, s->system, g, process + 1 + g);
     for (unsigned l = 0; l < s->result->layers; l++) {
         const struct mw_layer_result *r = &s->result->layer[l];
-        write_span(j, w, l, process, from, r->cycles);
-        write_layer(j, w, process + 1, from, r);
+        write_span(j, captions, l, process, from, r->cycles);
+        write_layer(j, captions, process + 1, from, r);
         from += r->cycles;
     }
 }
 
-char *mw_timeline_json(const struct mw_workload *w, const struct mw_summary *summaries,
+char *mw_timeline_json(const struct mw_captions *captions, const struct mw_summary *summaries,
                        unsigned count, size_t *size, struct mw_error *err)
 {
     struct mw_json j = {0};
@@ -235,7 +252,7 @@ char *mw_timeline_json(const struct mw_workload *w, const struct mw_summary *sum
     mw_json_end(&j);
     mw_json_array(&j, "traceEvents", false);
     for (unsigned i = 0; i < count; i++)
-        write_system(&j, w, &summaries[i], 1 + i * (w->shape.gpus + 1));
+        write_system(&j, captions, &summaries[i], 1 + i * (captions->gpus + 1));
     mw_json_end(&j);
     mw_json_end(&j);
     char *text = NULL;

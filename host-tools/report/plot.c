@@ -24,8 +24,16 @@ static const char style[] =
     ".d{fill:#dd6b20}.g{stroke:#ccc}.h{fill:#718096}.p{stroke:#c53030;stroke-dasharray:3 2}"
     "rect.b{fill:#fff}</style>\n";
 
-void mw_plot_link(FILE *out, const struct mw_monitor *m, unsigned port, bool down, uint64_t cycles,
-                  const struct mw_plot_axis *axis)
+/// Where a link's use is drawn: in units of the picture.
+struct axis {
+    double left, scale; ///< where time begins, and the width of a cycle
+    double y, half;     ///< the line of no use, and the height of a use of 1 above or below it
+};
+
+/// The use of one link of a layer of `cycles` cycles, as a path of class `u` (uplink, above the line) or `d` (downlink,
+/// below it): an area whose height is the share of each sample's cycles that its flits take.
+static void draw_link(FILE *out, const struct mw_monitor *m, unsigned port, bool down,
+                      uint64_t cycles, const struct axis *axis)
 {
     double y = axis->y;
     fprintf(out, "<path class=\"%c\" d=\"M%.1f %.1f", down ? 'd' : 'u', axis->left, y);
@@ -46,10 +54,10 @@ static void draw_series(FILE *out, const struct mw_monitor *m, uint64_t cycles, 
 {
     for (unsigned p = 0; p < m->ports; p++) {
         double y = top + ROW * p + ROW / 2.0;
-        const struct mw_plot_axis axis = {LEFT, TIME_W / (double)most, y, HALF};
+        const struct axis axis = {LEFT, TIME_W / (double)most, y, HALF};
         fprintf(out, "<text x=\"8\" y=\"%.1f\">port %u</text>\n", y + 4, p);
-        mw_plot_link(out, m, p, false, cycles, &axis);
-        mw_plot_link(out, m, p, true, cycles, &axis);
+        draw_link(out, m, p, false, cycles, &axis);
+        draw_link(out, m, p, true, cycles, &axis);
         fprintf(out, "<path class=\"g\" d=\"M%d %.1fh%d\"/>\n", LEFT, y, TIME_W);
     }
     double foot = top + ROW * m->ports, end = LEFT + TIME_W * (double)cycles / (double)most;
@@ -105,20 +113,19 @@ static double panel_height(const struct mw_monitor *m)
     return TITLE + ROW * m->ports + FOOT;
 }
 
-static void draw_panel(FILE *out, const char *system, size_t layer, const struct mw_layer_result *r,
-                       uint64_t most, double top)
+static void draw_panel(FILE *out, const char *system, const char *layer,
+                       const struct mw_layer_result *r, uint64_t most, double top)
 {
     struct mw_latencies all = mw_monitor_all(r->monitor);
-    fprintf(out, "<text class=\"t\" x=\"8\" y=\"%.1f\">%s, layer %zu</text>\n", top + 16, system,
-            layer);
+    fprintf(out, "<text class=\"t\" x=\"8\" y=\"%.1f\">%s, %s</text>\n", top + 16, system, layer);
     fprintf(out, "<text x=\"%d\" y=\"%.1f\">%" PRIu64 " packets by cycles in the switch</text>\n",
             HIST_X, top + 16, mw_latencies_packets(&all));
     draw_series(out, r->monitor, r->cycles, most, top + TITLE);
     draw_histogram(out, r->monitor, top + TITLE);
 }
 
-char *mw_plot_svg(const struct mw_workload *w, const struct mw_summary *summaries, unsigned count,
-                  size_t *size)
+char *mw_plot_svg(const struct mw_captions *captions, const struct mw_summary *summaries,
+                  unsigned count, size_t *size)
 {
     uint64_t most = 1;
     double height = HEAD;
@@ -147,7 +154,8 @@ char *mw_plot_svg(const struct mw_workload *w, const struct mw_summary *summarie
             const struct mw_layer_result *r = &summaries[i].result->layer[l];
             if (!r->monitor)
                 continue;
-            draw_panel(out, summaries[i].system, w->layer[l].number, r, most, top);
+            char name[MW_CAPTION_BYTES];
+            draw_panel(out, summaries[i].system, mw_caption_layer(captions, l, name), r, most, top);
             top += panel_height(r->monitor);
         }
     }

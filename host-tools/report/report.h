@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results reported: tables for people (report_table.c, and with --details report_details.c), which fit
-// MW_TABLE_WIDTH columns, JSON for programs (report_json.c), a page to look at (html/page.h).
+// MW_TABLE_WIDTH columns, JSON for programs (report_json.c), and a page around that (page.h).
 #ifndef MW_HOST_REPORT_H
 #define MW_HOST_REPORT_H
 
@@ -26,7 +26,7 @@ void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned
 /// A table of what feeding is worth, of the systems that measured it.
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
-/// Latencies in the switch, of the systems whose ports recorded them.
+/// Latencies in the switch, of the systems whose ports recorded them. `w` is NULL if they ran one layer without a number.
 void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
 /// What simulated them; nothing of devices that are real.

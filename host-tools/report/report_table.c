@@ -169,8 +169,11 @@ void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_s
                     "system", "layer", "packets", "50 %", "99 %", "99.9 %", "most");
             head = true;
             struct mw_latencies all = mw_monitor_all(m);
-            fprintf(out, "%-14s %6zu %10" PRIu64 " %8u %8u %8u %8u\n", summaries[i].system,
-                    w->layer[l].number, mw_latencies_packets(&all), mw_latencies_at(&all, 0.5),
+            char number[24] = "-";
+            if (w)
+                snprintf(number, sizeof number, "%zu", w->layer[l].number);
+            fprintf(out, "%-14s %6s %10" PRIu64 " %8u %8u %8u %8u\n", summaries[i].system, number,
+                    mw_latencies_packets(&all), mw_latencies_at(&all, 0.5),
                     mw_latencies_at(&all, 0.99), mw_latencies_at(&all, 0.999),
                     mw_latencies_at(&all, 1));
             if (m->lost)

@@ -10,8 +10,7 @@
 #include "cli/command_help.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
-#include "report/html/page.h"
-#include "report/plot.h"
+#include "report/pictures.h"
 #include "report/report.h"
 #include "run/forecast.h"
 #include "run/run_systems.h"
@@ -72,61 +71,28 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
     return status;
 }
 
+/// JSON, what is made of it, and pictures.
 static int write_data(struct mw_run *run, struct mw_error *err)
 {
     const struct mw_data_files *files = &run->params.files;
+    const struct mw_captions captions = {.gpus = run->workload.shape.gpus,
+                                         .experts_per_gpu = run->workload.experts_per_gpu,
+                                         .layers = &run->workload};
     struct mw_json j = {0};
     struct mw_csv csv = {0};
-    if (!files->json && !files->csv)
-        return MW_EXIT_OK;
+    int status = MW_EXIT_OK;
     if (files->csv)
         mw_csv_begin(&csv, "systems", &j);
-    int status = mw_report_json(&j, &run->params, &run->trace, &run->workload, run->summaries,
+    if (files->json || files->csv || run->params.html)
+        status = mw_report_json(&j, &run->params, &run->trace, &run->workload, run->summaries,
                                 run->count, err);
     if (!status)
         status = mw_data_write(files, run->data, &j, &csv, err);
+    if (!status)
+        status = mw_pictures_write(&run->params, run->data, &j, &captions, run->summaries,
+                                   run->count, err);
     mw_json_free(&j);
     mw_csv_free(&csv);
-    return status;
-}
-
-static int write_plot(struct mw_run *run, struct mw_error *err)
-{
-    if (!run->params.plot)
-        return MW_EXIT_OK;
-    size_t size = 0;
-    char *text = mw_plot_svg(&run->workload, run->summaries, run->count, &size);
-    if (!text)
-        return mw_fail_memory(err, "the picture");
-    int status = mw_data_send(run->data, run->params.plot, text, size, err);
-    free(text);
-    return status;
-}
-
-static int write_html(struct mw_run *run, struct mw_error *err)
-{
-    if (!run->params.html)
-        return MW_EXIT_OK;
-    size_t size = 0;
-    char *text = mw_report_html(&run->params, &run->trace, &run->workload, run->summaries,
-                                run->count, &size);
-    if (!text)
-        return mw_fail_memory(err, "the page");
-    int status = mw_data_send(run->data, run->params.html, text, size, err);
-    free(text);
-    return status;
-}
-
-static int write_timeline(struct mw_run *run, struct mw_error *err)
-{
-    if (!run->params.timeline)
-        return MW_EXIT_OK;
-    size_t size = 0;
-    char *text = mw_timeline_json(&run->workload, run->summaries, run->count, &size, err);
-    if (!text)
-        return MW_EXIT_FAILED;
-    int status = mw_data_send(run->data, run->params.timeline, text, size, err);
-    free(text);
     return status;
 }
 
@@ -190,21 +156,13 @@ static int check_sizes(struct mw_run *run, struct mw_error *err)
     return status;
 }
 
-/// What is written to look at, each a file, or standard output in place of the tables, or NULL.
-enum { PAGES = 3 };
-static const char *page(const struct mw_run_params *p, unsigned i)
-{
-    return i == 0 ? p->plot : i == 1 ? p->html : p->timeline;
-}
-
 static int prepare(struct mw_run *run, struct mw_error *err)
 {
     int status = mw_data_probe(&run->params.files, err);
     if (!status)
         status = mw_output_probe(run->params.fst, err);
-    for (unsigned i = 0; i < PAGES && !status; i++)
-        if (!mw_is_standard(page(&run->params, i)))
-            status = mw_output_probe(page(&run->params, i), err);
+    if (!status)
+        status = mw_pictures_probe(&run->params, err);
     if (!status)
         status = mw_run_route(&run->params, &run->trace, err);
     if (!status)
@@ -228,9 +186,8 @@ static void clean_up(struct mw_run *run)
 
 static int carry_out(struct mw_run *run, struct mw_error *err)
 {
-    bool nowhere = mw_data_replaces_tables(&run->params.files);
-    for (unsigned i = 0; i < PAGES; i++)
-        nowhere |= mw_is_standard(page(&run->params, i));
+    bool nowhere =
+        mw_data_replaces_tables(&run->params.files) || mw_pictures_replace_tables(&run->params);
     run->out = mw_tables_open(run->data, nowhere, err);
     int status = run->out ? prepare(run, err) : MW_EXIT_FAILED;
     if (status)
@@ -239,12 +196,6 @@ static int carry_out(struct mw_run *run, struct mw_error *err)
     if (status > MW_EXIT_MISMATCH)
         return status;
     int written = write_data(run, err);
-    if (!written)
-        written = write_plot(run, err);
-    if (!written)
-        written = write_html(run, err);
-    if (!written)
-        written = write_timeline(run, err);
     return written ? written : status;
 }
 

@@ -122,45 +122,8 @@ static int show_progress(void *context, uint64_t tokens, uint64_t total, uint64_
 /// The ports shall record this layer. A device without monitors leaves none.
 static int set_monitor(struct job *j)
 {
-    struct mw_layer_result *r = &j->result->layer[j->layer];
-    struct mw_monitor *m = r->monitor = calloc(1, sizeof *m);
-    if (!m)
-        return mw_fail_memory(j->err, "the monitors");
-    m->ports = j->w->shape.gpus;
-    m->link_cycles = j->params->link_cycles;
-    m->interval = j->params->interval;
-    if (!m->interval)
-        m->interval = mw_monitor_interval(j->own_bound, m->ports);
-    int code = mw_monitor_set(j->device, (unsigned)j->latency_classes, m->interval);
-    if (code == MW_ERR_CAPACITY && !j->params->monitor_must) {
-        mw_monitor_free(m);
-        r->monitor = NULL;
-        return MW_EXIT_OK;
-    }
-    return code ? mw_job_failed(j, "monitors", code) : MW_EXIT_OK;
-}
-
-/// From now on what the GPUs do is recorded, or nothing is.
-static int set_watch(struct job *j, struct mw_timeline *timeline)
-{
-    int code = mw_watch(j->device, timeline ? mw_timeline_take : NULL, timeline);
-    return code ? mw_job_failed(j, "--timeline", code) : MW_EXIT_OK;
-}
-
-/// The layer's timeline begins.
-static int begin_timeline(struct job *j)
-{
-    struct mw_layer_result *r = &j->result->layer[j->layer];
-    r->timeline = calloc(1, sizeof *r->timeline);
-    return r->timeline ? set_watch(j, r->timeline) : mw_fail_memory(j->err, "the timeline");
-}
-
-static int end_timeline(struct job *j)
-{
-    int status = set_watch(j, NULL);
-    if (!status && j->result->layer[j->layer].timeline->short_of_memory)
-        status = mw_fail_memory(j->err, "the timeline");
-    return status;
+    return mw_monitor_start(&j->result->layer[j->layer].monitor, j->device, j->params,
+                            j->w->shape.gpus, j->own_bound, (unsigned)j->latency_classes, j->err);
 }
 
 static int run_layer(struct job *j)
@@ -198,6 +161,18 @@ static int run_layer(struct job *j)
     return code ? mw_job_stuck(j, what, code) : MW_EXIT_OK;
 }
 
+/// The layer, and what its GPUs do for --timeline.
+static int record_layer(struct job *j)
+{
+    struct mw_timeline **timeline = &j->result->layer[j->layer].timeline;
+    if (!j->params->timeline)
+        return run_layer(j);
+    int status = mw_timeline_start(timeline, j->device, j->err);
+    if (!status)
+        status = run_layer(j);
+    return status ? status : mw_timeline_stop(*timeline, j->device, j->err);
+}
+
 static int take_results(struct job *j)
 {
     struct mw_layer_result *r = &j->result->layer[j->layer];
@@ -226,12 +201,8 @@ static int run_layers(struct job *j)
         double moving = begin_layer(j);
         status = mw_job_goes_on(j, 0) ? load_layer(j, moving) : mw_job_interrupted(j);
         mw_job_step(j, 1 - moving);
-        if (!status && j->params->timeline)
-            status = begin_timeline(j);
         if (!status)
-            status = run_layer(j);
-        if (!status && j->params->timeline)
-            status = end_timeline(j);
+            status = record_layer(j);
         mw_job_step(j, 1);
         if (!status)
             status = take_results(j);
