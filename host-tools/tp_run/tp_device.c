@@ -10,6 +10,7 @@
 #include "device/setting_table.h"
 #include "systems/layer_counters.h"
 #include "tp/streams.h"
+#include "tp/tp_bounds.h"
 #include "tp/tp_golden.h"
 #include "tp_run/tp_run.h"
 
@@ -30,6 +31,12 @@ struct job {
     struct mw_multicast *group[MW_MAX_PORTS + 1]; ///< of one GPU each, and of all
     unsigned all, one[MW_MAX_PORTS];
     struct mw_error *err;
+};
+
+/// What fetches samples while the device works.
+struct recording {
+    struct mw_monitor *monitor;
+    struct mw_device *device;
 };
 
 static int failed(struct job *j, const char *what, int code)
@@ -302,15 +309,50 @@ static int take_counters(struct job *j, struct mw_layer_result *r)
     return code ? failed(j, "counters", code) : MW_EXIT_OK;
 }
 
+/// Called while the device works: fetches samples. A failure shows in the samples that are missing.
+static int fetch(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    struct recording *at = context;
+    (void)tokens, (void)total, (void)cycles;
+    mw_monitor_fetch(at->monitor, at->device);
+    return 0;
+}
+
+/// Ports and GPUs shall record what the params ask for.
+static int start_recording(struct job *j, struct mw_layer_result *r)
+{
+    const unsigned classes = 1u << MW_CLS_STORE | 1u << MW_CLS_PART;
+    struct mw_tp_bounds b;
+    int status = MW_EXIT_OK;
+    mw_tp_bounds(j->p, j->system, &b);
+    if (j->params->monitor)
+        status = mw_monitor_start(&r->monitor, j->device, j->params, j->p->gpus, b.own.cycles,
+                                  classes, j->err);
+    if (!status && j->params->timeline)
+        status = mw_timeline_start(&r->timeline, j->device, j->err);
+    return status;
+}
+
 static int run(struct job *j, struct mw_tp_result *r)
 {
     struct mw_wait_options o = {.size = sizeof o,
                                 .quiet_cycles =
                                     mw_setting_value(&j->params->settings, "quiet_cycles", 0),
                                 .stop = &mw_interrupted};
+    int status = start_recording(j, &r->layer);
+    if (status)
+        return status;
+    struct recording recording = {r->layer.monitor, j->device};
+    if (r->layer.monitor) {
+        o.progress = fetch;
+        o.progress_context = &recording;
+        o.step_cycles = mw_monitor_step(r->layer.monitor);
+    }
     int code = mw_launch(j->device);
     if (!code)
         code = mw_wait(j->device, &o, &r->layer.cycles);
+    if (!code && r->layer.monitor)
+        code = mw_monitor_finish(r->layer.monitor, j->device);
     if (code == MW_ERR_CANCELED)
         return mw_fail(j->err, MW_EXIT_INTERRUPTED, "interrupted");
     if (code) {
@@ -318,7 +360,10 @@ static int run(struct job *j, struct mw_tp_result *r)
         return mw_fail(j->err, code == MW_ERR_TIMEOUT ? MW_EXIT_STUCK : MW_EXIT_FAILED, "%s: %s",
                        j->system->name, mw_message());
     }
-    int status = take_counters(j, &r->layer);
+    if (j->params->timeline)
+        status = mw_timeline_stop(r->layer.timeline, j->device, j->err);
+    if (!status)
+        status = take_counters(j, &r->layer);
     return status ? status : check(j, r);
 }
 

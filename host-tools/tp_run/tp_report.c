@@ -202,6 +202,17 @@ static void json_part(struct mw_json *j, const char *key, const struct mw_summar
     mw_json_end(j);
 }
 
+static void json_first(struct mw_json *j, const struct mw_tp_mismatch *m)
+{
+    mw_json_object(j, "first_wrong", true);
+    mw_json_uint(j, "gpu", m->gpu);
+    mw_json_uint(j, "row", m->row);
+    mw_json_uint(j, "element", m->element);
+    mw_json_uint(j, "expected", m->expected);
+    mw_json_uint(j, "got", m->got);
+    mw_json_end(j);
+}
+
 static void json_system(struct mw_json *j, const struct mw_tp_result *r,
                         const struct mw_tp_problem *p)
 {
@@ -213,6 +224,10 @@ static void json_system(struct mw_json *j, const struct mw_tp_result *r,
     json_part(j, "engine", &s->engine);
     json_part(j, "banks", &s->banks);
     json_part(j, "limit", &s->limit);
+    if (r->layer.wrong)
+        json_first(j, &r->first);
+    if (r->layer.monitor)
+        mw_monitor_json(j, r->layer.monitor);
     mw_report_json_wall(j, s);
     mw_json_end(j);
 }

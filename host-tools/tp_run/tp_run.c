@@ -7,6 +7,7 @@
 #include "base/host_memory.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "report/pictures.h"
 #include "report/report.h"
 #include "tp/shapes.h"
 #include "tp/tp_bounds.h"
@@ -134,22 +135,34 @@ static int run_systems(struct job *j)
         mw_report_traffic(j->out, j->summary, j->done);
         mw_report_stalls(j->out, j->summary, j->done);
     }
+    mw_report_latency(j->out, NULL, j->summary, j->done);
     mw_report_model(j->out, j->summary, j->done);
     return worst;
 }
 
+/// JSON, what is made of it, and pictures.
 static int write_data(struct job *j)
 {
     const struct mw_data_files *files = &j->params->files;
+    const char *parts[MW_TP_PARTS];
+    const struct mw_captions captions = {.gpus = j->p.gpus,
+                                         .experts_per_gpu = MW_TP_PARTS,
+                                         .workload = mw_tp_kind_names[j->p.o.kind],
+                                         .parts = parts};
     struct mw_json json = {0};
     struct mw_csv csv = {0};
-    if (!files->json && !files->csv)
-        return MW_EXIT_OK;
+    int status = MW_EXIT_OK;
+    for (unsigned i = 0; i < MW_TP_PARTS; i++)
+        parts[i] = mw_tp_parts[i].name;
     if (files->csv)
         mw_csv_begin(&csv, "systems", &json);
-    int status = mw_tp_report_json(&json, j->params, &j->p, j->result, j->done, j->err);
+    if (files->json || files->csv || j->params->html)
+        status = mw_tp_report_json(&json, j->params, &j->p, j->result, j->done, j->err);
     if (!status)
         status = mw_data_write(files, j->data, &json, &csv, j->err);
+    if (!status)
+        status =
+            mw_pictures_write(j->params, j->data, &json, &captions, j->summary, j->done, j->err);
     mw_json_free(&json);
     mw_csv_free(&csv);
     return status;
@@ -158,12 +171,15 @@ static int write_data(struct job *j)
 static int carry_out(struct job *j)
 {
     const struct mw_data_files *files = &j->params->files;
+    const bool nowhere = mw_data_replaces_tables(files) || mw_pictures_replace_tables(j->params);
     int status = mw_data_probe(files, j->err);
+    if (!status)
+        status = mw_pictures_probe(j->params, j->err);
     if (!status)
         status = mw_tp_prepare(j->params, &j->p, j->err);
     if (!status)
         status = check_memory(j);
-    if (!status && !(j->out = mw_tables_open(j->data, mw_data_replaces_tables(files), j->err)))
+    if (!status && !(j->out = mw_tables_open(j->data, nowhere, j->err)))
         status = MW_EXIT_FAILED;
     if (status)
         return status;
@@ -188,8 +204,11 @@ int mw_tp_run(struct mw_run_params *params, FILE *out, FILE *errors, struct mw_e
     j->err = err;
     int status = carry_out(j);
     mw_tables_close(j->out, out);
-    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++)
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
         free(j->result[i].run.state);
+        mw_monitor_free(j->result[i].layer.monitor);
+        mw_timeline_free(j->result[i].layer.timeline);
+    }
     free(j);
     return status;
 }

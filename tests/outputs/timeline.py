@@ -7,7 +7,8 @@ usage: timeline.py BUILD    exit status 1, with a line, when something is wrong
 Of every system and layer: all lies inside the layer's cycles; each stream runs its instructions one behind the other
 and ends; the tiles of each expert hold its rows, each once and in their order, and all of a GPU those that the routing
 sends there; never are more reductions open at a port than may be, and none at the end. The run takes the same cycles
-as one that nobody watches, and the plain model shows what the one in lanes does, byte for byte.
+as one that nobody watches, and the plain model shows what the one in lanes does, byte for byte. A tensor-parallel
+workload is one span, and each GPU's tiles hold the rows of its parts.
 """
 import json
 import pathlib
@@ -15,6 +16,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import xml.etree.ElementTree as ET
 
 from command import check_refused, fail, run, scratch_folder
 
@@ -155,6 +157,35 @@ def check_plain(build, scratch):
         fail("lanes and plain show another timeline")
 
 
+def check_tensor_parallel(build, scratch):
+    """The same of a tensor-parallel workload, and a panel of each system in the picture."""
+    gpus, rows, files = 4, 36, [scratch / name for name in ("tp.json", "tp-plain.json", "tp-timeline.json", "tp.svg")]
+    words = f"--workload sublayer --gpus {gpus} --flit-bytes 8 --rows {rows} --hidden 64 --tile {TILE}".split()
+    run(build, [*words, "--json", files[0], "--timeline", files[2], "--plot", files[3]])
+    run(build, [*words, "--json", files[1]])
+    systems, plain = (json.loads(f.read_text())["systems"] for f in files[:2])
+    events = json.loads(files[2].read_text())["traceEvents"]
+    if [s["cycles"] for s in systems] != [s["cycles"] for s in plain]:
+        fail("sublayer: other cycles than without --timeline and --plot")
+    processes, wanted = names_of(events, "process_name"), {"GEMM-1": rows, "LN": rows // gpus, "GEMM-2": rows}
+    for i, s in enumerate(systems):
+        pid = 1 + i * (gpus + 1)
+        spans = [(e["name"], e["dur"]) for e in events if e["pid"] == pid and e["ph"] == "X"]
+        if processes.get((pid, 0)) != s["system"] or spans != [("sublayer", s["cycles"])]:
+            fail(f"process {pid} is {processes.get((pid, 0))} with {spans}, not {s['system']}")
+        for gpu in range(gpus):
+            own = [e for e in events if e["ph"] != "M" and e["pid"] == pid + 1 + gpu]
+            check_threads(own, f"{s['system']}, GPU {gpu}", s["cycles"])
+            have = dict.fromkeys(wanted, 0)
+            for tile in [e for e in own if e.get("cat") == "tile"]:
+                have[tile["name"]] += tile["args"]["rows"]
+            if have != wanted:
+                fail(f"{s['system']}, GPU {gpu}: tiles of {have} rows, not {wanted}")
+    titles = [t.text for t in ET.parse(files[3]).iter("{http://www.w3.org/2000/svg}text") if t.get("class") == "t"]
+    if titles != [f"{s['system']}, sublayer" for s in systems]:
+        fail(f"the picture has panels {titles}")
+
+
 def check_left_out(build, scratch):
     """A register that Verilator has left out: the model shows nothing, and is made all the same."""
     (scratch / "fabric").mkdir()
@@ -175,6 +206,7 @@ def main():
         print(f"{words}: {check_run(build, scratch, words.split())} events")
     check_plain(build, scratch)
     check_left_out(build, scratch)
+    check_tensor_parallel(build, scratch)
     check_refused(build, scratch, "--timeline")
     if "--timeline: only with --device sim" not in run(build, ["--device", "usb", "--timeline", scratch / "usb"], 2):
         fail("a device on USB")

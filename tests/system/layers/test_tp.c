@@ -172,7 +172,7 @@ static void bad_input_is_refused(void **state)
     refuses("--workload sublayer --rows 1", "--rows 1: expected a whole number from 2");
     refuses("--workload sublayer --jitter 201", "--jitter 201: expected a whole number from 0");
     refuses("--workload sublayer --experts 8", "--experts: not with --workload sublayer");
-    refuses("--workload gemm-rs --html x", "--html: not with --workload gemm-rs");
+    refuses("--workload gemm-rs --trace-fst x", "--trace-fst: not with --workload gemm-rs");
     refuses("--workload gemm-rs --set scatter=1", "--set scatter: not with --workload gemm-rs");
     refuses("--workload gemm-rs --system dysharp", "--system dysharp: not with --workload gemm-rs");
     refuses("--system chain", "--system chain: not with --workload moe");
