@@ -184,6 +184,9 @@ def check_tensor_parallel(build, scratch):
     titles = [t.text for t in ET.parse(files[3]).iter("{http://www.w3.org/2000/svg}text") if t.get("class") == "t"]
     if titles != [f"{s['system']}, sublayer" for s in systems]:
         fail(f"the picture has panels {titles}")
+    for option in "--html", "--plot", "--timeline":
+        if "/nowhere/x: cannot write" not in run(build, [*words, option, "/nowhere/x"], 2):
+            fail(f"sublayer: {option} in a folder that is not there")
 
 
 def check_left_out(build, scratch):
