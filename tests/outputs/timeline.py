@@ -123,7 +123,8 @@ def check_run(build, scratch, words):
     names, gpus = {i["name"] for i in isa["instr"]}, root["params"]["gpus"]
     processes, threads = names_of(events, "process_name"), names_of(events, "thread_name")
     # with switch-initiated reductions it opens as many as the device has
-    info = subprocess.run([f"{build}/moeswitch", "info", "--gpus", str(gpus)], capture_output=True, text=True).stdout
+    words = ["info", "--gpus", str(gpus), "--flit-bytes", str(root["params"]["flit_bytes"])]
+    info = subprocess.run([f"{build}/moeswitch", *words], capture_output=True, text=True).stdout
     device = int(re.search(r"(\d+) open reductions", info)[1])
     limits = {"unicast": 0, "overlap": 0, "nvls": OPEN, "moe-hub": 0, "flashdmoe": 0, "dysharp-basic": OPEN,
                "dysharp": OPEN, "moeswitch": device}
