@@ -11,7 +11,7 @@
 int mw_pictures_probe(const struct mw_run_params *params, struct mw_error *err);
 /// Whether one of them goes to standard output.
 bool mw_pictures_replace_tables(const struct mw_run_params *params);
-/// Write those that `params` asks for. `json` is that of the run, closed; only --html needs it. `out` is standard output.
+/// Write those that `params` names. `json` is that of the run, closed; only --html needs it. `out` is standard output.
 int mw_pictures_write(const struct mw_run_params *params, FILE *out, const struct mw_json *json,
                       const struct mw_captions *captions, const struct mw_summary *summaries,
                       unsigned count, struct mw_error *err);

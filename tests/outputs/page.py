@@ -39,7 +39,7 @@ def check_embedded(path, root):
     if json.loads(inside) != root or re.search("[<\u2028\u2029\n]", inside):
         fail(f"{path}: the page has another JSON than --json")
     if re.search(r"https?:(?!//www.w3.org/2000/svg)|@import|url\(", text):
-        fail(f"{path}: asks for another file")
+        fail(f"{path}: names another file")
     return len(text.encode())
 
 

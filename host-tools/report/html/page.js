@@ -71,7 +71,7 @@ function feeding() {
 function routing() {
     const list = data.workload ?? [], end = most(list.flatMap((layer) => layer.expert_rows));
     return !list.length ? [] : [el("div", {class: "panels"}, list.map((layer) => routingPanel(layer, end))),
-        figures("what each layer requires", ["layer, GPU", "rows of its engine", "additions of rows in its hub",
+        figures("demand of each layer", ["layer, GPU", "rows of its engine", "additions of rows in its hub",
             "remote GPUs per token", "tokens with an expert at home"],
             () => list.flatMap((layer, l) => range(gpus).map((gpu) => [`${layer.layer}, GPU ${gpu}`,
                 figure(`/workload/${l}/expert_rows/${gpu}`), figure(`/workload/${l}/hub_additions/${gpu}`),
