@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// The frames' CRC-32 (host_pkg::CrcPolynomial, reflected), 4 or 8 bytes per step, low byte first. Begin with Start;
-// what is sent is ~crc; Good is the value behind any bytes and their CRC.
+//
+// CRC-32 of the frames (host_pkg::CrcPolynomial, reflected).
+//
+// Function: A step takes 4 or 8 bytes, low byte first. A calculation begins with Start, and a
+// frame carries ~crc. Good is the value after any bytes and their CRC.
+// Latency: Combinational.
 `default_nettype none
 /* verilator lint_off UNUSEDPARAM */
 package crc_pkg;

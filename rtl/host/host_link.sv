@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The device's end of the host protocol (docs/reference/host-protocol.md): takes the bytes of the OUT endpoint, carries requests
-// out one after the other, and answers them on the IN endpoint. Memory moves by DMA, registers over the bus; what the
-// protocol leaves to the firmware goes through the mailbox.
+// The device's end of the host protocol (docs/reference/host-protocol.md).
 //
-// A request is carried out when its payload is here and right; MEM_WRITE alone writes while it comes in. While one is
-// carried out, bytes behind it wait (out_ready_o): the host's window needs no storage here, the endpoint's NAK is the
-// back-pressure. Answers wait for in_ready_i for as long as the host likes. link_reset_i (USB reset,
-// SET_CONFIGURATION): what was coming in is forgotten, what was being sent too; a request that is being carried out
-// ends, and its answer goes nowhere.
+// Function: It decodes the bytes of the OUT endpoint, executes requests and answers them on the
+// IN endpoint. link_dma moves memory, link_regs accesses registers, and the firmware executes
+// the rest by the mailbox. A request is executed after its whole payload has arrived without an
+// error. Only MEM_WRITE writes while its payload arrives.
+// Ports: link_reset_i (USB reset, SET_CONFIGURATION) discards what is being received or sent. A
+// request under way ends, and its answer is discarded.
+// Order: One request at a time, in the order of arrival. Answers leave in the same order.
+// Back-pressure: Later bytes wait (out_ready_o) while a request is executed. The NAK of the
+// endpoint holds the host, so no window is stored here. Answers wait for in_ready_i for any
+// time.
+// Latency: A WAIT ends after its timeout. Every other request ends when its bus, ports or
+// firmware have answered.
+// Errors: A refused request gets a reply with its status. A frame that is not valid raises
+// error_o.
 `default_nettype none
 `include "bundles.svh"
 

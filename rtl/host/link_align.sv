@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Takes bytes as the USB core or a simulation has them, 1 to 8 at a time, and gives words of 8 bytes that begin at any
-// byte: frames have whole words, but what is between them, or broken, need not have.
+// Aligns a byte stream to words of 8 bytes.
 //
-// words: the 8 oldest bytes (valid_o when there are so many), of which take_i takes all, drop_i the first. have2_o:
-// word_o[15:0] holds two bytes.
-// One word per cycle is sustained. ready_o comes from a register. clear_i forgets everything.
+// Function: It takes 1 to 8 bytes at a time. word_o has the 8 oldest bytes, so a word may begin
+// at any byte. take_i removes all 8, and drop_i removes the first.
+// Ports: valid_o: 8 bytes are there. have1_o, have2_o: one, two are. clear_i discards all.
+// Order: First in, first out.
+// Back-pressure: ready_o comes from a register. It falls while more than 8 bytes are stored.
+// Latency: One cycle. One word per cycle is sustained.
 `default_nettype none
 
 module link_align (

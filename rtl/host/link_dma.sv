@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Moves words of 8 bytes between the host link and the memory of one GPU, in flits, through stream_mux. Nothing checks
-// addresses here.
+// Moves words of 8 bytes between the host link and the memory of a GPU, in flits.
 //
-// A write: start_i with write_i, gpu_i, addr_i (flit address); then words, until the next start. A read: start_i with
-// words_i; as many words come out. busy_o: words of a read are still to come, or a flit waits for its port. A word per
-// cycle is sustained either way; at most Depth flits of a read are on their way, so the answers always have a place.
+// Function: start_i with write_i begins a write, and words follow until the next start. start_i
+// without write_i begins a read of words_i words. Addresses are not checked here.
+// Ports: busy_o: words of a read are still to come, or a flit waits for its port.
+// Order: Ascending addresses.
+// Back-pressure: At most Depth flits of a read are under way, so each answer has a place. A
+// write waits for its port (in_ready_o).
+// Latency: One word per cycle is sustained in both directions.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// REG_READ and REG_WRITE: takes the words {value, address} of the mailbox's command buffer in turn, makes each an
-// access of the bus, and for a read puts {value, address} into the reply buffer. Stops at the first that fails.
+// Executes REG_READ and REG_WRITE.
 //
-// start_i with write_i and words_i (0 .. 64); done_o pulses; count_o accesses succeeded, failed_o: the next one did
-// not. About 10 cycles per register.
+// Function: It reads the words {value, address} of the mailbox, and makes a bus access of each.
+// A read writes {value, address} into the reply buffer.
+// Ports: start_i comes with write_i and words_i (0 .. 64). done_o is a pulse. count_o is the
+// number of accesses that succeeded.
+// Order: One access at a time, in the order of the words.
+// Back-pressure: Each access waits for its bus slave.
+// Latency: About 10 cycles per register.
+// Errors: It stops at the first access that fails (failed_o).
 `default_nettype none
 
 module link_regs (

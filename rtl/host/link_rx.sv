@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The receiving half of the host link: finds frames in the bytes (docs/reference/host-protocol.md, in step and out of step),
-// checks their CRCs, and hands on each header and its payload.
+// Receives frames: the receiving half of the host link.
 //
-// A good header that may be carried out is held on header_o while header_valid_o; the user looks at it and says
-// accept_i once it has room for the payload. Then payload words follow (word_valid_o, word_ready_i), and done_o pulses:
-// crc_ok_o covers payload and trailer (1 without payload). Nothing more is taken until next_i. error_o pulses when
-// the link falls out of step; what is received from then on is discarded up to a SYNC.
-//
-// What a frame carries must never be taken for a frame. So a SYNC counts only where Zeros zeros came directly before
-// it, or nothing but zeros since clear_i: no payload holds as many and a SYNC. And each SYNC of a host with keys
-// makes a new one (key_o, reported in the reply alone), which is in the CRC of every later header; a payload's CRC
-// goes on from that of its header. See the protocol's page for why that is enough.
-//
-// A frame takes 3 cycles for its header, one to look at it, and one for each word of its payload and trailer.
+// Function: It finds frames in the bytes and checks their CRCs
+// (docs/reference/host-protocol.md). A SYNC counts only directly after Zeros zeros, or after
+// nothing but zeros since clear_i. No payload can hold that, so no payload is taken for a frame.
+// Each SYNC of a host with keys makes a new key (key_o), which the reply alone reports. The CRC
+// of every later header includes it, and the CRC of a payload continues that of its header.
+// Ports: header_o stays while header_valid_o is high. accept_i says that there is room for the
+// payload. Then words follow, and done_o is a pulse with crc_ok_o, 1 without payload. next_i
+// releases the next frame.
+// Order: Frames leave in the order of arrival.
+// Back-pressure: Words wait for word_ready_i, and bytes wait for ready_o.
+// Latency: 3 cycles for a header, one to check it, and one for each word of payload and trailer.
+// Errors: error_o is a pulse when the link loses synchronization. Then all is discarded up to a
+// SYNC.
 `default_nettype none
 
 module link_rx #(

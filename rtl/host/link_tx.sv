@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The sending half of the host link: makes a frame of a header (magic and crc are put in here), payload words and the
-// status of its trailer.
+// Sends frames: the sending half of the host link.
 //
-// start_i with header_i; then header_i.words payload words, from the cycle after on and at any time (word_valid_i,
-// word_ready_o); trailer_i is looked at with the trailer. ready_o: the frame before is out. Words leave through a
-// register, one per cycle; last_o with the last of a frame. While mute_i, all of it goes nowhere.
+// Function: A frame has a header, payload words, and a trailer with the status. The magic number
+// and both CRCs are inserted here. While mute_i is high, all words are discarded.
+// Ports: start_i comes with header_i. header_i.words payload words follow from the next cycle
+// on, at any time. trailer_i is read with the trailer. last_o marks the last word of a frame.
+// Order: One frame after the other. ready_o: the previous one has left.
+// Back-pressure: A word stays in the output register until ready_i.
+// Latency: One word per cycle is sustained.
 `default_nettype none
 
 module link_tx (

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Between the USB core in its own clock and the rest of the device in another: the byte streams of both endpoints, and
-// the restart (bus reset, SET_CONFIGURATION), behind which nothing of before comes out of either.
+// Clock crossing between the USB core and the device.
 //
-// Bytes from the host cross up to 8 at a time, words to the host whole, so that an eighth of the USB core's clock is
-// enough for its full rate. A word goes on with the byte that ends one of 8, counted from the restart, so that what
-// follows a pause is aligned again; or when no byte has come for two clocks: a byte alone waits two clocks, no byte
-// more than 14 while there is room. Without room, bytes gather until the word is whole. Cycles of the fabric do not see
-// which clock the USB core has.
+// Function: It carries the byte streams of both endpoints, and the restart (bus reset,
+// SET_CONFIGURATION). No byte from before a restart leaves after it. Bytes from the host cross
+// up to 8 at a time, and words to the host cross whole. Thus an eighth of the clock of the USB
+// core sustains its full rate.
+// Order: First in, first out. A word crosses with the byte that ends 8, counted from the
+// restart, or after a pause of two clocks.
+// Back-pressure: Without room bytes gather until the word is whole, then out_ready_o falls.
+// Latency: A single byte waits for two clocks. No byte waits for more than 14 while there is
+// room.
 `default_nettype none
 
 module usb_cross (

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Words of 8 bytes to bytes for the IN endpoint of the USB core, low byte first; last_i of a word becomes that of its
-// last byte. A byte per cycle is sustained. clear_i forgets the word that is being sent.
+// Splits words of 8 bytes into bytes for the IN endpoint.
+//
+// Function: The low byte leaves first. last_i of a word becomes last_o of its last byte. clear_i
+// discards the word that is being sent.
+// Order: First in, first out.
+// Back-pressure: ready_o is high when no word is stored, or when its last byte leaves.
+// Latency: One cycle. One byte per cycle is sustained.
 `default_nettype none
 
 module usb_words (

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The bus of the registers: two masters (0 host link, 1 soft CPU), and behind map_pkg's addresses the registers of the
-// fabric and of the SoC.
+// The register bus: two masters, and the registers of fabric and SoC as slaves.
 //
-// One access at a time. A master holds req, we, addr and wdata until ack, which lasts one cycle; rdata and err are
-// valid with it. The access begins again at its slave in the same manner. Masters take turns when both wait. Every
-// access ends, as every slave's does; addresses of no slave are the fabric's, which answers with an error.
+// Function: Master 0 is the host link, master 1 the soft CPU. The addresses are those of
+// map_pkg. An address without slave goes to the fabric, which answers with an error.
+// Ports: A master holds req, we, addr and wdata until ack, which lasts one cycle. rdata and err
+// are valid with ack. A slave sees the same protocol.
+// Order: One access at a time. The masters alternate when both wait.
+// Back-pressure: A master waits for ack.
+// Latency: An access ends when its slave answers, and every slave answers.
 `default_nettype none
 
 module cfg_bus (

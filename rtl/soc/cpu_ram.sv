@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// RAM of the soft CPU: one port of 32 bits, byte lanes for writes, block RAM that begins with the words of InitFile
-// ($readmemh, empty: undefined).
-// Nothing clears it later: what the firmware keeps in it outlives a restart of the CPU.
+// RAM of the soft CPU.
 //
-// rdata_o shows the word of addr_i one cycle after req_i, until the next access. Behind a write it is undefined: a lane
-// that is not written may be read on the FPGA, where each has block RAM of its own.
+// Function: One port of 32 bits with byte lanes for writes, in block RAM. It starts with the
+// words of InitFile ($readmemh, empty: undefined). No reset clears it, so its contents survive a
+// restart of the CPU.
+// Latency: rdata_o has the word of addr_i one cycle after req_i, until the next access. After a
+// write it is undefined, as each lane has a block RAM of its own.
 `default_nettype none
 
 module cpu_ram #(

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Puts the fabric into its state after power-up on a request of host link (held until done_o) or firmware (pulse):
-// waits until nothing is under way at the host stream ports, then holds the fabric's reset for 8 cycles. While it is
-// at it, ports_hold_o keeps the ports and busy_o the fabric's registers from everybody; both wait. done_o pulses at
-// the end, as the answer. The device's own reset is the fabric's, too, from its first cycle on.
+// Resets the fabric at the request of host link or firmware.
+//
+// Function: It waits until no access is under way at the host stream ports. Then it holds the
+// reset of the fabric for 8 cycles. The reset of the device resets the fabric, too.
+// Ports: The host link holds its request until done_o, and the firmware gives a pulse. done_o is
+// a pulse at the end for both.
+// Back-pressure: Meanwhile ports_hold_o holds the ports, and busy_o the registers of the fabric.
+// Their users wait.
+// Latency: What is under way at the ports, and 8 cycles.
 `default_nettype none
 
 module fabric_reset (

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The soft CPU's way to the GPUs' memories: single accesses of 32 bits become accesses of whole flits at a host stream
-// port. A write reads the flit, puts the enabled bytes into it and writes it back; no other writer may write that
-// flit in between (the port is claimed until the write was taken).
+// The soft CPU's access to the memories of the GPUs.
 //
-// One access at a time: held until ack_o. Addresses: gpu_i and byte address in its memory; the caller checks both.
-// Worst case: what the other user of the ports needs to let go, and two flits. A read that is lost (stream_mux) reads
-// as 0, and nothing is written then.
+// Function: An access of 32 bits becomes accesses of whole flits at a host stream port. A write
+// reads the flit, replaces the enabled bytes, and writes it back. Until then the port is
+// claimed, so no other user writes that flit.
+// Ports: The CPU holds its access until ack_o. gpu_i and the byte address are checked by the
+// caller.
+// Order: One access at a time.
+// Back-pressure: The CPU waits for ack_o.
+// Latency: The time until the other user releases the ports, and two flits.
+// Errors: A read that is lost (stream_mux) returns 0, and its write is left out.
 `default_nettype none
 `include "bundles.svh"
 

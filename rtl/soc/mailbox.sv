@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Mailbox between host link and firmware: a buffer of 64 words of 8 bytes for the payload of a command, one for that of
-// its reply.
+// Mailbox between host link and firmware.
 //
-// The host link writes a payload (cmd_w*), and either reads it itself (cmd_r*) or gives it to the firmware with the
-// command (give_i). While valid_o is up the buffers are the firmware's, in words of 4 bytes; with send_i it ends that,
-// and reply_valid_o is up until the host link has read the payload (rep_r*) and says taken_i. The host link may write
-// the reply buffer (rep_w*) for answers of its own; it touches neither buffer while valid_o is up.
-// A command that the firmware has when the CPU starts anew (restart_i) is answered for it with status FAULT: every
-// command gets exactly one reply. While the CPU is held (restart_i and held_i for as long) that is STATE, at once.
-// Reads answer a cycle later.
+// Function: One buffer of 64 words of 8 bytes for the payload of a command, and one for its
+// reply. The host link writes a payload (cmd_w*). It reads that itself (cmd_r*), or passes it to
+// the firmware with the command (give_i).
+// Ports: While valid_o is high the buffers belong to the firmware, in words of 4 bytes. send_i
+// ends that. reply_valid_o then stays high until the host link has read the payload (rep_r*) and
+// raises taken_i. Without valid_o the host link may also write the reply buffer (rep_w*).
+// Order: One command at a time, and exactly one reply to each.
+// Back-pressure: A command waits for the firmware for any time (soc_csr has the watchdog).
+// Latency: A read returns its word one cycle later.
+// Errors: A restart of the CPU (restart_i) answers a pending command with status FAULT. While
+// the CPU is held (restart_i and held_i), a command is answered with STATE at once.
 `default_nettype none
 
 module mailbox

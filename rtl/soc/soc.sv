@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Control SoC: PicoRV32 with its RAM, its ways to the bus of the registers and to the GPUs' memories, and its own
-// registers (soc_csr) with timer, watchdog, UART and mailbox. It configures, starts, watches and reports; no data of a
-// layer passes through it.
+// Control SoC: PicoRV32 with RAM, register bus, memory window, timer, watchdog, UART and
+// mailbox.
 //
-// The CPU's address space is that of map_pkg. An access that finds nothing there, is not of 32 bits where that is
-// requested, is refused by the bus, or meets a GPU that is being reset, reads 0, writes nothing, and is kept in the
-// register `fault`, unless the CPU has started anew since. Registers of the SoC are reached over the bus only, by the
-// host as by the CPU.
-//
-// While the register `hold` holds the CPU, its RAM is the host's, at SocRam of the bus: so a firmware is loaded that
-// needs none to be there. Every other access there answers with an error.
+// Function: It configures, starts, watches and reports. No data of a layer passes through it.
+// The address space of the CPU is that of map_pkg. Registers of the SoC are on the bus, for host
+// and CPU.
+// Ports: While the register `hold` holds the CPU, the host accesses its RAM at SocRam of the
+// bus. Thus a firmware is loaded that needs no other one.
+// Order: One access of the CPU at a time.
+// Back-pressure: The CPU waits for each access.
+// Latency: Every access ends: see cfg_bus and gpu_window.
+// Errors: An access reads 0, writes nothing and is recorded in `fault` if its address does not
+// exist, its width is wrong, the bus refuses it, or its GPU is in reset. A restart of the CPU
+// discards a pending record. At SocRam the host gets an error unless the CPU is held.
 `default_nettype none
 `include "bundles.svh"
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Registers of the control SoC (spec/soc.rdl) and what stands directly behind them: time, watchdog, restart of the
-// CPU, record of failed accesses.
+// Registers of the control SoC (spec/soc.rdl), with time, watchdog, restart of the CPU, and
+// record of failed accesses.
 //
-// The CPU starts anew (cpu_rst_no low for 16 cycles) when the watchdog runs out, on a trap, or by a write to control;
-// the register `restart` keeps the cause and the number, and RAM, time and everything outside of the CPU stay as
-// they are. The register `hold`, which the host alone writes, keeps it there (held_o), and nothing else starts it then.
-//
-// No firmware can lock the host out. The watchdog's period is the firmware's own affair, but returns to its reset value
-// at every start of the CPU; what else firmware has written returns while the CPU is held. A command that the firmware
-// keeps, or a RESET that it puts off, holds up the host link. Once the link was reset in the middle of that, the CPU
-// starts anew after 2^PatienceLog2 cycles. A level starts that count, so no other event of the same cycle can hide it,
-// and firmware neither sees nor feeds it.
-//
-// The host reads all of it, and what a read takes away stays; of its writes all but those of control and hold are
-// refused.
+// Function: The CPU restarts (cpu_rst_no is low for 16 cycles) when the watchdog expires, on a
+// trap, or by `control`. `restart` keeps cause and number. RAM, time and everything outside the
+// CPU keep their state. Only the host writes `hold`, which holds the CPU (held_o).
+// Ports: The host reads all registers without side effects. It may write `control` and `hold`
+// only.
+// Order: One access at a time.
+// Latency: No firmware can block the host. Each start of the CPU restores the period of the
+// watchdog, and `hold` restores all that firmware writes. A command or RESET that firmware
+// delays holds the host link. If the link was reset meanwhile, the CPU restarts after
+// 2^PatienceLog2 cycles. A level starts that count, and firmware can neither see nor change it.
+// Errors: Other writes of the host, and writes of `hold` by the CPU, answer with an error and
+// change nothing.
 `default_nettype none
 
 module soc_csr #(

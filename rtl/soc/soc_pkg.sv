@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// What host link and firmware hand to each other through the mailbox, payload aside.
+//
+// Messages between host link and firmware through the mailbox, without their payload.
 `default_nettype none
 package soc_pkg;
   typedef struct packed {

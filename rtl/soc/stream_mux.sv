@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Two users (0 DMA of the host link, 1 gpu_window) of the host stream ports of all GPUs.
+// Shares the host stream ports of all GPUs between two users (0 DMA of the host link, 1
+// gpu_window).
 //
-// A user holds its claim over what belongs together; from the first cycle in which the ports are its own it may hand in
-// one access per cycle (user_ready_o), in the order of which reads are answered (user_o, one user at a time, no
-// back-pressure). A claim may fall when its last access was taken; answers still come to that user, and the other one
-// waits for them. Users take turns. An access to another GPU than the one before waits until every read of that one was
-// answered. An access to a GPU that is not there is taken and lost; a read of it answers 0. So it is with one whose
-// node is being reset (host_down_i), and with what was under way there when that began: every read is answered, and
-// lost, one cycle, reports each loss to the user.
-//
-// hold_i keeps the ports from both users, once the one that has them lets go; idle_o: no user has them, nothing is
-// under way (then the fabric may be reset), and all that was written is in the memories.
+// Function: A user holds its claim over accesses that belong together. A claim may fall when its
+// last access was accepted, and later answers still reach that user. An access to a GPU that
+// does not exist is accepted and lost.
+// Ports: hold_i withholds the ports from both users, after the current one has released them.
+// idle_o: no user has them, no access is under way, and all writes are in the memories.
+// Order: Reads are answered in the order of access (user_o). Users alternate. An access to
+// another GPU waits until all reads of the previous one are answered.
+// Back-pressure: user_ready_o: one access per cycle from the first cycle in which the user has
+// the ports. Answers have no back-pressure.
+// Latency: A user waits until the other one has released its claim and has its answers.
+// Errors: A read of a GPU that does not exist returns 0. While a node is in reset (host_down_i),
+// every access to it is lost, also one under way. Its reads are still answered, and `lost`
+// reports each loss for one cycle.
 `default_nettype none
 `include "bundles.svh"
 

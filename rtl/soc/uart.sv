@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// UART: 8 data bits, no parity, one stop bit, divisor + 1 cycles per bit (at least 8). A queue of 512 characters to
-// send, of 16 received; one too many is lost on either side. A received character whose stop bit is low is dropped.
+// UART: 8 data bits, no parity, one stop bit.
+//
+// Function: A bit takes divisor + 1 cycles, at least 8.
+// Order: First in, first out, in both directions.
+// Back-pressure: None. 512 characters to send and 16 received characters are stored.
+// Errors: A character without a place is lost, in either direction. A received character with a
+// low stop bit is discarded.
 `default_nettype none
 
 module uart (
