@@ -7,14 +7,18 @@ const lineLegend = () => el("ul", {class: "legend"}, LINES.map(([name, text]) =>
     el("li", {}, svg("svg", {width: 12, height: 14, "aria-hidden": "true"}, svg("line", {class: name, x1: 6, x2: 6, y1: 0, y2: 14})), text)));
 const PARTS = ["adder", "engine", "banks", "limit"];
 const share1 = (pointer) => figure(pointer, percent);
+// What a run on a machine (--hardware) has of each system.
+const MACHINE = params.hardware ? [["us", "µs"], ["algorithm_gbytes_per_s", "algorithm GB/s"], ["bus_gbytes_per_s", "bus GB/s"]] : [];
 
 function compare() {
     const cycles = most(systems.flatMap((s, i) => [s.cycles, s.strict_bound_cycles, s.own_bound_cycles, partOf(i, "limit").cycles]));
     const best = fastest(), over = systems[0].speedup_over;
-    const heads = ["system", "cycles and bounds", "cycles", over ? `times as fast as ${over}` : "speed-up", "of strict bound"];
+    const heads = ["system", "cycles and bounds", "cycles", over ? `times as fast as ${over}` : "speed-up", "of strict bound",
+        ...MACHINE.map(([, head]) => head)];
     const rows = systems.map((s, i) => el("tr", {class: systems.length > 1 && i === best ? "best" : null},
         el("th", {scope: "row"}, swatch(colour(i)), s.system), el("td", {class: "chart"}, cyclesBar(i, cycles)),
-        figure(`${system(i)}/cycles`), figure(`${system(i)}/speedup`, times), share1(`${system(i)}/strict_share`)));
+        figure(`${system(i)}/cycles`), figure(`${system(i)}/speedup`, times), share1(`${system(i)}/strict_share`),
+        MACHINE.map(([key]) => figure(`${system(i)}/${key}`))));
     return [lineLegend(), el("table", {class: "compare"},
         el("thead", {}, el("tr", {}, heads.map((text) => el("th", {scope: "col"}, text)))), el("tbody", {}, rows))];
 }
