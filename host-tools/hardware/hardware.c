@@ -64,7 +64,7 @@ static int get_field(struct mw_hardware *h, const cJSON *root, const char *path,
     if (f->whole)
         *(unsigned *)((char *)h + f->offset) = (unsigned)value;
     else
-        *(double *)((char *)h + f->offset) = value;
+        memcpy((char *)h + f->offset, &value, sizeof value);
     return MW_EXIT_OK;
 }
 
@@ -207,10 +207,13 @@ int mw_hardware_write(FILE *out, const struct mw_hardware *h, struct mw_error *e
     mw_json_string(&j, "name", h->name);
     for (unsigned i = 0; i < FIELDS; i++) {
         const char *at = (const char *)h + fields[i].offset;
-        if (fields[i].whole)
+        double value;
+        if (fields[i].whole) {
             mw_json_uint(&j, fields[i].key, *(const unsigned *)at);
-        else
-            mw_json_double(&j, fields[i].key, *(const double *)at);
+            continue;
+        }
+        memcpy(&value, at, sizeof value);
+        mw_json_double(&j, fields[i].key, value);
     }
     mw_json_object(&j, "tflops", true);
     for (unsigned i = 0; i < MW_GEMM_TYPES; i++)

@@ -74,8 +74,8 @@ package bundle_pkg;
     typedef struct packed {
         logic [7:0]  throttle;      // of 256 chances, how many a start of a packet on a downlink is put off by a cycle
         logic [1:0]  link_wait;     // cycles that pass on a downlink behind each flit
-        logic [9:0]  store_credits; // upper limits of downlink credits used, 0: all
-        logic [9:0]  part_credits;
+        logic [7:0]  store_credits; // upper limits of downlink credits used, 0: all
+        logic [7:0]  part_credits;
         logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0: all that credits let in
         logic [4:0]  limit;         // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
         // the switch opens the reductions of rows: their bytes, log2 of the bytes between

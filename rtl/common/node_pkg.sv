@@ -77,9 +77,9 @@ package node_pkg;
     logic             row_returns;   // they return singly to slots at home, where their bytes are counted
     logic             source_lists;  // of st.rowsp a list per {expert, source}, in which the source says the row
     logic [1:0]       link_wait;     // cycles that pass on the uplink behind each flit
-    logic [9:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
-    logic [6:0]       part_credits;
-    logic [6:0]       ctrl_credits;
+    logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
+    logic [7:0]       part_credits;
+    logic [7:0]       ctrl_credits;
     // of 256 chances, how many a start of a packet on the uplink is put off by a cycle (for tests)
     logic [7:0]  throttle;
     logic [15:0] start_delay; // cycles from go to the first instruction (for tests)

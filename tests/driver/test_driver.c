@@ -624,13 +624,13 @@ static void settings_at_their_limits(void **state)
                  {"partial_wait", 0, 65535},
                  {"in_flight", 0, 65535},
                  {"open_rows", 0, 255},
-                 {"store_credits", 0, 1023},
-                 {"part_credits", 0, 127},
-                 {"ctrl_credits", 0, 127},
-                 {"down_store_credits", 0, 1023},
+                 {"store_credits", 0, 255},
+                 {"part_credits", 0, 255},
+                 {"ctrl_credits", 0, 255},
+                 {"down_store_credits", 0, 255},
                  {"throttle", 0, 255},
                  {"down_throttle", 0, 255},
-                 {"down_part_credits", 0, 1023},
+                 {"down_part_credits", 0, 255},
                  {"window", 0, 31},
                  {"start_delay", 0, 65535},
                  {"partial_tiles", 0, 1},
@@ -819,14 +819,14 @@ static void registers(void **state)
             {NODE(expert), 9 | 1234u << 16},
             {NODE(partial), 1 | 64 << 16},
             {NODE(window), 77 | 8 << 16},
-            {NODE(credits), 2 | 3 << 10 | 4 << 17 | 5u << 24},
+            {NODE(credits), 2 | 3 << 8 | 4 << 16 | 5u << 24},
             {NODE(uses), MW_NODE__USES__ADDER_BYPASS_bm | MW_NODE__USES__TARGET_LIST_CACHE_bm},
             {NODE(link), 2},
         };
         for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)
             assert_int_equal(*fake_node(&fake, g, expect[i][0]), expect[i][1]);
     }
-    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 10 | 2 << 20 | 8u << 24);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 8 | 2 << 16 | 8u << 24);
 }
 
 static void configure_checks(void **state)

@@ -52,6 +52,7 @@ module prove_link #(
         if (rst_n) begin
             c_far:    cover (busy && 32'(latency_i) == MaxLatency && rx.valid);
             c_near:   cover (rx.valid && latency_i == 11'd1);
+            c_start:  cover (tx_i.valid);
             c_credit: cover (crd.cls == '1 && crd.part == 5'd3);
         end
     end
