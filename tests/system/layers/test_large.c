@@ -30,8 +30,8 @@ static void random_configurations(void **state)
 {
     (void)state;
     static const struct configuration_model models[] = {
-        {16, 16, false, 8, 6, 24, 8},
-        {32, 16, false, 8, 4, 16, 8},
+        {16, 16, false, 8, 6, 24, 8, false},
+        {32, 16, false, 8, 4, 16, 8, false},
     };
     uint64_t seed = test_seed();
     for (unsigned i = 0; i < 60; i++) {

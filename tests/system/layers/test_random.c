@@ -9,8 +9,9 @@
 enum { FEW = 100, MANY = 300 };
 
 static const struct configuration_model models[] = {
-    {2, 8, false, 4, 16, 48, 8},  {4, 8, true, 4, 6, 8, 2},    {4, 8, false, 3, 12, 48, 8},
-    {3, 16, false, 3, 12, 24, 6}, {8, 16, false, 2, 8, 24, 8},
+    {2, 8, false, 4, 16, 48, 8, false}, {4, 8, true, 4, 6, 8, 2, false},
+    {4, 8, false, 3, 12, 48, 8, false}, {3, 16, false, 3, 12, 24, 6, false},
+    {8, 16, false, 2, 8, 24, 8, false},
 };
 
 /// Returns its system's place in mw_systems.

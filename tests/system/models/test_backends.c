@@ -5,8 +5,8 @@
 
 static void same_in_lanes_and_plain(void **state)
 {
-    static const struct configuration_model models[] = {{2, 8, false, 12, 16, 48, 8},
-                                                        {9, 8, true, 4, 2, 8, 2}};
+    static const struct configuration_model models[] = {{2, 8, false, 12, 16, 48, 8, false},
+                                                        {9, 8, true, 4, 2, 8, 2, false}};
     (void)state;
     backends_compare(models, 12);
 }

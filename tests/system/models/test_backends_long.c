@@ -5,8 +5,9 @@
 
 static void same_in_lanes_and_plain(void **state)
 {
-    static const struct configuration_model models[] = {
-        {2, 8, false, 4, 16, 48, 8}, {4, 8, false, 7, 12, 48, 8}, {8, 16, false, 5, 8, 24, 8}};
+    static const struct configuration_model models[] = {{2, 8, false, 4, 16, 48, 8, false},
+                                                        {4, 8, false, 7, 12, 48, 8, false},
+                                                        {8, 16, false, 5, 8, 24, 8, false}};
     (void)state;
     backends_compare(models, 40);
 }
