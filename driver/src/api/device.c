@@ -17,7 +17,8 @@
 
 enum {
     MWI_MAGIC = 0x4d57,
-    MWI_MAJOR = 1, ///< of the registers
+    MWI_MAJOR = 1,          ///< of the registers
+    MWI_MAX_LATENCY = 2047, ///< cycles of a link: its register has 11 bits
 };
 
 // ---- opening --------------------------------------------------------------------------------------
@@ -143,6 +144,9 @@ static int check_options(const struct mw_open_options *o, const struct mw_transp
         return mwi_fail(MW_ERR_INVALID, "%u-byte flits: 8 and 16 are possible", o->flit_bytes);
     if (o->link_latency < 1)
         return mwi_fail(MW_ERR_INVALID, "link latency 0: at least 1 cycle");
+    if (o->link_latency > MWI_MAX_LATENCY)
+        return mwi_fail(MW_ERR_CAPACITY, "link latency %u: a device has at most %d cycles",
+                        o->link_latency, MWI_MAX_LATENCY);
     if ((unsigned)o->primitives > MW_PRIMITIVES_BASIC)
         return mwi_fail(MW_ERR_INVALID, "primitives %u: 0 to %d are possible",
                         (unsigned)o->primitives, MW_PRIMITIVES_BASIC);
