@@ -17,8 +17,8 @@
 
 enum {
     MWI_MAGIC = 0x4d57,
-    MWI_MAJOR = 1,          ///< of the registers
-    MWI_MAX_LATENCY = 2047, ///< cycles of a link: its register has 11 bits
+    MWI_MAJOR = 1,                                                   ///< of the registers
+    MWI_MAX_LATENCY = MWI_GET(MW_FABRIC__LINK__LATENCY, UINT32_MAX), ///< cycles its register holds
 };
 
 // ---- opening --------------------------------------------------------------------------------------
