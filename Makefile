@@ -339,7 +339,7 @@ AGAIN = $(addprefix --again ,$(TESTS_AGAIN))
 SYSTEM_RUNS := --gpus 4 --flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1
 SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens-per-gpu 16 --tile 4 --partial-tiles
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8
-TEST_CMDS += --command 'make-refuses: $(PY) tests/checks/make_refuses.py' --command 'watch: $(PY) tests/runner/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
+TEST_CMDS += --command 'make-refuses: $(PY) tests/checks/make_refuses.py' --command 'columns: $(PY) tests/checks/columns.py --self-test' --command 'watch: $(PY) tests/runner/test_watch.py' --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command 'run tile 4: $(B)/moeswitch run $(SYSTEM_RUNS2)' \
     --command 'run small: $(B)/moeswitch run $(SYSTEM_RUNS3)' \
     --command 'lint: make lint' --command 'formal: make formal' --command 'synth-check: make synth-check' --command 'docs: make docs-check' --command 'core: make core-check' --command 'exports: make exports-check'
@@ -392,7 +392,7 @@ LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, whi
 LINT_LONG_CONFS := 32.16.0
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1  # top, N, F, small and without multicast
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
-lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-layers lint-english lint-format lint-c
+lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-layers lint-columns lint-english lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
@@ -443,6 +443,11 @@ lint-plumbing: | $(B)/.setup
 lint-layers: | $(B)/.setup
 	$(Q)$(PY) tests/checks/layers.py
 	$(Q)$(PY) tests/checks/rtl_layers.py
+
+# how long lines are
+.PHONY: lint-columns
+lint-columns: | $(B)/.setup
+	$(Q)$(PY) tests/checks/columns.py
 
 # words per sentence of pages and comments
 .PHONY: lint-english

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host's RESET comes at any time and must not be followed by registers or a go of a layer from before it: while a layer is started, RESET is held, and
-// the count of resets tells whether there was one before.
+// The host's RESET comes at any time and must not be followed by registers or a go of a layer
+// from before it: while a layer is started, RESET is held, and the count of resets tells whether
+// there was one before.
 #include "feed.h"
 
 #include "log.h"
@@ -93,7 +94,7 @@ static void notice(struct feed *f)
     release();
 }
 
-// ---- commands -------------------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
 unsigned feed_add(struct feed *f, const struct board *b, unsigned words, bool sweep,
                   uint32_t *number)
@@ -127,7 +128,7 @@ bool feed_ask(struct feed *f, uint32_t number, uint32_t patience, unsigned *stat
     return true;
 }
 
-// ---- layers ---------------------------------------------------------------------------------------------
+// ---- layers -------------------------------------------------------------------------------------
 
 void feed_poll(struct feed *f, const struct board *b)
 {

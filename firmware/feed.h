@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each is started as soon as the one before it is done, with the registers that say where
-// its data is. The host has put the data there while the layer before ran; none of it passes through here.
+// The queue of layers (FEED and FED of docs/reference/host-protocol.md): each is started as soon
+// as the one before it is done, with the registers that say where its data is. The host has put the
+// data there while the layer before ran; none of it passes through here.
 #ifndef MW_FW_FEED_H
 #define MW_FW_FEED_H
 
@@ -16,11 +17,13 @@ struct feed {
 };
 
 void feed_begin(struct feed *f);
-/// The layer in the mailbox, of `words` registers; `number` gets its own. Returns the status of the reply.
+/// The layer in the mailbox, of `words` registers; `number` gets its own. Returns the
+/// status of the reply.
 unsigned feed_add(struct feed *f, const struct board *b, unsigned words, bool sweep,
                   uint32_t *number);
-/// What became of layer `number`: false where that is not known and `patience` cycles have not passed since the first such call; else `status` is that of
-/// the reply, and `record` the record or NULL.
+/// What became of layer `number`: false where that is not known and `patience` cycles have
+/// not passed since the first such call; else `status` is that of the reply, and `record`
+/// the record or NULL.
 bool feed_ask(struct feed *f, uint32_t number, uint32_t patience, unsigned *status,
               const struct mw_frame_fed **record);
 /// Look at the layer that runs, and start the next.

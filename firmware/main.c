@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bring-up, and the loop that runs until the watchdog or the power ends it: commands, console, and what the hardware reports.
+// Bring-up, and the loop that runs until the watchdog or the power ends it: commands, console, and
+// what the hardware reports.
 #include "command.h"
 #include "console.h"
 #include "log.h"
@@ -17,7 +18,8 @@ enum {
 
 int main(void);
 
-/// After power-up a few words of every memory; later starts leave the memories to the host, whose data is in them.
+/// After power-up a few words of every memory; later starts leave the memories to the host,
+/// whose data is in them.
 static bool bring_up(struct board *b)
 {
     uint32_t cause = GET(MW_SOC__RESTART__CAUSE, hw_read(SOC(restart)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler calls by itself. The loops are written so that it does not call them for themselves (-fno-tree-loop-distribute-patterns).
+// What the compiler calls by itself. The loops are written so that it does not call them for
+// themselves (-fno-tree-loop-distribute-patterns).
 #include <stddef.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n);

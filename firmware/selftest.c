@@ -3,7 +3,7 @@
 
 #include "isa.h"
 
-// ---- memory ---------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 /// Words that the address lines are reported by: word 0 and the words 2^i.
 static uint32_t line_word(unsigned i)
@@ -41,7 +41,7 @@ void selftest_memory(const struct board *b, unsigned gpu, unsigned words,
     one_pass(gpu, step, words, 0xffffffff, lines + 1, result);
 }
 
-// ---- links ------------------------------------------------------------------------------------------------
+// ---- links --------------------------------------------------------------------------------------
 
 /// Where the layer of this test lies in every memory; blocks of BLOCK bytes, one per sender.
 enum {

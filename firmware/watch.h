@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes into the error log what the hardware reports: layers that ended with an error, accesses that failed, errors of the host link.
+// Writes into the error log what the hardware reports: layers that ended with an error, accesses
+// that failed, errors of the host link.
 #ifndef MW_FW_WATCH_H
 #define MW_FW_WATCH_H
 

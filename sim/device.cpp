@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated device behind the C interface of mw_device.h: clock, reset, the two endpoints' queues, and the console's line.
+// The Verilated device behind the C interface of mw_device.h: clock, reset, the two endpoints'
+// queues, and the console's line.
 #include "mw_device.h"
 
 #include "endpoints.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated device at its ULPI pins (rtl/top/device_usb.sv) behind the C interface of mw_device.h: a PHY and a USB host (sim/ulpi) carry what the
-// interface's endpoints are given, a packet out and a packet in, in turn. Time is that of the bus: run may pass its end by a transaction.
+// The Verilated device at its ULPI pins (rtl/top/device_usb.sv) behind the C interface of
+// mw_device.h: a PHY and a USB host (sim/ulpi) carry what the interface's endpoints are
+// given, a packet out and a packet in, in turn. Time is that of the bus: run may pass its
+// end by a transaction.
 #include "mw_device.h"
 
 #include "endpoints.h"
@@ -60,7 +62,8 @@ struct mw_device_model {
         return link;
     }
 
-    // The device's own clock: all of its edges of this clock of the PHY's, the first one with the PHY's edge.
+    // The device's own clock: all of its edges of this clock of the PHY's, the first one
+    // with the PHY's edge.
     void clock_device()
     {
         for (phase += device_khz; phase >= USB_KHZ; phase -= USB_KHZ) {

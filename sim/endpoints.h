@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the models behind mw_device.h keep of the two endpoints: bytes that wait for OUT, and transfers that came from IN.
+// What the models behind mw_device.h keep of the two endpoints: bytes that wait for OUT, and
+// transfers that came from IN.
 #ifndef MW_ENDPOINTS_H
 #define MW_ENDPOINTS_H
 

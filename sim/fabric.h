@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One Verilated fabric as the C interface (shim.cpp) drives it. fabric_plain.cpp has the fabric whole,
-// lanes/fabric_lanes.cpp in parts; a model is linked with one of them.
+// One Verilated fabric as the C interface (shim.cpp) drives it. fabric_plain.cpp has the fabric
+// whole, lanes/fabric_lanes.cpp in parts; a model is linked with one of them.
 //
-// A cycle is: inputs are set, the model settles with the clock low, outputs are looked at, the clock
-// rises.
+// A cycle is: inputs are set, the model settles with the clock low, outputs are looked
+// at, the clock rises.
 #pragma once
 
 #include "mw_sim.h"

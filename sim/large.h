@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of a plain model: all memories of its GPUs are one object, which may be larger than the machine. What is that large takes from the system what is
-// touched of it, and no more. To be included once: it replaces the operators of the program, or of the shared object that exports none of them.
+// Memory of a plain model: all memories of its GPUs are one object, which may be larger than
+// the machine. What is that large takes from the system what is touched of it, and no more.
+// To be included once: it replaces the operators of the program, or of the shared object that
+// exports none of them.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C interface of the simulated device as its USB core sees it: its host link, soft CPU and firmware, and bytes in and out of its two bulk endpoints.
-// build/model/dev-<configuration>/libmwdevice.so (rtl/top/device.sv at its endpoints) and libmwdevice_usb.so (rtl/top/device_usb.sv at its ULPI pins, under the
-// host of sim/ulpi) export one symbol each, mw_device_get_ops. INFO of both: name `moeswitch`, serial the firmware's, clock_hz 0.
+// C interface of the simulated device as its USB core sees it: its host link,
+// soft CPU and firmware, and bytes in and out of its two bulk endpoints.
+// build/model/dev-<configuration>/libmwdevice.so (rtl/top/device.sv at its endpoints) and
+// libmwdevice_usb.so (rtl/top/device_usb.sv at its ULPI pins, under the host of sim/ulpi)
+// export one symbol each, mw_device_get_ops. INFO of both: name `moeswitch`, serial the
+// firmware's, clock_hz 0.
 //
 // Time passes in whole clock cycles, and only inside run.
 #ifndef MW_DEVICE_H
@@ -33,12 +36,14 @@ struct mw_device_ops {
     /// Bytes for the OUT endpoint, behind those that still wait (pending tells how many do).
     void (*out)(struct mw_device_model *device, const uint8_t *data, size_t bytes);
     size_t (*pending)(const struct mw_device_model *device);
-    /// Bytes from the IN endpoint: up to `room` of the oldest transfer; `last`: it ends with them. 0: none is whole. The endpoint takes two transfers
-    /// ahead of what was fetched.
+    /// Bytes from the IN endpoint: up to `room` of the oldest transfer; `last`: it ends with
+    /// them. 0: none is whole. The endpoint takes two transfers ahead of what was fetched.
     size_t (*in)(struct mw_device_model *device, uint8_t *data, size_t room, bool *last);
-    /// Let time pass: `cycles`, or less when a transfer for the host is whole. Returns how many passed.
+    /// Let time pass: `cycles`, or less when a transfer for the host is whole.
+    /// Returns how many passed.
     uint64_t (*run)(struct mw_device_model *device, uint64_t cycles);
-    /// Characters that the console has sent since the last call, 115200 baud at 60 MHz unless the firmware says otherwise; up to `room`.
+    /// Characters that the console has sent since the last call, 115200 baud at 60 MHz unless the
+    /// firmware says otherwise; up to `room`.
     size_t (*console)(struct mw_device_model *device, char *text, size_t room);
     // At the pins; NULL at the endpoints.
     /// Plug it into a port of that speed: as link_reset. False: it does not run at that speed then.

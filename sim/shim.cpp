@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C interface of mw_sim.h over a Verilated fabric (fabric.h): clock and reset, the configuration
-// bus, one host stream port per GPU, waves.
+// The C interface of mw_sim.h over a Verilated fabric (fabric.h): clock and reset, the
+// configuration bus, one host stream port per GPU, waves.
 #include "fabric.h"
 
 #include <cstring>
@@ -199,7 +199,8 @@ void offer(mw_sim *s, unsigned g, const lane &l)
         s->device->host_write(g, p->data + l.asked * FLIT_BYTES);
 }
 
-// What comes now belongs to no transfer; what has not come by the limit was lost, with the reset of its node.
+// What comes now belongs to no transfer; what has not come by the limit was lost, with
+// the reset of its node.
 void drain(mw_sim *s)
 {
     for (unsigned i = 0; i < STREAM_LIMIT && s->any_late; i++) {

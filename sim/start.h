@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a Verilated model starts: registers and memories hold random contents, the same ones for the same MW_SEED (1 without). Nothing that a device
-// answers may depend on them: what relies on a value that no reset gives shows as another result under another seed.
+// How a Verilated model starts: registers and memories hold random contents, the same ones for
+// the same MW_SEED (1 without). Nothing that a device answers may depend on them: what relies on a
+// value that no reset gives shows as another result under another seed.
 //
-// It runs in its caller's thread. Without that setting each context has a pool of a thread for every processor, which no
-// model here uses. Such a pool costs memory, fails where no thread can be had, and hangs whoever ends it in a forked child.
+// It runs in its caller's thread. Without that setting each context has a pool of a thread for
+// every processor, which no model here uses. Such a pool costs memory, fails where no thread can be
+// had, and hangs whoever ends it in a forked child.
 #pragma once
 
 #include "verilated.h"

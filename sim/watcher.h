@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who watches a model: reported what a GPU or port is at whenever that changes, see mw_sim.h. What is looked at are
-// registers of the RTL where the model has them, by functions that sim/watch.py writes; a model that was made without
-// them shows nothing.
+// Who watches a model: reported what a GPU or port is at whenever that changes, see mw_sim.h. What
+// is looked at are registers of the RTL where the model has them, by functions that sim/watch.py
+// writes; a model that was made without them shows nothing.
 #pragma once
 
 #include "mw_sim.h"

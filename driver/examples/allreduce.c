@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A system of its own, beside MoE layers: an AllReduce as NVLS does it. Each GPU takes its share of a
-// vector from all GPUs through the switch (multimem.ld_reduce), and gives the sum to all of them
+// A system of its own, beside MoE layers: an AllReduce as NVLS does it. Each GPU takes its share of
+// a vector from all GPUs through the switch (multimem.ld_reduce), and gives the sum to all of them
 // (multimem.st). docs/user/own-system.md goes through it.
 #include "moeswitch.h"
 

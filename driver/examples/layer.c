@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MoE layer through libmoeswitch: 2 GPUs with 16 tokens each, 64 hidden values, 8 experts, 2 per
-// token. The experts' coefficients are 1 and the gate weights 1/2, so that every output row must be
-// the token itself, bit for bit, after it has been at two experts and their sum came home.
+// One MoE layer through libmoeswitch: 2 GPUs with 16 tokens each, 64 hidden values, 8 experts, 2
+// per token. The experts' coefficients are 1 and the gate weights 1/2, so that every output row
+// must be the token itself, bit for bit, after it has been at two experts and their sum came home.
 #include "moeswitch.h"
 
 #include <stdio.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MoE layer whose program does its own work between dispatch and combine, as with DeepEP: 2 GPUs with 16 tokens each, 64
-// hidden values, 8 experts, 2 per token. While the rows are on their way, the program computes a shared expert, which each
-// token visits at home. Then it computes the routed experts from the rows that they have received, and the device adds and
-// returns their results. All numbers are exact in bf16: expert e multiplies by 1 + e % 2, the shared one by 2.
+// One MoE layer whose program does its own work between dispatch and combine, as with DeepEP:
+// 2 GPUs with 16 tokens each, 64 hidden values, 8 experts, 2 per token. While the rows are on their
+// way, the program computes a shared expert, which each token visits at home. Then it computes
+// the routed experts from the rows that they have received, and the device adds and returns their
+// results. All numbers are exact in bf16: expert e multiplies by 1 + e % 2, the shared one by 2.
 #include "moeswitch.h"
 
 #include <poll.h>

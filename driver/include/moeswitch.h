@@ -20,10 +20,11 @@
 // mw_close and the calls that only read: mw_info, mw_query, mw_state_report, mw_firmware_info,
 // mw_log_read, mw_total_cycles.
 //
-// Threads. Several threads may call functions for one device. The calls run one at a time, in the
-// order of arrival. A call that waits lets other calls run: its wait delays no other call by more
-// than some ten milliseconds. The exceptions are the calls of a handle that use the device. They
-// wait until no other such call, and no dispatch of another handle, uses it. Threads that the library starts receive no signals.
+// Threads. Several threads may call functions for one device. The calls run one at a time, in
+// the order of arrival. A call that waits lets other calls run: its wait delays no other call by
+// more than some ten milliseconds. The exceptions are the calls of a handle that use the device.
+// They wait until no other such call, and no dispatch of another handle, uses it. Threads that the
+// library starts receive no signals.
 //
 // Lifetimes. A device, object or handle is valid until it is closed or destroyed. The order is
 // free, because an object keeps what it needs of its device, and a handle what it needs of its
@@ -99,8 +100,9 @@ struct mw_transport;
 /// Primitives of mw_device_info that a program needs.
 enum mw_primitives {
     MW_PRIMITIVES_ALL,
-    MW_PRIMITIVES_PUBLISHED, ///< without target_list_cache, switch_reductions, token_order and link_rate
-    MW_PRIMITIVES_BASIC, ///< adder_bypass alone
+    MW_PRIMITIVES_PUBLISHED, ///< all but target_list_cache, switch_reductions, token_order,
+                             ///< link_rate
+    MW_PRIMITIVES_BASIC,     ///< adder_bypass alone
 };
 
 struct mw_open_options {
@@ -141,8 +143,8 @@ static inline void mw_open_defaults(struct mw_open_options *options)
 /// MW_ERR_INVALID: neither `transport` nor `custom` is set, or `custom` lacks a required function.
 /// MW_ERR_INVALID: the device has another N or flit width, or there are several and no serial
 /// number was given.
-/// MW_ERR_NODEV: no such transport, serial number or model. The library builds no models: the message
-/// names the command that builds this one.
+/// MW_ERR_NODEV: no such transport, serial number or model. The library builds no models:
+/// the message names the command that builds this one.
 /// MW_ERR_BUSY: another program uses the device.
 /// MW_ERR_VERSION: the device does not have this library's host protocol or registers. The message
 /// says which side to upgrade. Also: the device reports sizes that this library does not support,
@@ -418,8 +420,8 @@ struct mw_layer_config {
     unsigned start_delay;             ///< cycles by which GPU g starts after GPU g - 1
     // primitives
     bool adder_bypass; ///< rows that need no addition bypass the hub's adder, if the device has it
-    bool
-        target_list_cache; ///< only a row's first packet has its targets; MW_ERR_CAPACITY if missing
+    /// only a row's first packet has its targets; MW_ERR_CAPACITY if the device lacks it
+    bool target_list_cache;
     /// Switch-initiated reductions: the switch opens a reduction when all members have finished the
     /// row. mw_stream_dymultimem_ld_reduce takes tokens in that order. Requires target_list_cache.
     /// MW_ERR_CAPACITY: the device has no switch_reductions.
@@ -458,8 +460,8 @@ struct mw_layer_config {
     /// device has, or fewer and it has no cache_limit.
     unsigned cache_entries;
 };
-/// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256, rpm_timer 256,
-/// all else 0. `size` as for mw_open_defaults_of.
+/// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
+/// rpm_timer 256, all else 0. `size` as for mw_open_defaults_of.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {
@@ -732,8 +734,8 @@ struct mw_progress {
 /// calls it stands still.
 MW_API int mw_query(struct mw_device *device, struct mw_progress *progress);
 /// Cancel what runs, from any thread: every wait for it ends with MW_ERR_CANCELED. The device may
-/// continue with it until mw_reset, and its state is unknown. If a call of a handle only moves data,
-/// nothing continues, and the state stays known.
+/// continue with it until mw_reset, and its state is unknown. If a call of a handle only moves
+/// data, nothing continues, and the state stays known.
 /// MW_ERR_STATE: nothing runs.
 MW_API int mw_cancel(struct mw_device *device);
 /// Return a descriptor for poll(2) and the like, or a MW_ERR_ code. It is readable once a layer has
@@ -1003,8 +1005,8 @@ MW_API int mw_handle_create(struct mw_dymulticast *object, const struct mw_token
                             const uint16_t *coefficient, struct mw_handle **handle);
 /// Change the behaviour of the layer's experts and links before it runs (see mw_layer_config).
 /// Rows that were dispatched before are lost, and mw_combine sends them again. Of these settings
-/// in_flight, switch_reductions, row_returns, source_lists and dispatch_throttle concern mw_layer_run alone.
-/// MW_ERR_CAPACITY: the device does not support it.
+/// in_flight, switch_reductions, row_returns, source_lists and dispatch_throttle concern
+/// mw_layer_run alone. MW_ERR_CAPACITY: the device does not support it.
 /// MW_ERR_STATE: the object of the handle was destroyed, or mw_expert_output has written results.
 MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value);
 
@@ -1039,10 +1041,10 @@ MW_API int mw_received(struct mw_handle *handle, unsigned expert, struct mw_rece
                        uint16_t *x, size_t max, size_t *count,
                        const struct mw_wait_options *options);
 /// Write the results of an expert: y[i] ([rows][block_bytes / 2] bf16) belongs to row i of
-/// mw_received. The device adds results as they are, so multiply by the gate weight before. From
-/// this call until the next mw_dispatch_start, mw_combine runs no emulated experts. It needs the
-/// results of every expert that has received rows. The call may be repeated for an expert. `options`
-/// as for mw_received.
+/// mw_received. The device adds results as they are, so multiply by the gate weight before.
+/// From this call until the next mw_dispatch_start, mw_combine runs no emulated experts. It needs
+/// the results of every expert that has received rows. The call may be repeated for an expert.
+/// `options` as for mw_received.
 /// MW_ERR_STATE: the handle is not in state received.
 MW_API int mw_expert_output(struct mw_handle *handle, unsigned expert, const uint16_t *y,
                             const struct mw_wait_options *options);

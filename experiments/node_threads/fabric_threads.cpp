@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fabric with one node for all, fabric_threads.sv, in one model. The node's clock has
-// N edges in a cycle: all but the last are in settle(), behind which outputs are those of the cycle,
-// as every node has been there; the last is the cycle's own.
+// The fabric with one node for all, fabric_threads.sv, in one model. The node's clock has N edges
+// in a cycle: all but the last are in settle(), behind which outputs are those of the cycle, as
+// every node has been there; the last is the cycle's own.
 #include "large.h"
 
 #include "Vfabric_threads.h"

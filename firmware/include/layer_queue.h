@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers (FEED and FED of docs/reference/host-protocol.md), for the firmware and for simulated fabrics that are driven without one: each layer is started
-// as soon as the one before it is done, with the registers that say where its data is. What starts them is in layer_queue_poll.h.
+// The queue of layers (FEED and FED of docs/reference/host-protocol.md), for the firmware
+// and for simulated fabrics that are driven without one: each layer is started as soon as the
+// one before it is done, with the registers that say where its data is. What starts them is
+// in layer_queue_poll.h.
 #ifndef MW_LAYER_QUEUE_H
 #define MW_LAYER_QUEUE_H
 
@@ -39,7 +41,8 @@ static inline void layer_queue_reset(struct layer_queue *q)
     q->stopped = false;
 }
 
-/// What became of a layer: MW_STATUS_STATE where it is not known; `record` is NULL where it is not done.
+/// What became of a layer: MW_STATUS_STATE where it is not known; `record` is NULL
+/// where it is not done.
 static inline unsigned layer_queue_ask(const struct layer_queue *q, uint32_t number,
                                        const struct mw_frame_fed **record)
 {

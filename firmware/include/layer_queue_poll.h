@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What starts the layers of a queue, for who defines, before it includes this, LAYER_QUEUE_CONTEXT, a type, and static functions of a value of it:
-// nothing is called through a pointer, so that the depth of the firmware's stack can be reported from its calls.
+// What starts the layers of a queue, for who defines, before it includes this, LAYER_QUEUE_CONTEXT,
+// a type, and static functions of a value of it: nothing is called through a pointer, so that the
+// depth of the firmware's stack can be reported from its calls.
 //
-//     uint32_t queue_read(c, uint32_t address)             0 where it cannot be read
+//     uint32_t queue_read(c, uint32_t address)       0 where it cannot be read
 //     void     queue_write(c, uint32_t address, value)
-//     bool     queue_fault(c)                              an access has failed, and that was not reported yet
-//     uint64_t queue_cycles(c)                             since power-up
-//     uint32_t queue_error(c)                              the first error that the fabric has recorded, 0: none
-//     void     queue_failed(c, uint32_t error)             a layer has failed with it
+//     bool     queue_fault(c)                        an access has failed, not reported yet
+//     uint64_t queue_cycles(c)                       since power-up
+//     uint32_t queue_error(c)                        the first error of the fabric, 0: none
+//     void     queue_failed(c, uint32_t error)       a layer has failed with it
 //     unsigned queue_gpus(c)
 #ifndef MW_LAYER_QUEUE_POLL_H
 #define MW_LAYER_QUEUE_POLL_H
@@ -17,7 +18,8 @@
 
 #define QUEUE_FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 
-/// Whether a layer of `count` registers may be queued: a MW_STATUS_. Its registers go to layer_queue_place then.
+/// Whether a layer of `count` registers may be queued: a MW_STATUS_. Its registers go to
+/// layer_queue_place then.
 static unsigned layer_queue_check(const struct layer_queue *q, LAYER_QUEUE_CONTEXT c, size_t count)
 {
     if (count > MW_HOST_FEED_REGISTERS)
@@ -48,7 +50,7 @@ static unsigned layer_queue_add(struct layer_queue *q, size_t count, bool sweep,
     return MW_STATUS_OK;
 }
 
-// ---- layers -----------------------------------------------------------------------------------------
+// ---- layers -------------------------------------------------------------------------------------
 
 /// The first layer of the queue has ended like this.
 static struct mw_frame_fed *layer_queue_end(struct layer_queue *q, unsigned outcome)

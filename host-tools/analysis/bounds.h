@@ -41,8 +41,8 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
 /// The strict bound of the links alone, in cycles; the expert's default time comes from it.
 struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer,
                                const struct mw_link_parameters *link);
-/// Default of expert_cycles (which `link` need not have): sum over the layers of the strict link bound,
-/// over twice the rows of the busiest engine, rounded down. 0 where no token has an expert.
+/// Default of expert_cycles (which `link` need not have): sum over the layers of the strict link
+/// bound, over twice the rows of the busiest engine, rounded down. 0 where no token has an expert.
 uint64_t mw_default_expert_cycles(const struct mw_workload *w,
                                   const struct mw_link_parameters *link);
 

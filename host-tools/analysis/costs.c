@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See costs.h. A time that is notified of a machine is scaled: it takes the share of a layer's strict link
-// bound that it takes of the bound of the layer it is notified of.
+// See costs.h. A time that is notified of a machine is scaled: it takes the share of a layer's
+// strict link bound that it takes of the bound of the layer it is notified of.
 #include "analysis/costs.h"
 
 #include "analysis/bounds.h"
@@ -15,8 +15,8 @@
 /// Picoseconds that a 16-byte flit takes at 450 GB/s, a direction of NVLink 4 of one GPU.
 static const double FLIT_PS = 16e12 / 450e9;
 
-/// The layer that the times are notified of: DySHARP's Large, DeepSeek-V3's, on 32 GPUs (arXiv 2605.05607,
-/// workloads), with as many tokens of each as a sequence has.
+/// The layer that the times are notified of: DySHARP's Large, DeepSeek-V3's, on 32 GPUs (arXiv
+/// 2605.05607, workloads), with as many tokens of each as a sequence has.
 static const struct {
     unsigned gpus, k, hidden, tokens;
 } reference = {32, 8, 7168, 8192};
@@ -66,8 +66,9 @@ int mw_set_costs(void *preset, const char *name, const char *text, struct mw_err
     return mw_fail_choice(name, text, mw_cost_presets, err);
 }
 
-/// Cycles that the busiest link of the reference layer needs at least where experts are chosen evenly: a row
-/// up for each token, and a partial sum for each token of another GPU that has an expert here.
+/// Cycles that the busiest link of the reference layer needs at least where experts are
+/// chosen evenly: a row up for each token, and a partial sum for each token of another GPU
+/// that has an expert here.
 static double reference_bound(void)
 {
     double n = reference.gpus, others = (n - 1) * (1 - pow(1 - 1 / n, reference.k));

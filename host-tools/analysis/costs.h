@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Costs of software: what a layer takes beside the fabric, in cycles that its instruction streams wait
-// (docs/design/systems.md, costs of software). Each is a setting of `moeswitch run --set`; a preset fills in
-// those that were not set.
+// Costs of software: what a layer takes beside the fabric, in cycles that its instruction streams
+// wait (docs/design/systems.md, costs of software). Each is a setting of `moeswitch run --set`;
+// a preset fills in those that were not set.
 #ifndef MW_HOST_COSTS_H
 #define MW_HOST_COSTS_H
 

@@ -8,12 +8,12 @@
 
 /// Facts of a layer that do not depend on the system.
 struct mw_layer_facts {
-    uint64_t rows[MW_MAX_GPUS]; ///< (token, expert) rows of each engine
-    unsigned busiest;           ///< the engine with the most of them
-    uint64_t additions
-        [MW_MAX_GPUS]; ///< of rows in the hub of each GPU where the switch joins partial sums: terms - 1 of every row summed there
-    double remote_gpus_per_token; ///< mean of d, home excluded
-    double home_share;            ///< share of tokens with an expert at home
+    uint64_t rows[MW_MAX_GPUS];      ///< (token, expert) rows of each engine
+    unsigned busiest;                ///< the engine with the most of them
+    uint64_t additions[MW_MAX_GPUS]; ///< of rows in the hub of each GPU where the switch joins
+                                     ///< partial sums: terms - 1 of every row summed there
+    double remote_gpus_per_token;    ///< mean of d, home excluded
+    double home_share;               ///< share of tokens with an expert at home
 };
 
 /// Count them in layer `layer` (an index) of `w`.

@@ -69,7 +69,8 @@ static uint64_t lists_of(const struct mw_fit *f, unsigned gpus)
     return (uint64_t)c->experts_per_gpu << (c->source_lists ? log2_up(gpus) : 0);
 }
 
-/// Rows lie where the allocator puts them, list by list from its first on, or where their sources do.
+/// Rows lie where the allocator puts them, list by list from its first on, or where
+/// their sources do.
 static void add_allocated(struct mw_fit *f, unsigned *at, const struct mw_demand *d)
 {
     const struct mw_layer_config *c = &f->config;
@@ -134,7 +135,7 @@ void mw_fit_make(struct mw_fit *f, const struct mw_layer_config *c,
     f->touched += (uint64_t)gpus * MODEL;
 }
 
-// ---- the device -----------------------------------------------------------------------------------
+// ---- the device ---------------------------------------------------------------------------------
 
 /// The largest regions first.
 static void list_regions(const struct mw_fit *f, char *text, size_t size)
@@ -232,7 +233,7 @@ int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
     return f->bytes > info->mem_bytes ? refuse_memory(f, info, err) : MW_EXIT_OK;
 }
 
-// ---- this machine ---------------------------------------------------------------------------------
+// ---- this machine -------------------------------------------------------------------------------
 
 uint64_t mw_memory_host(const struct mw_demand *d, unsigned jobs)
 {

@@ -8,9 +8,9 @@
 #include "analysis/packet_size.h"
 #include "golden/places.h"
 
-/// Rows that a GPU adds, reads and writes, each of all flits of the hidden values, without those of its engine. But
-/// where all rows are gathered it writes no more than it reads: what comes and is computed is read again, an output
-/// row is written for each that was sent.
+/// Rows that a GPU adds, reads and writes, each of all flits of the hidden values, without those of
+/// its engine. But where all rows are gathered it writes no more than it reads: what comes and is
+/// computed is read again, an output row is written for each that was sent.
 struct load {
     uint64_t additions, reads, writes;
 };
@@ -30,8 +30,8 @@ static void add_reduced(struct load load[MW_MAX_GPUS], const struct mw_workload 
     }
 }
 
-/// Where homes add: a copy and a partial sum per member, which land at home; first the partial sums,
-/// then own rows and what that gave.
+/// Where homes add: a copy and a partial sum per member, which land at home; first the partial
+/// sums, then own rows and what that gave.
 static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p, unsigned gpus)
 {
     struct load *home = &load[p->home];
@@ -54,8 +54,9 @@ static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p
     }
 }
 
-/// Where every row returns by itself: it is sent and stored for each expert, and read once more to return. Homes add
-/// those of each GPU first, then these sums, then their own rows and what that gave.
+/// Where every row returns by itself: it is sent and stored for each expert, and read once
+/// more to return. Homes add those of each GPU first, then these sums, then their own rows
+/// and what that gave.
 static void add_rows_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p,
                              unsigned gpus)
 {
@@ -87,8 +88,8 @@ static void add_unicast(struct load load[MW_MAX_GPUS], const struct mw_workload 
     }
 }
 
-/// Where every GPU gets every row, and has a dense row of each token, read for its home. A home reduces its tokens'
-/// with its own, then adds its own experts' rows.
+/// Where every GPU gets every row, and has a dense row of each token, read for its home. A home
+/// reduces its tokens' with its own, then adds its own experts' rows.
 static void add_gathered(struct load load[MW_MAX_GPUS], const struct mw_workload *w, unsigned layer)
 {
     for (unsigned t = 0; t < w->tokens; t++) {

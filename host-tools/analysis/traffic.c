@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See traffic.h. Everything here follows from the packet format and the list of packets that a system sends;
-// nothing is measured.
+// See traffic.h. Everything here follows from the packet format and the list of packets that a
+// system sends; nothing is measured.
 #include "analysis/traffic.h"
 
 #include "analysis/packet_size.h"
@@ -71,7 +71,8 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
     }
 }
 
-/// What is reported and granted in place of signals and requests, in rows: gather_flits counts packets.
+/// What is reported and granted in place of signals and requests, in rows: gather_flits
+/// counts packets.
 static void count_asked(const struct mw_workload *w, const struct mw_places *p,
                         struct mw_traffic *t)
 {
@@ -129,7 +130,8 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
     }
 }
 
-/// All-gather of a token's row and routing entry, and the reduction of its dense rows, experts or not.
+/// All-gather of a token's row and routing entry, and the reduction of its dense
+/// rows, experts or not.
 static void count_gathered(const struct mw_workload *w, unsigned home, unsigned f,
                            struct mw_traffic phases[MW_PHASES])
 {
@@ -175,8 +177,9 @@ static void count_pairs(const struct mw_workload *w, const struct mw_system *sys
     }
 }
 
-/// Lists of rows: a flag from each GPU to each expert of another one, and one back for each tile. There are as few
-/// tiles as rows fill, but an idle engine does not wait for that: up to one for each row.
+/// Lists of rows: a flag from each GPU to each expert of another one, and one back for each
+/// tile. There are as few tiles as rows fill, but an idle engine does not wait for that:
+/// up to one for each row.
 static void count_lists(const struct mw_workload *w, unsigned layer,
                         const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES])
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Analytic flit counts (docs/design/systems.md). A row describes each system; one count, driven by it, gives
-// the flits that a system must send on every port, direction and class. The device's counters must equal them.
+// Analytic flit counts (docs/design/systems.md). A row describes each system; one count, driven
+// by it, gives the flits that a system must send on every port, direction and class. The device's
+// counters must equal them.
 #ifndef MW_HOST_TRAFFIC_H
 #define MW_HOST_TRAFFIC_H
 
@@ -28,8 +29,8 @@ enum mw_counts {
 };
 
 /// What a system sends. A round of fences is, per ordered pair of different GPUs, a store packet
-/// without payload and a control packet back; a round of flags is the store packet alone; a round of
-/// barriers is a control packet (an event) per ordered pair.
+/// without payload and a control packet back; a round of flags is the store packet alone; a round
+/// of barriers is a control packet (an event) per ordered pair.
 struct mw_system {
     const char *name;
     bool multicast;         ///< dispatch: one packet up and trimmed copies down, with target lists
@@ -43,9 +44,8 @@ struct mw_system {
     struct mw_costs costs;  ///< of software
     bool gathered;          ///< every token goes to every GPU and back, by the static group of all
     bool row_sparse;        ///< a row per (token, expert), which returns to its home by itself
-    bool
-        source_lists; ///< ... in lists of each {expert, source}, with a flag behind each and each tile
-    bool scatter;     ///< rows with one target leave in packets of 32 bytes
+    bool source_lists;   ///< ... in lists of each {expert, source}, a flag after each list and tile
+    bool scatter;        ///< rows with one target leave in packets of 32 bytes
     bool packet_manager; ///< ... which hubs merge on their way to the uplink
     bool row_ranges;     ///< experts run on ranges of tokens, as their rows arrive
     bool phased;         ///< phases one after the other; if not, all side by side
@@ -55,8 +55,8 @@ struct mw_system {
     unsigned flags[MW_PHASES];                       ///< rounds
 };
 
-/// Ranges of tokens in which `unicast` combines, and in which `overlap` dispatches and combines; a round
-/// of flags behind each.
+/// Ranges of tokens in which `unicast` combines, and in which `overlap` dispatches and combines;
+/// a round of flags behind each.
 enum { MW_UNICAST_RANGES = 6, MW_OVERLAP_RANGES = 15 };
 
 enum { MW_SYSTEMS = 8 };
@@ -65,8 +65,8 @@ enum { MW_SYSTEMS = 8 };
 enum { MW_ROWS_GATHERED = MW_LANES };
 
 /// Flits and payload bytes on every link. How many packets rows take that are reported or granted
-/// several at a time depends on when they come, and so does how many stores a packet manager merges:
-/// flits has the fewest, gathered the others at most.
+/// several at a time depends on when they come, and so does how many stores a packet manager
+/// merges: flits has the fewest, gathered the others at most.
 struct mw_traffic {
     uint64_t flits[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
     uint64_t gathered[MW_MAX_GPUS][MW_DIRECTIONS][MW_CLASSES];
@@ -99,8 +99,8 @@ void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct 
 void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from);
 /// Flits of all classes on one port and direction.
 uint64_t mw_traffic_flits(const struct mw_traffic *t, unsigned port, enum mw_direction direction);
-/// What every system must move in one layer: each token once up, and once down to every GPU that has an expert of
-/// it; one partial sum of it up from each of these, and one down to its home.
+/// What every system must move in one layer: each token once up, and once down to every GPU that
+/// has an expert of it; one partial sum of it up from each of these, and one down to its home.
 void mw_traffic_strict(const struct mw_workload *w, unsigned layer, unsigned flit_bytes,
                        struct mw_traffic *t);
 

@@ -18,7 +18,8 @@ enum mw_exit {
     MW_EXIT_FAILED = 4,   ///< the machine failed: out of memory, disk full, device lost
     MW_EXIT_BACK =
         5, ///< a firmware does not answer, or is not what was written: the one before is back
-    /// By Ctrl-C, 128 + SIGINT as shells have it. The process ends with that of its signal (interrupt.h).
+    /// By Ctrl-C, 128 + SIGINT as shells have it. The process ends with that of its
+    /// signal (interrupt.h).
     MW_EXIT_INTERRUPTED = 130,
     MW_EXIT_PIPE = 141, ///< nobody reads standard output any more: 128 + SIGPIPE; without a line
 };
@@ -34,8 +35,8 @@ struct mw_error {
     char text[1024]; ///< one line without a newline, empty as long as nothing failed
 };
 
-/// Fill `err` (may be NULL) with one line and return `status`. Text from outside, as a file's name, is
-/// cleaned (text.h), so that the line stays one.
+/// Fill `err` (may be NULL) with one line and return `status`. Text from outside, as a file's name,
+/// is cleaned (text.h), so that the line stays one.
 int mw_fail(struct mw_error *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

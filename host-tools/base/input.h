@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Input files: those that are read more than once, or whose size is checked before anything is read.
+// Input files: those that are read more than once, or whose size is checked before
+// anything is read.
 #ifndef MW_HOST_INPUT_H
 #define MW_HOST_INPUT_H
 
@@ -9,8 +10,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/// Open the regular file `path` for reading; `*size` are its bytes. MW_EXIT_OK, or MW_EXIT_INPUT (without
-/// memory MW_EXIT_FAILED) and a line that names file and cause. It does not wait where `path` is a pipe without a writer.
+/// Open the regular file `path` for reading; `*size` are its bytes. MW_EXIT_OK, or MW_EXIT_INPUT
+/// (without memory MW_EXIT_FAILED) and a line that names file and cause. It does not wait where
+/// `path` is a pipe without a writer.
 int mw_input_open(FILE **file, size_t *size, const char *path, struct mw_error *err);
 
 #endif

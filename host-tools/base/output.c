@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output files, see output.h. Where a path leads is found out first, link by link. What is there decides
-// how it is written:
+// Output files, see output.h. Where a path leads is found out first, link by link. What is there
+// decides how it is written:
 //
-// - nothing, or a file that a new one can take the place of: under another name beside it, which is then
-//   renamed. The new file has the owner and the mode of the one before.
-// - a file that must stay the same file (several names, an access control list, another owner, a folder
-//   that takes no new file): its contents alone are replaced.
+// - nothing, or a file that a new one can take the place of: under another name beside it, which is
+//   then renamed. The new file has the owner and the mode of the one before.
+// - a file that must stay the same file (several names, an access control list, another owner, a
+//   folder that takes no new file): its contents alone are replaced.
 // - a device or a pipe: in place.
-// - a descriptor of this process (/dev/stdout, /proc/self/fd/N): there, behind what it was given before.
+// - a descriptor of this process (/dev/stdout, /proc/self/fd/N): there, behind what
+//   it was given before.
 #include "base/output.h"
 
 #include <errno.h>
@@ -78,7 +79,8 @@ static bool is_magic(const char *path, char folder[PATH_MAX])
            realpath(name, folder);
 }
 
-/// The descriptor that the link `name` of such a folder stands for, if it is one of this process; else -1.
+/// The descriptor that the link `name` of such a folder stands for, if it is one of
+/// this process; else -1.
 static int own_descriptor(const char *folder, const char *name)
 {
     char self[32], own[48], *end;
@@ -227,7 +229,8 @@ static int open_beside(const struct target *t, char name[PATH_MAX])
     return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-/// Whether a file that is there must stay the same file: it has other names, or rights beside its mode.
+/// Whether a file that is there must stay the same file: it has other names, or
+/// rights beside its mode.
 static bool must_stay(const struct target *t)
 {
     return t->st.st_nlink > 1 || getxattr(t->path, "system.posix_acl_access", NULL, 0) > 0;

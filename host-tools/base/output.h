@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output files. A path is followed to where it leads. A file is written under another name first where
-// that is possible, so that a run that fails or is ended leaves no half of one behind; it keeps the owner
-// and the mode of the file before it.
+// Output files. A path is followed to where it leads. A file is written under another name first
+// where that is possible, so that a run that fails or is ended leaves no half of one behind;
+// it keeps the owner and the mode of the file before it.
 #ifndef MW_HOST_OUTPUT_H
 #define MW_HOST_OUTPUT_H
 
@@ -15,14 +15,16 @@ enum {
     MW_WAVES_BYTES = MW_PATH_BYTES + 32, ///< with a system's
 };
 
-/// A file of one system of several: `path` with "-system" in front of its extension, or as it is where
-/// `system` is NULL.
+/// A file of one system of several: `path` with "-system" in front of its extension, or as it is
+/// where `system` is NULL.
 void mw_output_for(char name[MW_WAVES_BYTES], const char *path, const char *system);
 /// True if `path` is there and is a device or a pipe: written in place, not replaced.
 bool mw_output_is_special(const char *path);
-/// Whether two paths lead to one file or pipe, by whichever names, links and descriptors; a device is no file.
+/// Whether two paths lead to one file or pipe, by whichever names, links and descriptors;
+/// a device is no file.
 bool mw_output_same(const char *a, const char *b);
-/// Whether writing `path` replaces the file that descriptor `fd` writes to. A name of a descriptor replaces none.
+/// Whether writing `path` replaces the file that descriptor `fd` writes to. A name of a
+/// descriptor replaces none.
 bool mw_output_replaces(const char *path, int fd);
 /// Find out before a long run whether `path` (may be NULL) can be written at its end.
 int mw_output_probe(const char *path, struct mw_error *err);

@@ -31,8 +31,8 @@ bool mw_text_is_plain(uint32_t c)
     return c < 0xfdd0 || (c > 0xfdef && (c & 0xfffe) != 0xfffe);
 }
 
-/// What is shown of the character that `text` begins with: `length` bytes. Returns how many bytes of
-/// `text` that is.
+/// What is shown of the character that `text` begins with: `length` bytes. Returns how many
+/// bytes of `text` that is.
 static unsigned show(const char *text, const char **shown, unsigned *length)
 {
     uint32_t code;

@@ -56,7 +56,7 @@ extern const struct mw_option_table mw_bench_table, mw_bench_link_table;
 /// `moeswitch bench link`: argv[0] is the name of the command.
 int mw_bench_link_command(int argc, char **argv, FILE *out, FILE *errors);
 
-// ---- a line ---------------------------------------------------------------------------------------
+// ---- a line -------------------------------------------------------------------------------------
 
 struct mw_pattern;
 
@@ -131,7 +131,7 @@ void mw_bench_dispatch(const struct mw_bench *b, unsigned gpu, struct mw_stream 
 void mw_bench_experts(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
 void mw_bench_combine(const struct mw_bench *b, unsigned gpu, struct mw_stream *s);
 
-// ---- what comes out -------------------------------------------------------------------------------
+// ---- what comes out -----------------------------------------------------------------------------
 
 struct mw_bench_row {
     const struct mw_pattern *pattern;
@@ -176,7 +176,8 @@ void mw_bench_release(struct mw_bench *b);
 /// Bytes of an element of the line that is being run.
 unsigned mw_bench_element(const struct mw_bench *b);
 
-/// Whether the device holds a line of that size, by b->info; no device is needed. Returns an exit status.
+/// Whether the device holds a line of that size, by b->info; no device is needed.
+/// Returns an exit status.
 int mw_bench_fits(struct mw_bench *b, const struct mw_pattern *pattern, uint64_t size);
 int mw_bench_pingpong_fits(struct mw_bench *b, uint64_t size);
 /// One line: all iterations. Patterns that reduce do so with b->dtype and b->redop.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patterns with explicit addresses: alltoall, the collectives over static multimem and its red. Each GPU has
-// a source and a result buffer of S bytes, N blocks each; the golden result is made from the rule of
-// the pattern alone.
+// Patterns with explicit addresses: alltoall, the collectives over static multimem and its red.
+// Each GPU has a source and a result buffer of S bytes, N blocks each; the golden result is made
+// from the rule of the pattern alone.
 #include "base/random.h"
 #include "bench/bench.h"
 
@@ -24,7 +24,7 @@ static uint32_t block(const struct mw_bench *b)
     return (uint32_t)(b->size / gpus(b));
 }
 
-// ---- streams ----------------------------------------------------------------------------------------
+// ---- streams ------------------------------------------------------------------------------------
 
 void mw_bench_alltoall(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
 {
@@ -77,9 +77,10 @@ void mw_bench_red(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
     mw_stream_fence(s);
 }
 
-// ---- memory -----------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
-/// Sums of bf16 get values that differ in sign and exponent, so that rounding counts; all else any bits.
+/// Sums of bf16 get values that differ in sign and exponent, so that rounding counts;
+/// all else any bits.
 static bool has_values(const struct mw_bench *b)
 {
     return b->pattern->reduces && b->pattern->make != mw_bench_red && b->dtype == MW_DTYPE_BF16 &&
@@ -91,8 +92,8 @@ static uint16_t value(const struct mw_bench *b, unsigned gpu, size_t element)
     return mw_hidden_value(b->seed, gpu, element / COLUMN, (unsigned)(element % COLUMN));
 }
 
-/// What red adds in any order must be exact in any: floats are small whole numbers, which bf16 can hold the sum of
-/// with 32 GPUs.
+/// What red adds in any order must be exact in any: floats are small whole numbers, which bf16 can
+/// hold the sum of with 32 GPUs.
 static uint64_t whole_numbers(const struct mw_bench *b, uint64_t word)
 {
     unsigned width = mw_reduce_bytes(b->dtype);
@@ -171,10 +172,10 @@ int mw_bench_buffers_load(struct mw_bench *b)
     return status;
 }
 
-// ---- golden results -----------------------------------------------------------------------------------
+// ---- golden results -----------------------------------------------------------------------------
 
-/// `bytes` bytes from `at` on reduced over all GPUs as GPU `p` asks for them: the others in the order
-/// p + 1, p + 2, ..., as elements of the type; then its own.
+/// `bytes` bytes from `at` on reduced over all GPUs as GPU `p` asks for them: the others in the
+/// order p + 1, p + 2, ..., as elements of the type; then its own.
 static void reduce(const struct mw_bench *b, const uint8_t *source, unsigned p, size_t at,
                    size_t bytes, uint8_t *out)
 {

@@ -21,7 +21,8 @@ struct job {
     FILE *data; ///< standard output
 };
 
-/// A model takes minutes to build. Sizes that it will not hold are refused before; the largest of a pattern decides.
+/// A model takes minutes to build. Sizes that it will not hold are refused before; the largest
+/// of a pattern decides.
 static int check_sizes(struct job *j, const struct mw_open_options *o)
 {
     const struct mw_bench_params *p = &j->params;
@@ -55,7 +56,7 @@ static int open_device(struct job *j)
     return code ? mw_bench_failed(b, "device", code) : status;
 }
 
-// ---- lines ----------------------------------------------------------------------------------------
+// ---- lines --------------------------------------------------------------------------------------
 
 static void print_head(const struct job *j)
 {
@@ -230,7 +231,7 @@ static int run_all(struct job *j)
     return status;
 }
 
-// ---- the command ----------------------------------------------------------------------------------
+// ---- the command --------------------------------------------------------------------------------
 
 static int start_json(struct job *j)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of patterns of tokens: rows at explicit addresses, rows and gate weights where the receivers'
-// allocators put them, as their tables in memory say, and the output rows of combine.
+// Results of patterns of tokens: rows at explicit addresses, rows and gate weights where the
+// receivers' allocators put them, as their tables in memory say, and the output rows of combine.
 #include "bench/bench.h"
 #include "golden/golden.h"
 
@@ -104,7 +104,8 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, size_t bytes, size
 /// An entry of the allocation table: valid, epoch, row.
 enum { VALID = 31, EPOCH = 29, ROW_MASK = 0xfffff };
 
-/// The copy of `token` for one expert; `epoch` is that of the table's first entry that was looked at.
+/// The copy of `token` for one expert; `epoch` is that of the table's first entry
+/// that was looked at.
 static uint64_t check_copy(struct landing *l, unsigned token, unsigned expert, int *epoch)
 {
     const struct mw_bench *b = l->b;

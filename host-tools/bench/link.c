@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch bench link`: round trips and bulk rates between this program and the device, in the manner
-// of perftest. Time is that of the wall.
+// `moeswitch bench link`: round trips and bulk rates between this program and the device, in the
+// manner of perftest. Time is that of the wall.
 #include "base/random.h"
 #include "base/seconds.h"
 #include "base/text.h"

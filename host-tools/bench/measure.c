@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One line of the bench: load, run, look at the counters while it runs, check, and make figures of
-// it. Ports are read one after the other, and the device gets on meanwhile: each port's counters go with
-// the cycles at which they were read.
+// it. Ports are read one after the other, and the device gets on meanwhile: each port's counters go
+// with the cycles at which they were read.
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "bench/bench.h"
@@ -28,7 +28,7 @@ struct looks {
     int code; ///< of a look that failed
 };
 
-// ---- looking ------------------------------------------------------------------------------------------
+// ---- looking ------------------------------------------------------------------------------------
 
 static int take_look(struct looks *l, struct look *at)
 {
@@ -103,7 +103,7 @@ static int run(struct mw_bench *b, const char *what, struct looks *l)
     return code ? mw_bench_failed(b, what, code) : MW_EXIT_OK;
 }
 
-// ---- figures ------------------------------------------------------------------------------------------
+// ---- figures ------------------------------------------------------------------------------------
 
 static bool sends(const struct mw_bench *b, unsigned p)
 {
@@ -194,7 +194,7 @@ static void add(struct mw_bench_row *row, const struct mw_bench *b, const struct
         n;
 }
 
-// ---- the line -----------------------------------------------------------------------------------------
+// ---- the line -----------------------------------------------------------------------------------
 
 static int iterate(struct mw_bench *b, struct mw_bench_row *row, struct looks *l)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patterns of tokens: every row goes where its list in the routing table says. Lists are random or
-// from a trace; hidden values, weights and the golden sums are those of a workload of `moeswitch run`.
+// Patterns of tokens: every row goes where its list in the routing table says. Lists are
+// random or from a trace; hidden values, weights and the golden sums are those of a workload
+// of `moeswitch run`.
 #include "base/random.h"
 #include "bench/bench.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- streams ----------------------------------------------------------------------------------------
+// ---- streams ------------------------------------------------------------------------------------
 
 void mw_bench_rows(const struct mw_bench *b, unsigned gpu, struct mw_stream *s)
 {
@@ -42,7 +43,7 @@ void mw_bench_combine(const struct mw_bench *b, unsigned gpu, struct mw_stream *
     mw_stream_reduction(s, b->dtype, b->redop);
 }
 
-// ---- lists ------------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 /// k different experts of first .. first + count - 1.
 static void random_list(struct mw_random *r, unsigned k, unsigned first, unsigned count,
@@ -113,7 +114,7 @@ static int make_workload(struct mw_bench *b, unsigned tokens)
     return status;
 }
 
-// ---- sizes ------------------------------------------------------------------------------------------
+// ---- sizes --------------------------------------------------------------------------------------
 
 /// Rows that the fullest expert gets.
 static unsigned most_rows(const struct mw_bench *b)
@@ -137,8 +138,8 @@ static int map_experts(struct mw_bench *b)
     return code ? mw_bench_failed(b, "expert map", code) : MW_EXIT_OK;
 }
 
-/// Rows at explicit addresses land from address 0 on, at their token's number: everything else moves
-/// behind them.
+/// Rows at explicit addresses land from address 0 on, at their token's number: everything
+/// else moves behind them.
 static int make_flat(struct mw_bench *b)
 {
     struct mw_layout *l = &b->layout;
@@ -163,7 +164,8 @@ static int make_flat(struct mw_bench *b)
     return MW_EXIT_OK;
 }
 
-/// Before lists and rows of so many tokens are made: whether there is room for the least that they need.
+/// Before lists and rows of so many tokens are made: whether there is room for the
+/// least that they need.
 static int check_tokens(struct mw_bench *b, unsigned tokens)
 {
     b->config.k = b->config.experts_per_gpu = b->config.rows_per_expert = 1;
@@ -197,7 +199,7 @@ int mw_bench_tokens_prepare(struct mw_bench *b)
     return status || !b->device ? status : map_experts(b);
 }
 
-// ---- memory -----------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 /// What each GPU has of the layer.
 static void make_parts(const struct mw_bench *b, struct mw_tokens *part)

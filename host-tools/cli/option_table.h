@@ -40,19 +40,19 @@ enum mw_option_kind {
 /// Read `text`, the value of --`name`, into its place in the parameters.
 typedef int mw_option_set(void *place, const char *name, const char *text, struct mw_error *err);
 
-/// An option --`name`, whose value goes to `offset` in the command's parameters. The macros below make
-/// one; `place` is an offsetof. Parsing, help, manual page and completion are all made of it.
+/// An option --`name`, whose value goes to `offset` in the command's parameters. The macros below
+/// make one; `place` is an offsetof. Parsing, help, manual page and completion are all made of it.
 struct mw_option {
     const char *name;
     enum mw_option_kind kind;
     size_t offset;
     uint64_t low, high;
     mw_option_set *set;
-    /// Of the value, for people: "N". Completion gives the names of files for "FILE", of folders for
-    /// "DIR".
+    /// Of the value, for people: "N". Completion gives the names of files for "FILE",
+    /// of folders for "DIR".
     const char *value;
-    /// What it does. In it `{}` stands for the range of a number, or for the values that there are, and
-    /// `{default}` for what a number is where nothing is said.
+    /// What it does. In it `{}` stands for the range of a number, or for the values that there are,
+    /// and `{default}` for what a number is where nothing is said.
     const char *text;
     mw_terms *terms; ///< the values that there are, or NULL
     bool repeats;    ///< may be there several times, as each adds something
@@ -88,7 +88,8 @@ struct mw_option {
 
 enum { MW_MAX_OPTIONS = 64 };
 
-/// Something that help and manual page tell behind the options: what the columns are, exit statuses.
+/// Something that help and manual page tell behind the options: what the columns
+/// are, exit statuses.
 struct mw_section {
     const char *title;
     mw_terms *terms;
@@ -121,15 +122,15 @@ struct mw_options_said {
 /// The ends of a number's range, as text.
 enum { MW_END_BYTES = 24 };
 const char *mw_option_end(const struct mw_option *option, uint64_t end, char text[MW_END_BYTES]);
-/// Read the words behind argv[0] into `params`. A word that takes back what one before it said, as the
-/// second --gpus, is refused.
+/// Read the words behind argv[0] into `params`. A word that takes back what one before it said, as
+/// the second --gpus, is refused.
 int mw_options_parse(const struct mw_option_table *table, int argc, char **argv, void *params,
                      struct mw_options_said *said, struct mw_error *err);
 bool mw_option_given(const struct mw_option_table *table, const struct mw_options_said *said,
                      const char *name);
 
-/// The one of `count` names that `text` was most likely meant to be, or NULL where none is near: case
-/// does not count, and at most a third of the letters may be wrong, missing or too many.
+/// The one of `count` names that `text` was most likely meant to be, or NULL where none is near:
+/// case does not count, and at most a third of the letters may be wrong, missing or too many.
 const char *mw_closest(const char *text, const char *const *names, unsigned count);
 
 #endif

@@ -17,7 +17,8 @@ struct mw_settings {
     } item[32];
 };
 
-/// A decimal number (or 0x...) in low .. high; it ends at `*end`, or with the text where that is NULL.
+/// A decimal number (or 0x...) in low .. high; it ends at `*end`, or with the text
+/// where that is NULL.
 bool mw_parse_number(const char *text, char **end, uint64_t low, uint64_t high, uint64_t *value);
 /// The same for option --`name`, with the message that it deserves.
 int mw_set_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *value,

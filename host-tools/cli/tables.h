@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Standard output of a command: tables for people, in columns and, on terminals, in colour; or in their
-// place, with `--json -` and the like, data for programs.
+// Standard output of a command: tables for people, in columns and, on terminals, in colour; or in
+// their place, with `--json -` and the like, data for programs.
 #ifndef MW_HOST_TABLES_H
 #define MW_HOST_TABLES_H
 
@@ -33,7 +33,8 @@ int mw_data_probe(const struct mw_data_files *files, struct mw_error *err);
 bool mw_data_replaces_tables(const struct mw_data_files *files);
 /// Where tables go: `out`, or nowhere. NULL: the machine failed.
 FILE *mw_tables_open(FILE *out, bool nowhere, struct mw_error *err);
-/// What was printed must arrive before more is worked out: MW_EXIT_FAILED, or MW_EXIT_PIPE where nobody reads it.
+/// What was printed must arrive before more is worked out: MW_EXIT_FAILED, or MW_EXIT_PIPE
+/// where nobody reads it.
 int mw_tables_flush(FILE *tables, struct mw_error *err);
 /// Close what mw_tables_open gave.
 void mw_tables_close(FILE *tables, FILE *out);
@@ -44,11 +45,13 @@ int mw_data_send(FILE *out, const char *path, const char *text, size_t size, str
 /// Write the files that are asked for: `j` is closed, `csv` took what was written to it.
 int mw_data_write(const struct mw_data_files *files, FILE *out, const struct mw_json *j,
                   const struct mw_csv *csv, struct mw_error *err);
-/// Refuse two outputs that are one file, and one that replaces what standard output writes to: `option` and
-/// `path` are lists of `count`, paths may be NULL or "-". MW_EXIT_INPUT, and a line that names the option.
+/// Refuse two outputs that are one file, and one that replaces what standard output writes to:
+/// `option` and `path` are lists of `count`, paths may be NULL or "-". MW_EXIT_INPUT, and a line
+/// that names the option.
 int mw_outputs_differ(const char *const *option, const char *const *path, unsigned count,
                       struct mw_error *err);
-/// Refuse an output of these that would replace the file `input` (may be NULL), by whichever names and links.
+/// Refuse an output of these that would replace the file `input` (may be NULL), by
+/// whichever names and links.
 int mw_outputs_spare(const char *const *option, const char *const *path, unsigned count,
                      const char *input, struct mw_error *err);
 /// How text looks on a terminal; elsewhere, and where NO_COLOR is set, there is none of it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `--device sim[:backend] | usb[:serial]`, which every command has, and the commands about devices themselves.
+// `--device sim[:backend] | usb[:serial]`, which every command has, and the commands about
+// devices themselves.
 #ifndef MW_HOST_DEVICE_H
 #define MW_HOST_DEVICE_H
 
@@ -35,11 +36,12 @@ int mw_set_device(void *device, const char *name, const char *text, struct mw_er
 /// The library's defaults for that device; GPUs and flit width are set
 /// by the caller, 0 where not `given`: as on the device.
 void mw_device_options(const struct mw_device_choice *device, struct mw_open_options *options);
-/// Where the device is on USB, GPUs and flit width that are 0 become those that it has; else those of a
-/// simulated one that nothing was said of, 8 and 16.
+/// Where the device is on USB, GPUs and flit width that are 0 become those that it has; else those
+/// of a simulated one that nothing was said of, 8 and 16.
 int mw_device_sizes(const struct mw_device_choice *device, unsigned *gpus, unsigned *flit_bytes,
                     struct mw_error *err);
-/// What the simulated device has that `make model` builds for `options`: GPUs, flit width, small, and near or far links.
+/// What the simulated device has that `make model` builds for `options`: GPUs, flit width, small,
+/// and near or far links.
 void mw_device_built(struct mw_device_info *info, const struct mw_open_options *options);
 /// The exit status for a code of the library, with its message behind `what`.
 int mw_device_failed(struct mw_error *err, const char *what, int code);

@@ -72,8 +72,8 @@ static bool make_folders(char *path)
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/// Programs that lack the same model must not build it at once: the others wait, and then have nothing to make. Returns
-/// what to close, or -1.
+/// Programs that lack the same model must not build it at once: the others wait, and then have
+/// nothing to make. Returns what to close, or -1.
 static int take_turn(struct build *b)
 {
     char file[MWI_PATH];

@@ -52,7 +52,7 @@ int mw_device_open(struct mw_device_asked *a, struct mw_device **device, struct 
     return mw_device_open_built(&o, device, err);
 }
 
-// ---- list -------------------------------------------------------------------------------------------
+// ---- list ---------------------------------------------------------------------------------------
 
 static const char *state_text(int state)
 {
@@ -102,7 +102,7 @@ int mw_list_command(int argc, char **argv, FILE *out, FILE *errors)
     return MW_EXIT_OK;
 }
 
-// ---- info -------------------------------------------------------------------------------------------
+// ---- info ---------------------------------------------------------------------------------------
 
 static const char *log_text(uint32_t code)
 {

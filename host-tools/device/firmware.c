@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch firmware`: a firmware into a device, and out of it. Files are words in hexadecimal, as $readmemh reads them
-// and the build makes them.
+// `moeswitch firmware`: a firmware into a device, and out of it. Files are words in hexadecimal, as
+// $readmemh reads them and the build makes them.
 #include "base/output.h"
 #include "base/text.h"
 #include "cli/command_help.h"
@@ -27,7 +27,7 @@ struct asked {
     bool read;
 };
 
-// ---- files --------------------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 struct reader {
     const char *path;
@@ -37,7 +37,8 @@ struct reader {
     size_t at, count;
 };
 
-/// The next word of the file, cut to what `token` holds, a NUL as a question mark; false: there is none.
+/// The next word of the file, cut to what `token` holds, a NUL as a question mark;
+/// false: there is none.
 static bool next_token(struct reader *r, char token[TOKEN])
 {
     size_t length = 0;
@@ -111,7 +112,7 @@ static int write_file(const char *path, const uint32_t *words, size_t count, str
     return status;
 }
 
-// ---- the device ---------------------------------------------------------------------------------------------
+// ---- the device ---------------------------------------------------------------------------------
 
 static int failed(struct mw_error *err, int code)
 {
@@ -231,7 +232,7 @@ static int load(const struct asked *a, FILE *out, struct mw_error *err)
     return status;
 }
 
-// ---- the command --------------------------------------------------------------------------------------------
+// ---- the command --------------------------------------------------------------------------------
 
 static int take_word(void *params, const char *text, struct mw_error *err)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Former names of settings of --set, which are still accepted. Help, manual and results show the current names.
+// Former names of settings of --set, which are still accepted. Help, manual and results
+// show the current names.
 #ifndef MW_HOST_OLD_NAMES_H
 #define MW_HOST_OLD_NAMES_H
 

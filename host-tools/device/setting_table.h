@@ -23,8 +23,8 @@ uint64_t mw_setting_value(const struct mw_settings *settings, const char *name, 
 
 /// Settings of `moeswitch run` and of `moeswitch bench`.
 mw_terms mw_run_settings, mw_bench_settings;
-/// One more of a struct mw_settings, for option_table.h: a name of the command's list, and a value in its
-/// range.
+/// One more of a struct mw_settings, for option_table.h: a name of the command's list, and
+/// a value in its range.
 mw_option_set mw_add_run_setting, mw_add_bench_setting;
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See top.h. Each look asks the owners for samples until the next one; so the first one often has none.
-// On a terminal the screen is drawn anew each time, on its alternate page, which is left at any end.
+// See top.h. Each look asks the owners for samples until the next one; so the first one
+// often has none. On a terminal the screen is drawn anew each time, on its alternate page,
+// which is left at any end.
 #include "device/top.h"
 
 #include "base/error.h"
@@ -44,8 +45,8 @@ static void take_signal(int number)
     ended = number;
 }
 
-/// No end leaves the terminal on its other page: signals are looked at between two waits, and Ctrl-Z has
-/// no effect.
+/// No end leaves the terminal on its other page: signals are looked at between two waits, and
+/// Ctrl-Z has no effect.
 static void catch_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};

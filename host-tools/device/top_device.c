@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `moeswitch top` shows of one device, see top.h. Use and waits are of the cycles since the sample
-// before, bytes and numbers of all since go.
+// What `moeswitch top` shows of one device, see top.h. Use and waits are of the cycles since the
+// sample before, bytes and numbers of all since go.
 #include "base/text.h"
 #include "device/top.h"
 

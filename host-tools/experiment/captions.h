@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How pictures and timelines name what was run: MoE layers, or a tensor-parallel workload as one layer.
+// How pictures and timelines name what was run: MoE layers, or a tensor-parallel
+// workload as one layer.
 #ifndef MW_HOST_CAPTIONS_H
 #define MW_HOST_CAPTIONS_H
 

@@ -16,7 +16,8 @@ struct mw_latencies {
 int mw_latencies_read(struct mw_latencies *l, struct mw_device *device, unsigned port);
 void mw_latencies_add(struct mw_latencies *l, const struct mw_latencies *other);
 uint64_t mw_latencies_packets(const struct mw_latencies *l);
-/// Cycles that the share `share` (0 to 1) of the packets does not exceed: upper end of its bin; 0 without packets.
+/// Cycles that the share `share` (0 to 1) of the packets does not exceed: upper end of its
+/// bin; 0 without packets.
 uint32_t mw_latencies_at(const struct mw_latencies *l, double share);
 /// Members packets, p50, p99, p99_9, max, and bins: [first latency, packets] of those with any.
 void mw_latencies_json(struct mw_json *j, const struct mw_latencies *l);

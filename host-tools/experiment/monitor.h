@@ -16,13 +16,13 @@ struct mw_monitor {
     size_t samples, lost, room;
 };
 
-/// Interval that shows a layer of about `cycles` cycles well: as many samples as can be fetched while
-/// it runs, or as many as the device keeps.
+/// Interval that shows a layer of about `cycles` cycles well: as many samples as can be fetched
+/// while it runs, or as many as the device keeps.
 unsigned mw_monitor_interval(uint64_t cycles, unsigned ports);
 struct mw_run_params;
-/// The ports shall record a layer of about `cycles` cycles, and the latencies of the packets of `classes` (a mask of
-/// MW_CLS_). `*m` is allocated; it is NULL if the device has no monitors and `params` does not demand them. Returns
-/// MW_EXIT_OK, or another status and a line in `err`.
+/// The ports shall record a layer of about `cycles` cycles, and the latencies of the packets of
+/// `classes` (a mask of MW_CLS_). `*m` is allocated; it is NULL if the device has no monitors and
+/// `params` does not demand them. Returns MW_EXIT_OK, or another status and a line in `err`.
 int mw_monitor_start(struct mw_monitor **m, struct mw_device *device,
                      const struct mw_run_params *params, unsigned ports, uint64_t cycles,
                      unsigned classes, struct mw_error *err);

@@ -22,8 +22,8 @@ struct mw_mismatch {
     uint16_t expected, got;
 };
 
-/// What the packet managers of all hubs did: stores that came, packets that left, stores that were merged
-/// into others, lines that left full and, not full, by the timer.
+/// What the packet managers of all hubs did: stores that came, packets that left, stores that were
+/// merged into others, lines that left full and, not full, by the timer.
 struct mw_merging {
     uint64_t in, out, merged, full, timer;
 };
@@ -53,9 +53,9 @@ struct mw_feeding_run {
 struct mw_feeding {
     uint32_t
         clock_hz; ///< cycles of the fabric per second; a simulated one counts as one of 60 million
-    struct mw_feeding_run apart,
-        fed; ///< each layer written, run and read; the next written and the last read while one runs
-    uint64_t wrong; ///< elements of both that differ from the layer's own output
+    struct mw_feeding_run apart; ///< each layer written, run and read
+    struct mw_feeding_run fed;   ///< the next written and the last read while one runs
+    uint64_t wrong;              ///< elements of both that differ from the layer's own output
 };
 
 /// One system. mw_result_make allocates it, mw_system_run fills it in.
@@ -100,8 +100,8 @@ struct mw_below_bound {
     uint64_t cycles, bound;
 };
 
-/// Number of layers that did: then the bound is wrong, as where phases that run side by side are added up. The first of
-/// them in `first`.
+/// Number of layers that did: then the bound is wrong, as where phases that run side by side are
+/// added up. The first of them in `first`.
 unsigned mw_result_below_bound(const struct mw_result *r, const struct mw_workload *w,
                                const struct mw_link_parameters *link, struct mw_below_bound *first);
 
@@ -131,7 +131,8 @@ struct mw_summary {
     const struct mw_result *result;
 };
 
-/// `base_cycles` are those of the system `over`, which is compared with; 0 and NULL where there is none.
+/// `base_cycles` are those of the system `over`, which is compared with; 0 and NULL
+/// where there is none.
 void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct mw_workload *w,
                   const struct mw_run_params *params, uint64_t base_cycles, const char *over);
 /// Bytes and use of each direction, from the traffic and the cycles of `s`.

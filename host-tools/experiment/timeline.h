@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each GPU of a simulated device did when: recorded of a layer, and written as Chrome trace events,
-// which Perfetto and chrome://tracing show.
+// What each GPU of a simulated device did when: recorded of a layer, and written as Chrome trace
+// events, which Perfetto and chrome://tracing show.
 #ifndef MW_HOST_TIMELINE_H
 #define MW_HOST_TIMELINE_H
 
@@ -20,14 +20,15 @@ struct mw_timeline {
 /// A mw_watch_fn; `timeline` is a struct mw_timeline.
 void mw_timeline_take(void *timeline, const struct mw_watch_event *event);
 void mw_timeline_free(struct mw_timeline *t);
-/// From now on `*t`, which it allocates, records what the GPUs do. Returns MW_EXIT_OK, or another status and a line.
+/// From now on `*t`, which it allocates, records what the GPUs do. Returns MW_EXIT_OK, or
+/// another status and a line.
 int mw_timeline_start(struct mw_timeline **t, struct mw_device *device, struct mw_error *err);
 /// Nothing is recorded any more. Fails, too, if some of it is missing.
 int mw_timeline_stop(const struct mw_timeline *t, struct mw_device *device, struct mw_error *err);
 
 struct mw_summary;
-/// All systems and layers that were recorded, as JSON in memory; free() it. Systems lie side by side,
-/// layers one behind the other, a cycle as a microsecond. NULL, and `err`: no memory.
+/// All systems and layers that were recorded, as JSON in memory; free() it. Systems lie side by
+/// side, layers one behind the other, a cycle as a microsecond. NULL, and `err`: no memory.
 char *mw_timeline_json(const struct mw_captions *captions, const struct mw_summary *summaries,
                        unsigned count, size_t *size, struct mw_error *err);
 

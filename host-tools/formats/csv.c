@@ -21,8 +21,8 @@ static bool is_in_line(const struct mw_csv *c, const struct mw_json *j)
            strcmp(j->level[1].key, c->rows) == 0;
 }
 
-/// The name of a value's column: keys of all levels from `from` on, and its own. False: it is inside an array
-/// of objects, and has none.
+/// The name of a value's column: keys of all levels from `from` on, and its own. False: it is
+/// inside an array of objects, and has none.
 static bool column_of(const struct mw_json *j, unsigned from, const char *key,
                       char name[COLUMN_BYTES])
 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON. Writer: a text in memory whose bytes depend on the calls alone, so that two equal runs write
-// equal files. Reader (json_read.c): cJSON does the parsing; messages, and what cJSON lets pass, are ours.
+// JSON. Writer: a text in memory whose bytes depend on the calls alone, so that two equal runs
+// write equal files. Reader (json_read.c): cJSON does the parsing; messages, and what cJSON
+// lets pass, are ours.
 //
-// Whole numbers above 2^53 - 1 are strings of their digits, as RFC 7493 (I-JSON) recommends: readers that
-// keep numbers as doubles, as JavaScript does, would round them. Python's int() and JavaScript's BigInt()
-// take both. Our own reader takes such a number in either form, and loses no digit.
+// Whole numbers above 2^53 - 1 are strings of their digits, as RFC 7493 (I-JSON) recommends:
+// readers that keep numbers as doubles, as JavaScript does, would round them. Python's int()
+// and JavaScript's BigInt() take both. Our own reader takes such a number in either form,
+// and loses no digit.
 #ifndef MW_HOST_JSON_H
 #define MW_HOST_JSON_H
 
@@ -22,13 +24,13 @@ enum { MW_JSON_DEPTH = 16, MW_JSON_NUMBER_BYTES = 40 };
 #define MW_JSON_EXACT ((UINT64_C(1) << 53) - 1)
 
 struct mw_json;
-/// Reported of every value that is no object and no array, before it is written: its key, or NULL in an array,
-/// and its text, empty for null.
+/// Reported of every value that is no object and no array, before it is written: its key, or NULL
+/// in an array, and its text, empty for null.
 typedef void mw_json_watch(void *context, const struct mw_json *j, const char *key,
                            const char *text);
 
-/// The writer; all zero before mw_json_open, or with a watch. Keys are written in the order of the calls;
-/// `key` is NULL inside an array.
+/// The writer; all zero before mw_json_open, or with a watch. Keys are written in the order of the
+/// calls; `key` is NULL inside an array.
 struct mw_json {
     FILE *stream; ///< memory stream behind text and size
     char *text;
@@ -63,13 +65,14 @@ void mw_json_null(struct mw_json *j, const char *key);
 int mw_json_close(struct mw_json *j, struct mw_error *err);
 void mw_json_free(struct mw_json *j);
 
-/// A number for tables and command lines: a whole one without an exponent, others with as few digits as
-/// give the same number when they are read.
+/// A number for tables and command lines: a whole one without an exponent, others with as few
+/// digits as give the same number when they are read.
 void mw_number_text(char text[MW_JSON_NUMBER_BYTES], double value);
 
-/// The whole of a regular file of at most `most` bytes, which `what` names, as JSON, to be deleted with
-/// cJSON_Delete. A whole number that a double cannot hold exactly is a cJSON string of its digits. An object
-/// that has a key twice is refused. MW_EXIT_INPUT, and a line that names file, place and cause.
+/// The whole of a regular file of at most `most` bytes, which `what` names, as JSON, to be deleted
+/// with cJSON_Delete. A whole number that a double cannot hold exactly is a cJSON string of
+/// its digits. An object that has a key twice is refused. MW_EXIT_INPUT, and a line that names
+/// file, place and cause.
 int mw_json_read(struct cJSON **root, const char *path, size_t most, const char *what,
                  struct mw_error *err);
 

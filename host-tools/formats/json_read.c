@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON reader, see json.h. cJSON parses. It keeps no places, takes a key twice, and makes doubles of
-// numbers; so its tree and the text, which it found well-formed, are then walked side by side.
+// JSON reader, see json.h. cJSON parses. It keeps no places, takes a key twice, and makes doubles
+// of numbers; so its tree and the text, which it found well-formed, are then walked side by side.
 #include "base/input.h"
 #include "formats/json.h"
 

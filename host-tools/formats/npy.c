@@ -60,7 +60,8 @@ static bool accept(struct header *h, const char *token)
     return true;
 }
 
-/// A Python string without escapes. Returns false where there is none, it has a NUL, or it does not fit.
+/// A Python string without escapes. Returns false where there is none, it has a NUL,
+/// or it does not fit.
 static bool parse_string(struct header *h, char *out, size_t size)
 {
     skip_space(h);
@@ -260,7 +261,8 @@ const char *mw_npy_shape(const struct mw_npy *npy, char *text, size_t size)
     return text;
 }
 
-/// The type that `descr` names, and whether its bytes are to be swapped; MW_NPY_TYPES: none of them.
+/// The type that `descr` names, and whether its bytes are to be swapped;
+/// MW_NPY_TYPES: none of them.
 static enum mw_npy_type type_of(const char *descr, bool *swap)
 {
     *swap = descr[0] == '>';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reader and writer of NumPy .npy files, as far as routing traces need them: format versions 1 and 2,
-// one to three dimensions, both byte orders, C and Fortran order.
+// Reader and writer of NumPy .npy files, as far as routing traces need them: format versions 1 and
+// 2, one to three dimensions, both byte orders, C and Fortran order.
 #ifndef MW_HOST_NPY_H
 #define MW_HOST_NPY_H
 

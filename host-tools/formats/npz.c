@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See npz.h. The archive is minizip's: its directory, zip64, inflating, the CRC. Here is what it does
-// not look at: members of one name, methods that NumPy never writes, sizes that no data can have.
+// See npz.h. The archive is minizip's: its directory, zip64, inflating, the CRC. Here is
+// what it does not look at: members of one name, methods that NumPy never writes, sizes
+// that no data can have.
 #include "formats/npz.h"
 
 #include "base/input.h"
@@ -42,8 +43,8 @@ static int fail(const struct member *m, const char *cause, struct mw_error *err)
     return mw_fail(err, MW_EXIT_INPUT, "%s: %s: %s", m->path, m->name, cause);
 }
 
-/// Whether the record at the end of the archive is whole, which minizip takes for granted: it begins with
-/// a signature, and ends with a comment whose length stands before it.
+/// Whether the record at the end of the archive is whole, which minizip takes for granted:
+/// it begins with a signature, and ends with a comment whose length stands before it.
 static bool has_whole_end(FILE *f, off_t size)
 {
     enum { RECORD = 22, MOST = RECORD + 0xffff };

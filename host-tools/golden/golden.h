@@ -32,8 +32,8 @@ uint16_t mw_expert_value(uint16_t x, uint16_t c, float w);
 /// Output row of one token: `out` has H bf16 values.
 void mw_golden_row(const struct mw_workload *w, unsigned layer, unsigned token, enum mw_order order,
                    uint16_t *out);
-/// The same row where a reduction of that type and operator (reduce.h) takes the bits of the experts'
-/// rows for its elements.
+/// The same row where a reduction of that type and operator (reduce.h) takes the bits of the
+/// experts' rows for its elements.
 void mw_golden_reduced_row(const struct mw_workload *w, unsigned layer, unsigned token,
                            unsigned dtype, unsigned redop, uint16_t *out);
 /// Output of one layer (an index into w->layer): `out` is [N * T][H].

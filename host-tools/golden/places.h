@@ -17,7 +17,8 @@ struct mw_places {
 void mw_places_find(const struct mw_workload *w, unsigned layer, unsigned token,
                     struct mw_places *p);
 
-/// Tiles where each has rows of one expert and one home: tiles[q][p] of the experts of GPU q for tokens of GPU p.
+/// Tiles where each has rows of one expert and one home: tiles[q][p] of the experts of GPU
+/// q for tokens of GPU p.
 void mw_places_tiles(const struct mw_workload *w, unsigned layer, unsigned tile,
                      uint64_t tiles[MW_MAX_GPUS][MW_MAX_GPUS]);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Golden model of reductions, see reduce.h. As golden.c: without fused or reordered float operations.
+// Golden model of reductions, see reduce.h. As golden.c: without fused or reordered
+// float operations.
 #include "golden/reduce.h"
 
 #include <math.h>
@@ -143,7 +144,8 @@ uint32_t mw_reduce_last(unsigned dtype, uint32_t result)
         return result;
     if (isnan(float_of(result)))
         return MW_FP16_NAN;
-    // the nearest multiple of 2^16, the even one of two; a carry raises the exponent, up to infinity
+    // the nearest multiple of 2^16, the even one of two; a carry raises the exponent,
+    // up to infinity
     uint32_t rest = result & 0xffff, kept = result >> 16;
     return kept + (rest > 0x8000 || (rest == 0x8000 && (kept & 1)));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Golden model of reductions: every type and operator (docs/design/architecture.md, "Numbers"), one element at a
-// time. Plain C on the host's IEEE arithmetic; it shares nothing with the RTL but the numbers of types and operators.
+// Golden model of reductions: every type and operator (docs/design/architecture.md, "Numbers"), one
+// element at a time. Plain C on the host's IEEE arithmetic; it shares nothing with the RTL but the
+// numbers of types and operators.
 #ifndef MW_HOST_REDUCE_H
 #define MW_HOST_REDUCE_H
 
@@ -26,7 +27,8 @@ enum {
 bool mw_reduce_exists(unsigned dtype, unsigned redop);
 /// Bytes of an element: 2 or 4.
 unsigned mw_reduce_bytes(unsigned dtype);
-/// PTX's name of a type (bf16, fp16, fp32, u32, s32) and the operator's (sum as nccl-tests calls add).
+/// PTX's name of a type (bf16, fp16, fp32, u32, s32) and the operator's (sum as
+/// nccl-tests calls add).
 const char *mw_reduce_type_name(unsigned dtype);
 const char *mw_reduce_op_name(unsigned redop);
 
@@ -34,7 +36,8 @@ const char *mw_reduce_op_name(unsigned redop);
 float mw_fp16_to_float(uint16_t v);
 uint16_t mw_fp16_from_float(float v);
 
-/// A running result: of 16-bit types the bits of an fp32. A term alone; the next one taken in; the element that it leaves as.
+/// A running result: of 16-bit types the bits of an fp32. A term alone; the next one taken in;
+/// the element that it leaves as.
 uint32_t mw_reduce_first(unsigned dtype, uint32_t element);
 uint32_t mw_reduce_next(unsigned dtype, unsigned redop, uint32_t result, uint32_t element);
 uint32_t mw_reduce_last(unsigned dtype, uint32_t result);

@@ -2,9 +2,10 @@
 //
 // From a machine to the simulated fabric, and from cycles to time (docs/user/hardware.md).
 //
-// Addresses interleave over the planes every 128 bytes, which is an assumption. Packet j of token t uses plane (j + t)
-// mod P, so each plane carries every token, and of each row the whole packets that fall to it. The simulated plane has
-// the largest share. Its header, target list and gate weights are those of every plane.
+// Addresses interleave over the planes every 128 bytes, which is an assumption. Packet j of token
+// t uses plane (j + t) mod P, so each plane carries every token, and of each row the whole packets
+// that fall to it. The simulated plane has the largest share. Its header, target list and gate
+// weights are those of every plane.
 #ifndef MW_HOST_DERIVE_H
 #define MW_HOST_DERIVE_H
 
@@ -30,7 +31,8 @@ struct mw_expert_shape {
     double rows; ///< of an expert and layer, which share one load of its weights
 };
 
-/// MW_EXIT_INPUT: a row has no whole number of values for that flit width, or the machine states no rate for the type.
+/// MW_EXIT_INPUT: a row has no whole number of values for that flit width, or the machine states
+/// no rate for the type.
 int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes,
                 const struct mw_expert_shape *expert, struct mw_error *err);
 

@@ -14,7 +14,8 @@ enum { MOST_BYTES = 1 << 16, MOST_FILES = 16 };
 
 const char *const mw_gemm_names[MW_GEMM_TYPES] = {"bf16", "fp8", "fp4"};
 
-/// A number of the file. Ranges are those of machines that can exist: a rate in bytes, say, is above the most.
+/// A number of the file. Ranges are those of machines that can exist: a rate in bytes,
+/// say, is above the most.
 struct field {
     const char *key;
     size_t offset;

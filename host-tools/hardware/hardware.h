@@ -28,9 +28,9 @@ struct mw_hardware {
     char source[MW_HARDWARE_SOURCE]; ///< of these numbers
 };
 
-/// The value of --hardware for option_table.h: `place` is a const struct mw_hardware *. A preset's name, else
-/// the path of a file, whose contents are kept until the program ends. MW_EXIT_INPUT: no such preset or file, or a
-/// file that contradicts itself, with file, key and cause.
+/// The value of --hardware for option_table.h: `place` is a const struct mw_hardware *. A preset's
+/// name, else the path of a file, whose contents are kept until the program ends. MW_EXIT_INPUT:
+/// no such preset or file, or a file that contradicts itself, with file, key and cause.
 int mw_set_hardware(void *place, const char *name, const char *text, struct mw_error *err);
 /// The names of the presets.
 mw_terms mw_hardware_names;

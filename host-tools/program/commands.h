@@ -18,8 +18,8 @@ struct mw_command {
 extern const struct mw_command mw_commands[];
 extern const unsigned mw_command_count;
 
-/// The command that the words begin with, and in `words` how many of them are its name; or NULL. The
-/// longest name counts.
+/// The command that the words begin with, and in `words` how many of them are its name; or NULL.
+/// The longest name counts.
 const struct mw_command *mw_command_find(int argc, char *const *argv, int *words);
 
 #endif

@@ -30,8 +30,9 @@ struct axis {
     double y, half;     ///< the line of no use, and the height of a use of 1 above or below it
 };
 
-/// The use of one link of a layer of `cycles` cycles, as a path of class `u` (uplink, above the line) or `d` (downlink,
-/// below it): an area whose height is the share of each sample's cycles that its flits take.
+/// The use of one link of a layer of `cycles` cycles, as a path of class `u` (uplink, above the
+/// line) or `d` (downlink, below it): an area whose height is the share of each sample's cycles
+/// that its flits take.
 static void draw_link(FILE *out, const struct mw_monitor *m, unsigned port, bool down,
                       uint64_t cycles, const struct axis *axis)
 {
@@ -74,7 +75,8 @@ static double latency_x(double cycles)
            HIST_W * log2(cycles < 1 ? 1 : cycles) / log2(mw_histogram_from(MW_HISTOGRAM_BINS));
 }
 
-/// Packets by latency, a bar a bin, on a logarithmic axis; the height is the share of the largest bar.
+/// Packets by latency, a bar a bin, on a logarithmic axis; the height is the share
+/// of the largest bar.
 static void draw_histogram(FILE *out, const struct mw_monitor *m, double top)
 {
     static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results reported: tables for people (report_table.c, and with --details report_details.c), which fit
-// MW_TABLE_WIDTH columns, JSON for programs (report_json.c), and a page around that (page.h).
+// Results reported: tables for people (report_table.c, and with --details report_details.c), which
+// fit MW_TABLE_WIDTH columns, JSON for programs (report_json.c), and a page around that (page.h).
 #ifndef MW_HOST_REPORT_H
 #define MW_HOST_REPORT_H
 
@@ -21,22 +21,25 @@ void mw_report_line(FILE *out, const struct mw_summary *s);
 void mw_report_traffic(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// Stalls of all systems by cause.
 void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned count);
-/// What the systems ask of the busiest GPUs' own parts, and which of these or the links limits them.
+/// What the systems ask of the busiest GPUs' own parts, and which of these or the
+/// links limits them.
 void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count);
 /// A table of what feeding is worth, of the systems that measured it.
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
-/// Latencies in the switch, of the systems whose ports recorded them. `w` is NULL if they ran one layer without a number.
+/// Latencies in the switch, of the systems whose ports recorded them. `w` is NULL if they ran one
+/// layer without a number.
 void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);
 /// What simulated them; nothing of devices that are real.
 void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned count);
-/// Lines about elements that differ from the golden model, and counters from the analytic list: returns
-/// MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.
+/// Lines about elements that differ from the golden model, and counters from the analytic list:
+/// returns MW_EXIT_MISMATCH, or MW_EXIT_OK without a word.
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
                           const struct mw_link_parameters *link);
-/// On a machine (params->hardware): what one simulated plane of it is, then a table of times and bandwidths; and the same
-/// as an object of params, and as members of a system. Nothing without a machine.
+/// On a machine (params->hardware): what one simulated plane of it is, then a table of
+/// times and bandwidths; and the same as an object of params, and as members of a system.
+/// Nothing without a machine.
 void mw_report_machine_head(FILE *out, const struct mw_run_params *params);
 void mw_report_machine(FILE *out, const struct mw_run_params *params, const struct mw_workload *w,
                        const struct mw_summary *summaries, unsigned count);
@@ -49,7 +52,8 @@ int mw_report_json(struct mw_json *j, const struct mw_run_params *params,
                    const struct mw_trace *trace, const struct mw_workload *w,
                    const struct mw_summary *summaries, unsigned count, struct mw_error *err);
 
-/// What every workload's report has of a system: figures, ports and stalls, and what depends on the clock on the wall.
+/// What every workload's report has of a system: figures, ports and stalls, and what depends on
+/// the clock on the wall.
 void mw_report_json_summary(struct mw_json *j, const struct mw_summary *s, unsigned gpus);
 void mw_report_json_wall(struct mw_json *j, const struct mw_summary *s);
 

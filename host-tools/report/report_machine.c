@@ -2,17 +2,17 @@
 //
 // What a run is on a machine (--hardware): microseconds and GB/s, see report.h.
 //
-// Bandwidths as nccl-tests define them, of one GPU: the algorithm's counts what a layer must move, the rows of
-// dispatch and combine that have a remote target, in the busier direction. The bus bandwidth counts payload that the
-// busiest link did carry in one direction. All planes together.
+// Bandwidths as nccl-tests define them, of one GPU: the algorithm's counts what a layer must move,
+// the rows of dispatch and combine that have a remote target, in the busier direction. The bus
+// bandwidth counts payload that the busiest link did carry in one direction. All planes together.
 #include "report/report.h"
 
 #include "analysis/facts.h"
 
 #include <inttypes.h>
 
-/// Bytes of rows that a GPU sends and receives, mean, in one direction, on the simulated plane: each token's row to each
-/// of its remote GPUs, and a partial sum from each.
+/// Bytes of rows that a GPU sends and receives, mean, in one direction, on the simulated plane:
+/// each token's row to each of its remote GPUs, and a partial sum from each.
 static double row_bytes(const struct mw_workload *w)
 {
     double bytes = 0;

@@ -22,9 +22,10 @@ enum {
 /// A quarter of the rows in tiles that never fill: an expert has two tiles on average.
 static const double MUCH_PARTIAL = 0.25;
 
-/// Cycles per second of one simulation: on one thread, and with a second core for the switch. Measured by
-/// `bench/figures.py --speed` (docs/reference/performance.md), on which the eight systems of `make run` lie from 146 to 274
-/// thousand. For other numbers of GPUs as many nodes per second.
+/// Cycles per second of one simulation: on one thread, and with a second core for the switch.
+/// Measured by `bench/figures.py --speed` (docs/reference/performance.md), on which the
+/// eight systems of `make run` lie from 146 to 274 thousand. For other numbers of GPUs as
+/// many nodes per second.
 static const struct {
     unsigned gpus;
     double one, two;
@@ -76,7 +77,8 @@ static uint64_t all_cycles(const struct mw_workload *w, const struct mw_run_para
     return cycles;
 }
 
-/// The same routing with half the hidden size, again and again, until it is short enough; then with fewer tokens.
+/// The same routing with half the hidden size, again and again, until it is short enough;
+/// then with fewer tokens.
 static void find_smaller(struct mw_forecast *f, const struct mw_run_params *params,
                          const struct mw_workload *w, const struct mw_system *systems)
 {
@@ -157,7 +159,7 @@ void mw_forecast_print(FILE *out, const struct mw_forecast *f, const struct mw_r
         print_smaller(out, f, params);
 }
 
-// ---- tiles ----------------------------------------------------------------------------------------
+// ---- tiles --------------------------------------------------------------------------------------
 
 void mw_tile_fill(const struct mw_workload *w, unsigned tile, struct mw_tile_fill *fill)
 {

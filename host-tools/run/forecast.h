@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run will take, before it begins: cycles by the bounds, time of all systems, memory of this machine. Where that
-// is long: a smaller layer of about the same shares. And whether a layer is too small for its tile.
+// What a run will take, before it begins: cycles by the bounds, time of all systems, memory of this
+// machine. Where that is long: a smaller layer of about the same shares. And whether a layer is
+// too small for its tile.
 #ifndef MW_HOST_FORECAST_H
 #define MW_HOST_FORECAST_H
 
@@ -16,8 +17,8 @@ struct mw_forecast {
     double rate;     ///< expected cycles per second; 0: no default for a device on USB
     double seconds;  ///< for all systems, without building a model
     uint64_t memory; ///< bytes of this machine, 0: not known
-    /// Of the same routing: the largest hidden size, and where the smallest is not enough the tokens of a GPU, that
-    /// stay within MW_FORECAST_LONG. Equal to those of the run where it does.
+    /// Of the same routing: the largest hidden size, and where the smallest is not enough the
+    /// tokens of a GPU, that stay within MW_FORECAST_LONG. Equal to those of the run where it does.
     unsigned hidden, tokens_per_gpu;
     uint64_t expert_cycles;
     double smaller_seconds;

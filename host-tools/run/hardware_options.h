@@ -11,8 +11,9 @@
 int mw_set_gemm_type(void *place, const char *name, const char *text, struct mw_error *err);
 mw_terms mw_gemm_type_values;
 
-/// GPUs, link latency, time of an expert's row and the simulated share of a row from params->hardware, if there is one.
-/// Options that were given stay. MW_EXIT_INPUT: the fabric or the machine cannot do what was asked.
+/// GPUs, link latency, time of an expert's row and the simulated share of a row from
+/// params->hardware, if there is one. Options that were given stay. MW_EXIT_INPUT: the fabric or
+/// the machine cannot do what was asked.
 int mw_hardware_apply(struct mw_run_params *params, const struct mw_options_said *said,
                       struct mw_error *err);
 

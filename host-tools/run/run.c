@@ -138,8 +138,8 @@ static bool lacks_model(const struct mw_run_params *p)
     return mw_device_lacks_model(&o);
 }
 
-/// Before anything large is made. A model that is missing is built in minutes, so what it will not hold is refused before.
-/// A model that exists has sizes of its own, which may be larger.
+/// Before anything large is made. A model that is missing is built in minutes, so what it will not
+/// hold is refused before. A model that exists has sizes of its own, which may be larger.
 static int check_sizes(struct mw_run *run, struct mw_error *err)
 {
     const struct mw_run_params *p = &run->params;

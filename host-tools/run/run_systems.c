@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See run_systems.h. Threads take one system after the other; the thread of the caller hands on what is
-// done in the order of the systems, shows progress, and sees to it that a run that is over ends.
+// See run_systems.h. Threads take one system after the other; the thread of the caller
+// hands on what is done in the order of the systems, shows progress, and sees to it that a
+// run that is over ends.
 #include "run/run_systems.h"
 
 #include "base/interrupt.h"
@@ -24,7 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/// Seconds: between two looks of the caller's thread, and until it no longer waits for systems to stop.
+/// Seconds: between two looks of the caller's thread, and until it no longer waits
+/// for systems to stop.
 static const double LOOK = 0.1, PATIENCE = 0.5;
 
 /// A system, and where it is.
@@ -86,10 +88,10 @@ void mw_run_share_cores(unsigned jobs)
         setenv("MW_SIM_THREADS", "1", 0);
 }
 
-// ---- waveforms --------------------------------------------------------------------------------------
+// ---- waveforms ----------------------------------------------------------------------------------
 
-/// Of bad input no waveforms stay behind, not those of the systems before either; else only those of
-/// systems that did not end.
+/// Of bad input no waveforms stay behind, not those of the systems before either; else only those
+/// of systems that did not end.
 static void remove_waves(const struct group *g, bool all)
 {
     for (unsigned i = 0; g->run->params.fst && i < g->count; i++) {
@@ -100,7 +102,7 @@ static void remove_waves(const struct group *g, bool all)
     }
 }
 
-// ---- one system, in a thread of its own -----------------------------------------------------------
+// ---- one system, in a thread of its own ---------------------------------------------------------
 
 /// Called by the device's driver now and then: false stops it.
 static bool take_progress(void *context, unsigned layer, double done, uint64_t cycles)
@@ -191,8 +193,8 @@ static void *work(void *context)
 
 // ---- handing on ---------------------------------------------------------------------------------
 
-/// The system that the others are compared with: the first. One that runs alone is compared with nothing,
-/// but unicast, which is what all are compared with.
+/// The system that the others are compared with: the first. One that runs alone is compared with
+/// nothing, but unicast, which is what all are compared with.
 static const char *base_of(const struct group *g)
 {
     const char *first = g->part[0].system->name;
@@ -251,8 +253,8 @@ static void wait_a_little(struct group *g)
     pthread_cond_timedwait(&g->changed, &g->lock, &t);
 }
 
-/// Until everything was handed on, or nothing runs any more that was told to stop. Returns whether the
-/// threads are at their end.
+/// Until everything was handed on, or nothing runs any more that was told to stop. Returns whether
+/// the threads are at their end.
 static bool supervise(struct group *g, int *status, struct mw_error *err)
 {
     unsigned handed = 0;

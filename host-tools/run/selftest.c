@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch selftest`: the firmware's own tests, the way to the memories, and a layer under every system.
+// `moeswitch selftest`: the firmware's own tests, the way to the memories, and a layer
+// under every system.
 #include "run/selftest.h"
 
 #include "base/random.h"
@@ -27,8 +28,8 @@ static const char *test_text(uint32_t test)
     }
 }
 
-/// One of the firmware's tests. They are asked for one by one: a reply has room for one result of each
-/// of 32 GPUs.
+/// One of the firmware's tests. They are asked for one by one: a reply has room for one result
+/// of each of 32 GPUs.
 static int own_test(struct mw_device *device, unsigned test, bool *wrong, FILE *out,
                     struct mw_error *err)
 {

@@ -14,8 +14,8 @@ struct mw_child {
     FILE *said; ///< its standard error
 };
 
-/// Start words[0], which is looked for as a shell does, in `folder` (NULL: here). Its standard output is
-/// lost; it ends when this process does.
+/// Start words[0], which is looked for as a shell does, in `folder` (NULL: here). Its standard
+/// output is lost; it ends when this process does.
 int mw_child_start(struct mw_child *child, char *const *words, const char *folder,
                    struct mw_error *err);
 /// Whether it has ended, with its exit status, or 128 and the signal that ended it; does not wait.

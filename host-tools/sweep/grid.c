@@ -91,7 +91,8 @@ static int add_value(const struct mw_grid *g, struct mw_axis *a, const char *tex
     return a->value[a->count++] ? MW_EXIT_OK : mw_fail_memory(err, g->path);
 }
 
-/// Names of systems with commas between them, or "all", which add_all_systems replaces: a run of the sweep has one.
+/// Names of systems with commas between them, or "all", which add_all_systems replaces: a run
+/// of the sweep has one.
 static int add_systems(const struct mw_grid *g, struct mw_axis *a, const char *text,
                        struct mw_error *err)
 {

@@ -23,7 +23,8 @@ struct mw_axis {
     char **value;
 };
 
-/// Points are numbered with the last axis as the fastest. One axis is "system", with one system a value.
+/// Points are numbered with the last axis as the fastest. One axis is "system", with
+/// one system a value.
 struct mw_grid {
     const char *path;
     unsigned axes;
@@ -32,11 +33,12 @@ struct mw_grid {
     char left_out[MW_LEFT_OUT]; ///< systems that "all" is without, as they do not run all workloads
 };
 
-/// Read a grid: a JSON object whose keys are options of `moeswitch run`, with a value or a list of values
-/// each, and for --set an object of such. MW_EXIT_INPUT, and a line, for keys and values that cannot be.
+/// Read a grid: a JSON object whose keys are options of `moeswitch run`, with a value or a list
+/// of values each, and for --set an object of such. MW_EXIT_INPUT, and a line, for keys and
+/// values that cannot be.
 int mw_grid_read(struct mw_grid *grid, const char *path, struct mw_error *err);
-/// Find out that each point is a run that can be; the line names the first that cannot. `weight` gets how
-/// long each takes, in a unit of its own.
+/// Find out that each point is a run that can be; the line names the first that cannot. `weight`
+/// gets how long each takes, in a unit of its own.
 int mw_grid_check(const struct mw_grid *grid, double *weight, struct mw_error *err);
 void mw_grid_free(struct mw_grid *grid);
 
@@ -48,8 +50,8 @@ size_t mw_grid_other(const struct mw_grid *grid, size_t point, unsigned axis, un
 /// The axis of that name, or MW_MAX_AXES.
 unsigned mw_grid_axis(const struct mw_grid *grid, const char *name);
 
-/// The words of a point's command line, "run" first and NULL last; texts that are not the grid's are in
-/// `store`. Returns how many there are.
+/// The words of a point's command line, "run" first and NULL last; texts that are not the grid's
+/// are in `store`. Returns how many there are.
 struct mw_point {
     char *word[MW_POINT_WORDS + 1];
     char store[MW_MAX_AXES][160];
@@ -57,8 +59,8 @@ struct mw_point {
 unsigned mw_grid_point(const struct mw_grid *grid, size_t point, struct mw_point *words);
 /// What differs between points, for people: "gpus 4, k 2".
 void mw_grid_text(const struct mw_grid *grid, size_t point, char *text, size_t size);
-/// A point's name, of its options and values alone: 16 hexadecimal digits. It does not change when the
-/// grid gets other points or another order.
+/// A point's name, of its options and values alone: 16 hexadecimal digits. It does not change when
+/// the grid gets other points or another order.
 void mw_grid_id(const struct mw_grid *grid, size_t point, char id[MW_POINT_ID]);
 
 #endif

@@ -48,7 +48,8 @@ static int model_of(const struct mw_grid *grid, size_t point, struct mw_open_opt
     return MW_EXIT_OK;
 }
 
-/// Whether such a device holds the run. One that it does not hold is reported by the run, and needs no model.
+/// Whether such a device holds the run. One that it does not hold is reported by the run,
+/// and needs no model.
 static bool fits(const struct mw_grid *grid, size_t point)
 {
     struct mw_point words;

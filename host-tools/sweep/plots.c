@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures of a sweep's table by gnuplot, see sweep.h. The script reads results.csv, so that whoever wants
-// another picture changes the script and calls gnuplot.
+// Pictures of a sweep's table by gnuplot, see sweep.h. The script reads results.csv, so that
+// whoever wants another picture changes the script and calls gnuplot.
 #include "base/output.h"
 #include "base/text.h"
 #include "sweep/child.h"
@@ -65,7 +65,8 @@ static void write_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/// Axes by which lines are apart: all that have several values, but the systems and the one drawn on.
+/// Axes by which lines are apart: all that have several values, but the systems
+/// and the one drawn on.
 static bool is_apart(const struct mw_sweep *s, unsigned axis, const char *x)
 {
     const struct mw_grid *g = &s->grid;

@@ -15,8 +15,8 @@
 
 enum { RESULT_BYTES = 64 << 20, CELL_BYTES = 1024 };
 
-/// A column, and where a report has it: keys, with dots in between; "0" is the first of an array. Those
-/// without are made here.
+/// A column, and where a report has it: keys, with dots in between; "0" is the first of an array.
+/// Those without are made here.
 static const struct {
     const char *name, *path;
 } columns[] = {

@@ -28,8 +28,8 @@ unsigned mw_column_find(const char *name);
 int mw_row_read(const struct mw_grid *grid, size_t point, const char *path, struct mw_row *row,
                 struct mw_error *err);
 void mw_row_free(const struct mw_grid *grid, struct mw_row *row);
-/// Fill in what compares rows: how much faster each is than `unicast`, or `nvls` in grids of workloads, at
-/// the same point.
+/// Fill in what compares rows: how much faster each is than `unicast`, or `nvls` in grids of
+/// workloads, at the same point.
 int mw_rows_compare(const struct mw_grid *grid, struct mw_row *rows, struct mw_error *err);
 /// Write the rows that are there, in the grid's order, with a line of names (RFC 4180).
 void mw_rows_csv(FILE *out, const struct mw_grid *grid, const struct mw_row *rows);

@@ -206,7 +206,8 @@ static int look(struct runner *r, const sigset_t *ends, struct mw_error *err)
     return status;
 }
 
-/// Until nothing runs any more. The first failure, or Ctrl-C, stops what has not begun, and ends the rest.
+/// Until nothing runs any more. The first failure, or Ctrl-C, stops what has not begun,
+/// and ends the rest.
 static int supervise(struct runner *r, const sigset_t *ends, struct mw_error *err)
 {
     int status = MW_EXIT_OK;

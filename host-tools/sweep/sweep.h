@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch sweep`: the runs of a grid, each a command of its own that writes one file. What is there of
-// these files is all that a sweep knows of what was done, by whomever.
+// `moeswitch sweep`: the runs of a grid, each a command of its own that writes one file. What is
+// there of these files is all that a sweep knows of what was done, by whomever.
 #ifndef MW_SWEEP_H
 #define MW_SWEEP_H
 
@@ -29,8 +29,8 @@ extern const struct mw_option_table mw_sweep_table;
 /// The command: argv[0] is "sweep". Returns the exit status.
 int mw_sweep_command(int argc, char **argv, FILE *out, FILE *errors);
 
-/// Make the folder, and the one for results in it. `alone`: one sweep at a time, as it is going to write there;
-/// `lock` is to be closed.
+/// Make the folder, and the one for results in it. `alone`: one sweep at a time, as it is going to
+/// write there; `lock` is to be closed.
 int mw_sweep_open(const char *folder, bool alone, int *lock, struct mw_error *err);
 /// Where the result of a point is, or will be.
 void mw_sweep_result(const struct mw_sweep *s, size_t point, char path[MW_RESULT_PATH]);
@@ -40,19 +40,20 @@ int mw_sweep_look(struct mw_sweep *s, struct mw_error *err);
 int mw_sweep_take(struct mw_sweep *s, size_t point, struct mw_error *err);
 size_t mw_sweep_missing(const struct mw_sweep *s);
 
-/// The commands whose results are not there, a line each, for a shell; each may run on any host that has
-/// the same folders.
+/// The commands whose results are not there, a line each, for a shell; each may run on any host
+/// that has the same folders.
 int mw_sweep_list(const struct mw_sweep *s, struct mw_error *err);
-/// Have the models built that these runs need and that are missing, each once: that is reported, and no run's time.
+/// Have the models built that these runs need and that are missing, each once: that is reported,
+/// and no run's time.
 int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err);
-/// Run them here. A run that fails is reported, and the others go on, unless it was the machine that failed.
-/// MW_EXIT_INTERRUPTED behind Ctrl-C.
+/// Run them here. A run that fails is reported, and the others go on, unless it was the machine
+/// that failed. MW_EXIT_INTERRUPTED behind Ctrl-C.
 int mw_sweep_run(struct mw_sweep *s, struct mw_error *err);
 
 /// Find out before hours of runs that pictures can be drawn.
 int mw_sweep_can_plot(struct mw_error *err);
-/// Write the gnuplot script of the table, plots.gp, and let gnuplot draw: by-AXIS.svg for every axis of
-/// numbers, with a line for each system and each value of the other options.
+/// Write the gnuplot script of the table, plots.gp, and let gnuplot draw: by-AXIS.svg for every
+/// axis of numbers, with a line for each system and each value of the other options.
 int mw_sweep_plot(const struct mw_sweep *s, struct mw_error *err);
 
 #endif

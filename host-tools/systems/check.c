@@ -9,8 +9,8 @@
 
 enum { FEED_BUFFERS = 2 };
 
-/// What the routing asks under this system: of one that gathers, every GPU gets every token; lists of
-/// sources have no more rows than a source sends.
+/// What the routing asks under this system: of one that gathers, every GPU gets every token; lists
+/// of sources have no more rows than a source sends.
 static struct mw_demand demand_of(const struct mw_system *system, const struct mw_demand *demand)
 {
     struct mw_demand d = *demand;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All layers of a workload once more through the device's queue of layers, twice: each written, run and read before the next; and with two buffers, one
-// of which the host writes and reads while the layer of the other runs. Both give the bits that the layers gave by themselves, and the difference of
-// their cycles is what feeding is worth and what it costs.
+// All layers of a workload once more through the device's queue of layers, twice: each written,
+// run and read before the next; and with two buffers, one of which the host writes and reads while
+// the layer of the other runs. Both give the bits that the layers gave by themselves, and the
+// difference of their cycles is what feeding is worth and what it costs.
 #include "systems/job.h"
 
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static size_t values_of(const struct job *j)
     return (size_t)j->w->tokens * j->w->shape.hidden;
 }
 
-/// Turn over every bit that a layer reads as hidden values and writes as output rows in each buffer, so that nothing of an earlier run passes for this one's.
+/// Turn over every bit that a layer reads as hidden values and writes as output rows in each
+/// buffer, so that nothing of an earlier run passes for this one's.
 static int spoil(struct feeding *f)
 {
     struct job *j = f->job;
@@ -61,7 +63,8 @@ static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
     return !mw_job_goes_on(j, 1);
 }
 
-/// Wait for a layer, read its output and compare it. A row that was never written holds that of another layer, or what spoil() left there.
+/// Wait for a layer, read its output and compare it. A row that was never written holds that of
+/// another layer, or what spoil() left there.
 static int finish(struct feeding *f, unsigned layer)
 {
     struct job *j = f->job;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them. Decided by the layer's shape,
-// which every GPU knows before it begins, never by its routing.
+// Which of its mechanisms `moeswitch` leaves out of a layer that is too small for them. Decided by
+// the layer's shape, which every GPU knows before it begins, never by its routing.
 #include "systems/systems.h"
 
 #include <math.h>
 #include <string.h>
 
-/// The tiles' time beside the links', above which mechanisms are left out: there an engine that begins a tile early has
-/// one more of them, which no saved flit makes up for (bench/never_slower.py).
+/// The tiles' time beside the links', above which mechanisms are left out: there an
+/// engine that begins a tile early has one more of them, which no saved flit makes up for
+/// (bench/never_slower.py).
 static const double MUCH = 4 / 3.0;
 
 static bool any_said(const struct mw_settings *settings)
@@ -23,8 +24,8 @@ static bool any_said(const struct mw_settings *settings)
     return false;
 }
 
-/// Cycles of a link that a token takes, both directions side by side, where experts are chosen evenly: a row up and a
-/// partial sum for each remote GPU.
+/// Cycles of a link that a token takes, both directions side by side, where experts are chosen
+/// evenly: a row up and a partial sum for each remote GPU.
 static double token_time(const struct mw_run_params *params, unsigned k)
 {
     const double n = params->shape.gpus, flits = 2.0 * params->shape.hidden / params->flit_bytes;
@@ -39,7 +40,8 @@ unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k)
     return (unsigned)(LINKS * (params->link_latency - 1) / token_time(params, k));
 }
 
-/// Whether most experts have less than half a tile, and one tile for each is what takes a GPU's time.
+/// Whether most experts have less than half a tile, and one tile for each is what
+/// takes a GPU's time.
 static bool too_small(const struct mw_workload *w, const struct mw_run_params *params)
 {
     const double rows = (double)w->tokens * w->k / w->experts;
@@ -48,7 +50,8 @@ static bool too_small(const struct mw_workload *w, const struct mw_run_params *p
            tiles > MUCH * w->shape.tokens_per_gpu * token_time(params, w->k);
 }
 
-/// Whether dispatch may be ahead by nearly all tokens of a GPU, so that the throttle has hardly anything to hold.
+/// Whether dispatch may be ahead by nearly all tokens of a GPU, so that the throttle has
+/// hardly anything to hold.
 static bool throttles_little(const struct mw_workload *w, const struct mw_run_params *params)
 {
     return 4 * w->shape.tokens_per_gpu <=

@@ -23,8 +23,8 @@ struct mw_generator {
     const char *name; ///< of mw_systems
     unsigned streams; ///< streams per GPU
     unsigned instrs;  ///< most instructions of a stream, the end included
-    /// Fill in the streams (initialised, `streams` of them) of one GPU. Failures are kept by the streams; they are
-    /// ended by the caller.
+    /// Fill in the streams (initialised, `streams` of them) of one GPU. Failures are kept by the
+    /// streams; they are ended by the caller.
     void (*make)(struct mw_stream *s, const struct mw_place *at);
 };
 

@@ -50,7 +50,8 @@ int mw_job_settings(struct job *j);
 int mw_job_open(struct job *j);
 /// Sizes and primitives of the device.
 int mw_job_info(struct job *j, struct mw_device_info *info);
-/// The configuration's sizes, and the layout of the memories; `fit` tells why it is as large as it is.
+/// The configuration's sizes, and the layout of the memories; `fit` tells why it
+/// is as large as it is.
 int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
 /// A step of the layer begins: the next until the share `to` of its time.
 void mw_job_step(struct job *j, double to);
@@ -63,7 +64,8 @@ int mw_job_failed(struct job *j, const char *what, int code);
 int mw_job_stuck(struct job *j, const char *what, int code);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
 int mw_job_load_routing(struct job *j, unsigned layer, uint64_t address);
-/// Write [tokens][hidden] values as rows, some at a time at `address`, where they lie apart; and read them.
+/// Write [tokens][hidden] values as rows, some at a time at `address`, where they lie
+/// apart; and read them.
 int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what);
 int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what);
 

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system `nvls`: MoE by NVLS' static multicast and reduction alone, which know one set of targets and
-// the same addresses everywhere. So every GPU gets the routing entries and rows of all tokens (all-gather by
-// multimem.st), and has a dense row of partial sums for each, -0 where it has no expert of the token; homes
-// reduce those of their tokens over all GPUs (multimem.ld_reduce) and add their own experts' rows last, whose
-// sums are not rounded, so that their own dense rows are -0, too.
+// The system `nvls`: MoE by NVLS' static multicast and reduction alone, which know one set of
+// targets and the same addresses everywhere. So every GPU gets the routing entries and rows of all
+// tokens (all-gather by multimem.st), and has a dense row of partial sums for each, -0 where it
+// has no expert of the token; homes reduce those of their tokens over all GPUs (multimem.ld_reduce)
+// and add their own experts' rows last, whose sums are not rounded, so that their own
+// dense rows are -0, too.
 //
-// Gathered tokens are numbered home by home. Phases, each behind a barrier of all GPUs: gather; experts and
-// partial sums; reduction. Rows of -0 are written while rows are gathered, when the routing entries are here;
-// partial sums of a range of tokens while the engine has the next range, or, at last, the own tokens.
+// Gathered tokens are numbered home by home. Phases, each behind a barrier of all GPUs: gather;
+// experts and partial sums; reduction. Rows of -0 are written while rows are gathered, when the
+// routing entries are here; partial sums of a range of tokens while the engine has the next range,
+// or, at last, the own tokens.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 
 enum { RANGES = 14, PARTS = 64, TURNS = 8 };
 
-/// Ends of the ranges of others' tokens, in parts of them: small at first, as nothing is summed before.
+/// Ends of the ranges of others' tokens, in parts of them: small at first, as nothing
+/// is summed before.
 static const unsigned range_end[RANGES] = {1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 46, 52, 58, PARTS};
 
-/// Counters of events: barriers behind gather and sums, flags of routing entries, ranges that the own experts
-/// have done.
+/// Counters of events: barriers behind gather and sums, flags of routing entries, ranges that the
+/// own experts have done.
 enum { GATHERED = MW_EV_SW0, SUMMED, ENTRIES, EXPERTS };
 
-/// Add instructions for the tokens [first, end) of all others', in the order of GPUs p + 1, p + 2, ... modulo N:
-/// of gathered tokens, which begin anew behind the last GPU's, one or two ranges.
+/// Add instructions for the tokens [first, end) of all others', in the order of GPUs p + 1, p + 2,
+/// ... modulo N: of gathered tokens, which begin anew behind the last GPU's, one or two ranges.
 static void add_others(struct mw_stream *s, const struct mw_place *at, uint32_t first, uint32_t end,
                        void (*add)(struct mw_stream *s, uint32_t first, uint32_t tokens))
 {

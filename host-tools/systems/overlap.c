@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system `overlap`, as COMET overlaps communication and experts inside a layer: the packets of
-// `unicast`, but dispatch, experts and combine side by side, range of tokens by range of tokens. A flag
-// behind each range of rows says how far they are; experts start on a range when all GPUs have flagged
-// it, its partial sums leave when they are done, and a flag behind these lets the homes add.
+// The system `overlap`, as COMET overlaps communication and experts inside a layer: the packets
+// of `unicast`, but dispatch, experts and combine side by side, range of tokens by range of
+// tokens. A flag behind each range of rows says how far they are; experts start on a range
+// when all GPUs have flagged it, its partial sums leave when they are done, and a flag behind
+// these lets the homes add.
 //
-// A GPU sends a range when the partial sums of the one WINDOW before it are here, flagged by all others:
-// so no GPU runs ahead and takes the time of a busy link from those that everybody waits for, and WINDOW
-// counters of each kind do. Nobody flags a range before the one that used its counter last was flagged by
-// all and those flags have come: the partial sums of a range leave behind its experts, which waited for
-// all flags of its rows, and a GPU's flag of partial sums comes behind its flag of the same range's rows.
+// A GPU sends a range when the partial sums of the one WINDOW before it are here, flagged by all
+// others: so no GPU runs ahead and takes the time of a busy link from those that everybody waits
+// for, and WINDOW counters of each kind do. Nobody flags a range before the one that used its
+// counter last was flagged by all and those flags have come: the partial sums of a range leave
+// behind its experts, which waited for all flags of its rows, and a GPU's flag of partial sums
+// comes behind its flag of the same range's rows.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 
 enum { RANGES = MW_OVERLAP_RANGES, PARTS = 64, WINDOW = 3 };
 
-/// Ends of the ranges in parts of the tokens: small at last, as what is done with the last one has nothing
-/// beside it.
+/// Ends of the ranges in parts of the tokens: small at last, as what is done with the last one
+/// has nothing beside it.
 static const unsigned range_end[RANGES] = {5,  10, 15, 20, 25, 30, 35,   40,
                                            45, 49, 53, 57, 60, 62, PARTS};
 
-/// Counters of events: SW0 counts ranges that the own experts have done, the others flags of ranges.
+/// Counters of events: SW0 counts ranges that the own experts have done, the others
+/// flags of ranges.
 enum { EXPERTS = MW_EV_SW0, ROWS, SUMS = ROWS + WINDOW };
 
-/// Wait until `gpus` have flagged the range on its counter of those from `first` on, and it is known.
+/// Wait until `gpus` have flagged the range on its counter of those from `first`
+/// on, and it is known.
 static void wait_flags(struct mw_stream *s, unsigned first, unsigned range, unsigned gpus,
                        uint32_t cycles)
 {

@@ -103,8 +103,8 @@ static int load_layer(struct job *j, double moving)
 
 // ---- running ------------------------------------------------------------------------------------
 
-/// Tokens finish early where everything overlaps; where phases follow each other, only at the end, so
-/// that time against the bound tells more.
+/// Tokens finish early where everything overlaps; where phases follow each other, only at the end,
+/// so that time against the bound tells more.
 static int show_progress(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
 {
     struct job *j = context;

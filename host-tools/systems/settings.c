@@ -74,9 +74,9 @@ static void guard_tiles(struct job *j)
         c->partial_wait = GUARD_WAIT;
 }
 
-/// Rows wait in open tiles, of which each expert has one, and in the engine, which has a tile and needs the next one in
-/// time: a tile and a half, whatever the experts. A row of dispatch brings k rows to engines, so that the fewer these
-/// are, the further ahead dispatch must be.
+/// Rows wait in open tiles, of which each expert has one, and in the engine, which has a tile and
+/// needs the next one in time: a tile and a half, whatever the experts. A row of dispatch brings k
+/// rows to engines, so that the fewer these are, the further ahead dispatch must be.
 unsigned mw_throttle_ahead(unsigned tile, unsigned experts_per_gpu, unsigned k, unsigned trip)
 {
     unsigned open = THROTTLE_EXPERT * experts_per_gpu, engine = THROTTLE_ENGINE / (k ? k : 1);
@@ -93,8 +93,8 @@ static void throttle_rows(struct job *j)
                                                  mw_throttle_trip(j->params, j->k));
 }
 
-/// What the layer's engines and links do. A limit on tokens in flight applies where signals tell that one
-/// is finished: the others dispatch whatever has come back.
+/// What the layer's engines and links do. A limit on tokens in flight applies where signals tell
+/// that one is finished: the others dispatch whatever has come back.
 int mw_job_settings(struct job *j)
 {
     const struct mw_run_params *p = j->params;

@@ -2,17 +2,17 @@
 //
 // The system `unicast`, as DeepEP dispatches and combines: one copy with an explicit address per
 // distinct GPU, partial sums made where the experts are and added at home. Explicit addresses need
-// the counts of every GPU first; dispatch ends with a fence and a barrier of all GPUs. Combine sends
-// the partial sums of a range of tokens, then a flag behind them; a second stream adds up those of the
-// own tokens of a range when all other GPUs have flagged it, whatever the own experts do meanwhile; a
-// third one adds the own experts' rows when these have finished.
+// the counts of every GPU first; dispatch ends with a fence and a barrier of all GPUs. Combine
+// sends the partial sums of a range of tokens, then a flag behind them; a second stream adds up
+// those of the own tokens of a range when all other GPUs have flagged it, whatever the own experts
+// do meanwhile; a third one adds the own experts' rows when these have finished.
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 
 #include <stdbool.h>
 
-/// SW0 counts the barrier and then the own experts' end, SW1 ranges of own tokens whose remote partial
-/// sums are added up, the rest are flags of ranges.
+/// SW0 counts the barrier and then the own experts' end, SW1 ranges of own tokens whose remote
+/// partial sums are added up, the rest are flags of ranges.
 enum { RANGES = MW_UNICAST_RANGES, SIXTEENTHS = 16 };
 
 /// Ranges of tokens in sixteenths: small at first, so that homes begin early.

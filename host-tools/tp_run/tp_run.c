@@ -67,8 +67,8 @@ int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct 
     return status;
 }
 
-/// Whether this machine holds the rows: input and output of each part at each simulated GPU, and the
-/// tool's own.
+/// Whether this machine holds the rows: input and output of each part at each simulated
+/// GPU, and the tool's own.
 static int check_memory(const struct job *j)
 {
     enum { OWN = 2 };

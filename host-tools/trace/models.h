@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes of the MoE layers of public models and of the papers' workloads, for `moeswitch run --model`.
+// Sizes of the MoE layers of public models and of the papers' workloads, for
+// `moeswitch run --model`.
 #ifndef MW_HOST_MODELS_H
 #define MW_HOST_MODELS_H
 
@@ -14,8 +15,8 @@ struct mw_model {
     unsigned experts;  ///< routed ones, of a layer
     unsigned k;        ///< of them per token
     unsigned hidden;
-    unsigned
-        expert_size; ///< of an expert's GEMMs (moe_intermediate_size), for --hardware; 0: not stated
+    /// of an expert's GEMMs (moe_intermediate_size), for --hardware; 0: not stated
+    unsigned expert_size;
     unsigned groups, topk_groups; ///< of group-limited routing, see trace.h; 0: none
     const char *source;           ///< that the numbers are from
 };

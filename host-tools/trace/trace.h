@@ -32,7 +32,8 @@ struct mw_axes {
 
 enum { MW_AXES_BYTES = 24 };
 
-/// The names of `tokens`, `k` and perhaps `layers`, each once, with commas. False: it is nothing such.
+/// The names of `tokens`, `k` and perhaps `layers`, each once, with commas. False:
+/// it is nothing such.
 bool mw_axes_parse(struct mw_axes *axes, const char *text);
 const char *mw_axes_text(const struct mw_axes *axes, char text[MW_AXES_BYTES]);
 
@@ -68,14 +69,14 @@ struct mw_synthetic {
                      ///< up to 1.0 one domain
     double locality; ///< probability that a place of the list repeats an expert of the token
                      ///< before, 0 .. 1
-    /// Group-limited routing, as DeepSeek-V3 has it: the experts are `groups` runs of as many each, and a
-    /// token's experts lie in at most `topk_groups` of them. 0: no limit.
+    /// Group-limited routing, as DeepSeek-V3 has it: the experts are `groups` runs of as many each,
+    /// and a token's experts lie in at most `topk_groups` of them. 0: no limit.
     unsigned groups, topk_groups;
     uint64_t seed;
 };
 
-/// Load a folder, or a file of arrays without a meta.json. Checks types, shapes, axes and meta.json,
-/// and that they agree; not the elements. `said` may be NULL.
+/// Load a folder, or a file of arrays without a meta.json. Checks types, shapes, axes and
+/// meta.json, and that they agree; not the elements. `said` may be NULL.
 int mw_trace_load(struct mw_trace *trace, const char *path, const struct mw_trace_said *said,
                   struct mw_error *err);
 
@@ -91,8 +92,8 @@ int mw_trace_make(struct mw_trace *trace, const struct mw_synthetic *how, struct
 int mw_trace_check(const struct mw_trace *trace, size_t layer, size_t tokens, bool allow_padding,
                    struct mw_error *err);
 
-/// Make every layer at least `tokens` long by its own tokens over again, from the first on; an empty
-/// trace stays empty.
+/// Make every layer at least `tokens` long by its own tokens over again, from the first on;
+/// an empty trace stays empty.
 int mw_trace_repeat(struct mw_trace *trace, size_t tokens, struct mw_error *err);
 
 void mw_trace_free(struct mw_trace *trace);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Traces with given counts of tokens per expert, see counts.h. The places of a layer are dealt out so
-// that each expert has its count and no token an expert twice; exchanges of two places, which keep
-// both, then make it random.
+// Traces with given counts of tokens per expert, see counts.h. The places of a layer are dealt out
+// so that each expert has its count and no token an expert twice; exchanges of two places, which
+// keep both, then make it random.
 #include "base/random.h"
 #include "trace/counts.h"
 
@@ -56,8 +56,8 @@ static void shuffle(struct dealer *d)
     }
 }
 
-/// Token after token, expert after expert, k times round: an expert has at most as many places as there
-/// are tokens, and so no token twice.
+/// Token after token, expert after expert, k times round: an expert has at most as many places as
+/// there are tokens, and so no token twice.
 static void deal(const struct dealer *d, uint16_t *ids)
 {
     size_t at = 0;

@@ -82,7 +82,7 @@ int mw_trace_spread(const struct mw_trace *trace, size_t layer, struct mw_trace_
     return MW_EXIT_OK;
 }
 
-// ---- text and JSON --------------------------------------------------------------------------------
+// ---- text and JSON ------------------------------------------------------------------------------
 
 static void print_head(FILE *out, const struct mw_trace *t)
 {
@@ -165,7 +165,7 @@ static int write_all(const struct mw_trace *trace, FILE *tables, struct mw_json 
     return mw_json_close(j, err);
 }
 
-// ---- the command ----------------------------------------------------------------------------------
+// ---- the command --------------------------------------------------------------------------------
 
 static int take_word(void *params, const char *text, struct mw_error *err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Routing traces: loading, see trace.h. The order of the axes is never guessed: meta.json or an option
-// declares it, or the lengths in meta.json fit one order only.
+// Routing traces: loading, see trace.h. The order of the axes is never guessed: meta.json or an
+// option declares it, or the lengths in meta.json fit one order only.
 #include "formats/json.h"
 #include "formats/npy.h"
 #include "formats/npz.h"
@@ -169,7 +169,8 @@ static void lengths_of(const struct load *l, const struct mw_axes *axes, size_t 
         length[axes->axis[i]] = l->ids.dim[i];
 }
 
-/// Whether the lengths that meta.json says are those of the array with these axes; the one that is not.
+/// Whether the lengths that meta.json says are those of the array with these axes;
+/// the one that is not.
 static bool fits(const struct load *l, const struct mw_axes *axes, const char **name,
                  size_t *stated, size_t *found)
 {
@@ -282,8 +283,8 @@ static size_t element(const struct mw_npy *npy, const struct mw_axes *axes,
     return index;
 }
 
-/// An expert as 16 bits. What does not fit there is no expert of any model, and must not become one by
-/// losing bits. The largest number of an unsigned type stands for -1, where it is no expert's.
+/// An expert as 16 bits. What does not fit there is no expert of any model, and must not become one
+/// by losing bits. The largest number of an unsigned type stands for -1, where it is no expert's.
 static bool take_id(const struct load *l, size_t from, uint16_t *id)
 {
     const struct mw_npy *ids = &l->ids;

@@ -17,8 +17,8 @@ int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error 
            "layers,tokens,k, or tokens,layers,k as vLLM and SGLang write them, or another one; " \
            "without layers there is one")
 
-/// The options of a synthetic trace, see struct mw_synthetic: `at` gives the place of a field, whose name has `prefix` in
-/// front, and `most` is how many experts there may be.
+/// The options of a synthetic trace, see struct mw_synthetic: `at` gives the place of a field,
+/// whose name has `prefix` in front, and `most` is how many experts there may be.
 #define MW_SYNTHETIC_OPTIONS(at, prefix, most) \
     MW_UNSIGNED("experts", at(prefix experts), 1, most, "E", \
                 "{}, a multiple of the GPUs where it runs (default {default})"), \
@@ -40,7 +40,8 @@ int mw_set_axes(void *axes, const char *name, const char *text, struct mw_error 
 int mw_outputs_spare_trace(const char *const *option, const char *const *path, unsigned count,
                            const char *trace, struct mw_error *err);
 
-/// mw_outputs_differ and mw_outputs_spare_trace for the files of `files`, with a trace that is read, or NULL.
+/// mw_outputs_differ and mw_outputs_spare_trace for the files of `files`, with a trace
+/// that is read, or NULL.
 int mw_data_check(const struct mw_data_files *files, const char *trace, struct mw_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A workload: what one run computes. Layers of a trace cut to N GPUs with T tokens each, with hidden
-// values and expert coefficients made from a seed. Experts are placed contiguously (expert e on GPU
-// e / (E / N)), tokens too (token t on GPU t / T).
+// A workload: what one run computes. Layers of a trace cut to N GPUs with T tokens each, with
+// hidden values and expert coefficients made from a seed. Experts are placed contiguously (expert e
+// on GPU e / (E / N)), tokens too (token t on GPU t / T).
 #ifndef MW_HOST_WORKLOAD_H
 #define MW_HOST_WORKLOAD_H
 
@@ -12,8 +12,8 @@ enum {
     MW_MIN_GPUS = 2,
     MW_MAX_GPUS = 32,
     MW_MAX_HIDDEN = 16384,
-    // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and sim/model.mk: the
-    // ends of options' ranges. A device of another size says its own.
+    // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and
+    // sim/model.mk: the ends of options' ranges. A device of another size says its own.
     MW_BUILT_TOKENS = 8192, ///< of a GPU
     MW_BUILT_HIDDEN = 16376,
     MW_BUILT_EXPERTS = 1024,

@@ -6,7 +6,8 @@
 #include "lanes.h"
 #include "start.h"
 
-// A model of one settles as copy number `first` and those behind it, and gives each lane what it holds.
+// A model of one settles as copy number `first` and those behind it, and gives each
+// lane what it holds.
 template <typename Model, typename Lanes, typename Number>
 void begin(random_context &context, const char *name, Lanes &lanes, unsigned first, Number number)
 {

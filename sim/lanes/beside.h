@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A second thread that does pieces of work beside its caller's, one behind the other, microseconds each: the two meet by two
-// counters that both look at, and neither sleeps in between. The caller may be a piece ahead, so that the thread finds the
-// next one when it ends one. With nothing to do for IDLE_TURNS it sleeps. begin() never waits: where the thread sleeps, or
-// was late before, it says so, and the caller does that work itself. So a machine that has no core to spare costs some
+// A second thread that does pieces of work beside its caller's, one behind the other, microseconds
+// each: the two meet by two counters that both look at, and neither sleeps in between. The caller
+// may be a piece ahead, so that the thread finds the next one when it ends one. With nothing to do
+// for IDLE_TURNS it sleeps. begin() never waits: where the thread sleeps, or was late before, it
+// says so, and the caller does that work itself. So a machine that has no core to spare costs some
 // microseconds now and then.
 #pragma once
 
@@ -37,7 +38,8 @@ class beside {
         thread.join();
     }
 
-    // Threads that a device runs in: what MW_SIM_THREADS says, 1 or 2, else 2 where the process has two cores.
+    // Threads that a device runs in: what MW_SIM_THREADS says, 1 or 2, else 2 where the
+    // process has two cores.
     static bool wanted()
     {
         if (const char *text = getenv("MW_SIM_THREADS"))
@@ -60,7 +62,8 @@ class beside {
         }
     }
 
-    // One more piece begins there, behind those that it has. false: it does not; end(0), and the caller does it.
+    // One more piece begins there, behind those that it has. false: it does not; end(0),
+    // and the caller does it.
     bool begin()
     {
         if (alone > 0) {
@@ -116,7 +119,8 @@ class beside {
 #endif
     }
 
-    // Signals are for the program's own threads. Without another thread everything is done by the caller.
+    // Signals are for the program's own threads. Without another thread everything is
+    // done by the caller.
     void start()
     {
         sigset_t all, before;

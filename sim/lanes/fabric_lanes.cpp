@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fabric of a model in lanes: parts, joined here as rtl/fabric/fabric.sv, fabric_core.sv and
-// rtl/switch/switch_top.sv join them. Nodes, their links and the ports of the switch run all at once,
-// each kind a lane of a vector each: lanes.py makes that of Verilator's model of one, and nodes.h has
-// the nodes. The registers, and what the ports share, are there once. Each part is evaluated once per
-// clock edge, with the cycles of a plain model (tests/system).
+// rtl/switch/switch_top.sv join them. Nodes, their links and the ports of the switch run all at
+// once, each kind a lane of a vector each: lanes.py makes that of Verilator's model of one, and
+// nodes.h has the nodes. The registers, and what the ports share, are there once. Each part is
+// evaluated once per clock edge, with the cycles of a plain model (tests/system).
 //
 // Verilator's eval() only initialises the parts. Then a clock edge runs what schedule.py lists,
 // without looking for edges. Only ports and what they share have outputs that follow inputs of the
 // same cycle: settle() goes through the parts in an order in which each has what it needs.
 //
-// Where a run has two cores, a thread of its own runs the nodes' clock edges beside everything else's
-// (beside.h), with the same cycles and bits. What nodes and the rest tell each other is posted, from
-// two places in turn, so that either may begin a cycle while the other is at the one before.
+// Where a run has two cores, a thread of its own runs the nodes' clock edges beside everything
+// else's (beside.h), with the same cycles and bits. What nodes and the rest tell each other
+// is posted, from two places in turn, so that either may begin a cycle while the other
+// is at the one before.
 #include "beside.h"
 #include "begin.h"
 #include "nodes.h"
@@ -53,8 +54,9 @@ struct device {
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
     node_block::control applied{};                                  // what the nodes have
-    // What a clock edge of the links and one of the nodes leave for the other's next one: that of a cycle at its number's
-    // last bit, so that it stands until that edge of the cycle behind has read it.
+    // What a clock edge of the links and one of the nodes leave for the other's next one:
+    // that of a cycle at its number's last bit, so that it stands until that edge of the cycle
+    // behind has read it.
     node_block::from_links for_nodes[2][node_block::COUNT] = {};
     node_block::to_links of_nodes[2][node_block::COUNT] = {};
     alignas(64) unsigned nodes_at = 0; // cycles of the nodes, of which their clock edge alone knows
@@ -283,7 +285,8 @@ struct device {
         if (threads)
             node_thread.rouse();
     }
-    // Both in one. The nodes' thread may still be at the cycle before when this one is posted, and at this one behind it.
+    // Both in one. The nodes' thread may still be at the cycle before when this one is posted, and
+    // at this one behind it.
     void cycle()
     {
         tell_nodes();

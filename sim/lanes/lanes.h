@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lanes: what sim/lanes/lanes.py writes is made of. A part that a model has N times is evaluated once for all of them, each
-// variable a vector with one lane per copy, or one of one bit a set of lanes. Where copies take different branches, a
-// mask says which lanes an assignment is for.
+// Lanes: what sim/lanes/lanes.py writes is made of. A part that a model has N times is evaluated
+// once for all of them, each variable a vector with one lane per copy, or one of one bit a set of
+// lanes. Where copies take different branches, a mask says which lanes an assignment is for.
 //
-// Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `c ? a : b` chooses per lane by the sign of
-// c.
+// Vectors are clang's ext_vector_type: a comparison gives 0 or -1 per lane, `c ? a : b` chooses
+// per lane by the sign of c.
 #pragma once
 
 #ifdef __AVX2__
@@ -45,14 +45,14 @@ typedef uint64_t Q __attribute__((ext_vector_type(L))); // up to 64 bits
 typedef int32_t C __attribute__((ext_vector_type(L)));  // of a comparison: 0 or -1
 typedef int64_t CQ __attribute__((ext_vector_type(L)));
 
-// A set of lanes, a bit for each: a variable of one bit, and where a branch goes. So that is what most of a hub's logic
-// costs, an instruction for all lanes, whatever vectors there are.
+// A set of lanes, a bit for each: a variable of one bit, and where a branch goes. So that is what
+// most of a hub's logic costs, an instruction for all lanes, whatever vectors there are.
 typedef bool B __attribute__((ext_vector_type(L)));
 using in_bits =
     std::conditional_t<L <= 8, uint8_t, std::conditional_t<L <= 16, uint16_t, uint32_t>>;
 struct M {
-    // Wider than it must be: where clang 19 sees vectors of bits through logic as wide as they are, it does not always
-    // come to an end. Bits above L are 0.
+    // Wider than it must be: where clang 19 sees vectors of bits through logic as wide as they are,
+    // it does not always come to an end. Bits above L are 0.
     using bits = std::conditional_t<L <= 16, uint32_t, uint64_t>;
     bits lanes;
 
@@ -155,9 +155,9 @@ inline Q sel(M m, Q a, Q b)
 {
     return __builtin_convertvector(of(m), Q) != 0UL ? a : b;
 }
-// x, made before it is chosen from. Of `m ? (x & K) | (y & ~K) : x` clang makes one AVX-512 instruction whose operands
-// are in the wrong order (16, 19 and 22 do; tests/sim/test_lanes.cpp would see it): the compiler must not look through
-// this.
+// x, made before it is chosen from. Of `m ? (x & K) | (y & ~K) : x` clang makes one AVX-512
+// instruction whose operands are in the wrong order (16, 19 and 22 do; tests/sim/test_lanes.cpp
+// would see it): the compiler must not look through this.
 template <typename T> inline T apart(T x)
 {
 #ifdef __AVX512F__
@@ -203,7 +203,8 @@ inline U parity(U x)
     x ^= x >> 4U;
     return ((U)0x6996U >> (x & 15U)) & 1U;
 }
-// numbers of Bits bits with a sign, as vectors of signed numbers, and with the sign in all bits above
+// numbers of Bits bits with a sign, as vectors of signed numbers, and with the
+// sign in all bits above
 template <unsigned Bits> inline C signed_of(U x)
 {
     return (C)(x << (32 - Bits)) >> (C)(int32_t)(32 - Bits);
@@ -250,9 +251,9 @@ inline U at_most(U x, uint32_t limit)
     return x < limit ? x : (U)limit;
 }
 
-// Copies that are wired to each other know the others by distance: bit, or element, d of an input of lane l is about
-// lane l + 1 + d, modulo N, and that one knows l as its N - 2 - d. So all of an input comes from vectors turned round
-// by some lanes.
+// Copies that are wired to each other know the others by distance: bit, or element, d of an input
+// of lane l is about lane l + 1 + d, modulo N, and that one knows l as its N - 2 - d. So all of an
+// input comes from vectors turned round by some lanes.
 template <unsigned By, typename T, std::size_t... Lane>
 inline T turned(T x, std::index_sequence<Lane...>)
 {
@@ -328,8 +329,8 @@ template <unsigned Words, typename T> inline void ring_each(T *to, const T *from
     ring_each<Words>(to, from, others());
 }
 
-// Word at[l] of an array for each lane l. Where there is an instruction for it, it is a fiftieth of the code and half
-// the time of as many loads.
+// Word at[l] of an array for each lane l. Where there is an instruction for it, it is a fiftieth of
+// the code and half the time of as many loads.
 inline U fetch(const uint32_t *from, U at)
 {
     U r;
@@ -429,7 +430,8 @@ template <typename T, typename... Values> inline void scatter(T *to, U at, M mas
         values...);
 }
 
-// Words 0 to 3 at place(l) of each lane l: to[i] gets word i of each. Fetches cost more. L is 8 or more.
+// Words 0 to 3 at place(l) of each lane l: to[i] gets word i of each. Fetches cost
+// more. L is 8 or more.
 template <typename Place> inline void turn(Place place, U *to)
 {
     typedef uint32_t U4 __attribute__((ext_vector_type(4)));
@@ -456,9 +458,10 @@ template <typename Place> inline void turn(Place place, U *to)
     }
 }
 
-// A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that nobody writes stay
-// unmapped, so that it may be larger than the machine. In a small one the lanes' elements lie side by side, in a large
-// one a lane lies by itself: it takes from the system what its copy touches.
+// A memory: `Count` elements of `Words` words, an element of a lane in one piece. Pages that
+// nobody writes stay unmapped, so that it may be larger than the machine. In a small one the
+// lanes' elements lie side by side, in a large one a lane lies by itself: it takes from the system
+// what its copy touches.
 template <typename W, typename T, unsigned Count, unsigned Words> struct memory {
     static constexpr bool LARGE =
         Count >= 1U << 20; // a word of it has an index of more than 32 bits
@@ -479,8 +482,8 @@ template <typename W, typename T, unsigned Count, unsigned Words> struct memory 
         return words +
                (LARGE ? std::size_t(lane) * Count + at : std::size_t(at) * L + lane) * Words;
     }
-    // Random contents for one lane, elements of `bits` bits: the first START of them, as many as a cut-down layer uses;
-    // what nobody touches costs nothing
+    // Random contents for one lane, elements of `bits` bits: the first START of them, as many as a
+    // cut-down layer uses; what nobody touches costs nothing
     void start(unsigned lane, unsigned bits)
     {
         constexpr unsigned START = 1U << 15, WORD = 8 * sizeof(W);

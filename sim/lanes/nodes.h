@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nodes of a model in lanes, at most eight in a block. Code of eight lanes runs as fast twice as code of sixteen does
-// once, it is half as much, and what eight nodes hold stays in a core's caches. Ports and links have another number of
-// lanes, for which their code is compiled: between the two lie arrays.
+// The nodes of a model in lanes, at most eight in a block. Code of eight lanes runs as fast
+// twice as code of sixteen does once, it is half as much, and what eight nodes hold stays in a
+// core's caches. Ports and links have another number of lanes, for which their code is compiled:
+// between the two lie arrays.
 #pragma once
 
 #include "start.h"
@@ -42,7 +43,8 @@ class node_block {
         bool answers;                     // one of csr is not 0
         uint32_t idle, error, sweep_busy; // sets of nodes, the block's first one at bit 0
     };
-    // What seldom changes, the same for all but `running`, a set of the device's GPUs: those that are out of reset
+    // What seldom changes, the same for all but `running`, a set of the device's GPUs: those
+    // that are out of reset
     struct control {
         uint32_t running;
         bool go, run, sweep;
@@ -63,7 +65,8 @@ class node_block {
 
     void set(const control &c);
     void access(unsigned lane, uint64_t csr) const; // of the node's registers
-    // A clock edge of all blocks: each piece of code for one after the other, as fetching it costs as much as what it does
+    // A clock edge of all blocks: each piece of code for one after the other, as fetching it costs
+    // as much as what it does
     static void edge(const std::unique_ptr<node_block> (&blocks)[COUNT],
                      const from_links (&in)[COUNT], to_links (&out)[COUNT]);
     void post(to_links &out) const;

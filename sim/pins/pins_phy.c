@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bus without a PHY: the functions of ulpi/ulpi_phy.h, linked in place of its own, for a device that has D+ and D- at its pins. The host and its time
-// stay as they are, 60 clocks per microsecond and 5 per bit; the levels on the wire are made and read bit by bit here (USB 2.0 sections 7.1.7 to 7.1.10).
+// A bus without a PHY: the functions of ulpi/ulpi_phy.h, linked in place of its own, for a
+// device that has D+ and D- at its pins. The host and its time stay as they are, 60 clocks per
+// microsecond and 5 per bit; the levels on the wire are made and read bit by bit here (USB 2.0
+// sections 7.1.7 to 7.1.10).
 //
-// What ulpi_bus and ulpi_link carry: of the bus, data holds the levels that the device sees, PINS_DP and PINS_DN. Of the device, data holds those that it
-// drives while `drives`, and stp is its pull-up.
+// What ulpi_bus and ulpi_link carry: of the bus, data holds the levels that the device
+// sees, PINS_DP and PINS_DN. Of the device, data holds those that it drives while `drives`,
+// and stp is its pull-up.
 #include "pins_phy.h"
 
 #include <string.h>
@@ -41,7 +44,7 @@ void ulpi_phy_init(struct ulpi_phy *p)
     *p = (struct ulpi_phy){.line = USB_RELEASED, .vbus = true, .state = ULPI_IDLE};
 }
 
-// ---- the host's packet ----------------------------------------------------------------------------
+// ---- the host's packet --------------------------------------------------------------------------
 
 /// The level that bit `n` of the packet on the wire has.
 static unsigned level_of(const struct ulpi_phy *p, uint64_t n)
@@ -103,7 +106,7 @@ static unsigned host_level(struct ulpi_phy *p)
     return ulpi_phy_attached(p) ? J : SE0;
 }
 
-// ---- the device's packet --------------------------------------------------------------------------
+// ---- the device's packet ------------------------------------------------------------------------
 
 static void take_bit(struct ulpi_phy *p, bool bit)
 {
@@ -153,7 +156,8 @@ static void end(struct ulpi_phy *p)
     p->state = ULPI_IDLE;
 }
 
-/// A clock of the device's packet: the middle of each bit is looked at, and each change of level says where it is.
+/// A clock of the device's packet: the middle of each bit is looked at, and each change of
+/// level says where it is.
 static void transmit(struct ulpi_phy *p, unsigned level)
 {
     struct usb_wire *w = &p->wire;

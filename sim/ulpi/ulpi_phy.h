@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A ULPI 1.1 PHY with the cable behind it, one call per clock of 60 MHz. The device core is its link; the
-// host of usb_host.h drives the cable's other end. High and full speed.
+// A ULPI 1.1 PHY with the cable behind it, one call per clock of 60 MHz. The device core is its
+// link; the host of usb_host.h drives the cable's other end. High and full speed.
 //
-// The wire in bit times: 8 per clock at high speed, one in 5 clocks at full speed. A packet of the host shows
-// at the link `rx_delay` clocks after it was on the wire (ULPI 3.8.2.6.2: 3 to 8 at high speed); of the link's
-// packet the PHY takes bytes as the wire needs them, two ahead.
+// The wire in bit times: 8 per clock at high speed, one in 5 clocks at full speed. A packet of the
+// host shows at the link `rx_delay` clocks after it was on the wire (ULPI 3.8.2.6.2: 3 to 8 at high
+// speed); of the link's packet the PHY takes bytes as the wire needs them, two ahead.
 //
-// What the link drives is held against ULPI's rules in every clock: it drives when dir is low and only then, what it
-// shows stays until nxt, stp comes in the cycle behind the nxt of the last byte and never else.
+// What the link drives is held against ULPI's rules in every clock: it drives when dir is low
+// and only then, what it shows stays until nxt, stp comes in the cycle behind the nxt of the
+// last byte and never else.
 #ifndef MW_SIM_ULPI_PHY_H
 #define MW_SIM_ULPI_PHY_H
 
@@ -47,10 +48,11 @@ enum ulpi_state {
 /// What a PHY may do and seldom does; all 0: nothing of it.
 struct ulpi_moods {
     uint64_t seed;
-    unsigned
-        late; ///< most clocks by which nxt comes late; the bytes of a packet are taken at any rate, those of a chirp perhaps never
-    unsigned
-        reports; ///< of a thousand clocks in which an RXCMD without news may begin, a command's included
+    /// most clocks by which nxt comes late; the bytes of a packet are taken at any rate, those of a
+    /// chirp perhaps never
+    unsigned late;
+    /// of a thousand clocks in which an RXCMD without news may begin, a command's included
+    unsigned reports;
     unsigned cuts; ///< of a million clocks of the link's packets, those in which dir ends it
 };
 
@@ -109,8 +111,8 @@ struct ulpi_phy {
 
     // statistics
     unsigned writes, interrupted, collisions, cuts, faults; ///< faults: the link broke ULPI's rules
-    unsigned quick,
-        slow; ///< least and most clocks from the end of a packet to the link's command (link decision time)
+    /// least and most clocks from the end of a packet to the link's command (link decision time)
+    unsigned quick, slow;
 };
 
 void ulpi_phy_init(struct ulpi_phy *p);

@@ -181,7 +181,8 @@ static void start_frames(struct usb_host *h)
     h->next_frame = h->phy.now + USB_MICROFRAME;
 }
 
-/// Chirp J and K in turn until shortly before the end of the reset (7.1.7.5), where the device chirps.
+/// Chirp J and K in turn until shortly before the end of the reset (7.1.7.5), where
+/// the device chirps.
 static void chirp(struct usb_host *h, uint64_t reset_end)
 {
     struct ulpi_phy *p = &h->phy;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A USB 2.0 host with one port, at the level of packets: it drives a device core through ulpi_phy.h, keeps
-// (micro)frames, times and toggles, and looks at what the device answers. Transactions may be sent damaged.
-// usb_transfer.h has what drivers see: control and bulk transfers, enumeration.
+// A USB 2.0 host with one port, at the level of packets: it drives a device core through
+// ulpi_phy.h, keeps (micro)frames, times and toggles, and looks at what the device answers.
+// Transactions may be sent damaged. usb_transfer.h has what drivers see: control and bulk
+// transfers, enumeration.
 #ifndef MW_SIM_USB_HOST_H
 #define MW_SIM_USB_HOST_H
 
@@ -54,7 +55,8 @@ void usb_host_init(struct usb_host *h, struct ulpi_link (*clock)(void *, const s
                    void *device);
 /// Let time pass, with starts of frames.
 void usb_host_wait(struct usb_host *h, uint64_t clocks);
-/// Reset the bus (7.1.7.5): returns whether the device is there behind it; ulpi_phy_high_speed tells how fast.
+/// Reset the bus (7.1.7.5): returns whether the device is there behind it; ulpi_phy_high_speed
+/// tells how fast.
 bool usb_host_reset(struct usb_host *h);
 void usb_host_suspend(struct usb_host *h);
 void usb_host_resume(struct usb_host *h);

@@ -37,7 +37,8 @@ uint16_t usb_crc16(const uint8_t *data, size_t size);
 /// CRCs are right, and the length is that of the PID.
 bool usb_packet_good(const uint8_t *packet, size_t size);
 
-/// Bit stuffing: a 0 behind six 1 in a row (7.1.9), counted byte by byte. Starts with the SYNC's last 1.
+/// Bit stuffing: a 0 behind six 1 in a row (7.1.9), counted byte by byte. Starts with
+/// the SYNC's last 1.
 struct usb_stuffing {
     unsigned ones, bits;
 };

@@ -30,11 +30,13 @@ int usb_control(struct usb_host *h, const struct usb_setup *setup, uint8_t *data
 /// One transfer; with `zero_packet`, a zero-length packet ends one of whole packets. 0 or an error.
 int usb_bulk_out(struct usb_host *h, struct usb_pipe *pipe, const uint8_t *data, size_t size,
                  bool zero_packet);
-/// Until a short packet, or `size` bytes. Returns bytes, or an error; `size` is a multiple of the packet.
+/// Until a short packet, or `size` bytes. Returns bytes, or an error; `size` is a
+/// multiple of the packet.
 long usb_bulk_in(struct usb_host *h, struct usb_pipe *pipe, uint8_t *data, size_t size);
 
-/// Reset, SET_ADDRESS, descriptors, SET_CONFIGURATION, as an operating system does it. The configuration
-/// descriptor goes to `configuration` (`size` bytes), the bulk endpoints it names to `pipe`. 0 or an error.
+/// Reset, SET_ADDRESS, descriptors, SET_CONFIGURATION, as an operating system does it.
+/// The configuration descriptor goes to `configuration` (`size` bytes), the bulk endpoints it names
+/// to `pipe`. 0 or an error.
 int usb_enumerate(struct usb_host *h, struct usb_pipe *pipe, uint8_t *configuration, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes of OUT transfers go through the link's parser, as they do in the hardware; whole requests wait
-// in a queue and are carried out one at a time by mwd_work; replies wait as frames, each of which is one
-// IN transfer. LINK_ERROR and SYNC stand in the same queue, so that their order is that of the link.
+// Bytes of OUT transfers go through the link's parser, as they do in the hardware; whole requests
+// wait in a queue and are carried out one at a time by mwd_work; replies wait as frames, each
+// of which is one IN transfer. LINK_ERROR and SYNC stand in the same queue, so that their order
+// is that of the link.
 #include "device.h"
 
 #include <stdlib.h>
@@ -78,7 +79,7 @@ void mwd_bus_reset(struct mwd_device *device)
     forget(device);
 }
 
-// ---- link: bytes to requests ----------------------------------------------------------------------------
+// ---- link: bytes to requests --------------------------------------------------------------------
 
 static void put_request(struct mwd_device *d, const struct mw_frame_header *h, uint8_t *payload,
                         uint8_t status)
@@ -163,7 +164,8 @@ static void take_frame_byte(struct mwd_device *d, uint8_t *part, uint8_t byte)
         count_zeros(d, 8);
 }
 
-/// The next byte where none of a frame has begun, or one that is not zero. What that is, two bytes tell; if they are no magic, the second may begin one.
+/// The next byte where none of a frame has begun, or one that is not zero. What that is, two bytes
+/// tell; if they are no magic, the second may begin one.
 static void take_byte_between(struct mwd_device *d, uint8_t byte)
 {
     uint8_t *header = (uint8_t *)&d->header;
@@ -262,7 +264,8 @@ static size_t take(struct mwd_device *d, const uint8_t *data, size_t bytes)
     return used;
 }
 
-/// Bytes of a transfer, as long as there is room for what comes of one: a request and the LINK_ERROR behind it. Returns how many were taken.
+/// Bytes of a transfer, as long as there is room for what comes of one: a request and the
+/// LINK_ERROR behind it. Returns how many were taken.
 static size_t take_some(struct mwd_device *d, const uint8_t *data, size_t bytes)
 {
     size_t at = 0;
@@ -299,7 +302,7 @@ static void take_late(struct mwd_device *d)
     d->late = NULL;
 }
 
-// ---- replies to transfers -----------------------------------------------------------------------------------
+// ---- replies to transfers -----------------------------------------------------------------------
 
 int mwd_in(struct mwd_device *device, uint8_t *data, size_t room)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FEED and FED, and the time that passes for layers that were fed: while no request is there, and that of each request while there are some.
+// FEED and FED, and the time that passes for layers that were fed: while no request is there, and
+// that of each request while there are some.
 #include "requests.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mw-usb-device: a device of sim/usb as the "USB host" end of a usbredir connection, to which QEMU's
-// -device usb-redir connects a virtual machine's bus. One thread: it looks at the connection, moves what
-// can be moved, lets the device work, and sleeps only when there is nothing to do.
+// mw-usb-device: a device of sim/usb as the "USB host" end of a usbredir connection, to
+// which QEMU's -device usb-redir connects a virtual machine's bus. One thread: it looks
+// at the connection, moves what can be moved, lets the device work, and sleeps only when
+// there is nothing to do.
 #include "device.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ struct pending {
     size_t bytes;
 };
 
-/// Transfers that wait for the device, which answers them NAK on a real bus. How many the host lets wait is its affair.
+/// Transfers that wait for the device, which answers them NAK on a real bus. How many the host
+/// lets wait is its affair.
 struct queue {
     struct pending *item;
     unsigned room, first, count;
@@ -58,7 +60,7 @@ struct server {
     uint64_t transfers, drop_after; ///< the device unplugs itself after so many; 0: never
 };
 
-// ---- bulk transfers -------------------------------------------------------------------------------------
+// ---- bulk transfers -----------------------------------------------------------------------------
 
 static void end_bulk(struct server *s, struct pending *p, int status, uint8_t *data, size_t bytes)
 {
@@ -169,7 +171,7 @@ static void cancel(void *context, uint64_t id)
     }
 }
 
-// ---- endpoint 0 -------------------------------------------------------------------------------------------
+// ---- endpoint 0 ---------------------------------------------------------------------------------
 
 static void tell_endpoints(struct server *s)
 {
@@ -262,7 +264,7 @@ static void set_alt_setting(void *context, uint64_t id, struct usb_redir_set_alt
     usbredirparser_send_alt_setting_status(s->parser, id, &o);
 }
 
-// ---- connection -------------------------------------------------------------------------------------------
+// ---- connection ---------------------------------------------------------------------------------
 
 static int io_result(struct server *s, ssize_t count)
 {
@@ -440,7 +442,8 @@ static bool number(const char *text, uint64_t *value)
     return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-/// False: it was no sensible line, and one line has said why, or the usage was wanted (`help`) and reported.
+/// False: it was no sensible line, and one line has said why, or the usage was wanted
+/// (`help`) and reported.
 static bool parse(struct asked *a, bool *help, int argc, char **argv)
 {
     enum { SOCKET = 256, MODEL, WHOLE, STUB, SERIAL, FULL, DROP, HELP };

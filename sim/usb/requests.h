@@ -64,8 +64,8 @@ struct mwd_device {
     struct mw_frame_header header;
     struct mw_frame_trailer trailer;
     uint8_t *payload;
-    uint8_t *
-        late; ///< of the last OUT transfer, what the requests before it have left no room for; or NULL
+    /// of the last OUT transfer, what the requests before it have left no room for; or NULL
+    uint8_t *late;
     size_t late_bytes, late_at;
     struct mwd_request requests[MWD_REQUESTS];
     unsigned request_first, request_count;
@@ -86,10 +86,11 @@ struct mwd_device {
 };
 
 void mwd_cpu_init(struct mwd_device *device);
-/// Registers of the SoC that the host reaches, and the window to the RAM. 0, or -1: an error; -2: not of the SoC.
+/// Registers of the SoC that the host reaches, and the window to the RAM. 0, or -1: an error;
+/// -2: not of the SoC.
 int mwd_cpu_access(struct mwd_device *device, bool write, uint32_t address, uint32_t *value);
-/// What becomes of a command: the firmware answers it, keeps it until a bus reset, or there is none that runs, and the
-/// watchdog ends it.
+/// What becomes of a command: the firmware answers it, keeps it until a bus reset, or there is none
+/// that runs, and the watchdog ends it.
 enum mwd_firmware { MWD_ANSWERS, MWD_KEEPS, MWD_BITTEN };
 enum mwd_firmware mwd_cpu_firmware(const struct mwd_device *device);
 /// The version in the header of the image.
@@ -108,7 +109,8 @@ void mwd_feed(struct mwd_device *device, const struct mwd_request *request);
 bool mwd_fed(struct mwd_device *device, const struct mwd_request *request);
 /// Let a layer that was fed get on. Returns whether there is one.
 bool mwd_feed_work(struct mwd_device *device);
-/// Carry a request out and put its reply into the queue, which has room. False: there is more to do.
+/// Carry a request out and put its reply into the queue, which has room. False:
+/// there is more to do.
 bool mwd_carry_out(struct mwd_device *device, const struct mwd_request *request);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole Verilated device (sim/mw_device.h) in place of the link, the firmware and the fabric of this folder: its own host link takes the bytes of
-// bulk transfers and gives those of replies. Endpoint 0 stays that of standard.c, as the model begins behind the USB core.
+// The whole Verilated device (sim/mw_device.h) in place of the link, the firmware and the fabric
+// of this folder: its own host link takes the bytes of bulk transfers and gives those of replies.
+// Endpoint 0 stays that of standard.c, as the model begins behind the USB core.
 //
 // Its time passes while something moves, as fast as it can; when nothing has for long, slowly.
 #include "requests.h"

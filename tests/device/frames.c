@@ -115,7 +115,8 @@ void endpoints_session(struct endpoints *e)
 void endpoints_sync(struct endpoints *e)
 {
     endpoints_session(e);
-    // as the protocol asks before bulk: at power-up the firmware tests memories, and answers when it has
+    // as the protocol asks before bulk: at power-up the firmware tests memories, and
+    // answers when it has
     assert_int_equal(endpoints_call(e, MW_FRAME_INFO, 0, 0, NULL, 0), MW_STATUS_OK);
 }
 
@@ -131,7 +132,7 @@ unsigned endpoints_call(struct endpoints *e, unsigned type, uint64_t argument, u
     return e->reply.status ? e->reply.status : e->trailer;
 }
 
-// ---- transport --------------------------------------------------------------------------------------------
+// ---- transport ----------------------------------------------------------------------------------
 
 static int result(unsigned status)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host at the endpoints of the Verilated device (sim/mw_device.h): requests one at a time, and a transport of libmoeswitch made of them.
+// A host at the endpoints of the Verilated device (sim/mw_device.h): requests one at a time, and a
+// transport of libmoeswitch made of them.
 #ifndef DEVICE_FRAMES_H
 #define DEVICE_FRAMES_H
 
@@ -25,7 +26,8 @@ struct endpoints {
     uint32_t trailer;             ///< status behind the payload
 };
 
-/// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins; the test fails where it is missing.
+/// Make a device of the model `mwdevice`, or `mwdevice_usb` at its ULPI pins; the test fails
+/// where it is missing.
 struct endpoints *endpoints_open(const char *model);
 /// The same of another configuration than N = 2 with 8-byte flits: its folder in build/model.
 struct endpoints *endpoints_open_in(const char *configuration, const char *model);
@@ -33,7 +35,8 @@ void endpoints_close(struct endpoints *e);
 /// A whole frame in e->bytes; returns its bytes.
 size_t endpoints_make(struct endpoints *e, const struct mw_frame_header *header,
                       const void *payload, size_t bytes);
-/// Wait for a transfer and read it as a frame into e->reply and e->payload; the test fails where none comes in `cycles` or it is damaged.
+/// Wait for a transfer and read it as a frame into e->reply and e->payload; the test fails where
+/// none comes in `cycles` or it is damaged.
 void endpoints_receive(struct endpoints *e, uint64_t cycles);
 /// SYNC behind its gap, up to its reply; what comes before it is discarded.
 void endpoints_session(struct endpoints *e);

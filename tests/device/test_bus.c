@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole Verilated device at its ULPI pins on other buses than the usual: under a host that does not chirp, so that both stay at full speed; and on a
-// bus that is suspended in the middle of transfers of both directions, and resumed. Nothing is lost.
+// The whole Verilated device at its ULPI pins on other buses than the usual: under a host that
+// does not chirp, so that both stay at full speed; and on a bus that is suspended in the middle of
+// transfers of both directions, and resumed. Nothing is lost.
 #include "frames.h"
 
 #include <setjmp.h>
@@ -85,7 +86,8 @@ static void test_full_speed(void **state)
     kept = e;
 }
 
-/// A frame goes out, or its reply comes in, and the bus sleeps once about `after` cycles have passed.
+/// A frame goes out, or its reply comes in, and the bus sleeps once about `after`
+/// cycles have passed.
 static void sleep_in(struct endpoints *e, const struct mw_frame_header *header, size_t bytes,
                      uint64_t after)
 {

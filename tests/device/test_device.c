@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole Verilated device but its USB core, at its endpoints: a layer through frames gives the golden bits and the cycles of the transport sim; firmware and
-// hardware answer side by side; resets, errors and a crash of the firmware in between cost nothing that was acknowledged.
+// The whole Verilated device but its USB core, at its endpoints: a layer through frames gives the
+// golden bits and the cycles of the transport sim; firmware and hardware answer side by side;
+// resets, errors and a crash of the firmware in between cost nothing that was acknowledged.
 #include "frames.h"
 
 #include <setjmp.h>
@@ -36,9 +37,10 @@ static uint32_t random32(void)
     return (uint32_t)(rng >> 33);
 }
 
-// ---- devices ------------------------------------------------------------------------------------------------
+// ---- devices ------------------------------------------------------------------------------------
 
-/// The one at the pins, between two tests: a bus that is reset and enumerated takes longer than what most of them ask.
+/// The one at the pins, between two tests: a bus that is reset and enumerated takes longer than
+/// what most of them ask.
 static struct endpoints *kept;
 
 static bool at_pins(const char *model)
@@ -62,9 +64,10 @@ static void close_device(struct endpoints *e, const char *model)
         endpoints_close(e);
 }
 
-// ---- one layer -----------------------------------------------------------------------------------------------
+// ---- one layer ----------------------------------------------------------------------------------
 
-/// They stand once the layer is done, whenever they are read; and each cycle of the layer has a flit on the uplink or has none.
+/// They stand once the layer is done, whenever they are read; and each cycle of the layer has a
+/// flit on the uplink or has none.
 static void check_counters(struct mw_device *device, const struct layer *l)
 {
     struct mw_counters later;
@@ -165,7 +168,7 @@ static void test_cable(void **state)
     close_device(e, *state);
 }
 
-// ---- hardware and firmware at the endpoints ------------------------------------------------------------------
+// ---- hardware and firmware at the endpoints -----------------------------------------------------
 
 static uint32_t reg_read(struct endpoints *e, uint32_t address)
 {
@@ -221,7 +224,8 @@ static void test_answers(void **state)
     close_device(e, model);
 }
 
-/// The CPU starts anew again and again: frames of the hardware are answered all the time, those of the firmware as soon as it is back.
+/// The CPU starts anew again and again: frames of the hardware are answered all the time, those of
+/// the firmware as soon as it is back.
 static void test_restarts(void **state)
 {
     const char *model = *state;
@@ -250,7 +254,8 @@ static void test_restarts(void **state)
     close_device(e, model);
 }
 
-/// Registers that are the firmware's alone answer the host with an error, and nothing happens: whatever it tries, RESET is answered.
+/// Registers that are the firmware's alone answer the host with an error, and nothing happens:
+/// whatever it tries, RESET is answered.
 static void test_forbidden(void **state)
 {
     const char *model = *state;
@@ -274,8 +279,8 @@ static void test_forbidden(void **state)
     close_device(e, model);
 }
 
-/// The host at the RAM of the CPU, by frames: what is answered while it is held, and how the link gets on with a firmware that turns the watchdog off and
-/// keeps every command.
+/// The host at the RAM of the CPU, by frames: what is answered while it is held, and how the link
+/// gets on with a firmware that turns the watchdog off and keeps every command.
 static void test_firmware(void **state)
 {
     enum { PATIENCE = 1 << 20, WAIT = 300000 };
@@ -326,7 +331,8 @@ static void test_firmware(void **state)
     endpoints_close(e);
 }
 
-/// Frames to a GPU whose port is enabled again, while its node is reset for that: all are answered, what was lost is reported, and RESET works at any time.
+/// Frames to a GPU whose port is enabled again, while its node is reset for that: all are answered,
+/// what was lost is reported, and RESET works at any time.
 static void test_flush(void **state)
 {
     const char *model = *state;
@@ -379,7 +385,8 @@ static void test_flush(void **state)
     close_device(e, model);
 }
 
-/// Garbage, cut and repeated frames and resets of the link between writes and reads: what was acknowledged is there.
+/// Garbage, cut and repeated frames and resets of the link between writes and reads: what was
+/// acknowledged is there.
 static void test_faults(void **state)
 {
     const char *model = *state;
@@ -406,7 +413,8 @@ static void test_faults(void **state)
         known[b] = true;
         if (i % 5 != 4)
             continue;
-        // a block is about to be written, and the frame breaks; then the host brings the link into step
+        // a block is about to be written, and the frame breaks; then the host brings
+        // the link into step
         unsigned victim = random32() % BLOCKS;
         struct mw_frame_header h = {.type = MW_FRAME_MEM_WRITE,
                                     .sequence = e->sequence++,
@@ -440,7 +448,8 @@ static void test_faults(void **state)
     close_device(e, model);
 }
 
-/// Bytes per clock of MEM_WRITE and MEM_READ back to back, the fabric's memories taking and giving them.
+/// Bytes per clock of MEM_WRITE and MEM_READ back to back, the fabric's memories
+/// taking and giving them.
 static void test_rate(void **state)
 {
     const char *model = *state;
@@ -478,7 +487,8 @@ int main(void)
 {
     rng = seed();
     print_message("MW_SEED=%llu\n", (unsigned long long)rng);
-    // at the endpoints, and once more at the pins of the PHY, where the first one asks before the firmware is up
+    // at the endpoints, and once more at the pins of the PHY, where the first one asks before
+    // the firmware is up
     static char device[] = "mwdevice", usb[] = "mwdevice_usb";
     const struct CMUnitTest tests[] = {
         {"test_layer", test_layer, NULL, NULL, device},

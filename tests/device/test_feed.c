@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeding on the whole Verilated device, at its endpoints and at its ULPI pins: firmware, host link and fabric run batches of tokens under every system,
-// with the bits and the cycles of the transport sim, and once more with the next batch written and the last one read while one runs. Printed: tokens per
-// second of the device's time, and what feeding costs the fabric in cycles.
+// Feeding on the whole Verilated device, at its endpoints and at its ULPI pins: firmware, host
+// link and fabric run batches of tokens under every system, with the bits and the cycles of the
+// transport sim, and once more with the next batch written and the last one read while one runs.
+// Printed: tokens per second of the device's time, and what feeding costs the fabric in cycles.
 #include "frames.h"
 #include "systems/system_list.h"
 
@@ -112,7 +113,8 @@ static void test_feeding(void **state)
     endpoints_close(device);
 }
 
-/// Two layers of no stream, the second behind a sweep of many rows, as the first one's registers say; its number.
+/// Two layers of no stream, the second behind a sweep of many rows, as the first one's
+/// registers say; its number.
 static uint32_t feed_slowly(struct endpoints *e)
 {
     const struct mw_frame_register rows[] = {
@@ -156,7 +158,8 @@ static void test_states(void **state)
     memcpy(&last, e->payload + 8 * e->reply.words - sizeof last, sizeof last);
     assert_int_equal(last.code, MW_LOG_BUS);
     assert_int_equal(last.detail & 0x7fffffff, hole.address);
-    // RESET while layers wait for sweeps: the rest never starts, and their numbers are not known any more
+    // RESET while layers wait for sweeps: the rest never starts, and their numbers are
+    // not known any more
     assert_int_equal(endpoints_call(e, MW_FRAME_RESET, 0, 0, NULL, 0), MW_STATUS_OK);
     uint32_t last_layer = feed_slowly(e);
     assert_int_equal(last_layer, 4);

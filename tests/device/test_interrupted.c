@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers that are not what they should be, and that are not left to end, on the whole Verilated device at its endpoints: host link, soft CPU, firmware, fabric.
-// Whatever a GPU is told to do, and whenever it is interrupted, the device answers afterwards, RESET puts it back, and a layer then has the golden bits
-// and its cycles. MW_LAYER=i runs layer i of the seed alone.
+// Layers that are not what they should be, and that are not left to end, on the whole Verilated
+// device at its endpoints: host link, soft CPU, firmware, fabric. Whatever a GPU is told to do, and
+// whenever it is interrupted, the device answers afterwards, RESET puts it back, and a layer then
+// has the golden bits and its cycles. MW_LAYER=i runs layer i of the seed alone.
 #include "frames.h"
 
 #include "system/layers.h"
@@ -104,7 +105,7 @@ static void recovers(struct device *t)
     assert_int_equal(layer_pass(&t->right, t->d, "behind RESET"), t->cycles);
 }
 
-// ---- RESET with flits in flight ----------------------------------------------------------------------
+// ---- RESET with flits in flight -----------------------------------------------------------------
 
 static void reset_in_a_layer(void **state)
 {
@@ -132,7 +133,7 @@ static void reset_in_a_layer(void **state)
     close_device(&t);
 }
 
-// ---- random instructions -----------------------------------------------------------------------------
+// ---- random instructions ------------------------------------------------------------------------
 
 static unsigned below(struct mw_random *r, unsigned n)
 {
@@ -197,7 +198,8 @@ static struct mw_instr instruction(struct mw_random *r)
     return i;
 }
 
-/// Streams of random instructions in place of some of those of a layer that is as it should be but for some of its registers and tables.
+/// Streams of random instructions in place of some of those of a layer that is as it should be but
+/// for some of its registers and tables.
 static void spoil(struct device *t, const struct layer *l, struct mw_random *r)
 {
     struct mw_layout layout;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments that every program may get wrong: pointers that are NULL, structs without their size or from another header, versions and names of codes.
+// Arguments that every program may get wrong: pointers that are NULL, structs without their size or
+// from another header, versions and names of codes.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -466,7 +467,7 @@ static void buffers_of_a_layout(void **state)
     assert_code(mw_feed(device, &l, 0, &number), MW_ERR_INVALID);
 }
 
-// ---- sizes ------------------------------------------------------------------------------------------
+// ---- sizes --------------------------------------------------------------------------------------
 
 /// Structs of an older header end earlier, those of a newer one later.
 static void struct_sizes(void **state)
@@ -531,7 +532,8 @@ enum {
     LATER = 256
 }; // bytes behind a struct that the library may look at: later headers have more fields
 
-/// Memory that ends LATER bytes behind a struct of `bytes` bytes, where it may be read and what follows may not.
+/// Memory that ends LATER bytes behind a struct of `bytes` bytes, where it may be read and
+/// what follows may not.
 static void *at_the_edge(size_t bytes, void **pages, size_t *length)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -616,7 +618,8 @@ static int use_prop(void *given)
     return status;
 }
 
-/// Every size, and larger ones that are none. Only those are taken at which the struct of some header may end: from the first one's on, at a field's end.
+/// Every size, and larger ones that are none. Only those are taken at which the struct of some
+/// header may end: from the first one's on, at a field's end.
 static void every_size(const void *good, size_t first, size_t bytes, use_fn *use)
 {
     void *pages;
@@ -667,7 +670,8 @@ static void struct_of_every_size(void **state)
     every_size(&p, sizeof p, sizeof p, use_prop);
 }
 
-/// Defaults for a struct of a size that no header has: nothing is written but a size that every call refuses.
+/// Defaults for a struct of a size that no header has: nothing is written but a size that
+/// every call refuses.
 static void defaults_of_every_size(void **state)
 {
     (void)state;

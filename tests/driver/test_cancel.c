@@ -108,7 +108,7 @@ static void fed(void **state)
     expect_canceled();
 }
 
-// ---- what a call of a handle does beside its layer ----------------------------------------------------------
+// ---- what a call of a handle does beside its layer ----------------------------------------------
 
 enum {
     TOKENS = 128,
@@ -171,7 +171,8 @@ static void destroy_much(void)
     mw_dymulticast_destroy(object);
 }
 
-/// It is ended at the second write, or at the second read: behind that nothing is moved, and nothing needs a reset.
+/// It is ended at the second write, or at the second read: behind that nothing is moved, and
+/// nothing needs a reset.
 static void ends_at_once(const struct mw_wait_options *o)
 {
     struct mw_progress p;

@@ -42,7 +42,7 @@ static int teardown(void **state)
     return 0;
 }
 
-// ---- errors ---------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 static void texts(void **state)
 {
@@ -58,7 +58,7 @@ static void texts(void **state)
     assert_string_equal(mw_hw_strerror(255), "unknown error");
 }
 
-// ---- open -----------------------------------------------------------------------------------------
+// ---- open ---------------------------------------------------------------------------------------
 
 static int try_open(unsigned gpus, unsigned flit, unsigned latency)
 {
@@ -169,7 +169,8 @@ static void open_closes_what_it_opened(void **state)
     mw_close(NULL);
 }
 
-/// What the processor says of itself is what the system says of it, for each name that a model may need.
+/// What the processor says of itself is what the system says of it, for each name
+/// that a model may need.
 static void cpu(void **state)
 {
     (void)state;
@@ -239,7 +240,7 @@ static void sim_without_model(void **state)
     assert_message("make model N=31 F=16 BACKEND=plain");
 }
 
-// ---- memory ---------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 static void memory(void **state)
 {
@@ -288,7 +289,7 @@ static void memory(void **state)
     assert_string_equal(mw_op_name(255), "?");
 }
 
-// ---- tables ---------------------------------------------------------------------------------------
+// ---- tables -------------------------------------------------------------------------------------
 
 static void expert_map(void **state)
 {
@@ -352,7 +353,7 @@ static void multicast(void **state)
     mw_multicast_destroy(NULL);
 }
 
-// ---- layout ---------------------------------------------------------------------------------------
+// ---- layout -------------------------------------------------------------------------------------
 
 struct region {
     uint64_t base, bytes;
@@ -764,7 +765,7 @@ static void settings(void **state)
     assert_code(mw_layer_set(&c, "", 3), MW_ERR_INVALID);
 }
 
-// ---- registers of a layer ---------------------------------------------------------------------------
+// ---- registers of a layer -----------------------------------------------------------------------
 
 static const unsigned TOKENS[4] = {5, 0, 1, 4}, EXPERTS[4] = {3, 1, 0, 2};
 
@@ -873,7 +874,7 @@ static void launch_cycles_fit_their_register(void **state)
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
 }
 
-// ---- streams --------------------------------------------------------------------------------------
+// ---- streams ------------------------------------------------------------------------------------
 
 static void stream_words(void **state)
 {
@@ -1263,7 +1264,7 @@ static void routes(void **state)
         assert_int_equal(entry[i], 0);
 }
 
-// ---- running --------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static void epochs(void **state)
 {
@@ -1307,8 +1308,8 @@ static bool sweeps_for(const struct mw_layer_config *c, const struct mw_layout *
     return fake.sweeps > sweeps;
 }
 
-/// Each setting that places or sizes what is swept, changed alone, and back: the tables hold what was there before. What does
-/// not place them costs no sweep.
+/// Each setting that places or sizes what is swept, changed alone, and back: the tables hold what
+/// was there before. What does not place them costs no sweep.
 static void settings_that_move_tables(void **state)
 {
     (void)state;
@@ -1434,7 +1435,8 @@ static void go_on(struct fake *f)
     f->stuck = runs_left > 0;
 }
 
-/// A layer in which anything goes on is not stuck: flits of any class of any port, tokens, tiles, instructions.
+/// A layer in which anything goes on is not stuck: flits of any class of any port, tokens,
+/// tiles, instructions.
 static void anything_is_progress(void **state)
 {
     (void)state;
@@ -1484,8 +1486,8 @@ static void make_delay(void *context, unsigned gpu, struct mw_stream *streams)
         mw_stream_delay(streams, *cycles);
 }
 
-/// A layer is stuck when nothing happens for as long as its streams may wait by themselves, and no longer: those that were
-/// loaded last.
+/// A layer is stuck when nothing happens for as long as its streams may wait by themselves, and no
+/// longer: those that were loaded last.
 static void delays_are_no_standstill(void **state)
 {
     (void)state;
@@ -1513,8 +1515,8 @@ static void delays_are_no_standstill(void **state)
     }
 }
 
-/// A port that is enabled has lost its registers and half its table: a layer is configured anew, and begins with a sweep,
-/// also where one was running meanwhile.
+/// A port that is enabled has lost its registers and half its table: a layer is configured anew,
+/// and begins with a sweep, also where one was running meanwhile.
 static void ports(void **state)
 {
     (void)state;
@@ -1673,8 +1675,8 @@ static void monitor_limits(void **state)
     assert_code(mw_histogram_read(device, 4, bins), MW_ERR_INVALID);
 }
 
-/// A device whose ring goes on: `ahead` samples are recorded when it is asked for its first word, and behind them the
-/// next one is being written.
+/// A device whose ring goes on: `ahead` samples are recorded when it is asked for its first word,
+/// and behind them the next one is being written.
 static struct {
     unsigned recorded, ahead;
     bool words;
@@ -1780,7 +1782,8 @@ static void report(void **state)
     free(text);
 }
 
-/// Rows for experts of GPU 1, by their number on it, as the tables of all GPUs say; what the layer's end says.
+/// Rows for experts of GPU 1, by their number on it, as the tables of all GPUs say;
+/// what the layer's end says.
 static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[3],
                      const unsigned numbers[3])
 {
@@ -1802,7 +1805,8 @@ static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[
     assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
 }
 
-/// A layer that fails where rows have no place says whose rows these are, and how many places they need.
+/// A layer that fails where rows have no place says whose rows these are, and how
+/// many places they need.
 static void rows_without_a_place(void **state)
 {
     (void)state;
@@ -1889,7 +1893,7 @@ static void every_call_may_fail(void **state)
     }
 }
 
-// ---- DeepEP's words -------------------------------------------------------------------------------
+// ---- DeepEP's words -----------------------------------------------------------------------------
 
 enum { K = 2, T = 3, HIDDEN = 12 };
 static uint16_t x[4][T][HIDDEN], out[4][T][HIDDEN];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeding over a fake device: the registers of each layer, which memory may be moved while layers run, when a buffer is free, and every way to fail.
+// Feeding over a fake device: the registers of each layer, which memory may be moved while layers
+// run, when a buffer is free, and every way to fail.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -249,7 +250,8 @@ static void stuck(void **state)
     assert_code(mw_feed(device, &layout, 0, NULL), MW_ERR_STATE);
 }
 
-/// Every call of the transport in turn fails once: where it may have fed the layer nothing is allowed but a reset, and later all goes on.
+/// Every call of the transport in turn fails once: where it may have fed the layer nothing is
+/// allowed but a reset, and later all goes on.
 static void transport_fails(void **state)
 {
     (void)state;

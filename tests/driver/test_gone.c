@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every public call for what is gone: a device that was closed, an object that was destroyed, and, in a process that was forked, a device of its parent.
+// Every public call for what is gone: a device that was closed, an object that was destroyed, and,
+// in a process that was forked, a device of its parent.
 #include "waiting.h"
 
 #include <poll.h>
@@ -44,7 +45,7 @@ static void destroy_all(void)
     memset(&made, 0, sizeof made);
 }
 
-// ---- every call -------------------------------------------------------------------------------------
+// ---- every call ---------------------------------------------------------------------------------
 
 static char called[8192]; ///< names of those that were made, each between blanks
 
@@ -199,7 +200,8 @@ static void calls_for_objects(void)
     calls_for_handles();
 }
 
-/// The header has no other call for a device, an object or a handle than those above, and those that end one.
+/// The header has no other call for a device, an object or a handle than those above,
+/// and those that end one.
 static void nothing_is_left_out(void)
 {
     static const char *const ends[] = {"mw_open", "mw_close", "mw_multicast_destroy",
@@ -234,7 +236,7 @@ static void nothing_is_left_out(void)
     EXPECT(found > 40, "calls in the header");
 }
 
-// ---- close and destroy ------------------------------------------------------------------------------
+// ---- close and destroy --------------------------------------------------------------------------
 
 static void closed(void **state)
 {
@@ -264,7 +266,7 @@ static void destroyed(void **state)
     destroy_all();
 }
 
-// ---- fork -------------------------------------------------------------------------------------------
+// ---- fork ---------------------------------------------------------------------------------------
 
 /// A device of the child's own: a layer.
 static void own_device(void)
@@ -313,7 +315,8 @@ static void fork_and_look(const struct mw_layout *layout)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/// A device that does nothing, and one whose threads hold its lock: those that wait, one that waits for a descriptor, and one whose combine has it.
+/// A device that does nothing, and one whose threads hold its lock: those that wait, one that waits
+/// for a descriptor, and one whose combine has it.
 static void forked(void **state)
 {
     (void)state;

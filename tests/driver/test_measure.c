@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bench's share of the links, measured on a fake device whose flits come at a known rate, and whose answers take
-// their time as a device's do, a node's the longer the busier it is.
+// The bench's share of the links, measured on a fake device whose flits come at a known rate, and
+// whose answers take their time as a device's do, a node's the longer the busier it is.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -17,7 +17,8 @@ enum { GPUS = 32, LAYER_CYCLES = 200000, MOST = 34 };
 
 static struct fake fake;
 
-/// A register of the fabric takes 4 to 11 cycles, one of a node up to MOST: fewer and fewer as the layer gets to its end.
+/// A register of the fabric takes 4 to 11 cycles, one of a node up to MOST: fewer and fewer as the
+/// layer gets to its end.
 static unsigned read_cycles(struct fake *f, bool node)
 {
     static uint64_t rng = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several objects, handles and threads on one device: each gets its own rows, or a failure that says why. The fake's layers give back the hidden values that
-// the device holds when they begin.
+// Several objects, handles and threads on one device: each gets its own rows, or a failure that
+// says why. The fake's layers give back the hidden values that the device holds when they begin.
 #include "fake.h"
 
 #include <pthread.h>
@@ -86,7 +86,7 @@ static void assert_own_rows(struct layer *l)
     memset(l->out, 0, sizeof l->out);
 }
 
-// ---- handles ----------------------------------------------------------------------------------------
+// ---- handles ------------------------------------------------------------------------------------
 
 /// Whatever was dispatched meanwhile, and as often as it is asked for.
 static void handles(void **state)
@@ -208,9 +208,10 @@ static void threads(void **state)
     assert_true(fake.go >= 3 * THREADS * ROUNDS / 2); // half of the layers have two phases
 }
 
-// ---- maps -------------------------------------------------------------------------------------------
+// ---- maps ---------------------------------------------------------------------------------------
 
-/// Each layer begins with the map of its object, one that mw_launch starts with that of mw_expert_map_set.
+/// Each layer begins with the map of its object, one that mw_launch starts with that
+/// of mw_expert_map_set.
 static void maps(void **state)
 {
     (void)state;
@@ -302,7 +303,7 @@ static void configurations(void **state)
     mw_dymulticast_destroy(m);
 }
 
-// ---- lifetimes --------------------------------------------------------------------------------------
+// ---- lifetimes ----------------------------------------------------------------------------------
 
 static void destroyed_object(void **state)
 {
@@ -344,7 +345,7 @@ static void closed_device(void **state)
     mw_handle_destroy(h);
 }
 
-// ---- limits -----------------------------------------------------------------------------------------
+// ---- limits -------------------------------------------------------------------------------------
 
 static void limits(void **state)
 {
@@ -386,7 +387,7 @@ static void limits(void **state)
     assert_code(mw_layer_configure(device, &c, &layout, some, some, 1), MW_ERR_CAPACITY);
 }
 
-// ---- groups -----------------------------------------------------------------------------------------
+// ---- groups -------------------------------------------------------------------------------------
 
 static struct mw_multicast *make_group(unsigned a, unsigned b)
 {
@@ -397,7 +398,8 @@ static struct mw_multicast *make_group(unsigned a, unsigned b)
     return m;
 }
 
-/// A group that nobody has bound has no members, whatever the table holds at first, and after it was destroyed.
+/// A group that nobody has bound has no members, whatever the table holds at first, and
+/// after it was destroyed.
 static void groups(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatch and combine as two calls on the fake device: which calls each state of a handle allows, what waits for what, and
-// every way to end a phase.
+// Dispatch and combine as two calls on the fake device: which calls each state of a handle allows,
+// what waits for what, and every way to end a phase.
 #include "waiting.h"
 
 enum { TOKENS = 3, ROW = 16, EXPERTS = 4, K = 2, ROWS = WAITING_GPUS * TOKENS };
@@ -144,7 +144,8 @@ static void states(void **state)
     assert_int_equal(fake.go, 6);
 }
 
-/// What the device runs in each phase: streams, and the epoch, which is that of the dispatch in the second.
+/// What the device runs in each phase: streams, and the epoch, which is that of the
+/// dispatch in the second.
 static void programs(void **state)
 {
     (void)state;
@@ -307,7 +308,7 @@ static void kept(void **state)
     assert_int_equal(fake.go, 2);
 }
 
-// ---- ends -------------------------------------------------------------------------------------------
+// ---- ends ---------------------------------------------------------------------------------------
 
 static volatile sig_atomic_t stop;
 
@@ -376,7 +377,8 @@ static void given_up(void **state)
     }
 }
 
-/// The options of a call that waits for another handle's dispatch end this call, and not that dispatch.
+/// The options of a call that waits for another handle's dispatch end this call, and
+/// not that dispatch.
 static void others_turn(void **state)
 {
     (void)state;
@@ -412,7 +414,8 @@ static void stuck(void **state)
     combines(&a);
 }
 
-/// Errors that the hardware records in the first phase are those of the call that learns of them first.
+/// Errors that the hardware records in the first phase are those of the call that
+/// learns of them first.
 static void failed(void **state)
 {
     (void)state;
@@ -434,7 +437,8 @@ static void failed(void **state)
     }
 }
 
-/// A call of the transport that fails, at any place: the message of a failure, and a handle that works after a reset.
+/// A call of the transport that fails, at any place: the message of a failure, and a handle
+/// that works after a reset.
 static void any_call_fails(void **state)
 {
     (void)state;

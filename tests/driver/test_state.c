@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device may be asked for after something failed: every request that changes it is lost in turn, carried out and not, and nothing but a reset is
-// allowed until there was one; then a layer begins in a swept epoch with all that it needs.
+// What a device may be asked for after something failed: every request that changes it is lost in
+// turn, carried out and not, and nothing but a reset is allowed until there was one; then a layer
+// begins in a swept epoch with all that it needs.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -309,7 +310,7 @@ static void unplugged(void **state)
     assert_message("open it anew");
 }
 
-// ---- what a device says of itself -------------------------------------------------------------------
+// ---- what a device says of itself ---------------------------------------------------------------
 
 static int open_with(uint32_t offset, uint32_t value)
 {

@@ -8,7 +8,7 @@
 
 enum { POLL_MS = 5000 };
 
-// ---- turns ------------------------------------------------------------------------------------------
+// ---- turns --------------------------------------------------------------------------------------
 
 /// All that may be asked while a layer runs is answered between the slices of another's wait.
 static void a_wait_delays_no_other(void **state)
@@ -69,7 +69,8 @@ static void several_wait(void **state)
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
-/// Results that are nobody's any more: of a device that was reset, and of a layer after which others were fed.
+/// Results that are nobody's any more: of a device that was reset, and of a layer after
+/// which others were fed.
 static void nothing_to_wait_for(void **state)
 {
     (void)state;
@@ -149,7 +150,7 @@ static void closed(void **state)
     assert_int_equal(fake.closed, 1);
 }
 
-// ---- looking ----------------------------------------------------------------------------------------
+// ---- looking ------------------------------------------------------------------------------------
 
 static void query(void **state)
 {
@@ -239,7 +240,8 @@ static void break_down(struct fake *f)
     fake_fail_at(f, 0);
 }
 
-/// It is readable, too, when the device does not answer any more: whoever polls would wait for ever.
+/// It is readable, too, when the device does not answer any more: whoever polls
+/// would wait for ever.
 static void descriptor_of_a_device_that_fails(void **state)
 {
     (void)state;
@@ -277,7 +279,8 @@ static void descriptor_of_fed(void **state)
         assert_code(mw_fed_wait(device, number[i], NULL, NULL), 0);
 }
 
-/// A signal that the program's threads have blocked stays pending: no thread of the library's takes it.
+/// A signal that the program's threads have blocked stays pending: no thread of the
+/// library's takes it.
 static void signals_are_the_programs(void **state)
 {
     (void)state;

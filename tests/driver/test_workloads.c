@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor-parallel workloads on devices that lack a primitive or room: refused by name, before anything runs.
+// Tensor-parallel workloads on devices that lack a primitive or room: refused by name,
+// before anything runs.
 #include "fake.h"
 
 #include <setjmp.h>

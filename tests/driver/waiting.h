@@ -54,7 +54,8 @@ void start(void);
 void start_long(void);
 /// A slice of such a layer.
 void take_time(struct fake *f);
-/// It waits when this returns: in steps of a slice, at the first of which it says so, or in one that has begun.
+/// It waits when this returns: in steps of a slice, at the first of which it says so, or
+/// in one that has begun.
 void begin_wait(struct waiter *w);
 
 #endif

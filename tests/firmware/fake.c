@@ -86,7 +86,8 @@ static bool locked(uint32_t address)
            (address == FABRIC(control) || address == FABRIC(epoch) || address == FABRIC(link));
 }
 
-/// An access; one that the register description does not allow is kept in `fault`, or fails the test.
+/// An access; one that the register description does not allow is kept in `fault`,
+/// or fails the test.
 static bool access(bool write, uint32_t address, uint32_t *value)
 {
     if (!mwd_access(&fake.regs, write, address, value))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hardware as the firmware sees it (firmware/hw.h), in memory: registers of SoC and fabric, GPU memories, a mailbox that the test fills and reads,
-// and faults to plant.
+// The hardware as the firmware sees it (firmware/hw.h), in memory: registers of SoC and fabric, GPU
+// memories, a mailbox that the test fills and reads, and faults to plant.
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -18,18 +18,18 @@ struct fake {
     uint64_t time;          ///< cycles; grows by 7 with each access
     unsigned feeds, resets, layers, sweeps;
     uint32_t sweep_state; ///< what state becomes by a sweep
-    unsigned
-        reset_in; ///< the host resets after so many accesses, or when it is not held any more; 0: never
+    /// the host resets after so many accesses, or when it is not held any more; 0: never
+    unsigned reset_in;
     unsigned reset_layers; ///< layers started when it did
     bool replied;
     // faults
     uint32_t stuck; ///< this bit of every word of memory reads 0
-    unsigned
-        dead_line; ///< this address line of the memories is always 0; 0: none (word address bit, from 1)
+    /// this address line of the memories is always 0 (word address bit, from 1); 0: none
+    unsigned dead_line;
     int lost_from; ///< stores of this GPU are lost; -1: none
     bool never_done;
-    bool
-        holes; ///< accesses that find nothing are kept in the register `fault`; else they fail the test
+    /// accesses that find nothing are kept in the register `fault`; else they fail the test
+    bool holes;
     bool no_streams; ///< go runs nothing, it only ends
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firmware's queue of layers on this machine, over a device in memory (fake.h): layers start one behind the other with their own registers, what the
-// records say of them, when FED answers, and what a failure, a reset by the host and a layer that comes too late do to the queue.
+// The firmware's queue of layers on this machine, over a device in memory (fake.h): layers start
+// one behind the other with their own registers, what the records say of them, when FED answers,
+// and what a failure, a reset by the host and a layer that comes too late do to the queue.
 #include "fake.h"
 
 #include <setjmp.h>
@@ -165,7 +166,8 @@ static void test_queue(void **state)
                  MW_SOC__FABRIC_RESET__HOLD_bm);
 }
 
-/// As many registers as a FEED may have, and one more; of the last address of the fabric and the first one behind it.
+/// As many registers as a FEED may have, and one more; of the last address of the fabric and
+/// the first one behind it.
 static void test_registers(void **state)
 {
     (void)state;
@@ -268,7 +270,8 @@ static void test_sweep(void **state)
     assert_int_equal(fake.sweeps, 1);
 }
 
-/// An error of the fabric, and a register that is not there: nothing behind it starts until the host resets the fabric.
+/// An error of the fabric, and a register that is not there: nothing behind it starts until the
+/// host resets the fabric.
 static void test_failure(void **state)
 {
     (void)state;
@@ -314,7 +317,8 @@ static void test_failure(void **state)
     }
 }
 
-/// RESET at any access of the firmware but those for which it holds RESET off: the queue is empty then, and nothing of it is started afterwards.
+/// RESET at any access of the firmware but those for which it holds RESET off: the queue is empty
+/// then, and nothing of it is started afterwards.
 static void test_reset(void **state)
 {
     (void)state;
@@ -367,7 +371,8 @@ static void test_reset(void **state)
     expect_none(3, MW_STATUS_STATE);
 }
 
-/// The host starts a layer itself when the next of the queue should begin: that one is not started, and its record does not tell of the host's.
+/// The host starts a layer itself when the next of the queue should begin: that one is not started,
+/// and its record does not tell of the host's.
 static void test_stranger(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firmware's parts on this machine, over a device in memory (fake.h): replies word for word, what the self-tests find, the log through starts that
-// cut it anywhere.
+// The firmware's parts on this machine, over a device in memory (fake.h): replies word for word,
+// what the self-tests find, the log through starts that cut it anywhere.
 #include "fake.h"
 
 #include <setjmp.h>

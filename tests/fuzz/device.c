@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: the device's end of the link in sim/usb. The input is a sequence of OUT transfers,
-// frames that are right or damaged, and garbage, of hosts with keys and without. Whatever came, a gap of
-// zeros and a SYNC must bring the link into step, and everything that comes out must be frames.
+// libFuzzer target: the device's end of the link in sim/usb. The input is a sequence of OUT
+// transfers, frames that are right or damaged, and garbage, of hosts with keys and without.
+// Whatever came, a gap of zeros and a SYNC must bring the link into step, and everything that
+// comes out must be frames.
 #include "input.h"
 #include "usb/device.h"
 
@@ -59,8 +60,8 @@ static size_t make_request(struct input *in, uint16_t *sequence, uint32_t key, b
     return count;
 }
 
-/// Let the device work, and look at all that comes out of it: `key` becomes that of the last session.
-/// Returns whether the reply to the last SYNC was among it.
+/// Let the device work, and look at all that comes out of it: `key` becomes that of the last
+/// session. Returns whether the reply to the last SYNC was among it.
 static bool drain(struct mwd_device *device, uint32_t *key)
 {
     static uint8_t bytes[ROOM];

@@ -20,7 +20,8 @@ static inline unsigned byte(struct input *in)
     return *in->data++;
 }
 
-/// Change a byte of a frame, or cut it; `how` tells the caller what else the input wants. Returns its size.
+/// Change a byte of a frame, or cut it; `how` tells the caller what else the input wants.
+/// Returns its size.
 static inline size_t damage(struct input *in, uint8_t *bytes, size_t count, unsigned *how)
 {
     *how = byte(in);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // libFuzzer target: the reply parser. The input says which transfers come in, good, damaged or not
-// frames at all, and in which pieces; a second reader, which sees each transfer whole, says what the
-// parser must tell of them.
+// frames at all, and in which pieces; a second reader, which sees each transfer whole, says what
+// the parser must tell of them.
 #include "input.h"
 #include "transport_usb/usb_reply.h"
 
@@ -48,7 +48,7 @@ static bool wanted(const struct mw_frame_header *h)
     return h->sequence % 2;
 }
 
-// ---- the parser under test --------------------------------------------------------------------------
+// ---- the parser under test ----------------------------------------------------------------------
 
 struct owner {
     struct log log;
@@ -85,7 +85,7 @@ static void on_error(void *context, const char *why)
     note(&o->log, (struct event){.kind = ERROR});
 }
 
-// ---- the reader of whole transfers --------------------------------------------------------------------
+// ---- the reader of whole transfers --------------------------------------------------------------
 
 struct reader {
     struct log log;
@@ -152,7 +152,7 @@ static void read_transfer(struct reader *r, const uint8_t *bytes, size_t count)
         read_error(r);
 }
 
-// ---- the input ------------------------------------------------------------------------------------------
+// ---- the input ----------------------------------------------------------------------------------
 
 /// A transfer: mostly a good frame, then damaged as the input says.
 static size_t make_transfer(struct input *in, uint8_t *bytes)

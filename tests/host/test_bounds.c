@@ -108,7 +108,8 @@ static void counts_multicast_by_hand(void **state)
     expect(&t, 0, MW_UP, 0, 14, 2, 0);
     expect(&t, 1, MW_DOWN, 0, 14, 2, 0);
     assert_int_equal(t.payload[0][MW_UP], 156);
-    // Switch-initiated reductions: rows reported and granted, up to three to a header, in place of signals and requests.
+    // Switch-initiated reductions: rows reported and granted, up to three to a header, in place
+    // of signals and requests.
     s = bare("moeswitch");
     s.token_order = s.dispatch_throttle = false; // whose counts are for all alike
     t = total(&b.w, &s, 16);
@@ -221,7 +222,8 @@ static void counts_row_sparse_by_hand(void **state)
     assert_int_equal(t.gathered[1][MW_UP][MW_STORE], 0);
 }
 
-/// Two rows of one list are a tile, or one each, as they come; those of lists of two sources are never one.
+/// Two rows of one list are a tile, or one each, as they come; those of lists of two
+/// sources are never one.
 static void counts_tiles_of_lists_by_hand(void **state)
 {
     (void)state;
@@ -253,7 +255,8 @@ static void counts_gathered_by_hand(void **state)
     for (unsigned none = 0; none < 2; none++) {
         if (none)
             memset(b.ids, 0xff, sizeof b.ids);
-        // Rows 1+8, 1+1 and an entry, 1+8; a request, 1; partial sums of three homes, 11 each, and a result.
+        // Rows 1+8, 1+1 and an entry, 1+8; a request, 1; partial sums of three homes, 11
+        // each, and a result.
         struct mw_traffic t = total(&b.w, &s, 16);
         for (unsigned p = 0; p < 4; p++) {
             expect(&t, p, MW_UP, 0, 20, 1, 33);
@@ -321,7 +324,8 @@ static void systems_synchronise_as_listed(void **state)
             // Counts of 16 bytes; fifteen flags of rows and as many of partial sums.
             t = total(&b.w, mw_system_find("overlap"), 8);
             expect(&t, p, d, 0, 3 * (2 + 2) + 3 * (15 + 15) * 2, 0, 0);
-            // A fence, its acknowledgement, two events, a flag; the rows of one token of each GPU follow.
+            // A fence, its acknowledgement, two events, a flag; the rows of one token
+            // of each GPU follow.
             struct mw_system nvls = *mw_system_find("nvls");
             nvls.gathered = false;
             t = total(&b.w, &nvls, 8);
@@ -461,8 +465,8 @@ static void resources_by_hand(void **state)
     expect_part(&r.banks, 0, "none");
 }
 
-/// Of several that are as busy the first one is named; an odd number of flits takes the cycle that it begins; a tile of a
-/// list takes its time, full or not.
+/// Of several that are as busy the first one is named; an odd number of flits takes the cycle that
+/// it begins; a tile of a list takes its time, full or not.
 static void engines_by_hand(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Building a model that is missing, with a `make` of the test's own: by the tool alone, and while signals arrive.
+// Building a model that is missing, with a `make` of the test's own: by the tool alone, and
+// while signals arrive.
 #include "support.h"
 
 #include "device/device_build.h"

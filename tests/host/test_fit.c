@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of what a run takes: counts of rows against a plain one, regions against the library's layout,
-// the lines for what does not fit, and this machine's memory.
+// Tests of what a run takes: counts of rows against a plain one, regions against the library's
+// layout, the lines for what does not fit, and this machine's memory.
 #include "support.h"
 
 #include "analysis/fit.h"
@@ -188,7 +188,7 @@ static void says_what_does_not_fit(void **state)
     mw_trace_free(&trace);
 }
 
-// ---- this machine ---------------------------------------------------------------------------------
+// ---- this machine -------------------------------------------------------------------------------
 
 static void reads_available_memory(void **state)
 {

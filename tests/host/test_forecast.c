@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run is expected to take, the smaller one that is suggested in its place, the note on layers that are too small
-// for their tile, and which mechanisms `moeswitch` leaves out of small layers.
+// What a run is expected to take, the smaller one that is suggested in its place, the note
+// on layers that are too small for their tile, and which mechanisms `moeswitch` leaves
+// out of small layers.
 #include "support.h"
 
 #include "run/forecast.h"
@@ -220,7 +221,8 @@ static void leaves_out_what_cannot_help(void **state)
     }
 }
 
-/// The limit grows with the experts of a GPU, and where these are few as tokens bring fewer rows to an engine.
+/// The limit grows with the experts of a GPU, and where these are few as tokens bring
+/// fewer rows to an engine.
 static void limits_throttle(void **state)
 {
     (void)state;

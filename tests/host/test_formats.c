@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of what a trace's files may be: the order of the axes, types of ids and weights, archives, files
-// without a meta.json; and of archives that are damaged or lie.
+// Tests of what a trace's files may be: the order of the axes, types of ids and weights, archives,
+// files without a meta.json; and of archives that are damaged or lie.
 #include "support.h"
 
 #include "formats/npz.h"
@@ -572,7 +572,8 @@ static void refuses_archives_that_lie(void **state)
     REFUSES(scratch("lie.npz"), &said, "topk_ids.npy", "the CRC is wrong");
 }
 
-/// An array of zeros of 64 GiB and more packs a thousandfold: its size is known before it is inflated.
+/// An array of zeros of 64 GiB and more packs a thousandfold: its size is known
+/// before it is inflated.
 static void refuses_more_than_the_memory(void **state)
 {
     (void)state;

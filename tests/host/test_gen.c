@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of `moeswitch gen`: the distributions of synthetic traces, the limit on groups, the folder that it
-// writes, and what it refuses. Statistics are of a fixed seed, so that they are the same everywhere.
+// Tests of `moeswitch gen`: the distributions of synthetic traces, the limit on groups, the
+// folder that it writes, and what it refuses. Statistics are of a fixed seed, so that they
+// are the same everywhere.
 #include "support.h"
 #include "words.h"
 
@@ -367,7 +368,8 @@ static void keeps_shares(void **state)
     for (unsigned e = 0; e < N; e++)
         if (fabs(found[e] - load[e] / sum * TOKENS * PLACES) > 1)
             fail_msg("expert %u: %u places for a share of %g", e, found[e], load[e] / sum);
-    // and tokens are independent: experts meet as often as their shares say, neighbours share as much
+    // and tokens are independent: experts meet as often as their shares say,
+    // neighbours share as much
     for (size_t n = 0; n < TOKENS; n++)
         for (unsigned i = 0; i < PLACES; i++)
             for (unsigned j = 0; j < PLACES; j++) {

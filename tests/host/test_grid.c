@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the grids of `moeswitch sweep`: what they are made of, which contradict themselves, and the
-// table of results made by hand.
+// Tests of the grids of `moeswitch sweep`: what they are made of, which contradict themselves, and
+// the table of results made by hand.
 #include "support.h"
 #include "words.h"
 
@@ -187,7 +187,8 @@ static void takes_all_systems(void **state)
     assert_memory_equal(id[0], id[1], sizeof id[0]);
 }
 
-/// All 64 bits of numbers that most JSON readers round, also as the text that our writer makes of them.
+/// All 64 bits of numbers that most JSON readers round, also as the text that our
+/// writer makes of them.
 static void keeps_large_numbers(void **state)
 {
     (void)state;
@@ -399,7 +400,8 @@ static char *csv(void)
     return text;
 }
 
-/// Column `name` of a line, of a table without commas in its cells in front of it; valid until the next.
+/// Column `name` of a line, of a table without commas in its cells in front of it;
+/// valid until the next.
 static const char *cell(unsigned line, const char *name)
 {
     static char text[200];
@@ -508,8 +510,8 @@ static void tells_what_is_no_result(void **state)
     assert_non_null(strstr(err_text, "ends too early; it counts as not run\n"));
 }
 
-/// Results of two systems, and those without what was requested, are none; a run without hits has a rate, one without
-/// look-ups none, and where unicast did not run there is no speed-up.
+/// Results of two systems, and those without what was requested, are none; a run without hits has a
+/// rate, one without look-ups none, and where unicast did not run there is no speed-up.
 static void tables_what_is_missing(void **state)
 {
     (void)state;

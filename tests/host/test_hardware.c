@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of machines (--hardware): what is derived from them, worked out by hand; files, written and read back, and each
-// way in which a file is refused; what a run takes from a machine.
+// Tests of machines (--hardware): what is derived from them, worked out by hand; files, written and
+// read back, and each way in which a file is refused; what a run takes from a machine.
 #include "support.h"
 #include "words.h"
 
@@ -57,7 +57,8 @@ static void derives_a_plane(void **state)
     }
 }
 
-/// A row shorter than a packet stays whole. No plane has less than 1/P of a row, and P of them have it all.
+/// A row shorter than a packet stays whole. No plane has less than 1/P of a row, and P
+/// of them have it all.
 static void shares_are_whole_packets(void **state)
 {
     (void)state;
@@ -74,7 +75,8 @@ static void shares_are_whole_packets(void **state)
         }
 }
 
-/// DeepSeek-V3's expert: 3 GEMMs of 7168 x 2048. With many rows the FLOPS limit, with few the load of its weights.
+/// DeepSeek-V3's expert: 3 GEMMs of 7168 x 2048. With many rows the FLOPS limit, with few
+/// the load of its weights.
 static void rows_follow_the_roofline(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the JSON writer (exact bytes, and read back by another parser) and of the meta.json reader.
+// Tests of the JSON writer (exact bytes, and read back by another parser) and of
+// the meta.json reader.
 #include "support.h"
 
 #include "formats/json.h"

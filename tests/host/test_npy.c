@@ -153,7 +153,8 @@ static void reads_floats_of_every_type(void **state)
     mw_npy_free(&npy);
 }
 
-/// The strides say where an element is: of C order and of Fortran order, of one to three dimensions.
+/// The strides say where an element is: of C order and of Fortran order, of one
+/// to three dimensions.
 static void reads_both_orders(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the one loop that reads command lines: every kind of option, words, what is reported where a
-// line is wrong, and which name a wrong one is nearest to.
+// Tests of the one loop that reads command lines: every kind of option, words, what is reported
+// where a line is wrong, and which name a wrong one is nearest to.
 #include "support.h"
 
 #include "base/text_wrap.h"
@@ -160,7 +160,8 @@ static void says_what_is_wrong(void **state)
     refuses("--Sise=3", NULL, "--Sise=3: unknown option, see moeswitch try --help (--size?)");
 }
 
-/// What one word says, another does not take back; a flag, and what adds something, may be there again.
+/// What one word says, another does not take back; a flag, and what adds something,
+/// may be there again.
 static void refuses_to_be_reported_twice(void **state)
 {
     (void)state;
@@ -245,7 +246,8 @@ static void wraps(void **state)
     }
 }
 
-/// Every former name of a setting sets the current one; help lists the current one alone, which is set once.
+/// Every former name of a setting sets the current one; help lists the current one alone,
+/// which is set once.
 static void former_names_set_current_ones(void **state)
 {
     (void)state;

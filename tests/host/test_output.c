@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of output files: what a path leads to gets the text, keeps its owner, mode and names, and is
-// whole or as it was before.
+// Tests of output files: what a path leads to gets the text, keeps its owner, mode and names, and
+// is whole or as it was before.
 #include "support.h"
 
 #include "base/output.h"
@@ -171,7 +171,8 @@ static void keeps_what_a_file_is(void **state)
     assert_int_equal(files(), n + 1);
 }
 
-/// Somebody else's file that may be written, in a folder that takes no new file; and one that may not.
+/// Somebody else's file that may be written, in a folder that takes no new file;
+/// and one that may not.
 static void writes_as_another_user(void **state)
 {
     (void)state;

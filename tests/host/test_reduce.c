@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of the golden model of reductions: conversions of fp16 against integer arithmetic, what PTX says of min and
-// max, integers at their ends, and the order of terms.
+// Tests of the golden model of reductions: conversions of fp16 against integer arithmetic, what PTX
+// says of min and max, integers at their ends, and the order of terms.
 #include "support.h"
 
 #include "golden/golden.h"

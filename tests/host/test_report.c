@@ -211,7 +211,8 @@ static void prints_a_line_per_system(void **state)
     free(text);
 }
 
-/// No line of any table is wider than a table may be, where its figures are not larger than the columns.
+/// No line of any table is wider than a table may be, where its figures are not larger
+/// than the columns.
 static void fits_the_width(const char *text)
 {
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)

@@ -361,7 +361,8 @@ static void model_and_trace_agree(void **state)
     refuse_text("--model phi-3.5-moe: 16 experts, k 2, but ");
 }
 
-/// As a serving engine leaves it: one array [tokens, layers, k], and no weights. Every report says so.
+/// As a serving engine leaves it: one array [tokens, layers, k], and no weights.
+/// Every report says so.
 static void tells_of_a_trace_without_weights(void **state)
 {
     (void)state;

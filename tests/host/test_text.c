@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of text from outside on its way out: what is a character, what is shown of one that is none, and
-// that messages, CSV and JSON have nothing else.
+// Tests of text from outside on its way out: what is a character, what is shown of one that is
+// none, and that messages, CSV and JSON have nothing else.
 #include "support.h"
 
 #include "base/error.h"

@@ -225,7 +225,8 @@ static void bounds_add_the_times_of_the_parts(void **state)
     assert_int_equal(mw_tp_layer_cycles(&p), 80);
 }
 
-/// The operand of every expert.rows is the time of its part, and absent where the layer has that time.
+/// The operand of every expert.rows is the time of its part, and absent where the
+/// layer has that time.
 static void streams_have_the_times_of_the_parts(void **state)
 {
     (void)state;

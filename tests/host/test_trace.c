@@ -51,7 +51,8 @@ static void loads_a_folder(void **state)
     mw_trace_free(&trace);
 }
 
-/// The ids of the sample written as elements of `bytes` bytes, with `odd` in layer 1, token 2, column 1.
+/// The ids of the sample written as elements of `bytes` bytes, with `odd` in layer
+/// 1, token 2, column 1.
 static const char *write_wide(const char *descr, unsigned bytes, int64_t odd)
 {
     static uint8_t data[sizeof ids / sizeof(uint16_t) * 8];

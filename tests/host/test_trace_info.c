@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests of `moeswitch trace info`: its figures on traces made by hand, what it prints and writes, and
-// what it refuses.
+// Tests of `moeswitch trace info`: its figures on traces made by hand, what it prints and writes,
+// and what it refuses.
 #include "support.h"
 #include "words.h"
 

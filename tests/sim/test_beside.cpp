@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sim/lanes/beside.h: every piece of work is done once, in order, by one of the two threads, and what it leaves is seen, with the
-// caller a piece ahead or not; the other thread sleeps, is roused, is late and is forgiven. ThreadSanitizer looks on.
+// sim/lanes/beside.h: every piece of work is done once, in order, by one of the two threads, and
+// what it leaves is seen, with the caller a piece ahead or not; the other thread sleeps, is roused,
+// is late and is forgiven. ThreadSanitizer looks on.
 #include "beside.h"
 
 #include <chrono>
@@ -122,7 +123,8 @@ void it_sleeps_and_is_roused(void **)
     c.until_two();
     for (unsigned k = 0; k < 5; k++) {
         unsigned looks = 0;
-        do // far longer than it waits, if the machine lets it; then it sleeps, and the step rouses it
+        // far longer than it waits, if the machine lets it; then it sleeps, and the step rouses it
+        do
             std::this_thread::sleep_for(milliseconds(200));
         while (c.step() && ++looks < 100);
         assert_true(looks < 100);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sim/lanes/lanes.py and sim/lanes/lanes.h: five copies of tests/sim/lanes_sample.sv as lanes of one model against five models of
-// Verilator's own, every output in every cycle, under random inputs that let copies take different branches. MW_SEED repeats a run.
+// sim/lanes/lanes.py and sim/lanes/lanes.h: five copies of tests/sim/lanes_sample.sv as lanes
+// of one model against five models of Verilator's own, every output in every cycle, under random
+// inputs that let copies take different branches. MW_SEED repeats a run.
 #include "Vlanes_sample.h"
 #include "Vlanes_sample___024root.h"
 #include "Vlanes_sample_lanes.h"
@@ -169,7 +170,8 @@ void equal_inputs_give_equal_lanes(void **)
     }
 }
 
-// What Verilator's code does with it: the run ends. The message names the place, the instance and the copies.
+// What Verilator's code does with it: the run ends. The message names the place, the
+// instance and the copies.
 void an_assertion_ends_the_run(void **)
 {
     int err[2];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers of the simulated device that are given up: answers to their reads that come later are nobody's.
+// Transfers of the simulated device that are given up: answers to their reads that come
+// later are nobody's.
 #include "fabric_plain.cpp"
 #include "shim.cpp"
 

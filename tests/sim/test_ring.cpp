@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Wires between copies (sim/lanes/lanes.py --ring): six copies of tests/sim/ring_sample.sv as lanes of one model against six models of Verilator's own that are wired
-// by hand and evaluated until nothing changes. Registers and outputs in every cycle, under random inputs. MW_SEED repeats a run.
+// Wires between copies (sim/lanes/lanes.py --ring): six copies of tests/sim/ring_sample.sv
+// as lanes of one model against six models of Verilator's own that are wired by hand and
+// evaluated until nothing changes. Registers and outputs in every cycle, under random inputs.
+// MW_SEED repeats a run.
 #include "Vring_sample.h"
 #include "Vring_sample___024root.h"
 #include "Vring_sample_lanes.h"

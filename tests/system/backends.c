@@ -5,7 +5,8 @@
 
 #include "report/report.h"
 
-/// Run it on a backend: `r` has the result, `json` all figures, without what simulated it and for how long.
+/// Run it on a backend: `r` has the result, `json` all figures, without what simulated
+/// it and for how long.
 static void run(struct configuration *c, const char *backend, struct mw_result *r,
                 struct mw_json *json)
 {

@@ -6,7 +6,8 @@
 
 #include "configuration.h"
 
-/// `count` random configurations: both must give the same, bit for bit and counter for counter, and cycle for cycle. Skips where the models are not in lanes.
+/// `count` random configurations: both must give the same, bit for bit and counter for counter, and
+/// cycle for cycle. Skips where the models are not in lanes.
 void backends_compare(const struct configuration_model *models, unsigned count);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the system tests share: a workload with its golden result, runs of it under a system, and the
-// checks that every run must pass. The Verilated models must be there (make models), see docs of
-// `moeswitch run` for the parameters.
+// What the system tests share: a workload with its golden result, runs of it under a system, and
+// the checks that every run must pass. The Verilated models must be there (make models), see docs
+// of `moeswitch run` for the parameters.
 #ifndef MW_TEST_BENCH_H
 #define MW_TEST_BENCH_H
 
@@ -32,7 +32,8 @@ void bench_prepare(struct bench *b, bench_edit *edit, void *context);
 void bench_golden(struct bench *b);
 void bench_free(struct bench *b);
 
-/// Run a system. Returns mw_system_run's status; the output is compared, and freed by mw_result_free.
+/// Run a system. Returns mw_system_run's status; the output is compared, and freed
+/// by mw_result_free.
 int bench_run(const struct bench *b, const char *system, struct mw_result *r);
 /// The run must have ended well, with the golden bits and the analytic flit counts.
 void bench_check(const struct bench *b, const char *system, const struct mw_result *r, int status);

@@ -123,7 +123,8 @@ static void edit_padding(struct bench *b, void *context)
                     *bench_id(b, l, t, j) = MW_NO_EXPERT;
 }
 
-/// One of the systems that it has; those with signals, which have the most settings, come twice as often.
+/// One of the systems that it has; those with signals, which have the most settings,
+/// come twice as often.
 static const char *pick_system(const struct bench *b, struct mw_random *r)
 {
     const struct mw_system *list[2 * MW_SYSTEMS];

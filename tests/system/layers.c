@@ -5,7 +5,7 @@
 
 enum { PATTERN = 0xa5 };
 
-// ---- making ------------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------
 
 static void *allocate(size_t count, size_t size)
 {
@@ -108,7 +108,7 @@ struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_by
     return s;
 }
 
-// ---- running -----------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static unsigned name_of(const struct layer *l, unsigned place)
 {

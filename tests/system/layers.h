@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MoE layer as a program runs it, through libmoeswitch's handles, with the golden model's rows beside it: for tests that run layers of
-// several sizes, expert maps and devices one after another, whatever transport leads to them.
+// One MoE layer as a program runs it, through libmoeswitch's handles, with the golden model's rows
+// beside it: for tests that run layers of several sizes, expert maps and devices one after another,
+// whatever transport leads to them.
 #ifndef MW_TEST_LAYERS_H
 #define MW_TEST_LAYERS_H
 
@@ -26,8 +27,8 @@ struct layer_setting {
 struct layer {
     struct mw_workload w;                 ///< of one layer; its experts are numbered by their place
     const struct layer_setting *settings; ///< NULL: none
-    const uint16_t *
-        names; ///< names[place]: the number by which software calls the expert at that place; NULL: the same
+    /// names[place]: the number by which software calls the expert at that place; NULL: the same
+    const uint16_t *names;
     unsigned rows; ///< places that every expert has for rows; 0: as many as the busiest needs
     uint16_t *golden, *out;
     uint64_t cycles; ///< of the last run
@@ -43,7 +44,8 @@ void layer_free(struct layer *l);
 struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_bytes,
                              struct mw_random *r);
 
-/// Load the layer and its expert map, with a pattern in the output rows; `handle` and `object` are the caller's to destroy.
+/// Load the layer and its expert map, with a pattern in the output rows; `handle` and `object` are
+/// the caller's to destroy.
 void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticast **object,
                 struct mw_handle **handle);
 /// Load, start and leave it running.

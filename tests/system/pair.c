@@ -18,7 +18,7 @@ enum {
 #define NODE(gpu, reg) \
     (MW_MAP_NODES + MW_MAP_NODE_STRIDE * (gpu) + (uint32_t)offsetof(mw_node_t, reg))
 
-// ---- the models ---------------------------------------------------------------------------------------
+// ---- the models ---------------------------------------------------------------------------------
 
 enum { MOST = 2 };
 
@@ -100,7 +100,7 @@ static bool step(struct pair *p, uint64_t cycles)
     return done[0];
 }
 
-// ---- while a layer runs ------------------------------------------------------------------------------
+// ---- while a layer runs -------------------------------------------------------------------------
 
 static void look(struct pair *p)
 {
@@ -169,7 +169,7 @@ static int pair_run_until(void *context, uint64_t max_cycles, bool *done)
     return 0;
 }
 
-// ---- as a transport ----------------------------------------------------------------------------------
+// ---- as a transport -----------------------------------------------------------------------------
 
 static int pair_open(const struct mw_open_options *o, void **context, char *message, size_t size)
 {
@@ -294,7 +294,7 @@ static struct mw_device *reopen(struct pair *p, struct mw_device *d)
     return d;
 }
 
-// ---- layers ------------------------------------------------------------------------------------------
+// ---- layers -------------------------------------------------------------------------------------
 
 struct any_layer {
     struct layer l;

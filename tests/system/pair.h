@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two models of one fabric beside each other: the same calls to both, which must answer the same in the same cycle: registers, host streams, done, and at the
-// end memories, counters and monitors. Layers of every size with random limits, latencies and stalls; looked at, written to, taken down and up, made to
-// misbehave and reset while they run. Or one model alone, which compares by itself.
+// Two models of one fabric beside each other: the same calls to both, which must answer the same in
+// the same cycle: registers, host streams, done, and at the end memories, counters and monitors.
+// Layers of every size with random limits, latencies and stalls; looked at, written to, taken down
+// and up, made to misbehave and reset while they run. Or one model alone, which compares by itself.
 #ifndef MW_TEST_PAIR_H
 #define MW_TEST_PAIR_H
 
@@ -18,9 +19,11 @@ struct pair_models {
 
 /// Layers one after another, with a RESET now and then.
 void pair_any_layers(const struct pair_models *models, unsigned layers);
-/// GPUs misbehave, ports go down and up, partitions change in the middle; then RESET in the middle of that, and a layer which is right.
+/// GPUs misbehave, ports go down and up, partitions change in the middle; then RESET in the middle
+/// of that, and a layer which is right.
 void pair_what_goes_wrong(const struct pair_models *models, unsigned layers);
-/// In the middle of a layer each port in turn goes down and comes up again, which resets its node alone, twice; the others go on.
+/// In the middle of a layer each port in turn goes down and comes up again, which resets its node
+/// alone, twice; the others go on.
 void pair_ports_again(const struct pair_models *models);
 
 #endif

@@ -12,15 +12,17 @@ struct workload {
     struct mw_tp_problem problem;
 };
 
-/// Parse the options behind `run`, and prepare, as the command does. MW_EXIT_INPUT, and a line: refused.
+/// Parse the options behind `run`, and prepare, as the command does. MW_EXIT_INPUT,
+/// and a line: refused.
 int workload_prepare(struct workload *w, const char *words, struct mw_error *err);
 /// The same; the test fails where it is refused.
 void workload_make(struct workload *w, const char *words);
-/// Run a system on the device, all zero for a simulated one. The test fails where a bit, a flit or a bound is wrong.
+/// Run a system on the device, all zero for a simulated one. The test fails where a bit, a flit
+/// or a bound is wrong.
 struct mw_tp_result workload_pass(struct workload *w, const struct mw_tp_system *system,
                                   struct mw_device_choice device);
-/// Run a system, or where it is NULL each that fits, on a simulated device and on `device`. The test fails where
-/// cycles, flits or stalls differ.
+/// Run a system, or where it is NULL each that fits, on a simulated device and on `device`.
+/// The test fails where cycles, flits or stalls differ.
 void workload_compare(struct workload *w, const struct mw_tp_system *system,
                       struct mw_device_choice device);
 

@@ -32,7 +32,7 @@ void bus_prepare(char **argv)
     exit(1);
 }
 
-// ---- plugging ---------------------------------------------------------------------------------------------
+// ---- plugging -----------------------------------------------------------------------------------
 
 static void hex(GString *s, const uint8_t *bytes, size_t count)
 {
@@ -199,7 +199,7 @@ void bus_destroy(struct bus *bus)
     g_free(bus);
 }
 
-// ---- what a test does -----------------------------------------------------------------------------------------
+// ---- what a test does ---------------------------------------------------------------------------
 
 void bus_fault(struct bus_device *device, enum bus_fault fault, unsigned after, uint64_t seed)
 {

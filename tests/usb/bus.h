@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A USB bus for tests: libusb and everything above it run as they are. What they look for in /sys and /dev, umockdev shows them; what they ask of Linux's
-// usbfs is answered here, by devices of sim/usb, each of which lives in a thread of its own. A test can plug devices in and out, look at what was sent,
-// and damage it.
+// A USB bus for tests: libusb and everything above it run as they are. What they look for in /sys
+// and /dev, umockdev shows them; what they ask of Linux's usbfs is answered here, by devices of
+// sim/usb, each of which lives in a thread of its own. A test can plug devices in and out, look at
+// what was sent, and damage it.
 #ifndef MW_TEST_BUS_H
 #define MW_TEST_BUS_H
 
@@ -54,7 +55,8 @@ struct bus_device *bus_plug(struct bus *bus, const struct mwd_settings *settings
 void bus_unplug(struct bus_device *device);
 /// Plug in again what BUS_UNPLUG has pulled out.
 void bus_replug(struct bus_device *device);
-/// Let one fault happen after that many more transfers, of its direction where it has one; where in it, is `seed`'s.
+/// Let one fault happen after that many more transfers, of its direction where it has one;
+/// where in it, is `seed`'s.
 void bus_fault(struct bus_device *device, enum bus_fault fault, unsigned after, uint64_t seed);
 /// From now on nothing moves, or again.
 void bus_freeze(struct bus_device *device, bool frozen);

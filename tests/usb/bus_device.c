@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's thread: moves its queued transfers, damages them where a fault strikes, and lets the device behind them work.
+// A device's thread: moves its queued transfers, damages them where a fault strikes, and lets the
+// device behind them work.
 #include "bus_device.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ static void pause_for(uint64_t ms)
     pthread_mutex_lock(&bus_lock);
 }
 
-// ---- faults -----------------------------------------------------------------------------------------------
+// ---- faults -------------------------------------------------------------------------------------
 
 /// Whether the fault is one of these, and its time has come.
 static bool due(const struct bus_device *d, enum bus_fault first, enum bus_fault last)
@@ -81,7 +82,7 @@ static void corrupt(uint8_t *data, size_t bytes, uint64_t seed)
     data[seed % bytes] ^= (uint8_t)(1 + seed / bytes % 255);
 }
 
-// ---- transfers --------------------------------------------------------------------------------------------
+// ---- transfers ----------------------------------------------------------------------------------
 
 static void control(struct bus_device *d, struct urb *u)
 {
@@ -92,7 +93,8 @@ static void control(struct bus_device *d, struct urb *u)
     bus_device_end(d, u, bytes < 0 ? -EPIPE : 0, bytes < 0 ? 0 : bytes);
 }
 
-/// A request on its way to the device, damaged where a fault strikes. False: it does not take it now.
+/// A request on its way to the device, damaged where a fault strikes. False:
+/// it does not take it now.
 static bool give(struct bus_device *d, const uint8_t *data, size_t bytes)
 {
     if (!due(d, BUS_CORRUPT_OUT, BUS_TWICE_OUT))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the bus share. One lock covers all of it but what lies behind mwd_device, which only the device's own thread touches.
+// What the files of the bus share. One lock covers all of it but what lies behind mwd_device, which
+// only the device's own thread touches.
 #ifndef MW_TEST_BUS_DEVICE_H
 #define MW_TEST_BUS_DEVICE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes and reads random pieces of a device's memories, with a copy of what was acknowledged, asks it small things in between, and opens it anew
-// whenever it was unplugged.
+// Writes and reads random pieces of a device's memories, with a copy of what was acknowledged, asks
+// it small things in between, and opens it anew whenever it was unplugged.
 #ifndef MW_TEST_SOAK_H
 #define MW_TEST_SOAK_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Firmware into a device over a mocked usbfs, by `moeswitch firmware` and by the library: what is refused leaves the device alone, what does not answer
-// makes room for what was there, and whatever has stopped half-way, the next call mends it.
+// Firmware into a device over a mocked usbfs, by `moeswitch firmware` and by the library: what is
+// refused leaves the device alone, what does not answer makes room for what was there, and whatever
+// has stopped half-way, the next call mends it.
 #include "bus.h"
 #include "device/device.h"
 
@@ -39,7 +40,7 @@ static struct mw_random rng = {1};
 static char folder[] = "/tmp/test_firmware_XXXXXX";
 static char *out_text, *error_text;
 
-// ---- files ------------------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 static struct {
     char name[32], path[64];
@@ -120,7 +121,7 @@ static void assert_file(const char *path, bool there, uint32_t version)
     assert_int_equal(image.version, version);
 }
 
-// ---- the command and the library --------------------------------------------------------------------------
+// ---- the command and the library ----------------------------------------------------------------
 
 static int command(const char *a, const char *b, const char *c, const char *d)
 {
@@ -187,7 +188,7 @@ static int load(const uint32_t *words, unsigned timeout_ms)
     return mw_firmware_load(&o, words, WORDS, NULL, NULL);
 }
 
-// ---- what works -------------------------------------------------------------------------------------------
+// ---- what works ---------------------------------------------------------------------------------
 
 static void test_load_and_back(void **state)
 {
@@ -249,7 +250,7 @@ static void test_kept(void **state)
     bus_destroy(bus);
 }
 
-// ---- what is refused --------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
 static void test_bad_files(void **state)
 {
@@ -373,9 +374,10 @@ static void test_no_device(void **state)
     bus_destroy(bus);
 }
 
-// ---- the way back -----------------------------------------------------------------------------------------
+// ---- the way back -------------------------------------------------------------------------------
 
-/// One that never comes up, and one that comes up and keeps every command, so that only a USB reset frees the link.
+/// One that never comes up, and one that comes up and keeps every command, so that only a USB
+/// reset frees the link.
 static void test_no_answer(void **state)
 {
     (void)state;
@@ -409,8 +411,8 @@ static void test_ram_that_forgets(void **state)
     bus_destroy(bus);
 }
 
-/// A host that goes away at any moment of a load: the device says what is wrong with it, and the next load mends it. What was kept is not lost to what is
-/// damaged.
+/// A host that goes away at any moment of a load: the device says what is wrong with it, and the
+/// next load mends it. What was kept is not lost to what is damaged.
 static void test_host_that_ends(void **state)
 {
     (void)state;
@@ -482,7 +484,8 @@ static void test_held_before(void **state)
     bus_destroy(bus);
 }
 
-/// A firmware that a device already has and that answers nothing: the library says so, and a load needs none of its answers.
+/// A firmware that a device already has and that answers nothing: the library says so, and a load
+/// needs none of its answers.
 static void test_mend(void **state)
 {
     (void)state;
@@ -508,7 +511,8 @@ static void test_mend(void **state)
     }
 }
 
-/// Damage on the way: what is lost is sent again, or the call says what failed and the next one mends it.
+/// Damage on the way: what is lost is sent again, or the call says what failed and
+/// the next one mends it.
 static void test_faults(void **state)
 {
     (void)state;
@@ -532,9 +536,10 @@ static void test_faults(void **state)
     bus_destroy(bus);
 }
 
-// ---- the whole device -------------------------------------------------------------------------------------
+// ---- the whole device ---------------------------------------------------------------------------
 
-/// The real firmware on the Verilated processor: it comes up where the SoC lets it go, and one that does not makes room for it.
+/// The real firmware on the Verilated processor: it comes up where the SoC lets it go, and one that
+/// does not makes room for it.
 static void test_whole_device(void **state)
 {
     (void)state;
@@ -570,7 +575,7 @@ static void test_whole_device(void **state)
     bus_destroy(bus);
 }
 
-// -----------------------------------------------------------------------------------------------------------
+// ---------------------------------------------------------------------------------------
 
 static int remove_folder(void **state)
 {

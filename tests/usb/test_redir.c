@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mw-usb-device as a host of one's own meets it: a program that speaks usbredir at its socket. However many transfers wait, each ends once, none is lost,
-// and all in their order; and a command line that makes no sense is refused in one line.
+// mw-usb-device as a host of one's own meets it: a program that speaks usbredir at its socket.
+// However many transfers wait, each ends once, none is lost, and all in their order; and a command
+// line that makes no sense is refused in one line.
 #include "transport_usb/frame.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ struct client {
     uint16_t sequence;
 };
 
-// ---- the connection -----------------------------------------------------------------------------------------
+// ---- the connection -----------------------------------------------------------------------------
 
 static int read_some(void *context, uint8_t *data, int count)
 {
@@ -198,7 +199,7 @@ static void client_close(struct client *c)
     free(c);
 }
 
-// ---- transfers and frames -----------------------------------------------------------------------------------
+// ---- transfers and frames -----------------------------------------------------------------------
 
 static uint64_t bulk(struct client *c, uint8_t endpoint, uint8_t *data, size_t bytes)
 {
@@ -263,9 +264,10 @@ static void make_words(uint64_t words[WORDS])
         words[i] = mw_random_next(&rng);
 }
 
-// ---- tests --------------------------------------------------------------------------------------------------
+// ---- tests --------------------------------------------------------------------------------------
 
-/// Far more OUT transfers than the device has room for, while nobody asks for its replies: they wait, as NAK has it, and all are carried out in their order.
+/// Far more OUT transfers than the device has room for, while nobody asks for its replies:
+/// they wait, as NAK has it, and all are carried out in their order.
 static void test_many_out(void **state)
 {
     (void)state;
@@ -302,7 +304,8 @@ static void test_many_out(void **state)
     client_close(c);
 }
 
-/// Many IN transfers that wait, half of them canceled in any order: each ends once, and the others get the replies in their order.
+/// Many IN transfers that wait, half of them canceled in any order: each ends once, and the others
+/// get the replies in their order.
 static void test_canceled(void **state)
 {
     (void)state;

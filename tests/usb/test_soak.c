@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random calls while replies and requests are damaged, cut short and doubled, endpoints halt, the device stands still, forgets the link, and is
-// unplugged: no call hangs, every failure has a reason, and nothing that was acknowledged is lost.
+// Random calls while replies and requests are damaged, cut short and doubled, endpoints halt,
+// the device stands still, forgets the link, and is unplugged: no call hangs, every failure has a
+// reason, and nothing that was acknowledged is lost.
 //
-// Without arguments a test of half a minute: against the stub, the Verilated fabric behind a link in C, and the whole Verilated device. With them:
-// usage: test_soak [--fabric libmwsim.so | --whole libmwdevice.so] --frames N [--disconnects N] [--seed N]
-// goes on until so many frames have gone out, so many have come in, and it was unplugged so often; then a line says what there was.
+// Without arguments a test of half a minute: against the stub, the Verilated fabric behind a link
+// in C, and the whole Verilated device. With them:
+//   test_soak [--fabric libmwsim.so | --whole libmwdevice.so]
+//             --frames N [--disconnects N] [--seed N]
+// goes on until so many frames have gone out, so many have come in, and it was unplugged so often.
+// Then a line says what there was.
 #include "bus.h"
 #include "soak.h"
 
@@ -47,8 +51,9 @@ struct run {
     time_t begin, reported;
 };
 
-/// What a device does with a piece of 64 KB and with a reset takes less than the timeout by far; a call that ends for nothing would count as one more
-/// failure. Each fault that ends in silence takes one or two of them, most of the time of the whole.
+/// What a device does with a piece of 64 KB and with a reset takes less than the timeout by far;
+/// a call that ends for nothing would count as one more failure. Each fault that ends in silence
+/// takes one or two of them, most of the time of the whole.
 static const struct kind {
     const char *name;
     unsigned timeout_ms, large;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The usb transport over a mocked usbfs: sizes, credits, versions, several devices, and everything that
-// can go wrong on the way. After each failure the same device handle, or a new one, must work again, and
-// what was acknowledged must be there.
+// The usb transport over a mocked usbfs: sizes, credits, versions, several devices, and everything
+// that can go wrong on the way. After each failure the same device handle, or a new one, must work
+// again, and what was acknowledged must be there.
 #include "bus.h"
 
 #include "moeswitch.h"
@@ -93,7 +93,7 @@ static void close_and_destroy(struct mw_device *device, struct bus *bus)
     bus_destroy(bus);
 }
 
-// ---- what works -----------------------------------------------------------------------------------------
+// ---- what works ---------------------------------------------------------------------------------
 
 static void test_info(void **state)
 {
@@ -233,9 +233,10 @@ static void test_firmware_lost(void **state)
     close_and_destroy(device, bus);
 }
 
-// ---- which device ---------------------------------------------------------------------------------------
+// ---- which device -------------------------------------------------------------------------------
 
-/// Layers of the stub are done as soon as they are started: what is fed, and what a device of version 1.0 says.
+/// Layers of the stub are done as soon as they are started: what is fed, and what a device
+/// of version 1.0 says.
 static void test_feed(void **state)
 {
     (void)state;
@@ -396,7 +397,7 @@ static void test_memory_limit(void **state)
     bus_destroy(bus);
 }
 
-// ---- what goes wrong ------------------------------------------------------------------------------------
+// ---- what goes wrong ----------------------------------------------------------------------------
 
 enum { BIG = 3 << 20 };
 
@@ -498,7 +499,8 @@ static void *call(void *context)
     return NULL;
 }
 
-/// One thread reads why its call failed while the link fails once more; ThreadSanitizer looks on where this runs with it.
+/// One thread reads why its call failed while the link fails once more; ThreadSanitizer looks on
+/// where this runs with it.
 static void test_message_of_a_link_that_breaks_again(void **state)
 {
     (void)state;
@@ -543,7 +545,8 @@ static void test_unplug(void **state)
     close_and_destroy(device, bus);
 }
 
-/// Each kind of damage, at many places: the call may fail, and if it does says why; the next one works.
+/// Each kind of damage, at many places: the call may fail, and if it does says why;
+/// the next one works.
 static void test_faults(void **state)
 {
     (void)state;

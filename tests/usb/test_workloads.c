@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensor-parallel workloads through libusb, as `moeswitch run --workload NAME --device usb` runs them: every system has
-// the right bits, and the cycles and counters of the transport sim. The device is a Verilated fabric behind a link and
-// firmware in C, and the whole Verilated device.
+// Tensor-parallel workloads through libusb, as `moeswitch run --workload NAME --device usb` runs
+// them: every system has the right bits, and the cycles and counters of the transport sim.
+// The device is a Verilated fabric behind a link and firmware in C, and the whole Verilated device.
 #include "bus.h"
 
 #include <setjmp.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linux's usbfs, as far as libusb asks for it: this ioctl stands before the one of the C library. Calls for other files go there. What a program
-// queues stays in its own memory, as in the kernel, so that a sanitizer sees when it frees that too early.
+// Linux's usbfs, as far as libusb asks for it: this ioctl stands before the one of the C library.
+// Calls for other files go there. What a program queues stays in its own memory, as in the kernel,
+// so that a sanitizer sees when it frees that too early.
 #include "bus_device.h"
 
 #include <dlfcn.h>
@@ -53,7 +54,8 @@ static struct urb *ended(struct bus_device *d, int file)
     return NULL;
 }
 
-/// For libusb, a file in place of a node can always be read, so that it asks without end; an answer that there is nothing takes a moment.
+/// For libusb, a file in place of a node can always be read, so that it asks without end; an answer
+/// that there is nothing takes a moment.
 static int reap(struct bus_device *d, int file, struct usbdevfs_urb **fields)
 {
     const struct timespec t = bus_deadline();

@@ -59,7 +59,7 @@ int mw_stream_load(struct mw_device *device, const struct mw_layout *layout,
     return write_streams(device, &im, status);
 }
 
-// ---- tokens ---------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 /// What part[g] must have, of those that there are: k 0: rows, else lists.
 static int check_parts(const struct mw_device *d, const char *call, unsigned k,

@@ -21,7 +21,7 @@ enum {
     MWI_MAX_LATENCY = MWI_GET(MW_FABRIC__LINK__LATENCY, UINT32_MAX), ///< cycles its register holds
 };
 
-// ---- opening --------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 void mw_open_defaults_of(struct mw_open_options *options, size_t size)
 {

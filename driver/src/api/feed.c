@@ -13,7 +13,7 @@
 static_assert(MW_FEED_BUFFERS <= (int)MW_HOST_FEED_LAYERS,
               "a buffer's layer has a place in the queue");
 
-// ---- feeding ------------------------------------------------------------------------------------------
+// ---- feeding ------------------------------------------------------------------------------------
 
 #define NODES_ALL(reg) (MW_MAP_NODES_ALL + (uint32_t)offsetof(mw_node_t, reg))
 
@@ -64,7 +64,7 @@ int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned b
     return mwi_unlock(d, status);
 }
 
-// ---- waiting --------------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
 struct waited {
     uint32_t number;

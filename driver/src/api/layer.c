@@ -20,7 +20,7 @@ enum {
     SWEEP_PAUSE = 256,      ///< ... after which a mw_combine may be ended
 };
 
-// ---- registers ------------------------------------------------------------------------------------------
+// ---- registers ----------------------------------------------------------------------------------
 
 struct reg_value {
     uint32_t offset; ///< in a node
@@ -230,14 +230,15 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
     return mwi_unlock(device, status);
 }
 
-// ---- go -----------------------------------------------------------------------------------------------------
+// ---- go -----------------------------------------------------------------------------------------
 
 /// Clear the allocation tables. Whoever ends it leaves a device that may go on with it.
 static int sweep(struct mw_device *d, const struct mwi_pause *pause)
 {
     const uint64_t resets = d->state.resets;
     int status = mwi_write(d, MWI_FABRIC(control), MW_FABRIC__CONTROL__SWEEP_bm);
-    // A simulated device gets on only while it is looked at, so that many looks at once save round trips.
+    // A simulated device gets on only while it is looked at, so that many looks at
+    // once save round trips.
     struct mw_register looks[SWEEP_LOOKS];
     unsigned count = d->transport->cfg_list ? SWEEP_LOOKS : 1;
     for (unsigned i = 0; i < SWEEP_POLLS && !status; i += count) {

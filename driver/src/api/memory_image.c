@@ -40,7 +40,7 @@ int mwi_image_area(struct mwi_image *im, unsigned gpu, uint64_t address, size_t 
     return 0;
 }
 
-// ---- streams --------------------------------------------------------------------------------------
+// ---- streams ------------------------------------------------------------------------------------
 
 static void put32(uint8_t *at, uint32_t v)
 {
@@ -85,7 +85,8 @@ static int check_streams(const struct mw_layout *layout, const struct mw_stream 
     return 0;
 }
 
-/// What its delays, those behind its waits and the orders of tokens that it charges for take together.
+/// What its delays, those behind its waits and the orders of tokens that it charges
+/// for take together.
 static uint64_t delays(const struct mw_stream *s)
 {
     uint64_t cycles = 0;
@@ -136,7 +137,7 @@ int mwi_image_made_streams(struct mwi_image *im, const struct mw_layout *layout,
     return status;
 }
 
-// ---- tokens ---------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 void mw_route_pack(uint8_t *entry, const int16_t *topk_idx, const float *topk_weights, unsigned k)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a layer needs in the GPU memories, as it lies there: instruction streams, routing tables, rows,
-// coefficients. An image keeps it, so that it can be written again when the memories hold another's.
+// What a layer needs in the GPU memories, as it lies there: instruction streams, routing
+// tables, rows, coefficients. An image keeps it, so that it can be written again when the
+// memories hold another's.
 #ifndef MW_MEMORY_IMAGE_H
 #define MW_MEMORY_IMAGE_H
 

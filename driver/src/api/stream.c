@@ -48,7 +48,8 @@ static int keep(struct mw_stream *s, int status)
     return status;
 }
 
-// An operand that no instruction can hold, or that means nothing: kept as the stream's failure, and no instruction.
+// An operand that no instruction can hold, or that means nothing: kept as the stream's failure,
+// and no instruction.
 static int refuse(struct mw_stream *s, const char *what, unsigned value, unsigned limit)
 {
     return keep(s, mwi_fail(MW_ERR_INVALID, "%s %d: 0 to %u", what, (int)value, limit - 1));

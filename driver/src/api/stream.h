@@ -6,7 +6,8 @@
 
 #include "moeswitch.h"
 
-/// What the first instruction needs that the device was built without, and which that is; NULL: it has all.
+/// What the first instruction needs that the device was built without, and which that
+/// is; NULL: it has all.
 const char *mwi_stream_lacks(const struct mw_device_info *info, const struct mw_stream *s,
                              unsigned *instr);
 

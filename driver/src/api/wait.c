@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waiting for layers: in steps, at the ends of which the device is looked at, and slices of them, between
-// which other calls have their turn. Slices are numbers of cycles, so that a simulated device is looked
-// at in the same cycles whoever else calls.
+// Waiting for layers: in steps, at the ends of which the device is looked at, and slices of them,
+// between which other calls have their turn. Slices are numbers of cycles, so that a simulated
+// device is looked at in the same cycles whoever else calls.
 #include "api/wait.h"
 
 #include "core/registers.h"
@@ -24,7 +24,7 @@ static uint64_t slice_of(const struct mw_device *d)
     return slice ? slice : SLICE_CYCLES;
 }
 
-// ---- looking --------------------------------------------------------------------------------------
+// ---- looking ------------------------------------------------------------------------------------
 
 /// Own tokens that are done, of all GPUs, and cycles since go; and a number that changes whenever
 /// the layer gets on. Pointers may be NULL.
@@ -140,7 +140,7 @@ int mwi_look(struct mw_device *d)
     return status ? mwi_fail_also(status, "the device cannot be run") : 0;
 }
 
-// ---- waiting --------------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
 /// MW_ERR_TIMEOUT with a message that names the first port that is down, and the first error.
 static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
@@ -230,7 +230,7 @@ int mwi_run_to_done(struct mw_device *d, const struct mw_wait_options *o, mwi_st
     }
 }
 
-// ---- launched layers ------------------------------------------------------------------------------
+// ---- launched layers ----------------------------------------------------------------------------
 
 static int launched_step(struct mw_device *d, void *context, uint64_t cycles, bool *done)
 {
@@ -280,7 +280,7 @@ int mw_wait(struct mw_device *device, const struct mw_wait_options *options, uin
     return mwi_unlock(device, status);
 }
 
-// ---- without waiting ------------------------------------------------------------------------------
+// ---- without waiting ----------------------------------------------------------------------------
 
 int mw_query(struct mw_device *device, struct mw_progress *progress)
 {

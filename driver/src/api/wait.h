@@ -14,8 +14,8 @@ int mwi_look(struct mw_device *device);
 
 /// One step of waiting: let the device run, and say whether what is waited for is there.
 typedef int (*mwi_step_fn)(struct mw_device *device, void *context, uint64_t cycles, bool *done);
-/// Steps until that, or until nothing has moved for too long. The lock is let go between slices of a
-/// step, and while `progress` is called.
+/// Steps until that, or until nothing has moved for too long. The lock is let go between slices of
+/// a step, and while `progress` is called.
 int mwi_run_to_done(struct mw_device *device, const struct mw_wait_options *options,
                     mwi_step_fn step, void *context);
 

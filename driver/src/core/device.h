@@ -36,8 +36,8 @@ struct mwi_state {
         bool runs;
         bool dispatch; ///< it is the first phase of a handle alone
         bool waited;   ///< its result was handed out
-        bool
-            gone; ///< ... and is nobody's any more: the layer is that of a mw_combine, or others follow
+        /// ... and has no owner any more: the layer is that of a mw_combine, or others follow
+        bool gone;
         int code; ///< its result
         uint64_t cycles;
         char message[MWI_MESSAGE];

@@ -54,7 +54,7 @@ static void change(struct mwi_lock *l)
     pthread_cond_broadcast(&l->changed);
 }
 
-// ---- taking and giving ------------------------------------------------------------------------------
+// ---- taking and giving --------------------------------------------------------------------------
 
 unsigned mwi_lock_take(struct mwi_lock *l)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of a device. Calls get it in the order in which they ask, so that one that lets go between
-// its slices cannot take it again before those that wait. A thread that has it may take it again.
+// The lock of a device. Calls get it in the order in which they ask, so that one that lets
+// go between its slices cannot take it again before those that wait. A thread that has
+// it may take it again.
 #ifndef MW_LOCK_H
 #define MW_LOCK_H
 

@@ -9,7 +9,7 @@
 
 enum { PIECE_FLITS = 2048 }; ///< of each GPU: as many cycles as a slice of a wait
 
-// ---- pauses ---------------------------------------------------------------------------------------
+// ---- pauses -------------------------------------------------------------------------------------
 
 struct mwi_pause mwi_pause_begin(const struct mw_device *d, const char *call,
                                  const struct mw_wait_options *options, uint64_t tokens_total)
@@ -58,9 +58,10 @@ int mwi_wait_for_turn(struct mw_device *d, const struct mwi_pause *p)
     return status;
 }
 
-// ---- moving ---------------------------------------------------------------------------------------
+// ---- moving -------------------------------------------------------------------------------------
 
-/// The next piece of every GPU: from the front of `left`, in its order, what fits. Returns how many transfers it is, 0: all was moved.
+/// The next piece of every GPU: from the front of `left`, in its order, what fits. Returns how many
+/// transfers it is, 0: all was moved.
 static size_t take_piece(const struct mw_device *d, struct mw_transfer *left, size_t count,
                          struct mw_transfer *piece)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call of a handle does before and after its layer: it moves data and clears tables, in pieces of some ten milliseconds.
-// Between two of them other calls have their turn, and the options of the call, mw_cancel, mw_reset and mw_close end it.
-// The device is the call's meanwhile (mw_device.combining).
+// What a call of a handle does before and after its layer: it moves data and clears tables,
+// in pieces of some ten milliseconds. Between two of them other calls have their turn, and the
+// options of the call, mw_cancel, mw_reset and mw_close end it. The device is the call's meanwhile
+// (mw_device.combining).
 #ifndef MW_MOVES_H
 #define MW_MOVES_H
 
@@ -17,13 +18,15 @@ struct mwi_pause {
 
 struct mwi_pause mwi_pause_begin(const struct mw_device *device, const char *call,
                                  const struct mw_wait_options *options, uint64_t tokens_total);
-/// MW_ERR_CANCELED if the options end the call now, which waits for its turn; the lock is released while `progress` runs.
+/// MW_ERR_CANCELED if the options end the call now, which waits for its turn; the lock is released
+/// while `progress` runs.
 int mwi_turn_canceled(struct mw_device *device, const struct mwi_pause *pause);
-/// Between two pieces, under the lock. MW_ERR_CANCELED, or MW_ERR_STATE where the device was closed: the call ends.
+/// Between two pieces, under the lock. MW_ERR_CANCELED, or MW_ERR_STATE where the device was
+/// closed: the call ends.
 int mwi_pause(struct mw_device *device, const struct mwi_pause *pause);
 
-/// Until no other call has the device, or the options end this one: MW_ERR_CANCELED. MW_ERR_STATE: that call is this
-/// thread's, which has called again from `progress`.
+/// Until no other call has the device, or the options end this one: MW_ERR_CANCELED. MW_ERR_STATE:
+/// that call is this thread's, which has called again from `progress`.
 int mwi_wait_for_turn(struct mw_device *device, const struct mwi_pause *pause);
 
 /// As mwi_mem_write and mwi_mem_read.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of a device and the registers behind it: writes are gathered, and are done in their order.
+// The lock of a device and the registers behind it: writes are gathered, and are
+// done in their order.
 #include "core/registers.h"
 
 #include "core/known_tables.h"
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-// ---- lock -----------------------------------------------------------------------------------------
+// ---- lock ---------------------------------------------------------------------------------------
 
 void mwi_lock(struct mw_device *device)
 {
@@ -47,7 +48,7 @@ void mwi_put(struct mw_device *device)
     free(device);
 }
 
-// ---- registers ------------------------------------------------------------------------------------
+// ---- registers ----------------------------------------------------------------------------------
 
 int mwi_flush(struct mw_device *device)
 {

@@ -21,13 +21,14 @@
 #define MWI_PUT(field, value) (((uint32_t)(value) << field##_bp) & field##_bm)
 #define MWI_GET(field, word) (((word)&field##_bm) >> field##_bp)
 
-/// Lock it, for a public function. mwi_unlock hands on `status`, so that a call can end with it; the
-/// outermost one carries out the writes that are left, and hands on their failure. Neither does anything
-/// to a device that was inherited.
+/// Lock it, for a public function. mwi_unlock hands on `status`, so that a call can end with it;
+/// the outermost one carries out the writes that are left, and hands on their failure. Neither does
+/// anything to a device that was inherited.
 void mwi_lock(struct mw_device *device);
 int mwi_unlock(struct mw_device *device, int status);
 
-/// Keep the struct of a device, for an object of it; and let it go. Under the lock; mwi_put ends it.
+/// Keep the struct of a device, for an object of it; and let it go. Under the lock;
+/// mwi_put ends it.
 void mwi_hold(struct mw_device *device);
 void mwi_put(struct mw_device *device);
 

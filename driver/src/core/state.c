@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See state.h. Epochs: every layer opens the next of four. An allocation entry of another epoch counts as empty, so the
-// tables are cleared (swept) only when an epoch comes again, when the tables move, and after a reset.
+// See state.h. Epochs: every layer opens the next of four. An allocation entry of another epoch
+// counts as empty, so the tables are cleared (swept) only when an epoch comes again, when the
+// tables move, and after a reset.
 #include "core/state.h"
 
 #include "core/known_tables.h"
@@ -26,7 +27,7 @@ enum mw_state mwi_state_outside(const struct mw_device *d)
                                                                                 : s->now;
 }
 
-// ---- what is allowed ------------------------------------------------------------------------------
+// ---- what is allowed ----------------------------------------------------------------------------
 
 bool mwi_inherited(const struct mw_device *device)
 {
@@ -155,7 +156,7 @@ int mwi_check_free(const struct mw_device *d, const char *call, const struct mw_
     return 0;
 }
 
-// ---- what has happened ----------------------------------------------------------------------------
+// ---- what has happened --------------------------------------------------------------------------
 
 /// Only what a layer uses is cleared: again when the tables moved, and when their sizes are others.
 static void note_tables(struct mwi_state *s, const struct mw_layer_config *c,

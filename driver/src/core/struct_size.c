@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Structs that start with their size. Every header has had fields of at most 8 bytes there, aligned to their size, and
-// has only added to the end. So the size of such a struct is a multiple of 8, and none of those ends inside a field.
+// Structs that start with their size. Every header has had fields of at most 8 bytes there, aligned
+// to their size, and has only added to the end. So the size of such a struct is a multiple of 8,
+// and none of those ends inside a field.
 #include "core/struct_size.h"
 
 #include "core/error.h"
@@ -77,7 +78,7 @@ static void give(const struct known *k, void *to, const void *defaults, size_t s
     memcpy(to, &size, sizeof size);
 }
 
-// ---- each of them -----------------------------------------------------------------------------------
+// ---- each of them -------------------------------------------------------------------------------
 
 int mwi_take_open(struct mw_open_options *own, const struct mw_open_options *given)
 {

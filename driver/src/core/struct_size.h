@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Structs of options, which start with their size, between a program and this library: the program may have an older
-// header or a newer one. A size that no header has, such as one that ends inside a field, is MW_ERR_INVALID.
+// Structs of options, which start with their size, between a program and this library: the program
+// may have an older header or a newer one. A size that no header has, such as one that ends inside
+// a field, is MW_ERR_INVALID.
 #ifndef MW_STRUCT_SIZE_H
 #define MW_STRUCT_SIZE_H
 
 #include "moeswitch.h"
 
-/// Copy the program's struct into one of this library; what the program's does not have yet is 0. MW_ERR_VERSION: it
-/// has something set that this library does not know.
+/// Copy the program's struct into one of this library; what the program's does not have yet is 0.
+/// MW_ERR_VERSION: it has something set that this library does not know.
 int mwi_take_open(struct mw_open_options *own, const struct mw_open_options *given);
 int mwi_take_layer(struct mw_layer_config *own, const struct mw_layer_config *given);
 /// ... `given` may be NULL: the defaults
@@ -19,8 +20,8 @@ int mwi_take_transport(struct mw_transport *own, const struct mw_transport *give
 /// Whether a configuration may be of its size.
 int mwi_check_layer_size(const struct mw_layer_config *config);
 
-/// Write defaults into the program's struct of `size` bytes. Where no header has that size, only the size is written,
-/// as 0, so that every call refuses the struct.
+/// Write defaults into the program's struct of `size` bytes. Where no header has that size, only
+/// the size is written, as 0, so that every call refuses the struct.
 void mwi_give_open(struct mw_open_options *to, const struct mw_open_options *defaults, size_t size);
 void mwi_give_layer(struct mw_layer_config *to, const struct mw_layer_config *defaults,
                     size_t size);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables that every node and port has a copy of: which expert is where, and which GPUs are a static
-// group. What is wanted is kept apart from what the device holds: objects have maps of their own, which
-// are loaded when their layer begins, and after a reset the device holds anything. Only what differs is
-// written.
+// Tables that every node and port has a copy of: which expert is where, and which GPUs are a
+// static group. What is wanted is kept apart from what the device holds: objects have maps of their
+// own, which are loaded when their layer begins, and after a reset the device holds anything.
+// Only what differs is written.
 #include "core/tables.h"
 
 #include "core/known_tables.h"
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-// ---- groups ---------------------------------------------------------------------------------------
+// ---- groups -------------------------------------------------------------------------------------
 
 int mwi_groups_load(struct mw_device *d)
 {
@@ -57,7 +57,7 @@ int mwi_restore(struct mw_device *d)
     return status ? status : mwi_groups_load(d); // also flushes
 }
 
-// ---- expert map -----------------------------------------------------------------------------------
+// ---- expert map ---------------------------------------------------------------------------------
 
 /// One entry of the expert map, emap_t of rtl/common/node_pkg.sv.
 static uint32_t place_word(const struct mw_expert_place *p)

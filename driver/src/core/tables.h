@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables that every node and port has a copy of: which expert is where, and which GPUs are a static group.
+// Tables that every node and port has a copy of: which expert is where, and which GPUs
+// are a static group.
 #ifndef MW_TABLES_H
 #define MW_TABLES_H
 
@@ -8,7 +9,8 @@
 
 enum { MWI_LOCAL_EXPERTS = 64 }; ///< that an entry of the expert map can name
 
-/// Write what a reset has taken from it, but for what the next layer brings: the link latency, and groups.
+/// Write what a reset has taken from it, but for what the next layer brings: the link
+/// latency, and groups.
 int mwi_restore(struct mw_device *device);
 
 /// Write what differs: groups that are bound, all others without members.

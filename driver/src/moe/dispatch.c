@@ -2,8 +2,9 @@
 //
 // One MoE layer in DeepEP's words: dispatch, combine, and both in one program.
 //
-// A call of a handle has the device for itself while it moves data and waits in mw_combine (mw_device.combining). Between the
-// phases the device belongs to nobody: a dispatch runs on as a launched layer, and whatever begins after it takes its place.
+// A call of a handle has the device for itself while it moves data and waits in mw_combine
+// (mw_device.combining). Between the phases the device belongs to nobody: a dispatch runs on as a
+// launched layer, and whatever begins after it takes its place.
 #include "api/wait.h"
 #include "core/registers.h"
 #include "core/state.h"
@@ -11,7 +12,7 @@
 #include "moe/handle.h"
 #include "moe/turn.h"
 
-// ---- dispatch -------------------------------------------------------------------------------------
+// ---- dispatch -----------------------------------------------------------------------------------
 
 static int start_dispatch(struct mw_handle *h, const struct mwi_pause *pause)
 {
@@ -88,7 +89,7 @@ int mw_dispatch_wait(struct mw_handle *handle, const struct mw_wait_options *opt
     return mwi_unlock(d, status);
 }
 
-// ---- combine --------------------------------------------------------------------------------------
+// ---- combine ------------------------------------------------------------------------------------
 
 /// Read the output rows into rows of block_bytes.
 static int read_out(const struct mw_handle *h, uint16_t *const *out, const struct mwi_pause *pause)

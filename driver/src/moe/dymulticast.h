@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dynamic multicast objects, as handles see them. Fields are covered by the device's lock, but those
-// that stay what they are since the object was made.
+// Dynamic multicast objects, as handles see them. Fields are covered by the device's lock, but
+// those that stay what they are since the object was made.
 #ifndef MW_DYMULTICAST_H
 #define MW_DYMULTICAST_H
 

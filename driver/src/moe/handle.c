@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles, and the programs of their layers (docs/design/systems.md): `dysharp` as one program, and `dysharp-basic` cut in two
-// behind its dispatch.
+// Handles, and the programs of their layers (docs/design/systems.md): `dysharp` as one program, and
+// `dysharp-basic` cut in two behind its dispatch.
 //
-// A handle keeps an image of its layer. The device has room for one: that of the handle whose layer begins is written unless it
-// is there. The second phase runs in the epoch of the first, so that allocation tables and row trackers still hold its rows.
+// A handle keeps an image of its layer. The device has room for one: that of the handle whose layer
+// begins is written unless it is there. The second phase runs in the epoch of the first, so that
+// allocation tables and row trackers still hold its rows.
 #include "moe/handle.h"
 
 #include "api/layer.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- checks ---------------------------------------------------------------------------------------
+// ---- checks -------------------------------------------------------------------------------------
 
 static int check_entry(const struct mw_dymulticast *m, unsigned gpu, unsigned token,
                        const int16_t *list, const float *weights, unsigned j)
@@ -114,7 +115,7 @@ int mwi_check_received(const struct mw_handle *h, const char *call)
     return status;
 }
 
-// ---- image ----------------------------------------------------------------------------------------
+// ---- image --------------------------------------------------------------------------------------
 
 struct making {
     const struct mw_handle *handle;
@@ -191,7 +192,7 @@ static int make_images(struct mw_handle *h, const struct mw_tokens *part,
     return status;
 }
 
-// ---- making ---------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------
 
 static void free_handle(struct mw_handle *h)
 {
@@ -290,7 +291,7 @@ int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t value)
     return mwi_unlock(d, status);
 }
 
-// ---- running --------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 uint64_t mwi_handle_tokens(const struct mw_handle *h)
 {
@@ -322,7 +323,8 @@ static int load(struct mw_handle *h, enum mwi_program program, const struct mwi_
     return status;
 }
 
-/// The configuration of a phase: what couples dispatch and combine has no effect where they run apart.
+/// The configuration of a phase: what couples dispatch and combine has no effect
+/// where they run apart.
 static struct mw_layer_config config_of(const struct mw_handle *h, enum mwi_program program)
 {
     struct mw_layer_config c = h->config;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles: the data of a layer, the programs that run its phases, and what the device has of it. Fields are covered by the
-// device's lock, except those that are constant since the handle was made.
+// Handles: the data of a layer, the programs that run its phases, and what the device has
+// of it. Fields are covered by the device's lock, except those that are constant since
+// the handle was made.
 #ifndef MW_HANDLE_H
 #define MW_HANDLE_H
 
@@ -45,7 +46,8 @@ int mwi_check_held(const struct mw_handle *handle, const char *call);
 /// ... or if it still runs, or the code with which it has ended.
 int mwi_check_received(const struct mw_handle *handle, const char *call);
 
-/// Write what the program needs and the device does not have, and start it. The device is the call's.
+/// Write what the program needs and the device does not have, and start it.
+/// The device is the call's.
 int mwi_handle_start(struct mw_handle *handle, enum mwi_program program,
                      const struct mwi_pause *pause);
 

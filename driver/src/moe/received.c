@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What experts have received, and results that the program computes from it. Rows of an expert lie one after the other in its
-// region. Which token a row belongs to is in the allocation table of its GPU.
+// What experts have received, and results that the program computes from it. Rows of an
+// expert lie one after the other in its region. Which token a row belongs to is in the
+// allocation table of its GPU.
 #include "core/registers.h"
 #include "core/state.h"
 #include "core/struct_size.h"
@@ -43,7 +44,8 @@ static int damaged(unsigned expert, const char *what, uint64_t value)
                     what, (unsigned long long)value);
 }
 
-/// Find the tokens of rows in the expert's part of the allocation table, and their weights, which lie row by row.
+/// Find the tokens of rows in the expert's part of the allocation table, and their weights,
+/// which lie row by row.
 static int describe(const struct mw_handle *h, unsigned expert, const uint8_t *table,
                     const uint8_t *gates, size_t max, struct mw_received_row *row, bool *seen)
 {

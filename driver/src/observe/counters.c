@@ -122,7 +122,7 @@ int mw_stream_position(struct mw_device *device, unsigned gpu, unsigned stream, 
     return mwi_unlock(device, status);
 }
 
-// ---- report -----------------------------------------------------------------------------------------------
+// ---- report -------------------------------------------------------------------------------------
 
 uint64_t mw_total_cycles(struct mw_device *device)
 {

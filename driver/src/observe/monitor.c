@@ -117,7 +117,8 @@ int mw_series_read(struct mw_device *device, uint64_t from, struct mw_sample *li
         status = read_samples(device, start, got, list);
     if (!status)
         status = mwi_read(device, MWI_FABRIC(samples), &now);
-    // what was overwritten meanwhile, or may just be: the place of the next sample is that of the oldest one
+    // what was overwritten meanwhile, or may just be: the place of the next sample is
+    // that of the oldest one
     size_t stale = 0;
     if (now != recorded && (uint64_t)now + 1 > KEPT + start)
         stale = (size_t)(now + 1 - KEPT - start);

@@ -5,8 +5,8 @@
 #include "core/state.h"
 
 enum {
-    PORT_POLLS =
-        100000, ///< a port that is flushed waits for rows of others, at most a few of their time limits
+    PORT_POLLS = 100000, ///< a port that is flushed waits for rows of others, at most a few of
+                         ///< their time limits
     LIMIT_MOST = 22,
 };
 

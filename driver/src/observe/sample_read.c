@@ -24,7 +24,8 @@ static bool name_of(char name[NAME], const struct mw_shared_id *id)
     return true;
 }
 
-/// The page of a device that its owner still has; NULL: there is none. What was left over is removed.
+/// The page of a device that its owner still has; NULL: there is none. What was
+/// left over is removed.
 static struct mwi_share_page *map(const struct mw_shared_id *id)
 {
     char name[NAME];

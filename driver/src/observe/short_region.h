@@ -6,8 +6,8 @@
 
 #include "core/device.h"
 
-/// Behind an error of bounds of a GPU: `text` gets ": " and which expert's region is too small for what the routing
-/// tables send there, and how large it is; empty: none.
+/// Behind an error of bounds of a GPU: `text` gets ": " and which expert's region is too small for
+/// what the routing tables send there, and how large it is; empty: none.
 void mwi_short_region(struct mw_device *device, unsigned gpu, char *text, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor is asked itself: /proc/cpuinfo, whose names these are, is not there in every process.
+// The processor is asked itself: /proc/cpuinfo, whose names these are, is not there
+// in every process.
 #include "transport_sim/cpu.h"
 
 #include <stddef.h>

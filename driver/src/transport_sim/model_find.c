@@ -2,15 +2,16 @@
 //
 // Each configuration is a shared object <configuration>/libmwsim.so, in one of these folders:
 //
-//   MOESWITCH_MODEL             that and no other; it may be a model's file, too
-//   build folder                model/ beside the program or the library, or above one of them
-//   library's folder            moeswitch/model/ or lib/moeswitch/model/ there: what `make install` writes
-//   user's cache                moeswitch/<version>/model/ in XDG_CACHE_HOME, or in .cache of HOME
+//   MOESWITCH_MODEL   that and no other; it may be a model's file, too
+//   build folder      model/ beside the program or the library, or above one of them
+//   library's folder  moeswitch/model/ or lib/moeswitch/model/ there: what `make install` writes
+//   user's cache      moeswitch/<version>/model/ in XDG_CACHE_HOME, or in .cache of HOME
 //
-// n2f16-published and n2f16-basic beside n2f16 lack primitives that only some systems need, and stand in for it where
-// those are not asked for. What is installed serves every processor of its kind: n2f16 is in lanes, for those that have
-// what its note says, and n2f16-plain stands in for it on others. The library starts no compiler: where a model is
-// missing, its message says what builds it.
+// n2f16-published and n2f16-basic beside n2f16 lack primitives that only some systems need, and
+// stand in for it where those are not asked for. What is installed serves every processor of
+// its kind: n2f16 is in lanes, for those that have what its note says, and n2f16-plain stands
+// in for it on others. The library starts no compiler: where a model is missing, its message
+// says what builds it.
 #include "transport_sim/model_find.h"
 
 #include "core/error.h"
@@ -25,7 +26,7 @@
 
 static const char *const INSTALLED[] = {"moeswitch/model", "lib/moeswitch/model"};
 
-// ---- folders ---------------------------------------------------------------------------------------------------
+// ---- folders ------------------------------------------------------------------------------------
 
 static bool library_folder(char folder[MWI_PATH])
 {
@@ -35,7 +36,7 @@ static bool library_folder(char folder[MWI_PATH])
     return false;
 }
 
-// ---- what is there ---------------------------------------------------------------------------------------------
+// ---- what is there ------------------------------------------------------------------------------
 
 /// Path of a configuration in a folder of models; whether it is there.
 static bool model_in(const char *folder, const char *name, char path[MWI_PATH])
@@ -44,8 +45,8 @@ static bool model_in(const char *folder, const char *name, char path[MWI_PATH])
            access(path, R_OK) == 0;
 }
 
-/// Take the model of a folder, or the plain one where that cannot run here and none was asked for by name. MW_ERR_NODEV
-/// with an empty message: there is none.
+/// Take the model of a folder, or the plain one where that cannot run here and none was asked for
+/// by name. MW_ERR_NODEV with an empty message: there is none.
 static int take(const struct mw_open_options *o, const char *folder, char path[MWI_PATH],
                 struct mw_simulation *made, char *message, size_t size)
 {
@@ -86,7 +87,7 @@ static int take_installed(const struct mw_open_options *o, char path[MWI_PATH],
     return cached;
 }
 
-// ---- none ------------------------------------------------------------------------------------------------------
+// ---- none ---------------------------------------------------------------------------------------
 
 /// Names of the configurations in the library's folder, a comma between them.
 static void installed(char *list, size_t size)
@@ -147,8 +148,8 @@ static int named(const struct mw_open_options *o, const char *place, char path[M
     return status;
 }
 
-/// The model of a kind beside the whole one that was found, in its place, where there is one of the same sources and
-/// backend: whoever made the whole one anew alone gets that one.
+/// The model of a kind beside the whole one that was found, in its place, where there is one of the
+/// same sources and backend: whoever made the whole one anew alone gets that one.
 static bool take_kind(const char *kind, char path[MWI_PATH], struct mw_simulation *made)
 {
     struct mw_simulation others;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model is compiled for a processor, and has constructors: dlopen of one that is for another may end
-// the program. So its ELF note is read from the file first. The note is of type 1 and of "moeswitch", and
-// its text is lines of a word, a blank and a value.
+// A model is compiled for a processor, and has constructors: dlopen of one that is for another
+// may end the program. So its ELF note is read from the file first. The note is of type 1 and of
+// "moeswitch", and its text is lines of a word, a blank and a value.
 #include "transport_sim/model_note.h"
 
 #include "transport_sim/cpu.h"
@@ -35,7 +35,7 @@ enum { MACHINE = EM_AARCH64 };
 enum { MACHINE = EM_NONE }; // whatever dlopen takes
 #endif
 
-// ---- finding it ----------------------------------------------------------------------------------------------
+// ---- finding it ---------------------------------------------------------------------------------
 
 static bool read_at(FILE *f, uint64_t at, void *to, size_t bytes)
 {
@@ -95,7 +95,8 @@ static uint64_t at_least(uint64_t most, uint64_t at, uint64_t bytes)
     return end > most ? end : most;
 }
 
-/// Bytes that the file must have, as its headers say. dlopen does not look: a segment that is not there ends the program.
+/// Bytes that the file must have, as its headers say. dlopen does not look: a segment that is not
+/// there ends the program.
 static uint64_t whole_size(FILE *f, const Elf64_Ehdr *e)
 {
     uint64_t size = at_least(sizeof *e, e->e_shoff, (uint64_t)e->e_shnum * e->e_shentsize);
@@ -113,7 +114,7 @@ static uint64_t size_of(FILE *f)
     return fseek(f, 0, SEEK_END) == 0 ? (uint64_t)ftell(f) : 0;
 }
 
-// ---- what it says --------------------------------------------------------------------------------------------
+// ---- what it says -------------------------------------------------------------------------------
 
 /// The value behind a word at the beginning of a line; empty if there is none. Cut to `size`.
 static void take_value(const char *text, const char *word, char *value, size_t size)

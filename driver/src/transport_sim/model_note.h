@@ -10,8 +10,8 @@
 enum mwi_model { MWI_FABRIC, MWI_DEVICE };
 
 /// Read the note of the model at `path`, and check that it is such a one, and that this library and
-/// this processor can run it. MW_ERR_NODEV: it is no such model; MW_ERR_VERSION: one that cannot run
-/// here. `message` says which.
+/// this processor can run it. MW_ERR_NODEV: it is no such model; MW_ERR_VERSION: one that cannot
+/// run here. `message` says which.
 int mwi_model_note(const char *path, enum mwi_model of, struct mw_simulation *model, char *message,
                    size_t size);
 

@@ -11,7 +11,7 @@
 enum { LEVELS = 4 };
 static const char SOURCE[] = "rtl/fabric/fabric.sv";
 
-// ---- names -----------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 bool mwi_model_is_far(const struct mw_open_options *o)
 {
@@ -39,7 +39,7 @@ void mwi_model_make(const struct mw_open_options *o, char command[MWI_MODEL_MAKE
              o->fst ? " TRACE=1" : "", o->backend ? " BACKEND=" : "", o->backend ? o->backend : "");
 }
 
-// ---- folders ---------------------------------------------------------------------------------------------------
+// ---- folders ------------------------------------------------------------------------------------
 
 bool mwi_path_join(char path[MWI_PATH], const char *folder, const char *name)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names and folders of models: for the library, which looks for one, and for the tool, which builds one that is missing.
+// Names and folders of models: for the library, which looks for one, and for the tool, which
+// builds one that is missing.
 #ifndef MW_MODEL_PLACE_H
 #define MW_MODEL_PLACE_H
 
@@ -23,13 +24,15 @@ void mwi_model_make(const struct mw_open_options *options, char command[MWI_MODE
 
 /// `path` gets folder/name; false: it is too long.
 bool mwi_path_join(char path[MWI_PATH], const char *folder, const char *name);
-/// Look for a file in the folders of the program and of the library, and in those above each. `found` gets its path.
+/// Look for a file in the folders of the program and of the library, and in those above each.
+/// `found` gets its path.
 bool mwi_path_upwards(const char *suffix, char found[MWI_PATH]);
 /// Whether a folder holds moeswitch's sources.
 bool mwi_model_is_source(const char *folder);
 /// The sources around the program or the library; false: there are none.
 bool mwi_model_source(char folder[MWI_PATH]);
-/// The user's cache, whose models are in its folder model, and which need not be there; false: the user has none.
+/// The user's cache, whose models are in its folder model, and which need not be there;
+/// false: the user has none.
 bool mwi_model_cache(char folder[MWI_PATH]);
 
 #endif

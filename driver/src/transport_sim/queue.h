@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of layers where a simulated fabric is driven without a firmware, over calls that let the fabric's time pass.
+// The queue of layers where a simulated fabric is driven without a firmware, over calls that let
+// the fabric's time pass.
 #ifndef MW_QUEUE_H
 #define MW_QUEUE_H
 
@@ -28,7 +29,8 @@ unsigned mwi_queue_add(struct mwi_queue *q, const struct mw_frame_register *list
 /// As layer_queue_ask.
 unsigned mwi_queue_ask(const struct mwi_queue *q, uint32_t number,
                        const struct mw_frame_fed **record);
-/// Look at the layer that runs and start the next; to be called whenever time has passed. Returns whether one waits or runs.
+/// Look at the layer that runs and start the next; to be called whenever time has passed. Returns
+/// whether one waits or runs.
 bool mwi_queue_poll(struct mwi_queue *q);
 bool mwi_queue_busy(const struct mwi_queue *q);
 

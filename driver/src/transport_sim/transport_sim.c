@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The transport "sim": a Verilated model in this process, a shared object of its own (sim/mw_sim.h). model_find.h says
-// where it comes from; before any code of it runs, its note says whether it can (model_note.h).
+// The transport "sim": a Verilated model in this process, a shared object of its own
+// (sim/mw_sim.h). model_find.h says where it comes from; before any code of it runs, its note says
+// whether it can (model_note.h).
 #include "transport_sim/transport_sim.h"
 
 #include "core/error.h"
@@ -59,7 +60,7 @@ static void add_limit(char *message, size_t size)
                  (unsigned long long)limit.rlim_cur / 1024);
 }
 
-// ---- opening ---------------------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 static int load(struct sim *s, const char *path, char *message, size_t size)
 {
@@ -171,7 +172,7 @@ static int sim_open(const struct mw_open_options *o, void **context, char *messa
     return 0;
 }
 
-// ---- work --------------------------------------------------------------------------------------------------------
+// ---- work ---------------------------------------------------------------------------------------
 
 static int sim_cfg_read(void *context, uint32_t address, uint32_t *value)
 {
@@ -185,7 +186,8 @@ static int sim_cfg_write(void *context, uint32_t address, uint32_t value)
     return s->ops->cfg(s->model, true, address, &value) ? MW_ERR_IO : 0;
 }
 
-/// The pieces of every GPU in their order, a few flits at a time, so that the queue of layers goes on.
+/// The pieces of every GPU in their order, a few flits at a time, so that the queue
+/// of layers goes on.
 static int transfer_slices(struct sim *s, struct mw_sim_transfer *own, size_t count)
 {
     struct mw_sim_transfer slice[MW_MAX_PORTS] = {0};
@@ -251,7 +253,7 @@ static uint64_t sim_total_cycles(void *context)
     return s->ops->cycles(s->model);
 }
 
-// ---- feeding ------------------------------------------------------------------------------------------------------
+// ---- feeding ------------------------------------------------------------------------------------
 
 static int sim_feed(void *context, const struct mw_register *list, size_t count, bool sweep,
                     uint32_t *number)
@@ -288,7 +290,7 @@ static int sim_fed(void *context, uint32_t number, uint64_t max_cycles, struct m
     }
 }
 
-// ---- watching -----------------------------------------------------------------------------------------------------
+// ---- watching -----------------------------------------------------------------------------------
 
 static void sim_event(void *context, const struct mw_sim_event *e)
 {
@@ -328,7 +330,7 @@ static int sim_watch(void *context, mw_watch_fn event, void *event_context)
     return 0;
 }
 
-// ---- reset --------------------------------------------------------------------------------------------------------
+// ---- reset --------------------------------------------------------------------------------------
 
 static int sim_reset(void *context)
 {

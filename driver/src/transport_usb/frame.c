@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CRC by eight tables, eight bytes at a time: with one table a bulk transfer's CRC takes longer than
-// the transfer.
+// CRC by eight tables, eight bytes at a time: with one table a bulk transfer's CRC takes
+// longer than the transfer.
 #include "transport_usb/frame.h"
 
 #include <assert.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both ends of the host protocol (docs/reference/host-protocol.md) need: CRC and headers. Fields are used as
-// they lie in memory, which is little-endian on every machine that this is built for. Requests have the
-// key of their session in their CRCs (0: a session without one); SYNC and replies have none.
+// What both ends of the host protocol (docs/reference/host-protocol.md) need: CRC and headers.
+// Fields are used as they lie in memory, which is little-endian on every machine that this is
+// built for. Requests have the key of their session in their CRCs (0: a session without one);
+// SYNC and replies have none.
 #ifndef MW_FRAME_H
 #define MW_FRAME_H
 
@@ -11,7 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// CRC-32 of IEEE 802.3 over what came before, whose CRC is `crc` (0 at the start), and these bytes.
+/// CRC-32 of IEEE 802.3 over what came before, whose CRC is `crc` (0 at the start),
+/// and these bytes.
 uint32_t mwf_crc(uint32_t crc, const void *data, size_t bytes);
 /// The same, and copy them.
 uint32_t mwf_crc_copy(uint32_t crc, void *restrict to, const void *restrict from, size_t bytes);

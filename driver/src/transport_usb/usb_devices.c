@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every refusal names its remedy: who may open the device (the udev rule), who has it, how much usbfs
-// memory is needed.
+// Every refusal names its remedy: who may open the device (the udev rule), who has it, how much
+// usbfs memory is needed.
 #include "transport_usb/usb_devices.h"
 
 #include "core/error.h"
@@ -84,7 +84,7 @@ static int speed_of(libusb_device *device)
     }
 }
 
-// ---- list -----------------------------------------------------------------------------------------------
+// ---- list ---------------------------------------------------------------------------------------
 
 /// Whether somebody could open it now.
 static int try_claim(libusb_device_handle *handle)
@@ -163,7 +163,7 @@ int mw_list(struct mw_found *list, size_t max)
     return (int)count;
 }
 
-// ---- open -----------------------------------------------------------------------------------------------
+// ---- open ---------------------------------------------------------------------------------------
 
 /// usbfs refuses transfers above a limit that all programs share.
 static int check_memory(void)

@@ -16,8 +16,8 @@ struct mwu_device {
     char serial[MWU_SERIAL_SIZE];
 };
 
-/// Open the device with that serial number, or the only one where `serial` is NULL or empty, and claim
-/// its interface. 0 or a MW_ERR_ code, with the message set.
+/// Open the device with that serial number, or the only one where `serial` is NULL or empty, and
+/// claim its interface. 0 or a MW_ERR_ code, with the message set.
 int mwu_device_open(struct mwu_device *device, const char *serial);
 void mwu_device_close(struct mwu_device *device);
 

@@ -89,7 +89,7 @@ int mwu_log_read(void *context, uint32_t first, struct mw_log_entry *list, size_
     return 0;
 }
 
-// ---- feeding ------------------------------------------------------------------------------------------------
+// ---- feeding ------------------------------------------------------------------------------------
 
 static int need_feed(struct usb *u)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Firmware in and out of a device by registers alone, which the host link's hardware carries out, so that it takes no
-// firmware to load one: hold the processor, reach its RAM through the window, let it start. Every step may be done twice.
+// Firmware in and out of a device by registers alone, which the host link's hardware carries out,
+// so that it takes no firmware to load one: hold the processor, reach its RAM through the window,
+// let it start. Every step may be done twice.
 #include "transport_usb/usb_firmware_load.h"
 
 #include "core/registers.h"
@@ -29,7 +30,7 @@ struct soc {
     bool reached; ///< the processor is not left as it was
 };
 
-// ---- registers and RAM --------------------------------------------------------------------------------------
+// ---- registers and RAM --------------------------------------------------------------------------
 
 /// The first `count` words at an address, at most PIECE.
 static int piece(struct usb *u, bool write, uint32_t address, uint32_t *words, size_t count)
@@ -84,7 +85,7 @@ static int hold(struct soc *s, bool held)
     return piece(s->u, true, MWI_SOC(hold), &value, 1);
 }
 
-// ---- the device ---------------------------------------------------------------------------------------------
+// ---- the device ---------------------------------------------------------------------------------
 
 static int look(struct soc *s)
 {
@@ -150,7 +151,7 @@ int mwu_image_read(const struct mw_open_options *o, uint32_t *words, size_t max,
     return detach(&s, status);
 }
 
-// ---- loading ------------------------------------------------------------------------------------------------
+// ---- loading ------------------------------------------------------------------------------------
 
 static uint64_t now_ms(void)
 {
@@ -159,8 +160,8 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/// Let the processor start, and see whether this library could use the device then. The registers are asked before the
-/// firmware: one that is not there would keep the link.
+/// Let the processor start, and see whether this library could use the device then. The registers
+/// are asked before the firmware: one that is not there would keep the link.
 static int come_up(struct soc *s)
 {
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};

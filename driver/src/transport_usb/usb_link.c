@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two threads meet here: the caller's, one at a time, and the pipe's, which brings replies and failures.
-// The pipe's lock covers everything in struct mwu_link. When the link breaks, every waiting request
-// ends at once with the same error, and the parser is silenced, so that nothing writes into a caller's
-// memory any more; the next request brings the link back into step first.
+// Two threads meet here: the caller's, one at a time, and the pipe's, which brings replies and
+// failures. The pipe's lock covers everything in struct mwu_link. When the link breaks, every
+// waiting request ends at once with the same error, and the parser is silenced, so that nothing
+// writes into a caller's memory any more; the next request brings the link back into step first.
 #include "transport_usb/usb_link.h"
 
 #include "moeswitch.h"
@@ -54,7 +54,7 @@ const char *mwu_link_why(struct mwu_link *link, char *text)
     return text;
 }
 
-// ---- breaking ---------------------------------------------------------------------------------------
+// ---- breaking -----------------------------------------------------------------------------------
 
 __attribute__((format(printf, 3, 4))) static int break_link(struct mwu_link *l, int error,
                                                             const char *format, ...)
@@ -87,7 +87,7 @@ static void pipe_in(void *context, const uint8_t *bytes, size_t count, bool end)
     mwu_reply_feed(&l->reply, bytes, count, end);
 }
 
-// ---- replies ------------------------------------------------------------------------------------------
+// ---- replies ------------------------------------------------------------------------------------
 
 static void reply_error(void *context, const char *why)
 {
@@ -144,7 +144,7 @@ static void reply_frame(void *context, const struct mw_frame_header *h, uint32_t
         break_link(l, MW_ERR_IO, "the device lost step: %s", mwu_status_text(status));
 }
 
-// ---- time ---------------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 static struct timespec later(struct timespec t, unsigned ms)
 {
@@ -169,8 +169,8 @@ static bool before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/// Wait for a change. Returns false when since `start`, and since the pipe last moved something, the
-/// link's timeout and `patience_ms` have passed.
+/// Wait for a change. Returns false when since `start`, and since the pipe last moved something,
+/// the link's timeout and `patience_ms` have passed.
 static bool wait_change(struct mwu_link *l, const struct timespec *start, unsigned patience_ms)
 {
     struct timespec from = before(start, &l->pipe.progress) ? l->pipe.progress : *start;
@@ -181,7 +181,7 @@ static bool wait_change(struct mwu_link *l, const struct timespec *start, unsign
     return true;
 }
 
-// ---- into step ------------------------------------------------------------------------------------------
+// ---- into step ----------------------------------------------------------------------------------
 
 /// One SYNC. The pipe has just been started anew, so that a buffer is free.
 static bool send_sync(struct mwu_link *l)
@@ -203,7 +203,8 @@ static bool send_sync(struct mwu_link *l)
     return mwu_pipe_send(slot, MW_HOST_SYNC_GAP + sizeof h);
 }
 
-/// A link that does not take SYNC may still be carrying out what somebody else has asked for: a USB reset ends that.
+/// A link that does not take SYNC may still be carrying out what somebody else has asked for:
+/// a USB reset ends that.
 static int get_in_step(struct mwu_link *l)
 {
     for (unsigned i = 0; i < SYNC_TRIES && !l->in_step; i++) {
@@ -223,7 +224,7 @@ static int get_in_step(struct mwu_link *l)
     return break_link(l, MW_ERR_TIMEOUT, "the device did not answer SYNC for %u ms", l->timeout_ms);
 }
 
-// ---- requests -------------------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 static bool is_bulk(const struct mwu_request *r)
 {
@@ -319,7 +320,7 @@ int mwu_link_call(struct mwu_link *link, struct mwu_request *request)
     return error ? error : mwu_link_wait(link, request);
 }
 
-// ---- start and end ----------------------------------------------------------------------------------------
+// ---- start and end ------------------------------------------------------------------------------
 
 int mwu_link_start(struct mwu_link *link, libusb_context *context, libusb_device_handle *handle,
                    unsigned timeout_ms)

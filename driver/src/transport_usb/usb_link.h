@@ -13,8 +13,8 @@ enum {
     MWU_MESSAGE_SIZE = 200,
 };
 
-/// A request and what became of it. From mwu_link_send until mwu_link_wait returns it belongs to the
-/// link.
+/// A request and what became of it. From mwu_link_send until mwu_link_wait returns it
+/// belongs to the link.
 struct mwu_request {
     // what is asked for
     uint8_t type; ///< MW_FRAME_
@@ -69,16 +69,16 @@ void mwu_link_stop(struct mwu_link *link);
 /// together; MW_ERR_FIRMWARE: its processor is held, or started anew over this.
 int mwu_link_info(struct mwu_link *link, struct mw_frame_info *info);
 
-/// Send a request, after waiting until there is credit for it. Returns 0, or a MW_ERR_ code with the
-/// request not sent.
+/// Send a request, after waiting until there is credit for it. Returns 0, or a MW_ERR_ code with
+/// the request not sent.
 int mwu_link_send(struct mwu_link *link, struct mwu_request *request);
 /// Wait for its reply. Returns its error.
 int mwu_link_wait(struct mwu_link *link, struct mwu_request *request);
 /// Both.
 int mwu_link_call(struct mwu_link *link, struct mwu_request *request);
 
-/// Why the link broke last, copied into `text` (MWU_MESSAGE_SIZE bytes), which is returned: the pipe's
-/// thread may break it again at any time.
+/// Why the link broke last, copied into `text` (MWU_MESSAGE_SIZE bytes), which is returned:
+/// the pipe's thread may break it again at any time.
 const char *mwu_link_why(struct mwu_link *link, char *text);
 
 const char *mwu_frame_name(unsigned type);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The transport "usb": GPU memories. They move in pieces of the device's largest payload, as many under
-// way as its credits allow.
+// The transport "usb": GPU memories. They move in pieces of the device's largest payload, as many
+// under way as its credits allow.
 #include "transport_usb/usb_memory.h"
 
 #include "core/error.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two bulk endpoints of one device as a queue of transfers, on libusb-1.0. IN transfers are always
-// queued; OUT transfers are sent from a few buffers. One thread of the pipe's own handles libusb's
-// events and calls the owner back, with the pipe's lock held. All other calls come from one thread at a
-// time, and unless said otherwise with the lock held.
+// The two bulk endpoints of one device as a queue of transfers, on libusb-1.0. IN transfers are
+// always queued; OUT transfers are sent from a few buffers. One thread of the pipe's own handles
+// libusb's events and calls the owner back, with the pipe's lock held. All other calls come from
+// one thread at a time, and unless said otherwise with the lock held.
 #ifndef MW_USB_PIPE_H
 #define MW_USB_PIPE_H
 
@@ -18,8 +18,8 @@
 #define MWU_MEMORY_REMEDY "echo 16 | sudo tee " MWU_MEMORY_LIMIT
 
 enum {
-    // each holds the longest transfer of its direction, so that a frame is one transfer of libusb, too: SYNC_GAP zeros and a header; a
-    // frame with the longest payload; in whole packets
+    // each holds the longest transfer of its direction, so that a frame is one transfer of libusb,
+    // too: SYNC_GAP zeros and a header; a frame with the longest payload; in whole packets
     MWU_OUT_COUNT = 16,
     MWU_OUT_BYTES = 66048,
     MWU_IN_COUNT = 16,
@@ -68,8 +68,8 @@ struct mwu_pipe {
     struct mwu_slot in[MWU_IN_COUNT], out[MWU_OUT_COUNT];
 };
 
-/// Take over an opened device whose interface is claimed, and start the thread. Returns 0 or a libusb
-/// error, after which nothing has been taken over. Called without the lock.
+/// Take over an opened device whose interface is claimed, and start the thread. Returns 0 or a
+/// libusb error, after which nothing has been taken over. Called without the lock.
 int mwu_pipe_start(struct mwu_pipe *pipe, const struct mwu_pipe_owner *owner,
                    libusb_context *context, libusb_device_handle *handle);
 /// End all transfers and the thread; the device stays open. Called without the lock.
@@ -79,11 +79,12 @@ void mwu_pipe_stop(struct mwu_pipe *pipe);
 struct mwu_slot *mwu_pipe_buffer(struct mwu_pipe *pipe);
 /// Send its first `count` bytes as one transfer. Returns false where the pipe is not well.
 bool mwu_pipe_send(struct mwu_slot *slot, size_t count);
-/// End all transfers, wait until they have, reset the device on the bus where asked to, undo halts, and
-/// queue IN transfers anew. Returns false
-/// where the device is gone or does not take them. Gives the lock up in between.
+/// End all transfers, wait until they have, reset the device on the bus where asked to, undo halts,
+/// and queue IN transfers anew. Returns false where the device is gone or does not take them. Gives
+/// the lock up in between.
 bool mwu_pipe_restart(struct mwu_pipe *pipe, bool reset);
-/// End waits: the owner has something to tell to who waits. A buffer that is free again, where there was none, does so by itself; nothing else does.
+/// End waits: the owner has something to tell to who waits. A buffer that is free again, where
+/// there was none, does so by itself; nothing else does.
 void mwu_pipe_wake(struct mwu_pipe *pipe);
 /// Wait until that, or until `deadline` (CLOCK_MONOTONIC) has come.
 void mwu_pipe_wait(struct mwu_pipe *pipe, const struct timespec *deadline);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reply parser: what comes in on the bulk IN endpoint, in pieces of any size, becomes frames. It
-// trusts nothing: a frame is reported only when its header's CRC is right, its payload goes where the owner
-// says, and anything else is an error, after which the parser is silent until it is started anew.
+// The reply parser: what comes in on the bulk IN endpoint, in pieces of any size, becomes frames.
+// It trusts nothing: a frame is reported only when its header's CRC is right, its payload
+// goes where the owner says, and anything else is an error, after which the parser is silent
+// until it is started anew.
 #ifndef MW_USB_REPLY_H
 #define MW_USB_REPLY_H
 
@@ -10,9 +11,9 @@
 
 struct mwu_reply_owner {
     void *context;
-    /// A header has come. Returns false to refuse the frame (nothing more is notified of it, or of later
-    /// ones), else `data` may get a place for its payload, of header->words * 8 bytes; without one the
-    /// payload is only checked.
+    /// A header has come. Returns false to refuse the frame (nothing more is notified of it, or
+    /// of later ones), else `data` may get a place for its payload, of header->words * 8 bytes;
+    /// without one the payload is only checked.
     bool (*header)(void *context, const struct mw_frame_header *header, uint8_t **data);
     /// The frame is whole and right; `status` is that of the header, or of the trailer if not OK.
     void (*frame)(void *context, const struct mw_frame_header *header, uint32_t status);
@@ -43,7 +44,8 @@ struct mwu_reply {
 };
 
 void mwu_reply_init(struct mwu_reply *reply, const struct mwu_reply_owner *owner);
-/// Discard everything up to the reply to the SYNC with this number in the lower half of its argument, which is reported as a frame.
+/// Discard everything up to the reply to the SYNC with this number in the lower half of its
+/// argument, which is reported as a frame.
 void mwu_reply_search(struct mwu_reply *reply, uint32_t number);
 void mwu_reply_silence(struct mwu_reply *reply);
 /// `bytes` bytes came; `end`: they are the last of a USB transfer.

@@ -12,7 +12,7 @@ enum {
     SLOW_HZ = 2000,     ///< clock cycles per second that a simulated device reaches at least
 };
 
-// ---- calls --------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 int mwu_status_code(uint32_t status)
 {
@@ -88,7 +88,7 @@ unsigned mwu_patience(const struct usb *u, uint64_t cycles)
     return ms < INT32_MAX ? (unsigned)ms : INT32_MAX;
 }
 
-// ---- opening ------------------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 int mwu_reset(struct usb *u)
 {

@@ -20,7 +20,8 @@ struct usb {
 
 /// The MW_ERR_ code of a MW_STATUS_.
 int mwu_status_code(uint32_t status);
-/// Find the device and take it, and start the link to it, which has not sent anything yet; and let it go.
+/// Find the device and take it, and start the link to it, which has not sent anything
+/// yet; and let it go.
 int mwu_connect(const struct mw_open_options *options, struct usb **usb);
 void mwu_disconnect(struct usb *usb);
 /// Fail with what the link says.
@@ -30,8 +31,8 @@ int mwu_call(struct usb *usb, struct mwu_request *request);
 int mwu_reset(struct usb *usb);
 /// Read or write registers, in their order.
 int mwu_registers(struct usb *usb, struct mw_register *list, size_t count, bool write);
-/// INFO, and whether the device is one that this library can use. MW_ERR_FIRMWARE: there is no firmware
-/// that answers.
+/// INFO, and whether the device is one that this library can use. MW_ERR_FIRMWARE: there is no
+/// firmware that answers.
 int mwu_greet(struct usb *usb);
 /// Cycles of the fabric per second; 0: simulated.
 uint32_t mwu_cycles_hz(const struct mw_frame_info *info);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Completion for bash, see pages.h: what there is to complete, from the tables, and one function that looks
-// it up. It needs nothing but bash: COMP_WORDS is cut at "=" and ":", so the line is taken instead.
+// Completion for bash, see pages.h: what there is to complete, from the tables, and one
+// function that looks it up. It needs nothing but bash: COMP_WORDS is cut at "=" and ":", so the
+// line is taken instead.
 #include "program/pages/pages.h"
 
 #include <string.h>

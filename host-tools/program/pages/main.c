@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mw-pages MAN COMPLETION: writes the manual pages of `moeswitch` and its commands into the folder MAN, and
-// completion for bash into the folder COMPLETION. Part of the build, not of what is installed.
+// mw-pages MAN COMPLETION: writes the manual pages of `moeswitch` and its commands into the
+// folder MAN, and completion for bash into the folder COMPLETION. Part of the build, not
+// of what is installed.
 #include "program/pages/pages.h"
 
 #include <stdbool.h>

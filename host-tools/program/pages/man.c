@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Text as roff has it: no character of it is a request or an escape, and a hyphen is one that can be
-/// copied.
+/// Text as roff has it: no character of it is a request or an escape, and a hyphen is
+/// one that can be copied.
 static void text(FILE *out, const char *from)
 {
     if (*from == '.' || *from == '\'')

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In the place of Verilator's model: memories behind host stream ports whose answers a test can hold back, or lose.
+// In the place of Verilator's model: memories behind host stream ports whose answers a test
+// can hold back, or lose.
 #pragma once
 
 #include "verilated.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch bench`: every pattern with the right bytes, its JSON, bad options, and that a wrong byte
-// in any result is found.
+// `moeswitch bench`: every pattern with the right bytes, its JSON, bad options, and that a wrong
+// byte in any result is found.
 #include "system/command.h"
 
 #include "bench/bench.h"
@@ -86,7 +86,8 @@ static void odd_sizes(void **state)
         MW_EXIT_OK);
 }
 
-/// Every type with every operator that it has, both flit widths; three GPUs, so that some experts share one.
+/// Every type with every operator that it has, both flit widths; three GPUs, so that
+/// some experts share one.
 static void all_reductions(void **state)
 {
     (void)state;
@@ -151,7 +152,8 @@ static double share_of(const char *options)
     return share;
 }
 
-/// The figures of the switch hold with hubs around it; a window of one shows the known limit of four inputs and four outputs.
+/// The figures of the switch hold with hubs around it; a window of one shows the known limit of
+/// four inputs and four outputs.
 static void look_ahead(void **state)
 {
     (void)state;
@@ -162,8 +164,8 @@ static void look_ahead(void **state)
     assert_true(share_of("multicast --window 16") >= 0.995);
 }
 
-/// Every packet of the class is in the distribution: a store of 128 bytes per 16 of its flits' payload, a
-/// result per 128 bytes of the row. --window shortens the wait in the switch.
+/// Every packet of the class is in the distribution: a store of 128 bytes per 16 of its flits'
+/// payload, a result per 128 bytes of the row. --window shortens the wait in the switch.
 static void distribution(void **state)
 {
     (void)state;
@@ -180,7 +182,8 @@ static void distribution(void **state)
             const cJSON *row = cJSON_GetArrayItem(rows, r);
             const cJSON *d = cJSON_GetObjectItem(row, "switch_latency");
             assert_non_null(d);
-            // unicast: rows of one packet, and each GPU's fence to the 3 others; of the sum every GPU's 4 KB block comes in packets
+            // unicast: rows of one packet, and each GPU's fence to the 3 others; of the sum every
+            // GPU's 4 KB block comes in packets
             double packets = r == 0 ? 4 * (16384 / 128 + 3) : 4 * 4096 / 128;
             assert_true(number(d, "packets") == packets);
             assert_true(number(d, "p50") >= 3 && number(d, "p99_9") <= number(d, "max"));
@@ -422,7 +425,8 @@ static void helps(void **state)
     assert_non_null(strstr(out_text, "algbw * (N - 1) / N"));
 }
 
-/// Of these sizes there is no model, and none is looked for or built where the device cannot hold the largest line.
+/// Of these sizes there is no model, and none is looked for or built where the device cannot
+/// hold the largest line.
 static void refuses_before_it_builds(void **state)
 {
     (void)state;

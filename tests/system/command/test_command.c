@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command build/moeswitch itself, with the device behind it: exit status, messages, files that it
-// writes and files that it must not leave.
+// The command build/moeswitch itself, with the device behind it: exit status, messages, files that
+// it writes and files that it must not leave.
 #include "base/text.h"
 #include "system/command.h"
 #include "systems/system_list.h"
@@ -96,7 +96,8 @@ static void reports_files_that_are_lost(void **state)
     }
 }
 
-/// Their writer gives up where it cannot write: that, too, is reported, and no half of a file stays.
+/// Their writer gives up where it cannot write: that, too, is reported, and no
+/// half of a file stays.
 static void reports_waveforms_that_are_lost(void **state)
 {
     (void)state;
@@ -262,9 +263,9 @@ static void ends_when_interrupted(void **state)
     assert_int_equal(entries("files"), 0);
 }
 
-/// Waves, from a model that is built at its first use. It is one model of the whole fabric, where the
-/// one without waveforms is cut between the nodes: every figure must be the same. An FST file starts with
-/// a header block (0) of 329 bytes.
+/// Waves, from a model that is built at its first use. It is one model of the whole fabric, where
+/// the one without waveforms is cut between the nodes: every figure must be the same. An FST file
+/// starts with a header block (0) of 329 bytes.
 static void writes_waves(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command where something is scarce: memory, file descriptors, /proc, the end of a file, a reader. It
-// ends with a status that help lists and at most one line, never by a signal.
+// The command where something is scarce: memory, file descriptors, /proc, the end of a file, a
+// reader. It ends with a status that help lists and at most one line, never by a signal.
 #include "system/command.h"
 
 #include "program/commands.h"
@@ -55,7 +55,8 @@ static void fill_in(char words[1000], const char *command)
     *at = 0;
 }
 
-/// Run a command behind the shell's `first`; a documented status, and no more than a line with the cause.
+/// Run a command behind the shell's `first`; a documented status, and no more than a
+/// line with the cause.
 static int endure(const char *first, const char *command)
 {
     char words[1000], line[2000];
@@ -153,7 +154,7 @@ static void no_reader(void **state)
     }
 }
 
-// ---- files that end early ---------------------------------------------------------------------------
+// ---- files that end early -----------------------------------------------------------------------
 
 typedef int command(int argc, char **argv, FILE *out, FILE *err);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every option of every command, at and beyond both ends of its range: help, parser and device must say
-// the same. All comes from the tables of options, so a new option is tested as soon as it is in one.
+// Every option of every command, at and beyond both ends of its range: help, parser and
+// device must say the same. All comes from the tables of options, so a new option is tested
+// as soon as it is in one.
 #include "system/command.h"
 
 #include "bench/bench.h"
@@ -142,7 +143,8 @@ static void help_and_parser_agree(void **state)
 
 // ---- the device ---------------------------------------------------------------------------------
 
-/// What a run of the smallest sizes is made of besides the option under test, which replaces its own.
+/// What a run of the smallest sizes is made of besides the option under test, which
+/// replaces its own.
 static const char *const small_run[][2] = {
     {"--gpus", "2"},           {"--flit-bytes", "8"}, {"--experts", "16"}, {"--k", "2"},
     {"--tokens-per-gpu", "2"}, {"--hidden", "16"},    {"--tile", "2"}};
@@ -279,7 +281,8 @@ static void built_is_what_was_said(void **state)
     }
 }
 
-/// No model is made, nor looked for, for a run that the device cannot hold: of these sizes there is none.
+/// No model is made, nor looked for, for a run that the device cannot hold: of these
+/// sizes there is none.
 static void refuses_before_it_builds(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `moeswitch sweep` with the device behind it: tables of real runs, sweeps that are killed and go on, GNU
-// parallel on two hosts, pictures.
+// `moeswitch sweep` with the device behind it: tables of real runs, sweeps that are killed and go
+// on, GNU parallel on two hosts, pictures.
 #include "system/command.h"
 
 #include <dirent.h>
@@ -416,7 +416,8 @@ static void replaces_what_is_spoilt(void **state)
     assert_same_table(folder);
 }
 
-/// Run a command line under a limit on the size of files, as a disk that gets full; its exit status.
+/// Run a command line under a limit on the size of files, as a disk that gets full;
+/// its exit status.
 static int run_on_full_disk(unsigned blocks, const char *words)
 {
     char line[900];
@@ -520,8 +521,8 @@ static void lines_run_by_themselves(void **state)
     assert_same_table(folder);
 }
 
-/// A stand-in for ssh: it writes down which host it was asked for, and runs the command here, in another
-/// folder and environment as another host has them.
+/// A stand-in for ssh: it writes down which host it was asked for, and runs the command here, in
+/// another folder and environment as another host has them.
 static const char *write_ssh(void)
 {
     static char path[200];
@@ -674,7 +675,8 @@ static void checks_gnuplot_first(void **state)
     assert_int_not_equal(access(scratch("unplotted"), F_OK), 0);
 }
 
-/// A model that is missing is built before the runs, once, and that is reported: here by a make that fails.
+/// A model that is missing is built before the runs, once, and that is reported: here by
+/// a make that fails.
 static void builds_models_first(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPUs that misbehave in a whole device, one, or two at once, while blocks are stored and added up or during a whole MoE layer: their ports go down in time and
-// are named, the other GPUs' data are right and not late, and once they are enabled again everything is as before, to the cycle.
+// GPUs that misbehave in a whole device, one, or two at once, while blocks are stored and added up
+// or during a whole MoE layer: their ports go down in time and are named, the other GPUs' data are
+// right and not late, and once they are enabled again everything is as before, to the cycle.
 #include "system/bench.h"
 
 #include "system/layers.h"
@@ -70,7 +71,8 @@ static void close_device(struct device *t)
     mw_close(t->d);
 }
 
-/// A layer: every GPU stores its block to every other one; two of them then add up. Returns mw_wait's status.
+/// A layer: every GPU stores its block to every other one; two of them then add up.
+/// Returns mw_wait's status.
 static int layer(struct device *t, unsigned faults, uint64_t *cycles)
 {
     const unsigned tokens[GPUS] = {1, 1, 1, 1};
@@ -165,7 +167,8 @@ static void is_down(struct device *t, unsigned error)
     assert_int_equal(c.switch_first_error, error);
 }
 
-/// Gives no credit back: the layer ends, its stores for the port discarded, late by a time limit at most.
+/// Gives no credit back: the layer ends, its stores for the port discarded, late by
+/// a time limit at most.
 static void takes_nothing(void **state)
 {
     (void)state;
@@ -259,7 +262,8 @@ static void sends_what_is_rejected(void **state)
     close_device(&t);
 }
 
-/// Two at once, each in each way: each of those that do not answer or take is down, and what the two others got from each other is right.
+/// Two at once, each in each way: each of those that do not answer or take is down, and what the
+/// two others got from each other is right.
 static void two_at_once(void **state)
 {
     (void)state;
@@ -301,8 +305,9 @@ static void two_at_once(void **state)
     close_device(&t);
 }
 
-/// In a MoE layer, where everybody waits for everybody. It stands still and says so; when every GPU that still has a part of it has been taken down and up, it is over,
-/// and the next one is as if nothing had been.
+/// In a MoE layer, where everybody waits for everybody. It stands still and says so; when every
+/// GPU that still has a part of it has been taken down and up, it is over, and the next one is
+/// as if nothing had been.
 static void in_a_layer(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One device that several objects, handles and threads have at once, on the real model: every layer has its golden bits; what is canceled or reset leaves
-// nothing behind; groups that are not bound reach nobody.
+// One device that several objects, handles and threads have at once, on the real model: every
+// layer has its golden bits; what is canceled or reset leaves nothing behind; groups that are
+// not bound reach nobody.
 #include "system/layers.h"
 
 #include <pthread.h>
@@ -100,7 +101,8 @@ static int at_once(void *context, uint64_t tokens, uint64_t total, uint64_t cycl
     return 1;
 }
 
-/// A layer that is given up in its middle: behind a reset the same handle gives the golden bits, in the cycles that it always takes.
+/// A layer that is given up in its middle: behind a reset the same handle gives the golden bits, in
+/// the cycles that it always takes.
 static void reset(void **state)
 {
     (void)state;
@@ -122,7 +124,7 @@ static void reset(void **state)
     mw_close(d);
 }
 
-// ---- groups -----------------------------------------------------------------------------------------
+// ---- groups -------------------------------------------------------------------------------------
 
 struct copies {
     struct mw_device *d;
@@ -172,7 +174,8 @@ static void expect_nothing(const struct copies *t, unsigned group)
     }
 }
 
-/// A group that was never bound, one that was and is destroyed, and one that a reset has not undone.
+/// A group that was never bound, one that was and is destroyed, and one that a
+/// reset has not undone.
 static void groups(void **state)
 {
     (void)state;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Instructions with operands that mean nothing, on one GPU of a whole device whose library did not refuse them: each is one error of that GPU, by name; what its
-// stream says before and behind it is done, nobody's memory changes otherwise, no packet of it leaves, and the layer behind takes the cycles that it always took.
+// Instructions with operands that mean nothing, on one GPU of a whole device whose library did not
+// refuse them: each is one error of that GPU, by name; what its stream says before and behind it is
+// done, nobody's memory changes otherwise, no packet of it leaves, and the layer behind takes the
+// cycles that it always took.
 #include "system/bench.h"
 
 #include "moeswitch.h"
@@ -49,7 +51,8 @@ static void open_device(struct device *t)
     assert_int_equal(mw_multicast_group(t->all), 0);
 }
 
-/// Half of BAD's stores, the instruction, the other half; the other GPUs store everything to everyone, too. `code`: the error that the device must record, 0 if none.
+/// Half of BAD's stores, the instruction, the other half; the other GPUs store everything to
+/// everyone, too. `code`: the error that the device must record, 0 if none.
 static void layer(struct device *t, const struct mw_instr *wrong, unsigned code,
                   struct mw_counters *c)
 {

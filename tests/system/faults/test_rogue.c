@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One GPU, the rogue, runs any instruction any number of times beside a layer of the others, under every system: their streams end, and the rows of their tokens
-// have the golden bits. The rogue does what the others wait for (its counts, barriers and rows) in the system's own streams. Among these, behind each of them and
-// behind all are instructions at random: the same once more, with other operands, or of any other kind, also such as no build has. Left out is what a GPU may do
-// to another: it writes where explicit stores may land only in a part of its own, and adds to no event counter that the layer waits for.
-// MW_SEED sets the seed, MW_CONFIG=i runs layer i alone.
+// One GPU, the rogue, runs any instruction any number of times beside a layer of the others, under
+// every system: their streams end, and the rows of their tokens have the golden bits. The rogue
+// does what the others wait for (its counts, barriers and rows) in the system's own streams. Among
+// these, behind each of them and behind all are instructions at random: the same once more, with
+// other operands, or of any other kind, also such as no build has. Left out is what a GPU may do to
+// another: it writes where explicit stores may land only in a part of its own, and adds to no event
+// counter that the layer waits for. MW_SEED sets the seed, MW_CONFIG=i runs layer i alone.
 #include "system/bench.h"
 #include "system/layers.h"
 #include "systems/job.h"
@@ -41,7 +43,7 @@ static unsigned below(struct rogue *g, uint64_t end)
     return (unsigned)mw_random_below(&g->r, end);
 }
 
-// ---- instructions --------------------------------------------------------------------------------------
+// ---- instructions -------------------------------------------------------------------------------
 
 /// A counter of software that nobody waits for, or one that packets do not count.
 static unsigned any_counter(struct rogue *g)
@@ -81,7 +83,8 @@ static bool uses(const struct rogue *g, unsigned op)
     return false;
 }
 
-/// Operands at random for an instruction: tokens of which some are too many, bytes, a group, a counter.
+/// Operands at random for an instruction: tokens of which some are too many, bytes,
+/// a group, a counter.
 static struct mw_instr any_operands(struct rogue *g, unsigned op)
 {
     const unsigned flit = g->b.params.flit_bytes;
@@ -125,8 +128,9 @@ static struct mw_instr any_operands(struct rogue *g, unsigned op)
     return in;
 }
 
-/// Such as may come at any time: it retires, and what the others wait for stays as it is. `last`: nothing that they wait for is behind it, so that it may also wait
-/// for the unit that adds up their rows.
+/// Such as may come at any time: it retires, and what the others wait for stays as it is.
+/// `last`: nothing that they wait for is behind it, so that it may also wait for the unit
+/// that adds up their rows.
 static struct mw_instr any_at_once(struct rogue *g, bool last)
 {
     static const unsigned ops[] = {MW_I_SIGNAL,       MW_I_FLAG,      MW_I_FENCE,
@@ -140,8 +144,9 @@ static struct mw_instr any_at_once(struct rogue *g, bool last)
     return in;
 }
 
-/// Of any kind, behind all that the others wait for. What the rogue may write at others it does not: rows of st and partial sums land in regions of theirs, as
-/// do rows where there is no allocator, and those of dynamic stores in layers that have a use of their own for these regions.
+/// Of any kind, behind all that the others wait for. What the rogue may write at others it does
+/// not: rows of st and partial sums land in regions of theirs, as do rows where there is no
+/// allocator, and those of dynamic stores in layers that have a use of their own for these regions.
 static struct mw_instr any_late(struct rogue *g)
 {
     const struct mw_layout *l = &g->j.layout;
@@ -158,7 +163,8 @@ static struct mw_instr any_late(struct rogue *g)
     return in;
 }
 
-/// Once more what its stream has done, which it does not do again, with operands of its own or others.
+/// Once more what its stream has done, which it does not do again, with operands
+/// of its own or others.
 static bool again(struct rogue *g, const struct mw_stream *s, unsigned done, struct mw_instr *in)
 {
     static const unsigned ops[] = {MW_I_COUNT,  MW_I_COUNT, MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP,
@@ -183,7 +189,8 @@ static bool again(struct rogue *g, const struct mw_stream *s, unsigned done, str
     return true;
 }
 
-/// Counts and dispatches at random before, among and behind its own: of tokens that the layer's are, or rows without gate weights.
+/// Counts and dispatches at random before, among and behind its own: of tokens that the layer's
+/// are, or rows without gate weights.
 static struct mw_instr any_rows(struct rogue *g)
 {
     static const unsigned ops[] = {MW_I_COUNT, MW_I_DYMULTIMEM_ST, MW_I_ST_ROWSP};
@@ -266,7 +273,7 @@ static void load_streams(struct rogue *g)
         fail_msg("%s", mw_message());
 }
 
-// ---- a layer -------------------------------------------------------------------------------------------
+// ---- a layer ------------------------------------------------------------------------------------
 
 /// No token of the others has an expert of the rogue's.
 static void spare_the_others(struct bench *b, void *context)
@@ -429,8 +436,8 @@ static void one_rogue(void **state)
     }
 }
 
-/// Layers of fixed seeds. The rogue stores a row without gate weights and next the whole row of the same token (4015). It orders tokens after it has counted copies of
-/// none (2047).
+/// Layers of fixed seeds. The rogue stores a row without gate weights and next the whole row of the
+/// same token (4015). It orders tokens after it has counted copies of none (2047).
 static void fixed_seeds(void **state)
 {
     static const struct {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Barriers of all GPUs by flags, as docs/user/own-system.md has them. In each round a GPU stores a block to another one, which copies it when the barrier says that
-// it is here; a second barrier lets the next block come. The block crosses a busy link, behind which the others' flags arrive first. Two counters in turn: every
-// byte of every round is right. One counter, whose second barrier waits for twice as many: the flags of a GPU that is ahead stand for one that is late.
+// Barriers of all GPUs by flags, as docs/user/own-system.md has them. In each round a GPU stores
+// a block to another one, which copies it when the barrier says that it is here; a second barrier
+// lets the next block come. The block crosses a busy link, behind which the others' flags arrive
+// first. Two counters in turn: every byte of every round is right. One counter, whose second
+// barrier waits for twice as many: the flags of a GPU that is ahead stand for one that is late.
 #include "system/bench.h"
 
 #include "system/layers.h"
@@ -13,9 +15,8 @@ enum {
     PARTS = 4, ///< that a block is copied in
     PART = 1024,
     BLOCK = PARTS * PART,
-    IN =
-        ROUNDS *
-        BLOCK, ///< behind the blocks that a GPU sends: where one lands, then what was copied of each
+    IN = ROUNDS * BLOCK, ///< behind the blocks that a GPU sends: where one lands, then what was
+                         ///< copied of each
     OUT = IN + BLOCK,
     SPACE = OUT + ROUNDS * BLOCK,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures that the project promises, on real routing traces: hidden size 512, 16-byte flits. SKIPPED where they are
-// not there.
+// The figures that the project promises, on real routing traces: hidden size 512, 16-byte flits.
+// SKIPPED where they are not there.
 #include "analysis/bounds.h"
 #include "golden/places.h"
 #include "system/bench.h"
@@ -101,8 +101,8 @@ struct asked {
 
 enum { ASKED = 6 };
 
-/// 512 tokens for each of 8 GPUs: the systems of a list that ends with NULL, each slower than the one before, and what is
-/// asked of `system`.
+/// 512 tokens for each of 8 GPUs: the systems of a list that ends with NULL, each slower than the
+/// one before, and what is asked of `system`.
 static void on_layers(const struct asked asked[ASKED], const char *const *slower,
                       const char *system)
 {
@@ -124,8 +124,8 @@ static void on_layers(const struct asked asked[ASKED], const char *const *slower
     }
 }
 
-/// `overlap` lies between the systems of the switch and `unicast`. On the last layer another downlink is the
-/// busiest in every few ranges (docs/design/systems.md).
+/// `overlap` lies between the systems of the switch and `unicast`. On the last layer another
+/// downlink is the busiest in every few ranges (docs/design/systems.md).
 static void overlap(void **state)
 {
     (void)state;
@@ -138,7 +138,8 @@ static void overlap(void **state)
     on_layers(asked, slower, "overlap");
 }
 
-/// A layer of a trace, and the share of its own bound that is asked of a system there on 8 and on 16 GPUs.
+/// A layer of a trace, and the share of its own bound that is asked of a system there
+/// on 8 and on 16 GPUs.
 struct asked_of_both {
     const char *trace;
     unsigned layer;
@@ -209,13 +210,15 @@ static void flashdmoe(void **state)
     on_both_sizes(asked, "flashdmoe");
 }
 
-/// Cycles that a hub takes for rows that come one after another: one flit each, or one for each addition.
+/// Cycles that a hub takes for rows that come one after another: one flit each, or
+/// one for each addition.
 static uint64_t row_time(unsigned terms, uint64_t flits)
 {
     return terms ? flits * (terms > 1 ? terms - 1 : 1) : 0;
 }
 
-/// What `nvls` takes besides what the links do: the busiest hub's dense rows, and the most own ones of any.
+/// What `nvls` takes besides what the links do: the busiest hub's dense rows, and the
+/// most own ones of any.
 static void print_sums(const struct mw_workload *w, const struct mw_bounds *bounds)
 {
     uint64_t dense[MW_MAX_GPUS] = {0}, own[MW_MAX_GPUS] = {0}, most[2] = {0};
@@ -237,8 +240,8 @@ static void print_sums(const struct mw_workload *w, const struct mw_bounds *boun
                                        bounds->own_phase[MW_COMBINE].cycles + most[1]));
 }
 
-/// `nvls` sends every row 2 N times, `unicast` 4 d times; with routing entries and packets' headers of these
-/// sizes it sends more in all where N is above 1.92 d.
+/// `nvls` sends every row 2 N times, `unicast` 4 d times; with routing entries and packets' headers
+/// of these sizes it sends more in all where N is above 1.92 d.
 static void compare_flits(const char *trace, unsigned layer, unsigned gpus)
 {
     struct bench b;
@@ -295,7 +298,8 @@ static void nvls(void **state)
     }
 }
 
-/// Four GPUs: links of a flit per cycle are faster than the GPU behind them, those of half the rate are full.
+/// Four GPUs: links of a flit per cycle are faster than the GPU behind them, those of
+/// half the rate are full.
 static void wide_gpu(void **state)
 {
     (void)state;

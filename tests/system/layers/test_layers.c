@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers of different sizes one after another on one device, without a reset in between: nothing that a layer leaves in tables, trackers, caches and queues
-// may show in the next one, neither in its bits nor in its cycles. Expert maps that software changes between layers, partitions, and limits above what the
-// hardware has.
+// Layers of different sizes one after another on one device, without a reset in between: nothing
+// that a layer leaves in tables, trackers, caches and queues may show in the next one, neither in
+// its bits nor in its cycles. Expert maps that software changes between layers, partitions, and
+// limits above what the hardware has.
 #include "system/layers.h"
 
 enum { GPUS = 4, FLIT = 8, MEMORY = 1 << 25 };
@@ -25,7 +26,7 @@ static void as_alone(struct layer *l, struct mw_device *d, const char *what)
     assert_memory_equal(&l->counters, &counters, sizeof counters);
 }
 
-// ---- sizes -------------------------------------------------------------------------------------------
+// ---- sizes --------------------------------------------------------------------------------------
 
 /// Each size from its smallest to its largest and back, the others as they are.
 static void smaller_and_larger(void **state)
@@ -86,7 +87,7 @@ static void any_sizes(void **state)
     mw_close(d);
 }
 
-// ---- expert map --------------------------------------------------------------------------------------
+// ---- expert map ---------------------------------------------------------------------------------
 
 static void shuffle(uint16_t *names, unsigned count, struct mw_random *r)
 {
@@ -100,8 +101,9 @@ static void shuffle(uint16_t *names, unsigned count, struct mw_random *r)
     }
 }
 
-/// Software moves the experts to other GPUs and other places there between layers. What the layer does on the wires depends on where they are, not on what they are
-/// called: each map takes the cycles of the first.
+/// Software moves the experts to other GPUs and other places there between layers. What the
+/// layer does on the wires depends on where they are, not on what they are called: each map takes
+/// the cycles of the first.
 static void experts_that_move(void **state)
 {
     (void)state;
@@ -124,7 +126,7 @@ static void experts_that_move(void **state)
     mw_close(d);
 }
 
-// ---- limits ------------------------------------------------------------------------------------------
+// ---- limits -------------------------------------------------------------------------------------
 
 /// A limit of what the hardware has is none, and one above it is refused.
 static void credits_of_the_hardware(void **state)
@@ -156,7 +158,7 @@ static void credits_of_the_hardware(void **state)
     mw_close(d);
 }
 
-// ---- partitions --------------------------------------------------------------------------------------
+// ---- partitions ---------------------------------------------------------------------------------
 
 enum {
     BLOCK = 1024,
@@ -213,7 +215,8 @@ static bool holds(const struct parts *t, unsigned gpu, unsigned from, unsigned b
     return there;
 }
 
-/// What may be reached has arrived, nothing else has, and every packet that was rejected is counted where it came from.
+/// What may be reached has arrived, nothing else has, and every packet that was rejected is
+/// counted where it came from.
 static void check_parts(const struct parts *t)
 {
     struct mw_counters c;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random configurations on links of 65 to 2 047 cycles, with credits of a round trip or fewer. Each must drain with the
-// golden bits and the analytic flit counts. MW_SEED sets the seed, MW_CONFIG=i runs configuration i alone.
+// Random configurations on links of 65 to 2 047 cycles, with credits of a round trip or fewer. Each
+// must drain with the golden bits and the analytic flit counts. MW_SEED sets the seed, MW_CONFIG=i
+// runs configuration i alone.
 #include "system/configuration.h"
 
 enum { CONFIGURATIONS = 60 };
@@ -26,7 +27,8 @@ static void random_configurations(void **state)
     }
 }
 
-/// Unicast streams over a link of 2 047 cycles are as fast as over one of 65, but for the way there and back.
+/// Unicast streams over a link of 2 047 cycles are as fast as over one of 65, but for
+/// the way there and back.
 static void latency_costs_no_bandwidth(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packet managers in whole layers: every system has its bits and its flits with them, whatever rows, window and timer;
-// scattered stores of 32 bytes become the packets that whole ones would be; what it is worth, in flits and cycles.
+// Packet managers in whole layers: every system has its bits and its flits with them, whatever
+// rows, window and timer; scattered stores of 32 bytes become the packets that whole ones would be;
+// what it is worth, in flits and cycles.
 #include "system/bench.h"
 
 #include <inttypes.h>
@@ -55,8 +56,9 @@ static void every_system(void **state)
         bench_all(options[i], NULL, NULL);
 }
 
-/// Rows of less than a sector, of a part of a line, which may share one with others, of lines and a part; to explicit
-/// addresses, to a row of one expert, and to one whose packets might have had other targets.
+/// Rows of less than a sector, of a part of a line, which may share one with others, of lines
+/// and a part; to explicit addresses, to a row of one expert, and to one whose packets might
+/// have had other targets.
 static void rows(void **state)
 {
     (void)state;
@@ -123,8 +125,9 @@ static void scattered_stores_become_lines(void **state)
     }
 }
 
-/// Rows of moe-hub share the uplink with those that return: merging takes most of what small stores cost off again. The
-/// row counts that each GPU sends to each other one, behind the stores before, cut a window of 4 lines at most in two.
+/// Rows of moe-hub share the uplink with those that return: merging takes most of what small stores
+/// cost off again. The row counts that each GPU sends to each other one, behind the stores before,
+/// cut a window of 4 lines at most in two.
 static void row_sparse_stores_become_lines(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dispatch and combine as two phases on the real model: golden bits as in one program; what experts have received; results that
-// the program computes; a dispatch that is given up, overwritten or destroyed in between.
+// Dispatch and combine as two phases on the real model: golden bits as in one program; what experts
+// have received; results that the program computes; a dispatch that is given up, overwritten
+// or destroyed in between.
 #include "system/layers.h"
 
 #include <poll.h>
@@ -136,7 +137,8 @@ static void expect_rows(unsigned expert, const struct mw_received_row *row, cons
     }
 }
 
-/// The program is the experts: it copies each row, so that a token comes home as the sum of copies of itself.
+/// The program is the experts: it copies each row, so that a token comes home as the sum
+/// of copies of itself.
 static void own_experts(void **state)
 {
     (void)state;
@@ -202,7 +204,8 @@ static int at_once(void *context, uint64_t tokens, uint64_t total, uint64_t cycl
     return cycles > 0; // not while data are moved
 }
 
-/// Given up in either phase: after a reset the same handle has its golden bits, and the cycles of before.
+/// Given up in either phase: after a reset the same handle has its golden bits, and
+/// the cycles of before.
 static void given_up(void **state)
 {
     (void)state;
@@ -234,7 +237,8 @@ static void given_up(void **state)
     clean_up();
 }
 
-/// Two handles in turn, the first of which is overwritten or destroyed while its rows arrive or wait.
+/// Two handles in turn, the first of which is overwritten or destroyed while its
+/// rows arrive or wait.
 static void two(void **state)
 {
     (void)state;

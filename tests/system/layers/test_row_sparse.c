@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers whose rows go to each expert by itself (moe-hub, flashdmoe), in which something is wrong: a region that is too
-// small for what comes, a signal that does not fit its rows, one of an older layer, a bad list. Each is an error by its
-// name, at the GPU where it is; nothing is written where nothing belongs; who has nothing to do with it ends its layer,
-// with the golden bits; and behind a reset the next layer takes the cycles that it always took.
+// Layers whose rows go to each expert by itself (moe-hub, flashdmoe), in which something is wrong:
+// a region that is too small for what comes, a signal that does not fit its rows, one of an older
+// layer, a bad list. Each is an error by its name, at the GPU where it is; nothing is written where
+// nothing belongs; who has nothing to do with it ends its layer, with the golden bits; and behind a
+// reset the next layer takes the cycles that it always took.
 #include "system/command.h"
 #include "system/layers.h"
 #include "systems/generator.h"
@@ -26,7 +27,8 @@ enum {
     MARGIN = 1 << 16, ///< of memory behind what the layer uses
 };
 
-/// Expert 2, of GPU 1, gets 4 rows of GPU 0, 1 of its own and 2 of GPU 3; no other one more than 3, or 2 of a GPU.
+/// Expert 2, of GPU 1, gets 4 rows of GPU 0, 1 of its own and 2 of GPU 3; no other one more
+/// than 3, or 2 of a GPU.
 static const uint16_t usual[ALL][K] = {{2, 0}, {2, 1},    {2, 0},       {2, 1},       //
                                        {2, 3}, {3, NONE}, {NONE, NONE}, {NONE, NONE}, //
                                        {4, 5}, {4, 6},    {5, 7},       {NONE, NONE}, //
@@ -46,7 +48,7 @@ struct rig {
     void (*streams)(const struct rig *t, unsigned gpu, struct mw_stream *s);
 };
 
-// ---- a layer ----------------------------------------------------------------------------------------
+// ---- a layer ------------------------------------------------------------------------------------
 
 static void open_rig(struct rig *t)
 {
@@ -119,7 +121,8 @@ static size_t table_bytes(const struct mw_layout *l)
     return (size_t)4 * LOCAL << (l->n_shift + l->token_shift);
 }
 
-/// Memories that hold a pattern wherever the layer has nothing, but for the allocation tables: these are the device's.
+/// Memories that hold a pattern wherever the layer has nothing, but for the allocation tables:
+/// these are the device's.
 static void load_layer(struct rig *t)
 {
     const struct mw_workload *w = &t->l.w;
@@ -148,8 +151,8 @@ static void load_layer(struct rig *t)
     assert_int_equal(mw_streams_load(t->d, &t->layout, t->generator->streams, make_streams, t), 0);
 }
 
-/// Run what is laid out; returns mw_wait's status. A device that is stuck is reset, behind which a simulated one has
-/// what it had in its memories.
+/// Run what is laid out; returns mw_wait's status. A device that is stuck is reset, behind which a
+/// simulated one has what it had in its memories.
 static int run(struct rig *t)
 {
     static const unsigned tokens[GPUS] = {TOKENS, TOKENS, TOKENS, TOKENS},
@@ -192,7 +195,7 @@ static uint64_t good_layer(struct rig *t, const struct mw_generator *generator, 
     return t->l.cycles;
 }
 
-// ---- what became of it --------------------------------------------------------------------------------
+// ---- what became of it --------------------------------------------------------------------------
 
 /// Output rows are golden, or were not written: how many, and which as a mask, are not.
 static unsigned open_tokens(const struct rig *t, uint32_t *mask)
@@ -283,7 +286,7 @@ static void have_errors(const struct rig *t, const unsigned *errors, const unsig
     assert_int_equal(t->counters.switch_errors, 0);
 }
 
-// ---- regions ------------------------------------------------------------------------------------------
+// ---- regions ------------------------------------------------------------------------------------
 
 /// Own rows of a list, too: of expert 3 there are 3.
 static const uint16_t own[ALL][K] = {{2, 0}, {1, NONE}, {NONE, NONE}, {NONE, NONE}, //
@@ -356,8 +359,8 @@ static void regions_that_are_too_small(void **state)
     close_rig(&t);
 }
 
-/// Slots that rows return to: those of the tokens 2 and 3 of each GPU lie behind what explicit stores may write. The
-/// TILEs of these rows come without them.
+/// Slots that rows return to: those of the tokens 2 and 3 of each GPU lie behind what explicit
+/// stores may write. The TILEs of these rows come without them.
 static void slots_that_are_too_few(void **state)
 {
     (void)state;
@@ -415,7 +418,8 @@ static void refused_before_it_begins(void **state)
     close_rig(&t);
 }
 
-/// `moeswitch run` ends with status 3, and says the same; without the setting it is a run like any other.
+/// `moeswitch run` ends with status 3, and says the same; without the setting it is
+/// a run like any other.
 static void a_run_names_the_region(void **state)
 {
     (void)state;
@@ -438,8 +442,8 @@ static void a_run_names_the_region(void **state)
     }
 }
 
-/// Layers of the same sizes on one device, with a list of each expert and of each {expert, source} in turn: what the
-/// others have left in the epochs that come round is not met.
+/// Layers of the same sizes on one device, with a list of each expert and of each {expert, source}
+/// in turn: what the others have left in the epochs that come round is not met.
 static void lists_of_both_kinds(void **state)
 {
     (void)state;
@@ -458,7 +462,7 @@ static void lists_of_both_kinds(void **state)
     close_rig(&t);
 }
 
-// ---- signals --------------------------------------------------------------------------------------------
+// ---- signals ------------------------------------------------------------------------------------
 
 /// GPU 0 flags its lists before it sends their rows: so many as in the layer before.
 static void flags_first(const struct rig *t, unsigned gpu, struct mw_stream *s)
@@ -484,12 +488,14 @@ static void flags_twice(const struct rig *t, unsigned gpu, struct mw_stream *s)
     mw_stream_sum(&s[2], 0, TOKENS, true);
 }
 
-/// A LIST that says rows which are not there yet, or fewer than come: COUNT at each GPU whose list it is of, and once more for each row that comes behind it. These
-/// rows are lost: their home alone waits for them. A second LIST is COUNT, too, and changes nothing.
+/// A LIST that says rows which are not there yet, or fewer than come: COUNT at each GPU whose list
+/// it is of, and once more for each row that comes behind it. These rows are lost: their home alone
+/// waits for them. A second LIST is COUNT, too, and changes nothing.
 static void signals_before_their_rows(void **state)
 {
     (void)state;
-    // GPU 0 has 2 rows for each of its experts and 4 for one of GPU 1's: an error for each such LIST, and for each row
+    // GPU 0 has 2 rows for each of its experts and 4 for one of GPU 1's: an error for each such
+    // LIST, and for each row
     static const unsigned early[GPUS] = {6, 5, 0, 0}, twice[GPUS] = {LOCAL, LOCAL, LOCAL, LOCAL},
                           rows[GPUS] = {4, 4, 0, 0},
                           first[GPUS] = {MW_HWERR_COUNT, MW_HWERR_COUNT, 0, 0},
@@ -526,7 +532,8 @@ static void signals_before_their_rows(void **state)
     close_rig(&t);
 }
 
-/// Rows and flags that GPU 0 sends with the epoch of the layer before: EPOCH at the switch, and nobody gets them.
+/// Rows and flags that GPU 0 sends with the epoch of the layer before: EPOCH at the switch,
+/// and nobody gets them.
 static void stores_of_an_older_layer(void **state)
 {
     (void)state;
@@ -560,7 +567,7 @@ static void stores_of_an_older_layer(void **state)
     close_rig(&t);
 }
 
-// ---- lists ------------------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 enum { UNKNOWN = 5000 }; ///< an expert that no map can have
 
@@ -578,9 +585,9 @@ static void sums_of_the_others(const struct rig *t, unsigned gpu, struct mw_stre
     mw_stream_sum(&send[2], gpu == 0, TOKENS - (gpu == 0), true);
 }
 
-/// A token with a bad list is left out, and its layer stays open: its home waits for it, and the expert of each mapped
-/// entry of the list for a row that was counted, but not for one that a LIST says. Where nobody waits for either the layer
-/// ends.
+/// A token with a bad list is left out, and its layer stays open: its home waits for it, and the
+/// expert of each mapped entry of the list for a row that was counted, but not for one that a LIST
+/// says. Where nobody waits for either the layer ends.
 static void tokens_with_bad_lists(void **state)
 {
     (void)state;

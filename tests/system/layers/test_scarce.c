@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs of the library where memory, file descriptors, /proc or the end of the model are missing, and where a device is another process's: a layer is
-// run, or a call fails with a code and a message, and nothing ends the process.
+// Programs of the library where memory, file descriptors, /proc or the end of the model are
+// missing, and where a device is another process's: a layer is run, or a call fails with a code and
+// a message, and nothing ends the process.
 #include "host/support.h"
 
 #include "moeswitch.h"
@@ -230,7 +231,8 @@ static bool close_inherited(unsigned long value)
     return refused;
 }
 
-/// A device of the parent's, whose threads are not here: it is closed at once, and another can be opened. The parent's goes on.
+/// A device of the parent's, whose threads are not here: it is closed at once, and another can be
+/// opened. The parent's goes on.
 static void inherited(void **state)
 {
     (void)state;

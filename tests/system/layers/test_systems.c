@@ -268,8 +268,8 @@ static void empty_places(void **state)
     bench_all(N4 "--tokens-per-gpu 6 --tile 4 --allow-padding", edit_no_tokens, &all);
 }
 
-/// Tokens of zeros, of -0, of both in turn, and others, with empty places: a sum keeps the sign of a zero, and -0 stands
-/// for a term that is not there nowhere but in nvls.
+/// Tokens of zeros, of -0, of both in turn, and others, with empty places: a sum keeps the sign of
+/// a zero, and -0 stands for a term that is not there nowhere but in nvls.
 static void tokens_of_zeros(void **state)
 {
     (void)state;
@@ -379,9 +379,9 @@ static void runs_repeat(void **state)
     bench_free(&b);
 }
 
-/// A launch in front of every layer, and of two more kernels where phases follow each other: each takes as
-/// much longer. Who takes turns by the cycle does so from go on; tables are swept from go on, too, which a
-/// layer that begins later does not meet.
+/// A launch in front of every layer, and of two more kernels where phases follow each other:
+/// each takes as much longer. Who takes turns by the cycle does so from go on; tables are swept
+/// from go on, too, which a layer that begins later does not meet.
 static void launches_cost_what_they_say(void **state)
 {
     (void)state;
@@ -428,9 +428,9 @@ static const int *times_of(const char *system)
     return NULL;
 }
 
-/// Each cost of software makes a layer longer by as much as its system meets it one behind the other, less at
-/// most half of the layer, beside which it may lie, and by no more than 1/16 besides; systems without it take
-/// the same cycles.
+/// Each cost of software makes a layer longer by as much as its system meets it one behind the
+/// other, less at most half of the layer, beside which it may lie, and by no more than 1/16
+/// besides; systems without it take the same cycles.
 static void costs_are_charged(void **state)
 {
     (void)state;
@@ -455,7 +455,8 @@ static void costs_are_charged(void **state)
                 assert_int_equal(with, without);
         }
     }
-    // one flag of another GPU is waited for behind each of the 15 ranges, whatever else is under way
+    // one flag of another GPU is waited for behind each of the 15 ranges, whatever
+    // else is under way
     assert_in_range(cycles_with("overlap", layer, " --set poll_cycles=10000"), 100000, 600000);
     // nothing is visible for longer than the library waits by itself
     assert_true(cycles_with("unicast", layer, " --set barrier_cycles=1000000") > 1000000);

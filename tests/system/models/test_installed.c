@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command as it is installed, in folders of a prefix and without sources: which model it takes, what it builds in
-// the user's cache, and what it says where there is none. Models that must not be taken have code that ends the
-// program.
+// The command as it is installed, in folders of a prefix and without sources: which model it takes,
+// what it builds in the user's cache, and what it says where there is none. Models that must not be
+// taken have code that ends the program.
 #include "system/command.h"
 #include "host/support.h"
 #include "system/model_file.h"
@@ -105,7 +105,7 @@ static void assert_refused(const char *environment, const char *options, const c
 #define REFUSED(environment, options, ...) \
     assert_refused(environment, options, (const char *const[]){__VA_ARGS__, NULL})
 
-// ---- what is installed ---------------------------------------------------------------------------------------------
+// ---- what is installed --------------------------------------------------------------------------
 
 static void the_one_for_this_processor(void **state)
 {
@@ -151,7 +151,7 @@ static void none(void **state)
     REFUSED("", "", "no model n2f8 (installed: n4f16, n16f16): set MOESWITCH_SOURCE");
 }
 
-// ---- MOESWITCH_MODEL -----------------------------------------------------------------------------------------------
+// ---- MOESWITCH_MODEL ----------------------------------------------------------------------------
 
 static void one_that_is_named(void **state)
 {
@@ -176,7 +176,7 @@ static void one_that_is_named(void **state)
     assert_taken("MOESWITCH_MODEL=", "", true);
 }
 
-// ---- the user's cache ----------------------------------------------------------------------------------------------
+// ---- the user's cache ---------------------------------------------------------------------------
 
 /// A folder of sources whose Makefile copies a model to where it is asked for, slowly, and counts.
 static const char *make_sources(const char *recipe)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models that cannot run here are refused in words: for another processor, of another version, no model at all. Their
-// code is made such that whatever runs of it ends the program, as that of another processor does. One that the program
-// has found by itself is built anew.
+// Models that cannot run here are refused in words: for another processor, of another version,
+// no model at all. Their code is made such that whatever runs of it ends the program, as that of
+// another processor does. One that the program has found by itself is built anew.
 #include "system/command.h"
 #include "system/model_file.h"
 #include "host/support.h"
@@ -44,7 +44,8 @@ static void assert_refused(const struct model_file *f, int code, const char *mes
         fail_msg("%d, %s: expected %d, %s", status, mw_message(), code, message);
 }
 
-/// The program that puts a whole device behind a USB connection must say it, and end before it waits for one.
+/// The program that puts a whole device behind a USB connection must say it, and end
+/// before it waits for one.
 static void assert_device_refused(const struct model_file *f, const char *option,
                                   const char *message)
 {
@@ -86,7 +87,7 @@ static void refuses_device(void (*change)(struct model_file *), const char *mess
     free(f.bytes);
 }
 
-// ---- what is changed -------------------------------------------------------------------------------
+// ---- what is changed ----------------------------------------------------------------------------
 
 static void other_interface(struct model_file *f)
 {
@@ -144,7 +145,7 @@ static void text(struct model_file *f)
     f->size = (size_t)snprintf(f->bytes, 64, "interface 2\ncpu \n");
 }
 
-// ---- tests -----------------------------------------------------------------------------------------
+// ---- tests --------------------------------------------------------------------------------------
 
 static bool is_lanes(void)
 {
@@ -254,7 +255,7 @@ static void says_what_it_is(void **state)
     mw_close(d);
 }
 
-// ---- those without what only some systems need ----------------------------------------------------
+// ---- those without what only some systems need --------------------------------------------------
 
 /// The primitives of the device that is found in a folder by who asks for these.
 static enum mw_primitives found(const char *folder, enum mw_primitives asked)
@@ -308,8 +309,8 @@ static void of_other_backend(struct model_file *f)
 
 typedef void (*change_of)(struct model_file *);
 
-/// Beside a whole model there are others, changed as these do (NULL: there is none). Whoever asks for published, and
-/// whoever for basic, must get these, and who asks for all the whole one.
+/// Beside a whole model there are others, changed as these do (NULL: there is none). Whoever asks
+/// for published, and whoever for basic, must get these, and who asks for all the whole one.
 static void finds(change_of published, change_of basic, enum mw_primitives get_published,
                   enum mw_primitives get_basic)
 {
@@ -342,7 +343,8 @@ static void ones_with_fewer_stand_in(void **state)
     finds(unchanged, unchanged, MW_PRIMITIVES_PUBLISHED, MW_PRIMITIVES_BASIC);
 }
 
-/// A run of a system with the model of a folder, or a file: what it tells of the system, to be deleted.
+/// A run of a system with the model of a folder, or a file: what it tells of the
+/// system, to be deleted.
 static cJSON *run_on(const char *model, const char *system, const char *options)
 {
     assert_int_equal(setenv("MOESWITCH_MODEL", model, 1), 0);
@@ -370,7 +372,8 @@ static void assert_simulated_by(const cJSON *one, enum mw_primitives kind)
         fail_msg("%s: by %d, not %d", member(one, "system")->valuestring, is, kind);
 }
 
-/// Everything that a run tells of its system but how fast it was, and that a model of this kind simulated it.
+/// Everything that a run tells of its system but how fast it was, and that a model of
+/// this kind simulated it.
 static char *reported(const char *system, const char *model, enum mw_primitives kind)
 {
     cJSON *one = run_on(model, system, "");
@@ -385,7 +388,8 @@ static char *reported(const char *system, const char *model, enum mw_primitives 
     return text;
 }
 
-/// The same bits, cycles, flits and stalls, where there are all kinds and where there is no basic one.
+/// The same bits, cycles, flits and stalls, where there are all kinds and where
+/// there is no basic one.
 static void who_needs_no_more_runs_on_it(void **state)
 {
     (void)state;
@@ -446,9 +450,10 @@ static void a_request_for_more_is_met(void **state)
     }
 }
 
-// ---- beside a program ------------------------------------------------------------------------------
+// ---- beside a program ---------------------------------------------------------------------------
 
-/// A tree of its own with the program and a model for another processor; its Makefile says what makes another.
+/// A tree of its own with the program and a model for another processor; its Makefile says
+/// what makes another.
 static void make_tree(const char *recipe)
 {
     char line[1024];
@@ -531,7 +536,8 @@ static void ignore_signal(int number)
     (void)number;
 }
 
-/// What another program does in `interrupted_by_signals`: opens a model that it must wait for, while signals arrive.
+/// What another program does in `interrupted_by_signals`: opens a model that it must wait for,
+/// while signals arrive.
 static int open_under_signals(void)
 {
     struct mw_open_options o;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric.sv itself beside the parts that sim/lanes/fabric_lanes.cpp joins in its place in every other test (pair.h). N = 3, so that a lane is left over, and 16-byte flits.
+// fabric.sv itself beside the parts that sim/lanes/fabric_lanes.cpp joins in its place in every
+// other test (pair.h). N = 3, so that a lane is left over, and 16-byte flits.
 #include "system/pair.h"
 
 enum { FEW = 8, MANY = 24 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Verilated module under test: random start, clock, reset, cycle counter, and waiting with a limit.
+// A Verilated module under test: random start, clock, reset, cycle counter, and
+// waiting with a limit.
 //
-// A bench is a class derived from tb::model<Vname>. In a cycle drive() sets the inputs, the outputs settle, sample() checks them and moves the bench's
-// model on, then comes the clock edge. A bench of another shape calls settle() and edge() itself.
+// A bench is a class derived from tb::model<Vname>. In a cycle drive() sets the inputs, the outputs
+// settle, sample() checks them and moves the bench's model on, then comes the clock edge. A bench
+// of another shape calls settle() and edge() itself.
 #ifndef BENCH_DUT_H
 #define BENCH_DUT_H
 
@@ -148,7 +150,8 @@ template <class Dut> class model {
             cycle();
     }
 
-    /// Cycles until done() holds; fails, and says what for, when it took more than limit. Returns how many.
+    /// Cycles until done() holds; fails, and says what for, when it took more than limit.
+    /// Returns how many.
     template <class Done> uint64_t until(const char *what, uint64_t limit, Done done)
     {
         uint64_t n = 0;

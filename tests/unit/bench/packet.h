@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of docs/reference/packets.md and their flits, of 8 or of 16 bytes: one encoder and one decoder, for right packets and for wrong ones. The header is
-// encoded as it stands: header() and target() make a right one.
+// Packets of docs/reference/packets.md and their flits, of 8 or of 16 bytes: one encoder and one
+// decoder, for right packets and for wrong ones. The header is encoded as it stands: header() and
+// target() make a right one.
 #ifndef BENCH_PACKET_H
 #define BENCH_PACKET_H
 
@@ -128,8 +129,8 @@ inline wire encode(const packet &p, unsigned flit, dice *filler = nullptr)
     return w;
 }
 
-/// What can be wrong with a packet that should be a header alone: another epoch, an opcode of `opcodes`, a length, a
-/// number of targets, too few flits or too many, a link error.
+/// What can be wrong with a packet that should be a header alone: another epoch, an opcode of
+/// `opcodes`, a length, a number of targets, too few flits or too many, a link error.
 enum { BARE_FAULTS = 6 };
 inline void spoil_bare(packet &p, unsigned fault, unsigned flit, dice &rng,
                        std::initializer_list<unsigned> opcodes)
@@ -164,7 +165,8 @@ inline mw_header header_of(const bytes &data)
     return h;
 }
 
-/// A packet that was received. The payload is what lies behind the targets, at most len bytes of it from its lane on.
+/// A packet that was received. The payload is what lies behind the targets, at most len bytes
+/// of it from its lane on.
 inline packet decode(const bytes &data, unsigned flit, unsigned lane = 0)
 {
     packet p;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Seed and random numbers. A run is repeated by MW_SEED=n; each generator of each test has a stream of its own, so neither another test nor
-// a number more drawn elsewhere changes what it gives.
+// Seed and random numbers. A run is repeated by MW_SEED=n; each generator of each test has a stream
+// of its own, so neither another test nor a number more drawn elsewhere changes what it gives.
 #ifndef BENCH_RANDOM_H
 #define BENCH_RANDOM_H
 
@@ -44,7 +44,8 @@ inline unsigned cases(unsigned few, unsigned many)
     return getenv("MW_LONG") ? many : few;
 }
 
-/// The stream that the next generator gets: from the seed, the running test's name and how many were before it.
+/// The stream that the next generator gets: from the seed, the running test's name and how
+/// many were before it.
 struct streams {
     static uint64_t next()
     {

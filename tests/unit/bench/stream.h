@@ -81,7 +81,8 @@ class packet_watch : public watch {
     bytes open;                ///< what came of the next
 };
 
-/// Drives an input: offers what is in the queue, in order, at a random rate; what is offered stays until it is taken.
+/// Drives an input: offers what is in the queue, in order, at a random rate; what is offered
+/// stays until it is taken.
 template <class T> class source {
   public:
     std::deque<T> queue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rtl/cdc has below cdc_restart, which test_usb_cross tests: the queue's order, room and rate between any clocks, a bit's way of two or three cycles, and a
-// reset that falls without a clock and rises with the fourth edge.
+// What rtl/cdc has below cdc_restart, which test_usb_cross tests: the queue's order, room and rate
+// between any clocks, a bit's way of two or three cycles, and a reset that falls without a clock
+// and rises with the fourth edge.
 #include "Vcdc_parts.h"
 #include "two_clocks.h"
 

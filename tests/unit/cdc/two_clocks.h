@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module with two clocks that know nothing of each other: clk_i, and another one that the bench names. Each has a period of its own and jitter; edges of
-// both never fall together, and which comes first is as random as in silicon.
+// A module with two clocks that know nothing of each other: clk_i, and another one that the bench
+// names. Each has a period of its own and jitter; edges of both never fall together, and which
+// comes first is as random as in silicon.
 #ifndef UNIT_TWO_CLOCKS_H
 #define UNIT_TWO_CLOCKS_H
 
@@ -27,7 +28,8 @@ template <class Dut> struct two_clocks : model<Dut> {
         jitter = base::rng.below(31) / 100.0;
     }
 
-    /// The next edge, of whichever clock it is; time passes until both have been seen `n` times in a row of calls.
+    /// The next edge, of whichever clock it is; time passes until both have been seen `n`
+    /// times in a row of calls.
     void cycle() override
     {
         if (due < other_due) {

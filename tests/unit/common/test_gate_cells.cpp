@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models of tests/gate/cells against RTL memories and multipliers: tests/gate/gate_parts.sv and its netlist of those cells get the same inputs and must have the
-// same outputs. Memories are written everywhere first; no address is read in the cycle in which it is written, as their users promise, and a reset is tried.
+// The models of tests/gate/cells against RTL memories and multipliers: tests/gate/gate_parts.sv
+// and its netlist of those cells get the same inputs and must have the same outputs. Memories are
+// written everywhere first; no address is read in the cycle in which it is written, as their users
+// promise, and a reset is tried.
 #include "Vgate_cells.h"
 #include "bench/dut.h"
 
@@ -36,7 +38,8 @@ struct cells : model<Vgate_cells> {
         dut.cpu_we_i = percent(50) ? 0 : rng.bits(4);
         dut.cpu_addr_i = rng.bits(12);
     }
-    /// Every place of every memory but the CPU's, whose words are those of its file; then every output register.
+    /// Every place of every memory but the CPU's, whose words are those of its file; then
+    /// every output register.
     void fill()
     {
         dut.cpu_req_i = 0;
@@ -91,7 +94,8 @@ TEST(anything)
     b.cycles(200000);
 }
 
-/// What is written in the same cycle is not what is read, so that a netlist which depends on it goes wrong; all else is.
+/// What is written in the same cycle is not what is read, so that a netlist which depends on it
+/// goes wrong; all else is.
 TEST(a_word_that_is_written)
 {
     cells b;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pkt_fifo against a queue model: random packet lengths 1 .. MaxPkt, random rate on both sides. Checked: flits in
-// order, a packet never starts before it is whole, and never pauses once it started, back-pressure only when full, throughput of one flit
-// per cycle across packets, and that the output register holds between steps and is 0 behind a step that took nothing. MW_SEED repeats a run.
+// pkt_fifo against a queue model: random packet lengths 1 .. MaxPkt, random rate on both sides.
+// Checked: flits in order, a packet never starts before it is whole, and never pauses once it
+// started, back-pressure only when full, throughput of one flit per cycle across packets, and
+// that the output register holds between steps and is 0 behind a step that took nothing.
+// MW_SEED repeats a run.
 #include "bench/dut.h"
 
 #include <deque>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// reduce_lane against the golden model in C, which computes with the host's IEEE arithmetic: for every
-// type and operator all pairs of edge values, random pairs drawn to hit cancellation, ties and subnormals, single terms, and
-// terms of all types mixed with gaps; for the types of 16 bits every value against 320 partners. MW_SEED repeats a
-// run, MW_PAIRS is the number of random pairs (default a million); with less than a million there are fewer partners, too.
+// reduce_lane against the golden model in C, which computes with the host's IEEE arithmetic:
+// for every type and operator all pairs of edge values, random pairs drawn to hit cancellation,
+// ties and subnormals, single terms, and terms of all types mixed with gaps; for the types of 16
+// bits every value against 320 partners. MW_SEED repeats a run, MW_PAIRS is the number of random
+// pairs (default a million); with less than a million there are fewer partners, too.
 
 #include "bench/dut.h"
 #include "bench/values.h"
@@ -48,7 +49,8 @@ static unsigned elements(unsigned dtype)
 struct lane : model<Vreduce_lane> {
     lane() { drain(); }
 
-    // A term goes in; one of bf16 twice, for its sum and for its element, which the adder rounds by itself.
+    // A term goes in; one of bf16 twice, for its sum and for its element, which the
+    // adder rounds by itself.
     void give(term t)
     {
         t.last = false;

@@ -245,7 +245,8 @@ TEST(tables)
                                    : b.below(most);
     };
     for (unsigned i = 0, heard = 0; i < 500; i++) {
-        // a write that the tables hear is of an expert they have, to a GPU and a number that there are, or to none
+        // a write that the tables hear is of an expert they have, to a GPU and a number that
+        // there are, or to none
         uint32_t expert = around(PARAM_MaxExperts, 4096);
         uint32_t valid = !b.rng.one_in(8), gpu = around(NODES, 32);
         uint32_t local = around(PARAM_MaxLocalExperts, 64);
@@ -307,7 +308,8 @@ TEST(settings)
     assert_int_equal(b.gos, 0);
 }
 
-/// Random writes all over: each setting is at its pins what was written last, whatever else is written, and what stands at the pins is read.
+/// Random writes all over: each setting is at its pins what was written last, whatever else is
+/// written, and what stands at the pins is read.
 TEST(any_settings)
 {
 #define FIELD(reg, pin, name) \
@@ -364,7 +366,8 @@ TEST(any_settings)
     assert_int_equal(b.gos + b.sweeps, 0);
 }
 
-/// Cycles from the go pulse to the edge at which done appears, with the fabric idle from `idle_at` on.
+/// Cycles from the go pulse to the edge at which done appears, with the fabric idle
+/// from `idle_at` on.
 static unsigned run_layer(registers &b, unsigned idle_at)
 {
     b.dut.all_idle_i = 1;
@@ -410,7 +413,8 @@ TEST(go_and_done)
     assert_int_equal(b.read(FABRIC(state)), 1 | 4 | 8);
 }
 
-/// What may change only between layers answers with an error while one runs, and nothing happens; all else goes on.
+/// What may change only between layers answers with an error while one runs, and nothing
+/// happens; all else goes on.
 TEST(locked_while_running)
 {
     registers b;

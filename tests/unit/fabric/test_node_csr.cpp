@@ -142,10 +142,8 @@ TEST(configuration)
     for (unsigned round = 0; round < 50; round++) {
         uint32_t reg[0x100] = {};
         node_cfg expect;
-        bool
-            by_switch = false,
-            returns =
-                false; // switch-initiated reductions: no rows return then, and without that no lists
+        // switch-initiated reductions: no rows return then, and without that no lists
+        bool by_switch = false, returns = false;
         expect.set("port", 21);
         expect.set("epoch", 2);
         for (const field &f : FIELDS) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// expert_engine between a model of the row tracker and a model of memory that refuses at random. Every result is compared with the
-// host's floats at the moment its row is signalled, the whole memory at the end; further tests hold the time of tiles, the
-// choice of tiles, and the throughput against the rules. MW_SEED repeats a run.
+// expert_engine between a model of the row tracker and a model of memory that refuses at random.
+// Every result is compared with the host's floats at the moment its row is signalled, the whole
+// memory at the end; further tests hold the time of tiles, the choice of tiles, and the throughput
+// against the rules. MW_SEED repeats a run.
 #include "bench/memory.h"
 #include "float_ref.h"
 #include "isa.h"
@@ -475,7 +476,8 @@ TEST(long_rows)
     }
 }
 
-// With everything at hand a tile ends exactly tile * expert_cycles cycles after the one before, full or not.
+// With everything at hand a tile ends exactly tile * expert_cycles cycles after the one
+// before, full or not.
 TEST(tiles_take_their_time)
 {
     for (unsigned tile : {1u, 3u, 8u}) {
@@ -494,7 +496,8 @@ TEST(tiles_take_their_time)
             }
             assert_int_equal(ends.size(), 5 + (tile > 1));
             assert_int_equal(b.tiles_started, 5 + (tile > 1));
-            // The first one starts some cycles after the command (clearing, scan) and has its data to wait for.
+            // The first one starts some cycles after the command (clearing, scan) and has
+            // its data to wait for.
             assert_in_range(ends[0], tile * cycles + 1, tile * cycles + MAX_LOCAL + 30);
             for (size_t i = 2; i < ends.size(); i++)
                 assert_int_equal(ends[i] - ends[i - 1], tile * cycles);
@@ -502,8 +505,8 @@ TEST(tiles_take_their_time)
     }
 }
 
-// A tile that memory holds up takes longer, and the next one starts behind it: no less than tile * expert_cycles between ends
-// of a tile that was held up and the tile behind it that was not.
+// A tile that memory holds up takes longer, and the next one starts behind it: no less than tile *
+// expert_cycles between ends of a tile that was held up and the tile behind it that was not.
 TEST(slow_memory_makes_tiles_longer)
 {
     engine b;
@@ -580,7 +583,8 @@ TEST(last_tile_waits_for_counts)
     assert_true(b.idle_stalls > 800);
 }
 
-// With the list's own count it does not wait for those of others; which lists have one of each source has nothing to do with it.
+// With the list's own count it does not wait for those of others; which lists have one of each
+// source has nothing to do with it.
 TEST(last_tile_waits_for_the_count_of_its_list)
 {
     engine b;
@@ -786,8 +790,9 @@ static mw_instr range(uint32_t first, uint32_t count)
     return {MW_I_EXPERT_ROWS, 1, 0, 0, 0, first, count, 0};
 }
 
-// Ranges of tokens, each of them done when its instruction retires: a row of each source in turn, of the tokens below its
-// end, from where the one before stopped, and none that its source has not notified of.
+// Ranges of tokens, each of them done when its instruction retires: a row of each source in
+// turn, of the tokens below its end, from where the one before stopped, and none that its source
+// has not notified of.
 TEST(ranges_of_rows)
 {
     for (unsigned round = 0; round < 60; round++) {
@@ -973,7 +978,8 @@ struct timed {
     unsigned layer;
 };
 
-// Cycles of all gathered tokens, which name one expert, in tiles of four. An instruction of another time comes before.
+// Cycles of all gathered tokens, which name one expert, in tiles of four. An instruction of
+// another time comes before.
 static uint64_t cycles_of(const timed &t)
 {
     engine b;

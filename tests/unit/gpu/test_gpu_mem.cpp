@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gpu_mem against an array of bytes: random reads and writes of all ports with byte enables and contention, latency of every
-// response, visibility of writes, the longest wait of a port, and the rate of streaming ports. MW_SEED repeats a run.
+// gpu_mem against an array of bytes: random reads and writes of all ports with byte enables and
+// contention, latency of every response, visibility of writes, the longest wait of a port, and the
+// rate of streaming ports. MW_SEED repeats a run.
 #include "bench/dut.h"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ using namespace tb;
 static const unsigned F = sizeof(Vgpu_mem::wr_data_i) / 5;
 static const unsigned FLITS = 16384 / F;
 static const unsigned BANKS = 4, RD = 4, WR = 5, LATENCY = 3;
-// All writers but 0 share a way. The engine's port stands back for readers, the last one aside, at most so often in a row.
+// All writers but 0 share a way. The engine's port stands back for readers, the last one aside, at
+// most so often in a row.
 static const unsigned MOST_BACK = 3;
 
 struct request {
@@ -190,7 +192,8 @@ struct ports : model<Vgpu_mem> {
         exp_flits += 2;
     }
 
-    // The way that all writers but 0 share: one has it, and passes it on to the next who writes, with nothing to write or with its 8th write.
+    // The way that all writers but 0 share: one has it, and passes it on to the next who writes,
+    // with nothing to write or with its 8th write.
     void look_at_shared_way()
     {
         const request &r = wr[1 + has_way];
@@ -297,7 +300,8 @@ TEST(random_accesses)
         assert_true(b.done_wr[p] > 2000);
 }
 
-// All ports at one bank: nobody waits for more than one access of each other port, and shares are equal.
+// All ports at one bank: nobody waits for more than one access of each other port,
+// and shares are equal.
 TEST(one_bank_is_shared_fairly)
 {
     for (unsigned bank = 0; bank < BANKS; bank++) {
@@ -373,8 +377,9 @@ TEST(streams_run_at_full_rate)
         {0x07, 0x00, true, 2.4},  {0x00, 0x03, false, 2.0}, {0x00, 0x1f, false, 1.88},
         {0x0f, 0x1f, false, 5.8}, {0x03, 0x03, true, 4.4},
     };
-    // Three streams and the engine ask for more than the four banks give. From some starts, the engine's standing back and the round robin settle in a
-    // pattern below what the banks could give.
+    // Three streams and the engine ask for more than the four banks give. From some
+    // starts, the engine's standing back and the round robin settle in a pattern below what
+    // the banks could give.
     for (const auto &m : mix) {
         double least = 99;
         for (unsigned i = 0; i < 4; i++)

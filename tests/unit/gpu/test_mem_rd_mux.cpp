@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mem_rd_mux in front of a memory that refuses at random: every response reaches its client with its data, in order; a request that
-// waits at the memory stays; nobody starves; no cycle of the port is lost; clear puts the round robin back. MW_SEED repeats a run.
+// mem_rd_mux in front of a memory that refuses at random: every response reaches its client with
+// its data, in order; a request that waits at the memory stays; nobody starves; no cycle of the
+// port is lost; clear puts the round robin back. MW_SEED repeats a run.
 #include "bench/stream.h"
 
 using namespace tb;
@@ -29,7 +30,8 @@ struct mux : model<Vmem_rd_mux> {
         reset();
     }
 
-    // Cycles in which clients of the mask raise a new request with load percent and the memory takes one with take percent probability.
+    // Cycles in which clients of the mask raise a new request with load percent and the memory
+    // takes one with take percent probability.
     void run(unsigned clients, unsigned loads, unsigned takes, unsigned n)
     {
         mask = clients;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// streams with a memory that refuses at random and units of random run time: what is issued, when it may be issued, how waits answer to events (each kind of
-// counter, bursts beyond what the ring holds, two packets in a cycle), which instructions are errors: code, instruction and cycle; restart.
+// streams with a memory that refuses at random and units of random run time: what is issued,
+// when it may be issued, how waits answer to events (each kind of counter, bursts beyond what
+// the ring holds, two packets in a cycle), which instructions are errors: code, instruction
+// and cycle; restart.
 
 #include "bench/errors.h"
 #include "bench/memory.h"
@@ -137,7 +139,8 @@ struct gpu : model<Vstreams> {
     }
     void go()
     {
-        // node_cfg sets up to 64 bits of a field, and this one has more: its first bit is found by setting it to ones.
+        // node_cfg sets up to 64 bits of a field, and this one has more: its first bit is found
+        // by setting it to ones.
         node_cfg probe;
         probe.set("stream_base", ~0ull);
         uint32_t image[32] = {};
@@ -267,7 +270,8 @@ struct gpu : model<Vstreams> {
         memcpy(&i, &dut.cmd_o, sizeof i);
         const unsigned s = i.c >> 28, idx = i.c & 0xff;
         assert_true(s < S && !running[s]);
-        // Every instruction between the last one issued and this one is a wait or a delay that is over.
+        // Every instruction between the last one issued and this one is a wait or a
+        // delay that is over.
         while (next[s] < idx) {
             const instr &w = program[s][next[s]++];
             if (w.op == MW_I_DELAY) {
@@ -425,7 +429,8 @@ TEST(random_programs)
     assert_in_range(wrong, 20, 200);
 }
 
-// One event less than the threshold holds the stream, the last one lets it go within 14 cycles; 0 does not wait.
+// One event less than the threshold holds the stream, the last one lets it go within 14
+// cycles; 0 does not wait.
 TEST(each_counter_counts)
 {
     for (unsigned e : EVENTS) {
@@ -469,8 +474,9 @@ TEST(rows_done_is_a_level)
     assert_int_equal(b.unit[2].runs, 1);
 }
 
-// A layer that waits for `threshold` of event e, or only counts, while EVENTs, rows and tokens come in every cycle, FLAGs and COUNTS in every cycle
-// for several times what the ring holds, and an ACK of every GPU. Says whether the wait is over behind it, and how many there were of e.
+// A layer that waits for `threshold` of event e, or only counts, while EVENTs, rows and tokens come
+// in every cycle, FLAGs and COUNTS in every cycle for several times what the ring holds, and an ACK
+// of every GPU. Says whether the wait is over behind it, and how many there were of e.
 static bool burst(unsigned e, uint32_t threshold, uint32_t *count)
 {
     gpu b;
@@ -515,7 +521,8 @@ TEST(bursts_lose_nothing)
     }
 }
 
-// EVENTs of a GPU that does not wait for the layer to begin are counted behind the restart, not lost, and FLAGs, too.
+// EVENTs of a GPU that does not wait for the layer to begin are counted behind the restart, not
+// lost, and FLAGs, too.
 TEST(events_wait_for_the_restart)
 {
     for (unsigned e : SOFTWARE) {
@@ -608,8 +615,8 @@ TEST(largest_threshold)
     b.errors.done();
 }
 
-// A delay holds its stream for as many cycles, and up to seven more besides those that instructions cost, in
-// whatever cycle it begins; the other streams go on.
+// A delay holds its stream for as many cycles, and up to seven more besides those that instructions
+// cost, in whatever cycle it begins; the other streams go on.
 TEST(delays_take_their_time)
 {
     for (unsigned round = 0; round < 60 && PARAM_Delay; round++) {
@@ -633,15 +640,17 @@ TEST(delays_take_their_time)
             assert_int_equal(b.unit[0].runs, 0);
         b.cycles(cycles + 60);
         assert_int_equal(b.unit[0].runs, 1);
-        // as every wait not before the counters have restarted; the next instruction costs what each does
+        // as every wait not before the counters have restarted; the next instruction
+        // costs what each does
         assert_in_range(b.issued_at[s], begun + cycles + 6,
                         std::max<uint64_t>(begun + cycles, RESTART) + 7 + 24);
         b.errors.done();
     }
 }
 
-// A wait that has a delay behind it: as many cycles behind the event that ends it, and up to 15 more besides those that
-// instructions cost, whatever the other streams begin meanwhile; an event that has come before holds it as long.
+// A wait that has a delay behind it: as many cycles behind the event that ends it, and up to 15
+// more besides those that instructions cost, whatever the other streams begin meanwhile; an event
+// that has come before holds it as long.
 TEST(polls_come_late)
 {
     for (unsigned round = 0; round < 100 && PARAM_Delay; round++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands around host_link in its test: the endpoints, registers behind the bus, the GPUs' memories, mailbox and firmware, all of which wait at
-// random and do what a model of them says in advance.
+// What stands around host_link in its test: the endpoints, registers behind the bus, the
+// GPUs' memories, mailbox and firmware, all of which wait at random and do what a model of
+// them says in advance.
 #ifndef HOST_LINK_BENCH_H
 #define HOST_LINK_BENCH_H
 

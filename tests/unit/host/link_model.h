@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The link in C (sim/usb/device.c), which stands for the hardware in tests of the host's software, on the bytes that the hardware gets: each of its replies
-// must be the one that the reader of the protocol tells in advance. What the firmware says is not the link's, and not compared.
+// The link in C (sim/usb/device.c), which stands for the hardware in tests of the host's software,
+// on the bytes that the hardware gets: each of its replies must be the one that the reader of the
+// protocol tells in advance. What the firmware says is not the link's, and not compared.
 #ifndef LINK_MODEL_H
 #define LINK_MODEL_H
 
@@ -18,7 +19,8 @@ extern "C" {
 #undef restrict
 }
 
-/// A reply as the reader expects it. Of new_key the upper half of the argument is the device's affair.
+/// A reply as the reader expects it. Of new_key the upper half of the argument is
+/// the device's affair.
 struct answer {
     mw_frame_header header = {};
     bytes payload;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// host_link against the protocol: random requests, good and bad, with everything around it waiting at random; every reply compared with what a model of
-// registers, memories and firmware says. Broken, cut, repeated and lost frames, resets of the link, and the rates. MW_SEED repeats a run.
+// host_link against the protocol: random requests, good and bad, with everything around it waiting
+// at random; every reply compared with what a model of registers, memories and firmware says.
+// Broken, cut, repeated and lost frames, resets of the link, and the rates. MW_SEED repeats a run.
 #include "host_link_bench.h"
 
 namespace {
@@ -239,7 +240,8 @@ struct host : host_link_bench {
         add(h, payload, reply(h, status));
     }
 
-    /// A right frame with a payload that was damaged on its way: nothing is done, but memory may hold anything; and where it ended nobody knows.
+    /// A right frame with a payload that was damaged on its way: nothing is done, but memory may
+    /// hold anything; and where it ended nobody knows.
     void damaged_payload()
     {
         size_t before = out.size();
@@ -399,7 +401,8 @@ TEST(random)
         assert_memory_equal(b.memory[g].data(), b.model_memory[g].data(), 1 << MEM_LOG2);
 }
 
-/// Before the first SYNC nothing is said, whatever comes; SYNC is found at every byte, behind zeros enough.
+/// Before the first SYNC nothing is said, whatever comes; SYNC is found at every byte,
+/// behind zeros enough.
 TEST(out_of_step)
 {
     for (unsigned offset = 0; offset < 12; offset++) {
@@ -483,7 +486,8 @@ TEST(sequence_errors)
     }
 }
 
-/// A frame that was cut swallows what follows, fails its CRC, and SYNC_GAP zeros bring everything to an end.
+/// A frame that was cut swallows what follows, fails its CRC, and SYNC_GAP zeros bring
+/// everything to an end.
 TEST(truncated)
 {
     for (unsigned i = 0; i < 40; i++) {
@@ -515,7 +519,8 @@ TEST(truncated)
     }
 }
 
-/// A reset of the link at any time: nothing of before is heard afterwards, and the next SYNC finds everything at work.
+/// A reset of the link at any time: nothing of before is heard afterwards, and the next SYNC
+/// finds everything at work.
 TEST(link_reset)
 {
     host b;
@@ -535,7 +540,8 @@ TEST(link_reset)
     }
 }
 
-/// The same in each cycle from a request for the firmware, or RESET, to behind its answer: the bench sees that unheard_o tells of it.
+/// The same in each cycle from a request for the firmware, or RESET, to behind its answer:
+/// the bench sees that unheard_o tells of it.
 TEST(link_reset_at_every_phase)
 {
     host b;
@@ -587,7 +593,8 @@ TEST(versions)
         check_foreign(b);
         assert_int_equal(b.key, 0);
     }
-    // hosts of before the keys, as long as none with keys was here; then they have to reset the link
+    // hosts of before the keys, as long as none with keys was here; then they have
+    // to reset the link
     for (unsigned minor = 0; minor < MW_HOST_KEY_MINOR; minor++) {
         b.version = MW_HOST_PROTOCOL_MAJOR << 16 | minor;
         b.sync();
@@ -610,11 +617,12 @@ TEST(versions)
     }
 }
 
-// ---- what is stored never becomes a command --------------------------------------------------------------
+// ---- what is stored never becomes a command -----------------------------------------------------
 
 constexpr uint32_t VICTIM = 0x40; ///< a register that nothing but hidden frames writes
 
-/// Frames as they may lie in a payload: a write of the victim with that number, for a session with that key.
+/// Frames as they may lie in a payload: a write of the victim with that number, for a
+/// session with that key.
 bytes hidden_write(uint16_t number, uint32_t key)
 {
     mw_frame_header h = {};
@@ -649,7 +657,8 @@ void pad(bytes &b, size_t to)
         b.resize(b.size() + to - b.size() % to);
 }
 
-/// A payload that tries everything, and is sent as a MEM_WRITE of which [from, to) is lost on the way, with some bits turned.
+/// A payload that tries everything, and is sent as a MEM_WRITE of which [from, to) is lost on the
+/// way, with some bits turned.
 void attack(const char *name, host &b, bytes payload, size_t from, size_t to, int flip)
 {
     pad(payload, 16);
@@ -699,7 +708,8 @@ TEST(hidden)
                 return join({hidden_sync(n, version), hidden_write(static_cast<uint16_t>(n + 1), 0),
                              hidden_write(n, 0), hidden_write(static_cast<uint16_t>(n + 1), 0)});
             };
-            // a wrong bit of the header; SYNC at the front, behind as many zeros as there is room for
+            // a wrong bit of the header; SYNC at the front, behind as many zeros as
+            // there is room for
             attack("bit, hidden SYNC", b, frames(), 0, 0, 37);
             attack("bit, hidden SYNC behind zeros", b, join({zeros, frames()}), 0, 0, 3);
             // the header is lost, or the first packet
@@ -709,7 +719,8 @@ TEST(hidden)
             // bytes lost inside: what comes next is swallowed
             attack("bytes lost", b, join({filler, frames()}), HEAD + 8, HEAD + 24, -1);
         }
-        // frames with the number that comes next, at the place where a frame begins: who has no key cannot tell them from the host's
+        // frames with the number that comes next, at the place where a frame begins: who has no key
+        // cannot tell them from the host's
         for (int lost = 0; keys && lost < 2; lost++) {
             bytes front = lost ? filler : bytes();
             attack("next number", b, join({front, hidden_write(b.number, 0)}), 0,
@@ -744,9 +755,10 @@ TEST(spliced)
     }
 }
 
-// ---- what is refused ---------------------------------------------------------------------------------------
+// ---- what is refused ----------------------------------------------------------------------------
 
-/// A request of every shape that is not allowed, and some at the edge of it, with the status that each is answered with.
+/// A request of every shape that is not allowed, and some at the edge of it, with the status that
+/// each is answered with.
 TEST(shapes)
 {
     constexpr uint64_t SECOND = UINT64_C(1) << MW_HOST_GPU_SHIFT, END = 1 << MEM_LOG2;
@@ -916,7 +928,8 @@ TEST(no_request)
     }
 }
 
-/// An access that is lost, since its GPU is being reset: the answer says so, whichever it is, and the next one is well again.
+/// An access that is lost, since its GPU is being reset: the answer says so, whichever it is, and
+/// the next one is well again.
 TEST(lost)
 {
     host b;

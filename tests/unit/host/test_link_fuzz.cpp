@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// host_link under frames that were damaged in every way, against a reader of docs/reference/host-protocol.md of its own that sees the same bytes: it tells every reply
-// of the device, bit for bit, in advance, and what its registers and memories hold in the end. Nothing else may come. (Of a new key it knows what a host
-// knows: it takes it from the reply.) The link's model in C gets the same bytes, and gives the same replies. MW_SEED repeats a run.
+// host_link under frames that were damaged in every way, against a reader of
+// docs/reference/host-protocol.md of its own that sees the same bytes: it tells every reply of the
+// device, bit for bit, in advance, and what its registers and memories hold in the end. Nothing
+// else may come. (Of a new key it knows what a host knows: it takes it from the reply.) The link's
+// model in C gets the same bytes, and gives the same replies. MW_SEED repeats a run.
 #include "host_link_bench.h"
 #include "link_model.h"
 
@@ -299,7 +301,8 @@ struct fuzz : host_link_bench {
         feed_c();
     }
 
-    /// What the reader has read, and all else where it does not wait for a key, in transfers of any size.
+    /// What the reader has read, and all else where it does not wait for a key, in
+    /// transfers of any size.
     void feed_c()
     {
         for (auto &a : model.new_answers)

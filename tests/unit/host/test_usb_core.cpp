@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USB device core at its ULPI pins, under the host of sim/ulpi: enumeration, bulk transfers of every size at every rate, both speeds, what a cable or
-// a careless host may do to a packet, suspend, reset and unplugging. MW_SEED repeats a run.
+// The USB device core at its ULPI pins, under the host of sim/ulpi: enumeration, bulk transfers
+// of every size at every rate, both speeds, what a cable or a careless host may do to a packet,
+// suspend, reset and unplugging. MW_SEED repeats a run.
 
 #include "usb_bench.h"
 
@@ -321,7 +322,8 @@ TEST(bytes_given_asleep_come_later)
 
 // What the link drove is held against the rules in every clock, by the PHY; clean() asks for it.
 
-// Of the link's decision times, ULPI 1.1 allows 1 to 14 clocks at high speed and 7 to 18 at full speed (3.8.2.6.3).
+// Of the link's decision times, ULPI 1.1 allows 1 to 14 clocks at high speed and 7 to 18 at
+// full speed (3.8.2.6.3).
 TEST(answers_within_the_link_decision_time)
 {
     for (unsigned style = 0; style < 2; style++) {
@@ -348,7 +350,8 @@ TEST(answers_within_the_link_decision_time)
     b.clean();
 }
 
-// With 100 RXCMDs in 1000 clocks an answer comes in time for the host, with 300 a write comes through.
+// With 100 RXCMDs in 1000 clocks an answer comes in time for the host, with 300 a
+// write comes through.
 static ulpi_moods any_moods(bench &b, unsigned reports = 100)
 {
     ulpi_moods m{};
@@ -407,7 +410,8 @@ TEST(a_write_that_is_broken_off_is_repeated)
             b.wait(4000);
             b.host.phy.moods = {};
             b.wait(1000); // a wish that came late is a write of its own
-            // a pull-up that comes and goes may look like a bus reset: the core's answer takes milliseconds, and writes wait for it
+            // a pull-up that comes and goes may look like a bus reset: the core's answer takes
+            // milliseconds, and writes wait for it
             for (unsigned ms = 0; ms < 8 && b.host.phy.function_control & CHIRP; ms++)
                 b.wait(USB_CLOCKS_PER_MS);
             const unsigned function = b.host.phy.function_control;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The USB device core without a PHY, at D+ and D-: enumeration, bulk transfers of every size at every rate, with clocks that differ as far as is allowed
-// and lines that do not change together, damaged packets, suspend, reset and unplugging. MW_SEED repeats a run.
+// The USB device core without a PHY, at D+ and D-: enumeration, bulk transfers of every size at
+// every rate, with clocks that differ as far as is allowed and lines that do not change together,
+// damaged packets, suspend, reset and unplugging. MW_SEED repeats a run.
 
 #include "usb_bench.h"
 
@@ -103,7 +104,8 @@ TEST(moves_as_much_as_a_frame_holds)
     printf("       OUT %.3f MB/s, IN %.3f MB/s of 1.216; answers after %.1f to %.1f bit times\n",
            r.out, r.in, b.host.fast / 5.0, b.host.slow / 5.0);
     assert_true(r.out > 1.0 && r.in > 1.0);
-    // 2 at least; 6.5 at most (7.1.18.1), which LUNA's own PHY does not reach. A host waits for 16 (7.1.19.1)
+    // 2 at least; 6.5 at most (7.1.18.1), which LUNA's own PHY does not reach. A host
+    // waits for 16 (7.1.19.1)
     assert_true(b.host.fast >= 10 && b.host.slow <= 5 * 14);
     b.clean();
 }

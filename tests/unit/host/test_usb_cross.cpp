@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// usb_cross between clocks of any ratio: every byte and every word once, in order, with its end; a restart at any time, behind which nothing of before comes out
-// at either end, nothing of behind is lost, and the link is reported; and the rates that the host protocol asks for.
+// usb_cross between clocks of any ratio: every byte and every word once, in order, with its end;
+// a restart at any time, behind which nothing of before comes out at either end, nothing of behind
+// is lost, and the link is reported; and the rates that the host protocol asks for.
 #include "Vusb_cross.h"
 #include "two_clocks.h"
 
@@ -190,7 +191,8 @@ TEST(restart_at_any_time)
     }
 }
 
-/// A byte alone waits two clocks, and what the clocks' crossing takes: three of the link's at most, and the word that is shown.
+/// A byte alone waits two clocks, and what the clocks' crossing takes: three of the link's at most,
+/// and the word that is shown.
 TEST(one_byte_alone)
 {
     for (unsigned i = 0; i < 50; i++) {
@@ -219,7 +221,8 @@ TEST(no_byte_waits_long)
     }
 }
 
-/// With nothing in the way, a byte per cycle of the USB core's each way, or words of 8 in every cycle of the link's.
+/// With nothing in the way, a byte per cycle of the USB core's each way, or words of 8 in every
+/// cycle of the link's.
 TEST(rate_at_any_ratio)
 {
     for (double ratio : {60 / 7.0, 8.0, 7.5, 5.3, 4.0, 2.0, 1.5, 1.01, 0.7, 0.5})
@@ -244,7 +247,8 @@ TEST(rate_at_any_ratio)
         }
 }
 
-/// Behind a pause at any place words are whole again: two are not, at most, the one that it cuts and the rest of that.
+/// Behind a pause at any place words are whole again: two are not, at most, the one that it cuts
+/// and the rest of that.
 TEST(words_are_whole_behind_a_pause)
 {
     for (double ratio : {7.5, 4.0, 1.01}) {

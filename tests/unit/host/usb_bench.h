@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A USB device core under the host of sim/ulpi, with a sink and a source of bytes behind it. What its pins are, two functions say that the test defines:
-// show(dut, bus) and driven(dut).
+// A USB device core under the host of sim/ulpi, with a sink and a source of bytes behind it.
+// What its pins are, two functions say that the test defines: show(dut, bus) and driven(dut).
 #ifndef USB_BENCH_H
 #define USB_BENCH_H
 
@@ -192,7 +192,7 @@ template <class Bench> bulk_rates move_both_ways(Bench &b, const bytes &data)
     return r;
 }
 
-// ---- what every device core must do, whatever its pins are -----------------------------------------
+// ---- what every device core must do, whatever its pins are --------------------------------------
 
 // Who it says it is, and where its endpoints are.
 template <class Bench> void check_identity(Bench &b, unsigned packet)
@@ -212,7 +212,8 @@ template <class Bench> void check_identity(Bench &b, unsigned packet)
     assert_int_equal(b.pipe.packet, packet);
 }
 
-// Packets damaged in every way, behind a transaction that went well and behind one that was refused.
+// Packets damaged in every way, behind a transaction that went well and behind
+// one that was refused.
 template <class Bench> void damage_packets(Bench &b, const bytes &data, const bytes &more)
 {
     static const unsigned damages[] = {USB_BAD_CRC16, USB_BAD_CRC5,  USB_BAD_PID,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What row_sum has around it, alone as within reduction: memory, reduced rows from the wire, the packets that leave
-// and the credits of partial sums.
+// What row_sum has around it, alone as within reduction: memory, reduced rows from the wire, the
+// packets that leave and the credits of partial sums.
 #ifndef REDUCTION_MODEL_H
 #define REDUCTION_MODEL_H
 
@@ -67,7 +67,8 @@ template <class Dut> struct sums : model<Dut> {
     unsigned up_period = 0; // cycles of the uplink per flit; 0: it is ready at random
     interval partials_out, stores_out, flits_written;
 
-    /// Of ports: percent of the cycles in which they are ready. Credits: cfg.part_credits, 0 for all that there are.
+    /// Of ports: percent of the cycles in which they are ready. Credits: cfg.part_credits, 0
+    /// for all that there are.
     sums(unsigned epoch, unsigned port, unsigned percent_ready, unsigned part_credits)
         : credit(N,
                  credits("partial sums", part_credits ? std::min(part_credits, CREDITS) : CREDITS)),
@@ -91,7 +92,8 @@ template <class Dut> struct sums : model<Dut> {
         h.stage = MW_STAGE_COMBINE;
         return h;
     }
-    /// A row that must leave with packets of this header; what a poisoned one has in it does not count.
+    /// A row that must leave with packets of this header; what a poisoned one has in
+    /// it does not count.
     static void expect_row(std::deque<leaving> &due, const mw_header &h, const bytes &row)
     {
         for (const packet &p : packets_of(h, row)) {
@@ -102,7 +104,8 @@ template <class Dut> struct sums : model<Dut> {
         }
         due.back().ends_row = true;
     }
-    /// A reduced row as the switch sends it, with canonical NaN; its packets, of which one may be poisoned.
+    /// A reduced row as the switch sends it, with canonical NaN; its packets, of which
+    /// one may be poisoned.
     bytes reduced_row(size_t size) { return reduce_rows({random_row(rng, size)}, size, {}); }
     std::vector<wire> reduced(const bytes &row, unsigned poisoned)
     {

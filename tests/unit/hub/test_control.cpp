@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// control against a model: counts of random routing tables of both kinds, flags, fences, events, prefix sums of copy counts that arrive in any
-// order, while signals of experts and requests for ACKs come in, under random grants of memory and back-pressure of every stream. Every packet is compared
-// bit for bit and in its stream's order; also: a fence retires with the answer of the last GPU and not before, however often others answer; own signals and ACKs stay at
-// home; nobody among ACK, SIGNAL and EVENT is passed by more than two others. Instructions and copy counts that cannot be are mixed in: error, its
-// cycle, and nothing else.
+// control against a model: counts of random routing tables of both kinds, flags, fences, events,
+// prefix sums of copy counts that arrive in any order, while signals of experts and requests for
+// ACKs come in, under random grants of memory and back-pressure of every stream. Every packet is
+// compared bit for bit and in its stream's order; also: a fence retires with the answer of the last
+// GPU and not before, however often others answer; own signals and ACKs stay at home; nobody among
+// ACK, SIGNAL and EVENT is passed by more than two others. Instructions and copy counts that cannot
+// be are mixed in: error, its cycle, and nothing else.
 
 #include "bench/errors.h"
 #include "bench/memory.h"
@@ -192,7 +194,8 @@ struct hub : model<Vcontrol> {
         errors.done();
     }
 
-    // Copy counts of every GPU, own included, in random order; between them words of kind 0, and some that cannot be.
+    // Copy counts of every GPU, own included, in random order; between them words of kind 0,
+    // and some that cannot be.
     void copies()
     {
         std::vector<unsigned> order(N);
@@ -369,7 +372,8 @@ struct hub : model<Vcontrol> {
         return seen;
     }
 
-    // What has one bit too many for a number below `end`, a power of two, of a word of so many bits: none of these bits may be lost.
+    // What has one bit too many for a number below `end`, a power of two, of a word of so many
+    // bits: none of these bits may be lost.
     uint32_t beyond(uint32_t end, unsigned bits)
     {
         unsigned lowest = 0;
@@ -395,7 +399,7 @@ struct hub : model<Vcontrol> {
             cycle();
     }
 
-    // ---- model -----------------------------------------------------------------------------------------------
+    // ---- model ----------------------------------------------------------------------------------
     mw_header head(unsigned op, unsigned dst) const
     {
         mw_header h = header(op);
@@ -470,7 +474,7 @@ struct hub : model<Vcontrol> {
         }
     }
 
-    // ---- pins ------------------------------------------------------------------------------------------------
+    // ---- pins -----------------------------------------------------------------------------------
     void write_map()
     {
         for (unsigned e = 0; e < EXPERTS; e++) {
@@ -708,7 +712,8 @@ TEST(instructions)
     assert_true(!PARAM_SourceLists || tiles > 60);
 }
 
-// What is refused, between instructions that are not: the error in the cycle in which the unit takes it, no packet, and nothing of it is left behind.
+// What is refused, between instructions that are not: the error in the cycle in which the unit
+// takes it, no packet, and nothing of it is left behind.
 TEST(refused)
 {
     for (unsigned r = 0; r < 40; r++) {

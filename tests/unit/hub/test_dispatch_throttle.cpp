@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dispatch_throttle against the rule of its header, with plain numbers: of the packet in front, whether it is dispatch; of every lead in turn, whether dispatch goes
-// first and whether it waits; how long a wait lasts and how many packets end it. Stores of all kinds pass; counts come before, while and behind packets are sent;
-// limits from 0 to beyond what can be counted; layers that are cut off anywhere, whose next one has other numbers.
+// dispatch_throttle against the rule of its header, with plain numbers: of the packet in front,
+// whether it is dispatch; of every lead in turn, whether dispatch goes first and whether it waits;
+// how long a wait lasts and how many packets end it. Stores of all kinds pass; counts come before,
+// while and behind packets are sent; limits from 0 to beyond what can be counted; layers that are
+// cut off anywhere, whose next one has other numbers.
 #include "bench/dut.h"
 #include "node_cfg.h"
 #include "bench/packet.h"
@@ -205,7 +207,8 @@ TEST(by_the_lead)
     assert_true(first[0] > 1000 && first[1] > 1000 && waits[0] > 1000 && waits[1] > 1000);
 }
 
-// Dispatch that is too far ahead waits until nothing has left for so many cycles; then all packets of a token go.
+// Dispatch that is too far ahead waits until nothing has left for so many cycles; then all
+// packets of a token go.
 TEST(a_wait_ends)
 {
     for (unsigned idle : {0u, 1u, 5u, 300u, 65535u}) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists of targets on their way through memory: list_keep takes them from packets, grant_lists makes requests of them, in layers of any sizes, with memory as slow
-// as it likes. A row is granted as soon as its list was taken, written or not; each gives one request, bit for bit, in the order of the grants. Nothing but the lists
-// is written. Lists that nobody wrote give a request of some length, and the rate is that of rows of 64 bytes.
+// Lists of targets on their way through memory: list_keep takes them from packets, grant_lists
+// makes requests of them, in layers of any sizes, with memory as slow as it likes. A row is granted
+// as soon as its list was taken, written or not; each gives one request, bit for bit, in the order
+// of the grants. Nothing but the lists is written. Lists that nobody wrote give a request of some
+// length, and the rate is that of rows of 64 bytes.
 
 #include "Vkept_lists.h"
 #include "bench/memory.h"
@@ -189,7 +191,8 @@ TEST(each_row_has_its_list)
     assert_true(served > 1500);
 }
 
-// Whose row is granted at once, while those before it are still to be written: it is read behind its own last flit.
+// Whose row is granted at once, while those before it are still to be written: it is read
+// behind its own last flit.
 TEST(the_newest_list)
 {
     for (unsigned r = 0; r < 60; r++) {

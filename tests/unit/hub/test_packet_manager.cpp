@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// packet_manager between a source of stores of every kind and an uplink that is ready at any rate, beside a model of each GPU's memory: every byte that
-// was stored leaves, in its order, or is replaced by a later one; what must come behind comes behind; what is no such store comes as it went in. Then, with
-// numbers: lines that must leave full, the rate of full lines and of scattered sectors, who leaves first, the timer, and that nobody starves. MW_SEED repeats a run.
+// packet_manager between a source of stores of every kind and an uplink that is ready at any rate,
+// beside a model of each GPU's memory: every byte that was stored leaves, in its order, or is
+// replaced by a later one; what must come behind comes behind; what is no such store comes as it
+// went in. Then, with numbers: lines that must leave full, the rate of full lines and of scattered
+// sectors, who leaves first, the timer, and that nobody starves. MW_SEED repeats a run.
 #include "bench/stream.h"
 
 #include <algorithm>
@@ -16,7 +18,8 @@ static const unsigned HEAD = MW_HEADER_BYTES / F, SECTOR = 32, LINE = MW_PAYLOAD
 // lines that may be open at a GPU without one that must give way
 static const unsigned OPEN = E > 2 ? E - 2 : E;
 
-// What stores of one kind of address to one line are about: opcode without .nop's bit is not enough, as priorities are not merged.
+// What stores of one kind of address to one line are about: opcode without .nop's bit is not
+// enough, as priorities are not merged.
 struct line_key {
     unsigned gpu, opcode, stage, target;
     uint64_t line, row;
@@ -73,7 +76,8 @@ struct manager : model<Vpacket_manager> {
     uint64_t flits_in = 0, flits_out = 0, merged = 0, full = 0, by_timer = 0, count_in = 0,
              count_out = 0, last_out = 0, first_in = 0;
 
-    // A byte of a line never has the value that it had shortly before: which store it comes from shows.
+    // A byte of a line never has the value that it had shortly before: which store
+    // it comes from shows.
     void send(packet p)
     {
         if (on && !behind(p))
@@ -135,7 +139,8 @@ struct manager : model<Vpacket_manager> {
         return p;
     }
 
-    // How far one goes past the others: what it must come behind. 0: bytes alone, 1: all of its GPU, 2: all.
+    // How far one goes past the others: what it must come behind. 0: bytes alone, 1:
+    // all of its GPU, 2: all.
     unsigned behind(const packet &p) const
     {
         const mw_header &h = p.h;
@@ -597,7 +602,8 @@ TEST(timer)
     assert_true(m.begun[0] - m.arrived[0] <= 8);
 }
 
-// The last in every order, beside a stream of full ones, of smaller lines and of other GPUs: it leaves all the same.
+// The last in every order, beside a stream of full ones, of smaller lines and of other GPUs:
+// it leaves all the same.
 TEST(nothing_starves)
 {
     const unsigned t = 200;
@@ -621,7 +627,8 @@ TEST(nothing_starves)
     }
 }
 
-// go puts turns and sweeps where they were: the same packets take the same cycles, whatever came before.
+// go puts turns and sweeps where they were: the same packets take the same cycles,
+// whatever came before.
 TEST(repeats)
 {
     for (unsigned n = 0; n < 6; n++) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// combine, row_ranges, reduce_serve and row_sum together, as one hub has them, against a fake switch: it checks
-// every request and answers with reduced rows made at random, sends requests of all other
-// GPUs at the same time, each in an order of its own, takes partial sums and returns credits late.
-// Every bit of every packet and of GPU memory is compared with the golden model's reductions. Then the
-// rates that the machine's throughput rests on. With switch-initiated reductions (SwitchReductions) requests are those of grant_lists, and results come unasked.
+// combine, row_ranges, reduce_serve and row_sum together, as one hub has them, against a fake
+// switch: it checks every request and answers with reduced rows made at random, sends requests
+// of all other GPUs at the same time, each in an order of its own, takes partial sums and returns
+// credits late. Every bit of every packet and of GPU memory is compared with the golden model's
+// reductions. Then the rates that the machine's throughput rests on. With switch-initiated
+// reductions (SwitchReductions) requests are those of grant_lists, and results come unasked.
 
 #include "Vreduction.h"
 #include "bench/errors.h"
@@ -354,8 +355,8 @@ struct bench : sums<Vreduction> {
         out_due[out_addr(i)] = reduce_rows(own, conf.row_bytes, {});
     }
 
-    // Where rows return: of each other GPU the sum, rounded, which lies in the first of its slots then, if there are
-    // several and another GPU has any; R of these; own experts' rows, and R.
+    // Where rows return: of each other GPU the sum, rounded, which lies in the first of its slots
+    // then, if there are several and another GPU has any; R of these; own experts' rows, and R.
     void expect_returned(unsigned i)
     {
         const std::vector<int> &list = route[i];
@@ -582,7 +583,8 @@ struct bench : sums<Vreduction> {
         expect_row(partials_due[p.h.src], h, row);
     }
 
-    // An own row at `to`: its own terms, then, if others have some, a reduced row that comes for the request.
+    // An own row at `to`: its own terms, then, if others have some, a reduced row that
+    // comes for the request.
     void expect_own(uint64_t to, std::vector<bytes> terms, bool bad, bool remote, const packet &p)
     {
         const unsigned n = p.h.len;
@@ -775,7 +777,8 @@ TEST(combines_and_serves)
     assert_int_equal(most_open, WINDOW);
 }
 
-// With switch-initiated reductions: nothing is requested, and tokens come in the order of their GRANTs whatever the instruction says.
+// With switch-initiated reductions: nothing is requested, and tokens come in the order of their
+// GRANTs whatever the instruction says.
 TEST_IF(BY_SWITCH, combines_what_is_granted)
 {
     dice rng;
@@ -872,8 +875,9 @@ TEST(static_groups)
     }
 }
 
-// A command that is refused: one error of unit combine in the cycle behind it, by name, and it retires; nothing is asked for, no memory changes, and the
-// command behind it does what it always does.
+// A command that is refused: one error of unit combine in the cycle behind it, by name,
+// and it retires; nothing is asked for, no memory changes, and the command behind it does
+// what it always does.
 static void refused(bench &b, unsigned code, unsigned op, unsigned imm, uint32_t at, uint32_t count,
                     uint32_t to)
 {
@@ -942,7 +946,8 @@ TEST(unknown_groups)
     allowed(b);
 }
 
-// A static range does not begin and end at flits, or lies outside on either side, by its first byte or by its last.
+// A static range does not begin and end at flits, or lies outside on either side, by its first
+// byte or by its last.
 TEST(bad_ranges)
 {
     for (unsigned round = 0; round < 4; round++) {
@@ -970,7 +975,8 @@ TEST(bad_ranges)
         for (const auto &r : bad)
             refused(b, MW_HWERR_BOUNDS, MW_I_MULTIMEM_LD_REDUCE, b.below(MW_STATIC_GROUPS), r[0],
                     r[1], r[2]);
-        // The last rows of memory lie inside, on both sides; an empty range may begin where memory ends.
+        // The last rows of memory lie inside, on both sides; an empty range may begin
+        // where memory ends.
         b.own_kind = random_kind(b.rng);
         b.expect_static(5, MEM - 2 * row, 2 * row, OUT);
         b.run(MW_I_MULTIMEM_LD_REDUCE, 0, 5, MEM - 2 * row, 2 * row, OUT);
@@ -1007,7 +1013,8 @@ TEST(bad_tokens)
     allowed(b);
 }
 
-// Commands whose operands are anything at all: as the rules of docs/reference/isa.md have it, and the machine is as good as new behind each.
+// Commands whose operands are anything at all: as the rules of docs/reference/isa.md have it, and
+// the machine is as good as new behind each.
 TEST(any_command)
 {
     const uint32_t tokens = 1u << TOKEN_SHIFT;
@@ -1050,8 +1057,9 @@ TEST(any_command)
     allowed(b);
 }
 
-// Where rows return: sums of slots and own rows, and own engine's rows on their way to other homes beside them; nothing
-// else of memory changes. In the order of tokens, and in that in which they are complete.
+// Where rows return: sums of slots and own rows, and own engine's rows on their way to other
+// homes beside them; nothing else of memory changes. In the order of tokens, and in that in
+// which they are complete.
 TEST(rows_return)
 {
     for (unsigned round = 0; round < cases(12, 24); round++) {
@@ -1110,8 +1118,9 @@ TEST(rows_return_to_a_slow_uplink)
     b.finish();
 }
 
-// Dense rows of gathered tokens: -0, or partial sums, of those tokens alone that the flags say, and of no other GPU's
-// experts; no token is notified of as done. Experts that nobody has count as absent.
+// Dense rows of gathered tokens: -0, or partial sums, of those tokens alone that the flags
+// say, and of no other GPU's experts; no token is notified of as done. Experts that nobody
+// has count as absent.
 TEST_IF(GATHERED, dense_rows)
 {
     for (unsigned round = 0; round < 12; round++) {
@@ -1139,7 +1148,8 @@ TEST_IF(GATHERED, dense_rows)
     }
 }
 
-// Own experts' rows where every own token has its place among the gathered ones, behind sums of either kind.
+// Own experts' rows where every own token has its place among the gathered ones, behind
+// sums of either kind.
 TEST_IF(GATHERED, gathered_sums)
 {
     for (unsigned round = 0; round < 12; round++) {
@@ -1279,8 +1289,9 @@ TEST(unicast_sums)
         const bool tells = round % 3 == 1;
         unsigned gone[N] = {};
         for (unsigned r = 1; r < 5; r++) {
-            // Rows behind what a source has reported wait for the next instruction, whatever tokens stand there; what it
-            // tells beyond its last row, or before what has left, says nothing.
+            // Rows behind what a source has reported wait for the next instruction, whatever
+            // tokens stand there; what it tells beyond its last row, or before what has
+            // left, says nothing.
             for (unsigned q = 0; q < N && tells; q++)
                 b.notified[q] =
                     static_cast<int>(r == 4 ? first_row[q] + b.src_rows[q] + b.below(3)
@@ -1322,7 +1333,8 @@ TEST(rates)
     }
 }
 
-// Rows of one packet over a static group for all other GPUs: they are set up as fast as the uplink takes their packets.
+// Rows of one packet over a static group for all other GPUs: they are set up as fast as the
+// uplink takes their packets.
 TEST(rate_of_short_rows)
 {
     settings s;
@@ -1340,7 +1352,8 @@ TEST(rate_of_short_rows)
     assert_true(per <= PF + HF + 0.1);
 }
 
-// A GPU that serves partials of all others and its own rows, with all it needs always there: the adder never waits.
+// A GPU that serves partials of all others and its own rows, with all it needs always there:
+// the adder never waits.
 TEST(hot)
 {
     for (unsigned m = 1; m <= 3; m++) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// row_return: rows of any token in any order, some of which return, under back-pressure of every side: each row that returns to
-// another GPU comes as one item with its home, place and position there, all others as signals; signals keep their order, items
-// that of their home, of which one at most has not left. A home that takes nothing holds up no other. Tiles of rows for one
-// home are reported once their last row has left, in the order in which these were given. While sixteen tiles wait to be reported no
-// row leaves its queue. A go in the middle of all that forgets it.
+// row_return: rows of any token in any order, some of which return, under back-pressure of every
+// side: each row that returns to another GPU comes as one item with its home, place and position
+// there, all others as signals; signals keep their order, items that of their home, of which one
+// at most has not left. A home that takes nothing holds up no other. Tiles of rows for one home
+// are reported once their last row has left, in the order in which these were given. While sixteen
+// tiles wait to be reported no row leaves its queue. A go in the middle of all that forgets it.
 #include "bench/dut.h"
 #include "node_cfg.h"
 
@@ -195,7 +196,8 @@ TEST(rows_go_home)
     assert_true(seen > 1000 && signals > 1000 && (!PARAM_SourceLists || notified > 300));
 }
 
-// What waits for a home that takes nothing lets rows for all others pass, while its own queue has room; and goes on behind it.
+// What waits for a home that takes nothing lets rows for all others pass, while its own queue has
+// room; and goes on behind it.
 TEST(a_home_holds_up_no_other)
 {
     for (unsigned run = 0; run < 20; run++) {
@@ -214,8 +216,8 @@ TEST(a_home_holds_up_no_other)
     }
 }
 
-// Sixteen tiles may wait for their home to be reported: then no row leaves, for whatever home, and none is lost behind it.
-// The rows of the tiles in front may be as many as tiles have.
+// Sixteen tiles may wait for their home to be reported: then no row leaves, for whatever home, and
+// none is lost behind it. The rows of the tiles in front may be as many as tiles have.
 TEST_IF(PARAM_SourceLists, tiles_wait_for_their_turn)
 {
     for (unsigned most : {1u, 20u, 255u}) {
@@ -240,7 +242,8 @@ TEST_IF(PARAM_SourceLists, tiles_wait_for_their_turn)
     }
 }
 
-// Rows, items and tiles of a layer that was cut off are forgotten: the next one begins as the first did.
+// Rows, items and tiles of a layer that was cut off are forgotten: the next one begins
+// as the first did.
 TEST(a_layer_behind_one_that_was_cut_off)
 {
     for (unsigned run = 0; run < 40; run++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// row_sum alone: rows of every kind from a model of the set-up, which answers for the addresses of
-// terms as late as it likes; memory, results and credits as in test_reduction. Every flit that
-// leaves is compared; 1 credit, 1 flit, 16 terms and R, poison and rows without a term are among the cases.
-// The rate of own rows, and of rows of ST packets.
+// row_sum alone: rows of every kind from a model of the set-up, which answers for the addresses
+// of terms as late as it likes; memory, results and credits as in test_reduction. Every flit that
+// leaves is compared; 1 credit, 1 flit, 16 terms and R, poison and rows without a term are among
+// the cases. The rate of own rows, and of rows of ST packets.
 
 #include "Vrow_sum.h"
 #include "reduction_model.h"
@@ -323,7 +323,8 @@ TEST(dense_rows_are_minus_zero)
     }
 }
 
-// Own and ST rows of 1 to 3 terms at full rate: PF cycles per packet and pass, and the header's for ST.
+// Own and ST rows of 1 to 3 terms at full rate: PF cycles per packet and pass, and
+// the header's for ST.
 TEST(rate_of_own_rows)
 {
     const unsigned rows = 20, packets = 8;
@@ -345,8 +346,8 @@ TEST(rate_of_own_rows)
     }
 }
 
-// Rows of one term, own and others', beside rows of three, which keep the adder busy for two cycles per flit: with the
-// adder bypass they cost the adder nothing, and the bits of all are as without.
+// Rows of one term, own and others', beside rows of three, which keep the adder busy for two cycles
+// per flit: with the adder bypass they cost the adder nothing, and the bits of all are as without.
 TEST(copies_pass_the_adder)
 {
     const unsigned rows = 12, packets = 8;
@@ -379,8 +380,8 @@ TEST(copies_pass_the_adder)
     assert_true(!PARAM_AdderBypass || cycles[1] * 8 <= bound * 9);
 }
 
-// Of a row of one term every value stays as it is, but NaN, which becomes the canonical one: infinities and what is one
-// bit away from them, in each type.
+// Of a row of one term every value stays as it is, but NaN, which becomes the canonical one:
+// infinities and what is one bit away from them, in each type.
 TEST(copies_keep_every_value_but_nan)
 {
     static const unsigned infinite[] = {0x7c00, 0x7f80,
@@ -404,11 +405,12 @@ TEST(copies_keep_every_value_but_nan)
     }
 }
 
-// Without the adder bypass, beside a slow uplink, own rows get more than their turn, which would let all others end first: sum_choice makes every
-// second packet an own one from AddPkts - 2 others inside on, which stay inside here, as the uplink takes longer for a
-// packet than the adder for two. So before the last own packet is in memory no more others have left than there are own
-// ones; those chosen in turn before are among the ones inside. Memory never waits: beside one that does the adder may be
-// as slow as the uplink, which then needs all that it gives.
+// Without the adder bypass, beside a slow uplink, own rows get more than their turn, which would
+// let all others end first: sum_choice makes every second packet an own one from AddPkts - 2 others
+// inside on, which stay inside here, as the uplink takes longer for a packet than the adder for
+// two. So before the last own packet is in memory no more others have left than there are own ones;
+// those chosen in turn before are among the ones inside. Memory never waits: beside one that does
+// the adder may be as slow as the uplink, which then needs all that it gives.
 TEST(own_rows_get_more)
 {
     const unsigned rows = 4, packets = 8;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the receive side of a hub (rx_hub) does about packets that break a rule: each wrong packet comes to an idle hub, alone, from the link and from the
-// own GPU, and must be reported by the right unit, with the right code, in the right cycles; its credit comes back, and nothing else happens: memory, rows, tokens,
-// events and answers stay as they are. Then what stands in tables from another epoch, or by chance, and a reset in the middle of it all.
+// What the receive side of a hub (rx_hub) does about packets that break a rule: each wrong packet
+// comes to an idle hub, alone, from the link and from the own GPU, and must be reported by the
+// right unit, with the right code, in the right cycles; its credit comes back, and nothing else
+// happens: memory, rows, tokens, events and answers stay as they are. Then what stands in tables
+// from another epoch, or by chance, and a reset in the middle of it all.
 
 #include "bench/errors.h"
 #include "event_numbers.h"
@@ -148,7 +150,8 @@ struct hub : rx_bench {
         return p;
     }
 
-    // The flits of a packet of a class, in consecutive cycles; marked from flit `bad` on, or as the packet says.
+    // The flits of a packet of a class, in consecutive cycles; marked from flit `bad` on,
+    // or as the packet says.
     void send(const packet &p, unsigned cls, size_t bad = SIZE_MAX)
     {
         const wire w = encode(p, F, &rng);
@@ -182,7 +185,8 @@ struct hub : rx_bench {
         const unsigned was[] = {row_events, acks, answers, flags, events, counts};
         const unsigned given[] = {credits[0], credits[1], credits[2], credits[3]};
         const uint64_t flits = encode(p, F, &rng).flits(), last = now + flits - 1;
-        // a signal takes a cycle of rx and one of the tracker; a store's header, list and target one each, two a target, and a wait for a turn
+        // a signal takes a cycle of rx and one of the tracker; a store's header, list and target
+        // one each, two a target, and a wait for a turn
         const uint64_t from = u == STORE ? last + 2 : last + 1 + (u == TOKENS),
                        more = u == STORE ? 3 + 2 * n + (where ? 3 : 0) : 0;
         for (unsigned i = 0; i < n; i++)
@@ -320,7 +324,8 @@ TEST(signals)
     }
 }
 
-// One beyond the credits is dropped and reported in its last cycle; those inside stay, and give their credits back.
+// One beyond the credits is dropped and reported in its last cycle; those inside stay, and
+// give their credits back.
 TEST(control_beyond_credit)
 {
     hub b;
@@ -430,7 +435,8 @@ TEST(results)
     assert_int_equal(b.credits[MW_CLS_PART], 100);
 }
 
-// Results beyond their credits are dropped whole, and reported with each flit; those that are here come out as they are.
+// Results beyond their credits are dropped whole, and reported with each flit; those that are
+// here come out as they are.
 TEST(results_beyond_credit)
 {
     hub b;
@@ -533,7 +539,8 @@ TEST(stores_of_a_wrong_length)
     b.rejects(MW_HWERR_LENGTH, p);
 }
 
-// Every counter that packets count, every number of a bit more, and more rows reported than there are.
+// Every counter that packets count, every number of a bit more, and more rows
+// reported than there are.
 TEST(flags_out_of_bounds)
 {
     hub b;
@@ -641,7 +648,8 @@ TEST(stores_with_wrong_targets)
 }
 
 // ---- slots that rows return to ----
-// Of 6 tokens with 3 places each, a quarter of which no token has; a token's bytes count once it is armed, and no signal does.
+// Of 6 tokens with 3 places each, a quarter of which no token has; a token's bytes count once it is
+// armed, and no signal does.
 TEST(slots_that_rows_return_to)
 {
     hub b;
@@ -667,7 +675,8 @@ TEST(slots_that_rows_return_to)
     signal.h = b.head(MW_OP_SIGNAL);
     signal.h.addr = PORT << TOKEN_SHIFT;
     b.fails(RX, MW_HWERR_OPCODE, signal);
-    // Two rows in pieces of any place: the token is ready with the last byte of both, and with none more.
+    // Two rows in pieces of any place: the token is ready with the last byte of both,
+    // and with none more.
     b.dut.arm_valid_i = 1;
     b.dut.arm_token_i = PORT << TOKEN_SHIFT | 4;
     b.dut.arm_count_i = 2;
@@ -738,7 +747,8 @@ struct listed_hub : hub {
         p.h.addr = addr;
         return p;
     }
-    // Whether a FLAG says what is there; a false one is COUNT, of that unit, some cycles behind its arrival.
+    // Whether a FLAG says what is there; a false one is COUNT, of that unit, some cycles
+    // behind its arrival.
     void tells(const packet &p, bool right, unit u)
     {
         if (!right)
@@ -813,7 +823,8 @@ TEST(flags_that_say_what_is_not)
         c.tells(c.said(MW_FLAG_LIST, have << 7), false, SAID); // again
         assert_int_equal(c.expected(OTHER), have);
     }
-    // A source that says it again stands for no other: all lists are complete when each source has said so.
+    // A source that says it again stands for no other: all lists are complete when each
+    // source has said so.
     for (unsigned last = 0; last < N; last++) {
         listed_hub c;
         for (unsigned i = 0; i < 2 * N; i++) {
@@ -830,7 +841,8 @@ TEST(flags_that_say_what_is_not)
         c.tells(p, true, SAID);
         assert_true(c.dut.counts_all_o);
     }
-    // No row comes behind it, whatever it said: what is there counts, and what comes later does not.
+    // No row comes behind it, whatever it said: what is there counts, and what
+    // comes later does not.
     for (unsigned have = 0; have < 3; have++) {
         for (unsigned said = 0; said < 4; said++) {
             listed_hub c;
@@ -854,7 +866,8 @@ TEST(flags_that_say_what_is_not)
     b.settle();
     b.cycle();
     b.dut.arm_valid_i = 0;
-    // Bytes of two sources come in pieces of any size, which end anywhere in front of a FLAG or behind it.
+    // Bytes of two sources come in pieces of any size, which end anywhere in front of
+    // a FLAG or behind it.
     const unsigned sources[] = {OTHER, 3}, slot = ST_LO + ((4u << 2 | 1) << ROW_SHIFT);
     unsigned bytes_of[2] = {}, in_all = 0;
     auto land = [&](unsigned s, unsigned len) {
@@ -1112,7 +1125,8 @@ TEST_IF(LISTS, rows_end_with_their_epoch)
     b.rejects(MW_HWERR_TARGETS, follower(b));
 }
 
-// Packets beyond their credit are reported with their first flit, and dropped whole; those that had one are written.
+// Packets beyond their credit are reported with their first flit, and dropped whole; those
+// that had one are written.
 TEST(stores_beyond_credit)
 {
     hub b;
@@ -1134,7 +1148,8 @@ TEST(stores_beyond_credit)
     assert_int_equal(b.credits[MW_CLS_STORE], SLOTS);
 }
 
-// Reds of each type and operator, of which most do not exist; those that do keep the rules of stores.
+// Reds of each type and operator, of which most do not exist; those that do keep
+// the rules of stores.
 TEST_IF(REDS, reds)
 {
     hub b;
@@ -1184,7 +1199,8 @@ TEST_IF(REDS, reds)
 }
 
 // ---- allocator ----
-// Rows of an expert come to an end: the next token has none, whoever asks, and those before keep theirs.
+// Rows of an expert come to an end: the next token has none, whoever asks, and those
+// before keep theirs.
 TEST(no_row_left)
 {
     hub b;
@@ -1267,8 +1283,9 @@ TEST(counts_that_are_too_big)
     assert_int_equal(b.expected(1), (2u << ROWS_LOG2) - 1);
 }
 
-// A GPU that counts again adds nothing and stands for no other, whether its rows come whole or in halves: COUNT, once a
-// packet. What an older layer counted is EPOCH. The next layer knows of none of them.
+// A GPU that counts again adds nothing and stands for no other, whether its rows come whole
+// or in halves: COUNT, once a packet. What an older layer counted is EPOCH. The next layer
+// knows of none of them.
 TEST(counts_twice)
 {
     hub b;
@@ -1322,7 +1339,8 @@ TEST(counts_twice)
     assert_true(again > 300 && complete > 100);
 }
 
-// Lists that the engine makes itself are complete when it says so, whatever rows others count before, meanwhile and behind.
+// Lists that the engine makes itself are complete when it says so, whatever rows others count
+// before, meanwhile and behind.
 TEST(pushed_rows_whatever_is_counted)
 {
     hub b;
@@ -1441,7 +1459,8 @@ TEST(tables_of_another_epoch_are_empty)
     }
 }
 
-// A sweep clears what the configuration uses: more rows and tokens than before, in tables that hold anything.
+// A sweep clears what the configuration uses: more rows and tokens than before, in tables
+// that hold anything.
 TEST(sweeps_of_new_rows)
 {
     hub b(0);
@@ -1471,7 +1490,8 @@ TEST(sweeps_of_new_rows)
 }
 
 // ---- reset ----
-// In the middle of packets of every class, right and wrong ones: behind it nothing is left of them, and every credit is there.
+// In the middle of packets of every class, right and wrong ones: behind it nothing is left of them,
+// and every credit is there.
 TEST(reset_forgets)
 {
     hub b;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets of class CTRL at a hub, right ones and wrong ones: what each becomes, in their order, while token tracker and event counters make them wait. Wrong
-// ones are errors by name and become nothing; each gives its credit back once, when it leaves. Those of the other classes: where each flit goes in its cycle,
-// bit for bit, and what is poisoned or lost on the way.
+// Packets of class CTRL at a hub, right ones and wrong ones: what each becomes, in their order,
+// while token tracker and event counters make them wait. Wrong ones are errors by name and become
+// nothing; each gives its credit back once, when it leaves. Those of the other classes: where each
+// flit goes in its cycle, bit for bit, and what is poisoned or lost on the way.
 
 #include "bench/credits.h"
 #include "bench/stream.h"
@@ -54,8 +55,8 @@ struct hub : model<Vrx> {
     {
         packet p;
         p.h = header(rng.pick({MW_OP_SIGNAL, MW_OP_EVENT, MW_OP_EVENT, MW_OP_ACK, MW_OP_ERROR}));
-        p.h.src = below(
-            32); // who sends stands in each packet as the switch knows it: rx has no view of its own
+        // who sends stands in each packet as the switch knows it: rx has no view of its own
+        p.h.src = below(32);
         p.h.tag = p.h.opcode == MW_OP_ERROR ? rng.between(1, 255) : below(256);
         p.h.epoch = epoch;
         p.h.addr = p.h.opcode == MW_OP_SIGNAL  ? below(TOKENS)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GRANTs at a hub (switch-initiated reductions), right ones and wrong ones, as fast as the link brings them, while token tracker and grant_lists make their rows wait as long
-// as they like: each row comes out once, in the order in which the lanes came, own ones apart; what is wrong is an error by name, and names nothing. As many rows
-// may wait as can be granted. Requests and SIGNALs are unknown opcodes there; in a layer without switch-initiated reductions, GRANTs are.
+// GRANTs at a hub (switch-initiated reductions), right ones and wrong ones, as fast as the link
+// brings them, while token tracker and grant_lists make their rows wait as long as they like:
+// each row comes out once, in the order in which the lanes came, own ones apart; what is wrong
+// is an error by name, and names nothing. As many rows may wait as can be granted. Requests and
+// SIGNALs are unknown opcodes there; in a layer without switch-initiated reductions, GRANTs are.
 
 #include "bench/errors.h"
 #include "bench/stream.h"
@@ -11,7 +13,8 @@
 using namespace tb;
 
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, HF = MW_HEADER_BYTES / F;
-// open rows of every home, and results of own rows that have closed: in the hub's queue, at the switch, and behind that queue
+// open rows of every home, and results of own rows that have closed: in the hub's queue, at the
+// switch, and behind that queue
 static const unsigned PLACES =
     N * PARAM_OpenRows + PARAM_RxResultPkts + (F == 8 ? 1 : 2) + (F == 8 ? 0 : 15);
 
@@ -296,7 +299,8 @@ TEST(signals_are_unknown)
     assert_int_equal(b.dut.crd_o, 1 << MW_CLS_CTRL);
 }
 
-// In other layers a GRANT is poisoned on its way to who knows no length of it, as any opcode that is not of its class.
+// In other layers a GRANT is poisoned on its way to who knows no length of it, as any opcode
+// that is not of its class.
 TEST(unknown_in_other_layers)
 {
     hub b(false);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rx_red against a model that applies every red when it is taken: all types and operators, few addresses so that flits follow
-// each other at the same one, byte enables, passing flits between, a memory that refuses and answers late. What is offered to
-// memory stays until it is taken. And the rate: a flit per cycle at different addresses.
+// rx_red against a model that applies every red when it is taken: all types and operators, few
+// addresses so that flits follow each other at the same one, byte enables, passing flits between, a
+// memory that refuses and answers late. What is offered to memory stays until it is taken. And the
+// rate: a flit per cycle at different addresses.
 
 #include "Vrx_red.h"
 #include "bench/memory.h"

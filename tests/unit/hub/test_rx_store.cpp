@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The receive side of a hub (rx_hub: rx, loc_merge, rx_store, allocator, row_tracker, token_tracker)
-// through whole layers: packets of every source interleaved at random on the link, the own ones on
-// the local streams, memory ports and allocation table as slow as they like. Memory is compared byte by byte with
-// a model that knows no order, the lists of rows with what was sent, credits and errors are counted.
-// FLAG and FENCE are judged in the cycle in which they act.
+// The receive side of a hub (rx_hub: rx, loc_merge, rx_store, allocator, row_tracker,
+// token_tracker) through whole layers: packets of every source interleaved at random on the link,
+// the own ones on the local streams, memory ports and allocation table as slow as they like. Memory
+// is compared byte by byte with a model that knows no order, the lists of rows with what was sent,
+// credits and errors are counted. FLAG and FENCE are judged in the cycle in which they act.
 
 #include "bench/credits.h"
 #include "bench/errors.h"
@@ -173,7 +173,8 @@ struct bench : rx_bench {
         return i;
     }
 
-    // An explicit store into the part of the window that is this source's own, each byte once in a layer.
+    // An explicit store into the part of the window that is this source's own, each
+    // byte once in a layer.
     item plain(unsigned src, unsigned len)
     {
         item i = simple(src, percent(50) ? MW_OP_ST : MW_OP_MULTIMEM_ST, plain_at[src]);
@@ -202,7 +203,8 @@ struct bench : rx_bench {
                opcode == MW_OP_ST_ROWSP_NOP;
     }
 
-    // The words of a GPU whose experts are more than a packet holds belong to experts that are not here.
+    // The words of a GPU whose experts are more than a packet holds belong to experts
+    // that are not here.
     item counts(unsigned src, unsigned kind)
     {
         item i = simple(src, MW_OP_COUNTS, 0);
@@ -216,7 +218,8 @@ struct bench : rx_bench {
         return i;
     }
 
-    // A packet with something wrong; it must do nothing but be counted, once for every target where the target is to blame.
+    // A packet with something wrong; it must do nothing but be counted, once for every target where
+    // the target is to blame.
     item wrong(unsigned src)
     {
         bool dyn = percent(50);
@@ -322,8 +325,8 @@ struct bench : rx_bench {
                i.p.h.cnt <= LE && flits >= front;
     }
 
-    // Of what a source sends: packets of a row that is open leave its targets out, now and then. What opens and closes
-    // one is in the header of row_lists.
+    // Of what a source sends: packets of a row that is open leave its targets out, now and then.
+    // What opens and closes one is in the header of row_lists.
     void leave_lists_out(unsigned src, std::vector<item> &items)
     {
         std::optional<packet> open;
@@ -409,7 +412,8 @@ struct bench : rx_bench {
         add(src, dynamic(src, token, targets, keys, MW_STAGE_GATE, 0, 4 * s.k));
     }
 
-    // The same for one target as row-sparse stores, of sectors and lines in any order, as packet managers leave them.
+    // The same for one target as row-sparse stores, of sectors and lines in any order, as packet
+    // managers leave them.
     void add_row_sparse(unsigned src, unsigned token, uint16_t target, const key &k)
     {
         std::vector<item> list{dynamic(src, token, {target}, {k}, MW_STAGE_GATE, 0, 4 * s.k)};
@@ -600,7 +604,8 @@ struct bench : rx_bench {
         }
     }
 
-    // Results come out whole, in their order, and wait as they are; a credit returns with the last flit.
+    // Results come out whole, in their order, and wait as they are; a credit returns
+    // with the last flit.
     void result()
     {
         bool gone = dut.res_valid_o && dut.res_ready_i;
@@ -741,7 +746,8 @@ struct bench : rx_bench {
         }
     }
 
-    // The own packets come from send and, every few, from control: one stream after the other, as ordered stores need it.
+    // The own packets come from send and, every few, from control: one stream after the other, as
+    // ordered stores need it.
     void next_local()
     {
         sender &src = sources[s.port];
@@ -781,7 +787,8 @@ struct bench : rx_bench {
                          want_errors[code]);
     }
 
-    // Rows of an expert are dense, each belongs to one token that was sent, and nothing else changed in the table.
+    // Rows of an expert are dense, each belongs to one token that was sent, and nothing else
+    // changed in the table.
     void check_table()
     {
         for (unsigned le = 0; le < LE; le++) {
@@ -862,7 +869,8 @@ struct bench : rx_bench {
         assert_int_equal(dut.rows_done_o, s.counts && !lossy);
     }
 
-    // Of each row of another GPU the list that came last, and nothing else. The targets' places in their token's list are not kept.
+    // Of each row of another GPU the list that came last, and nothing else. The targets' places in
+    // their token's list are not kept.
     void check_kept()
     {
         for (const auto &k : kept) {
@@ -981,7 +989,8 @@ TEST(layer_with_everything)
     assert_true(followers > 20);
 }
 
-// Rows that come for each expert by itself, which allocate with whichever piece is first, beside others that do not.
+// Rows that come for each expert by itself, which allocate with whichever piece is first,
+// beside others that do not.
 TEST(row_sparse)
 {
     dice rng;
@@ -1045,7 +1054,9 @@ TEST(long_rows)
     }
 }
 
-// Results share a RAM with worker 0: alone they come through at one flit per cycle; beside stores for every target, that keep both workers busy, one of them waits for a job that was begun at most, and the stores keep their rate.
+// Results share a RAM with worker 0: alone they come through at one flit per cycle; beside stores
+// for every target, that keep both workers busy, one of them waits for a job that was begun at
+// most, and the stores keep their rate.
 TEST(results_between_stores)
 {
     settings s;
@@ -1103,7 +1114,8 @@ TEST(results_wait)
     b.check();
 }
 
-// Few rows per expert: those that come too late get none, are counted target by target, and leave nothing behind.
+// Few rows per expert: those that come too late get none, are counted target by target, and
+// leave nothing behind.
 TEST(no_row_left)
 {
     for (unsigned cap = 0; cap < 3; cap++) {
@@ -1131,8 +1143,8 @@ TEST(table_is_slow)
     one_layer(s);
 }
 
-// The same layers with fewer entries in use: the same answers, more misses. Single layers may have fewer by chance, as
-// the order in which packets come differs.
+// The same layers with fewer entries in use: the same answers, more misses. Single layers may have
+// fewer by chance, as the order in which packets come differs.
 TEST_IF(F == 8, smaller_caches_miss_more)
 {
     uint64_t layers[16];
@@ -1161,7 +1173,8 @@ TEST_IF(F == 8, smaller_caches_miss_more)
     assert_true(misses[4] > misses[6]);
 }
 
-// Layers one after the other: epochs differ until they wrap, then the tables are swept. The same layer takes the same cycles.
+// Layers one after the other: epochs differ until they wrap, then the tables are swept. The same
+// layer takes the same cycles.
 TEST(layers_repeat)
 {
     settings s;
@@ -1188,7 +1201,8 @@ TEST(layers_repeat)
     }
 }
 
-// A small layer does not wait for tables that it does not use: of the allocation table a flit per cycle, of the rows one.
+// A small layer does not wait for tables that it does not use: of the allocation table a flit per
+// cycle, of the rows one.
 TEST(sweeps_are_short)
 {
     settings s;
@@ -1200,7 +1214,8 @@ TEST(sweeps_are_short)
     }
 }
 
-// What the link can bring in back-to-back packets must not wait for credits, with the local stream in the gaps.
+// What the link can bring in back-to-back packets must not wait for credits, with the local
+// stream in the gaps.
 static void measure(unsigned targets, unsigned local, double *per_packet, unsigned *stalled)
 {
     const unsigned packets = 96;
@@ -1234,8 +1249,8 @@ static void measure(unsigned targets, unsigned local, double *per_packet, unsign
                      (packets + local) * targets * (128 / F));
 }
 
-// Who sees that all rows are counted must see all of them in the numbers: the engine would end too early. Each
-// instruction adds to those of the ones before, and while it does they are not all.
+// Who sees that all rows are counted must see all of them in the numbers: the engine would end too
+// early. Each instruction adds to those of the ones before, and while it does they are not all.
 TEST(pushed_rows_are_counted)
 {
     for (unsigned rows = 1; rows <= 3; rows++) {
@@ -1322,7 +1337,8 @@ TEST(beyond_credit)
     b.check();
 }
 
-// The window of plain stores, to the byte, wherever its ends are, behind the end of memory too: what lies inside both is written, what leaves either is not.
+// The window of plain stores, to the byte, wherever its ends are, behind the end of memory too:
+// what lies inside both is written, what leaves either is not.
 TEST(window_to_the_byte)
 {
     const uint64_t ends[] = {0,        1,       ST_LO,       MEM - 1,  MEM,       MEM + 1,

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// send against a model of its instructions: random routing tables (1 to 16 experts per token, all at home, none at home, none at all, empty
-// places, repeated and unmapped experts), by their numbers or as an order names them, rows of odd lengths, with and without gate weights, random grants of memory and back-pressure of both streams and of the token
-// tracker, control's packets between send's; st.rowsp as it is, and with the rows of lists. Every packet is compared bit for bit and in order; also checked: a token is armed before its packets, the in-flight limit, rows
-// taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the uplink stream. Errors by code: of a token behind the
-// read of its list and before the next token, of an instruction in the cycle behind it.
+// send against a model of its instructions: random routing tables (1 to 16 experts per token,
+// all at home, none at home, none at all, empty places, repeated and unmapped experts), by their
+// numbers or as an order names them, rows of odd lengths, with and without gate weights, random
+// grants of memory and back-pressure of both streams and of the token tracker, control's packets
+// between send's; st.rowsp as it is, and with the rows of lists. Every packet is compared bit for
+// bit and in order; also checked: a token is armed before its packets, the in-flight limit, rows
+// taken by unicast, retirement only when all is out, and the rate: no cycle without a flit on the
+// uplink stream. Errors by code: of a token behind the read of its list and before the next token,
+// of an instruction in the cycle behind it.
 
 #include "bench/errors.h"
 #include "bench/memory.h"
@@ -178,7 +182,7 @@ struct hub : model<Vsend> {
     }
 
   private:
-    // ---- layer -----------------------------------------------------------------------------------------------
+    // ---- layer ----------------------------------------------------------------------------------
     void configure()
     {
         const unsigned rows = l.tokens << l.row_shift;
@@ -279,7 +283,7 @@ struct hub : model<Vsend> {
         return 0;
     }
 
-    // ---- model -----------------------------------------------------------------------------------------------
+    // ---- model ----------------------------------------------------------------------------------
     mw_header head(unsigned op, unsigned dst, uint64_t addr, size_t len) const
     {
         mw_header h = header(op);
@@ -332,8 +336,8 @@ struct hub : model<Vsend> {
     // Whether a token comes before another one.
     bool before(unsigned a, unsigned b) const { return rank[a] < rank[b]; }
 
-    // To all experts at once, or (rowsp) to each remote one, then to all own ones. Where lists are of sources they count,
-    // also what is left out with a token.
+    // To all experts at once, or (rowsp) to each remote one, then to all own ones. Where lists are
+    // of sources they count, also what is left out with a token.
     void expect_experts(unsigned i, const mw_instr &in)
     {
         std::vector<uint16_t> remote, own;
@@ -398,8 +402,8 @@ struct hub : model<Vsend> {
                 (follows ? 0 : std::max(target_flits(remote.size()), target_flits(own.size())));
     }
 
-    // Where the packets of so many bytes begin and what they carry. Scattered: of each whole window of lines the first
-    // 32 bytes of every line, then the second ones; what is left in order.
+    // Where the packets of so many bytes begin and what they carry. Scattered: of each whole window
+    // of lines the first 32 bytes of every line, then the second ones; what is left in order.
     std::vector<std::pair<uint64_t, uint64_t>> cuts(uint64_t total, bool may_scatter) const
     {
         std::vector<std::pair<uint64_t, uint64_t>> list;
@@ -493,7 +497,7 @@ struct hub : model<Vsend> {
         slots += 16 / F + flits(payload.size());
     }
 
-    // ---- pins ------------------------------------------------------------------------------------------------
+    // ---- pins -----------------------------------------------------------------------------------
     void write_tables()
     {
         for (unsigned e = 0; e < EXPERTS; e++) {
@@ -771,8 +775,8 @@ TEST(rowsp_in_flight)
     random_tokens(MW_I_ST_ROWSP, 80, 3);
 }
 
-// Rows that say their places in lists of this GPU, anew with each instruction; what the lists are told to have is what was
-// sent. A list that is wrong would leave a hole, so none is.
+// Rows that say their places in lists of this GPU, anew with each instruction; what the lists are
+// told to have is what was sent. A list that is wrong would leave a hole, so none is.
 TEST(rowsp_of_lists)
 {
     dice rng;
@@ -806,7 +810,8 @@ TEST(unicast)
     random_tokens(MW_I_ST, 150, 0);
 }
 
-// Rows that lie apart, some of the own tokens' to all of them and all to some group, and routing entries.
+// Rows that lie apart, some of the own tokens' to all of them and all to some group,
+// and routing entries.
 TEST(gathered)
 {
     dice rng;
@@ -857,7 +862,8 @@ TEST(linear)
 static const layer FULL = {4, 4 * F, F == 8 ? 5u : 6u, 16, 4, 1, 3, 0, 20, 0, 0, 0,
                            0, 0}; // as many tokens as token_shift has
 
-// Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands; between them what is allowed.
+// Groups, GPUs, tokens and own bytes at their limits and beyond, by all bits of the operands;
+// between them what is allowed.
 TEST(refused)
 {
     dice rng;
@@ -965,8 +971,9 @@ TEST(any_operands)
     assert_true(seen[0] > 100 && seen[1] > 100 && seen[2] > 100 && went > 100);
 }
 
-// Uplink and memory never stall: from the first flit to the last every cycle belongs to a packet. The slack is for the first payload, which is not yet
-// there right behind the header; in st also for packing META.
+// Uplink and memory never stall: from the first flit to the last every cycle belongs to a packet.
+// The slack is for the first payload, which is not yet there right behind the header; in st
+// also for packing META.
 static void rate(unsigned op, unsigned row_bytes, unsigned k, uint64_t slack, unsigned flag = 0)
 {
     layer l = {};

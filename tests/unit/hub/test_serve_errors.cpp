@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reduce_serve does about requests that break a rule: each comes among right ones and must be reported with its code, in its cycles. One that names
-// no requester or no length, or is beyond the window, is dropped; any other is answered in its turn: a poisoned row without terms, with the number
-// of packets that was asked for. The requests of others, and those behind, stay right.
+// What reduce_serve does about requests that break a rule: each comes among right ones and must
+// be reported with its code, in its cycles. One that names no requester or no length, or is beyond
+// the window, is dropped; any other is answered in its turn: a poisoned row without terms, with the
+// number of packets that was asked for. The requests of others, and those behind, stay right.
 
 #include "Vreduce_serve.h"
 #include "bench/errors.h"
@@ -56,7 +57,8 @@ struct serve : model<Vreduce_serve> {
         begin();
     }
 
-    // What software does behind a reset. The map has none, and in it the bench may have written any of its entries (a node holds such writes back).
+    // What software does behind a reset. The map has none, and in it the bench may have written any
+    // of its entries (a node holds such writes back).
     void begin()
     {
         for (unsigned e = 0; e < EXPERTS; e++) {
@@ -177,7 +179,8 @@ struct serve : model<Vreduce_serve> {
     }
     unsigned other() { return (PORT + 1 + below(N - 1)) % N; }
 
-    // Sends a request that gets a poisoned row, and this error, if any, in the time that its set-up may take.
+    // Sends a request that gets a poisoned row, and this error, if any, in the time that
+    // its set-up may take.
     void poisons(unsigned code, const packet &p)
     {
         unsigned who = p.h.src;
@@ -227,7 +230,8 @@ TEST(of_no_source_or_of_nothing)
     assert_true(b.dut.idle_o && b.dut.rows_pend_o == 0);
 }
 
-// Two rows are set up ahead and the window is queued; one more is dropped, whatever the others have.
+// Two rows are set up ahead and the window is queued; one more is dropped, whatever
+// the others have.
 TEST(beyond_the_window)
 {
     serve b;
@@ -334,7 +338,8 @@ TEST(targets)
     }
 }
 
-// What somebody else has reported is not reported again: poison, and a mark of the link in the header's first flit.
+// What somebody else has reported is not reported again: poison, and a mark of the link in
+// the header's first flit.
 TEST(notified_before)
 {
     serve b;

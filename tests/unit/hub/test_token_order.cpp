@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// token_order against the rule as it is written (sums of squares, all classes, no shortcut): lists of random classes, made before, while and behind
-// the range that takes tokens begins, of that range or another, again, while lists are used up, and layers broken off by go. Whatever happens
-// each token of the range comes once; those before the choice begins come by their numbers, and the others by the rule; the choice begins within its time, and a
-// token is there within that of the worst case.
+// token_order against the rule as it is written (sums of squares, all classes, no shortcut):
+// lists of random classes, made before, while and behind the range that takes tokens begins, of
+// that range or another, again, while lists are used up, and layers broken off by go. Whatever
+// happens each token of the range comes once; those before the choice begins come by their numbers,
+// and the others by the rule; the choice begins within its time, and a token is there within
+// that of the worst case.
 #include "Vtoken_order.h"
 #include "bench/stream.h"
 
@@ -128,7 +130,8 @@ struct orders : model<Vtoken_order> {
     unsigned chosen = 0, natural = 0, mixed = 0;
 
   private:
-    // Clocks that lists may take to serve what has begun: two rounds, two for each token that leaves them, and the first choice.
+    // Clocks that lists may take to serve what has begun: two rounds, two for each token that
+    // leaves them, and the first choice.
     const uint64_t WORST = 3 * CLASSES + 2 * (1u << T) + 3 * HOT + 12;
 
     bool possible() const
@@ -287,7 +290,8 @@ static void vary(orders &b)
     b.spread = b.rng.pick({0, 10, 30, 50, 50, 50, 90, 100, 101});
 }
 
-// Lists are there before the range begins, or soon behind it: the rule from the first token, or nearly.
+// Lists are there before the range begins, or soon behind it: the rule from the
+// first token, or nearly.
 TEST(made_before)
 {
     orders b;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// token_tracker against plain counters: tokens armed with 0 to 16 experts, signals from the wire and of own experts in any order
-// and at any rate, combine as slow as it likes, layers that leave tokens unfinished, sweeps when the epoch wraps, signals too many and for
-// other GPUs' tokens. Checked: tokens are ready with their last expert and not before, in that order, and every error, in its cycle.
-// With switch-initiated reductions: counts of own experts, some with remote ones, whose READY lanes leave as slowly as they like, and GRANTs, right ones and wrong ones.
+// token_tracker against plain counters: tokens armed with 0 to 16 experts, signals from the wire
+// and of own experts in any order and at any rate, combine as slow as it likes, layers that leave
+// tokens unfinished, sweeps when the epoch wraps, signals too many and for other GPUs' tokens.
+// Checked: tokens are ready with their last expert and not before, in that order, and every error,
+// in its cycle. With switch-initiated reductions: counts of own experts, some with remote ones,
+// whose READY lanes leave as slowly as they like, and GRANTs, right ones and wrong ones.
 
 #include "Vtoken_tracker.h"
 #include "bench/errors.h"
@@ -232,7 +234,8 @@ TEST(tokens_become_ready)
     assert_true(b.errors.count(MW_HWERR_COUNT) > 20 && b.errors.count(MW_HWERR_BOUNDS) > 20);
 }
 
-// A layer is broken off with counts open; when its epoch comes again, behind a sweep, they are gone: not one token can be counted down.
+// A layer is broken off with counts open; when its epoch comes again, behind a sweep, they are
+// gone: not one token can be counted down.
 TEST(a_broken_layer_leaves_nothing)
 {
     for (unsigned shift = 0; shift <= 5; shift++) {
@@ -354,7 +357,8 @@ TEST(reset_and_go_forget)
     }
 }
 
-// The switch answers each lane some time later, those of tokens without own experts at any time behind their arming; wrong GRANTs between.
+// The switch answers each lane some time later, those of tokens without own experts at any time
+// behind their arming; wrong GRANTs between.
 TEST_IF(BY_SWITCH, granted_tokens_become_ready)
 {
     tracker b;
@@ -442,7 +446,8 @@ TEST_IF(BY_SWITCH, a_lane_waits_alone)
     assert_int_equal(b.done, 5);
 }
 
-// What waits for a GRANT when a layer is broken off waits no more in the next of its epoch; and without switch_reductions nothing waits.
+// What waits for a GRANT when a layer is broken off waits no more in the next of its epoch;
+// and without switch_reductions nothing waits.
 TEST_IF(BY_SWITCH, a_sweep_forgets_who_waits)
 {
     tracker b;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tx against random packets of its five sources, at any rate, with credits that come back at any rate: every packet leaves whole, once, in its source's
-// order, in consecutive cycles and with the right class; no packet starts without credit, also when cfg lowers the credits; nothing
-// starts before it is whole; a link with work has no idle cycle; CTRL goes before REQ before STORE and PART, which alternate, and at most
-// 16 others pass a waiting one; the throttle slows by what it says; the stall outputs tell the truth. MW_SEED repeats a run.
+// tx against random packets of its five sources, at any rate, with credits that come back at any
+// rate: every packet leaves whole, once, in its source's order, in consecutive cycles and with the
+// right class; no packet starts without credit, also when cfg lowers the credits; nothing starts
+// before it is whole; a link with work has no idle cycle; CTRL goes before REQ before STORE and
+// PART, which alternate, and at most 16 others pass a waiting one; the throttle slows by what it
+// says; the stall outputs tell the truth. MW_SEED repeats a run.
 #include "bench/credits.h"
 #include "bench/stream.h"
 #include "node_cfg.h"
@@ -22,7 +24,8 @@ struct traffic {
     unsigned rate;             // percent of cycles in which a source that may pause does not
     unsigned back;             // percent of cycles in which a credit of a class comes back
     unsigned store_credits, ctrl_credits, throttle;
-    // dispatch_throttle: whether it is asked for, rows and cycles; what the counts say, 0 tokens: nothing
+    // dispatch_throttle: whether it is asked for, rows and cycles; what the counts
+    // say, 0 tokens: nothing
     unsigned throttle_on = 0, ahead = 0, lead = 0, idle = 0, row_packets = 0, tokens = 0, rows = 0;
     bool late = false; // the constants are made while packets leave
     unsigned hold =
@@ -98,7 +101,8 @@ struct uplink : model<Vtx> {
         assert_true(open.empty());
     }
 
-    // Behind run(): every credit that was spent has come back once. While none comes back, as many packets leave as there are credits.
+    // Behind run(): every credit that was spent has come back once. While none comes back, as many
+    // packets leave as there are credits.
     void spend_all()
     {
         t.back = 100;
@@ -257,8 +261,9 @@ struct uplink : model<Vtx> {
         done++;
     }
 
-    // A stall is reported only while no credit is left; a control packet without credit is always a stall unless it is on its way.
-    // A packet that was chosen and is not on the link yet can hold one credit.
+    // A stall is reported only while no credit is left; a control packet without credit is
+    // always a stall unless it is on its way. A packet that was chosen and is not on the link
+    // yet can hold one credit.
     void stalls()
     {
         if (dut.stall_store_o)
@@ -309,7 +314,8 @@ TEST(random)
     }
 }
 
-// All sources always have a packet and credits come back at once: no idle cycle, and the classes in their order.
+// All sources always have a packet and credits come back at once: no idle cycle, and the
+// classes in their order.
 TEST(saturated)
 {
     traffic t = {{300, 300, 200, 100, 300}, 100, 100, 0, 0, 0};
@@ -379,7 +385,8 @@ static long lead_of(const traffic &t, long dispatch, long partials)
     return dispatch * t.rows * t.row_packets - partials * t.tokens * (t.row_packets + 1);
 }
 
-// Both have packets all the time: dispatch is so many rows ahead, give or take what one packet changes, and both end together.
+// Both have packets all the time: dispatch is so many rows ahead, give or take what one packet
+// changes, and both end together.
 TEST(in_step)
 {
     dice rng;
@@ -412,8 +419,8 @@ TEST(in_step)
     }
 }
 
-// No partial sum: dispatch goes as far ahead as it may, and then a row whenever the link was idle long enough. Other
-// stores pass it, and behind it nothing but what is in its queue waits.
+// No partial sum: dispatch goes as far ahead as it may, and then a row whenever the link was idle
+// long enough. Other stores pass it, and behind it nothing but what is in its queue waits.
 TEST(held)
 {
     dice rng;
@@ -451,7 +458,8 @@ TEST(held)
     }
 }
 
-// A layer takes the same cycles whatever the one before was like: turns, throttle and dispatch throttle begin anew with each.
+// A layer takes the same cycles whatever the one before was like: turns, throttle and dispatch
+// throttle begin anew with each.
 TEST(layers_begin_alike)
 {
     dice rng;

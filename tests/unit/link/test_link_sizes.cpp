@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // link with several greatest latencies and every latency up to them: each flit and each credit
-// comes out after exactly that many cycles, nothing else does, and busy is high while something is inside. MW_SEED repeats a run.
+// comes out after exactly that many cycles, nothing else does, and busy is high while something is
+// inside. MW_SEED repeats a run.
 #include "bench/dut.h"
 
 #include <deque>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabric_reset against its description, cycle by cycle: who asks and when, what keeps it waiting, how long the reset lasts, and that no request is lost.
+// fabric_reset against its description, cycle by cycle: who asks and when, what keeps it waiting,
+// how long the reset lasts, and that no request is lost.
 #include "Vfabric_reset.h"
 #include "bench/dut.h"
 
@@ -104,7 +105,8 @@ TEST(one_request)
     }
 }
 
-/// Both ask at any time. Behind each request of the SoC a reset ends; none begins that nobody asked for, or while something is under way.
+/// Both ask at any time. Behind each request of the SoC a reset ends; none begins that nobody asked
+/// for, or while something is under way.
 TEST(at_random)
 {
     bench b;
@@ -136,7 +138,8 @@ TEST(at_random)
     assert_true(b.resets > 500 && b.link_resets > 300 && asked > 1000);
 }
 
-/// A request that comes while a reset is under way: nobody waits for ever, and the firmware's is not forgotten before its reset has ended.
+/// A request that comes while a reset is under way: nobody waits for ever, and the firmware's is
+/// not forgotten before its reset has ended.
 TEST(while_under_way)
 {
     for (unsigned at = 0; at < 16; at++) {

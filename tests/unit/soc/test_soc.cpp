@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The firmware on the Verilated CPU, beside a fabric of two GPUs: its start, every command through the mailbox, the log across restarts by watchdog,
-// trap and request, the console, and the bus that host and CPU share. MW_SEED repeats a run.
+// The firmware on the Verilated CPU, beside a fabric of two GPUs: its start, every command through
+// the mailbox, the log across restarts by watchdog, trap and request, the console, and the bus that
+// host and CPU share. MW_SEED repeats a run.
 #include "Vsoc_bench.h"
 #include "bench/dut.h"
 
@@ -259,7 +260,8 @@ struct bench : tb::model<Vsoc_bench> {
         return r.records<mw_frame_log>();
     }
 
-    /// Flits through the stream port, as the link's DMA: all of `data`, read or written, back to back. Returns how many were lost.
+    /// Flits through the stream port, as the link's DMA: all of `data`, read or written, back to
+    /// back. Returns how many were lost.
     unsigned flits(bool we, unsigned gpu, uint32_t first, std::vector<uint64_t> *data)
     {
         size_t asked = 0, answered = 0;
@@ -344,7 +346,8 @@ TEST(refused)
     assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
 }
 
-/// RESET by the host waits while the firmware says so, up to a start of the CPU; every reset is counted, and empties the queue of layers.
+/// RESET by the host waits while the firmware says so, up to a start of the CPU; every reset is
+/// counted, and empties the queue of layers.
 TEST(hold)
 {
     bench b;
@@ -488,7 +491,8 @@ TEST(selftest_fails)
     assert_int_equal(log.back().code, MW_LOG_SELFTEST);
 }
 
-/// The watchdog bites when the CPU is kept from its loop; the log of before is there, and the command that was there is answered.
+/// The watchdog bites when the CPU is kept from its loop; the log of before is there, and the
+/// command that was there is answered.
 TEST(watchdog)
 {
     bench b;
@@ -520,7 +524,8 @@ TEST(watchdog)
     assert_int_equal(b.read(SOC(restart)), restart);
 }
 
-/// What is the firmware's alone answers the host with an error, and nothing happens; what a read takes away stays.
+/// What is the firmware's alone answers the host with an error, and nothing happens; what a
+/// read takes away stays.
 TEST(forbidden)
 {
     bench b;
@@ -584,7 +589,8 @@ TEST(ram_of_a_running_cpu)
     assert_int_equal(b.log().size(), 2);
 }
 
-/// A CPU that is held does nothing, whatever would start it; commands are answered at once, and the host has the RAM.
+/// A CPU that is held does nothing, whatever would start it; commands are answered at once, and
+/// the host has the RAM.
 TEST(ram_of_a_held_cpu)
 {
     bench b;
@@ -640,7 +646,8 @@ TEST(ram_of_a_held_cpu)
     assert_int_equal(b.command(MW_FRAME_SELFTEST, 2).status, MW_STATUS_OK);
 }
 
-/// Held at any time, whatever the CPU is at: its RAM is as a start of the CPU leaves it, and it goes on from there.
+/// Held at any time, whatever the CPU is at: its RAM is as a start of the CPU leaves it, and
+/// it goes on from there.
 TEST(held_at_any_time)
 {
     bench b;
@@ -666,7 +673,8 @@ TEST(held_at_any_time)
     assert_int_equal(b.command(MW_FRAME_INFO).status, MW_STATUS_OK);
 }
 
-/// A firmware that turns the watchdog off, or feeds it, and answers nothing: the link gets its reply when it is reset, and the host mends the firmware.
+/// A firmware that turns the watchdog off, or feeds it, and answers nothing: the link gets its
+/// reply when it is reset, and the host mends the firmware.
 TEST(firmware_without_answers)
 {
     bench b;
@@ -758,8 +766,9 @@ constexpr uint32_t SOC_BASE = (MW_MAP_CPU_BUS + MW_MAP_SOC) >> 12;
 constexpr unsigned CONTROL = offsetof(mw_soc_t, control), WATCHDOG = offsetof(mw_soc_t, watchdog),
                    HOLD_RESET = offsetof(mw_soc_t, fabric_reset);
 
-/// A command that is kept is given back in time, whatever the firmware does in the cycle of the reset of the link: each phase of loops that feed the
-/// watchdog, set it, turn it off, and put RESET off.
+/// A command that is kept is given back in time, whatever the firmware does in the cycle
+/// of the reset of the link: each phase of loops that feed the watchdog, set it, turn it
+/// off, and put RESET off.
 TEST(link_reset_at_every_phase)
 {
     const std::vector<uint32_t> loops[] = {
@@ -957,7 +966,8 @@ struct any_firmware : bench {
         run(below(2000));
     }
 
-    /// As a host that opens the device: where the link is kept, it resets that, and the link is free in time.
+    /// As a host that opens the device: where the link is kept, it resets that, and the
+    /// link is free in time.
     void free_link()
     {
         if (given || dut.reset_asked_i)
@@ -989,7 +999,8 @@ struct any_firmware : bench {
     }
 };
 
-/// Firmware of any valid code, which writes any register, is replaced by one that works. MW_FIRMWARES: how often.
+/// Firmware of any valid code, which writes any register, is replaced by one that works.
+/// MW_FIRMWARES: how often.
 TEST(any_firmware_is_replaced)
 {
     const char *text = getenv("MW_FIRMWARES");
@@ -1017,7 +1028,8 @@ TEST(any_firmware_is_replaced)
     assert_true(kept > count / 20);
 }
 
-/// A firmware that does answer knows nothing of a reset of the link, and has the watchdog that it had: here none.
+/// A firmware that does answer knows nothing of a reset of the link, and has the watchdog
+/// that it had: here none.
 TEST(link_reset_in_a_command)
 {
     bench b;
@@ -1036,7 +1048,8 @@ TEST(link_reset_in_a_command)
     assert_int_equal(b.read(SOC(restart)), restart);
 }
 
-/// The CPU traps: it starts anew, the log says so, the command that it had is answered, and what it had written is there.
+/// The CPU traps: it starts anew, the log says so, the command that it had is answered, and what
+/// it had written is there.
 TEST(trap)
 {
     bench b;
@@ -1060,8 +1073,9 @@ TEST(trap)
     }
 }
 
-/// Accesses to a GPU whose port is enabled again, and whose node is reset for that: each is answered, what is lost is reported, and the other GPU knows nothing
-/// of it. Then the same while the CPU is at that memory: the firmware goes on, and its log has it.
+/// Accesses to a GPU whose port is enabled again, and whose node is reset for that: each is
+/// answered, what is lost is reported, and the other GPU knows nothing of it. Then the same while
+/// the CPU is at that memory: the firmware goes on, and its log has it.
 TEST(flush)
 {
     bench b;
@@ -1144,7 +1158,8 @@ TEST(break)
     }
 }
 
-/// Restarts at any time, often enough that the ring of the log goes round: the newest entries are there, in order, and memories keep their contents.
+/// Restarts at any time, often enough that the ring of the log goes round: the newest entries are
+/// there, in order, and memories keep their contents.
 TEST(restarts)
 {
     bench b;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// stream_mux between two users and three nodes that take accesses at random, answer late, and are reset at any time: every access is answered, in order and
-// to whom it belongs, with what the memory holds; what a reset took is reported, and nothing else is.
+// stream_mux between two users and three nodes that take accesses at random, answer late, and
+// are reset at any time: every access is answered, in order and to whom it belongs, with what the
+// memory holds; what a reset took is reported, and nothing else is.
 #include "Vstream_mux.h"
 #include "bench/dut.h"
 
@@ -19,7 +20,8 @@ struct access {
     uint64_t data, due;
 };
 
-/// One access in its register, as node.sv has it; reads are answered a few cycles after it has left there.
+/// One access in its register, as node.sv has it; reads are answered a few cycles after
+/// it has left there.
 struct node {
     uint64_t memory[WORDS] = {};
     bool held = false;
@@ -201,7 +203,8 @@ struct bench : model<Vstream_mux> {
             for (unsigned g = 0; g < NODES; g++)
                 s.lost = s.lost || (nodes[g].down && s.touched >> g & 1);
         if (dut.idle_o) {
-            // all that was asked was answered, what was lost reported, and what was written is there
+            // all that was asked was answered, what was lost reported, and what was
+            // written is there
             for (unsigned g = 0; g < NODES; g++)
                 assert_true(!nodes[g].held && nodes[g].reads.empty());
             for (user &s : users) {

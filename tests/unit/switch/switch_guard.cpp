@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Endpoints of the switch that misbehave: they take nothing, pause or stop inside a packet, never end one, answer no request, send packets that are wrong. Nobody else
-// may notice more than the set time: packets exact to the bit, full throughput again, rows complete with poisoned results where a member is gone. Behind a new start of
-// the port everything is as before. Linked into the tests of switch_top.
+// Endpoints of the switch that misbehave: they take nothing, pause or stop inside a packet, never
+// end one, answer no request, send packets that are wrong. Nobody else may notice more than the
+// set time: packets exact to the bit, full throughput again, rows complete with poisoned results
+// where a member is gone. Behind a new start of the port everything is as before. Linked into
+// the tests of switch_top.
 
 #include "switch_model.h"
 
@@ -17,9 +19,9 @@ static std::unique_ptr<hubs> guarded(unsigned latency = 1)
     return b;
 }
 
-// The ports that behave keep every uplink busy with stores to ports at random, `bad` half as often as
-// others, so that no output has as much as it can send. (In turn, what they lose would depend on who is
-// ahead of whom.)
+// The ports that behave keep every uplink busy with stores to ports at random, `bad` half as often
+// as others, so that no output has as much as it can send. (In turn, what they lose would depend
+// on who is ahead of whom.)
 struct load {
     hubs &b;
     unsigned bad;
@@ -227,7 +229,8 @@ TEST(answers_no_request)
     works_again(*b, l);
 }
 
-// Pauses inside a packet, at every flit of every kind: the packet comes marked as bad or not at all, the rest of it is dropped, the next one is right.
+// Pauses inside a packet, at every flit of every kind: the packet comes marked as bad or not at
+// all, the rest of it is dropped, the next one is right.
 TEST(pauses_inside_a_packet)
 {
     auto b = guarded();
@@ -329,7 +332,8 @@ TEST(never_ends_a_packet)
     }
 }
 
-// Packets that are wrong, one behind the other, cost nobody else a cycle and no time limit. (The ERROR packets go down to the port alone.)
+// Packets that are wrong, one behind the other, cost nobody else a cycle and no time limit.
+// (The ERROR packets go down to the port alone.)
 TEST(sends_what_is_wrong)
 {
     auto b = guarded();
@@ -392,7 +396,8 @@ TEST(sends_what_is_wrong)
     b->check_counters();
 }
 
-// Slow is not silent: nobody who takes something within the time is marked down, and without a limit nobody is.
+// Slow is not silent: nobody who takes something within the time is marked down, and without
+// a limit nobody is.
 TEST(slow_ports_stay_up)
 {
     for (unsigned k = 0; k < 2; k++) {
@@ -417,7 +422,8 @@ TEST(slow_ports_stay_up)
     }
 }
 
-// Comes up in the middle of requests for it alone, which wait for the output half of the time: each is left out of its row and discarded, or delivered and answered.
+// Comes up in the middle of requests for it alone, which wait for the output half of the time:
+// each is left out of its row and discarded, or delivered and answered.
 TEST(comes_up_beside_requests)
 {
     for (unsigned round = 0; round < 24; round++) {
@@ -452,7 +458,8 @@ TEST(comes_up_beside_requests)
     }
 }
 
-// Taken down in every phase of its partials, which share a RAM with its stores and so may take their time to get into their queues: none is left behind for the row after.
+// Taken down in every phase of its partials, which share a RAM with its stores and so may take
+// their time to get into their queues: none is left behind for the row after.
 TEST(partials_come_before_the_end)
 {
     auto b = guarded();
@@ -490,7 +497,8 @@ TEST(partials_come_before_the_end)
     assert_true(b->lost > 0 && b->stood_in > 0);
 }
 
-// Everything at once, again and again: one port misbehaves in some way or is taken down, traffic of all classes goes on, the port is enabled in the middle of it.
+// Everything at once, again and again: one port misbehaves in some way or is taken down, traffic of
+// all classes goes on, the port is enabled in the middle of it.
 TEST(random_faults)
 {
     for (unsigned round = 0; round < 12; round++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Model of the hubs around a switch, for the tests of switch_top: packets and their flits, senders with
-// credits, receivers that give credits back late, members that answer reduction requests, and a
-// scoreboard that knows every packet that each port must receive, by the rules in switch_rules.h.
+// Model of the hubs around a switch, for the tests of switch_top: packets and their flits, senders
+// with credits, receivers that give credits back late, members that answer reduction requests, and
+// a scoreboard that knows every packet that each port must receive, by the rules in switch_rules.h.
 #ifndef SWITCH_MODEL_H
 #define SWITCH_MODEL_H
 
@@ -59,7 +59,8 @@ struct row {
     unsigned sent; // packets of it that this member has queued
 };
 
-// What is said of a token in a layer in which the switch opens reductions, and the row that it becomes.
+// What is said of a token in a layer in which the switch opens reductions, and the
+// row that it becomes.
 struct asked {
     unsigned home = 0, index = 0;
     uint64_t id = 0;
@@ -151,8 +152,8 @@ class hubs : public tb::model<Vswitch_bench> {
     std::map<std::pair<unsigned, unsigned>, size_t> reduction_of; // by home and index
     std::map<uint64_t, size_t> reduction_by_id;
     std::vector<std::map<unsigned, unsigned>> row_list; // [src]: targets of the open row, by port
-    // [port]: reports by the time from which they may go; what its GRANTs named, by home; of its own rows how many have
-    // given results, and packets of the next one
+    // [port]: reports by the time from which they may go; what its GRANTs named, by home; of its
+    // own rows how many have given results, and packets of the next one
     std::vector<std::multimap<uint64_t, std::pair<unsigned, unsigned>>> to_report;
     std::vector<std::vector<std::vector<size_t>>> granted;
     std::vector<size_t> rows_done, packets_done;
@@ -251,7 +252,8 @@ class hubs : public tb::model<Vswitch_bench> {
         rules.partition[p] = mask;
         dut.partition_i[p] = mask;
     }
-    // Experts dealt to the ports in turn, and groups 0: everyone, 1: even ports, 2: the last two ports.
+    // Experts dealt to the ports in turn, and groups 0: everyone, 1: even ports, 2:
+    // the last two ports.
     void usual_tables()
     {
         for (unsigned e = 0; e < max_experts; e++)
@@ -299,7 +301,8 @@ class hubs : public tb::model<Vswitch_bench> {
     }
 
     // ---- reductions ----
-    // What a partial holds is a function of {member, requester, row, packet}, so both sides know it.
+    // What a partial holds is a function of {member, requester, row, packet}, so
+    // both sides know it.
     std::mt19937_64 dice(unsigned member, unsigned requester, uint64_t id, unsigned pkt,
                          unsigned what)
     {
@@ -408,7 +411,8 @@ class hubs : public tb::model<Vswitch_bench> {
         }
         assert_false(dut.sweep_busy_o);
     }
-    // Begins a layer, in another epoch. The table's words are random, or of four layers ago, unless they are swept.
+    // Begins a layer, in another epoch. The table's words are random, or of four layers ago,
+    // unless they are swept.
     void layer(bool on, unsigned bytes_of_row = 0)
     {
         const unsigned epoch = rules.by_switch ? (rules.epoch + 1) % 4 : rules.epoch;
@@ -444,7 +448,8 @@ class hubs : public tb::model<Vswitch_bench> {
         }
         return reductions[it->second];
     }
-    // A packet that makes an entry was accepted. What comes of it, by the rules of report_scoreboard.
+    // A packet that makes an entry was accepted. What comes of it, by the rules of
+    // report_scoreboard.
     unsigned enter(unsigned src, const verdict &v)
     {
         const uint64_t at_home = v.token & ((UINT64_C(1) << token_shift) - 1);
@@ -663,7 +668,8 @@ class hubs : public tb::model<Vswitch_bench> {
     // ---- sending ----
     enum fault { WHOLE, LINK_ERROR, SHORT_BY_ONE, LONG_BY_ONE };
 
-    // Queues p at src and notes what must come of it. Returns the code with which the switch rejects it.
+    // Queues p at src and notes what must come of it. Returns the code with which the
+    // switch rejects it.
     unsigned send(unsigned src, packet p, fault how = WHOLE, int link_cls = -1)
     {
         const unsigned cls = link_cls < 0 ? p.h.cls : static_cast<unsigned>(link_cls);
@@ -711,7 +717,8 @@ class hubs : public tb::model<Vswitch_bench> {
             results[src][rows].number = number;
         return v.accepted ? static_cast<unsigned>(MW_HWERR_NONE) : v.code;
     }
-    // Sends the first `flits` flits of p, is silent for `gap` cycles, and sends the rest. The switch ends it in the gap, as if the next flit were the last, and bad.
+    // Sends the first `flits` flits of p, is silent for `gap` cycles, and sends the rest.
+    // The switch ends it in the gap, as if the next flit were the last, and bad.
     void send_with_gap(unsigned src, packet p, unsigned flits, uint64_t gap)
     {
         const unsigned cls = p.h.cls;
@@ -844,8 +851,8 @@ class hubs : public tb::model<Vswitch_bench> {
         }
     }
 
-    /// Downlinks rested as long as ctl_link_wait_i says behind what was sent, but for what started too soon: a
-    /// packet of a flit in each of three cycles, and a longest one.
+    /// Downlinks rested as long as ctl_link_wait_i says behind what was sent, but for what started
+    /// too soon: a packet of a flit in each of three cycles, and a longest one.
     void check_rate()
     {
         const int64_t wait = dut.ctl_link_wait_i, longest = (16 + 30 + 128) / f + 2;
@@ -1222,7 +1229,8 @@ class hubs : public tb::model<Vswitch_bench> {
         q.rx_flits++;
         q.dn_flits[q.rx_cls]++;
         q.dn_at.push_back(now);
-        // a result is marked from the first flit on that is not valid, any other packet in its last one
+        // a result is marked from the first flit on that is not valid, any other packet
+        // in its last one
         assert_true(dut.dn_err_o[p] || !q.rx_err);
         q.rx_err = dut.dn_err_o[p];
         assert_true(dut.dn_last_o[p] || !q.rx_err || q.rx_cls == MW_CLS_PART);
@@ -1295,8 +1303,9 @@ class hubs : public tb::model<Vswitch_bench> {
             q.serve[h.src].push_back({h.addr, h.len, 0});
     }
 
-    // An ERROR packet has the code of the last error before its header was made, which is reported within some cycles of that: behind those of other ports, and then
-    // on a short link behind the packet, too.
+    // An ERROR packet has the code of the last error before its header was made, which is
+    // reported within some cycles of that: behind those of other ports, and then on a short link
+    // behind the packet, too.
     struct error_packet {
         unsigned port, code;
         uint64_t made;
@@ -1329,7 +1338,8 @@ class hubs : public tb::model<Vswitch_bench> {
                  tb::error_name(e.code), tb::error_name(last));
     }
 
-    // Of the packet that came, from its first flit, or its request's, at the switch to its own there.
+    // Of the packet that came, from its first flit, or its request's, at the switch
+    // to its own there.
     void note_latency(unsigned p, unsigned cls, uint64_t began)
     {
         unsigned cycles = static_cast<unsigned>(ports[p].rx_began - began) - 2 * latency,

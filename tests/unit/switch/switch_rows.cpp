@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows whose reduction the switch opens (docs/design/architecture.md, Switch-initiated reductions): random layers beside other traffic, each error by name, ports that go down with rows
-// open. What the hubs do, and what must come of it, is in switch_model.h. Linked into the tests of switch_top.
+// Rows whose reduction the switch opens (docs/design/architecture.md, Switch-initiated reductions):
+// random layers beside other traffic, each error by name, ports that go down with rows open. What
+// the hubs do, and what must come of it, is in switch_model.h. Linked into the tests of switch_top.
 
 #include "switch_model.h"
 
@@ -98,7 +99,8 @@ std::vector<unsigned> some_ports(hubs &b, unsigned home)
 struct rates {
     unsigned latency = 1, others = 30, row_percent = 30;
     unsigned forget = 0;
-    // 1: READYs that are wrong themselves, 2: of rows that nobody wants, 3: packets of rows whose flits are wrong
+    // 1: READYs that are wrong themselves, 2: of rows that nobody wants, 3: packets of rows
+    //    whose flits are wrong
     unsigned bad = 0;
     bool fall = false; // a port goes down in each layer, and is enabled again
     unsigned open = 1; // rows of one home that must have been open at once
@@ -135,7 +137,8 @@ void wrong(hubs &b, unsigned s, unsigned kind)
     }
     assert_int_not_equal(b.send(s, p), MW_HWERR_NONE);
 }
-// A row with a packet that is cut or marked, or with one flit too many: the rest of it is rejected, or never reported.
+// A row with a packet that is cut or marked, or with one flit too many: the rest of it is
+// rejected, or never reported.
 void spoilt_row(hubs &b, unsigned home, unsigned index, const std::vector<unsigned> &ports,
                 bool own)
 {
@@ -293,7 +296,8 @@ TEST(rows_beside_what_is_wrong)
         layers(p, 4);
     }
 }
-// Whenever it goes down and comes back: nobody else is reported anything, and their rows are complete.
+// Whenever it goes down and comes back: nobody else is reported anything, and their
+// rows are complete.
 TEST(rows_beside_a_port_that_falls)
 {
     rates p;
@@ -488,8 +492,9 @@ TEST(entries_that_are_wrong)
     e.lane(MW_HWERR_COUNT, e.q, e.home, 13);
 }
 
-// A row without gate weights stays open (a dymultimem.st with flags.0). The next list of its token replaces it as any list does: the entry has the members of the
-// newest list, and each of them reports once.
+// A row without gate weights stays open (a dymultimem.st with flags.0). The next list of its
+// token replaces it as any list does: the entry has the members of the newest list, and each
+// of them reports once.
 TEST(newest_list_of_an_open_row_counts)
 {
     errors_of e;
@@ -730,7 +735,8 @@ TEST(goes_down_while_its_grants_wait)
     h.layer(true, 64);
 }
 
-// More rows are ready for one member than its output has places for their grants, and none of these leaves meanwhile.
+// More rows are ready for one member than its output has places for their grants, and none of
+// these leaves meanwhile.
 TEST(rows_wait_until_their_grants_have_a_place)
 {
     falling e;
@@ -761,7 +767,8 @@ TEST(rows_wait_until_their_grants_have_a_place)
             assert_int_equal(h.about(home, i).notified, 1u << home | 1u << e.q);
 }
 
-// Requests and partials as ever of a port that was down, in a layer without switch-initiated reductions.
+// Requests and partials as ever of a port that was down, in a layer without
+// switch-initiated reductions.
 TEST(fell_means_nothing_to_requests)
 {
     falling e;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the switch does with a packet, from docs/design/architecture.md and docs/design/microarchitecture/switch.md alone: the copies that leave, or the error.
+// What the switch does with a packet, from docs/design/architecture.md and
+// docs/design/microarchitecture/switch.md alone: the copies that leave, or the error.
 #ifndef SWITCH_RULES_H
 #define SWITCH_RULES_H
 
@@ -20,15 +21,16 @@
 #endif
 
 struct verdict {
-    unsigned code =
-        MW_HWERR_NONE; ///< why it is rejected; of one that is accepted, why its copies are marked bad, if that is an error of the sender
+    unsigned code = MW_HWERR_NONE; ///< why it is rejected; of one that is accepted, why its copies
+                                   ///< are marked bad, if that is an error of the sender
     bool accepted = false;
     bool opens = false;   ///< a request that gets a row of results
     bool bad = false;     ///< the copies are marked bad
     unsigned decided = 0; ///< flits of it that the parser has seen by then, and targets
     unsigned looked_up = 0;
     std::map<unsigned, tb::wire> copies; ///< by output
-    // what is accepted of a row that the switch is to open: its token (of all GPUs), targets elsewhere, and some at home
+    // what is accepted of a row that the switch is to open: its token (of all GPUs), targets
+    // elsewhere, and some at home
     bool entry = false, own = false;
     uint64_t token = 0;
     unsigned targets = 0;
@@ -151,7 +153,8 @@ struct switch_rules {
                                        : MW_HWERR_NONE;
     }
 
-    /// A packet that came whole to the parser of `src`, its flits as they were on the link; the next one of that source.
+    /// A packet that came whole to the parser of `src`, its flits as they were on the link;
+    /// the next one of that source.
     verdict judge(const tb::wire &w, unsigned src, unsigned link_cls, bool room = true)
     {
         const verdict v = judge_alone(w, src, link_cls, room);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An output of the switch, with the queues that inputs fill for it. The test plays the inputs, which write packets and partial sums as ingress does, the join and the endpoint. Each module has a test of
-// its name, in which a model of that module alone, made of its interface and docs/design/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle. Of the modules that are there
-// once per input that of input 0 is watched.
+// An output of the switch, with the queues that inputs fill for it. The test plays the inputs,
+// which write packets and partial sums as ingress does, the join and the endpoint. Each module
+// has a test of its name, in which a model of that module alone, made of its interface and
+// docs/design/microarchitecture/switch.md, sees what goes into it and says what must come out,
+// cycle by cycle. Of the modules that are there once per input that of input 0 is watched.
 
 #include "Vswitch_output.h"
 #include "Vswitch_output___024root.h"
@@ -37,7 +39,8 @@ constexpr unsigned MOST = std::max(STORE_PKTS, CTRL_PKTS), SLOT_W = MOST > 1 ? l
 using tb::bit;
 using tb::bytes;
 
-#ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
+// make mutate: all that is inside stands one deeper, and a block is a part of a name
+#ifdef UNIT_NETLIST
 #define S(signal) dut.rootp->flat_switch_output__DOT__i_dut__DOT__i_netlist__DOT__##signal
 #define IN(signal) S(gen_in__05b0__05d__02e##signal)
 #define IN_WINDOW(signal) IN(gen_window__02e##signal)
@@ -693,12 +696,8 @@ class output : public tb::model<Vswitch_output> {
 
     // ---- egress_choice ----
     struct {
-        unsigned
-            turn = 0,
-            stores = 0,
-            next[4] = {
-                0, 0, 0,
-                0}; // packets, STORE packets; who is first, by class, and of those that are urgent
+        unsigned turn = 0, stores = 0;   // packets, STORE packets
+        unsigned next[4] = {0, 0, 0, 0}; // who is first, by class, and of those that are urgent
     } choice;
     static unsigned first_from(unsigned set, unsigned from)
     {

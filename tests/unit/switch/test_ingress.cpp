@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An input of the switch: a sender that is right, one that is wrong in every way, and one that ignores credits. Each module inside has a test of its name, in which a model of that module alone, made
-// of its interface and docs/design/microarchitecture/switch.md, sees what goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues that it fills, by packet.
+// An input of the switch: a sender that is right, one that is wrong in every way, and one
+// that ignores credits. Each module inside has a test of its name, in which a model of that
+// module alone, made of its interface and docs/design/microarchitecture/switch.md, sees what
+// goes into it and says what must come out, cycle by cycle; `ingress` is the whole: the queues
+// that it fills, by packet.
 
 #include "Vingress.h"
 #include "Vingress___024root.h"
@@ -26,7 +29,8 @@ constexpr unsigned ALL = (1u << N) - 1, STAMPS = (1u << STAMP_W) - 1;
 using tb::bit;
 using tb::bytes;
 
-#ifdef UNIT_NETLIST // make mutate: all that is inside stands one deeper, and a block is a part of a name
+// make mutate: all that is inside stands one deeper, and a block is a part of a name
+#ifdef UNIT_NETLIST
 #define S(signal) dut.rootp->flat_ingress__DOT__i_dut__DOT__i_netlist__DOT__##signal
 #define IN_SHARED(signal) S(gen_shared_ram__02e##signal)
 #define IN_ROW(signal) S(gen_row__02e##signal)
@@ -211,7 +215,8 @@ class input : public tb::model<Vingress> {
         }
         if (percent(wrong / 3)) {
             p.err = true;
-            // without a payload the mark is at the last flit of the list, which then may hold anything
+            // without a payload the mark is at the last flit of the list, which then
+            // may hold anything
             if (p.targets.size() > 1 && percent(50))
                 for (size_t t = 1 + (p.targets.size() - 2) / LANES * LANES; t < p.targets.size();
                      t++)
@@ -1006,7 +1011,8 @@ class input : public tb::model<Vingress> {
                     s = std::make_shared<slot>();
         expect_link();
 
-        // errors: of the parser in the order of packets. A rejected request is opened in the cycle before its error, or with it.
+        // errors: of the parser in the order of packets. A rejected request is opened in the cycle
+        // before its error, or with it.
         bool late_open = false;
         outgoing last;
         if (dut.err_valid_o) {
@@ -1080,8 +1086,9 @@ class input : public tb::model<Vingress> {
                 fail_msg("ingress: a packet was accepted that has error %u", o.v.code);
             SAME(dut.push_o, o.v.outputs());
             SAME(region, o.cls);
-            // One target: with the header's last flit. A list's first flit is looked at in the cycle behind it, then there is a target in every cycle, but those in which a partial that came behind
-            // the list is written to the same RAMs.
+            // One target: with the header's last flit. A list's first flit is looked at in the
+            // cycle behind it, then there is a target in every cycle, but those in which a partial
+            // that came behind the list is written to the same RAMs.
             if (o.idle)
                 SAME(now, o.began + HF - 1 + (o.v.looked_up > 1 ? o.v.looked_up : 0) + pauses -
                               o.pauses);
@@ -1206,7 +1213,8 @@ MODULE(part_entry)
 MODULE(write_turns)
 #endif
 
-// The epoch changes in each cycle around a list and around a packet without one: none ever has the outputs of another epoch.
+// The epoch changes in each cycle around a list and around a packet without one: none ever has the
+// outputs of another epoch.
 TEST_IF(PARAM_TargetListCache, no_row_outlives_its_epoch)
 {
     input b(&input::ingress);
@@ -1265,8 +1273,9 @@ TEST_IF(PARAM_TargetListCache, no_row_outlives_its_epoch)
     b.inside_done();
 }
 
-// Packets that come faster than they are rejected, from a sender that keeps to no window and to no length: the queue takes what it has room for, the rest is refused with a code; nothing is lost in silence, and what comes behind is
-// right.
+// Packets that come faster than they are rejected, from a sender that keeps to no window and to no
+// length: the queue takes what it has room for, the rest is refused with a code; nothing is lost in
+// silence, and what comes behind is right.
 static void flood(input::checker c, bool requests)
 {
     input b(c);

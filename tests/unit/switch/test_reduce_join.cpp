@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // reduce_join for a port of five: sums bit for bit in the order of distance under random gaps in
-// partials, credits and results; poison; stamps; the number of open rows and the member that is waited for; the full rate without a gap
-// between members, packets and rows. The test plays the queues of partials and the egress. MW_SEED repeats a run.
+// partials, credits and results; poison; stamps; the number of open rows and the member that is
+// waited for; the full rate without a gap between members, packets and rows. The test plays the
+// queues of partials and the egress. MW_SEED repeats a run.
 #include "bench/dut.h"
 #include "bench/values.h"
 #include "map.h"
@@ -57,7 +58,8 @@ struct join : model<Vreduce_join> {
     unsigned poison_percent = 0, error_percent = 0, length_percent = 0;
     uint64_t reads = 0, first_read = 0, last_read = 0;
 
-    // Opens rows, provides all their partials, and runs until every result has been taken and checked.
+    // Opens rows, provides all their partials, and runs until every result has been
+    // taken and checked.
     void run(const std::vector<row> &rows)
     {
         std::vector<row> stamped = rows;
@@ -312,7 +314,8 @@ TEST(poisons_what_is_not_valid)
     }
 }
 
-// Every cycle reads a flit, from the first of the first member to the last of the last one, over packets and rows.
+// Every cycle reads a flit, from the first of the first member to the last of the last one,
+// over packets and rows.
 TEST(reads_a_flit_in_every_cycle)
 {
     for (unsigned mask : {3u, 7u, 15u}) {

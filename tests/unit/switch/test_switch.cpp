@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// switch_top between links, built in several sizes: every opcode and every reason
-// for a rejection, trimming, order, reductions bit for bit, credits, progress beside a blocked output, figures of
+// switch_top between links, built in several sizes: every opcode and every reason for a rejection,
+// trimming, order, reductions bit for bit, credits, progress beside a blocked output, figures of
 // throughput and latency in cycles, and random mixes of all of it.
 
 #include "switch_model.h"
@@ -725,7 +725,8 @@ TEST(join_takes_one_flit_per_cycle)
     for (unsigned i = 0; i < rows; i++)
         request(*b, 0, 1024, t);
     b->finish();
-    // packets of all members, read one after the other without a gap, or of a cycle where each takes turns with the output
+    // packets of all members, read one after the other without a gap, or of a cycle where each
+    // takes turns with the output
     unsigned flits = rows * 8 * static_cast<unsigned>(t.size()) * (128 / b->f + b->part_shared_ram);
     assert_in_range(b->ports[0].last_rx - b->ports[0].first_rx, 0, flits + flits / 50);
 }
@@ -796,7 +797,8 @@ TEST(counts_waiting_copies)
     b->finish();
     if (n < 3 || b->rx_store < 2)
         return; // the rest takes two senders
-    // two copies at once: none starts between the first one's start and the reading of its last flit
+    // two copies at once: none starts between the first one's start and the reading
+    // of its last flit
     b->go();
     b->send(0, b->store(MW_OP_ST, 0, 1, 128));
     b->send(2, b->store(MW_OP_ST, 2, 1, 128));

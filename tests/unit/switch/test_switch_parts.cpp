@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of a switch port that stand alone, each under anything that its interface allows, against a model of it made of that interface and docs/design/microarchitecture/switch.md. What is not under test gets any input.
+// Parts of a switch port that stand alone, each under anything that its interface allows, against
+// a model of it made of that interface and docs/design/microarchitecture/switch.md. What is not
+// under test gets any input.
 
 #include "Vswitch_parts.h"
 
@@ -667,7 +669,8 @@ TEST(switch_monitor)
     }
 }
 
-// Counters, histogram and first sample behind a layer that was cut off inside an interval are those of the new layer alone.
+// Counters, histogram and first sample behind a layer that was cut off inside an interval are those
+// of the new layer alone.
 TEST(layers_behind_one_that_was_cut_off)
 {
     counted b;

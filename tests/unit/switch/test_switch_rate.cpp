@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What share of its links switch_top keeps busy: inputs that always have a packet, receivers that give every credit back at once. Long
-// packets of random destinations, look-ahead windows from 1 on, dispatch multicast, reductions by all ports at once, and the latency of an idle switch.
+// What share of its links switch_top keeps busy: inputs that always have a packet, receivers that
+// give every credit back at once. Long packets of random destinations, look-ahead windows from 1
+// on, dispatch multicast, reductions by all ports at once, and the latency of an idle switch.
 //
-// The shares are those of random traffic, so they vary: what is compared with a figure close by runs longer. A port has no queue to itself. Where traffic goes to all outputs, the own one included, one half of the ports sends and the
-// other half receives: a switch of half as many ports. MW_CYCLES=n measures longer.
+// The shares are those of random traffic, so they vary: what is compared with a figure close
+// by runs longer. A port has no queue to itself. Where traffic goes to all outputs, the own one
+// included, one half of the ports sends and the other half receives: a switch of half as many
+// ports. MW_CYCLES=n measures longer.
 
 #include "Vswitch_bench.h"
 #include "bench/dut.h"
@@ -234,8 +237,8 @@ struct traffic : model<Vswitch_bench> {
     }
 };
 
-// Uniform unicast. Halves: to every output of a switch of n / 2 ports; else to every port but the own one.
-// Of so many runs' cycles: a figure with little to spare takes more.
+// Uniform unicast. Halves: to every output of a switch of n / 2 ports; else to every port but the
+// own one. Of so many runs' cycles: a figure with little to spare takes more.
 static double unicast(unsigned window, bool halves, unsigned runs = 1)
 {
     traffic t(window);
@@ -265,7 +268,8 @@ static double dispatch(unsigned window, unsigned runs = 1)
     return share;
 }
 
-// What an input-queued switch with one packet of look-ahead is known to reach; it validates the bench.
+// What an input-queued switch with one packet of look-ahead is known to reach;
+// it validates the bench.
 TEST(one_packet_of_look_ahead_gives_the_classical_limits)
 {
     const std::map<unsigned, double> known = {{4, 0.655}, {8, 0.618}, {16, 0.602}}; // by ports
@@ -310,7 +314,8 @@ TEST(reduce_scatter_fills_the_uplinks)
     }
 }
 
-// From the first flit at the switch's input to the first one at its output 1, the links left out; with targets on ports 1, 2, .. (0: a plain store).
+// From the first flit at the switch's input to the first one at its output 1, the links left out;
+// with targets on ports 1, 2, .. (0: a plain store).
 static unsigned idle_latency(unsigned targets)
 {
     traffic t(0);
