@@ -60,7 +60,8 @@ class Layer:
     def alone_with(self, system, settings, paid, gpus=None):
         """Cycles of one system, with settings or on another number of GPUs."""
         costs = "papers" if paid else "none"
-        return measure(f"{self.options} --gpus {gpus or self.gpus} --system {system} --costs {costs} {settings}".rstrip())["systems"][0]["cycles"]
+        return measure(f"{self.options} --gpus {gpus or self.gpus} --system {system} --costs {costs} "
+                       f"{settings}".rstrip())["systems"][0]["cycles"]
 
     def payload(self, system):
         s = self.free[system]
@@ -98,44 +99,61 @@ def efficiency(system):
 
 def payload_efficiency(system):
     """Bytes of rows, of all that links carry."""
-    return lambda layer, _: layer.payload(system) / sum(layer.free[system][d]["wire_bytes_mean"] for d in ("up", "down"))
+    return lambda layer, _: layer.payload(system) / sum(layer.free[system][d]["wire_bytes_mean"]
+                                                        for d in ("up", "down"))
 
 
 # paper, what it states, its figure, ours: systems and the ratio, and why they differ or agree
 CLAIMS = [
-    ("DySHARP", "MoE layer over DeepEP", "2.26 (geomean), 2.77 at most", ("dysharp", "unicast"), faster("dysharp", "unicast"),
-     "theirs trains layers of 8 to 32 experts a token on 32 GPUs, where a token goes to more GPUs and multicast and reduction save more"),
-    ("DySHARP", "MoE layer over NVLS (all-gather, reduce-scatter)", "4.25, 6.93 at most", ("dysharp", "nvls"), faster("dysharp", "nvls"),
+    ("DySHARP", "MoE layer over DeepEP", "2.26 (geomean), 2.77 at most", ("dysharp", "unicast"),
+     faster("dysharp", "unicast"),
+     "theirs trains layers of 8 to 32 experts a token on 32 GPUs, where a token goes to more GPUs and multicast and "
+     "reduction save more"),
+    ("DySHARP", "MoE layer over NVLS (all-gather, reduce-scatter)", "4.25, 6.93 at most", ("dysharp", "nvls"),
+     faster("dysharp", "nvls"),
      "what all GPUs get grows with N and what they need does not: fewer GPUs, less to gain"),
     ("DySHARP", "MoE layer over COMET", "1.78, 1.94 at most", ("dysharp", "overlap"), faster("dysharp", "overlap"),
      "both overlap all they can; what is left is traffic, which again grows with the GPUs of a token"),
     ("DySHARP", "traffic, of DeepEP's", "about 0.5", ("dysharp", "unicast"), moved("dysharp", "unicast"),
      "1/2 + 1/(2 d) of the bytes where a token goes to d other GPUs"),
-    ("DySHARP", "the primitive alone, phase after phase, over DeepEP", "no direct gain", ("dysharp-basic", "unicast"), faster("dysharp-basic", "unicast"),
+    ("DySHARP", "the primitive alone, phase after phase, over DeepEP", "no direct gain", ("dysharp-basic", "unicast"),
+     faster("dysharp-basic", "unicast"),
      "each phase leaves the direction that it relieves idle: reproduced"),
-    ("DySHARP", "fusion alone over DeepEP", "no better than COMET", ("overlap", "unicast"), faster("overlap", "unicast"),
+    ("DySHARP", "fusion alone over DeepEP", "no better than COMET", ("overlap", "unicast"),
+     faster("overlap", "unicast"),
      "overlap without less traffic: what fusion alone can give"),
-    ("DySHARP", "NVLS' traffic, of DeepEP's", "more; 340 % of it useless at 32 GPUs", ("nvls", "unicast"), moved("nvls", "unicast"),
+    ("DySHARP", "NVLS' traffic, of DeepEP's", "more; 340 % of it useless at 32 GPUs", ("nvls", "unicast"),
+     moved("nvls", "unicast"),
      "more bytes where N is above 1.92 d: by how much depends on the trace and grows with N"),
     ("MoE-Hub", "MoE layer over COMET", "1.40", ("moe-hub", "overlap"), faster("moe-hub", "overlap"),
      "theirs has k = 2, where k rows are hardly more than d; here k is 4 to 6, and a row goes once for each expert"),
-    ("MoE-Hub", "its packet manager, where producers store 32 bytes at a time", "1.13, up to the end of the first GEMM", ("moe-hub",),
-     without("moe-hub", "--set scatter=3", "--set scatter=3 --set packet_manager=1"), "small stores spend a third of a link on headers; rows stored whole need no merging"),
-    ("MoE-Hub", "its trackers, over barriers", "1.14, up to the end of the first GEMM", ("moe-hub",), without("moe-hub", "--set tracker=0"),
+    ("MoE-Hub", "its packet manager, where producers store 32 bytes at a time", "1.13, up to the end of the first GEMM",
+     ("moe-hub",),
+     without("moe-hub", "--set scatter=3", "--set scatter=3 --set packet_manager=1"),
+     "small stores spend a third of a link on headers; rows stored whole need no merging"),
+    ("MoE-Hub", "its trackers, over barriers", "1.14, up to the end of the first GEMM", ("moe-hub",),
+     without("moe-hub", "--set tracker=0"),
      "ours counts the whole layer, whose combine waits for a barrier, too"),
-    ("MoE-Hub", "its allocator, over addresses that software makes from counts", "no figure of its own", ("moe-hub",), without("moe-hub", "--set allocator=0"),
-     "counts cross as fast as links are: the software's time is what is saved, of which a layer of this size has little"),
-    ("FlashDMoE", "MoE layer over Megatron's with Transformer Engine, 8 GPUs", "6.4 at most", ("flashdmoe", "unicast"), faster("flashdmoe", "unicast"),
-     "theirs is against kernels that the host launches one by one around an AllToAll of all GPUs; `unicast` waits between phases, too, but for nothing else"),
-    ("FlashDMoE", "traffic, of a baseline that pads", "less: tokens that are routed alone", ("flashdmoe", "unicast"), moved("flashdmoe", "unicast"),
+    ("MoE-Hub", "its allocator, over addresses that software makes from counts", "no figure of its own", ("moe-hub",),
+     without("moe-hub", "--set allocator=0"),
+     "counts cross as fast as links are: the software's time is what is saved, of which a layer of this size "
+     "has little"),
+    ("FlashDMoE", "MoE layer over Megatron's with Transformer Engine, 8 GPUs", "6.4 at most", ("flashdmoe", "unicast"),
+     faster("flashdmoe", "unicast"),
+     "theirs is against kernels that the host launches one by one around an AllToAll of all GPUs; `unicast` waits "
+     "between phases, too, but for nothing else"),
+    ("FlashDMoE", "traffic, of a baseline that pads", "less: tokens that are routed alone", ("flashdmoe", "unicast"),
+     moved("flashdmoe", "unicast"),
      "no system here sends padding; rows go once for each expert, not once for each GPU"),
     ("FlashDMoE", "payload efficiency", "only routed tokens travel", ("flashdmoe",), payload_efficiency("flashdmoe"),
      "the rest are headers, of 1 flit in front of at most 8, signals and counts"),
 ]
 # the same, of layers of traces: these runs are on two GPUs, too
 EFFICIENCIES = [
-    ("FlashDMoE", "overlap efficiency T(2) / T(N)", "up to 3.88 (4 GPUs) and 4 times (8) that of others", ("flashdmoe",), efficiency("flashdmoe"),
-     "with more GPUs more of the rows leave theirs, and the busiest link is further from the mean: of links, not of overlap"),
+    ("FlashDMoE", "overlap efficiency T(2) / T(N)", "up to 3.88 (4 GPUs) and 4 times (8) that of others",
+     ("flashdmoe",), efficiency("flashdmoe"),
+     "with more GPUs more of the rows leave theirs, and the busiest link is further from the mean: of links, not "
+     "of overlap"),
     ("FlashDMoE", "the same of a system of phases", "the others", ("unicast",), efficiency("unicast"),
      "phases wait for links, too, but here not for launches"),
 ]
@@ -158,20 +176,24 @@ def spread(values):
 def systems_page(layers, gpus):
     names = list(layers[0].free)
     yield f"## {gpus} GPUs, system by system"
-    yield "*cycles*: without costs of software, in brackets with those of the papers. *bytes*: on a link, both directions, over"
-    yield "those of `unicast`. *of its limit*: share of the longest of links, adders, engines and banks. *of free communication*:"
+    yield ("*cycles*: without costs of software, in brackets with those of the papers. *bytes*: on a link, both "
+           "directions, over")
+    yield ("those of `unicast`. *of its limit*: share of the longest of links, adders, engines and banks. *of free "
+           "communication*:")
     yield "share of the time that the layer takes if communication is free."
     yield ""
     for layer in layers:
         paid = layer.costs["papers"]["params"]["settings"]
         costs = ", ".join(f"{k[:-7]} {v}" for k, v in paid.items())
         remote = layer.costs["none"]["workload"][0]["remote_gpus_per_token"]
-        yield from textwrap.wrap(f"**{layer.name}, layer {layer.number}** (d = {remote:.2f}, papers' costs: {costs})", 120)
+        yield from textwrap.wrap(f"**{layer.name}, layer {layer.number}** (d = {remote:.2f}, papers' costs: {costs})",
+                                 120)
         yield ""
         yield from table([["system", "cycles", "over unicast", "bytes", "of its limit", "of free communication"]] + [
             [f"`{s}`", f"{layer.cycles(s)} ({layer.cycles(s, True)})",
              f"{faster(s, 'unicast')(layer, False):.2f} ({faster(s, 'unicast')(layer, True):.2f})",
-             f"{moved(s, 'unicast')(layer, False):.2f}", f"{layer.share(s):.1%}", f"{layer.alone(s, False):.1%} ({layer.alone(s, True):.1%})"]
+             f"{moved(s, 'unicast')(layer, False):.2f}", f"{layer.share(s):.1%}",
+             f"{layer.alone(s, False):.1%} ({layer.alone(s, True):.1%})"]
             for s in names])
         yield ""
 
@@ -181,7 +203,8 @@ def claims_page(claims, by_gpus):
     for paper, what, figure, systems, ratio, why in claims:
         if any(s not in layer.free for layers in by_gpus.values() for layer in layers for s in systems):
             continue
-        cells = [spread(ratio(layer, paid) for layer in layers) for layers in by_gpus.values() for paid in (False, True)]
+        cells = [spread(ratio(layer, paid) for layer in layers) for layers in by_gpus.values()
+                 for paid in (False, True)]
         rows.append([paper, what, figure, " / ".join(f"`{s}`" for s in systems), *cells, why])
     return table(rows)
 
@@ -208,14 +231,19 @@ def main():
                 by_gpus[n].append(Layer(name or "synthetic", number, n, options.strip()))
     command = " ".join(["bench/results.py", *(sys.argv[1:])])
     page = ["# Results, beside those of the papers", "",
-            f"Layers have {a.tokens} tokens per GPU, hidden 512, tile 16 and 16-byte flits. Every output bit and every flit count of each run",
-            "was right. [systems.md](../design/systems.md) describes each system, its differences from the paper, and the",
+            f"Layers have {a.tokens} tokens per GPU, hidden 512, tile 16 and 16-byte flits. Every output bit and every "
+            "flit count of each run",
+            "was right. [systems.md](../design/systems.md) describes each system, its differences from the "
+            "paper, and the",
             "[costs of software](../design/systems.md#costs-of-software). This command writes the page:",
             "", f"    {command}", "",
             "## Claims",
-            "The table shows speed-ups, or shares of the bytes: the geometric mean over the layers, and their range. *costs*: with those of",
-            "the papers. The papers' baselines are programs on real or simulated GPUs. Ours are instruction streams without a wasted",
-            "cycle. A mechanism's gain over them is therefore its gain on the fabric alone.", "", *claims_page(CLAIMS + (EFFICIENCIES if a.traces else []), by_gpus), ""]
+            "The table shows speed-ups, or shares of the bytes: the geometric mean over the layers, and their range. "
+            "*costs*: with those of",
+            "the papers. The papers' baselines are programs on real or simulated GPUs. Ours are instruction streams "
+            "without a wasted",
+            "cycle. A mechanism's gain over them is therefore its gain on the fabric alone.", "",
+            *claims_page(CLAIMS + (EFFICIENCIES if a.traces else []), by_gpus), ""]
     for n, layers in by_gpus.items():
         page += systems_page(layers, n)
     pathlib.Path(a.output).write_text("\n".join(page))

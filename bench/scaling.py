@@ -47,7 +47,8 @@ def largest(found, value, reference, what):
 def page(hidden, tokens):
     most = HIDDEN[-1]
     yield "# Prediction of a large layer from a smaller one\n"
-    yield "A run that would take above 10 minutes suggests a smaller `--hidden`, whose expert takes as much less time per"
+    yield ("A run that would take above 10 minutes suggests a smaller `--hidden`, whose expert takes as much "
+           "less time per")
     yield "row. This page measures what that changes. Written by\n\n    bench/scaling.py\n"
     yield "Each cell has the share of the strict bound of `moeswitch`, that of `unicast`, and how many times faster"
     yield "`moeswitch` is. Routing is synthetic, with 8 GPUs and tile 16.\n"
@@ -58,7 +59,8 @@ def page(hidden, tokens):
         [str(v), *(f"{largest(hidden, v, most, what):.1%}" for what in (0, 2))] for v in HIDDEN[:-1]])
     yield f"\n## Tokens per GPU, hidden {AT['hidden']}\n"
     yield from table(rows(tokens, "tokens", TOKENS))
-    yield "\nTokens change more than the hidden size does, as start, tail and tiles that never fill are parts of fewer rows."
+    yield ("\nTokens change more than the hidden size does, as start, tail and tiles that never fill are parts of "
+           "fewer rows.")
     yield "So `run` suggests fewer tokens only where the smallest hidden size, 512, is not enough.\n"
 
 

@@ -4,7 +4,8 @@
 
 usage: report.py OBJDUMP SIZE ELF RAM_BYTES STACK_BYTES
 
-The stack comes from the disassembly: what each function takes from sp, and whom it calls. Recursion, and calls through pointers, are errors.
+The stack comes from the disassembly: what each function takes from sp, and whom it calls. Recursion, and calls
+through pointers, are errors.
 """
 import bisect
 import re
@@ -17,8 +18,8 @@ CALLS = re.compile(r"\t(?:jal|j)\t(?:ra,)?([0-9a-f]+) <")
 
 
 def functions(text):
-    """{name: [bytes of stack, functions called]}. A jump is a call when it leaves its function; targets are addresses, as objdump names the nearest
-    symbol of any kind."""
+    """{name: [bytes of stack, functions called]}. A jump is a call when it leaves its function; targets are addresses,
+    as objdump names the nearest symbol of any kind."""
     starts = [(int(m[1], 16), m[2]) for m in map(FUNCTION.match, text.splitlines()) if m]
     found, name = {n: [0, set()] for _, n in starts}, None
     for line in text.splitlines():
@@ -51,7 +52,8 @@ def main():
     rows = subprocess.run([size, "-A", elf], check=True, capture_output=True, text=True).stdout
     part = {m[1]: int(m[2]) for m in re.finditer(r"^(\.\w+)\s+(\d+)", rows, re.M)}
     used = sum(part.get(p, 0) for p in (".text", ".bss", ".noinit"))
-    print(f"firmware: {part['.text']} bytes of program and constants, {part.get('.bss', 0)} of data, {part.get('.noinit', 0)} of log; "
+    print(f"firmware: {part['.text']} bytes of program and constants, {part.get('.bss', 0)} of data, "
+          f"{part.get('.noinit', 0)} of log; "
           f"stack {depth} of {stack} ({' > '.join(path)}); {used + stack} of {ram} bytes of RAM")
     if depth > stack or used + stack > ram:
         sys.exit("firmware: too large for its RAM")

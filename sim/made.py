@@ -5,11 +5,12 @@
 usage: made.py tools --verilator ROOT --verilator-bin FILE --plain-cxx CXX --model-cxx CXX --arch ARCH
        made.py note --model fabric|device --backend lanes|plain --tools FILE --flags FILE --deps FILE... -- SOURCE...
 
-tools prints a line each: `verilator`, `plain` and `lanes` (versions of their compilers), `machine`, `cpu` (features that the compiler of lanes may use, named
-as /proc/cpuinfo names them), and `why`, if lanes do not work here.
+tools prints a line each: `verilator`, `plain` and `lanes` (versions of their compilers), `machine`, `cpu` (features
+that the compiler of lanes may use, named as /proc/cpuinfo names them), and `why`, if lanes do not work here.
 
-note prints an assembler file, which puts what a model was made of into it as an ELF note: who loads the model reads it first (driver/src/transport_sim/model_note.c), as
-code for another processor cannot say so itself. The note's text is lines of a word, a blank and a value.
+note prints an assembler file, which puts what a model was made of into it as an ELF note: who loads the model reads it
+first (driver/src/transport_sim/model_note.c), as code for another processor cannot say so itself. The note's text is
+lines of a word, a blank and a value.
 """
 import argparse
 import hashlib
@@ -19,19 +20,25 @@ import re
 import subprocess
 import sys
 
-# 5.034 and before do not take variables of which one bit is assigned in a clocked block and another by a continuous assignment (BLKANDNBLK); where they are
-# told to, and in 5.038, which takes them, models are wrong. None between 5.038 and 5.048 was tried.
+# 5.034 and before do not take variables of which one bit is assigned in a clocked block and another by a continuous
+# assignment (BLKANDNBLK); where they are told to, and in 5.038, which takes them, models are wrong. None between
+# 5.038 and 5.048 was tried.
 LEAST = (5, 48)
 
 # of a model, the header of its interface and that interface's number
 INTERFACES = {"fabric": ("sim/mw_sim.h", "MW_SIM_ABI"), "device": ("sim/mw_device.h", "MW_DEVICE_ABI")}
 
-# What compilers make instructions of by themselves: their macro, and the name in /proc/cpuinfo. Others are there for who asks for them by name.
+# What compilers make instructions of by themselves: their macro, and the name in /proc/cpuinfo. Others are there
+# for who asks for them by name.
 CPU = {
-    "SSE3": "pni", "SSSE3": "ssse3", "SSE4_1": "sse4_1", "SSE4_2": "sse4_2", "POPCNT": "popcnt", "MOVBE": "movbe", "LZCNT": "abm", "BMI": "bmi1",
-    "BMI2": "bmi2", "ADX": "adx", "F16C": "f16c", "FMA": "fma", "AVX": "avx", "AVX2": "avx2", "GFNI": "gfni", "AVXVNNI": "avx_vnni", "AVX512F": "avx512f",
-    "AVX512BW": "avx512bw", "AVX512CD": "avx512cd", "AVX512DQ": "avx512dq", "AVX512VL": "avx512vl", "AVX512IFMA": "avx512ifma", "AVX512VBMI": "avx512vbmi",
-    "AVX512VBMI2": "avx512_vbmi2", "AVX512VNNI": "avx512_vnni", "AVX512BITALG": "avx512_bitalg", "AVX512VPOPCNTDQ": "avx512_vpopcntdq",
+    "SSE3": "pni", "SSSE3": "ssse3", "SSE4_1": "sse4_1", "SSE4_2": "sse4_2", "POPCNT": "popcnt", "MOVBE": "movbe",
+    "LZCNT": "abm", "BMI": "bmi1",
+    "BMI2": "bmi2", "ADX": "adx", "F16C": "f16c", "FMA": "fma", "AVX": "avx", "AVX2": "avx2", "GFNI": "gfni",
+    "AVXVNNI": "avx_vnni", "AVX512F": "avx512f",
+    "AVX512BW": "avx512bw", "AVX512CD": "avx512cd", "AVX512DQ": "avx512dq", "AVX512VL": "avx512vl",
+    "AVX512IFMA": "avx512ifma", "AVX512VBMI": "avx512vbmi",
+    "AVX512VBMI2": "avx512_vbmi2", "AVX512VNNI": "avx512_vnni", "AVX512BITALG": "avx512_bitalg",
+    "AVX512VPOPCNTDQ": "avx512_vpopcntdq",
     "AVX512BF16": "avx512_bf16", "AVX512FP16": "avx512_fp16",
 }
 
@@ -65,12 +72,14 @@ def verilator_version(root):
     """the version of Verilator, which must be one that takes the RTL"""
     config = root / "include/verilated_config.h"
     if not config.exists():
-        sys.exit(f"no Verilator in {root}: give make the folder and the program of one, VROOT= and VERILATOR_BIN= (docs/developer/simulation.md)")
+        sys.exit(f"no Verilator in {root}: give make the folder and the program of one, VROOT= and VERILATOR_BIN= "
+                 "(docs/developer/simulation.md)")
     config = config.read_text()
     number = re.search(r'#define VERILATOR_VERSION "(.*)"', config)[1]
     major, minor = map(int, re.match(r"(\d+)\.(\d+)", number).groups())
     if (major, minor) < LEAST:
-        sys.exit(f"Verilator {number} is too old: from {LEAST[0]}.{LEAST[1]:03} on it takes this RTL (docs/developer/simulation.md)")
+        sys.exit(f"Verilator {number} is too old: from {LEAST[0]}.{LEAST[1]:03} on it takes this RTL "
+                 "(docs/developer/simulation.md)")
     return number
 
 

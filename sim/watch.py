@@ -5,11 +5,11 @@
 usage: watch.py lanes|plain N FOLDER >watched.h
        watch.py nodes N FOLDER >watched_nodes.h
 
-FOLDER is that of the model, with the C++ that Verilator and sim/lanes/lanes.py made. The header has a function for each of
-ITEMS, of the shim's device, a GPU or port and, for those of streams, the stream; and MW_SIM_WATCHED, 1. All are
-registers of the RTL, by the names that Verilator gives them; where it has left one out or named it otherwise,
-MW_SIM_WATCHED is 0, and the model shows nothing. In lanes, what of it is the nodes' is defined in the second header, for
-sim/lanes/nodes.cpp.
+FOLDER is that of the model, with the C++ that Verilator and sim/lanes/lanes.py made. The header has a function for
+each of ITEMS, of the shim's device, a GPU or port and, for those of streams, the stream; and MW_SIM_WATCHED, 1.
+All are registers of the RTL, by the names that Verilator gives them; where it has left one out or named it otherwise,
+MW_SIM_WATCHED is 0, and the model shows nothing. In lanes, what of it is the nodes' is defined in the second
+header, for sim/lanes/nodes.cpp.
 """
 import pathlib
 import re
@@ -57,7 +57,8 @@ def nodes(folder):
     for function, (part, name) in ITEMS.items():
         variable, there = in_lanes(folder, part, name)
         if part == "node" and there:
-            print(f"{of_node(function)}\n{{\n    return n.{variable}{'[s]' if function.startswith('stream_') else ''}[lane];\n}}")
+            print(f"{of_node(function)}\n{{\n    return "
+                  f"n.{variable}{'[s]' if function.startswith('stream_') else ''}[lane];\n}}")
 
 
 def of_lanes(folder, function, part, name):

@@ -4,7 +4,8 @@
 
 usage: access.py FILE.rdl OUTPUT.h
 
-The output is a list R(address, words, readable bits, writable bits, value after reset), a line for each register or memory.
+The output is a list R(address, words, readable bits, writable bits, value after reset), a line for
+each register or memory.
 """
 import pathlib
 import sys
@@ -40,7 +41,8 @@ def main():
     top = compiler.elaborate().top
     nodes = [n for n in top.descendants(unroll=False) if isinstance(n, (MemNode, RegNode))]
     lines = [f"    R(0x{a:04x}, {w}, 0x{r:08x}, 0x{x:08x}, 0x{v:08x})" for a, w, r, x, v in map(entry, nodes)]
-    out.write_text(f"// Generated from {rdl} by spec/access.py.\n#define {out.stem.upper()}(R) \\\n" + " \\\n".join(lines) + "\n")
+    out.write_text(f"// Generated from {rdl} by spec/access.py.\n#define {out.stem.upper()}(R) \\\n"
+                   + " \\\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

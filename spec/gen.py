@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates the SystemVerilog package, the C header and the page of docs of each definition in this folder.
 
-usage: gen.py OUTDIR    writes packet_pkg.sv, packet.h, packets.md, isa_pkg.sv, isa.h, isa.md, errors.h, errors.def, errors.md
+usage: gen.py OUTDIR
+
+Writes packet_pkg.sv, packet.h, packets.md, isa_pkg.sv, isa.h, isa.md, errors.h, errors.def, errors.md.
 """
 import pathlib
 import sys
@@ -10,7 +12,8 @@ import textwrap
 import tomllib
 
 HERE = pathlib.Path(__file__).parent
-SV_HEAD = "// SPDX-License-Identifier: CERN-OHL-P-2.0\n// Generated from spec/{src} by spec/gen.py: change it there.\n`default_nettype none\n/* verilator lint_off UNUSEDPARAM */\n"
+SV_HEAD = ("// SPDX-License-Identifier: CERN-OHL-P-2.0\n// Generated from spec/{src} by spec/gen.py: change it there.\n"
+           "`default_nettype none\n/* verilator lint_off UNUSEDPARAM */\n")
 C_HEAD = "// SPDX-License-Identifier: Apache-2.0\n// Generated from spec/{src} by spec/gen.py: change it there.\n"
 
 
@@ -34,7 +37,8 @@ def c_enum(prefix, items):
 
 
 def md_table(head, rows):
-    return "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n" + "".join("| " + " | ".join(str(c) for c in r) + " |\n" for r in rows) + "\n"
+    return "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n" + "".join("| " + " | ".join(str(c) for c in r)
+                                                                                   + " |\n" for r in rows) + "\n"
 
 
 def md_text(text):
@@ -59,7 +63,8 @@ def packet(out):
         sv += sv_enum(e["name"], e["name"].upper(), e["width"], e["values"])
     def struct(name, fields, doc=""):
         lines = [(types.get(n, f"logic [{w - 1}:0]" if w > 1 else "logic"), n, d) for n, w, d in reversed(fields)]
-        return doc + "  typedef struct packed {\n" + "".join(f"    {t} {n};  // {d}\n" for t, n, d in lines) + f"  }} {name};\n\n"
+        return doc + "  typedef struct packed {\n" + "".join(f"    {t} {n};  // {d}\n"
+                                                             for t, n, d in lines) + f"  }} {name};\n\n"
 
     low = next(i for i in range(len(fields)) if sum(f[1] for f in fields[:i]) == 64)
     sv += struct("header_t", fields)
@@ -74,7 +79,8 @@ def packet(out):
         names = [f"OP_{o['name']}" for o in p["opcode"] if o["class"] == c["name"] and c["name"] != "CTRL"]
         if names:
             sv += f"      {', '.join(names)}: return CLS_{c['name']};\n"
-    sv += "      default: return CLS_CTRL;\n    endcase\n  endfunction\n\nendpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n"
+    sv += ("      default: return CLS_CTRL;\n    endcase\n  endfunction\n\nendpackage\n/* verilator lint_on "
+           "UNUSEDPARAM */\n`default_nettype wire\n")
     (out / "packet_pkg.sv").write_text(sv)
 
     c = C_HEAD.format(src="packet.toml") + "#ifndef MW_PACKET_H\n#define MW_PACKET_H\n#include <stdint.h>\n\n"
@@ -87,7 +93,8 @@ def packet(out):
     c += f"#define MW_LANE_BITS {lane_bits}\n"
     c += "static inline uint64_t mw_lane_pack(" + ", ".join(f"uint32_t {n}" for n, _, _ in lane) + ")\n{\n    return "
     shifts = [sum(f[1] for f in lane[:i]) for i in range(len(lane))]
-    c += " | ".join(f"(uint64_t)({n} & 0x{(1 << w) - 1:x})" + (f" << {s}" if s else "") for (n, w, _), s in zip(lane, shifts)) + ";\n}\n\n"
+    c += " | ".join(f"(uint64_t)({n} & 0x{(1 << w) - 1:x})" + (f" << {s}" if s else "")
+                    for (n, w, _), s in zip(lane, shifts)) + ";\n}\n\n"
     c += "struct mw_header {\n"
     for n, w, d in fields:
         ty = "uint64_t" if w > 32 else "uint32_t"
@@ -101,12 +108,15 @@ def packet(out):
         pack += f"    w[{word}] |= ((uint64_t)h->{n} & {mask}) << {sh};\n"
         unpack += f"    h->{n} = ({'uint64_t' if w > 32 else 'uint32_t'})((w[{word}] >> {sh}) & {mask});\n"
         bit += w
-    c += "static inline void mw_header_pack(const struct mw_header *h, uint64_t w[2])\n{\n    w[0] = w[1] = 0;\n" + pack + "}\n\n"
+    c += ("static inline void mw_header_pack(const struct mw_header *h, uint64_t w[2])\n{\n    w[0] = w[1] = 0;\n"
+          + pack + "}\n\n")
     c += "static inline void mw_header_unpack(struct mw_header *h, const uint64_t w[2])\n{\n" + unpack + "}\n\n#endif\n"
     (out / "packet.h").write_text(c)
 
-    md = "# Packet formats\n\nGenerated from `spec/packet.toml`.\n\n## Classes\n\n" + md_table(["class", "value", "meaning"], [(n, v, d) for n, v, d in classes])
-    md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "meaning"], [(o["name"], f"0x{o['value']:02x}", o["class"], o["doc"]) for o in p["opcode"]])
+    md = ("# Packet formats\n\nGenerated from `spec/packet.toml`.\n\n## Classes\n\n"
+          + md_table(["class", "value", "meaning"], [(n, v, d) for n, v, d in classes]))
+    md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "meaning"],
+                                      [(o["name"], f"0x{o['value']:02x}", o["class"], o["doc"]) for o in p["opcode"]])
     bit, rows = 0, []
     for n, w, d in fields:
         rows.append((n, f"{bit + w - 1}:{bit}", d))
@@ -116,12 +126,16 @@ def packet(out):
     for n, w, d in lane:
         rows.append((n, f"{bit + w - 1}:{bit}" if w > 1 else str(bit), d))
         bit += w
-    md += f"## Lane of a READY or a GRANT\n\nLane i lies at bit {lane_bits} i of the header's upper half.\n\n" + md_table(["field", "bits", "meaning"], rows)
+    md += (f"## Lane of a READY or a GRANT\n\nLane i lies at bit {lane_bits} i of the header's upper half.\n\n"
+           + md_table(["field", "bits", "meaning"], rows))
     for e in p["enum"]:
         md += f"## {e['name']}\n\n" + md_table(["name", "value", "meaning"], e["values"])
-    md += "## Constants\n\n" + md_table(["name", "value", "meaning"], [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
-    md += "## Layout\n\n" + md_text("Header, target list (targets 2 .. cnt, two bytes each, from lane 0 of the next flit, last flit filled with zeros), payload. "
-                                   "With 8-byte flits the header is two flits, bits 63:0 first. Byte b of the payload sits at byte lane (addr + b) modulo the flit width.") + "\n"
+    md += "## Constants\n\n" + md_table(["name", "value", "meaning"],
+                                        [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
+    md += "## Layout\n\n" + md_text("Header, target list (targets 2 .. cnt, two bytes each, from lane 0 of the next "
+                                    "flit, last flit filled with zeros), payload. "
+                                   "With 8-byte flits the header is two flits, bits 63:0 first. Byte b of the payload "
+                                   "sits at byte lane (addr + b) modulo the flit width.") + "\n"
     (out / "packets.md").write_text(md)
 
 
@@ -144,7 +158,8 @@ def isa(out):
     c = C_HEAD.format(src="isa.toml") + "#ifndef MW_ISA_H\n#define MW_ISA_H\n#include <stdint.h>\n\n"
     for n, k in p["constants"].items():
         c += f"#define MW_{n} {k['value']} /* {k['doc']} */\n"
-    c += "\n" + c_enum("MW_I", [(n.upper().replace(".", "_"), v, d) for n, v, d in ops]) + c_enum("MW_EV", [tuple(e) for e in p["events"]["values"]])
+    c += ("\n" + c_enum("MW_I", [(n.upper().replace(".", "_"), v, d) for n, v, d in ops])
+          + c_enum("MW_EV", [tuple(e) for e in p["events"]["values"]]))
     c += "/* one instruction, 16 bytes, little-endian in GPU memory */\nstruct mw_instr {\n"
     for n, w, d in fields:
         c += f"    uint8_t {n} : {w}; /* {d} */\n" if w < 8 else f"    uint{w}_t {n}; /* {d} */\n"
@@ -152,9 +167,12 @@ def isa(out):
     (out / "isa.h").write_text(c)
     md = "# Instruction set of the emulated GPU\n\nGenerated from `spec/isa.toml`.\n\n" + p["doc"] + "\n\n"
     md += "## Word, 16 bytes\n\n" + md_table(["field", "bits", "meaning"], fields)
-    md += "## Instructions\n\n" + md_table(["instruction", "op", "operands", "unit", "order", "retires when"], [(f"`{o['name']}`<br>{o['doc']}", f"0x{o['value']:02x}", o["operands"], o["unit"], o["order"], o["retires"]) for o in p["instr"]])
+    md += "## Instructions\n\n" + md_table(["instruction", "op", "operands", "unit", "order", "retires when"],
+                                           [(f"`{o['name']}`<br>{o['doc']}", f"0x{o['value']:02x}", o["operands"],
+                                             o["unit"], o["order"], o["retires"]) for o in p["instr"]])
     md += "## Event counters\n\n" + md_table(["name", "number", "meaning"], p["events"]["values"])
-    md += "## Limits\n\n" + md_table(["name", "value", "meaning"], [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
+    md += "## Limits\n\n" + md_table(["name", "value", "meaning"],
+                                     [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
     (out / "isa.md").write_text(md)
 
 
@@ -162,14 +180,18 @@ def errors(out):
     p = load("errors.toml")
     hw = [(e["name"], e["value"], e["text"]) for e in p["hardware"]]
     sw = [(e["name"], e["value"], e["text"]) for e in p["library"]]
-    sv = SV_HEAD.format(src="errors.toml") + "package error_pkg;\n" + sv_enum("err", "ERR", 8, hw) + "endpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n"
+    sv = (SV_HEAD.format(src="errors.toml") + "package error_pkg;\n" + sv_enum("err", "ERR", 8, hw)
+          + "endpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n")
     (out / "error_pkg.sv").write_text(sv)
-    c = C_HEAD.format(src="errors.toml") + "#ifndef MW_ERRORS_H\n#define MW_ERRORS_H\n\n/* codes that the hardware records */\n" + c_enum("MW_HWERR", hw)
+    c = (C_HEAD.format(src="errors.toml") + "#ifndef MW_ERRORS_H\n#define MW_ERRORS_H\n\n/* codes that the hardware "
+         "records */\n" + c_enum("MW_HWERR", hw))
     c += "/* codes that libmoeswitch returns */\n" + c_enum("MW_ERR", [(n, v, d) for n, v, d in sw])
-    c += "/* X(name, value, text) over both sets */\n#define MW_HWERR_LIST(X) \\\n" + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in hw) + "\n"
+    c += ("/* X(name, value, text) over both sets */\n#define MW_HWERR_LIST(X) \\\n"
+          + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in hw) + "\n")
     c += "#define MW_ERR_LIST(X) \\\n" + " \\\n".join(f'    X({n}, {v}, "{t}")' for n, v, t in sw) + "\n\n#endif\n"
     (out / "errors.h").write_text(c)
-    md = "# Error codes\n\nGenerated from `spec/errors.toml`.\n\n## Recorded by the hardware\n\n" + md_table(["name", "code", "meaning"], hw) + "## Returned by libmoeswitch\n\n" + md_table(["name", "code", "meaning"], sw)
+    md = "# Error codes\n\nGenerated from `spec/errors.toml`.\n\n## Recorded by the hardware\n\n" + md_table(
+        ["name", "code", "meaning"], hw) + "## Returned by libmoeswitch\n\n" + md_table(["name", "code", "meaning"], sw)
     (out / "errors.md").write_text(md)
 
 

@@ -12,7 +12,8 @@ from gen import C_HEAD, SV_HEAD, c_enum, camel, load, md_table, sv_enum
 SV_NAMES = {"type": "kind", "sequence": "number"}
 SIZES = {"uint16_t": 2, "uint32_t": 4, "uint64_t": 8, "char[32]": 32}
 RECORDS = ("info", "selftest", "fed", "log", "image")
-ENUMS = (("type", "MW_FRAME"), ("status", "MW_STATUS"), ("feature", "MW_FEATURE"), ("test", "MW_TEST"), ("outcome", "MW_FED"), ("log_code", "MW_LOG"))
+ENUMS = (("type", "MW_FRAME"), ("status", "MW_STATUS"), ("feature", "MW_FEATURE"), ("test", "MW_TEST"),
+         ("outcome", "MW_FED"), ("log_code", "MW_LOG"))
 
 
 def head(text):
@@ -60,11 +61,13 @@ def header(p):
         c += c_enum(prefix, [(e["name"], e["value"], e["doc"]) for e in p[key]])
     c += "/* X(name, value, text) over them */\n"
     for key, prefix in ENUMS:
-        c += f"#define {prefix}_LIST(X) \\\n" + " \\\n".join(f'    X({e["name"]}, {e["value"]}, "{e["doc"]}")' for e in p[key]) + "\n"
+        c += f"#define {prefix}_LIST(X) \\\n" + " \\\n".join(f'    X({e["name"]}, {e["value"]}, "{e["doc"]}")'
+                                                             for e in p[key]) + "\n"
     c += "\n/* header of a frame, as it is on the wire of a little-endian machine */\nstruct mw_frame_header {\n"
     for n, w, d in p["header"]["fields"]:
         c += f"    uint{w}_t {n}; /* {d} */\n"
-    c += "};\n\nstruct mw_frame_trailer {\n    uint32_t status;\n    uint32_t crc; /* CRC-32 of payload and status */\n};\n\n"
+    c += ("};\n\nstruct mw_frame_trailer {\n    uint32_t status;\n    uint32_t crc; /* CRC-32 of payload and status "
+          "*/\n};\n\n")
     c += "struct mw_frame_register {\n    uint32_t address;\n    uint32_t value;\n};\n\n"
     for name in RECORDS:
         rows, rest = record_rows(p, name)
@@ -78,7 +81,8 @@ def header(p):
 
 def record_table(p, name):
     fields, rest = record_rows(p, name)
-    return md_table(["field", "byte", "type", "meaning"], [(f, at, kind, d) for f, at, kind, d in fields] + ([("", p[name]["bytes"] - rest, f"{rest} bytes", "zero")] if rest else []))
+    return md_table(["field", "byte", "type", "meaning"], [(f, at, kind, d) for f, at, kind, d in fields]
+                    + ([("", p[name]["bytes"] - rest, f"{rest} bytes", "zero")] if rest else []))
 
 
 def page(p):
@@ -86,16 +90,23 @@ def page(p):
     for n, w, d in p["header"]["fields"]:
         rows.append((n, f"{bit // 8}", f"{w // 8}", d))
         bit += w
-    md = "# Host protocol\n\nGenerated from `spec/host.toml`.\n" + "".join(s["text"] for s in p["section"] if s["at"] == "top") + "\n"
+    md = "# Host protocol\n\nGenerated from `spec/host.toml`.\n" + "".join(s["text"] for s in p["section"]
+                                                                           if s["at"] == "top") + "\n"
     md += "## Header\n\n" + md_table(["field", "byte", "bytes", "meaning"], rows)
-    md += "## Types\n\n`by` says who carries a request out: the link's hardware, DMA without the processor, or firmware.\n\n"
-    md += md_table(["type", "value", "since", "by", "meaning", "request", "reply"], [(t["name"], f"0x{t['value']:02x}", f"1.{t.get('minor', 0)}", t["by"], t["doc"], t["request"], t["reply"]) for t in p["type"]])
-    md += "## Status\n\n" + md_table(["name", "value", "meaning"], [(s["name"], s["value"], s["doc"]) for s in p["status"]])
-    for name, title, enum, what in (("info", "INFO", "feature", "feature"), ("selftest", "SELFTEST", "test", "test"), ("fed", "FED", "outcome", "outcome"), ("log", "LOG", "log_code", "code")):
+    md += ("## Types\n\n`by` says who carries a request out: the link's hardware, DMA without the processor, or "
+           "firmware.\n\n")
+    md += md_table(["type", "value", "since", "by", "meaning", "request", "reply"],
+                   [(t["name"], f"0x{t['value']:02x}", f"1.{t.get('minor', 0)}", t["by"], t["doc"], t["request"],
+                     t["reply"]) for t in p["type"]])
+    md += "## Status\n\n" + md_table(["name", "value", "meaning"],
+                                     [(s["name"], s["value"], s["doc"]) for s in p["status"]])
+    for name, title, enum, what in (("info", "INFO", "feature", "feature"), ("selftest", "SELFTEST", "test", "test"),
+                                    ("fed", "FED", "outcome", "outcome"), ("log", "LOG", "log_code", "code")):
         md += f"## {title} record, {p[name]['bytes']} bytes\n\n" + record_table(p, name)
         md += md_table([what, "number", "meaning"], [(e["name"], e["value"], e["doc"]) for e in p[enum]])
     md += f"## Image of a firmware\n{p['image']['doc']}\n" + record_table(p, "image")
-    md += "## Constants\n\n" + md_table(["name", "value", "meaning"], [(n, number(k["value"]), k["doc"]) for n, k in p["constants"].items()])
+    md += "## Constants\n\n" + md_table(["name", "value", "meaning"],
+                                        [(n, number(k["value"]), k["doc"]) for n, k in p["constants"].items()])
     return md
 
 
@@ -104,9 +115,12 @@ def check(p):
     c = {n: k["value"] for n, k in p["constants"].items()}
     assert sum(f[1] for f in p["header"]["fields"]) == 8 * c["HEADER_BYTES"], "header length"
     assert c["SYNC_GAP"] == c["MAX_PAYLOAD"] + c["HEADER_BYTES"] + c["TRAILER_BYTES"], "SYNC_GAP"
-    # a frame in part received swallows all but HEADER_BYTES of the gap; the zeros are counted in words where bytes begin in the middle of one
-    assert c["MAX_PAYLOAD"] <= c["SYNC_ZEROS"] <= c["SYNC_GAP"] - c["HEADER_BYTES"] and c["SYNC_ZEROS"] & (c["SYNC_ZEROS"] - 1) == 0, "SYNC_ZEROS"
-    assert all(p[name]["bytes"] % 8 == 0 and p[name]["bytes"] <= c["MAX_COMMAND"] for name in RECORDS), "records are whole words"
+    # a frame in part received swallows all but HEADER_BYTES of the gap; the zeros are counted in words where bytes
+    # begin in the middle of one
+    assert (c["MAX_PAYLOAD"] <= c["SYNC_ZEROS"] <= c["SYNC_GAP"] - c["HEADER_BYTES"]
+            and c["SYNC_ZEROS"] & (c["SYNC_ZEROS"] - 1) == 0), "SYNC_ZEROS"
+    assert all(p[name]["bytes"] % 8 == 0 and p[name]["bytes"] <= c["MAX_COMMAND"]
+               for name in RECORDS), "records are whole words"
     for key, _ in ENUMS:
         values = [e["value"] for e in p[key]]
         assert len(set(values)) == len(values), f"{key}: a value twice"

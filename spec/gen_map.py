@@ -27,12 +27,14 @@ def main():
         for a in p[group]:
             sv += f"  localparam logic [31:0] {camel(prefix + a['name'])} = 32'h{a['value']:08x};  // {a['doc']}\n"
             c += f"#define MW_MAP_{prefix}{a['name']} 0x{a['value']:x}u /* {a['doc']} */\n"
-        md += f"### {title}\n\n" + md_table(["name", "value", "meaning"], [(f"`{a['name']}`", f"0x{a['value']:x}", a["doc"]) for a in p[group]])
+        md += f"### {title}\n\n" + md_table(["name", "value", "meaning"],
+                                            [(f"`{a['name']}`", f"0x{a['value']:x}", a["doc"]) for a in p[group]])
     for m in p["monitor"]:
         name = "MONITOR_" + m["name"]
         sv += f"  localparam int unsigned {camel(name)} = {m['value']};  // {m['doc']}\n"
         c += f"#define MW_{name} {m['value']}u /* {m['doc']} */\n"
-    md += "### Monitors of the ports\n\n" + md_table(["name", "value", "meaning"], [(f"`MW_MONITOR_{m['name']}`", str(m["value"]), m["doc"]) for m in p["monitor"]])
+    md += "### Monitors of the ports\n\n" + md_table(
+        ["name", "value", "meaning"], [(f"`MW_MONITOR_{m['name']}`", str(m["value"]), m["doc"]) for m in p["monitor"]])
     (out / "map_pkg.sv").write_text(sv + "endpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n")
     (out / "map.h").write_text(c + "\n#endif\n")
     (out / "map.md").write_text(md)

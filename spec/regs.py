@@ -40,7 +40,8 @@ def register_rows(node, base):
     fields = list(node.fields())
     if len(fields) == 1:
         f = fields[0]
-        return [(f"`{node.inst_name}`", where, bits(f), access(f), reset_of(f), f"{node.get_property('name')}: {f.get_property('desc')}")]
+        return [(f"`{node.inst_name}`", where, bits(f), access(f), reset_of(f),
+                 f"{node.get_property('name')}: {f.get_property('desc')}")]
     rows = [(f"`{node.inst_name}`", where, "", "", "", node.get_property("name"))]
     for f in fields:
         rows.append((f"&nbsp; {f.inst_name}", "", bits(f), access(f), reset_of(f), f.get_property("desc")))
@@ -54,8 +55,10 @@ def memory_row(node):
 
 
 def after_hold(top):
-    """Every field that firmware can write, in a map where a signal returns some of them: none may be forgotten there."""
-    fields = [f for r in top.descendants(unroll=False) if isinstance(r, RegNode) for f in r.fields() if f.is_sw_writable]
+    """Every field that firmware can write, in a map where a signal returns some of them: none may
+    be forgotten there."""
+    fields = [f for r in top.descendants(unroll=False) if isinstance(r, RegNode) for f in r.fields()
+              if f.is_sw_writable]
     if not any(map(returns, fields)):
         return ""
     rows = []
@@ -67,7 +70,8 @@ def after_hold(top):
             rows.append((name, "0: a write is a pulse"))
         elif not f.get_property("host_alone"):
             sys.exit(f"{f.get_path()}: firmware writes it, and nothing says when it returns: give it a resetsignal")
-    rows += [(f"`{m.inst_name}`", "unchanged") for m in top.children(unroll=False) if isinstance(m, MemNode) and m.is_sw_writable]
+    rows += [(f"`{m.inst_name}`", "unchanged") for m in top.children(unroll=False) if isinstance(m, MemNode)
+             and m.is_sw_writable]
     head = "### What firmware can write, and its value after a hold\n\n| register and field | value |\n|---|---|\n"
     return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n"
 
@@ -80,10 +84,12 @@ def page(top):
         elif isinstance(c, MemNode):
             rows.append(memory_row(c))
         elif isinstance(c, RegfileNode):
-            rows.append((f"**{c.get_property('name')}**", f"0x{c.address_offset:03x}", "", "", "", c.get_property("desc")))
+            rows.append((f"**{c.get_property('name')}**", f"0x{c.address_offset:03x}", "", "", "",
+                         c.get_property("desc")))
             for r in c.children(unroll=False):
                 rows += register_rows(r, c.address_offset)
-    head = f"## {top.get_property('name')}\n\n{md_text(top.get_property('desc'))}\n\n| register, field | address | bits | access | reset | meaning |\n|---|---|---|---|---|---|\n"
+    head = (f"## {top.get_property('name')}\n\n{md_text(top.get_property('desc'))}\n\n| register, field | address | "
+            "bits | access | reset | meaning |\n|---|---|---|---|---|---|\n")
     return head + "".join("| " + " | ".join(r) + " |\n" for r in rows) + "\n" + after_hold(top)
 
 
@@ -94,7 +100,8 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     name = rdl.stem
     peakrdl = str(pathlib.Path(sys.executable).parent / "peakrdl")
-    subprocess.run([peakrdl, "regblock", str(rdl), "-o", str(out), "--cpuif", "passthrough", "--module-name", f"{name}_regs", "--package-name", f"{name}_regs_pkg",
+    subprocess.run([peakrdl, "regblock", str(rdl), "-o", str(out), "--cpuif", "passthrough", "--module-name",
+                    f"{name}_regs", "--package-name", f"{name}_regs_pkg",
                     "--default-reset", "rst_n", "--err-if-bad-addr", "--err-if-bad-rw"], check=True)
     subprocess.run([peakrdl, "c-header", str(rdl), "-o", str(out / f"{name}_regs.h")], check=True)
     compiler = RDLCompiler()

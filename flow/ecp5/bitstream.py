@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the RTL to a board's bitstream: Yosys, nextpnr-ecp5, ecppack.
 
-usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--best] [--fabric-mhz MHZ] [--until netlist|packed] [--node FILE] [--param NAME=VALUE ...] FILE...
+usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--best] [--fabric-mhz MHZ] [--until
+netlist|packed] [--node FILE] [--param NAME=VALUE ...] FILE...
        bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
 
-FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed and routed until one meets every clock of
-board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all of it. --best: every seed to its end; DIR/NAME.bit is of the one that meets every clock
-and has the fastest nodes. The netlist's crossings between clocks are checked before anything is placed
-(crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits.
-What is placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or
-routed already, from the same netlist and pins with the same options, is not again: seeds may run side by side, a command each, and a last one takes all of them.
---node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it: one node that serves all (docs/design/threads.md), with a clock of its own.
---only-firmware: another firmware into what is placed and routed in DIR.
-Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
+FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed
+and routed until one meets every clock of board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all
+of it. --best: every seed to its end; DIR/NAME.bit is of the one that meets every clock and has the fastest nodes.
+The netlist's crossings between clocks are checked before anything is placed (crossings.py). --until netlist ends
+there, --until packed when nextpnr has packed it and knows that it fits. What is placed is DIR/netlist.json, with
+four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or routed already, from the same
+netlist and pins with the same options, is not again: seeds may run side by side, a command each, and a last one
+takes all of them. --node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it: one node
+that serves all (docs/design/threads.md), with a clock of its own. --only-firmware: another firmware into what
+is placed and routed in DIR.
+Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool
+failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
 """
 import argparse
 import contextlib
@@ -74,20 +78,26 @@ def netlist(b, a, out):
     params = [*a.param, f'Firmware="{out}/random.hex"']
     packages = [f for f in a.files if f.endswith("_pkg.sv")]
     nodes = [a.node.with_suffix(".v")] if a.node else []
-    files = [*packages, str(out / "clocks_pkg.sv"), *map(str, nodes), CELLS, str(out / "board_clocks.sv"), *(f for f in a.files if f not in packages), str(b["folder"] / "top.sv")]
+    files = [*packages, str(out / "clocks_pkg.sv"), *map(str, nodes), CELLS, str(out / "board_clocks.sv"),
+             *(f for f in a.files if f not in packages), str(b["folder"] / "top.sv")]
     # the front end of all else cannot read what Amaranth writes
     core = next(f for f in a.files if pathlib.Path(f).stem.startswith("usb_core"))
     flow.elaborate(out, b["top"], params, files, 0, apart=[pathlib.Path(core).stem, *(n.stem for n in nodes)])
     made = out / "synthesized"
-    sources = [out / "merged.il", pathlib.Path(core), *([a.node] if a.node else []), *(pathlib.Path(m.__file__) for m in (flow, flow.carry))]
-    if not (made.exists() and (out / "netlist.json").exists() and all(made.stat().st_mtime > s.stat().st_mtime for s in sources)):
-        flow.synthesize(out, b["top"], f"read_verilog -sv -lib {CELLS}\nread_verilog {core}\nproc" + (f"\nread_rtlil {a.node}" if a.node else ""))
+    sources = [out / "merged.il", pathlib.Path(core), *([a.node] if a.node else []),
+               *(pathlib.Path(m.__file__) for m in (flow, flow.carry))]
+    if not (made.exists() and (out / "netlist.json").exists() and all(made.stat().st_mtime > s.stat().st_mtime
+                                                                      for s in sources)):
+        flow.synthesize(out, b["top"], f"read_verilog -sv -lib {CELLS}\nread_verilog {core}\nproc"
+                        + (f"\nread_rtlil {a.node}" if a.node else ""))
         made.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), b["top"])[b["top"]][0]
-    print(f"bitstream: {b['id']}: {area['comb']} COMB before packing, {area['ff']} FF, {area['bram']} DP16KD, {area['dsp']} MULT18X18D", flush=True)
+    print(f"bitstream: {b['id']}: {area['comb']} COMB before packing, {area['ff']} FF, {area['bram']} DP16KD, "
+          f"{area['dsp']} MULT18X18D", flush=True)
     for kind, key in (("TRELLIS_COMB", "comb"), ("TRELLIS_FF", "ff"), ("DP16KD", "bram"), ("MULT18X18D", "dsp")):
         if area[key] > boards.CAPACITY[kind]:
-            stop(f"does not fit: {area[key]} {kind} of the {boards.CAPACITY[kind]} that {b['part']['name']} has: fewer GPUs (N=), or smaller settings")
+            stop(f"does not fit: {area[key]} {kind} of the {boards.CAPACITY[kind]} that {b['part']['name']} has: fewer "
+                 "GPUs (N=), or smaller settings")
     net = crossings.Netlist(json.loads((out / "netlist.json").read_text()), b["top"])
     b["nets"] = clock_nets(b, net)
     pins = {port: net.name(b["nets"][d][0]) for d, v in b["domains"].items() for port in v.get("pins", [])}
@@ -97,7 +107,8 @@ def netlist(b, a, out):
     (out / "crossings.txt").write_text("".join(f"{n:4} {t}\n" for t, n in sorted(allowed.items())))
     if forbidden:
         (out / "crossings.txt").write_text("".join(f"{t}\n" for t in sorted(set(forbidden))))
-        stop(f"a path between clocks outside of rtl/cdc: {forbidden[0]} ({len(forbidden)} in all: {out}/crossings.txt has the others)")
+        stop(f"a path between clocks outside of rtl/cdc: {forbidden[0]} ({len(forbidden)} in all: {out}/crossings.txt "
+             "has the others)")
     return area
 
 
@@ -136,8 +147,10 @@ def alone(out):
 def nextpnr(b, out, name, source, args):
     """Runs it on OUT/SOURCE. Returns what went wrong, in one line, or None."""
     part = b["part"]
-    return nextpnr_run.run([f"--{part['device']}", "--package", part["package"], "--speed", str(part["speed"]), "--json", str(out / source),
-                            "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", *args], out / f"{name}.log",
+    return nextpnr_run.run([f"--{part['device']}", "--package", part["package"], "--speed", str(part["speed"]),
+                            "--json", str(out / source),
+                            "--lpf", str(b["folder"] / "pins.lpf"), "--timing-allow-fail", "--ignore-rel-clk", *args],
+                           out / f"{name}.log",
                            f"bitstream: {b['id']}: " + re.sub("^(?:placed|seed)-", "seed ", name))
 
 
@@ -153,7 +166,8 @@ def tree():
 
 
 def once(b, out, name, source, sources, made, args, what):
-    """nextpnr on OUT/SOURCE, unless what it has MADE of these SOURCES with these arguments is there. Returns what it took, then or now: seconds and mebibytes."""
+    """nextpnr on OUT/SOURCE, unless what it has MADE of these SOURCES with these arguments is there. Returns what it
+    took, then or now: seconds and mebibytes."""
     done = out / f"{name}.done"
     if done.exists() and all(m.exists() and m.stat().st_mtime > max(s.stat().st_mtime for s in sources) for m in made):
         before = json.loads(done.read_text())
@@ -164,7 +178,8 @@ def once(b, out, name, source, sources, made, args, what):
     begin = time.monotonic()
     if fault := nextpnr(b, out, name, source, args):
         stop(fault)
-    took = {"args": args, "seconds": round(time.monotonic() - begin), "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
+    took = {"args": args, "seconds": round(time.monotonic() - begin),
+            "mebibytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024}
     done.write_text(json.dumps(took) + "\n")
     return took
 
@@ -186,11 +201,16 @@ def route(b, a, out, mhz):
         took = [place(b, out, seed, args)]
         config, design, found = made = [out / f"seed-{seed}.{end}" for end in ("config", "json", "report.json")]
         took.append(once(b, out, f"seed-{seed}", f"placed-{seed}.json", [out / f"placed-{seed}.json"], made,
-                        ["--no-pack", "--no-place", "--textcfg", str(config), "--write", str(design), "--report", str(found), *args], f"seed {seed}"))
+                        ["--no-pack", "--no-place", "--textcfg", str(config), "--write", str(design), "--report",
+                         str(found), *args], f"seed {seed}"))
         report = json.loads(found.read_text())
         figures, missed = timing.judge(b, mhz, report)
-        tried.append({"seed": seed, "seconds": sum(t["seconds"] for t in took), "mebibytes": max(t["mebibytes"] for t in took), **figures, "missed": missed, "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
-        print(f"bitstream: {b['id']}: seed {seed}: " + ", ".join(f"{d} {c['reached_mhz']:.1f} of {c['asked_mhz']:.1f} MHz" for d, c in figures["clocks"].items()) + ("" if not missed else "; missed"), flush=True)
+        tried.append({"seed": seed, "seconds": sum(t["seconds"] for t in took),
+                      "mebibytes": max(t["mebibytes"] for t in took), **figures, "missed": missed,
+                      "used": {k: v["used"] for k, v in report["utilization"].items() if k in boards.CAPACITY}})
+        print(f"bitstream: {b['id']}: seed {seed}: " + ", ".join(f"{d} {c['reached_mhz']:.1f} of {c['asked_mhz']:.1f} "
+                                                                 "MHz" for d, c in figures["clocks"].items())
+              + ("" if not missed else "; missed"), flush=True)
         if not (missed or a.best):
             break
     met = [t for t in tried if not t["missed"]]
@@ -206,12 +226,14 @@ def pack(b, out, seed, firmware):
         stop(str(e), 2)
     ram_init.write_hex(out / "firmware.hex", words)
     config, bit = out / "new.config", out / "new.bit"
-    if ram_init.ecpbram(["-i", str(out / f"seed-{seed}.config"), "-o", str(config), "-f", str(out / "random.hex"), "-t", str(out / "firmware.hex")]):
+    if ram_init.ecpbram(["-i", str(out / f"seed-{seed}.config"), "-o", str(config), "-f", str(out / "random.hex"), "-t",
+                         str(out / "firmware.hex")]):
         stop("ecpbram failed", 2)
     if config.read_text() == (out / f"seed-{seed}.config").read_text():
         stop("ecpbram found the CPU's RAM nowhere in the configuration", 2)
     freq = re.search(r"MCCLK_FREQ=([\d.]+)", (b["folder"] / "pins.lpf").read_text())[1]
-    r = subprocess.run([flow.tool("yowasp-ecppack"), str(config), "--compress", "--freq", freq if "." in freq else f"{freq}.0", "--bit", str(bit)], capture_output=True, text=True)
+    r = subprocess.run([flow.tool("yowasp-ecppack"), str(config), "--compress", "--freq", freq if "." in freq
+                        else f"{freq}.0", "--bit", str(bit)], capture_output=True, text=True)
     if r.returncode != 0 or not bit.exists():
         stop(f"ecppack: {(r.stderr or r.stdout).strip().splitlines()[-1:]}", 2)
     if fault := read_back.fault(bit, config):
@@ -259,12 +281,14 @@ def main():
         print(f"bitstream: {b['id']}: packed, pins and clocks as board.toml has them")
         return
     seed, tried = route(b, a, out, mhz)
-    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads, "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": built,
+    report = {"board": b["id"], "part": b["part"]["name"], "settings": a.param, "cycle_clocks": threads,
+              "cells_before_packing": area, "mhz": mhz, "seed": seed, "seeds": tried, "tools": tools(), "tree": built,
               "seconds": sum(t["seconds"] for t in tried), "mebibytes": max(t["mebibytes"] for t in tried)}
     if seed is None:
         (out / "missed.json").write_text(json.dumps(report, indent=1) + "\n")
         best = min(tried, key=lambda t: len(t["missed"]))
-        stop(f"timing is not met with seeds {', '.join(str(t['seed']) for t in tried)}; with seed {best['seed']}: {'; '.join(best['missed'])}")
+        stop(f"timing is not met with seeds {', '.join(str(t['seed']) for t in tried)}; with seed {best['seed']}: "
+             f"{'; '.join(best['missed'])}")
     with alone(out):
         pack(b, out, seed, a.firmware)
         (out / f"{b['id']}.json").write_text(json.dumps(report, indent=1) + "\n")

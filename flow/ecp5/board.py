@@ -8,7 +8,8 @@ import tomllib
 ROOT = pathlib.Path("boards")
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}  # of an 85F, by nextpnr
 DEVICES = {"um5g-85k": "LFE5UM5G-85F", "85k": "LFE5U-85F"}
-FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "floorplan": dict, "loader": dict}
+FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "floorplan": dict,
+          "loader": dict}
 PART = {"name": str, "device": str, "package": str, "speed": int}
 FLOORPLAN = {"mirrored": bool}
 LOADER = {"load": list, "flash": list, "note": str}
@@ -55,13 +56,15 @@ def load(name):
     for file in ("pins.lpf", "top.sv"):
         if not (folder / file).exists():
             refuse(f"{folder}: {file} is missing")
-    return b | {"folder": folder, "id": name, "ports": top_ports(folder / "top.sv"), "pins": located(folder / "pins.lpf")}
+    return b | {"folder": folder, "id": name, "ports": top_ports(folder / "top.sv"),
+                "pins": located(folder / "pins.lpf")}
 
 
 def top_ports(path):
     """{port: width} of the top."""
     found = {}
-    for m in re.finditer(r"^\s+(?:input|output|inout)\s+(?:wire\s+)?logic\s*(?:\[(\d+):0\])?\s*(\w+)", path.read_text(), re.M):
+    for m in re.finditer(r"^\s+(?:input|output|inout)\s+(?:wire\s+)?logic\s*(?:\[(\d+):0\])?\s*(\w+)",
+                         path.read_text(), re.M):
         found[m[2]] = int(m[1] or 0) + 1
     return found
 

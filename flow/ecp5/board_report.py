@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What place and route of a board came to, as a page with its floorplan: of what bitstream.py left in a folder.
 
-usage: board_report.py BOARD FOLDER OUT    writes OUT/BOARD.md and OUT/BOARD.svg. Exit status 2: nothing is placed and routed in FOLDER
+usage: board_report.py BOARD FOLDER OUT
 
+Writes OUT/BOARD.md and OUT/BOARD.svg. Exit status 2: nothing is placed and routed in FOLDER.
 The floorplan shows, for each tile of the device, the part that most of its cells are of.
 """
 import base64
@@ -41,7 +42,8 @@ def part_of(name):
 
 def cells_of(path):
     """[(part, type, x, y)] of a routed design, as nextpnr writes it."""
-    top = next(m for m in json.loads(path.read_text())["modules"].values() if any("NEXTPNR_BEL" in c["attributes"] for c in m["cells"].values()))
+    top = next(m for m in json.loads(path.read_text())["modules"].values()
+               if any("NEXTPNR_BEL" in c["attributes"] for c in m["cells"].values()))
     found = []
     for name, cell in top["cells"].items():
         at = re.match(r"X(\d+)/Y(\d+)/", cell["attributes"].get("NEXTPNR_BEL", ""))
@@ -56,7 +58,8 @@ def png(pixels):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     rows = b"".join(b"\0" + b"".join(bytes(p) for p in row) for row in pixels)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", len(pixels[0]), len(pixels), 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", len(pixels[0]), len(pixels), 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
 
 
 def picture(title, cells):
@@ -65,19 +68,24 @@ def picture(title, cells):
     for part, _, x, y in cells:
         tiles[x, y][part] += 1
     wide, high = (max(t[i] for t in tiles) + 1 for i in (0, 1))
-    pixels = [[PARTS[tiles[x, y].most_common(1)[0][0]][1] if (x, y) in tiles else (0xff, 0xff, 0xff) for x in range(wide)] for y in range(high)]
+    pixels = [[PARTS[tiles[x, y].most_common(1)[0][0]][1] if (x, y) in tiles else (0xff, 0xff, 0xff)
+               for x in range(wide)] for y in range(high)]
     count = collections.Counter(c[0] for c in cells)
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide * SCALE + ROOM}" height="{high * SCALE}" font-family="sans-serif" font-size="13">',
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide * SCALE + ROOM}" height="{high * SCALE}" '
+             'font-family="sans-serif" font-size="13">',
              f"<title>{title}</title>", '<rect width="100%" height="100%" fill="#fff"/>',
-             f'<image width="{wide * SCALE}" height="{high * SCALE}" style="image-rendering:pixelated" href="data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"/>']
+             f'<image width="{wide * SCALE}" height="{high * SCALE}" style="image-rendering:pixelated" '
+             f'href="data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"/>']
     for i, (name, colour, _) in enumerate(p for n, p in enumerate(PARTS) if count[n]):
         y = 24 + 22 * i
-        lines += [f'<rect x="{wide * SCALE + 12}" y="{y - 11}" width="14" height="14" fill="#{bytes(colour).hex()}"/>', f'<text x="{wide * SCALE + 34}" y="{y}">{name}</text>']
+        lines += [f'<rect x="{wide * SCALE + 12}" y="{y - 11}" width="14" height="14" fill="#{bytes(colour).hex()}"/>',
+                  f'<text x="{wide * SCALE + 34}" y="{y}">{name}</text>']
     return "\n".join([*lines, "</svg>", ""])
 
 
 def table(head, rows):
-    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, r)) + " |" for r in rows), ""]
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+            *("| " + " | ".join(map(str, r)) + " |" for r in rows), ""]
 
 
 def page(b, report, cells):
@@ -85,21 +93,28 @@ def page(b, report, cells):
     best = next(t for t in report["seeds"] if t["seed"] == report["seed"])
     per = report["cycle_clocks"]
     lines = [f"# {b['name']}: the routed device", "",
-             *text(f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made of commit {report['tree']} with {report['tools']}.",
+             *text(f"Written by `make board-page BOARD={b['id']}` of what `make bitstream BOARD={b['id']} N={n}` made "
+                   f"of commit {report['tree']} with {report['tools']}.",
                    f"Part {report['part']}. Settings: {', '.join(report['settings'])}.",
-                   f"One node serves all {n} GPUs ([threads](../../design/threads.md)), {per} of its clocks are a cycle of the fabric:" if per > 1 else "A clock is a cycle of the fabric:",
+                   f"One node serves all {n} GPUs ([threads](../../design/threads.md)), {per} of its clocks are a "
+                   "cycle of the fabric:" if per > 1 else "A clock is a cycle of the fabric:",
                    f"{report['mhz']['node' if per > 1 else 'fabric'] / per:.2f} million cycles per second."), "",
-             f"To place and route it took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} GiB, on one core{', all seeds together' if len(report['seeds']) > 1 else ''}.", "", "## Clocks",
-             *text("Seed by seed: MHz required and reached, ns for the longest way to and from the pads of the bus, and between clocks.",
+             f"To place and route it took {report['seconds'] / 60:.0f} minutes and {report['mebibytes'] / 1024:.1f} "
+             f"GiB, on one core{', all seeds together' if len(report['seeds']) > 1 else ''}.", "", "## Clocks",
+             *text("Seed by seed: MHz required and reached, ns for the longest way to and from the pads of the bus, "
+                   "and between clocks.",
                    f"The bitstream is of seed {report['seed']}."), ""]
     names = list(best["clocks"])
-    lines += table(["seed", *(f"{d}: {best['clocks'][d]['asked_mhz']:.1f} MHz" for d in names), *(f"{w}: {best['pads'][w]['limit_ns']} ns" for w in best["pads"]), *best["between"], ""],
-                   [[t["seed"], *(f"{t['clocks'][d]['reached_mhz']:.1f}" for d in names), *(t["pads"][w]["ns"] for w in best["pads"]), *(t["between"].get(w, "") for w in best["between"]),
+    lines += table(["seed", *(f"{d}: {best['clocks'][d]['asked_mhz']:.1f} MHz" for d in names),
+                    *(f"{w}: {best['pads'][w]['limit_ns']} ns" for w in best["pads"]), *best["between"], ""],
+                   [[t["seed"], *(f"{t['clocks'][d]['reached_mhz']:.1f}" for d in names),
+                     *(t["pads"][w]["ns"] for w in best["pads"]), *(t["between"].get(w, "") for w in best["between"]),
                      "**met**" if not t["missed"] else "missed"] for t in report["seeds"]])
     lines += ["## Cells"]
     count = collections.Counter((c[0], c[1]) for c in cells)
     total = collections.Counter(c[1] for c in cells)
-    lines += table(["part", *KINDS], [[PARTS[i][0], *(count[i, k] for k in KINDS)] for i in range(len(PARTS)) if any(count[i, k] for k in KINDS)]
+    lines += table(["part", *KINDS], [[PARTS[i][0], *(count[i, k] for k in KINDS)] for i in range(len(PARTS))
+                                      if any(count[i, k] for k in KINDS)]
                    + [["**all**", *(f"**{total[k]}**, {100 * total[k] / boards.CAPACITY[k]:.1f} %" for k in KINDS)]])
     return "\n".join([*lines, "## Floorplan", f"![Which part each tile is of]({b['id']}.svg)", ""])
 

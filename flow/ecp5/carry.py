@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves LUTs of a mapped ECP5 netlist into carry cells, which mapping leaves half empty.
 
-A half of a CCU2C is a LUT4 for the propagate p of its bit; the lowest four entries of that table are the generate g, a function of A and B: S = p ^ CIN, COUT = p ? CIN : g. So g counts only where p is 0: with D
-tied to 1 p is any function of A, B and C, and D can be used too where p(A, B, 0, 0) is what g has to be. Mapping uses A and B alone, and leaves inverters, the XORs of a subtraction and multiplexers in front of them
-in LUTs of their own; and a chain of an odd number of bits leaves its last half idle.
+A half of a CCU2C is a LUT4 for the propagate p of its bit; the lowest four entries of that table are the generate g, a
+function of A and B: S = p ^ CIN, COUT = p ? CIN : g. So g counts only where p is 0: with D tied to 1 p is any function
+of A, B and C, and D can be used too where p(A, B, 0, 0) is what g has to be. Mapping uses A and B alone, and leaves
+inverters, the XORs of a subtraction and multiplexers in front of them in LUTs of their own; and a chain of an odd
+number of bits leaves its last half idle.
 
-fold() takes a LUT into the halves behind it, where nothing else reads it and all of them can hold what it does. fill() puts a LUT into an idle half. Both work on a module of Yosys' JSON, and change LUT4 and CCU2C
-only. A half is changed after S and COUT were compared for all values of its inputs with what they were, by the equations of the cell (outputs()).
+fold() takes a LUT into the halves behind it, where nothing else reads it and all of them can hold what it does.
+fill() puts a LUT into an idle half. Both work on a module of Yosys' JSON, and change LUT4 and CCU2C only.
+A half is changed after S and COUT were compared for all values of its inputs with what they were, by the equations
+of the cell (outputs()).
 """
 import functools
 import itertools
@@ -32,7 +36,8 @@ def outputs(init, values, cin):
 
 @functools.lru_cache(None)
 def fit(p, g):
-    """A half with these tables over its inputs (g: None where it does not count): the number of the input, or "0" or "1", for each pin, and INIT. None if there is none."""
+    """A half with these tables over its inputs (g: None where it does not count): the number of the input, or "0" or
+    "1", for each pin, and INIT. None if there is none."""
     count = (len(p) - 1).bit_length()
     for ties in itertools.product("10", repeat=len(PINS) - count):
         for pins in sorted(set(itertools.permutations([*range(count), *ties])), key=str):
@@ -81,7 +86,8 @@ class Netlist:
 
     def carry_cells(self):
         """Those that add: Yosys makes no others."""
-        return sorted(n for n, c in self.cells.items() if c["type"] == "CCU2C" and "keep" not in c["attributes"] and all(c["parameters"][f"INJECT1_{k}"] == "NO" for k in (0, 1)))
+        return sorted(n for n, c in self.cells.items() if c["type"] == "CCU2C" and "keep" not in c["attributes"]
+                      and all(c["parameters"][f"INJECT1_{k}"] == "NO" for k in (0, 1)))
 
     def set_half(self, name, half, pins, init):
         for p, b in zip(PINS, pins):
@@ -108,7 +114,8 @@ def with_luts(netlist, name, half, luts):
     rows = []  # of what is at the pins, for all values of the leaves
     for n in range(1 << len(leaves)):
         value = {"0": 0, "1": 1} | {b: n >> i & 1 for i, b in enumerate(leaves)}
-        value |= {z: lut(netlist.init(cell), [value[b] for b in netlist.inputs(cell)]) for z, cell in luts.items() if z in pins}
+        value |= {z: lut(netlist.init(cell), [value[b] for b in netlist.inputs(cell)]) for z, cell in luts.items()
+                  if z in pins}
         rows.append((value, [value[b] for b in pins]))
     p = tuple(lut(init, v) for _, v in rows)
     g = tuple(lut(init & 15, v[:2]) if carries and not pn else None for (_, v), pn in zip(rows, p))
@@ -128,7 +135,8 @@ def take(netlist, nets, adders):
     """Whether the LUTs behind these nets could be taken into all halves that read them."""
     luts = {b: netlist.lut_of[b] for b in nets}
     readers = {r for b in nets for r in netlist.readers[b]}
-    if not all(name in adders and port in HALF_PINS for name, port in readers) or any(b in luts for n in luts.values() for b in netlist.inputs(n)):
+    if not all(name in adders and port in HALF_PINS for name, port in readers) or any(b in luts for n in luts.values()
+                                                                                      for b in netlist.inputs(n)):
         return False
     changed = {}
     for name, half in sorted({(name, HALF_PINS[port]) for name, port in readers}):
@@ -150,14 +158,17 @@ def fold(netlist):
     while work:
         name, half = work.pop()
         nets = sorted({b for b in netlist.inputs(name, half) if b in netlist.lut_of})
-        if any(take(netlist, chosen, adders) for size in range(len(nets), 0, -1) for chosen in itertools.combinations(nets, size)):
+        if any(take(netlist, chosen, adders) for size in range(len(nets), 0, -1)
+               for chosen in itertools.combinations(nets, size)):
             work.append((name, half))
     return before - len(netlist.lut_of)
 
 
 def movable(netlist, net):
-    """A LUT for the idle half beside the one that drives the net, the nearest behind it. To a tool that takes INJECT for no cut, that LUT will depend on the carry: it has to depend on the net without a register between, or to
-    have nothing but registers behind it, so that no loop is seen and no path is longer than a sum with a LUT behind it. None if there is none within reach."""
+    """A LUT for the idle half beside the one that drives the net, the nearest behind it. To a tool that takes INJECT
+    for no cut, that LUT will depend on the carry: it has to depend on the net without a register between, or to have
+    nothing but registers behind it, so that no loop is seen and no path is longer than a sum with a LUT behind it.
+    None if there is none within reach."""
     nets, through = [net], {net: True}  # in the order of their distance; whether there is no register between
     for at in itertools.islice(nets, REACH):  # nets grows
         for name, port in sorted(netlist.readers.get(at, ()), key=str):
@@ -167,7 +178,8 @@ def movable(netlist, net):
             if z is None or z in through:
                 continue
             through[z] = through[at] and kind == "LUT4"
-            if netlist.lut_of.get(z) == name and (through[z] or all(n and netlist.cells[n]["type"] == "TRELLIS_FF" for n, _ in netlist.readers[z])):
+            if netlist.lut_of.get(z) == name and (through[z] or all(n and netlist.cells[n]["type"] == "TRELLIS_FF"
+                                                                    for n, _ in netlist.readers[z])):
                 return name
             nets.append(z)
     return None

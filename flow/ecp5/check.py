@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesizes the fabric for ECP5 and checks what must hold: no latch, no memory lost to flip-flops, area within its limits.
+"""Synthesizes the fabric for ECP5 and checks what must hold: no latch, no memory lost to flip-flops,
+area within its limits.
 
 usage: check.py [--top NAME] [--out DIR] [--param NAME=VALUE ...] [--max-comb N] [--max-bram N] FILE...
        check.py --netlist FILE --top NAME [--fast] [--out DIR] [--max-comb N] [--max-bram N] [--dsp N]
 
-The second one takes a netlist of word width (RTLIL) in the RTL's place; --fast maps for speed as pnr does. Prints area per module, over all its instances, with what is inside them (own: without), as COMB (= LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D.
-Yosys runs from the current folder (its slang front end opens only files below it). Exit status 1: a check failed, 2: Yosys failed.
+The second one takes a netlist of word width (RTLIL) in the RTL's place; --fast maps for speed as pnr does. Prints
+area per module, over all its instances, with what is inside them (own: without), as COMB (= LUT4 + 2 CCU2C + 4
+TRELLIS_DPR16X4), flip-flops, DP16KD and MULT18X18D. Yosys runs from the current folder (its slang front end opens only
+files below it). Exit status 1: a check failed, 2: Yosys failed.
 """
 import argparse
 import json
@@ -16,7 +19,8 @@ import sys
 
 import flow
 
-CELLS = {"LUT4": ("comb", 1), "CCU2C": ("comb", 2), "TRELLIS_DPR16X4": ("comb", 4), "TRELLIS_FF": ("ff", 1), "DP16KD": ("bram", 1), "MULT18X18D": ("dsp", 1)}
+CELLS = {"LUT4": ("comb", 1), "CCU2C": ("comb", 2), "TRELLIS_DPR16X4": ("comb", 4), "TRELLIS_FF": ("ff", 1),
+         "DP16KD": ("bram", 1), "MULT18X18D": ("dsp", 1)}
 KEYS = ("comb", "ff", "bram", "dsp")
 LARGE_MEMORY_BITS = 512  # a smaller memory may become flip-flops
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A board's clocks: what its PLL makes, as SystemVerilog.
 
-usage: clocks.py BOARD FOLDER [THREADS]    writes FOLDER/clocks_pkg.sv and FOLDER/board_clocks.sv. Exit status 2: the PLL cannot make what board.toml asks for
+usage: clocks.py BOARD FOLDER [THREADS]
 
-board.toml's `fabric` is the clock that the nodes have. With THREADS, one node for so many (docs/design/threads.md), it is called `node`, and `fabric` is a clock so
-many times slower, in phase with it; without, both are one clock.
+Writes FOLDER/clocks_pkg.sv and FOLDER/board_clocks.sv. Exit status 2: the PLL cannot make what board.toml asks for.
+board.toml's `fabric` is the clock that the nodes have. With THREADS, one node for so many (docs/design/threads.md), it
+is called `node`, and `fabric` is a clock so many times slower, in phase with it; without, both are one clock.
 """
 import pathlib
 import sys
@@ -16,9 +17,11 @@ import pll
 
 
 def make(b, out, fabric_mhz=None, threads=1):
-    """Writes both, and adds the domain `node` to those of the board where it is a clock of its own. Returns {domain: MHz} as they come out."""
+    """Writes both, and adds the domain `node` to those of the board where it is a clock of its own. Returns {domain:
+    MHz} as they come out."""
     c = b["clock"]
-    outputs = [(o["name"], fabric_mhz if fabric_mhz and o["name"] == "fabric" else o["mhz"], o.get("exact", False)) for o in c["outputs"]]
+    outputs = [(o["name"], fabric_mhz if fabric_mhz and o["name"] == "fabric" else o["mhz"], o.get("exact", False))
+               for o in c["outputs"]]
     names = [o[0] for o in outputs]
     at = names.index("fabric")
     divided, same = [], [("node", "fabric")]
@@ -34,7 +37,8 @@ def make(b, out, fabric_mhz=None, threads=1):
     b["outputs"] = names
     mhz = dict(zip(names, made["mhz"]))
     out.mkdir(parents=True, exist_ok=True)
-    flow.write_if_changed(out / "clocks_pkg.sv", pll.package([*mhz.items(), *((n, mhz[other]) for n, other in same)], threads))
+    flow.write_if_changed(out / "clocks_pkg.sv",
+                          pll.package([*mhz.items(), *((n, mhz[other]) for n, other in same)], threads))
     flow.write_if_changed(out / "board_clocks.sv", pll.module(c["input_mhz"], names, made, same))
     return {d: mhz.get(v.get("pll"), v["mhz"]) for d, v in b["domains"].items()}
 

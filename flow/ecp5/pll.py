@@ -4,9 +4,9 @@
 
 usage: pll.py INPUT_MHZ NAME=MHZ[!]...    prints the module board_clocks; ! asks for the frequency exactly
 
-CLKOP goes back to the PLL, which locks it to its input; the clocks are CLKOS, CLKOS2 and CLKOS3, other divisors of the same oscillator. What is not asked for
-exactly gets the highest frequency that is not above. Bounds: FPGA-DS-02012 (sysCLOCK PLL timing) and FPGA-TN-02200.
-Exit status 2: the PLL cannot make them.
+CLKOP goes back to the PLL, which locks it to its input; the clocks are CLKOS, CLKOS2 and CLKOS3, other divisors of
+the same oscillator. What is not asked for exactly gets the highest frequency that is not above. Bounds: FPGA-DS-02012
+(sysCLOCK PLL timing) and FPGA-TN-02200. Exit status 2: the PLL cannot make them.
 """
 import sys
 
@@ -40,13 +40,15 @@ def best_divisor(vco, asked, exact):
 
 
 def solve(input_mhz, outputs, divided=()):
-    """outputs: [(name, MHz, exact)]; divided: [(name, number of the output, factor)] of clocks that are exactly so much slower than one of those, in phase
-    with it. One to three in all. Returns the divisors and what comes out of them, of outputs, then of what is divided."""
+    """outputs: [(name, MHz, exact)]; divided: [(name, number of the output, factor)] of clocks that are exactly so much
+    slower than one of those, in phase with it. One to three in all. Returns the divisors and what comes out of them, of
+    outputs, then of what is divided."""
     if not within(input_mhz, IN_MHZ):
         raise Impossible(f"an input of {input_mhz:g} MHz: the PLL takes {IN_MHZ[0]:g} to {IN_MHZ[1]:g}")
     if not 1 <= len(outputs) + len(divided) <= len(PORTS):
         raise Impossible(f"{len(outputs) + len(divided)} clocks: a PLL makes one to {len(PORTS)}")
-    for name, mhz in [(name, mhz) for name, mhz, _ in outputs] + [(name, outputs[of][1] / by) for name, of, by in divided]:
+    for name, mhz in [(name, mhz) for name, mhz, _ in outputs] + [(name, outputs[of][1] / by)
+                                                                  for name, of, by in divided]:
         if not within(mhz, OUT_MHZ):
             raise Impossible(f"{name} of {mhz:g} MHz: the PLL makes {OUT_MHZ[0]:g} to {OUT_MHZ[1]:g}")
     best = None
@@ -69,17 +71,21 @@ def solve(input_mhz, outputs, divided=()):
                 # nearest to what is asked for; then the fastest comparison, which jitters least, and a fast oscillator
                 quality = (round(sum(abs(m / o[1] - 1) for m, o in zip(made, outputs)), 9), clki, -vco, -clkop)
                 if best is None or quality < best[0]:
-                    best = (quality, {"clki": clki, "clkfb": clkfb, "clkop": clkop, "vco": vco, "divisors": divisors, "mhz": made})
+                    best = (quality, {"clki": clki, "clkfb": clkfb, "clkop": clkop, "vco": vco, "divisors": divisors,
+                                      "mhz": made})
     if best is None:
         asked = ", ".join(f"{n} {m:g} MHz{' exactly' if e else ''}" for n, m, e in outputs)
-        raise Impossible(f"{asked} from {input_mhz:g} MHz: no divisors of the PLL give that, an oscillator of {VCO_MHZ[0]:g} to {VCO_MHZ[1]:g} MHz between; ask for another frequency")
+        raise Impossible(f"{asked} from {input_mhz:g} MHz: no divisors of the PLL give that, an oscillator of "
+                         f"{VCO_MHZ[0]:g} to {VCO_MHZ[1]:g} MHz between; ask for another frequency")
     return best[1]
 
 
 def package(made, cycle_clocks):
     """SystemVerilog package clocks_pkg: kHz of each clock, and how many of the nodes' are one of the fabric's."""
-    lines = [f"    localparam int unsigned CycleClocks = {cycle_clocks};"] + [f"    localparam int unsigned {name.capitalize()}Khz = {round(mhz * 1000)};" for name, mhz in made]
-    return "\n".join(["// Made by flow/ecp5/pll.py", "/* verilator lint_off UNUSEDPARAM */", "package clocks_pkg;", *lines, "endpackage", ""])
+    lines = ([f"    localparam int unsigned CycleClocks = {cycle_clocks};"]
+             + [f"    localparam int unsigned {name.capitalize()}Khz = {round(mhz * 1000)};" for name, mhz in made])
+    return "\n".join(["// Made by flow/ecp5/pll.py", "/* verilator lint_off UNUSEDPARAM */", "package clocks_pkg;",
+                      *lines, "endpackage", ""])
 
 
 def module(input_mhz, names, s, same=()):
@@ -87,18 +93,24 @@ def module(input_mhz, names, s, same=()):
     ports = [f"    output wire logic {n}_o," for n in [*names, *(n for n, _ in same)]]
     what = ", ".join(f"{n} {m:g} MHz" for n, m in zip(names, s["mhz"]))
     used = list(zip(PORTS, names, s["divisors"]))
-    settings = [f"        .{port}_ENABLE(\"ENABLED\"), .{port}_DIV({d}), .{port}_CPHASE({d - 1})," for port, _, d in used]
+    settings = [f"        .{port}_ENABLE(\"ENABLED\"), .{port}_DIV({d}), .{port}_CPHASE({d - 1}),"
+                for port, _, d in used]
     enables = [f".EN{port}(1'b{int(i < len(used))})" for i, port in enumerate(PORTS)]
     clocks = "".join(f" .{port}({names[i] + '_o' if i < len(names) else ''})," for i, port in enumerate(PORTS))
     return "\n".join([
-        "// Made by flow/ecp5/pll.py", f"// {input_mhz:g} MHz / {s['clki']} * {s['clkfb']} * {s['clkop']}: oscillator {s['vco']:g} MHz; {what}", "`default_nettype none",
-        "module board_clocks (", "    input  wire logic clk_i,", *ports, "    output wire logic locked_o", ");", "    wire back;", "",
+        "// Made by flow/ecp5/pll.py", f"// {input_mhz:g} MHz / {s['clki']} * {s['clkfb']} * {s['clkop']}: oscillator "
+        f"{s['vco']:g} MHz; {what}", "`default_nettype none",
+        "module board_clocks (", "    input  wire logic clk_i,", *ports, "    output wire logic locked_o", ");",
+        "    wire back;", "",
         "    EHXPLLL #(",
-        f"        .CLKI_DIV({s['clki']}), .CLKFB_DIV({s['clkfb']}), .CLKOP_DIV({s['clkop']}), .CLKOP_CPHASE({s['clkop'] - 1}),", *settings,
-        "        .FEEDBK_PATH(\"CLKOP\")", "    ) i_pll (", "        .CLKI(clk_i), .CLKFB(back), .CLKOP(back)," + clocks,
+        f"        .CLKI_DIV({s['clki']}), .CLKFB_DIV({s['clkfb']}), .CLKOP_DIV({s['clkop']}), "
+        f".CLKOP_CPHASE({s['clkop'] - 1}),", *settings,
+        "        .FEEDBK_PATH(\"CLKOP\")", "    ) i_pll (",
+        "        .CLKI(clk_i), .CLKFB(back), .CLKOP(back)," + clocks,
         f"        .ENCLKOP(1'b1), {', '.join(enables)}, .RST(1'b0), .STDBY(1'b0),",
         "        .PHASESEL0(1'b0), .PHASESEL1(1'b0), .PHASEDIR(1'b0), .PHASESTEP(1'b0), .PHASELOADREG(1'b0),",
-        "        .PLLWAKESYNC(1'b0), .LOCK(locked_o)", "    );", *(f"    assign {n}_o = {other}_o;" for n, other in same), "endmodule", "`default_nettype wire", ""])
+        "        .PLLWAKESYNC(1'b0), .LOCK(locked_o)", "    );",
+        *(f"    assign {n}_o = {other}_o;" for n, other in same), "endmodule", "`default_nettype wire", ""])
 
 
 def main():

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Places and routes parts of the fabric on the ECP5 85F and writes what they take and how fast they are to a page of the docs.
+"""Places and routes parts of the fabric on the ECP5 85F and writes what they take and how fast they
+are to a page of the docs.
 
 usage: pnr.py [--out DIR] [--doc FILE] [--only NAME ...] [--no-route] [--param NAME=VALUE ...] FILE...
 
-The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift register, through
-a register each that may lie where its input is read, and folds its outputs into one, so that every path begins and ends in a flip-flop;
-the wrapper's cells are not counted. A part with a speed grade is placed and routed for that one, and timed for the other one as it lies
-there; a part without is synthesized and counted for the arithmetic. --param is a setting of cfg_pkg.sv, for every part that has one.
-FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and with --no-route none is. What is not routed
-shows its placement, the clock by nextpnr's estimate of the wires, or the cells of its netlist.
+The parts are PARTS below. A part has more ports than the device has pins: a wrapper feeds its inputs from one shift
+register, through a register each that may lie where its input is read, and folds its outputs into one, so that every
+path begins and ends in a flip-flop; the wrapper's cells are not counted. A part with a speed grade is placed and
+routed for that one, and timed for the other one as it lies there; a part without is synthesized and counted for the
+arithmetic. --param is a setting of cfg_pkg.sv, for every part that has one.
+FILE: the RTL, packages first. A part whose netlist has not changed since it was routed is not routed again, and
+with --no-route none is. What is not routed shows its placement, the clock by nextpnr's estimate of the wires,
+or the cells of its netlist.
 Exit status 1: a part does not fit or misses its clock, 2: a tool failed.
 """
 import argparse
@@ -30,13 +33,16 @@ DEVICE = "85k"
 PACKAGE = "CABGA756"
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}
 GRADES = (6, 8)
-SEEDS = (1, 2, 3, 4)  # the first one with which nextpnr's estimate reaches the clock asked for, else the one that comes closest: between two seeds lie 10 % and more
+# the first one with which nextpnr's estimate reaches the clock asked for, else the one that comes closest: between
+# two seeds lie 10 % and more
+SEEDS = (1, 2, 3, 4)
 LEVELS = 2  # of hierarchy below the top that the table shows
-# Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does by default, and cells are spread more.
+# Of nextpnr, for the placement of a part: the paths of eight ports are mostly wire, so timing weighs more than it does
+# by default, and cells are spread more.
 PLACER = {"switch-8": ["--placer-heap-beta", "0.75", "--placer-heap-timingweight", "40"]}
 FLOORPLAN = {"switch-8": floorplan.switch_8}  # parts whose block RAMs nextpnr is reported where to put
-# name: top, parameters, speed grade, clock asked for in MHz. With a RAM of its own for each queue of partials the switch of 8 ports
-# would take 240 of the device's 208 block RAMs.
+# name: top, parameters, speed grade, clock asked for in MHz. With a RAM of its own for each queue of partials the
+# switch of 8 ports would take 240 of the device's 208 block RAMs.
 PARTS = {
     "switch-4": ("switch_top", {"N": 4, "FlitBytes": 8}, 6, 60),
     "switch-8": ("switch_top", {"N": 8, "FlitBytes": 8, "PartSharedRam": 1}, 8, 60),
@@ -65,8 +71,11 @@ def wrapper(top):
         ins = [(n, w) for n, (d, w) in ports.items() if d == "input" and n not in ("clk_i", "rst_ni")]
         outs = [(n, w) for n, (d, w) in ports.items() if d == "output"]
         width_in, width_out = sum(w for _, w in ins), sum(w for _, w in outs)
-        v = ["module pnr_top(input clk, input rst_n, input si, output reg so);", "reg rst_q;", f"reg [{width_in - 1}:0] chain, in_q;", f"wire [{width_out - 1}:0] out;"]
-        v += [f"always @(posedge clk) begin rst_q <= rst_n; chain <= {{chain[{width_in - 2}:0], si}}; in_q <= ~chain; end"]  # not inverted it would be merged with the next one of the chain
+        v = ["module pnr_top(input clk, input rst_n, input si, output reg so);", "reg rst_q;",
+             f"reg [{width_in - 1}:0] chain, in_q;", f"wire [{width_out - 1}:0] out;"]
+        # not inverted it would be merged with the next one of the chain
+        v += [f"always @(posedge clk) begin rst_q <= rst_n; chain <= {{chain[{width_in - 2}:0], si}}; in_q <= "
+              "~chain; end"]
         pins, at = [".clk_i(clk)"] + [".rst_ni(rst_q)"] * ("rst_ni" in ports), 0
         for n, w in ins:
             pins.append(f".{n}(in_q[{at + w - 1}:{at}])")
@@ -80,7 +89,8 @@ def wrapper(top):
         while width > 1:
             less = (width + 3) // 4
             terms = [f"^fold{level}[{min(4 * i + 3, width - 1)}:{4 * i}]" for i in range(less)]
-            v += [f"reg [{less - 1}:0] fold{level + 1}; always @(posedge clk) fold{level + 1} <= {{{', '.join(reversed(terms))}}};"]
+            v += [f"reg [{less - 1}:0] fold{level + 1}; always @(posedge clk) fold{level + 1} <= "
+                  f"{{{', '.join(reversed(terms))}}};"]
             level, width = level + 1, less
         v += [f"always @(posedge clk) so <= fold{level};", "endmodule"]
         return "\n".join(v) + "\n"
@@ -93,9 +103,11 @@ def newer(path, sources):
 
 
 def nextpnr(out, step, speed, freq, source, target, seed, more, may_run):
-    """Runs it on OUT/SOURCE for OUT/TARGET, unless it did so since that file was written; STEP names log and report. Returns what went wrong, or None."""
+    """Runs it on OUT/SOURCE for OUT/TARGET, unless it did so since that file was written; STEP names log and report.
+    Returns what went wrong, or None."""
     log, report, kept = (out / f"{step}.{end}" for end in ("log", "report.json", "args"))
-    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--write", str(out / target), "--freq", str(freq), "--seed", str(seed),
+    args = [f"--{DEVICE}", "--package", PACKAGE, "--speed", str(speed), "--json", str(out / source), "--write",
+            str(out / target), "--freq", str(freq), "--seed", str(seed),
             "--lpf-allow-unconstrained", "--timing-allow-fail", "--report", str(report), *more]
     if newer(out / target, [out / source]) and kept.exists() and kept.read_text() == " ".join(args):
         return None
@@ -118,12 +130,14 @@ def replace_if_changed(old, new):
 
 
 def count_cells(out, top, placed):
-    """{module: {"inst": its instance paths, cell type: number}} of the top and what is LEVELS below it, a cell with the one whose name its own begins with; without the wrapper."""
+    """{module: {"inst": its instance paths, cell type: number}} of the top and what is LEVELS below it, a cell with the
+    one whose name its own begins with; without the wrapper."""
     mods = flow.read_rtlil(out / "merged.il")
     level = {"i_dut": f"\\{top}"}
     paths = dict(level)
     for _ in range(LEVELS):
-        level = {f"{path}.{name}": module for path, holder in level.items() for name, module in flow.instances(mods, holder).items()}
+        level = {f"{path}.{name}": module for path, holder in level.items()
+                 for name, module in flow.instances(mods, holder).items()}
         paths |= level
     paths = {path: check.module_of(module.lstrip("\\")) for path, module in paths.items()}
     cells = next(iter(json.loads((out / placed).read_text())["modules"].values()))["cells"]
@@ -144,9 +158,11 @@ def count_cells(out, top, placed):
 def timing(out, step):
     """Fmax, and the critical path: names of the flip-flops at both ends, delay in logic and in wires, in ns."""
     report = json.loads((out / f"{step}.report.json").read_text())
-    path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"]), key=lambda p: sum(s["delay"] for s in p))
+    path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"]),
+               key=lambda p: sum(s["delay"] for s in p))
     logic = sum(s["delay"] for s in path if s["type"] != "routing")
-    return {"fmax": min(f["achieved"] for f in report["fmax"].values()), "begin": path[0]["from"]["cell"], "end": path[-1]["to"]["cell"],
+    return {"fmax": min(f["achieved"] for f in report["fmax"].values()), "begin": path[0]["from"]["cell"],
+            "end": path[-1]["to"]["cell"],
             "logic": logic, "wires": sum(s["delay"] for s in path) - logic}
 
 
@@ -174,7 +190,8 @@ def place(name, out, speed, freq, may_run):
     except floorplan.NoPlace as e:
         return str(e), None, None
     for seed in SEEDS:
-        fault = nextpnr(out, f"place-{seed}", speed, freq, netlist, f"placed-{seed}.json", seed, ["--no-route", *PLACER.get(name, [])], may_run)
+        fault = nextpnr(out, f"place-{seed}", speed, freq, netlist, f"placed-{seed}.json", seed,
+                        ["--no-route", *PLACER.get(name, [])], may_run)
         if fault:
             return fault, None, None
         mhz = estimate(out, seed)
@@ -201,7 +218,9 @@ def run(name, a):
         replace_if_changed(out / "netlist.json", out / "new.json")
         done.touch()
     area = check.area(json.loads((out / "stat.json").read_text()), "pnr_top")
-    result = {"name": name, "top": top, "params": own, "speed": speed, "freq": freq, "fault": None, "total": None, "seed": None, "estimate": None, "timing": {}, "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
+    result = {"name": name, "top": top, "params": own,
+              "speed": speed, "freq": freq, "fault": None, "total": None, "seed": None, "estimate": None, "timing": {},
+              "counted": next(t for m, (t, _) in area.items() if check.module_of(m) == top)}
     if speed is None:
         print(f"pnr: {name}: {result['counted']['comb']} COMB before packing")
         return result
@@ -209,18 +228,24 @@ def run(name, a):
     if result["fault"]:
         print(f"pnr: {name}: {result['fault']}")
         return result
-    result["cells"] = {m: {**c, "inst": len(c["inst"])} for m, c in count_cells(out, top, f"placed-{seed}.json").items()}
+    result["cells"] = {m: {**c, "inst": len(c["inst"])}
+                       for m, c in count_cells(out, top, f"placed-{seed}.json").items()}
     result["total"] = total = {k: sum(c[k] for c in result["cells"].values()) for k in CAPACITY}
-    print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, {total['DP16KD']} DP16KD", flush=True)
+    print(f"pnr: {name}: {total['TRELLIS_COMB']} COMB ({share(total, 'TRELLIS_COMB')}), {total['TRELLIS_FF']} FF, "
+          f"{total['DP16KD']} DP16KD", flush=True)
     result["seed"] = seed
-    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, f"placed-{seed}.json", "routed.json", seed, ["--no-pack", "--no-place"], not a.no_route)
+    result["fault"] = nextpnr(out, f"route-{speed}", speed, freq, f"placed-{seed}.json", "routed.json", seed,
+                              ["--no-pack", "--no-place"], not a.no_route)
     if result["fault"]:
-        print(f"pnr: {name}: {result['fault']}; as it is placed {result['estimate']:.1f} MHz at speed grade {speed} by estimate")
+        print(f"pnr: {name}: {result['fault']}; as it is placed {result['estimate']:.1f} MHz at speed grade {speed} "
+              "by estimate")
         return result
     other = next(g for g in GRADES if g != speed)
-    fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", seed, ["--no-pack", "--no-place"], not a.no_route)
+    fault = nextpnr(out, f"route-{other}", other, freq, "routed.json", f"routed-{other}.json", seed,
+                    ["--no-pack", "--no-place"], not a.no_route)
     result["timing"] = {str(g): timing(out, f"route-{g}") for g in GRADES if g == speed or not fault}
-    print(f"pnr: {name}: " + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items()) + f" ({freq} required at {speed})")
+    print(f"pnr: {name}: " + ", ".join(f"{t['fmax']:.1f} MHz at speed grade {g}" for g, t in result["timing"].items())
+          + f" ({freq} required at {speed})")
     return result
 
 
@@ -229,14 +254,18 @@ def share(total, kind):
 
 
 def table(head, rows):
-    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(str(c) for c in r) + " |" for r in rows)]
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(str(c) for c in r) + " |"
+                                                                        for r in rows)]
 
 
 def sums(rows, limits):
-    """Table of (what, {kind: number}) with their sum, its share of the device, and what is asked: {kind: largest share in percent}."""
+    """Table of (what, {kind: number}) with their sum, its share of the device, and what is asked: {kind:
+    largest share in percent}."""
     total = {k: sum(c[k] for _, c in rows) for k in CAPACITY}
-    lines = table(["", "COMB", "FF", "DP16KD", "MULT18X18D"], [[what, *(round(c[k]) for k in CAPACITY)] for what, c in [*rows, ("together", total)]]
-                  + [["share of the device", *(share(total, k) for k in CAPACITY)], ["at most", *(f"{limits[k]} %" if k in limits else "" for k in CAPACITY)]])
+    lines = table(["", "COMB", "FF", "DP16KD", "MULT18X18D"], [[what, *(round(c[k]) for k in CAPACITY)]
+                                                               for what, c in [*rows, ("together", total)]]
+                  + [["share of the device", *(share(total, k) for k in CAPACITY)],
+                     ["at most", *(f"{limits[k]} %" if k in limits else "" for k in CAPACITY)]])
     held = all(100 * total[k] <= limits[k] * CAPACITY[k] for k in limits)
     return [*lines, "", "That holds." if held else "That does not hold."]
 
@@ -252,7 +281,8 @@ def counted(result):
 
 
 def fabrics(parts):
-    """What fabrics of the parts would take. A part that is not placed counts as before packing, times what packing does to one that is."""
+    """What fabrics of the parts would take. A part that is not placed counts as before packing, times what
+    packing does to one that is."""
     packed = next((r for n, r in parts.items() if n in ("node-4", "switch-4") and r["total"]), None)
     packing = {k: 1 for k in CAPACITY}
     if packed:
@@ -263,11 +293,15 @@ def fabrics(parts):
         return r["total"] or {k: packing[k] * c for k, c in counted(r).items()}
 
     what = f"what packing does to {packed['name']}" if packed else "no part is placed"
-    lines = ["", "## Whole fabrics", "", f"Parts that are not placed count with their cells before packing, times {packing['TRELLIS_COMB']:.2f} ({what}).", "",
+    lines = ["", "## Whole fabrics", "", "Parts that are not placed count with their cells before packing, times "
+             f"{packing['TRELLIS_COMB']:.2f} ({what}).", "",
              "Four ports: the switch and four nodes (hub and emulated GPU).", ""]
-    lines += sums([("switch-4", cells("switch-4")), ("4 node-4", times(4, cells("node-4")))], {"TRELLIS_COMB": 60, "DP16KD": 75})
-    lines += ["", *text("Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one lane in a hub's adder where there are two."), ""]
-    lines += sums([("switch-8", cells("switch-8")), ("8 node-8", times(8, cells("node-8"))), ("8 lanes fewer", times(-8, cells("lane")))],
+    lines += sums([("switch-4", cells("switch-4")), ("4 node-4", times(4, cells("node-4")))],
+                  {"TRELLIS_COMB": 60, "DP16KD": 75})
+    lines += ["", *text("Eight ports, reduced: sums of bf16 alone, partial queues of 4 packets, 16 KB per GPU, and one "
+                        "lane in a hub's adder where there are two."), ""]
+    lines += sums([("switch-8", cells("switch-8")), ("8 node-8", times(8, cells("node-8"))),
+                   ("8 lanes fewer", times(-8, cells("lane")))],
                   {k: 90 for k in ("TRELLIS_COMB", "DP16KD", "MULT18X18D")})
     return lines
 
@@ -275,23 +309,31 @@ def fabrics(parts):
 def multicast(parts):
     on, off = counted(parts["switch-4"])["TRELLIS_COMB"], counted(parts["switch-4-unicast"])["TRELLIS_COMB"]
     return ["", "## What multicast costs", "",
-            *text(f"switch-4 has {on} COMB before packing, the same RTL with `Multicast` = 0 (a packet of a multimem opcode is rejected; the join of reductions stays) {off}:",
-                  f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is allowed. That {'holds' if 4 * (on - off) <= off else 'does not hold'}.")]
+            *text(f"switch-4 has {on} COMB before packing, the same RTL with `Multicast` = 0 (a packet of a multimem "
+                  f"opcode is rejected; the join of reductions stays) {off}:",
+                  f"multicast costs {100 * (on - off) / off:.1f} %, at most 25 % is allowed. That "
+                  f"{'holds' if 4 * (on - off) <= off else 'does not hold'}.")]
 
 
 def page(results, settings):
     """The page of the docs, as text; settings: what all parts have besides their own."""
     lines = ["# On the FPGA", "",
              *text("Written by `make pnr`: Yosys and nextpnr place and route parts of the fabric on the ECP5 85F",
-                   f"({PACKAGE}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
-                   f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} multipliers). A part stands between shift registers, which are not counted.",
-                   "Placed and routed for the speed grade with a required clock; *as placed* is nextpnr's estimate for that grade before it routes; timed for the other grade as it lies there.",
-                   f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the clock; if none does, the best is taken.",
+                   f"({PACKAGE}). COMB are nextpnr's TRELLIS_COMB, after packing, or where it says *before packing* "
+                   "LUT4 + 2 CCU2C + 4 TRELLIS_DPR16X4 of Yosys; a share is of the whole device",
+                   f"({CAPACITY['TRELLIS_COMB']} COMB, {CAPACITY['DP16KD']} DP16KD, {CAPACITY['MULT18X18D']} "
+                   "multipliers). A part stands between shift registers, which are not counted.",
+                   "Placed and routed for the speed grade with a required clock; *as placed* is nextpnr's estimate for "
+                   "that grade before it routes; timed for the other grade as it lies there.",
+                   f"Seeds {', '.join(map(str, SEEDS))} are tried up to the first one whose estimate reaches the "
+                   "clock; if none does, the best is taken.",
                    *(f"The block RAMs of {n} lie where `flow/ecp5/floorplan.py` says." for n in FLOORPLAN),
                    *(f"{n} is placed with `{' '.join(o)}`." for n, o in PLACER.items()),
                    "Modules are mapped together; a LUT counts for the one that the net behind it is named after.",
-                   f"Whole devices as they are routed, with a floorplan by part: {', '.join(f'[{n}](boards/{n}.md)' for n in boards.names())}."), "",
-             *text("What is measured are the settings of the smallest device, beside a part's own parameters:", ", ".join(settings) + "."), ""]
+                   "Whole devices as they are routed, with a floorplan by part: "
+                   f"{', '.join(f'[{n}](boards/{n}.md)' for n in boards.names())}."), "",
+             *text("What is measured are the settings of the smallest device, beside a part's own parameters:",
+                   ", ".join(settings) + "."), ""]
     placed = [r for r in results if r["speed"]]
     rows = []
     for r in placed:
@@ -299,17 +341,22 @@ def page(results, settings):
         asked = f"{r['freq']} at {r['speed']}"
         t = r["total"] or counted(r)
         mhz = {g: f"{t['fmax']:.1f}" for g, t in r["timing"].items()} or {str(r["speed"]): r["fault"]}
-        rows.append([*head, t["TRELLIS_COMB"] if r["total"] else f"{t['TRELLIS_COMB']} before packing", share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"],
-                     r["seed"] or "", f"{r['estimate']:.1f}" if r["total"] else "", *(mhz.get(str(g), "") for g in GRADES), asked])
-    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", "seed", "MHz as placed", *(f"MHz, grade {g}" for g in GRADES), "required"], rows)
+        rows.append([*head, t["TRELLIS_COMB"] if r["total"] else f"{t['TRELLIS_COMB']} before packing",
+                     share(t, "TRELLIS_COMB"), t["TRELLIS_FF"], t["DP16KD"], t["MULT18X18D"],
+                     r["seed"] or "", f"{r['estimate']:.1f}" if r["total"] else "",
+                     *(mhz.get(str(g), "") for g in GRADES), asked])
+    lines += table(["part", "top", "parameters", "COMB", "share", "FF", "DP16KD", "MULT18X18D", "seed", "MHz as placed",
+                    *(f"MHz, grade {g}" for g in GRADES), "required"], rows)
     for r in placed:
         if not r["total"]:
             continue
         lines += ["", f"## {r['name']}", ""]
         for g, t in r["timing"].items():
-            lines += [*text(f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in logic and {t['wires']:.1f} ns in wires."), ""]
+            lines += [*text(f"Critical path, grade {g}: from `{t['begin']}` to `{t['end']}`, {t['logic']:.1f} ns in "
+                            f"logic and {t['wires']:.1f} ns in wires."), ""]
         lines += table(["module", "instances", "COMB", "FF", "DP16KD", "MULT18X18D"],
-                       [[f"`{m}`", c["inst"], *(c[k] for k in CAPACITY)] for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"])])
+                       [[f"`{m}`", c["inst"], *(c[k] for k in CAPACITY)]
+                        for m, c in sorted(r["cells"].items(), key=lambda x: -x[1]["TRELLIS_COMB"])])
     parts = {r["name"]: r for r in results}
     return "\n".join(lines + fabrics(parts) + multicast(parts)) + "\n"
 
@@ -320,7 +367,8 @@ def main():
     results = [run(name, a) for name in (a.only or PARTS)]
     if a.doc:
         pathlib.Path(a.doc).write_text(page(results, a.param))
-    missed = [r["name"] for r in results if r["fault"] or (r["speed"] and r["timing"][str(r["speed"])]["fmax"] < r["freq"])]
+    missed = [r["name"] for r in results if r["fault"]
+              or (r["speed"] and r["timing"][str(r["speed"])]["fmax"] < r["freq"])]
     if missed:
         print(f"pnr: {', '.join(missed)}: does not fit, or slower than required")
     sys.exit(1 if missed else 0)

@@ -19,7 +19,8 @@ def tail(log):
 
 
 def wait(process, log, what, stage, out):
-    """Waits until the process has ended. Shows `what` and stage(end of the log): on a terminal in one line that changes, else in a line now and then."""
+    """Waits until the process has ended. Shows `what` and stage(end of the log): on a terminal in one line that
+    changes, else in a line now and then."""
     begin = time.monotonic()
     pause = TERMINAL_SECONDS if out.isatty() else LOG_SECONDS
     shown = 0
@@ -39,7 +40,8 @@ def wait(process, log, what, stage, out):
 
 
 def run(argv, log, what, stage, out):
-    """Runs a program that writes this log, and shows what it is at. Returns its exit status, and what it said besides."""
+    """Runs a program that writes this log, and shows what it is at. Returns its exit status, and
+    what it said besides."""
     log.unlink(missing_ok=True)
     with tempfile.TemporaryFile("w+") as said:
         with subprocess.Popen(argv, stdout=said, stderr=said) as process:

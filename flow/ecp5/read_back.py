@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a bitstream is whole: ecpunpack follows its commands and its checksums, and what comes out has the block RAMs of the configuration that it was packed
-from, the CPU's with the firmware among them."""
+"""Whether a bitstream is whole: ecpunpack follows its commands and its checksums, and what comes out has the block RAMs
+of the configuration that it was packed from, the CPU's with the firmware among them."""
 import subprocess
 
 import flow
@@ -24,7 +24,8 @@ def fault(bit, config):
     try:
         r = subprocess.run([flow.tool("yowasp-ecpunpack"), str(bit), str(out)], capture_output=True, text=True)
         if r.returncode != 0 or not out.exists():
-            return f"{bit} cannot be read back: {((r.stderr or r.stdout).strip().splitlines() or ['ecpunpack failed'])[-1]}"
+            return (f"{bit} cannot be read back: "
+                    f"{((r.stderr or r.stdout).strip().splitlines() or ['ecpunpack failed'])[-1]}")
         read, packed = block_rams(out), block_rams(config)
     finally:
         out.unlink(missing_ok=True)

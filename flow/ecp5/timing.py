@@ -12,8 +12,8 @@ def domain_of(b, net):
 
 
 def between_ns(mhz, a, z):
-    """What a path between two clocks may take: a cycle of the faster, so that the bits of a pointer arrive in their order; and, as both edges come together,
-    what is between the ways of two outputs of the PLL."""
+    """What a path between two clocks may take: a cycle of the faster, so that the bits of a pointer arrive in their
+    order; and, as both edges come together, what is between the ways of two outputs of the PLL."""
     return 1000 / max(mhz[a], mhz[z]) - (SKEW_NS if {a, z} == {"fabric", "node"} else 0)
 
 
@@ -21,11 +21,13 @@ def path_text(path):
     ends = [s for s in path if s["type"] != "routing"]
     delay = sum(s["delay"] for s in path)
     logic = sum(s["delay"] for s in ends)
-    return f"from {path[0]['from']['cell']} to {path[-1]['to']['cell']}, {logic:.1f} ns in logic and {delay - logic:.1f} ns in wires"
+    return (f"from {path[0]['from']['cell']} to {path[-1]['to']['cell']}, {logic:.1f} ns in logic and "
+            f"{delay - logic:.1f} ns in wires")
 
 
 def judge(b, mhz, report):
-    """(figures, [what is missed]) of a routed design: every clock, the pads of a bus, and paths between clocks, which take no longer than a cycle of the faster."""
+    """(figures, [what is missed]) of a routed design: every clock, the pads of a bus, and paths between clocks, which
+    take no longer than a cycle of the faster."""
     missed, figures = [], {"clocks": {}, "pads": {}, "between": {}}
     for net, f in report["fmax"].items():
         d = domain_of(b, net)
@@ -33,9 +35,11 @@ def judge(b, mhz, report):
             continue
         figures["clocks"][d] = {"asked_mhz": mhz[d], "reached_mhz": round(f["achieved"], 2)}
         if f["achieved"] < mhz[d]:
-            path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"] and domain_of(b, p["from"].partition(" ")[2] or p["from"]) == d),
+            path = max((p["path"] for p in report["critical_paths"] if p["from"] == p["to"]
+                        and domain_of(b, p["from"].partition(" ")[2] or p["from"]) == d),
                        key=lambda p: sum(s["delay"] for s in p), default=None)
-            missed.append(f"{d} reaches {f['achieved']:.1f} of {mhz[d]:.1f} MHz" + (f": {path_text(path)}" if path else ""))
+            missed.append(f"{d} reaches {f['achieved']:.1f} of {mhz[d]:.1f} MHz"
+                          + (f": {path_text(path)}" if path else ""))
     for d in set(mhz) - set(figures["clocks"]):
         missed.append(f"{d}: nextpnr's report has no such clock")
     for p in report["critical_paths"]:
@@ -53,7 +57,8 @@ def judge(b, mhz, report):
         if limits:
             figures["pads"][f"{a or z} {way[:-3]}"] = {"limit_ns": limits[way], "ns": round(delay, 2)}
             if delay > limits[way]:
-                missed.append(f"{a or z}: {delay:.1f} ns {'to' if a else 'from'} a pad, {limits[way]} are left: {path_text(p['path'])}")
+                missed.append(f"{a or z}: {delay:.1f} ns {'to' if a else 'from'} a pad, {limits[way]} are left: "
+                              f"{path_text(p['path'])}")
     for d in b.get("io", {}):
         for way in ("in", "out"):
             if f"{d} {way}" not in figures["pads"]:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: CERN-OHL-P-2.0
-"""Writes usb_core.v: the USB 2.0 device of docs/reference/host-protocol.md, made of LUNA's device core, on a ULPI PHY; or usb_core_pins.v, the same at full speed
-for a board that has no PHY, with the bus at two pins.
+"""Writes usb_core.v: the USB 2.0 device of docs/reference/host-protocol.md, made of LUNA's device core, on a ULPI PHY;
+or usb_core_pins.v, the same at full speed for a board that has no PHY, with the bus at two pins.
 
 usage: usb_core.py OUT [--pins] [--serial TEXT] [--product TEXT]
 
-One configuration, one vendor-class interface, one bulk OUT and one bulk IN endpoint; high speed (512-byte packets), or full speed (64) under a host
-that does not chirp. Numbers come from spec/host.toml.
+One configuration, one vendor-class interface, one bulk OUT and one bulk IN endpoint; high speed (512-byte packets), or
+full speed (64) under a host that does not chirp. Numbers come from spec/host.toml.
 
   clk_i, rst_ni       60 MHz of the PHY; synchronous, active low
   ulpi_*              ULPI 1.1, the bus split into _i, _o and _oe_o; ulpi_rst_o is active high
@@ -30,12 +30,14 @@ import pathlib
 import tomllib
 import types
 
-from amaranth import Cat, ClockDomain, ClockSignal, Const, Elaboratable, EnableInserter, Module, Mux, ResetInserter, ResetSignal, Signal
+from amaranth import (Cat, ClockDomain, ClockSignal, Const, Elaboratable, EnableInserter, Module, Mux, ResetInserter,
+                      ResetSignal, Signal)
 from amaranth.back import verilog
 from amaranth.lib.cdc import FFSynchronizer
 from luna.gateware.interface import ulpi as luna_ulpi
 from luna.gateware.interface.gateware_phy import GatewarePHY
-from luna.gateware.interface.ulpi import ULPIControlTranslator, ULPIRxEventDecoder, ULPITransmitTranslator, UTMITranslator
+from luna.gateware.interface.ulpi import (ULPIControlTranslator, ULPIRxEventDecoder, ULPITransmitTranslator,
+                                          UTMITranslator)
 from luna.gateware.usb.usb2 import device as luna_device
 from luna.gateware.usb.usb2 import packet as luna_packet
 from luna.gateware.usb.usb2 import USBSpeed
@@ -47,7 +49,8 @@ from luna.usb2 import USBDevice, USBStreamInEndpoint, USBStreamOutEndpoint
 from usb_protocol.emitters import DeviceDescriptorCollection
 from usb_protocol.types import USBStandardRequests, USBTransferType
 
-HOST = {k: v["value"] for k, v in tomllib.loads((pathlib.Path(__file__).parents[2] / "spec/host.toml").read_text())["constants"].items()}
+HOST_TOML = pathlib.Path(__file__).parents[2] / "spec/host.toml"
+HOST = {k: v["value"] for k, v in tomllib.loads(HOST_TOML.read_text())["constants"].items()}
 HIGH_SPEED_PACKET = 512
 FULL_SPEED_PACKET = 64
 OUT_BUFFER = 2048  # two packets wait while a third is read
@@ -70,8 +73,8 @@ def configuration(collection, packet):
 
 
 def descriptors(packet, other_packet, product, serial):
-    """Of one speed; those of the other one are reported as DEVICE_QUALIFIER and OTHER_SPEED_CONFIGURATION, as USB 2.0 section 9.6.2 asks of both, and are
-    not there in a device of one speed (other_packet None)."""
+    """Of one speed; those of the other one are reported as DEVICE_QUALIFIER and OTHER_SPEED_CONFIGURATION, as USB 2.0
+    section 9.6.2 asks of both, and are not there in a device of one speed (other_packet None)."""
     d = DeviceDescriptorCollection()
     with d.DeviceDescriptor() as device:
         device.bcdUSB = BCD_USB
@@ -93,8 +96,9 @@ def descriptors(packet, other_packet, product, serial):
 
 # ---- repairs ----
 class ForgetfulTokenDetector(USBTokenDetector):
-    """Repair: LUNA keeps the last token until a good one comes, so that the data packet behind a damaged token goes to the endpoint of the token before
-    and is acknowledged. Here whatever begins a packet, data and handshakes aside, forgets it."""
+    """Repair: LUNA keeps the last token until a good one comes, so that the data packet behind a damaged
+    token goes to the endpoint of the token before and is acknowledged. Here whatever begins a packet, data and
+    handshakes aside, forgets it."""
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
@@ -108,8 +112,9 @@ class ForgetfulTokenDetector(USBTokenDetector):
 
 
 class AttentiveDecoder(ULPIRxEventDecoder):
-    """Repair: LUNA ignores RXCMDs from the wish for a register write to its end, though the PHY may send one first; a line state that does not change
-    again is then lost, and with it the pull-up that was just seen to work. dir tells a command from an RXCMD; only a read would not, and there is none."""
+    """Repair: LUNA ignores RXCMDs from the wish for a register write to its end, though the PHY may send one first;
+    a line state that does not change again is then lost, and with it the pull-up that was just seen to work. dir tells
+    a command from an RXCMD; only a read would not, and there is none."""
 
     def elaborate(self, platform):
         self.register_operation_in_progress = Const(0)
@@ -117,15 +122,16 @@ class AttentiveDecoder(ULPIRxEventDecoder):
 
 
 class PromptTimer(USBInterpacketTimer):
-    """Repair: at full speed LUNA waits ten clocks before it thinks of an answer, and its command is on the bus 15 to 19 clocks behind the end of the packet.
-    ULPI 1.1 (3.8.2.6.3) allows 7 to 18. Here they are 11 to 15."""
+    """Repair: at full speed LUNA waits ten clocks before it thinks of an answer, and its command is on the bus 15 to 19
+    clocks behind the end of the packet. ULPI 1.1 (3.8.2.6.3) allows 7 to 18. Here they are 11 to 15."""
 
     _FS_RX_TO_TX_DELAY = {**USBInterpacketTimer._FS_RX_TO_TX_DELAY, 60e6: (6, 32)}
 
 
 class SteadyControl(ULPIControlTranslator):
-    """Repair: LUNA asks for the wish of the moment when a register's write ends, not for what it wrote: one that changes meanwhile counts as written, or what was
-    written as not, and the PHY keeps the wrong value. Here a wish is steady until it is written."""
+    """Repair: LUNA asks for the wish of the moment when a register's write ends, not for what it wrote: one that
+    changes meanwhile counts as written, or what was written as not, and the PHY keeps the wrong value. Here a wish is
+    steady until it is written."""
 
     def add_composite_register(self, m, address, value, *, reset_value=0):
         steady = Signal(8, init=reset_value, name=f"steady_{address:02x}")
@@ -135,36 +141,43 @@ class SteadyControl(ULPIControlTranslator):
 
 
 class StagedTranslator(UTMITranslator):
-    """Repair: LUNA has its transmit logic between registers and pads, which leaves a board no time for the pads. Here data and stp come from registers and
-    from nothing else, in the cycles in which ULPI wants them; oe follows dir as before, as the PHY leaves the bus one cycle for it to turn around.
+    """Repair: LUNA has its transmit logic between registers and pads, which leaves a board no time for the pads.
+    Here data and stp come from registers and from nothing else, in the cycles in which ULPI wants them; oe follows dir
+    as before, as the PHY leaves the bus one cycle for it to turn around.
 
-    The registers hold what the bus shows, and the byte behind it, so that whether they take another one of LUNA's is known from registers alone: the pads nxt
-    and dir reach nothing of LUNA's transmit logic. Towards LUNA they are the PHY. So LUNA is a byte or two ahead of the bus, and what ULPI asks of the link at
-    the bus is done here:
-      - A register's value is LUNA's until the PHY has taken it, for dir may break the write off until then: what is held is dropped, and LUNA, which sees dir
-        itself, writes again.
+    The registers hold what the bus shows, and the byte behind it, so that whether they take another one of LUNA's is
+    known from registers alone: the pads nxt and dir reach nothing of LUNA's transmit logic. Towards LUNA they are the
+    PHY. So LUNA is a byte or two ahead of the bus, and what ULPI asks of the link at the bus is done here:
+      - A register's value is LUNA's until the PHY has taken it, for dir may break the write off until then: what is
+        held is dropped, and LUNA, which sees dir itself, writes again.
       - A transmit command that dir pushed aside, or that came while dir was high, is shown behind it.
-      - stp comes in the cycle behind the nxt of the last byte; LUNA, which gave all bytes away earlier, has notified of it by then. A chirp has no last byte: stp
-        comes at once.
-      - A packet that dir cuts behind its command is over: its rest, which the PHY would read as commands, is taken and not shown.
-    Whoever asks whether the interface is busy, before it chirps, sees dir from a register, too, a cycle late: the sender heeds dir itself."""
+      - stp comes in the cycle behind the nxt of the last byte; LUNA, which gave all bytes away earlier, has notified of
+        it by then. A chirp has no last byte: stp comes at once.
+      - A packet that dir cuts behind its command is over: its rest, which the PHY would read as commands,
+        is taken and not shown.
+    Whoever asks whether the interface is busy, before it chirps, sees dir from a register, too, a cycle late:
+    the sender heeds dir itself."""
 
     def __init__(self, *, ulpi, **settings):
         self.pads = ulpi
         unused = types.SimpleNamespace(o=Signal())  # what LUNA would show: both of its sources are asked themselves
         data = types.SimpleNamespace(i=ulpi.data.i, o=Signal(8), oe=ulpi.data.oe)
-        super().__init__(ulpi=types.SimpleNamespace(data=data, dir=ulpi.dir, nxt=ulpi.nxt, stp=unused, rst=ulpi.rst), **settings)
+        super().__init__(ulpi=types.SimpleNamespace(data=data, dir=ulpi.dir, nxt=ulpi.nxt, stp=unused,
+                                                    rst=ulpi.rst), **settings)
 
     def elaborate(self, platform):
         busy, self.busy = self.busy, Signal(name="busy_with_dir")
         m = super().elaborate(platform)
         self.busy = busy
-        window, sender, control = m.submodules.register_window, m.submodules.transmit_translator, m.submodules.control_translator
+        window, sender, control = (m.submodules.register_window, m.submodules.transmit_translator,
+                                   m.submodules.control_translator)
         was_away = Signal()
         m.d.usb += was_away.eq(self.pads.dir.i)
         m.d.comb += busy.eq(window.busy | sender.busy | control.busy | was_away)
-        window.ulpi_next, sender.ulpi_nxt = Signal(name="window_nxt"), Signal(name="sender_nxt")  # in place of the PHY's
-        # the same as LUNA's, but that dir is heeded here: with the sender idle, the other's bus_idle says that the PHY is up
+        # in place of the PHY's
+        window.ulpi_next, sender.ulpi_nxt = Signal(name="window_nxt"), Signal(name="sender_nxt")
+        # the same as LUNA's, but that dir is heeded here: with the sender idle, the other's bus_idle
+        # says that the PHY is up
         idle = Signal(name="sender_bus_idle")
         m.d.comb += idle.eq(~control.busy & control.bus_idle)
         sender.bus_idle = idle
@@ -245,7 +258,8 @@ class StagedTranslator(UTMITranslator):
 
 
 def restartable(base):
-    """Repair: LUNA's endpoints keep bytes and data toggle over a bus reset and over SET_CONFIGURATION. `restart` clears them.
+    """Repair: LUNA's endpoints keep bytes and data toggle over a bus reset and over SET_CONFIGURATION.
+    `restart` clears them.
     A class for each endpoint: of two endpoints of one class LUNA names the second by its address in memory."""
 
     class Restartable(base):
@@ -274,8 +288,8 @@ class FullSpeedRequests(StandardRequestHandler):
 
 
 class SynchronousPhy(GatewarePHY):
-    """Repair: LUNA's own PHY gives the line state with its two bits exchanged, so that the idle line looks like K and sleep is never seen, and gives it as
-    the pins have it, in nobody's clock."""
+    """Repair: LUNA's own PHY gives the line state with its two bits exchanged, so that the idle line looks like K and
+    sleep is never seen, and gives it as the pins have it, in nobody's clock."""
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
@@ -286,8 +300,8 @@ class SynchronousPhy(GatewarePHY):
 
 
 class SlowResetSequencer(USBResetSequencer):
-    """Repair: LUNA counts microseconds in clocks of 60 MHz, whatever its clock is, so that at 12 MHz a sleeping bus would be noticed after 15 ms, where
-    10 are allowed."""
+    """Repair: LUNA counts microseconds in clocks of 60 MHz, whatever its clock is, so that at 12 MHz a sleeping bus
+    would be noticed after 15 ms, where 10 are allowed."""
 
 
 for _name in [n for n in dir(USBResetSequencer) if n.startswith("_CYCLES_")]:
@@ -339,9 +353,12 @@ class Core(Elaboratable):
         self.bus = bus
         self.ports = bus.signals()
         self.clk_i, self.rst_ni, self.connect_i = port("clk_i"), port("rst_ni"), port("connect_i")
-        self.high_speed_o, self.configured_o, self.suspended_o, self.restart_o = (port(n) for n in ("high_speed_o", "configured_o", "suspended_o", "restart_o"))
-        self.out_valid_o, self.out_ready_i, self.out_data_o = port("out_valid_o"), port("out_ready_i"), port("out_data_o", 8)
-        self.in_valid_i, self.in_ready_o, self.in_data_i, self.in_last_i = port("in_valid_i"), port("in_ready_o"), port("in_data_i", 8), port("in_last_i")
+        self.high_speed_o, self.configured_o, self.suspended_o, self.restart_o = (
+            port(n) for n in ("high_speed_o", "configured_o", "suspended_o", "restart_o"))
+        self.out_valid_o, self.out_ready_i, self.out_data_o = (port("out_valid_o"), port("out_ready_i"),
+                                                               port("out_data_o", 8))
+        self.in_valid_i, self.in_ready_o, self.in_data_i, self.in_last_i = (port("in_valid_i"), port("in_ready_o"),
+                                                                            port("in_data_i", 8), port("in_last_i"))
 
 
 class UsbCore(Core):
@@ -351,7 +368,8 @@ class UsbCore(Core):
         self.full = descriptors(FULL_SPEED_PACKET, HIGH_SPEED_PACKET, product, serial)
 
     def control_endpoint(self, device):
-        """Both sets of descriptors, reported by two handlers of standard requests, of which each leaves the other's to it."""
+        """Both sets of descriptors, reported by two handlers of standard requests, of which each leaves
+        the other's to it."""
         high_speed = device.speed == USBSpeed.HIGH
 
         def of_full_speed(setup):
@@ -375,8 +393,9 @@ class UsbCore(Core):
         m.submodules.device = device = USBDevice(bus=self.bus, handle_clocking=False)
         control = self.control_endpoint(device)
 
-        # LUNA's IN endpoint has one packet size: two of them, of which the one of the other speed hears no token. Repair: asleep, and while it finds out
-        # whether a silent bus means sleep or reset, LUNA calls its speed full, and what is sent then would end in the wrong one. The last packet's speed counts.
+        # LUNA's IN endpoint has one packet size: two of them, of which the one of the other speed hears no token.
+        # Repair: asleep, and while it finds out whether a silent bus means sleep or reset, LUNA calls its speed full,
+        # and what is sent then would end in the wrong one. The last packet's speed counts.
         high_speed = Signal()
         with m.If(device.utmi.rx_active):
             m.d.usb += high_speed.eq(device.speed == USBSpeed.HIGH)
@@ -388,8 +407,9 @@ class UsbCore(Core):
             endpoint.restart = self.restart_o
             device.add_endpoint(endpoint)
 
-        # Repair: SE0 within the first millisecond after power-up is no bus reset but a PHY that has not seen the pull-up work. LUNA's chirp would meet its own
-        # first register writes, and the ULPI side would never drive the bus again. Until the line has left SE0, high speed is out of the question.
+        # Repair: SE0 within the first millisecond after power-up is no bus reset but a PHY that has not seen the
+        # pull-up work. LUNA's chirp would meet its own first register writes, and the ULPI side would never drive the
+        # bus again. Until the line has left SE0, high speed is out of the question.
         attached = Signal()
         m.d.usb += attached.eq(self.connect_i & (attached | (device.utmi.line_state != 0)))
         m.d.comb += [
@@ -414,8 +434,8 @@ class UsbCore(Core):
 
 
 class PinsCore(Core):
-    """All in the pins' clock, of which the core takes every fourth cycle: nothing has to cross from one clock to another but the pins themselves. A byte
-    waits at the outputs, so that what is shown there stays."""
+    """All in the pins' clock, of which the core takes every fourth cycle: nothing has to cross from one clock to
+    another but the pins themselves. A byte waits at the outputs, so that what is shown there stays."""
 
     def __init__(self, product, serial):
         super().__init__(Pins())
@@ -476,7 +496,8 @@ def main():
     p.add_argument("--product", default="moeswitch", help="iProduct")
     a = p.parse_args()
     core = (PinsCore if a.pins else UsbCore)(a.product, a.serial)
-    a.out.write_text(verilog.convert(core, name="usb_core_pins" if a.pins else "usb_core", ports=core.ports, strip_internal_attrs=True))
+    a.out.write_text(verilog.convert(core, name="usb_core_pins" if a.pins else "usb_core", ports=core.ports,
+                                     strip_internal_attrs=True))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Yosys with its own front end for SystemVerilog, as the package pyosys has it: native code, which needs no minutes to start first.
+"""Yosys with its own front end for SystemVerilog, as the package pyosys has it: native code, which needs
+no minutes to start first.
 
 usage: yosys.py -V | [-q] [-l LOG] -p COMMANDS | [-q] [-l LOG] -s SCRIPT | -q -
 
-The options mean what they mean to yosys. `-` is a script at standard input whose output is at standard output. Errors are at standard error; the exit
-status is 1 then.
+The options mean what they mean to yosys. `-` is a script at standard input whose output is at standard output. Errors
+are at standard error; the exit status is 1 then.
 """
 import argparse
 import ctypes

@@ -7,8 +7,8 @@ usage: schedule.py TOP FOLDER
 FOLDER holds the C++ that Verilator made of TOP; the header is FOLDER/V<TOP>_schedule.h, with
   V<TOP>_schedule::inputs(root)  what follows from inputs without a clock edge
   V<TOP>_schedule::edge          the functions of a rising clock edge, in their order
-The code must have one clock and no other trigger, and eval_nba nothing but calls: anything else is an error (exit status 1), because a model that left
-something out would be wrong without a word.
+The code must have one clock and no other trigger, and eval_nba nothing but calls: anything else is an error (exit
+status 1), because a model that left something out would be wrong without a word.
 """
 import pathlib
 import sys

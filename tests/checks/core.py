@@ -4,10 +4,11 @@
 
 usage: core.py VERILATOR FUSESOC FILE... -- FILE...
 
-The FILEs are the Makefile's RTL, first the fabric's, then what a device adds. The core must list each of them once in
-its fileset (rtl, device) and nothing else, every package behind those that it uses and in front of every module, and
-what RTL includes as include files. FuseSoC must run the target `lint` and set up all others. Verilator must accept what
-it has set up, and device_pins with the same files, without a warning. Exit status 1 and a line per difference otherwise.
+The FILEs are the Makefile's RTL, first the fabric's, then what a device adds. The core must list each of them
+once in its fileset (rtl, device) and nothing else, every package behind those that it uses and in front of every
+module, and what RTL includes as include files. FuseSoC must run the target `lint` and set up all others.
+Verilator must accept what it has set up, and device_pins with the same files, without a warning. Exit status 1 and a
+line per difference otherwise.
 """
 import os
 import pathlib
@@ -54,7 +55,8 @@ def lint_options():
 def fusesoc(program, verilator, folder, *words):
     """Runs FuseSoC in a build folder of its own, with that Verilator."""
     environment = {**os.environ, "PATH": f"{pathlib.Path(verilator).absolute().parent}:{os.environ['PATH']}"}
-    done = subprocess.run([program, "--cores-root", ".", "run", "--build-root", folder, *words, "moeswitch"], env=environment,
+    done = subprocess.run([program, "--cores-root", ".", "run", "--build-root", folder, *words, "moeswitch"],
+                          env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     # FuseSoC reports a warning of the tool, and ends with 0
     if done.returncode or re.search(r"^(ERROR|Error|%Warning|%Error)", done.stdout, re.M):
@@ -67,7 +69,8 @@ def lint_set_up(verilator, folder, top):
     waivers = sorted(str(f.absolute()) for f in pathlib.Path("spec").glob("*.vlt"))
     text = re.sub(r"^--top-module .*$", f"--top-module {top}", options.read_text(), flags=re.M)
     options.write_text(re.sub(r"^--(?:cc|exe|Mdir .*)$", "", text, flags=re.M))
-    return subprocess.run([verilator, "--lint-only", "--quiet", *lint_options(), *waivers, "-f", options.name], cwd=options.parent).returncode
+    return subprocess.run([verilator, "--lint-only", "--quiet", *lint_options(), *waivers, "-f", options.name],
+                          cwd=options.parent).returncode
 
 
 def main():
@@ -86,7 +89,9 @@ def main():
         for target, top in targets():
             fusesoc(program, verilator, folder, "--setup", "--target", target, "--tool", "verilator")
             for lint_top in [top] if top == "fabric" else [top, "device_pins"]:
-                if target != "default" and lint_set_up(str(pathlib.Path(verilator).absolute()), pathlib.Path(folder, "moeswitch_0.1.0", f"{target}-verilator"), lint_top):
+                if target != "default" and lint_set_up(str(pathlib.Path(verilator).absolute()),
+                                                       pathlib.Path(folder, "moeswitch_0.1.0",
+                                                                    f"{target}-verilator"), lint_top):
                     sys.exit(1)
 
 

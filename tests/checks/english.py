@@ -5,11 +5,12 @@
 usage: english.py [--list N] [FILE...]
 
 Without FILE: README.md and docs for prose, rtl for comments. Prints for each of the two the number of sentences, their
-length in words (mean, 90th percentile) and the semicolons per 1 000 words. --list N shows the N longest sentences with
-their places. A sentence ends at a full stop, a question mark or an exclamation mark before a space, at the end of a
-list item, of a paragraph, or of a comment block. Code, tables (in comments: lines that are indented) and headings do
-not count. Without FILE it also checks words.toml: no former term in any file, and no verb of persons in pages, comments of the
-RTL, strings of the programs and names of tests. Exit status 1: a figure is above its limit in LIMITS, or a word is found."""
+length in words (mean, 90th percentile) and the semicolons per 1 000 words. --list N shows the N longest sentences
+with their places. A sentence ends at a full stop, a question mark or an exclamation mark before a space, at the
+end of a list item, of a paragraph, or of a comment block. Code, tables (in comments: lines that are indented) and
+headings do not count. Without FILE it also checks words.toml: no former term in any file, and no verb of persons in
+pages, comments of the RTL, strings of the programs and names of tests. Exit status 1: a figure is above its limit in
+LIMITS, or a word is found."""
 import argparse
 import dataclasses
 import pathlib
@@ -100,7 +101,8 @@ def measure(name, found):
         "p90": lengths[int(0.9 * (len(lengths) - 1))],
         "semicolons": round(1000 * sum(s.text.count(";") for s in found) / words, 1),
     }
-    print(f"{name}: {len(lengths)} sentences, {figures['mean']} words on average, 90th percentile {figures['p90']}, {figures['semicolons']} semicolons per 1 000 words")
+    print(f"{name}: {len(lengths)} sentences, {figures['mean']} words on average, 90th percentile {figures['p90']}, "
+          f"{figures['semicolons']} semicolons per 1 000 words")
     return figures
 
 
@@ -132,7 +134,8 @@ def alternatives(words):
 
 def check_words(rules):
     """Lines with a word of the list, as text."""
-    terms, verbs = alternatives(rules["terms"]), alternatives([*rules["verbs"], *(v.capitalize() for v in rules["verbs"])])
+    terms, verbs = alternatives(rules["terms"]), alternatives([*rules["verbs"],
+                                                               *(v.capitalize() for v in rules["verbs"])])
     spared = {(e["path"], w) for e in rules["exception"] for w in e["words"]}
     used, found = set(), []
     for path in tracked():
@@ -156,7 +159,8 @@ def main():
     p.add_argument("--list", type=int, default=0, metavar="N")
     p.add_argument("files", nargs="*", type=pathlib.Path)
     a = p.parse_args()
-    files = a.files or [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").rglob("*.md")), *sorted(pathlib.Path("rtl").rglob("*.sv")), *sorted(pathlib.Path("rtl").rglob("*.svh"))]
+    files = a.files or [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").rglob("*.md")),
+                        *sorted(pathlib.Path("rtl").rglob("*.sv")), *sorted(pathlib.Path("rtl").rglob("*.svh"))]
     kinds = {
         "docs": [s for f in files if f.suffix == ".md" for s in sentences(f, blocks_of_page)],
         "rtl": [s for f in files if f.suffix in (".sv", ".svh") for s in sentences(f, blocks_of_rtl)],
@@ -172,7 +176,8 @@ def main():
             continue
         for figure, limit in LIMITS[name].items():
             if figures[figure] > limit:
-                print(f"{name}: {figure} is {figures[figure]}, at most {limit} is allowed: shorten what you added (--list 20 shows the longest)", file=sys.stderr)
+                print(f"{name}: {figure} is {figures[figure]}, at most {limit} is allowed: shorten what you added "
+                      "(--list 20 shows the longest)", file=sys.stderr)
                 failed = True
     if not a.files:
         found = check_words(tomllib.loads(pathlib.Path("tests/checks/words.toml").read_text()))

@@ -4,8 +4,9 @@
 
 usage: plumbing.py [--by-module]
 
-Counts, of all modules below rtl: lines of code (neither empty nor only comment), and which of them are a module's header (from `module` to its `);`) or an instance
-(from the name of another module to its `);`); parameters declared in headers; the most ports that a module has, an array or a struct being one; lines of more than 120 columns.
+Counts, of all modules below rtl: lines of code (neither empty nor only comment), and which of them are a module's
+header (from `module` to its `);`) or an instance (from the name of another module to its `);`); parameters declared in
+headers; the most ports that a module has, an array or a struct being one; lines of more than 120 columns.
 """
 import argparse
 import pathlib
@@ -81,10 +82,12 @@ def main():
         wide += sum(len(line) > WIDTH for line in f.read_text().splitlines())
     if args.by_module:
         for m in sorted(modules, key=lambda m: -m.plumbing):
-            print(f"{m.name:20} {m.code:4} lines, {m.header:3} header, {m.instances:3} instances, {100 * m.plumbing // m.code:3} %, {m.parameters:2} parameters, {m.ports:3} ports")
+            print(f"{m.name:20} {m.code:4} lines, {m.header:3} header, {m.instances:3} instances, "
+                  f"{100 * m.plumbing // m.code:3} %, {m.parameters:2} parameters, {m.ports:3} ports")
     most = max(modules, key=lambda m: m.ports)
     plumbing = sum(m.plumbing for m in modules)
-    print(f"rtl: {lines} lines, {code} of code; headers and instances {plumbing} = {100 * plumbing / code:.1f} %; {sum(m.parameters for m in modules)} parameters; "
+    print(f"rtl: {lines} lines, {code} of code; headers and instances {plumbing} = {100 * plumbing / code:.1f} %; "
+          f"{sum(m.parameters for m in modules)} parameters; "
           f"at most {most.ports} ports ({most.name}); {wide} lines over {WIDTH} columns")
 
 

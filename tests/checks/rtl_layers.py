@@ -25,7 +25,8 @@ INCLUDE = re.compile(r'^\s*`include "([^"]+)"', re.M)
 
 def read(root):
     """Code of each file, and the file that defines each name."""
-    code = {f: NOT_CODE.sub("", f.read_text()) for folder in ("rtl", "boards", "experiments") for f in sorted((root / folder).rglob("*.sv*"))}
+    code = {f: NOT_CODE.sub("", f.read_text()) for folder in ("rtl", "boards", "experiments")
+            for f in sorted((root / folder).rglob("*.sv*"))}
     owner, problems = {}, []
     for f, text in code.items():
         for name in DEFINED.findall(text) if f.suffix == ".sv" else [f.name]:

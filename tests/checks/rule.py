@@ -4,8 +4,9 @@
 
 usage: rule.py RULES    exit status 1, with a line, when the rule does not fit
 
-It must match the numbers of spec/host.toml and the manufacturer that tests/unit/host/test_usb_core.cpp reads from the core, and nothing else, tag the device
-for whoever sits at the machine, give it to a group that every Debian has and to nobody else, and come before 73-seat-late.rules, which acts on that tag.
+It must match the numbers of spec/host.toml and the manufacturer that tests/unit/host/test_usb_core.cpp reads from the
+core, and nothing else, tag the device for whoever sits at the machine, give it to a group that every Debian has and to
+nobody else, and come before 73-seat-late.rules, which acts on that tag.
 """
 import pathlib
 import re
@@ -27,7 +28,8 @@ def main():
         fail("not one rule")
     host = {k: v["value"] for k, v in tomllib.loads(pathlib.Path("spec/host.toml").read_text())["constants"].items()}
     tests = dict(re.findall(r'(\w+(?:\{\w+\})?)=="([^"]*)"', lines[0]))
-    device = {"SUBSYSTEM": "usb", "ENV{DEVTYPE}": "usb_device", "ATTR{idVendor}": f"{host['USB_VENDOR']:04x}", "ATTR{idProduct}": f"{host['USB_PRODUCT']:04x}",
+    device = {"SUBSYSTEM": "usb", "ENV{DEVTYPE}": "usb_device", "ATTR{idVendor}": f"{host['USB_VENDOR']:04x}",
+              "ATTR{idProduct}": f"{host['USB_PRODUCT']:04x}",
               "ATTR{manufacturer}": "moeswitch"}
     if tests != device:
         fail(f"matches {tests}, a device is {device}")

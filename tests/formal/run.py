@@ -8,24 +8,30 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
   name      module prove_NAME of proofs/FOLDER/NAME.sv is the top (`harness` names another)
   modules   RTL modules of which something is proved; what: what, in words, for docs/reference/verification.md
   models    modules of models/ that stand for those of the RTL
-  engine    "pdr" (default): ABC proves it without bound. "induction": ABC proves that no cycle is the first in which an assertion fails, given that all hold in the `steps`
-            before it: without bound, too, for assertions that tell how everything inside hangs together; else it looks for a counterexample of up to `depth` cycles
+  engine    "pdr" (default): ABC proves it without bound. "induction": ABC proves that no cycle is the first in which
+            an assertion fails, given that all hold in the `steps` before it: without bound, too, for assertions that
+            tell how everything inside hangs together; else it looks for a counterexample of up to `depth` cycles.
             "bmc": ABC looks for a counterexample of up to `depth` cycles. "z3": sby and z3 do
   params    list of parameter sets of the top, each proved; default: the top's own
   long_params  further parameter sets, which only `make formal-long` proves
-  bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose replacement the proof must find; a list for several, of which
-            `make formal` plants the first, and `make formal-long` the others
-  abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where they help each other
+  bug       {file, find, replace, params}: text of the RTL or of the proof (there exactly once) whose
+            replacement the proof must find; a list for several, of which `make formal` plants the first, and
+            `make formal-long` the others
+  abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where
+            they help each other
   long      true: only `make formal-long` runs it
-  threads   {top, file}: a module of which experiments/node_threads/rewrite makes one with N threads, TOP_threads, before anything is read; N and what else is a parameter of the
-            module (`params` of it) are those of the proof. A bug may be one of that tool
-  cover     cycles within which every cover is reached, and the condition of every assumption, default 24: what shows that the assumptions leave something to prove
-  start     of a "bmc" proof: the first cycle in which the module is given something, that of the cover c_start; its depth counts from there
+  threads   {top, file}: a module of which experiments/node_threads/rewrite makes one with N threads, TOP_threads,
+            before anything is read; N and what else is a parameter of the module (`params` of it) are those of the
+            proof. A bug may be one of that tool
+  cover     cycles within which every cover is reached, and the condition of every assumption, default 24: what shows
+            that the assumptions leave something to prove
+  start     of a "bmc" proof: the first cycle in which the module is given something, that of the cover c_start;
+            its depth counts from there
 
-Everything is made below build/formal; the log of what failed stays there, in NAME.log. Yosys reads the sources from the repository's root, a planted
-fault from its own folder, which comes first. --trace also has sby write a VCD of what failed. table.py prints docs/reference/verification.md.
-What has passed is not run again until a file that it reads, its entry, or a tool's version changes (tests/runner/remember.py).
-Exit status 1 when a proof fails or a fault is not found.
+Everything is made below build/formal; the log of what failed stays there, in NAME.log. Yosys reads the sources from
+the repository's root, a planted fault from its own folder, which comes first. --trace also has sby write a VCD of what
+failed. table.py prints docs/reference/verification.md. What has passed is not run again until a file that it reads, its
+entry, or a tool's version changes (tests/runner/remember.py). Exit status 1 when a proof fails or a fault is not found.
 """
 import argparse
 import concurrent.futures
@@ -44,8 +50,11 @@ import remember
 import watch
 HERE = pathlib.Path("tests/formal")
 WORK = pathlib.Path("build/formal")
-RTL_DIRS = sorted({str(f.parent.relative_to(ROOT)) for d in ("common", "link", "switch", "hub", "gpu", "fabric") for f in (ROOT / "rtl" / d).rglob("*.sv")})
-PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv", "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/common/node_pkg.sv", "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
+RTL_DIRS = sorted({str(f.parent.relative_to(ROOT)) for d in ("common", "link", "switch", "hub", "gpu", "fabric")
+                   for f in (ROOT / "rtl" / d).rglob("*.sv")})
+PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv",
+            "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/common/node_pkg.sv", "rtl/common/bundle_pkg.sv",
+            "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
 INCLUDE = "rtl/common"
 YOSYS = (sys.executable, "flow/yosys/yosys.py")
 TOOL = "experiments/node_threads/rewrite"
@@ -55,10 +64,12 @@ SEARCH_S = {False: 1200, True: 7200}
 UNBOUNDED = ("pdr", "induction")
 LOCK = threading.Lock()
 
-# from a design to an AIGER file with one output per assertion; assumptions are constraints. SAT takes a large design as quickly when Yosys has not merged what is
-# equal, which takes it longer than the search; the unbounded engines need it.
-DESIGN = "prep -top {top}; flatten; async2sync; chformal -lower; memory_map; formalff -clk2ff -ff2anyinit; dffunmap; setundef -anyseq; delete -output; "
-AIGER = "{opt}; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; select -write {aig}.names t:$assert; write_aiger -zinit {aig}; "
+# from a design to an AIGER file with one output per assertion; assumptions are constraints. SAT takes a large design as
+# quickly when Yosys has not merged what is equal, which takes it longer than the search; the unbounded engines need it.
+DESIGN = ("prep -top {top}; flatten; async2sync; chformal -lower; memory_map; formalff -clk2ff -ff2anyinit; dffunmap; "
+          "setundef -anyseq; delete -output; ")
+AIGER = ("{opt}; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; select -write {aig}.names t:$assert; "
+         "write_aiger -zinit {aig}; ")
 # the same with one output per cover and assumption
 COVERS = f"delete t:$assert; chtype -set assumed t:$assume; rename -src t:assumed; techmap -map {HERE}/covers.v; "
 
@@ -96,13 +107,15 @@ def plant(bug, folder):
 
 
 def rewrite(proof, params, folder, bug, log, most):
-    """Has experiments/node_threads/rewrite make the module with threads, by its faulty copy if there is one. Returns its Verilog file."""
+    """Has experiments/node_threads/rewrite make the module with threads, by its faulty copy if there is one.
+    Returns its Verilog file."""
     t = proof["threads"]
     path = [str(ROOT / TOOL)]
     if bug and bug["file"].startswith(f"{TOOL}/"):
         path.insert(0, str(ROOT / plant(bug, folder)))
     options = [o for k in t.get("params", []) for o in ("--param", f"{k}={params[k]}")]
-    argv = [sys.executable, "-m", "rewrite", "--top", t["top"], "--threads", str(params["N"]), "--out", str(folder), *options, t["file"]]
+    argv = [sys.executable, "-m", "rewrite", "--top", t["top"], "--threads", str(params["N"]), "--out", str(folder),
+            *options, t["file"]]
     if command(argv, log, most, {"PYTHONPATH": ":".join(path)}) != 0:
         raise Failure(f"{TOOL} does not take it")
     return folder / f"{t['top']}_threads.v"
@@ -126,7 +139,8 @@ def read_command(proof, params, folder, bug):
     dirs += [models, HERE / "props", *RTL_DIRS]
     options = " ".join(f"-y {d}" for d in dirs) + "".join(f" -G {k}={v}" for k, v in params.items())
     made = f" {folder}/{proof['threads']['top']}_threads.v" if "threads" in proof else ""
-    return f"read_slang --threads 1 -DSYNTHESIS -DFORMAL -I {INCLUDE} {options} {' '.join(packages)}{made} {harness} --top {top_of(proof)}"
+    return (f"read_slang --threads 1 -DSYNTHESIS -DFORMAL -I {INCLUDE} {options} {' '.join(packages)}{made} {harness} "
+            f"--top {top_of(proof)}")
 
 
 def command(argv, log, most, env=None):
@@ -165,7 +179,8 @@ def by_abc(proof, params, folder, bug, log, most):
     kind = proof.get("engine", "pdr")
     if kind == "induction":
         base = f"bmc3 -F {proof['steps'] + 1}"   # the step assumes as many cycles
-        if "Networks are equivalent" in abc(f"orpos; ind -F {proof['steps'] + 1}") and "No output asserted" in abc(base):
+        if ("Networks are equivalent" in abc(f"orpos; ind -F {proof['steps'] + 1}")
+            and "No output asserted" in abc(base)):
             return True
     out = abc("pdr" if kind == "pdr" else f"bmc3 -F {proof['depth']}")
     if kind == "induction" and "No output asserted" in out:
@@ -174,7 +189,8 @@ def by_abc(proof, params, folder, bug, log, most):
         return True
     found = re.search(r"Output (\d+) of miter .* was asserted in frame (\d+)", out)
     if found:
-        names = pathlib.Path(f"{aig}.names").read_text().split() if "orpos" not in proof.get("abc", "") else ["an assertion"]
+        names = (pathlib.Path(f"{aig}.names").read_text().split() if "orpos" not in proof.get("abc", "")
+                 else ["an assertion"])
         with open(log, "a") as f:
             f.write(f"\n{names[int(found[1])]} does not hold in cycle {found[2]}\n")
         return False
@@ -187,9 +203,12 @@ def reach_covers(proof, aig, log, most):
     depth = proof.get("cover", 24)
     begin = log.stat().st_size
     command(["berkeley-abc", "-c", f"read_aiger {aig}; fold; bmc3 -a -x -F {depth}"], log, most)
-    reached = {names[int(output)]: int(cycle) for output, cycle in re.findall(r"Output\s+(\d+) was asserted in frame\s+(\d+)", log.read_text()[begin:])}
+    reached = {names[int(output)]: int(cycle)
+               for output, cycle in re.findall(r"Output\s+(\d+) was asserted in frame\s+(\d+)",
+                                               log.read_text()[begin:])}
     with open(log, "a") as f:
-        f.write("\n" + "".join(f"cover {n}: {'cycle ' + str(reached[n]) if n in reached else 'not reached'}\n" for n in names))
+        f.write("\n" + "".join(f"cover {n}: {'cycle ' + str(reached[n]) if n in reached else 'not reached'}\n"
+                               for n in names))
     missed = [n for n in names if n not in reached]
     if missed:
         raise Failure(f"in {depth} cycles not reached: {' '.join(missed)}")
@@ -233,9 +252,11 @@ def bugs_of(proof):
 
 
 def jobs_of(proof, short=True, long=True):
-    """(name, parameters, bug or None) of every run of a proof: those of `make formal`, those of `make formal-long`, or both."""
+    """(name, parameters, bug or None) of every run of a proof: those of `make formal`, those of
+    `make formal-long`, or both."""
     label = lambda p: "".join(f"-{k}{v}" for k, v in p.items())
-    of_both = ([(proof["name"] + label(p), p, None) for p in proof.get(field, default)] for field, default in (("params", [{}]), ("long_params", [])))
+    of_both = ([(proof["name"] + label(p), p, None) for p in proof.get(field, default)]
+               for field, default in (("params", [{}]), ("long_params", [])))
     sets, long_sets = of_both
     bugs = [(f"{proof['name']}-bug{i if i else ''}", b.get("params", {}), b) for i, b in enumerate(bugs_of(proof))]
     first, others = (sets + bugs[:1], long_sets + bugs[1:]) if not proof.get("long") else ([], sets + long_sets + bugs)
@@ -243,7 +264,8 @@ def jobs_of(proof, short=True, long=True):
 
 
 def sources(proof):
-    """The files that a proof reads: its harness, and those of the modules and properties that have an instance there or in one of these."""
+    """The files that a proof reads: its harness, and those of the modules and properties that have an instance
+    there or in one of these."""
     models = [f"{HERE}/models/{m}.sv" for m in proof.get("models", [])]
     tool = sorted(map(str, pathlib.Path(TOOL).glob("*.py"))) if "threads" in proof else []
     found = {}
@@ -257,14 +279,16 @@ def sources(proof):
         if f not in read:
             read.add(f)
             code = re.sub(r"//[^\n]*", "", pathlib.Path(f).read_text())
-            todo += [found[w] for w in set(re.findall(r"\b(\w+)\s+(?:#\s*\(|\w+(?:\s*\[[^\]]*\])?\s*\()", code)) if w in found]
+            todo += [found[w] for w in set(re.findall(r"\b(\w+)\s+(?:#\s*\(|\w+(?:\s*\[[^\]]*\])?\s*\()", code))
+                     if w in found]
     return read
 
 
 def key_of(proof, params, bug):
     """The hash of a run: what it reads, and how it is run."""
     how = {k: v for k, v in proof.items() if k not in ("bug", "what", "params", "long_params", "modules")}
-    return remember.hash_of("formal", [*sources(proof), "tests/formal/run.py", "tests/formal/covers.v"], [repr(how), repr(params), repr(bug)])
+    return remember.hash_of("formal", [*sources(proof), "tests/formal/run.py", "tests/formal/covers.v"],
+                            [repr(how), repr(params), repr(bug)])
 
 
 def run(job, args):
@@ -282,7 +306,8 @@ def run(job, args):
         ok, text = False, str(e)
     bound = "without bound" if proof.get("engine", "pdr") in UNBOUNDED else f"up to {proof.get('depth', 20)} cycles"
     with LOCK:
-        print(f"{'ok    ' if ok else 'FAILED'} {name}: {('fault found' if bug else 'proved ' + bound) if ok else text} ({time.monotonic() - start:.1f} s)", flush=True)
+        print(f"{'ok    ' if ok else 'FAILED'} {name}: {('fault found' if bug else 'proved ' + bound) if ok else text} "
+              f"({time.monotonic() - start:.1f} s)", flush=True)
         if not ok:
             print(f"       {last_line(WORK / f'{name}.log')}; see {WORK / name}.log", flush=True)
     if ok:
@@ -314,7 +339,8 @@ def main():
         (tools / tool).write_text(f'#!/bin/sh\nexec yowasp-{tool} "$@"\n')
         (tools / tool).chmod(0o755)
     whole = bool(args.all or args.only)
-    jobs = [(q, j) for q in proofs() if q["name"].startswith(args.only) for j in jobs_of(q, whole or not args.long, whole or args.long)]
+    jobs = [(q, j) for q in proofs() if q["name"].startswith(args.only)
+            for j in jobs_of(q, whole or not args.long, whole or args.long)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda j: run(j, args), jobs))
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")

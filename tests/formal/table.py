@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints docs/reference/verification.md: for each RTL module what is proved, what is simulated, what neither.
 
-Proofs come from proofs.toml, unit tests from the tables of docs/developer/testing.md, modules from rtl/. A module that is in neither list, or a name that
-is no module or proof (also in the deadlock argument of docs/design/architecture.md), ends it with status 1.
+Proofs come from proofs.toml, unit tests from the tables of docs/developer/testing.md, modules from rtl/. A module that
+is in neither list, or a name that is no module or proof (also in the deadlock argument of docs/design/architecture.md),
+ends it with status 1.
 """
 import pathlib
 import re
@@ -18,8 +19,10 @@ files of `rtl`. If the page is not current, `make docs-check` (part of `make tes
 
 | word | meaning |
 |---|---|
-| *proved* without bound | the property holds in every cycle of every run, at the sizes named. ABC's pdr finds an inductive invariant, or the assertions are one |
-| *proved* for a number of cycles | no run of that length breaks the property, whatever the inputs. The run starts with the first cycle in which the module has an input |
+| *proved* without bound | the property holds in every cycle of every run, at the sizes named. \
+ABC's pdr finds an inductive invariant, or the assertions are one |
+| *proved* for a number of cycles | no run of that length breaks the property, whatever the inputs. \
+The run starts with the first cycle in which the module has an input |
 | *simulated* | the unit tests named, with random stalls and a model of their own |
 
 Every proof has at least one planted fault that it must find. `make formal` plants the first of each short proof, and
@@ -33,10 +36,12 @@ the whole device, with every module, against the golden model.
 
 
 def engine(p):
-    how = "without bound" if p.get("engine", "pdr") in UNBOUNDED else f"{p['depth'] - p['start']} cycles from the first input on ({p['depth']} from reset)"
+    how = ("without bound" if p.get("engine", "pdr") in UNBOUNDED else f"{p['depth'] - p['start']} cycles from the "
+           f"first input on ({p['depth']} from reset)")
     join = lambda sets: "; ".join(", ".join(f"{k}={v}" for k, v in s.items()) for s in sets)
     sizes, long = join(p.get("params", [])), join(p.get("long_params", []))
-    return how + (f", {sizes}" if sizes else "") + (f"; {long} (long)" if long else "") + (" (long)" if p.get("long") else "")
+    return how + (f", {sizes}" if sizes else "") + (f"; {long} (long)" if long
+                                                    else "") + (" (long)" if p.get("long") else "")
 
 
 def harness(p):
@@ -62,12 +67,17 @@ def main():
     all_proofs = proofs()
     bad = [f"proof {p['name']}: no module {m}" for p in all_proofs for m in p["modules"] if m not in modules]
     bad += [f"proof {p['name']} has no planted fault" for p in all_proofs if not bugs_of(p)]
-    bad += [f"module {m}: neither proved nor simulated" for m in modules if m not in tests and not any(m in p["modules"] for p in all_proofs)]
-    bad += [f"proof {p['name']} is bounded, and does not say where it starts" for p in all_proofs if p.get("engine", "pdr") not in UNBOUNDED and "start" not in p]
-    bad += [f"proof {p['name']} assumes, and covers nothing" for p in all_proofs if "assume (" in (text := harness(p)) and "cover (" not in text]
+    bad += [f"module {m}: neither proved nor simulated" for m in modules if m not in tests
+            and not any(m in p["modules"] for p in all_proofs)]
+    bad += [f"proof {p['name']} is bounded, and does not say where it starts" for p in all_proofs
+            if p.get("engine", "pdr") not in UNBOUNDED and "start" not in p]
+    bad += [f"proof {p['name']} assumes, and covers nothing" for p in all_proofs if "assume (" in (text := harness(p))
+            and "cover (" not in text]
     steps = re.findall(r"^\| (?:-|\d) \|[^|]*\|([^|]*)\|$", (ROOT / "docs/design/architecture.md").read_text(), re.M)
-    bad += ["docs/design/architecture.md: the deadlock argument has no table of ten rows: step, property, proofs"] if len(steps) != 10 else []
-    bad += [f"docs/design/architecture.md: no proof {n}" for n in re.findall(r"`(\w+)`", " ".join(steps)) if n not in [p["name"] for p in all_proofs]]
+    bad += (["docs/design/architecture.md: the deadlock argument has no table of ten rows: step, property, proofs"]
+            if len(steps) != 10 else [])
+    bad += [f"docs/design/architecture.md: no proof {n}" for n in re.findall(r"`(\w+)`", " ".join(steps))
+            if n not in [p["name"] for p in all_proofs]]
     if bad:
         sys.exit("\n".join(bad))
 
@@ -75,7 +85,8 @@ def main():
     print("## Modules\n\n| module | proved (proof) | simulated by |\n|---|---|---|")
     for m, f in modules.items():
         names = "; ".join(f"[{p['name']}](#{p['name']})" for p in all_proofs if m in p["modules"])
-        print(f"| `{f.relative_to(ROOT).with_suffix('').as_posix().removeprefix('rtl/')}` | {names or '-'} | {', '.join(tests.get(m, [])) or 'whole device'} |")
+        print(f"| `{f.relative_to(ROOT).with_suffix('').as_posix().removeprefix('rtl/')}` | {names or '-'} | "
+              f"{', '.join(tests.get(m, [])) or 'whole device'} |")
     print("\n## Proofs\n\n| proof | what | how |\n|---|---|---|")
     for p in all_proofs:
         print(f"| <a id=\"{p['name']}\"></a>`{p['name']}` | {p['what']} | {engine(p)} |")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes Verilog of the netlist that goes to place and route, for Verilator: Yosys' own models of LUTs, carries, flip-flops and LUT RAM, those of tests/gate/cells
-for the rest. The PLL and the pads of the bus are cut: what they drive are inputs of the module, what drives them outputs.
+"""Makes Verilog of the netlist that goes to place and route, for Verilator: Yosys' own models of LUTs, carries,
+flip-flops and LUT RAM, those of tests/gate/cells for the rest. The PLL and the pads of the bus are cut: what they drive
+are inputs of the module, what drives them outputs.
 
 usage: netlist.py NETLIST.json TOP RANDOM.hex FIRMWARE.hex OUT.v
 
-The CPU's RAM gets the firmware. The module is called netlist; its ports besides those of TOP: pll_CLKOS, pll_CLKOS2, pll_LOCK, and of each pad PAD_i, PAD_o, PAD_t.
-Exit status 2: it could not be made.
+The CPU's RAM gets the firmware. The module is called netlist; its ports besides those of TOP: pll_CLKOS, pll_CLKOS2,
+pll_LOCK, and of each pad PAD_i, PAD_o, PAD_t. Exit status 2: it could not be made.
 """
 import json
 import pathlib

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The netlist of tests/gate/gate_parts.sv in Verilog, as netlist.py makes it of a board's, for the unit test gate_cells, which runs it beside the RTL.
+"""The netlist of tests/gate/gate_parts.sv in Verilog, as netlist.py makes it of a board's, for the unit test
+gate_cells, which runs it beside the RTL.
 
-usage: parts.py FOLDER      writes FOLDER/words.hex and FOLDER/gate_parts_netlist.v. Exit status 1: a mode that a board's netlist has is missing in it
+usage: parts.py FOLDER
+
+Writes FOLDER/words.hex and FOLDER/gate_parts_netlist.v. Exit status 1: a mode that a board's
+netlist has is missing in it.
 """
 import json
 import pathlib
@@ -35,7 +39,8 @@ write_json {folder}/cut.json
     (folder / "cut.json").write_text(json.dumps({"modules": {"gate_parts": top}}))
     rams = {mode(c) for c in top["cells"].values() if c["type"] == "DP16KD"}
     kinds = {c["type"] for c in top["cells"].values()}
-    missing = sorted(str(m) for m in MODES - rams) + sorted({"MULT18X18D", "LUT4", "CCU2C", "TRELLIS_FF", "TRELLIS_DPR16X4"} - kinds)
+    missing = sorted(str(m) for m in MODES - rams) + sorted({"MULT18X18D", "LUT4", "CCU2C", "TRELLIS_FF",
+                                                             "TRELLIS_DPR16X4"} - kinds)
     if missing:
         sys.exit(f"parts: gate_parts.sv has no {', '.join(missing)}")
     netlist.convert(folder, "gate_parts", "gate_parts_netlist", folder / "gate_parts_netlist.v")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small layer under every system on the netlist of a board, at its ULPI pins and with firmware, against `moeswitch run` of the same configuration: right bits, and
-the same cycles, stalls and flits.
+"""A small layer under every system on the netlist of a board, at its ULPI pins and with firmware, against
+`moeswitch run` of the same configuration: right bits, and the same cycles, stalls and flits.
 
 usage: run.py BUILD MODEL KHZ...
 
-MODEL: the folder of it below BUILD/model: a netlist (gate-n4f8-small), or RTL (dev-n2f8-small; dev-n4f8-small-threads with one node for all). KHZ: cycles of the
-fabric per millisecond, one run each, beside the 60 000 clocks of the bus
+MODEL: the folder of it below BUILD/model: a netlist (gate-n4f8-small), or RTL (dev-n2f8-small; dev-n4f8-small-threads
+with one node for all). KHZ: cycles of the fabric per millisecond, one run each, beside the 60 000 clocks of the bus
 """
 import json
 import os
@@ -20,7 +20,8 @@ TIMES = ("simulated_cycles", "seconds_wall", "sim_cycles_per_s", "simulated_by")
 
 
 def report(command, gpus, path, khz=60000):
-    r = subprocess.run([*command, *LAYER, "--gpus", gpus, "--json", path], text=True, stdout=subprocess.PIPE, env=os.environ | {"MW_DEVICE_KHZ": str(khz)})
+    r = subprocess.run([*command, *LAYER, "--gpus", gpus, "--json", path], text=True, stdout=subprocess.PIPE,
+                       env=os.environ | {"MW_DEVICE_KHZ": str(khz)})
     if r.returncode:
         sys.exit(f"gate: {' '.join(map(str, command))}: exit status {r.returncode}\n{r.stdout}")
     found = json.loads(path.read_text())
@@ -46,7 +47,8 @@ def main():
             sys.exit(f"gate: {khz} kHz: not the three systems of {work}/sim.json")
         for a, b in zip(want["systems"], found["systems"]):
             if a != b:
-                sys.exit(f"gate: {khz} kHz: {a['system']}: {', '.join(k for k in a if a[k] != b.get(k))} differ from those of sim: {work}/found.json, {work}/sim.json")
+                sys.exit(f"gate: {khz} kHz: {a['system']}: {', '.join(k for k in a if a[k] != b.get(k))} differ from "
+                         f"those of sim: {work}/found.json, {work}/sim.json")
         print(f"gate: {model} at {khz} kHz: {', '.join(names)}: bits, cycles and flits are those of sim")
 
 

@@ -4,11 +4,12 @@
 
 usage: run.py [--texts | NAME ...]
 
-mutants.toml lists the faults: name, what it breaks, file, the text to find (must be there exactly once), its replacement, and `tests`: make
-targets, any of which must fail. Each runs in a copy of the sources below build/mutants with the build folder's tools, and each target once without a
-fault: it must pass there. A target finds a fault when it runs tests, and one fails: its last line is `N passed, N failed`. Where make ends without one, something does
-not build, which finds nothing. A mutant that no test finds, that does not build, or whose text is no longer there, fails the run. Exit status 1 then.
---texts looks for the texts alone, and plants nothing.
+mutants.toml lists the faults: name, what it breaks, file, the text to find (must be there exactly once), its
+replacement, and `tests`: make targets, any of which must fail. Each runs in a copy of the sources below build/mutants
+with the build folder's tools, and each target once without a fault: it must pass there. A target finds a fault when it
+runs tests, and one fails: its last line is `N passed, N failed`. Where make ends without one, something does not build,
+which finds nothing. A mutant that no test finds, that does not build, or whose text is no longer there, fails the run.
+Exit status 1 then. --texts looks for the texts alone, and plants nothing.
 """
 import pathlib
 import re
@@ -21,7 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/runner"))
 import watch
 WORK = ROOT / "build" / "mutants"
-PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "flow", "experiments", "sim",
+PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl",
+         "flow", "experiments", "sim",
          "driver", "firmware", "host-tools", "boards", "tests", "docs", ".clang-format"]
 LIMITS = watch.Limits(most=900)
 SUMMARY = re.compile(r"^\d+ passed, [1-9]\d* failed", re.M)  # of tests/runner/run.py and tests/formal/run.py
@@ -48,7 +50,8 @@ def prepare():
 
 
 def sync(src, dst):
-    """Copies changed files and removes those that are gone; a file put back gets the time of now, so that make builds it anew."""
+    """Copies changed files and removes those that are gone; a file put back gets the time of now, so that
+    make builds it anew."""
     dst.mkdir(exist_ok=True)
     names = {p.name for p in src.iterdir()}
     for p in dst.iterdir():
@@ -95,7 +98,8 @@ def control(targets):
             why = str(e)
         if why:
             bad[t] = why
-        print(f"{'FAILED' if why else 'ok    '} control run of {t}{f': {why}' if why else ''} ({time.monotonic() - start:.0f} s)", flush=True)
+        print(f"{'FAILED' if why else 'ok    '} control run of {t}{f': {why}' if why else ''} "
+              f"({time.monotonic() - start:.0f} s)", flush=True)
     return bad
 
 
@@ -136,7 +140,8 @@ def main():
         except Broken as e:
             by, why = None, str(e)
         found, missed = found + bool(by), missed + (not by)
-        print(f"{'found ' if by else 'FAILED'} {m['name']}: {m['what']}: {why} ({time.monotonic() - start:.0f} s)", flush=True)
+        print(f"{'found ' if by else 'FAILED'} {m['name']}: {m['what']}: {why} ({time.monotonic() - start:.0f} s)",
+              flush=(True))
     print(f"{found} passed, {missed} failed")
     sys.exit(1 if missed else 0)
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a mutation can change anything: two copies of a module's and-inverter graph, side by side, one with the mutation and one without.
+"""Whether a mutation can change anything: two copies of a module's and-inverter graph, side by side, one with
+the mutation and one without.
 
-Both copies have the same inputs in every cycle, and begin with the same contents of registers and memories, whatever they are.
+Both copies have the same inputs in every cycle, and begin with the same contents of registers and
+memories, whatever they are.
 
-- From any contents: no output differs in the first `depth` cycles. Where that holds the mutation changes nothing within that time of any state, reached or not.
+- From any contents: no output differs in the first `depth` cycles. Where that holds the mutation changes nothing within
+  that time of any state, reached or not.
 - Behind RESET cycles of reset: no output ever differs (ABC's pdr), or one does in some cycle.
 """
 import re
@@ -96,7 +99,8 @@ class Module:
         self.select, self.reset = names.get(select), names.get(reset)
 
     def reaches(self):
-        """Whether an output depends on the mutation, in any cycle: what does not needs no proof, however large the module is."""
+        """Whether an output depends on the mutation, in any cycle: what does not needs no proof, however
+        large the module is."""
         gates = {lhs >> 1: (a, b) for lhs, a, b in self.ands} | {q >> 1: (n,) for q, n in self.latches}
         seen, todo = set(), [x >> 1 for x in self.outputs]
         while todo:
@@ -108,7 +112,8 @@ class Module:
 
     def copy(self, graph, inputs, state, mutated):
         """Outputs and next state of a copy."""
-        value = {0: FALSE, **dict(zip(self.inputs, inputs)), **{lit >> 1: s for (lit, _), s in zip(self.latches, state)}}
+        value = {0: FALSE, **dict(zip(self.inputs, inputs)),
+                 **{lit >> 1: s for (lit, _), s in zip(self.latches, state)}}
         if self.select is not None:
             value[self.select] = TRUE if mutated else FALSE
         get = lambda x: value[x >> 1] ^ x & 1
@@ -128,7 +133,8 @@ class Module:
 def abc(path, how, timeout):
     """Its output; "" when it takes too long."""
     try:
-        r = subprocess.run(["berkeley-abc", "-c", f"read_aiger {path}; {how}"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+        r = subprocess.run(["berkeley-abc", "-c", f"read_aiger {path}; {how}"], stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return ""
     return r.stdout + r.stderr
@@ -171,7 +177,8 @@ def same_behind_reset(module, path, timeout):
     if wrong == FALSE:
         return True
     g.write(path, wrong, [TRUE, *reset[:-1], *after[0], *after[1]])
-    # what leads to a difference soon is found by bmc3 at once, and what makes none is for the most part equal signals, which scorr joins
+    # what leads to a difference soon is found by bmc3 at once, and what makes none is for the most part equal
+    # signals, which scorr joins
     for how in (f"bmc3 -F 40 -T {timeout // 3}", f"scorr; pdr -T {timeout}"):
         out = abc(path, how, 2 * timeout)
         if m := re.search(r"was asserted in frame (\d+)", out):

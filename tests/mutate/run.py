@@ -4,17 +4,22 @@
 
 usage: run.py [--mutations N] [--seed N] [--modules NAME,...] [--tests NAME,...] [--jobs N] [--others N] [--self-test]
 
-For each module that the table of docs/developer/testing.md names: Yosys reads the bench of the most specific test that names it, at that test's parameters, keeps its hierarchy,
-and its command `mutate` chooses places in the module: a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or 1. All mutations
-of a bench are in one netlist (build/mutate/TEST/netlist.v), whose input chooses one or none; the test is built around that once and runs once for each.
+For each module that the table of docs/developer/testing.md names: Yosys reads the bench of the most specific test
+that names it, at that test's parameters, keeps its hierarchy, and its command `mutate` chooses places in the module:
+a bit of a port of a cell that is inverted, held at 0 or 1, or inverted when another bit is 0 or 1. All mutations of a
+bench are in one netlist (build/mutate/TEST/netlist.v), whose input chooses one or none; the test is built around that
+once and runs once for each.
 
   control     without a mutation the test must pass: else the tool is at fault, and ends with status 2
   found       a test fails, the program crashes, or takes ten times the processor time of the control run
-  excluded    no difference in DEPTH cycles from any state of registers and memories, or none ever behind reset (proof.py): nothing to be found
-  survived    the rest, behind OTHERS further tests that the table names; survivors.toml holds the reason of each that is known
+  excluded    no difference in DEPTH cycles from any state of registers and memories, or none ever behind reset
+              (proof.py): nothing to be found
+  survived    the rest, behind OTHERS further tests that the table names; survivors.toml holds the reason
+              of each that is known
 
-Fields of a [[survivor]] there: module, mode and place as the list of survivors has them, text: what the source line holds; reason, in words. Found and survived count, whether
-there is a reason or not. Exit status 1 below SCORE per cent. All that ran is in build/mutate/mutations.json.
+Fields of a [[survivor]] there: module, mode and place as the list of survivors has them, text: what the source line
+holds; reason, in words. Found and survived count, whether there is a reason or not. Exit status 1 below SCORE per cent.
+All that ran is in build/mutate/mutations.json.
 """
 import argparse
 import collections
@@ -61,8 +66,9 @@ select -set enables t:$memwr_v2 %ci1:+[EN] %ci1:+[Y] t:$mux %i
 simplemap @enables; bwmuxmap; opt_expr -mux_bool; opt_clean
 """
 AIGER = """
-read_rtlil {il}; hierarchy -top {top}; flatten; async2sync; chformal -remove; opt_clean; memory_map; opt_expr; formalff -clk2ff; dffunmap; setundef -anyseq
-opt_clean; techmap; setundef -anyseq; opt_clean; aigmap; opt_clean; write_aiger -ascii -symbols {aag}
+read_rtlil {il}; hierarchy -top {top}; flatten; async2sync; chformal -remove; opt_clean; memory_map; opt_expr
+formalff -clk2ff; dffunmap; setundef -anyseq; opt_clean; techmap; setundef -anyseq
+opt_clean; aigmap; opt_clean; write_aiger -ascii -symbols {aag}
 """
 
 
@@ -80,7 +86,8 @@ def environment(**more):
 
 
 def command(argv, log=None):
-    r = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
+    r = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                       env=environment())
     if log:
         log.write_text(r.stdout)
     if r.returncode != 0:
@@ -149,7 +156,8 @@ def units():
 
 
 def table(names):
-    """Rows of docs/developer/testing.md: (unit tests, modules). A test's name may be short for one like the first: `switch_2_8`, `_4_8`."""
+    """Rows of docs/developer/testing.md: (unit tests, modules). A test's name may be short for one like the first:
+    `switch_2_8`, `_4_8`."""
     rows = []
     known = {f.stem for d in RTL_DIRS for f in pathlib.Path("rtl", d).rglob("*.sv")}
     for line in pathlib.Path("docs/developer/testing.md").read_text().splitlines():
@@ -159,7 +167,8 @@ def table(names):
         words = [re.findall(r"`(\w+)`", c) for c in cells[1:3]]
         tests = []
         for w in words[0]:
-            stems = [tests[0][:m.start()] for m in re.finditer("_", tests[0])][::-1] + [tests[0]] if tests and w[0] == "_" else [""]
+            stems = ([tests[0][:m.start()] for m in re.finditer("_", tests[0])][::-1] + [tests[0]] if tests
+                     and w[0] == "_" else [""])
             tests += [s + w for s in stems if s + w in names and s + w not in tests][:1]
         modules = [m for m in words[1] if m in known and not m.endswith("_pkg")]
         if tests and modules:
@@ -195,7 +204,8 @@ def read_rtlil(text):
 
 
 def merge(mods, top):
-    """The front end makes a module of every instance. Keeps one of those that are equal, as NAME__0, NAME__1, ...; {new name: lines}, {new name: path of its first instance}."""
+    """The front end makes a module of every instance. Keeps one of those that are equal, as NAME__0, NAME__1, ...;
+    {new name: lines}, {new name: path of its first instance}."""
     first, new, kept, paths, count = {}, {}, {}, {}, collections.Counter()
 
     def visit(name):
@@ -226,14 +236,16 @@ def read(unit, packages, dirs):
         command(["make", "-s", "--no-print-directory", *unit.needs])
     sources = packages + [s for s in unit.sources if s not in packages]
     top_file = f"{unit.top}.sv"
-    unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top), None) or str(next(pathlib.Path("rtl").rglob(top_file)))
+    unit.header_file = next((s for s in unit.sources if pathlib.Path(s).stem == unit.top),
+                            None) or str(next(pathlib.Path("rtl").rglob(top_file)))
     if unit.header_file not in sources:
         sources.append(unit.header_file)
     script = (f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} "
               f"{settings.slang(unit.parameters, folder)} {' '.join(sources)} --top {unit.top}\n"
               f"{PREPARE}write_rtlil {folder}/read.il\n")
     read_of = digest(script, repr(unit.parameters), importlib.metadata.version("pyosys"),
-                     *(f.read_bytes() for f in sorted({*map(pathlib.Path, sources + unit.needs), *(f for d in dirs for f in pathlib.Path(d).glob("*.*v*"))})))
+                     *(f.read_bytes() for f in sorted({*map(pathlib.Path, sources + unit.needs),
+                                                       *(f for d in dirs for f in pathlib.Path(d).glob("*.*v*"))})))
     known = folder / "read.hash"
     if not (folder / "read.il").exists() or not known.exists() or known.read_text() != read_of:
         yosys(folder, "read", script)
@@ -264,7 +276,8 @@ class Mutation:
         self.variant, self.cell, self.mode, self.port = get("-module"), get("-cell"), get("-mode"), get("-port")
         self.wire = f"{get('-wire')}[{get('-wirebit')}]" if get("-wire") else ""
         self.type, self.src, self.nth = place(unit.mods["\\" + self.variant], self.cell)
-        self.where = f"{re.sub('__[0-9]+$', '', self.type)}{self.holds(unit)}.{self.port}[{get('-portbit')}]" + (f" by [{get('-ctrlbit')}]" if get("-ctrlbit") else "")
+        self.where = (f"{re.sub('__[0-9]+$', '', self.type)}{self.holds(unit)}.{self.port}[{get('-portbit')}]"
+                      + (f" by [{get('-ctrlbit')}]" if get("-ctrlbit") else ""))
         self.line = (self.src or get("-src")).split("|")[0]
         self.number, self.result, self.by, self.detail = 0, None, "", ""
 
@@ -273,7 +286,8 @@ class Mutation:
         lines = unit.mods["\\" + self.variant]
         at = next(i for i, x in enumerate(lines) if (c := CELL.match(x)) and c[2].lstrip("\\") == self.cell)
         body = "\n".join(lines[at:lines.index("  end", at)])
-        name = re.search(r"connect \\Q \\(\S+)" if "dff" in self.type else r'parameter \\MEMID "\\*(\S+)"', body) if self.type.startswith("$") else None
+        name = re.search(r"connect \\Q \\(\S+)" if "dff" in self.type else r'parameter \\MEMID "\\*(\S+)"',
+                         body) if self.type.startswith("$") else None
         return f"({name[1]})" if name else f"({self.cell})" if not self.type.startswith("$") else ""
 
     def beside(self):
@@ -293,8 +307,10 @@ class Mutation:
             return ""
 
     def record(self):
-        return {"module": self.module, "test": self.unit.name, "instance": self.unit.paths["\\" + self.variant], "mode": self.mode, "place": self.where, "cell": self.cell,
-                "wire": self.wire, "src": self.line, "text": self.text(), "result": self.result, "by": self.by, "detail": self.detail}
+        return {"module": self.module, "test": self.unit.name, "instance": self.unit.paths["\\" + self.variant],
+                "mode": self.mode, "place": self.where, "cell": self.cell,
+                "wire": self.wire, "src": self.line, "text": self.text(), "result": self.result, "by": self.by,
+                "detail": self.detail}
 
 
 def cells_of(lines):
@@ -325,7 +341,8 @@ def choose(unit, counts, seed):
     """Lists of mutations for {module: number}."""
     script = f"read_rtlil {unit.folder}/merged.il\nhierarchy -top {unit.top}\n"
     for m, n in counts.items():
-        script += f"mutate -list {n + n // 2 + 4} -seed {seed} -o {unit.folder}/{m}.list {' '.join(v[1:] for v in unit.variants[m])}\n"
+        script += (f"mutate -list {n + n // 2 + 4} -seed {seed} -o {unit.folder}/{m}.list "
+                   f"{' '.join(v[1:] for v in unit.variants[m])}\n")
     yosys(unit.folder, "list", script)
     out = []
     for m, n in counts.items():
@@ -368,7 +385,8 @@ def build(unit, applied):
     script = f"read_rtlil {unit.folder}/merged.il\nhierarchy -top {unit.top}\n"
     for n, (variant, cell, m) in enumerate(applied, 1):
         script += m.apply(variant, cell, "mw_mutant", width, n)
-    yosys(unit.folder, "netlist", f"{script}rename {unit.top} mw_netlist\nwrite_verilog -noattr {unit.folder}/netlist.new\n")
+    yosys(unit.folder, "netlist", f"{script}rename {unit.top} mw_netlist\nwrite_verilog -noattr "
+          f"{unit.folder}/netlist.new\n")
     write(unit.folder / "netlist.v", (unit.folder / "netlist.new").read_text())
     write(unit.folder / "top.sv", top_module(unit, width))
     unit.program = unit.folder / f"test_{unit.name}"
@@ -380,8 +398,10 @@ def run(unit, number, limit=None):
     argv = ["stdbuf", "-oL", unit.program]
     if limit:
         argv = ["prlimit", f"--cpu={limit}", *argv]
-    env = environment(MW_MUTANT=str(number), MW_SEED=os.environ.get("MW_SEED", "1"), MW_PAIRS=str(PAIRS), CMOCKA_MESSAGE_OUTPUT="TAP")
-    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, text=True, errors="replace", start_new_session=True)
+    env = environment(MW_MUTANT=str(number), MW_SEED=os.environ.get("MW_SEED", "1"), MW_PAIRS=str(PAIRS),
+                      CMOCKA_MESSAGE_OUTPUT="TAP")
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env,
+                         text=True, errors="replace", start_new_session=True)
     watch = threading.Timer(20 * limit if limit else 3600, lambda: os.killpg(p.pid, signal.SIGKILL))
     watch.start()
     found, passed, last = "", 0, ""
@@ -415,15 +435,19 @@ def control(unit):
 # ---- proofs ----
 
 def sigspec_ports(mods, name):
-    return {m[3]: (m[2], int(m[1] or 1)) for x in mods[name] if (m := re.match(r"  wire (?:width (\d+) )?(?:signed )?(?:upto )?(input|output|inout) \d+ (\S+)$", x))}
+    return {m[3]: (m[2], int(m[1] or 1)) for x in mods[name]
+            if (m := re.match(r"  wire (?:width (\d+) )?(?:signed )?(?:upto )?(input|output|inout) \d+ (\S+)$", x))}
 
 
 def cut(lines, mods, children):
-    """Without large memories, and without instances where `children`: what they are given becomes an output, what they give an input."""
-    memories = {m[3]: int(m[1] or 1) * int(m[2]) for x in lines if (m := re.match(r"  memory (?:width (\d+) )?(?:upto )?size (\d+) (\S+)$", x))}
+    """Without large memories, and without instances where `children`: what they are given becomes an output,
+    what they give an input."""
+    memories = {m[3]: int(m[1] or 1) * int(m[2]) for x in lines
+                if (m := re.match(r"  memory (?:width (\d+) )?(?:upto )?size (\d+) (\S+)$", x))}
     large = {k for k, bits in memories.items() if bits > MEMORY_BITS}
     out, extra, i = [], [], 0
-    number = max([int(m[1]) for x in lines if (m := re.match(r"  wire .*?(?:input|output|inout) (\d+) ", x))], default=0)
+    number = max([int(m[1]) for x in lines if (m := re.match(r"  wire .*?(?:input|output|inout) (\d+) ", x))],
+                 default=0)
 
     def port(direction, width, signal):
         nonlocal number
@@ -437,7 +461,9 @@ def cut(lines, mods, children):
         number += 1
         name = f"\\mw_gate_{number}"
         out.insert(1, f"  wire width {width} {name}")
-        extra.extend([f"  cell {kind} $mw_gate_{number}", f"    parameter \\A_SIGNED 0\n    parameter \\B_SIGNED 0\n    parameter \\A_WIDTH {width}\n    parameter \\B_WIDTH {width}\n    parameter \\Y_WIDTH {width}",
+        extra.extend([f"  cell {kind} $mw_gate_{number}",
+                      f"    parameter \\A_SIGNED 0\n    parameter \\B_SIGNED 0\n    parameter \\A_WIDTH {width}\n"
+                      f"    parameter \\B_WIDTH {width}\n    parameter \\Y_WIDTH {width}",
                       f"    connect \\A {a}", f"    connect \\B {b}", f"    connect \\Y {name}", "  end"])
         return name
 
@@ -479,7 +505,8 @@ def cut(lines, mods, children):
 
 def prove(m):
     """In words, beginning with "same" where nothing can be found."""
-    question = digest((m.unit.folder / "merged.il").read_bytes(), m.apply(m.variant, m.cell, "", 1, 1), DEPTH, MEMORY_BITS, PROOF_S, pathlib.Path(proof.__file__).read_bytes())
+    question = digest((m.unit.folder / "merged.il").read_bytes(), m.apply(m.variant, m.cell, "", 1, 1), DEPTH,
+                      MEMORY_BITS, PROOF_S, pathlib.Path(proof.__file__).read_bytes())
     return m.unit.proofs.get(question, lambda: find_difference(m))
 
 
@@ -487,13 +514,15 @@ def find_difference(m):
     unit, top = m.unit, "\\" + m.variant
     folder = unit.folder / "proofs" / str(m.number)
     folder.mkdir(parents=True, exist_ok=True)
-    yosys(folder, "mutate", f"read_rtlil {unit.folder}/merged.il\nhierarchy -top {m.variant}\n{m.apply(m.variant, m.cell, 'mw_sel', 1, 1)}write_rtlil {folder}/whole.il\n")
+    yosys(folder, "mutate", f"read_rtlil {unit.folder}/merged.il\nhierarchy -top {m.variant}\n"
+          f"{m.apply(m.variant, m.cell, 'mw_sel', 1, 1)}write_rtlil {folder}/whole.il\n")
     mods = read_rtlil((folder / "whole.il").read_text())
     answer = "no answer"
     # the module's own cells, and then with what is below it
     for children in (True, False) if len(mods) > 1 else (True,):
         if not children:
-            yosys(folder, "flatten", f"read_rtlil {folder}/whole.il\nhierarchy -top {m.variant}\nflatten; opt_clean; write_rtlil {folder}/flat.il\n")
+            yosys(folder, "flatten", f"read_rtlil {folder}/whole.il\nhierarchy -top {m.variant}\nflatten; opt_clean; "
+                  f"write_rtlil {folder}/flat.il\n")
             mods = read_rtlil((folder / "flat.il").read_text())
         (folder / "cut.il").write_text("\n".join(cut(mods[top], mods, children)) + "\n")
         yosys(folder, "aiger", AIGER.format(il=folder / "cut.il", top=m.variant, aag=folder / "cut.aag"))
@@ -509,7 +538,8 @@ def find_difference(m):
         if reset is True:
             return "same: no difference ever behind reset"
         if reset is not None:
-            answer = f"differs in cycle {reset} behind reset" + (", at a port of a module inside" if children and len(mods) > 1 else "")
+            answer = f"differs in cycle {reset} behind reset" + (", at a port of a module inside" if children
+                                                                 and len(mods) > 1 else "")
         elif same is False:
             answer = "differs from some state, none found behind reset"
     return answer
@@ -521,7 +551,8 @@ def allocate(mutations, sizes):
     """{module: number}: LEAST each, the rest in proportion to its cells."""
     rest = max(0, mutations - LEAST * len(sizes))
     total = sum(sizes.values())
-    return {m: LEAST + int(rest * (i + s) / total) - int(rest * i / total) for (m, s), i in zip(sizes.items(), prefix(sizes.values()))}
+    return {m: LEAST + int(rest * (i + s) / total) - int(rest * i / total)
+            for (m, s), i in zip(sizes.items(), prefix(sizes.values()))}
 
 
 def prefix(values):
@@ -546,7 +577,8 @@ def each(pool, what, items, faults):
 
 
 def transferred(m, unit):
-    """(variant, cell) of the same place in the bench of another test, or None: the same cell in order among those of its source line."""
+    """(variant, cell) of the same place in the bench of another test, or None: the same cell in order among
+    those of its source line."""
     for v in unit.variants.get(m.module, []):
         seen = collections.Counter()
         for kind, src, name in cells_of(unit.mods[v]):
@@ -570,7 +602,8 @@ def width_of(lines, at, port, mods):
         return sigspec_ports(mods, kind).get("\\" + port, ("", 0))[1]
     if f"{port}_WIDTH" in params:
         return params[f"{port}_WIDTH"]
-    return {"S": params.get("S_WIDTH", 1), "ADDR": params.get("ABITS", 1), "ARST": 1, "SRST": 1}.get(port, params.get("WIDTH", 1) if not (kind == "$memrd_v2" and port == "EN") else 1)
+    return {"S": params.get("S_WIDTH", 1), "ADDR": params.get("ABITS", 1), "ARST": 1,
+            "SRST": 1}.get(port, params.get("WIDTH", 1) if not (kind == "$memrd_v2" and port == "EN") else 1)
 
 
 def execute(applied, unit, pool):
@@ -600,7 +633,8 @@ def listed():
 
 
 def reason_of(m, entries):
-    return next((e["reason"] for e in entries if (e["module"], e["mode"], e["place"]) == (m.module, m.mode, m.where) and e["text"] in m.text()), None)
+    return next((e["reason"] for e in entries if (e["module"], e["mode"], e["place"]) == (m.module, m.mode, m.where)
+                 and e["text"] in m.text()), None)
 
 
 def go(all_units, packages, dirs, order, counts_wanted, args):
@@ -612,13 +646,15 @@ def go(all_units, packages, dirs, order, counts_wanted, args):
         each(pool, lambda u: read(u, packages, dirs), used, faults)
         for m in [m for m, u in primary.items() if not size(u, m)]:
             # the first test that has cells of it
-            primary[m] = next((all_units[t] for t in order[m][1:] if all_units[t] in used and size(all_units[t], m)), None)
+            primary[m] = next((all_units[t] for t in order[m][1:] if all_units[t] in used and size(all_units[t], m)),
+                              None)
             if primary[m] is None:
                 faults.append(f"{m}: no cell in {', '.join(order[m])}")
                 say(f"FAILED {faults[-1]}")
         sizes = {m: size(u, m) for m, u in primary.items() if u}
         counts = counts_wanted(sizes)
-        say(f"{sum(counts.values())} mutations of {len(counts)} modules in {len(used)} benches, seed {args.seed}: read in {time.monotonic() - begin:.0f} s")
+        say(f"{sum(counts.values())} mutations of {len(counts)} modules in {len(used)} benches, seed {args.seed}: read "
+            f"in {time.monotonic() - begin:.0f} s")
 
         def start(unit):
             of = {m: n for m, n in counts.items() if primary[m] is unit and n}
@@ -678,16 +714,20 @@ def report(mutations):
         by_module[m.module].append(m)
     count = lambda ms, r: sum(m.result == r for m in ms)
     for name, ms in sorted(by_module.items()):
-        print(f"{name:<18} {ms[0].unit.name:<20} {len(ms):>9} {count(ms, 'found'):>6} {count(ms, 'excluded'):>8} {count(ms, 'survived'):>8}")
+        print(f"{name:<18} {ms[0].unit.name:<20} {len(ms):>9} {count(ms, 'found'):>6} {count(ms, 'excluded'):>8} "
+              f"{count(ms, 'survived'):>8}")
     found, excluded, survived = (count(mutations, r) for r in ("found", "excluded", "survived"))
     if survived:
         print("\nsurvivors:")
     for m in mutations:
         if m.result == "survived":
-            print(f"{m.module} {m.mode} {m.where} {m.wire} {m.line} ({m.unit.name}, {m.unit.paths[chr(92) + m.variant]}): {m.detail}\n    {m.text()}\n    {reason_of(m, entries) or 'no reason listed'}")
+            print(f"{m.module} {m.mode} {m.where} {m.wire} {m.line} ({m.unit.name}, "
+                  f"{m.unit.paths[chr(92) + m.variant]}): {m.detail}\n    {m.text()}\n"
+                  f"    {reason_of(m, entries) or 'no reason listed'}")
     (WORK / "mutations.json").write_text(json.dumps([m.record() for m in mutations], indent=1))
     score = 100 * found / max(1, found + survived)
-    print(f"\n{len(mutations)} mutations: {found} found, {excluded} excluded, {survived} survived: {score:.1f} % found of those not excluded, asked are {SCORE}", flush=True)
+    print(f"\n{len(mutations)} mutations: {found} found, {excluded} excluded, {survived} survived: {score:.1f} % found "
+          f"of those not excluded, asked are {SCORE}", flush=True)
     return score
 
 
@@ -708,11 +748,14 @@ def self_test(args):
     report(chosen)
     counts, faults = collections.Counter(), []
     for m in chosen:
-        kind = next((k for k in ("spare_o", "same_o") if k in f"{m.where} {m.wire} {m.text()}"), "sum_o" if "sum_o" in f"{m.where} {m.text()}" else "")
+        kind = next((k for k in ("spare_o", "same_o") if k in f"{m.where} {m.wire} {m.text()}"),
+                    "sum_o" if "sum_o" in f"{m.where} {m.text()}" else "")
         counts[kind, m.result] += 1
-        if (kind, m.result) in (("sum_o", "survived"), ("sum_o", "excluded"), ("spare_o", "found"), ("spare_o", "excluded"), ("same_o", "survived")):
+        if (kind, m.result) in (("sum_o", "survived"), ("sum_o", "excluded"), ("spare_o", "found"),
+                                ("spare_o", "excluded"), ("same_o", "survived")):
             faults.append(f"{m.mode} {m.where} {m.text()}: {m.result}, {m.detail}")
-    faults += [f"nothing of {k} {r}" for k, r in (("sum_o", "found"), ("spare_o", "survived"), ("same_o", "excluded"), ("same_o", "found")) if not counts[k, r]]
+    faults += [f"nothing of {k} {r}" for k, r in (("sum_o", "found"), ("spare_o", "survived"), ("same_o", "excluded"),
+                                                  ("same_o", "found")) if not counts[k, r]]
     for f in faults:
         print(f"self-test: {f}")
     return not faults
@@ -723,7 +766,8 @@ def main():
     p.add_argument("--mutations", type=int, help=f"in all: {MUTATIONS}, or 12 for each of --modules")
     p.add_argument("--seed", type=int, default=int(os.environ.get("MW_SEED", "1")))
     p.add_argument("--modules", default="", metavar="NAME,...")
-    p.add_argument("--tests", default="", metavar="NAME,...", help="of the same mutations only those in the benches of these tests")
+    p.add_argument("--tests", default="", metavar="NAME,...", help="of the same mutations only those in the benches of "
+                   "these tests")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--others", type=int, default=OTHERS, help="further tests that a survivor meets")
     p.add_argument("--self-test", action="store_true")

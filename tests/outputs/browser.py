@@ -79,7 +79,8 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def media(self, media="", scheme="light"):
-        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setEmulatedMedia", media=media,
+                  features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def press(self, key):
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key,
@@ -98,7 +99,8 @@ class Browser:
     def check_quiet(self):
         for event in self.events:
             name, about = event.get("method"), event.get("params", {})
-            bad = (name == "Runtime.exceptionThrown" or name == "Log.entryAdded" and about["entry"]["level"] == "error" or
+            bad = (name == "Runtime.exceptionThrown" or name == "Log.entryAdded"
+                   and about["entry"]["level"] == "error" or
                    name == "Runtime.consoleAPICalled" and about["type"] in ("error", "assert"))
             other = name == "Network.requestWillBeSent" and about["request"]["url"] != self.path.as_uri()
             if bad or other:

@@ -108,7 +108,8 @@ def check_small(browser, build, scratch):
     """A device whose ports record nothing has a page all the same, without the charts of that."""
     words = "--set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 8 --k 2 --tokens-per-gpu 4 --tile 1"
     check_run(browser, build, scratch, words.split())
-    links, hidden = browser.evaluate("[document.getElementById('links').textContent, document.getElementById('latency').hidden]")
+    links, hidden = browser.evaluate("[document.getElementById('links').textContent, "
+                                     "document.getElementById('latency').hidden]")
     if not hidden or "record nothing" not in links:
         fail("a page of what the device did not record")
 
@@ -129,9 +130,11 @@ def check_wrong(browser, scratch, root):
     check_page(browser, path, bad)
     wrong = browser.evaluate(verdict)
     if wrong[0] != "verdict bad" or not wrong[1].startswith(
-            "Wrong: 1\u202f237 elements of the output differ from the golden model, 2 counters from the analytic list, 1 layers"):
+            "Wrong: 1\u202f237 elements of the output differ from the golden model, 2 counters from the analytic list, "
+            "1 layers"):
         fail(f"a wrong run: {wrong}")
-    first = browser.evaluate("[...document.querySelectorAll('#errors [data-json*=first_wrong]')].map((e) => e.textContent)")
+    first = browser.evaluate("[...document.querySelectorAll('#errors [data-json*=first_wrong]')].map((e) => "
+                             "e.textContent)")
     if first != ["5", "9", "16\u202f256", "16\u202f257"]:
         fail(f"the first wrong element: {first}")
 
@@ -153,7 +156,8 @@ def check_large(browser, scratch, root):
             layer["latency"] = [port | {"port": p} for p, port in enumerate(stretch(layer["latency"], gpus))]
             series = layer["series"]
             series["interval"], series["samples"] = -(-layer["cycles"] // count), count
-            series["ports"] = [{key: stretch(value, count) for key, value in port.items() if key != "port"} | {"port": p}
+            series["ports"] = [{key: stretch(value, count) for key, value in port.items() if key != "port"}
+                               | {"port": p}
                                for p, port in enumerate(stretch(series["ports"], gpus))]
     path = show(browser, scratch, large, "large.html")
     text = path.read_text().replace(", ", ",").replace(": ", ":")  # as the tool writes it
@@ -163,7 +167,8 @@ def check_large(browser, scratch, root):
     elements = browser.evaluate("document.querySelectorAll('*').length")
     if len(large["systems"]) != 8 or len(text.encode()) > MOST_BYTES or elements > MOST_ELEMENTS:
         fail(f"32 GPUs: {len(text.encode())} bytes, {elements} elements")
-    print(f"32 GPUs, {len(large['systems'])} systems: {len(text.encode())} bytes, {elements} elements before tables open")
+    print(f"32 GPUs, {len(large['systems'])} systems: {len(text.encode())} bytes, {elements} elements before "
+          "tables open")
 
 
 def main():

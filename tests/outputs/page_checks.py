@@ -86,11 +86,14 @@ def layers_of(system):
 
 
 def check_compare(browser, root):
-    """Each system has its row with its figures, and bars are as long as their cycles, with the bounds where they are."""
+    """Each system has its row with its figures, and bars are as long as their cycles, with the
+    bounds where they are."""
     rows = browser.evaluate("""[...document.querySelectorAll('#compare tbody tr')].map((row) => ({
-        name: row.querySelector('th').textContent, text: [...row.querySelectorAll('td:not(.chart)')].map((c) => c.textContent),
+        name: row.querySelector('th').textContent,
+        text: [...row.querySelectorAll('td:not(.chart)')].map((c) => c.textContent),
         bar: row.querySelector('rect').getAttribute('width'), best: row.className === 'best',
-        lines: Object.fromEntries([...row.querySelectorAll('line')].map((l) => [l.getAttribute('class'), l.getAttribute('x1')]))}))""")
+        lines: Object.fromEntries([...row.querySelectorAll('line')].map((l) =>
+            [l.getAttribute('class'), l.getAttribute('x1')]))}))""")
     limits = [sum(layer["limit"]["cycles"] for layer in layers_of(s)) for s in root["systems"]]
     most = max(max(s["cycles"], s["own_bound_cycles"], s["strict_bound_cycles"], limit)
                for s, limit in zip(root["systems"], limits))
@@ -107,7 +110,8 @@ def check_compare(browser, root):
         drawn = {"bar": row["bar"], **row["lines"]}
         wanted = {"bar": s["cycles"], "strict": s["strict_bound_cycles"], "own": s["own_bound_cycles"]}
         wanted |= {"limit": limit} if limit != s["own_bound_cycles"] else {}
-        if drawn.keys() != wanted.keys() or any(abs(float(drawn[k][:-1]) - 100 * v / most) > 0.001 for k, v in wanted.items()):
+        if drawn.keys() != wanted.keys() or any(abs(float(drawn[k][:-1]) - 100 * v / most) > 0.001
+                                                for k, v in wanted.items()):
             fail(f"{s['system']}: {drawn} % of the chart are not {wanted} of {most} cycles")
     if len(rows) > 1 and sum(row["best"] for row in rows) != 1:
         fail("not one system is the fastest")
@@ -115,9 +119,11 @@ def check_compare(browser, root):
 
 def check_parts(browser, root):
     rows = browser.evaluate("""[...document.querySelectorAll('#bounds .parts tbody tr')].map((row) =>
-        [...row.querySelectorAll('td')].map((c) => [(c.lastChild ?? c).textContent, c.querySelector('.marked') !== null]))""")
+        [...row.querySelectorAll('td')].map((c) =>
+            [(c.lastChild ?? c).textContent, c.querySelector('.marked') !== null]))""")
     for row, s in zip(rows, root["systems"], strict=True):
-        busy = [sum(layer[key]["cycles"] for layer in layers_of(s)) / s["cycles"] for key in ("adder", "engine", "banks")]
+        busy = [sum(layer[key]["cycles"] for layer in layers_of(s)) / s["cycles"]
+                for key in ("adder", "engine", "banks")]
         busy = [s["up"]["use_max"], s["down"]["use_max"], *busy]
         for (text, marked), value in zip(row[:-1], busy, strict=True):
             check_cell(f"{s['system']}, parts", text, value)
@@ -133,7 +139,8 @@ def check_columns(browser, root):
     titles = browser.evaluate("[...document.querySelectorAll('#bytes title')].map((t) => t.textContent)")
     found = [list(column.fullmatch(t).groups()) for t in titles]
     wanted = [[str(p["port"]), d, words, str(p[d][c]), str(p[d][c] * root["params"]["flit_bytes"])]
-              for s in root["systems"] for p in s["ports"] for d in DIRECTIONS for c, words in CLASSES.items() if p[d][c]]
+              for s in root["systems"] for p in s["ports"] for d in DIRECTIONS
+              for c, words in CLASSES.items() if p[d][c]]
     if sorted(found) != sorted(wanted):
         fail("the columns of the ports do not say what the JSON does")
 
@@ -155,7 +162,8 @@ def check_links(browser, root):
     gpus = root["params"]["gpus"]
     shown = [(s, layers_of(s)[0]) for s in root["systems"] if "series" in layers_of(s)[0]]
     panels = browser.evaluate("""[...document.querySelectorAll('#links > .panels figure')].map((f) =>
-        ({caption: f.querySelector('figcaption').textContent, paths: [...f.querySelectorAll('path')].map((p) => p.getAttribute('d'))}))""")
+        ({caption: f.querySelector('figcaption').textContent,
+          paths: [...f.querySelectorAll('path')].map((p) => p.getAttribute('d'))}))""")
     if len(panels) != len(shown):
         fail(f"{len(panels)} panels of links, not {len(shown)}")
     most = max([1] + [layer["cycles"] for s in root["systems"] for layer in layers_of(s) if "series" in layer])
@@ -178,7 +186,8 @@ def bin_end(start):
 def check_latency(browser, root):
     """A line a system, and the figures of all its ports and layers together."""
     lines = browser.evaluate("document.querySelectorAll('#latency path.line').length")
-    rows = browser.evaluate("[...document.querySelectorAll('#latency .scroll:not(details *) tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
+    rows = browser.evaluate("[...document.querySelectorAll('#latency .scroll:not(details *) tbody tr')].map((r) => "
+                            "[...r.cells].map((c) => c.textContent))")
     named = {row[0]: [int(number(cell)) for cell in row[1:]] for row in rows}
     for s in root["systems"]:
         bins = {}
@@ -203,7 +212,8 @@ def check_latency(browser, root):
 
 def check_stalls(browser, root):
     texts = browser.evaluate("[...document.querySelectorAll('#stalls .stall')].map((s) => "
-                             "[s.querySelector('b').textContent, s.querySelector('span').textContent, [...s.querySelectorAll('text')].map((t) => t.textContent)])")
+                             "[s.querySelector('b').textContent, s.querySelector('span').textContent, "
+                             "[...s.querySelectorAll('text')].map((t) => t.textContent)])")
     causes = {c for s in root["systems"] for c, cycles in s["stalls"].items() if cycles}
     if {cause for cause, _, _ in texts} != causes or not all(meaning for _, meaning, _ in texts):
         fail(f"stalls of {texts}, not of {causes}")
@@ -226,18 +236,22 @@ def check_access(browser, root):
         const found = [], ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
         if (new Set(ids).size !== ids.length) found.push('an id is there twice');
         for (const s of document.querySelectorAll('section:not([hidden])'))
-            if (!s.querySelector(':scope > h2').textContent || s.getAttribute('aria-labelledby') !== s.querySelector('h2').id ||
+            if (!s.querySelector(':scope > h2').textContent ||
+                s.getAttribute('aria-labelledby') !== s.querySelector('h2').id ||
                 !document.querySelector(`nav a[href="#${s.id}"]`)) found.push('a section without a title: ' + s.id);
         for (const e of document.querySelectorAll('svg'))
             if (!e.parentElement.closest('svg') && e.getAttribute('aria-hidden') !== 'true' &&
-                !(e.getAttribute('role') === 'img' && e.getAttribute('aria-label'))) found.push('a chart without words: ' + e.outerHTML.slice(0, 99));
+                !(e.getAttribute('role') === 'img' && e.getAttribute('aria-label')))
+                found.push('a chart without words: ' + e.outerHTML.slice(0, 99));
         for (const t of document.querySelectorAll('table')) {
             const heads = t.tHead.rows[0].cells.length;
-            if (!t.caption && !t.closest('#compare, #bounds') || [...t.tBodies[0].rows].some((r) => [...r.cells].reduce((n, c) => n + c.colSpan, 0) !== heads))
+            if (!t.caption && !t.closest('#compare, #bounds') || [...t.tBodies[0].rows].some((r) =>
+                    [...r.cells].reduce((n, c) => n + c.colSpan, 0) !== heads))
                 found.push('a table without a caption, or with rows unlike its head: ' + t.caption?.textContent);
         }
         for (const e of document.querySelectorAll('summary, a[href], .scroll, #links figure svg[role]'))
-            if (e.tabIndex < 0 && !(e instanceof SVGElement && e.getAttribute('tabindex') === '0')) found.push('the keyboard does not reach ' + e.outerHTML.slice(0, 99));
+            if (e.tabIndex < 0 && !(e instanceof SVGElement && e.getAttribute('tabindex') === '0'))
+                found.push('the keyboard does not reach ' + e.outerHTML.slice(0, 99));
         return found;
     })()""")
     if problems:
@@ -261,7 +275,8 @@ def check_access(browser, root):
 
 def check_look(browser, root):
     """Each system has a colour of its own, on light screens and dark ones; paper is light."""
-    script = """[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('section')).backgroundColor,
+    script = """[getComputedStyle(document.body).backgroundColor,
+        getComputedStyle(document.querySelector('section')).backgroundColor,
         [...document.querySelectorAll('#compare tbody rect')].map((r) => getComputedStyle(r).fill),
         getComputedStyle(document.querySelector('section p')).color]"""
     looks = {}
@@ -284,7 +299,8 @@ def check_widths(browser):
         browser.size(width)
         wide = browser.evaluate("""(() => {
             const page = document.documentElement, found = page.scrollWidth > page.clientWidth ? ['the page'] : [];
-            for (const e of document.querySelectorAll('section:not([hidden]) > *:not(details), header *, figure, .scroll'))
+            const shown = 'section:not([hidden]) > *:not(details), header *, figure, .scroll';
+            for (const e of document.querySelectorAll(shown))
                 if (e.getBoundingClientRect().right > page.clientWidth) found.push(e.outerHTML.slice(0, 120));
             return found;
         })()""")

@@ -206,7 +206,8 @@ def main():
         sys.exit(__doc__)
     build = sys.argv[1]
     scratch = scratch_folder(build, "timeline")
-    for words in WORDS + "--gpus 4 --flit-bytes 8 --experts 8", WORDS + "--gpus 3 --experts 9 --jobs 2 --seed 3 --in-flight 9":
+    for more in "--gpus 4 --flit-bytes 8 --experts 8", "--gpus 3 --experts 9 --jobs 2 --seed 3 --in-flight 9":
+        words = WORDS + more
         print(f"{words}: {check_run(build, scratch, words.split())} events")
     check_plain(build, scratch)
     check_left_out(build, scratch)

@@ -25,7 +25,8 @@ from command import fail, scratch_folder
 SHORT = "run --gpus 4 --flit-bytes 8 --hidden 512 --experts 16 --k 4 --tile 4 --system dysharp".split()
 RUN = [*SHORT, "--tokens-per-gpu", "512"]
 HEAD = re.compile(r"moeswitch, process (\d+), device \d+: 4 GPUs on sim, flits of 8 bytes")
-LAYER = re.compile(r"1 layer since it was opened, the last (?:running|done), cycle (\d+), (\d+) of 2048 tokens(?:, [\d.]+ kcycles/s)?, [\d.]+ s ago")
+LAYER = re.compile(r"1 layer since it was opened, the last (?:running|done), cycle (\d+), (\d+) of 2048 tokens(?:, "
+                   r"[\d.]+ kcycles/s)?, [\d.]+ s ago")
 PORT = re.compile(r" +(\d+) \[.{18}\] \[.{18}\] +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+) +(\d+) +(\d+)")
 NONE = "no program of this user shares a device\n"
 
@@ -187,7 +188,8 @@ def check_folder(tool):
 
 def check_refused(tool):
     for words, said in ((["--interval", "0"], "--interval 0: expected a number from 0.05 to 3600"),
-                        (["--count", "0"], "--count 0"), (["word"], "word: unexpected word"), (["--pid", "x"], "--pid x")):
+                        (["--count", "0"], "--count 0"), (["word"], "word: unexpected word"),
+                        (["--pid", "x"], "--pid x")):
         message = tool.top(*words, status=2)
         if said not in message or message.count("\n") != 1:
             fail(f"top {words}: {message}")

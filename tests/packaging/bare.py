@@ -69,7 +69,8 @@ def mirror():
 
 def make_root(root, packages):
     """Debian of this machine's release with the packages, and what apt finds that they need"""
-    system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines()
+                  if "=" in line)
     shutil.rmtree(root, ignore_errors=True)
     copy = f"copy-in {' '.join(str(p.resolve()) for p in packages)} /"
     install = 'chroot "$1" apt-get install --yes --no-install-recommends ' + " ".join(f"/{p.name}" for p in packages)

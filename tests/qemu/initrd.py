@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An initial RAM disk for the virtual machine: busybox, kernel modules, programs with the libraries that they need, and an /init."""
+"""An initial RAM disk for the virtual machine: busybox, kernel modules, programs with the libraries that
+they need, and an /init."""
 import os
 import pathlib
 import re
@@ -7,8 +8,10 @@ import shutil
 import subprocess
 
 # in the order in which they must be loaded
-MODULES = ("drivers/usb/common/usb-common", "drivers/usb/core/usbcore", "drivers/usb/host/xhci-hcd", "drivers/usb/host/xhci-pci")
-APPLETS = ("sh", "mount", "insmod", "cat", "echo", "sleep", "cut", "mkdir", "poweroff", "dmesg", "grep", "tail", "ls", "kill", "wc")
+MODULES = ("drivers/usb/common/usb-common", "drivers/usb/core/usbcore", "drivers/usb/host/xhci-hcd",
+           "drivers/usb/host/xhci-pci")
+APPLETS = ("sh", "mount", "insmod", "cat", "echo", "sleep", "cut", "mkdir", "poweroff", "dmesg", "grep", "tail", "ls",
+           "kill", "wc")
 
 
 class Cpio:
@@ -55,7 +58,8 @@ def libraries(program):
 
 
 def build(kernel_root, programs, init, path):
-    """Write the disk. `kernel_root`: the unpacked kernel package; `programs`: files that go to /bin; `init`: text of /init."""
+    """Write the disk. `kernel_root`: the unpacked kernel package; `programs`: files that go to /bin;
+    `init`: text of /init."""
     disk = Cpio()
     for f in ("proc", "sys", "dev", "tmp", "run"):
         disk.folder(f)

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the way to a device is in a virtual machine, with a stub in place of the model, beside a bare libusb program and its device, in the same machine.
+"""How fast the way to a device is in a virtual machine, with a stub in place of the model, beside a bare libusb program
+and its device, in the same machine.
 
-usage: link.py BUILD REFERENCE [ROUNDS]    REFERENCE holds usbtest.c and redir_dev.c; ROUNDS (default 3): how often, in turn
+usage: link.py BUILD REFERENCE [ROUNDS]
 
-The round trip of a register read and bulk MB/s of both, the best of all rounds, and their ratio: above 1 where this project is better. The reference's
-round trip is a bulk transfer of 512 bytes out and one in, its rates are those of 8 transfers under way.
+REFERENCE holds usbtest.c and redir_dev.c; ROUNDS (default 3): how often, in turn.
+The round trip of a register read and bulk MB/s of both, the best of all rounds, and their ratio: above 1 where
+this project is better. The reference's round trip is a bulk transfer of 512 bytes out and one in, its rates are
+those of 8 transfers under way.
 """
 import pathlib
 import re
@@ -53,7 +56,8 @@ def main():
             machine.plug_program("reference", [device])
             machine.programs.append(program)
             commands = [(f"{name}{i}", command) for i in rounds
-                        for name, command in (("own", "moeswitch bench link --device usb:STUB"), ("reference", "usbtest 16 16384"))]
+                        for name, command in (("own", "moeswitch bench link --device usb:STUB"),
+                                              ("reference", "usbtest 16 16384"))]
             results = machine.run(commands)
     for name, _ in commands:
         expect(results, name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual machine with Debian's kernel, whose xHCI is connected by usb-redir to processes that hold devices; commands run in it one after the other."""
+"""A virtual machine with Debian's kernel, whose xHCI is connected by usb-redir to processes that hold devices; commands
+run in it one after the other."""
 import pathlib
 import re
 import subprocess
@@ -20,7 +21,10 @@ mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev
 for m in usb-common usbcore xhci-hcd xhci-pci; do insmod /modules/$m.ko; done
 mkdir -p /run/udev/data; echo > /run/udev/control
 ready() {{ for d in /sys/bus/usb/devices/*/dev; do echo I:1 > /run/udev/data/c$(cat $d); done 2>/dev/null; }}
-n=0; while [ $(grep -l 1209 /sys/bus/usb/devices/*/idVendor 2>/dev/null | wc -l) -lt {devices} ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n+1)); done
+n=0
+while [ $(grep -l 1209 /sys/bus/usb/devices/*/idVendor 2>/dev/null | wc -l) -lt {devices} ] && [ $n -lt 300 ]; do
+    sleep 0.1; n=$((n+1))
+done
 sleep 0.2; ready
 run() {{ n=$1; shift; echo "=BEGIN $n="; "$@"; echo; echo "=END $n $?= at $(cut -d' ' -f1 /proc/uptime) s"; }}
 {commands}
@@ -63,14 +67,17 @@ class Machine:
         kernel = self.build / "qemu/kernel"
         lines = "\n".join(f"run {name} {command}" for name, command in commands)
         # the tool's exit status, not that of the echo behind it
-        init = INIT.format(devices=len(self.devices), commands=lines).replace('"$@"; echo; echo "=END $n $?=', '"$@"; s=$?; echo; echo "=END $n $s=')
+        init = INIT.format(devices=len(self.devices), commands=lines).replace('"$@"; echo; echo "=END $n $?=',
+                                                                              '"$@"; s=$?; echo; echo "=END $n $s=')
         initrd.build(kernel, self.programs, init, self.work / "initrd")
         for _ in range(100):
             if all(s.exists() for s in self.devices):
                 break
             time.sleep(0.05)
-        line = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-m", "256", "-nographic", "-no-reboot", "-nodefaults", "-serial", "stdio",
-                "-kernel", next((kernel / "boot").glob("vmlinuz-*")), "-initrd", self.work / "initrd", "-append", "console=ttyS0 quiet panic=-1",
+        line = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-m", "256", "-nographic", "-no-reboot",
+                "-nodefaults", "-serial", "stdio",
+                "-kernel", next((kernel / "boot").glob("vmlinuz-*")), "-initrd", self.work / "initrd", "-append",
+                "console=ttyS0 quiet panic=-1",
                 "-device", "qemu-xhci,id=x,p2=8,p3=8"]
         for i, socket in enumerate(self.devices):
             line += ["-chardev", f"socket,id=c{i},path={socket}", "-device", f"usb-redir,chardev=c{i},bus=x.0"]

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The whole host path with a real kernel: a virtual machine with Debian's kernel, whose xHCI is connected by usb-redir to processes that hold
-the devices; in it, usbfs, libusb and the tool as they are.
+"""The whole host path with a real kernel: a virtual machine with Debian's kernel, whose xHCI is connected by usb-redir
+to processes that hold the devices; in it, usbfs, libusb and the tool as they are.
 
-usage: run.py BUILD    BUILD holds moeswitch, mw-usb-device, tests/usb/soak, qemu/kernel (unpacked), and the models dev-n2f8 and n4f8
+usage: run.py BUILD
 
-The device is the whole Verilated one of two GPUs: host link, PicoRV32 with its firmware, fabric. Beside it stand some with the link and the firmware in
-C (sim/usb), in front of a fabric of four GPUs and of stubs, for what needs another size, speed or fault.
+BUILD holds moeswitch, mw-usb-device, tests/usb/soak, qemu/kernel (unpacked), and the models dev-n2f8 and n4f8.
+The device is the whole Verilated one of two GPUs: host link, PicoRV32 with its firmware, fabric. Beside it stand
+some with the link and the firmware in C (sim/usb), in front of a fabric of four GPUs and of stubs, for what needs
+another size, speed or fault.
 
 What the guest writes comes back over its serial console. Checked: list, info and selftest; a layer of every system
 through USB has the same bits, cycles and counters as through `sim` in this process; so have tensor-parallel workloads
@@ -24,7 +26,8 @@ import tomllib
 
 from machine import Machine, expect, fail
 
-CONSTANTS = tomllib.loads(pathlib.Path(__file__).resolve().parents[2].joinpath("spec/host.toml").read_text())["constants"]
+CONSTANTS = tomllib.loads(pathlib.Path(__file__).resolve().parents[2].joinpath("spec/host.toml").read_text())[
+    "constants"]
 PROTOCOL = rf"{CONSTANTS['PROTOCOL_MAJOR']['value']}\.{CONSTANTS['PROTOCOL_MINOR']['value']:02}"
 SIZES = "--flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 2 --partial-tiles"
 # device: what it runs. The whole device's serial number is what its firmware was built with.
@@ -32,7 +35,8 @@ RUNS = {
     "sim": f"--gpus 2 {SIZES} --layers 0,1",
     "FABRIC": f"--gpus 4 {SIZES} --layers 0,1",
 }
-BENCH = {"sim": "all --gpus 2 --flit-bytes 8 --maxbytes 4K", "FABRIC": "all --gpus 4 --flit-bytes 8 --maxbytes 4K --iters 2 --seed 7"}
+BENCH = {"sim": "all --gpus 2 --flit-bytes 8 --maxbytes 4K",
+         "FABRIC": "all --gpus 4 --flit-bytes 8 --maxbytes 4K --iters 2 --seed 7"}
 # tensor-parallel workloads, whose parts have times of their own
 PARALLEL = {
     "sim": "--workload sublayer --gpus 2 --flit-bytes 8 --rows 12 --hidden 64 --tile 2 --gemm-rs-cycles 30 "
@@ -42,10 +46,12 @@ PARALLEL = {
 FEEDS = {"sim": f"--gpus 2 {SIZES} --batches 4", "FABRIC": f"--gpus 4 {SIZES} --batches 4 --system dysharp"}
 DISCONNECTS = 20
 # one program has the device until a second one has been refused
-SECOND = ("sh -c 'soak --serial STUB --seconds 100 & p=$!; n=0; while ! moeswitch list | grep \"STUB .*in use\" && [ $n -lt 100 ]; do n=$((n+1)); "
+SECOND = ("sh -c 'soak --serial STUB --seconds 100 & p=$!; n=0; while ! moeswitch list | grep \"STUB .*in use\" && [ "
+          "$n -lt 100 ]; do n=$((n+1)); "
           "sleep 0.1; done; moeswitch info --device usb:STUB; r=$?; kill $p; wait; exit $r'")
 MEMORY = "/sys/module/usbcore/parameters/usbfs_memory_mb"
-OF_THE_MODEL = ("simulated_cycles", "simulated_by", "seconds_wall", "sim_cycles_per_s")  # of the simulation, not of the device
+# of the simulation, not of the device
+OF_THE_MODEL = ("simulated_cycles", "simulated_by", "seconds_wall", "sim_cycles_per_s")
 
 def strip(report):
     """A report without what depends on how long it took, on when it sent what it fed."""
@@ -78,7 +84,8 @@ def compare_reports(results, verb, expected, shows="dysharp"):
 def run_here(build, work, words, command="run"):
     """The report of a run through `sim` in this process."""
     path = work / "report.json"
-    subprocess.run([build / "moeswitch", command, *words.split(), "--json", path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([build / "moeswitch", command, *words.split(), "--json", path], check=True,
+                   stdout=subprocess.DEVNULL)
     return json.loads(path.read_text())
 
 
@@ -109,15 +116,18 @@ def main():
                 *on_device("bench", BENCH, "bench"),
                 *on_device("feed", FEEDS),
                 ("second", SECOND),
-                ("memory", f"sh -c 'echo 1 > {MEMORY}; moeswitch info --device usb:STUB; r=$?; echo 16 > {MEMORY}; exit $r'"),
+                ("memory", f"sh -c 'echo 1 > {MEMORY}; moeswitch info --device usb:STUB; r=$?; echo 16 > {MEMORY}; "
+                 "exit $r'"),
                 ("full", "moeswitch info --device usb:FULL"),
                 ("soak", f"soak --serial DROPS --disconnects {DISCONNECTS} --seed {seed}"),
             ])
-    expect(results, "list", rf"sim +\S+ +480 +{PROTOCOL}  free", r"FABRIC +", r"STUB +", rf"FULL +\S+ +12 +{PROTOCOL}  free", rf"DROPS +\S+ +480 +{PROTOCOL}  free")
+    expect(results, "list", rf"sim +\S+ +480 +{PROTOCOL}  free", r"FABRIC +", r"STUB +",
+           rf"FULL +\S+ +12 +{PROTOCOL}  free", rf"DROPS +\S+ +480 +{PROTOCOL}  free")
     expect(results, "info", r"moeswitch, serial number sim", r"GPUs +2,")
     expect(results, "ambiguous", "5 devices: name one by its serial number", status=2)
     expect(results, "selftest", r"MEMORY 1: \d+ checked, 0 wrong", r"LINK 1: \d+ checked, 0 wrong")
-    expect(results, "second", rf"STUB +\S+ +480 +{PROTOCOL}  in use", "STUB is in use by another program", " 0 failures", " 0 lost", status=4)
+    expect(results, "second", rf"STUB +\S+ +480 +{PROTOCOL}  in use", "STUB is in use by another program",
+           " 0 failures", " 0 lost", status=4)
     expect(results, "memory", rf"usbfs may use 1 MB, \d+ are needed: echo 16 \| sudo tee {MEMORY}", status=4)
     expect(results, "full", "serial number FULL", "GPUs +2,")
     expect(results, "soak", rf"{DISCONNECTS} disconnects", "0 lost")

@@ -4,10 +4,10 @@
 
 usage: run.py [--filter WORD] [--jobs N] [--again PROGRAM]... [--command 'NAME: COMMAND']... PROGRAM...
 
-A PROGRAM is a cmocka test; each of its tests is one line here. A COMMAND is one test, passed when its exit status is
-0, skipped when it is 77. A program that crashes, makes no progress (watch.py), ends with an error without naming a failed test,
-runs no test, or another number of tests than it has announced, counts as a failed test. A test that was skipped is
-neither passed nor failed, and shown with its reason. Programs run with the seed MW_SEED, 1 without; those of --again
+A PROGRAM is a cmocka test; each of its tests is one line here. A COMMAND is one test, passed when its exit status is 0,
+skipped when it is 77. A program that crashes, makes no progress (watch.py), ends with an error without naming a failed
+test, runs no test, or another number of tests than it has announced, counts as a failed test. A test that was skipped
+is neither passed nor failed, and shown with its reason. Programs run with the seed MW_SEED, 1 without; those of --again
 once more with a fresh seed, which is printed, unless MW_SEED is set. Output of what failed is shown, and kept below
 build/test-logs. The last line reads 'N passed, N failed, N skipped'; the exit status is 1 when something failed.
 """
@@ -56,7 +56,8 @@ def results_of(name, is_command, status, out):
     """List of (test, PASSED, FAILED or SKIPPED) of one program."""
     if is_command:
         return [(name, {0: PASSED, COMMAND_SKIPPED: SKIPPED}.get(status, FAILED))]
-    found = [(f"{name}: {m[3]}", SKIPPED if m[2] or m[4] else PASSED if m[1] == "ok" else FAILED) for m in map(TAP.match, out.splitlines()) if m]
+    found = [(f"{name}: {m[3]}", SKIPPED if m[2] or m[4] else PASSED if m[1] == "ok" else FAILED)
+             for m in map(TAP.match, out.splitlines()) if m]
     planned = sum(map(int, PLAN.findall(out)))
     if status is None:
         found.append((f"{name}: made no progress", FAILED))

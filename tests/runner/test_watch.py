@@ -34,7 +34,8 @@ def expect(what, holds, found):
 
 
 def first_end(limits, looks):
-    """The look, from 1, at which a program is ended that shows these (bytes, seconds), and why; (None, None) where it is not."""
+    """The look, from 1, at which a program is ended that shows these (bytes, seconds), and why; (None,
+    None) where it is not."""
     progress = watch.Progress(limits)
     for i, look in enumerate(looks, 1):
         if why := progress.look(*look):
@@ -65,7 +66,8 @@ def check_survivors():
     expect("one that writes slowly", done.status == 0 and done.out == b"x\n" * 20, done)
     done = python(COMPUTES + "raise SystemExit(3)")
     expect("one that computes slowly", done.status == 3 and done.seconds >= 0.6 and not done.out, done)
-    done = python(f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {COMPUTES!r}], start_new_session=True)")
+    done = python(f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {COMPUTES!r}], "
+                  "start_new_session=True)")
     expect("one whose child computes, in a session of its own", done.status == 0, done)
     worker = subprocess.Popen([sys.executable, "-c", COMPUTES])
     done = python("import time\ntime.sleep(4)", beside=[worker.pid])
@@ -84,7 +86,8 @@ def runs(stat):
 
 def check_ended(folder):
     child = folder / "child"
-    hangs = (f"import subprocess, sys\np = subprocess.Popen(['sleep', '1000'], start_new_session=True)\nopen({str(child)!r}, 'w').write(str(p.pid))\n"
+    hangs = ("import subprocess, sys\np = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+             f"open({str(child)!r}, 'w').write(str(p.pid))\n"
              "print('begun', flush=True)\np.wait()")
     done = python(hangs)
     expect("one that hangs", done.status is None and "no output and 0" in done.why and done.out == b"begun\n", done)
@@ -94,12 +97,14 @@ def check_ended(folder):
         time.sleep(0.05)
     expect("what it had started", not runs(gone), gone)
     done = watch.capture(["sh", "-c", "setsid sleep 1000 & exit 0"], QUICK)
-    expect("a process in a session of its own, whose parent has ended", done.status is None and "no output and 0" in done.why, done)
+    expect("a process in a session of its own, whose parent has ended", done.status is None
+           and "no output and 0" in done.why, done)
     done = python(BUSY, watch.Limits(looks=600, least=0.1, most=1, period=0.05))
     expect("a loop without an end", done.status is None and "s of processor time" in done.why, done)
     with open(folder / "log", "ab") as log:
         status, why = watch.to_file(["sh", "-c", "echo begun; sleep 1000"], log, QUICK)
-    expect("one that hangs and writes to a file", status is None and why and (folder / "log").read_text() == "begun\n", (status, why))
+    expect("one that hangs and writes to a file", status is None and why and (folder / "log").read_text() == "begun\n",
+           (status, why))
     with open(folder / "log", "ab") as log:
         expect("one that writes to a file", watch.to_file(["sh", "-c", "echo x; exit 5"], log, QUICK) == (5, None), "")
 

@@ -2,18 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the processor time of a build goes.
 
-usage: times.py FILE [COUNT]    FILE: what `make ... TIMES=FILE` has written (an absolute path); COUNT: how many targets (30)
+usage: times.py FILE [COUNT]
 
-A table by folder, in which what is below build/model, build/unit and build/obj is summed up by kind, and one of the targets that take the most.
+FILE: what `make ... TIMES=FILE` has written (an absolute path); COUNT: how many targets (30).
+
+A table by folder, in which what is below build/model, build/unit and build/obj is summed up by kind, and one of the
+targets that take the most.
 """
 import collections
 import re
 import sys
 
 # a target below the build folder: its kind
-KINDS = ((r"model/dev-", "models of the device"), (r"model/.*(\.mk|translated)$", "models: Verilator and translation"), (r"model/", "models: compilers"),
-         (r"unit/.*\.mk$", "unit tests: Verilator"), (r"unit/", "unit tests: compilers"), (r"(obj|lib|tests|examples|moeswitch)", "C"), (r"fuzz|sanitized", "C with sanitizers"),
-         (r"gen|ip|firmware", "generated sources, firmware"), (r"verilated", "Verilator's run time"), (r"threads", "one node for all"), (r"\.setup", "installation"))
+KINDS = ((r"model/dev-", "models of the device"), (r"model/.*(\.mk|translated)$", "models: Verilator and translation"),
+         (r"model/", "models: compilers"),
+         (r"unit/.*\.mk$", "unit tests: Verilator"), (r"unit/", "unit tests: compilers"),
+         (r"(obj|lib|tests|examples|moeswitch)", "C"), (r"fuzz|sanitized", "C with sanitizers"),
+         (r"gen|ip|firmware", "generated sources, firmware"), (r"verilated", "Verilator's run time"),
+         (r"threads", "one node for all"), (r"\.setup", "installation"))
 
 
 def kind_of(target):

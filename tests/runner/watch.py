@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program as long as it makes progress, however long that takes: on a slow or busy machine, a test may take many times as long.
+"""Runs a program as long as it makes progress, however long that takes: on a slow or busy machine, a test
+may take many times as long.
 
 usage: watch.py COMMAND...    its exit status, or 124 when it was ended because it made no progress
 
 Progress is output, or processor time of the program and of all that it started. A program is ended
-  - where it writes nothing and does next to nothing: less than `least` seconds of processor time in `looks` looks, one each second. Looks are counted, not
-    seconds: a machine that stands still does not look either;
-  - where it does a lot and writes nothing of it: `most` seconds of processor time since the last output. That is a loop without an end.
+  - where it writes nothing and does next to nothing: less than `least` seconds of processor time in `looks` looks, one
+    each second. Looks are counted, not seconds: a machine that stands still does not look either;
+  - where it does a lot and writes nothing of it: `most` seconds of processor time since the last output.
+    That is a loop without an end.
 """
 import dataclasses
 import os
@@ -49,7 +51,8 @@ class Progress:
         if wrote or used - self.at_work >= self.limits.least:
             self.at_work, self.idle = used, 0
         if self.idle >= self.limits.looks:
-            return f"no output and {used - self.at_work:.1f} s of processor time in {self.idle} looks, one each {self.limits.period:g} s"
+            return (f"no output and {used - self.at_work:.1f} s of processor time in {self.idle} looks, one each "
+                    f"{self.limits.period:g} s")
         if used - self.at_output >= self.limits.most:
             return f"no output in {used - self.at_output:.0f} s of processor time"
         return None
@@ -103,7 +106,8 @@ def writers(pipe):
 
 
 def attend(roots, ended, written, limits=LIMITS):
-    """Looks until ended(seconds), which waits so long, says so: None. Or why the processes `roots` are to be ended. And the processes of the last look."""
+    """Looks until ended(seconds), which waits so long, says so: None. Or why the processes `roots` are to be ended.
+    And the processes of the last look."""
     progress, time = Progress(limits), ProcessorTime(roots)
     while not ended(limits.period):
         if why := progress.look(written(), time.used()):
@@ -112,8 +116,8 @@ def attend(roots, ended, written, limits=LIMITS):
 
 
 def end(root, seen=(), pause=lambda: None):
-    """Ends a process, what it started, what is in its session, and the processes `seen` with them: one whose parent has ended is in no tree. First by
-    SIGABRT, of which some tell where they stand in a pause."""
+    """Ends a process, what it started, what is in its session, and the processes `seen` with them: one whose parent has
+    ended is in no tree. First by SIGABRT, of which some tell where they stand in a pause."""
     members = tree({root}, processes()) | set(seen)
     os.kill(root, signal.SIGABRT)
     pause()
@@ -133,9 +137,11 @@ class Done:
 
 
 def capture(argv, limits=LIMITS, beside=(), copy=None, **how):
-    """Runs argv. Output of both kinds is one text, which an open file `copy` gets as it comes. Processes `beside` it count as its own, and are not ended."""
+    """Runs argv. Output of both kinds is one text, which an open file `copy` gets as it comes. Processes `beside` it
+    count as its own, and are not ended."""
     out = bytearray()
-    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, **how)
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         start_new_session=True, **how)
 
     def read():
         while piece := os.read(p.stdout.fileno(), 1 << 16):
@@ -163,7 +169,8 @@ def capture(argv, limits=LIMITS, beside=(), copy=None, **how):
 
 def to_file(argv, file, limits=LIMITS, **how):
     """Runs argv, whose output goes to the end of an open file. Exit status, or None, and why it was ended."""
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True, **how) as p:
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+                          **how) as p:
         def ended(seconds):
             try:
                 p.wait(seconds)

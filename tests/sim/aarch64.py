@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A layer of every system by the tool and the plain model of another kind of processor: right bits, and the same cycles, stalls and flits as on this one.
+"""A layer of every system by the tool and the plain model of another kind of processor: right bits, and the same
+cycles, stalls and flits as on this one.
 
 usage: aarch64.py BUILD OTHER RUN...
 
@@ -12,7 +13,8 @@ import subprocess
 import sys
 
 DEVICE = "--gpus 2 --flit-bytes 8 --device sim:plain --system all --jobs 1".split()
-LAYERS = ["--hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 4", "--hidden 40 --experts 6 --k 3 --tokens-per-gpu 11 --tile 3 --partial-tiles --link-latency 5"]
+LAYERS = ["--hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 4",
+          "--hidden 40 --experts 6 --k 3 --tokens-per-gpu 11 --tile 3 --partial-tiles --link-latency 5"]
 OF_THE_MODEL = ("seconds_wall", "sim_cycles_per_s", "simulated_by")
 
 
@@ -35,7 +37,8 @@ def main():
             sys.exit(f"{layer}: the reports differ: {other}/here.json, {other}/there.json")
         if here["compiler"] == there["compiler"] or here["sources"] != there["sources"]:
             sys.exit(f"not the same sources by another compiler: {here}, {there}")
-        print(f"{layer}: {', '.join(str(s['cycles']) for s in found['systems'])} cycles, bits, cycles and counters of {there['compiler']} are those of {here['compiler']}")
+        print(f"{layer}: {', '.join(str(s['cycles']) for s in found['systems'])} cycles, bits, cycles and counters of "
+              f"{there['compiler']} are those of {here['compiler']}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ import shutil
 import subprocess
 import sys
 
-PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl", "flow", "experiments", "sim",
+PARTS = ["Makefile", "requirements-build.txt", "requirements.txt", "packaging", "bindings", ".ci", "spec", "rtl",
+         "flow", "experiments", "sim",
          "firmware", "tests", "driver", "host-tools", "boards"]
 
 
@@ -25,7 +26,8 @@ def copy(root, folder):
 def make(folder, *what):
     """exit status and what it says; nothing of a make around it"""
     own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    run = subprocess.run(["make", "--no-print-directory", "-C", folder, "N=2", "F=8", "SMALL=1", *what], capture_output=True, text=True, env=own)
+    run = subprocess.run(["make", "--no-print-directory", "-C", folder, "N=2", "F=8", "SMALL=1", *what],
+                         capture_output=True, text=True, env=own)
     return run.returncode, run.stdout + run.stderr
 
 

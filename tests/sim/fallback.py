@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where lanes do not work: in a copy of the sources, the RTL with a construct that they do not take, then a compiler that is not there.
+"""Where lanes do not work: in a copy of the sources, the RTL with a construct that they do not take, then a
+compiler that is not there.
 
 usage: fallback.py ROOT FOLDER [--whole]
 
-make lint must fail, and name the place; the model must be plain, and say why; with BACKEND=lanes there must be none. --whole builds it, too, and asks it what
-it is.
+make lint must fail, and name the place; the model must be plain, and say why; with BACKEND=lanes there must be none.
+--whole builds it, too, and asks it what it is.
 """
 import pathlib
 import re
@@ -52,9 +53,11 @@ def main():
 
     if "--whole" in sys.argv:
         status, said = make(folder, "model")
-        expect("the build", status == 0 and len(re.findall(rf"^  WARNING    n2f8-small is plain, not lanes: {refusal}$", said, re.M)) == 1, said)
+        expect("the build", status == 0 and len(re.findall(rf"^  WARNING    n2f8-small is plain, not lanes: {refusal}$",
+                                                           said, re.M)) == 1, said)
         shutil.copy(root / "build/moeswitch", folder / "build/moeswitch")
-        run = [folder / "build/moeswitch", "run", "--gpus", "2", "--flit-bytes", "8", "--set", "small=1", "--hidden", "32", "--experts", "4", "--k", "2",
+        run = [folder / "build/moeswitch", "run", "--gpus", "2", "--flit-bytes", "8", "--set", "small=1", "--hidden",
+               "32", "--experts", "4", "--k", "2",
                "--tokens-per-gpu", "4"]
         said = subprocess.run(run, capture_output=True, text=True).stdout
         expect("the model", "simulated by plain" in said, said)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What make's main goals need, by make's own list of rules: a user's goals build one model, no test bench, and install nothing of the tests.
+"""What make's main goals need, by make's own list of rules: a user's goals build one model, no test bench, and
+install nothing of the tests.
 
 usage: goals.py ROOT FOLDER
 """
@@ -41,14 +42,16 @@ def main():
         strange = [f for f in found if re.search(r"unit/|/tests/|sanitized|setup-all", f)]
         expect(f"{goals} needs nothing of the tests", not strange and "build/.setup" in found, strange)
     found = needs(root, "test")
-    expect("the tests need theirs", {"build/.setup-all", "build/unit/rr_arb_sizes/test_rr_arb_sizes"} <= found, len(found))
+    expect("the tests need theirs", {"build/.setup-all", "build/unit/rr_arb_sizes/test_rr_arb_sizes"} <= found,
+           len(found))
 
     spaced = folder / "a b"
     shutil.rmtree(folder, ignore_errors=True)
     spaced.mkdir(parents=True)
     shutil.copy(root / "Makefile", spaced)
     done = subprocess.run(["make", "--no-print-directory", "run"], cwd=spaced, capture_output=True, text=True)
-    expect("a path with a space", done.returncode == 2 and done.stderr.count("\n") == 1 and f"{spaced}: make cannot build" in done.stderr, done)
+    expect("a path with a space", done.returncode == 2 and done.stderr.count("\n") == 1
+           and f"{spaced}: make cannot build" in done.stderr, done)
     print("a user's goals build what a user runs")
 
 

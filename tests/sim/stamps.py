@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What models are made with makes them anew when it changes, and not otherwise: in a copy of the sources, by the Verilated links of two GPUs.
+"""What models are made with makes them anew when it changes, and not otherwise: in a copy of the sources, by the
+Verilated links of two GPUs.
 
 usage: stamps.py ROOT FOLDER
 """
@@ -74,14 +75,16 @@ def main():
     check("nothing", False)
 
     def note(model="fabric"):
-        command = [sys.executable, "sim/made.py", "note", "--model", model, "--backend", "lanes", "--tools", tools, "--flags", flags, "--deps",
+        command = [sys.executable, "sim/made.py", "note", "--model", model, "--backend", "lanes", "--tools", tools,
+                   "--flags", flags, "--deps",
                    folder / "build/model/n2f8-small/node_link/deps.d", "--", "sim/shim.cpp"]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
     first = note()
     expect("the note", first == note() and "backend lanes" in first and "model fabric" in first, first)
     edit(folder / "sim/mw_device.h", r"MW_DEVICE_ABI = \d+", "MW_DEVICE_ABI = 77")
-    expect("the note of a device", '"interface 77\\n"' in note("device") and "model device" in note("device"), note("device"))
+    expect("the note of a device", '"interface 77\\n"' in note("device") and "model device" in note("device"),
+           note("device"))
     expect("the note with another interface of devices", note() == first, first)
     edit(folder / "rtl/link/link.sv", "^endmodule", "// still more\nendmodule")
     expect("the note with another source", note() != first, first)

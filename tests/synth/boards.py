@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Boards: flow/ecp5/pll.py against the PLL's equations, board.toml and pins.lpf of every board and of broken ones, the crossing check on designs in which one is
-planted, firmware for the CPU's RAM, and every refusal of bitstream.py and loader.py: one line, status 2, nothing written.
+"""Boards: flow/ecp5/pll.py against the PLL's equations, board.toml and pins.lpf of every board and of broken ones, the
+crossing check on designs in which one is planted, firmware for the CPU's RAM, and every refusal of bitstream.py and
+loader.py: one line, status 2, nothing written.
 
 usage: boards.py BUILD
 """
@@ -35,19 +36,30 @@ import read_back
 
 CDC = [f"rtl/cdc/cdc_{m}.sv" for m in ("sync", "fifo", "reset", "restart")]
 # a module between clocks a and b, what the check says of it: None, or a part of the line
-HEAD = "module t(input wire a, input wire b, input wire r, input wire [7:0] pin, output logic [7:0] q, output logic [7:0] u);\nlogic [7:0] x, y, z; always_ff @(posedge a) begin x <= pin ^ u; y <= x + 8'd3; end\n"
+HEAD = ("module t(input wire a, input wire b, input wire r, input wire [7:0] pin, output logic [7:0] q, output logic "
+        "[7:0] u);\nlogic [7:0] x, y, z; always_ff @(posedge a) begin x <= pin ^ u; y <= x + 8'd3; end\n")
 DESIGNS = {
-    "through the modules": ("cdc_sync i_s(.clk_i(b), .rst_ni(r), .data_i(x[0]), .data_o(z[0]));\nlogic n; cdc_reset i_r(.clk_i(b), .rst_ni(x[1]), .rst_no(n));\n"
-                            "logic v, w; cdc_fifo #(.Width(6)) i_f(.wclk_i(a), .wrst_ni(1'b1), .wclear_i(1'b0), .valid_i(x[7]), .ready_o(w), .data_i(y[5:0]),\n"
-                            ".rclk_i(b), .rrst_ni(n), .rclear_i(1'b0), .valid_o(v), .ready_i(1'b1), .data_o(z[6:1]));\nalways_ff @(posedge b) q <= {v, z[6:0]};\nalways_ff @(posedge a) u <= {8{w}};", None),
+    "through the modules": ("cdc_sync i_s(.clk_i(b), .rst_ni(r), .data_i(x[0]), .data_o(z[0]));\nlogic n; cdc_reset "
+                            "i_r(.clk_i(b), .rst_ni(x[1]), .rst_no(n));\n"
+                            "logic v, w; cdc_fifo #(.Width(6)) i_f(.wclk_i(a), .wrst_ni(1'b1), .wclear_i(1'b0), "
+                            ".valid_i(x[7]), .ready_o(w), .data_i(y[5:0]),\n"
+                            ".rclk_i(b), .rrst_ni(n), .rclear_i(1'b0), .valid_o(v), .ready_i(1'b1), .data_o(z[6:1]));\n"
+                            "always_ff @(posedge b) q <= {v, z[6:0]};\nalways_ff @(posedge a) u <= {8{w}};", None),
     "a register by itself": ("always_ff @(posedge b) q <= y;\nassign u = y;", r"\(a\) -> q"),
-    "logic before it": ("cdc_sync i_s(.clk_i(b), .rst_ni(1'b1), .data_i(x[0] & y[0]), .data_o(q[0]));\nassign q[7:1] = '0, u = y;", r"-> i_s\.first_q"),
-    "a clock enable": ("logic [7:0] c; always_ff @(posedge b) if (y[2]) c <= c + 8'd1;\nassign q = c, u = y;", r"\(a\) -> "),
-    "both clocks before it": ("always_ff @(posedge b) z <= q;\ncdc_sync #(.Width(8)) i_s(.clk_i(b), .rst_ni(1'b1), .data_i(x & z), .data_o(q));\nassign u = y;", r"-> i_s\.first_q"),
-    "a RAM that is read by itself": ("(* ram_style = \"distributed\" *) logic [7:0] m [16]; always_ff @(posedge a) m[x[3:0]] <= y;\nalways_ff @(posedge b) begin z <= z + 8'd1; q <= m[z[3:0]]; end\nassign u = y;", r"\(a\) -> q"),
-    "a block RAM's address": ("(* ram_style = \"block\" *) logic [7:0] m [2048]; always_ff @(posedge b) begin m[{3'd0, z}] <= z; z <= z + 8'd1; q <= m[{3'd0, x}]; end\nassign u = y;", r"\(a\) -> .*ADB"),
+    "logic before it": ("cdc_sync i_s(.clk_i(b), .rst_ni(1'b1), .data_i(x[0] & y[0]), .data_o(q[0]));\nassign q[7:1] = "
+                        "'0, u = y;", r"-> i_s\.first_q"),
+    "a clock enable": ("logic [7:0] c; always_ff @(posedge b) if (y[2]) c <= c + 8'd1;\nassign q = c, u = y;",
+                       r"\(a\) -> "),
+    "both clocks before it": ("always_ff @(posedge b) z <= q;\ncdc_sync #(.Width(8)) i_s(.clk_i(b), .rst_ni(1'b1), "
+                              ".data_i(x & z), .data_o(q));\nassign u = y;", r"-> i_s\.first_q"),
+    "a RAM that is read by itself": ("(* ram_style = \"distributed\" *) logic [7:0] m [16]; always_ff @(posedge a) "
+                                     "m[x[3:0]] <= y;\nalways_ff @(posedge b) begin z <= z + 8'd1; q <= m[z[3:0]]; "
+                                     "end\nassign u = y;", r"\(a\) -> q"),
+    "a block RAM's address": ("(* ram_style = \"block\" *) logic [7:0] m [2048]; always_ff @(posedge b) begin m[{3'd0, "
+                              "z}] <= z; z <= z + 8'd1; q <= m[{3'd0, x}]; end\nassign u = y;", r"\(a\) -> .*ADB"),
     "a pin": ("always_ff @(posedge b) q <= pin;\nassign u = y;", r"pin \(no clock\) -> q"),
-    "an asynchronous reset elsewhere": ("always_ff @(posedge b or negedge y[0]) if (!y[0]) q <= '0; else q <= q + 8'd1;\nassign u = y;", r"\.LSR"),
+    "an asynchronous reset elsewhere": ("always_ff @(posedge b or negedge y[0]) if (!y[0]) q <= '0; else q <= q + "
+                                        "8'd1;\nassign u = y;", r"\.LSR"),
 }
 failed = []
 
@@ -63,8 +75,10 @@ def test_pll():
     made = slow = 0
     for _ in range(60):
         f = r.choice([12.0, 25.0, 27.0, 30.0, 48.0, 100.0])
-        outputs = [(f"c{i}", r.choice([48.0, 60.0, 36.0, 40.0, 33.3, 28.0, 71.7]), r.random() < 0.4) for i in range(r.randint(1, 3))]
-        divided = [("slow", r.randrange(len(outputs)), r.randint(4, 8))] if len(outputs) < 3 and r.random() < 0.5 else []
+        outputs = [(f"c{i}", r.choice([48.0, 60.0, 36.0, 40.0, 33.3, 28.0, 71.7]), r.random() < 0.4)
+                   for i in range(r.randint(1, 3))]
+        divided = ([("slow", r.randrange(len(outputs)), r.randint(4, 8))] if len(outputs) < 3
+                   and r.random() < 0.5 else [])
         try:
             s = pll.solve(f, outputs, divided)
         except pll.Impossible:
@@ -74,7 +88,8 @@ def test_pll():
         vco = f / s["clki"] * s["clkfb"] * s["clkop"]
         good = 400 <= vco <= 800 and 3.125 <= f / s["clki"] <= 400 and abs(vco - s["vco"]) < 1e-6
         for (_, asked, exact), d, mhz in zip(outputs, s["divisors"], s["mhz"]):
-            good &= abs(vco / d - mhz) < 1e-6 and 1 <= d <= 128 and (abs(mhz - asked) <= asked * 1e-4 if exact else asked * 0.98 <= mhz <= asked * (1 + 1e-9))
+            good &= abs(vco / d - mhz) < 1e-6 and 1 <= d <= 128 and (abs(mhz - asked) <= asked * 1e-4 if exact
+                                                                     else asked * 0.98 <= mhz <= asked * (1 + 1e-9))
         for (_, of, by), d, mhz in zip(divided, s["divisors"][len(outputs):], s["mhz"][len(outputs):]):
             good &= d == s["divisors"][of] * by <= 128 and abs(mhz * by - s["mhz"][of]) < 1e-6 and 3.125 <= mhz
         good &= len(s["divisors"]) == len(s["mhz"]) == len(outputs) + len(divided)
@@ -86,7 +101,9 @@ def test_pll():
         expect("PLL refuses a clock that is divided too far", False)
     except pll.Impossible as e:
         expect("PLL refuses a clock that is divided too far", "slow of 2.5 MHz" in str(e), e)
-    for f, outputs, word in ((5.0, [("a", 40.0, False)], "input"), (25.0, [("a", 47.123, True)], "no divisors"), (25.0, [("a", 900.0, False)], "makes"), (25.0, [(str(i), 40.0, False) for i in range(4)], "4 clocks")):
+    for f, outputs, word in ((5.0, [("a", 40.0, False)], "input"), (25.0, [("a", 47.123, True)], "no divisors"),
+                             (25.0, [("a", 900.0, False)], "makes"), (25.0, [(str(i), 40.0, False) for i in range(4)],
+                                                                      "4 clocks")):
         try:
             pll.solve(f, outputs)
             expect(f"PLL refuses {outputs}", False)
@@ -99,7 +116,8 @@ def python(*args, cwd=ROOT):
 
 
 def refused(what, r, words, status=2):
-    expect(what, r.returncode == status and len(r.stderr.strip().splitlines()) == 1 and words in r.stderr, f"{r.returncode}: {r.stdout}{r.stderr}")
+    expect(what, r.returncode == status and len(r.stderr.strip().splitlines()) == 1 and words in r.stderr,
+           f"{r.returncode}: {r.stdout}{r.stderr}")
 
 
 def test_boards(work):
@@ -111,15 +129,20 @@ def test_boards(work):
         mhz = pll.solve(c["input_mhz"], [(o["name"], o["mhz"], o.get("exact", False)) for o in c["outputs"]])["mhz"]
         frequency = dict(re.findall(r'FREQUENCY PORT "(\w+)" ([\d.]+) MHZ', (b["folder"] / "pins.lpf").read_text()))
         ports = {d["port"] for d in b["domains"].values()}
-        expect(f"{name}: every clock that comes in has its frequency, and the PLL's input its own", ports == set(frequency) and any(float(v) == c["input_mhz"] for v in frequency.values()), frequency)
-        expect(f"{name}: domains as the PLL makes them", all(abs(b["domains"][o["name"]]["mhz"] - m) < 1e-6 for o, m in zip(c["outputs"], mhz)), mhz)
+        expect(f"{name}: every clock that comes in has its frequency, and the PLL's input its own",
+               ports == set(frequency) and any(float(v) == c["input_mhz"] for v in frequency.values()), frequency)
+        expect(f"{name}: domains as the PLL makes them", all(abs(b["domains"][o["name"]]["mhz"] - m) < 1e-6
+                                                             for o, m in zip(c["outputs"], mhz)), mhz)
         made = clocks.make(b, work, None, 4)
         text = (work / "board_clocks.sv").read_text()
-        expect(f"{name}: with one node for four, its clock is four times the fabric's, and both have a port and a domain",
-               abs(made["node"] - 4 * made["fabric"]) < 1e-6 and {"node", "fabric"} <= set(b["domains"]) and all(f"logic {n}_o" in text for n in ("node", "fabric")), made)
+        expect(f"{name}: with one node for four, its clock is four times the fabric's, and both have a port "
+               "and a domain",
+               abs(made["node"] - 4 * made["fabric"]) < 1e-6 and {"node", "fabric"} <= set(b["domains"])
+               and all(f"logic {n}_o" in text for n in ("node", "fabric")), made)
         alone = boards.load(name)
         made = clocks.make(alone, work)
-        expect(f"{name}: with a node each, both names are one clock", "node" not in made and "assign node_o = fabric_o;" in (work / "board_clocks.sv").read_text(), made)
+        expect(f"{name}: with a node each, both names are one clock", "node" not in made
+               and "assign node_o = fabric_o;" in (work / "board_clocks.sv").read_text(), made)
     # broken folders: one change each
     base = work / "boards"
     shutil.rmtree(work, ignore_errors=True)
@@ -127,12 +150,17 @@ def test_boards(work):
             ("a port without a ball", "pins.lpf", 'LOCATE COMP "uart_rx" SITE "R26";', "", "uart_rx has no ball"),
             ("one ball twice", "pins.lpf", 'SITE "R26"', 'SITE "R24"', "the same ball R24"),
             ("a ball for no port", "pins.lpf", '"ulpi_stp"', '"ulpi_stop"', "ulpi_st"),
-            ("a part that nextpnr does not have so", "board.toml", "LFE5UM5G-85F-8BG554I", "LFE5UM5G-45F-8BG554I", "LFE5UM5G-45F-8BG554I"),
-            ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 48.0', 'name = "fabric", mhz = 1.0', "1 MHz"),
+            ("a part that nextpnr does not have so", "board.toml", "LFE5UM5G-85F-8BG554I", "LFE5UM5G-45F-8BG554I",
+             "LFE5UM5G-45F-8BG554I"),
+            ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 48.0',
+             'name = "fabric", mhz = 1.0', "1 MHz"),
             ("a field that is missing", "board.toml", 'usb = "ulpi"', "", "usb is missing"),
-            ("a floorplan that is no table", "board.toml", 'usb = "ulpi"', 'usb = "ulpi"\nfloorplan = true', "floorplan is no dict"),
-            ("a floorplan of another kind", "board.toml", "[loader]", "[floorplan]\nmirrored = 1\n[loader]", "mirrored is no bool"),
-            ("a floorplan's field that is none", "board.toml", "[loader]", "[floorplan]\nmirored = true\n[loader]", "mirored is no field"),
+            ("a floorplan that is no table", "board.toml", 'usb = "ulpi"', 'usb = "ulpi"\nfloorplan = true',
+             "floorplan is no dict"),
+            ("a floorplan of another kind", "board.toml", "[loader]", "[floorplan]\nmirrored = 1\n[loader]",
+             "mirrored is no bool"),
+            ("a floorplan's field that is none", "board.toml", "[loader]", "[floorplan]\nmirored = true\n[loader]",
+             "mirored is no field"),
             ("no TOML", "board.toml", "[part]", "[part", "board.toml")):
         shutil.rmtree(base, ignore_errors=True)
         shutil.copytree(ROOT / "boards/ecpix5-85f", base / "ecpix5-85f")
@@ -140,7 +168,9 @@ def test_boards(work):
         text = path.read_text()
         assert old in text, old
         path.write_text(text.replace(old, new, 1))
-        refused(f"refused: {what}", python(SYNTH / "bitstream.py", "--board", "ecpix5-85f", "--out", work / "out", "--firmware", ROOT / "build/firmware/firmware.hex", "none.sv", cwd=work), words)
+        refused(f"refused: {what}", python(SYNTH / "bitstream.py", "--board", "ecpix5-85f", "--out",
+                                           work / "out", "--firmware", ROOT / "build/firmware/firmware.hex", "none.sv",
+                                           cwd=work), words)
         expect(f"nothing written: {what}", not list((work / "out").glob("*")) if (work / "out").exists() else True)
 
 
@@ -148,21 +178,28 @@ def test_refusals(work):
     bit = [SYNTH / "bitstream.py", "--out", work / "out", "--firmware", "build/firmware/firmware.hex"]
     refused("refused: no such board", python(*bit, "--board", "nothing", "x.sv"), "ecpix5-85f")
     bad = work / "bad.hex"
-    for text, words in (("@0\n12zz\n", "bad.hex:2"), ("@fff\n1 2\n", "4096 words"), ("", "no words"), ("123456789\n", "32 bits")):
+    for text, words in (("@0\n12zz\n", "bad.hex:2"), ("@fff\n1 2\n", "4096 words"), ("", "no words"),
+                        ("123456789\n", "32 bits")):
         bad.write_text(text)
-        refused(f"refused: firmware {text!r}", python(SYNTH / "bitstream.py", "--out", work / "out", "--board", "ecpix5-85f", "--firmware", bad, "x.sv"), words)
-    refused("refused: firmware into what is not there", python(*bit, "--board", "ecpix5-85f", "--only-firmware"), "make bitstream")
+        refused(f"refused: firmware {text!r}", python(SYNTH / "bitstream.py", "--out", work / "out", "--board",
+                                                      "ecpix5-85f", "--firmware", bad, "x.sv"), words)
+    refused("refused: firmware into what is not there", python(*bit, "--board", "ecpix5-85f", "--only-firmware"),
+            "make bitstream")
     for how in ("load", "flash"):
-        refused(f"refused: {how} without a bitstream", python(SYNTH / "loader.py", how, "--board", "ulx3s-85f", "--out", work / "out"), "make bitstream")
+        refused(f"refused: {how} without a bitstream", python(SYNTH / "loader.py", how, "--board", "ulx3s-85f", "--out",
+                                                              work / "out"), "make bitstream")
     (work / "out").mkdir(exist_ok=True)
     (work / "out/butterstick-85f.bit").write_text("bits")
-    refused("refused: load of a board that only has flash", python(SYNTH / "loader.py", "load", "--board", "butterstick-85f", "--out", work / "out"), "JTAG lead")
+    refused("refused: load of a board that only has flash",
+            python(SYNTH / "loader.py", "load", "--board", "butterstick-85f", "--out", work / "out"), "JTAG lead")
     if not shutil.which("openFPGALoader"):
-        refused("refused: no openFPGALoader", python(SYNTH / "loader.py", "flash", "--board", "butterstick-85f", "--out", work / "out"), "apt-get install openfpgaloader")
+        refused("refused: no openFPGALoader", python(SYNTH / "loader.py", "flash", "--board", "butterstick-85f",
+                                                     "--out", work / "out"), "apt-get install openfpgaloader")
 
 
 def test_placement(work):
-    """What is placed is placed again only for another netlist, other pins or other options, and when nextpnr did not end well."""
+    """What is placed is placed again only for another netlist, other pins or other options, and when
+    nextpnr did not end well."""
     out = work / "placed"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
@@ -179,12 +216,14 @@ def test_placement(work):
     b = {"id": "t", "placer": ["--placer", "static"], "netlist": "n.json", "folder": out}
     bitstream.nextpnr = nextpnr
     try:
-        for what, args, runs in (("the first time", ["a"], 1), ("not again", ["a"], 1), ("with other options", ["b"], 2)):
+        for what, args, runs in (("the first time", ["a"], 1), ("not again", ["a"], 1),
+                                 ("with other options", ["b"], 2)):
             bitstream.place(b, out, 1, args)
             expect(f"placed: {what}", len(calls) == runs, calls)
         os.utime(out / "n.json", (2.1e9, 2.1e9))
         bitstream.place(b, out, 1, ["b"])
-        expect("placed: another netlist", len(calls) == 3 and "static" in calls[-1] and "--no-route" in calls[-1], calls)
+        expect("placed: another netlist", len(calls) == 3 and "static" in calls[-1]
+               and "--no-route" in calls[-1], calls)
         os.utime(out / "n.json", (1e9, 1e9))
         os.utime(out / "pins.lpf", (2.1e9, 2.1e9))
         bitstream.place(b, out, 1, ["b"])
@@ -205,7 +244,8 @@ def test_placement(work):
 
         def routed(made=("config", "json", "report.json"), args=("r",)):
             calls.clear()
-            took = bitstream.once(b, out, "seed-1", "placed-1.json", [out / "placed-1.json"], [out / f"seed-1.{end}" for end in made], list(args), "seed 1")
+            took = bitstream.once(b, out, "seed-1", "placed-1.json", [out / "placed-1.json"],
+                                  [out / f"seed-1.{end}" for end in made], list(args), "seed 1")
             for end in ("config", "report.json"):
                 (out / f"seed-1.{end}").touch()
                 os.utime(out / f"seed-1.{end}", (2e9 + 1, 2e9 + 1))
@@ -231,23 +271,29 @@ def test_seeds(work):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     nets = {"usb": "u_clk", "node": "n_clk", "fabric": "f_clk"}
-    b = {"id": "t", "placer": [], "netlist": "n.json", "folder": out, "nets": {d: (0, {n}) for d, n in nets.items()}, "io": {"usb": {"in_ns": 6.0, "out_ns": 8.0}}}
+    b = {"id": "t", "placer": [], "netlist": "n.json", "folder": out, "nets": {d: (0, {n}) for d, n in nets.items()},
+         "io": {"usb": {"in_ns": 6.0, "out_ns": 8.0}}}
     mhz = {"usb": 60.0, "node": 48.0, "fabric": 12.0}
     (out / "n.json").write_text("{}")
     (out / "pins.lpf").write_text("")
     good = {"usb": 61.0, "node": 50.0, "fabric": 60.0, "in": 5.9, "out": 7.9, "across": 20.3}
 
     def path(a, z, ns):
-        return {"from": a, "to": z, "path": [{"type": "clk-to-q", "delay": 0.5, "from": {"cell": f"first of {a}"}, "to": {"cell": "x"}},
-                                             {"type": "routing", "delay": ns - 0.5, "from": {"cell": "x"}, "to": {"cell": f"last of {z}"}}]}
+        return {"from": a, "to": z, "path": [{"type": "clk-to-q", "delay": 0.5, "from": {"cell": f"first of {a}"},
+                                              "to": {"cell": "x"}},
+                                             {"type": "routing", "delay": ns - 0.5, "from": {"cell": "x"},
+                                              "to": {"cell": f"last of {z}"}}]}
 
     def ends(seeds, best=False):
-        """With the figures of seeds = {seed: what differs from good}: (the seed that is taken, [missed] of each that was routed)."""
+        """With the figures of seeds = {seed: what differs from good}: (the seed that is taken, [missed] of
+        each that was routed)."""
         def nextpnr(b, out, name, source, args):
             f = good | seeds[int(args[args.index("--seed") + 1])]
             clock = {d: f"posedge {n}" for d, n in nets.items()}
             report = {"fmax": {n: {"achieved": f[d]} for d, n in nets.items() if d in f}, "utilization": {},
-                      "critical_paths": [*(path(clock[d], clock[d], 1000 / f[d]) for d in nets), path("<async>", clock["usb"], f["in"]), path(clock["usb"], "<async>", f["out"]),
+                      "critical_paths": [*(path(clock[d], clock[d], 1000 / f[d]) for d in nets),
+                                         path("<async>", clock["usb"], f["in"]),
+                                         path(clock["usb"], "<async>", f["out"]),
                                          path(clock["node"], clock["fabric"], f["across"])]}
             (out / f"{name}.report.json").write_text(json.dumps(report))
             (out / f"{name}.json").write_text("{}")
@@ -262,14 +308,18 @@ def test_seeds(work):
 
     three = {1: {"node": 47.9}, 2: {"node": 48.0}, 3: {"node": 51.0}}
     seed, missed = ends(three)
-    expect("seeds: the first that meets all, and none behind it", seed == 2 and len(missed) == 2 and not missed[1], (seed, missed))
-    expect("seeds: a clock that is missed, with both ends of its path", len(missed[0]) == 1 and "node reaches 47.9 of 48.0 MHz" in missed[0][0] and "first of posedge n_clk" in missed[0][0]
+    expect("seeds: the first that meets all, and none behind it", seed == 2 and len(missed) == 2 and not missed[1],
+           (seed, missed))
+    expect("seeds: a clock that is missed, with both ends of its path", len(missed[0]) == 1
+           and "node reaches 47.9 of 48.0 MHz" in missed[0][0] and "first of posedge n_clk" in missed[0][0]
            and "last of posedge n_clk" in missed[0][0] and "0.5 ns in logic" in missed[0][0], missed)
     seed, missed = ends(three | {4: {"node": 49.0}}, best=True)
     expect("seeds: the best of all", seed == 3 and len(missed) == 4, (seed, missed))
     seed, missed = ends({1: {"node": 53.0, "in": 6.1}, 2: {"node": 49.0}}, best=True)
-    expect("seeds: one that misses its pads is not the best", seed == 2 and "6.1 ns from a pad, 6.0 are left" in missed[0][0], (seed, missed))
-    for what, f, words in (("to a pad", {"out": 8.1}, "8.1 ns to a pad"), ("between clocks", {"across": 20.4}, "node to fabric takes 20.4 of 20.3 ns")):
+    expect("seeds: one that misses its pads is not the best", seed == 2
+           and "6.1 ns from a pad, 6.0 are left" in missed[0][0], (seed, missed))
+    for what, f, words in (("to a pad", {"out": 8.1}, "8.1 ns to a pad"),
+                           ("between clocks", {"across": 20.4}, "node to fabric takes 20.4 of 20.3 ns")):
         seed, missed = ends({1: f})
         expect(f"seeds: missed {what}", seed is None and len(missed[0]) == 1 and words in missed[0][0], (seed, missed))
 
@@ -283,14 +333,19 @@ class Terminal(io.StringIO):
 def test_progress(work):
     """What is shown while nextpnr runs, by a program in its place that writes such a log, and fails in the end."""
     program, log = work / "slow.py", work / "slow.log"
-    lines = ["Info: Packing..", "Info: overlap: COMB=99.8%, FF=99.8%, RAM=0.0%, MUL=92.0%", "Info:            |   (re-)routed arcs  |   delta    | remaining|       time spent     |",
+    lines = ["Info: Packing..", "Info: overlap: COMB=99.8%, FF=99.8%, RAM=0.0%, MUL=92.0%",
+             "Info:            |   (re-)routed arcs  |   delta    | remaining|       time spent     |",
              "Info:       1000 |      103        896 |  103   896 |    264853|       3.60       3.60|"]
-    program.write_text(f"#!{sys.executable}\nimport pathlib, sys, time\nlog = pathlib.Path(sys.argv[sys.argv.index('--log') + 1])\n"
+    program.write_text(f"#!{sys.executable}\nimport pathlib, sys, time\n"
+                       "log = pathlib.Path(sys.argv[sys.argv.index('--log') + 1])\n"
                        f"for line in {lines!r}:\n    log.open('a').write(line + '\\n')\n    time.sleep(0.4)\n"
-                       "if 'fails' in sys.argv:\n    print('x' * 200000, file=sys.stderr)\n    print('ERROR: no place', file=sys.stderr)\n    print('ERROR: more', file=sys.stderr)\n    sys.exit(1)\n")
+                       "if 'fails' in sys.argv:\n    print('x' * 200000, file=sys.stderr)\n    print('ERROR: no "
+                       "place', file=sys.stderr)\n    print('ERROR: more', file=sys.stderr)\n    sys.exit(1)\n")
     program.chmod(0o755)
-    for line, what in (("Info:     at iteration #7, type ALL: wirelen solved = 10068, spread = 1228307, legal = 1384097; time = 59.41s", "placing, round 7"),
-                       ("Info:   at iteration #10: temp = 0.000000, timing cost = 1629, wirelen = 468263", "placing, round 10 of refinement"),
+    for line, what in (("Info:     at iteration #7, type ALL: wirelen solved = 10068, spread = 1228307, legal = "
+                        "1384097; time = 59.41s", "placing, round 7"),
+                       ("Info:   at iteration #10: temp = 0.000000, timing cost = 1629, wirelen = 468263",
+                        "placing, round 10 of refinement"),
                        ("Info: Packing constants..", "reading and packing")):
         expect(f"progress: {what}", nextpnr_run.stage(line + "\n") == what, nextpnr_run.stage(line))
     old = flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS
@@ -299,14 +354,21 @@ def test_progress(work):
         shown = {}
         for terminal in (True, False):
             out = Terminal(terminal)
-            expect(f"progress: well, {'a' if terminal else 'no'} terminal", nextpnr_run.run([], log, "board: seed 1", out) is None)
+            expect(f"progress: well, {'a' if terminal else 'no'} terminal",
+                   nextpnr_run.run([], log, "board: seed 1", out) is None)
             shown[terminal] = out.getvalue()
-            stages = [shown[terminal].find(s) for s in ("board: seed 1: reading and packing, 0 min", "board: seed 1: placing, 100 % of the cells still lie upon each other", "board: seed 1: routing, 264853 arcs are left")]
-            expect(f"progress: every stage in its order, {'a' if terminal else 'no'} terminal", -1 < stages[0] < stages[1] < stages[2], shown[terminal])
-        expect("progress: one line on a terminal, which is empty in the end", "\n" not in shown[True] and shown[True].endswith(" \r"), shown[True])
-        expect("progress: lines of their own elsewhere", "\r" not in shown[False] and shown[False].count("\n") > 3, shown[False])
+            stages = [shown[terminal].find(s) for s in ("board: seed 1: reading and packing, 0 min",
+                                                        "board: seed 1: placing, 100 % of the cells still lie upon "
+                                                        "each other", "board: seed 1: routing, 264853 arcs are left")]
+            expect(f"progress: every stage in its order, {'a' if terminal else 'no'} terminal",
+                   -1 < stages[0] < stages[1] < stages[2], shown[terminal])
+        expect("progress: one line on a terminal, which is empty in the end", "\n" not in shown[True]
+               and shown[True].endswith(" \r"), shown[True])
+        expect("progress: lines of their own elsewhere", "\r" not in shown[False] and shown[False].count("\n") > 3,
+               shown[False])
         fault = nextpnr_run.run(["fails"], log, "board: seed 1", Terminal(True))
-        expect("progress: what went wrong, in a line, however much was said", fault == f"nextpnr: no place (log: {log})", fault)
+        expect("progress: what went wrong, in a line, however much was said",
+               fault == f"nextpnr: no place (log: {log})", fault)
     finally:
         flow.tool, progress.TERMINAL_SECONDS, progress.LOG_SECONDS = old
 
@@ -314,45 +376,60 @@ def test_progress(work):
 def test_synthesis_progress(work):
     """What is shown while Yosys runs, and what is said when it fails, by a program in its place."""
     program = work / "slow_yosys.py"
-    program.write_text(f"#!{sys.executable}\nimport pathlib, sys, time\nlog = pathlib.Path(sys.argv[sys.argv.index('-l') + 1])\n"
-                       "for line in ('1. Executing RTLIL frontend.', '23.4.1. Executing OPT_EXPR pass (perform const folding).'):\n"
+    program.write_text(f"#!{sys.executable}\nimport pathlib, sys, time\n"
+                       "log = pathlib.Path(sys.argv[sys.argv.index('-l') + 1])\n"
+                       "for line in ('1. Executing RTLIL frontend.', '23.4.1. Executing OPT_EXPR pass (perform const "
+                       "folding).'):\n"
                        "    log.open('a').write(line + '\\n')\n    time.sleep(0.4)\n"
-                       "if 'fails' in log.name:\n    print('ERROR: no such module', file=sys.stderr)\n    sys.exit(1)\n")
+                       "if 'fails' in log.name:\n    print('ERROR: no such module', file=sys.stderr)\n"
+                       "    sys.exit(1)\n")
     program.chmod(0o755)
     old = flow.YOSYS, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr
     flow.YOSYS, progress.TERMINAL_SECONDS, progress.LOG_SECONDS = lambda: [str(program)], 0.1, 0.1
     try:
         sys.stderr = shown = Terminal(True)
         flow.yosys(work, "synth", "")
-        stages = [shown.getvalue().find(s) for s in ("synth: step 1, RTLIL frontend, 0 min", "synth: step 23, OPT_EXPR pass (perform const folding), 0 min")]
-        expect("synthesis: every step in its order", -1 < stages[0] < stages[1] and shown.getvalue().endswith(" \r"), shown.getvalue())
+        stages = [shown.getvalue().find(s) for s in ("synth: step 1, RTLIL frontend, 0 min",
+                                                     "synth: step 23, OPT_EXPR pass (perform const folding), 0 min")]
+        expect("synthesis: every step in its order", -1 < stages[0] < stages[1] and shown.getvalue().endswith(" \r"),
+               shown.getvalue())
         sys.stderr = shown = Terminal(False)
         status = None
         try:
             flow.yosys(work, "fails", "")
         except SystemExit as e:
             status = e.code
-        expect("synthesis: what went wrong, and where the log is", status == 2 and "no such module" in shown.getvalue() and "fails.log" in shown.getvalue(), (status, shown.getvalue()))
+        expect("synthesis: what went wrong, and where the log is", status == 2 and "no such module" in shown.getvalue()
+               and "fails.log" in shown.getvalue(), (status, shown.getvalue()))
     finally:
         flow.YOSYS, progress.TERMINAL_SECONDS, progress.LOG_SECONDS, sys.stderr = old
 
 
 def test_page(work):
     out = work / "page"
-    refused("refused: a page of what is not placed", python(SYNTH / "board_report.py", "ecpix5-85f", work / "nothing", out), "make bitstream")
+    refused("refused: a page of what is not placed", python(SYNTH / "board_report.py", "ecpix5-85f", work / "nothing",
+                                                            out), "make bitstream")
     expect("no page of what is not placed", not out.exists())
-    placed = {"i_board.i_device.i_cross.i_device.gen_threads.i_fabric.i_core.i_switch.a": ("TRELLIS_COMB", 0, 0), "x.i_fabric.i_node.i_hub.i_gpu_side.b": ("TRELLIS_FF", 2, 1),
-              "x.i_fabric.i_node.i_hub.c": ("TRELLIS_FF", 2, 1), "x.i_device.i_usb.d": ("TRELLIS_COMB", 2, 1), "x.i_device.i_soc.i_ram.mem.0": ("DP16KD", 1, 1)}
+    placed = {"i_board.i_device.i_cross.i_device.gen_threads.i_fabric.i_core.i_switch.a": ("TRELLIS_COMB", 0, 0),
+              "x.i_fabric.i_node.i_hub.i_gpu_side.b": ("TRELLIS_FF", 2, 1),
+              "x.i_fabric.i_node.i_hub.c": ("TRELLIS_FF", 2, 1), "x.i_device.i_usb.d": ("TRELLIS_COMB", 2, 1),
+              "x.i_device.i_soc.i_ram.mem.0": ("DP16KD", 1, 1)}
     cells = {n: {"type": t, "attributes": {"NEXTPNR_BEL": f"X{x}/Y{y}/SLICEA.LUT0"}} for n, (t, x, y) in placed.items()}
     (work / "seed-2.json").write_text(json.dumps({"modules": {"t": {"cells": cells}}}))
-    seed = {"clocks": {"usb": {"asked_mhz": 60.0, "reached_mhz": 61.5}, "node": {"asked_mhz": 36.0, "reached_mhz": 37.25}}, "pads": {"usb in": {"limit_ns": 11.2, "ns": 8.5}}, "between": {"node to fabric": 20.5}}
-    report = {"part": "P", "settings": ["N=4", "FlitBytes=8"], "cycle_clocks": 4, "mhz": {"node": 36.0, "fabric": 9.0}, "seed": 2, "tools": "tool 1", "tree": "abc123", "seconds": 120, "mebibytes": 2048,
+    seed = {"clocks": {"usb": {"asked_mhz": 60.0, "reached_mhz": 61.5},
+                       "node": {"asked_mhz": 36.0, "reached_mhz": 37.25}},
+            "pads": {"usb in": {"limit_ns": 11.2, "ns": 8.5}}, "between": {"node to fabric": 20.5}}
+    report = {"part": "P", "settings": ["N=4", "FlitBytes=8"], "cycle_clocks": 4, "mhz": {"node": 36.0, "fabric": 9.0},
+              "seed": 2, "tools": "tool 1", "tree": "abc123", "seconds": 120, "mebibytes": 2048,
               "seeds": [{"seed": 1, **seed, "missed": ["usb"]}, {"seed": 2, **seed, "missed": []}]}
     (work / "ecpix5-85f.json").write_text(json.dumps(report))
     r = python(SYNTH / "board_report.py", "ecpix5-85f", work, out)
     text = (out / "ecpix5-85f.md").read_text() if r.returncode == 0 else r.stderr
-    for line in ("| switch | 1 | 0 | 0 | 0 |", "| hub | 0 | 2 | 0 | 0 |", "| control SoC | 0 | 0 | 1 | 0 |", "| USB core | 1 | 0 | 0 | 0 |", "9.00 million cycles per second", "| 1 | 61.5 | 37.2 | 8.5 | 20.5 | missed |",
-                 "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "The bitstream is of seed 2.", "2 minutes and 2.0 GiB", "commit abc123 with tool 1"):
+    for line in ("| switch | 1 | 0 | 0 | 0 |", "| hub | 0 | 2 | 0 | 0 |", "| control SoC | 0 | 0 | 1 | 0 |",
+                 "| USB core | 1 | 0 | 0 | 0 |", "9.00 million cycles per second",
+                 "| 1 | 61.5 | 37.2 | 8.5 | 20.5 | missed |",
+                 "| 2 | 61.5 | 37.2 | 8.5 | 20.5 | **met** |", "The bitstream is of seed 2.", "2 minutes and 2.0 GiB",
+                 "commit abc123 with tool 1"):
         expect(f"page of a board: {line}", line in " ".join(text.split()), text)
     svg = (out / "ecpix5-85f.svg").read_text()
     raw = base64.b64decode(re.search(r"base64,([^\"]+)", svg)[1])
@@ -360,7 +437,8 @@ def test_page(work):
     rows = zlib.decompress(raw[at + 4:at + 4 + int.from_bytes(raw[at - 4:at], "big")])
     pixel = lambda x, y: rows[y * 10 + 1 + 3 * x:y * 10 + 4 + 3 * x].hex()
     colour = lambda part: re.search(rf'fill="#(\w+)"/>\n<text[^>]*>{part}<', svg)[1]
-    expect("floorplan: a tile is its most frequent part's, an empty one is white", len(rows) == 20 and pixel(0, 0) == colour("switch") and pixel(2, 1) == colour("hub")
+    expect("floorplan: a tile is its most frequent part's, an empty one is white", len(rows) == 20
+           and pixel(0, 0) == colour("switch") and pixel(2, 1) == colour("hub")
            and pixel(1, 1) == colour("control SoC") and pixel(1, 0) == "ffffff", rows.hex())
 
 
@@ -368,16 +446,19 @@ def test_crossings(work):
     for what, (text, fault) in DESIGNS.items():
         source = work / "t.sv"
         source.write_text(HEAD + text + "\nendmodule\n")
-        flow.yosys(work, "t", f"read_slang --threads 1 -I rtl/common --top t {' '.join(CDC)} {source}\nsynth_ecp5 -top t -nowidelut\nwrite_json {work}/t.json\n")
+        flow.yosys(work, "t", f"read_slang --threads 1 -I rtl/common --top t {' '.join(CDC)} {source}\nsynth_ecp5 -top "
+                   f"t -nowidelut\nwrite_json {work}/t.json\n")
         # the pins belong to clock a, but where a pin itself is what is looked at
         r = python(SYNTH / "crossings.py", work / "t.json", "t", *([] if what == "a pin" else ["pin=a", "r=b"]))
         if fault is None:
             expect(f"crossings: {what}", r.returncode == 0 and "21 bits" in r.stdout, r.stdout)
         else:
-            expect(f"crossings: found: {what}", r.returncode == 1 and re.search(f"FAILED: .*{fault}", r.stdout), r.stdout)
+            expect(f"crossings: found: {what}", r.returncode == 1 and re.search(f"FAILED: .*{fault}", r.stdout),
+                   r.stdout)
         if what == "a register by itself":
             r = python(SYNTH / "crossings.py", work / "t.json", "t", "pin=a", "r=b", "b~a")
-            expect("crossings: two clocks of one oscillator are one", r.returncode == 0 and "0 bits" in r.stdout, r.stdout)
+            expect("crossings: two clocks of one oscillator are one", r.returncode == 0
+                   and "0 bits" in r.stdout, r.stdout)
     expect("crossings: no netlist is refused", python(SYNTH / "crossings.py", work / "none.json", "t").returncode == 2)
 
 
@@ -387,19 +468,25 @@ def test_read_back(work):
     words = [f"{random.Random(5).getrandbits(9):03x}" for _ in range(2048)]
 
     def write(words):
-        config.write_text(".device LFE5UM5G-85F\n\n" + "".join(f".bram_init {n}\n" + "".join(" ".join(words[i:i + 8]) + "\n" for i in range(0, 2048, 8)) + "\n" for n in (1, 2)))
+        config.write_text(".device LFE5UM5G-85F\n\n"
+                          + "".join(f".bram_init {n}\n" + "".join(" ".join(words[i:i + 8]) + "\n"
+                                                                  for i in range(0, 2048, 8)) + "\n" for n in (1, 2)))
 
     write(words)
-    r = subprocess.run([flow.tool("yowasp-ecppack"), str(config), "--compress", "--bit", str(bit)], capture_output=True, text=True)
+    r = subprocess.run([flow.tool("yowasp-ecppack"), str(config), "--compress", "--bit", str(bit)],
+                       capture_output=True, text=True)
     expect("read back: a bitstream is packed", r.returncode == 0 and bit.exists(), r.stderr)
     whole = bit.read_bytes()
     expect("read back: it is whole", read_back.fault(bit, config) is None, read_back.fault(bit, config))
     write([*words[:-1], f"{int(words[-1], 16) ^ 1:03x}"])
-    expect("read back: a bit of a block RAM is another", "other words in block RAM 1" in (read_back.fault(bit, config) or ""), read_back.fault(bit, config))
+    expect("read back: a bit of a block RAM is another",
+           "other words in block RAM 1" in (read_back.fault(bit, config) or ""), read_back.fault(bit, config))
     write(words)
-    for what, broken in (("a byte of it is another", whole[:-5000] + bytes([whole[-5000] ^ 16]) + whole[-4999:]), ("it ends too soon", whole[:-3000]), ("it is none", b"no bitstream")):
+    for what, broken in (("a byte of it is another", whole[:-5000] + bytes([whole[-5000] ^ 16]) + whole[-4999:]),
+                         ("it ends too soon", whole[:-3000]), ("it is none", b"no bitstream")):
         bit.write_bytes(broken)
-        expect(f"read back: {what}", (read_back.fault(bit, config) or "").startswith(str(bit)), read_back.fault(bit, config))
+        expect(f"read back: {what}", (read_back.fault(bit, config) or "").startswith(str(bit)),
+               read_back.fault(bit, config))
 
 
 def test_ram(work):
@@ -411,11 +498,13 @@ def test_ram(work):
             for k in range(4):
                 i, p = ram_init.bit_place(4 * a + k)
                 values[i][p] = str(w >> (4 * n + k) & 1)
-        cells[f"ram{n}"] = {"type": "DP16KD", "parameters": {"DATA_WIDTH_A": f"{4:032b}"} | {f"INITVAL_{i:02X}": "".join(reversed(v)) for i, v in enumerate(values)}}
+        cells[f"ram{n}"] = {"type": "DP16KD", "parameters": {"DATA_WIDTH_A": f"{4:032b}"}
+                            | {f"INITVAL_{i:02X}": "".join(reversed(v)) for i, v in enumerate(values)}}
     design = {"modules": {"t": {"cells": cells}}}
     before = json.dumps(design)
     expect("firmware into a netlist: every block RAM of the CPU's", ram_init.into_netlist(design, words, new) == 8)
-    expect("and back", json.dumps(design) != before and ram_init.into_netlist(design, new, words) == 8 and json.dumps(design) == before)
+    expect("and back", json.dumps(design) != before and ram_init.into_netlist(design, new, words) == 8
+           and json.dumps(design) == before)
     expect("other words are not found", ram_init.into_netlist(design, new, words) == 0)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests flow/ecp5/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the samples the LUTs go that can.
-Tests flow/ecp5/floorplan.py: each block RAM of the switch, and of a device, has a place of its own, that of no other is
-guessed, no row of the device is full.
+"""Tests flow/ecp5/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the
+samples the LUTs go that can. Tests flow/ecp5/floorplan.py: each block RAM of the switch, and of a device, has a place
+of its own, that of no other is guessed, no row of the device is full.
 
 usage: run.py [--out DIR]   (seed: MW_SEED)
 
@@ -24,7 +24,8 @@ import floorplan  # noqa: E402
 import flow  # noqa: E402
 
 # LUTs of each sample before and behind it
-SAMPLES = {"add_sub": (16, 0), "add_one_of": (16, 0), "count_up": (17, 1), "compare": (17, 1), "two_chains": (12, 0), "shared": (12, 12), "odd_sum": (1, 0), "registers": (10, 0)}
+SAMPLES = {"add_sub": (16, 0), "add_one_of": (16, 0), "count_up": (17, 1), "compare": (17, 1), "two_chains": (12, 0),
+           "shared": (12, 12), "odd_sum": (1, 0), "registers": (10, 0)}
 RANDOM = 40  # netlists
 # half and bit of its table that, turned over, make another circuit of what is left of a sample
 FAULTS = {"add_sub": (0, 15), "add_one_of": (1, 0), "odd_sum": (1, 12)}
@@ -36,12 +37,14 @@ def fail(text):
 
 
 def cell(kind, parameters, inputs, outputs, attributes=None):
-    return {"hide_name": 0, "type": kind, "parameters": parameters, "attributes": attributes or {}, "port_directions": {p: "input" for p in inputs} | {p: "output" for p in outputs},
+    return {"hide_name": 0, "type": kind, "parameters": parameters, "attributes": attributes or {},
+            "port_directions": {p: "input" for p in inputs} | {p: "output" for p in outputs},
             "connections": {p: [b] for p, b in {**inputs, **outputs}.items()}}
 
 
 def random_module(rng):
-    """Two carry chains of any tables and pins, with two layers of LUTs in front, and LUTs behind: some nets leave the module, some LUTs are to be kept."""
+    """Two carry chains of any tables and pins, with two layers of LUTs in front, and LUTs behind: some nets leave the
+    module, some LUTs are to be kept."""
     free = iter(range(2, 10**6))
     inputs = [next(free) for _ in range(8)]
     nets, cells, outputs = list(inputs), {}, []
@@ -51,7 +54,8 @@ def random_module(rng):
         pins = used + [rng.choice("01") for _ in range(4 - len(used))]
         rng.shuffle(pins)
         z = next(free)
-        cells[f"lut{z}"] = cell("LUT4", {"INIT": f"{rng.getrandbits(16):016b}"}, dict(zip("ABCD", pins)), {"Z": z}, {"keep": "1"} if rng.random() < 0.05 else {})
+        cells[f"lut{z}"] = cell("LUT4", {"INIT": f"{rng.getrandbits(16):016b}"}, dict(zip("ABCD", pins)), {"Z": z},
+                                {"keep": "1"} if rng.random() < 0.05 else {})
         return z
 
     front = [lut(inputs, (1, 1, 2, 2, 3, 4)) for _ in range(6)]
@@ -62,7 +66,8 @@ def random_module(rng):
         for _ in range(rng.randint(1, 4)):
             name, pins = f"carry{next(free)}", {}
             for k in "01":
-                pins |= {f"{p}{k}": rng.choice([*front, *front, *inputs, "0", "1"]) if p in "AB" else rng.choice("01") for p in "ABCD"}
+                pins |= {f"{p}{k}": rng.choice([*front, *front, *inputs, "0", "1"]) if p in "AB" else rng.choice("01")
+                         for p in "ABCD"}
                 if rng.random() < 0.7:
                     pins[f"D{k}"] = "1"
             out = {p: next(free) for p in ("S0", "S1", "COUT")}
@@ -74,7 +79,8 @@ def random_module(rng):
             outputs.append(carried)
     back = [lut(sums + inputs, (2, 3, 4)) for _ in range(4)]
     outputs += [s for s in sums if rng.random() < 0.7] + back + [b for b in front if rng.random() < 0.1]
-    return {"attributes": {}, "ports": {"x": {"direction": "input", "bits": inputs}, "y": {"direction": "output", "bits": outputs}}, "cells": cells, "netnames": {}}
+    return {"attributes": {}, "ports": {"x": {"direction": "input", "bits": inputs},
+                                        "y": {"direction": "output", "bits": outputs}}, "cells": cells, "netnames": {}}
 
 
 def luts(module):
@@ -83,17 +89,22 @@ def luts(module):
 
 def rest(module):
     """What the pass has to leave as it is."""
-    return module["ports"], module["netnames"], {n: c for n, c in module["cells"].items() if c["type"] not in ("LUT4", "CCU2C") or "keep" in c["attributes"]}
+    return module["ports"], module["netnames"], {n: c for n, c in module["cells"].items()
+                                                 if c["type"] not in ("LUT4", "CCU2C") or "keep" in c["attributes"]}
 
 
 def prove(out, name, design, pairs, equal=True):
-    """Whether Yosys finds the two modules of each pair the same, or, with EQUAL = False, of each pair different. All registers of a module leave it, so that one step of an induction is enough."""
+    """Whether Yosys finds the two modules of each pair the same, or, with EQUAL = False, of each pair different.
+    All registers of a module leave it, so that one step of an induction is enough."""
     kinds = {m: {**design[m], "attributes": {}} for pair in pairs for m in pair}
     (out / f"{name}.json").write_text(json.dumps({"creator": "", "modules": kinds}))
     sat = "-verify" if equal else "-falsify"
-    steps = "\n".join(f"miter -equiv -flatten -make_outputs {a} {b} miter_{a}\nsat {sat} -tempinduct -prove trigger 0 miter_{a}" for a, b in pairs)
-    (out / f"{name}.ys").write_text(f"read_verilog -D NO_INCLUDES +/ecp5/cells_sim.v\nread_json {out}/{name}.json\nhierarchy\nproc\n{steps}\n")
-    r = subprocess.run([*flow.YOSYS(), "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")], capture_output=True, text=True)
+    steps = "\n".join(f"miter -equiv -flatten -make_outputs {a} {b} miter_{a}\nsat {sat} -tempinduct -prove trigger 0 "
+                      f"miter_{a}" for a, b in pairs)
+    (out / f"{name}.ys").write_text(f"read_verilog -D NO_INCLUDES +/ecp5/cells_sim.v\nread_json {out}/{name}.json\n"
+                                    f"hierarchy\nproc\n{steps}\n")
+    r = subprocess.run([*flow.YOSYS(), "-q", "-l", str(out / f"{name}.log"), "-s", str(out / f"{name}.ys")],
+                       capture_output=True, text=True)
     if r.returncode and "Called with -" not in r.stderr:
         sys.stderr.write(r.stdout[-2000:] + r.stderr[-4000:])
         sys.exit(2)
@@ -114,7 +125,8 @@ def packed(name, module):
 def with_fault(name, module):
     half, at = FAULTS[name]
     faulty = copy.deepcopy(module)
-    first = faulty["cells"][min(n for n, c in faulty["cells"].items() if c["type"] == "CCU2C" and (name != "odd_sum" or c["parameters"]["INJECT1_1"] == "YES"))]
+    first = faulty["cells"][min(n for n, c in faulty["cells"].items() if c["type"] == "CCU2C"
+                                and (name != "odd_sum" or c["parameters"]["INJECT1_1"] == "YES"))]
     first["parameters"][f"INIT{half}"] = f"{int(first['parameters'][f'INIT{half}'], 2) ^ 1 << at:016b}"
     return faulty
 
@@ -133,18 +145,21 @@ def pass_finds_fault(module):
 
 
 def check_floorplan():
-    queues = [f"gen_port[{p}].i_port.{q}.i_ram.mem.0.{half}" for p in range(8) for q in [*(f"gen_in[{i}].i_voq" for i in range(7)), "i_ingress.i_queue.i_queue"] for half in range(2)]
+    queues = [f"gen_port[{p}].i_port.{q}.i_ram.mem.0.{half}" for p in range(8)
+              for q in [*(f"gen_in[{i}].i_voq" for i in range(7)), "i_ingress.i_queue.i_queue"] for half in range(2)]
     plan = floorplan.switch_8(queues)
     places = {f"X{x}/Y{y}/EBR{k}" for y, side in floorplan.HALVES for x, k in side}
     if len(places) != 176 or len(set(plan.values())) != len(queues) or not set(plan.values()) <= places:
         fail("two block RAMs in a place, or one where the device has none")
     for p in range(8):  # what port p sends lies in the same two columns of all left halves, and of all right ones
-        sent = [name for name in queues if any(name.startswith(f"gen_port[{q}].i_port.gen_in[{(p - q - 1) % 8}].") for q in range(8) if q != p)]
+        sent = [name for name in queues if any(name.startswith(f"gen_port[{q}].i_port.gen_in[{(p - q - 1) % 8}].")
+                                               for q in range(8) if q != p)]
         for side in (0, 1):
             columns = {plan[n].split("/")[0] for n in sent if int(n[9]) % 2 == side}
             if len(sent) != 14 or len(columns) != 2:
                 fail(f"what port {p} sends lies in columns {sorted(columns)}")
-    design = {"modules": {"top": {"cells": {n: cell("DP16KD", {}, {}, {}) for n in queues} | {"lut": cell("LUT4", {}, {}, {})}}}}
+    design = {"modules": {"top": {"cells": {n: cell("DP16KD", {}, {}, {}) for n in queues}
+                                  | {"lut": cell("LUT4", {}, {}, {})}}}}
     floorplan.apply(design, floorplan.switch_8)
     if {n: c["attributes"].get("BEL") for n, c in design["modules"]["top"]["cells"].items()} != plan | {"lut": None}:
         fail("the netlist does not have the plan")
@@ -218,7 +233,8 @@ def main():
     rng = random.Random(seed)
     check_floorplan()
     check_device_plan()
-    flow.yosys(out, "samples", f"read_slang --threads 1 --keep-hierarchy --top samples tests/synth/samples.sv\nsynth_ecp5 -top samples -noflatten -nowidelut\nwrite_json {out}/samples.json")
+    flow.yosys(out, "samples", "read_slang --threads 1 --keep-hierarchy --top samples tests/synth/samples.sv\n"
+               f"synth_ecp5 -top samples -noflatten -nowidelut\nwrite_json {out}/samples.json")
     mapped = {name.split("$")[0]: m for name, m in json.loads((out / "samples.json").read_text())["modules"].items()}
     before = {name: mapped[name] for name in SAMPLES} | {f"random{n}": random_module(rng) for n in range(RANDOM)}
     design = {}

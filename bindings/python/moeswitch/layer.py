@@ -176,8 +176,8 @@ class Handle(Local):
         return found
 
     def combine(self, progress=None, y=None):
-        """Run what is left of the layer: a list of N arrays [tokens][hidden], in the type that x had (float32 where that
-        was no float).
+        """Run what is left of the layer: a list of N arrays [tokens][hidden], in the type that x had (float32
+        where that was no float).
 
         y: the results of the experts, a list of arrays [rows][hidden] in the order of received(), multiplied by their
         weights; without it the device's emulated experts run. Error: as mw_combine and mw_expert_output.

@@ -101,7 +101,8 @@ class Layers(unittest.TestCase):
         rows = handle.received()
         self.assertEqual([len(r.x) for r in rows], list(handle.counts()))
         for e, r in enumerate(rows):
-            home = {(g, t): w[t][i[t] == e] for g, (i, w) in enumerate(zip(idx, weights)) for t in range(len(i)) if e in i[t]}
+            home = {(g, t): w[t][i[t] == e] for g, (i, w) in enumerate(zip(idx, weights)) for t in range(len(i))
+                    if e in i[t]}
             self.assertEqual(sorted(zip(r.gpu, r.token)), sorted(home))
             for row, g, t, w in zip(r.x, r.gpu, r.token, r.weight):
                 np.testing.assert_array_equal(row, x[g][t])

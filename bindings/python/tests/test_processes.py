@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The binding and processes: a device belongs to the one that opened it, and multiprocessing works however it starts."""
+"""The binding and processes: a device belongs to the one that opened it, and multiprocessing
+works however it starts."""
 import multiprocessing
 import pickle
 import signal

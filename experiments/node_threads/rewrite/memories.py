@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for memories: the thread's number becomes the upper part of every address, so each thread has a bank of its own.
+"""Rules for memories: the thread's number becomes the upper part of every address, so each thread
+has a bank of its own.
 
-A write, and a read without a clock, are those of the copy: in a clock of thread t they go to bank t, which nobody else touches in that clock.
+A write, and a read without a clock, are those of the copy: in a clock of thread t they go to bank t, which nobody
+else touches in that clock.
 
-A read with a clock (rdata_q <= mem[addr]) is a register, which becomes a ring (registers.py) whose first register is the one inside the RAM. There it can have neither
-enable nor reset, as the value that it would hold is not in it but at the ring's end: both act later, on what was delayed as long. The address waits a clock. So it
-comes from a register, and what the thread writes in the same clock is written by then, while others write other banks: the RAM needs no way around it. Where the word
-of before is to be read, writes wait two clocks, and are done when the thread is there again.
+A read with a clock (rdata_q <= mem[addr]) is a register, which becomes a ring (registers.py) whose first register is
+the one inside the RAM. There it can have neither enable nor reset, as the value that it would hold is not in it but at
+the ring's end: both act later, on what was delayed as long. The address waits a clock. So it comes from a register, and
+what the thread writes in the same clock is written by then, while others write other banks: the RAM needs no way around
+it. Where the word of before is to be read, writes wait two clocks, and are done when the thread is there again.
 """
 from netlist import Refused, number, parameter
 from registers import ring
@@ -25,8 +28,9 @@ def bit(word, i):
 
 
 def waits(p, clocked):
-    """How many clocks reads with a clock, and writes, may wait: (1, 0) where a read gives what is written in the same clock, or anything; (1, 2) where it gives what was
-    there before. Where both are asked of one memory nothing waits, and its ports stay as they are."""
+    """How many clocks reads with a clock, and writes, may wait: (1, 0) where a read gives what is written in the same
+    clock, or anything; (1, 2) where it gives what was there before. Where both are asked of one memory nothing waits,
+    and its ports stay as they are."""
     writes = number(p["WR_PORTS"])
     at = [r * writes + w for r in clocked for w in range(writes)]
     new = any(bit(p["RD_TRANSPARENCY_MASK"], i) == "1" for i in at)
@@ -51,7 +55,8 @@ def fitted(words, bits, size):
 
 
 def clocked_read(net, name, port, threads, wait, word):
-    """What a clocked read gives, with its register as a ring: WORD is what the RAM's register has, 1 + WAIT clocks behind the address."""
+    """What a clocked read gives, with its register as a ring: WORD is what the RAM's register has, 1 + WAIT
+    clocks behind the address."""
     cell = net.cells[name]
     p, c, width = cell["parameters"], cell["connections"], number(cell["parameters"]["WIDTH"])
     name = f"{name}$read{port}"
@@ -72,7 +77,8 @@ def clocked_read(net, name, port, threads, wait, word):
     def cleared(word):
         if reset in ("0", "x"):
             return word
-        return net.mux(f"{name}$clear", net.delay([reset], clocks, "0")[0], word, list(reversed(value_of("RD_SRST_VALUE"))))
+        return net.mux(f"{name}$clear", net.delay([reset], clocks, "0")[0], word,
+                       list(reversed(value_of("RD_SRST_VALUE"))))
 
     value = cleared(value) if first else value
     if enable != "1" or begins:
@@ -89,16 +95,19 @@ def memory(net, name, threads, thread):
     p, c = cell["parameters"], cell["connections"]
     reads, writes, width, bits, size = (number(p[k]) for k in ("RD_PORTS", "WR_PORTS", "WIDTH", "ABITS", "SIZE"))
     if "1" in p["RD_WIDE_CONTINUATION"] + p["WR_WIDE_CONTINUATION"] or number(p["OFFSET"]):
-        raise Refused(f"{net.name}: no rule for memory {p['MEMID']} with ports of several words, or one that does not begin at 0")
+        raise Refused(f"{net.name}: no rule for memory {p['MEMID']} with ports of several words, or one that does not "
+                      "begin at 0")
     for w in range(writes):
         if bit(p["WR_CLK_ENABLE"], w) != "1":
             raise Refused(f"{net.name}: no rule for memory {p['MEMID']}, which is written without a clock")
         net.only_clock(p["MEMID"], c["WR_CLK"][w], parameter(int(bit(p["WR_CLK_POLARITY"], w))))
-    words = [c[f"{k}_ADDR"][i * bits:(i + 1) * bits] for k, count in (("RD", reads), ("WR", writes)) for i in range(count)]
+    words = [c[f"{k}_ADDR"][i * bits:(i + 1) * bits] for k, count in (("RD", reads), ("WR", writes))
+             for i in range(count)]
     words, bits = fitted(words, bits, size)
     bank = thread if writes else []  # what nobody writes is the same for all
     if writes:
-        p["SIZE"], p["INIT"] = parameter((threads - 1) * (1 << bits) + size), banked(p["INIT"], threads, size, width, 1 << bits)
+        p["SIZE"], p["INIT"] = parameter((threads - 1) * (1 << bits) + size), banked(p["INIT"], threads, size,
+                                                                                     width, 1 << bits)
     p["ABITS"] = parameter(bits + len(bank))
 
     data, addresses = [], []
@@ -126,7 +135,8 @@ def memory(net, name, threads, thread):
     c["WR_ADDR"] = net.delay([b for w in words[reads:] for b in w + bank], write_wait)
     c["WR_DATA"] = net.delay(c["WR_DATA"], write_wait)
     c["WR_EN"] = net.delay(c["WR_EN"], write_wait, "0" * len(c["WR_EN"]))
-    if clocked and writes and width >= BLOCK_WIDTH and number(p["SIZE"]) >= BLOCK_WORDS:  # what one copy has in LUTs, too: it is N times as deep
+    # what one copy has in LUTs, too: it is N times as deep
+    if clocked and writes and width >= BLOCK_WIDTH and number(p["SIZE"]) >= BLOCK_WORDS:
         cell["attributes"]["ram_style"] = "block"
 
 

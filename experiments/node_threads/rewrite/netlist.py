@@ -20,7 +20,8 @@ def parameter(value):
 class Netlist:
     def __init__(self, name, module):
         self.name, self.module, self.cells, self.nets = name, module, module["cells"], module["netnames"]
-        words = [w["bits"] for w in self.nets.values()] + [p["bits"] for p in module["ports"].values()] + [b for c in self.cells.values() for b in c["connections"].values()]
+        words = ([w["bits"] for w in self.nets.values()] + [p["bits"] for p in module["ports"].values()]
+                 + [b for c in self.cells.values() for b in c["connections"].values()])
         self.free = 1 + max((b for w in words for b in w if isinstance(b, int)), default=1)
         self.init, self.name_of = {}, {}
         for name, net in self.nets.items():
@@ -39,7 +40,8 @@ class Netlist:
         if self.clock is None:
             self.clock, self.edge = bit, polarity
         if (bit, polarity) != (self.clock, self.edge):
-            raise Refused(f"{self.name}: {what} is clocked by another edge than the rest; registers must have one clock")
+            raise Refused(f"{self.name}: {what} is clocked by another edge than the rest; registers must have "
+                          "one clock")
 
     def word(self, width):
         self.free += width
@@ -49,7 +51,8 @@ class Netlist:
         if name in self.cells:
             raise Refused(f"{self.name}: a cell is called {name} already")
         self.cells[name] = {"hide_name": 1, "type": kind, "parameters": parameters, "attributes": attributes or {},
-                            "port_directions": {p: "input" for p in inputs} | {p: "output" for p in outputs}, "connections": inputs | outputs}
+                            "port_directions": {p: "input" for p in inputs} | {p: "output" for p in outputs},
+                            "connections": inputs | outputs}
 
     def inits(self, word):
         """What the bits begin with, highest first, x where that is open."""
@@ -67,7 +70,8 @@ class Netlist:
                 self.init[b] = v
 
     def dff(self, name, d, q):
-        self.cell("$dff", name, {"WIDTH": parameter(len(d)), "CLK_POLARITY": self.edge}, {"CLK": [self.clock], "D": d}, {"Q": q})
+        self.cell("$dff", name, {"WIDTH": parameter(len(d)), "CLK_POLARITY": self.edge},
+                  {"CLK": [self.clock], "D": d}, {"Q": q})
 
     def mux(self, name, select, zero, one):
         """The word ONE where SELECT is 1, else ZERO."""
@@ -77,11 +81,13 @@ class Netlist:
 
     def invert(self, name, bit):
         y = self.word(1)
-        self.cell("$not", name, {"A_SIGNED": parameter(0), "A_WIDTH": parameter(1), "Y_WIDTH": parameter(1)}, {"A": [bit]}, {"Y": y})
+        self.cell("$not", name, {"A_SIGNED": parameter(0), "A_WIDTH": parameter(1), "Y_WIDTH": parameter(1)},
+                  {"A": [bit]}, {"Y": y})
         return y[0]
 
     def delay(self, word, clocks, init=None):
-        """The word, that many clocks later. A bit that is asked for twice has one register; a constant needs none, unless it is to begin as something else."""
+        """The word, that many clocks later. A bit that is asked for twice has one register; a constant needs none,
+        unless it is to begin as something else."""
         if clocks == 0:
             return word
         init = init or "x" * len(word)
@@ -93,7 +99,8 @@ class Netlist:
                 new.append((b, v))
         if new:
             q = self.word(len(new))
-            self.named(q, next((b for b in word if isinstance(b, int)), None), f"later{clocks}", "".join(v for _, v in reversed(new)))
+            self.named(q, next((b for b in word if isinstance(b, int)), None), f"later{clocks}",
+                       "".join(v for _, v in reversed(new)))
             self.dff(f"$threads$later${q[0]}", [b for b, _ in new], q)
             self.delayed.update(zip(new, q))
         return [self.delayed.get((b, v), b) for b, v in zip(now, reversed(init))]

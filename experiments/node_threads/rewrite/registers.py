@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules for registers: each becomes a ring of N, whose end is what the logic reads.
 
-In a clock of thread t the end holds what thread t's copy of the register holds; the registers in front of it hold those of threads t+1, t+2, ... What the copy would
-become enters the ring at its first register and is at the end N clocks later, in t's next clock. So enable and reset of the copy act at the first register, where the
-value goes by, and nowhere else: an enable that is off lets in what was at the end.
+In a clock of thread t the end holds what thread t's copy of the register holds; the registers in front of it hold
+those of threads t+1, t+2, ... What the copy would become enters the ring at its first register and is at the end N
+clocks later, in t's next clock. So enable and reset of the copy act at the first register, where the value goes by, and
+nowhere else: an enable that is off lets in what was at the end.
 """
 from netlist import Refused, number
 
@@ -11,7 +12,8 @@ KINDS = {"$dff": "", "$dffe": "e", "$sdff": "r", "$sdffe": "er", "$sdffce": "er"
 
 
 def ring(net, name, value, end, init):
-    """Registers between VALUE, a word that is as many clocks on its way as the list INIT is short of N, and END; INIT has what each begins with, the last one END's."""
+    """Registers between VALUE, a word that is as many clocks on its way as the list INIT is short of N, and END;
+    INIT has what each begins with, the last one END's."""
     for k, begin in enumerate(init):
         last = k == len(init) - 1
         q = end if last else net.word(len(end))

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of a module one whose state rotates through N threads: N clocks of it are one of N copies of the module, each with inputs and outputs of its own.
+"""Makes of a module one whose state rotates through N threads: N clocks of it are one of N copies of the module, each
+with inputs and outputs of its own.
 
 usage: rewrite.py --top NAME --threads N --out DIR [--param NAME=VALUE ...] FILE...
 
-The module NAME_threads has the ports of NAME and thread_i, the number of the thread whose inputs are there, and whose outputs: 0 to N-1, each a clock, in turn. It is
-written to DIR as NAME_threads.v, for simulation, and NAME_threads.il, for synthesis; docs/design/threads.md says why it is right. FILE: the RTL, packages first.
-Yosys runs from the current folder (its slang front end opens only files below it). Exit status 1: the module holds what no rule is for, 2: Yosys failed.
+The module NAME_threads has the ports of NAME and thread_i, the number of the thread whose inputs are there,
+and whose outputs: 0 to N-1, each a clock, in turn. It is written to DIR as NAME_threads.v, for simulation, and
+NAME_threads.il, for synthesis; docs/design/threads.md says why it is right. FILE: the RTL, packages first. Yosys
+runs from the current folder (its slang front end opens only files below it). Exit status 1: the module holds what no
+rule is for, 2: Yosys failed.
 """
 import argparse
 import json
@@ -23,13 +26,16 @@ from netlist import Netlist, Refused, parameter  # noqa: E402
 PORT = "thread_i"
 LEAST, MOST = 3, 32  # threads: a word of a RAM is two clocks on its way
 # What no register and no memory is: the same in every thread, and without state
-FUNCTIONS = set("""$not $pos $neg $and $or $xor $xnor $reduce_and $reduce_or $reduce_xor $reduce_xnor $reduce_bool $shl $shr $sshl $sshr $shift $shiftx $lt $le $eq $ne
-$eqx $nex $ge $gt $add $sub $mul $div $mod $divfloor $modfloor $pow $logic_not $logic_and $logic_or $mux $pmux $bmux $demux $bwmux $bweqx $concat $slice $alu $fa $lcu
+FUNCTIONS = set("""$not $pos $neg $and $or $xor $xnor $reduce_and $reduce_or $reduce_xor $reduce_xnor $reduce_bool
+$shl $shr $sshl $sshr $shift $shiftx $lt $le $eq $ne $eqx $nex $ge $gt $add $sub $mul $div $mod $divfloor $modfloor $pow
+$logic_not $logic_and $logic_or $mux $pmux $bmux $demux $bwmux $bweqx $concat $slice $alu $fa $lcu
 $macc $macc_v2 $lut $sop""".split())
-IGNORED = {"$scopeinfo", "$print", "$check", "$assert", "$assume", "$cover", "$live", "$fair"}  # say something of the module, and are not part of it
+# say something of the module, and are not part of it
+IGNORED = {"$scopeinfo", "$print", "$check", "$assert", "$assume", "$cover", "$live", "$fair"}
 
-# One word per register and memory, and everything that Yosys finds out about enables, resets and reads with a clock. Arrays of registers, which the front end takes for
-# memories, become registers: small ones of which several words are read or written at once, unless the RTL asks for a RAM. Ports of memories stay as wide as the memory.
+# One word per register and memory, and everything that Yosys finds out about enables, resets and reads with a clock.
+# Arrays of registers, which the front end takes for memories, become registers: small ones of which several words are
+# read or written at once, unless the RTL asks for a RAM. Ports of memories stay as wide as the memory.
 FRONT = """
 hierarchy -check -top {top}
 proc
@@ -106,7 +112,8 @@ def threaded(name, module, threads):
 
 def read(out, top, params, files):
     """The module of the RTL, as the rules want it."""
-    flow.yosys(out, f"{top}_front", f"read_slang --threads 1 --keep-hierarchy{settings.slang(params, out)} --top {top} {' '.join(files)}\n" + FRONT.format(out=out, top=top))
+    flow.yosys(out, f"{top}_front", f"read_slang --threads 1 --keep-hierarchy{settings.slang(params, out)} --top {top} "
+               f"{' '.join(files)}\n" + FRONT.format(out=out, top=top))
     modules = json.loads((out / f"{top}.json").read_text())["modules"]
     return modules[top]
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs `moeswitch run` on the fabric with one node for all, and on both fabrics compared in every cycle: the reports must be those of the model that every other test has.
+"""Runs `moeswitch run` on the fabric with one node for all, and on both fabrics compared in every cycle: the reports
+must be those of the model that every other test has.
 
-usage: run.py [--long]     (builds nothing: build/moeswitch and the models n4f8-small, -beside, and with --long -threads must be there)
+usage: run.py [--long]
 
-The tool takes the model beside it, so it runs from a folder of its own for each. Exit status 1: a report differs, or a run failed.
+Builds nothing: build/moeswitch and the models n4f8-small, -beside, and with --long -threads must be there.
+The tool takes the model beside it, so it runs from a folder of its own for each. Exit status 1: a report
+differs, or a run failed.
 """
 import argparse
 import json
@@ -18,11 +21,15 @@ BUILD = pathlib.Path("build")
 SHORT_KINDS = ("spatial", "beside")
 LONG_KINDS = ("spatial", "threads", "beside")
 DEVICE = "--set small=1 --gpus 4 --flit-bytes 8"
-SHORT = ["run {} --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8 --system all",
+SHORT = ["run {} --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 --partial-tiles --link-latency 8 "
+         "--system all",
          "run {} --hidden 32 --experts 8 --k 2 --tokens-per-gpu 8 --tile 1 --layers 0,1,2 --system all"]
-LONG = ["run {} --hidden 32 --experts 4 --k 1 --tokens-per-gpu 5 --tile 3 --system all --set store_credits=1 --set part_credits=1 --set ctrl_credits=1",
-        "run {} --hidden 16 --experts 16 --k 2 --tokens-per-gpu 6 --tile 2 --partial-tiles --system all --set throttle=200 --link-latency 3"]
-OF_THE_MODEL = ("seconds_wall", "sim_cycles_per_s", "sim_cycles_per_second", "seconds", "simulated_by")  # what differs between models of one fabric
+LONG = ["run {} --hidden 32 --experts 4 --k 1 --tokens-per-gpu 5 --tile 3 --system all --set store_credits=1 --set "
+        "part_credits=1 --set ctrl_credits=1",
+        "run {} --hidden 16 --experts 16 --k 2 --tokens-per-gpu 6 --tile 2 --partial-tiles --system all --set "
+        "throttle=200 --link-latency 3"]
+# what differs between models of one fabric
+OF_THE_MODEL = ("seconds_wall", "sim_cycles_per_s", "sim_cycles_per_second", "seconds", "simulated_by")
 COMPARED = re.compile(r"^beside: (\d+) cycles, the same in all$", re.M)
 
 
@@ -49,7 +56,8 @@ def report(kind, words):
     file.unlink(missing_ok=True)
     r = subprocess.run([folder / "moeswitch", *words.split(), "--json", file], capture_output=True, text=True)
     if r.returncode or not file.exists():
-        sys.exit(f"threads: FAILED: {kind}: moeswitch {words}: status {r.returncode}\n{r.stdout[-800:]}{r.stderr[-800:]}")
+        sys.exit(f"threads: FAILED: {kind}: moeswitch {words}: status {r.returncode}\n"
+                 f"{r.stdout[-800:]}{r.stderr[-800:]}")
     return of_the_fabric(json.loads(file.read_text())), sum(map(int, COMPARED.findall(r.stdout)))
 
 

@@ -26,7 +26,8 @@ class Calls(Expressions):
                 depth += (token == "(") - (token == ")")
                 text.append(token)
             if name == "VL_WRITEF_NX":
-                self.emit(f'lanes::say("{self.message([t for t in text if t[0] == chr(34)])}", {mask or "lanes::ALL"});')
+                self.emit(f'lanes::say("{self.message([t for t in text if t[0] == chr(34)])}", '
+                          f'{mask or "lanes::ALL"});')
             elif name != "VL_DEBUG_IF":
                 self.emit(f"{name}({''.join(text)};")
             if self.peek() == ";":
@@ -45,14 +46,17 @@ class Calls(Expressions):
             self.assign(args[1], args[2], mask)
         elif name == "VL_ASSIGNSEL_WI" and self.plain(args[3]):
             self.writes.add(args[3].of)
-            self.emit(f"lanes::assign_sel<{args[3].type[1]}>({args[3].name}, {args[1].value}, {self.cast(self.rvalue(args[2]), 'u').code}, {self.as_u(self.rvalue(args[4]))}, {lanes_of});")
+            self.emit(f"lanes::assign_sel<{args[3].type[1]}>({args[3].name}, {args[1].value}, "
+                      f"{self.cast(self.rvalue(args[2]), 'u').code}, {self.as_u(self.rvalue(args[4]))}, {lanes_of});")
         elif name in ("VL_SHIFTL_WWI", "VL_SHIFTR_WWI") and self.plain(args[3]) and self.plain(args[4]):
             self.writes.add(args[3].of)
-            self.emit(f"lanes::shift_{'left' if 'SHIFTL' in name else 'right'}<{args[3].type[1]}>({args[3].name}, {args[4].name}, {self.cast(self.rvalue(args[5]), 'u').code}, {lanes_of});")
+            self.emit(f"lanes::shift_{'left' if 'SHIFTL' in name else 'right'}<{args[3].type[1]}>({args[3].name}, "
+                      f"{args[4].name}, {self.cast(self.rvalue(args[5]), 'u').code}, {lanes_of});")
         elif name in ("VL_ADD_W", "VL_SUB_W") and self.plain(args[1]):
             self.writes.add(args[1].of)
             a, b = ("{" + ", ".join(v.code for v in self.words(x, "u")) + "}" for x in args[2:])
-            self.emit(f"lanes::{'add' if 'ADD' in name else 'subtract'}<{args[0].value}>({args[1].name}, {a}, {b}, {lanes_of});")
+            self.emit(f"lanes::{'add' if 'ADD' in name else 'subtract'}<{args[0].value}>({args[1].name}, {a}, {b}, "
+                      f"{lanes_of});")
         else:
             self.fail(construct(name), at)
 

@@ -12,13 +12,14 @@ BINARY = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", ">", "<=", ">
 
 
 def apart(code, other):
-    """a choice of a lane between this and `other`: where constants say which bits this takes from that (lanes.h: apart)"""
+    """a choice of a lane between this and `other`: where constants say which bits this takes from
+    that (lanes.h: apart)"""
     return f"lanes::apart({code})" if re.search(r"0x[0-9a-f]+UL? & " + re.escape(other), code) else code
 
 
 class Value:
-    """C++ text of a vector, kind u or q, or of the set of lanes that hold 1, kind b; `value` of a constant, `most` the largest that it can be, `low` the text of the set of lanes whose lowest bit is 1,
-    where that needs no vector"""
+    """C++ text of a vector, kind u or q, or of the set of lanes that hold 1, kind b; `value` of a constant, `most` the
+    largest that it can be, `low` the text of the set of lanes whose lowest bit is 1, where that needs no vector"""
 
     def __init__(self, code, kind, most=ALL_ONES, value=None, low=None):
         self.code, self.kind, self.most, self.value, self.low = code, kind, most, value, code if kind == "b" else low
@@ -62,9 +63,12 @@ class Expressions(Tokens):
 
     def cast(self, v, kind):
         if v.value is not None:
-            return Value(f"({C_TYPE[kind]}){v.value & (ALL_ONES if kind == 'u' else -1):#x}U{'L' if kind == 'q' else ''}", kind, v.most, v.value)
+            return Value(
+                f"({C_TYPE[kind]}){v.value & (ALL_ONES if kind == 'u' else -1):#x}U{'L' if kind == 'q' else ''}", kind,
+                v.most, v.value)
         if kind == "u":
-            return Value(self.as_u(v), "u", 1 if v.kind == "b" else v.most & ALL_ONES if v.most <= ALL_ONES else ALL_ONES, low=v.low)
+            return Value(self.as_u(v), "u", 1 if v.kind == "b" else v.most & ALL_ONES if v.most <= ALL_ONES
+                         else ALL_ONES, low=v.low)
         return Value(self.as_q(v), "q", 1 if v.kind == "b" else v.most, low=v.low)
 
     def mask(self, v):
@@ -83,7 +87,8 @@ class Expressions(Tokens):
             return Value(f"lanes::sel({self.mask(c)}, {self.bit(a)}, {self.bit(b)})", "b", 1)
         kind = "q" if "q" in (a.kind, b.kind) else "u"
         a, b = self.cast(a, kind), self.cast(b, kind)
-        return Value(f"lanes::sel({self.mask(c)}, {apart(a.code, b.code)}, {apart(b.code, a.code)})", kind, max(a.most, b.most),
+        return Value(f"lanes::sel({self.mask(c)}, {apart(a.code, b.code)}, {apart(b.code, a.code)})", kind,
+                     max(a.most, b.most),
                      low=f"lanes::sel({self.mask(c)}, {a.low}, {b.low})" if a.low and b.low else None)
 
     def binary(self, level):
@@ -107,10 +112,13 @@ class Expressions(Tokens):
                 if by.value > limit:
                     self.fail(f"a shift by {by.value} of {limit + 1} bits")
                 if op == ">>":
-                    low = f"lanes::nz({a.code} & {self.number(hex(1 << by.value) + ('ULL' if a.kind == 'q' else 'U')).code})"
+                    low = (f"lanes::nz({a.code} & "
+                           f"{self.number(hex(1 << by.value) + ('ULL' if a.kind == 'q' else 'U')).code})")
                     return Value(f"({a.code} >> {shift})", a.kind, a.most >> by.value, low=low)
-                return Value(f"({a.code} << {shift})", a.kind, min(a.most << by.value, ALL_ONES if a.kind == "u" else 2**64 - 1))
-            return Value(f"lanes::{'shl' if op == '<<' else 'shr'}({a.code}, {by.code})", a.kind, a.most if op == ">>" else 2**64 - 1 if a.kind == "q" else ALL_ONES)
+                return Value(f"({a.code} << {shift})", a.kind, min(a.most << by.value, ALL_ONES if a.kind == "u"
+                                                                   else 2**64 - 1))
+            return Value(f"lanes::{'shl' if op == '<<' else 'shr'}({a.code}, {by.code})", a.kind, a.most if op == ">>"
+                         else 2**64 - 1 if a.kind == "q" else ALL_ONES)
         if self.of_bits(op, a, b):
             return self.on_bits(op, a, b)
         kind = "q" if "q" in (a.kind, b.kind) else "u"
@@ -126,7 +134,8 @@ class Expressions(Tokens):
             most = min(most, a.most + b.most)
         elif op == "*":
             most = min(most, a.most * b.most)
-        return Value(f"({a.code} {op} {b.code})", kind, most, low=self.both_bits(op, a, b) if op in ("&", "|", "^") else None)
+        return Value(f"({a.code} {op} {b.code})", kind, most, low=self.both_bits(op, a, b)
+                     if op in ("&", "|", "^") else None)
 
     @staticmethod
     def of_bits(op, a, b):
@@ -208,7 +217,8 @@ class Expressions(Tokens):
                 self.take("]")
                 if p.type[0] == "a":
                     below = p.type[1]
-                    p = Place(p.of, p.name, below, p.whole, p.path + ((index, p.type[2], leaf(below)[1] * leaf(below)[2]),))
+                    p = Place(p.of, p.name, below, p.whole,
+                              p.path + ((index, p.type[2], leaf(below)[1] * leaf(below)[2]),))
                 elif p.type[0] == "w":
                     p = Place(p.of, p.name, ("u", 32), p.whole, p.path + ((index, p.type[1], 1),))
                 else:
@@ -266,7 +276,8 @@ class Expressions(Tokens):
         return f"lanes::gather({p.name} + {constant}, {self.linear(moving)})"
 
     def linear(self, moving):
-        return " + ".join(f"({self.inside(i, n)}) * {below}U" if below > 1 else f"({self.inside(i, n)})" for i, n, below in moving)
+        return " + ".join(f"({self.inside(i, n)}) * {below}U" if below > 1 else f"({self.inside(i, n)})"
+                          for i, n, below in moving)
 
     def element(self, p, word):
         """element of a memory (text of a vector) and word inside it"""
@@ -278,7 +289,8 @@ class Expressions(Tokens):
             elif below < words:
                 word += index.value
             else:
-                parts.append(f"({self.inside(index, n) if index.value is None else index.code})" + (f" * {below // words}U" if below > words else ""))
+                parts.append(f"({self.inside(index, n) if index.value is None else index.code})"
+                             + (f" * {below // words}U" if below > words else ""))
         return " + ".join(parts), f"(lanes::U){word}U{moving}" if moving else word
 
     def arguments(self):

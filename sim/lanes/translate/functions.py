@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of Verilator's run time in expressions, as sim/lanes/lanes.h has them; the first arguments are numbers of bits or words."""
+"""Functions of Verilator's run time in expressions, as sim/lanes/lanes.h has them; the first arguments are
+numbers of bits or words."""
 import re
 
 ALL_ONES = 0xFFFFFFFF
@@ -54,7 +55,8 @@ def count(e, name, args):
 
 def parity(e, name, args):
     v = e.rvalue(args[0])
-    code = f"lanes::low({v.code} ^ ({v.code} >> 32UL))" if name.endswith("64") and v.kind == "q" else e.cast(v, "u").code
+    code = (f"lanes::low({v.code} ^ ({v.code} >> 32UL))" if name.endswith("64") and v.kind == "q"
+            else e.cast(v, "u").code)
     return e.value(f"lanes::parity({code})", "u", 1)
 
 

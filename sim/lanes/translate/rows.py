@@ -10,7 +10,8 @@ ASSIGNMENT = re.compile(r"(?:s\.)?(\w+)(?:\[\d+\])? = [^{}]*;")
 
 
 def by_rows(lines):
-    """lines in which assignments behind each other that take several words of one element have it read as a whole in front of the first"""
+    """lines in which assignments behind each other that take several words of one element have it read as a whole
+    in front of the first"""
     out, at = [], 0
     while at < len(lines):
         end = at

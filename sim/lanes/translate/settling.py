@@ -5,7 +5,8 @@ from .variables import declare, leaf
 
 
 def give_ranks(statements, rank):
-    """the least rank for each of some statements, in their order, so that it runs behind what it needs; `rank` of what they read has those of their inputs, and is completed"""
+    """the least rank for each of some statements, in their order, so that it runs behind what it needs; `rank` of what
+    they read has those of their inputs, and is completed"""
     reader = {}
     for s in statements:
         s.rank = max([rank.get(v, 0) for v in s.reads | s.writes] + [reader.get(v, 0) for v in s.writes], default=0)
@@ -16,7 +17,8 @@ def give_ranks(statements, rank):
 
 
 class Settling:
-    """what follows from inputs, in steps: with a ring, a step for what needs nothing of other copies, one for what needs the step before of them, ..."""
+    """what follows from inputs, in steps: with a ring, a step for what needs nothing of other copies, one for what
+    needs the step before of them, ..."""
 
     MOST = 4
 
@@ -40,7 +42,8 @@ class Settling:
         self.shared = []  # (field, type) of local variables that several steps use
         self.bodies = []  # (name, lines)
         for f, ss in self.functions:
-            used = [set().union(*((s.reads | s.writes) & f.locals.keys() for s in ss if s.rank == r)) for r in range(self.steps)]
+            used = [set().union(*((s.reads | s.writes) & f.locals.keys() for s in ss if s.rank == r))
+                    for r in range(self.steps)]
             for r in range(self.steps):
                 lines = []
                 for v in sorted(used[r]):

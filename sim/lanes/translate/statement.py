@@ -43,26 +43,30 @@ class Function(Calls):
         self.reads, self.writes, self.inner = set(), set(), set()  # variables of the statement; those declared inside
 
     def find_homes(self):
-        """for local variables the block, by its opening brace, that has in it whatever is done with them but that they begin as zero, where that starts with an assignment in this block itself: in a
-        lane that does not run the block, it does not matter what they hold"""
+        """for local variables the block, by its opening brace, that has in it whatever is done with them but that they
+        begin as zero, where that starts with an assignment in this block itself: in a lane that does not run the block,
+        it does not matter what they hold"""
         path, homes, first, declared = [], {}, {}, set()
         for at, token in enumerate(self.tokens):
             if token == "{":
                 path.append(at)
             elif token == "}":
                 path.pop()
-            elif self.tokens[at + 1:at + 2] == [";"] and self.tokens[at - 1] in ("CBit", "CData", "SData", "IData", "QData", ">"):
+            elif self.tokens[at + 1:at + 2] == [";"] and self.tokens[at - 1] in ("CBit", "CData", "SData", "IData",
+                                                                                 "QData", ">"):
                 declared.add(token)
             elif token in declared and self.tokens[at - 1] != "." and not self.is_first_zero(at):
                 behind = self.tokens[at + 1:at + 5]
-                first.setdefault(token, path[-1] if "=" in (behind[:1] + (behind[3:] if behind[:1] == ["["] else [])) else None)
+                first.setdefault(token, path[-1] if "=" in (behind[:1] + (behind[3:] if behind[:1] == ["["] else []))
+                                 else None)
                 homes[token] = [a for a, b in zip(homes.get(token, path), path) if a == b]
         return {name: home[-1] for name, home in homes.items() if home[-1:] == [first[name]]}
 
     def is_first_zero(self, at):
         """a local variable, declared just before, becomes zero"""
         name, before = self.tokens[at], self.tokens[max(0, at - 6):at]
-        return before[-2:] == [name, ";"] and self.tokens[at + 1:at + 3] == ["=", "0"] or before[-6:-3] == [name, ";", "VL_ZERO_W"]
+        return (before[-2:] == [name, ";"] and self.tokens[at + 1:at + 3] == ["=", "0"]
+                or before[-6:-3] == [name, ";", "VL_ZERO_W"])
 
     # -- statements
     def emit(self, text):
@@ -99,7 +103,8 @@ class Function(Calls):
             at, w = self.element(p, word)
             self.put(f"{p.name}.put({at}, ", w, lanes_of, code)
         elif moving and kind == "b":
-            n, step, index = (count - constant, 1, self.linear(moving)) if len(moving) > 1 else (moving[0][1], moving[0][2], self.inside(*moving[0][:2]))
+            n, step, index = ((count - constant, 1, self.linear(moving)) if len(moving) > 1
+                              else (moving[0][1], moving[0][2], self.inside(*moving[0][:2])))
             self.emit(f"lanes::place<{n}, {step}>({p.name} + {constant}, {index}, {lanes_of}, {code});")
         elif moving:
             self.put(f"lanes::scatter({p.name} + ", constant, f"{self.linear(moving)}, {lanes_of}", code)
@@ -108,7 +113,8 @@ class Function(Calls):
             self.emit(f"{target} = {f'lanes::sel({mask}, {apart(code, target)}, {target})' if mask else code};")
 
     def narrow(self, v, t):
-        """what C++ leaves of a value in a variable of a type: CData has 8 bits, SData 16; of one bit no more than that is kept"""
+        """what C++ leaves of a value in a variable of a type: CData has 8 bits, SData 16; of one bit no
+        more than that is kept"""
         if t[0] == "b":
             return Value(self.bit(v), "b", 1)
         limit = 0xFF if t[1] <= 8 else 0xFFFF if t[1] <= 16 else ALL_ONES
@@ -267,8 +273,10 @@ class Function(Calls):
     def without_branch(self, at):
         """leaves out the test in front of a body that was emitted behind it, if it does more good to run it always"""
         body = self.out[at + 1:]
-        plain = all(isinstance(line, str) and re.match(r"[\w.\[\]]+ = ", line) and not SLOW.search(line) for line in body)
-        if plain and len(body) <= SHORT_LINES and sum(len(OPERATION.findall(line)) for line in body) <= SHORT_OPERATIONS:
+        plain = all(isinstance(line, str) and re.match(r"[\w.\[\]]+ = ", line) and not SLOW.search(line)
+                    for line in body)
+        if plain and len(body) <= SHORT_LINES and sum(len(OPERATION.findall(line))
+                                                      for line in body) <= SHORT_OPERATIONS:
             self.out[at] = "{"
 
     def loop(self, mask):
@@ -300,7 +308,8 @@ class Function(Calls):
         fresh, found = None, []
         while self.peek() != "}":
             self.out, self.reads, self.writes, self.inner = [], set(), set(), set()
-            zero = self.tokens[self.at:self.at + 4] == [fresh, "=", "0", ";"] or (self.peek() == "VL_ZERO_W" and self.peek(4) == fresh)
+            zero = self.tokens[self.at:self.at + 4] == [fresh, "=", "0",
+                                                        ";"] or (self.peek() == "VL_ZERO_W" and self.peek(4) == fresh)
             declared = self.declaration()
             fresh = self.tokens[self.at - 2] if declared else None
             if not declared:

@@ -4,7 +4,9 @@ import re
 
 from .refuse import PLACE, fail
 
-TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|("(?:[^"\\]|\\.)*"|\x27.\x27)|(\d+\.\d+(?:e[-+]?\d+)?|0x[0-9a-fA-F]+(?:ULL|U)?|\d+(?:ULL|U)?)|([A-Za-z_]\w*(?:::\w+)*)|(->|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>=?:;,.(){}\[\]])', re.S)
+TOKEN = re.compile(r'\s+|//[^\n]*|/\*.*?\*/|("(?:[^"\\]|\\.)*"|\x27.\x27)'
+                   r'|(\d+\.\d+(?:e[-+]?\d+)?|0x[0-9a-fA-F]+(?:ULL|U)?|\d+(?:ULL|U)?)|([A-Za-z_]\w*(?:::\w+)*)'
+                   r'|(->|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>=?:;,.(){}\[\]])', re.S)
 
 
 class Tokens:
@@ -27,7 +29,8 @@ class Tokens:
     def take(self, want=None):
         token = self.peek()
         if want and token != want:
-            self.fail(f"'{' '.join(self.tokens[max(0, self.at - 12):self.at + 4])}' where '{want}' was expected", self.at)
+            self.fail(f"'{' '.join(self.tokens[max(0, self.at - 12):self.at + 4])}' where '{want}' was expected",
+                      self.at)
         self.at += 1
         return token
 

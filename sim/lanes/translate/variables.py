@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables of Verilator's code: their types, and the vectors that they become.
 
-A type is ("b", 1) of a variable of one bit, ("u", bits) up to 32 bits, ("q", bits) up to 64, ("w", words, bits), ("a", element, count) or ("s", {field: type}).
+A type is ("b", 1) of a variable of one bit, ("u", bits) up to 32 bits, ("q", bits) up to 64, ("w", words, bits), ("a",
+element, count) or ("s", {field: type}).
 """
 import re
 
@@ -71,7 +72,8 @@ def flat(types, name="", source=""):
 
 
 def copy_from(name, source, t):
-    """C++ that loads one lane of a variable from a scalar model; memories begin as zero in both, or at random by start()"""
+    """C++ that loads one lane of a variable from a scalar model; memories begin as zero in both, or
+    at random by start()"""
     if is_memory(t):
         return None
     if t[0] == "b":

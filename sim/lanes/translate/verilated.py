@@ -10,7 +10,8 @@ NOISE = re.compile(r"^(VL_DEBUG_IF\(.*|V\w+__Syms\* const .*|auto& vlSelfRef = .
 
 def function_body(top, name, code):
     """what stands between the braces of a function of `code`, or None"""
-    m = re.search(rf"^(/\*\S+ 0x\w+\*/)?void {re.escape(name)}\({top}___024root\* vlSelf\) \{{\n(.*?)^\}}$", code, re.M | re.S)
+    m = re.search(rf"^(/\*\S+ 0x\w+\*/)?void {re.escape(name)}\({top}___024root\* vlSelf\) \{{\n(.*?)^\}}$", code,
+                  re.M | re.S)
     return m and (m[1] or "") + m[2]
 
 
@@ -28,7 +29,8 @@ def statements(text):
 
 
 def without_trigger(body):
-    """the body of a function without the test for its trigger, which is always there, and without Verilator's own names for the model"""
+    """the body of a function without the test for its trigger, which is always there, and without Verilator's
+    own names for the model"""
     gap = r"(?:\s|/\*\S+ 0x\w+\*/)*"
     test = gap.join(re.escape(t) for t in "if ( ( 1ULL & vlSelfRef.__VicoTriggered [ 0U ] ) ) {".split())
     return re.sub(r"^\s*(V\w+__Syms\* const .*|auto& vlSelfRef = .*)$", "", re.sub(test, "{", body), flags=re.M)
@@ -83,7 +85,8 @@ def structures(header):
 
 def variables(header, root, structs):
     body = re.search(rf"^class .*{root}.*? \{{\n(.*?)^\}};", header, re.M | re.S) or fail(f"no class {root}")
-    ports = {"VL_IN8": "u", "VL_OUT8": "u", "VL_IN16": "u", "VL_OUT16": "u", "VL_IN": "u", "VL_OUT": "u", "VL_IN64": "q", "VL_OUT64": "q"}
+    ports = {"VL_IN8": "u", "VL_OUT8": "u", "VL_IN16": "u", "VL_OUT16": "u", "VL_IN": "u", "VL_OUT": "u",
+             "VL_IN64": "q", "VL_OUT64": "q"}
     types = {}
     for line in body[1].splitlines():
         line = line.strip()

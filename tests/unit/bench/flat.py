@@ -5,7 +5,8 @@
 
 usage: flat.py TOP.sv >flat_TOP.sv
 
-A test sees the bundle emap_i as emap_we_i, emap_addr_i and emap_data_i. Arrays of bundles become arrays of their fields.
+A test sees the bundle emap_i as emap_we_i, emap_addr_i and emap_data_i. Arrays of bundles become
+arrays of their fields.
 """
 import pathlib
 import re
@@ -62,21 +63,26 @@ def main():
         pins.append(f".{port}({port}_bundle)")
         for field, field_kind in fields:
             plain = field_kind if field_kind.startswith("logic") else f"logic [$bits({field_kind})-1:0]"
-            ports.append(f"{direction} {'wire ' if direction == 'input' else ''}{plain} {split(port, field)}{' ' + dims if dims else ''}")
+            ports.append(f"{direction} {'wire ' if direction == 'input' else ''}{plain} "
+                         f"{split(port, field)}{' ' + dims if dims else ''}")
         flat = ", ".join(f"{split(port, field)}{{}}" for field, _ in fields)
         index = "[i]" if dims else ""
         ends = [f"{port}_bundle{index}", "{" + flat.replace("{}", index) + "}"]
         assign = f"assign {ends[0]} = {ends[1]};" if direction == "input" else f"assign {ends[1]} = {ends[0]};"
         if dims:
-            inside.append(f"    for (genvar i = 0; i < {dims[1:-1]}; i++) begin : gen_{port}\n        {assign}\n    end")
+            inside.append(f"    for (genvar i = 0; i < {dims[1:-1]}; i++) begin : gen_{port}\n"
+                          f"        {assign}\n    end")
         else:
             inside.append("    " + assign)
     handed = ", ".join(f".{p}({p})" for line in parameters.splitlines() if (m := PARAMETER.match(line)) for p in [m[1]])
-    print("`default_nettype none\n`include \"bundles.svh\"\n/* verilator lint_off WIDTH */\n/* verilator lint_off ENUMVALUE */\n/* verilator lint_off UNUSEDSIGNAL */\n"
+    print("`default_nettype none\n`include \"bundles.svh\"\n/* verilator lint_off WIDTH */\n/* verilator lint_off "
+          "ENUMVALUE */\n/* verilator lint_off UNUSEDSIGNAL */\n"
           "/* verilator lint_off UNUSEDPARAM */")
-    print(f"module flat_{name} {imports}" + (f"#({parameters.rstrip()}\n) " if parameters else "") + "(\n    " + ",\n    ".join(ports) + "\n);")
+    print(f"module flat_{name} {imports}" + (f"#({parameters.rstrip()}\n) " if parameters else "") + "(\n    "
+          + ",\n    ".join(ports) + "\n);")
     print("\n".join(inside))
-    print(f"    {name} {f'#({handed}) ' if handed else ''}i_dut (\n        {', '.join(pins)}\n    );\nendmodule\n`default_nettype wire")
+    print(f"    {name} {f'#({handed}) ' if handed else ''}i_dut (\n        {', '.join(pins)}\n    );\nendmodule\n"
+          "`default_nettype wire")
 
 
 if __name__ == "__main__":
