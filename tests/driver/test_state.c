@@ -334,10 +334,13 @@ static void sizes(void **state)
     assert_code(open_with(FABRIC(capacity), 32 | 7u << 8 | 9u << 16 | 16u << 24), MW_ERR_VERSION);
     assert_code(open_with(FABRIC(capacity), 10 | 200u << 8 | 9u << 16 | 16u << 24), MW_ERR_VERSION);
     assert_message("2^200 tokens");
-    assert_code(open_with(FABRIC(tables), 0 | 16u << 16 | 64u << 24), MW_ERR_VERSION);
-    assert_code(open_with(FABRIC(tables), 64 | 17u << 16 | 64u << 24), MW_ERR_VERSION);
+    assert_code(open_with(FABRIC(tables), 0 | 16u << 16), MW_ERR_VERSION);
+    assert_code(open_with(FABRIC(tables), 64 | 17u << 16), MW_ERR_VERSION);
     assert_message("17 groups");
-    assert_code(open_with(FABRIC(tables), 64 | 16u << 16), MW_ERR_VERSION);
+    assert_code(open_with(FABRIC(windows), 8 | 8u << 10), MW_ERR_VERSION);
+    assert_message("links of 0 cycles");
+    assert_code(open_with(FABRIC(windows), 8u << 10 | 64u << 20), MW_ERR_VERSION);
+    assert_message(" 0 open rows");
 }
 
 /// Firmware that does not answer costs nothing that is known of it.

@@ -121,6 +121,8 @@ def jobs_of(a):
 
 
 def main():
+    # a job in the background of a shell ignores SIGINT, and so would all programs that tests interrupt
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     a = parse()
     jobs = jobs_of(a)
     LOGS.mkdir(parents=True, exist_ok=True)

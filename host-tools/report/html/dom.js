@@ -7,8 +7,8 @@ const SVG = "http://www.w3.org/2000/svg";
 
 // Text as the tool shows it elsewhere, too: control characters and those that are none become U+FFFD.
 const plain = (text) => String(text).replace(/[\p{Cc}\p{Noncharacter_Code_Point}\u2028\u2029]/gu, "\ufffd");
-// A whole number, its digits in groups of three. Those above 2^53 are strings in the JSON.
-const digits = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+// A number, the digits before its point in groups of three. Whole ones above 2^53 are strings in the JSON.
+const digits = (value) => String(value).replace(/\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
 function decimal(value, decimals) {
     const [whole, rest] = Math.abs(value).toFixed(decimals).split(".");

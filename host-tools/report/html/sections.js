@@ -18,7 +18,7 @@ function compare() {
     const rows = systems.map((s, i) => el("tr", {class: systems.length > 1 && i === best ? "best" : null},
         el("th", {scope: "row"}, swatch(colour(i)), s.system), el("td", {class: "chart"}, cyclesBar(i, cycles)),
         figure(`${system(i)}/cycles`), figure(`${system(i)}/speedup`, times), share1(`${system(i)}/strict_share`),
-        MACHINE.map(([key]) => figure(`${system(i)}/${key}`))));
+        MACHINE.map(([key]) => figure(`${system(i)}/${key}`, times))));
     return [lineLegend(), el("table", {class: "compare"},
         el("thead", {}, el("tr", {}, heads.map((text) => el("th", {scope: "col"}, text)))), el("tbody", {}, rows))];
 }
