@@ -13,7 +13,8 @@
 // Latency: Every access ends: see cfg_bus and gpu_window.
 // Errors: An access reads 0, writes nothing and is recorded in `fault` if its address does not
 // exist, its width is wrong, the bus refuses it, or its GPU is in reset. A restart of the CPU
-// discards a pending record. At SocRam the host gets an error unless the CPU is held.
+// waits for its access in flight, and discards the record. At SocRam the host gets an error
+// unless the CPU is held.
 `default_nettype none
 `include "bundles.svh"
 
@@ -95,7 +96,7 @@ module soc #(
     state_e      state_q;
     logic        ram_here, gpu_here, bus_here, window_ack, start;
     logic [31:0] ram_rdata, window_rdata, rdata_q;
-    logic        fault_q, stale_q; // stale: the access is of a CPU that started anew since
+    logic        fault_q;
 
     assign start    = state_q == Idle && mem_valid && cpu_rst_n;
     assign ram_here = mem_addr[31:30] == 2'b00 && mem_addr[29:RamLog2] == '0;
@@ -107,10 +108,8 @@ module soc #(
         if (!rst_ni) begin
             state_q <= Idle;
             fault_q <= 1'b0;
-            stale_q <= 1'b0;
         end else begin
-            stale_q <= state_q != Idle && (stale_q || !cpu_rst_n);
-            fault_q <= !stale_q && cpu_rst_n
+            fault_q <= cpu_rst_n
                        && (state_q == Fault || (state_q == Bus && bus_i.ack && bus_i.err) || mem_i.lost);
             unique case (state_q)
                 Idle: if (start) state_q <= ram_here ? Ram : gpu_here ? Gpu : bus_here ? Bus : Fault;
@@ -128,7 +127,7 @@ module soc #(
     end
 
     // RAM answers in the cycle after the request
-    assign mem_ready = (state_q == Ram || state_q == Answer) && !stale_q;
+    assign mem_ready = state_q == Ram || state_q == Answer;
     assign mem_rdata = state_q == Ram ? ram_rdata : rdata_q;
 
     // the port is the host's while the CPU is held, and answers it in the next cycle, too
@@ -148,7 +147,7 @@ module soc #(
         .wdata_i(cpu_rst_n ? mem_wdata : reg_i.wdata), .rdata_o(ram_rdata)
     );
 
-    // ---- an access outlives a restart of the CPU until its answer: its request is kept here ----
+    // ---- a CPU in reset takes its request back, and a restart waits for the answer: the request is kept here ----
     logic [31:0] addr_q, wdata_q;
     logic [3:0]  wstrb_q;
 
@@ -184,8 +183,8 @@ module soc #(
     soc_csr #(
         .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .PatienceLog2(PatienceLog2)
     ) i_csr (
-        .clk_i, .rst_ni, .reg_i(csr_reg), .host_i(reg_host_i), .reg_o(csr), .trap_i(trap), .cpu_rst_no(cpu_rst_n),
-        .restart_o(restart), .held_o(held), .fault_i(fault_q), .fault_addr_i(addr_q),
+        .clk_i, .rst_ni, .reg_i(csr_reg), .host_i(reg_host_i), .reg_o(csr), .trap_i(trap), .access_i(state_q != Idle),
+        .cpu_rst_no(cpu_rst_n), .restart_o(restart), .held_o(held), .fault_i(fault_q), .fault_addr_i(addr_q),
         .uart_o(to_uart), .uart_i(from_uart), .command_i(command), .command_valid_i(command_valid),
         .mbox_o(mbox), .mbox_rdata_i(mbox_rdata), .reply_send_o(reply_send), .reply_o(reply), .link_i,
         .reset_fabric_o, .reset_hold_o, .reset_asked_i, .resetting_i

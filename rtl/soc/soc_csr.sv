@@ -3,9 +3,10 @@
 // Registers of the control SoC (spec/soc.rdl), with time, watchdog, restart of the CPU, and
 // record of failed accesses.
 //
-// Function: The CPU restarts (cpu_rst_no is low for 16 cycles) when the watchdog expires, on a
-// trap, or by `control`. `restart` keeps cause and number. RAM, time and everything outside the
-// CPU keep their state. Only the host writes `hold`, which holds the CPU (held_o).
+// Function: The CPU restarts (cpu_rst_no is low for 16 cycles, and until its access in flight has
+// ended) when the watchdog expires, on a trap, or by `control`. `restart` keeps cause and number.
+// RAM, time and everything outside the CPU keep their state. Only the host writes `hold`, which
+// holds the CPU (held_o).
 // Ports: The host reads all registers without side effects. It may write `control` and `hold`
 // only.
 // Order: One access at a time.
@@ -31,6 +32,7 @@ module soc_csr #(
     output bundle_pkg::bus_rsp_t      reg_o,
 
     input  wire logic        trap_i,
+    input  wire logic        access_i,       // the CPU's access is in flight
     output logic             cpu_rst_no,
     output logic             restart_o,      // pulse
     output logic             held_o,
@@ -124,7 +126,7 @@ module soc_csr #(
             if (count_q != '1) count_q <= count_q + 8'd1;
         end else begin
             hold_q     <= hold_q - 4'(hold_q != '0);
-            cpu_rst_no <= hold_q == '0 && !held_o;
+            cpu_rst_no <= cpu_rst_no || (hold_q == '0 && !held_o && !access_i);
         end
     end
 

@@ -862,6 +862,42 @@ TEST(registers_behind_a_hold)
     }
 }
 
+/// A restart waits for the write that the CPU has in flight: the memory has it before the next
+/// firmware's first instruction, and never behind it.
+TEST(restart_behind_a_write)
+{
+    bench b;
+    const uint32_t started = 0x23, gpu = MW_MAP_CPU_GPU >> 12;
+    enum { WRITE_AT = 0x40 };
+    assert_true(b.held(true));
+    b.ram_write({lui(1, SOC_BASE), lui(2, gpu), addi(3, 0, started), addi(4, 0, 0x5a),
+                 store(4, 2, WRITE_AT), store(3, 1, offsetof(mw_soc_t, firmware)), jump(0)});
+    for (unsigned round = 0; round < 4; round++) {
+        std::vector<uint64_t> flit{0};
+        assert_int_equal(b.flits(true, 0, WRITE_AT / 8, &flit), 0);
+        b.dut.claim_i = 1; // the CPU's write waits for the ports
+        assert_true(b.held(false));
+        b.run(200);
+        assert_int_equal(b.read(SOC(firmware)), 0);
+        if (round % 2) {
+            b.write(SOC(control), MW_SOC__CONTROL__RESTART_bm);
+        } else { // another firmware, which writes no memory
+            assert_true(b.held(true));
+            b.write(MW_MAP_SOC_RAM + 4 * 4, addi(0, 0, 0));
+            assert_true(b.held(false));
+        }
+        b.run(300);
+        assert_int_equal(b.read(SOC(firmware)), 0);
+        b.dut.claim_i = 0;
+        for (uint64_t since = b.now; b.read(SOC(firmware)) != started;)
+            assert_true(b.now - since < 300);
+        b.flits(false, 0, WRITE_AT / 8, &flit);
+        assert_int_equal(flit[0], 0x5a);
+        assert_true(b.held(true));
+        b.write(MW_MAP_SOC_RAM + 4 * 4, store(4, 2, WRITE_AT));
+    }
+}
+
 /// A firmware's period is its own: the one that is loaded next runs, and has a watchdog.
 TEST(watchdog_of_the_firmware_before)
 {
