@@ -312,8 +312,8 @@ NEEDS_system-test_tp := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
 NEEDS_system-test_rogue := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))
 NEEDS_system-test_row_sparse := $(call model_so,4.8.0.0) $(TOOL)
-NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
-NEEDS_system-test_backends := $(foreach m,2.8.0.0 9.8.1.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
+NEEDS_system-test_backends_long := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0 9.8.1.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
+NEEDS_system-test_backends := $(foreach m,2.8.0.0,$(call model_so,$(m)) $(call model_so,$(m).plain))
 NEEDS_system-test_models := $(foreach m,2.8.0.0 $(KINDS:%=2.8.%.0) 2.8.0.0.plain,$(call model_so,$(m))) $(call device_so,2.8.0.0.device) $(TOOL) $(USBDEV)
 NEEDS_system-test_installed := $(foreach m,2.8.0.0 2.8.0.0.plain,$(call model_so,$(m))) $(TOOL)
 NEEDS_usb-test_redir := $(USBDEV)
@@ -347,7 +347,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' --command
 # What `make test` leaves to `make test-all`: the model of 32 GPUs takes minutes to build and to run, the figures need the real
 # trace; tests of the library and the host tools run with sanitizers there (tests/driver/sanitized.mk), and without them here. The fabric with one node for all
 # runs in one model with the other one.
-LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads test_long_links) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
+LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads test_node_outputs test_long_links) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 
 T ?=

@@ -89,8 +89,8 @@ include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 
 # configurations that the tests use, and the one asked for: several N, both flit widths, what synth-check measures, without some primitives, and plain ones,
 # one with waveforms, beside others; as N.F.small.trace[.backend]
-MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain 9.8.1.0 9.8.1.0.plain
-LONG_MODELS := 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain
+MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain
+LONG_MODELS := 9.8.1.0 9.8.1.0.plain 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain
 asked := $(N).$(F).$(or $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter 1,$(FAR)),far),$(SMALL)).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))
 backend_of = $(if $(filter plain,$(call dotted,$(1),5))$(filter-out 0,$(call dotted,$(1),4)),plain,lanes)

@@ -48,8 +48,7 @@ $(foreach c,$(THREADS_CONFS),$(eval $(call threads_model_rules,$(c),beside,exper
 .PHONY: threads-model
 threads-model: $(call threads_so,$(N).$(F),threads)
 
-models: $(call threads_so,4.8,beside)
-test-all system-test_node_threads: $(call threads_so,4.8,threads)
+test-all system-test_node_threads: $(foreach k,threads beside,$(call threads_so,4.8,$(k)))
 
 # The node with threads in cells of the ECP5, mapped as `make pnr` maps a part, and what it may take; as many multipliers as the node has alone.
 THREADS_COMB := 23500
