@@ -15,6 +15,7 @@
 #include "experiment/latencies.h"
 #include "formats/json.h"
 #include "golden/reduce.h"
+#include "hardware/derive.h"
 #include "trace/workload.h"
 
 enum {
@@ -29,8 +30,10 @@ struct mw_bench_params {
     bool latency;                ///< the ping-pong instead
     struct mw_device_choice device;
     unsigned gpus, flit_bytes, link_latency; ///< the first two 0 only while parsing
-    uint64_t min_bytes, max_bytes;           ///< 0: the command's own
-    unsigned factor, iterations;             ///< iterations 0: the command's own
+    const struct mw_hardware *hardware; ///< the machine, one plane of which is simulated; or NULL
+    struct mw_plane plane;              ///< where there is a machine
+    uint64_t min_bytes, max_bytes;      ///< 0: the command's own
+    unsigned factor, iterations;        ///< iterations 0: the command's own
     unsigned window;         ///< look-ahead window of the switch, store packets of an input; 0: all
     unsigned row;            ///< bytes, 0: the pattern's own
     unsigned dtypes, redops; ///< masks of types and operators of reductions; those that exist run

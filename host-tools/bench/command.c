@@ -71,28 +71,44 @@ static void print_head(const struct job *j)
     if (p->trace)
         fprintf(j->out, "# lists of %s, layer %u%s\n", MW_SHOWN(p->trace), p->layer,
                 j->bench.trace.uniform ? ", without gate weights: each is taken as 1/k" : "");
+    if (p->hardware)
+        fprintf(j->out, "# %s: one plane of %u, whose sizes these are; a cycle is %.3f ns\n",
+                MW_SHOWN(p->hardware->name), p->hardware->planes, p->plane.flit_ns);
     if (p->latency)
         fprintf(j->out,
-                "#%9s %10s %9s %9s %9s %9s %9s %9s %7s\n#%9s %10s %9s %9s %9s %9s %9s %9s\n",
+                "#%9s %10s %9s %9s %9s %9s %9s %9s %7s%s\n#%9s %10s %9s %9s %9s %9s %9s %9s%s\n",
                 "bytes", "iterations", "min", "typical", "max", "average", "99%", "99.9%", "#wrong",
-                "", "", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]", "[cycles]");
+                p->hardware ? "   typical   average     99.9%" : "", "", "", "[cycles]", "[cycles]",
+                "[cycles]", "[cycles]", "[cycles]", "[cycles]",
+                p->hardware ? "              [us]      [us]      [us]" : "");
     else
         fprintf(j->out,
-                "#%-14s %9s %9s %6s %6s %9s %7s %7s %8s %7s %7s%s\n#%-14s %9s %9s %6s %6s %9s %7s "
-                "%7s %8s %7s %7s%s\n",
+                "#%-14s %9s %9s %6s %6s %9s %7s %7s %8s %7s %7s%s%s\n#%-14s %9s %9s %6s %6s %9s "
+                "%7s %7s %8s %7s %7s%s%s\n",
                 "pattern", "size", "count", "type", "redop", "cycles", "algbw", "busbw", "share",
-                "whole", "#wrong", p->distribution ? "     50%     99%   99.9%     max" : "", "",
-                "[B]", "", "", "", "", "[B/cyc]", "[B/cyc]", "[%]", "[%]", "",
+                "whole", "#wrong", p->hardware ? "         us   algGB/s   busGB/s" : "",
+                p->distribution ? "     50%     99%   99.9%     max" : "", "", "[B]", "", "", "",
+                "", "[B/cyc]", "[B/cyc]", "[%]", "[%]", "",
+                p->hardware ? "                               " : "",
                 p->distribution ? "        [cycles in the switch]" : "");
 }
 
-static void print_row(FILE *out, const struct mw_bench_row *r)
+/// GB/s of all planes, from bytes per cycle of the simulated one.
+static double gbytes(const struct mw_bench_params *p, double bytes_per_cycle)
+{
+    return bytes_per_cycle * p->hardware->planes / p->plane.flit_ns;
+}
+
+static void print_row(FILE *out, const struct mw_bench_params *params, const struct mw_bench_row *r)
 {
     const struct mw_pattern *p = r->pattern;
     fprintf(out,
             " %-14s %9" PRIu64 " %9" PRIu64 " %6s %6s %9.0f %7.2f %7.2f %s%7.1f %7.1f %7" PRIu64,
             p->name, r->size, r->size / r->element, r->type, r->redop, r->cycles, r->algbw,
             r->busbw, r->steady ? " " : "~", 100 * r->share, 100 * r->busiest, r->wrong);
+    if (params->hardware)
+        fprintf(out, " %10.3f %9.1f %9.1f", mw_plane_us(&params->plane, r->cycles),
+                gbytes(params, r->algbw), gbytes(params, r->busbw));
     if (r->has_latencies)
         fprintf(out, " %7u %7u %7u %7u", mw_latencies_at(&r->latencies, 0.5),
                 mw_latencies_at(&r->latencies, 0.99), mw_latencies_at(&r->latencies, 0.999),
@@ -124,6 +140,11 @@ static void json_row(struct job *j, const struct mw_bench_row *r)
     mw_json_uint(t, "up_flits", r->up_flits);
     mw_json_uint(t, "down_flits", r->down_flits);
     mw_json_uint(t, "wrong", r->wrong);
+    if (p->hardware) {
+        mw_json_double(t, "us", mw_plane_us(&p->plane, r->cycles));
+        mw_json_double(t, "algorithm_gbytes_per_s", gbytes(p, r->algbw));
+        mw_json_double(t, "bus_gbytes_per_s", gbytes(p, r->busbw));
+    }
     if (r->has_latencies) {
         mw_json_object(t, "switch_latency", true);
         mw_latencies_json(t, &r->latencies);
@@ -132,14 +153,28 @@ static void json_row(struct job *j, const struct mw_bench_row *r)
     mw_json_end(t);
 }
 
-static void print_latency(FILE *out, const struct mw_bench_latency *r)
+static void print_latency(FILE *out, const struct mw_bench_params *p,
+                          const struct mw_bench_latency *r)
 {
-    fprintf(out, " %9" PRIu64 " %10u %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %7" PRIu64 "\n", r->size,
+    fprintf(out, " %9" PRIu64 " %10u %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %7" PRIu64, r->size,
             r->count, r->min, r->typical, r->max, r->average, r->p99, r->p999, r->wrong);
+    if (p->hardware)
+        fprintf(out, " %9.3f %9.3f %9.3f", mw_plane_us(&p->plane, r->typical),
+                mw_plane_us(&p->plane, r->average), mw_plane_us(&p->plane, r->p999));
+    fputc('\n', out);
 }
 
 static void json_latency(struct job *j, const struct mw_bench_latency *r)
 {
+    const struct {
+        const char *name, *us;
+        double cycles;
+    } figures[] = {
+        {"min", "min_us", r->min}, {"typical", "typical_us", r->typical},
+        {"max", "max_us", r->max}, {"average", "average_us", r->average},
+        {"p99", "p99_us", r->p99}, {"p99_9", "p99_9_us", r->p999},
+    };
+    const unsigned count = sizeof figures / sizeof *figures;
     struct mw_json *t = &j->json;
     mw_json_object(t, NULL, true);
     mw_json_string(t, "pattern", "latency");
@@ -148,12 +183,10 @@ static void json_latency(struct job *j, const struct mw_bench_latency *r)
     mw_json_bool(t, "load", j->params.load);
     mw_json_uint(t, "size", r->size);
     mw_json_uint(t, "count", r->count);
-    mw_json_double(t, "min", r->min);
-    mw_json_double(t, "typical", r->typical);
-    mw_json_double(t, "max", r->max);
-    mw_json_double(t, "average", r->average);
-    mw_json_double(t, "p99", r->p99);
-    mw_json_double(t, "p99_9", r->p999);
+    for (unsigned i = 0; i < count; i++)
+        mw_json_double(t, figures[i].name, figures[i].cycles);
+    for (unsigned i = 0; i < count && j->params.hardware; i++)
+        mw_json_double(t, figures[i].us, mw_plane_us(&j->params.plane, figures[i].cycles));
     mw_json_uint(t, "resolution", r->resolution);
     mw_json_uint(t, "wrong", r->wrong);
     mw_json_end(t);
@@ -169,7 +202,7 @@ static int run_line(struct job *j, const struct mw_pattern *pattern, uint64_t si
         if (status)
             return status;
         if (r.size != *last) {
-            print_latency(j->out, &r);
+            print_latency(j->out, &j->params, &r);
             json_latency(j, &r);
             status = mw_tables_flush(j->out, j->bench.err);
         }
@@ -182,7 +215,7 @@ static int run_line(struct job *j, const struct mw_pattern *pattern, uint64_t si
     if (status)
         return status;
     if (r.size != *last) {
-        print_row(j->out, &r);
+        print_row(j->out, &j->params, &r);
         json_row(j, &r);
         status = mw_tables_flush(j->out, j->bench.err);
     }
@@ -258,6 +291,11 @@ static int start_json(struct job *j)
     mw_json_uint(t, "layer", p->layer);
     for (unsigned i = 0; i < p->settings.count; i++)
         mw_json_uint(t, p->settings.item[i].name, p->settings.item[i].value);
+    if (p->hardware) {
+        mw_json_object(t, "hardware", false);
+        mw_plane_json(t, p->hardware, &p->plane);
+        mw_json_end(t);
+    }
     mw_json_end(t);
     mw_json_array(t, "rows", false);
     return MW_EXIT_OK;

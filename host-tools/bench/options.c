@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 #include "cli/command_help.h"
 #include "device/setting_table.h"
+#include "experiment/machine.h"
 #include "trace/trace_options.h"
 
 #include <stdlib.h>
@@ -115,6 +116,10 @@ static const struct mw_option options[] = {
               "{} (default 16, on USB as it is)"),
     MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_LATENCY, "C",
                 "cycles, {} (default {default})"),
+    MW_HARDWARE_OPTION(
+        AT(hardware), mw_set_hardware,
+        "one plane of a machine: its GPUs and link latency where no option says them, and "
+        "microseconds and GB/s in every line"),
     MW_UNSIGNED(
         "window", AT(window), 0, MW_BUILT_WINDOW, "W",
         "look-ahead window of the switch: store packets of an input, from its oldest unsent "
@@ -193,6 +198,8 @@ static MW_TERMS(
      "carries more, from when every sender has sent an eighth until the first has sent all; "
      "behind ~: over all cycles, because the line is too short"},
     {"whole", "flits of the busiest link and direction / cycles"},
+    {"us, algGB/s, busGB/s",
+     "with --hardware: cycles in microseconds, algbw and busbw of all planes"},
     {"#wrong", "elements of the results that differ from the golden ones"});
 
 static MW_TERMS(exits, {"0", "every result is right"}, {"1", "one is wrong"}, {"2", "bad input"},
@@ -228,6 +235,20 @@ const struct mw_option_table mw_bench_table = {
 
 // ---- parsing ------------------------------------------------------------------------------------
 
+/// What the machine says and no option.
+static int apply_hardware(struct mw_bench_params *p, bool latency_given, struct mw_error *err)
+{
+    if (!p->hardware)
+        return MW_EXIT_OK;
+    int status = mw_machine_sizes(p->hardware, &p->device, &p->gpus, &p->flit_bytes, err);
+    if (status)
+        return status;
+    mw_plane_link(&p->plane, p->hardware, p->flit_bytes);
+    if (!latency_given)
+        p->link_latency = p->plane.link_latency;
+    return mw_machine_latency(p->hardware, &p->plane, p->link_latency, err);
+}
+
 int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *help,
                    struct mw_error *err)
 {
@@ -241,6 +262,12 @@ int mw_bench_parse(struct mw_bench_params *params, int argc, char **argv, bool *
     params->experts_given = mw_option_given(&mw_bench_table, &said, "experts");
     if (params->experts_given)
         params->said.experts = params->experts;
-    status = mw_device_sizes(&params->device, &params->gpus, &params->flit_bytes, err);
+    status = apply_hardware(params, mw_option_given(&mw_bench_table, &said, "link-latency"), err);
+    if (!status)
+        status = mw_device_sizes(&params->device, &params->gpus, &params->flit_bytes, err);
+    if (!status)
+        status = mw_outputs_spare((const char *const[]){"json", "csv"},
+                                  (const char *const[]){params->files.json, params->files.csv}, 2,
+                                  mw_hardware_file(params->hardware), err);
     return status ? status : mw_bench_check(params, err);
 }

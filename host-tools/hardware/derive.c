@@ -3,6 +3,8 @@
 // See derive.h.
 #include "hardware/derive.h"
 
+#include "formats/json.h"
+
 #include <math.h>
 
 enum {
@@ -24,10 +26,16 @@ static double row_seconds(const struct mw_hardware *h, const struct mw_expert_sh
     return fmax(compute, load);
 }
 
+void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *h, unsigned flit_bytes)
+{
+    *plane = (struct mw_plane){.flit_ns = flit_bytes * h->planes / h->link_gbytes};
+    plane->link_latency = (unsigned)fmax(1, round(h->link_ns / plane->flit_ns));
+}
+
 int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned flit_bytes,
                 const struct mw_expert_shape *e, struct mw_error *err)
 {
-    *plane = (struct mw_plane){0};
+    mw_plane_link(plane, h, flit_bytes);
     if (e->hidden * VALUE_BYTES % flit_bytes)
         return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: not a multiple of half of --flit-bytes %u",
                        e->hidden, flit_bytes);
@@ -36,8 +44,6 @@ int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned fl
     const unsigned share = (packets + h->planes - 1) / h->planes * PACKET_BYTES;
     plane->row_hidden = e->hidden;
     plane->hidden = (share < bytes ? share : bytes) / VALUE_BYTES;
-    plane->flit_ns = flit_bytes * h->planes / h->link_gbytes;
-    plane->link_latency = (unsigned)fmax(1, round(h->link_ns / plane->flit_ns));
     if (!e->size)
         return MW_EXIT_OK;
     if (!(h->tflops[e->type] > 0))
@@ -48,7 +54,18 @@ int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned fl
     return MW_EXIT_OK;
 }
 
-double mw_plane_us(const struct mw_plane *plane, uint64_t cycles)
+void mw_plane_json(struct mw_json *j, const struct mw_hardware *h, const struct mw_plane *plane)
 {
-    return (double)cycles * plane->flit_ns / 1000;
+    mw_json_string(j, "name", h->name);
+    mw_json_uint(j, "planes", h->planes);
+    mw_json_double(j, "link_gbytes_per_s", h->link_gbytes);
+    mw_json_double(j, "link_latency_ns", h->link_ns);
+    mw_json_double(j, "memory_gbytes_per_s", h->memory_gbytes);
+    mw_json_double(j, "cycle_ns", plane->flit_ns);
+    mw_json_string(j, "source", h->source);
+}
+
+double mw_plane_us(const struct mw_plane *plane, double cycles)
+{
+    return cycles * plane->flit_ns / 1000;
 }

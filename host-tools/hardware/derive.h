@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+struct mw_json;
+
 /// What one simulated plane of a machine is.
 struct mw_plane {
     double flit_ns;         ///< of a flit on a link: a cycle of the fabric
@@ -31,12 +33,19 @@ struct mw_expert_shape {
     double rows; ///< of an expert and layer, which share one load of its weights
 };
 
+/// The link of one plane: time of a flit, and latency. The rest of `plane` is 0.
+void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes);
+
 /// MW_EXIT_INPUT: a row has no whole number of values for that flit width, or the machine states
 /// no rate for the type.
 int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes,
                 const struct mw_expert_shape *expert, struct mw_error *err);
 
+/// Members of a report's object `hardware`: the machine, and a cycle of its plane.
+void mw_plane_json(struct mw_json *j, const struct mw_hardware *hardware,
+                   const struct mw_plane *plane);
+
 /// Microseconds of `cycles`.
-double mw_plane_us(const struct mw_plane *plane, uint64_t cycles);
+double mw_plane_us(const struct mw_plane *plane, double cycles);
 
 #endif

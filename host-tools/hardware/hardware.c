@@ -170,9 +170,22 @@ static int unknown(const char *name, const char *text, struct mw_error *err)
                    near ? "did you mean " : "", near ? near : "", near ? "? " : "", all);
 }
 
+/// One command line has few of them.
+static struct {
+    struct mw_hardware hardware;
+    const char *path;
+} files[MOST_FILES];
+
+const char *mw_hardware_file(const struct mw_hardware *hardware)
+{
+    for (unsigned i = 0; hardware && i < MOST_FILES; i++)
+        if (hardware == &files[i].hardware)
+            return files[i].path;
+    return NULL;
+}
+
 int mw_set_hardware(void *place, const char *name, const char *text, struct mw_error *err)
 {
-    static struct mw_hardware read[MOST_FILES]; // one command line has few of them
     static unsigned count;
     const struct mw_hardware *preset;
     for (unsigned i = 0; (preset = mw_hardware_preset(i)); i++)
@@ -182,7 +195,7 @@ int mw_set_hardware(void *place, const char *name, const char *text, struct mw_e
         }
     if (!strpbrk(text, "/."))
         return unknown(name, text, err);
-    struct mw_hardware *h = &read[count % MOST_FILES];
+    struct mw_hardware *h = &files[count % MOST_FILES].hardware;
     cJSON *root;
     *h = (struct mw_hardware){0};
     int status = mw_json_read(&root, text, MOST_BYTES, "a machine", err);
@@ -191,7 +204,7 @@ int mw_set_hardware(void *place, const char *name, const char *text, struct mw_e
     cJSON_Delete(root);
     if (status)
         return status;
-    count++;
+    files[count++ % MOST_FILES].path = text;
     *(const struct mw_hardware **)place = h;
     return MW_EXIT_OK;
 }

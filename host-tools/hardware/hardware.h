@@ -32,8 +32,13 @@ struct mw_hardware {
 /// name, else the path of a file, whose contents are kept until the program ends. MW_EXIT_INPUT:
 /// no such preset or file, or a file that contradicts itself, with file, key and cause.
 int mw_set_hardware(void *place, const char *name, const char *text, struct mw_error *err);
+/// The path of the file that mw_set_hardware read it from, or NULL: a preset, or none (NULL).
+const char *mw_hardware_file(const struct mw_hardware *hardware);
 /// The names of the presets.
 mw_terms mw_hardware_names;
+#define MW_HARDWARE_OPTION(place, function, text) \
+    MW_CHOICE("hardware", place, function, mw_hardware_names, "NAME|FILE", \
+              text "; {} or the path of a JSON file ('moeswitch hardware' shows and writes them)")
 /// Preset number `i`, or NULL.
 const struct mw_hardware *mw_hardware_preset(unsigned i);
 /// All presets as a table for people.

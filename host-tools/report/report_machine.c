@@ -31,7 +31,7 @@ struct rates {
 static struct rates rates_of(const struct mw_run_params *p, const struct mw_workload *w,
                              const struct mw_summary *s)
 {
-    const double us = mw_plane_us(&p->plane, s->cycles), gbytes = p->hardware->planes / 1e3;
+    const double us = mw_plane_us(&p->plane, (double)s->cycles), gbytes = p->hardware->planes / 1e3;
     double bus = 0;
     for (unsigned d = 0; d < MW_DIRECTIONS; d++)
         bus = s->direction[d].payload_max > bus ? s->direction[d].payload_max : bus;
@@ -71,19 +71,12 @@ void mw_report_machine(FILE *out, const struct mw_run_params *p, const struct mw
 
 void mw_report_json_machine(struct mw_json *j, const struct mw_run_params *p)
 {
-    const struct mw_hardware *h = p->hardware;
-    if (!h)
+    if (!p->hardware)
         return;
     mw_json_object(j, "hardware", false);
-    mw_json_string(j, "name", h->name);
-    mw_json_uint(j, "planes", h->planes);
-    mw_json_double(j, "link_gbytes_per_s", h->link_gbytes);
-    mw_json_double(j, "link_latency_ns", h->link_ns);
-    mw_json_double(j, "memory_gbytes_per_s", h->memory_gbytes);
-    mw_json_double(j, "cycle_ns", p->plane.flit_ns);
+    mw_plane_json(j, p->hardware, &p->plane);
     mw_json_uint(j, "row_hidden", p->plane.row_hidden);
     mw_json_string(j, "gemm_type", mw_gemm_names[p->gemm]);
-    mw_json_string(j, "source", h->source);
     mw_json_end(j);
 }
 

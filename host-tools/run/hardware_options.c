@@ -3,6 +3,7 @@
 // See hardware_options.h.
 #include "run/hardware_options.h"
 
+#include "experiment/machine.h"
 #include "run/run.h"
 
 #include <inttypes.h>
@@ -20,37 +21,19 @@ int mw_set_gemm_type(void *place, const char *name, const char *text, struct mw_
     return mw_fail_choice(name, text, mw_gemm_type_values, err);
 }
 
-static int take_gpus(struct mw_run_params *p, bool given, struct mw_error *err)
+/// The time of an expert's row, which a register of the layer must hold.
+static int take_expert(struct mw_run_params *p, struct mw_error *err)
 {
-    const struct mw_hardware *h = p->hardware;
-    if (!given)
-        p->shape.gpus = h->gpus;
-    if (p->shape.gpus > h->gpus)
-        return mw_fail(err, MW_EXIT_INPUT, "--gpus %u: %s has %u", p->shape.gpus, h->name, h->gpus);
-    if (p->shape.gpus > MW_MAX_GPUS)
-        return mw_fail(
-            err, MW_EXIT_INPUT,
-            "--hardware %s: it has %u GPUs, the fabric at most %d: --gpus %d runs a part of it",
-            h->name, h->gpus, MW_MAX_GPUS, MW_MAX_GPUS);
-    return MW_EXIT_OK;
-}
-
-/// Times that the registers of a layer and of the links can hold.
-static int check_times(const struct mw_run_params *p, struct mw_error *err)
-{
-    if (p->link_latency > MW_FAR_LATENCY)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "--hardware %s: %g ns are %u cycles of %.3f ns, links have at most %d: "
-                       "--flit-bytes 16, or "
-                       "a shorter --link-latency",
-                       p->hardware->name, p->hardware->link_ns, p->link_latency, p->plane.flit_ns,
-                       MW_FAR_LATENCY);
-    if (!p->expert_cycles_given && p->plane.expert_cycles > MW_MAX_EXPERT_CYCLES)
+    if (p->expert_cycles_given || !p->plane.expert_cycles)
+        return MW_EXIT_OK;
+    if (p->plane.expert_cycles > MW_MAX_EXPERT_CYCLES)
         return mw_fail(err, MW_EXIT_INPUT,
                        "--hardware %s: a row of an expert takes %" PRIu64
                        " cycles, more than %d: more tokens "
                        "per expert, another --gemm-type, or --expert-cycles",
                        p->hardware->name, p->plane.expert_cycles, MW_MAX_EXPERT_CYCLES);
+    p->expert_cycles = p->plane.expert_cycles;
+    p->expert_cycles_given = true;
     return MW_EXIT_OK;
 }
 
@@ -61,11 +44,7 @@ int mw_hardware_apply(struct mw_run_params *p, const struct mw_options_said *sai
         return mw_option_given(&mw_run_table, said, "gemm-type")
                    ? mw_fail(err, MW_EXIT_INPUT, "--gemm-type: only with --hardware")
                    : MW_EXIT_OK;
-    if (p->device.usb)
-        return mw_fail(err, MW_EXIT_INPUT, "--hardware: only with --device sim");
-    if (!p->flit_bytes)
-        p->flit_bytes = 16;
-    int status = take_gpus(p, mw_option_given(&mw_run_table, said, "gpus"), err);
+    int status = mw_machine_sizes(p->hardware, &p->device, &p->shape.gpus, &p->flit_bytes, err);
     if (status)
         return status;
     const struct mw_expert_shape expert = {
@@ -80,10 +59,6 @@ int mw_hardware_apply(struct mw_run_params *p, const struct mw_options_said *sai
     p->shape.hidden = p->plane.hidden;
     if (!mw_option_given(&mw_run_table, said, "link-latency"))
         p->link_latency = p->plane.link_latency;
-    status = check_times(p, err);
-    if (!status && !p->expert_cycles_given && p->plane.expert_cycles) {
-        p->expert_cycles = p->plane.expert_cycles;
-        p->expert_cycles_given = true;
-    }
-    return status;
+    status = mw_machine_latency(p->hardware, &p->plane, p->link_latency, err);
+    return status ? status : take_expert(p, err);
 }

@@ -133,6 +133,7 @@ static bool lacks_model(const struct mw_run_params *p)
     mw_device_options(&p->device, &o);
     o.gpus = p->shape.gpus;
     o.flit_bytes = p->flit_bytes;
+    o.link_latency = p->link_latency;
     o.small = mw_setting_value(&p->settings, "small", 0);
     o.fst = p->fst;
     return mw_device_lacks_model(&o);

@@ -181,11 +181,10 @@ static const struct mw_option options[] = {
               "what software takes beside the fabric: {}; see the settings *_cycles"),
 
     MW_GROUP("Machine"),
-    MW_CHOICE(
-        "hardware", AT(hardware), mw_set_hardware, mw_hardware_names, "NAME|FILE",
+    MW_HARDWARE_OPTION(
+        AT(hardware), mw_set_hardware,
         "one plane of a machine: its GPUs, link latency, share of a row and time of an expert's "
-        "row where no option says them, and microseconds and GB/s in every report; {} or the "
-        "path of a JSON file ('moeswitch hardware' shows and writes them)"),
+        "row where no option says them, and microseconds and GB/s in every report"),
     MW_CHOICE("gemm-type", AT(gemm), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
               "of the experts' GEMMs on --hardware: {} (default {default})"),
 
@@ -287,6 +286,8 @@ static int check_outputs(const struct mw_run_params *params, struct mw_error *er
         path[count++] = waves[i];
     }
     int status = mw_outputs_differ(option, path, count, err);
+    if (!status)
+        status = mw_outputs_spare(option, path, count, mw_hardware_file(params->hardware), err);
     return status ? status : mw_outputs_spare_trace(option, path, count, params->trace, err);
 }
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/command_help.h"
 #include "cli/tables.h"
+#include "hardware/hardware.h"
 #include "sweep/sweep.h"
 #include "trace/trace_options.h"
 
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 struct asked {
-    const char *grid, *out;
+    const char *grid, *out, *hardware;
     unsigned jobs;
     bool list, collect, plot;
 };
@@ -22,7 +23,19 @@ struct asked {
 
 #define AT(field) offsetof(struct asked, field)
 
+/// Its text goes into the grid, and each run reads it anew.
+static int set_hardware(void *params, const char *name, const char *text, struct mw_error *err)
+{
+    const struct mw_hardware *hardware;
+    ((struct asked *)params)->hardware = text;
+    return mw_set_hardware(&hardware, name, text, err);
+}
+
 static const struct mw_option options[] = {
+    MW_HARDWARE_OPTION(
+        0, set_hardware,
+        "one plane of a machine for every run, as in moeswitch run, and microseconds and GB/s in "
+        "the table"),
     MW_PATH("out", AT(out), "DIR",
             "results/ID.json of each run, results.csv (default: FILE with .sweep in place of its "
             "extension)"),
@@ -145,7 +158,8 @@ static int spare_inputs(const struct mw_sweep *s, bool plot, struct mw_error *er
 {
     static const char *const option[] = {"out"};
     const struct mw_grid *g = &s->grid;
-    const unsigned trace = mw_grid_axis(g, "trace"), files = plot ? 2 + g->axes : 1;
+    const unsigned trace = mw_grid_axis(g, "trace"), machine = mw_grid_axis(g, "hardware");
+    const unsigned files = plot ? 2 + g->axes : 1;
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < files && !status; i++) {
         char name[MW_RESULT_PATH];
@@ -158,6 +172,8 @@ static int spare_inputs(const struct mw_sweep *s, bool plot, struct mw_error *er
         status = mw_outputs_spare(option, &path, 1, g->path, err);
         for (unsigned v = 0; trace < MW_MAX_AXES && v < g->axis[trace].count && !status; v++)
             status = mw_outputs_spare_trace(option, &path, 1, g->axis[trace].value[v], err);
+        for (unsigned v = 0; machine < MW_MAX_AXES && v < g->axis[machine].count && !status; v++)
+            status = mw_outputs_spare(option, &path, 1, g->axis[machine].value[v], err);
     }
     return status;
 }
@@ -194,6 +210,8 @@ static int sweep(struct mw_sweep *s, const struct asked *a, struct mw_error *err
         status = mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name is too long", s->folder);
     if (!status)
         status = mw_grid_read(&s->grid, a->grid, err);
+    if (!status && a->hardware)
+        status = mw_grid_set(&s->grid, "hardware", a->hardware, err);
     if (status)
         return status;
     if (*s->grid.left_out && !a->list)

@@ -282,6 +282,13 @@ int mw_grid_read(struct mw_grid *g, const char *path, struct mw_error *err)
     return status;
 }
 
+int mw_grid_set(struct mw_grid *g, const char *name, const char *value, struct mw_error *err)
+{
+    struct mw_axis *a;
+    int status = add_axis(g, name, NULL, &a, err);
+    return status ? status : add_value(g, a, value, err);
+}
+
 void mw_grid_free(struct mw_grid *g)
 {
     for (unsigned i = 0; i < g->axes; i++) {

@@ -43,6 +43,7 @@ static int model_of(const struct mw_grid *grid, size_t point, struct mw_open_opt
     mw_device_options(&p->device, o);
     o->gpus = p->shape.gpus;
     o->flit_bytes = p->flit_bytes;
+    o->link_latency = p->link_latency;
     o->small = mw_setting_value(&p->settings, "small", 0);
     free(p);
     return MW_EXIT_OK;
@@ -73,7 +74,10 @@ static bool fits(const struct mw_grid *grid, size_t point)
 
 static bool same_model(const struct mw_open_options *a, const struct mw_open_options *b)
 {
-    return a->gpus == b->gpus && a->flit_bytes == b->flit_bytes && a->small == b->small &&
+    const bool a_far = a->link_latency > MW_BUILT_LATENCY,
+               b_far = b->link_latency > MW_BUILT_LATENCY;
+    return a_far == b_far && a->gpus == b->gpus && a->flit_bytes == b->flit_bytes &&
+           a->small == b->small &&
            (a->backend == b->backend ||
             (a->backend && b->backend && strcmp(a->backend, b->backend) == 0));
 }

@@ -81,6 +81,19 @@ static const struct {
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
+/// Last columns of a grid of machines.
+static const struct {
+    const char *name, *path;
+} machine_columns[] = {
+    {"row_hidden", "params.hardware.row_hidden"},
+    {"cycle_ns", "params.hardware.cycle_ns"},
+    {"us", "systems.0.us"},
+    {"algorithm_gbytes_per_s", "systems.0.algorithm_gbytes_per_s"},
+    {"bus_gbytes_per_s", "systems.0.bus_gbytes_per_s"},
+};
+
+enum { MACHINE_COLUMNS = sizeof machine_columns / sizeof *machine_columns };
+
 // ---- columns ------------------------------------------------------------------------------------
 
 /// COLUMNS where an axis has none of the fixed ones.
@@ -105,9 +118,15 @@ static unsigned own_before(const struct mw_grid *g, unsigned axis)
     return n;
 }
 
-unsigned mw_columns(const struct mw_grid *g)
+/// The first column of machines.
+static unsigned own_end(const struct mw_grid *g)
 {
     return COLUMNS + own_before(g, g->axes);
+}
+
+unsigned mw_columns(const struct mw_grid *g)
+{
+    return own_end(g) + (mw_grid_axis(g, "hardware") < MW_MAX_AXES ? MACHINE_COLUMNS : 0);
 }
 
 unsigned mw_column_of_axis(const struct mw_grid *g, unsigned axis)
@@ -127,7 +146,10 @@ static unsigned axis_of(const struct mw_grid *g, unsigned column)
 
 const char *mw_column_name(const struct mw_grid *g, unsigned column)
 {
-    return column < COLUMNS ? columns[column].name : g->axis[axis_of(g, column)].name;
+    const unsigned machine = own_end(g);
+    return column < COLUMNS   ? columns[column].name
+           : column < machine ? g->axis[axis_of(g, column)].name
+                              : machine_columns[column - machine].name;
 }
 
 unsigned mw_column_find(const char *name)
@@ -207,8 +229,13 @@ static int fill_cells(const struct mw_grid *g, size_t point, const cJSON *root, 
             append(text, look_up(root, columns[c].path));
         status = set_cell(row, c, text, err);
     }
-    for (unsigned c = COLUMNS; c < mw_columns(g) && !status; c++)
+    for (unsigned c = COLUMNS; c < own_end(g) && !status; c++)
         status = set_cell(row, c, mw_grid_value(g, point, axis_of(g, c)), err);
+    for (unsigned c = own_end(g); c < mw_columns(g) && !status; c++) {
+        char text[CELL_BYTES] = "";
+        append(text, look_up(root, machine_columns[c - own_end(g)].path));
+        status = set_cell(row, c, text, err);
+    }
     double hits = number_at(root, "systems.0.allocator.hits");
     double all = hits + number_at(root, "systems.0.allocator.misses");
     if (!status && all > 0)

@@ -29,9 +29,9 @@ LAYERS = {
     "host-tools": {
         "program/pages": ("program", "cli"),
         "program": ("sweep", "bench", "run", "device", "hardware", "trace", "cli", "base"),
-        "sweep": ("run", "tp_run", "systems", "experiment", "tp", "analysis", "device", "trace", "cli", "formats",
-                  "base"),
-        "bench": ("experiment", "device", "golden", "trace", "cli", "formats", "base"),
+        "sweep": ("run", "tp_run", "systems", "experiment", "tp", "analysis", "device", "hardware", "trace", "cli",
+                  "formats", "base"),
+        "bench": ("experiment", "device", "golden", "hardware", "trace", "cli", "formats", "base"),
         "run": ("report", "tp_run", "systems", "experiment", "tp", "analysis", "device", "golden", "hardware", "trace",
                 "cli", "formats", "base"),
         "report": ("systems", "experiment", "analysis", "golden", "hardware", "trace", "cli", "formats", "base"),

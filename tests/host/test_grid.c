@@ -550,6 +550,41 @@ static void tables_what_is_missing(void **state)
     assert_int_equal(mw_columns(&grid), columns); // has the column of layers
 }
 
+/// A machine gives the table columns of its own, whether the grid or the command line names it;
+/// without one there are none.
+static void tables_machines(void **state)
+{
+    (void)state;
+    static const char *const own[] = {"row_hidden", "cycle_ns", "us", "algorithm_gbytes_per_s",
+                                      "bus_gbytes_per_s"};
+    enum { OWN = sizeof own / sizeof *own };
+    begin_table();
+    const unsigned without = mw_columns(&grid);
+    read_grid("{\"system\": \"dysharp\", \"hardware\": [\"cais\", \"moe-hub\"], \"experts\": 8,"
+              " \"k\": 2, \"tokens-per-gpu\": 8, \"set\": {\"window\": 4}}");
+    assert_int_equal(mw_columns(&grid), without + 1 + OWN);
+    for (unsigned i = 0; i < OWN; i++)
+        assert_string_equal(mw_column_name(&grid, without + 1 + i), own[i]);
+    write_result(1, "dysharp", 2000, ", \"us\": 0.25, \"bus_gbytes_per_s\": 12.5");
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
+    assert_string_equal(cell(1, "hardware"), "moe-hub");
+    assert_string_equal(cell(1, "us"), "0.25");
+    assert_string_equal(cell(1, "bus_gbytes_per_s"), "12.5");
+    assert_string_equal(cell(1, "algorithm_gbytes_per_s"), "");
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--hardware", "cais", "--list"),
+                     MW_EXIT_INPUT);
+    assert_non_null(strstr(err_text, "grid.json: \"hardware\" is there twice"));
+    read_grid("{\"system\": \"dysharp\", \"experts\": 8, \"k\": 2, \"tokens-per-gpu\": 8}");
+    assert_int_equal(SWEEP(grid.path, "--out", folder, "--hardware", "cais", "--list"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "--hardware cais --json "));
+    refuse_words(mw_sweep_command, "sweep",
+                 (const char *const[]){grid.path, "--hardware", "cai", NULL},
+                 "--hardware cai: did you mean cais?");
+    // of a machine whose links no device has, the first such point
+    refuses("{\"hardware\": \"hgx-h100\", \"flit-bytes\": [16, 8]}",
+            "links have at most 2047: --flit-bytes 16, or a shorter --link-latency (at");
+}
+
 /// Of two fabrics there is no table.
 static void refuses_results_of_other_rtl(void **state)
 {
@@ -596,6 +631,7 @@ int main(void)
         cmocka_unit_test_teardown(tells_wrong_results, clean_table),
         cmocka_unit_test_teardown(tells_what_is_no_result, clean_table),
         cmocka_unit_test_teardown(tables_what_is_missing, clean_table),
+        cmocka_unit_test_teardown(tables_machines, clean_table),
         cmocka_unit_test_teardown(refuses_results_of_other_rtl, clean_table),
     };
     return cmocka_run_group_tests_name("grid", tests, scratch_make, finish_words);

@@ -5,6 +5,7 @@
 #include "support.h"
 #include "words.h"
 
+#include "bench/bench.h"
 #include "hardware/derive.h"
 #include "hardware/hardware_command.h"
 #include "run/run.h"
@@ -249,6 +250,45 @@ static void a_run_refuses_what_the_fabric_lacks(void **state)
     assert_line(err.text, "--hidden 12", "not a multiple");
 }
 
+// ---- the other commands -------------------------------------------------------------------------
+
+/// `bench` parses the same option; its words of refusal are those of `run`.
+static void bench_takes_a_machine(void **state)
+{
+    (void)state;
+    struct mw_bench_params p;
+    struct mw_error err = {0};
+    bool help;
+    char *words[] = {"bench", "unicast", "--hardware", "gh200-nvl32", NULL, NULL, NULL};
+    assert_int_equal(mw_bench_parse(&p, 4, words, &help, &err), 0);
+    assert_int_equal(p.gpus, 32);
+    assert_int_equal(p.flit_bytes, 16);
+    assert_int_equal(p.link_latency, 781);
+    assert_true(fabs(p.plane.flit_ns - 0.32) < 1e-9);
+    words[4] = "--link-latency";
+    words[5] = "9";
+    assert_int_equal(mw_bench_parse(&p, 6, words, &help, &err), 0);
+    assert_int_equal(p.link_latency, 9);
+    static const struct {
+        const char *words[4], *says;
+    } bad[] = {
+        {{"hgx-h100", "--gpus", "9"}, "--gpus 9: hgx-h100 has 8"},
+        {{"gb200-nvl72"}, "it has 72 GPUs, the fabric at most 32: --gpus 32"},
+        {{"hgx-h100", "--flit-bytes", "8"},
+         "250 ns are 3516 cycles of 0.071 ns, links have at most"},
+        {{"hgx-h100", "--device", "usb"}, "--hardware: only with --device sim"},
+        {{"hgx-h10"}, "--hardware hgx-h10: did you mean hgx-h100?"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *const *w = bad[i].words;
+        refuse_words(mw_bench_command, "bench",
+                     (const char *const[]){"unicast", "--hardware", w[0], w[1], w[2], NULL},
+                     bad[i].says);
+        refuse_words(mw_run_command, "run",
+                     (const char *const[]){"--hardware", w[0], w[1], w[2], NULL}, bad[i].says);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +299,7 @@ int main(void)
         cmocka_unit_test(refuses_bad_files),
         cmocka_unit_test(a_run_takes_what_no_option_says),
         cmocka_unit_test(a_run_refuses_what_the_fabric_lacks),
+        cmocka_unit_test(bench_takes_a_machine),
     };
     return cmocka_run_group_tests_name("hardware", tests, scratch_make, finish_words);
 }

@@ -112,6 +112,29 @@ static void sweeps_keep_theirs(void **state)
     assert_int_equal(size_of(grid), (long)strlen(text));
 }
 
+/// A file of a machine is an input of all three.
+static void machines_stay(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"name\": \"m\", \"gpus\": 2, \"planes\": 1, \"link_gbytes_per_s\": 8, "
+        "\"link_latency_ns\": 3, \"memory_gbytes_per_s\": 80, \"tflops\": {\"bf16\": 1}, "
+        "\"source\": \"s\"}";
+    static const char gridded[] = "{\"gpus\": 2, \"flit-bytes\": 8, \"experts\": 2, \"k\": 1}";
+    const char *machine = scratch("swept/results.csv"), *grid = scratch("machines.json");
+    unlink(machine);
+    mkdir(scratch("swept"), 0777);
+    write_file(machine, text, sizeof text - 1);
+    write_file(grid, gridded, sizeof gridded - 1);
+    REFUSES(mw_run_command, "run", "would replace the input", "--flit-bytes", "8", "--hardware",
+            machine, "--json", machine);
+    REFUSES(mw_bench_command, "bench", "would replace the input", "unicast", "--flit-bytes", "8",
+            "--hardware", machine, "--csv", machine);
+    REFUSES(mw_sweep_command, "sweep", "would replace the input", grid, "--hardware", machine,
+            "--out", scratch("swept"), "--collect");
+    assert_int_equal(size_of(machine), sizeof text - 1);
+}
+
 /// Two outputs that are one, by names that differ.
 static void two_outputs_are_two(void **state)
 {
@@ -150,9 +173,8 @@ static int begin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(run_keeps_its_trace),
-        cmocka_unit_test(others_keep_theirs),
-        cmocka_unit_test(sweeps_keep_theirs),
+        cmocka_unit_test(run_keeps_its_trace), cmocka_unit_test(others_keep_theirs),
+        cmocka_unit_test(sweeps_keep_theirs),  cmocka_unit_test(machines_stay),
         cmocka_unit_test(two_outputs_are_two),
     };
     return cmocka_run_group_tests_name("inputs stay", tests, begin, finish_words);

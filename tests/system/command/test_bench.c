@@ -6,6 +6,7 @@
 
 #include "bench/bench.h"
 
+#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -114,6 +115,71 @@ static void all_reductions(void **state)
     assert_int_equal(run_command("bench reduce_scatter --gpus 3 --type u32 --redop max"),
                      MW_EXIT_OK);
     assert_non_null(strstr(out_text, "   u32    max "));
+}
+
+/// A file of a machine of `planes` planes, whose cycle is a nanosecond; links have 6 cycles.
+static const char *write_machine(unsigned planes)
+{
+    static char path[300];
+    char text[400];
+    snprintf(path, sizeof path, "%s", scratch("machine.json"));
+    snprintf(text, sizeof text,
+             "{\"name\": \"m\", \"gpus\": 2, \"planes\": %u, \"link_gbytes_per_s\": %u, "
+             "\"link_latency_ns\": 6, \"memory_gbytes_per_s\": 999, \"tflops\": {\"bf16\": 1}, "
+             "\"source\": \"s\"}",
+             planes, 8 * planes);
+    write_file(path, text, strlen(text));
+    return path;
+}
+
+/// The same cycles as with the same latency by hand. A cycle is a nanosecond, and four planes carry
+/// four times as much.
+static void machines(void **state)
+{
+    (void)state;
+    char json[512];
+    snprintf(json, sizeof json, "%s", scratch("files/machine.json"));
+    assert_int_equal(run_command("bench unicast,all_reduce --hardware %s --flit-bytes 8 --maxbytes "
+                                 "4K --json %s",
+                                 write_machine(4), json),
+                     MW_EXIT_OK);
+    assert_non_null(
+        strstr(out_text, "# m: one plane of 4, whose sizes these are; a cycle is 1.000 ns"));
+    assert_non_null(strstr(out_text, "#wrong         us   algGB/s   busGB/s\n"));
+    cJSON *whole, *rows = read_rows(json, &whole);
+    double cycles[2];
+    assert_int_equal(cJSON_GetArraySize(rows), 2);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *row = cJSON_GetArrayItem(rows, i);
+        cycles[i] = number(row, "cycles");
+        assert_true(fabs(number(row, "us") - cycles[i] / 1000) < 1e-9);
+        assert_true(fabs(number(row, "algorithm_gbytes_per_s") - 4 * number(row, "algbw")) < 1e-9);
+        assert_true(fabs(number(row, "bus_gbytes_per_s") - 4 * number(row, "busbw")) < 1e-9);
+    }
+    cJSON_Delete(whole);
+    assert_int_equal(run_command("bench unicast,all_reduce --gpus 2 --flit-bytes 8 --maxbytes 4K "
+                                 "--link-latency 6 --json %s",
+                                 json),
+                     MW_EXIT_OK);
+    assert_null(strstr(out_text, "GB/s"));
+    rows = read_rows(json, &whole);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *row = cJSON_GetArrayItem(rows, i);
+        assert_true(number(row, "cycles") == cycles[i]);
+        assert_null(cJSON_GetObjectItem(row, "us"));
+    }
+    cJSON_Delete(whole);
+    assert_int_equal(
+        run_command("bench latency --hardware %s --flit-bytes 8 --iters 3 --maxbytes 16 "
+                    "--json %s",
+                    write_machine(1), json),
+        MW_EXIT_OK);
+    rows = read_rows(json, &whole);
+    const cJSON *row = cJSON_GetArrayItem(rows, 0);
+    assert_true(fabs(number(row, "typical_us") - number(row, "typical") / 1000) < 1e-9);
+    assert_true(fabs(number(row, "p99_9_us") - number(row, "p99_9") / 1000) < 1e-9);
+    cJSON_Delete(whole);
+    assert_int_equal(remove(json), 0);
 }
 
 static void split_traffic(void **state)
@@ -465,6 +531,7 @@ int main(void)
         cmocka_unit_test(all_patterns_2),
         cmocka_unit_test(odd_sizes),
         cmocka_unit_test(all_reductions),
+        cmocka_unit_test(machines),
         cmocka_unit_test(split_traffic),
         cmocka_unit_test(look_ahead),
         cmocka_unit_test(distribution),
