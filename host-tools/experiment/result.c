@@ -185,6 +185,7 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
 {
     *s = (struct mw_summary){.system = r->system->name, .over = over, .result = r};
     const struct mw_link_parameters link = mw_run_links(params);
+    s->phases.known = true;
     for (unsigned l = 0; l < r->layers; l++) {
         const struct mw_layer_result *layer = &r->layer[l];
         struct mw_bounds bounds;
@@ -196,6 +197,10 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
         add_part(&s->banks, &resources.banks, l);
         add_part(&s->limit, &resources.limit, l);
         s->cycles += layer->cycles;
+        s->phases.known &= layer->phases.known;
+        s->phases.dispatch += layer->phases.dispatch;
+        s->phases.expert += layer->phases.expert;
+        s->phases.combine += layer->phases.combine;
         s->wrong += layer->wrong;
         s->strict += bounds.strict.cycles;
         s->own += bounds.own.cycles;

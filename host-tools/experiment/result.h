@@ -7,6 +7,7 @@
 
 #include "experiment/monitor.h"
 #include "experiment/params.h"
+#include "experiment/phases.h"
 #include "experiment/timeline.h"
 
 enum { MW_MAX_STALLS = 24 };
@@ -30,7 +31,8 @@ struct mw_merging {
 
 /// One layer on the device.
 struct mw_layer_result {
-    uint64_t cycles; ///< from go to done
+    uint64_t cycles;               ///< from go to done
+    struct mw_phase_cycles phases; ///< of a phased system on a machine
     struct mw_traffic traffic;
     uint64_t alloc_hits, alloc_misses; ///< look-ups in the caches of all hubs' allocators
     struct mw_merging merging;
@@ -110,9 +112,10 @@ struct mw_summary {
     const char *system;
     uint64_t cycles, strict, own, own_link, wrong;
     unsigned flit_errors;
-    unsigned below_bound; ///< layers, see mw_result_below_bound
-    double speedup;       ///< over the first system, 0 where there is none to compare with
-    const char *over;     ///< its name, or NULL
+    unsigned below_bound;          ///< layers, see mw_result_below_bound
+    struct mw_phase_cycles phases; ///< known if those of every layer are
+    double speedup;                ///< over the first system, 0 where there is none to compare with
+    const char *over;              ///< its name, or NULL
     double strict_share, own_share;
     char strict_at[48], own_at[48]; ///< where the bound is; "varies" if not the same in all layers
     struct mw_summary_part {

@@ -10,32 +10,53 @@
 #include "analysis/facts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-/// Bytes of rows that a GPU sends and receives, mean, in one direction, on the simulated plane:
-/// each token's row to each of its remote GPUs, and a partial sum from each.
+/// Bytes of rows that a GPU sends to others in dispatch, mean, on the simulated plane: each token's
+/// row to each of its remote GPUs. As many partial sums come back in combine.
 static double row_bytes(const struct mw_workload *w)
 {
     double bytes = 0;
     for (unsigned l = 0; l < w->layers; l++) {
         struct mw_layer_facts facts;
         mw_layer_facts(w, l, &facts);
-        bytes += 2 * facts.remote_gpus_per_token * w->shape.tokens_per_gpu * w->shape.hidden * 2;
+        bytes += facts.remote_gpus_per_token * w->shape.tokens_per_gpu * w->shape.hidden * 2;
     }
     return bytes;
 }
 
-struct rates {
-    double us, algorithm, bus;
+/// A column of the table, and a member of JSON. One of a phase is empty where phases overlap.
+struct figure {
+    const char *name, *head, *unit;
+    bool of_phase;
+    double value;
 };
 
-static struct rates rates_of(const struct mw_run_params *p, const struct mw_workload *w,
-                             const struct mw_summary *s)
+enum { FIGURES = 8 };
+
+static void figures_of(struct figure figure[FIGURES], const struct mw_run_params *p,
+                       const struct mw_workload *w, const struct mw_summary *s)
 {
-    const double us = mw_plane_us(&p->plane, (double)s->cycles), gbytes = p->hardware->planes / 1e3;
+    const struct mw_phase_cycles *c = &s->phases;
+    const double us = mw_plane_us(&p->plane, (double)s->cycles);
+    const double dispatch = mw_plane_us(&p->plane, (double)c->dispatch);
+    const double expert = mw_plane_us(&p->plane, (double)c->expert);
+    const double combine = mw_plane_us(&p->plane, (double)c->combine);
+    const double gbytes = p->hardware->planes / 1e3, rows = row_bytes(w) * gbytes;
     double bus = 0;
     for (unsigned d = 0; d < MW_DIRECTIONS; d++)
         bus = s->direction[d].payload_max > bus ? s->direction[d].payload_max : bus;
-    return (struct rates){us, mw_ratio(row_bytes(w) * gbytes, us), mw_ratio(bus * gbytes, us)};
+    const struct figure made[FIGURES] = {
+        {"us", "layer", "us", false, us},
+        {"dispatch_us", "dispatch", "us", true, dispatch},
+        {"expert_us", "experts", "us", true, expert},
+        {"combine_us", "combine", "us", true, combine},
+        {"algorithm_gbytes_per_s", "algorithm", "GB/s", false, mw_ratio(2 * rows, us)},
+        {"bus_gbytes_per_s", "bus", "GB/s", false, mw_ratio(bus * gbytes, us)},
+        {"dispatch_gbytes_per_s", "dispatch", "GB/s", true, mw_ratio(rows, dispatch)},
+        {"combine_gbytes_per_s", "combine", "GB/s", true, mw_ratio(rows, combine)},
+    };
+    memcpy(figure, made, sizeof made);
 }
 
 void mw_report_machine_head(FILE *out, const struct mw_run_params *p)
@@ -57,15 +78,39 @@ void mw_report_machine_head(FILE *out, const struct mw_run_params *p)
         h->link_gbytes / h->planes, p->link_latency * p->plane.flit_ns, expert);
 }
 
+static void print_head(FILE *out, const struct figure figure[FIGURES])
+{
+    fprintf(out, "\n%-14s", "");
+    for (unsigned f = 0; f < FIGURES; f++)
+        fprintf(out, " %9s", figure[f].head);
+    fprintf(out, "\n%-14s", "system");
+    for (unsigned f = 0; f < FIGURES; f++)
+        fprintf(out, " %9s", figure[f].unit);
+    fputc('\n', out);
+}
+
+static void print_line(FILE *out, const struct figure figure[FIGURES], const struct mw_summary *s)
+{
+    fprintf(out, "%-14s", s->system);
+    for (unsigned f = 0; f < FIGURES; f++)
+        if (figure[f].of_phase && !s->phases.known)
+            fprintf(out, " %9s", "-");
+        else
+            fprintf(out, " %9.*f", strcmp(figure[f].unit, "us") == 0 ? 2 : 1, figure[f].value);
+    fputc('\n', out);
+}
+
 void mw_report_machine(FILE *out, const struct mw_run_params *p, const struct mw_workload *w,
                        const struct mw_summary *summaries, unsigned count)
 {
     if (!p->hardware)
         return;
-    fprintf(out, "\n%-14s %12s %16s %12s\n", "system", "us", "algorithm GB/s", "bus GB/s");
     for (unsigned i = 0; i < count; i++) {
-        const struct rates r = rates_of(p, w, &summaries[i]);
-        fprintf(out, "%-14s %12.2f %16.1f %12.1f\n", summaries[i].system, r.us, r.algorithm, r.bus);
+        struct figure figure[FIGURES];
+        figures_of(figure, p, w, &summaries[i]);
+        if (!i)
+            print_head(out, figure);
+        print_line(out, figure, &summaries[i]);
     }
 }
 
@@ -85,8 +130,11 @@ void mw_report_json_times(struct mw_json *j, const struct mw_run_params *p,
 {
     if (!p->hardware)
         return;
-    const struct rates r = rates_of(p, w, s);
-    mw_json_double(j, "us", r.us);
-    mw_json_double(j, "algorithm_gbytes_per_s", r.algorithm);
-    mw_json_double(j, "bus_gbytes_per_s", r.bus);
+    struct figure figure[FIGURES];
+    figures_of(figure, p, w, s);
+    for (unsigned f = 0; f < FIGURES; f++)
+        if (figure[f].of_phase && !s->phases.known)
+            mw_json_null(j, figure[f].name);
+        else
+            mw_json_double(j, figure[f].name, figure[f].value);
 }

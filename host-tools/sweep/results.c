@@ -88,8 +88,13 @@ static const struct {
     {"row_hidden", "params.hardware.row_hidden"},
     {"cycle_ns", "params.hardware.cycle_ns"},
     {"us", "systems.0.us"},
+    {"dispatch_us", "systems.0.dispatch_us"},
+    {"expert_us", "systems.0.expert_us"},
+    {"combine_us", "systems.0.combine_us"},
     {"algorithm_gbytes_per_s", "systems.0.algorithm_gbytes_per_s"},
     {"bus_gbytes_per_s", "systems.0.bus_gbytes_per_s"},
+    {"dispatch_gbytes_per_s", "systems.0.dispatch_gbytes_per_s"},
+    {"combine_gbytes_per_s", "systems.0.combine_gbytes_per_s"},
 };
 
 enum { MACHINE_COLUMNS = sizeof machine_columns / sizeof *machine_columns };

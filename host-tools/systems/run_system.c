@@ -161,15 +161,28 @@ static int run_layer(struct job *j)
     return code ? mw_job_stuck(j, what, code) : MW_EXIT_OK;
 }
 
+/// The layer, and when its phases end: on a machine, of a system that has phases.
+static int time_layer(struct job *j)
+{
+    struct mw_layer_result *r = &j->result->layer[j->layer];
+    struct mw_phases phases;
+    if (!j->params->hardware || !j->system->phased)
+        return run_layer(j);
+    int status = mw_phases_start(&phases, j->device, j->w->shape.gpus, r->timeline, j->err);
+    if (!status)
+        status = run_layer(j);
+    return status ? status : mw_phases_stop(&phases, j->device, r->cycles, &r->phases, j->err);
+}
+
 /// The layer, and what its GPUs do for --timeline.
 static int record_layer(struct job *j)
 {
     struct mw_timeline **timeline = &j->result->layer[j->layer].timeline;
     if (!j->params->timeline)
-        return run_layer(j);
+        return time_layer(j);
     int status = mw_timeline_start(timeline, j->device, j->err);
     if (!status)
-        status = run_layer(j);
+        status = time_layer(j);
     return status ? status : mw_timeline_stop(*timeline, j->device, j->err);
 }
 

@@ -555,8 +555,16 @@ static void tables_what_is_missing(void **state)
 static void tables_machines(void **state)
 {
     (void)state;
-    static const char *const own[] = {"row_hidden", "cycle_ns", "us", "algorithm_gbytes_per_s",
-                                      "bus_gbytes_per_s"};
+    static const char *const own[] = {"row_hidden",
+                                      "cycle_ns",
+                                      "us",
+                                      "dispatch_us",
+                                      "expert_us",
+                                      "combine_us",
+                                      "algorithm_gbytes_per_s",
+                                      "bus_gbytes_per_s",
+                                      "dispatch_gbytes_per_s",
+                                      "combine_gbytes_per_s"};
     enum { OWN = sizeof own / sizeof *own };
     begin_table();
     const unsigned without = mw_columns(&grid);
@@ -565,10 +573,12 @@ static void tables_machines(void **state)
     assert_int_equal(mw_columns(&grid), without + 1 + OWN);
     for (unsigned i = 0; i < OWN; i++)
         assert_string_equal(mw_column_name(&grid, without + 1 + i), own[i]);
-    write_result(1, "dysharp", 2000, ", \"us\": 0.25, \"bus_gbytes_per_s\": 12.5");
+    write_result(1, "dysharp", 2000,
+                 ", \"us\": 0.25, \"combine_us\": null, \"bus_gbytes_per_s\": 12.5");
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--collect"), MW_EXIT_OK);
     assert_string_equal(cell(1, "hardware"), "moe-hub");
     assert_string_equal(cell(1, "us"), "0.25");
+    assert_string_equal(cell(1, "combine_us"), "");
     assert_string_equal(cell(1, "bus_gbytes_per_s"), "12.5");
     assert_string_equal(cell(1, "algorithm_gbytes_per_s"), "");
     assert_int_equal(SWEEP(grid.path, "--out", folder, "--hardware", "cais", "--list"),

@@ -6,9 +6,12 @@
 #include "words.h"
 
 #include "bench/bench.h"
+#include "experiment/phases.h"
 #include "hardware/derive.h"
 #include "hardware/hardware_command.h"
 #include "run/run.h"
+
+#include "isa.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -250,6 +253,45 @@ static void a_run_refuses_what_the_fabric_lacks(void **state)
     assert_line(err.text, "--hidden 12", "not a multiple");
 }
 
+// ---- phases ------------------------------------------------------------------------------------
+
+static void take(struct mw_phases *p, uint64_t cycle, unsigned gpu, unsigned stream,
+                 enum mw_stream_state state, unsigned op)
+{
+    const struct mw_watch_event e = {.cycle = cycle,
+                                     .kind = MW_WATCH_STREAM,
+                                     .place = gpu,
+                                     .stream = {.number = stream, .state = state, .op = op}};
+    mw_phases_take(p, &e);
+}
+
+/// The last GPU to begin its experts ends dispatch, and the last to end them begins combine.
+static void phases_follow_the_last_gpu(void **state)
+{
+    (void)state;
+    struct mw_phases p = {.gpus = 2};
+    struct mw_phase_cycles c;
+    take(&p, 5, 0, 0, MW_STREAM_RUN, MW_I_ST);
+    take(&p, 90, 0, 0, MW_STREAM_WAIT, MW_I_WAIT);
+    take(&p, 100, 0, 0, MW_STREAM_UNIT, MW_I_EXPERT_ROWS);
+    take(&p, 102, 0, 0, MW_STREAM_RUN, MW_I_EXPERT_ROWS);
+    mw_phases_of(&p, 1000, &c);
+    assert_false(c.known); // GPU 1 has none yet
+    take(&p, 110, 1, 2, MW_STREAM_RUN, MW_I_EXPERT);
+    take(&p, 111, 1, 0, MW_STREAM_RUN, MW_I_SUM_ST);
+    take(&p, 400, 1, 2, MW_STREAM_FETCH, MW_I_EXPERT);
+    take(&p, 300, 0, 0, MW_STREAM_FETCH, MW_I_EXPERT_ROWS);
+    take(&p, 302, 0, 0, MW_STREAM_RUN, MW_I_EXPERT_ROWS);
+    take(&p, 450, 0, 0, MW_STREAM_FETCH, MW_I_EXPERT_ROWS);
+    mw_phases_of(&p, 1000, &c);
+    assert_true(c.known);
+    assert_int_equal(c.dispatch, 110);
+    assert_int_equal(c.expert, 340);
+    assert_int_equal(c.combine, 550);
+    mw_phases_of(&p, 449, &c);
+    assert_false(c.known); // a layer that ended before its experts
+}
+
 // ---- the other commands -------------------------------------------------------------------------
 
 /// `bench` parses the same option; its words of refusal are those of `run`.
@@ -299,6 +341,7 @@ int main(void)
         cmocka_unit_test(refuses_bad_files),
         cmocka_unit_test(a_run_takes_what_no_option_says),
         cmocka_unit_test(a_run_refuses_what_the_fabric_lacks),
+        cmocka_unit_test(phases_follow_the_last_gpu),
         cmocka_unit_test(bench_takes_a_machine),
     };
     return cmocka_run_group_tests_name("hardware", tests, scratch_make, finish_words);

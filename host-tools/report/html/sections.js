@@ -8,7 +8,8 @@ const lineLegend = () => el("ul", {class: "legend"}, LINES.map(([name, text]) =>
 const PARTS = ["adder", "engine", "banks", "limit"];
 const share1 = (pointer) => figure(pointer, percent);
 // What a run on a machine (--hardware) has of each system.
-const MACHINE = params.hardware ? [["us", "µs"], ["algorithm_gbytes_per_s", "algorithm GB/s"], ["bus_gbytes_per_s", "bus GB/s"]] : [];
+const MACHINE = params.hardware ? [["us", "µs"], ["dispatch_us", "dispatch, µs"], ["expert_us", "experts, µs"],
+    ["combine_us", "combine, µs"], ["algorithm_gbytes_per_s", "algorithm GB/s"], ["bus_gbytes_per_s", "bus GB/s"]] : [];
 
 function compare() {
     const cycles = most(systems.flatMap((s, i) => [s.cycles, s.strict_bound_cycles, s.own_bound_cycles, partOf(i, "limit").cycles]));
