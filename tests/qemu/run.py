@@ -29,21 +29,24 @@ from machine import Machine, expect, fail
 CONSTANTS = tomllib.loads(pathlib.Path(__file__).resolve().parents[2].joinpath("spec/host.toml").read_text())[
     "constants"]
 PROTOCOL = rf"{CONSTANTS['PROTOCOL_MAJOR']['value']}\.{CONSTANTS['PROTOCOL_MINOR']['value']:02}"
+# The whole device runs some 10 000 cycles a second, so that it gets few layers and rows unless MW_LONG is set.
+LONG = "MW_LONG" in os.environ
 SIZES = "--flit-bytes 8 --hidden 64 --experts 8 --k 2 --tokens-per-gpu 8 --tile 2 --partial-tiles"
 # device: what it runs. The whole device's serial number is what its firmware was built with.
 RUNS = {
-    "sim": f"--gpus 2 {SIZES} --layers 0,1",
+    "sim": f"--gpus 2 {SIZES} --layers {'0,1' if LONG else '0'}",
     "FABRIC": f"--gpus 4 {SIZES} --layers 0,1",
 }
-BENCH = {"sim": "all --gpus 2 --flit-bytes 8 --maxbytes 4K",
+BENCH = {"sim": f"all --gpus 2 --flit-bytes 8 --maxbytes {'4K' if LONG else '1K --iters 1'}",
          "FABRIC": "all --gpus 4 --flit-bytes 8 --maxbytes 4K --iters 2 --seed 7"}
 # tensor-parallel workloads, whose parts have times of their own
 PARALLEL = {
-    "sim": "--workload sublayer --gpus 2 --flit-bytes 8 --rows 12 --hidden 64 --tile 2 --gemm-rs-cycles 30 "
-           "--ln-cycles 5 --jitter 20 --start-spread 100",
+    "sim": f"--workload sublayer --gpus 2 --flit-bytes 8 --rows {12 if LONG else 4} --hidden 64 --tile 2 "
+           "--gemm-rs-cycles 30 --ln-cycles 5 --jitter 20 --start-spread 100",
     "FABRIC": "--workload gemm-ar --gpus 4 --flit-bytes 8 --rows 20 --hidden 64 --tile 2 --gemm-rs-cycles 30",
 }
-FEEDS = {"sim": f"--gpus 2 {SIZES} --batches 4", "FABRIC": f"--gpus 4 {SIZES} --batches 4 --system dysharp"}
+FEEDS = {"sim": f"--gpus 2 {SIZES} --batches {'4' if LONG else '3 --system dysharp,moeswitch'}",
+         "FABRIC": f"--gpus 4 {SIZES} --batches 4 --system dysharp"}
 DISCONNECTS = 20
 # one program has the device until a second one has been refused
 SECOND = ("sh -c 'soak --serial STUB --seconds 100 & p=$!; n=0; while ! moeswitch list | grep \"STUB .*in use\" && [ "

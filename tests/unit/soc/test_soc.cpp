@@ -898,6 +898,29 @@ TEST(restart_behind_a_write)
     }
 }
 
+/// What the CPU reads where nothing is, is 0, and `fault` has the address: outside its RAM and the
+/// memories, of GPUs that do not exist, and where the bus has no register.
+TEST(reads_where_nothing_is)
+{
+    bench b;
+    assert_true(b.held(true));
+    for (unsigned i = 0; i < 48; i++) {
+        const uint32_t any = b.rng.word() & ~0x803u, gpu = b.below(GPUS) << 25;
+        const uint32_t address =
+            i % 4 == 0   ? (any & 0x3fffffff) | 1u << (14 + b.below(16))
+            : i % 4 == 1 ? MW_MAP_CPU_GPU | (GPUS + b.below(32 - GPUS)) << 25 | (any & 0x1ffffff)
+            : i % 4 == 2 ? MW_MAP_CPU_GPU | gpu | (any & 0x1ffffff) | 1u << (14 + b.below(11))
+                         : MW_MAP_CPU_BUS | 0x60000 | (any & 0xffff);
+        b.ram_write({lui(1, address >> 12), lui(2, SOC_BASE), load(3, 1, address & 0x7ff),
+                     store(3, 2, WATCHDOG), jump(0)});
+        assert_true(b.held(false));
+        b.run(150);
+        assert_int_equal(b.read(SOC(watchdog)), 0);
+        assert_int_equal(b.read(SOC(fault)), address | MW_SOC__FAULT__VALID_bm);
+        assert_true(b.held(true));
+    }
+}
+
 /// A firmware's period is its own: the one that is loaded next runs, and has a watchdog.
 TEST(watchdog_of_the_firmware_before)
 {
