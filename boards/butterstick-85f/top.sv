@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ButterStick r1.0 85F: the device on its USB3343, whose clock of 60 MHz is the FPGA's own. The PHY's I/O voltage comes
-// from a regulator that the FPGA sets; nothing is on the bus before it is there. The board has no UART.
+// ButterStick r1.0 85F: the device on its USB3343, whose clock of 60 MHz is the FPGA's own.
+// The PHY's I/O voltage comes from a regulator that the FPGA sets; nothing is on the bus before
+// it is there. The board has no UART.
 `default_nettype none
 
 module butterstick_85f #(
@@ -27,7 +28,8 @@ module butterstick_85f #(
         .clk_i(clk30), .usb_o(usb_clk), .fabric_o(fabric_clk), .node_o(node_clk), .locked_o(locked)
     );
 
-    vccio_18 i_vccio (.clk_i(usb_clk), .locked_i(locked), .pdm_o(pdm), .en_o(vccio_en), .powered_o(powered));
+    vccio_18 i_vccio (.clk_i(usb_clk), .locked_i(locked), .pdm_o(pdm), .en_o(vccio_en),
+                      .powered_o(powered));
     // at the pads, as two of them are in the corner that is farthest from the clock's
     for (genvar i = 0; i < 3; i++) begin : gen_pdm
         OFS1P3DX i_pad (.D(pdm), .SP(1'b1), .SCLK(usb_clk), .CD(1'b0), .Q(vccio_pdm[i]));
@@ -37,11 +39,14 @@ module butterstick_85f #(
     ODDRX1F i_clk (.D0(1'b1), .D1(1'b0), .SCLK(usb_clk), .RST(1'b0), .Q(ulpi_clk));
 
     board_ulpi #(
-        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz), .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
+        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz),
+        .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
         .Uart(1'b0), .Firmware(Firmware)
     ) i_board (
-        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(powered), .usb_clk_i(usb_clk), .phy_rst_o(phy_rst),
-        .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led),
+        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(powered),
+        .usb_clk_i(usb_clk), .phy_rst_o(phy_rst),
+        .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt),
+        .ulpi_stp_o(ulpi_stp), .led_o(led),
         .uart_tx_o(), .uart_rx_i(1'b1)
     );
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ECPIX-5 85F: the device on its USB3300, which gives the bus its clock, and the fabric's clock from the board's 100
-// MHz.
+// ECPIX-5 85F: the device on its USB3300, which gives the bus its clock, and the fabric's
+// clock from the board's 100 MHz.
 `default_nettype none
 
 module ecpix5_85f #(
@@ -25,15 +25,19 @@ module ecpix5_85f #(
     logic       fabric_clk, node_clk, locked;
     logic [3:0] led;
 
-    board_clocks i_clocks (.clk_i(clk100), .fabric_o(fabric_clk), .node_o(node_clk), .locked_o(locked));
+    board_clocks i_clocks (.clk_i(clk100), .fabric_o(fabric_clk), .node_o(node_clk),
+                           .locked_o(locked));
 
     // USB3300: RESET is active high.
     board_ulpi #(
-        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz), .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
+        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz),
+        .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
         .Firmware(Firmware)
     ) i_board (
-        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(locked), .usb_clk_i(ulpi_clk), .phy_rst_o(ulpi_rst),
-        .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt), .ulpi_stp_o(ulpi_stp), .led_o(led),
+        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(locked),
+        .usb_clk_i(ulpi_clk), .phy_rst_o(ulpi_rst),
+        .ulpi_data_io(ulpi_data), .ulpi_dir_i(ulpi_dir), .ulpi_nxt_i(ulpi_nxt),
+        .ulpi_stp_o(ulpi_stp), .led_o(led),
         .uart_tx_o(uart_tx), .uart_rx_i(uart_rx)
     );
 

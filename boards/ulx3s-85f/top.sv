@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ULX3S 85F: the device at the pins of its second USB connector (US2), full speed; both clocks from the board's 25 MHz.
+// ULX3S 85F: the device at the pins of its second USB connector (US2), full speed;
+// both clocks from the board's 25 MHz.
 `default_nettype none
 
 module ulx3s_85f #(
@@ -20,15 +21,19 @@ module ulx3s_85f #(
     logic fabric_clk, node_clk, usb_clk, locked;
 
     board_clocks i_clocks (
-        .clk_i(clk_25mhz), .usb_o(usb_clk), .fabric_o(fabric_clk), .node_o(node_clk), .locked_o(locked)
+        .clk_i(clk_25mhz), .usb_o(usb_clk), .fabric_o(fabric_clk),
+        .node_o(node_clk), .locked_o(locked)
     );
 
     board_pins #(
-        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz), .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
+        .Cfg(Cfg), .ClockKhz(clocks_pkg::NodeKhz),
+        .CycleClocks(clocks_pkg::CycleClocks), .StartLog2(StartLog2),
         .Firmware(Firmware)
     ) i_board (
-        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(locked), .usb_clk_i(usb_clk), .usb_dp_io(usb_fpga_bd_dp),
-        .usb_dn_io(usb_fpga_bd_dn), .usb_pullup_o(usb_fpga_pu_dp), .led_o(led), .uart_tx_o(ftdi_rxd),
+        .clk_i(fabric_clk), .node_clk_i(node_clk), .locked_i(locked),
+        .usb_clk_i(usb_clk), .usb_dp_io(usb_fpga_bd_dp),
+        .usb_dn_io(usb_fpga_bd_dn), .usb_pullup_o(usb_fpga_pu_dp),
+        .led_o(led), .uart_tx_o(ftdi_rxd),
         .uart_rx_i(ftdi_txd)
     );
 

@@ -78,9 +78,11 @@ module fabric_threads #(
 
     fabric_core #(.Cfg(Cfg)) i_core (
         .clk_i, .rst_ni, .cfg_i, .cfg_o, .done_o,
-        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_o(csr),
+        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset),
+        .epoch_o(epoch), .csr_o(csr),
         .csr_i(csr_back), .emap_o(emap),
-        .groups_o(groups), .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd), .idle_i(idle), .error_i(error),
+        .groups_o(groups), .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd),
+        .idle_i(idle), .error_i(error),
         .sweep_busy_i(sweep_busy)
     );
 
@@ -90,11 +92,14 @@ module fabric_threads #(
     node_out_t now, node_out [Cfg.N];
 
     node_threads i_node (
-        .clk_i(node_clk_i), .thread_i(thread_q), .rst_ni(rst_ni && !node_reset[thread_q]), .port_i(5'(thread_q)),
-        .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch), .csr_i(csr[thread_q]), .csr_o(now.csr),
+        .clk_i(node_clk_i), .thread_i(thread_q),
+        .rst_ni(rst_ni && !node_reset[thread_q]), .port_i(5'(thread_q)),
+        .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch),
+        .csr_i(csr[thread_q]), .csr_o(now.csr),
         .emap_i(emap), .groups_i(groups), .up_o(now.up), .up_crd_i(up_crd[thread_q]),
         .dn_i(dn[thread_q]), .dn_crd_o(now.dn_crd), .idle_o(now.idle), .error_o(now.error),
-        .sweep_busy_o(now.sweep_busy), .host_i(host_i[thread_q]), .host_ready_o(now.host_ready), .host_o(now.host)
+        .sweep_busy_o(now.sweep_busy),
+        .host_i(host_i[thread_q]), .host_ready_o(now.host_ready), .host_o(now.host)
     );
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_node_out

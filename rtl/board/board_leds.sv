@@ -18,7 +18,8 @@ module board_leds #(
     output logic [3:0] led_o
 );
     localparam int unsigned BlinkLog2 = $clog2(ClockKhz * 750); // clocks of a blink: 0.75 to 1.5 s
-    localparam int unsigned ShowLog2  = BlinkLog2 - 2; // clocks that busy stays: a quarter of it; an error a whole one
+    localparam int unsigned ShowLog2  = BlinkLog2 - 2; // clocks that busy stays: a quarter of it;
+                                                       // an error a whole one
 
     logic [BlinkLog2-1:0] blink_q, error_q;
     logic [ShowLog2-1:0]  busy_q;

@@ -40,7 +40,8 @@ module board_pins #(
 
     for (genvar i = 0; i < 2; i++) begin : gen_line
         OFS1P3DX i_out (.D(line_out[i]), .SP(1'b1), .SCLK(usb_clk_i), .CD(1'b0), .Q(line_out_q[i]));
-        (* keep *) OFS1P3BX i_oe (.D(!drives), .SP(1'b1), .SCLK(usb_clk_i), .PD(1'b0), .Q(release_q[i]));
+        (* keep *) OFS1P3BX i_oe (.D(!drives), .SP(1'b1), .SCLK(usb_clk_i), .PD(1'b0),
+                                  .Q(release_q[i]));
         IFS1P3DX i_in (.D(line_pad[i]), .SP(1'b1), .SCLK(usb_clk_i), .CD(1'b0), .Q(line_q[i]));
     end
 
@@ -59,15 +60,18 @@ module board_pins #(
     // ---- the device, and what it shows ----
     logic configured, active, error;
 
-    device_pins #(.Cfg(Cfg), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)) i_device (
+    device_pins #(.Cfg(Cfg), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks),
+                  .Firmware(Firmware)) i_device (
         .clk_i, .node_clk_i, .rst_ni(rst_n), .usb_clk_i, .usb_rst_ni(usb_rst_n),
         .usb_dp_i(line_q[0]), .usb_dn_i(line_q[1]), .usb_dp_o(line_out[0]), .usb_dn_o(line_out[1]),
-        .usb_oe_o(drives), .usb_pullup_o, .connect_i(1'b1), .configured_o(configured), .suspended_o(),
+        .usb_oe_o(drives), .usb_pullup_o, .connect_i(1'b1),
+        .configured_o(configured), .suspended_o(),
         .active_o(active), .error_o(error), .uart_tx_o(tx), .uart_rx_i(rx)
     );
 
     board_leds #(.ClockKhz(ClockKhz / CycleClocks)) i_leds (
-        .clk_i, .rst_ni(rst_n), .configured_i(configured), .active_i(active), .error_i(error), .led_o
+        .clk_i, .rst_ni(rst_n), .configured_i(configured),
+        .active_i(active), .error_i(error), .led_o
     );
 endmodule
 

@@ -8,7 +8,8 @@
 `default_nettype none
 
 module board_start #(
-    parameter int unsigned WaitLog2 = 18 // clocks until the PHY's clock is there, for which 6.5 ms are enough
+    parameter int unsigned WaitLog2 = 18 // clocks until the PHY's clock is there, for
+                                         // which 6.5 ms are enough
 ) (
     input  wire logic clk_i,
     input  wire logic locked_i,
@@ -17,7 +18,8 @@ module board_start #(
     output logic      rst_no,
     output logic      usb_rst_no
 );
-    localparam int unsigned ResetLog2 = 10; // clocks of the PHY's reset: 20 us and more, of which it needs one
+    localparam int unsigned ResetLog2 = 10; // clocks of the PHY's reset: 20 us and more, of
+                                            // which it needs one
     logic                running, go_q;
     logic [WaitLog2-1:0] wait_q;
 

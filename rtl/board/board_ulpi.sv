@@ -62,15 +62,18 @@ module board_ulpi #(
     // ---- the device, and what it shows ----
     logic configured, active, error;
 
-    device_usb #(.Cfg(Cfg), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .Firmware(Firmware)) i_device (
+    device_usb #(.Cfg(Cfg), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks),
+                 .Firmware(Firmware)) i_device (
         .clk_i, .node_clk_i, .rst_ni(rst_n), .usb_clk_i, .usb_rst_ni(usb_rst_n),
         .ulpi_dir_i, .ulpi_nxt_i, .ulpi_data_i(data_in), .ulpi_data_o(data_out),
         .ulpi_data_oe_o(drives), .ulpi_stp_o, .ulpi_rst_o(), .connect_i(1'b1), .high_speed_o(),
-        .configured_o(configured), .suspended_o(), .active_o(active), .error_o(error), .uart_tx_o(tx), .uart_rx_i(rx)
+        .configured_o(configured), .suspended_o(), .active_o(active), .error_o(error),
+        .uart_tx_o(tx), .uart_rx_i(rx)
     );
 
     board_leds #(.ClockKhz(ClockKhz / CycleClocks)) i_leds (
-        .clk_i, .rst_ni(rst_n), .configured_i(configured), .active_i(active), .error_i(error), .led_o
+        .clk_i, .rst_ni(rst_n), .configured_i(configured),
+        .active_i(active), .error_i(error), .led_o
     );
 endmodule
 

@@ -95,8 +95,10 @@ module cdc_fifo #(
         end
     end
 
-    cdc_sync #(.Width(PtrW)) i_to_reader (.clk_i(rclk_i), .rst_ni(rrst_ni), .data_i(wgray_q), .data_o(wgray_there));
-    cdc_sync #(.Width(PtrW)) i_to_writer (.clk_i(wclk_i), .rst_ni(wrst_ni), .data_i(rgray_q), .data_o(rgray_there));
+    cdc_sync #(.Width(PtrW)) i_to_reader (.clk_i(rclk_i), .rst_ni(rrst_ni), .data_i(wgray_q),
+                                          .data_o(wgray_there));
+    cdc_sync #(.Width(PtrW)) i_to_writer (.clk_i(wclk_i), .rst_ni(wrst_ni), .data_i(rgray_q),
+                                          .data_o(rgray_there));
 
     // ---- what must hold: of the pointers that a side sees while it pushes or takes ----
     function automatic ptr_t binary(ptr_t code);
@@ -109,8 +111,10 @@ module cdc_fifo #(
     assign waiting = binary(wgray_there) - rptr_q;
 
     localparam ptr_t Depth = ptr_t'(2**DepthLog2);
-    `MW_ASSERT_AT(wclk_i, wrst_ni, wclear_i || !valid_i || stored <= Depth, "cdc_fifo: written over")
-    `MW_ASSERT_AT(rclk_i, rrst_ni, rclear_i || !ready_i || waiting <= Depth, "cdc_fifo: read what was not written")
+    `MW_ASSERT_AT(wclk_i, wrst_ni, wclear_i || !valid_i || stored <= Depth,
+                  "cdc_fifo: written over")
+    `MW_ASSERT_AT(rclk_i, rrst_ni, rclear_i || !ready_i || waiting <= Depth,
+                  "cdc_fifo: read what was not written")
     wire unused = &{1'b0, stored, waiting};
 endmodule
 

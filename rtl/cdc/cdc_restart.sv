@@ -59,7 +59,8 @@ module cdc_restart (
     cdc_sync i_done (.clk_i(a_clk_i), .rst_ni(a_rst_ni), .data_i(done_q), .data_o(done));
 
     // ---- B ----
-    localparam int unsigned SettleCycles = 3; // a pointer's bits are seen a cycle later than the request at most
+    localparam int unsigned SettleCycles = 3; // a pointer's bits are seen a cycle later than
+                                              // the request at most
     logic [SettleCycles-1:0] settle_q;
 
     cdc_sync i_ask (.clk_i(b_clk_i), .rst_ni(b_rst_ni), .data_i(ask_q), .data_o(asked));

@@ -4,8 +4,9 @@
 `default_nettype none
 
 package bundle_pkg;
-    // A write of the expert map, whose entry says where an expert lives. Every copy of the table takes each: the expert
-    // is one that the fabric has room for, and a valid entry names a GPU and a number there that exist.
+    // A write of the expert map, whose entry says where an expert lives. Every copy of the table
+    // takes each: the expert is one that the fabric has room for, and a valid entry names a GPU
+    // and a number there that exist.
     typedef struct packed {
         logic            we;
         logic [11:0]     addr;
@@ -19,12 +20,12 @@ package bundle_pkg;
         logic [31:0] data;
     } group_write_t;
 
-    // What packet_manager does with a store: it is kept and merged, or passes, behind what is kept of its line, for its
-    // GPU, or at all.
+    // What packet_manager does with a store: it is kept and merged, or passes, behind what is kept
+    // of its line, for its GPU, or at all.
     typedef enum logic [1:0] {Keep, BehindLine, BehindGpu, BehindAll} merge_e;
 
-    // What it counts: packets that came, that left, that were merged into others; entries that left full, or because of
-    // the timer.
+    // What it counts: packets that came, that left, that were merged into others; entries that
+    // left full, or because of the timer.
     typedef struct packed {
         logic timer;
         logic full;
@@ -61,7 +62,8 @@ package bundle_pkg;
         logic [31:0] wdata;
     } csr_req_t;
 
-    // The buffers of the mailbox, words of a command or a reply: what is written, and what is read, in the next cycle.
+    // The buffers of the mailbox, words of a command or a reply: what is written, and
+    // what is read, in the next cycle.
     typedef struct packed {
         logic        we;
         logic [5:0]  waddr;
@@ -72,12 +74,15 @@ package bundle_pkg;
 
     // What the registers say to the switch.
     typedef struct packed {
-        logic [7:0]  throttle;      // of 256 chances, how many a start of a packet on a downlink is put off by a cycle
+        logic [7:0]  throttle;      // of 256 chances, how many a start of a packet on a
+                                    // downlink is put off by a cycle
         logic [1:0]  link_wait;     // cycles that pass on a downlink behind each flit
         logic [7:0]  store_credits; // upper limits of downlink credits used, 0: all
         logic [7:0]  part_credits;
-        logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0: all that credits let in
-        logic [4:0]  limit;         // log2 of the period of the time limits in cycles, at most 22, 0: no time limits
+        logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0:
+                                    // all that credits let in
+        logic [4:0]  limit;         // log2 of the period of the time limits in cycles, at
+                                    // most 22, 0: no time limits
         // the switch opens the reductions of rows: their bytes, log2 of the bytes between
         logic        switch_reductions;
         logic [14:0] row_bytes;     // them, and of the tokens of a GPU
@@ -87,20 +92,22 @@ package bundle_pkg;
         logic [3:0]  cnt_idx;
         logic [15:0] mon_interval;  // monitors, see switch_monitor
         logic [3:0]  mon_classes;
-        logic        mon_read;      // of what, in port, series and word: it follows after at most 3 cycles
+        logic        mon_read;      // of what, in port, series and word: it follows
+                                    // after at most 3 cycles
         logic [4:0]  mon_port;
         logic        mon_series;
         logic [7:0]  mon_word;
     } switch_ctl_t;
 
-    // Credits that go back to a sender, one packet per bit and class; of class PART, whose they are.
+    // Credits that go back to a sender, one packet per bit and class;
+    // of class PART, whose they are.
     typedef struct packed {
         logic [3:0] cls;
         logic [4:0] part;
     } credit_t;
 
-    // A counter of a stream is added to, by a FLAG of src; notified: with it src says that its rows of st before this
-    // one are here (0 without RowRanges).
+    // A counter of a stream is added to, by a FLAG of src; notified: with it src says that its rows
+    // of st before this one are here (0 without RowRanges).
     typedef struct packed {
         logic                      valid;
         logic [4:0]                idx;
@@ -109,8 +116,8 @@ package bundle_pkg;
         logic [node_pkg::RowW-1:0] row;
     } event_t;
 
-    // What a FLAG says of rows of its source that are in memory: so many are all of a list here, or (tile) a tile's
-    // that have returned.
+    // What a FLAG says of rows of its source that are in memory: so many are all of a list here, or
+    // (tile) a tile's that have returned.
     typedef struct packed {
         logic                         valid;
         logic                         tile;
@@ -119,7 +126,8 @@ package bundle_pkg;
         logic [15:0]                  rows;
     } source_flag_t;
 
-    // Of the rows of st of one GPU: how many come in all, and before which they are here, if it has reported.
+    // Of the rows of st of one GPU: how many come in all, and before which they
+    // are here, if it has reported.
     typedef struct packed {
         logic [node_pkg::RowW-1:0] rows;
         logic                      notified;
@@ -146,8 +154,8 @@ package bundle_pkg;
         logic [4:0]                  src;   // who stored them, with SourceLists
     } slot_bytes_t;
 
-    // A finished row of a token of any GPU; back: it returns to its home, to slot pos of the token, from row of local
-    // expert le; last of its tile, which has so many.
+    // A finished row of a token of any GPU; back: it returns to its home, to slot pos of the token,
+    // from row of local expert le; last of its tile, which has so many.
     typedef struct packed {
         logic                         valid;
         logic                         back;
@@ -166,8 +174,8 @@ package bundle_pkg;
         logic [7:0] rows;
     } tile_back_t;
 
-    // And how many rows it waits for; remote, with switch-initiated reductions: and others elsewhere, which are not
-    // counted.
+    // And how many rows it waits for; remote, with switch-initiated reductions: and others
+    // elsewhere, which are not counted.
     typedef struct packed {
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
@@ -175,10 +183,10 @@ package bundle_pkg;
         logic                        remote;
     } arm_t;
 
-    // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless DYMULTIMEM_ST or
-    // rowsp); of MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and operator; gate transfers are META
-    // packets; rows land at their address, without an allocator; each transfer has one target on the uplink; lists: and
-    // says its row, see list_rows.
+    // What unit send makes of an instruction: opcode of uplink packets (local ones are ST unless
+    // DYMULTIMEM_ST or rowsp); of MULTIMEM_ST and MULTIMEM_RED target0, of the latter its type and
+    // operator; gate transfers are META packets; rows land at their address, without an allocator;
+    // each transfer has one target on the uplink; lists: and says its row, see list_rows.
     typedef struct packed {
         packet_pkg::opcode_e opcode;
         logic [15:0]         group;
@@ -189,8 +197,8 @@ package bundle_pkg;
         logic                lists;
     } sends_t;
 
-    // A reduction request at its hub: what the low half of its header says. Fields sit where the same bits of a word of
-    // targets come from, as far as they can: that saves multiplexers.
+    // A reduction request at its hub: what the low half of its header says. Fields sit where the
+    // same bits of a word of targets come from, as far as they can: that saves multiplexers.
     typedef struct packed {
         logic       over; // against the rules: an error
         logic [9:0] len_low;
@@ -212,14 +220,15 @@ package bundle_pkg;
         logic [3:0] idx;
     } term_req_t;
 
-    // A counter of a port of the switch that is read: its upper part and its lower one, see port_counters.
+    // A counter of a port of the switch that is read: its upper part and its
+    // lower one, see port_counters.
     typedef struct packed {
         logic [26:0] high;
         logic [9:0]  low;
     } counter_t;
 
-    // A look-up at the allocator: with alloc a row is given where there is none; start: the table may be read for it;
-    // retry: it was looked up before.
+    // A look-up at the allocator: with alloc a row is given where there is none; start: the table
+    // may be read for it; retry: it was looked up before.
     typedef struct packed {
         logic                         valid;
         logic                         alloc;
@@ -247,7 +256,8 @@ package bundle_pkg;
         logic [7:0]                   bytes;
     } landed_t;
 
-    // A word of a COUNTS packet: kind 0, rows for an own expert idx; 1, copies from GPU src to GPU idx.
+    // A word of a COUNTS packet: kind 0, rows for an own expert idx; 1, copies
+    // from GPU src to GPU idx.
     typedef struct packed {
         logic        valid;
         logic        kind;
@@ -258,8 +268,8 @@ package bundle_pkg;
         logic        last; // of its packet; behind count_once, of what src reports
     } count_t;
 
-    // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a complete row, a token, an
-    // acknowledgement; level: all rows are done.
+    // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a
+    // complete row, a token, an acknowledgement; level: all rows are done.
     typedef struct packed {
         logic                                flag_valid;
         logic [$clog2(isa_pkg::Events)-1:0]  flag_idx;
@@ -276,11 +286,12 @@ package bundle_pkg;
     typedef struct packed {
         logic [node_pkg::RowW-1:0] complete;
         logic [node_pkg::RowW-1:0] expected;
-        logic                      counted;  // no more rows come than expected are, with source_lists
+        logic                      counted;  // no more rows come than expected are,
+                                             // with source_lists
     } stat_t;
 
-    // A row that the engine puts on the list of an expert itself; last, without valid: it has named all; more: it
-    // begins to name others.
+    // A row that the engine puts on the list of an expert itself; last, without valid: it has named
+    // all; more: it begins to name others.
     typedef struct packed {
         logic                         valid;
         logic                         last;

@@ -27,7 +27,8 @@ package cfg_pkg;
         // packets of class STORE that an input of the switch has room for, in each of its queues
         int unsigned StorePkts;
         int unsigned CtrlPkts; // the same of class CTRL
-        int unsigned Window;   // largest look-ahead window of an input of the switch, 0: it has none
+        int unsigned Window;   // largest look-ahead window of an input of the
+                               // switch, 0: it has none
         int unsigned PartPkts; // partials queued per {hub, requester}
         bit            PartSharedRam;   // they lie in the RAMs of packets, see switch_top
         int unsigned RxStorePkts; // packets that a hub has room for, by class
@@ -35,19 +36,27 @@ package cfg_pkg;
         int unsigned RxCtrlPkts;
         bit            Reds;            // hubs do multimem.red
         bit            AdderBypass;     // rows without an addition pass the hub's adder by
-        bit            TargetListCache; // switch and hubs remember the list of targets of each source's open row
-        bit            TokenOrder;      // hubs order the tokens of a dispatch, and throttle it by partial sums
-        int unsigned Events;            // numbers of event counters, 16 or 32: with SW8 and those behind it
+        bit            TargetListCache; // switch and hubs remember the list of targets of
+                                        // each source's open row
+        bit            TokenOrder;      // hubs order the tokens of a dispatch, and
+                                        // throttle it by partial sums
+        int unsigned Events;            // numbers of event counters, 16 or 32: with SW8
+                                        // and those behind it
         bit            Delay;           // streams have delay
         bit            RowRanges;       // flags report rows, and expert.rows takes ranges of tokens
-        bit            Gathered;        // expert.rows, sum and multimem take the rows of a gathered routing table
+        bit            Gathered;        // expert.rows, sum and multimem take the rows of a
+                                        // gathered routing table
         bit            RowSparse;       // st.rowsp, and finished rows that return singly
-        bit            SourceLists;     // and layers in which senders say where rows land, in lists of their own
-        int unsigned RpmEntries;        // lines that a hub's packet manager keeps for each GPU: 2^i, 0: it has none
-        bit            SwitchReductions; // the switch opens the reduction of a row that all members have reported
+        bit            SourceLists;     // and layers in which senders say where rows land,
+                                        // in lists of their own
+        int unsigned RpmEntries;        // lines that a hub's packet manager keeps for each
+                                        // GPU: 2^i, 0: it has none
+        bit            SwitchReductions; // the switch opens the reduction of a row that all
+                                         // members have reported
         bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
-        bit            Monitor;         // latency histogram and time series of each port of the switch
+        bit            Monitor;         // latency histogram and time series of each
+                                        // port of the switch
         bit            Faults;          // emulated endpoints can be made to
         bit            Multicast;       // the switch has the multimem opcodes
         red_pkg::set_t RedTypes; // types and operators of reductions
@@ -70,7 +79,8 @@ package cfg_pkg;
         int unsigned AddrW;     // address of a flit in own memory
         int unsigned LineW;     // address of 128 bytes there
         int unsigned TokW;      // number of a token of any GPU
-        int unsigned MaddrW;    // multimem address: of a byte of a row of any token, or in own memory
+        int unsigned MaddrW;    // multimem address: of a byte of a row of any
+                                // token, or in own memory
         int unsigned CountW;    // rows of one expert
         int unsigned EventW;    // number of an event counter
         int unsigned RpmW;      // index of an entry of the packet manager
@@ -84,7 +94,8 @@ package cfg_pkg;
         int unsigned StoreW;    // credits of a hub: packets of class STORE
         int unsigned PartW;     // and results
         int unsigned ResultSlots; // packets of results that wait at an output of the switch
-        int unsigned SumFlits;  // flits of results that wait for a hub's own sums, behind its queue of packets
+        int unsigned SumFlits;  // flits of results that wait for a hub's own sums,
+                                // behind its queue of packets
         int unsigned GrantRows; // rows that may be granted and not begun at a hub, see grant_lanes
         int unsigned StampW;    // when a packet came, 0 without monitors
         int unsigned StampB;    // of a signal that holds it
@@ -153,7 +164,8 @@ package cfg_pkg;
         c.FlitW     = 8 * c.FlitBytes;
         c.FlitLog2  = $clog2(c.FlitBytes);
         c.HeadFlits = packet_pkg::HeaderBytes / c.FlitBytes;
-        c.ListFlits = (packet_pkg::TargetBytes * (packet_pkg::TargetsMax - 1) + c.FlitBytes - 1) / c.FlitBytes;
+        c.ListFlits = (packet_pkg::TargetBytes * (packet_pkg::TargetsMax - 1) + c.FlitBytes - 1)
+                      / c.FlitBytes;
         c.PayFlits  = packet_pkg::PayloadMaxBytes / c.FlitBytes;
         c.PayW      = $clog2(c.PayFlits);
         c.Lanes     = c.FlitBytes / packet_pkg::TargetBytes;
@@ -181,8 +193,8 @@ package cfg_pkg;
         c.PartW     = $clog2(c.RxResultPkts + 1);
         c.ResultSlots = (c.PayFlits >= 16) ? 1 : 16 / c.PayFlits; // LUT RAM comes in 16 words
         c.SumFlits  = (c.FlitBytes < 16) ? 0 : 15;
-        // open ones of all homes, and own ones that have closed while their results, of a packet and a flit at least,
-        // wait: at the switch, in the hub's queue, behind that
+        // open ones of all homes, and own ones that have closed while their results, of a packet
+        // and a flit at least, wait: at the switch, in the hub's queue, behind that
         c.GrantRows = c.N * c.OpenRows + c.ResultSlots + c.RxResultPkts + c.SumFlits;
         c.StampW    = c.Monitor ? map_pkg::MonitorStampBits : 0;
         c.StampB    = most(c.StampW, 1);
@@ -193,14 +205,15 @@ package cfg_pkg;
         return c;
     endfunction
 
-    // Whether EVENT and FLAG packets count the event counter of this number, where there are so many numbers: the first
-    // ones, and all of the upper half.
+    // Whether EVENT and FLAG packets count the event counter of this number, where there are so
+    // many numbers: the first ones, and all of the upper half.
     function automatic bit counted(input int unsigned events, input logic [47:0] number);
         return (number >> $clog2(isa_pkg::SwEvents)) == '0
                || (events == isa_pkg::Events && (number >> $clog2(isa_pkg::EV_SW8)) == 48'd1);
     endfunction
 
-    // Whether a packet stores what belongs to a row, at experts that its list names: a list of one, if row-sparse.
+    // Whether a packet stores what belongs to a row, at experts that its list names:
+    // a list of one, if row-sparse.
     function automatic bit stores_row(input bit row_sparse, input packet_pkg::opcode_e opcode);
         return opcode == packet_pkg::OP_DYMULTIMEM_ST || is_rowsp(row_sparse, opcode);
     endfunction

@@ -23,19 +23,21 @@ module cmd_range #(
         $error("cmd_range: memory has at most 2^34 bytes, and more of them than tokens");
     end
 
-    // High bits are looked at operand by operand, and once for both: so two ranges of one length share what they need
-    // of it.
+    // High bits are looked at operand by operand, and once for both: so two ranges of one
+    // length share what they need of it.
     logic [Cfg.MemBytesLog2+1:0] sum;
     logic                        far, far_token;
 
     assign sum         = (Cfg.MemBytesLog2+2)'((Cfg.MemBytesLog2+1)'(first_i))
                          + (Cfg.MemBytesLog2+2)'((Cfg.MemBytesLog2+1)'(count_i));
-    assign far         = (first_i >> (Cfg.MemBytesLog2 + 1)) != '0 || (count_i >> (Cfg.MemBytesLog2 + 1)) != '0;
+    assign far         = (first_i >> (Cfg.MemBytesLog2 + 1)) != '0
+                         || (count_i >> (Cfg.MemBytesLog2 + 1)) != '0;
     assign far_token   = ((Cfg.MemBytesLog2+1)'(first_i) >> (TokensW + 1)) != '0
                          || ((Cfg.MemBytesLog2+1)'(count_i) >> (TokensW + 1)) != '0;
     assign end_o       = sum[TokensW:0];
     assign no_tokens_o = far || far_token || ((TokensW+2)'(1) << shift_i) < sum[TokensW+1:0];
-    assign no_bytes_o  = far || sum[Cfg.MemBytesLog2+1] || (sum[Cfg.MemBytesLog2] && sum[Cfg.MemBytesLog2-1:0] != '0);
+    assign no_bytes_o  = far || sum[Cfg.MemBytesLog2+1]
+                         || (sum[Cfg.MemBytesLog2] && sum[Cfg.MemBytesLog2-1:0] != '0);
 
     wire unused = &{1'b0, sum};
 endmodule

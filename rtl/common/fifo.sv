@@ -54,7 +54,8 @@ module fifo #(
     // Nothing else depends on the level, so it costs nothing where it is not used.
     always_ff @(posedge clk_i) begin
         if (!rst_ni) level_q <= '0;
-        else if (push != pop) level_q <= level_q + (pop ? '1 : LevelW'(1));  // one adder for up and down
+        // one adder for up and down
+        else if (push != pop) level_q <= level_q + (pop ? '1 : LevelW'(1));
     end
 
     if (Depth == 1) begin : gen_single

@@ -24,8 +24,8 @@ module fp32_add #(
     input  wire logic        max_i,   // the greater
     input  wire logic [31:0] a_i,
     input  wire logic [31:0] b_i,
-    // what is rounded in this cycle leaves as bf16: the upper half of res, rounded once more; the lower half is
-    // anything
+    // what is rounded in this cycle leaves as bf16: the upper half of res, rounded once
+    // more; the lower half is anything
     input  wire logic        half_i,
     input  wire logic        over_i,
     input  wire logic [31:0] over_data_i,
@@ -39,7 +39,8 @@ module fp32_add #(
         logic [23:0] big;   // significands
         logic [23:0] little;
         logic        tail;  // any of little's 14 lowest bits
-        logic        apart; // exponents differ by 32 or more, or little does not count: big is infinite, or picked
+        logic        apart; // exponents differ by 32 or more, or little does not count:
+                            // big is infinite, or picked
         logic [4:0]  shift;
     } ordered_t;
 
@@ -66,7 +67,8 @@ module fp32_add #(
     sum_t     sum_q;
     norm_t    norm_q;
 
-    function automatic ordered_t order(input logic pick, input logic max, input logic [31:0] a, input logic [31:0] b);
+    function automatic ordered_t order(input logic pick, input logic max, input logic [31:0] a,
+                                       input logic [31:0] b);
         ordered_t    o;
         logic        less, swap, b_below, a_norm, b_norm, a_top, b_top, a_nan, b_nan;
         logic [7:0]  a_exp, b_exp, diff;
@@ -124,7 +126,8 @@ module fp32_add #(
             sticky |= x[7:0] != '0;
             x >>= 8;
         end
-        // The other 7 places: the upper part in a multiplier, by a power of two, which costs no LUTs.
+        // The other 7 places: the upper part in a multiplier, by a power of
+        // two, which costs no LUTs.
         power = 8'h80 >> o.shift[2:0];
         upper = 25'(x[25:8]) * 25'(power);
         lower = {x[7:0], 7'd0} >> o.shift[2:0];
@@ -161,8 +164,8 @@ module fp32_add #(
             by_zeros |= !by_limit && !lead && s.exp[k];
             by_limit |= !by_zeros && lead && !s.exp[k];
             if (count[k]) begin
-                // Only operands with neighbouring exponents cancel so far that it takes four places: the two lowest
-                // bits are 0 then.
+                // Only operands with neighbouring exponents cancel so far that it takes four
+                // places: the two lowest bits are 0 then.
                 if (k > 1) x[27:2] = x[27:2] << (5'd1 << k);
                 else x = x << (5'd1 << k);
             end
@@ -177,9 +180,9 @@ module fp32_add #(
         return n;
     endfunction
 
-    // One adder: the leading bit completes the exponent, the last place takes the carry, or that of the upper half: the
-    // first rounding may make a tie of the second one, or break it, and is not carried out then. The rest are clears of
-    // whole fields, which flip-flops do by themselves.
+    // One adder: the leading bit completes the exponent, the last place takes the carry, or that of
+    // the upper half: the first rounding may make a tie of the second one, or break it, and is not
+    // carried out then. The rest are clears of whole fields, which flip-flops do by themselves.
     function automatic logic [31:0] round(input norm_t n, input logic half);
         logic [7:0]  exp;
         logic [22:0] frac;
@@ -187,8 +190,10 @@ module fp32_add #(
         /* verilator lint_off UNUSEDSIGNAL */  // only its carry matters
         logic spare;
         /* verilator lint_on UNUSEDSIGNAL */
-        half_up = n.frac[15] ? n.frac[14:0] != '0 || n.up || n.frac[16] : n.frac[14:0] == '1 && n.up && n.frac[16];
-        half_up = half_up && half && n.exp[7:1] != '1;   // then it is a NaN, or infinite whatever the fraction
+        half_up = n.frac[15] ? n.frac[14:0] != '0 || n.up || n.frac[16] : n.frac[14:0] == '1
+                  && n.up && n.frac[16];
+        half_up = half_up && half && n.exp[7:1] != '1;   // then it is a NaN, or infinite
+                                                         // whatever the fraction
         up      = n.up && !half;
         {exp, frac, spare} = {n.exp, n.frac, 1'b1} + {7'd0, n.lead, 6'd0, half_up, 16'd0, up};
         if (exp == '1 && !n.nan) frac = '0;

@@ -25,7 +25,8 @@ package fp_pkg;
         logic        zero;  // a factor is zero
         logic        sign;
         logic [6:0]  frac;  // of c
-        logic        high;  // x * c may overflow, else it may underflow: what is beyond limit does, or does not
+        logic        high;  // x * c may overflow, else it may underflow: what is beyond
+                            // limit does, or does not
         logic [7:0]  limit; // of the exponent of x, and the carry of x * c
         logic [9:0]  exp;   // exponent of the product - that of x - 2
         logic [31:0] mant;  // its significand, the highest bit is 1
@@ -56,8 +57,8 @@ package fp_pkg;
         return {x[15], exp, frac, 13'd0};
     endfunction
 
-    // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals made, overflow to
-    // infinity.
+    // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals
+    // made, overflow to infinity.
     function automatic logic [15:0] rne_fp16(input logic [31:0] x);
         logic [24:0] sig; // with the place below the last one
         logic [23:0] low;

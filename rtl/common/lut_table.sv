@@ -32,7 +32,8 @@ module lut_table #(
         logic [Width-1:0] word;
 
         lutram #(.Width(Width), .Depth(2**BankW)) i_ram (
-            .clk_i, .we_i(we_i && (waddr_i >> BankW) == AddrW'(b)), .waddr_i(waddr_i[BankW-1:0]), .wdata_i,
+            .clk_i, .we_i(we_i && (waddr_i >> BankW) == AddrW'(b)),
+            .waddr_i(waddr_i[BankW-1:0]), .wdata_i,
             .raddr_i(raddr_i[BankW-1:0]), .rdata_o(word)
         );
 

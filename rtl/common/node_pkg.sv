@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// Widths and the layer configuration that every unit of a node (emulated GPU and hub) shares. The registers of
-// spec/node.rdl drive it; it is constant from go to done.
+// Widths and the layer configuration that every unit of a node (emulated GPU and hub) shares.
+// The registers of spec/node.rdl drive it; it is constant from go to done.
 `default_nettype none
 /* verilator lint_off UNUSEDPARAM */
 package node_pkg;
-  localparam int unsigned TokenW = 22;  // token index, global: home GPU << token_shift | index at home
+  localparam int unsigned TokenW = 22;  // token index, global: home GPU <<
+                                        // token_shift | index at home
   // row number inside an expert's area, or received row << k_shift | list position
   localparam int unsigned RowW = 22;
-  localparam int unsigned ExpertW = 6;  // expert index inside a GPU; with source_lists, of a list: {expert, source}
+  localparam int unsigned ExpertW = 6;  // expert index inside a GPU; with source_lists, of a
+                                        // list: {expert, source}
   localparam int unsigned PktW = 8;     // packet number inside a row
-  localparam int unsigned MemBanks = 4; // of a GPU's memory; the expert engine moves the flits of every other one
+  localparam int unsigned MemBanks = 4; // of a GPU's memory; the expert engine moves the
+                                        // flits of every other one
 
-  // Between a GPU and its hub. Reads: with a port of their own to memory, the others one together. Writes: the first
-  // has a way of its own into the banks. Units of which a GPU runs the instructions.
+  // Between a GPU and its hub. Reads: with a port of their own to memory, the others
+  // one together. Writes: the first has a way of its own into the banks. Units of which
+  // a GPU runs the instructions.
   localparam int unsigned RdSend = 0, RdSum = 1, RdOwn = 3;  // RdSum: two
-  localparam int unsigned RdControl = 3, RdAlloc = 4, RdCombine = 5, RdRed = 6, RdCopy = 7, RdList = 8, HubReads = 9;
+  localparam int unsigned RdControl = 3, RdAlloc = 4, RdCombine = 5, RdRed = 6, RdCopy = 7,
+                          RdList = 8, HubReads = 9;
   localparam int unsigned WrSt = 0, WrOut = 2, WrAlloc = 3, WrList = 4, HubWrites = 5;  // WrSt: two
   localparam int unsigned HubControl = 0, HubSend = 1, HubCombine = 2, HubPush = 3, HubUnits = 4;
   localparam int unsigned HubErrors = 9;  // sources of errors in a hub
@@ -22,7 +27,8 @@ package node_pkg;
   // A byte address in a memory of any size, as instructions name it.
   typedef logic [33:0] byte_t;
 
-  // One entry of the expert map: where an expert lives. Written by software, broadcast to every copy of the table.
+  // One entry of the expert map: where an expert lives. Written by software, broadcast
+  // to every copy of the table.
   typedef struct packed {
     logic               valid;
     logic [4:0]         gpu;
@@ -42,7 +48,8 @@ package node_pkg;
     logic [3:0]       row_shift;     // log2 of the row stride
     logic [3:0]       gate_shift;    // log2 of the gate stride
     logic [4:0]       cap_shift;     // log2 of the rows per expert
-    logic [3:0]       cache_log2;    // log2 of the entries of the allocator's cache in use, see there
+    logic [3:0]       cache_log2;    // log2 of the entries of the allocator's
+                                     // cache in use, see there
     // byte addresses in own memory; registers hold them in units of 16 bytes
     logic [35:0]      xs_base;       // hidden values of own tokens
     logic [35:0]      rt_base;       // routing table
@@ -51,10 +58,12 @@ package node_pkg;
     logic [35:0]      gt_base;       // gate weights, or unicast's meta table
     logic [35:0]      al_base;       // allocation table
     logic [35:0]      out_base;      // output rows of own tokens
-    logic [35:0]      cb_base;       // slots: {token, GPU} for partial sums (unicast), {token, position} for rows
+    logic [35:0]      cb_base;       // slots: {token, GPU} for partial sums (unicast),
+                                     // {token, position} for rows
     logic [35:0]      ce_base;       // coefficients of the own experts, bf16
     logic [35:0]      rl_base;       // lists of the rows that came
-    logic [35:0]      st_lo;         // explicit stores from the link are allowed in st_lo <= address < st_hi
+    logic [35:0]      st_lo;         // explicit stores from the link are allowed in
+                                     // st_lo <= address < st_hi
     logic [35:0]      st_hi;
     logic [3:0][35:0] stream_base;
     logic [3:0]       stream_enable;
@@ -69,15 +78,21 @@ package node_pkg;
     logic             dispatch_throttle; // dispatch and partial sums leave in step
     logic [15:0]      throttle_ahead; // rows that dispatch may be ahead, 0: no limit
     logic [15:0]      throttle_lead; // rows that it is kept ahead
-    logic [15:0]      throttle_idle; // cycles without a flit on the uplink behind which a row may go all the same
+    logic [15:0]      throttle_idle; // cycles without a flit on the uplink behind which a
+                                     // row may go all the same
     logic             packet_manager; // small stores for the uplink are merged
-    logic [15:0]      rpm_timer;     // cycles between two sweeps of what is kept for that, 0: nothing waits
+    logic [15:0]      rpm_timer;     // cycles between two sweeps of what is kept for
+                                     // that, 0: nothing waits
     logic [2:0]       scatter;       // 0, or stores of one target have 32 bytes, see scatter_order
-    logic             switch_reductions; // finished rows are reported to the switch, which opens reductions
-    logic             row_returns;   // they return singly to slots at home, where their bytes are counted
-    logic             source_lists;  // of st.rowsp a list per {expert, source}, in which the source says the row
+    logic             switch_reductions; // finished rows are reported to the switch,
+                                         // which opens reductions
+    logic             row_returns;   // they return singly to slots at home, where
+                                     // their bytes are counted
+    logic             source_lists;  // of st.rowsp a list per {expert, source}, in which
+                                     // the source says the row
     logic [1:0]       link_wait;     // cycles that pass on the uplink behind each flit
-    logic [7:0]       store_credits; // upper limits of the credits used, 0: as many as the hardware has
+    logic [7:0]       store_credits; // upper limits of the credits used, 0: as many
+                                     // as the hardware has
     logic [7:0]       part_credits;
     logic [7:0]       ctrl_credits;
     // of 256 chances, how many a start of a packet on the uplink is put off by a cycle (for tests)
@@ -86,13 +101,15 @@ package node_pkg;
   } node_cfg_t;
 
   /* verilator lint_off UNUSEDSIGNAL */  // a function uses a part of the configuration
-  // Lists of rows that experts run on: one of each own expert or, with source_lists, of each {expert, source}.
+  // Lists of rows that experts run on: one of each own expert or, with source_lists,
+  // of each {expert, source}.
   function automatic logic [6:0] lists(input bit built, input node_cfg_t c);
     return (built && c.source_lists) ? c.local_experts << c.n_shift : c.local_experts;
   endfunction
 
   // The list of an own expert's rows from this GPU.
-  function automatic logic [ExpertW-1:0] list_of(input bit built, input node_cfg_t c, input logic [ExpertW-1:0] le,
+  function automatic logic [ExpertW-1:0] list_of(input bit built, input node_cfg_t c,
+                                                 input logic [ExpertW-1:0] le,
                                                  input logic [4:0] src);
     return (built && c.source_lists) ? le << c.n_shift | ExpertW'(src) : le;
   endfunction

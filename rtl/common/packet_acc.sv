@@ -54,7 +54,8 @@ module packet_acc #(
     logic [Stages-1:0][MetaWidth-1:0] meta_q;
     logic                             take, store, emit;
     red_pkg::red_t                    red_q, red_end; // of stage 0 and of the last one
-    logic                             half;           // the last stage but one holds a last term, of bf16
+    logic                             half;           // the last stage but one holds a
+                                                      // last term, of bf16
     logic [Cfg.Words-1:0][1:0][31:0]  acc, sum;
 
     if (Spaced) begin : gen_spaced
@@ -95,7 +96,8 @@ module packet_acc #(
         .Width(Cfg.Words * 64),
         .Depth(Cfg.PayFlits)
     ) i_acc (
-        .clk_i(clk_i), .we_i(store), .waddr_i(idx_q[Stages-1]), .wdata_i(sum), .raddr_i(idx_i), .rdata_o(acc)
+        .clk_i(clk_i), .we_i(store), .waddr_i(idx_q[Stages-1]), .wdata_i(sum),
+        .raddr_i(idx_i), .rdata_o(acc)
     );
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
@@ -114,7 +116,8 @@ module packet_acc #(
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
         reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
             .clk_i,
-            .take_i(take), .first_i, .pair_i, .red_i, .acc_i(acc[l]), .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
+            .take_i(take), .first_i, .pair_i, .red_i, .acc_i(acc[l]),
+            .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
             .valid_i(valid_q[0]), .red_q_i(red_q), .half_i(half), .sum_o(sum[l]),
             .emit_i(emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
         );

@@ -18,9 +18,11 @@
 
 module pkt_fifo #(
     parameter int unsigned FlitBytes = 8,
-    parameter int unsigned Flits     = 32,                                        // storage, a power of two
+    // storage, a power of two
+    parameter int unsigned Flits     = 32,
     // longest packet
-    parameter int unsigned MaxPkt    = 16 / FlitBytes + (30 + FlitBytes - 1) / FlitBytes + 128 / FlitBytes
+    parameter int unsigned MaxPkt    = 16 / FlitBytes + (30 + FlitBytes - 1) / FlitBytes
+                                       + 128 / FlitBytes
 ) (
     input  wire logic                         clk_i,
     input  wire logic                         rst_ni,
@@ -65,11 +67,13 @@ module pkt_fifo #(
     end
 
     lut_table #(.Width(8 * FlitBytes), .Depth(Flits)) i_data (
-        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_data_i), .re_i(step_i), .sel_i(take_i),
+        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_data_i),
+        .re_i(step_i), .sel_i(take_i),
         .raddr_i(rptr_q[PtrW-1:0]), .rdata_o(out_data_o)
     );
     lutram #(.Width(1), .Depth(Flits)) i_last (
-        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_last_i), .raddr_i(rptr_q[PtrW-1:0]),
+        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_last_i),
+        .raddr_i(rptr_q[PtrW-1:0]),
         .rdata_o(out_last_o)
     );
 

@@ -57,7 +57,8 @@ module promise_fifo #(
         .Width(Width),
         .Depth(Depth)
     ) i_ram (
-        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(data_i), .raddr_i(rptr_q), .rdata_o(data_o)
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(data_i),
+        .raddr_i(rptr_q), .rdata_o(data_o)
     );
 
     `MW_ASSERT(!promise_i || room_o, "a promise without room")

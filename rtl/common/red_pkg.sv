@@ -33,24 +33,27 @@ package red_pkg;
         return types == 8'h01 && ops == 8'h01;
     endfunction
 
-    // Two elements of 16 bits, or one of 32, as they leave a reduction of nothing else: NaN are canonical. bf16: there
-    // is no other type.
-    function automatic logic [31:0] canonical(input bit bf16, input packet_pkg::dtype_e dtype, input logic [31:0] x);
+    // Two elements of 16 bits, or one of 32, as they leave a reduction of nothing else: NaN are
+    // canonical. bf16: there is no other type.
+    function automatic logic [31:0] canonical(input bit bf16, input packet_pkg::dtype_e dtype,
+                                              input logic [31:0] x);
         import packet_pkg::*;
         logic [31:0] y;
         y = x;
         if (bf16 || dtype == DTYPE_BF16) begin
-            for (int unsigned h = 0; h < 2; h++) if (x[16*h +: 15] > 15'h7f80) y[16*h +: 16] = 16'h7fff;
+            for (int unsigned h = 0; h < 2; h++)
+                if (x[16*h +: 15] > 15'h7f80) y[16*h +: 16] = 16'h7fff;
         end else if (dtype == DTYPE_FP16) begin
-            for (int unsigned h = 0; h < 2; h++) if (x[16*h +: 15] > 15'h7c00) y[16*h +: 16] = 16'h7fff;
+            for (int unsigned h = 0; h < 2; h++)
+                if (x[16*h +: 15] > 15'h7c00) y[16*h +: 16] = 16'h7fff;
         end else if (dtype == DTYPE_FP32) begin
             if (x[30:0] > 31'h7f80_0000) y = 32'h7fff_ffff;
         end
         return y;
     endfunction
 
-    // What changes nothing when it is reduced with another element of 32 bits, or with each of two of 16: -0 added, or
-    // a NaN beside a number, or an integer.
+    // What changes nothing when it is reduced with another element of 32 bits, or with each of two
+    // of 16: -0 added, or a NaN beside a number, or an integer.
     function automatic logic [31:0] neutral(input set_t types, input set_t ops, input red_t r);
         import packet_pkg::*;
         if (plain(types, ops) || (Floats[r.dtype] && r.redop == REDOP_ADD))

@@ -30,7 +30,8 @@ module reduce_lane #(
 
     input  wire logic             valid_i,    // the term taken in the last cycle is there
     input  wire red_pkg::red_t    red_q_i,    // its type and operator
-    // what was taken fp_pkg::FpAddLatency cycles ago is final, and bf16: in sum_o only its upper halves count
+    // what was taken fp_pkg::FpAddLatency cycles ago is final, and bf16: in sum_o
+    // only its upper halves count
     input  wire logic             half_i,
     output logic [1:0][31:0]      sum_o,
     input  wire logic             emit_i,     // sum_o is final: data_o in the next cycle
@@ -81,7 +82,8 @@ module reduce_lane #(
         logic [2:0][31:0] int_q;
 
         // Signed numbers are ordered as unsigned ones with the highest bit turned over.
-        function automatic logic [31:0] integer_op(input red_t r, input logic [31:0] a, input logic [31:0] b);
+        function automatic logic [31:0] integer_op(input red_t r, input logic [31:0] a,
+                                                   input logic [31:0] b);
             logic b_below, is_signed;
             is_signed = r.dtype == DTYPE_S32;
             b_below   = {b[31] ^ is_signed, b[30:0]} < {a[31] ^ is_signed, a[30:0]};
@@ -113,11 +115,13 @@ module reduce_lane #(
     assign picks = HasPick && red_q_i.redop != REDOP_ADD;
 
     fp32_add #(.Narrow(!HasFp16 && !HasFp32), .Picks(HasPick)) i_first (
-        .clk_i, .valid_i(valid_i && !integers), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]),
+        .clk_i, .valid_i(valid_i && !integers), .pick_i(picks),
+        .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]),
         .b_i(b_q[0]), .half_i, .over_i(over), .over_data_i(over_data), .res_o(sum_o[0])
     );
     fp32_add #(.Narrow(!HasFp16), .Picks(HasPick)) i_second (
-        .clk_i, .valid_i(valid_i && !words), .pick_i(picks), .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]),
+        .clk_i, .valid_i(valid_i && !words), .pick_i(picks),
+        .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]),
         .b_i(b_q[1]), .half_i, .over_i(1'b0), .over_data_i('0), .res_o(sum_o[1])
     );
 
@@ -127,7 +131,7 @@ module reduce_lane #(
             if (HasWords && Words[red_end_i.dtype])               data_o <= sum_o[0];
             else if (HasFp16 && red_end_i.dtype == DTYPE_FP16)
                 data_o <= {fp_pkg::rne_fp16(sum_o[1]), fp_pkg::rne_fp16(sum_o[0])};
-            else                                               data_o <= {sum_o[1][31:16], sum_o[0][31:16]};
+            else data_o <= {sum_o[1][31:16], sum_o[0][31:16]};
         end
     end
 

@@ -39,11 +39,13 @@ module row_ranges #(
     output logic                           entry_valid_o, // to who reads entries
     input  wire logic                      entry_ready_i,
     output logic [Cfg.LineW-1:0]           entry_row_o,
-    input  wire logic                      entry_first_i, // its token is here; got: behind it, so is what follows
+    input  wire logic                      entry_first_i, // its token is here; got: behind it, so
+                                                          // is what follows
     input  wire logic [Cfg.TokensLog2-1:0] entry_token_i,
     input  wire logic                      entry_got_i,
 
-    output logic                      item_valid_o, // row entry_row_o of GPU src_o, its entry is here
+    output logic                      item_valid_o, // row entry_row_o of GPU src_o,
+                                                    // its entry is here
     output logic [Cfg.TokensLog2-1:0] item_token_o, // its token at home
     input  wire logic                 item_done_i,
     input  wire logic                 quiet_i       // none is on its way
@@ -79,7 +81,8 @@ module row_ranges #(
     assign item_token_o  = token_q;
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
+        .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o()
     );
 
@@ -88,7 +91,8 @@ module row_ranges #(
         .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1), .raddr_i(src_q), .rdata_o(next_row)
     );
     lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_end (
-        .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end), .raddr_i(src_q), .rdata_o(end_row)
+        .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end),
+        .raddr_i(src_q), .rdata_o(end_row)
     );
 
     // A report of a source may be anything.
@@ -121,13 +125,14 @@ module row_ranges #(
             else if (state_q == Bounds) begun_q <= 1'b1;
         end
 
-        // Rows of the source behind begin where one's end, those of source 0 at 0. The own ones are first, but over
-        // from the start.
+        // Rows of the source behind begin where one's end, those of source 0 at 0. The own ones are
+        // first, but over from the start.
         if (take) begin
             limit_q <= range_end;
             src_q   <= port;
             base_q  <= Cfg.LineW'(own_base_i);
-        end else if (state_q == Bounds || (state_q == Source && over_q[src_q]) || source_end || item_done_i) begin
+        end else if (state_q == Bounds || (state_q == Source && over_q[src_q]) || source_end
+                     || item_done_i) begin
             src_q <= src_next;
             if (state_q == Bounds) base_q <= (src_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : base_end;
         end

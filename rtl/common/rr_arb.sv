@@ -46,7 +46,8 @@ module rr_arb #(
 
         // the first one from the pointer on and the first one of all, side by side
         assign above   = (masked != '0) ? above_first(masked) : above_first(req_i);
-        assign grant_o = (masked != '0) ? masked & ~above_first(masked) : req_i & ~above_first(req_i);
+        assign grant_o = (masked != '0) ? masked & ~above_first(masked)
+                         : req_i & ~above_first(req_i);
     end else begin : gen_small
         logic [N-1:0] sel, below;
 
@@ -70,7 +71,8 @@ module rr_arb #(
         end
     end
 
-    `MW_ASSERT((grant_o & (grant_o - 1'b1)) == '0 && (grant_o & ~req_i) == '0, "a grant that is not of one who asks")
+    `MW_ASSERT((grant_o & (grant_o - 1'b1)) == '0 && (grant_o & ~req_i) == '0,
+               "a grant that is not of one who asks")
 endmodule
 
 `default_nettype wire

@@ -29,7 +29,8 @@ module slot_list #(
     logic              counting_q, full_q;
 
     lutram #(.Width(SlotW), .Depth(Slots)) i_list (
-        .clk_i, .we_i(free_i), .waddr_i(wptr_q), .wdata_i(free_slot_i), .raddr_i(rptr_q), .rdata_o(listed)
+        .clk_i, .we_i(free_i), .waddr_i(wptr_q), .wdata_i(free_slot_i),
+        .raddr_i(rptr_q), .rdata_o(listed)
     );
 
     assign avail_o    = !full_q;

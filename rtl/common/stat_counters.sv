@@ -45,9 +45,9 @@ module stat_counters #(
     endfunction
     localparam logic [15:0][3:0] Decoded = counts();
 
-    // First step of the scan: the counter whose turn it is (one-hot) goes to scanned_q and starts again; its count is
-    // read. Second step: they are added. Bit k of all counters is one vector, so that a simulator computes them side by
-    // side.
+    // First step of the scan: the counter whose turn it is (one-hot) goes to scanned_q and starts
+    // again; its count is read. Second step: they are added. Bit k of all counters is one vector,
+    // so that a simulator computes them side by side.
     logic [3:0][Count-1:0] small_q;
     small_t                scanned_q;
     logic [Count-1:0]      turn_q;
@@ -84,7 +84,8 @@ module stat_counters #(
 
     assign step = event_i & ~turn_q;
     assign stay = ~event_i & ~turn_q;
-    assign one  = event_i & turn_q;   // the event in the cycle of its scan is the first one for the next
+    assign one  = event_i & turn_q;   // the event in the cycle of its scan is the
+                                      // first one for the next
 
     always_ff @(posedge clk_i) begin
         for (int unsigned k = 0; k < 4; k++) scanned_q[k] <= (small_q[k] & turn_q) != '0;
@@ -94,7 +95,8 @@ module stat_counters #(
         end else begin
             small_q[0] <= ((small_q[3] ^ small_q[2]) & step) | (small_q[0] & stay) | (turn_q ^ one);
             small_q[1] <= (small_q[0] & step) | (small_q[1] & stay) | one;
-            for (int unsigned k = 2; k < 4; k++) small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
+            for (int unsigned k = 2; k < 4; k++)
+                small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
         end
     end
 endmodule

@@ -24,7 +24,8 @@ module table_ram #(
     output logic [Width-1:0]      rdata_o
 );
     if (Depth <= LutWords) begin : gen_lut
-        lut_table #(.Width(Width), .Depth(Depth)) i_ram (.clk_i, .we_i, .waddr_i, .wdata_i, .re_i, .sel_i(1'b1),
+        lut_table #(.Width(Width), .Depth(Depth)) i_ram (.clk_i, .we_i, .waddr_i, .wdata_i, .re_i,
+                                                         .sel_i(1'b1),
                                                          .raddr_i, .rdata_o);
     end else begin : gen_block
         ram_sdp #(.Width(Width), .Depth(Depth)) i_ram (

@@ -25,13 +25,15 @@ module fabric #(
     input  wire access_t        host_i [Cfg.N],
     output logic                host_ready_o [Cfg.N],
     output answer_t             host_o [Cfg.N],
-    output logic                host_down_o [Cfg.N], // the node is being reset, with its port (register ports)
+    output logic                host_down_o [Cfg.N], // the node is being reset, with its port
+                                                     // (register ports)
 
     output logic done_o
 );
     initial begin
         if (Cfg.N < 2 || Cfg.N > 32) $fatal(1, "fabric: N must be 2 to 32");
-        if (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) $fatal(1, "fabric: flits have 8 or 16 bytes");
+        if (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)
+            $fatal(1, "fabric: flits have 8 or 16 bytes");
     end
 
     logic                     go;
@@ -55,9 +57,11 @@ module fabric #(
 
     fabric_core #(.Cfg(Cfg)) i_core (
         .clk_i, .rst_ni, .cfg_i, .cfg_o, .done_o,
-        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset), .epoch_o(epoch), .csr_o(csr),
+        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset),
+        .epoch_o(epoch), .csr_o(csr),
         .csr_i(csr_back), .emap_o(emap),
-        .groups_o(groups), .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd), .idle_i(idle), .error_i(error),
+        .groups_o(groups), .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd),
+        .idle_i(idle), .error_i(error),
         .sweep_busy_i(sweep_busy)
     );
 
@@ -65,8 +69,10 @@ module fabric #(
         node #(.Cfg(Cfg)) i_node (
             .clk_i, .rst_ni(rst_ni && !node_reset[g]), .port_i(5'(g)),
             .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch), .csr_i(csr[g]),
-            .csr_o(csr_back[g]), .emap_i(emap), .groups_i(groups), .up_o(up[g]), .up_crd_i(up_crd[g]),
-            .dn_i(dn[g]), .dn_crd_o(dn_crd[g]), .idle_o(idle[g]), .error_o(error[g]), .sweep_busy_o(sweep_busy[g]),
+            .csr_o(csr_back[g]), .emap_i(emap), .groups_i(groups),
+            .up_o(up[g]), .up_crd_i(up_crd[g]),
+            .dn_i(dn[g]), .dn_crd_o(dn_crd[g]), .idle_o(idle[g]), .error_o(error[g]),
+            .sweep_busy_o(sweep_busy[g]),
             .host_i(host_i[g]), .host_ready_o(host_ready_o[g]), .host_o(host_o[g])
         );
     end

@@ -48,7 +48,8 @@ module fabric_core #(
     logic [Cfg.N-1:0]            node_idle, node_error, sweep_busy;
     bundle_pkg::error_t          sw_err;
     logic                        switch_idle, switch_sweeps, links_idle;
-    logic [Cfg.N-1:0]            port_enable, port_disable, port_quiet, port_down, port_flush, node_reset;
+    logic [Cfg.N-1:0]            port_enable, port_disable, port_quiet,
+                                 port_down, port_flush, node_reset;
     logic [4:0]                  sw_err_port;
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
@@ -63,10 +64,14 @@ module fabric_core #(
     fabric_csr #(.Cfg(Cfg)) i_csr (
         .clk_i, .rst_ni, .cfg_i, .cfg_o, .ctl_o(ctl), .node_o(csr_o), .node_i(csr_i),
         .go_o, .run_o, .sweep_o, .done_o(done_o), .epoch_o, .latency_o(latency), .emap_o,
-        .groups_o, .partition_o(partition), .cnt_data_i(cnt_data), .mon_samples_i(mon_samples), .mon_data_i(mon_data),
-        .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle), .switch_idle_i(switch_idle),
-        .links_idle_i(links_idle), .sweep_busy_i((|sweep_busy) || switch_sweeps), .node_error_i(node_error),
-        .node_reset_i(node_reset), .enable_o(port_enable), .disable_o(port_disable), .down_i(port_down),
+        .groups_o, .partition_o(partition), .cnt_data_i(cnt_data),
+        .mon_samples_i(mon_samples), .mon_data_i(mon_data),
+        .all_idle_i((&node_idle) && switch_idle && links_idle), .node_idle_i(node_idle),
+        .switch_idle_i(switch_idle),
+        .links_idle_i(links_idle), .sweep_busy_i((|sweep_busy) || switch_sweeps),
+        .node_error_i(node_error),
+        .node_reset_i(node_reset), .enable_o(port_enable),
+        .disable_o(port_disable), .down_i(port_down),
         .sw_err_i(sw_err), .sw_err_port_i(sw_err_port)
     );
 
@@ -86,11 +91,14 @@ module fabric_core #(
     end
 
     switch_top #(.Cfg(Cfg)) i_switch (
-        .clk_i, .rst_ni, .go_i(go_o), .run_i(run_o), .epoch_i(epoch_o), .up_i(up_rx), .up_crd_o(up_crd_sw),
-        .dn_o(dn_tx), .dn_crd_i(dn_crd_sw), .emap_i(emap_o), .groups_i(groups_o), .partition_i(partition), .ctl_i(ctl),
+        .clk_i, .rst_ni, .go_i(go_o), .run_i(run_o), .epoch_i(epoch_o),
+        .up_i(up_rx), .up_crd_o(up_crd_sw),
+        .dn_o(dn_tx), .dn_crd_i(dn_crd_sw), .emap_i(emap_o), .groups_i(groups_o),
+        .partition_i(partition), .ctl_i(ctl),
         .idle_o(switch_idle), .sweep_i(sweep_o), .sweep_busy_o(switch_sweeps),
         .enable_i(port_enable), .disable_i(port_disable), .quiet_i(port_quiet), .down_o(port_down),
-        .flush_o(port_flush), .cnt_data_o(cnt_data), .mon_samples_o(mon_samples), .mon_data_o(mon_data),
+        .flush_o(port_flush), .cnt_data_o(cnt_data),
+        .mon_samples_o(mon_samples), .mon_data_o(mon_data),
         .err_o(sw_err), .err_port_o(sw_err_port)
     );
 endmodule

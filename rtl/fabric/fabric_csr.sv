@@ -27,7 +27,8 @@ module fabric_csr #(
 
     output logic                    go_o,    // pulse
     output logic                    sweep_o, // pulse
-    output logic                    run_o,   // from the cycle behind go_o to the last one of `cycles`
+    output logic                    run_o,   // from the cycle behind go_o to the
+                                             // last one of `cycles`
     output logic                    done_o,  // a layer has ended since the last go
     output logic [1:0]              epoch_o,
     output logic [10:0]             latency_o,
@@ -54,7 +55,7 @@ module fabric_csr #(
     input  wire bundle_pkg::error_t sw_err_i,
     input  wire logic [4:0]         sw_err_port_i
 );
-    // ---- bus: the access is registered, sent to its register block, and its answer registered ----
+    // ---- bus: the access is registered, sent to its register block, and its answer registered ---
     typedef enum logic [1:0] {Idle, Access, Answer} bus_e;
     bus_e        bus_q;
     logic [31:0]      addr_q, wdata_q, rdata;
@@ -72,7 +73,8 @@ module fabric_csr #(
     assign locked       = run_o && we_q && addr_q[15:4] == 12'h002 && addr_q[3:2] != 2'd3;
     assign reg_req      = bus_q == Access && addr_q[31:16] == '0 && !locked;
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
-        assign node_o[g] = '{req: bus_q == Access && node_sel[g], we: we_q, addr: addr_q[11:0], wdata: wdata_q};
+        assign node_o[g] = '{req: bus_q == Access && node_sel[g], we: we_q, addr: addr_q[11:0],
+                             wdata: wdata_q};
     end
 
     always_comb begin
@@ -123,11 +125,13 @@ module fabric_csr #(
     fabric_regs_pkg::mw_fabric__out_t hwif_out;
 
     fabric_regs i_regs (
-        .clk(clk_i), .rst_n(rst_ni), .s_cpuif_req(reg_req), .s_cpuif_req_is_wr(we_q), .s_cpuif_addr(addr_q[15:0]),
+        .clk(clk_i), .rst_n(rst_ni),
+        .s_cpuif_req(reg_req), .s_cpuif_req_is_wr(we_q), .s_cpuif_addr(addr_q[15:0]),
         .s_cpuif_wr_data(wdata_q), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
         .s_cpuif_rd_ack(reg_rd_ack), .s_cpuif_rd_err(reg_rd_err), .s_cpuif_rd_data(reg_rdata),
-        .s_cpuif_wr_ack(reg_wr_ack), .s_cpuif_wr_err(reg_wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
+        .s_cpuif_wr_ack(reg_wr_ack), .s_cpuif_wr_err(reg_wr_err),
+        .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
     assign go_o            = hwif_out.control.go.value;
@@ -192,14 +196,15 @@ module fabric_csr #(
     end
 
     // ---- tables ----
-    // An expert is mapped if it has a number, a GPU and a number there that this fabric has. Every table receives it
-    // so.
+    // An expert is mapped if it has a number, a GPU and a number there that this fabric
+    // has. Every table receives it so.
     logic [11:0]     expert;
     node_pkg::emap_t place;
     logic            is_place;
     assign expert   = hwif_out.emap.addr[13:2];
     assign place    = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
-    assign is_place = place.valid && 32'(place.gpu) < Cfg.N && 32'(place.local_expert) < Cfg.MaxLocalExperts;
+    assign is_place = place.valid && 32'(place.gpu) < Cfg.N
+                      && 32'(place.local_expert) < Cfg.MaxLocalExperts;
     assign emap_o   = '{we: hwif_out.emap.req && (expert >> Cfg.ExpW) == '0, addr: expert,
                         data: '{valid: is_place, gpu: place.gpu, local_expert: place.local_expert}};
     assign groups_o.we   = hwif_out.groups.req;
@@ -238,7 +243,8 @@ module fabric_csr #(
             wait_q <= wait_q - 3'd1;
         end
         if (cnt_read) cnt_q <= hwif_out.counters.addr[10:2];
-        if (hwif_out.histogram.req) mon_q <= {1'b0, hwif_out.histogram.addr[12:8], 2'b00, hwif_out.histogram.addr[7:2]};
+        if (hwif_out.histogram.req)
+            mon_q <= {1'b0, hwif_out.histogram.addr[12:8], 2'b00, hwif_out.histogram.addr[7:2]};
         else if (hwif_out.series.req) mon_q <= {1'b1, hwif_out.series.addr[14:2]};
         if (cnt_read || mon_read) reading_mon_q <= mon_read;
     end

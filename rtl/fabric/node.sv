@@ -93,7 +93,8 @@ module node #(
     bundle_pkg::stat_t            stat;
     bundle_pkg::finished_t        sig;
     logic [node_pkg::ExpertW-1:0] stat_le;
-    logic                         ev_ready, counts_all, push_ready, sig_ready, host_busy, streams_idle, expert_idle;
+    logic                         ev_ready, counts_all, push_ready, sig_ready, host_busy,
+                                  streams_idle, expert_idle;
     logic [15:0]                  recv_rows;
     logic [Cfg.GpuW-1:0]          row_src;
     bundle_pkg::src_rows_t        src_rows;
@@ -110,20 +111,24 @@ module node #(
         .rd_i(rd), .rd_ready_o(rd_ready), .rd_o(rd_back), .wr_i(wr), .wr_ready_o(wr_ready),
         .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o(cmd), .retire_i(retire),
         .ev_i(ev), .ev_ready_o(ev_ready),
-        .stat_le_o(stat_le), .stat_i(stat), .counts_all_i(counts_all), .list_o(list), .list_i(list_back),
+        .stat_le_o(stat_le), .stat_i(stat), .counts_all_i(counts_all),
+        .list_o(list), .list_i(list_back),
         .push_o(push), .push_ready_i(push_ready), .recv_rows_i(recv_rows), .row_src_o(row_src),
         .src_rows_i(src_rows), .own_base_i(own_base), .sig_o(sig), .sig_ready_i(sig_ready),
-        .streams_idle_o(streams_idle), .expert_idle_o(expert_idle), .state_o(stream_state), .count_o(gpu_count),
+        .streams_idle_o(streams_idle), .expert_idle_o(expert_idle),
+        .state_o(stream_state), .count_o(gpu_count),
         .err_o(err[0])
     );
 
     hub #(.Cfg(Cfg)) i_hub (
-        .clk_i, .rst_ni, .go_i(go), .sweep_i(sweep), .sweep_busy_o, .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
+        .clk_i, .rst_ni, .go_i(go), .sweep_i(sweep), .sweep_busy_o, .cfg_i(cfg),
+        .emap_i(emap), .groups_i(groups),
         .up_o(up), .up_crd_i, .dn_i(dn), .dn_crd_o(dn_crd),
         .rd_o(rd), .rd_ready_i(rd_ready), .rd_i(rd_back), .wr_o(wr), .wr_ready_i(wr_ready),
         .cmd_valid_i(cmd_valid), .cmd_ready_o(cmd_ready), .cmd_i(cmd), .retire_o(retire),
         .ev_o(ev), .ev_ready_i(ev_ready),
-        .stat_le_i(stat_le), .stat_o(stat), .counts_all_o(counts_all), .list_i(list), .list_o(list_back),
+        .stat_le_i(stat_le), .stat_o(stat), .counts_all_o(counts_all),
+        .list_i(list), .list_o(list_back),
         .push_i(push), .push_ready_o(push_ready), .recv_rows_o(recv_rows), .row_src_i(row_src),
         .src_rows_o(src_rows), .own_base_o(own_base), .sig_i(sig), .sig_ready_o(sig_ready),
         .err_o(err[1+:node_pkg::HubErrors]), .idle_o(part_idle), .count_o(hub_count)
@@ -134,7 +139,8 @@ module node #(
 
     if (Cfg.Faults) begin : gen_faults
         link_fault #(.Cfg(Cfg)) i_fault (
-            .clk_i, .rst_ni, .go_i(go), .fault_i(fault), .up_i(up), .crd_i(dn_crd), .up_o, .crd_o(dn_crd_o)
+            .clk_i, .rst_ni, .go_i(go), .fault_i(fault), .up_i(up),
+            .crd_i(dn_crd), .up_o, .crd_o(dn_crd_o)
         );
     end else begin : gen_no_faults
         assign {up_o, dn_crd_o} = {up, dn_crd};
@@ -146,8 +152,8 @@ module node #(
     logic [7:0]       hub_idle;
     logic [3:0][31:0] stream_reg;
 
-    assign unit_idle = {cmd_ready[node_pkg::HubPush] && cmd_ready[node_pkg::HubCombine], expert_idle,
-                        cmd_ready[node_pkg::HubSend], cmd_ready[node_pkg::HubControl]};
+    assign unit_idle = {cmd_ready[node_pkg::HubPush] && cmd_ready[node_pkg::HubCombine],
+                        expert_idle, cmd_ready[node_pkg::HubSend], cmd_ready[node_pkg::HubControl]};
     assign hub_idle  = {part_idle[6], !dn.valid && !host_busy, part_idle[5:0]};
     assign idle_o    = streams_idle && (&unit_idle) && (&hub_idle);
 
@@ -160,12 +166,15 @@ module node #(
     node_csr #(.Cfg(Cfg), .NumErr(1 + node_pkg::HubErrors)) i_csr (
         .clk_i, .rst_ni, .go_i(go),
         .csr_i(csr), .csr_o, .port_i(port_q), .epoch_i(epoch_q), .cfg_o(cfg), .fault_o(fault),
-        .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, ev.rows_done, unit_idle, 2'd0, streams_idle, idle_o}),
+        .state_i({8'd0, hub_idle, 6'd0, sweep_busy_o, ev.rows_done, unit_idle, 2'd0, streams_idle,
+                  idle_o}),
         .stream_i(stream_reg),
         .manager_i(hub_count.manager),
         // what counts nothing happening stops with the layer
-        .count_i({gpu_count.tile, |{gpu_count.retire, retire[3], retire[2], retire[1], retire[0]}, ev.token, ev.row,
-                  hub_count.miss, hub_count.hit, gpu_count.hold, gpu_count.idle && run, gpu_count.conflict,
+        .count_i({gpu_count.tile, |{gpu_count.retire, retire[3], retire[2], retire[1], retire[0]},
+                  ev.token, ev.row,
+                  hub_count.miss, hub_count.hit, gpu_count.hold, gpu_count.idle
+                  && run, gpu_count.conflict,
                   hub_count.link_idle && run, hub_count.stall_ctrl, hub_count.part_empty && run,
                   hub_count.stall_store}),
         .err_i(err), .error_o

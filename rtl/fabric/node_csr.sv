@@ -11,8 +11,8 @@
 module node_csr #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned NumErr = 1  // error sources
-    // Sizes of the node: of the fields that they bound, only the bits are kept that a layer which fits can have set, so
-    // that shifters and comparators behind them are no wider.
+    // Sizes of the node: of the fields that they bound, only the bits are kept that a layer which
+    // fits can have set, so that shifters and comparators behind them are no wider.
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -28,8 +28,10 @@ module node_csr #(
 
     input  wire logic [31:0]        state_i,  // laid out as register status.state
     input  wire logic [3:0][31:0]   stream_i, // laid out as registers status.stream0 ..
-    input  wire bundle_pkg::manager_counts_t manager_i, // pulses, in the order of those from status.rpm_in on
-    input  wire logic [12:0]        count_i,  // pulses, in the order of the registers from status.stall_store on
+    input  wire bundle_pkg::manager_counts_t manager_i, // pulses, in the order of those from
+                                                        // status.rpm_in on
+    input  wire logic [12:0]        count_i,  // pulses, in the order of the registers from
+                                              // status.stall_store on
     input  wire bundle_pkg::error_t err_i [NumErr],
     output logic                    error_o   // an error was recorded since go
 );
@@ -39,15 +41,16 @@ module node_csr #(
     logic [31:0]                  rd_data, status;
 
     node_regs i_regs (
-        .clk(clk_i), .rst_n(rst_ni), .s_cpuif_req(csr_i.req && !csr_o.ack), .s_cpuif_req_is_wr(csr_i.we),
+        .clk(clk_i), .rst_n(rst_ni),
+        .s_cpuif_req(csr_i.req && !csr_o.ack), .s_cpuif_req_is_wr(csr_i.we),
         .s_cpuif_addr(csr_i.addr), .s_cpuif_wr_data(csr_i.wdata), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd),
         .s_cpuif_rd_ack(rd_ack), .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rd_data),
         .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
     );
 
-    // Only the status window can be read, so its word goes out directly, by a register that is cleared in all other
-    // cycles.
+    // Only the status window can be read, so its word goes out directly, by a register that
+    // is cleared in all other cycles.
     always_ff @(posedge clk_i) begin
         csr_o.ack <= rst_ni && (rd_ack || wr_ack);
         csr_o.err <= (rd_ack && rd_err) || (wr_ack && wr_err);
@@ -92,8 +95,10 @@ module node_csr #(
         cfg_o.rl_base       = {hwif_out.rl_base.addr.value, Unit};
         cfg_o.st_lo         = {hwif_out.st_lo.addr.value, Unit};
         cfg_o.st_hi         = {hwif_out.st_hi.addr.value, Unit};
-        cfg_o.stream_base   = {hwif_out.stream_base3.addr.value, Unit, hwif_out.stream_base2.addr.value, Unit,
-                               hwif_out.stream_base1.addr.value, Unit, hwif_out.stream_base0.addr.value, Unit};
+        cfg_o.stream_base   = {hwif_out.stream_base3.addr.value, Unit,
+                               hwif_out.stream_base2.addr.value, Unit,
+                               hwif_out.stream_base1.addr.value, Unit,
+                               hwif_out.stream_base0.addr.value, Unit};
         cfg_o.stream_enable = hwif_out.streams.enable.value;
         cfg_o.start_delay   = hwif_out.streams.start_delay.value;
         cfg_o.tile          = hwif_out.expert.tile.value;
@@ -117,8 +122,10 @@ module node_csr #(
         cfg_o.rpm_timer     = hwif_out.merge.timer.value;
         cfg_o.scatter       = (Cfg.RpmEntries != 0) ? hwif_out.merge.scatter.value : '0;
         cfg_o.switch_reductions = Cfg.SwitchReductions && hwif_out.uses.switch_reductions.value;
-        cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value && !cfg_o.switch_reductions;
-        cfg_o.source_lists  = Cfg.SourceLists && hwif_out.uses.source_lists.value && cfg_o.row_returns;
+        cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value
+                              && !cfg_o.switch_reductions;
+        cfg_o.source_lists  = Cfg.SourceLists && hwif_out.uses.source_lists.value
+                              && cfg_o.row_returns;
     end
 
     assign fault_o = '{after: hwif_out.fault.after.value, epoch: hwif_out.fault.epoch.value,
@@ -153,9 +160,11 @@ module node_csr #(
         end
     end
 
-    // ---- status window: one access at a time; the block repeats nothing, so the address is kept here ----
+    // ---- status window ----
+    // One access at a time; the block repeats nothing, so the address is kept here.
     logic        busy_q, counts_ack, node_ack, is_manager;
-    logic [4:0]  word_q; // word in the window: 0, 1 state and errors, 4-7 streams, 8-20 counters, 21-25 more
+    logic [4:0]  word_q; // word in the window: 0, 1 state and errors, 4-7 streams,
+                         // 8-20 counters, 21-25 more
     logic [31:0] counts_data, node_data, word;
     logic        is_count;
 
@@ -163,7 +172,8 @@ module node_csr #(
 
     stat_counters #(.Count(13)) i_counts (
         .clk_i, .rst_ni, .clear_i(go_i), .event_i(count_i),
-        .rd_valid_i(busy_q && is_count && !is_manager), .rd_idx_i(4'(word_q - 5'd8)), .rd_ack_o(node_ack),
+        .rd_valid_i(busy_q && is_count && !is_manager),
+        .rd_idx_i(4'(word_q - 5'd8)), .rd_ack_o(node_ack),
         .rd_data_o(node_data)
     );
 
@@ -173,7 +183,8 @@ module node_csr #(
         logic [31:0] data;
         stat_counters #(.Count($bits(manager_i))) i_counts (
             .clk_i, .rst_ni, .clear_i(go_i), .event_i(manager_i),
-            .rd_valid_i(busy_q && is_manager), .rd_idx_i(4'(word_q - 5'd21)), .rd_ack_o(ack), .rd_data_o(data)
+            .rd_valid_i(busy_q && is_manager), .rd_idx_i(4'(word_q - 5'd21)),
+            .rd_ack_o(ack), .rd_data_o(data)
         );
         assign counts_ack  = is_manager ? ack : node_ack;
         assign counts_data = is_manager ? data : node_data;
@@ -205,8 +216,10 @@ module node_csr #(
     assign hwif_in.status.wr_ack  = hwif_out.status.req && hwif_out.status.req_is_wr;
 
     wire unused = &{1'b0, hwif_out.shifts.token_shift.value, hwif_out.shifts.n_shift.value,
-                    hwif_out.shifts.cap_shift.value, hwif_out.row.local_experts.value, stall_wr, stall_rd, rd_data,
-                        hwif_out.status.wr_data, hwif_out.status.wr_biten, hwif_out.status.addr[1:0]};
+                    hwif_out.shifts.cap_shift.value, hwif_out.row.local_experts.value,
+                    stall_wr, stall_rd, rd_data,
+                        hwif_out.status.wr_data, hwif_out.status.wr_biten,
+                        hwif_out.status.addr[1:0]};
 endmodule
 
 `default_nettype wire

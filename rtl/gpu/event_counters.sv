@@ -51,7 +51,8 @@ module event_counters #(
     assign queued   = wptr_q != rptr_q;
     assign full     = wptr_q + 4'd1 == rptr_q;
     lutram #(.Width(Cfg.EventW), .Depth(16)) i_queue (
-        .clk_i, .we_i(in_valid), .waddr_i(wptr_q), .wdata_i(in_idx), .raddr_i(rptr_q), .rdata_o(queue_idx)
+        .clk_i, .we_i(in_valid), .waddr_i(wptr_q), .wdata_i(in_idx),
+        .raddr_i(rptr_q), .rdata_o(queue_idx)
     );
 
     assign ready      = clear_q[4];
@@ -71,7 +72,8 @@ module event_counters #(
         assign we = pkt_we && (Halves == 1 || !ready || pkt_idx[Cfg.EventW-1] == 1'(h));
 
         lutram #(.Width(PktW), .Depth(16)) i_count (
-            .clk_i, .we_i(we), .waddr_i(pkt_idx[3:0]), .wdata_i(pkt_new), .raddr_i(pkt_idx[3:0]), .rdata_o(old_half[h])
+            .clk_i, .we_i(we), .waddr_i(pkt_idx[3:0]), .wdata_i(pkt_new),
+            .raddr_i(pkt_idx[3:0]), .rdata_o(old_half[h])
         );
         lutram #(.Width(PktW), .Depth(16)) i_count_wait (
             .clk_i, .we_i(we), .waddr_i(pkt_idx[3:0]), .wdata_i(pkt_new), .raddr_i(idx_q[3:0]),
@@ -119,8 +121,8 @@ module event_counters #(
     end
 
     // Entries of the packet counters that are no counters of packets stay 0.
-    assign value_o = Width'(pkt_value) | (rows_q & {Width{sel_rows_q}}) | (tokens_q & {Width{sel_token_q}})
-                     | Width'(sel_done_q && ev_i.rows_done);
+    assign value_o = Width'(pkt_value) | (rows_q & {Width{sel_rows_q}})
+                     | (tokens_q & {Width{sel_token_q}}) | Width'(sel_done_q && ev_i.rows_done);
 
     // what rx_store promises, whatever comes in
     `MW_ASSERT(go_i || !in_valid || !full || ready, "FLAG and COUNTS packets in every cycle")

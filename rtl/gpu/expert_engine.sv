@@ -114,8 +114,10 @@ module expert_engine #(
     logic         tile_ready, path_idle, path_empty, fetch_busy;
 
     expert_scan #(.Cfg(Cfg)) i_scan (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .run_i(run_q), .engine_idle_i(path_idle && !fetch_busy && !tile.valid),
-        .stat_le_o, .stat_i, .counts_all_i, .tile_o(tile), .tile_ready_i(tile_ready), .all_started_o(all_started)
+        .clk_i, .rst_ni, .go_i, .cfg_i, .run_i(run_q),
+        .engine_idle_i(path_idle && !fetch_busy && !tile.valid),
+        .stat_le_o, .stat_i, .counts_all_i, .tile_o(tile), .tile_ready_i(tile_ready),
+        .all_started_o(all_started)
     );
 
     // ---- rows of expert.rows ------------------------------------------------------------
@@ -124,23 +126,26 @@ module expert_engine #(
     logic [Cfg.FlitW-1:0] mux_rdata;
 
     expert_rows #(.Cfg(Cfg)) i_rows (
-        .clk_i, .rst_ni, .cfg_i, .go_i, .run_i(run_q && unicast_q), .ranged_i(run_q && ranged_q), .gathered_o(gathered),
-        .cmd_valid_i(cmd_valid_i && cmd_ready_o), .cmd_i, .recv_rows_i, .row_src_o, .src_rows_i, .own_base_i,
+        .clk_i, .rst_ni, .cfg_i, .go_i, .run_i(run_q && unicast_q),
+        .ranged_i(run_q && ranged_q), .gathered_o(gathered),
+        .cmd_valid_i(cmd_valid_i && cmd_ready_o), .cmd_i, .recv_rows_i, .row_src_o,
+        .src_rows_i, .own_base_i,
         .err_valid_o,
         .rd_o(mux[1]), .rd_ready_i(mux_ready[1]), .rd_i('{rvalid: mux_rvalid[1], rdata: mux_rdata}),
         .push_o, .push_ready_i, .emap_i
     );
 
     mem_rd_mux #(.Cfg(Cfg), .Clients(2)) i_rd_mux (
-        .clk_i, .rst_ni, .go_i, .cl_i(mux), .cl_ready_o(mux_ready), .cl_rvalid_o(mux_rvalid), .cl_rdata_o(mux_rdata),
+        .clk_i, .rst_ni, .go_i,
+        .cl_i(mux), .cl_ready_o(mux_ready), .cl_rvalid_o(mux_rvalid), .cl_rdata_o(mux_rdata),
         .rd_o, .rd_ready_i, .rd_i
     );
 
     // ---- rows -------------------------------------------------------------------------------
     bundle_pkg::list_req_t        flist;
     work_t                        row;
-    logic                         flist_ready, row_take, done_valid, done_ready, list_busy_q, list_signal_q,
-                                  slist_valid;
+    logic                         flist_ready, row_take, done_valid, done_ready,
+                                  list_busy_q, list_signal_q, slist_valid;
     logic [node_pkg::ExpertW-1:0] done_le, sig_le_q;
     logic [Cfg.CountW-1:0]        done_first, done_last, sig_idx_q, sig_last_q, sig_first_q;
 
@@ -156,14 +161,17 @@ module expert_engine #(
     expert_path #(.Cfg(Cfg)) i_path (
         .clk_i, .rst_ni, .go_i, .cfg_i, .row_cycles_i(row_cycles), .row_i(row),
         .row_take_o(row_take), .rd_o(exp_rd_o),
-        .rd_ready_i(exp_rd_ready_i), .rd_data_i(exp_rd_data_i), .wr_o(exp_wr_o), .wr_data_o(exp_wr_data_o),
-        .done_valid_o(done_valid), .done_ready_i(done_ready), .done_le_o(done_le), .done_first_o(done_first),
-        .done_last_o(done_last), .start_o(stat_tile_o), .idle_o(path_idle), .empty_o(path_empty), .wait_o(stat_wait_o)
+        .rd_ready_i(exp_rd_ready_i), .rd_data_i(exp_rd_data_i),
+        .wr_o(exp_wr_o), .wr_data_o(exp_wr_data_o),
+        .done_valid_o(done_valid), .done_ready_i(done_ready), .done_le_o(done_le),
+        .done_first_o(done_first),
+        .done_last_o(done_last), .start_o(stat_tile_o), .idle_o(path_idle),
+        .empty_o(path_empty), .wait_o(stat_wait_o)
     );
 
-    // ---- signals -----------------------------------------------------------------------------------
-    // The tile whose rows are signalled. A token is requested when the one before it has left; the first one waits for
-    // the tile's results.
+    // ---- signals --------------------------------------------------------------------------------
+    // The tile whose rows are signalled. A token is requested when the one before it has left;
+    // the first one waits for the tile's results.
     logic       sig_busy_q, token_asked_q, token_here_q, in_memory;
     logic [2:0] age_q;
 
@@ -203,7 +211,7 @@ module expert_engine #(
             {sig_o.token, sig_o.row, sig_o.pos} <= {list_i.token, list_i.row, list_i.pos};
     end
 
-    // ---- the list: one request at a time, signals first -------------------------------------------------
+    // ---- the list: one request at a time, signals first -----------------------------------------
     assign list_o.valid = (slist_valid || flist.valid) && !list_busy_q;
     assign list_o.le    = slist_valid ? sig_le_q : flist.le;
     assign list_o.idx   = slist_valid ? node_pkg::RowW'(sig_idx_q) : flist.idx;

@@ -56,7 +56,8 @@ module expert_factor (
         factor_o.zero     = c_zero || w_zero;
         factor_o.frac     = c_i[6:0];
         factor_o.high     = high;
-        factor_o.limit    = high ? 8'd125 - c_i[14:7] : 8'd127 - c_i[14:7];  // 381 and 127, modulo 256
+        // 381 and 127, modulo 256
+        factor_o.limit    = high ? 8'd125 - c_i[14:7] : 8'd127 - c_i[14:7];
         factor_o.exp      = exp;
         factor_o.mant  = mant_q;
     end

@@ -28,14 +28,16 @@ module expert_fetch #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic unicast_i,  // list entries are received row << k_shift | list position
-    input  wire logic gathered_i, // of those: rows have entries of the routing table, not of the meta table
+    input  wire logic gathered_i, // of those: rows have entries of the routing table,
+                                  // not of the meta table
 
     input  wire tile_t        tile_i,
     output logic              tile_ready_o, // its last row is requested; depends on tile_i
 
     output bundle_pkg::list_req_t list_o,
     input  wire logic             list_ready_i,
-    /* verilator lint_off UNUSEDSIGNAL */  // memory may hold fewer rows, and the token is the engine's
+    // memory may hold fewer rows, and the token is the engine's
+    /* verilator lint_off UNUSEDSIGNAL */
     input  wire bundle_pkg::list_rsp_t list_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic                  list_mine_i, // the answer is for a row of this module
@@ -50,10 +52,12 @@ module expert_fetch #(
     output logic busy_o // rows are on their way
 );
     localparam int unsigned W     = Cfg.MemBytesLog2;
-    localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;  // memory holds no more rows
+    // memory holds no more rows
+    localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;
 
     // ---- the list -----------------------------------------------------------------
-    logic                         going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last, listed;
+    logic                         going_q, asked_q, info_valid_q, info_last_q,
+                                  info_pop, ask, last, listed;
     logic [Cfg.CountW-1:0]        idx_q, info_idx_q, at, behind;
     logic [node_pkg::ExpertW-1:0] info_le_q;
     logic [LineW-1:0]             info_row_q;
@@ -129,14 +133,17 @@ module expert_fetch #(
                 shift   = cfg_i.cap_shift;
             end
             Coef: begin
-                operand = (Cfg.SourceLists && cfg_i.source_lists) ? W'(info_le_q) >> cfg_i.n_shift : W'(info_le_q);
+                operand = (Cfg.SourceLists && cfg_i.source_lists) ? W'(info_le_q) >> cfg_i.n_shift
+                          : W'(info_le_q);
                 shift   = 5'd1;
                 base    = cfg_i.ce_base[W-1:0];
             end
             ReadC: begin
                 shift = unicast_i ? 5'd7 - 5'(cfg_i.k_shift) : 5'(cfg_i.gate_shift);
-                // behind the token in an entry of the meta table, behind all expert IDs in one of the routing table
-                low   = {5'(pos_q) + ((Cfg.Gathered && gathered_i) ? 5'(isa_pkg::ListBytes / 4) : 5'(unicast_i)),
+                // behind the token in an entry of the meta table, behind all expert IDs
+                // in one of the routing table
+                low   = {5'(pos_q) + ((Cfg.Gathered
+                                       && gathered_i) ? 5'(isa_pkg::ListBytes / 4) : 5'(unicast_i)),
                          2'b00};
                 base  = cfg_i.gt_base[W-1:0];
             end
@@ -211,7 +218,8 @@ module expert_fetch #(
     always_comb begin
         word = rd_i.rdata[31:0];
         for (int unsigned i = 1; i < Cfg.FlitBytes / 4; i++) begin
-            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2-2)'(i)) word = rd_i.rdata[32*i +: 32];
+            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2-2)'(i))
+                word = rd_i.rdata[32*i +: 32];
         end
     end
 
@@ -230,7 +238,8 @@ module expert_fetch #(
         if (rd_i.rvalid && is_w_q) w_q <= word;
     end
 
-    expert_factor i_factor (.clk_i, .start_i(start_q), .c_i(c_q), .w_i(w_q), .factor_o(row_o.factor));
+    expert_factor i_factor (.clk_i, .start_i(start_q), .c_i(c_q), .w_i(w_q),
+                            .factor_o(row_o.factor));
 endmodule
 
 `default_nettype wire

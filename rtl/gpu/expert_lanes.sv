@@ -24,9 +24,10 @@ module expert_lanes #(
     logic [2:0] valid_q;
     always_ff @(posedge clk_i) valid_q <= {valid_q[1:0], valid_i};
 
-    // Stage 1: the product x * (c * w) in two parts, from [1, 4) with 38 fraction bits; the carry of x * c; the
-    // exponent - 2.
-    logic        sign1_q [Lanes], carry1_q [Lanes], top1_q [Lanes], none1_q [Lanes], frac1_q [Lanes];
+    // Stage 1: the product x * (c * w) in two parts, from [1, 4) with 38 fraction bits;
+    // the carry of x * c; the exponent - 2.
+    logic        sign1_q [Lanes], carry1_q [Lanes], top1_q [Lanes],
+                 none1_q [Lanes], frac1_q [Lanes];
     logic [7:0]  x1_q [Lanes], limit1_q;
     logic [9:0]  exp1_q [Lanes];
     logic [25:0] high1_q [Lanes];
@@ -59,9 +60,11 @@ module expert_lanes #(
     end
     /* verilator lint_on UNUSEDSIGNAL */
 
-    // Stage 2: their sum. Its upper part is not made: of high1_q[15:8] all that matters is whether the carry from below
-    // runs through, and whether the sum is all zeros or all ones there. What is wrong with x, or with x * c.
-    logic       sign2_q [Lanes], tiny2_q [Lanes], huge2_q [Lanes], nan2_q [Lanes], carry2_q [Lanes], behind2_q [Lanes];
+    // Stage 2: their sum. Its upper part is not made: of high1_q[15:8] all that matters is whether
+    // the carry from below runs through, and whether the sum is all zeros or all ones there.
+    // What is wrong with x, or with x * c.
+    logic       sign2_q [Lanes], tiny2_q [Lanes], huge2_q [Lanes], nan2_q [Lanes],
+                carry2_q [Lanes], behind2_q [Lanes];
     logic       zeros2_q [Lanes], ones2_q [Lanes]; // of the sum: bits 15 .. 2
     logic [1:0] low2_q [Lanes];
     logic [9:0] high2_q [Lanes], exp2_q [Lanes];
@@ -95,8 +98,9 @@ module expert_lanes #(
         end
     end
 
-    // Stage 3: both roundings in one. The first one, to 24 bits, matters to the second next to a tie of bf16 only: a
-    // value less than half of its last place above the tie falls onto it, and one as close below rises onto it.
+    // Stage 3: both roundings in one. The first one, to 24 bits, matters to the second next to a
+    // tie of bf16 only: a value less than half of its last place above the tie falls onto it, and
+    // one as close below rises onto it.
     logic       sign3_q [Lanes], huge3_q [Lanes], nan3_q [Lanes];
     logic [9:0] exp3_q [Lanes];
     logic [6:0] frac3_q [Lanes];
@@ -105,7 +109,8 @@ module expert_lanes #(
     always_ff @(posedge clk_i) begin
         if (valid_q[1]) begin
             for (int unsigned i = 0; i < Lanes; i++) begin : stage3
-                automatic logic       norm, b16, b17, carry17, carry, half, zeros, ones, guard, behind, odd, up, under,
+                automatic logic       norm, b16, b17, carry17, carry, half, zeros, ones,
+                                      guard, behind, odd, up, under,
                     spare;
                 automatic logic [6:0] top, frac;
                 automatic logic [9:0] exp;
@@ -121,8 +126,10 @@ module expert_lanes #(
                 behind  = behind2_q[i] || (norm && low2_q[i][0]);
                 top     = norm ? high2_q[i][8:2] : high2_q[i][7:1];
                 odd     = top[0];
-                up      = carry || (half && (!zeros || (guard && behind) || odd)) || (ones && guard && odd);
-                under   = exp2_q[i][9] && !(edge2_q[i] && (exp2_q[i][0] || norm || (carry && top == '1)));
+                up      = carry || (half && (!zeros || (guard && behind) || odd))
+                          || (ones && guard && odd);
+                under   = exp2_q[i][9]
+                          && !(edge2_q[i] && (exp2_q[i][0] || norm || (carry && top == '1)));
                 if (nan2_q[i]) begin
                     top = '1;
                     up  = 1'b0;

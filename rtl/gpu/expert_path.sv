@@ -51,7 +51,8 @@ module expert_path #(
     output logic empty_o, // and all are
     output logic wait_o   // in a tile, without a row
 );
-    localparam int unsigned RdLat   = 3;                             // from the address to the lanes
+    // from the address to the lanes
+    localparam int unsigned RdLat   = 3;
     localparam int unsigned Delay   = RdLat + fp_pkg::ExpertLatency - 1;
     localparam int unsigned OffW    = 13 - Cfg.FlitLog2;        // groups of a row
 
@@ -66,8 +67,8 @@ module expert_path #(
 
     // ---- tile and row ------------------------------------------------------------------
     // have_q: a tile is in the engine. open_q: it has flits to read. busy_q: its time runs.
-    logic              have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end, time_end,
-                       over, out, zero_time;
+    logic              have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last,
+                       row_end, tile_end, time_end, over, out, zero_time;
     logic [OffW-1:0]   at_q;
     logic [GroupW-1:0] x_q, y_q;
     logic [RdLat-1:0]  take_q;
@@ -154,7 +155,8 @@ module expert_path #(
 
     for (genvar h = 0; h < 2; h++) begin : gen_half
         expert_lanes #(.Lanes(Cfg.Lanes)) i_lanes (
-            .clk_i, .valid_i(valid_q[RdLat-1][h]), .factor_i(factor_q), .x_i(rd_data_i[h]), .y_o(wr_data_o[h])
+            .clk_i, .valid_i(valid_q[RdLat-1][h]), .factor_i(factor_q),
+            .x_i(rd_data_i[h]), .y_o(wr_data_o[h])
         );
     end
 

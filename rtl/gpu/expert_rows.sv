@@ -57,7 +57,8 @@ module expert_rows #(
     localparam int unsigned MetaFl = isa_pkg::MetaBytes / Cfg.FlitBytes;
     localparam int unsigned MetaW  = $clog2(MetaFl);
     // memory holds no more rows
-    localparam int unsigned LineW  = (node_pkg::RowW < Cfg.MemBytesLog2) ? node_pkg::RowW : Cfg.MemBytesLog2;
+    localparam int unsigned LineW  = (node_pkg::RowW < Cfg.MemBytesLog2) ? node_pkg::RowW
+                                     : Cfg.MemBytesLog2;
 
     // ---- gathered tokens ----------------------------------------------------------
     // How many there may be: rows of st are numbered in 16 bits.
@@ -77,7 +78,8 @@ module expert_rows #(
 
         cmd_range #(.Cfg(Cfg), .TokensW(Cfg.TokW)) i_range (
             .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
-            .shift_i(5'(cfg_i.token_shift) + 5'(cfg_i.n_shift)), .end_o(range_end), .no_tokens_o(none), .no_bytes_o()
+            .shift_i(5'(cfg_i.token_shift) + 5'(cfg_i.n_shift)), .end_o(range_end),
+            .no_tokens_o(none), .no_bytes_o()
         );
         assign gathered = run_i ? gathered_q : cmd_i.flags[1];
         assign outside  = start && cmd_i.flags[1] && none;
@@ -104,7 +106,8 @@ module expert_rows #(
     logic [MetaW-1:0]     flit_q;
     logic                 asked_q, next_valid_q, load, started_q;
     logic [Cfg.FlitW-1:0] next_q;
-    logic                 ids_here, row_read, named, token_ask, token_q; // flits with IDs are wanted; with its token is
+    // flits with IDs are wanted; with its token is
+    logic                 ids_here, row_read, named, token_ask, token_q;
     /* verilator lint_off UNUSEDSIGNAL */  // memory holds fewer
     logic [NumW-1:0]      read_row;
     /* verilator lint_on UNUSEDSIGNAL */
@@ -115,9 +118,10 @@ module expert_rows #(
     // One read is under way: of IDs when the place behind the flit in work is free.
     assign ids_here   = run_i && started_q && !next_valid_q && (ranged_i ? item : row_q != stop);
     assign rd_o.valid = (ids_here || token_ask) && !asked_q;
-    assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)] + (Cfg.AddrW-MetaW)'(read_row),
-                         token_ask ? MetaW'(0) : flit_q};
-    assign row_read   = rd_o.valid && rd_ready_i && !token_ask && flit_q == last_half[HalfW-1:Cfg.LaneW];
+    assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)]
+                         + (Cfg.AddrW-MetaW)'(read_row), token_ask ? MetaW'(0) : flit_q};
+    assign row_read   = rd_o.valid && rd_ready_i && !token_ask
+                        && flit_q == last_half[HalfW-1:Cfg.LaneW];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !run_i) begin
@@ -143,7 +147,8 @@ module expert_rows #(
     // ---- rows of a range --------------------------------------------------------
     // The row whose IDs are read goes with its first flit to where it is worked on.
     if (Cfg.RowRanges) begin : gen_ranges
-        logic                 walk, walk_err, walked_q, retire, ready, entry, got_q, first_q, next_first_q;
+        logic                 walk, walk_err, walked_q, retire, ready, entry,
+                              got_q, first_q, next_first_q;
         logic [Cfg.LineW-1:0] entry_row, row_begun_q;
 
         assign walk        = start && cmd_i.flags[0];
@@ -156,12 +161,14 @@ module expert_rows #(
         assign row_base    = LineW'(row_begun_q) << cfg_i.k_shift;
 
         row_ranges #(.Cfg(Cfg), .Own(1'b1)) i_ranges (
-            .clk_i, .rst_ni(rst_ni && !go_i), .go_i, .cfg_i, .cmd_valid_i(walk), .cmd_ready_o(ready), .cmd_i,
+            .clk_i, .rst_ni(rst_ni && !go_i), .go_i, .cfg_i,
+            .cmd_valid_i(walk), .cmd_ready_o(ready), .cmd_i,
             .retire_o(retire), .err_valid_o(walk_err), .src_o(row_src_o), .src_rows_i, .own_base_i,
             .entry_valid_o(entry),
             .entry_ready_i(token_ask && rd_o.valid && rd_ready_i), .entry_row_o(entry_row),
             .entry_first_i(rd_i.rvalid && token_q), .entry_token_i(rd_i.rdata[Cfg.TokensLog2-1:0]),
-            .entry_got_i(got_q), .item_valid_o(item), .item_token_o(), .item_done_i(item && row_read),
+            .entry_got_i(got_q),
+            .item_valid_o(item), .item_token_o(), .item_done_i(item && row_read),
             .quiet_i(1'b1)
         );
 
@@ -202,7 +209,8 @@ module expert_rows #(
         end
     end
 
-    // A look-up is in the table's output register when look_q is high; it moves on when the push before it is taken.
+    // A look-up is in the table's output register when look_q is high; it moves on when
+    // the push before it is taken.
     logic                  look_q, look_go, out_of_map_q, mine, push_q;
     logic [LineW-1:0]      look_row_q;
     logic [Cfg.LocalW-1:0] le;
@@ -211,11 +219,13 @@ module expert_rows #(
     assign look_go = !push_q || push_ready_i;
     assign step    = cur_valid_q && look_go;
     assign row_end = half_q == last_half;
-    assign load    = next_valid_q && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
+    assign load    = next_valid_q
+                     && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
 
     table_ram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
         .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert[Cfg.LocalW-1:0]}),
+        .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port,
+                  emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .re_i(step), .raddr_i(id[Cfg.ExpW-1:0]), .rdata_o({mine, le})
     );
 

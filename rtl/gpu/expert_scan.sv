@@ -39,7 +39,8 @@ module expert_scan #(
     input  wire logic      tile_ready_i,
     output logic           all_started_o
 );
-    localparam int unsigned AvailW = (Cfg.CountW > 8) ? Cfg.CountW : 8;  // compares with a tile, too
+    // compares with a tile, too
+    localparam int unsigned AvailW = (Cfg.CountW > 8) ? Cfg.CountW : 8;
 
     logic [Cfg.LocalW-1:0] le_q, le1_q, best_le_q, last_le;
     logic                  v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
@@ -63,14 +64,16 @@ module expert_scan #(
     // Rows given out, per expert; cleared after go.
     table_ram #(.Width(Cfg.CountW), .Depth(Cfg.MaxLocalExperts)) i_started (
         .clk_i, .we_i(!clear_done_q || take), .waddr_i(clear_done_q ? le1_q : clear_q),
-        .wdata_i(behind & {Cfg.CountW{clear_done_q}}), .re_i(1'b1), .raddr_i(le_q), .rdata_o(started)
+        .wdata_i(behind & {Cfg.CountW{clear_done_q}}), .re_i(1'b1),
+        .raddr_i(le_q), .rdata_o(started)
     );
 
     assign complete    = stat_i.complete[Cfg.CountW-1:0];
     assign expected    = stat_i.expected[Cfg.CountW-1:0];
     assign avail       = AvailW'(Cfg.CountW'(complete - started));
     assign enough      = avail >= AvailW'(cfg_i.tile);
-    assign all_counted = (counts_all_i || (Cfg.SourceLists && stat_i.counted)) && complete == expected;
+    assign all_counted = (counts_all_i || (Cfg.SourceLists && stat_i.counted))
+                         && complete == expected;
     assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
     assign rows        = enough ? cfg_i.tile : avail[7:0];
     assign behind      = started + Cfg.CountW'(rows);
@@ -101,7 +104,8 @@ module expert_scan #(
                 best_q    <= avail[7:0];
                 best_le_q <= le1_q;
             end
-            if (v1_q) full_q <= !(counts_all_i && started == expected) ? '0 : all_started_o ? full_q : full_q + 1'b1;
+            if (v1_q) full_q <= !(counts_all_i && started == expected) ? '0
+                                : all_started_o ? full_q : full_q + 1'b1;
         end
         le1_q <= le_q;
     end

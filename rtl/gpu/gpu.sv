@@ -84,8 +84,10 @@ module gpu #(
 
     wire unused = &{1'b0, host.addr[31:Cfg.AddrW]};  // the host checks its addresses
 
-    // ---- memory: the read ports of the hub, and MISC; the write ports of the hub, and the host's ----
-    localparam int unsigned HubWr = Cfg.SwitchReductions ? HubWrites : WrList; // of the hub's those that there are
+    // ---- memory ----
+    // The read ports of the hub, and MISC; the write ports of the hub, and the host's.
+    // of the hub's those that there are
+    localparam int unsigned HubWr = Cfg.SwitchReductions ? HubWrites : WrList;
     localparam int unsigned NumRd = RdOwn + 1, NumWr = HubWr + 1;
     read_t                rd [NumRd];
     answer_t              rd_back [NumRd];
@@ -98,8 +100,10 @@ module gpu #(
     logic [Cfg.FlitW-1:0] exp_rd_data [2], exp_wr_data [2];
 
     gpu_mem #(.Cfg(Cfg), .NumRd(NumRd), .NumWr(NumWr)) i_mem (
-        .clk_i, .rst_ni, .go_i, .rd_i(rd), .rd_ready_o(rd_ready), .rd_o(rd_back), .wr_i(wr), .wr_ready_o(wr_ready),
-        .exp_rd_i(exp_rd), .exp_rd_ready_o(exp_rd_ready), .exp_rd_data_o(exp_rd_data), .exp_wr_i(exp_wr),
+        .clk_i, .rst_ni, .go_i, .rd_i(rd), .rd_ready_o(rd_ready), .rd_o(rd_back),
+        .wr_i(wr), .wr_ready_o(wr_ready),
+        .exp_rd_i(exp_rd), .exp_rd_ready_o(exp_rd_ready),
+        .exp_rd_data_o(exp_rd_data), .exp_wr_i(exp_wr),
         .exp_wr_data_i(exp_wr_data), .conflict_o(count_o.conflict)
     );
 
@@ -120,11 +124,14 @@ module gpu #(
 
     // clients of MISC
     localparam int unsigned Nobody = 16;
-    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3, CExpert = 4, CHost = 5, Always = 6,
+    localparam int unsigned CStreams = 0, CControl = 1, CAlloc = 2, CCombine = 3,
+                            CExpert = 4, CHost = 5, Always = 6,
                             CRed = Cfg.Reds ? Always : Nobody,
                             CCopy = Cfg.AdderBypass ? Always + 32'(Cfg.Reds) : Nobody,
-                            CList = Cfg.SwitchReductions ? Always + 32'(Cfg.Reds) + 32'(Cfg.AdderBypass) : Nobody,
-                            MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.AdderBypass) + 32'(Cfg.SwitchReductions);
+                            CList = Cfg.SwitchReductions
+                                    ? Always + 32'(Cfg.Reds) + 32'(Cfg.AdderBypass) : Nobody,
+                            MiscRd = Always + 32'(Cfg.Reds) + 32'(Cfg.AdderBypass)
+                                     + 32'(Cfg.SwitchReductions);
     read_t                misc [MiscRd];
     answer_t              misc_back [MiscRd];
     logic                 misc_ready [MiscRd], misc_rvalid [MiscRd];
@@ -140,7 +147,8 @@ module gpu #(
     end
 
     // of the hub, by which it is at MISC
-    localparam int unsigned HubClient [HubReads] = '{0, 0, 0, CControl, CAlloc, CCombine, CRed, CCopy, CList};
+    localparam int unsigned HubClient [HubReads] = '{0, 0, 0, CControl, CAlloc, CCombine, CRed,
+                                                     CCopy, CList};
     for (genvar p = RdOwn; p < HubReads; p++) begin : gen_misc
         if (HubClient[p] < MiscRd) begin : gen_client
             assign misc[HubClient[p]] = rd_i[p];
@@ -154,18 +162,23 @@ module gpu #(
     end
 
     assign misc[CHost]   = '{valid: host.valid && !host.we, addr: host.addr[Cfg.AddrW-1:0]};
-    assign wr[HubWr]     = '{valid: host.valid && host.we, addr: host.addr[Cfg.AddrW-1:0], be: '1, data: host.wdata};
+    assign wr[HubWr]     = '{valid: host.valid && host.we, addr: host.addr[Cfg.AddrW-1:0], be: '1,
+                             data: host.wdata};
     assign host_done     = host.we ? wr_ready[HubWr] : misc_ready[CHost];
     assign host_o        = misc_back[CHost];
 
     // ---- instruction streams ----
-    localparam int unsigned UControl = 0, USend = 1, UExpert = 2, UCombine = 3, UPush = 4, Units = 5;
+    localparam int unsigned UControl = 0, USend = 1, UExpert = 2,
+                            UCombine = 3, UPush = 4, Units = 5;
     logic cmd_valid [Units], cmd_ready [Units], retire [Units];
 
-    assign cmd_valid_o = '{cmd_valid[UControl], cmd_valid[USend], cmd_valid[UCombine], cmd_valid[UPush]};
-    assign {cmd_ready[UControl], retire[UControl]} = {cmd_ready_i[HubControl], retire_i[HubControl]};
+    assign cmd_valid_o = '{cmd_valid[UControl], cmd_valid[USend], cmd_valid[UCombine],
+                           cmd_valid[UPush]};
+    assign {cmd_ready[UControl], retire[UControl]} = {cmd_ready_i[HubControl],
+                                                      retire_i[HubControl]};
     assign {cmd_ready[USend], retire[USend]}       = {cmd_ready_i[HubSend], retire_i[HubSend]};
-    assign {cmd_ready[UCombine], retire[UCombine]} = {cmd_ready_i[HubCombine], retire_i[HubCombine]};
+    assign {cmd_ready[UCombine], retire[UCombine]} = {cmd_ready_i[HubCombine],
+                                                      retire_i[HubCombine]};
     assign {cmd_ready[UPush], retire[UPush]}       = {cmd_ready_i[HubPush], retire_i[HubPush]};
 
     bundle_pkg::error_t stream_err;
@@ -174,18 +187,21 @@ module gpu #(
     streams #(.Cfg(Cfg)) i_streams (
         .clk_i, .rst_ni, .go_i, .cfg_i,
         .rd_o(misc[CStreams]), .rd_ready_i(misc_ready[CStreams]), .rd_i(misc_back[CStreams]),
-        .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o, .retire_i(retire), .ev_i, .ev_ready_o,
+        .cmd_valid_o(cmd_valid), .cmd_ready_i(cmd_ready), .cmd_o,
+        .retire_i(retire), .ev_i, .ev_ready_o,
         .idle_o(streams_idle_o), .state_o, .err_o(stream_err)
     );
 
-    // An instruction is refused by streams or by the unit that it is issued to, so one error at a time.
+    // An instruction is refused by streams or by the unit that it is issued
+    // to, so one error at a time.
     assign err_o.valid = stream_err.valid || expert_err;
     assign err_o.code  = expert_err ? error_pkg::ERR_BOUNDS : stream_err.code;
 
     // ---- expert engine ----
     expert_engine #(.Cfg(Cfg)) i_expert (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd_o), .retire_o(retire[UExpert]),
+        .cmd_valid_i(cmd_valid[UExpert]), .cmd_ready_o(cmd_ready[UExpert]), .cmd_i(cmd_o),
+        .retire_o(retire[UExpert]),
         .stat_le_o, .stat_i, .counts_all_i, .list_o, .list_i, .push_o, .push_ready_i, .recv_rows_i,
         .row_src_o, .src_rows_i, .own_base_i, .err_valid_o(expert_err),
         .rd_o(misc[CExpert]), .rd_ready_i(misc_ready[CExpert]), .rd_i(misc_back[CExpert]),

@@ -80,7 +80,8 @@ module gpu_mem #(
 
     always_comb begin
         exp_meets = 1'b0;
-        for (int unsigned p = 0; p < NumRd - 1; p++) exp_meets |= rd_i[p].valid && rd_i[p].addr[0] == exp_rd_i.addr[0];
+        for (int unsigned p = 0; p < NumRd - 1; p++)
+            exp_meets |= rd_i[p].valid && rd_i[p].addr[0] == exp_rd_i.addr[0];
     end
     assign exp_rd_ready_o = !exp_meets || back_q == 2'(MostBack);
     assign exp_read       = exp_rd_i.valid && exp_rd_ready_o;
@@ -173,7 +174,8 @@ module gpu_mem #(
                 exp_we_q <= exp_we;
                 re_q     <= rd_req[b] != '0 || exp_re;
             end
-            for (int unsigned p = 0; p < NumRd; p++) raddr_q[p] <= rd_gnt[b][p] ? rd_i[p].addr[Cfg.AddrW-1:BankW] : '0;
+            for (int unsigned p = 0; p < NumRd; p++)
+                raddr_q[p] <= rd_gnt[b][p] ? rd_i[p].addr[Cfg.AddrW-1:BankW] : '0;
             if (we) begin
                 for (int unsigned w = 0; w < 2; w++) begin
                     waddr_q[w] <= wr_gnt[b][w] ? way[w].addr[Cfg.AddrW-1:BankW] : '0;
@@ -194,14 +196,16 @@ module gpu_mem #(
         ram_sdp #(
             .Width(Cfg.FlitW), .Depth(2**RowW), .ByteEn(1)
         ) i_ram (
-            .clk_i, .we_i(1'b1), .waddr_i(waddr), .wdata_i(wdata), .wbe_i(wbe), .re_i(re_q), .raddr_i(raddr),
+            .clk_i, .we_i(1'b1), .waddr_i(waddr), .wdata_i(wdata), .wbe_i(wbe),
+            .re_i(re_q), .raddr_i(raddr),
             .rdata_o(bank_rdata[b])
         );
     end
 
     always_ff @(posedge clk_i) begin
         if (exp_v2_q) begin
-            for (int unsigned h = 0; h < 2; h++) exp_rd_data_o[h] <= exp_odd2_q ? bank_rdata[2*h+1] : bank_rdata[2*h];
+            for (int unsigned h = 0; h < 2; h++)
+                exp_rd_data_o[h] <= exp_odd2_q ? bank_rdata[2*h+1] : bank_rdata[2*h];
         end
     end
 
@@ -221,7 +225,8 @@ module gpu_mem #(
                 rd_o[p].rvalid <= from2_q != '0;
             end
             if (from2_q != '0) begin
-                for (int unsigned b = 0; b < Banks; b++) data_q[b] <= from2_q[b] ? bank_rdata[b] : '0;
+                for (int unsigned b = 0; b < Banks; b++)
+                    data_q[b] <= from2_q[b] ? bank_rdata[b] : '0;
             end
         end
         always_comb begin

@@ -35,11 +35,13 @@ module mem_rd_mux #(
     logic               waiting_q, grant_now;
 
     always_comb begin
-        for (int unsigned c = 0; c < Clients; c++) req[c] = cl_i[c].valid && (!waiting_q || held_q[c]);
+        for (int unsigned c = 0; c < Clients; c++)
+            req[c] = cl_i[c].valid && (!waiting_q || held_q[c]);
     end
 
     rr_arb #(.N(Clients)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(req), .grant_o(grant), .idx_o(), .advance_i(grant_now)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(req), .grant_o(grant),
+        .idx_o(), .advance_i(grant_now)
     );
 
     assign rd_o.valid = req != '0;

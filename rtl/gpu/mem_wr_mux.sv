@@ -34,9 +34,10 @@ module mem_wr_mux #(
     logic [2:0]      run_q; // writes of this client in a row, modulo 8
     logic            pass;
 
-    // A multiplexer of n pairs takes n LUT4 per bit: the value that runs down its chain chooses inside the pair until
-    // it meets the chosen pair, and is data from there on. The pair is one-hot in registers of its own, so that
-    // synthesis cannot see that they exclude each other and undo the chain.
+    // A multiplexer of n pairs takes n LUT4 per bit: the value that runs down its chain chooses
+    // inside the pair until it meets the chosen pair, and is data from there on. The pair
+    // is one-hot in registers of its own, so that synthesis cannot see that they exclude
+    // each other and undo the chain.
     localparam int unsigned Pairs = (Clients + 1) / 2;
     logic [Pairs-1:0] pair_q;
 
@@ -46,9 +47,12 @@ module mem_wr_mux #(
         wr_o.be   = {Cfg.FlitBytes{sel_q[0]}};
         for (int unsigned k = 0; k < Pairs; k++) begin
             if (pair_q[k]) begin
-                wr_o.addr = (wr_o.addr & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].addr) | (~wr_o.addr & cl_i[2*k].addr);
-                wr_o.data = (wr_o.data & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].data) | (~wr_o.data & cl_i[2*k].data);
-                wr_o.be   = (wr_o.be & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].be) | (~wr_o.be & cl_i[2*k].be);
+                wr_o.addr = (wr_o.addr & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].addr)
+                            | (~wr_o.addr & cl_i[2*k].addr);
+                wr_o.data = (wr_o.data & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].data)
+                            | (~wr_o.data & cl_i[2*k].data);
+                wr_o.be   = (wr_o.be & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].be)
+                            | (~wr_o.be & cl_i[2*k].be);
             end
         end
     end

@@ -62,10 +62,13 @@ module streams #(
     // counters of packets: more than all streams of all GPUs can send
     localparam int unsigned PktW = $clog2(Cfg.N * S * StreamInstrs) + 1;
     // of rows and tokens
-    localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2 : Cfg.TokensLog2) + 2;
+    localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2
+                                    : Cfg.TokensLog2) + 2;
     localparam int unsigned EvW  = (PktW > NumW) ? PktW : NumW;
     localparam int unsigned WaitW = Cfg.Delay ? 32 : EvW; // of what a stream waits for
-    localparam logic [Cfg.Events-1:0] Counters = Cfg.Events'(((64'd2 << EV_ACKS) - 64'd1) | ~64'hffff); // there are
+    // there are
+    localparam logic [Cfg.Events-1:0] Counters = Cfg.Events'(((64'd2 << EV_ACKS) - 64'd1)
+                                                             | ~64'hffff);
 
     typedef enum logic [2:0] {
         Off   = 3'd0,
@@ -103,8 +106,9 @@ module streams #(
 
     logic [IdxW-1:0] cur_idx;
     assign cur_idx   = idx_q[cur_q];
-    assign rd_o.addr[Cfg.AddrW-1:BlockW]   = cfg_i.stream_base[cur_q][Cfg.MemBytesLog2-1:$clog2(Align)]
-                                             + (Cfg.AddrW-BlockW)'(cur_idx[IdxW-1:3]);
+    assign rd_o.addr[Cfg.AddrW-1:BlockW]   =
+        cfg_i.stream_base[cur_q][Cfg.MemBytesLog2-1:$clog2(Align)]
+        + (Cfg.AddrW-BlockW)'(cur_idx[IdxW-1:3]);
     assign rd_o.addr[BlockW-1:$clog2(HF)] = cur_idx[2:0];
     if (HF > 1) begin : gen_half
         assign rd_o.addr[$clog2(HF)-1:0] = asked_q[$clog2(HF)-1:0];
@@ -126,13 +130,15 @@ module streams #(
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
             I_WAIT: is_wait = cmd_o.a[31:EvW] == '0 && cmd_o.imm[15:Cfg.EventW] == '0
-                              && Counters[cmd_o.imm[Cfg.EventW-1:0]] && (Cfg.Delay ? !cmd_o.b[31] : cmd_o.b == '0);
+                              && Counters[cmd_o.imm[Cfg.EventW-1:0]]
+                              && (Cfg.Delay ? !cmd_o.b[31] : cmd_o.b == '0);
             I_DELAY: is_delay = Cfg.Delay && !cmd_o.a[31];
             I_COUNT, I_PREFIX, I_SIGNAL, I_FENCE: is_unit = 1'b1;
             I_FLAG: is_unit = lists || !cmd_o.flags[2];
             I_ORDER: is_unit = Cfg.TokenOrder;
             I_DYMULTIMEM_ST, I_ST_ROWSP, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
-                is_unit = (cmd_o.op != I_ST_ROWSP || (Cfg.RowSparse && !(lists && cmd_o.flags[1:0] != '0)))
+                is_unit = (cmd_o.op != I_ST_ROWSP
+                           || (Cfg.RowSparse && !(lists && cmd_o.flags[1:0] != '0)))
                           && (cmd_o.op != I_MULTIMEM_ST || cmd_o.flags[1:0] == 2'd0
                               || (Cfg.Gathered && cmd_o.flags[1:0] != 2'd3));
                 unit    = 3'd1;
@@ -149,7 +155,8 @@ module streams #(
             end
             I_SUM: begin
                 is_unit = cmd_o.flags[2:1] == 2'd0
-                          || (Cfg.Gathered && !returns && cmd_o.flags[2:0] inside {3'd2, 3'd3, 3'd5, 3'd6});
+                          || (Cfg.Gathered && !returns
+                              && cmd_o.flags[2:0] inside {3'd2, 3'd3, 3'd5, 3'd6});
                 unit    = 3'd3;
             end
             I_SUM_ST: begin
@@ -160,14 +167,16 @@ module streams #(
         endcase
         bad   = !is_end && (!(is_wait || is_delay || is_unit) || cur_idx == '1);
         issue = decode_q && is_unit && !bad;
-        for (int unsigned u = 0; u < Units; u++) cmd_valid_o[u] = issue && unit == 3'(u) && cmd_ready_i[u];
+        for (int unsigned u = 0; u < Units; u++)
+            cmd_valid_o[u] = issue && unit == 3'(u) && cmd_ready_i[u];
     end
 
     logic [8*InstrBytes-1:0] cmd_bits_q;
     assign cmd_o = instr_t'(cmd_bits_q);
     always_ff @(posedge clk_i) begin
         for (int unsigned i = 0; i < HF; i++) begin
-            if (rd_i.rvalid && got_q == ($clog2(HF+1))'(i)) cmd_bits_q[Cfg.FlitW*i +: Cfg.FlitW] <= rd_i.rdata;
+            if (rd_i.rvalid && got_q == ($clog2(HF+1))'(i))
+                cmd_bits_q[Cfg.FlitW*i +: Cfg.FlitW] <= rd_i.rdata;
         end
     end
 
@@ -208,10 +217,12 @@ module streams #(
                 state_q[s] <= Off;
             end else if (go_i) begin
                 state_q[s] <= cfg_i.stream_enable[s] ? Fetch : Off;
-            end else if ((state_q[s] == Run && retire_i[unit_q[s]]) || (woken && looked_q == 2'(s))) begin
+            end else if ((state_q[s] == Run && retire_i[unit_q[s]])
+                         || (woken && looked_q == 2'(s))) begin
                 state_q[s] <= Fetch;
             end else if (decode_q && cur_q == 2'(s)) begin
-                state_q[s] <= (is_end || bad) ? Off : (is_wait || is_delay) ? Wait : cmd_ready_i[unit] ? Run : Unit;
+                state_q[s] <= (is_end || bad) ? Off : (is_wait || is_delay) ? Wait
+                              : cmd_ready_i[unit] ? Run : Unit;
             end
             if (!rst_ni || go_i) begin
                 idx_q[s] <= '0;
@@ -244,13 +255,15 @@ module streams #(
         .Width(EvW),
         .PktW(PktW)
     ) i_counters (
-        .clk_i, .rst_ni, .go_i, .ev_i, .ev_ready_o, .idx_i(wait_idx), .value_o(value), .ready_o(ready)
+        .clk_i, .rst_ni, .go_i, .ev_i, .ev_ready_o, .idx_i(wait_idx),
+        .value_o(value), .ready_o(ready)
     );
 
     assign begins = decode_q && (is_wait || is_delay);
     lutram #(.Width(Cfg.EventW + WaitW), .Depth(S)) i_wait (
         .clk_i, .we_i(begins || goes_on), .waddr_i(begins ? cur_q : looked_q),
-        .wdata_i({cmd_o.imm[Cfg.EventW-1:0], threshold_in}), .raddr_i(turn_q), .rdata_o({wait_idx, threshold})
+        .wdata_i({cmd_o.imm[Cfg.EventW-1:0], threshold_in}), .raddr_i(turn_q),
+        .rdata_o({wait_idx, threshold})
     );
 
     if (Cfg.Delay) begin : gen_delay

@@ -68,7 +68,8 @@ module host_link
     input  wire logic reset_done_i,   // pulse
 
     output logic       in_step_o,
-    output logic       unheard_o, // a request is being carried out whose host has reset the link since
+    output logic       unheard_o, // a request is being carried out whose host has
+                                  // reset the link since
     output logic       waiting_o, // another frame is here
     output logic       error_o,   // pulse: LINK_ERROR
     output logic [7:0] error_status_o
@@ -87,12 +88,15 @@ module host_link
     logic [15:0]   seen, last_number;
 
     link_rx #(.Zeros(Zeros)) i_rx (
-        .clk_i, .rst_ni, .clear_i(link_reset_i), .valid_i(out_valid_i), .ready_o(out_ready_o), .data_i(out_data_i),
+        .clk_i, .rst_ni, .clear_i(link_reset_i), .valid_i(out_valid_i),
+        .ready_o(out_ready_o), .data_i(out_data_i),
         .bytes_i(out_bytes_i),
         .header_valid_o(header_valid), .header_o(h), .accept_i(accept), .word_valid_o(word_valid),
         .word_ready_i(word_ready), .word_o(word),
-        .done_o(rx_done), .crc_ok_o(crc_ok), .next_i(next), .waiting_o, .in_step_o, .key_o(key), .foreign_o(foreign),
-        .error_o(rx_error), .error_status_o(rx_status), .error_seen_o(seen), .last_number_o(last_number)
+        .done_o(rx_done), .crc_ok_o(crc_ok), .next_i(next), .waiting_o, .in_step_o,
+        .key_o(key), .foreign_o(foreign),
+        .error_o(rx_error), .error_status_o(rx_status), .error_seen_o(seen),
+        .last_number_o(last_number)
     );
 
     // ---- the request in a header, and what is wrong with it ----
@@ -104,15 +108,17 @@ module host_link
 
     assign {gpu, offset} = h.argument;
     assign is_bulk  = h.kind inside {FRAME_MEM_READ, FRAME_MEM_WRITE};
-    assign known    = h.kind inside {FRAME_SYNC, FRAME_INFO, FRAME_REG_READ, FRAME_REG_WRITE, FRAME_MEM_READ,
-                                     FRAME_MEM_WRITE, FRAME_WAIT, FRAME_RESET,
-                                     FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED};
+    assign known    = h.kind inside {FRAME_SYNC, FRAME_INFO, FRAME_REG_READ, FRAME_REG_WRITE,
+                                     FRAME_MEM_READ, FRAME_MEM_WRITE, FRAME_WAIT, FRAME_RESET,
+                                     FRAME_SELFTEST, FRAME_LOG_READ,
+                                     FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED};
     assign bytes    = h.kind == FRAME_MEM_READ ? h.count : {13'd0, h.words, 3'd0};
     assign odd      = bytes[Align-1:0] != '0;
     assign outside  = 32'(gpu) >= Cfg.N || offset[Align-1:0] != '0
                       || 49'(offset) + 49'(bytes) > 49'(1) << Cfg.MemBytesLog2;
     assign too_long = h.kind == FRAME_MEM_READ ? h.words != '0 || bytes > MaxPayload :
-                      h.kind inside {FRAME_WAIT, FRAME_RESET} ? h.words != '0 : h.words > CommandWords;
+                      h.kind inside {FRAME_WAIT, FRAME_RESET} ? h.words != '0
+                          : h.words > CommandWords;
 
     always_comb begin
         if (!known || (foreign && !(h.kind inside {FRAME_SYNC, FRAME_INFO}))) verdict = STATUS_TYPE;
@@ -123,13 +129,13 @@ module host_link
     end
 
     // ---- carrying out ----
-    typedef enum logic [3:0] {Take, Start, Receive, Check, Written, Regs, Firmware, Wait, Reset, Reply, Sending,
-                              Error} state_e;
+    typedef enum logic [3:0] {Take, Start, Receive, Check, Written, Regs, Firmware, Wait, Reset,
+                              Reply, Sending, Error} state_e;
     state_e        state_q;
     status_e       verdict_q;
     frame_header_t req_q, reply_q;
-    logic          mute_q, error_q, lost_q, tx_ready, tx_start, regs_start, regs_done, regs_failed, dma_start, dma_busy,
-                   dma_in_ready, dma_out_valid;
+    logic          mute_q, error_q, lost_q, tx_ready, tx_start, regs_start, regs_done,
+                   regs_failed, dma_start, dma_busy, dma_in_ready, dma_out_valid;
     logic          payload_ready, payload_valid, from_buffer_q;
     logic [63:0]   dma_word, payload, time_q;
     logic [63:0]   waited_q;
@@ -137,42 +143,51 @@ module host_link
     logic          wait_over, listening, crc_ok_q;
     logic [31:0]   bytes_q;
 
-    // the request is kept: after a link_reset_i the next header may come while this request is still being
-    // carried out
+    // the request is kept: after a link_reset_i the next header may come while this request
+    // is still being carried out
     assign accept     = state_q == Start;
     assign word_ready = verdict_q != STATUS_OK || req_q.kind != FRAME_MEM_WRITE || dma_in_ready;
     assign next       = state_q == Sending && tx_ready;
 
     // payloads: a write's to the memory, a command's to the mailbox, others nowhere
-    assign cmd_o.we    = word_valid && state_q == Receive && verdict_q == STATUS_OK && req_q.kind != FRAME_MEM_WRITE;
+    assign cmd_o.we    = word_valid && state_q == Receive && verdict_q == STATUS_OK
+                         && req_q.kind != FRAME_MEM_WRITE;
     assign cmd_o.waddr = index_q[5:0];
     assign cmd_o.wdata = word;
 
     assign dma_start = (state_q == Start && req_q.kind == FRAME_MEM_WRITE)
-                       || (state_q == Check && verdict_q == STATUS_OK && crc_ok_q && req_q.kind == FRAME_MEM_READ);
+                       || (state_q == Check && verdict_q == STATUS_OK && crc_ok_q
+                           && req_q.kind == FRAME_MEM_READ);
 
     link_dma #(.Cfg(Cfg)) i_dma (
-        .clk_i, .rst_ni, .start_i(dma_start), .write_i(req_q.kind == FRAME_MEM_WRITE), .gpu_i(req_q.argument[52:48]),
-        .addr_i(32'(req_q.argument[47:0] >> Cfg.FlitLog2)), .words_i(bytes_q[16:3]), .busy_o(dma_busy),
-        .in_valid_i(word_valid && state_q == Receive && verdict_q == STATUS_OK && req_q.kind == FRAME_MEM_WRITE),
+        .clk_i, .rst_ni, .start_i(dma_start), .write_i(req_q.kind == FRAME_MEM_WRITE),
+        .gpu_i(req_q.argument[52:48]),
+        .addr_i(32'(req_q.argument[47:0] >> Cfg.FlitLog2)),
+        .words_i(bytes_q[16:3]), .busy_o(dma_busy),
+        .in_valid_i(word_valid && state_q == Receive && verdict_q == STATUS_OK
+                    && req_q.kind == FRAME_MEM_WRITE),
         .in_ready_o(dma_in_ready), .in_data_i(word), .out_valid_o(dma_out_valid),
-        .out_ready_i(payload_ready && !from_buffer_q), .out_data_o(dma_word), .mem_o, .mem_ready_i, .mem_i
+        .out_ready_i(payload_ready && !from_buffer_q), .out_data_o(dma_word),
+        .mem_o, .mem_ready_i, .mem_i
     );
 
     assign regs_start = state_q == Check && verdict_q == STATUS_OK && crc_ok_q
                         && req_q.kind inside {FRAME_REG_READ, FRAME_REG_WRITE};
 
     link_regs i_regs (
-        .clk_i, .rst_ni, .start_i(regs_start), .write_i(req_q.kind == FRAME_REG_WRITE), .words_i(req_q.words[6:0]),
+        .clk_i, .rst_ni, .start_i(regs_start), .write_i(req_q.kind == FRAME_REG_WRITE),
+        .words_i(req_q.words[6:0]),
         .done_o(regs_done), .count_o(regs_count),
-        .failed_o(regs_failed), .cmd_re_o(cmd_o.re), .cmd_raddr_o(cmd_o.raddr), .cmd_rdata_i, .rep_we_o(rep_o.we),
+        .failed_o(regs_failed), .cmd_re_o(cmd_o.re), .cmd_raddr_o(cmd_o.raddr), .cmd_rdata_i,
+        .rep_we_o(rep_o.we),
         .rep_waddr_o(rep_o.waddr), .rep_wdata_o(rep_o.wdata), .bus_o, .bus_i
     );
 
     assign give_o         = state_q == Check && verdict_q == STATUS_OK && crc_ok_q &&
-                            req_q.kind inside {FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR, FRAME_FEED,
-                                               FRAME_FED};
-    assign command_o      = '{kind: req_q.kind, words: req_q.words[6:0], count: req_q.count, argument: req_q.argument};
+                            req_q.kind inside {FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ,
+                                               FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED};
+    assign command_o      = '{kind: req_q.kind, words: req_q.words[6:0], count: req_q.count,
+                              argument: req_q.argument};
     assign reset_fabric_o = state_q == Reset;
     assign wait_over      = done_i || waiting_o || waited_q >= req_q.argument;
     assign unheard_o      = mute_q;
@@ -197,7 +212,8 @@ module host_link
                     unique case (req_q.kind)
                         FRAME_MEM_WRITE: state_q <= Written;
                         FRAME_REG_READ, FRAME_REG_WRITE: state_q <= Regs;
-                        FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ, FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED:
+                        FRAME_INFO, FRAME_SELFTEST, FRAME_LOG_READ,
+                            FRAME_LOG_CLEAR, FRAME_FEED, FRAME_FED:
                             state_q <= Firmware;
                         FRAME_WAIT: state_q <= Wait;
                         FRAME_RESET: state_q <= Reset;
@@ -236,23 +252,27 @@ module host_link
         // the reply takes shape
         unique case (state_q)
             Check: begin
-                reply_q          <= '{kind: req_q.kind | FrameReply, number: req_q.number, status: crc_ok_q ? verdict_q
-                                      : STATUS_PAYLOAD, default: '0};
+                reply_q          <= '{kind: req_q.kind | FrameReply, number: req_q.number,
+                                      status: crc_ok_q ? verdict_q : STATUS_PAYLOAD, default: '0};
                 from_buffer_q    <= req_q.kind != FRAME_MEM_READ;
                 if (verdict_q == STATUS_OK && crc_ok_q) begin
                     if (req_q.kind == FRAME_MEM_READ) reply_q.words <= bytes_q[18:3];
                     if (req_q.kind == FRAME_SYNC) begin
-                        reply_q.argument <= {key[0] ? key : req_q.argument[63:32], req_q.argument[31:0]};
+                        reply_q.argument <= {key[0] ? key : req_q.argument[63:32],
+                                             req_q.argument[31:0]};
                         reply_q.count    <= Version;
                         if (foreign) reply_q.status <= STATUS_VERSION;
                     end
                 end
             end
-            Written: if ((lost_q || mem_i.lost) && reply_q.status == STATUS_OK) reply_q.status <= STATUS_STATE;
+            Written: if ((lost_q || mem_i.lost) && reply_q.status == STATUS_OK)
+                reply_q.status <= STATUS_STATE;
             Regs: begin
-                reply_q.count  <= req_q.kind == FRAME_REG_WRITE || regs_failed ? 32'(regs_count) : '0;
+                reply_q.count  <= req_q.kind == FRAME_REG_WRITE
+                                  || regs_failed ? 32'(regs_count) : '0;
                 reply_q.status <= regs_failed ? STATUS_ACCESS : STATUS_OK;
-                reply_q.words  <= req_q.kind == FRAME_REG_READ && !regs_failed ? 16'(regs_count) : '0;
+                reply_q.words  <= req_q.kind == FRAME_REG_READ && !regs_failed
+                                  ? 16'(regs_count) : '0;
             end
             Firmware: begin
                 reply_q.status   <= reply_i.kind;
@@ -265,8 +285,8 @@ module host_link
                 reply_q.count    <= 32'(done_i);
             end
             Take: if (error_q) begin
-                reply_q <= '{kind: FRAME_LINK_ERROR, number: last_number, status: rx_status, count: 32'(seen),
-                             default: '0};
+                reply_q <= '{kind: FRAME_LINK_ERROR, number: last_number, status: rx_status,
+                             count: 32'(seen), default: '0};
             end
             default: ;
         endcase
@@ -296,8 +316,10 @@ module host_link
     end
 
     link_tx i_tx (
-        .clk_i, .rst_ni, .mute_i(mute_q || link_reset_i), .start_i(tx_start && tx_ready), .ready_o(tx_ready),
-        .header_i(reply_q), .word_valid_i(payload_valid), .word_ready_o(payload_ready), .word_i(payload),
+        .clk_i, .rst_ni, .mute_i(mute_q || link_reset_i),
+        .start_i(tx_start && tx_ready), .ready_o(tx_ready),
+        .header_i(reply_q),
+        .word_valid_i(payload_valid), .word_ready_o(payload_ready), .word_i(payload),
         .trailer_i(lost_q ? STATUS_STATE : STATUS_OK), .valid_o(in_valid_o), .ready_i(in_ready_i),
         .data_o(in_data_o), .last_o(in_last_o)
     );

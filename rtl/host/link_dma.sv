@@ -73,7 +73,8 @@ module link_dma #(
 
     // ---- reads ----
     fifo #(.Width(Cfg.FlitW), .Depth(Depth)) i_fifo (
-        .clk_i, .rst_ni, .valid_i(push), .ready_o(fifo_room), .data_i(mem_i.rdata), .valid_o(fifo_valid), .ready_i(pop),
+        .clk_i, .rst_ni, .valid_i(push), .ready_o(fifo_room), .data_i(mem_i.rdata),
+        .valid_o(fifo_valid), .ready_i(pop),
         .data_o(fifo_data), .level_o()
     );
 
@@ -96,8 +97,10 @@ module link_dma #(
         end else begin
             if (!write_q && mem_o.valid && mem_ready_i) ask_q <= ask_q - 14'd1;
             if (out_valid_o && out_ready_i) left_q <= left_q - 14'd1;
-            if (write_q ? in_valid_i && in_ready_o : out_valid_o && out_ready_i) half_q <= Words != 1 && !half_q;
-            out_q <= out_q + LevelW'(!write_q && mem_o.valid && mem_ready_i) - LevelW'(fifo_valid && pop);
+            if (write_q ? in_valid_i && in_ready_o : out_valid_o && out_ready_i)
+                half_q <= Words != 1 && !half_q;
+            out_q <= out_q + LevelW'(!write_q && mem_o.valid && mem_ready_i)
+                     - LevelW'(fifo_valid && pop);
         end
         if (start_i) begin
             addr_q <= addr_i;

@@ -43,7 +43,8 @@ module link_rx #(
 
     output logic                          in_step_o,
     output logic [31:0]                   key_o,          // of this session, 0: none
-    output logic                          foreign_o,      // session of another version: SYNC and INFO only
+    output logic                          foreign_o,      // session of another version:
+                                                          // SYNC and INFO only
     output logic                          error_o,
     output logic [7:0]                    error_status_o,
     output logic [15:0]                   error_seen_o,   // first two bytes, or number received
@@ -51,8 +52,8 @@ module link_rx #(
 );
     typedef enum logic [2:0] {Between, Header, Look, Offer, Payload, Done, Held} state_e;
     state_e                  state_q;
-    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync, good, expected, same_major,
-                             knows_keys;
+    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync,
+                             good, expected, same_major, knows_keys;
     logic [63:0]             word;
     logic [2:0][63:0]        header_q;
     logic [1:0]              at_q;
@@ -69,7 +70,8 @@ module link_rx #(
     end
 
     link_align i_align (
-        .clk_i, .rst_ni, .clear_i, .valid_i, .ready_o, .data_i, .bytes_i, .valid_o(have_word), .have1_o(have1),
+        .clk_i, .rst_ni, .clear_i, .valid_i, .ready_o, .data_i, .bytes_i,
+        .valid_o(have_word), .have1_o(have1),
         .have2_o(have2), .word_o(word), .take_i(take), .drop_i(drop)
     );
 
@@ -81,11 +83,13 @@ module link_rx #(
     assign zero8    = word == '0;
     assign is_magic = word[15:0] == 16'(host_pkg::Magic);
     assign is_sync  = h.kind == host_pkg::FRAME_SYNC && h.words == '0 && gap_q;
-    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords && (h.kind & host_pkg::FrameReply) == '0
+    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords
+                      && (h.kind & host_pkg::FrameReply) == '0
                       && (h.kind != host_pkg::FRAME_SYNC || is_sync);
     assign expected = in_step_o && h.number == number_q;
 
-    // ---- zeros before a SYNC: bytes of every kind count, as those that a broken frame swallows are among them ----
+    // ---- zeros before a SYNC ----
+    // Bytes of every kind count, as those that a broken frame swallows are among them.
     always_ff @(posedge clk_i) begin
         if (!rst_ni || clear_i) zeros_q <= (ZerosW + 1)'(Zeros);
         else if (take && have_word && !zero8) zeros_q <= '0;

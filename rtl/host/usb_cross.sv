@@ -41,7 +41,8 @@ module usb_cross (
     logic stop, usb_clear, clear;
 
     cdc_restart i_restart (
-        .a_clk_i(usb_clk_i), .a_rst_ni(usb_rst_ni), .a_restart_i(restart_i), .a_stop_o(stop), .a_clear_o(usb_clear),
+        .a_clk_i(usb_clk_i), .a_rst_ni(usb_rst_ni), .a_restart_i(restart_i),
+        .a_stop_o(stop), .a_clear_o(usb_clear),
         .b_clk_i(clk_i), .b_rst_ni(rst_ni), .b_clear_o(clear), .b_restart_o(link_reset_o)
     );
 
@@ -88,9 +89,11 @@ module usb_cross (
     end
 
     cdc_fifo #(.Width($bits(out_t))) i_out (
-        .wclk_i(usb_clk_i), .wrst_ni(usb_rst_ni), .wclear_i(usb_clear), .valid_i(send), .ready_o(room),
+        .wclk_i(usb_clk_i), .wrst_ni(usb_rst_ni), .wclear_i(usb_clear),
+        .valid_i(send), .ready_o(room),
         .data_i(gathered),
-        .rclk_i(clk_i), .rrst_ni(rst_ni), .rclear_i(clear), .valid_o(link_out_valid_o), .ready_i(link_out_ready_i),
+        .rclk_i(clk_i), .rrst_ni(rst_ni), .rclear_i(clear), .valid_o(link_out_valid_o),
+        .ready_i(link_out_ready_i),
         .data_o(word_out)
     );
 
@@ -102,15 +105,18 @@ module usb_cross (
     logic [63:0] word;
 
     cdc_fifo #(.Width(65)) i_in (
-        .wclk_i(clk_i), .wrst_ni(rst_ni), .wclear_i(clear), .valid_i(link_in_valid_i), .ready_o(link_in_ready_o),
+        .wclk_i(clk_i), .wrst_ni(rst_ni), .wclear_i(clear), .valid_i(link_in_valid_i),
+        .ready_o(link_in_ready_o),
         .data_i({link_in_last_i, link_in_data_i}),
         .rclk_i(usb_clk_i), .rrst_ni(usb_rst_ni), .rclear_i(usb_clear), .valid_o(word_valid),
         .ready_i(word_ready && !stop), .data_o({word_last, word})
     );
 
     usb_words i_words (
-        .clk_i(usb_clk_i), .rst_ni(usb_rst_ni), .clear_i(stop), .valid_i(word_valid && !stop), .ready_o(word_ready),
-        .data_i(word), .last_i(word_last), .valid_o(byte_valid), .ready_i(in_ready_i), .data_o(in_data_o),
+        .clk_i(usb_clk_i), .rst_ni(usb_rst_ni), .clear_i(stop),
+        .valid_i(word_valid && !stop), .ready_o(word_ready),
+        .data_i(word), .last_i(word_last), .valid_o(byte_valid),
+        .ready_i(in_ready_i), .data_o(in_data_o),
         .last_o(in_last_o)
     );
 

@@ -74,11 +74,13 @@ module hub #(
         $error("hub: SourceLists needs RowSparse");
     end
 
-    localparam int unsigned ErrSend = 0, ErrControl = 1, ErrRx = 2, ErrStore = 3, ErrRows = 4, ErrRed = 5,
+    localparam int unsigned ErrSend = 0, ErrControl = 1, ErrRx = 2,
+                            ErrStore = 3, ErrRows = 4, ErrRed = 5,
                             ErrTokens = 8;
 
     // ---- what streams wait for ----
-    bundle_pkg::count_t counts, notified_counts, once; // of COUNTS; and of lists; and each of a source once
+    bundle_pkg::count_t counts, notified_counts, once; // of COUNTS; and of lists; and each
+                                                       // of a source once
     bundle_pkg::source_flag_t said;
     logic               list_counts, rows_here, copies_here;
     logic [2**Cfg.LocalW-1:0] lists_here;
@@ -97,9 +99,11 @@ module hub #(
     assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy;
 
     row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy), .trk_i(trk), .cnt_i(once),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy),
+        .trk_i(trk), .cnt_i(once),
         .cnt_list_i(list_counts), .counted_i(rows_here), .said_i(lists_here),
-        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o(ev_o.rows_done), .list_i, .list_o,
+        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o,
+        .rows_done_o(ev_o.rows_done), .list_i, .list_o,
         .ev_row_o(ev_o.row), .err_o(err_o[ErrRows]), .idle_o(rows_idle)
     );
 
@@ -109,14 +113,15 @@ module hub #(
     logic [TokenW-1:0]         own_first;
     assign own_first = TokenW'(cfg_i.port) << cfg_i.token_shift;
     bundle_pkg::arm_t          arm;
-    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_valid,
-                               tok_ready, tok_idle;
+    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid,
+                               rdy_ready, arm_ready, tok_valid, tok_ready, tok_idle;
     logic [TokenW-1:0]         rsig_token, rdy_token;
     logic [Cfg.TokensLog2-1:0] rdy_index, tok_index;
     marked_t                   rxst;
     marked_t                   rxreq;
     stream_t                   rxres;
-    logic                      rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready, rxres_bad, rx_idle, rxst_idle;
+    logic                      rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready,
+                               rxres_bad, rx_idle, rxst_idle;
     stream_t                   loc;
     logic                      loc_ready;
     bundle_pkg::port_t         fack;
@@ -131,11 +136,14 @@ module hub #(
 
     rx #(.Cfg(Cfg)) i_rx (
         .clk_i, .rst_ni, .cfg_i, .rx_i(dn_i), .crd_o(dn_crd_o),
-        .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token), .ev_valid_o(ev_o.event_valid),
+        .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token),
+        .ev_valid_o(ev_o.event_valid),
         .ev_ready_i, .ev_idx_o(event_idx), .ev_ack_o(ev_o.ack), .ack_src_o(ack_src),
         .st_o(rxst), .st_crd_i(rxst_crd), .req_o(rxreq), .req_ready_i(1'b1),
-        .lane_valid_o(lane_valid), .lane_ready_i(lane_ready), .lane_home_o(lane_home), .lane_index_o(lane_index),
-        .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd), .err_o(err_o[ErrRx]), .idle_o(rx_idle)
+        .lane_valid_o(lane_valid), .lane_ready_i(lane_ready), .lane_home_o(lane_home),
+        .lane_index_o(lane_index),
+        .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd),
+        .err_o(err_o[ErrRx]), .idle_o(rx_idle)
     );
 
     // allocator clients: 0 rx_store, 1 reduce_serve
@@ -145,7 +153,8 @@ module hub #(
 
     allocator #(.Cfg(Cfg)) i_alloc (
         .clk_i, .rst_ni, .cfg_i, .sweep_i, .sweep_busy_o(alloc_sweep_busy),
-        .req_i(al_req), .req_ready_o(al_req_ready), .resp_o(al_resp), .fill_o(al_fill), .busy_o(al_busy),
+        .req_i(al_req), .req_ready_o(al_req_ready), .resp_o(al_resp),
+        .fill_o(al_fill), .busy_o(al_busy),
         .alm_rd_o(rd_o[RdAlloc]), .alm_rd_ready_i(rd_ready_i[RdAlloc]),
         .alm_rd_i(rd_i[RdAlloc]), .alm_wr_o(wr_o[WrAlloc]), .alm_wr_ready_i(wr_ready_i[WrAlloc]),
         .hit_o(count_o.hit), .miss_o(count_o.miss), .idle_o(alloc_idle)
@@ -154,12 +163,15 @@ module hub #(
     rx_store #(.Cfg(Cfg)) i_rx_store (
         .clk_i, .rst_ni, .cfg_i, .emap_i, .st_i(rxst), .st_crd_o(rxst_crd),
         .res_push_i(rxres_push), .res_room_o(rxres_room), .res_crd_o(rxres_crd),
-        .res_o(rxres), .res_ready_i(rxres_ready), .res_bad_o(rxres_bad), .loc_i(loc), .loc_ready_o(loc_ready),
-        .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill),
+        .res_o(rxres), .res_ready_i(rxres_ready), .res_bad_o(rxres_bad),
+        .loc_i(loc), .loc_ready_o(loc_ready),
+        .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]),
+        .al_i(al_resp[0]), .al_fill_i(al_fill),
         .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
         .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .slot_o(slot),
         .slot_ready_i(sig_ready && returns), .cnt_o(counts),
-        .ev_o(flag), .said_o(said), .ack_o(fack), .ack_ready_i(fack_ready), .keep_wr_o(wr_o[WrList]),
+        .ev_o(flag), .said_o(said), .ack_o(fack), .ack_ready_i(fack_ready),
+        .keep_wr_o(wr_o[WrList]),
         .keep_wr_ready_i(wr_ready_i[WrList]), .keep_level_o(keep_level), .keep_done_o(keep_done),
         .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
     );
@@ -172,25 +184,31 @@ module hub #(
 
     source_flags #(.Cfg(Cfg)) i_said (
         .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
-        .landed_i('{valid: slot.valid && sig_ready && returns, token: slot.token, bytes: slot.bytes, src: slot.src}),
-        .cnt_i(counts), .cnt_o(notified_counts), .cnt_list_o(list_counts), .err_o(said_err), .idle_o(said_idle)
+        .landed_i('{valid: slot.valid && sig_ready && returns, token: slot.token, bytes: slot.bytes,
+                    src: slot.src}),
+        .cnt_i(counts), .cnt_o(notified_counts), .cnt_list_o(list_counts),
+        .err_o(said_err), .idle_o(said_idle)
     );
 
     count_once #(.Cfg(Cfg)) i_once (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(notified_counts), .cnt_list_i(list_counts), .cnt_o(once),
-        .rows_here_o(rows_here), .copies_here_o(copies_here), .lists_o(lists_here), .err_o(twice_err)
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .cnt_i(notified_counts), .cnt_list_i(list_counts), .cnt_o(once),
+        .rows_here_o(rows_here), .copies_here_o(copies_here),
+        .lists_o(lists_here), .err_o(twice_err)
     );
 
-    // A tile's error comes with its FLAG, that of a list two cycles behind one: never both in one cycle. Either is rare
-    // enough to take the place of the third.
+    // A tile's error comes with its FLAG, that of a list two cycles behind one: never both in one
+    // cycle. Either is rare enough to take the place of the third.
     assign err_o[ErrTokens] = said_err.valid ? said_err : twice_err.valid ? twice_err : tokens_err;
 
     assign rsig_ready = sig_ready && !returns;
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
-        .arm_valid_i(arm.valid), .arm_ready_o(arm_ready), .arm_token_i(arm.token), .arm_count_i(arm.count),
-        .arm_remote_i(arm.remote), .sig_valid_i(returns ? slot.valid : rsig_valid), .sig_ready_o(sig_ready),
+        .arm_valid_i(arm.valid), .arm_ready_o(arm_ready),
+        .arm_token_i(arm.token), .arm_count_i(arm.count),
+        .arm_remote_i(arm.remote),
+        .sig_valid_i(returns ? slot.valid : rsig_valid), .sig_ready_o(sig_ready),
         .sig_token_i(returns ? own_first | slot.token : rsig_token), .sig_bytes_i(slot.bytes),
         .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
         .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
@@ -205,11 +223,13 @@ module hub #(
     range_t               order_begin;
     pick_t                pick;
     logic                 pick_take;
-    logic [Cfg.GpuW-1:0]  base_q, row_src [2]; // of rows: those of unit push, and those of the expert engine
+    logic [Cfg.GpuW-1:0]  base_q, row_src [2]; // of rows: those of unit push, and those of
+                                               // the expert engine
     logic                 base_take, tok_done;
     logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows [2];
     bundle_pkg::src_rows_t notified [2];
-    stream_t              st, up_st, cst, clo; // up_st: as it goes on to the uplink; cst, clo: of control
+    stream_t              st, up_st, cst, clo; // up_st: as it goes on to the uplink;
+                                               // cst, clo: of control
     logic                 st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic                 ctl_valid, ctl_ready;
     packet_pkg::header_t  ctl_header;
@@ -220,15 +240,18 @@ module hub #(
 
     send #(.Cfg(Cfg)) i_send (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(cmd_valid_i[HubSend]), .cmd_ready_o(cmd_ready_o[HubSend]), .cmd_i, .retire_o(retire_o[HubSend]),
+        .cmd_valid_i(cmd_valid_i[HubSend]), .cmd_ready_o(cmd_ready_o[HubSend]), .cmd_i,
+        .retire_o(retire_o[HubSend]),
         .emap_i, .groups_i,
         .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
         .arm_o(arm), .arm_ready_i(arm_ready), .tok_done_i(tok_done),
         .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
-        .notified_gpu_i(notified_gpu), .notified_local_i(notified_local), .notified_rows_o(notified_rows),
+        .notified_gpu_i(notified_gpu), .notified_local_i(notified_local),
+        .notified_rows_o(notified_rows),
         .begin_o(order_begin), .pick_i(pick), .pick_take_o(pick_take),
         .cst_i(cst), .cst_ready_o(cst_ready), .clo_i(clo), .clo_ready_o(clo_ready),
-        .st_o(st), .st_ready_i(st_ready), .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
+        .st_o(st), .st_ready_i(st_ready),
+        .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
     );
 
     logic control_idle;
@@ -245,9 +268,12 @@ module hub #(
     logic [3:0]                back_pos;
 
     row_return #(.Cfg(Cfg)) i_return (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .row_i(sig_i), .ready_o(sig_ready_o), .sig_o(done), .sig_ready_i(done_ready),
-        .item_valid_o(back_valid), .item_home_o(back_home), .item_row_o(back_row), .item_token_o(back_token),
-        .item_pos_o(back_pos), .item_done_i(back_done), .left_i(back_left), .tile_o(tile), .tile_ready_i(tile_ready),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .row_i(sig_i), .ready_o(sig_ready_o),
+        .sig_o(done), .sig_ready_i(done_ready),
+        .item_valid_o(back_valid), .item_home_o(back_home), .item_row_o(back_row),
+        .item_token_o(back_token),
+        .item_pos_o(back_pos), .item_done_i(back_done), .left_i(back_left),
+        .tile_o(tile), .tile_ready_i(tile_ready),
         .idle_o(return_idle)
     );
 
@@ -256,12 +282,14 @@ module hub #(
         .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
         .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(once), .copies_here_i(copies_here),
         .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
-        .notified_gpu_o(notified_gpu), .notified_local_o(notified_local), .notified_rows_i(notified_rows),
+        .notified_gpu_o(notified_gpu), .notified_local_o(notified_local),
+        .notified_rows_i(notified_rows),
         .tile_i(tile), .tile_ready_o(tile_ready),
         .sig_i(done), .sig_ready_o(done_ready), .own_o(own), .own_ready_i(own_ready),
         .tok_valid_i(tok_valid), .tok_ready_o(tok_ready), .tok_index_i(tok_index),
         .ack_i(fack), .ack_ready_o(fack_ready), .ack_rx_i(ev_o.ack), .ack_src_i(ack_src),
-        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take), .recv_rows_o(recv_rows), .src_i(row_src),
+        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take),
+        .recv_rows_o(recv_rows), .src_i(row_src),
         .src_rows_o(src_rows), .own_base_o(own_base),
         .share_o(share), .begin_i(order_begin), .pick_o(pick), .pick_take_i(pick_take),
         .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
@@ -270,7 +298,8 @@ module hub #(
     );
 
     notified_rows #(.Cfg(Cfg)) i_notified (
-        .clk_i, .rst_ni, .go_i, .ev_i(flag), .src_i(row_src), .src_rows_i(src_rows), .rows_o(notified)
+        .clk_i, .rst_ni, .go_i, .ev_i(flag),
+        .src_i(row_src), .src_rows_i(src_rows), .rows_o(notified)
     );
     assign row_src[1] = row_src_i;
     assign src_rows_o = notified[1];
@@ -283,16 +312,19 @@ module hub #(
         marked_t        granted;
 
         grant_lists #(.Cfg(Cfg)) i_lists (
-            .clk_i, .rst_ni, .cfg_i, .lane_valid_i(lane_valid), .lane_ready_o(lane_ready), .home_i(lane_home),
-            .index_i(lane_index), .keep_level_i(keep_level), .keep_done_i(keep_done), .rd_o(rd_o[RdList]),
-            .rd_ready_i(rd_ready_i[RdList]), .rd_i(rd_i[RdList]), .req_o(granted), .idle_o(lists_idle)
+            .clk_i, .rst_ni, .cfg_i, .lane_valid_i(lane_valid), .lane_ready_o(lane_ready),
+            .home_i(lane_home),
+            .index_i(lane_index), .keep_level_i(keep_level), .keep_done_i(keep_done),
+            .rd_o(rd_o[RdList]),
+            .rd_ready_i(rd_ready_i[RdList]), .rd_i(rd_i[RdList]),
+            .req_o(granted), .idle_o(lists_idle)
         );
         assign req = cfg_i.switch_reductions ? granted : rxreq;
     end else begin : gen_no_lists
         assign {lane_ready, lists_idle, rd_o[RdList]} = {2'b01, (Cfg.AddrW + 1)'(0)};
         assign req = rxreq;
-        wire unused_lists = &{1'b0, lane_valid, lane_home, lane_index, keep_level, keep_done, rd_ready_i[RdList],
-                              rd_i[RdList]};
+        wire unused_lists = &{1'b0, lane_valid, lane_home, lane_index, keep_level, keep_done,
+                              rd_ready_i[RdList], rd_i[RdList]};
     end
 
     stream_t        creq;
@@ -304,18 +336,22 @@ module hub #(
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .groups_i,
         .cmd_valid_i(cmd_valid_i[HubCombine]), .cmd_ready_o(cmd_ready_o[HubCombine]), .cmd_i,
         .retire_o(retire_o[HubCombine]),
-        .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token), .tok_done_o(tok_done),
+        .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token),
+        .tok_done_o(tok_done),
         .own_base_i(own_base),
-        .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]), .push_retire_o(retire_o[HubPush]),
+        .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]),
+        .push_retire_o(retire_o[HubPush]),
         .src_o(row_src[0]), .src_rows_i(notified[0]),
-        .back_valid_i(back_valid), .back_home_i(back_home), .back_row_i(back_row), .back_token_i(back_token),
+        .back_valid_i(back_valid), .back_home_i(back_home), .back_row_i(back_row),
+        .back_token_i(back_token),
         .back_pos_i(back_pos), .back_done_o(back_done), .back_left_o(back_left),
         .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
         .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
         .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
         .out_wr_o(wr_o[WrOut]), .out_wr_ready_i(wr_ready_i[WrOut]),
         .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(req),
-        .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad), .req_o(creq), .req_ready_i(creq_ready),
+        .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad),
+        .req_o(creq), .req_ready_i(creq_ready),
         .part_o(part), .part_ready_i(part_ready), .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
         .part_crd_i(part_crd), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
     );
@@ -326,9 +362,11 @@ module hub #(
     if (Cfg.RpmEntries != 0) begin : gen_manager
         packet_manager #(.Cfg(Cfg)) i_manager (
             .clk_i, .rst_ni, .go_i, .on_i(cfg_i.packet_manager), .timer_i(cfg_i.rpm_timer),
-            .target_list_cache_i(Cfg.TargetListCache && cfg_i.target_list_cache), .row_shift_i(cfg_i.row_shift),
+            .target_list_cache_i(Cfg.TargetListCache && cfg_i.target_list_cache),
+            .row_shift_i(cfg_i.row_shift),
             .emap_i, .st_i(st),
-            .st_ready_o(st_ready), .st_o(up_st), .st_ready_i(up_st_ready), .count_o(count_o.manager),
+            .st_ready_o(st_ready), .st_o(up_st), .st_ready_i(up_st_ready),
+            .count_o(count_o.manager),
             .idle_o(manager_idle)
         );
     end else begin : gen_no_manager
@@ -338,19 +376,22 @@ module hub #(
     logic tx_idle, tx_link_idle, up_hold, up_busy;
 
     tx #(.Cfg(Cfg)) i_tx (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share), .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready),
+        .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share),
+        .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready),
         .ctl_header_i(ctl_header),
         .req_i(creq), .req_ready_o(creq_ready), .st_i(up_st), .st_ready_o(up_st_ready),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
         .up_o, .hold_i(up_hold), .crd_i(up_crd_i), .part_crd_o(part_crd),
-        .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl), .part_empty_o(count_o.part_empty),
+        .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl),
+        .part_empty_o(count_o.part_empty),
         .link_idle_o(tx_link_idle), .idle_o(tx_idle)
     );
     assign count_o.link_idle = tx_link_idle && !up_busy;
 
     if (Cfg.LinkRate) begin : gen_rate
         link_rate #(.MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)) i_rate (
-            .clk_i, .rst_ni, .wait_i(cfg_i.link_wait), .valid_i(up_o.valid), .hold_o(up_hold), .busy_o(up_busy)
+            .clk_i, .rst_ni, .wait_i(cfg_i.link_wait), .valid_i(up_o.valid),
+            .hold_o(up_hold), .busy_o(up_busy)
         );
     end else begin : gen_full_rate
         assign {up_hold, up_busy} = '0;
@@ -361,7 +402,8 @@ module hub #(
 
     assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle && manager_idle, control_idle,
                      red_idle && !back_valid && return_idle,
-                     rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid, rx_idle && lists_idle};
+                     rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid, rx_idle
+                     && lists_idle};
 endmodule
 
 `default_nettype wire

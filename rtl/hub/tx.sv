@@ -10,11 +10,11 @@
 // offered, its flits must follow as fast as they are taken. row_sum takes the credits of partials,
 // and returned ones are passed on to it. Requests need no credit.
 // Order: CTRL before REQ before STORE and PART, which alternate. A waiting STORE or PART packet
-// passes after at most 16 others. With TokenOrder and cfg.dispatch_throttle, dispatch_throttle selects which of
-// dispatch and PART goes first, until 16 others have passed the other one. While it holds the head
-// packet, arbitration ignores the store queue. Inside a class first in, first out. send and control
-// share one queue of stores. row_sum's stores (sst) alternate with that queue. Where rows return,
-// two of them go for each of the queue.
+// passes after at most 16 others. With TokenOrder and cfg.dispatch_throttle, dispatch_throttle
+// selects which of dispatch and PART goes first, until 16 others have passed the other one. While
+// it holds the head packet, arbitration ignores the store queue. Inside a class first in, first
+// out. send and control share one queue of stores. row_sum's stores (sst) alternate with that
+// queue. Where rows return, two of them go for each of the queue.
 // Back-pressure: req and st by ready when their queue is full. ctl, sst and part by ready, which is
 // a grant, while another packet is on the link or no credit is left.
 // Latency: A store waits for credit for ever only if the switch never frees a packet. No other
@@ -62,25 +62,30 @@ module tx #(
 );
     import packet_pkg::*;
 
-    // ---- queues ------------------------------------------------------------------------------------------------
+    // ---- queues ---------------------------------------------------------------------------------
     logic                 store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
-    logic [Cfg.FlitW-1:0] store_data, req_data; // of the flit that was taken in the cycle before, else 0
+    logic [Cfg.FlitW-1:0] store_data, req_data; // of the flit that was taken in the
+                                                // cycle before, else 0
 
     pkt_fifo #(
-        .FlitBytes(Cfg.FlitBytes), .Flits(StoreFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
+        .FlitBytes(Cfg.FlitBytes), .Flits(StoreFlits),
+        .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
     ) i_store (
-        .clk_i, .rst_ni, .in_valid_i(st_i.valid), .in_ready_o(st_ready_o), .in_data_i(st_i.data), .in_last_i(st_i.last),
-        .out_valid_o(store_valid), .out_last_o(store_last), .take_i(store_take), .step_i(fire), .out_data_o(store_data)
+        .clk_i, .rst_ni, .in_valid_i(st_i.valid), .in_ready_o(st_ready_o),
+        .in_data_i(st_i.data), .in_last_i(st_i.last),
+        .out_valid_o(store_valid), .out_last_o(store_last), .take_i(store_take),
+        .step_i(fire), .out_data_o(store_data)
     );
     pkt_fifo #(
         .FlitBytes(Cfg.FlitBytes), .Flits(ReqFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits)
     ) i_req (
         .clk_i, .rst_ni, .in_valid_i(req_i.valid), .in_ready_o(req_ready_o), .in_data_i(req_i.data),
         .in_last_i(req_i.last),
-        .out_valid_o(req_valid), .out_last_o(req_last), .take_i(req_take), .step_i(fire), .out_data_o(req_data)
+        .out_valid_o(req_valid), .out_last_o(req_last), .take_i(req_take),
+        .step_i(fire), .out_data_o(req_data)
     );
 
-    // ---- credits -----------------------------------------------------------------------------------------------
+    // ---- credits --------------------------------------------------------------------------------
     localparam int unsigned StoreW = $clog2(Cfg.StorePkts + 1);
     localparam int unsigned CtrlW  = $clog2(Cfg.CtrlPkts + 1);
     logic [StoreW-1:0] store_used_q, store_limit;
@@ -89,9 +94,10 @@ module tx #(
 
     assign store_limit  = (cfg_i.store_credits == '0 || 32'(cfg_i.store_credits) > Cfg.StorePkts)
                           ? StoreW'(Cfg.StorePkts) : StoreW'(cfg_i.store_credits);
-    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || 32'(cfg_i.ctrl_credits) > Cfg.CtrlPkts) ? CtrlW'(Cfg.CtrlPkts)
-                          : CtrlW'(cfg_i.ctrl_credits);
-    assign store_credit = store_used_q != store_limit;  // constant while packets are out, so never above it
+    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || 32'(cfg_i.ctrl_credits) > Cfg.CtrlPkts)
+                          ? CtrlW'(Cfg.CtrlPkts) : CtrlW'(cfg_i.ctrl_credits);
+    assign store_credit = store_used_q != store_limit;  // constant while packets are out, so
+                                                        // never above it
     assign ctrl_credit  = ctrl_used_q != ctrl_limit;
     assign part_crd_o.valid = crd_i.cls[CLS_PART];
     assign part_crd_o.port  = crd_i.part;
@@ -101,14 +107,17 @@ module tx #(
             store_used_q <= '0;
             ctrl_used_q  <= '0;
         end else begin
-            if (start_store != crd_i.cls[CLS_STORE]) store_used_q <= store_used_q + (start_store ? StoreW'(1) : '1);
-            if (start_ctrl != crd_i.cls[CLS_CTRL]) ctrl_used_q <= ctrl_used_q + (start_ctrl ? CtrlW'(1) : '1);
+            if (start_store != crd_i.cls[CLS_STORE]) store_used_q <= store_used_q
+                + (start_store ? StoreW'(1) : '1);
+            if (start_ctrl != crd_i.cls[CLS_CTRL])
+                ctrl_used_q <= ctrl_used_q + (start_ctrl ? CtrlW'(1) : '1);
         end
     end
 
-    // ---- the next packet ---------------------------------------------------------------------------------------
+    // ---- the next packet ------------------------------------------------------------------------
     logic                 inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
-    logic                 more_sums; // where rows return up to two of them go before a waiting packet of the queue
+    logic                 more_sums; // where rows return up to two of them go before a
+                                     // waiting packet of the queue
     logic                 sum_q, sum; // a store, and that of row_sum
     logic [Cfg.FlitW-1:0] direct_q;
     cls_e       cls_q, cls, low_cls;
@@ -132,7 +141,8 @@ module tx #(
 
     always_comb begin
         if (!can[CLS_STORE] || !can[CLS_PART]) low_cls = can[CLS_PART] ? CLS_PART : CLS_STORE;
-        else if (throttled && !sst_valid_i && !low_first) low_cls = throttle_first ? CLS_STORE : CLS_PART;
+        else if (throttled && !sst_valid_i && !low_first) low_cls = throttle_first ? CLS_STORE
+            : CLS_PART;
         else low_cls = turn;
     end
 
@@ -191,7 +201,8 @@ module tx #(
             up_o.last <= last;
             // what has no queue here; 0 where a queue has the flit
             unique case (cls)
-                CLS_CTRL:  direct_q <= Cfg.FlitW'(ctl_header_i >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0));
+                CLS_CTRL:  direct_q <=
+                    Cfg.FlitW'(ctl_header_i >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0));
                 CLS_STORE: direct_q <= sum ? part_i.data : '0;
                 CLS_PART:  direct_q <= part_i.data;
                 default:   direct_q <= '0;
@@ -201,8 +212,8 @@ module tx #(
     assign up_o.data = store_data | req_data | direct_q;
     assign up_o.err = 1'b0;
 
-    // Finished rows are for all homes alike, dispatch is for the busiest GPU above all: it waits for that in front of
-    // them, so they go first.
+    // Finished rows are for all homes alike, dispatch is for the busiest GPU above all: it waits
+    // for that in front of them, so they go first.
     if (Cfg.RowSparse) begin : gen_returns
         logic [1:0] sums_q; // in a row
 
@@ -215,7 +226,7 @@ module tx #(
         assign more_sums = 1'b0;
     end
 
-    // ---- dispatch and partial sums in step ---------------------------------------------------------------------
+    // ---- dispatch and partial sums in step ------------------------------------------------------
     if (Cfg.TokenOrder) begin : gen_throttle
         logic [4:0] waited_q;  // packets that passed the one whose turn it is
         logic [5:0] opcode;
@@ -229,9 +240,12 @@ module tx #(
         end
 
         dispatch_throttle #(.Cfg(Cfg), .Packets(StoreFlits)) i_throttle (
-            .clk_i, .rst_ni, .go_i, .cfg_i, .share_i, .in_valid_i(st_i.valid && st_ready_o), .in_last_i(st_i.last),
-            .in_opcode_i(opcode), .out_i(store_take && store_last), .start_store_i(start_store && !sum),
-            .start_part_i(start && cls == CLS_PART), .used_i(fire), .throttled_o(throttled), .first_o(throttle_first),
+            .clk_i, .rst_ni, .go_i, .cfg_i, .share_i,
+            .in_valid_i(st_i.valid && st_ready_o), .in_last_i(st_i.last),
+            .in_opcode_i(opcode), .out_i(store_take && store_last),
+            .start_store_i(start_store && !sum),
+            .start_part_i(start && cls == CLS_PART), .used_i(fire), .throttled_o(throttled),
+            .first_o(throttle_first),
             .hold_o(held)
         );
     end else begin : gen_no_throttle
@@ -239,24 +253,27 @@ module tx #(
         wire unused_share = &{1'b0, share_i};
     end
 
-    // ---- throttle ----------------------------------------------------------------------------------------------
-    // x^16 + x^15 + x^13 + x^4 + 1; the bits compared lie apart, so that cycles in a row are independent.
+    // ---- throttle -------------------------------------------------------------------------------
+    // x^16 + x^15 + x^13 + x^4 + 1; the bits compared lie apart, so that cycles
+    // in a row are independent.
     logic [15:0] lfsr_q;
     logic [7:0]  chance;
-    assign chance  = {lfsr_q[0], lfsr_q[4], lfsr_q[8], lfsr_q[12], lfsr_q[2], lfsr_q[6], lfsr_q[10], lfsr_q[14]};
+    assign chance  = {lfsr_q[0], lfsr_q[4], lfsr_q[8], lfsr_q[12], lfsr_q[2], lfsr_q[6], lfsr_q[10],
+                      lfsr_q[14]};
     assign put_off = chance < cfg_i.throttle;
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) lfsr_q <= 16'h1;
         else lfsr_q <= {lfsr_q[14:0], lfsr_q[15] ^ lfsr_q[14] ^ lfsr_q[12] ^ lfsr_q[3]};
     end
 
-    // ---- counters ----------------------------------------------------------------------------------------------
-    assign stall_store_o = (store_valid || sst_valid_i) && !store_credit && !(inside_q && cls_q == CLS_STORE);
+    // ---- counters -------------------------------------------------------------------------------
+    assign stall_store_o = (store_valid || sst_valid_i) && !store_credit
+                           && !(inside_q && cls_q == CLS_STORE);
     assign stall_ctrl_o  = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
     assign part_empty_o  = !part_i.valid;
     assign link_idle_o   = !up_o.valid;
-    assign idle_o        = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid && !part_i.valid
-                           && !sst_valid_i;
+    assign idle_o        = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid
+                           && !part_i.valid && !sst_valid_i;
 
     wire unused = &{1'b0, cfg_i, crd_i.cls[CLS_REQ]};
 

@@ -52,8 +52,10 @@ module link #(
         .MaxLatency(Cfg.MaxLatency),
         .Long(Long)
     ) i_flits (
-        .clk_i, .rst_ni, .latency_i, .valid_i(tx_i.valid), .data_i({tx_i.last, tx_i.err, tx_i.cls, tx_i.data}),
-        .valid_o(rx_o.valid), .data_o({rx_o.last, rx_o.err, rx_o.cls, rx_o.data}), .busy_o(flit_busy)
+        .clk_i, .rst_ni, .latency_i, .valid_i(tx_i.valid),
+        .data_i({tx_i.last, tx_i.err, tx_i.cls, tx_i.data}),
+        .valid_o(rx_o.valid), .data_o({rx_o.last, rx_o.err, rx_o.cls, rx_o.data}),
+        .busy_o(flit_busy)
     );
 
     link_delay #(
@@ -61,7 +63,8 @@ module link #(
         .MaxLatency(Cfg.MaxLatency),
         .Long(Long)
     ) i_credits (
-        .clk_i, .rst_ni, .latency_i, .valid_i(crd_i.cls != '0), .data_i({crd_i.cls, part_in[PartW-1:0]}),
+        .clk_i, .rst_ni, .latency_i, .valid_i(crd_i.cls != '0),
+        .data_i({crd_i.cls, part_in[PartW-1:0]}),
         .valid_o(crd_valid), .data_o({crd, part}), .busy_o(crd_busy)
     );
 

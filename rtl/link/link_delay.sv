@@ -78,7 +78,8 @@ module link_delay #(
         assign valid_d    = {1'b0, valid_q[MaxLatency-1:1]} | (enter_q & {MaxLatency{valid_i}});
         assign valid_o    = valid_q[0];
         assign busy_o     = valid_q != '0;
-        assign data_o     = mem[rptr_q];  // written one cycle ago at the earliest, so the RAM is the last stage
+        assign data_o     = mem[rptr_q];  // written one cycle ago at the earliest, so the
+                                          // RAM is the last stage
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin

@@ -36,7 +36,8 @@ module link_fault #(
     logic        active_q, first_q, stopped_q, mute_q, asked, stores;
     header_t     said, turned; // the header of a packet, its bits that become others
 
-    assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode || fault_i.epoch;
+    assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode
+                        || fault_i.epoch;
     assign stores     = active_q && up_i.cls == CLS_STORE && first_q;
     assign up_o.last  = up_i.last;
     assign up_o.err   = up_i.err;

@@ -36,7 +36,8 @@ module link_rate #(
         else if (busy_o) pause_q <= pause_q - 1'b1;
     end
 
-    `MW_ASSERT(!valid_i || pause_q <= '1 - PauseW'(wait_i), "more packets started than pauses have room for")
+    `MW_ASSERT(!valid_i || pause_q <= '1 - PauseW'(wait_i),
+               "more packets started than pauses have room for")
 endmodule
 
 `default_nettype wire

@@ -55,9 +55,10 @@ module cfg_bus (
     end
 
     for (genvar i = 0; i < 2; i++) begin : gen_side
-        assign m_o[i] = '{ack: state_q == Answer && master_q == 1'(i), err: rsp_q.err, rdata: rsp_q.rdata};
-        assign s_o[i] = '{req: state_q == Access && slave_q == 1'(i), we: req_q.we, addr: req_q.addr,
-                          wdata: req_q.wdata};
+        assign m_o[i] = '{ack: state_q == Answer && master_q == 1'(i), err: rsp_q.err,
+                          rdata: rsp_q.rdata};
+        assign s_o[i] = '{req: state_q == Access && slave_q == 1'(i), we: req_q.we,
+                          addr: req_q.addr, wdata: req_q.wdata};
     end
 
     wire unused = &{1'b0, req_q.req, rsp_q.ack};

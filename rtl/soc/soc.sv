@@ -79,19 +79,23 @@ module soc #(
     logic [35:0] trace_data;
 
     picorv32 #(
-        .ENABLE_COUNTERS(0), .ENABLE_COUNTERS64(0), .BARREL_SHIFTER(1), .CATCH_MISALIGN(1), .CATCH_ILLINSN(1),
+        .ENABLE_COUNTERS(0), .ENABLE_COUNTERS64(0), .BARREL_SHIFTER(1),
+        .CATCH_MISALIGN(1), .CATCH_ILLINSN(1),
         .PROGADDR_RESET(map_pkg::CpuRam),
         .STACKADDR(32'hffff_ffff)
     ) i_cpu (
         .clk(clk_i), .resetn(cpu_rst_n), .trap,
         .mem_valid, .mem_instr, .mem_ready, .mem_addr, .mem_wdata, .mem_wstrb, .mem_rdata,
-        .mem_la_read(la_read), .mem_la_write(la_write), .mem_la_addr(la_addr), .mem_la_wdata(la_wdata),
+        .mem_la_read(la_read), .mem_la_write(la_write),
+        .mem_la_addr(la_addr), .mem_la_wdata(la_wdata),
         .mem_la_wstrb(la_wstrb),
-        .pcpi_valid, .pcpi_insn, .pcpi_rs1, .pcpi_rs2, .pcpi_wr(1'b0), .pcpi_rd('0), .pcpi_wait(1'b0),
+        .pcpi_valid, .pcpi_insn, .pcpi_rs1, .pcpi_rs2, .pcpi_wr(1'b0),
+        .pcpi_rd('0), .pcpi_wait(1'b0),
         .pcpi_ready(1'b0), .irq('0), .eoi, .trace_valid, .trace_data
     );
 
-    // ---- where an access goes: answered in the cycle of Answer, and the CPU takes its request back in the next ----
+    // ---- where an access goes ----
+    // Answered in the cycle of Answer, and the CPU takes its request back in the next.
     typedef enum logic [2:0] {Idle, Ram, Bus, Gpu, Fault, Answer} state_e;
     state_e      state_q;
     logic        ram_here, gpu_here, bus_here, window_ack, start;
@@ -110,9 +114,11 @@ module soc #(
             fault_q <= 1'b0;
         end else begin
             fault_q <= cpu_rst_n
-                       && (state_q == Fault || (state_q == Bus && bus_i.ack && bus_i.err) || mem_i.lost);
+                       && (state_q == Fault || (state_q == Bus && bus_i.ack && bus_i.err)
+                           || mem_i.lost);
             unique case (state_q)
-                Idle: if (start) state_q <= ram_here ? Ram : gpu_here ? Gpu : bus_here ? Bus : Fault;
+                Idle: if (start)
+                    state_q <= ram_here ? Ram : gpu_here ? Gpu : bus_here ? Bus : Fault;
                 Ram: state_q <= Idle;
                 Bus: if (bus_i.ack) state_q <= Answer;
                 Gpu: if (window_ack) state_q <= Answer;
@@ -142,12 +148,14 @@ module soc #(
     always_ff @(posedge clk_i) host_answer_q <= rst_ni && reg_i.req && host_here && !host_answer_q;
 
     cpu_ram #(.BytesLog2(RamLog2), .InitFile(Firmware)) i_ram (
-        .clk_i, .req_i(cpu_rst_n ? start && ram_here : host_start), .we_i(cpu_rst_n ? mem_wstrb : {4{reg_i.we}}),
+        .clk_i, .req_i(cpu_rst_n ? start && ram_here : host_start),
+        .we_i(cpu_rst_n ? mem_wstrb : {4{reg_i.we}}),
         .addr_i(cpu_rst_n ? mem_addr[RamLog2-1:2] : reg_i.addr[RamLog2-1:2]),
         .wdata_i(cpu_rst_n ? mem_wdata : reg_i.wdata), .rdata_o(ram_rdata)
     );
 
-    // ---- a CPU in reset takes its request back, and a restart waits for the answer: the request is kept here ----
+    // ---- a CPU in reset takes its request back, and a restart waits for the answer ----
+    // The request is kept here.
     logic [31:0] addr_q, wdata_q;
     logic [3:0]  wstrb_q;
 
@@ -165,7 +173,8 @@ module soc #(
     assign bus_o.wdata = wdata_q;
 
     gpu_window #(.Cfg(Cfg)) i_window (
-        .clk_i, .rst_ni, .req_i(state_q == Gpu), .we_i(wstrb_q), .gpu_i(addr_q[29:25]), .addr_i({7'd0, addr_q[24:0]}),
+        .clk_i, .rst_ni, .req_i(state_q == Gpu), .we_i(wstrb_q), .gpu_i(addr_q[29:25]),
+        .addr_i({7'd0, addr_q[24:0]}),
         .wdata_i(wdata_q), .ack_o(window_ack), .rdata_o(window_rdata), .mem_o, .mem_ready_i, .mem_i
     );
 
@@ -178,28 +187,36 @@ module soc #(
     soc_pkg::uart_rsp_t   from_uart;
     bundle_pkg::bus_req_t csr_reg;
 
-    assign csr_reg = '{req: reg_i.req && !host_here, we: reg_i.we, addr: reg_i.addr, wdata: reg_i.wdata};
+    assign csr_reg = '{req: reg_i.req && !host_here, we: reg_i.we, addr: reg_i.addr,
+                       wdata: reg_i.wdata};
 
     soc_csr #(
-        .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks), .PatienceLog2(PatienceLog2)
+        .RamLog2(RamLog2), .ClockKhz(ClockKhz), .CycleClocks(CycleClocks),
+        .PatienceLog2(PatienceLog2)
     ) i_csr (
-        .clk_i, .rst_ni, .reg_i(csr_reg), .host_i(reg_host_i), .reg_o(csr), .trap_i(trap), .access_i(state_q != Idle),
-        .cpu_rst_no(cpu_rst_n), .restart_o(restart), .held_o(held), .fault_i(fault_q), .fault_addr_i(addr_q),
+        .clk_i, .rst_ni, .reg_i(csr_reg), .host_i(reg_host_i), .reg_o(csr), .trap_i(trap),
+        .access_i(state_q != Idle),
+        .cpu_rst_no(cpu_rst_n), .restart_o(restart), .held_o(held),
+        .fault_i(fault_q), .fault_addr_i(addr_q),
         .uart_o(to_uart), .uart_i(from_uart), .command_i(command), .command_valid_i(command_valid),
-        .mbox_o(mbox), .mbox_rdata_i(mbox_rdata), .reply_send_o(reply_send), .reply_o(reply), .link_i,
+        .mbox_o(mbox), .mbox_rdata_i(mbox_rdata),
+        .reply_send_o(reply_send), .reply_o(reply), .link_i,
         .reset_fabric_o, .reset_hold_o, .reset_asked_i, .resetting_i
     );
 
-    uart i_uart (.clk_i, .rst_ni, .cpu_i(to_uart), .cpu_o(from_uart), .tx_o(uart_tx_o), .rx_i(uart_rx_i));
+    uart i_uart (.clk_i, .rst_ni, .cpu_i(to_uart), .cpu_o(from_uart), .tx_o(uart_tx_o),
+                 .rx_i(uart_rx_i));
 
     mailbox i_mailbox (
-        .clk_i, .rst_ni, .cmd_i, .cmd_rdata_o, .give_i, .command_i, .rep_i, .rep_rdata_o, .reply_valid_o, .reply_o,
-        .taken_i, .valid_o(command_valid), .command_o(command), .words_i(mbox), .rdata_o(mbox_rdata),
+        .clk_i, .rst_ni, .cmd_i, .cmd_rdata_o, .give_i, .command_i, .rep_i, .rep_rdata_o,
+        .reply_valid_o, .reply_o,
+        .taken_i, .valid_o(command_valid), .command_o(command),
+        .words_i(mbox), .rdata_o(mbox_rdata),
         .send_i(reply_send), .reply_i(reply), .restart_i(restart || held), .held_i(held)
     );
 
-    wire unused = &{1'b0, mem_instr, la_read, la_write, la_addr, la_wdata, la_wstrb, pcpi_valid, pcpi_insn, pcpi_rs1,
-                    pcpi_rs2, eoi, trace_valid, trace_data};
+    wire unused = &{1'b0, mem_instr, la_read, la_write, la_addr, la_wdata, la_wstrb, pcpi_valid,
+                    pcpi_insn, pcpi_rs1, pcpi_rs2, eoi, trace_valid, trace_data};
 endmodule
 
 `default_nettype wire

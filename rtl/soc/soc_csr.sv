@@ -63,14 +63,16 @@ module soc_csr #(
     logic [31:0]                rdata;
     logic                       may_write, refused;
 
-    localparam logic [13:0] Control = 14'h008 >> 2, Hold = 14'h05c >> 2;   // the host's registers to write
+    // the host's registers to write
+    localparam logic [13:0] Control = 14'h008 >> 2, Hold = 14'h05c >> 2;
 
     assign may_write = host_i ? reg_i.addr[15:2] inside {Control, Hold} : reg_i.addr[15:2] != Hold;
     assign refused   = reg_i.addr[15:11] != '0 || (reg_i.we && !may_write);
 
     soc_regs i_regs (
         .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(reg_i.req && !refused), .s_cpuif_req_is_wr(reg_i.we), .s_cpuif_addr(reg_i.addr[10:0]),
+        .s_cpuif_req(reg_i.req && !refused), .s_cpuif_req_is_wr(reg_i.we),
+        .s_cpuif_addr(reg_i.addr[10:0]),
         .s_cpuif_wr_data(reg_i.wdata), .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd), .s_cpuif_rd_ack(rd_ack),
         .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rdata),
@@ -101,13 +103,15 @@ module soc_csr #(
     logic [3:0] hold_q;
 
     assign dog_bites = dog_q == 32'd1 || kept_cycles_q[PatienceLog2];
-    assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value || held_o);
+    assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value
+                                      || held_o);
     assign held_o    = hwif_out.hold.cpu.value;
     assign kept      = link_i.unheard && (command_valid_i || (reset_asked_i && reset_hold_o));
 
     always_ff @(posedge clk_i) begin
         dog_written_q <= !rst_ni || hwif_out.watchdog.period.swmod;
-        if (!cpu_rst_no || dog_written_q || hwif_out.control.feed.value) dog_q <= hwif_out.watchdog.period.value;
+        if (!cpu_rst_no || dog_written_q || hwif_out.control.feed.value)
+            dog_q <= hwif_out.watchdog.period.value;
         else if (dog_q != '0) dog_q <= dog_q - 32'd1;
 
         if (!rst_ni || !kept) kept_cycles_q <= '0;
@@ -130,7 +134,8 @@ module soc_csr #(
         end
     end
 
-    // ---- UART, mailbox: a register's value follows its write by a cycle, its read takes at once ----
+    // ---- UART, mailbox ----
+    // A register's value follows its write by a cycle, its read takes at once.
     logic send_q, mbox_send_q, mbox_rd_q;
 
     always_ff @(posedge clk_i) begin

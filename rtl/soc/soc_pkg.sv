@@ -10,8 +10,8 @@ package soc_pkg;
     logic [63:0] argument;
   } message_t;
 
-  // The firmware's way to the mailbox's payloads: words of a command that are read, in the next cycle, of a reply that
-  // are written.
+  // The firmware's way to the mailbox's payloads: words of a command that are read, in the next
+  // cycle, of a reply that are written.
   typedef struct packed {
     logic        re;
     logic [6:0]  raddr;
@@ -20,8 +20,9 @@ package soc_pkg;
     logic [31:0] wdata;
   } words_t;
 
-  // The host link, as the SoC sees it. unheard: the link was reset while it carried out the request that it still
-  // carries out. error is a pulse, status is that of the error. waiting: another frame is here.
+  // The host link, as the SoC sees it. unheard: the link was reset while it carried out the
+  // request that it still carries out. error is a pulse, status is that of the error.
+  // waiting: another frame is here.
   typedef struct packed {
     logic       unheard;
     logic       in_step;
@@ -30,8 +31,8 @@ package soc_pkg;
     logic [7:0] status;
   } link_t;
 
-  // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is taken; and back: places in
-  // the sending queue, at most 255, and the character that was received.
+  // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is taken;
+  // and back: places in the sending queue, at most 255, and the character that was received.
   typedef struct packed {
     logic [15:0] divisor;
     logic        send;

@@ -53,7 +53,8 @@ module stream_mux #(
     // ---- who has the ports ----
     logic owner_q, owned_q, drained;
 
-    // ---- accesses pass a queue of two, so that readiness of a port reaches the users from a register ----
+    // ---- accesses ----
+    // They pass a queue of two, so that readiness of a port reaches the users from a register.
     access_t in, head;
     logic    in_valid, in_ready, head_valid, head_ready, same, here, lost;
     logic    busy, cut; // an access has not ended at its port; the reset of a node ends it
@@ -67,8 +68,8 @@ module stream_mux #(
     logic [1:0]           rvalid_q, lost_q;
 
     assign in_valid = owned_q && user_i[owner_q].valid;
-    assign in       = '{we: user_i[owner_q].we, gpu: user_i[owner_q].gpu, addr: user_i[owner_q].addr,
-                        wdata: user_i[owner_q].wdata};
+    assign in       = '{we: user_i[owner_q].we, gpu: user_i[owner_q].gpu,
+                        addr: user_i[owner_q].addr, wdata: user_i[owner_q].wdata};
 
     for (genvar u = 0; u < 2; u++) begin : gen_user
         assign user_ready_o[u] = owned_q && owner_q == 1'(u) && in_ready;
@@ -109,7 +110,8 @@ module stream_mux #(
         rvalid_any = 1'b0;
         rdata_any  = '0;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
-            host_o[g].valid = head_valid && here && same && !gone_q && open_q != '1 && head.gpu == 5'(g);
+            host_o[g].valid = head_valid && here && same && !gone_q && open_q != '1
+                              && head.gpu == 5'(g);
             host_o[g].we    = head.we;
             host_o[g].addr  = head.addr;
             host_o[g].wdata = head.wdata;

@@ -28,7 +28,8 @@ module uart (
     logic        tx_room;
 
     fifo_ram #(.Width(8), .Depth(512)) i_tx (
-        .clk_i, .rst_ni, .valid_i(cpu_i.send), .ready_o(tx_room), .data_i(cpu_i.data), .valid_o(next_valid),
+        .clk_i, .rst_ni, .valid_i(cpu_i.send), .ready_o(tx_room),
+        .data_i(cpu_i.data), .valid_o(next_valid),
         .ready_i(next_ready), .data_o(next), .level_o(level)
     );
 
@@ -81,7 +82,8 @@ module uart (
     end
 
     fifo #(.Width(8), .Depth(16)) i_rx (
-        .clk_i, .rst_ni, .valid_i(rx_push), .ready_o(rx_room), .data_i(rx_shift_q), .valid_o(cpu_o.valid),
+        .clk_i, .rst_ni, .valid_i(rx_push), .ready_o(rx_room),
+        .data_i(rx_shift_q), .valid_o(cpu_o.valid),
         .ready_i(cpu_i.take), .data_o(cpu_o.data), .level_o()
     );
 

@@ -37,17 +37,21 @@ module switch_common #(
 );
     // ---- limits ----
     always_ff @(posedge clk_i) begin
-        common_o.store_limit <= (ctl_i.store_credits == '0 || 32'(ctl_i.store_credits) > Cfg.RxStorePkts)
+        common_o.store_limit <= (ctl_i.store_credits == '0
+                                 || 32'(ctl_i.store_credits) > Cfg.RxStorePkts)
                                 ? Cfg.StoreW'(Cfg.RxStorePkts) : Cfg.StoreW'(ctl_i.store_credits);
-        common_o.part_limit  <= (ctl_i.part_credits == '0 || 32'(ctl_i.part_credits) > Cfg.RxResultPkts)
+        common_o.part_limit  <= (ctl_i.part_credits == '0
+                                 || 32'(ctl_i.part_credits) > Cfg.RxResultPkts)
                                 ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(ctl_i.part_credits);
     end
-    assign common_o.window_limit = (32'(ctl_i.window) > Cfg.Window) ? Cfg.SeqW'(Cfg.Window) : Cfg.SeqW'(ctl_i.window);
+    assign common_o.window_limit = (32'(ctl_i.window) > Cfg.Window) ? Cfg.SeqW'(Cfg.Window)
+                                   : Cfg.SeqW'(ctl_i.window);
 
     assign common_o.link_wait = ctl_i.link_wait;
 
     // ---- rows that the switch opens: one port's in each cycle ----
-    assign {common_o.switch_reductions, common_o.row_bytes, common_o.row_shift, common_o.token_shift}
+    assign {common_o.switch_reductions, common_o.row_bytes, common_o.row_shift,
+            common_o.token_shift}
            = {ctl_i.switch_reductions, ctl_i.row_bytes, ctl_i.row_shift, ctl_i.token_shift};
 
     if (Cfg.SwitchReductions) begin : gen_turn
@@ -90,7 +94,8 @@ module switch_common #(
         logic [1:0]  periods_q;
         logic [2:0]  tick_q;
 
-        assign bit_d  = ctl_i.limit != '0 && 32'(ctl_i.limit) <= 32'd22 && count_q[ctl_i.limit - 5'd1];
+        assign bit_d  = ctl_i.limit != '0 && 32'(ctl_i.limit) <= 32'd22
+                        && count_q[ctl_i.limit - 5'd1];
         assign common_o.tick = tick_q;
 
         always_ff @(posedge clk_i) begin
@@ -124,7 +129,8 @@ module switch_common #(
         common_o.cnt_visit    <= !scan_q[0];
         common_o.cnt_addr     <= cnt_addr;
         common_o.cnt_at       <= 15'(16'd1 << cnt_addr);
-        for (int unsigned p = 0; p < Cfg.N; p++) cnt_read_o[p] <= scan_q[0] && ctl_i.cnt_port == 5'(p);
+        for (int unsigned p = 0; p < Cfg.N; p++)
+            cnt_read_o[p] <= scan_q[0] && ctl_i.cnt_port == 5'(p);
     end
 
     // Place of a state of port_counters' shift register in its order.
@@ -153,7 +159,8 @@ module switch_common #(
             cnt_bytes_q <= common_o.cnt_at[8] || common_o.cnt_at[9];
         end
     end
-    assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q} : {cnt_high_q, place(cnt_low_q[4:0])};
+    assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q}
+                        : {cnt_high_q, place(cnt_low_q[4:0])};
 
     // ---- errors ----
     always_comb begin
@@ -171,11 +178,12 @@ module switch_common #(
     assign err_o.valid = err_take_o != '0;
 
     // ---- monitors ----
-    assign {common_o.mon_classes, common_o.mon_series, common_o.mon_word} = {ctl_i.mon_classes, ctl_i.mon_series,
-            ctl_i.mon_word};
+    assign {common_o.mon_classes, common_o.mon_series, common_o.mon_word} =
+        {ctl_i.mon_classes, ctl_i.mon_series, ctl_i.mon_word};
     if (Cfg.Monitor) begin : gen_monitor
         switch_monitor #(.Cfg(Cfg)) i_monitor (
-            .clk_i, .rst_ni, .clear_i(go_i), .run_i, .interval_i(ctl_i.mon_interval), .samples_o(mon_samples_o),
+            .clk_i, .rst_ni, .clear_i(go_i), .run_i, .interval_i(ctl_i.mon_interval),
+            .samples_o(mon_samples_o),
             .read_i(ctl_i.mon_read), .read_port_i(ctl_i.mon_port), .data_o(mon_data_o),
             .now_o(common_o.now), .count_o(common_o.mon_count), .sample_o(common_o.mon_sample),
             .idx_o(common_o.mon_idx), .read_o(mon_read_o), .data_i(mon_data_i)

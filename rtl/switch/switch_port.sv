@@ -110,13 +110,15 @@ module switch_port #(
     end
 
     // A set of other ports by distance as one by number, and back.
-    function automatic logic [Cfg.N-1:0] by_number(input logic [Cfg.Others-1:0] set, input logic [4:0] port);
+    function automatic logic [Cfg.N-1:0] by_number(input logic [Cfg.Others-1:0] set,
+                                                   input logic [4:0] port);
         logic [Cfg.N-1:0] from_self;
         from_self = {set, 1'b0};
         return (from_self << port) | (from_self >> (6'(Cfg.N) - 6'(port)));
     endfunction
 
-    function automatic logic [Cfg.Others-1:0] by_distance(input logic [Cfg.N-1:0] set, input logic [4:0] port);
+    function automatic logic [Cfg.Others-1:0] by_distance(input logic [Cfg.N-1:0] set,
+                                                          input logic [4:0] port);
         return Cfg.Others'((set >> (6'(port) + 6'd1)) | (set << (6'(Cfg.N - 1) - 6'(port))));
     endfunction
 
@@ -125,8 +127,8 @@ module switch_port #(
     logic [Cfg.TokensLog2-1:0] lane_index, opened_index;
     logic [Cfg.Others-1:0]     marks, olds, falls, crowds;
 
-    assign notified_o = '{mark: mark, old: old, fell: fell, crowded: crowded, lane_index: lane_index,
-                      opened_index: opened_index};
+    assign notified_o = '{mark: mark, old: old, fell: fell, crowded: crowded,
+                          lane_index: lane_index, opened_index: opened_index};
     for (genvar d = 0; d < Cfg.Others; d++) begin : gen_notified
         assign {marks[d], olds[d]}   = {notified_i[d].mark, notified_i[d].old};
         assign {falls[d], crowds[d]} = {notified_i[d].fell, notified_i[d].crowded};
@@ -134,7 +136,8 @@ module switch_port #(
 
     // ---- guard ----
     link_t              in;
-    logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle, requests_here;
+    logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle,
+                        join_idle, requests_here;
     logic [2:0]         starved;
     bundle_pkg::error_t err;
     logic               err_waits_q;
@@ -148,7 +151,8 @@ module switch_port #(
             .up_i, .in_o(in), .drop_o(drop), .starved_i(starved), .late_i(late_i != '0),
             .written_i(parts_idle), .drained_i(in_idle && win_idle && queued_i == '0),
             .ready_i(quiet_i && join_idle && !requests_here && !old && olds == '0),
-            .down_o, .flush_o, .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
+            .down_o, .flush_o,
+            .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
         );
 
         always_ff @(posedge clk_i) down_q <= down_o;
@@ -157,8 +161,9 @@ module switch_port #(
         assign in = up_i;
         assign {drop, down_o, flush_o, mark, report} = '0;
         assign report_code = error_pkg::ERR_NONE;
-        wire unused_guard = &{1'b0, common_i.tick, common_i.step, enable_i, disable_i, starved, late_i, parts_idle,
-                              queued_i, quiet_i, requests_here, marks, olds, report_take};
+        wire unused_guard = &{1'b0, common_i.tick, common_i.step, enable_i, disable_i, starved,
+                              late_i, parts_idle, queued_i, quiet_i, requests_here,
+                              marks, olds, report_take};
     end
     assign rst_in = rst_ni && !flush_o;
 
@@ -173,14 +178,18 @@ module switch_port #(
     entry_t           entry;
 
     ingress #(.Cfg(Cfg)) i_ingress (
-        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .common_i, .up_i(in), .crd_i(up_crd_o.cls[1:0]), .emap_i,
+        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .common_i, .up_i(in),
+        .crd_i(up_crd_o.cls[1:0]), .emap_i,
         .groups_i, .partition_i, .wr_valid_o(wr_valid), .wr_o, .desc_we_o(desc_we), .desc_o,
         .push_o(push), .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
-        .open_valid_o(open_valid), .open_mask_o(open_mask), .open_bytes_o(open_bytes), .open_red_o(open_red),
+        .open_valid_o(open_valid), .open_mask_o(open_mask),
+        .open_bytes_o(open_bytes), .open_red_o(open_red),
         .open_full_i(open_full),
-        .entry_o(entry), .home_o(lane_home), .index_o(lane_index), .lane_take_i(lane_take), .row_err_i(row_err),
+        .entry_o(entry), .home_o(lane_home), .index_o(lane_index),
+        .lane_take_i(lane_take), .row_err_i(row_err),
         .ready_free_o(ready_free),
-        .part_come_o(part_come), .part_we_o(part_we), .part_o, .part_full_i(by_number(backs_i.part_full, port_i)),
+        .part_come_o(part_come), .part_we_o(part_we), .part_o,
+        .part_full_i(by_number(backs_i.part_full, port_i)),
         .err_o(err), .parts_idle_o(parts_idle), .idle_o(in_idle)
     );
     assign strobes_o.wr = by_distance(wr_valid, port_i);
@@ -192,7 +201,8 @@ module switch_port #(
     logic may; // STORE credits of this input may come back
     if (Cfg.Window != 0) begin : gen_window
         window #(.Cfg(Cfg)) i_window (
-            .clk_i, .rst_ni(rst_in), .limited_i(common_i.window_limit != '0), .push_i(arrive_o && push != '0),
+            .clk_i, .rst_ni(rst_in), .limited_i(common_i.window_limit != '0),
+            .push_i(arrive_o && push != '0),
             .drop_i(arrive_o && push == '0),
             .issue_i(issue_o), .here_i(here_i != '0), .win_o, .may_o(may), .idle_o(win_idle)
         );
@@ -207,19 +217,23 @@ module switch_port #(
 
     credit_return #(.Cfg(Cfg)) i_credits (
         .clk_i, .rst_ni(rst_in),
-        .room_i({backs_i.room, may}), .ctrl_free_i({backs_i.ctrl_free, ready_free}), .ctrl_drop_i(ctrl_drop),
-        .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold), .crd_o(up_crd_o), .idle_o(crd_idle)
+        .room_i({backs_i.room, may}),
+        .ctrl_free_i({backs_i.ctrl_free, ready_free}), .ctrl_drop_i(ctrl_drop),
+        .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold),
+        .crd_o(up_crd_o), .idle_o(crd_idle)
     );
     assign strobes_o.hold = by_distance(part_hold, port_i);
     assign issue_o     = up_crd_o.cls[CLS_STORE];
 
     // ---- queues of this output ----
-    logic [Cfg.Others-1:0]             has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
+    logic [Cfg.Others-1:0]             has_req, has_store, has_ctrl, urgent,
+                                       pop, free_store, sent, re;
     logic [1:0]                        arb_cls;
     logic [Cfg.SlotW-1:0]              rd_slot;
     logic [Cfg.PayW:0]                 rd_line;
     logic [Cfg.Others-1:0]             q_has, q_re, q_done; // of partials
-    logic [Cfg.Others-1:0]             j_has, j_want, j_may, j_re, j_done, j_wait, members; // at the join
+    // at the join
+    logic [Cfg.Others-1:0]             j_has, j_want, j_may, j_re, j_done, j_wait, members;
     logic [Cfg.Others-1:0]             claimed;             // see read_turns
     logic [Cfg.FlitW+1:0]              j_term;
     logic                              row_done;
@@ -248,20 +262,26 @@ module switch_port #(
         voq #(.Cfg(Cfg)) i_voq (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]), .wr_valid_i(strobes_i.wr[i]), .wr_i(wr_i[i]),
             .desc_we_i(strobes_i.desc[i]), .desc_i(desc_i[i]), .push_i(strobes_i.push[i]),
-            .scarce_i(scarce_i[i]), .limit_i(common_i.window_limit), .win_i(win_i[i]), .here_o(here_o[i]),
+            .scarce_i(scarce_i[i]), .limit_i(common_i.window_limit),
+            .win_i(win_i[i]), .here_o(here_o[i]),
             .urgent_o(urgent[i]), .sent_i(sent[i]),
             .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(backs_o.room[i]),
-            .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]), .cls_i(arb_cls), .desc_o(desc),
-            .free_i(free_store[i]), .re_i(re[i]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
+            .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]),
+            .cls_i(arb_cls), .desc_o(desc),
+            .free_i(free_store[i]), .re_i(re[i]),
+            .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
             .shared_we_i(Cfg.PartSharedRam && part_we_i[i]), .shared_waddr_i(shared_waddr),
-            .shared_re_i(Cfg.PartSharedRam && q_re[i]), .shared_raddr_i(shared_raddr), .shared_rdata_o(shared_term)
+            .shared_re_i(Cfg.PartSharedRam && q_re[i]), .shared_raddr_i(shared_raddr),
+            .shared_rdata_o(shared_term)
         );
 
         part_queue #(.Cfg(Cfg)) i_part (
             .clk_i, .rst_ni(rst_ni && !flush_i[i]),
-            .come_i(strobes_i.come[i]), .we_i(part_we_i[i]), .widx_i(part_i[i].idx), .wdata_i(part_i[i].data),
+            .come_i(strobes_i.come[i]), .we_i(part_we_i[i]), .widx_i(part_i[i].idx),
+            .wdata_i(part_i[i].data),
             .full_o(backs_o.part_full[i]),
-            .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx), .done_i(q_done[i]), .rdata_o(own_term),
+            .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx),
+            .done_i(q_done[i]), .rdata_o(own_term),
             .waddr_o(part_waddr), .raddr_o(part_raddr)
         );
 
@@ -300,7 +320,8 @@ module switch_port #(
     logic [6:0]            res_len;
     logic [Cfg.FlitW-1:0]  res_data;
     logic [Cfg.StampB-1:0] res_stamp, leave_stamp;
-    logic                  wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
+    logic                  wait_turn, wait_credit, discard, leave,
+                           out_idle, back_valid_q, back_sent;
     error_pkg::err_e       err_code_q; // of the last error
     logic [Cfg.N-1:0]      pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
     logic                  open;
@@ -309,7 +330,8 @@ module switch_port #(
     if (Cfg.PartSharedRam) begin : gen_turns
         read_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni, .want_i(j_want), .read_i(j_re), .done_i(j_done), .may_o(j_may),
-            .open_i(open), .able_i(by_distance(able_n, port_i)), .pop_i(pop), .reads_i(re), .claimed_o(claimed)
+            .open_i(open), .able_i(by_distance(able_n, port_i)), .pop_i(pop),
+            .reads_i(re), .claimed_o(claimed)
         );
     end else begin : gen_no_turns
         assign j_may   = '1;
@@ -323,7 +345,8 @@ module switch_port #(
     logic [63:0]           grant_upper;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
-        logic                      ready_to_open, ready_take, own_lane_take, own_lane_bad, table_idle, open_idle,
+        logic                      ready_to_open, ready_take, own_lane_take,
+                                   own_lane_bad, table_idle, open_idle,
             grants_idle;
         logic [Cfg.Others-1:0]     ready_members;
         logic [Cfg.TokensLog2-1:0] ready_index, lane_indices [Cfg.N], opened_indices [Cfg.Others];
@@ -338,11 +361,14 @@ module switch_port #(
         end
 
         report_scoreboard #(.Cfg(Cfg)) i_table (
-            .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o, .down_i(down_o), .fell_o(fell),
+            .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o,
+            .down_i(down_o), .fell_o(fell),
             .entry_i(entry), .members_i(by_distance(entry.mask, port_i)),
-            .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}), .lane_index_i(lane_indices),
+            .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}),
+            .lane_index_i(lane_indices),
             .take_o({own_lane_take, backs_o.lane_take}), .bad_o({own_lane_bad, backs_o.lane_bad}),
-            .ready_to_open_o(ready_to_open), .ready_members_o(ready_members), .ready_index_o(ready_index),
+            .ready_to_open_o(ready_to_open), .ready_members_o(ready_members),
+            .ready_index_o(ready_index),
             .ready_take_i(ready_take),
             .err_o(table_err), .idle_o(table_idle)
         );
@@ -354,7 +380,8 @@ module switch_port #(
         row_open #(.Cfg(Cfg)) i_open (
             .clk_i, .rst_ni, .port_i, .turn_i(common_i.turn), .ready_to_open_i(ready_to_open),
             .ready_members_i(ready_members),
-            .ready_index_i(ready_index), .ready_take_o(ready_take), .full_i(open_full), .opened_o(opened_q),
+            .ready_index_i(ready_index), .ready_take_o(ready_take),
+            .full_i(open_full), .opened_o(opened_q),
             .members_o(opened_members_q), .index_o(opened_index), .opened_i(strobes_i.opened),
             .opened_index_i(opened_indices), .fell_i(fell), .crowded_o(crowded), .crowded_i(crowds),
             .grant_valid_o(grant_valid), .grant_upper_o(grant_upper), .grant_sent_i(grant_sent),
@@ -369,8 +396,8 @@ module switch_port #(
         assign {opened_index, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
         assign {opener_idle, requests_here} = {1'b1, has_req != '0};
-        wire unused_by_switch = &{1'b0, sweep_i, falls, crowds, entry, lane_home, backs_i.lane_take, backs_i.lane_bad,
-                             strobes_i.ready, strobes_i.opened, grant_sent};
+        wire unused_by_switch = &{1'b0, sweep_i, falls, crowds, entry, lane_home, backs_i.lane_take,
+                                  backs_i.lane_bad, strobes_i.ready, strobes_i.opened, grant_sent};
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
             wire unused_index = &{1'b0, notified_i[d].lane_index, notified_i[d].opened_index};
         end
@@ -380,14 +407,19 @@ module switch_port #(
     reduce_join #(.Cfg(Cfg)) i_join (
         .clk_i, .rst_ni,
         .open_valid_i(open_valid || opened_q), .open_mask_i(opened_q ? opened_members_q : members),
-        .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes), .open_red_i(opened_q ? '0 : open_red),
+        .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes),
+        .open_red_i(opened_q ? '0 : open_red),
         .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full),
         .away_i(down_i | (common_i.switch_reductions ? falls : '0)),
-        .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may), .q_re_o(j_re), .q_idx_o(q_idx),
-        .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait), .row_done_o(row_done), .level_o(rows),
-        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(res_stamp),
+        .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may),
+        .q_re_o(j_re), .q_idx_o(q_idx),
+        .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait),
+        .row_done_o(row_done), .level_o(rows),
+        .res_valid_o(res_valid), .res_len_o(res_len),
+        .res_poison_o(res_poison), .res_stamp_o(res_stamp),
         .res_start_i(res_start),
-        .res_read_i(res_read), .res_first_i(res_first), .res_last_i(res_last), .res_data_o(res_data),
+        .res_read_i(res_read), .res_first_i(res_first),
+        .res_last_i(res_last), .res_data_o(res_data),
         .res_err_o(res_err), .idle_o(join_idle)
     );
 
@@ -398,24 +430,31 @@ module switch_port #(
         .store_limit_i(common_i.store_limit), .part_limit_i(common_i.part_limit),
         .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)),
         .has_store_i(by_number(has_store, port_i)),
-        .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)), .open_o(open), .able_o(able_n),
+        .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)),
+        .open_o(open), .able_o(able_n),
         .cls_o(arb_cls), .pop_o(pop_n),
-        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot),
+        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n),
+        .rd_line_o(rd_line), .rd_slot_o(rd_slot),
         .rdata_i(gen_in[Cfg.Others-1].rdata_or),
         .free_ctrl_o(free_ctrl_n), .free_store_o(free_store_n), .sent_o(sent_n),
-        .res_valid_i(res_valid), .res_len_i(res_len), .res_poison_i(res_poison), .res_stamp_i(res_stamp),
+        .res_valid_i(res_valid), .res_len_i(res_len),
+        .res_poison_i(res_poison), .res_stamp_i(res_stamp),
         .res_start_o(res_start),
-        .res_read_o(res_read), .res_first_o(res_first), .res_last_o(res_last), .res_data_i(res_data),
-        .res_err_i(res_err), .grant_valid_i(grant_valid), .grant_upper_i(grant_upper), .grant_sent_o(grant_sent),
+        .res_read_o(res_read), .res_first_o(res_first),
+        .res_last_o(res_last), .res_data_i(res_data),
+        .res_err_i(res_err),
+        .grant_valid_i(grant_valid), .grant_upper_i(grant_upper), .grant_sent_o(grant_sent),
         .error_valid_i(back_valid_q), .error_code_i(8'(err_code_q)), .error_sent_o(back_sent),
         .dn_o, .dn_crd_i,
-        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit), .starved_o(starved), .discard_o(discard),
+        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit),
+        .starved_o(starved), .discard_o(discard),
         .leave_o(leave), .leave_stamp_o(leave_stamp), .idle_o(out_idle)
     );
 
     if (Cfg.LinkRate) begin : gen_rate
         link_rate #(.Ahead(2), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)) i_rate (
-            .clk_i, .rst_ni, .wait_i(common_i.link_wait), .valid_i(dn_o.valid), .hold_o(dn_hold), .busy_o(dn_busy)
+            .clk_i, .rst_ni, .wait_i(common_i.link_wait), .valid_i(dn_o.valid),
+            .hold_o(dn_hold), .busy_o(dn_busy)
         );
     end else begin : gen_full_rate
         assign {dn_hold, dn_busy} = '0;
@@ -455,30 +494,37 @@ module switch_port #(
     assign link_len  = '{link_head[0].len[7:0], link_head[1].len[7:0]};
 
     port_counters i_counters (
-        .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(common_i.cnt_clearing), .visit_i(common_i.cnt_visit),
+        .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(common_i.cnt_clearing),
+        .visit_i(common_i.cnt_visit),
         .read_i(cnt_read_i), .addr_i(common_i.cnt_addr), .at_i(common_i.cnt_at),
-        .valid_i({dn_o.valid, up_i.valid}), .last_i({dn_o.last, up_i.last}), .cls_i(link_cls), .len_i(link_len),
-        .reject_i(err.valid), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit), .discard_i(discard), .drop_i(drop),
+        .valid_i({dn_o.valid, up_i.valid}), .last_i({dn_o.last, up_i.last}),
+        .cls_i(link_cls), .len_i(link_len),
+        .reject_i(err.valid), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit),
+        .discard_i(discard), .drop_i(drop),
         .high_o(cnt_o.high), .low_o(cnt_o.low)
     );
 
     // ---- monitor ----
     if (Cfg.Monitor) begin : gen_monitor
         monitor_port i_monitor (
-            .clk_i, .clear_i(!rst_ni || go_i), .now_i(common_i.now), .leave_i(leave), .leave_cls_i(arb_cls),
+            .clk_i, .clear_i(!rst_ni || go_i), .now_i(common_i.now),
+            .leave_i(leave), .leave_cls_i(arb_cls),
             .leave_stamp_i(leave_stamp), .classes_i(common_i.mon_classes),
-            .count_i(common_i.mon_count), .events_i({wait_turn, wait_credit, dn_o.valid, up_i.valid}),
+            .count_i(common_i.mon_count),
+            .events_i({wait_turn, wait_credit, dn_o.valid, up_i.valid}),
             .sample_i(common_i.mon_sample), .sample_idx_i(common_i.mon_idx),
-            .read_i(mon_read_i), .series_i(common_i.mon_series), .word_i(common_i.mon_word), .data_o(mon_data_o)
+            .read_i(mon_read_i), .series_i(common_i.mon_series),
+            .word_i(common_i.mon_word), .data_o(mon_data_o)
         );
     end else begin : gen_no_monitor
         assign mon_data_o = '0;
-        wire unused_monitor = &{1'b0, common_i.mon_classes, common_i.mon_count, common_i.mon_sample, common_i.mon_idx,
-                                mon_read_i, common_i.mon_series, common_i.mon_word, leave, leave_stamp};
+        wire unused_monitor = &{1'b0, common_i.mon_classes, common_i.mon_count, common_i.mon_sample,
+                                common_i.mon_idx, mon_read_i, common_i.mon_series,
+                                common_i.mon_word, leave, leave_stamp};
     end
 
-    assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle && !err_waits_q && !report
-                    && !flush_o && opener_idle;
+    assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle
+                    && !err_waits_q && !report && !flush_o && opener_idle;
 endmodule
 
 `default_nettype wire

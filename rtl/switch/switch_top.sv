@@ -49,7 +49,8 @@ module switch_top #(
     input  wire bundle_pkg::switch_ctl_t     ctl_i,
 
     // ports that misbehave
-    input  wire logic [Cfg.N-1:0] enable_i, // pulses: a port that is down is to be up; one that is up is to be down
+    input  wire logic [Cfg.N-1:0] enable_i, // pulses: a port that is down is to be up;
+                                            // one that is up is to be down
     input  wire logic [Cfg.N-1:0] disable_i,
     input  wire logic [Cfg.N-1:0] quiet_i,  // nothing on the links of the port
     output logic [Cfg.N-1:0]      down_o,
@@ -77,7 +78,8 @@ module switch_top #(
 
     if (Cfg.SwitchReductions && (!Cfg.TargetListCache || !Cfg.Multicast || Cfg.TokensLog2 > 15))
     begin : gen_check_by_switch
-        $error("switch_top: SwitchReductions needs TargetListCache, Multicast, and TokensLog2 of at most 15");
+        $error({"switch_top: SwitchReductions needs TargetListCache, Multicast, ",
+                "and TokensLog2 of at most 15"});
     end
 
     // ---- what the ports share ----
@@ -91,15 +93,19 @@ module switch_top #(
     switch_common #(.Cfg(Cfg)) i_common (
         .clk_i, .rst_ni, .go_i, .run_i, .common_o(common), .ctl_i, .cnt_data_o, .err_o, .err_port_o,
         .mon_samples_o, .mon_data_o, .hold_o(hold), .cnt_read_o(cnt_read),
-        .cnt_i(counter), .err_i(err), .err_take_o(err_take), .mon_read_o(mon_read), .mon_data_i(mon_data)
+        .cnt_i(counter), .err_i(err), .err_take_o(err_take),
+        .mon_read_o(mon_read), .mon_data_i(mon_data)
     );
     assign idle_o = &idle;
 
-    // ---- between the ports, see switch_port: from_x is what it calls x_o, to_x what it calls x_i ----
+    // ---- between the ports, see switch_port ----
+    // From_x is what it calls x_o, to_x what it calls x_i.
     logic [Cfg.N-1:0]      from_scarce, from_arrive, from_issue, from_down, from_flush;
     logic [Cfg.Others-1:0] from_part_we [Cfg.N],
-                           from_here [Cfg.N], from_queued [Cfg.N], from_part_done [Cfg.N], from_late [Cfg.N];
-    logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N], to_queued [Cfg.N], to_part_done [Cfg.N],
+                           from_here [Cfg.N], from_queued [Cfg.N],
+                           from_part_done [Cfg.N], from_late [Cfg.N];
+    logic [Cfg.Others-1:0] to_part_we [Cfg.N], to_here [Cfg.N],
+                           to_queued [Cfg.N], to_part_done [Cfg.N],
                            to_late [Cfg.N], to_scarce [Cfg.N], to_arrive [Cfg.N],
                            to_issue [Cfg.N], to_down [Cfg.N], to_flush [Cfg.N];
     notified_t             from_notified [Cfg.N], to_notified [Cfg.N][Cfg.Others];
@@ -144,20 +150,30 @@ module switch_top #(
         end
 
         switch_port #(.Cfg(Cfg)) i_port (
-            .clk_i, .rst_ni, .port_i(5'(p)), .go_i, .epoch_i, .sweep_i, .sweep_busy_o(sweep_busy[p]),
+            .clk_i, .rst_ni, .port_i(5'(p)), .go_i, .epoch_i,
+            .sweep_i, .sweep_busy_o(sweep_busy[p]),
             .common_i(common), .up_i(up_i[p]), .up_crd_o(up_crd_o[p]),
-            .dn_o(dn_o[p]), .dn_crd_i(dn_crd_i[p]), .emap_i, .groups_i, .partition_i(partition_i[p]), .hold_i(hold[p]),
+            .dn_o(dn_o[p]), .dn_crd_i(dn_crd_i[p]), .emap_i, .groups_i,
+            .partition_i(partition_i[p]), .hold_i(hold[p]),
             .cnt_read_i(cnt_read[p]), .cnt_o(counter[p]), .err_o(err[p]), .err_take_i(err_take[p]),
-            .enable_i(enable_i[p]), .disable_i(disable_i[p]), .quiet_i(quiet_i[p]), .idle_o(idle[p]),
-            .mon_read_i(mon_read[p]), .mon_data_o(mon_data[p]), .strobes_o(from_strobes[p]), .strobes_i(to_strobes[p]),
-            .part_we_o(from_part_we[p]), .part_we_i(to_part_we[p]), .backs_o(from_backs[p]), .backs_i(to_backs[p]),
-            .here_o(from_here[p]), .here_i(to_here[p]), .queued_o(from_queued[p]), .queued_i(to_queued[p]),
-            .part_done_o(from_part_done[p]), .part_done_i(to_part_done[p]), .late_o(from_late[p]), .late_i(to_late[p]),
-            .desc_o(from_desc[p]), .desc_i(to_desc[p]), .scarce_o(from_scarce[p]), .scarce_i(to_scarce[p]),
-            .arrive_o(from_arrive[p]), .arrive_i(to_arrive[p]), .issue_o(from_issue[p]), .issue_i(to_issue[p]),
+            .enable_i(enable_i[p]), .disable_i(disable_i[p]),
+            .quiet_i(quiet_i[p]), .idle_o(idle[p]),
+            .mon_read_i(mon_read[p]), .mon_data_o(mon_data[p]),
+            .strobes_o(from_strobes[p]), .strobes_i(to_strobes[p]),
+            .part_we_o(from_part_we[p]), .part_we_i(to_part_we[p]),
+            .backs_o(from_backs[p]), .backs_i(to_backs[p]),
+            .here_o(from_here[p]), .here_i(to_here[p]),
+            .queued_o(from_queued[p]), .queued_i(to_queued[p]),
+            .part_done_o(from_part_done[p]), .part_done_i(to_part_done[p]),
+            .late_o(from_late[p]), .late_i(to_late[p]),
+            .desc_o(from_desc[p]), .desc_i(to_desc[p]),
+            .scarce_o(from_scarce[p]), .scarce_i(to_scarce[p]),
+            .arrive_o(from_arrive[p]), .arrive_i(to_arrive[p]),
+            .issue_o(from_issue[p]), .issue_i(to_issue[p]),
             .down_o(from_down[p]), .down_i(to_down[p]),
             .flush_o(from_flush[p]), .flush_i(to_flush[p]),
-            .notified_o(from_notified[p]), .notified_i(to_notified[p]), .wr_o(from_wr[p]), .wr_i(to_wr[p]),
+            .notified_o(from_notified[p]), .notified_i(to_notified[p]),
+            .wr_o(from_wr[p]), .wr_i(to_wr[p]),
             .win_o(from_win[p]), .win_i(to_win[p]), .part_o(from_part[p]), .part_i(to_part[p])
         );
     end

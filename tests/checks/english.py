@@ -68,11 +68,15 @@ def blocks_of_page(lines):
 
 def blocks_of_rtl(lines):
     """Blocks of // comments that have lines of their own, as (line, text). Indented lines are tables."""
-    start, block = 0, []
+    start, block, beside = 0, [], None
     for number, line in enumerate([*lines, ""], 1):
         code, slashes, comment = line.partition("//")
         text = comment.strip().lstrip("/").strip()
-        aside = comment.startswith("  ") or re.match(r"SPDX|[-=]{3}|verilator|synopsys|pragma", text)
+        if code.strip() or not slashes:
+            beside = len(code) if slashes else None
+        # what goes on below a comment beside code is a part of that one
+        goes_on = not code.strip() and len(code) == beside
+        aside = goes_on or comment.startswith("  ") or re.match(r"SPDX|[-=]{3}|verilator|synopsys|pragma", text)
         whole = slashes and not code.strip() and text and not aside
         if block and (not whole or ITEM.match(text)):
             yield start, " ".join(block)

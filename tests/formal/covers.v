@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What run.py makes of a design to see that its assumptions leave something to prove: each cover becomes an assertion
-// that it never happens, and beside each assumption stands one that its condition never does. Every one of them must
-// have a counterexample.
+// What run.py makes of a design to see that its assumptions leave something to prove: each cover
+// becomes an assertion that it never happens, and beside each assumption stands one that its
+// condition never does. Every one of them must have a counterexample.
 
 (* techmap_celltype = "$cover" *)
 module cover_never (input A, input EN);

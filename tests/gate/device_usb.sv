@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The netlist of the ECPIX-5's top (netlist.py) with the ports of rtl/top/device_usb.sv, so that what drives that drives
-// this. The PLL's lock is its reset; a pad that is driven shows what it drives.
+// The netlist of the ECPIX-5's top (netlist.py) with the ports of rtl/top/device_usb.sv,
+// so that what drives that drives this. The PLL's lock is its reset; a pad that is
+// driven shows what it drives.
 `default_nettype none
 
 module device_usb (
@@ -28,9 +29,12 @@ module device_usb (
     wire [3:0] red, green, blue;
 
     netlist i_netlist (
-        .clk100(1'b0), .pll_CLKOS(node_clk_i), .pll_CLKOS2(clk_i), .pll_LOCK(rst_ni), .ulpi_clk(usb_clk_i),
-        .ulpi_dir(ulpi_dir_i), .ulpi_nxt(ulpi_nxt_i), .ulpi_stp(ulpi_stp_o), .ulpi_rst(ulpi_rst_o), .ulpi_data_o(ulpi_data_o),
-        .ulpi_data_t(released), .ulpi_data_i(ulpi_data_oe_o ? ulpi_data_o : ulpi_data_i), .led_red_n(red),
+        .clk100(1'b0), .pll_CLKOS(node_clk_i), .pll_CLKOS2(clk_i), .pll_LOCK(rst_ni),
+        .ulpi_clk(usb_clk_i),
+        .ulpi_dir(ulpi_dir_i), .ulpi_nxt(ulpi_nxt_i), .ulpi_stp(ulpi_stp_o), .ulpi_rst(ulpi_rst_o),
+        .ulpi_data_o(ulpi_data_o),
+        .ulpi_data_t(released), .ulpi_data_i(ulpi_data_oe_o ? ulpi_data_o : ulpi_data_i),
+        .led_red_n(red),
         .led_green_n(green), .led_blue_n(blue), .uart_tx(uart_tx_o), .uart_rx(uart_rx_i)
     );
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Memories and multipliers in every mode in which Yosys makes block RAM and multipliers of the device's, and carry
-// chains and LUT RAM: the unit test gate_cells runs this beside its own netlist.
+// Memories and multipliers in every mode in which Yosys makes block RAM and multipliers
+// of the device's, and carry chains and LUT RAM: the unit test gate_cells runs
+// this beside its own netlist.
 `default_nettype none
 
 module gate_parts (
@@ -33,12 +34,14 @@ module gate_parts (
     output logic [35:0]      sum_o
 );
     ram_sdp #(.Width(36), .Depth(512)) i_wide (
-        .clk_i, .we_i, .waddr_i(waddr_i[8:0]), .wdata_i, .wbe_i('1), .re_i, .raddr_i(raddr_i[8:0]), .rdata_o(wide_o)
+        .clk_i, .we_i, .waddr_i(waddr_i[8:0]), .wdata_i, .wbe_i('1), .re_i,
+        .raddr_i(raddr_i[8:0]), .rdata_o(wide_o)
     );
 
     logic [31:0] lanes;
     ram_sdp #(.Width(32), .Depth(512), .ByteEn(1)) i_lanes (
-        .clk_i, .we_i, .waddr_i(waddr_i[8:0]), .wdata_i(wdata_i[31:0]), .wbe_i, .re_i, .raddr_i(raddr_i[8:0]),
+        .clk_i, .we_i, .waddr_i(waddr_i[8:0]), .wdata_i(wdata_i[31:0]), .wbe_i,
+        .re_i, .raddr_i(raddr_i[8:0]),
         .rdata_o(lanes)
     );
     assign lanes_o = {4'd0, lanes};
@@ -68,7 +71,8 @@ module gate_parts (
     always_ff @(posedge clk_i) if (we_i) few[waddr_i[3:0]] <= wdata_i[31:0];
 
     cpu_ram #(.BytesLog2(14), .InitFile("build/gate/parts/words.hex")) i_cpu (
-        .clk_i, .req_i(cpu_req_i), .we_i(cpu_we_i), .addr_i(cpu_addr_i), .wdata_i(wdata_i[31:0]), .rdata_o(cpu_o)
+        .clk_i, .req_i(cpu_req_i), .we_i(cpu_we_i), .addr_i(cpu_addr_i),
+        .wdata_i(wdata_i[31:0]), .rdata_o(cpu_o)
     );
 
     assign product_o = a_i * b_i;

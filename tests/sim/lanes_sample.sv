@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// For test_lanes: what sim/lanes/lanes.py has to translate, each construct with an output of its own. All outputs are registers.
+// For test_lanes: what sim/lanes/lanes.py has to translate, each construct with an output of its
+// own. All outputs are registers.
 `default_nettype none
 
 module lanes_sample (
@@ -39,7 +40,8 @@ module lanes_sample (
     output logic [11:0]       order_o,    // compared, wide ones too
     output logic [99:0]       total_o,    // wide ones added
     output logic [99:0]       rest_o,     // and subtracted
-    output logic [31:0]       bits_o,     // variables of one bit: with each other, with numbers, and as numbers
+    output logic [31:0]       bits_o,     // variables of one bit: with each other, with
+                                          // numbers, and as numbers
     output logic [63:0]       high_o,     // at the high end of one of 64 bits
     output logic [15:0]       marks_o     // small arrays of them
 );
@@ -159,16 +161,20 @@ module lanes_sample (
 
     always_ff @(posedge clk_i) begin
         ones_o      <= 8'($countones(a_i)) + 8'($countones(c_i)) + 8'($countones(w_i));
-        only_o      <= {$onehot(a_i), $onehot0(a_i), $onehot(c_i), $onehot0(c_i), $onehot(w_i), $onehot0(w_i)};
+        only_o      <= {$onehot(a_i), $onehot0(a_i), $onehot(c_i), $onehot0(c_i), $onehot(w_i),
+                        $onehot0(w_i)};
         ratio_o     <= op_i[0] ? a_i / b_i : a_i % b_i;
         ratio64_o   <= op_i[1] ? c_i / {32'd0, b_i} : c_i % {32'd0, b_i};
         signed_o    <= op_i[2] ? $signed(a_i) >>> b_i[5:0] : 32'($signed(a_i[10:0]) >>> b_i[3:0]);
         signed64_o  <= op_i[3] ? $signed(c_i) >>> b_i[6:0] : 64'($signed(a_i));
-        product_o   <= op_i[4] ? 32'($signed(a_i[15:0]) * $signed(b_i[15:0])) : 32'($signed(a_i) * $signed(b_i));
+        product_o   <= op_i[4] ? 32'($signed(a_i[15:0]) * $signed(b_i[15:0]))
+                       : 32'($signed(a_i) * $signed(b_i));
         product64_o <= 64'($signed(a_i)) * 64'($signed(b_i));
         order_o     <= {$signed(a_i) < $signed(b_i), $signed(a_i[6:0]) <= $signed(b_i[6:0]),
-                        $signed(c_i) > $signed({a_i, b_i}), $signed(c_i[39:0]) >= $signed({a_i[7:0], b_i}),
-                        w_i < {w_i[127:64], a_i, b_i}, w_i <= {w_i[127:64], c_i}, w_i > {w_i[127:32], b_i},
+                        $signed(c_i) > $signed({a_i, b_i}),
+                        $signed(c_i[39:0]) >= $signed({a_i[7:0], b_i}),
+                        w_i < {w_i[127:64], a_i, b_i}, w_i <= {w_i[127:64], c_i},
+                            w_i > {w_i[127:32], b_i},
                         w_i >= {a_i, w_i[95:0]}, w_i == {w_i[127:64], c_i}, ^c_i, ^w_i, &w_i[99:0]};
         total_o     <= w_i[99:0] + {c_i[35:0], b_i, a_i};
         rest_o      <= w_i[99:0] - {c_i[35:0], b_i, a_i};
@@ -184,10 +190,13 @@ module lanes_sample (
             if (op_i[5]) kept_q <= is_q == odd_q;
             else if (op_i[6] != was_q) kept_q <= 1'(a_i + b_i);
         end
-        bits_o <= {is_q ? a_i[7:0] : {8{was_q}}, {3{odd_q}} & b_i[4:2], is_q, 4'(is_q) + 4'(was_q) + 4'(odd_q),
-                   a_i[5'(was_q)], 1'(b_i >> is_q), ~kept_q, ^{is_q, was_q, odd_q}, &{is_q, b_i[1:0]}, was_q > odd_q,
-                   {is_q, was_q} < {odd_q, kept_q}, (is_q ? was_q : a_i[9]), 8'(kept_q) << b_i[2:0]};
-        high_o <= {is_q, kept_q, 28'd0, ~was_q, c_i[30:0], odd_q & c_i[40], 1'b1} ^ {64{c_i[63] & is_q}};
+        bits_o <= {is_q ? a_i[7:0] : {8{was_q}}, {3{odd_q}} & b_i[4:2], is_q, 4'(is_q) + 4'(was_q)
+                   + 4'(odd_q), a_i[5'(was_q)], 1'(b_i >> is_q), ~kept_q, ^{is_q, was_q, odd_q},
+                   &{is_q, b_i[1:0]}, was_q > odd_q,
+                   {is_q, was_q} < {odd_q, kept_q}, (is_q ? was_q : a_i[9]), 8'(kept_q)
+                   << b_i[2:0]};
+        high_o <= {is_q, kept_q, 28'd0, ~was_q, c_i[30:0], odd_q & c_i[40], 1'b1}
+                  ^ {64{c_i[63] & is_q}};
     end
 
     logic mark_q [11];
@@ -198,12 +207,14 @@ module lanes_sample (
         if (op_i[5] && a_i[9:8] != 2'd3) grid_q[a_i[9:8]][a_i[7:6]] <= ^b_i[2:0];
         if (!rst_ni) for (int unsigned i = 0; i < 11; i++) mark_q[i] <= 1'b0;
         if (!rst_ni) grid_q[1] <= grid_q[2];
-        marks_o <= {mark_q[10], mark_q[4'(b_i[7:4] % 4'd11)], mark_q[2] & mark_q[5], grid_q[0][3], 10'd0,
+        marks_o <= {mark_q[10], mark_q[4'(b_i[7:4] % 4'd11)], mark_q[2] & mark_q[5],
+                    grid_q[0][3], 10'd0,
                     grid_q[2][b_i[1:0]], b_i[9:8] != 2'd3 && grid_q[b_i[9:8]][b_i[7:6]]};
     end
 
     // an assertion, as assert.svh makes them
-    always_ff @(posedge clk_i) if (rst_ni && !(op_i != 8'hff || a_i != 32'hdead)) $fatal(1, "a forbidden operand");
+    always_ff @(posedge clk_i) if (rst_ni && !(op_i != 8'hff || a_i != 32'hdead))
+        $fatal(1, "a forbidden operand");
 
     always_ff @(posedge clk_i) begin
         if (op_i[3]) few_q[a_i[1:0]] <= w_i[79:0];

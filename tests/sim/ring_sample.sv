@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// For test_ring: copies that are wired to each other, as the ports of the switch are (rtl/switch/switch_port.sv): sets by distance, several of them together, the same bit and the same word for all,
-// from registers and through two steps of logic.
+// For test_ring: copies that are wired to each other, as the ports of the switch are
+// (rtl/switch/switch_port.sv): sets by distance, several of them together, the same bit and the
+// same word for all, from registers and through two steps of logic.
 `default_nettype none
 
 module ring_sample #(
@@ -54,7 +55,8 @@ module ring_sample #(
 
     always_comb begin
         folded = '0;
-        for (int unsigned i = 0; i < Others; i++) if (bit_i[i]) folded = folded | (wide_i[i] & ~{80{set_i[i]}});
+        for (int unsigned i = 0; i < Others; i++)
+            if (bit_i[i]) folded = folded | (wide_i[i] & ~{80{set_i[i]}});
         mixed_o = (set_i & bit_i) ^ folded[Others-1:0];
         for (int unsigned s = 0; s < 3; s++) mixed_o ^= three_i[s] & nine_i[3*s];
         for (int unsigned s = 0; s < 17; s++) mixed_o ^= many_i[s] & nine_i[s / 2];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In the place of rtl/top/device.sv, for what a board has around it: pads, clocks, USB core, crossings. What comes from
-// the host goes back to it, and the CPU's RAM is there with nobody but a counter to read it.
+// In the place of rtl/top/device.sv, for what a board has around it: pads, clocks, USB
+// core, crossings. What comes from the host goes back to it, and the CPU's RAM is there with
+// nobody but a counter to read it.
 `default_nettype none
 
 module device #(
@@ -34,7 +35,8 @@ module device #(
     logic [31:0]        word, shift_q;
 
     cpu_ram #(.BytesLog2(RamLog2), .InitFile(Firmware)) i_ram (
-        .clk_i, .req_i(1'b1), .we_i({4{uart_rx_i && addr_q == '1}}), .addr_i(addr_q), .wdata_i(shift_q), .rdata_o(word)
+        .clk_i, .req_i(1'b1), .we_i({4{uart_rx_i && addr_q == '1}}), .addr_i(addr_q),
+        .wdata_i(shift_q), .rdata_o(word)
     );
 
     always_ff @(posedge clk_i) begin

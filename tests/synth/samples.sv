@@ -84,7 +84,8 @@ module odd_sum (
     assign z_o = y_o[8] && e_i;
 endmodule
 
-// registers that begin with a value; the LUT for the idle half stands behind one of them, and has another behind itself
+// registers that begin with a value; the LUT for the idle half stands behind one of them,
+// and has another behind itself
 module registers (
     input  wire logic       clk_i,
     input  wire logic       e_i,
@@ -109,14 +110,21 @@ module samples (
     input  wire logic [49:0]   x_i,
     output logic [7:0][31:0]   y_o
 );
-    add_sub    i_add_sub    (.minus_i(x_i[0]), .a_i(x_i[16:1]), .b_i(x_i[32:17]), .y_o(y_o[0][15:0]));
-    add_one_of i_add_one_of (.which_i(x_i[0]), .a_i(x_i[16:1]), .b_i(x_i[32:17]), .c_i(x_i[48:33]), .y_o(y_o[1][15:0]));
-    count_up   i_count_up   (.which_i(x_i[0]), .clear_i(x_i[1]), .a_i(x_i[17:2]), .b_i(x_i[33:18]), .y_o(y_o[2][15:0]));
+    add_sub    i_add_sub    (.minus_i(x_i[0]), .a_i(x_i[16:1]), .b_i(x_i[32:17]),
+                             .y_o(y_o[0][15:0]));
+    add_one_of i_add_one_of (.which_i(x_i[0]), .a_i(x_i[16:1]), .b_i(x_i[32:17]), .c_i(x_i[48:33]),
+                             .y_o(y_o[1][15:0]));
+    count_up   i_count_up   (.which_i(x_i[0]), .clear_i(x_i[1]), .a_i(x_i[17:2]), .b_i(x_i[33:18]),
+                             .y_o(y_o[2][15:0]));
     compare    i_compare    (.invert_i(x_i[0]), .a_i(x_i[16:1]), .b_i(x_i[32:17]), .y_o(y_o[3][0]));
-    two_chains i_two_chains (.s_i(x_i[0]), .a_i(x_i[12:1]), .b_i(x_i[24:13]), .c_i(x_i[36:25]), .y_o(y_o[4][11:0]), .z_o(y_o[4][23:12]));
-    shared     i_shared     (.s_i(x_i[0]), .a_i(x_i[12:1]), .b_i(x_i[24:13]), .x_o(y_o[5][11:0]), .y_o(y_o[5][23:12]));
-    odd_sum    i_odd_sum    (.e_i(x_i[0]), .a_i(x_i[9:1]), .b_i(x_i[18:10]), .y_o(y_o[6][8:0]), .z_o(y_o[6][9]));
-    registers  i_registers  (.clk_i, .e_i(x_i[0]), .s_i(x_i[1]), .a_i(x_i[10:2]), .sum_o(y_o[7][8:0]), .z_o(y_o[7][9]));
+    two_chains i_two_chains (.s_i(x_i[0]), .a_i(x_i[12:1]), .b_i(x_i[24:13]), .c_i(x_i[36:25]),
+                             .y_o(y_o[4][11:0]), .z_o(y_o[4][23:12]));
+    shared     i_shared     (.s_i(x_i[0]), .a_i(x_i[12:1]), .b_i(x_i[24:13]), .x_o(y_o[5][11:0]),
+                             .y_o(y_o[5][23:12]));
+    odd_sum    i_odd_sum    (.e_i(x_i[0]), .a_i(x_i[9:1]), .b_i(x_i[18:10]), .y_o(y_o[6][8:0]),
+                             .z_o(y_o[6][9]));
+    registers  i_registers  (.clk_i, .e_i(x_i[0]), .s_i(x_i[1]), .a_i(x_i[10:2]),
+                             .sum_o(y_o[7][8:0]), .z_o(y_o[7][9]));
 endmodule
 
 `default_nettype wire

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the rewrite has no rule for, a module each: it must be reported in one line, and nothing written.
+// What the rewrite has no rule for, a module each: it must be reported in one
+// line, and nothing written.
 `default_nettype none
 
 module refused #(

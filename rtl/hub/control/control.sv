@@ -64,7 +64,8 @@ module control #(
     output bundle_pkg::token_t      own_o, // it is an own token
     input  wire logic               own_ready_i,
 
-    input  wire logic                      tok_valid_i, // all own experts of this token have finished
+    input  wire logic                      tok_valid_i, // all own experts of this token
+                                                        // have finished
     output logic                           tok_ready_o,
     input  wire logic [Cfg.TokensLog2-1:0] tok_index_i,
 
@@ -110,11 +111,12 @@ module control #(
         $error("control: counts fill two packets at most, those of copies one");
     end
 
-    // ---- instruction -------------------------------------------------------------------------------------------
-    typedef enum logic [3:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain, Ready, Sort} state_e;
+    // ---- instruction ----------------------------------------------------------------------------
+    typedef enum logic [3:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain, Ready,
+                              Sort} state_e;
     state_e          state_q;
-    logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced, event_ready, known, no_tokens,
-          refused, part, bad_count, notified, drained, head_end;
+    logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced,
+          event_ready, known, no_tokens, refused, part, bad_count, notified, drained, head_end;
     iop_e            op_q;
     logic            tell_q;  // the rows of st are reported
     logic                    list_in, list_refused, list, tile, tile_go, alone; // see gen_lists
@@ -142,11 +144,12 @@ module control #(
     if (Cfg.SourceLists) begin : gen_lists
         logic                         list_q, tile_q;
         logic [7:0]                   rows_q;
-        logic [3:0]                   rest_q; // cycles without a tile: an instruction is fetched in as many
+        logic [3:0]                   rest_q; // cycles without a tile: an instruction is
+                                              // fetched in as many
         logic [node_pkg::ExpertW-1:0] le_q;
 
-        // A FLAG of each list goes to its GPU, to this one first; one of a tile to its home, between instructions,
-        // which have a turn behind each.
+        // A FLAG of each list goes to its GPU, to this one first; one of a tile to its home,
+        // between instructions, which have a turn behind each.
         assign list_in      = cmd_i.op == I_FLAG && cmd_i.flags[2];
         assign list_refused = list_in && (!cfg_i.source_lists || cfg_i.local_experts == '0);
         assign tile_go      = tile_i.valid && state_q == Idle && rest_q == '0;
@@ -174,17 +177,20 @@ module control #(
     assign tile_ready_o = tile_go;
     assign notified_gpu_o = to_q;
     assign start_walk  = (accept && cmd_i.op == I_COUNT && !refused) || sort_walk;
-    assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port || (op_q == I_FLAG && alone);
+    assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port
+                         || (op_q == I_FLAG && alone);
     assign alone       = tile || (copies_q && !list);
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b), .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
+        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
+        .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o()
     );
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) end_q <= '0;
-        else if (start_walk) end_q <= sort_walk ? sort_end : range_end; // until then the walk is done
+        // until then the walk is done
+        else if (start_walk) end_q <= sort_walk ? sort_end : range_end;
         if (accept) begin
             op_q     <= cmd_i.op;
             imm_q    <= 5'(cmd_i.imm[Cfg.EventW-1:0]);
@@ -194,13 +200,13 @@ module control #(
             op_q <= I_FLAG;
         end
         if (accept)
-            to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0]) || list_in) ? port
-                    : (port == Cfg.GpuW'(Cfg.N - 1)) ? '0 : port + 1'b1;
+            to_q <= (cmd_i.op inside {I_COUNT, I_FENCE} || (cmd_i.op == I_FLAG && cmd_i.flags[0])
+                     || list_in) ? port : (port == Cfg.GpuW'(Cfg.N - 1)) ? '0 : port + 1'b1;
         else if (tile_go) to_q <= tile_i.home[Cfg.GpuW-1:0];
         else if (to_next) to_q <= (to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1;
     end
 
-    // ---- counting ----------------------------------------------------------------------------------------------
+    // ---- counting -------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
     logic                  walk_done, clearing, word_take;
     places_t               tok;
@@ -212,7 +218,8 @@ module control #(
     logic [5:0]            word_q; // of both packets
     logic                  split, word_end, word_last; // of the GPU's counts, of a packet
 
-    assign split       = Cfg.MaxLocalExperts > PacketWords && !copies_q && cfg_i.local_experts > 7'(PacketWords);
+    assign split       = Cfg.MaxLocalExperts > PacketWords && !copies_q
+                         && cfg_i.local_experts > 7'(PacketWords);
     assign word_end    = word_q == (copies_q ? 6'(Cfg.N - 1) : 6'(cfg_i.local_experts - 7'd1));
     assign word_last   = word_end || (split && word_q == 6'(PacketWords - 1));
     assign count_gpu   = copies_q ? word_q[Cfg.GpuW-1:0] : to_q;
@@ -221,8 +228,10 @@ module control #(
     entry_counts #(.Cfg(Cfg)) i_counts (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
         .start_i(start_walk), .first_i(walk_first), .end_i(end_q), .copies_i(copies_q),
-        .counting_i(state_q == Count), .charge_i(charge), .done_o(walk_done), .tok_o(tok), .rd_o, .rd_ready_i, .rd_i,
-        .gpu_i(count_gpu), .local_i(count_local), .wipe_i(word_take && (!copies_q || to_last)), .count_o(count),
+        .counting_i(state_q == Count), .charge_i(charge), .done_o(walk_done), .tok_o(tok),
+        .rd_o, .rd_ready_i, .rd_i,
+        .gpu_i(count_gpu), .local_i(count_local),
+        .wipe_i(word_take && (!copies_q || to_last)), .count_o(count),
         .clearing_o(clearing)
     );
 
@@ -235,7 +244,7 @@ module control #(
         else                    kind = COUNTS_ROWS_HIGH;
     end
 
-    // ---- packets of the store class ----------------------------------------------------------------------------
+    // ---- packets of the store class -------------------------------------------------------------
     logic [node_pkg::RowW-1:0] notified_row; // of GPU to_q
     logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, no_words;
     logic [Cfg.FlitW-1:0] out_data_q;
@@ -259,7 +268,8 @@ module control #(
                    : (split && word_q == '0) ? 15'(PayloadMaxBytes)
                    : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
         h.epoch  = cfg_i.epoch;
-        h.stage  = (op_q == I_FLAG) ? stage_e'(flag_kind) : stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
+        h.stage  = (op_q == I_FLAG) ? stage_e'(flag_kind)
+                   : stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
         h.addr   = (list || tile) ? flag_rows : (op_q != I_FLAG) ? '0
                    : 48'({tell_q ? (Cfg.TokW+1)'(notified_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q});
         return h;
@@ -272,7 +282,8 @@ module control #(
             word_q      <= '0;
         end else begin
             if (out_free)
-                out_valid_q <= state_q == Head || (word_take && (word_q[WW-1:0] == '1 || word_last));
+                out_valid_q <= state_q == Head
+                               || (word_take && (word_q[WW-1:0] == '1 || word_last));
             if (state_q == Head && out_free) head_half_q <= !head_end;
             if (word_take) word_q <= word_end ? '0 : word_q + 1'b1;
         end
@@ -280,7 +291,8 @@ module control #(
             out_last_q <= state_q == Head ? no_words && head_end : word_last;
             out_own_q  <= to_q == port;
             if (state_q == Head) begin
-                out_data_q <= Cfg.FlitW'(head() >> ((Cfg.HeadFlits == 2 && head_half_q) ? Cfg.FlitW : 0));
+                out_data_q <= Cfg.FlitW'(head()
+                                         >> ((Cfg.HeadFlits == 2 && head_half_q) ? Cfg.FlitW : 0));
             end else begin
                 for (int unsigned w = 0; w < Cfg.Words; w++) begin
                     if (word_q[WW-1:0] == WW'(w)) out_data_q[32*w +: 32] <= 32'(count);
@@ -291,10 +303,12 @@ module control #(
     assign cst_o = '{valid: out_valid_q && !out_own_q, last: out_last_q, data: out_data_q};
     assign clo_o = '{valid: out_valid_q && out_own_q, last: out_last_q, data: out_data_q};
 
-    // ---- sequence ----------------------------------------------------------------------------------------------
-    assign drained  = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o) && fenced;
+    // ---- sequence -------------------------------------------------------------------------------
+    assign drained  = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o)
+                      && fenced;
     assign retire_o = (drained && !tile) || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && notified && !tile_i.valid;
+    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && notified
+                      && !tile_i.valid;
 
     assign err_o.valid = (accept && refused) || bad_count;
     assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
@@ -322,15 +336,17 @@ module control #(
                 Sort:    if (walk_done) state_q <= Drain;
                 Prefix:  state_q <= Idle;
                 Tell:    if (to_next && to_last) state_q <= Drain;
-                Head:    if (head_end) state_q <= !no_words ? Words : (to_last && list_last) ? Drain : Head;
-                Words:   if (word_take && word_last) state_q <= (word_end && to_last) ? Drain : Head;
+                Head:    if (head_end)
+                    state_q <= !no_words ? Words : (to_last && list_last) ? Drain : Head;
+                Words:   if (word_take && word_last)
+                    state_q <= (word_end && to_last) ? Drain : Head;
                 Drain:   if (drained) state_q <= Idle;
                 default: state_q <= Idle;
             endcase
         end
     end
 
-    // ---- fence -------------------------------------------------------------------------------------------------
+    // ---- fence ----------------------------------------------------------------------------------
     // A GPU answers for itself alone, however often.
     logic [Cfg.N-1:0] acked_q;
     logic             own_ack;
@@ -339,12 +355,13 @@ module control #(
     always_ff @(posedge clk_i) begin
         for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (accept) acked_q[g] <= 1'b0;
-            else if ((ack_rx_i && ack_src_i == 5'(g)) || (own_ack && !ack_rx_i && cfg_i.port == 5'(g)))
+            else if ((ack_rx_i && ack_src_i == 5'(g))
+                     || (own_ack && !ack_rx_i && cfg_i.port == 5'(g)))
                 acked_q[g] <= 1'b1;
         end
     end
 
-    // ---- order of own tokens, dispatch throttle ------------------------------------------------------------------
+    // ---- order of own tokens, dispatch throttle -------------------------------------------------
     if (Cfg.TokenOrder) begin : gen_order
         localparam int unsigned Hot = (Cfg.N > 5) ? 5 : Cfg.N - 1;
         logic [Cfg.GpuW-1:0]     hot [Hot];
@@ -370,14 +387,17 @@ module control #(
         end
 
         copy_loads #(.Cfg(Cfg), .Hot(Hot)) i_loads (
-            .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_i, .cnt_bad_i(bad_count), .here_i(copies_here_i),
-            .tok_i('{valid: tok.valid && counting, gpus: tok.gpus}), .find_i(order), .busy_o(finding), .hot_o(hot),
+            .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port),
+            .cnt_i, .cnt_bad_i(bad_count), .here_i(copies_here_i),
+            .tok_i('{valid: tok.valid && counting, gpus: tok.gpus}), .find_i(order),
+            .busy_o(finding), .hot_o(hot),
             .share_o
         );
 
         token_order #(.Cfg(Cfg), .Hot(Hot)) i_order (
             .clk_i, .rst_ni, .go_i, .hot_i(hot),
-            .sort_i('{valid: order, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end}), .ready_o(lists_ready),
+            .sort_i('{valid: order, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end}),
+            .ready_o(lists_ready),
             .tok_i(tok), .sorted_i(sorting && walk_done), .begin_i, .pick_o, .take_i(pick_take_i)
         );
     end else begin : gen_no_order
@@ -386,21 +406,27 @@ module control #(
         wire unused_order = &{1'b0, tok, begin_i, pick_take_i, copies_here_i};
     end
 
-    // ---- other GPUs' copies, and reports to other GPUs -----------------------------------------------------
+    // ---- other GPUs' copies, and reports to other GPUs ------------------------------------------
     copy_bases #(.Cfg(Cfg)) i_bases (
-        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port), .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
-        .cnt_idx_i(cnt_i.idx[4:0]), .cnt_val_i(cnt_i.val), .bad_o(bad_count), .keep_i(state_q == Prefix),
-        .base_q_i, .base_row_o, .base_take_i, .notified_q_i(to_q), .notified_row_o(notified_row), .recv_rows_o, .src_i,
+        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port),
+        .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
+        .cnt_idx_i(cnt_i.idx[4:0]), .cnt_val_i(cnt_i.val), .bad_o(bad_count),
+        .keep_i(state_q == Prefix),
+        .base_q_i, .base_row_o, .base_take_i, .notified_q_i(to_q), .notified_row_o(notified_row),
+        .recv_rows_o, .src_i,
         .src_rows_o, .own_base_o
     );
 
     ctrl_packets #(.Cfg(Cfg)) i_ctrl (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .ack_valid_i(ack_i.valid), .ack_ready_o, .ack_dst_i(ack_i.port), .ack_rx_i,
+        .clk_i, .rst_ni, .go_i, .cfg_i,
+        .ack_valid_i(ack_i.valid), .ack_ready_o, .ack_dst_i(ack_i.port), .ack_rx_i,
         .own_ack_o(own_ack),
         .sig_valid_i(sig_i.valid), .sig_ready_o, .sig_token_i(sig_i.token),
         .own_valid_o(own_o.valid), .own_ready_i, .own_token_o(own_o.token),
-        .event_valid_i(state_q == Tell), .event_ready_o(event_ready), .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
-        .tok_valid_i, .tok_ready_o, .tok_index_i, .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(notified)
+        .event_valid_i(state_q == Tell), .event_ready_o(event_ready),
+        .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
+        .tok_valid_i, .tok_ready_o, .tok_index_i,
+        .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(notified)
     );
 
     wire unused = &{1'b0, cfg_i, cmd_i, cnt_i};

@@ -40,18 +40,20 @@ module copy_bases #(
     output logic [node_pkg::RowW-1:0] own_base_o
 );
     // every token of every GPU
-    localparam int unsigned BaseW = (Cfg.GpuW + Cfg.TokensLog2 + 1 < node_pkg::RowW) ? Cfg.GpuW + Cfg.TokensLog2 + 1
-                                    : node_pkg::RowW;
+    localparam int unsigned BaseW = (Cfg.GpuW + Cfg.TokensLog2 + 1 < node_pkg::RowW)
+                                    ? Cfg.GpuW + Cfg.TokensLog2 + 1 : node_pkg::RowW;
 
     logic                base_we, known, received, count;
     logic [Cfg.GpuW-1:0] base_at;
     logic [BaseW-1:0]    base_word, base_row, recv_q, own_base_q;
     logic [Cfg.N-1:0]    known_q;
 
-    assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N) || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
+    assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N)
+                                         || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
     assign count       = cnt_valid_i && !bad_o;
     assign received    = count && cnt_idx_i == port_i;
-    assign base_at     = cnt_valid_i ? cnt_idx_i[Cfg.GpuW-1:0] : keep_i ? port_i[Cfg.GpuW-1:0] : base_q_i;
+    assign base_at     = cnt_valid_i ? cnt_idx_i[Cfg.GpuW-1:0] : keep_i ? port_i[Cfg.GpuW-1:0]
+                         : base_q_i;
     assign base_we     = (count && cnt_src_i < port_i) || base_take_i;
     assign known       = known_q[base_at];
     assign base_row    = known ? base_word : '0;
@@ -64,7 +66,8 @@ module copy_bases #(
         .Depth(Cfg.N)
     ) i_base (
         .clk_i, .we_i(base_we), .waddr_i(base_at),
-        .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i(base_at), .rdata_o(base_word)
+        .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
+        .raddr_i(base_at), .rdata_o(base_word)
     );
 
     // Every source's count is here before it is read.
@@ -76,7 +79,8 @@ module copy_bases #(
                 .Width(BaseW),
                 .Depth(Cfg.N)
             ) i_src (
-                .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]), .wdata_i(cnt_val_i[BaseW-1:0]),
+                .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]),
+                .wdata_i(cnt_val_i[BaseW-1:0]),
                 .raddr_i(src_i[s]), .rdata_o(rows)
             );
             assign src_rows_o[s] = node_pkg::RowW'(rows);
@@ -94,7 +98,8 @@ module copy_bases #(
             .Depth(Cfg.N)
         ) i_notified (
             .clk_i, .we_i(base_we), .waddr_i(base_at),
-            .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))), .raddr_i(notified_q_i),
+            .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
+            .raddr_i(notified_q_i),
             .rdata_o(word)
         );
         assign notified_row_o = known_q[notified_q_i] ? node_pkg::RowW'(word) : '0;

@@ -28,7 +28,8 @@ module copy_loads #(
 
     input  wire bundle_pkg::count_t cnt_i,     // of kind 1 those that count here
     input  wire logic               cnt_bad_i, // it cannot be: it is not added
-    input  wire logic               here_i,    // the copy counts of all GPUs are, from the cycle behind the last
+    input  wire logic               here_i,    // the copy counts of all GPUs are, from the
+                                               // cycle behind the last
     input  wire places_t            tok_i,     // a token of this GPU's own count of copies
 
     input  wire logic           find_i, // not while busy_o
@@ -60,14 +61,15 @@ module copy_loads #(
         .Width(LoadW),
         .Depth(Cfg.N)
     ) i_load (
-        .clk_i, .we_i(count), .waddr_i(at), .wdata_i(load + cnt_i.val[LoadW-1:0]), .raddr_i(at), .rdata_o(word)
+        .clk_i, .we_i(count), .waddr_i(at), .wdata_i(load + cnt_i.val[LoadW-1:0]),
+        .raddr_i(at), .rdata_o(word)
     );
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_own
         assign own_bit[g] = port_i == 5'(g);
     end
 
-    // ---- the share of this GPU ---------------------------------------------------------------------------------
+    // ---- the share of this GPU ------------------------------------------------------------------
     assign share_o.valid = here_i;
 
     always_ff @(posedge clk_i) begin
@@ -78,11 +80,12 @@ module copy_loads #(
         end else begin
             if (count) known_q[at] <= 1'b1;
             if (count && own) share_o.rows <= share_o.rows + cnt_i.val[LoadW-1:0];
-            if (tok_i.valid && (tok_i.gpus & ~own_bit) != '0) share_o.tokens <= share_o.tokens + 1'b1;
+            if (tok_i.valid && (tok_i.gpus & ~own_bit) != '0)
+                share_o.tokens <= share_o.tokens + 1'b1;
         end
     end
 
-    // ---- those that get most -----------------------------------------------------------------------------------
+    // ---- those that get most --------------------------------------------------------------------
     // One pass over the GPUs for each place.
     assign step     = busy_o && !copies;
     assign last_gpu = gpu_q == Cfg.GpuW'(Cfg.N - 1);

@@ -33,7 +33,8 @@ module ctrl_packets #(
     input  wire logic                        own_ready_i,
     output logic [node_pkg::TokenW-1:0]      own_token_o,
 
-    input  wire logic                        tok_valid_i, // all own experts of this token have finished
+    input  wire logic                        tok_valid_i, // all own experts of this token
+                                                          // have finished
     output logic                             tok_ready_o,
     input  wire logic [Cfg.TokensLog2-1:0]   tok_index_i,
 
@@ -92,11 +93,14 @@ module ctrl_packets #(
         assign notified = by_switch ? lanes : AddrB'(sig_token_i[Cfg.TokW-1:0]);
 
         ready_gather #(.Cfg(Cfg)) i_gather (
-            .clk_i, .rst_ni, .port_i(cfg_i.port[Cfg.GpuW-1:0]), .far_valid_i(by_switch && sig_valid_i && !sig_own),
+            .clk_i, .rst_ni, .port_i(cfg_i.port[Cfg.GpuW-1:0]),
+            .far_valid_i(by_switch && sig_valid_i && !sig_own),
             .far_ready_o(lane_room), .far_home_i(sig_home),
-            .far_index_i(sig_token_i[Cfg.TokensLog2-1:0] & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift)),
+            .far_index_i(sig_token_i[Cfg.TokensLog2-1:0]
+                         & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift)),
             .own_valid_i(tok_valid_i), .own_ready_o(tok_ready_o), .own_index_i(tok_index_i),
-            .pkt_valid_o(pkt_valid), .pkt_take_i(by_switch && pkt_valid && ready[1]), .lanes_o(lanes), .idle_o
+            .pkt_valid_o(pkt_valid), .pkt_take_i(by_switch && pkt_valid && ready[1]),
+            .lanes_o(lanes), .idle_o
         );
     end else begin : gen_signals
         assign {by_switch, lane_room, tok_ready_o, idle_o} = 4'b0001;
@@ -116,9 +120,10 @@ module ctrl_packets #(
                 first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
         end
         if (ctl_free) begin
-            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT : by_switch ? OP_READY
-                          : OP_SIGNAL;
-            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i : (want[1] && ready[1]) ? (by_switch ? '0 : 5'(sig_home))
+            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT
+                          : by_switch ? OP_READY : OP_SIGNAL;
+            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i
+                          : (want[1] && ready[1]) ? (by_switch ? '0 : 5'(sig_home))
                           : event_dst_i;
             ctl_addr_q <= (want[1] && ready[1]) ? notified : (want[0] && ready[0]) ? '0
                           : AddrB'(event_idx_i);

@@ -48,7 +48,7 @@ module entry_counts #(
 );
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.LocalW;
 
-    // ---- entries -----------------------------------------------------------------------------------------------
+    // ---- entries --------------------------------------------------------------------------------
     listed_t               entry;
     logic                  walk_done, entry_valid, held, map_valid, hit_q, hit_last_q;
     logic [Cfg.GpuW-1:0]   map_gpu, hit_gpu_q;
@@ -61,7 +61,8 @@ module entry_counts #(
 
     route_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni, .start_i, .first_i, .end_i, .k_last_i(k_last),
-        .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done), .picks_i(1'b0), .pick_i('0),
+        .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
+        .picks_i(1'b0), .pick_i('0),
         .pick_take_o(), .rd_o, .rd_ready_i, .rd_i, .entry_o(entry), .take_i(entry_valid)
     );
 
@@ -87,7 +88,7 @@ module entry_counts #(
         end
     end
 
-    // ---- tokens, one by one ------------------------------------------------------------------------------------
+    // ---- tokens, one by one ---------------------------------------------------------------------
     if (Cfg.TokenOrder) begin : gen_tokens
         logic [15:0] owed_q; // cycles until the next token may begin
         logic        tok_q;
@@ -112,7 +113,7 @@ module entry_counts #(
         wire unused_tokens = &{1'b0, charge_i, entry.pos};
     end
 
-    // ---- counters ----------------------------------------------------------------------------------------------
+    // ---- counters -------------------------------------------------------------------------------
     logic [SlotW-1:0] slot;
     logic [SlotW:0]   clear_q;
     logic             wipe;
@@ -130,7 +131,8 @@ module entry_counts #(
         .Width(CountW),
         .Depth(2**SlotW)
     ) i_count (
-        .clk_i, .we_i(wipe || (counting_i && hit_q && !(copies_i && seen_q[hit_gpu_q]))), .waddr_i(slot),
+        .clk_i, .we_i(wipe || (counting_i && hit_q && !(copies_i && seen_q[hit_gpu_q]))),
+        .waddr_i(slot),
         .wdata_i(wipe ? '0 : count_o + 1'b1), .raddr_i(slot), .rdata_o(count_o)
     );
 

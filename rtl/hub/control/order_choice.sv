@@ -54,7 +54,7 @@ module order_choice #(
     assign total    = totals_i[bit_q];
     assign fill     = high_q ? StepW'(tokens_i) - StepW'(total) : -StepW'(total);
 
-    // ---- g of each bit, and what a choice adds to it -------------------------------------------------------------
+    // ---- g of each bit, and what a choice adds to it --------------------------------------------
     // Search visits the classes in Gray's order, so that each step adds or takes one g.
     assign count_d = count_q + 1'b1;
     always_comb begin
@@ -64,7 +64,8 @@ module order_choice #(
                 if (count_d[i]) at = BitW'(i);
             end
         end
-        gap_d = (state_q == Fill) ? GapW'(StepW'(tokens_i)) - (GapW'(total) <<< 1) : gap + (GapW'(step) <<< 1);
+        gap_d = (state_q == Fill) ? GapW'(StepW'(tokens_i)) - (GapW'(total) <<< 1)
+                : gap + (GapW'(step) <<< 1);
     end
 
     lutram #(
@@ -78,7 +79,8 @@ module order_choice #(
         .Width(GapW),
         .Depth(2**BitW)
     ) i_gap (
-        .clk_i, .we_i(state_q inside {Fill, Move}), .waddr_i(bit_q), .wdata_i(gap_d), .raddr_i(at), .rdata_o(gap)
+        .clk_i, .we_i(state_q inside {Fill, Move}), .waddr_i(bit_q), .wdata_i(gap_d),
+        .raddr_i(at), .rdata_o(gap)
     );
 
     assign better = some_i && (!any_q || sum_q < least_q || (sum_q == least_q && class_q < best_q));

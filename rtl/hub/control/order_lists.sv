@@ -52,13 +52,15 @@ module order_lists #(
         .Width(TokensLog2),
         .Depth(2**ClassW)
     ) i_tail (
-        .clk_i, .we_i(add_i), .waddr_i(class_i), .wdata_i(token_i), .raddr_i(class_i), .rdata_o(tail)
+        .clk_i, .we_i(add_i), .waddr_i(class_i), .wdata_i(token_i),
+        .raddr_i(class_i), .rdata_o(tail)
     );
     table_ram #(
         .Width(TokensLog2),
         .Depth(2**TokensLog2)
     ) i_next (
-        .clk_i, .we_i(add_i && some), .waddr_i(tail), .wdata_i(token_i), .re_i(drop_i), .raddr_i(head), .rdata_o(next)
+        .clk_i, .we_i(add_i && some), .waddr_i(tail), .wdata_i(token_i), .re_i(drop_i),
+        .raddr_i(head), .rdata_o(next)
     );
 
     always_ff @(posedge clk_i) begin

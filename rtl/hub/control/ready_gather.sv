@@ -71,7 +71,8 @@ module ready_gather #(
 
     always_comb begin
         for (int unsigned l = 0; l < Lanes; l++)
-            lanes_o[l] = '{valid: LaneCntW'(l) < cnt_q, home: 5'(row_q[l].home), index: 15'(row_q[l].index)};
+            lanes_o[l] = '{valid: LaneCntW'(l) < cnt_q, home: 5'(row_q[l].home),
+                           index: 15'(row_q[l].index)};
     end
 
     assign pkt_valid_o = due_q;

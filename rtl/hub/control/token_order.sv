@@ -45,12 +45,13 @@ module token_order #(
 );
     localparam int unsigned T = Cfg.TokensLog2;
 
-    // Number: in the order of numbers. Drop: what was taken leaves the lists; Settle: once more, while none is given.
+    // Number: in the order of numbers. Drop: what was taken leaves the lists; Settle:
+    // once more, while none is given.
     // Choose: by choice, until all are taken.
     typedef enum logic [2:0] {Number, Drop, Settle, Begin, Choose, Take, Wait} state_e;
     state_e state_q;
 
-    // ---- `order` ------------------------------------------------------------------------------------------------
+    // ---- `order` --------------------------------------------------------------------------------
     logic           sorting_q, made_q, busy, add;
     logic [T:0]     sort_first_q, sort_stop_q, token_q;
     logic [Hot-1:0] places; // the class of the token that comes
@@ -81,11 +82,12 @@ module token_order #(
         else if (add) token_q <= token_q + 1'b1;
     end
 
-    // ---- lists -------------------------------------------------------------------------------------------------
+    // ---- lists ----------------------------------------------------------------------------------
     logic           some, drop, lists_ready, lists_busy, old, choice_valid, visit_last;
     logic [Hot-1:0] at, visit_q, choice;
     logic [T-1:0]   front;
-    logic [T:0]     next_q, stop_q, left; // the next one by its number; while tokens are chosen: how many are taken
+    logic [T:0]     next_q, stop_q, left; // the next one by its number; while tokens are
+                                          // chosen: how many are taken
 
     assign old  = {1'b0, front} < next_q;
     assign drop = (state_q inside {Drop, Settle} && lists_ready && some && old) || state_q == Take;
@@ -93,12 +95,13 @@ module token_order #(
     assign visit_last = lists_ready && visit_q == '1 && !drop;
 
     order_lists #(.TokensLog2(T), .ClassW(Hot)) i_lists (
-        .clk_i, .rst_ni, .clear_i(sort_i.valid && !busy), .busy_o(lists_busy), .class_i(at), .some_o(some),
+        .clk_i, .rst_ni, .clear_i(sort_i.valid && !busy), .busy_o(lists_busy),
+        .class_i(at), .some_o(some),
         .front_o(front), .add_i(add), .token_i(token_q[T-1:0]), .drop_i(drop), .ready_o(lists_ready)
     );
     assign ready_o = !lists_busy;
 
-    // ---- tokens with each bit ----------------------------------------------------------------------------------
+    // ---- tokens with each bit -------------------------------------------------------------------
     logic [T:0] total_q [Hot];
 
     always_ff @(posedge clk_i) begin
@@ -110,12 +113,14 @@ module token_order #(
     end
 
     order_choice #(.TokensLog2(T), .M(Hot)) i_choice (
-        .clk_i, .rst_ni(rst_ni && !go_i && state_q inside {Begin, Choose, Take, Wait}), .start_i(state_q == Begin),
-        .tokens_i(left), .totals_i(total_q), .valid_o(choice_valid), .take_i(state_q == Take), .class_o(choice),
+        .clk_i, .rst_ni(rst_ni && !go_i && state_q inside {Begin, Choose, Take, Wait}),
+        .start_i(state_q == Begin),
+        .tokens_i(left), .totals_i(total_q), .valid_o(choice_valid),
+        .take_i(state_q == Take), .class_o(choice),
         .some_i(some)
     );
 
-    // ---- tokens for send ---------------------------------------------------------------------------------------
+    // ---- tokens for send ------------------------------------------------------------------------
     logic         match, open, chosen_q;
     logic [T:0]   first_q, more_q;
     logic [T-1:0] pick_q;
@@ -135,7 +140,8 @@ module token_order #(
         end else begin
             unique case (state_q)
                 Number:  if (match && !begin_i.valid && !sort_i.valid) state_q <= Drop;
-                Drop:    if (!open) state_q <= Number; // all are taken: the lists are of no use any more
+                Drop:    if (!open) state_q <= Number; // all are taken: the lists are of
+                                                       // no use any more
                          else if (visit_last) state_q <= Settle;
                 Settle:  if (!open) state_q <= Number;
                          else if (visit_last) state_q <= Begin;

@@ -59,19 +59,23 @@ module allocator #(
     output logic idle_o
 );
     localparam int unsigned IdxW   = $clog2(Cfg.CacheEntries);
-    localparam int unsigned HighW  = (Cfg.TokW > IdxW) ? Cfg.TokW - IdxW : 0;  // token bits that the index has not
+    // token bits that the index has not
+    localparam int unsigned HighW  = (Cfg.TokW > IdxW) ? Cfg.TokW - IdxW : 0;
     // where an index may have fewer bits a tag has all of the key
     localparam int unsigned TagW   = Cfg.LocalW + (Cfg.CacheLimit ? Cfg.TokW : HighW);
     localparam int unsigned RingW  = cfg_pkg::most(Cfg.TokW, cfg_pkg::most(Cfg.LocalW, IdxW));
     localparam int unsigned LaneW  = $clog2(Cfg.Words);
     localparam int unsigned MissW  = $clog2(Misses);
     localparam int unsigned WordW  = Cfg.MemBytesLog2 - 2;
-    localparam int unsigned SweepW = (Cfg.LocalW + Cfg.TokW + 1 > IdxW) ? Cfg.LocalW + Cfg.TokW + 1 : IdxW;
+    localparam int unsigned SweepW = (Cfg.LocalW + Cfg.TokW + 1 > IdxW)
+                                     ? Cfg.LocalW + Cfg.TokW + 1 : IdxW;
 
-    if (Misses < 2 || 2**MissW != Misses || 2**IdxW != Cfg.CacheEntries || IdxW < 4 || IdxW < Cfg.LocalW
-        || IdxW > 15 || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW || Cfg.RowsLog2 > node_pkg::RowW
-            || WordW > 32) begin : gen_check
-        $error("allocator: Misses and CacheEntries are powers of two, CacheEntries at least MaxLocalExperts");
+    if (Misses < 2 || 2**MissW != Misses || 2**IdxW != Cfg.CacheEntries || IdxW < 4
+        || IdxW < Cfg.LocalW
+        || IdxW > 15 || Cfg.LocalW > node_pkg::ExpertW || Cfg.TokW > node_pkg::TokenW
+        || Cfg.RowsLog2 > node_pkg::RowW || WordW > 32) begin : gen_check
+        $error({"allocator: Misses and CacheEntries are powers of two, ",
+                "CacheEntries at least MaxLocalExperts"});
     end
 
     typedef struct packed {
@@ -91,7 +95,8 @@ module allocator #(
     logic [3:0] size, turn; // log2 of the entries in use; where the expert's bits go
 
     // The parts of a number that have `bits` bits, added up without carry, rotated to the left.
-    function automatic logic [RingW-1:0] ring(input logic [RingW-1:0] number, input logic [3:0] bits, by);
+    function automatic logic [RingW-1:0] ring(input logic [RingW-1:0] number,
+                                              input logic [3:0] bits, by);
         logic [RingW-1:0] sum;
         sum = '0;
         for (int unsigned part = 0; 4 * part < RingW; part++) sum ^= number >> (part * 32'(bits));
@@ -99,8 +104,9 @@ module allocator #(
         return ((sum << by) | (sum >> (bits - by))) & ~(~RingW'(0) << bits);
     endfunction
 
-    // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's bits go to the top of the
-    // index wherever they are in the token, the expert's below them, both away from the lowest bits.
+    // Rows in flight: few neighbouring indices at home, but all homes and experts. The home's
+    // bits go to the top of the index wherever they are in the token, the expert's below them,
+    // both away from the lowest bits.
     function automatic logic [IdxW-1:0] index(input key_t key, input logic [3:0] bits, by);
         logic [RingW-1:0] token;
         logic [Cfg.LocalW-1:0] expert; // the lowest bit on top
@@ -138,7 +144,8 @@ module allocator #(
     // ---- sweep ------------------------------------------------------------------------
     typedef enum logic [1:0] {SweepOff, SweepCache, SweepTable} sweep_e;
     sweep_e            sweep_q;
-    logic [SweepW-1:0] at_q;     // cache entry; then {local expert, token}, a flit's worth at a time
+    logic [SweepW-1:0] at_q;     // cache entry; then {local expert, token}, a
+                                 // flit's worth at a time
     logic              sweep_wr; // a word of the table is written
     logic [4:0]        key_shift;
     logic              rd_go;
@@ -193,7 +200,8 @@ module allocator #(
     );
 
     always_comb begin
-        for (int unsigned m = 0; m < Misses; m++) same[m] = miss_valid_q[m] && miss_key_q[m] == look_data_q.key;
+        for (int unsigned m = 0; m < Misses; m++)
+            same[m] = miss_valid_q[m] && miss_key_q[m] == look_data_q.key;
     end
 
     assign hit    = line.valid && line.epoch == cfg_i.epoch && line.tag == tag(look_data_q.key);
@@ -224,10 +232,12 @@ module allocator #(
 
     // The keys once more for each of their readers: LUT RAM costs less than a multiplexer.
     lutram #(.Width($bits(key_t)), .Depth(Misses)) i_head_key (
-        .clk_i, .we_i(insert), .waddr_i(tail), .wdata_i(look_data_q.key), .raddr_i(head), .rdata_o(head_key)
+        .clk_i, .we_i(insert), .waddr_i(tail), .wdata_i(look_data_q.key),
+        .raddr_i(head), .rdata_o(head_key)
     );
     lutram #(.Width($bits(key_t)), .Depth(Misses)) i_issue_key (
-        .clk_i, .we_i(insert), .waddr_i(tail), .wdata_i(look_data_q.key), .raddr_i(issue), .rdata_o(issue_key)
+        .clk_i, .we_i(insert), .waddr_i(tail), .wdata_i(look_data_q.key),
+        .raddr_i(issue), .rdata_o(issue_key)
     );
 
     // bump pointers: {epoch, rows given}
@@ -237,11 +247,13 @@ module allocator #(
     lutram #(.Width(Cfg.RowsLog2 + 3), .Depth(2**Cfg.LocalW)) i_bump (
         .clk_i, .we_i(bump_we || sweep_q == SweepCache),
         .waddr_i((sweep_q == SweepCache) ? at_q[Cfg.LocalW-1:0] : head_key.le),
-        .wdata_i((sweep_q == SweepCache) ? '0 : {cfg_i.epoch, bump_next}), .raddr_i(head_key.le), .rdata_o(bump_word)
+        .wdata_i((sweep_q == SweepCache) ? '0 : {cfg_i.epoch, bump_next}),
+        .raddr_i(head_key.le), .rdata_o(bump_word)
     );
 
     logic [Cfg.RowsLog2:0] given;
-    assign given     = (bump_word[Cfg.RowsLog2+2 -: 2] == cfg_i.epoch) ? bump_word[Cfg.RowsLog2:0] : '0;
+    assign given     = (bump_word[Cfg.RowsLog2+2 -: 2] == cfg_i.epoch)
+                       ? bump_word[Cfg.RowsLog2:0] : '0;
     assign bump      = given[Cfg.RowsLog2-1:0];
     assign bump_next = given + 1'b1;
     assign full      = given[Cfg.RowsLog2] || (given >> cfg_i.cap_shift) != '0;
@@ -270,7 +282,8 @@ module allocator #(
 
     assign line_we    = (filling && end_keep_q) || sweep_q == SweepCache;
     assign line_waddr = filling ? index(head_key, size, turn) : at_q[IdxW-1:0];
-    assign fill_line  = '{valid: filling, epoch: cfg_i.epoch, full: end_err_q, tag: tag(head_key), row: end_row_q};
+    assign fill_line  = '{valid: filling, epoch: cfg_i.epoch, full: end_err_q, tag: tag(head_key),
+                          row: end_row_q};
     assign fill_o     = retire;
     assign busy_o     = tail_q != head_q;
 
@@ -311,7 +324,8 @@ module allocator #(
         if (take) look_data_q <= look_in;
         if (look_q) begin
             for (int unsigned c = 0; c < 2; c++) resp_o[c].row  <= node_pkg::RowW'(line.row);
-            for (int unsigned c = 0; c < 2; c++) resp_o[c].err  <= look_data_q.outside || (hit && line.full);
+            for (int unsigned c = 0; c < 2; c++)
+                resp_o[c].err  <= look_data_q.outside || (hit && line.full);
             for (int unsigned c = 0; c < 2; c++) resp_o[c].miss <= miss;
         end else if (tell1) begin
             for (int unsigned c = 0; c < 2; c++) resp_o[c].row  <= node_pkg::RowW'(end_row_q);
@@ -320,7 +334,8 @@ module allocator #(
         end
         if (miss && look_data_q.client) begin
             for (int unsigned m = 0; m < Misses; m++) if (joined ? same[m]
-                                                          : tail == MissW'(m)) wait1_idx_q <= MissW'(m);
+                                                          : tail == MissW'(m)) wait1_idx_q <=
+                                                              MissW'(m);
         end
         for (int unsigned m = 0; m < Misses; m++) begin
             if (insert && tail == MissW'(m)) begin
@@ -348,7 +363,8 @@ module allocator #(
     assign {at_le, at_token} = at_q[Cfg.LocalW+Cfg.TokW-1:0];
     assign rd_go     = (!alm_rd_o.valid || alm_rd_ready_i) && issue_q != tail_q && !decide_alloc;
     assign wr_go     = decide_alloc || sweep_wr;
-    assign mem_key   = sweep_wr ? '{le: at_le, token: at_token} : decide_alloc ? head_key : issue_key;
+    assign mem_key   = sweep_wr ? '{le: at_le, token: at_token} : decide_alloc ? head_key
+                       : issue_key;
     assign word      = (WordW'(mem_key.le) << key_shift) | WordW'(mem_key.token);
     assign word_addr = cfg_i.al_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + Cfg.AddrW'(word >> LaneW);
     assign key_shift = 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift);
@@ -375,19 +391,22 @@ module allocator #(
             wr_lane_q     <= word[LaneW-1:0];
         end
         if (alm_rd_i.rvalid)
-            miss_answer_q[answer] <= {entry[31] && entry[30:29] == cfg_i.epoch, entry[Cfg.RowsLog2-1:0]};
+            miss_answer_q[answer] <= {entry[31] && entry[30:29] == cfg_i.epoch,
+                                      entry[Cfg.RowsLog2-1:0]};
     end
 
     always_comb begin
         alm_wr_o.data = '0;
-        if (sweep_q == SweepOff) alm_wr_o.data = {Cfg.Words{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
+        if (sweep_q == SweepOff)
+            alm_wr_o.data = {Cfg.Words{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
         for (int unsigned l = 0; l < Cfg.Words; l++) alm_wr_o.be[4*l +: 4] = {4{sweep_q != SweepOff
                 || wr_lane_q == LaneW'(l)}};
     end
 
-    // Sweep: the cache as far as it is used (and the bump pointers with it), then the table, flit by flit, as far
-    // as the configuration uses it.
-    assign cache_end   = at_q[IdxW-1:0] == IdxW'(~(~RingW'(0) << size) | ~(~RingW'(0) << Cfg.LocalW));
+    // Sweep: the cache as far as it is used (and the bump pointers with it), then the table, flit
+    // by flit, as far as the configuration uses it.
+    assign cache_end   = at_q[IdxW-1:0] == IdxW'(~(~RingW'(0) << size)
+                                                 | ~(~RingW'(0) << Cfg.LocalW));
     assign token_next  = (Cfg.TokW+1)'(at_token) + (Cfg.TokW+1)'(Cfg.Words);
     assign token_wraps = token_next[Cfg.TokW] || (token_next >> key_shift) != '0;
     assign sweep_wr    = sweep_q == SweepTable && (!alm_wr_o.valid || alm_wr_ready_i)
@@ -400,7 +419,8 @@ module allocator #(
             unique case (sweep_q)
                 SweepCache: if (cache_end) sweep_q <= SweepTable;
                 SweepTable:
-                    if (7'(at_q[SweepW-1:Cfg.TokW]) >= cfg_i.local_experts && !alm_wr_o.valid) sweep_q <= SweepOff;
+                    if (7'(at_q[SweepW-1:Cfg.TokW]) >= cfg_i.local_experts && !alm_wr_o.valid)
+                        sweep_q <= SweepOff;
                 default:    if (sweep_i) sweep_q <= SweepCache;
             endcase
         end

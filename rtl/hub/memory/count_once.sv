@@ -32,7 +32,8 @@ module count_once #(
 
     output bundle_pkg::error_t err_o
 );
-    logic [Cfg.N-1:0]     low_q, high_q, copies_q; // sources: rows of the first 32 experts, of the others; copies
+    logic [Cfg.N-1:0]     low_q, high_q, copies_q; // sources: rows of the first 32 experts, of
+                                                   // the others; copies
     logic [Cfg.GpuW-1:0]  src;
     logic [1:0]           had, now; // halves: of which its rows are counted; with this packet
     logic                 rows, twice, ends, listed, all_rows;

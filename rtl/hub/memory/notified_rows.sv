@@ -3,8 +3,8 @@
 // The row before which the rows of st of each GPU are in memory, as reported by FLAG packets that
 // follow the rows.
 //
-// Ports: ev_i.notified: the rows of ev_i.src before row ev_i.row are in memory. rows_o[u] is what is
-// known of src_i[u]: the total, and the row before which they are in memory. go_i clears all
+// Ports: ev_i.notified: the rows of ev_i.src before row ev_i.row are in memory. rows_o[u] is what
+// is known of src_i[u]: the total, and the row before which they are in memory. go_i clears all
 // reports. Without RowRanges nothing is stored.
 // Back-pressure: None.
 // Latency: A report takes effect in the next cycle, one cycle before its event counter counts.
@@ -39,10 +39,12 @@ module notified_rows #(
             logic [RowW-1:0] row;
 
             lutram #(.Width(RowW), .Depth(Cfg.N)) i_row (
-                .clk_i, .we_i(tell), .waddr_i(ev_i.src[Cfg.GpuW-1:0]), .wdata_i(ev_i.row[RowW-1:0]), .raddr_i(src_i[u]),
+                .clk_i, .we_i(tell), .waddr_i(ev_i.src[Cfg.GpuW-1:0]),
+                .wdata_i(ev_i.row[RowW-1:0]), .raddr_i(src_i[u]),
                 .rdata_o(row)
             );
-            assign rows_o[u] = '{rows: src_rows_i[u], notified: notified_q[src_i[u]], row: node_pkg::RowW'(row)};
+            assign rows_o[u] = '{rows: src_rows_i[u], notified: notified_q[src_i[u]],
+                                 row: node_pkg::RowW'(row)};
         end
         wire unused = &{1'b0, ev_i};
     end else begin : gen_none

@@ -19,7 +19,8 @@ module route_walk #(
     parameter type answer_t = `MW_ANSWER(Cfg),
     parameter type listed_t = `MW_LISTED(Cfg),
     parameter bit Picks = 1'b0,
-    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes),  // flit inside a row
+    // flit inside a row
+    localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes),
     localparam int unsigned RowW = Cfg.AddrW - SubW
 ) (
     input  wire logic clk_i,
@@ -86,7 +87,9 @@ module route_walk #(
 
     // The entry side: the held flit moves over when the one before is used up.
     assign entry_o.last  = pos_q == k_last_i;
-    assign move          = hold_valid_q && (!entry_o.valid || (take_i && (entry_o.last || pos_q[Cfg.LaneW-1:0] == '1)));
+    assign move          = hold_valid_q
+                           && (!entry_o.valid
+                               || (take_i && (entry_o.last || pos_q[Cfg.LaneW-1:0] == '1)));
     assign entry_o.id    = cur_q[16*pos_q[Cfg.LaneW-1:0] +: 16];
     assign entry_o.pos   = pos_q;
     assign entry_o.token = token;
@@ -123,7 +126,8 @@ module route_walk #(
         assign fetch       = picks_q ? fetch_pick_q : fetch_q[Cfg.TokensLog2-1:0];
         assign token       = picks_q ? token_pick_q : token_q[Cfg.TokensLog2-1:0];
         // not while the one before is still to be shown
-        assign pick_take_o = picks_q && !here_q && !pending_q && !hold_valid_q && !all_fetched && pick_i.valid;
+        assign pick_take_o = picks_q && !here_q && !pending_q && !hold_valid_q && !all_fetched
+                             && pick_i.valid;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin

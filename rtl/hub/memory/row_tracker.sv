@@ -36,8 +36,10 @@ module row_tracker #(
     input  wire bundle_pkg::landed_t trk_i,
 
     input  wire bundle_pkg::count_t cnt_i,
-    input  wire logic               cnt_list_i, // it is all of a list, which is complete and stays so, or COUNT
-    input  wire logic               counted_i,  // the counts of all GPUs are here, from the cycle behind the last
+    input  wire logic               cnt_list_i, // it is all of a list, which is complete and
+                                                // stays so, or COUNT
+    input  wire logic               counted_i,  // the counts of all GPUs are here, from the
+                                                // cycle behind the last
     input  wire logic [2**Cfg.LocalW-1:0] said_i, // and of these lists
 
     input  wire bundle_pkg::push_t push_i,
@@ -59,7 +61,8 @@ module row_tracker #(
     // {token, position, row}; a pushed row has at most the first two's bits
     localparam int unsigned EntryW = Cfg.RowsLog2 + Cfg.TokW + 4;
 
-    if (Cfg.RowsLog2 < Cfg.LocalW || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW + 4 > node_pkg::RowW) begin : gen_check
+    if (Cfg.RowsLog2 < Cfg.LocalW || Cfg.RowsLog2 > node_pkg::RowW
+        || Cfg.TokW + 4 > node_pkg::RowW) begin : gen_check
         $error("row_tracker: sizes do not fit");
     end
 
@@ -80,11 +83,13 @@ module row_tracker #(
         return row_t'(le) << cap_shift;
     endfunction
 
-    function automatic logic [NumW-1:0] rows_of(num_t word, logic [1:0] epoch); // none of another layer
+    // none of another layer
+    function automatic logic [NumW-1:0] rows_of(num_t word, logic [1:0] epoch);
         return (word.epoch == epoch) ? word.num : '0;
     endfunction
 
-    // ---- sweep: as far as the configuration uses the rows, where there are many, and every expert's numbers ----
+    // ---- sweep ----
+    // As far as the configuration uses the rows, where there are many, and every expert's numbers.
     localparam bit Bounded = Cfg.RowsLog2 > 8;
     logic sweep_q, sweep_end;
     row_t at_q;
@@ -124,14 +129,16 @@ module row_tracker #(
     logic [LeftW:0]   left;
     logic             push;
 
-    assign trk_at    = area(trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | trk_i.row[Cfg.RowsLog2-1:0];
+    assign trk_at    = area(trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift)
+                       | trk_i.row[Cfg.RowsLog2-1:0];
     assign threshold = LeftW'(cfg_i.row_bytes) + LeftW'({cfg_i.k, 2'b00});
     assign to_come   = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
     assign left      = {1'b0, to_come} - (LeftW+1)'(t_q.bytes);
 
     table_ram #(.Width($bits(count_t)), .Depth(2**Cfg.RowsLog2)) i_bytes (
         .clk_i, .we_i(trk_q || sweep_q), .waddr_i(sweep_q ? at_q : at1_q),
-        .wdata_i({!sweep_q, cfg_i.epoch, left[LeftW] ? LeftW'(0) : left[LeftW-1:0]}), .re_i(trk_i.valid),
+        .wdata_i({!sweep_q, cfg_i.epoch, left[LeftW] ? LeftW'(0) : left[LeftW-1:0]}),
+        .re_i(trk_i.valid),
         .raddr_i(trk_at), .rdata_o(count)
     );
 
@@ -188,7 +195,8 @@ module row_tracker #(
         .rdata_o(complete_word)
     );
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_stat (
-        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
+        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in),
+        .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
         .rdata_o(complete_stat)
     );
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected (
@@ -196,7 +204,8 @@ module row_tracker #(
         .rdata_o(expected_word)
     );
     lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected_stat (
-        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
+        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in),
+        .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
         .rdata_o(expected_stat)
     );
 
@@ -205,19 +214,21 @@ module row_tracker #(
         // of the engine's own lists what it has named, whatever other GPUs announce
         stat_o.expected <= pushed_q ? node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch))
                            : node_pkg::RowW'(rows_of(expected_stat, cfg_i.epoch));
-        stat_o.counted  <= Cfg.SourceLists && cfg_i.source_lists && expected_stat.epoch == cfg_i.epoch;
+        stat_o.counted  <= Cfg.SourceLists && cfg_i.source_lists
+                           && expected_stat.epoch == cfg_i.epoch;
     end
 
     // ---- a list that its source says is complete ----------------------------------------------
-    // What is there counts, whatever it says: a source that says less or more, or sends rows later, loses its own rows
-    // and holds up no others.
+    // What is there counts, whatever it says: a source that says less or more, or sends rows later,
+    // loses its own rows and holds up no others.
     logic early; // it says another number than is there
 
     if (Cfg.SourceLists) begin : gen_lists
         num_t said;
 
         lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_said (
-            .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(exp_le), .rdata_o(said)
+            .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in),
+            .raddr_i(exp_le), .rdata_o(said)
         );
         assign exp_val = !cnt_list_i ? cnt_i.val[NumW-1:0] : rows_of(said, cfg_i.epoch);
         assign early   = exp_ours && cnt_list_i && exp_val != cnt_i.val[NumW-1:0];
@@ -229,7 +240,8 @@ module row_tracker #(
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
-    logic [Cfg.RowsLog2+1:0] missing_q; // rows expected and not complete, modulo; bytes may come before counts
+    logic [Cfg.RowsLog2+1:0] missing_q; // rows expected and not complete, modulo; bytes
+                                        // may come before counts
     logic                    exp_big;
 
     assign exp_big = exp_rows && (cnt_i.val >> NumW) != '0;
@@ -242,9 +254,11 @@ module row_tracker #(
         end else begin
             if (exp_ours || ev_row_o)
                 missing_q <= missing_q
-                             + (exp_ours ? (Cfg.RowsLog2+2)'(exp_val) : '0) - (Cfg.RowsLog2+2)'(ev_row_o);
+                             + (exp_ours ? (Cfg.RowsLog2+2)'(exp_val) : '0)
+                             - (Cfg.RowsLog2+2)'(ev_row_o);
             // when stat_* show the last row, too
-            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q) || counted_i);
+            counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q)
+                                             || counted_i);
             rows_done_o  <= counts_all_o && (missing_q == '0 || pushed_q) && !exp_ours && !append_q;
         end
     end
@@ -255,7 +269,8 @@ module row_tracker #(
     table_ram #(.Width(EntryW), .Depth(2**Cfg.RowsLog2)) i_list (
         .clk_i, .we_i(append), .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[Cfg.RowsLog2-1:0]),
         .wdata_i({t_q.token, t_q.pos, t_q.row}),
-        .re_i(list_i.valid), .raddr_i(area(list_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | list_i.idx[Cfg.RowsLog2-1:0]),
+        .re_i(list_i.valid),
+        .raddr_i(area(list_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | list_i.idx[Cfg.RowsLog2-1:0]),
         .rdata_o(entry)
     );
 
@@ -269,8 +284,10 @@ module row_tracker #(
     assign list_o.token = node_pkg::TokenW'(entry[EntryW-1 -: Cfg.TokW]);
     assign list_o.pos   = entry[Cfg.RowsLog2 +: 4];
 
-    assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big || early || late;
-    assign err_o.code  = ((trk_q && left[LeftW]) || early || late) ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+    assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big || early
+                         || late;
+    assign err_o.code  = ((trk_q && left[LeftW]) || early || late) ? error_pkg::ERR_COUNT
+                         : error_pkg::ERR_BOUNDS;
     assign ev_row_o    = append && !pushed_q;
     assign idle_o      = !trk_q && !append_q && !sweep_q;
 

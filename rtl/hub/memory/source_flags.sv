@@ -61,7 +61,8 @@ module source_flags #(
         end
 
         lutram #(.Width($bits(landed_t)), .Depth(Cfg.N)) i_landed (
-            .clk_i, .we_i(landed_i.valid || tile), .waddr_i(src), .wdata_i(next), .raddr_i(src), .rdata_o(landed)
+            .clk_i, .we_i(landed_i.valid || tile), .waddr_i(src), .wdata_i(next),
+            .raddr_i(src), .rdata_o(landed)
         );
 
         always_ff @(posedge clk_i) begin
@@ -81,8 +82,8 @@ module source_flags #(
 
         always_comb begin
             cnt_o = cnt_i;
-            if (cnt_list_o) cnt_o = '{valid: 1'b1, kind: 1'b0, halves: '0, src: notified_q.src, idx: notified_q.list,
-                                      val: 32'(notified_q.rows), last: 1'b1};
+            if (cnt_list_o) cnt_o = '{valid: 1'b1, kind: 1'b0, halves: '0, src: notified_q.src,
+                                      idx: notified_q.list, val: 32'(notified_q.rows), last: 1'b1};
         end
         wire unused = &{1'b0, cfg_i, landed_i.token, notified_q};
     end else begin : gen_none

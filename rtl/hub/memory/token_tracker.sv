@@ -11,8 +11,8 @@
 // aborted layer leaves counts. cfg_i must be set by then, and no request may come in that cycle.
 // Nothing is taken while sweep_busy_o. go_i empties the ready queue: a layer that takes its tokens
 // in order leaves it full.
-// - With switch-initiated reductions (switch_reductions), counts are of own experts only, and sig_* are
-//   GRANTs. A token with remote experts (arm_remote_i) is ready with its GRANT. When its own
+// - With switch-initiated reductions (switch_reductions), counts are of own experts only, and sig_*
+//   are GRANTs. A token with remote experts (arm_remote_i) is ready with its GRANT. When its own
 //   experts, if any, have finished, lane_* reports that to the switch.
 // - Where rows return (row_returns), sig_* are bytes in memory of the slots of a token. Each
 //   row_bytes of them, whatever rows they belong to, count as a signal.
@@ -104,7 +104,8 @@ module token_tracker #(
         logic [15:0] sum;
 
         table_ram #(.Width(16), .Depth(2**Cfg.TokensLog2)) i_bytes (
-            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i(bytes_in), .re_i(take),
+            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q),
+            .wdata_i(bytes_in), .re_i(take),
             .raddr_i(index), .rdata_o(bytes)
         );
         assign sum  = bytes + 16'(more_q);
@@ -134,7 +135,8 @@ module token_tracker #(
         assign by_switch = cfg_i.switch_reductions;
 
         table_ram #(.Width($bits(entry_t) + 1), .Depth(2**Cfg.TokensLog2)) i_left (
-            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({held, cfg_i.epoch, left}),
+            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q),
+            .wdata_i({held, cfg_i.epoch, left}),
             .re_i(take), .raddr_i(index), .rdata_o({waited, entry})
         );
 
@@ -142,7 +144,8 @@ module token_tracker #(
             remote_q <= take && arm_remote_i && by_switch;
             if (take) grant_q <= by_switch && !arm_valid_i && !own;
             if (!rst_ni) lane_valid_q <= 1'b0;
-            else         lane_valid_q <= (ended && held && !arm_q) || (lane_valid_q && !lane_ready_i);
+            else         lane_valid_q <=
+                (ended && held && !arm_q) || (lane_valid_q && !lane_ready_i);
             if (ended && held && !arm_q) lane_token_o <= index_q;
         end
 
@@ -152,7 +155,8 @@ module token_tracker #(
         assign lane_valid_o = lane_valid_q;
     end else begin : gen_alone
         table_ram #(.Width($bits(entry_t)), .Depth(2**Cfg.TokensLog2)) i_left (
-            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q), .wdata_i({cfg_i.epoch, left}),
+            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q),
+            .wdata_i({cfg_i.epoch, left}),
             .re_i(take), .raddr_i(index), .rdata_o(entry)
         );
 
@@ -163,7 +167,8 @@ module token_tracker #(
 
     assign current = entry.epoch == cfg_i.epoch;
     assign live    = arm_q || (grant_q ? waits && entry.left == '0 : current && entry.left != '0);
-    assign left    = arm_q ? count_q : !current ? '0 : (grant_q || !live || part) ? entry.left : entry.left - 1'b1;
+    assign left    = arm_q ? count_q : !current ? '0
+                     : (grant_q || !live || part) ? entry.left : entry.left - 1'b1;
     assign ended   = take_q && mine_q && live && left == '0;
     assign ready   = ended && !held;
 

@@ -25,7 +25,8 @@ module grant_lanes #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                                      push_i, // a packet; its first lane is valid
+    // a packet; its first lane is valid
+    input  wire logic                                      push_i,
     output logic                                           room_o,
     input  wire packet_pkg::lane_t [packet_pkg::Lanes-1:0] lanes_i,
 
@@ -72,14 +73,16 @@ module grant_lanes #(
 
         if (Depth <= LutDepth) begin : gen_lut
             fifo #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
-                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid), .ready_o(room[l]), .data_i(in[l]),
+                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid),
+                .ready_o(room[l]), .data_i(in[l]),
                 .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
             );
             assign some[l] = valid[l];
             wire unused_level = &{1'b0, level};
         end else begin : gen_block
             fifo_ram #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
-                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid), .ready_o(room[l]), .data_i(in[l]),
+                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid),
+                .ready_o(room[l]), .data_i(in[l]),
                 .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
             );
             assign some[l] = level != '0; // it shows a row a cycle later

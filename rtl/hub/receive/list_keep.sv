@@ -70,7 +70,8 @@ module list_keep #(
 
     for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
         lutram #(.Width(ExpW), .Depth(Lists << FlitW)) i_targets (
-            .clk_i, .we_i(take_i && idx_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)), .waddr_i({wlist_q, idx_i[3:Cfg.LaneW]}),
+            .clk_i, .we_i(take_i && idx_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
+            .waddr_i({wlist_q, idx_i[3:Cfg.LaneW]}),
             .wdata_i(tgt_i[TgtW-1:4]), .raddr_i({rlist_q, flit_q}), .rdata_o(exps[l])
         );
         // an expert that does not exist stays one
@@ -78,7 +79,8 @@ module list_keep #(
     end
     lutram #(.Width($bits(list_t)), .Depth(Lists)) i_lists (
         .clk_i, .we_i(come), .waddr_i(wlist_q),
-        .wdata_i({4'(cnt_i - 5'd1), src_i, token_i[Cfg.TokensLog2-1:0] & mask}), .raddr_i(rlist_q), .rdata_o(list)
+        .wdata_i({4'(cnt_i - 5'd1), src_i, token_i[Cfg.TokensLog2-1:0] & mask}),
+        .raddr_i(rlist_q), .rdata_o(list)
     );
 
     assign token  = (Cfg.TokW'(list.src) << cfg_i.token_shift) | Cfg.TokW'(list.index);
@@ -99,7 +101,8 @@ module list_keep #(
             if (step) flit_q <= done_o ? '0 : flit_q + 1'b1;
             active_q <= !active_q ? level_q != '0 : !done_o;
         end
-        if (!active_q) addr_q <= cfg_i.rl_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + Cfg.AddrW'({token, FlitW'(0)});
+        if (!active_q) addr_q <= cfg_i.rl_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+                                 + Cfg.AddrW'({token, FlitW'(0)});
         else if (step) addr_q <= addr_q + 1'b1;
     end
 

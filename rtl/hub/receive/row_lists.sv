@@ -39,7 +39,8 @@ module row_lists #(
 );
     import packet_pkg::*;
 
-    localparam int unsigned Most = (Cfg.MaxLocalExperts < TargetsMax) ? Cfg.MaxLocalExperts : TargetsMax;
+    localparam int unsigned Most = (Cfg.MaxLocalExperts < TargetsMax) ? Cfg.MaxLocalExperts
+                                   : TargetsMax;
     localparam int unsigned IdxW = cfg_pkg::index_w(Most);
 
     typedef struct packed {
@@ -64,7 +65,8 @@ module row_lists #(
     assign same    = known && open_q[src] && !beyond_i && row.token == token_i;
 
     lutram #(.Width($bits(row_t)), .Depth(2**Cfg.GpuW)) i_rows (
-        .clk_i, .we_i(take_i && opens), .waddr_i(src), .wdata_i({token_i, hd_i.cnt}), .raddr_i(src), .rdata_o(row)
+        .clk_i, .we_i(take_i && opens), .waddr_i(src), .wdata_i({token_i, hd_i.cnt}),
+        .raddr_i(src), .rdata_o(row)
     );
     lutram #(.Width(TgtW), .Depth(2**(Cfg.GpuW + IdxW))) i_targets (
         .clk_i, .we_i(take_i && opens), .waddr_i({src, idx_i[IdxW-1:0]}), .wdata_i(hd_i.tgt),

@@ -4,13 +4,15 @@
 //
 // Function:
 //
-//   CTRL   each packet becomes a word of a small queue. SIGNAL goes to the token tracker (sig_), EVENT to the streams'
-//          counters (ev_). ACK is a pulse, ERROR an error report
+//   CTRL   each packet becomes a word of a small queue. SIGNAL goes to the token tracker (sig_),
+//          EVENT to the streams' counters (ev_). ACK is a pulse, ERROR an error report
 //   STORE  flits pass to rx_store (st_o), which has a slot for every credit
-//   REQ    flits pass to reduce_serve (req_o), which has a place for every request of the window; err: it ended wrongly.
-//          With switch-initiated reductions these are GRANTs. Their rows go on one by one, own tokens' to the token
-//          tracker in place of signals, others' to grant_lists (lane_)
-//   PART   flits wait in rx_store's queue for RxResultPkts packets (res_push_o), with data, last and err of st_o
+//   REQ    flits pass to reduce_serve (req_o), which has a place for every request of the
+//          window; err: it ended wrongly. With switch-initiated reductions these are GRANTs.
+//          Their rows go on one by one, own tokens' to the token tracker in place of signals,
+//          others' to grant_lists (lane_)
+//   PART   flits wait in rx_store's queue for RxResultPkts packets (res_push_o), with
+//          data, last and err of st_o
 //
 // Order: Kept inside each class.
 // Back-pressure: None to the link, as credits bound its packets. A CTRL credit returns when the
@@ -76,7 +78,8 @@ module rx #(
 
     localparam int unsigned ValW    = (Cfg.TokW > 8) ? Cfg.TokW : 8;
 
-    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || Cfg.TokW > node_pkg::TokenW) begin : gen_check
+    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)
+        || Cfg.TokW > node_pkg::TokenW) begin : gen_check
         $error("rx: flits have 8 or 16 bytes, and N << TokensLog2 tokens at most 2^TokenW");
     end
 
@@ -86,7 +89,8 @@ module rx #(
         logic [ValW-1:0] val; // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, by_switch, sig_known;
+    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch,
+                          alien, by_switch, sig_known;
     header_t              header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
@@ -102,11 +106,13 @@ module rx #(
         else if (rx_i.valid) first_q <= rx_i.last;
     end
 
-    // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes. The low half of the
-    // header holds epoch and poison.
-    assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data) : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
+    // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes.
+    // The low half of the header holds epoch and poison.
+    assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data)
+                       : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
-    assign alien     = !(is_part ? header.opcode == OP_RESULT : by_switch ? header.opcode == OP_GRANT
+    assign alien     = !(is_part ? header.opcode == OP_RESULT
+                         : by_switch ? header.opcode == OP_GRANT
                          : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
@@ -145,10 +151,11 @@ module rx #(
 
     assign sized    = header.len != '0 || header.cnt != '0;
     assign high_bad = (header.addr >> Cfg.TokW) != '0
-                      || (ctrl_first.kind == Event && !cfg_pkg::counted(Cfg.Events, 48'(header.addr[Cfg.TokW-1:0])));
+                      || (ctrl_first.kind == Event
+                          && !cfg_pkg::counted(Cfg.Events, 48'(header.addr[Cfg.TokW-1:0])));
 
-    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src, logic [7:0] tag,
-                                       logic epoch_bad, logic signals);
+    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src,
+                                       logic [7:0] tag, logic epoch_bad, logic signals);
         ctrl_t c;
         c = '{kind: Err, val: ValW'(ERR_OPCODE)};
         if (epoch_bad) c.val = ValW'(ERR_EPOCH);
@@ -163,7 +170,8 @@ module rx #(
         return c;
     endfunction
 
-    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src, header.tag, bad_epoch,
+    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src,
+                                                        header.tag, bad_epoch,
                                                           sig_known) : ctrl_first_q;
 
     always_comb begin
@@ -180,7 +188,8 @@ module rx #(
 
     always_ff @(posedge clk_i) begin
         if (is_ctrl && first)
-            ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch, sig_known);
+            ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch,
+                                     sig_known);
         // more flits than a header
         if (!rst_ni || rx_i.last) long_q <= 1'b0;
         else if (is_ctrl) long_q <= (Cfg.HeadFlits == 1) || !first;
@@ -213,8 +222,8 @@ module rx #(
         // The low half is good; of the flit it is the high one's turn.
         assign low_good = first ? !bad_epoch && !alien && !sized : low_good_q;
         assign lanes    = (LaneBits * Lanes)'({header.target0, header.addr});
-        assign good     = low_good && ((Cfg.HeadFlits == 1) ? first : second_q) && !rx_i.err && lanes[0].valid
-                          && (lanes[1].valid || !lanes[2].valid);
+        assign good     = low_good && ((Cfg.HeadFlits == 1) ? first : second_q) && !rx_i.err
+                          && lanes[0].valid && (lanes[1].valid || !lanes[2].valid);
         assign push     = by_switch && is_req && rx_i.last && good;
 
         always_ff @(posedge clk_i) begin
@@ -222,13 +231,16 @@ module rx #(
             if (rx_i.valid) second_q <= first && !rx_i.last;
         end
 
-        assign grant_err  = by_switch && is_req && ((first && !low_good) || (rx_i.last && low_good && !good));
-        assign grant_code = (!first || low_good) ? ERR_LENGTH : bad_epoch ? ERR_EPOCH : alien ? ERR_OPCODE : ERR_LENGTH;
+        assign grant_err  = by_switch && is_req
+                            && ((first && !low_good) || (rx_i.last && low_good && !good));
+        assign grant_code = (!first || low_good) ? ERR_LENGTH : bad_epoch ? ERR_EPOCH
+                            : alien ? ERR_OPCODE : ERR_LENGTH;
         assign grant_lost = push && !room;
 
         grant_lanes #(.Cfg(Cfg)) i_lanes (
             .clk_i, .rst_ni, .cfg_i, .push_i(push), .room_o(room), .lanes_i(lanes),
-            .own_valid_o(own_valid), .own_ready_i(sig_ready_i), .far_valid_o(lane_valid_o), .far_ready_i(lane_ready_i),
+            .own_valid_o(own_valid), .own_ready_i(sig_ready_i),
+            .far_valid_o(lane_valid_o), .far_ready_i(lane_ready_i),
             .home_o(lane_home_o), .index_o(lane_index_o), .err_o(lane_err), .err_ready_i(!now_err),
             .idle_o(grants_idle)
         );
@@ -267,7 +279,8 @@ module rx #(
     end
 
     assign err_o.valid = now_err || lane_err.valid || (ctrl_valid && ctrl_out.kind == Err);
-    assign err_o.code  = now_err ? now_code : lane_err.valid ? lane_err.code : err_e'(ctrl_out.val[7:0]);
+    assign err_o.code  = now_err ? now_code : lane_err.valid ? lane_err.code
+                         : err_e'(ctrl_out.val[7:0]);
 
     assign crd_o[CLS_CTRL]  = ctrl_pop;
     assign crd_o[CLS_STORE] = st_crd_i;

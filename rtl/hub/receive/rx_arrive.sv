@@ -65,18 +65,22 @@ module rx_arrive #(
     import error_pkg::*;
 
     localparam int unsigned Slots   = Cfg.RxStorePkts + LocPkts;
-    localparam int unsigned TgtFlits = (MaxTargets + Cfg.Lanes - 2) / Cfg.Lanes;        // of targets behind the first
+    // of targets behind the first
+    localparam int unsigned TgtFlits = (MaxTargets + Cfg.Lanes - 2) / Cfg.Lanes;
     localparam int unsigned TfW      = (TgtFlits > 1) ? $clog2(TgtFlits) : 0;
     localparam int unsigned TgtAw    = SlotW + TfW;
-    localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Cfg.Lanes;  // kept of a flit
+    // kept of a flit
+    localparam int unsigned TgtLanes = (TgtFlits == 1) ? MaxTargets - 1 : Cfg.Lanes;
     localparam int unsigned FlitsW   = Cfg.PayW + 2;                             // 0 .. PF + 1
-    localparam int unsigned KeptW    = Cfg.SourceLists ? RowBit + RowBits : Cfg.MaddrW; // of an address
+    // of an address
+    localparam int unsigned KeptW    = Cfg.SourceLists ? RowBit + RowBits : Cfg.MaddrW;
 
-    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax || Cfg.MaxExperts < 2
-        || Cfg.MaxExperts > 4096) begin : gen_check
+    if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16) || MaxTargets < 1 || MaxTargets > TargetsMax
+        || Cfg.MaxExperts < 2 || Cfg.MaxExperts > 4096) begin : gen_check
         $error("rx_arrive: flits have 8 or 16 bytes, MaxTargets is 1 to 16, MaxExperts 2 to 4096");
     end
-    if (Cfg.SourceLists && (Cfg.MaddrW > RowBit || Cfg.TokensLog2 >= RowBits)) begin : gen_check_rows
+    if (Cfg.SourceLists
+        && (Cfg.MaddrW > RowBit || Cfg.TokensLog2 >= RowBits)) begin : gen_check_rows
         $error("rx_arrive: an address has no room for the row of a list");
     end
 
@@ -104,7 +108,8 @@ module rx_arrive #(
 
     phase_e                 phase_q [2];
     logic [2:0]        left_q  [2]; // target flits to come
-    logic [FlitsW-1:0] flits_q [2]; // payload flits so far, at most PF + 1; of targets as long as those come
+    logic [FlitsW-1:0] flits_q [2]; // payload flits so far, at most PF + 1; of targets
+                                    // as long as those come
     logic [SlotW-1:0]  slot    [2];
     logic [LinkW-1:0]  link_slot;
     logic [LocW-1:0]   loc_slot;
@@ -142,7 +147,8 @@ module rx_arrive #(
                 phase_q[s] <= Low;
             end else if ((s == 0) ? st_i.valid : fire[s]) begin
                 unique case (phase_q[s])
-                    Low:     phase_q[s] <= (Cfg.HeadFlits == 2) ? High : (targets != '0) ? Targets : Payload;
+                    Low:     phase_q[s] <= (Cfg.HeadFlits == 2) ? High : (targets != '0) ? Targets
+                                           : Payload;
                     High:    phase_q[s] <= (left_q[s] != '0) ? Targets : Payload;
                     Targets: if (left_q[s] == 3'd1) phase_q[s] <= Payload;
                     default: ;
@@ -152,8 +158,10 @@ module rx_arrive #(
             if (fire[s]) begin
                 if (phase_q[s] == Low) left_q[s] <= targets;
                 else if (phase_q[s] == Targets) left_q[s] <= left_q[s] - 1'b1;
-                if (phase_q[s] == Low || (phase_q[s] == Targets && left_q[s] == 3'd1)) flits_q[s] <= '0;
-                else if (phase_q[s] != High && flits_q[s] != FlitsW'(Cfg.PayFlits + 1)) flits_q[s] <= flits_q[s] + 1'b1;
+                if (phase_q[s] == Low || (phase_q[s] == Targets && left_q[s] == 3'd1))
+                    flits_q[s] <= '0;
+                else if (phase_q[s] != High && flits_q[s] != FlitsW'(Cfg.PayFlits + 1))
+                    flits_q[s] <= flits_q[s] + 1'b1;
             end
         end
     end
@@ -172,13 +180,15 @@ module rx_arrive #(
     assign head_slot  = slot[head_sel];
     assign head_phase = phase_q[head_sel];
     // the first is in the header
-    assign targets    = (head.cnt <= 5'd1) ? '0 : 3'((6'(head.cnt) + 6'(Cfg.Lanes - 2)) >> Cfg.LaneW);
+    assign targets    = (head.cnt <= 5'd1) ? '0
+                        : 3'((6'(head.cnt) + 6'(Cfg.Lanes - 2)) >> Cfg.LaneW);
 
     low_t       low_in, low_out;
     high_t      high_in, high_out;
     logic [7:0] bad_code;
     logic       known, no_payload, dynamic, follows, rowsp;
-    logic       rowsp_q; // of the header whose high half comes: a low half came before it from the same source
+    logic       rowsp_q; // of the header whose high half comes: a low half came
+                         // before it from the same source
 
     assign rowsp = cfg_pkg::is_rowsp(Cfg.RowSparse, head.opcode);
 
@@ -191,18 +201,22 @@ module rx_arrive #(
     end
 
     always_comb begin
-        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE, OP_COUNTS}
+        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
+                                         OP_COUNTS}
                      || rowsp || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
         dynamic    = rowsp || head.opcode == OP_DYMULTIMEM_ST;
         no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
-        follows    = Cfg.TargetListCache && head.stage != STAGE_FLAT; // a row that is open, see row_lists
+        // a row that is open, see row_lists
+        follows    = Cfg.TargetListCache && head.stage != STAGE_FLAT;
         bad_code   = ERR_NONE;
         if (head.epoch != epoch_i) bad_code = ERR_EPOCH;
         else if (head.poison) bad_code = ERR_POISON;
         else if (!known) bad_code = ERR_OPCODE;
-        else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0) || (head.len == '0) != no_payload ||
+        else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0)
+                 || (head.len == '0) != no_payload ||
                  (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
-        else if (dynamic && ((head.cnt == '0 && !follows) || head.cnt > 5'(MaxTargets) || (rowsp && head.cnt != 5'd1)))
+        else if (dynamic && ((head.cnt == '0 && !follows) || head.cnt > 5'(MaxTargets)
+                             || (rowsp && head.cnt != 5'd1)))
             bad_code = ERR_TARGETS;
         low_in.bad   = bad_code != ERR_NONE;
         low_in.op    = rowsp ? 3'(OP_DYMULTIMEM_ST) : head.opcode[2:0];  // one with one target
@@ -211,19 +225,23 @@ module rx_arrive #(
         low_in.cnt   = (dynamic && !low_in.bad) ? head.cnt : 5'd1;
         low_in.stage = head.stage;
         // source and stage of a red are not used: its type and operator take their place
-        if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED) {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
+        if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED)
+            {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
         high_in.beyond  = (head.addr >> Cfg.MaddrW) != '0;
-        if (Cfg.SourceLists && lists_i && rowsp_q) high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;
+        if (Cfg.SourceLists && lists_i && rowsp_q)
+            high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;
         high_in.addr = head.addr[KeptW-1:0];
         high_in.tgt  = target(head.target0);
     end
 
     lutram #(.Width($bits(low_t)), .Depth(Slots)) i_low (
-        .clk_i, .we_i(head_fire && head_phase == Low), .waddr_i(head_slot), .wdata_i(low_in), .raddr_i(hd_slot_i),
+        .clk_i, .we_i(head_fire && head_phase == Low), .waddr_i(head_slot),
+        .wdata_i(low_in), .raddr_i(hd_slot_i),
         .rdata_o(low_out)
     );
     lutram #(.Width($bits(high_t)), .Depth(Slots)) i_high (
-        .clk_i, .we_i(head_fire && head_phase == ((Cfg.HeadFlits == 1) ? Low : High)), .waddr_i(head_slot),
+        .clk_i, .we_i(head_fire && head_phase == ((Cfg.HeadFlits == 1) ? Low : High)),
+        .waddr_i(head_slot),
         .wdata_i(high_in), .raddr_i(hd_slot_i), .rdata_o(high_out)
     );
 
@@ -253,7 +271,8 @@ module rx_arrive #(
 
     always_comb begin
         tgt_in = '0;
-        for (int unsigned l = 0; l < TgtLanes; l++) tgt_in[l*TgtW +: TgtW] = target(head_data[16*l +: 16]);
+        for (int unsigned l = 0; l < TgtLanes; l++)
+            tgt_in[l*TgtW +: TgtW] = target(head_data[16*l +: 16]);
     end
 
     if (TgtFlits > 1) begin : gen_flits
@@ -266,11 +285,13 @@ module rx_arrive #(
 
     // flits of a list that is too long are left out: its packet is bad
     lutram #(.Width($bits(tgt_in)), .Depth(2**TgtAw)) i_targets (
-        .clk_i, .we_i(head_fire && head_phase == Targets && tgt_flit < FlitsW'(TgtFlits)), .waddr_i(tgt_waddr),
+        .clk_i, .we_i(head_fire && head_phase == Targets && tgt_flit < FlitsW'(TgtFlits)),
+        .waddr_i(tgt_waddr),
         .wdata_i(tgt_in), .raddr_i(tgt_raddr), .rdata_o(tgt_out)
     );
 
-    assign hd_o.tgt = (hd_tgt_i == '0) ? high_out.tgt : tgt_out[int'(tgt_behind[Cfg.LaneW-1:0])*TgtW +: TgtW];
+    assign hd_o.tgt = (hd_tgt_i == '0) ? high_out.tgt
+                      : tgt_out[int'(tgt_behind[Cfg.LaneW-1:0])*TgtW +: TgtW];
 
     // ---- payload ----
     assign pay_we_o        = '{fire[0] && in_payload[0] && !flits_q[0][Cfg.PayW],
@@ -290,7 +311,8 @@ module rx_arrive #(
     fifo #(.Width(SlotW + 1 + FlitsW), .Depth(Slots)) i_whole (
         .clk_i, .rst_ni, .valid_i(whole), .ready_o(room),
         .data_i({slot[whole_sel], (!whole_sel && st_i.err) || !legal_end[whole_sel], whole_flits}),
-        .valid_o(pkt_valid_o), .ready_i(pkt_ready_i), .data_o({pkt_slot_o, pkt_bad_o, pkt_flits_o}), .level_o(level)
+        .valid_o(pkt_valid_o), .ready_i(pkt_ready_i), .data_o({pkt_slot_o, pkt_bad_o, pkt_flits_o}),
+        .level_o(level)
     );
 
     // ---- slots ----
@@ -302,11 +324,13 @@ module rx_arrive #(
 
     slot_list #(.Slots(Cfg.RxStorePkts)) i_link (
         .clk_i, .rst_ni, .take_i(fire[0] && st_i.last), .avail_o(avail[0]), .slot_o(link_slot),
-        .free_i(free_valid_i && free_link), .free_slot_i(LinkW'(free_slot_i)), .all_free_o(all_free[0])
+        .free_i(free_valid_i && free_link), .free_slot_i(LinkW'(free_slot_i)),
+        .all_free_o(all_free[0])
     );
     slot_list #(.Slots(LocPkts)) i_loc (
         .clk_i, .rst_ni, .take_i(fire[1] && loc_i.last), .avail_o(avail[1]), .slot_o(loc_slot),
-        .free_i(free_valid_i && !free_link), .free_slot_i(LocW'(free_slot_i - SlotW'(Cfg.RxStorePkts))),
+        .free_i(free_valid_i && !free_link),
+        .free_slot_i(LocW'(free_slot_i - SlotW'(Cfg.RxStorePkts))),
         .all_free_o(all_free[1])
     );
 

@@ -12,14 +12,17 @@ module rx_extent #(
     localparam int unsigned ByteW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15
 ) (
     input  wire logic [3:0]            row_shift_i, // at least LogF
-    input  wire packet_pkg::opcode_e   op_i,        // ST for a dymultimem.st that says where it lands
-    input  wire logic                  said_i,      // a FLAG that says rows: 23 bits of its address count
+    input  wire packet_pkg::opcode_e   op_i,        // ST for a dymultimem.st that says
+                                                    // where it lands
+    input  wire logic                  said_i,      // a FLAG that says rows: 23 bits of
+                                                    // its address count
     input  wire logic [7:0]            len_i,
     input  wire logic [Cfg.MaddrW-1:0] addr_i,
     output logic [ByteW-1:0]           first_o,     // byte in memory, or in the row
     output logic [ByteW:0]             end_o,       // the one behind the last
     output logic [Cfg.TokW-1:0]        token_o,
-    // the address has more bits than there are tokens, memory or event counters, or counts do not begin with a flit
+    // the address has more bits than there are tokens, memory or event counters, or
+    // counts do not begin with a flit
     output logic                       beyond_o
 );
     import packet_pkg::*;
@@ -29,8 +32,8 @@ module rx_extent #(
         $error("rx_extent: a FLAG tells more rows than an address has bits");
     end
 
-    // Shifts by numbers of the configuration are multiplications by a power of two: a multiplier costs less than a
-    // shifter.
+    // Shifts by numbers of the configuration are multiplications by a power of two: a multiplier
+    // costs less than a shifter.
     // of a row's stride, which memory holds
     localparam int unsigned MaxShift = (Cfg.MemBytesLog2 < 15) ? Cfg.MemBytesLog2 : 15;
     localparam int unsigned TokTop   = Cfg.TokW + MaxShift;
@@ -53,8 +56,10 @@ module rx_extent #(
             OP_DYMULTIMEM_ST:  beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0
                                           || (addr_i >> (Cfg.TokW + 15)) != '0;
             OP_FLAG: if (Cfg.SourceLists && said_i)
-                               beyond_o = (addr_i >> 23) != '0 || (addr_i >> Cfg.MemBytesLog2) != '0;
-                     else      beyond_o = !cfg_pkg::counted(Cfg.Events, Cfg.RowRanges ? 48'(addr_i[4:0]) : 48'(addr_i))
+                               beyond_o = (addr_i >> 23) != '0
+                                          || (addr_i >> Cfg.MemBytesLog2) != '0;
+                     else      beyond_o = !cfg_pkg::counted(Cfg.Events, Cfg.RowRanges
+                                                            ? 48'(addr_i[4:0]) : 48'(addr_i))
                                           || (addr_i >> (RowAt + Cfg.TokW + 1)) != '0;
             OP_FENCE:          beyond_o = 1'b0;
             OP_COUNTS:         beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;

@@ -47,7 +47,8 @@ module rx_red #(
         $error("rx_red: Depth must be a power of two");
     end
 
-    // A ring of flits: requested at in_q, taken into the lane at op_q, finished at res_q, written at out_q.
+    // A ring of flits: requested at in_q, taken into the lane at op_q, finished
+    // at res_q, written at out_q.
     logic [PtrW-1:0]                 in_q, op_q, res_q, out_q;
     logic [Depth-1:0]                inside_q;
     logic [Depth-1:0][Cfg.AddrW-1:0] addr_q;
@@ -56,7 +57,8 @@ module rx_red #(
     always_comb begin
         hazard = 1'b0;
         if (in_i.valid && in_i.red) begin
-            for (int unsigned i = 0; i < Depth; i++) hazard |= inside_q[i] && addr_q[i] == in_i.addr;
+            for (int unsigned i = 0; i < Depth; i++)
+                hazard |= inside_q[i] && addr_q[i] == in_i.addr;
         end
     end
 
@@ -84,14 +86,16 @@ module rx_red #(
     logic [Cfg.FlitBytes-1:0]   res_be;
 
     lutram #(.Width($bits(red_pkg::red_t) + Cfg.FlitW), .Depth(Depth)) i_operand (
-        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_i.kind, in_data_i}), .raddr_i(op_q), .rdata_o({kind, operand})
+        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_i.kind, in_data_i}), .raddr_i(op_q),
+        .rdata_o({kind, operand})
     );
     lutram #(.Width(Cfg.FlitBytes + Cfg.AddrW), .Depth(Depth)) i_place (
         .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_i.be, in_i.addr}), .raddr_i(out_q),
         .rdata_o({res_be, res_addr})
     );
     lutram #(.Width(Cfg.FlitW), .Depth(Depth)) i_result (
-        .clk_i, .we_i(emit_q), .waddr_i(res_q), .wdata_i(result), .raddr_i(out_q), .rdata_o(res_data)
+        .clk_i, .we_i(emit_q), .waddr_i(res_q), .wdata_i(result),
+        .raddr_i(out_q), .rdata_o(res_data)
     );
 
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
@@ -99,8 +103,10 @@ module rx_red #(
         reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
             .clk_i, .take_i(rd_i.rvalid), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0),
             .a_i(rd_i.rdata[32*l +: 32]), .b_i(operand[32*l +: 32]),
-            .valid_i(valid_q[0]), .red_q_i(kind_q[0]), .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
-            .sum_o(), .emit_i(valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]), .data_o(result[32*l +: 32])
+            .valid_i(valid_q[0]), .red_q_i(kind_q[0]),
+            .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
+            .sum_o(), .emit_i(valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]),
+            .data_o(result[32*l +: 32])
         );
     end
 

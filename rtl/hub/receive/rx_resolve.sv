@@ -97,8 +97,10 @@ module rx_resolve #(
     // parked: with lists the target too, as its row's list may be another one by then
     localparam int unsigned ParkedW = SlotW + 4 + (Cfg.TargetListCache ? TgtW : 0);
 
-    if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48 || Cfg.MemBytesLog2 > 34
-        || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW || Cfg.LocalW > node_pkg::ExpertW || Parked < 3
+    if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48
+        || Cfg.MemBytesLog2 > 34
+        || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW
+        || Cfg.LocalW > node_pkg::ExpertW || Parked < 3
             || Jobs < 2 || (Cfg.Reds && Cfg.TokW < $bits(red_pkg::red_t))) begin : gen_check
         $error("rx_resolve: sizes do not fit each other");
     end
@@ -167,14 +169,15 @@ module rx_resolve #(
     assign start_slot_o = pkt_slot_i;
     assign start_cnt_o  = pkt_bad_i ? 5'd1 : cnt;
     // Room to park what is fetched: up to two targets are between here and there.
-    assign fetch_new    = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2) && (!ordered || drained)
-                          && (!s0_valid_q || s0_go) && !keep_wait;
+    assign fetch_new    = pkt_valid_i && !from_park && park_level < ParkW'(Parked - 2)
+                          && (!ordered || drained) && (!s0_valid_q || s0_go) && !keep_wait;
     assign start_valid_o = fetch_new && idx_q == '0;
     assign last_target  = 5'(idx_q) + 5'd1 == start_cnt_o;
     assign pkt_ready_o  = fetch_new && last_target && (idx_q != '0 || start_ready_i);
     assign park_pop     = from_park && !fill_q && (!s0_valid_q || s0_go);
     assign op           = flat ? OP_ST : hd_i.op;
-    assign said_in      = Cfg.SourceLists && cfg_i.source_lists && op == OP_FLAG && hd_i.stage != FLAG_EVENT;
+    assign said_in      = Cfg.SourceLists && cfg_i.source_lists && op == OP_FLAG
+                          && hd_i.stage != FLAG_EVENT;
     assign fetch        = park_pop || (fetch_new && (idx_q != '0 || start_ready_i));
 
     always_ff @(posedge clk_i) begin
@@ -186,22 +189,24 @@ module rx_resolve #(
             if (fetch && !from_park) idx_q <= last_target ? '0 : idx_q + 1'b1;
         end
         if (fetch) begin
-            s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o, idx: hd_tgt_o,
-                      cut: !from_park && pkt_bad_i, bad: hd_i.bad,
-                      op: op, src: hd_i.src, len: hd_i.len, stage: hd_i.stage, lane: hd_i.addr[Cfg.FlitLog2-1:0],
+            s0_q <= '{retry: from_park, start: !from_park || start_q, slot: hd_slot_o,
+                      idx: hd_tgt_o, cut: !from_park && pkt_bad_i, bad: hd_i.bad,
+                      op: op, src: hd_i.src, len: hd_i.len, stage: hd_i.stage,
+                      lane: hd_i.addr[Cfg.FlitLog2-1:0],
                           first: first, end_: end_, token: token, beyond: beyond || hd_i.beyond,
                       no_row: !from_park && no_row, tgt: tgt, row: hd_i.row, flits: pkt_flits_i};
         end
     end
 
     rx_extent #(.Cfg(Cfg)) i_extent (
-        .row_shift_i(cfg_i.row_shift), .op_i(op), .said_i(said_in), .len_i(hd_i.len), .addr_i(hd_i.addr),
+        .row_shift_i(cfg_i.row_shift), .op_i(op), .said_i(said_in),
+        .len_i(hd_i.len), .addr_i(hd_i.addr),
         .first_o(first), .end_o(end_),
         .token_o(token), .beyond_o(beyond)
     );
 
-    // A pass over the parked targets: after every miss that has come back (no new misses), or, when no miss is under
-    // way, to start what is left.
+    // A pass over the parked targets: after every miss that has come back (no new misses), or, when
+    // no miss is under way, to start what is left.
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             fill_q  <= 1'b0;
@@ -234,7 +239,8 @@ module rx_resolve #(
         row_lists #(.Cfg(Cfg)) i_lists (
             .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .hd_i, .cut_i(pkt_bad_i), .token_i(token),
             .beyond_i(beyond || hd_i.beyond), .idx_i(idx_q),
-            .take_i(fetch && !from_park), .last_i(last_target), .cnt_o(cnt), .tgt_o(listed), .no_row_o(no_row),
+            .take_i(fetch && !from_park), .last_i(last_target), .cnt_o(cnt),
+            .tgt_o(listed), .no_row_o(no_row),
             .opens_o(opens)
         );
         assign tgt = from_park ? park_out[SlotW+4 +: TgtW] : listed;
@@ -245,13 +251,17 @@ module rx_resolve #(
     if (Cfg.SwitchReductions) begin : gen_keep
         logic keep, room;
 
-        assign keep      = cfg_i.switch_reductions && opens && hd_i.stage == STAGE_DISPATCH && hd_i.src != cfg_i.port;
+        assign keep      = cfg_i.switch_reductions && opens
+                           && hd_i.stage == STAGE_DISPATCH && hd_i.src != cfg_i.port;
         assign keep_wait = keep && !room;
 
         list_keep #(.Cfg(Cfg)) i_keep (
-            .clk_i, .rst_ni, .cfg_i, .room_o(room), .take_i(fetch && !from_park && keep), .last_i(last_target),
-            .idx_i(idx_q), .cnt_i(hd_i.cnt), .tgt_i(hd_i.tgt), .src_i(hd_i.src[Cfg.GpuW-1:0]), .token_i(token),
-            .level_o(keep_level_o), .done_o(keep_done_o), .wr_o(keep_wr_o), .wr_ready_i(keep_wr_ready_i),
+            .clk_i, .rst_ni, .cfg_i, .room_o(room),
+            .take_i(fetch && !from_park && keep), .last_i(last_target),
+            .idx_i(idx_q), .cnt_i(hd_i.cnt), .tgt_i(hd_i.tgt),
+            .src_i(hd_i.src[Cfg.GpuW-1:0]), .token_i(token),
+            .level_o(keep_level_o), .done_o(keep_done_o),
+            .wr_o(keep_wr_o), .wr_ready_i(keep_wr_ready_i),
             .idle_o(keep_idle_o)
         );
     end else begin : gen_no_keep
@@ -271,7 +281,8 @@ module rx_resolve #(
 
     lutram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
         .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert[Cfg.LocalW-1:0]}),
+        .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port,
+                  emap_i.data.local_expert[Cfg.LocalW-1:0]}),
         .raddr_i(s0_q.tgt[Cfg.ExpW+3:4]), .rdata_o({mapped, le})
     );
 
@@ -280,10 +291,11 @@ module rx_resolve #(
     assign red_kind   = {s0_q.src, s0_q.stage[1]};
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
     assign span       = 8'(s0_q.lane) + s0_q.len - 8'd1;
-    assign row_end    = (s0_q.stage == STAGE_GATE) ? (ByteW+1)'({cfg_i.k, 2'b00}) : (ByteW+1)'(cfg_i.row_bytes);
+    assign row_end    = (s0_q.stage == STAGE_GATE) ? (ByteW+1)'({cfg_i.k, 2'b00})
+                        : (ByteW+1)'(cfg_i.row_bytes);
 
-    // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind which an end is by
-    // 127 bytes at most.
+    // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind
+    // which an end is by 127 bytes at most.
     assign lo_far = (cfg_i.st_lo >> Cfg.MemBytesLog2) != '0;
     assign hi_far = (cfg_i.st_hi >> Cfg.MemBytesLog2) != '0;
     assign below  = lo_far || s0_q.first[Cfg.MemBytesLog2-1:0] < Cfg.MemBytesLog2'(cfg_i.st_lo);
@@ -306,7 +318,8 @@ module rx_resolve #(
         assign {slot, slot_outside, slot_index} = '0;
     end
 
-    // Lists of their own: other GPUs choose the rows, FLAGs say how many there are. Own rows come from the allocator.
+    // Lists of their own: other GPUs choose the rows, FLAGs say how many there are.
+    // Own rows come from the allocator.
     logic acts, s1_free; // see below
     logic lists, chosen, said, no_list; // no_list: of a row that is chosen, or a FLAG
     logic [Cfg.LocalW-1:0] list;
@@ -320,14 +333,18 @@ module rx_resolve #(
         assign said      = lists && s0_q.op == OP_FLAG && s0_q.stage != FLAG_EVENT;
         assign said_le   = said ? 7'(s0_q.first) : 7'(le);
         assign no_expert = said_le >= cfg_i.local_experts || (said_le >> Cfg.LocalW) != '0
-                           || (32'(said_le) << cfg_i.n_shift | 32'(s0_q.src)) >= 32'(Cfg.MaxLocalExperts);
+                           || (32'(said_le) << cfg_i.n_shift
+                               | 32'(s0_q.src)) >= 32'(Cfg.MaxLocalExperts);
         // rows of other homes would return there
-        assign strange   = 5'(s0_q.token >> cfg_i.token_shift) != s0_q.src || (s0_q.row >> cfg_i.cap_shift) != '0;
-        assign list      = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, said_le[node_pkg::ExpertW-1:0], s0_q.src));
+        assign strange   = 5'(s0_q.token >> cfg_i.token_shift) != s0_q.src
+                           || (s0_q.row >> cfg_i.cap_shift) != '0;
+        assign list      = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i,
+                                                         said_le[node_pkg::ExpertW-1:0], s0_q.src));
         always_comb begin
             no_list = chosen && (no_expert || strange);
             if (said && s0_q.stage == FLAG_LIST) no_list = no_expert;
-            if (said && s0_q.stage != FLAG_LIST) no_list = s0_q.stage != FLAG_TILE || (s0_q.first >> 8) != '0;
+            if (said && s0_q.stage != FLAG_LIST)
+                no_list = s0_q.stage != FLAG_TILE || (s0_q.first >> 8) != '0;
         end
         assign said_rows = 23'(s0_q.first);
         assign said_o = '{valid: acts && said, tile: s0_q.stage == FLAG_TILE, src: s0_q.src,
@@ -349,7 +366,8 @@ module rx_resolve #(
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
         else if (s0_q.cut || (!no_payload && span[7]) ||
-                 (!s0_q.retry && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1)))
+                 (!s0_q.retry
+                  && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1)))
             err = ERR_LENGTH;
         else if (s0_q.no_row) err = ERR_TARGETS;
         else if (red && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_kind)) err = ERR_REDUCTION;
@@ -363,7 +381,8 @@ module rx_resolve #(
         s1_d.chosen     = chosen;
         s1_d.idx        = s0_q.idx;
         s1_d.stage      = s0_q.stage;
-        s1_d.off        = (s0_q.op == OP_COUNTS) ? Cfg.AddrW'(s0_q.src) : Cfg.AddrW'(s0_q.first >> Cfg.FlitLog2);
+        s1_d.off        = (s0_q.op == OP_COUNTS) ? Cfg.AddrW'(s0_q.src)
+                          : Cfg.AddrW'(s0_q.first >> Cfg.FlitLog2);
         s1_d.err        = err;
         s1_d.tgt        = s0_q.tgt;
         s1_d.job        = '0;
@@ -433,7 +452,8 @@ module rx_resolve #(
         endcase
         if (!s1_q.ask && !s1_q.chosen) base = '0;
         // strides are a flit at least
-        shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift) - 4'(Cfg.FlitLog2);
+        shift     = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift)
+                    - 4'(Cfg.FlitLog2);
         job       = s1_q.job;
         if (!lists || s1_q.ask) job.row = al_i.row[Cfg.RowsLog2-1:0];
         key       = (Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | job.row;
@@ -456,7 +476,8 @@ module rx_resolve #(
 
     assign job_left = job_level != '0;
 
-    wire unused = &{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_i.data, base, al_i.row, hd_i, s1_q.tgt};
+    wire unused = &{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_i.data, base, al_i.row,
+                    hd_i, s1_q.tgt};
 endmodule
 
 `default_nettype wire

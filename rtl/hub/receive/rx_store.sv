@@ -6,10 +6,10 @@
 // write the jobs. Each has its own payload RAM with the link's payload, so both read one flit per
 // cycle. The local stream's payload has a separate RAM, and worker 0 writes it. This module holds
 // the payload RAMs, the queue's end and the accounts: a slot is free (st_crd_o returns the link's
-// credit) when all its targets are finished. Every finished job of a dispatched row is reported to
-// the row tracker (trk_*). Results (class PART) wait in the RAM of worker 0, which has time to
-// spare (shared_ram_fifo). The link writes one flit per cycle, of any class. While worker 0 has no job
-// of the link, the read port serves the results.
+// credit) when all its targets are finished. Every finished job of a dispatched row is reported
+// to the row tracker (trk_*). Results (class PART) wait in the RAM of worker 0, which has time to
+// spare (shared_ram_fifo). The link writes one flit per cycle, of any class. While worker 0 has no
+// job of the link, the read port serves the results.
 // Order: Stores of one source may overtake each other (parked look-ups, two workers). FLAG and
 // FENCE act when memory has granted all earlier stores and they are reported.
 // Back-pressure: None to the link, ready/valid to the local stream. The workers wait for memory,
@@ -103,8 +103,8 @@ module rx_store #(
     localparam int unsigned ResAw      = $clog2(ResFlits + 1);
     localparam int unsigned Ram0Aw     = ((ResAw > LinkAw) ? ResAw : LinkAw) + 1;
     localparam int unsigned LocAw      = ((LocPkts > 1) ? $clog2(LocPkts) : 1) + Cfg.PayW;
-    localparam int unsigned MaxTargets = (Cfg.MaxLocalExperts < packet_pkg::TargetsMax) ? Cfg.MaxLocalExperts
-                                         : packet_pkg::TargetsMax;
+    localparam int unsigned MaxTargets = (Cfg.MaxLocalExperts < packet_pkg::TargetsMax)
+                                         ? Cfg.MaxLocalExperts : packet_pkg::TargetsMax;
     localparam int unsigned CntW       = $clog2(MaxTargets + 1);
 
     typedef struct packed {
@@ -134,11 +134,14 @@ module rx_store #(
     job_t                account_q;
 
     rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(MaxTargets)) i_arrive (
-        .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .lists_i(cfg_i.source_lists), .st_i, .loc_i, .loc_ready_o,
+        .clk_i, .rst_ni, .epoch_i(cfg_i.epoch), .lists_i(cfg_i.source_lists),
+        .st_i, .loc_i, .loc_ready_o,
         .pay_we_o(pay_we), .pay_link_addr_o(pay_link_addr), .pay_loc_addr_o(pay_loc_addr),
-        .pkt_valid_o(pkt_valid), .pkt_ready_i(pkt_ready), .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad),
+        .pkt_valid_o(pkt_valid), .pkt_ready_i(pkt_ready),
+        .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad),
         .pkt_flits_o(pkt_flits), .hd_slot_i(hd_slot), .hd_tgt_i(hd_idx), .hd_o(hd),
-        .free_valid_i(free_valid), .free_slot_i(account_q.slot), .crd_o(st_crd_o), .err_o(crd_err), .idle_o(all_idle)
+        .free_valid_i(free_valid), .free_slot_i(account_q.slot), .crd_o(st_crd_o),
+        .err_o(crd_err), .idle_o(all_idle)
     );
 
     // ---- jobs ----
@@ -154,16 +157,20 @@ module rx_store #(
 
     rx_resolve #(.Cfg(Cfg), .SlotW(SlotW), .job_t(job_t)) i_resolve (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
-        .pkt_valid_i(pkt_valid), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot), .pkt_bad_i(pkt_bad),
+        .pkt_valid_i(pkt_valid), .pkt_ready_o(pkt_ready),
+        .pkt_slot_i(pkt_slot), .pkt_bad_i(pkt_bad),
         .pkt_flits_i(pkt_flits), .hd_slot_o(hd_slot), .hd_tgt_o(hd_idx), .hd_i(hd),
-        .start_valid_o(start_valid), .start_ready_i(start_ready), .start_slot_o(start_slot), .start_cnt_o(start_cnt),
+        .start_valid_o(start_valid), .start_ready_i(start_ready),
+        .start_slot_o(start_slot), .start_cnt_o(start_cnt),
         .al_req_o, .al_req_ready_i, .al_i, .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job), .busy_i(working),
-        .ev_o, .said_o, .ack_o, .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
+        .ev_o, .said_o, .ack_o, .ack_ready_i,
+        .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
         .keep_idle_o(keep_idle), .err_o(res_err)
     );
 
-    // Payload of the local stream, COUNTS and reds are at worker 0; worker 1 comes first for all else.
+    // Payload of the local stream, COUNTS and reds are at worker 0; worker
+    // 1 comes first for all else.
     logic job_first, job_local, ready0, res_wait, res_idle;
     assign job_local = job.slot >= SlotW'(Cfg.RxStorePkts);
     assign job_first = job.counts || job.red || job_local;
@@ -195,8 +202,10 @@ module rx_store #(
             assign from_loc = slot >= SlotW'(Cfg.RxStorePkts);
 
             lut_table #(.Width(Cfg.FlitW), .Depth(2**LocAw)) i_local (
-                .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_i.data), .re_i(pay_re), .sel_i(from_loc),
-                .raddr_i({(LocAw-Cfg.PayW)'(slot - SlotW'(Cfg.RxStorePkts)), pay_raddr[Cfg.PayW-1:0]}),
+                .clk_i, .we_i(pay_we[1]), .waddr_i(pay_loc_addr), .wdata_i(loc_i.data),
+                .re_i(pay_re), .sel_i(from_loc),
+                .raddr_i({(LocAw-Cfg.PayW)'(slot - SlotW'(Cfg.RxStorePkts)),
+                          pay_raddr[Cfg.PayW-1:0]}),
                 .rdata_o(loc_data)
             );
 
@@ -212,21 +221,27 @@ module rx_store #(
             always_ff @(posedge clk_i) if (pay_re) link_q <= !from_loc;
 
             ram_sdp #(.Width(Cfg.FlitW + 2), .Depth(2**Ram0Aw)) i_payload (
-                .clk_i, .we_i(pay_we[0] || res_we), .wdata_i({st_i.err, st_i.last, st_i.data}), .wbe_i('1),
-                .waddr_i({res_push_i, res_push_i ? (Ram0Aw-1)'(res_waddr) : (Ram0Aw-1)'(pay_link_addr)}),
+                .clk_i, .we_i(pay_we[0] || res_we),
+                .wdata_i({st_i.err, st_i.last, st_i.data}), .wbe_i('1),
+                .waddr_i({res_push_i, res_push_i ? (Ram0Aw-1)'(res_waddr)
+                          : (Ram0Aw-1)'(pay_link_addr)}),
                 .re_i(link_re || res_re), .rdata_o(ram_data),
-                .raddr_i({!link_job, link_job ? (Ram0Aw-1)'(pay_raddr[LinkAw-1:0]) : (Ram0Aw-1)'(res_raddr)})
+                .raddr_i({!link_job, link_job ? (Ram0Aw-1)'(pay_raddr[LinkAw-1:0])
+                          : (Ram0Aw-1)'(res_raddr)})
             );
 
             // The local memory gives zeros while it is not read; the RAM may hold a result.
             assign pay_data[w] = loc_data | (link_q ? ram_data[Cfg.FlitW-1:0] : '0);
 
             shared_ram_fifo #(.Width(Cfg.FlitW + 2), .Depth(ResFlits)) i_results (
-                .clk_i, .rst_ni, .push_i(res_push_i), .data_i({st_i.err, st_i.last, st_i.data}), .we_o(res_we),
+                .clk_i, .rst_ni, .push_i(res_push_i),
+                .data_i({st_i.err, st_i.last, st_i.data}), .we_o(res_we),
                 .waddr_o(res_waddr),
-                .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re), .re_o(res_re), .raddr_o(res_raddr),
+                .free_i(!link_job && !(pay_here && link_q)), .taken_i(link_re),
+                .re_o(res_re), .raddr_o(res_raddr),
                 .rdata_i(ram_data), .wait_o(res_wait),
-                .valid_o(res_o.valid), .ready_i(res_ready_i), .data_o({res_bad_o, res_o.last, res_o.data}),
+                .valid_o(res_o.valid), .ready_i(res_ready_i),
+                .data_o({res_bad_o, res_o.last, res_o.data}),
                 .last_i(res_o.last), .level_o(res_level)
             );
 
@@ -244,23 +259,27 @@ module rx_store #(
         if (Cfg.Reds && w == 0) begin : gen_red
             rx_red #(.Cfg(Cfg)) i_red (
                 .clk_i, .rst_ni,
-                .in_i(w_wr[w]), .in_ready_o(w_wr_ready[w]), .in_data_i(pay_data[w]), .rd_o, .rd_ready_i, .rd_i,
+                .in_i(w_wr[w]), .in_ready_o(w_wr_ready[w]), .in_data_i(pay_data[w]),
+                .rd_o, .rd_ready_i, .rd_i,
                 .wr_o(wr_o[w]), .wr_ready_i(wr_ready_i[w]), .busy_o(red_busy)
             );
         end else begin : gen_plain
-            assign wr_o[w] = '{valid: w_wr[w].valid, addr: w_wr[w].addr, be: w_wr[w].be, data: pay_data[w]};
+            assign wr_o[w] = '{valid: w_wr[w].valid, addr: w_wr[w].addr, be: w_wr[w].be,
+                               data: pay_data[w]};
             assign w_wr_ready[w] = wr_ready_i[w];
         end
 
         rx_worker #(.Cfg(Cfg), .SlotW(SlotW), .Counts((w == 0) ? 1 : 0), .Reds(Cfg.Reds && w == 0),
                     .job_t(job_t)) i_worker (
             .clk_i, .rst_ni,
-            .job_valid_i(job_valid && ((w == 0) ? (job_first || !w_ready[1]) && (job_local || !res_wait) : !job_first)),
+            .job_valid_i(job_valid && ((w == 0) ? (job_first || !w_ready[1])
+                                       && (job_local || !res_wait) : !job_first)),
             .job_ready_o(w_ready[w]), .job_i(job), .job_first_i(first_mask), .job_last_i(last_mask),
             .pay_next_o(pay_next), .pay_here_o(pay_here), .pay_re_o(pay_re), .pay_addr_o(pay_raddr),
             .pay_data_i(pay_data[w]),
             .wr_o(w_wr[w]), .wr_ready_i(w_wr_ready[w]),
-            .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]), .cnt_o(cnt[w]),
+            .done_valid_o(w_done[w]), .done_ready_i(w_done_ready[w]), .done_o(w_info[w]),
+            .cnt_o(cnt[w]),
             .busy_o(w_busy[w])
         );
     end
@@ -268,8 +287,8 @@ module rx_store #(
     assign cnt_o = cnt[0];
 
     // ---- accounts: a finished job in one cycle, its slot's count in the next ----
-    // Worker 0 goes first, but not twice while worker 1 waits: a stream of bad packets, whose jobs are empty, finishes
-    // as fast as it is accounted, and must not hold up others.
+    // Worker 0 goes first, but not twice while worker 1 waits: a stream of bad packets, whose jobs
+    // are empty, finishes as fast as it is accounted, and must not hold up others.
     logic [CntW-1:0] waiting, cnt_wdata;
     logic            cnt_we, turn_q, second; // turn_q: worker 1's
     logic            hold; // slot_o is not taken
@@ -284,7 +303,8 @@ module rx_store #(
     assign cnt_wdata       = account_valid_q ? waiting - 1'b1 : CntW'(start_cnt);
 
     lutram #(.Width(CntW), .Depth(Slots)) i_waiting (
-        .clk_i, .we_i(cnt_we), .waddr_i(account_valid_q ? account_q.slot : start_slot), .wdata_i(cnt_wdata),
+        .clk_i, .we_i(cnt_we), .waddr_i(account_valid_q ? account_q.slot : start_slot),
+        .wdata_i(cnt_wdata),
         .raddr_i(account_q.slot), .rdata_o(waiting)
     );
 
@@ -296,7 +316,8 @@ module rx_store #(
             account_valid_q <= hold || (!account_valid_q && (w_done[0] || w_done[1]));
             if (!account_valid_q) turn_q <= w_done[1] && !second;
         end
-        if (!account_valid_q && (w_done[0] || w_done[1])) account_q <= second ? w_info[1] : w_info[0];
+        if (!account_valid_q && (w_done[0] || w_done[1]))
+            account_q <= second ? w_info[1] : w_info[0];
     end
 
     assign trk_o.valid = account_valid_q && account_q.track;

@@ -28,7 +28,8 @@ module rx_worker #(
     input  wire logic                     job_valid_i,
     output logic                          job_ready_o,
     input  wire job_t                     job_i,
-    input  wire logic [Cfg.FlitBytes-1:0] job_first_i, // byte enables of its first flit, and of its last
+    input  wire logic [Cfg.FlitBytes-1:0] job_first_i, // byte enables of its first flit,
+                                                       // and of its last
     input  wire logic [Cfg.FlitBytes-1:0] job_last_i,
 
     output logic                      pay_next_o, // a job whose payload is being read
@@ -92,7 +93,8 @@ module rx_worker #(
         if (finish) done_o <= job_q;
         if (step) begin
             wr_o.addr <= job_q.addr + Cfg.AddrW'(idx_q);
-            wr_o.be   <= (first_mask_q | {Cfg.FlitBytes{idx_q != '0}}) & (last_mask_q | {Cfg.FlitBytes{!step_last}});
+            wr_o.be   <= (first_mask_q | {Cfg.FlitBytes{idx_q != '0}})
+                         & (last_mask_q | {Cfg.FlitBytes{!step_last}});
             last_q    <= step_last;
         end
     end
@@ -125,7 +127,8 @@ module rx_worker #(
         assign cnt_o.valid = flit_q && counts_q;
         assign cnt_o.last  = last_q && word_last;
         assign cnt_o.kind  = kind_q == packet_pkg::COUNTS_COPIES;
-        assign cnt_o.halves = {kind_q != packet_pkg::COUNTS_ROWS_LOW, kind_q != packet_pkg::COUNTS_ROWS_HIGH};
+        assign cnt_o.halves = {kind_q != packet_pkg::COUNTS_ROWS_LOW,
+                               kind_q != packet_pkg::COUNTS_ROWS_HIGH};
         assign cnt_o.val   = pay_data_i[32*word_q +: 32];
 
         always_ff @(posedge clk_i) begin

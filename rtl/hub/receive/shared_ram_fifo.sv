@@ -9,10 +9,10 @@
 // read again. A word with nothing before it moves from a register behind the RAM's write port, and
 // needs no read.
 // Order: First in, first out.
-// Back-pressure: None. A word that does not fit is dropped. level_o shows the level. While wait_o
-// is high the owner starts nothing new. It is high from the cycle in which the register is empty and
-// words are stored, until a word is not taken at once or a packet ends (last_i). It is then low for
-// one cycle.
+// Back-pressure: None. A word that does not fit is dropped. level_o shows the level. While
+// wait_o is high the owner starts nothing new. It is high from the cycle in which the register
+// is empty and words are stored, until a word is not taken at once or a packet ends (last_i).
+// It is then low for one cycle.
 // Latency: A word is shown two cycles after its push, or, if it waited for others, after it was
 // read. One word per cycle while the RAM is free. The owner waits for one packet at most, and a
 // word for what the owner has started.
@@ -56,7 +56,8 @@ module shared_ram_fifo #(
     assign we_o    = push_i && !full_q;
     assign next    = fetch_q + 1'b1;
     assign pop     = valid_o && ready_i;
-    assign stored  = fetch_q != waddr_o;   // in the RAM since an earlier cycle, and not at its output
+    assign stored  = fetch_q != waddr_o;   // in the RAM since an earlier cycle, and
+                                           // not at its output
     assign move    = here_q && (!valid_o || ready_i);
     assign pass    = fresh_q && next == waddr_o && !here_q && (!valid_o || ready_i);
     assign re_o    = free_i && stored && !pass && (!here_q || move);

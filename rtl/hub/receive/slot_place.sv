@@ -32,7 +32,8 @@ module slot_place #(
     assign in_row    = (16'(15'(distance[W-1:0])) & ~(16'hffff << cfg_i.row_shift)) + 16'(len_i);
     assign index_o   = index[Cfg.TokensLog2-1:0];
     assign slot_o    = !distance[W] && (index >> cfg_i.token_shift) == '0;
-    assign outside_o = index >= W'(cfg_i.tokens) || position >= W'(cfg_i.k) || in_row > 16'(cfg_i.row_bytes);
+    assign outside_o = index >= W'(cfg_i.tokens) || position >= W'(cfg_i.k)
+                       || in_row > 16'(cfg_i.row_bytes);
 
     wire unused = &{1'b0, cfg_i};
 endmodule

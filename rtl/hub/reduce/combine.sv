@@ -6,15 +6,16 @@
 // ahead of row_build, which makes the packets. entry_reader reads the routing entry of a token. A
 // static row has none.
 //
-//   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own targets (+ R)
-//                          to reduce_serve
-//   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's row (+ R)
-//                          (both with the type and operator of the instruction)
-//   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to the output row; or
-//                          (flags.0) rows of the own experts and that row; of gathered tokens (flags.1) their
-//                          dense rows
-//   sum where rows return  per token, with flags.0 as they become ready: the slots of remote GPUs' rows, summed and
-//                          rounded GPU by GPU, then their sums, then rows of the own experts and that
+//   dymultimem.ld_reduce   per token: request with the remote targets to the switch, row of the own
+//                          targets (+ R) to reduce_serve
+//   multimem.ld_reduce     per row of up to row_bytes: request for the static group, own memory's
+//                          row (+ R) (both with the type and operator of the instruction)
+//   sum                    per token: R = slots of the remote GPUs p+1, p+2, .. modulo N, to
+//                          the output row; or (flags.0) rows of the own experts and that row;
+//                          of gathered tokens (flags.1) their dense rows
+//   sum where rows return  per token, with flags.0 as they become ready: the slots of remote GPUs'
+//                          rows, summed and rounded GPU by GPU, then their sums, then rows of the
+//                          own experts and that
 //
 // In layers with switch-initiated reductions nothing is requested. Tokens come in the order of
 // their GRANTs, only for sums of bf16, and there are no static rows.
@@ -30,7 +31,8 @@
 module combine #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     // own token, or byte address
-    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2
+    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2
+                                    : Cfg.TokensLog2
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -61,10 +63,14 @@ module combine #(
     output logic                     item_last_o,
     output logic                     static_o,
     output logic                     sum_o,
-    output logic                     own_o,          // rows of own experts, or of own memory, are among the terms
-    output logic                     dense_o,        // sum: tokens are gathered ones, sums go to their dense rows
-    output logic                     fill_o,         // and none of them counts as having own experts
-    output logic                     every_o,        // sum: every own token has a place in copy_o, not those alone
+    output logic                     own_o,          // rows of own experts, or of own memory,
+                                                     // are among the terms
+    output logic                     dense_o,        // sum: tokens are gathered ones, sums go
+                                                     // to their dense rows
+    output logic                     fill_o,         // and none of them counts as
+                                                     // having own experts
+    output logic                     every_o,        // sum: every own token has a place in
+                                                     // copy_o, not those alone
     output logic [3:0]               group_o,
     output red_pkg::red_t            red_o,
     output logic [14-Cfg.FlitLog2:0] last_flits_o,   // of the last static row
@@ -95,8 +101,8 @@ module combine #(
 
     // ---- command ------------------------------------------------------------------
     logic          returns;
-    logic          by_switch, busy_q, take, known, outside, strange, closed, lost, refused, finish, no_tokens, no_from,
-                   no_to;
+    logic          by_switch, busy_q, take, known, outside, strange, closed, lost, refused,
+                   finish, no_tokens, no_from, no_to;
     red_pkg::red_t red_in;
     mode_e         mode_q, mode_in;
     logic option_q; // flags.0 of the command: tokens as they get ready; sum: the own rows
@@ -109,7 +115,8 @@ module combine #(
     assign cmd_ready_o = !busy_q;
     assign take        = cmd_valid_i && cmd_ready_o;
     assign outside     = (mode_in == Static)
-                         ? no_from || no_to || uneven || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
+                         ? no_from || no_to || uneven
+                             || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
                          : no_tokens || (every_in && every_off);
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
     assign by_switch   = Cfg.SwitchReductions && cfg_i.switch_reductions;
@@ -123,7 +130,8 @@ module combine #(
     );
     cmd_range #(.Cfg(Cfg), .TokensW(TokensW)) i_from (
         .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
-        .shift_i(dense_in ? all_shift : {1'b0, cfg_i.token_shift}), .end_o(), .no_tokens_o(no_tokens),
+        .shift_i(dense_in ? all_shift : {1'b0, cfg_i.token_shift}),
+        .end_o(), .no_tokens_o(no_tokens),
         .no_bytes_o(no_from)
     );
     cmd_range #(.Cfg(Cfg), .TokensW(TokensW)) i_to (
@@ -149,7 +157,8 @@ module combine #(
     assign uneven   = apart_in && (cmd_i.b[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
 
     // sum is of bf16; the others say it in imm.
-    assign red_in  = (mode_in == Sum) ? '0 : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
+    assign red_in  = (mode_in == Sum) ? '0
+                     : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
     assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15]))
                      || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in)
                      || (by_switch && mode_in == Dynamic && red_in != '0);
@@ -186,8 +195,8 @@ module combine #(
 
     if (Cfg.Gathered) begin : gen_gathered
         logic dense_q, fill_q, every_q;
-        always_ff @(posedge clk_i) if (take) {apart_q, dense_q, fill_q, every_q} <= {apart_in, dense_in, cmd_i.flags[2],
-                                                                                     every_in};
+        always_ff @(posedge clk_i) if (take)
+            {apart_q, dense_q, fill_q, every_q} <= {apart_in, dense_in, cmd_i.flags[2], every_in};
         assign {dense_o, fill_o, every_o} = {dense_q, fill_q, every_q};
     end else begin : gen_own
         assign {apart_q, dense_o, fill_o, every_o} = '0;
@@ -207,11 +216,12 @@ module combine #(
     logic [1:0]       full_q;
     logic             wpar_q, rpar_q;
 
-    assign step       = apart_q ? (ItemW+1)'(1) << cfg_i.row_shift : static_o ? (ItemW+1)'(cfg_i.row_bytes)
-                        : (ItemW+1)'(1);
+    assign step       = apart_q ? (ItemW+1)'(1) << cfg_i.row_shift
+                        : static_o ? (ItemW+1)'(cfg_i.row_bytes) : (ItemW+1)'(1);
     assign rest       = {1'b0, left_q} - {1'b0, step};
     assign last_in    = rest[ItemW+1] || rest[ItemW:0] == '0;
-    assign from_ready = (option_q || by_switch) && (mode_q == Dynamic || (mode_q == Sum && returns));
+    assign from_ready = (option_q || by_switch) && (mode_q == Dynamic
+                                                    || (mode_q == Sum && returns));
     assign room       = !reading_q && left_q != '0 && !full_q[wpar_q];
     assign item_in    = from_ready ? ItemW'(rdy_token_i) : cur_q;
 
@@ -257,15 +267,16 @@ module combine #(
             cur_q <= ItemW'({cmd_i.a_high, cmd_i.a});
         end else if (start) begin
             cur_q        <= cur_q + ItemW'(step);
-            last_flits_o <= (15-Cfg.FlitLog2)'((apart_q ? (ItemW+1)'(cfg_i.row_bytes) : left_q) >> Cfg.FlitLog2);
+            last_flits_o <= (15-Cfg.FlitLog2)'((apart_q ? (ItemW+1)'(cfg_i.row_bytes) : left_q)
+                                               >> Cfg.FlitLog2);
         end
     end
 
     // ---- errors -------------------------------------------------------------------
     always_ff @(posedge clk_i) begin
         err_o.valid <= rst_ni && (unmapped_i || (take && refused));
-        err_o.code  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION : closed ? ERR_WINDOW
-                       : lost ? ERR_UNMAPPED
+        err_o.code  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION
+                       : closed ? ERR_WINDOW : lost ? ERR_UNMAPPED
                        : ERR_BOUNDS;
     end
 

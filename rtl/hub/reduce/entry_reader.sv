@@ -28,7 +28,8 @@ module entry_reader #(
     output logic                      route_ready_o,
     input  wire logic [Cfg.LineW-1:0] route_token_i, // own token
     input  wire logic                 route_slot_i,  // place
-    input  wire logic                 route_gathered_i, // token of the gathered routing table, at gt_base
+    input  wire logic                 route_gathered_i, // token of the gathered routing
+                                                        // table, at gt_base
     output logic                      route_got_o,
 
     input  wire logic                 meta_valid_i,
@@ -51,11 +52,13 @@ module entry_reader #(
     localparam int unsigned EntryW  = 6 - Cfg.FlitLog2;
     localparam int unsigned HalfW   = EntryW + Cfg.LaneW;
 
-    logic              turn_q, reading_q, asked_q, start, got_last;   // turn_q: the meta table's turn, or its entry
+    // turn_q: the meta table's turn, or its entry
+    logic              turn_q, reading_q, asked_q, start, got_last;
     logic              at_gt;                   // the entry lies behind gt_base
     logic [Cfg.LineW-1:0]  line_q;
     logic [EntryW-1:0] ask_q, got_q, last_flit;
-    logic [5:0]        id_half;                 // halfword of a meta entry in which the expert IDs begin
+    logic [5:0]        id_half;                 // halfword of a meta entry in which the
+                                                // expert IDs begin
     // halfwords of it are numbered as kept: its first flit, then those that hold IDs
     logic [HalfW-1:0]        first_half, half;
     logic [6-Cfg.FlitLog2:0] flit_off;
@@ -72,7 +75,8 @@ module entry_reader #(
                         : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
     assign rd_o.valid = reading_q && !asked_q;
     assign at_gt      = turn_q || (Cfg.Gathered && route_gathered_i);
-    assign rd_o.addr  = Cfg.AddrW'((at_gt ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2) + {line_q, flit_off};
+    assign rd_o.addr  = Cfg.AddrW'((at_gt ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2)
+                        + {line_q, flit_off};
     assign got_last   = reading_q && rd_i.rvalid && got_q == last_flit;
 
     assign route_got_o  = got_last && !turn_q;
@@ -109,8 +113,10 @@ module entry_reader #(
         .Width(Cfg.FlitW),
         .Depth(2 * 2**EntryW)
     ) i_flits (
-        .clk_i, .we_i(rd_i.rvalid), .waddr_i({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
-        .wdata_i(rd_i.rdata), .raddr_i({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
+        .clk_i, .we_i(rd_i.rvalid),
+        .waddr_i({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
+        .wdata_i(rd_i.rdata),
+        .raddr_i({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
         .rdata_o(flit)
     );
 

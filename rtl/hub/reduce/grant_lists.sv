@@ -48,7 +48,7 @@ module grant_lists #(
     localparam int unsigned FlitW = 5 - Cfg.FlitLog2; // index of a flit of a list
     localparam int unsigned UsedW = $clog2(Slots + 1);
 
-    // ---- what is read -----------------------------------------------------------------------------------------
+    // ---- what is read ---------------------------------------------------------------------------
     logic                 ask_q, asked, take, got, sent, wait_done;
     logic [Cfg.TokW-1:0]  token;
     logic [Cfg.AddrW-1:0] addr_q;
@@ -87,7 +87,8 @@ module grant_lists #(
             if (got != sent)  whole_q <= whole_q + (got ? UsedW'(1) : '1);
         end
         if (take) begin
-            addr_q <= cfg_i.rl_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + Cfg.AddrW'({token, FlitW'(0)});
+            addr_q <= cfg_i.rl_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+                      + Cfg.AddrW'({token, FlitW'(0)});
             wait_q <= keep_level_i - KeepW'(keep_done_i);
         end else begin
             if (wait_done) wait_q <= wait_q - 1'b1;
@@ -95,9 +96,9 @@ module grant_lists #(
         end
     end
 
-    // ---- lists that are here ----------------------------------------------------------------------------------
-    // Behind the header a list goes on with its second target: lane l of a flit is lane l + 1 of the list's, the last
-    // one the first of its next.
+    // ---- lists that are here --------------------------------------------------------------------
+    // Behind the header a list goes on with its second target: lane l of a flit is lane l + 1 of
+    // the list's, the last one the first of its next.
     logic [FlitW-1:0]           out_flit_q;
     logic                       head, half_q;
     logic [Cfg.GpuW-1:0]        home;
@@ -106,18 +107,21 @@ module grant_lists #(
     logic [Cfg.Lanes-1:0][15:0] kept, targets;
 
     lutram #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Slots)) i_rows (
-        .clk_i, .we_i(take), .waddr_i(ask_slot_q), .wdata_i({home_i, index_i}), .raddr_i(out_slot_q),
+        .clk_i, .we_i(take), .waddr_i(ask_slot_q),
+        .wdata_i({home_i, index_i}), .raddr_i(out_slot_q),
         .rdata_o({home, index})
     );
     for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
         lutram #(.Width(16), .Depth(Slots << FlitW)) i_targets (
-            .clk_i, .we_i(rd_i.rvalid), .waddr_i({got_slot_q, got_flit_q}), .wdata_i(rd_i.rdata[16*l +: 16]),
-            .raddr_i({out_slot_q, (l == 0 && !head) ? out_flit_q + 1'b1 : out_flit_q}), .rdata_o(kept[l])
+            .clk_i, .we_i(rd_i.rvalid), .waddr_i({got_slot_q, got_flit_q}),
+            .wdata_i(rd_i.rdata[16*l +: 16]),
+            .raddr_i({out_slot_q, (l == 0 && !head) ? out_flit_q + 1'b1 : out_flit_q}),
+            .rdata_o(kept[l])
         );
         assign targets[l] = kept[(l + 1) % Cfg.Lanes];
     end
 
-    // ---- requests ---------------------------------------------------------------------------------------------
+    // ---- requests -------------------------------------------------------------------------------
     logic                 head_q, here, last;
     logic [3:0]           more_q, more; // targets behind the first
     header_t              header;
@@ -142,7 +146,8 @@ module grant_lists #(
         header.stage   = STAGE_COMBINE;
         header.addr    = 48'(out_token);
         header.target0 = {kept[0][15:4], 4'd0};
-        flit           = head ? Cfg.FlitW'(header >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0)) : targets;
+        flit           = head ? Cfg.FlitW'(header >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW
+                                                      : 0)) : targets;
     end
 
     always_ff @(posedge clk_i) begin

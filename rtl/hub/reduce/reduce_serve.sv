@@ -61,7 +61,8 @@ module reduce_serve #(
     output logic                      own_ready_o,
     // one term at byte address addr; the same for all flits of a packet
     input  wire logic                 own_static_i,
-    input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to the destination
+    input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to
+                                                      // the destination
 
     output bundle_pkg::alloc_req_t      al_req_o,
     input  wire logic                   al_req_ready_i,
@@ -80,10 +81,12 @@ module reduce_serve #(
     output bundle_pkg::error_t err_o,
     output logic               idle_o
 );
-    if (2**Cfg.OpenW != Cfg.OpenRows || Cfg.OpenW + Cfg.BeatW < 5 || Cfg.ExpW < 5 || Cfg.MaxExperts > 4096
-        || Cfg.GpuW + Cfg.TokensLog2 > node_pkg::TokenW || Cfg.TokensLog2 > 15 || Cfg.MaddrW > 47) begin : gen_check
-        $error({"reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, MaxExperts 32 to 4096, ",
-                "TokensLog2 at most 15 and TokenW less log2 of N"});
+    if (2**Cfg.OpenW != Cfg.OpenRows || Cfg.OpenW + Cfg.BeatW < 5 || Cfg.ExpW < 5
+        || Cfg.MaxExperts > 4096
+        || Cfg.GpuW + Cfg.TokensLog2 > node_pkg::TokenW || Cfg.TokensLog2 > 15
+        || Cfg.MaddrW > 47) begin : gen_check
+        $error({"reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, ",
+                "MaxExperts 32 to 4096, TokensLog2 at most 15 and TokenW less log2 of N"});
     end
 
     // ---- arriving requests ----------------------------------------------------------
@@ -99,12 +102,14 @@ module reduce_serve #(
 
     serve_arrive #(.Cfg(Cfg)) i_arrive (
         .clk_i, .rst_ni, .cfg_i, .req_i, .own_i, .own_ready_o, .own_static_i,
-        .valid_o(in_valid), .ctx_o(in_ctx), .full_i(in_full), .keep_o(in_keep), .push_o(in_push), .beat_o(in_beat),
+        .valid_o(in_valid), .ctx_o(in_ctx), .full_i(in_full), .keep_o(in_keep),
+        .push_o(in_push), .beat_o(in_beat),
         .word_o(in_word), .err_o(in_err)
     );
 
     request_queues #(.Cfg(Cfg)) i_queues (
-        .clk_i, .rst_ni, .in_valid_i(in_valid), .in_ctx_i(in_ctx), .push_i(in_push), .full_o(in_full), .wptr_o(wptr),
+        .clk_i, .rst_ni, .in_valid_i(in_valid), .in_ctx_i(in_ctx), .push_i(in_push),
+        .full_o(in_full), .wptr_o(wptr),
         .out_ctx_i(ctx), .pop_i(pop), .rptr_o(rptr), .some_o(some)
     );
 
@@ -122,14 +127,17 @@ module reduce_serve #(
 
     serve_setup #(.Cfg(Cfg)) i_setup (
         .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .static_delta_i,
-        .some_i(some), .room_i(row_room), .dest_room_i(dest_room), .wait_i(in_valid), .ctx_o(ctx), .own_o(own),
-        .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .word_i(word), .al_req_o, .al_req_ready_i, .al_i,
+        .some_i(some), .room_i(row_room), .dest_room_i(dest_room), .wait_i(in_valid),
+        .ctx_o(ctx), .own_o(own),
+        .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .word_i(word),
+        .al_req_o, .al_req_ready_i, .al_i,
         .addr_o(addr), .term_we_o(term_we), .term_idx_o(term_idx), .dest_push_o(dest_push),
         .pop_o(pop), .low_o(low), .bad_o(bad), .red_o(red), .err_o(bad_code), .idle_o(idle_setup)
     );
 
     serve_ram #(.Cfg(Cfg)) i_ram (
-        .clk_i, .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx), .in_slot_i(wptr), .in_beat_i(in_beat),
+        .clk_i, .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx),
+        .in_slot_i(wptr), .in_beat_i(in_beat),
         .in_word_i(in_word), .ctx_i(ctx), .re_i(re), .slot_i(slot), .beat_i(beat), .word_o(word),
         .term_we_i(term_we), .term_row_i(row_slot), .term_idx_i(term_idx), .term_addr_i(addr),
         .sum_re_i(term_i.re), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_i.idx),
@@ -153,7 +161,8 @@ module reduce_serve #(
         err_o.valid <= rst_ni && (in_err.valid || set_err);
         err_o.code  <= in_err.valid ? in_err.code : bad_code;
     end
-    `MW_ASSERT(!(in_err.valid && set_err), "two errors in a cycle: a row is done with in one without an arriving flit")
+    `MW_ASSERT(!(in_err.valid && set_err),
+               "two errors in a cycle: a row is done with in one without an arriving flit")
 
     assign idle_o = idle_setup && some == '0 && rows_o.pend == '0 && !in_valid;
 

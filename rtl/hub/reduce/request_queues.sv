@@ -18,13 +18,15 @@ module request_queues #(
 
     input  wire logic                in_valid_i, // a flit arrives
     input  wire logic [Cfg.GpuW-1:0] in_ctx_i,
-    input  wire logic                push_i,     // the last of a request that is taken; only with in_valid_i
+    input  wire logic                push_i,     // the last of a request that is taken;
+                                                 // only with in_valid_i
     output logic                     full_o,     // of in_ctx_i
     output logic [Cfg.OpenW-1:0]     wptr_o,     // with in_valid_i: of in_ctx_i
 
     input  wire logic [Cfg.GpuW-1:0] out_ctx_i,
     input  wire logic                pop_i,  // only where some_o says so
-    output logic [Cfg.OpenW-1:0]     rptr_o, // without in_valid_i: of out_ctx_i, if it has a request
+    output logic [Cfg.OpenW-1:0]     rptr_o, // without in_valid_i: of out_ctx_i, if
+                                             // it has a request
     output logic [Cfg.N-1:0]         some_o  // contexts with a request
 );
     logic [Cfg.GpuW-1:0] ctx;
@@ -33,7 +35,8 @@ module request_queues #(
     assign full_o = some_o[in_ctx_i] && wptr_o == rptr_o;
 
     lutram #(.Width(Cfg.OpenW), .Depth(Cfg.N)) i_wptr (
-        .clk_i, .we_i(push_i), .waddr_i(ctx), .wdata_i(wptr_o + 1'b1), .raddr_i(ctx), .rdata_o(wptr_o)
+        .clk_i, .we_i(push_i), .waddr_i(ctx), .wdata_i(wptr_o + 1'b1),
+        .raddr_i(ctx), .rdata_o(wptr_o)
     );
     // The pointers of an empty queue are made equal by the next request: no reset.
     lutram #(.Width(Cfg.OpenW), .Depth(Cfg.N)) i_rptr (

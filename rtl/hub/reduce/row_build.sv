@@ -31,7 +31,8 @@
 module row_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type stream_t = `MW_STREAM(Cfg),
-    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2 : Cfg.TokensLog2
+    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2
+                                    : Cfg.TokensLog2
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -46,7 +47,8 @@ module row_build #(
     input  wire logic                     item_last_i, // static: the last row
     input  wire logic                     static_i,
     input  wire logic                     sum_i,
-    input  wire logic                     own_i,       // its own row has terms of own experts, or of own memory
+    input  wire logic                     own_i,       // its own row has terms of own experts,
+                                                       // or of own memory
     input  wire logic                     dense_i,     // sum: of gathered tokens, see combine
     input  wire logic                     fill_i,
     input  wire logic                     every_i,
@@ -56,7 +58,8 @@ module row_build #(
     input  wire logic [Cfg.LineW-1:0]     copy_i,      // row of the own copies
     output logic                          copy_next_o, // was used
     output logic                          item_done_o,
-    output logic                          unmapped_o,  // an expert is not mapped, or the group has no member
+    output logic                          unmapped_o,  // an expert is not mapped, or the
+                                                       // group has no member
     output logic                          quiet_o,     // no own row is outstanding
     input  wire logic                     row_done_i,
 
@@ -84,7 +87,8 @@ module row_build #(
     import packet_pkg::*;
 
     localparam int unsigned OutW    = $clog2(Cfg.OpenRows + 2);
-    localparam int unsigned TgtW    = Cfg.ExpW + 4;   // of a target: what an expert that is mapped needs
+    localparam int unsigned TgtW    = Cfg.ExpW + 4;   // of a target: what an expert that
+                                                      // is mapped needs
 
     if (Cfg.MaddrW > 48 || Cfg.ExpW < 5) begin : gen_check
         $error("row_build: AddrW too large, or MaxExperts below 32");
@@ -119,7 +123,8 @@ module row_build #(
         .Width(2),
         .Depth(Cfg.Groups)
     ) i_group (
-        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr), .wdata_i({group_others != '0, group_member != '0}),
+        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr),
+        .wdata_i({group_others != '0, group_member != '0}),
         .raddr_i(group_i), .rdata_o({group_remote, group_own})
     );
 
@@ -133,7 +138,8 @@ module row_build #(
     // ---- the item -----------------------------------------------------------------
     logic                  push_q, push, static_row, dynamic; // push: the item is a received row
     logic                  dense;
-    logic                  can, push_can, by_switch, returns, by_rows; // by_rows: a sum where rows return
+    // by_rows: a sum where rows return
+    logic                  can, push_can, by_switch, returns, by_rows;
     logic [OutW-1:0]       open_q, push_open_q, limit;
     logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
     logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
@@ -146,8 +152,8 @@ module row_build #(
     logic                  nothing, begin_pkt;
 
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
-    assign limit    = (cfg_i.open_rows == '0 || 32'(cfg_i.open_rows) > Cfg.OpenRows) ? OutW'(Cfg.OpenRows)
-                      : OutW'(cfg_i.open_rows);
+    assign limit    = (cfg_i.open_rows == '0 || 32'(cfg_i.open_rows) > Cfg.OpenRows)
+                      ? OutW'(Cfg.OpenRows) : OutW'(cfg_i.open_rows);
     assign returns  = Cfg.RowSparse && cfg_i.row_returns;
     assign by_rows  = returns && !push && sum_i;
     assign can      = item_valid_i && open_q < limit;
@@ -165,7 +171,8 @@ module row_build #(
     assign id_idx_o     = j_q[3:0];
     assign item_done_o  = state_q == Next && !push_q;
     assign push_done_o  = state_q == Next && push_q;
-    assign copy_next_o  = item_done_o && sum_i && own_i && (own_cnt_q != '0 || (Cfg.Gathered && every_i));
+    assign copy_next_o  = item_done_o && sum_i && own_i
+                          && (own_cnt_q != '0 || (Cfg.Gathered && every_i));
     assign quiet_o      = open_q == '0;
     assign push_quiet_o = push_open_q == '0;
     assign unmapped_o   = state_q == Shift && state_d != Shift && bad_q && own_i;
@@ -175,7 +182,8 @@ module row_build #(
     // Of the own row: the row of the own copies, or what the item names.
     always_comb begin
         if (push)              addr = Cfg.MaddrW'(push_row_i);
-        else if (by_rows)      addr = ((kind_d == Row) ? Cfg.MaddrW'(home) : '0) | Cfg.MaddrW'(item_i);
+        else if (by_rows)
+            addr = ((kind_d == Row) ? Cfg.MaddrW'(home) : '0) | Cfg.MaddrW'(item_i);
         else if (static_i)     addr = Cfg.MaddrW'(item_i);
         else if (!sum_i)       addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i);
         else                   addr = (own_i && !dense) ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
@@ -194,7 +202,8 @@ module row_build #(
     logic                row_sent;  // this one, to its end
 
     if (Cfg.RowSparse) begin : gen_rows
-        logic [Cfg.N-1:0]    groups_q, rest; // GPUs with several experts that have no row yet; but for this one
+        logic [Cfg.N-1:0]    groups_q, rest; // GPUs with several experts that have no row
+                                             // yet; but for this one
         logic                slots_q;        // R has none yet
         logic [Cfg.GpuW-1:0] at;
 
@@ -202,7 +211,8 @@ module row_build #(
 
         lutram #(.Width($bits(of_gpu_t)), .Depth(Cfg.N)) i_of_gpu (
             .clk_i, .we_i(state_q == Scan && mapped && !mine), .waddr_i(at),
-            .wdata_i(member_q[gpu] ? {of_gpu.count + 5'd1, of_gpu.first} : {5'd1, j_q[3:0]}), .raddr_i(at),
+            .wdata_i(member_q[gpu] ? {of_gpu.count + 5'd1, of_gpu.first} : {5'd1, j_q[3:0]}),
+            .raddr_i(at),
             .rdata_o(of_gpu)
         );
 
@@ -214,7 +224,8 @@ module row_build #(
         end
 
         assign sole      = remote_cnt_q == 5'd1;
-        assign more      = kind_q != Row && (rest != '0 || (slots_q && kind_q != Slots) || own_cnt_q != '0);
+        assign more      = kind_q != Row
+                           && (rest != '0 || (slots_q && kind_q != Slots) || own_cnt_q != '0);
         assign kind_rows = bad_q ? Row : (groups_q != '0) ? Group : slots_q ? Slots : Row;
 
         // Of one GPU's experts alone R is their sum.
@@ -223,7 +234,8 @@ module row_build #(
             else if (state_q == Scan && mapped && !mine && member_q[gpu]) groups_q[gpu] <= 1'b1;
             else if (row_sent && kind_q == Group) groups_q <= rest;
             if (state_q == Wait) slots_q <= 1'b0;
-            else if (state_q == Scan && mapped && !mine) slots_q <= !member_q[gpu] || remote_cnt_q != 5'd1;
+            else if (state_q == Scan && mapped && !mine)
+                slots_q <= !member_q[gpu] || remote_cnt_q != 5'd1;
             else if (row_sent && kind_q == Slots) slots_q <= 1'b0;
         end
     end else begin : gen_no_rows
@@ -236,7 +248,8 @@ module row_build #(
     logic [Cfg.LaneW-1:0] lane_q;
     logic [Cfg.Lanes-1:0][TgtW-1:0] targets_q;
     logic [Cfg.Lanes-1:0][15:0]     targets;
-    logic             flush_q, beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last;
+    logic             flush_q, beat_last, send_last, match, place, fire,
+                      head_done, pkt_done, pkt_last;
     logic [TgtW-1:0]  target;
     header_t          header;
 
@@ -268,7 +281,8 @@ module row_build #(
         kind_d    = kind_q;
         begin_pkt = 1'b0;
         unique case (state_q)
-            Wait:    if (can || push_can) state_d = (static_row || (push && returns)) ? Shift : Scan;
+            Wait:    if (can || push_can)
+                state_d = (static_row || (push && returns)) ? Shift : Scan;
             Scan:    if (j_q + 1'b1 == cfg_i.k) state_d = Shift;
             Shift:   if (shifts_q == '0 && (!by_rows || open_q < limit)) begin
                          state_d   = nothing ? Next : Head;
@@ -302,8 +316,10 @@ module row_build #(
         end else begin
             state_q <= state_d;
             if (state_q == Wait && (can || push_can)) push_q <= push;
-            if ((row_sent && !push_q) != row_done_i)             open_q <= open_q + (row_done_i ? '1 : OutW'(1));
-            if ((row_sent && push_q) != st_done_i)    push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
+            if ((row_sent && !push_q) != row_done_i)
+                open_q <= open_q + (row_done_i ? '1 : OutW'(1));
+            if ((row_sent && push_q) != st_done_i)
+                push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
             if (state_q == Head && fire) beat_q <= !beat_last;
             if (state_q == Targets && fire) flush_q <= 1'b0;
             else if (place)                 flush_q <= lane_q == '1 || send_q == 5'd1;
@@ -343,7 +359,8 @@ module row_build #(
         else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
 
         // Targets not yet placed.
-        if (begin_pkt) send_q <= (kind_d == Group) ? of_gpu.count : (kind_d != Row) ? remote_cnt_q : bad_q ? '0
+        if (begin_pkt)
+            send_q <= (kind_d == Group) ? of_gpu.count : (kind_d != Row) ? remote_cnt_q : bad_q ? '0
                                  : own_cnt_q;
         else if (place || (head_done && kind_q == Req)) send_q <= send_q - 1'b1;
 
@@ -373,7 +390,8 @@ module row_build #(
             header.dst    = push_q ? 5'(push_src_i) : cfg_i.port;
             header.tag[1] = by_rows ? more : dense || (kind_q == Slots && own_cnt_q != '0);
             header.tag[2] = !push_q && !sum_i && remote;
-            header.tag[3] = push_q || (sum_i && kind_q == Row && !returns) || (kind_q == Group && !sole);
+            header.tag[3] = push_q || (sum_i && kind_q == Row && !returns)
+                            || (kind_q == Group && !sole);
             header.tag[4] = dense || kind_q inside {Slots, Group};
             header.tag[5] = bad_q;
             header.tag[6] = !push_q && sum_i && kind_q == Row && remote && !dense;

@@ -35,7 +35,8 @@ module row_return #(
     output logic [Cfg.TokensLog2-1:0] item_token_o, // at home
     output logic [3:0]                item_pos_o,
     input  wire logic                 item_done_i,
-    input  wire bundle_pkg::port_t    left_i,       // the last flit of an item's row for this home has
+    input  wire bundle_pkg::port_t    left_i,       // the last flit of an item's row
+                                                    // for this home has
 
     output bundle_pkg::tile_back_t tile_o,
     input  wire logic              tile_ready_i,
@@ -45,7 +46,8 @@ module row_return #(
         localparam int unsigned PtrW  = $clog2(Depth) + 1; // one more bit separates full from empty
         localparam int unsigned Most  = 1;                 // items of a home that have not left
         localparam int unsigned Tiles = 16;                // that are to be reported
-        localparam int unsigned NumW  = 13;                // of rows: more than those of all tiles, twice
+        localparam int unsigned NumW  = 13;                // of rows: more than those of
+                                                           // all tiles, twice
 
         typedef logic [PtrW-1:0] ptr_t;
         typedef struct packed {
@@ -74,9 +76,10 @@ module row_return #(
         assign take         = row_i.valid && back && !full[home];
         assign item_valid_o = valid_q;
         assign in           = '{last: row_i.last, rows: row_i.rows,
-                                row: Cfg.LineW'(row_i.le) << cfg_i.cap_shift | Cfg.LineW'(row_i.row),
-                                token: Cfg.TokensLog2'(row_i.token) & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift),
-                                pos: row_i.pos};
+                                row: Cfg.LineW'(row_i.le) << cfg_i.cap_shift
+                                | Cfg.LineW'(row_i.row),
+                                token: Cfg.TokensLog2'(row_i.token)
+                                & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift), pos: row_i.pos};
 
         for (genvar h = 0; h < Cfg.N; h++) begin : gen_home
             ptr_t            level;
@@ -102,7 +105,8 @@ module row_return #(
         assign give = !valid_q && can != '0;
 
         rr_arb #(.N(Cfg.N)) i_turn (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(can), .grant_o(grant), .idx_o(pick), .advance_i(give)
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(can), .grant_o(grant),
+            .idx_o(pick), .advance_i(give)
         );
         lutram #(.Width($bits(entry_t)), .Depth(Depth * 2**Cfg.GpuW)) i_rows (
             .clk_i, .we_i(take), .waddr_i({home, wptr_q[home][PtrW-2:0]}), .wdata_i(in),
@@ -121,15 +125,18 @@ module row_return #(
         end
 
         if (Cfg.SourceLists) begin : gen_tiles
-            logic [NumW-1:0]            due, ahead; // number of the row behind which the tile at the front is reported
+            logic [NumW-1:0]            due, ahead; // number of the row behind which the tile at
+                                                    // the front is reported
             logic [Cfg.GpuW-1:0]        tile_home;
             logic                       waits;
             logic [$clog2(Tiles+1)-1:0] level;
 
             fifo #(.Width(Cfg.GpuW + 8 + NumW), .Depth(Tiles)) i_tiles (
-                .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(give && out.last && cfg_i.source_lists), .ready_o(tile_room),
+                .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(give && out.last && cfg_i.source_lists),
+                .ready_o(tile_room),
                 .data_i({pick, out.rows, given_q[pick] + NumW'(1)}), .valid_o(waits),
-                .ready_i(tile_o.valid && tile_ready_i), .data_o({tile_home, tile_o.rows, due}), .level_o(level)
+                .ready_i(tile_o.valid && tile_ready_i),
+                .data_o({tile_home, tile_o.rows, due}), .level_o(level)
             );
             assign tile_o.home  = 5'(tile_home);
             assign ahead        = left_q[tile_home] - due;

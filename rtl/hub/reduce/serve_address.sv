@@ -6,11 +6,11 @@
 // Function: Each input performs one step per cycle. low_i and dest_i select the address. The shifts
 // are a multiplier by powers of two, which costs no LUTs.
 //
-//   load_i    the number: in Lookup of a term (lookup_i) the local expert or the received row; else the index at home;
-//             a static row's byte address; a dense row's number
+//   load_i    the number: in Lookup of a term (lookup_i) the local expert or the received row;
+//             else the index at home; a static row's byte address; a dense row's number
 //   alloc_i   expert << cap_shift + row of the allocator
-//   index_i   received row << k_shift + list position; token << n_shift + GPU; where rows return token << k_shift +
-//             position, and a finished row as it is
+//   index_i   received row << k_shift + list position; token << n_shift + GPU; where rows return
+//             token << k_shift + position, and a finished row as it is
 //   base_i    << row_shift, + base (static: only the destination's distance from the source)
 //
 // Order: The caller's steps. addr_o holds the result of the last one.
@@ -30,7 +30,8 @@ module serve_address #(
     input  wire logic [Cfg.ExpW:0]            target_i,
     input  wire logic [node_pkg::ExpertW-1:0] le_i,           // its local expert
     input  wire logic [node_pkg::RowW-1:0]    row_i,          // of the allocator
-    input  wire logic [Cfg.AddrW-1:0]         static_delta_i, // static: flits from the source to the destination
+    input  wire logic [Cfg.AddrW-1:0]         static_delta_i, // static: flits from the source to
+                                                              // the destination
 
     input  wire logic            load_i, // at most one of the four
     input  wire logic            lookup_i,
@@ -42,7 +43,8 @@ module serve_address #(
 
     logic [Cfg.AddrW-1:0] number, power, addend;
     logic [4:0]           amount;
-    logic                 returns, to_slot, finished; // to_slot: where rows return, a sum of slots goes to one
+    logic                 returns, to_slot, finished; // to_slot: where rows return, a sum of
+                                                      // slots goes to one
     logic                 by_list, dense, slots;
 
     assign by_list  = low_i.is_explicit || low_i.slots;
@@ -56,19 +58,24 @@ module serve_address #(
                    : lookup_i ? Cfg.AddrW'(le_i) : Cfg.AddrW'({low_i.len_high, low_i.len_low});
 
     always_comb begin
-        if (base_i)                       amount = low_i.is_static ? '0 : 5'(cfg_i.row_shift) - 5'(Cfg.FlitLog2);
+        if (base_i)
+            amount = low_i.is_static ? '0 : 5'(cfg_i.row_shift) - 5'(Cfg.FlitLog2);
         else if (finished)                amount = '0;
         else if (dest_i || slots)         amount = returns ? 5'(cfg_i.k_shift) : 5'(cfg_i.n_shift);
         else if (low_i.is_explicit)       amount = 5'(cfg_i.k_shift);
         else                              amount = cfg_i.cap_shift;
         power = Cfg.AddrW'(1) << amount;
-        if (alloc_i)                                  addend = Cfg.AddrW'(row_i);
-        else if (index_i)                             addend = finished ? '0 : (dest_i && !returns)
-                                                               ? Cfg.AddrW'(cfg_i.port) : Cfg.AddrW'(target_i);
-        else if (dest_i ? low_i.st || to_slot || dense : slots) addend = Cfg.AddrW'(cfg_i.cb_base >> Cfg.FlitLog2);
-        else if (!dest_i)                             addend = Cfg.AddrW'(cfg_i.yd_base >> Cfg.FlitLog2);
-        else                                          addend = low_i.is_static ? static_delta_i
-                                                               : Cfg.AddrW'(cfg_i.out_base >> Cfg.FlitLog2);
+        if (alloc_i)
+            addend = Cfg.AddrW'(row_i);
+        else if (index_i)
+            addend = finished ? '0 : (dest_i && !returns)
+                     ? Cfg.AddrW'(cfg_i.port) : Cfg.AddrW'(target_i);
+        else if (dest_i ? low_i.st || to_slot || dense : slots)
+            addend = Cfg.AddrW'(cfg_i.cb_base >> Cfg.FlitLog2);
+        else if (!dest_i)
+            addend = Cfg.AddrW'(cfg_i.yd_base >> Cfg.FlitLog2);
+        else
+            addend = low_i.is_static ? static_delta_i : Cfg.AddrW'(cfg_i.out_base >> Cfg.FlitLog2);
     end
 
     always_ff @(posedge clk_i) begin

@@ -57,7 +57,8 @@ module serve_arrive #(
     assign own_ctx     = !first ? own_ctx_q : Cfg.GpuW'(header.dst);
     assign ctx_o       = !req_i.valid ? own_ctx : first ? Cfg.GpuW'(header.src) : rq_ctx_q;
     assign drop        = req_i.valid && (first ? stray || full_i : rq_drop_q);
-    assign stray       = 6'(header.src) >= 6'(Cfg.N) || header.src == cfg_i.port || header.len == '0;
+    assign stray       = 6'(header.src) >= 6'(Cfg.N) || header.src == cfg_i.port
+                         || header.len == '0;
     assign keep_o      = !drop;
     assign push_o      = valid_o && last && !drop;
     assign err_o.valid = req_i.valid && first && drop;
@@ -68,10 +69,12 @@ module serve_arrive #(
         assign is_static = req_i.valid ? header.opcode == OP_MULTIMEM_LD_REDUCE : own_static_i;
     end else begin : gen_header2
         assign header    = {data, data};
-        assign is_static = !req_i.valid ? own_static_i : first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
+        assign is_static = !req_i.valid ? own_static_i
+                           : first ? header.opcode == OP_MULTIMEM_LD_REDUCE : rq_static_q;
     end
 
-    assign word_o.red = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps) ? '0 : '{dtype: header.dtype, redop: header.redop};
+    assign word_o.red = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps) ? '0
+                        : '{dtype: header.dtype, redop: header.redop};
 
     always_comb begin
         word_o.low.len_low     = header.len[9:0];
@@ -85,17 +88,20 @@ module serve_arrive #(
         word_o.low.bad         = req_i.valid ? header.poison || req_i.err : header.tag[5];
         word_o.low.again       = header.tag[6] && !req_i.valid;
         word_o.low.st          = header.tag[7] && !req_i.valid;
-        word_o.low.over        = req_i.valid && (cfg_i.row_bytes < header.len || header.len[Cfg.FlitLog2-1:0] != '0
-                            || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: header.dtype, redop: header.redop})
+        word_o.low.over        = req_i.valid && (cfg_i.row_bytes < header.len
+                                                 || header.len[Cfg.FlitLog2-1:0] != '0
+                            || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps,
+                                             '{dtype: header.dtype, redop: header.redop})
                             || (!is_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         word_o.x          = header.addr[Cfg.MaddrW-1:0];
         word_o.over       = req_i.valid && (req_i.err || header.addr[47:Cfg.MaddrW] != '0
                             || (is_static && ((word_o.x >> (Cfg.MemBytesLog2)) != '0
                                               || header.addr[Cfg.FlitLog2-1:0] != '0)));
-        word_o.target     = {(header.target0 >> (4 + Cfg.ExpW)) != '0, header.target0[4 +: Cfg.ExpW]};
+        word_o.target     = {(header.target0 >> (4 + Cfg.ExpW)) != '0,
+                             header.target0[4 +: Cfg.ExpW]};
         for (int unsigned l = 0; l < Cfg.Lanes; l++) begin
-            word_o.targets[l] = {data[16*l+4+Cfg.ExpW +: 12-Cfg.ExpW] != '0 || (req_i.valid && req_i.err),
-                            data[16*l+4 +: Cfg.ExpW]};
+            word_o.targets[l] = {data[16*l+4+Cfg.ExpW +: 12-Cfg.ExpW] != '0
+                                 || (req_i.valid && req_i.err), data[16*l+4 +: Cfg.ExpW]};
         end
     end
 

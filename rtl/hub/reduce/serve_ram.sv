@@ -5,8 +5,8 @@
 //
 // Function:
 //
-//   {context, request, beat}   word of the header's low half, word of the high half (one word if a flit holds both),
-//                              words of as many targets as a flit has
+//   {context, request, beat}   word of the header's low half, word of the high half (one word if a
+//                              flit holds both), words of as many targets as a flit has
 //   {context, row slot, term}  addresses of up to 16 terms, after all requests
 //
 // Order: One write and one read per cycle. An arriving flit has the write port, and term_we_i waits
@@ -37,7 +37,8 @@ module serve_ram #(
     input  wire logic                 re_i,       // reads a word of its request
     input  wire logic [Cfg.OpenW-1:0] slot_i,
     input  wire logic [Cfg.BeatW-1:0] beat_i,
-    output request_bus_t              word_o,     // words 0 and 1 have the header's halves, or 0 both
+    output request_bus_t              word_o,     // words 0 and 1 have the header's
+                                                  // halves, or 0 both
     input  wire logic                 term_we_i,  // not in a cycle with in_valid_i
     input  wire logic                 term_row_i, // row slot
     input  wire logic [3:0]           term_idx_i,
@@ -70,12 +71,14 @@ module serve_ram #(
 
     assign in_high = {in_word_i.target, in_word_i.over, in_word_i.x};
 
-    function automatic logic [RamAw-1:0] req_addr(input logic [Cfg.GpuW-1:0] c, input logic [Cfg.OpenW-1:0] s,
+    function automatic logic [RamAw-1:0] req_addr(input logic [Cfg.GpuW-1:0] c,
+                                                  input logic [Cfg.OpenW-1:0] s,
                                                   input logic [Cfg.BeatW-1:0] b);
         return RamAw'({c, s, b});
     endfunction
 
-    function automatic logic [RamAw-1:0] term_addr(input logic [Cfg.GpuW-1:0] c, input logic slot, input logic [3:0] t);
+    function automatic logic [RamAw-1:0] term_addr(input logic [Cfg.GpuW-1:0] c, input logic slot,
+                                                   input logic [3:0] t);
         return {(RamAw-5)'(c) + (RamAw-5)'(ReqWords / 32), slot, t};
     endfunction
 
@@ -83,7 +86,8 @@ module serve_ram #(
         assign in_word = (in_beat_i == '0) ? WordW'({in_word_i.red, in_high, in_word_i.low})
                          : WordW'(in_word_i.targets);
     end else begin : gen_header2
-        assign in_word = (in_beat_i == '0) ? WordW'({in_word_i.red, in_word_i.low}) : (in_beat_i == Cfg.BeatW'(1))
+        assign in_word = (in_beat_i == '0) ? WordW'({in_word_i.red, in_word_i.low})
+                         : (in_beat_i == Cfg.BeatW'(1))
                          ? WordW'(in_high) : WordW'(in_word_i.targets);
     end
 
@@ -92,9 +96,11 @@ module serve_ram #(
         .Depth(RamDepth)
     ) i_ram (
         .clk_i, .we_i(in_valid_i ? in_keep_i : term_we_i),
-        .waddr_i(in_valid_i ? req_addr(in_ctx_i, in_slot_i, in_beat_i) : term_addr(ctx_i, term_row_i, term_idx_i)),
+        .waddr_i(in_valid_i ? req_addr(in_ctx_i, in_slot_i, in_beat_i)
+                 : term_addr(ctx_i, term_row_i, term_idx_i)),
         .wdata_i(in_valid_i ? in_word : WordW'(term_addr_i)), .wbe_i('1), .re_i(re_i || sum_re_i),
-        .raddr_i(re_i ? req_addr(ctx_i, slot_i, beat_i) : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)), .rdata_o(rdata)
+        .raddr_i(re_i ? req_addr(ctx_i, slot_i, beat_i)
+                 : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)), .rdata_o(rdata)
     );
 
     assign word_o.low     = rdata[LowW-1:0];

@@ -63,7 +63,8 @@ module serve_rows #(
     assign alone  = bad_i || low_i.cnt == '0;   // no other term
     assign extra  = low_i.use_r || (low_i.again && !bad_i);
     assign steps  = alone ? '0 : low_i.cnt - 5'(!extra);
-    assign length = (!(own_i || low_i.st) || low_i.is_static) ? {low_i.len_high, low_i.len_low} : cfg_i.row_bytes;
+    assign length = (!(own_i || low_i.st) || low_i.is_static) ? {low_i.len_high, low_i.len_low}
+                    : cfg_i.row_bytes;
     assign flits  = (15-Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
     localparam int unsigned RowBits = 9 + 32'(Cfg.Gathered) + Cfg.AddrW + node_pkg::PktW + Cfg.PayW;
@@ -79,7 +80,8 @@ module serve_rows #(
         assign row = {steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits};
         assign row_o.minus = 1'b0;
     end
-    assign {row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt, row_o.last_len}
+    assign {row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt,
+            row_o.last_len}
            = row_read[RowBits-1-32'(Cfg.Gathered):0];
 
     lutram #(
@@ -97,7 +99,8 @@ module serve_rows #(
         wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
         lutram #(.Width($bits(red_pkg::red_t)), .Depth(2**(Cfg.GpuW+1))) i_red (
-            .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}), .wdata_i(red_i), .raddr_i({row_ctx_i, row_slot_o}),
+            .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}), .wdata_i(red_i),
+            .raddr_i({row_ctx_i, row_slot_o}),
             .rdata_o(row_o.red)
         );
     end
@@ -117,7 +120,8 @@ module serve_rows #(
         if (push_i && own_i) begin
             own_r_q[slot_o]     <= low_i.use_r;
             // R of slots reads what rows before it have written there
-            own_again_q[slot_o] <= (low_i.again && !bad_i) || (Cfg.RowSparse && cfg_i.row_returns && low_i.slots
+            own_again_q[slot_o] <= (low_i.again && !bad_i)
+                                   || (Cfg.RowSparse && cfg_i.row_returns && low_i.slots
                                                                && !low_i.is_explicit);
         end
     end
@@ -126,7 +130,8 @@ module serve_rows #(
         .Width(Cfg.AddrW + 1)
     ) i_dest (
         .clk_i, .rst_ni,
-        .promise_i(dest_push_i), .room_o(dest_room_o), .push_i(dest_push_i), .data_i({low_i.more, addr_i}),
+        .promise_i(dest_push_i), .room_o(dest_room_o), .push_i(dest_push_i),
+        .data_i({low_i.more, addr_i}),
         .valid_o(dest_o.valid), .ready_i(dest_ready_i), .data_o({dest_o.more, dest_o.addr})
     );
 

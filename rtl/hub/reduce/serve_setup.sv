@@ -30,7 +30,8 @@ module serve_setup #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
-    input  wire logic [Cfg.AddrW-1:0]    static_delta_i, // static: flits from the source to the destination
+    input  wire logic [Cfg.AddrW-1:0]    static_delta_i, // static: flits from the source to
+                                                         // the destination
 
     input  wire logic [Cfg.N-1:0] some_i,      // contexts with a request
     input  wire logic [Cfg.N-1:0] room_i,      // contexts with a place for a row
@@ -68,8 +69,8 @@ module serve_setup #(
     // of the flits that a row may lie behind memory's end
     localparam int unsigned OverW = (Cfg.AddrW < 15 - Cfg.FlitLog2) ? Cfg.AddrW : 15 - Cfg.FlitLog2;
 
-    typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer, Shift1, Shift2,
-                              Store, Done} state_e;
+    typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer,
+                              Shift1, Shift2, Store, Done} state_e;
     state_e state_q, state_d;
 
     logic [Cfg.N-1:0]     can_set, grant;
@@ -78,14 +79,16 @@ module serve_setup #(
     logic [TgtW-1:0]      target_q;          // of the header's high half
     logic                 high_over_q;
     logic [Cfg.MaddrW-1:0] x_q;
-    logic             by_switch, to_slot, here, plain, over, last_term, stored; // here: a unit of this GPU made the row
+    // here: a unit of this GPU made the row
+    logic             by_switch, to_slot, here, plain, over, last_term, stored;
     logic [Cfg.AddrW:0]   behind;            // the flit behind a static row
     logic [4:0]       t_q, t_next;
     logic [3:0]       lane_t;
     logic [TgtW-1:0]  tgt_q;
     logic             mapped, emap_mine;
     logic [node_pkg::ExpertW-1:0] le, le_q;
-    logic [3:0]       down_q;            // places that the address in x_q is still to be shifted down to the token
+    logic [3:0]       down_q;            // places that the address in x_q is still to be
+                                         // shifted down to the token
     logic             down;
     logic             in_dest_q;         // addr_o is for the destination, not for a term
 
@@ -104,10 +107,12 @@ module serve_setup #(
     assign to_slot   = Cfg.RowSparse && cfg_i.row_returns && low_o.slots && low_o.is_explicit;
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign here      = own_o || low_o.st;
-    assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;  // experts of a token
+    // experts of a token
+    assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;
     assign behind    = (Cfg.AddrW+1)'(x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2])
                        + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
-    assign over      = low_o.over || high_over_q || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
+    assign over      = low_o.over || high_over_q
+                       || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
     assign lane_t    = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
     assign t_next    = t_q + 1'b1;
     assign last_term = !in_dest_q && t_next == low_o.cnt;
@@ -133,8 +138,8 @@ module serve_setup #(
                 state_d = (Cfg.HeadFlits == 1 && word_i.low.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
-            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch) : own_o ? (to_slot ? Shift1 : Shift2)
-                              : (over || low_o.bad)
+            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch)
+                              : own_o ? (to_slot ? Shift1 : Shift2) : (over || low_o.bad)
                               ? Done : low_o.is_static ? Store : Fetch;
             Fetch: begin
                 re_o    = 1'b1;
@@ -149,8 +154,8 @@ module serve_setup #(
             Shift2: state_d = Store;
             Store: if (!wait_i) begin
                 if (low_o.st) state_d = in_dest_q ? Done : last_term ? Shift1 : Fetch;
-                else          state_d = (bad_o || last_term || (in_dest_q && low_o.cnt == '0)) ? Done : low_o.is_static
-                                        ? Store : Fetch;
+                else          state_d = (bad_o || last_term || (in_dest_q && low_o.cnt == '0))
+                                        ? Done : low_o.is_static ? Store : Fetch;
             end
             default: if (pop_o) state_d = Idle;
         endcase
@@ -166,9 +171,11 @@ module serve_setup #(
         .target_i((to_slot && in_dest_q) ? target_q : tgt_q),
         .le_i(node_pkg::list_of(Cfg.SourceLists, cfg_i, le, cfg_i.port)),
         .row_i(al_i.row), .static_delta_i,
-        .load_i(state_q inside {Begin, Lookup} || (stored && ((low_o.st && last_term) || low_o.is_static))),
+        .load_i(state_q inside {Begin, Lookup}
+                || (stored && ((low_o.st && last_term) || low_o.is_static))),
         .lookup_i(state_q == Lookup),
-        .alloc_i(state_q == Answer && al_i.valid), .index_i(state_q == Shift1), .base_i(state_q == Shift2), .addr_o
+        .alloc_i(state_q == Answer && al_i.valid), .index_i(state_q == Shift1),
+        .base_i(state_q == Shift2), .addr_o
     );
 
     assign down = down_q != '0 && state_q inside {Fetch, Target, Lookup, Ask};
@@ -181,16 +188,19 @@ module serve_setup #(
             Head0: rptr_q <= rptr_i;
             Head1: begin
                 low_o <= word_i.low;
-                if (Cfg.HeadFlits == 1) {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
+                if (Cfg.HeadFlits == 1)
+                    {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
             end
-            Start: if (Cfg.HeadFlits != 1) {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
+            Start: if (Cfg.HeadFlits != 1)
+                {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
             Begin: begin
                 bad_o     <= over || low_o.bad;
                 err_o     <= ERR_BOUNDS;
                 in_dest_q <= low_o.st ? low_o.cnt == '0 : own_o;
                 t_q       <= (own_o && !low_o.st) ? low_o.cnt : '0;
             end
-            Target: tgt_q <= (!here && t_q == '0) ? target_q : word_i.targets[lane_t[Cfg.LaneW-1:0]];
+            Target: tgt_q <= (!here && t_q == '0) ? target_q
+                             : word_i.targets[lane_t[Cfg.LaneW-1:0]];
             Lookup: begin
                 le_q <= le;
                 if (plain && !mapped) begin
@@ -213,7 +223,8 @@ module serve_setup #(
             default: ;
         endcase
         // Beside the search for its first term; what falls out must be 0.
-        if (state_q == Begin)  down_q <= (here || low_o.is_static || by_switch) ? '0 : cfg_i.row_shift;
+        if (state_q == Begin)
+            down_q <= (here || low_o.is_static || by_switch) ? '0 : cfg_i.row_shift;
         else if (down)         down_q <= down_q - 1'b1;
         if (down) begin
             x_q <= x_q >> 1;

@@ -6,16 +6,16 @@
 // Function: A token with remote targets takes P + 1 packets of dispatch, and a partial sum takes P.
 // With D such tokens and B rows of partial sums (share_i), lead = (packets of dispatch sent) B P -
 // (packets of partial sums sent) D (P + 1). One row of dispatch is (P + 1) B P.
-// - If the lead is cfg.throttle_lead rows or more, partial sums go first. Otherwise dispatch goes first
-//   (first_o).
+// - If the lead is cfg.throttle_lead rows or more, partial sums go first. Otherwise
+//   dispatch goes first (first_o).
 // - If the lead is above cfg.throttle_ahead rows, dispatch waits (hold_o). If no flit has left for
-//   cfg.throttle_idle cycles, the next P + 1 packets of it may go. A tile that needs them then gets its
-//   rows, and nothing waits for ever.
+//   cfg.throttle_idle cycles, the next P + 1 packets of it may go. A tile that needs them then gets
+//   its rows, and nothing waits for ever.
 // - Packets without gate weights count like the others. When share_i is available, one adder
 //   computes the constants, and earlier packets are added, one per cycle. Until then both outputs
 //   are inactive (throttled_o and hold_o low), and dispatch and partial sums alternate.
-// - A throttle_ahead of 2^(TokensLog2+1) or more is no limit. A throttle_lead above throttle_ahead equals it.
-//   go_i restarts everything.
+// - A throttle_ahead of 2^(TokensLog2+1) or more is no limit. A throttle_lead above throttle_ahead
+//   equals it. go_i restarts everything.
 // Ports: A queue next to that of tx marks the stores that are dispatch (dymultimem.st with any
 // flags). in_* are the flits that enter, and out_i is the last flit of a packet that leaves.
 // throttled_o and hold_o refer to the packet at the front.
@@ -52,18 +52,20 @@ module dispatch_throttle #(
     localparam int unsigned PktsW  = 9;                                // P + 1: at most 257
     localparam int unsigned TimesW = CountW + PktsW;                   // a multiplier
     localparam int unsigned StepW  = Cfg.TokW + 1 + PktsW;             // B P, D (P + 1)
-    localparam int unsigned LeadW  = StepW + CountW + PktsW + 1;       // signed, all of either and a row
+    // signed, all of either and a row
+    localparam int unsigned LeadW  = StepW + CountW + PktsW + 1;
     localparam int unsigned SentW  = Cfg.TokW + 1 + PktsW;             // packets of a layer
     localparam int unsigned PtrW   = $clog2(Packets);
 
-    // ---- which packets are dispatch --------------------------------------------------------------------------
+    // ---- which packets are dispatch -------------------------------------------------------------
     logic [PtrW-1:0] in_q, out_q;
     logic            inside_q, kind_q, kind, front, dispatch, partial;
 
     assign kind = inside_q ? kind_q : in_opcode_i == packet_pkg::OP_DYMULTIMEM_ST;
 
     lutram #(.Width(1), .Depth(Packets)) i_kind (
-        .clk_i, .we_i(in_valid_i && in_last_i), .waddr_i(in_q), .wdata_i(kind), .raddr_i(out_q), .rdata_o(front)
+        .clk_i, .we_i(in_valid_i && in_last_i), .waddr_i(in_q), .wdata_i(kind),
+        .raddr_i(out_q), .rdata_o(front)
     );
 
     always_ff @(posedge clk_i) begin
@@ -82,10 +84,11 @@ module dispatch_throttle #(
     assign dispatch = start_store_i && front;
     assign partial  = start_part_i;
 
-    // ---- constants, and the lead ------------------------------------------------------------------------------
-    // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y = D (P + 1), and of two
-    // numbers of rows times (P + 1), times X: more_q, of how many more than cfg.throttle_lead may be ahead; and minus
-    // those of cfg.throttle_lead, so that lead_q is the lead less these from then on.
+    // ---- constants, and the lead ----------------------------------------------------------------
+    // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y =
+    // D (P + 1), and of two numbers of rows times (P + 1), times X: more_q, of how many more than
+    // cfg.throttle_lead may be ahead; and minus those of cfg.throttle_lead, so that lead_q is
+    // the lead less these from then on.
     typedef enum logic [2:0] {Off, PartStep, SendStep, More, Limit, Lead, Start, Run} state_e;
     state_e                  state_q;
     logic [TimesW-1:0]       times_q;
@@ -154,7 +157,7 @@ module dispatch_throttle #(
         if (state_q == Limit && last) more_q <= sum;
     end
 
-    // ---- what was sent ------------------------------------------------------------------------------------------
+    // ---- what was sent --------------------------------------------------------------------------
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             dispatch_q <= '0;
@@ -165,7 +168,7 @@ module dispatch_throttle #(
         end
     end
 
-    // ---- what it means -----------------------------------------------------------------------------------------
+    // ---- what it means --------------------------------------------------------------------------
     logic             notified_q; // all that was sent by the time of Run is added up
     logic [15:0]      idle_q;
     logic [PktsW-1:0] free_q; // packets that may go whatever the lead

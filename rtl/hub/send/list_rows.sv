@@ -4,8 +4,8 @@
 // order of an instruction's entries.
 //
 // Ports: begin_i starts an instruction. row_o is the row of the entry at look_*, in the same cycle,
-// and take_i counts it. notified_rows_o is the number of rows for the expert at notified_*. A list that
-// does not exist aliases another.
+// and take_i counts it. notified_rows_o is the number of rows for the expert at notified_*. A list
+// that does not exist aliases another.
 // Back-pressure: None. Without SourceLists all rows are 0.
 `default_nettype none
 
@@ -32,17 +32,21 @@ module list_rows #(
         logic [2**Cfg.LocalW-1:0] known_q; // lists that have some
         logic [RowW-1:0]          rows, notified_rows, next;
 
-        assign looked      = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, look_local_i, 5'(look_gpu_i)));
-        assign notified    = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, notified_local_i, 5'(notified_gpu_i)));
+        assign looked      = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, look_local_i,
+                                                           5'(look_gpu_i)));
+        assign notified    = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, notified_local_i,
+                                                           5'(notified_gpu_i)));
         assign row_o       = known_q[looked] ? rows : '0;
         assign notified_rows_o = known_q[notified] ? notified_rows : '0;
         assign next        = row_o + 1'b1;
 
         lutram #(.Width(RowW), .Depth(2**Cfg.LocalW)) i_rows (
-            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next), .raddr_i(looked), .rdata_o(rows)
+            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next),
+            .raddr_i(looked), .rdata_o(rows)
         );
         lutram #(.Width(RowW), .Depth(2**Cfg.LocalW)) i_notified (
-            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next), .raddr_i(notified), .rdata_o(notified_rows)
+            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next),
+            .raddr_i(notified), .rdata_o(notified_rows)
         );
         always_ff @(posedge clk_i) begin
             if (!rst_ni || begin_i) known_q <= '0;
@@ -50,8 +54,8 @@ module list_rows #(
         end
     end else begin : gen_none
         assign {row_o, notified_rows_o} = '0;
-        wire unused = &{1'b0, clk_i, rst_ni, cfg_i, begin_i, look_gpu_i, look_local_i, take_i, notified_gpu_i,
-                        notified_local_i};
+        wire unused = &{1'b0, clk_i, rst_ni, cfg_i, begin_i, look_gpu_i, look_local_i, take_i,
+                        notified_gpu_i, notified_local_i};
     end
 endmodule
 

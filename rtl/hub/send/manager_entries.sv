@@ -68,7 +68,7 @@ module manager_entries #(
     logic [Cfg.N-1:0][E-1:0]      open_q, used_q, full, seen_q;
     logic [Cfg.N-1:0][E-1:0][3:0] mask_q;
 
-    // ---- the packet at the front -------------------------------------------------------------------------------
+    // ---- the packet at the front ----------------------------------------------------------------
     logic [E-1:0]     same, earlier, hit, leaving, free, place; // earlier: desc_i goes first
     logic [Pairs-1:0] pairs, pairs_new, pairs_next;
     logic             whole, claim_hit, add;
@@ -77,7 +77,8 @@ module manager_entries #(
     for (genvar e = 0; e < E; e++) begin : gen_key
         logic [KeyW-1:0] key;
         lutram #(.Width(KeyW), .Depth(Cfg.N)) i_key (
-            .clk_i, .we_i(add && place[e]), .waddr_i(desc_i.part), .wdata_i(desc_i.key), .raddr_i(desc_i.part),
+            .clk_i, .we_i(add && place[e]), .waddr_i(desc_i.part),
+            .wdata_i(desc_i.key), .raddr_i(desc_i.part),
             .rdata_o(key)
         );
         assign same[e]   = key == desc_i.key;
@@ -118,14 +119,16 @@ module manager_entries #(
             default:           want = 1'b1;
         endcase
         for (int unsigned p = 0; p < Cfg.N; p++) begin
-            flush[p] = desc_i.valid && want && (desc_i.kind == bundle_pkg::BehindAll || desc_i.part == Cfg.GpuW'(p));
+            flush[p] = desc_i.valid && want
+                       && (desc_i.kind == bundle_pkg::BehindAll || desc_i.part == Cfg.GpuW'(p));
         end
     end
 
-    // ---- who is first of two -----------------------------------------------------------------------------------
+    // ---- who is first of two --------------------------------------------------------------------
     for (genvar a = 0; a < E; a++) begin : gen_pair
         for (genvar b = a + 1; b < E; b++) begin : gen_with
-            assign pairs_new[pair(a, b)] = place[a] ? earlier[b] : place[b] ? !earlier[a] : pairs[pair(a, b)];
+            assign pairs_new[pair(a, b)] = place[a] ? earlier[b] : place[b] ? !earlier[a]
+                                           : pairs[pair(a, b)];
         end
     end
     if (E == 1) begin : gen_no_pairs
@@ -135,15 +138,18 @@ module manager_entries #(
 
     logic [Cfg.GpuW-1:0] pick_part_q;
     lutram #(.Width(Pairs), .Depth(Cfg.N)) i_pairs (
-        .clk_i, .we_i(add), .waddr_i(desc_i.part), .wdata_i(pairs_new), .raddr_i(desc_i.part), .rdata_o(pairs)
+        .clk_i, .we_i(add), .waddr_i(desc_i.part), .wdata_i(pairs_new),
+        .raddr_i(desc_i.part), .rdata_o(pairs)
     );
     lutram #(.Width(Pairs), .Depth(Cfg.N)) i_pairs_next (
-        .clk_i, .we_i(add), .waddr_i(desc_i.part), .wdata_i(pairs_new), .raddr_i(pick_part_q), .rdata_o(pairs_next)
+        .clk_i, .we_i(add), .waddr_i(desc_i.part), .wdata_i(pairs_new),
+        .raddr_i(pick_part_q), .rdata_o(pairs_next)
     );
 
-    // ---- a partition -------------------------------------------------------------------------------------------
+    // ---- a partition ----------------------------------------------------------------------------
     logic [Cfg.N-1:0]    has_full, has_any, give, requests, grant;
-    logic                pick_q, any_q, pick, sweep_claim; // any_q: it gives an entry that is not full, too
+    logic                pick_q, any_q, pick, sweep_claim; // any_q: it gives an entry that is
+                                                           // not full, too
     logic [Cfg.GpuW-1:0] grant_part;
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_part
@@ -154,16 +160,18 @@ module manager_entries #(
         assign closed      = ~open_q[p];
         assign has_full[p] = full[p] != '0;
         assign has_any[p]  = open_q[p] != '0;
-        assign give[p]     = flush[p] || timer_i == '0 || (E > 2 && (closed & (closed - 1'b1)) == '0);
+        assign give[p]     = flush[p] || timer_i == '0
+                             || (E > 2 && (closed & (closed - 1'b1)) == '0);
         assign requests[p] = has_full[p] || (has_any[p] && give[p]);
     end
 
     rr_arb #(.N(Cfg.N)) i_turn (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(requests), .grant_o(grant), .idx_o(grant_part), .advance_i(pick)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(requests), .grant_o(grant),
+        .idx_o(grant_part), .advance_i(pick)
     );
     assign pick = !pick_q && requests != '0;
 
-    // ---- an entry of it ----------------------------------------------------------------------------------------
+    // ---- an entry of it -------------------------------------------------------------------------
     logic [E-1:0] among, first;
 
     assign among = (full[pick_part_q] != '0) ? full[pick_part_q] : any_q ? open_q[pick_part_q] : '0;
@@ -177,7 +185,7 @@ module manager_entries #(
         end
     end
 
-    // ---- sweeps ------------------------------------------------------------------------------------------------
+    // ---- sweeps ---------------------------------------------------------------------------------
     logic                sweep_q, meets, sweep_step;
     logic [15:0]         since_q;
     logic [Cfg.GpuW-1:0] sweep_part_q;
@@ -208,7 +216,7 @@ module manager_entries #(
         end
     end
 
-    // ---- the next one ------------------------------------------------------------------------------------------
+    // ---- the next one ---------------------------------------------------------------------------
     assign claimed.part  = sweep_claim ? sweep_part_q : pick_part_q;
     assign claimed.idx   = sweep_claim ? sweep_idx_q : index_of(first);
     assign claimed.mask  = mask_q[claimed.part][claimed.idx];
@@ -243,7 +251,8 @@ module manager_entries #(
             for (int unsigned e = 0; e < E; e++) begin
                 automatic logic here = desc_i.part == Cfg.GpuW'(p);
                 automatic logic made = add && here && place[e];
-                automatic logic out  = claimed.valid && claimed.part == Cfg.GpuW'(p) && claimed.idx == IdxW'(e);
+                automatic logic out  = claimed.valid && claimed.part == Cfg.GpuW'(p)
+                                       && claimed.idx == IdxW'(e);
                 if (!rst_ni) begin
                     open_q[p][e] <= 1'b0;
                     used_q[p][e] <= 1'b0;
@@ -251,12 +260,15 @@ module manager_entries #(
                     if (made) open_q[p][e] <= 1'b1;
                     else if (out) open_q[p][e] <= 1'b0;
                     if (made) used_q[p][e] <= 1'b1;
-                    else if (free_valid_i && free_slot_i == {Cfg.GpuW'(p), IdxW'(e)}) used_q[p][e] <= 1'b0;
+                    else if (free_valid_i && free_slot_i == {Cfg.GpuW'(p), IdxW'(e)})
+                        used_q[p][e] <= 1'b0;
                 end
                 if (made) mask_q[p][e] <= desc_i.mask;
-                else if (begin_i && absorb_o && here && hit[e]) mask_q[p][e] <= mask_q[p][e] | desc_i.mask;
+                else if (begin_i && absorb_o && here && hit[e])
+                    mask_q[p][e] <= mask_q[p][e] | desc_i.mask;
                 if (made) seen_q[p][e] <= 1'b0;
-                else if (meets && sweep_part_q == Cfg.GpuW'(p) && sweep_idx_q == IdxW'(e)) seen_q[p][e] <= 1'b1;
+                else if (meets && sweep_part_q == Cfg.GpuW'(p) && sweep_idx_q == IdxW'(e))
+                    seen_q[p][e] <= 1'b1;
             end
         end
     end

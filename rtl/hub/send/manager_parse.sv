@@ -31,7 +31,8 @@ module manager_parse #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
     // constant during a layer
-    input  wire logic       target_list_cache_i, // rows of dymultimem.st are open: their packets keep their order
+    input  wire logic       target_list_cache_i, // rows of dymultimem.st are open: their
+                                                 // packets keep their order
     input  wire logic [3:0] row_shift_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
@@ -58,7 +59,8 @@ module manager_parse #(
 
     fifo #(.Width(Cfg.FlitW + 1), .Depth(Flits)) i_flits (
         .clk_i, .rst_ni, .valid_i(push), .ready_o(flits_room), .data_i({in_i.last, in_i.data}),
-        .valid_o(flit_o.valid), .ready_i(flit_take_i), .data_o({flit_o.last, flit_o.data}), .level_o()
+        .valid_o(flit_o.valid), .ready_i(flit_take_i),
+        .data_o({flit_o.last, flit_o.data}), .level_o()
     );
 
     if (Cfg.HeadFlits == 1) begin : gen_whole
@@ -81,7 +83,7 @@ module manager_parse #(
         else if (push) first_q <= in_i.last;
     end
 
-    // ---- the header --------------------------------------------------------------------------------------------
+    // ---- the header -----------------------------------------------------------------------------
     logic                map_valid, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
     logic [Cfg.GpuW-1:0] map_gpu;
     logic [LineW:0]      behind; // the line's byte behind the packet's last one
@@ -95,15 +97,17 @@ module manager_parse #(
     );
 
     assign st     = header_q.opcode == OP_ST && header_q.cnt == '0;
-    assign dyn    = header_q.opcode == OP_DYMULTIMEM_ST && header_q.cnt == 5'd1 && !target_list_cache_i;
+    assign dyn    = header_q.opcode == OP_DYMULTIMEM_ST
+                    && header_q.cnt == 5'd1 && !target_list_cache_i;
     assign nop    = header_q.opcode == OP_ST_ROWSP_NOP;
     assign rowsp  = (nop || header_q.opcode == OP_ST_ROWSP) && header_q.cnt == 5'd1;
     assign here   = 6'(header_q.dst) < 6'(Cfg.N);
     assign single = st ? here : (dyn || rowsp) && map_valid;
     // nothing in it that the key does not have
-    assign plain  = single && (header_q.target0 >> (Cfg.ExpW + 4)) == '0 && (header_q.addr >> Cfg.MaddrW) == '0
-                    && {header_q.tag, header_q.dtype, header_q.redop, header_q.poison, header_q.reduce, header_q.own,
-                        header_q.rsvd} == '0;
+    assign plain  = single && (header_q.target0 >> (Cfg.ExpW + 4)) == '0
+                    && (header_q.addr >> Cfg.MaddrW) == '0
+                    && {header_q.tag, header_q.dtype, header_q.redop, header_q.poison,
+                        header_q.reduce, header_q.own, header_q.rsvd} == '0;
     assign behind   = {1'b0, header_q.addr[LineW-1:0]} + header_q.len[LineW:0];
     assign one_line = (header_q.len >> (LineW + 1)) == '0 && header_q.len != '0
                       && (!behind[LineW] || behind[LineW-1:0] == '0)
@@ -111,7 +115,8 @@ module manager_parse #(
     assign sectors  = {header_q.addr[SectorW-1:0], header_q.len[SectorW-1:0]} == '0;
 
     for (genvar b = 0; b < Cfg.MergeRowW; b++) begin : gen_row
-        assign row[b] = (dyn || rowsp) && header_q.addr[SectorW+b] && row_shift_i <= 4'(SectorW + b);
+        assign row[b] = (dyn || rowsp) && header_q.addr[SectorW+b]
+                        && row_shift_i <= 4'(SectorW + b);
     end
 
     always_comb begin
@@ -119,11 +124,14 @@ module manager_parse #(
         desc.valid = got_q;
         if (plain && one_line) desc.kind = sectors ? bundle_pkg::Keep : bundle_pkg::BehindLine;
         else if (st && single) desc.kind = bundle_pkg::BehindGpu;
-        else if (header_q.opcode inside {OP_FLAG, OP_FENCE, OP_COUNTS} && here) desc.kind = bundle_pkg::BehindGpu;
+        else if (header_q.opcode inside {OP_FLAG, OP_FENCE, OP_COUNTS} && here)
+            desc.kind = bundle_pkg::BehindGpu;
         else desc.kind = bundle_pkg::BehindAll;
-        desc.part = (desc.kind == bundle_pkg::BehindAll) ? '0 : (dyn || rowsp) ? map_gpu : header_q.dst[Cfg.GpuW-1:0];
+        desc.part = (desc.kind == bundle_pkg::BehindAll) ? '0 : (dyn || rowsp) ? map_gpu
+                    : header_q.dst[Cfg.GpuW-1:0];
         for (int unsigned s = 0; s < 4; s++) begin
-            desc.mask[s] = header_q.addr[LineW-1:SectorW] <= 2'(s) && {1'b0, behind} > 9'(s << SectorW);
+            desc.mask[s] = header_q.addr[LineW-1:SectorW] <= 2'(s)
+                           && {1'b0, behind} > 9'(s << SectorW);
         end
         desc.key = {nop, header_q.addr[Cfg.MaddrW-1:LineW], row, rowsp, dyn, header_q.stage,
                     header_q.target0[Cfg.ExpW+3:0]};
@@ -131,7 +139,8 @@ module manager_parse #(
 
     fifo #(.Width($bits(desc) - 1), .Depth(Descs)) i_descs (
         .clk_i, .rst_ni, .valid_i(desc.valid), .ready_o(descs_room),
-        .data_i({desc.kind, desc.part, desc.mask, desc.key}), .valid_o(desc_o.valid), .ready_i(desc_take_i),
+        .data_i({desc.kind, desc.part, desc.mask, desc.key}),
+        .valid_o(desc_o.valid), .ready_i(desc_take_i),
         .data_o({desc_o.kind, desc_o.part, desc_o.mask, desc_o.key}), .level_o(level)
     );
 

@@ -28,7 +28,8 @@ module manager_send #(
     output logic [SlotW-1:0]   free_slot_o,
 
     output logic                      re_o,    // a word of the RAM, there in the next cycle
-    output logic                      head_o,  // of a header: half word_o; else flit word_o of its payload
+    output logic                      head_o,  // of a header: half word_o; else flit
+                                               // word_o of its payload
     output logic [Cfg.PayW-1:0]       word_o,
     input  wire logic [Cfg.FlitW-1:0] data_i,
 
@@ -38,7 +39,8 @@ module manager_send #(
     import packet_pkg::*;
     localparam int unsigned SubW = Cfg.PayW - 2;  // of a flit in a sector
 
-    logic                active_q, in_pay_q, half_q, head_q, out_half_q, step, run_end, sector_end, done;
+    logic                active_q, in_pay_q, half_q, head_q, out_half_q, step,
+                         run_end, sector_end, done;
     logic [3:0]          mask_q, above;   // sectors that have not been read; those behind the run
     logic [SlotW-1:0]    slot_q;
     logic [Cfg.PayW-1:0] flit_q;          // of the line
@@ -58,7 +60,8 @@ module manager_send #(
     assign next_take_o  = next_i.valid && !hold_i && (!active_q || done);
     assign step         = active_q && (!st_o.valid || st_ready_i);
     assign sector_end   = flit_q[SubW-1:0] == '1;
-    assign run_end      = step && in_pay_q && sector_end && 3'(flit_q[Cfg.PayW-1-:2]) + 3'd1 == 3'(first) + sectors;
+    assign run_end      = step && in_pay_q && sector_end
+                          && 3'(flit_q[Cfg.PayW-1-:2]) + 3'd1 == 3'(first) + sectors;
     assign done         = run_end && above == '0;
     assign free_valid_o = done;
     assign free_slot_o  = slot_q;
@@ -99,7 +102,8 @@ module manager_send #(
     // The run is that of the header on its way out: its last flit is read later.
     always_comb begin
         automatic header_t header;
-        header      = header_t'((Cfg.HeadFlits == 2 && out_half_q) ? 128'(data_i) << Cfg.FlitW : 128'(data_i));
+        header      = header_t'((Cfg.HeadFlits == 2 && out_half_q) ? 128'(data_i) << Cfg.FlitW
+                                : 128'(data_i));
         header.len  = 15'({sectors, 5'd0});
         header.addr[6:0] = {first, 5'd0};
         st_o.data   = !head_q ? data_i

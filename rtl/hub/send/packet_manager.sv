@@ -11,8 +11,8 @@
 // (constant from go to done), the input passes in the same cycle.
 // Order: Two stores to the same bytes by the same kind of address keep their order. Every flag,
 // fence, count and store that crosses a line follows all earlier packets for its GPU. Every
-// multicast and every packet of an open row (target_list_cache) follows all earlier packets. Other stores
-// may pass each other.
+// multicast and every packet of an open row (target_list_cache) follows all earlier packets.
+// Other stores may pass each other.
 // Back-pressure: st_ready_o, from registers only. Input and output stop each other only if a packet
 // waits for an entry to leave, for its place or for its order.
 // Latency: One flit in and one out per cycle. A packet that passes takes two cycles. An entry and a
@@ -51,7 +51,7 @@ module packet_manager #(
     localparam int unsigned SubW  = Cfg.PayW - 2;  // of a flit in a sector
     localparam int unsigned Words = Slots * (Cfg.PayFlits + Cfg.HeadFlits), WordW = $clog2(Words);
 
-    // ---- what comes --------------------------------------------------------------------------------------------
+    // ---- what comes -----------------------------------------------------------------------------
     stream_t             in, flit, by, kept, out;
     merge_t              desc;
     logic                in_ready, take, desc_take, by_ready, kept_ready;
@@ -59,23 +59,27 @@ module packet_manager #(
     assign in = '{valid: st_i.valid && on_i, last: st_i.last, data: st_i.data};
 
     manager_parse #(.Cfg(Cfg)) i_parse (
-        .clk_i, .rst_ni, .target_list_cache_i, .row_shift_i, .emap_i, .in_i(in), .in_ready_o(in_ready),
+        .clk_i, .rst_ni, .target_list_cache_i, .row_shift_i, .emap_i,
+        .in_i(in), .in_ready_o(in_ready),
         .flit_o(flit), .flit_take_i(take), .desc_o(desc), .desc_take_i(desc_take)
     );
 
-    // ---- entries -----------------------------------------------------------------------------------------------
+    // ---- entries --------------------------------------------------------------------------------
     claim_t              next;
-    logic                absorb, pass, add, start, next_take, free_valid, left_full, left_timer, none_used;
+    logic                absorb, pass, add, start, next_take, free_valid,
+                         left_full, left_timer, none_used;
     logic [Cfg.RpmW-1:0] idx;
     logic [SlotW-1:0]    free_slot;
 
     manager_entries #(.Cfg(Cfg)) i_entries (
-        .clk_i, .rst_ni, .go_i, .timer_i, .desc_i(desc), .absorb_o(absorb), .pass_o(pass), .new_o(add), .idx_o(idx),
-        .begin_i(start), .next_o(next), .next_take_i(next_take), .free_valid_i(free_valid), .free_slot_i(free_slot),
+        .clk_i, .rst_ni, .go_i, .timer_i, .desc_i(desc), .absorb_o(absorb), .pass_o(pass),
+        .new_o(add), .idx_o(idx),
+        .begin_i(start), .next_o(next), .next_take_i(next_take),
+        .free_valid_i(free_valid), .free_slot_i(free_slot),
         .left_full_o(left_full), .left_timer_o(left_timer), .idle_o(none_used)
     );
 
-    // ---- a packet at the front ---------------------------------------------------------------------------------
+    // ---- a packet at the front ------------------------------------------------------------------
     // It goes into its entry or by; its description stays until its last flit.
     logic                inside_q, into_q, add_q, into, head, we;
     logic [Cfg.RpmW-1:0] idx_q;
@@ -100,14 +104,15 @@ module packet_manager #(
             add_q       <= add;
             idx_q       <= idx;
             head_left_q <= 2'(Cfg.HeadFlits - 1);
-            flit_q      <= {desc.mask[0] ? 2'd0 : desc.mask[1] ? 2'd1 : desc.mask[2] ? 2'd2 : 2'd3, SubW'(0)};
+            flit_q      <= {desc.mask[0] ? 2'd0 : desc.mask[1] ? 2'd1 : desc.mask[2] ? 2'd2 : 2'd3,
+                            SubW'(0)};
         end else if (take) begin
             if (head) head_left_q <= head_left_q - 1'b1;
             else flit_q <= flit_q + 1'b1;
         end
     end
 
-    // ---- headers and payload -----------------------------------------------------------------------------------
+    // ---- headers and payload --------------------------------------------------------------------
     logic                 re, out_head;
     logic [Cfg.PayW-1:0]  word;
     logic [Cfg.FlitW-1:0] data;
@@ -126,19 +131,22 @@ module packet_manager #(
     assign raddr = place(out_head, free_slot, word);
 
     ram_sdp #(.Width(Cfg.FlitW), .Depth(Words)) i_ram (
-        .clk_i, .we_i(we), .waddr_i(waddr), .wdata_i(flit.data), .wbe_i('1), .re_i(re), .raddr_i(raddr), .rdata_o(data)
+        .clk_i, .we_i(we), .waddr_i(waddr), .wdata_i(flit.data), .wbe_i('1), .re_i(re),
+        .raddr_i(raddr), .rdata_o(data)
     );
 
     manager_send #(.Cfg(Cfg)) i_send (
         .clk_i, .rst_ni, .next_i(next), .next_take_o(next_take),
         .hold_i(inside_q && into_q && {next.part, next.idx} == wslot),
-        .free_valid_o(free_valid), .free_slot_o(free_slot), .re_o(re), .head_o(out_head), .word_o(word), .data_i(data),
+        .free_valid_o(free_valid), .free_slot_o(free_slot), .re_o(re), .head_o(out_head),
+        .word_o(word), .data_i(data),
         .st_o(kept), .st_ready_i(kept_ready)
     );
 
-    // ---- what leaves -------------------------------------------------------------------------------------------
+    // ---- what leaves ----------------------------------------------------------------------------
     loc_merge #(.Cfg(Cfg)) i_merge (
-        .clk_i, .rst_ni, .go_i, .loc_i(kept), .loc_ready_o(kept_ready), .clo_i(by), .clo_ready_o(by_ready),
+        .clk_i, .rst_ni, .go_i, .loc_i(kept), .loc_ready_o(kept_ready),
+        .clo_i(by), .clo_ready_o(by_ready),
         .loc_o(out), .loc_ready_i(st_ready_i && on_i)
     );
 
@@ -146,8 +154,8 @@ module packet_manager #(
     assign st_ready_o = on_i ? in_ready : st_ready_i;
     assign idle_o     = none_used && !flit.valid && !kept.valid;
 
-    assign count_o = '{in: desc_take, out: out.valid && out.last && st_ready_i && on_i, merged: start && absorb && !add,
-                       full: left_full, timer: left_timer};
+    assign count_o = '{in: desc_take, out: out.valid && out.last && st_ready_i && on_i,
+                       merged: start && absorb && !add, full: left_full, timer: left_timer};
 
     `MW_ASSERT(!(we && re) || waddr != raddr, "a word is written while it is read")
     `MW_ASSERT(!start || !absorb || !flit.last, "a store without payload")

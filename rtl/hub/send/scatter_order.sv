@@ -16,18 +16,21 @@ module scatter_order #(
     input  wire logic [Width-1:0] last_i,    // packets of the transfer, less 1
     output logic [Width-1:0]      place_o    // which one it is
 );
-    logic [Width-1:0] size, lines, window; // bits of a place in the window, of a line in it; the index there
+    logic [Width-1:0] size, lines, window; // bits of a place in the window, of a line in
+                                           // it; the index there
 
     always_comb begin
         lines  = '0;
-        for (int unsigned b = 0; b < 4; b++) if (b < Width && 32'(scatter_i) > b + 1) lines[b] = 1'b1;
+        for (int unsigned b = 0; b < 4; b++)
+            if (b < Width && 32'(scatter_i) > b + 1) lines[b] = 1'b1;
         size = Width'({lines, 2'b11});
         window = index_i & size;
         place_o = index_i;
         if ((index_i | size) <= last_i) begin
             place_o = (index_i & ~size) | Width'({window & lines, 2'b00});
             for (int unsigned l = 0; l < 5; l++) begin
-                if (32'(scatter_i) == l + 1 || (l == 4 && scatter_i > 3'd5)) place_o |= Width'(window >> l);
+                if (32'(scatter_i) == l + 1 || (l == 4 && scatter_i > 3'd5))
+                    place_o |= Width'(window >> l);
             end
         end
     end

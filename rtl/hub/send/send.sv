@@ -85,10 +85,13 @@ module send #(
     output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
-    localparam int unsigned LenW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;     // of the bytes of a transfer
-    localparam int unsigned PktsW = LenW - (Cfg.RpmEntries != 0 ? 5 : 7);  // packets of 32 bytes, or of 128
+    // of the bytes of a transfer
+    localparam int unsigned LenW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;
+    // packets of 32 bytes, or of 128
+    localparam int unsigned PktsW = LenW - (Cfg.RpmEntries != 0 ? 5 : 7);
     // of a token index << row_shift, or of an address
-    localparam int unsigned ShiftW = (Cfg.TokW > Cfg.MemBytesLog2 - 12) ? Cfg.TokW + 15 : Cfg.MemBytesLog2 + 3;
+    localparam int unsigned ShiftW = (Cfg.TokW > Cfg.MemBytesLog2 - 12) ? Cfg.TokW + 15
+                                     : Cfg.MemBytesLog2 + 3;
 
     // A transfer as send_build takes it.
     typedef struct packed {
@@ -112,7 +115,7 @@ module send #(
 
     assign begin_o = '{valid: walk && picks, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end};
 
-    // ---- lists -------------------------------------------------------------------------------------------------
+    // ---- lists ----------------------------------------------------------------------------------
     listed_t        entry;
     read_t          walk_rd;
     logic           walk_done, entry_take, walk_rd_ready, walk_rvalid;
@@ -123,7 +126,8 @@ module send #(
         .clk_i, .rst_ni, .start_i(walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
         .k_last_i(k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
         .picks_i(picks), .pick_i, .pick_take_o,
-        .rd_o(walk_rd), .rd_ready_i(walk_rd_ready), .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
+        .rd_o(walk_rd), .rd_ready_i(walk_rd_ready),
+        .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
         .entry_o(entry), .take_i(entry_take)
     );
 
@@ -156,18 +160,20 @@ module send #(
     logic [Cfg.FlitW-1:0] remote_flit, own_flit;
 
     target_ram #(.Cfg(Cfg)) i_remote (
-        .clk_i, .wr_i(to_remote), .rlist_i(build_list), .word_i(build_word), .nth_i(build_nth), .target0_o(remote0),
+        .clk_i, .wr_i(to_remote), .rlist_i(build_list), .word_i(build_word),
+        .nth_i(build_nth), .target0_o(remote0),
         .row_o(remote_row), .flit_o(remote_flit)
     );
     target_ram #(.Cfg(Cfg)) i_own (
-        .clk_i, .wr_i(to_own), .rlist_i(build_list), .word_i(build_word), .nth_i(4'd0), .target0_o(own0),
+        .clk_i, .wr_i(to_own), .rlist_i(build_list), .word_i(build_word),
+        .nth_i(4'd0), .target0_o(own0),
         .row_o(own_row), .flit_o(own_flit)
     );
 
-    // ---- transfers ---------------------------------------------------------------------------------------------
+    // ---- transfers ------------------------------------------------------------------------------
     bundle_pkg::sends_t           sends;
-    logic                         drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle,
-                                  pay_valid, pay_take;
+    logic                         drained, xfer_valid, xfer_take, xfer_ids, job_valid,
+                                  job_take, job_waits, read_idle, pay_valid, pay_take;
     job_t                         xfer, job;
     logic [Cfg.AddrW-1:0]         xfer_from;
     logic [LenW-Cfg.FlitLog2-1:0] xfer_last;
@@ -177,9 +183,11 @@ module send #(
 
     send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .PktsW(PktsW), .job_t(job_t)) i_transfers (
         .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .picks_o(picks), .range_end_o(range_end), .end_o(walk_end),
+        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .picks_o(picks),
+        .range_end_o(range_end), .end_o(walk_end),
         .drained_i(drained), .retire_o, .groups_i,
-        .walk_done_i(walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take), .lists_used_i(job_waits),
+        .walk_done_i(walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take),
+        .lists_used_i(job_waits),
         .desc_i(desc), .arm_o, .arm_ready_i, .tok_done_i,
         .base_q_o, .base_row_i, .base_take_o,
         .xfer_valid_o(xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from),
@@ -188,15 +196,17 @@ module send #(
 
     send_read #(.Cfg(Cfg), .LenW(LenW), .job_t(job_t)) i_read (
         .clk_i, .rst_ni, .k_last_i(k_last),
-        .xfer_valid_i(xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer), .from_i(xfer_from), .last_i(xfer_last),
+        .xfer_valid_i(xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer),
+        .from_i(xfer_from), .last_i(xfer_last),
         .ids_i(xfer_ids), .cut_i(xfer.cut), .scatter_i(cfg_i.scatter),
-        .job_valid_o(job_valid), .job_take_i(job_take), .job_o(job), .waits_o(job_waits), .idle_o(read_idle),
+        .job_valid_o(job_valid), .job_take_i(job_take), .job_o(job),
+        .waits_o(job_waits), .idle_o(read_idle),
         .walk_valid_i(walk_rd.valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd.addr),
         .walk_rvalid_o(walk_rvalid), .rd_o, .rd_ready_i, .rd_i,
         .pay_valid_o(pay_valid), .pay_take_i(pay_take), .pay_data_o(pay_data)
     );
 
-    // ---- packets -----------------------------------------------------------------------------------------------
+    // ---- packets --------------------------------------------------------------------------------
     stream_t        own_pkt [2];
     logic           own_ready [2]; // 0 uplink, 1 local
 
@@ -206,10 +216,13 @@ module send #(
         .once_i(Cfg.TargetListCache && cfg_i.target_list_cache),
         .by_switch_i(Cfg.SwitchReductions && cfg_i.switch_reductions),
         .job_valid_i(job_valid), .job_take_o(job_take), .job_i(job),
-        .list_o(build_list), .nth_o(build_nth), .row_i(remote_row), .word_o(build_word), .remote0_i(remote0),
+        .list_o(build_list), .nth_o(build_nth), .row_i(remote_row),
+        .word_o(build_word), .remote0_i(remote0),
         .remote_flit_i(remote_flit), .own0_i(own0),
-        .own_flit_i(own_flit), .pay_valid_i(pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
-        .st_o(own_pkt[0]), .st_ready_i(own_ready[0]), .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
+        .own_flit_i(own_flit),
+        .pay_valid_i(pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
+        .st_o(own_pkt[0]), .st_ready_i(own_ready[0]),
+        .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
         .idle_o(build_idle)
     );
 
@@ -225,7 +238,7 @@ module send #(
         .loc_o, .loc_ready_i
     );
 
-    // ---- errors ------------------------------------------------------------------------------------------------
+    // ---- errors ---------------------------------------------------------------------------------
     assign err_o.valid = list_err.valid || cmd_err.valid;
     assign err_o.code  = list_err.valid ? list_err.code : cmd_err.code;
 

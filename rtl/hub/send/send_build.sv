@@ -34,8 +34,10 @@ module send_build #(
     input  wire logic [4:0]          k_i,
     input  wire bundle_pkg::sends_t  sends_i,
     input  wire logic [2:0]          scatter_i,
-    input  wire logic                once_i,   // the first packet of a token carries its targets, for all of them
-    input  wire logic                by_switch_i, // gate weights on the uplink make the switch open the reduction
+    input  wire logic                once_i,   // the first packet of a token carries its
+                                               // targets, for all of them
+    input  wire logic                by_switch_i, // gate weights on the uplink make the switch
+                                                  // open the reduction
 
     input  wire logic job_valid_i,
     output logic      job_take_o,
@@ -43,7 +45,8 @@ module send_build #(
 
     output logic [1:0]                list_o,
     output logic [3:0]                nth_o,   // of its remote targets the one in the header
-    input  wire logic [packet_pkg::RowBits-1:0] row_i, // that it becomes in its list, with sends_i.lists
+    input  wire logic [packet_pkg::RowBits-1:0] row_i, // that it becomes in its list,
+                                                       // with sends_i.lists
     output logic [2:0]                word_o,
     input  wire logic [15:0]          remote0_i,
     input  wire logic [Cfg.FlitW-1:0] remote_flit_i,
@@ -62,14 +65,16 @@ module send_build #(
 );
     import packet_pkg::*;
     localparam int unsigned WW    = $clog2(Cfg.Words);
-    localparam int unsigned SumW  = Cfg.MemBytesLog2 + 1;  // address bits that a transfer's packets may carry into
+    localparam int unsigned SumW  = Cfg.MemBytesLog2 + 1;  // address bits that a transfer's
+                                                           // packets may carry into
 
-    // ---- the transfer ------------------------------------------------------------------------------------------
+    // ---- the transfer ---------------------------------------------------------------------------
     logic              active_q, st_q, loc_q, gate_q, cut_q, meta, dyn, rowsp, follows;
     logic [AddrW-1:0]  addr_q;
     logic [PktsW-1:0]  pkts_q, pkt_q;
     logic [6:0]        tail_q, len_last;
-    logic [4:0]        dst_q, remote_q, own_q, remote, own;  // targets of the transfer; of the packet
+    logic [4:0]        dst_q, remote_q, own_q, remote, own;  // targets of the transfer;
+                                                             // of the packet
     logic [Cfg.TokW-1:0] token_q;
     logic              last_pkt, step, pay_step, head_step, pkt_end, job_end;
 
@@ -109,8 +114,9 @@ module send_build #(
         end
     end
 
-    // ---- place inside the packet -------------------------------------------------------------------------------
-    // Header and target flits count up in head_q, both streams in step; then payload flits in flit_q.
+    // ---- place inside the packet ----------------------------------------------------------------
+    // Header and target flits count up in head_q, both streams in step;
+    // then payload flits in flit_q.
     logic                room, in_pay_q, st_tgt, loc_tgt, head_last, flit_last, pay_ready;
     logic [2:0]          head_q, word;
     logic [Cfg.PayW-1:0] flit_q;
@@ -121,7 +127,8 @@ module send_build #(
     endfunction
 
     assign room      = (!st_o.valid || st_ready_i) && (!loc_o.valid || loc_ready_i);
-    assign word      = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of the target flit + 1
+    assign word      = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of
+                                                        // the target flit + 1
     assign word_o    = word;
     assign st_tgt    = st_q && word < target_flits(remote);
     assign loc_tgt   = loc_q && word < target_flits(own);
@@ -146,9 +153,9 @@ module send_build #(
         end
     end
 
-    // ---- payload -----------------------------------------------------------------------------------------------
-    // Words left from the flit before go out first: rot_q of them. Only META packets have any: 1 (the token index)
-    // while weights come in, then (1 + k) mod Cfg.Words.
+    // ---- payload --------------------------------------------------------------------------------
+    // Words left from the flit before go out first: rot_q of them. Only META packets have any:
+    // 1 (the token index) while weights come in, then (1 + k) mod Cfg.Words.
     logic [WW-1:0]        rot_q;
     logic [31:0]          turned [Cfg.Words];
     logic [Cfg.FlitW-1:0] pay_data;
@@ -164,7 +171,8 @@ module send_build #(
     assign w_words      = k_i[WW-1:0];
     assign weights_last = meta && in_q == {1'b0, wl};
     assign used_up      = meta && in_q == all;
-    assign absorb       = weights_last && w_words != '0 && {1'b0, w_words} < (WW + 1)'(Cfg.Words - 1);
+    assign absorb       = weights_last && w_words != '0
+                          && {1'b0, w_words} < (WW + 1)'(Cfg.Words - 1);
     assign pay_use      = active_q && in_pay_q && pay_valid_i && !used_up && room;
     assign pay_ready    = used_up || (pay_valid_i && !absorb);
     assign pay_take_o   = pay_use;
@@ -197,10 +205,13 @@ module send_build #(
         else if (pay_use) in_q <= in_q + 1'b1;
     end
 
-    // ---- the two streams ---------------------------------------------------------------------------------------
-    // Headers are made inside the clocked block, so that simulation makes them only when they leave.
-    function automatic header_t head_own(input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt,
-                                         input logic [15:0] target0, input logic reduce, input logic home,
+    // ---- the two streams ------------------------------------------------------------------------
+    // Headers are made inside the clocked block, so that simulation makes
+    // them only when they leave.
+    function automatic header_t head_own(input opcode_e op, input logic [4:0] dst,
+                                         input logic [4:0] cnt,
+                                         input logic [15:0] target0,
+                                         input logic reduce, input logic home,
                                          input logic [RowBits-1:0] row);
         header_t h;
         h = '0;
@@ -214,7 +225,8 @@ module send_build #(
         return h;
     endfunction
 
-    function automatic header_t head_both(input logic [47:0] addr, input logic [7:0] len, input logic gate,
+    function automatic header_t head_both(input logic [47:0] addr, input logic [7:0] len,
+                                          input logic gate,
                                           input logic [4:0] src, input logic [1:0] epoch);
         header_t h;
         h = '0;
@@ -238,7 +250,8 @@ module send_build #(
     logic [SumW:StepW] addr_sum, addr_step;
     if (Cfg.RpmEntries != 0) begin : gen_scatter
         logic [PktsW-1:0] place;
-        scatter_order #(.Width(PktsW)) i_order (.scatter_i, .index_i(pkt_q), .last_i(pkts_q), .place_o(place));
+        scatter_order #(.Width(PktsW)) i_order (.scatter_i, .index_i(pkt_q), .last_i(pkts_q),
+                                                .place_o(place));
         assign addr_step = cut_q ? (SumW-StepW+1)'(place) : (SumW-StepW+1)'({pkt_q, 2'd0});
     end else begin : gen_in_order
         assign addr_step = (SumW-StepW+1)'(pkt_q);
@@ -251,8 +264,8 @@ module send_build #(
     assign op    = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
     assign len   = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:StepW]} + addr_step;
-    assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW], addr_sum[SumW-1:StepW],
-                        addr_q[StepW-1:0]});
+    assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW],
+                        addr_sum[SumW-1:StepW], addr_q[StepW-1:0]});
 
     logic head_half; // F = 8: which half of the header
     assign head_half = (Cfg.HeadFlits == 2) && head_q[0];
@@ -266,9 +279,11 @@ module send_build #(
             st_o.valid  <= 1'b0;
             loc_o.valid <= 1'b0;
         end else begin
-            if (step && st_q) st_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(remote);
+            if (step && st_q) st_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits)
+                                            || word <= target_flits(remote);
             else if (st_ready_i) st_o.valid <= 1'b0;
-            if (step && loc_q) loc_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own);
+            if (step && loc_q)
+                loc_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own);
             else if (loc_ready_i) loc_o.valid <= 1'b0;
         end
         if (step) begin
@@ -283,15 +298,18 @@ module send_build #(
                 st_own_q  <= remote_flit_i;
                 loc_own_q <= own_flit_i;
             end else begin
-                both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i) >> (head_half ? Cfg.FlitW
-                        : 0));
-                st_own_q  <= Cfg.FlitW'(head_own(op, dst_q, remote, follows ? '0 : dyn ? remote0_i : multi
+                both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i)
+                                        >> (head_half ? Cfg.FlitW : 0));
+                st_own_q  <= Cfg.FlitW'(head_own(op, dst_q, remote, follows ? '0
+                                                 : dyn ? remote0_i : multi
                                                  ? sends_i.group : '0, opens, opens && own_q != '0,
                                                  (Cfg.SourceLists && sends_i.lists) ? row_i : '0)
                                         >> (head_half ? Cfg.FlitW : 0));
-                loc_own_q <= Cfg.FlitW'(head_own(rowsp ? OP_DYMULTIMEM_ST : (dyn || red) ? sends_i.opcode : OP_ST,
+                loc_own_q <= Cfg.FlitW'(head_own(rowsp ? OP_DYMULTIMEM_ST
+                                                 : (dyn || red) ? sends_i.opcode : OP_ST,
                                                  port_i, own, (dyn && !follows)
-                                                 ? own0_i : '0, 1'b0, 1'b0, '0) >> (head_half ? Cfg.FlitW : 0));
+                                                 ? own0_i : '0, 1'b0, 1'b0,
+                                                 '0) >> (head_half ? Cfg.FlitW : 0));
             end
         end
     end

@@ -53,7 +53,8 @@ module send_list #(
         $error("send_list: MaxExperts must be at least 16");
     end
 
-    logic                map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
+    logic                map_valid, remote, own, none, unmapped, seen, bad,
+                         take, desc_valid_q, bad_q;
     logic [Cfg.GpuW-1:0] map_gpu;
     logic [Cfg.ExpW+3:0] target;
     logic [2**BitW-1:0]  seen_word;
@@ -74,7 +75,8 @@ module send_list #(
 
         lutram #(.Width(Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_local (
             .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-            .wdata_i(emap_i.data.local_expert[Cfg.LocalW-1:0]), .raddr_i(entry_i.id[Cfg.ExpW-1:0]), .rdata_o(map_local)
+            .wdata_i(emap_i.data.local_expert[Cfg.LocalW-1:0]),
+            .raddr_i(entry_i.id[Cfg.ExpW-1:0]), .rdata_o(map_local)
         );
         assign look_local_o = node_pkg::ExpertW'(map_local);
     end else begin : gen_any
@@ -91,7 +93,8 @@ module send_list #(
         .Depth(2**WordW)
     ) i_seen (
         .clk_i, .we_i(forget_q || take), .waddr_i(forget_q ? forget_word_q : word),
-        .wdata_i(forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i.id[BitW-1:0]))), .raddr_i(word),
+        .wdata_i(forget_q ? '0 : (seen_word | ((2**BitW)'(!none) << entry_i.id[BitW-1:0]))),
+        .raddr_i(word),
         .rdata_o(seen_word)
     );
 
@@ -104,8 +107,10 @@ module send_list #(
     assign remote   = take && !none && map_gpu != port_i[Cfg.GpuW-1:0];
 
     assign target        = {entry_i.id[Cfg.ExpW-1:0], entry_i.pos};
-    assign remote_o      = '{we: remote, list: desc_o.list, place: desc_o.remote[3:0], data: target, row: row_i};
-    assign own_o         = '{we: own, list: desc_o.list, place: desc_o.own[3:0], data: target, row: '0};
+    assign remote_o      = '{we: remote, list: desc_o.list, place: desc_o.remote[3:0], data: target,
+                             row: row_i};
+    assign own_o         = '{we: own, list: desc_o.list, place: desc_o.own[3:0], data: target,
+                             row: '0};
     assign take_o        = take;
     assign desc_valid_o  = desc_valid_q;
     assign desc_o.bad    = bad_q;

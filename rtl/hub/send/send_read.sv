@@ -29,7 +29,8 @@ module send_read #(
     input  wire logic [Cfg.AddrW-1:0]         from_i,
     input  wire logic [LenW-Cfg.FlitLog2-1:0] last_i, // flits, less 1
     input  wire logic                         ids_i,
-    input  wire logic                         cut_i,     // its packets have 32 bytes, in the order of scatter_order
+    input  wire logic                         cut_i,     // its packets have 32 bytes, in the order
+                                                         // of scatter_order
     input  wire logic [2:0]                   scatter_i,
 
     output logic      job_valid_o, // slot a
@@ -53,14 +54,15 @@ module send_read #(
 );
     localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes);
 
-    // ---- transfers ---------------------------------------------------------------------------------------------
+    // ---- transfers ------------------------------------------------------------------------------
     job_t                         job_b_q;
     logic                         move_b, reading_q, ids_q, pay_last, pay_gnt;
     logic [Cfg.AddrW-1:0]         from_q;
     logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q; // flit to request, last one
 
     assign move_b      = waits_o && (!job_valid_o || job_take_i);
-    assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q)) && (!waits_o || move_b);
+    assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q))
+                         && (!waits_o || move_b);
     assign pay_last    = pay_gnt && flit_q == last_q;
     assign idle_o      = !reading_q && !job_valid_o && !waits_o;
 
@@ -113,7 +115,7 @@ module send_read #(
         wire unused_cut = &{1'b0, cut_i, scatter_i};
     end
 
-    // ---- memory ------------------------------------------------------------------------------------------------
+    // ---- memory ---------------------------------------------------------------------------------
     // A bit for each request selects the receiver of the answer.
     localparam int unsigned Slots = 15;
     logic [3:0] slots_q, ask_q, answer_q;
@@ -133,7 +135,8 @@ module send_read #(
         .Width(1),
         .Depth(16)
     ) i_whose (
-        .clk_i, .we_i(rd_o.valid && rd_ready_i), .waddr_i(ask_q), .wdata_i(!walk_sel), .raddr_i(answer_q),
+        .clk_i, .we_i(rd_o.valid && rd_ready_i), .waddr_i(ask_q),
+        .wdata_i(!walk_sel), .raddr_i(answer_q),
         .rdata_o(for_pay)
     );
 
@@ -159,7 +162,8 @@ module send_read #(
         .valid_o(pay_valid_o), .ready_i(pay_take_i), .data_o(pay_data_o), .level_o(pay_level)
     );
 
-    wire unused = &{1'b0, k_last_i, pay_room, pay_level};  // pay_room: a place in the queue is there by slots_q
+    wire unused = &{1'b0, k_last_i, pay_room, pay_level};  // pay_room: a place in the queue is
+                                                           // there by slots_q
 endmodule
 
 `default_nettype wire

@@ -68,7 +68,8 @@ module send_transfers #(
     output job_t                         xfer_o,
     output logic [Cfg.AddrW-1:0]         xfer_from_o, // its payload in own memory
     output logic [LenW-Cfg.FlitLog2-1:0] xfer_last_o, // flits of it, less 1
-    output logic                         xfer_ids_o,  // the expert IDs of the token follow the weights
+    output logic                         xfer_ids_o,  // the expert IDs of the token
+                                                      // follow the weights
 
     // constant until the next instruction
     output bundle_pkg::sends_t sends_o,
@@ -77,8 +78,8 @@ module send_transfers #(
     import isa_pkg::*;
     localparam int unsigned SubW = Cfg.AddrW - RowAW;
 
-    // Addresses are added in the bits of a memory address and one more, which says beyond memory and never gets lost
-    // again.
+    // Addresses are added in the bits of a memory address and one more, which says beyond
+    // memory and never gets lost again.
     function automatic logic [Cfg.MemBytesLog2:0] bits_of_memory(input node_pkg::byte_t a);
         return {(a >> Cfg.MemBytesLog2) != '0, Cfg.MemBytesLog2'(a)};
     endfunction
@@ -90,18 +91,19 @@ module send_transfers #(
     assign copies_entries = Cfg.Gathered && cmd_i.op == I_MULTIMEM_ST && cmd_i.flags[1];
 
     based_address #(.Cfg(Cfg)) i_from (
-        .base_i(copies_rows ? cfg_i.xs_base : copies_entries ? cfg_i.rt_base : '0), .address_i({cmd_i.a_high, cmd_i.a}),
+        .base_i(copies_rows ? cfg_i.xs_base : copies_entries ? cfg_i.rt_base : '0),
+        .address_i({cmd_i.a_high, cmd_i.a}),
         .address_o(own_from)
     );
 
-    // ---- instruction -------------------------------------------------------------------------------------------
+    // ---- instruction ----------------------------------------------------------------------------
     typedef enum logic [3:0] {
         IDLE, PORT, SHIFT, NEXT, ARM, GPU, SHIFT_ROW, ROW, DRAIN
     } state_e;
     state_e state_q;
 
-    // The unit's opcodes differ in their low bits: 0 dymultimem.st and st.rowsp, 1 st, 2 st.linear, 3 multimem.st and
-    // multimem.red.
+    // The unit's opcodes differ in their low bits: 0 dymultimem.st and st.rowsp, 1 st, 2 st.linear,
+    // 3 multimem.st and multimem.red.
     logic [1:0]       kind_q;
     logic             bare_q;        // rows alone
     logic             rowsp;
@@ -113,9 +115,10 @@ module send_transfers #(
     logic [LenW-1:0]  bytes_q;
     node_pkg::byte_t  to_q;
     logic             flat_q, is_red, strange;
-    logic             apart, uneven, rows_left; // rows that lie apart: the length is none of whole ones; others follow
-    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in, no_tokens,
-                      no_bytes, uncounted;
+    logic             apart, uneven, rows_left; // rows that lie apart: the length is none of
+                                                // whole ones; others follow
+    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd,
+                      no_gpu, tokens_in, no_tokens, no_bytes, uncounted;
     logic             outside_q;     // the range of tokens, or of own bytes
     logic             empty_q;       // no byte: all of memory has 0 in bytes_q, too
     logic [15:0]      group;
@@ -134,7 +137,8 @@ module send_transfers #(
         assign is_red  = red_q;
         assign sends_o.kind = !red_q ? '0 : '{dtype: packet_pkg::dtype_e'(imm_q[10:8]),
                                               redop: packet_pkg::redop_e'(imm_q[14:12])};
-        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, sends_o.kind));
+        assign strange = red_q && (imm_q[11] || imm_q[15]
+                                   || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, sends_o.kind));
     end else begin : gen_no_reds
         logic red_q; // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
@@ -182,15 +186,18 @@ module send_transfers #(
     assign uncounted   = cmd_i.op[1:0] == I_DYMULTIMEM_ST[1:0] && !cmd_i.flags[0]
                          && range_end > (Cfg.TokensLog2+1)'(cfg_i.tokens);
     assign group       = is_red ? 16'(imm_q[7:0]) : imm_q;
-    assign no_gpu      = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0 : imm_q >= 16'(Cfg.N));
+    assign no_gpu      = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0
+                                       : imm_q >= 16'(Cfg.N));
     assign bad_cmd     = outside_q || uneven
                          || (!by_token && (no_gpu || strange
-                                           || (from_byte_q[Cfg.FlitLog2-1:0] | to_q[Cfg.FlitLog2-1:0]) != '0));
+                                           || (from_byte_q[Cfg.FlitLog2-1:0]
+                                               | to_q[Cfg.FlitLog2-1:0]) != '0));
 
     assign range_end_o = range_end;
 
     cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(own_from), .count_i(cmd_i.b), .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
+        .first_i(own_from), .count_i(cmd_i.b),
+        .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
         .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
     );
 
@@ -215,7 +222,8 @@ module send_transfers #(
         .Depth(Cfg.Groups)
     ) i_groups (
         .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr[$clog2(Cfg.Groups)-1:0]),
-        .wdata_i(groups_i.data[Cfg.N-1:0]), .raddr_i(imm_q[$clog2(Cfg.Groups)-1:0]), .rdata_o(members)
+        .wdata_i(groups_i.data[Cfg.N-1:0]),
+        .raddr_i(imm_q[$clog2(Cfg.Groups)-1:0]), .rdata_o(members)
     );
 
     logic [Cfg.N-1:0] own_bit; // one-hot own port
@@ -223,7 +231,8 @@ module send_transfers #(
         assign own_bit[g] = cfg_i.port == 5'(g);
     end
 
-    assign sends_o.opcode    = rowsp ? packet_pkg::OP_ST_ROWSP : is_dyn ? packet_pkg::OP_DYMULTIMEM_ST
+    assign sends_o.opcode    = rowsp ? packet_pkg::OP_ST_ROWSP
+                               : is_dyn ? packet_pkg::OP_DYMULTIMEM_ST
                          : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
                          ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
     assign sends_o.group     = group;
@@ -233,19 +242,21 @@ module send_transfers #(
     assign sends_o.lists     = Cfg.SourceLists && rowsp && cfg_i.source_lists;
     assign retire_o    = state_q == DRAIN && drained_i;
     assign err_o.valid = state_q == PORT && bad_cmd;
-    assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
+    assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED
+                         : error_pkg::ERR_BOUNDS;
 
-    // ---- tokens into transfers ---------------------------------------------------------------------------------
-    // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to its place. s_q: a
-    // shift register, one place per cycle: own port << (token_shift + row_shift) for the multimem address, or a unicast
-    // row's number << row_shift; of rows apart, the bytes before the next one. Both are ready long before the transfer
-    // that needs them.
+    // ---- tokens into transfers ------------------------------------------------------------------
+    // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to
+    // its place. s_q: a shift register, one place per cycle: own port << (token_shift + row_shift)
+    // for the multimem address, or a unicast row's number << row_shift; of rows apart, the bytes
+    // before the next one. Both are ready long before the transfer that needs them.
     logic [Cfg.MemBytesLog2-1:0] x_q, stride_q;
     logic [ShiftW-1:0]           s_q;
     logic [Cfg.TokW-1:0]         first_token_q;      // own port << token_shift
     logic [3:0]                  shift_q, shift_to;
     logic                        shift_end, s_port, s_row, s_shift, x_shift;
-    logic                        gate_q, gate_own_q; // the gate weights of the row taken last are still to come
+    logic                        gate_q, gate_own_q; // the gate weights of the row taken last
+                                                     // are still to come
     logic [Cfg.GpuW-1:0]         gate_gpu_q;
     logic [node_pkg::RowW-1:0]   gate_row_q;
     logic [4:0]                  remote_q, own_q;
@@ -256,7 +267,8 @@ module send_transfers #(
     logic [Cfg.GpuW-1:0]         gpu_q, port;
     logic                        at_own, token_end, row_take, armed, may_arm;
     logic [3:0]                  nth;   // st.rowsp: remote targets that have theirs
-    logic                        far, near; // dymultimem.st and st.rowsp: for targets elsewhere, for own ones
+    logic                        far, near; // dymultimem.st and st.rowsp: for targets
+                                            // elsewhere, for own ones
     logic                        more;  // others follow the one that is served
 
     if (Cfg.Gathered) begin : gen_apart
@@ -275,16 +287,19 @@ module send_transfers #(
     assign shift_end = shift_q == shift_to;
     assign s_port   = accept;
     assign s_row    = state_q == GPU;
-    assign s_shift  = !shift_end && !apart && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
+    assign s_shift  = !shift_end && !apart
+                      && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
     assign x_shift  = !shift_end && state_q == SHIFT;
-    assign desc_take_o = state_q == NEXT && desc_valid_i && !gate_q && !(bare_q && lists_used_i) && placed;
+    assign desc_take_o = state_q == NEXT && desc_valid_i && !gate_q && !(bare_q && lists_used_i)
+                         && placed;
     assign row_take    = state_q == ROW && xfer_take_i && !gate_q;
     assign base_q_o    = gpu_q;
     assign base_take_o = row_take && is_st;
 
     always_comb begin
         unique case (state_q)
-            NEXT:    token_end = desc_take_o ? desc_i.bad || (is_st && desc_i.gpus == '0) : is_dyn && xfer_take_i;
+            NEXT:    token_end = desc_take_o ? desc_i.bad || (is_st && desc_i.gpus == '0)
+                                 : is_dyn && xfer_take_i;
             ARM:     token_end = armed && remote_q == '0 && own_q == '0;
             GPU:     token_end = !gpus_q[gpu_q] && at_own;
             ROW:     token_end = row_take && (is_st ? at_own : is_dyn && bare_q && !more);
@@ -325,8 +340,8 @@ module send_transfers #(
         if (s_port) s_q <= walk_o ? ShiftW'(cfg_i.port) : '0;
         else if (s_row) s_q <= ShiftW'(bits_of_memory(node_pkg::byte_t'(base_row_i)));
         else if (s_shift)
-            s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1], s_q[Cfg.MemBytesLog2-2:0], 1'b0})
-                   : s_q << 1;
+            s_q <= is_st ? ShiftW'({s_q[Cfg.MemBytesLog2] | s_q[Cfg.MemBytesLog2-1],
+                                    s_q[Cfg.MemBytesLog2-2:0], 1'b0}) : s_q << 1;
         else if (apart && row_take) s_q <= s_q + ShiftW'(stride_q);
         if (state_q == PORT) first_token_q <= s_q[Cfg.TokW-1:0];
         if (accept) begin
@@ -354,7 +369,8 @@ module send_transfers #(
             gate_row_q <= base_row_i;
         end
         if (desc_take_o || row_take || (state_q == GPU && !gpus_q[gpu_q])) begin
-            gpu_q <= ((desc_take_o ? port : gpu_q) == Cfg.GpuW'(Cfg.N - 1)) ? '0 : (desc_take_o ? port : gpu_q) + 1'b1;
+            gpu_q <= ((desc_take_o ? port : gpu_q) == Cfg.GpuW'(Cfg.N - 1)) ? '0
+                     : (desc_take_o ? port : gpu_q) + 1'b1;
         end
     end
 
@@ -365,7 +381,8 @@ module send_transfers #(
         assign more = rowsp && nth_q + 5'd1 < remote_q + 5'(own_q != '0);
         always_ff @(posedge clk_i) begin
             if (desc_take_o) nth_q <= '0;
-            else if (state_q == ROW && xfer_take_i && more && (gate_q || bare_q)) nth_q <= nth_q + 5'd1;
+            else if (state_q == ROW && xfer_take_i && more && (gate_q || bare_q))
+                nth_q <= nth_q + 5'd1;
         end
         assign far = rowsp ? nth_q < remote_q : remote_q != '0;
         assign near = own_q != '0 && !(rowsp && far);
@@ -375,7 +392,7 @@ module send_transfers #(
         assign near = own_q != '0;
     end
 
-    // ---- arming ------------------------------------------------------------------------------------------------
+    // ---- arming ---------------------------------------------------------------------------------
     logic [Cfg.TokensLog2:0] in_flight_q;
     logic                    by_switch;
     assign by_switch   = Cfg.SwitchReductions && cfg_i.switch_reductions;
@@ -391,10 +408,11 @@ module send_transfers #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) in_flight_q <= '0;
-        else if (armed != done) in_flight_q <= in_flight_q + (armed ? (Cfg.TokensLog2 + 1)'(1) : '1);
+        else if (armed != done)
+            in_flight_q <= in_flight_q + (armed ? (Cfg.TokensLog2 + 1)'(1) : '1);
     end
 
-    // ---- a transfer --------------------------------------------------------------------------------------------
+    // ---- a transfer -----------------------------------------------------------------------------
     logic [ShiftW-1:0]           xfer_addr;
     logic [Cfg.MemBytesLog2:0]   xfer_base, xfer_row;
     logic [Cfg.MemBytesLog2+1:0] xfer_sum;
@@ -410,17 +428,20 @@ module send_transfers #(
 
     always_comb begin
         xfer_base = is_dyn ? {1'b0, x_q} : !is_st ? bits_of_memory(to_q)
-                  : {1'b0, gate_q ? cfg_i.gt_base[Cfg.MemBytesLog2-1:0] : cfg_i.xd_base[Cfg.MemBytesLog2-1:0]};
-        xfer_row  = (gate_q && is_st) ? bits_of_memory(node_pkg::byte_t'({gate_row_q, 7'd0})) : s_q[Cfg.MemBytesLog2:0];
+                  : {1'b0, gate_q ? cfg_i.gt_base[Cfg.MemBytesLog2-1:0]
+                     : cfg_i.xd_base[Cfg.MemBytesLog2-1:0]};
+        xfer_row  = (gate_q && is_st) ? bits_of_memory(node_pkg::byte_t'({gate_row_q, 7'd0}))
+                    : s_q[Cfg.MemBytesLog2:0];
         xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
-        xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1],
-                     xfer_sum[Cfg.MemBytesLog2:0]};
+        xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1]
+                     | xfer_sum[Cfg.MemBytesLog2+1], xfer_sum[Cfg.MemBytesLog2:0]};
         xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                                   + (apart ? Cfg.AddrW'(s_q >> Cfg.FlitLog2) : '0)
                     : !gate_q
-                      ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
-                    : {row_q, SubW'(32 / Cfg.FlitBytes)};
-        xfer_len  = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes) : LenW'({cfg_i.k, 2'b00});
+                      ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+                      + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : {row_q, SubW'(32 / Cfg.FlitBytes)};
+        xfer_len  = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes)
+                    : LenW'({cfg_i.k, 2'b00});
         xfer_end  = xfer_len - 1'b1;
         xfer_st   = is_dyn ? far : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
                     : imm_q[4:0] != cfg_i.port;
@@ -428,14 +449,15 @@ module send_transfers #(
                     : imm_q[4:0] == cfg_i.port;
     end
 
-    assign cut         = Cfg.RpmEntries != 0 && cfg_i.scatter != '0 && (is_st || is_linear || rowsp) && !gate_q
-                         && xfer_st;
+    assign cut         = Cfg.RpmEntries != 0 && cfg_i.scatter != '0
+                         && (is_st || is_linear || rowsp) && !gate_q && xfer_st;
     assign xfer_last_o = xfer_end[LenW-1:Cfg.FlitLog2];
     assign xfer_ids_o  = is_st && gate_q;
     assign xfer_o      = '{
         st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: PktsW'(xfer_end >> (cut ? 5 : 7)),
         tail: {cut ? 2'd0 : xfer_end[6:5], xfer_end[4:0]}, gate: gate_q, cut: cut,
-        dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q, nth: nth, remote: remote_q,
+        dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q,
+        nth: nth, remote: remote_q,
         own: own_q, token: first_token_q | Cfg.TokW'(token_q)
     };
 

@@ -58,7 +58,8 @@ module target_ram #(
 
     if (Cfg.SourceLists) begin : gen_rows
         lutram #(.Width(packet_pkg::RowBits), .Depth(64)) i_rows (
-            .clk_i, .we_i(wr_i.we), .waddr_i({wr_i.list, wr_i.place}), .wdata_i(wr_i.row), .raddr_i({rlist_i, nth_i}),
+            .clk_i, .we_i(wr_i.we), .waddr_i({wr_i.list, wr_i.place}), .wdata_i(wr_i.row),
+            .raddr_i({rlist_i, nth_i}),
             .rdata_o(row_o)
         );
     end else begin : gen_no_rows

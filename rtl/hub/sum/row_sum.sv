@@ -11,10 +11,10 @@
 //
 // A packet passes sum_choice, which selects the next one; sum_passes, which makes passes of its
 // terms (two terms in the first, one in each further one); sum_read, which queues them and reads
-// their operands ahead; and sum_add, which adds, including R from sum_result. With AdderBypass and
-// cfg_i.adder_bypass, packets without an addition take the adder bypass, sum_copy. lane_join restores
-// the order of own rows for sum_own, which writes them to memory. sum_up_join keeps the order of
-// each requester, for sum_uplink.
+// their operands ahead; and sum_add, which adds, including R from sum_result. With AdderBypass
+// and cfg_i.adder_bypass, packets without an addition take the adder bypass, sum_copy. lane_join
+// restores the order of own rows for sum_own, which writes them to memory. sum_up_join keeps the
+// order of each requester, for sum_uplink.
 // Order: A context returns its rows in order.
 // Back-pressure: out_wr_, part_ and sst_ may stall, and then delay the lanes when their queues are
 // full (see sum_add and sum_copy). Flits of R follow its header without a wait here. A packet on
@@ -101,7 +101,8 @@ module row_sum #(
         logic [Cfg.AddrW-1:0] addr;     // of an ST packet
     } tag_t;
 
-    // The same step for all flits of a packet. What it needs: a flit of the first port, of the second, of R.
+    // The same step for all flits of a packet. What it needs: a flit of the first
+    // port, of the second, of R.
     typedef struct packed {
         logic need_a;
         logic need_b;
@@ -131,7 +132,8 @@ module row_sum #(
     } up_t;
 
     // ---- which packet, and its passes ----------------------------------------------
-    logic                 choice_valid, choice_ready, own, begin_pkt, claim, lane, res_free, own_out, up_out, up_st;
+    logic                 choice_valid, choice_ready, own, begin_pkt, claim, lane,
+                          res_free, own_out, up_out, up_st;
     logic                 pass_push, pass_room, add_room, copy_room, copies;
     logic [Cfg.GpuW-1:0]  up_dst;
     logic [TurnW-1:0]     turn;
@@ -143,16 +145,21 @@ module row_sum #(
     assign lane   = rows_i.one[row_ctx_o] && copies;
 
     sum_choice #(.Cfg(Cfg)) i_choice (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .rows_i, .lanes_i(copies), .add_room_i(add_room), .copy_room_i(copy_room),
-        .res_free_i(res_free), .valid_o(choice_valid), .ready_i(choice_ready), .ctx_o(row_ctx_o), .own_o(own),
-        .begin_i(begin_pkt), .own_out_i(own_out), .up_out_i(up_out), .up_st_i(up_st), .up_dst_i(up_dst), .part_crd_i
+        .clk_i, .rst_ni, .go_i, .cfg_i, .rows_i, .lanes_i(copies),
+        .add_room_i(add_room), .copy_room_i(copy_room),
+        .res_free_i(res_free), .valid_o(choice_valid), .ready_i(choice_ready),
+        .ctx_o(row_ctx_o), .own_o(own),
+        .begin_i(begin_pkt), .own_out_i(own_out),
+        .up_out_i(up_out), .up_st_i(up_st), .up_dst_i(up_dst), .part_crd_i
     );
 
     sum_passes #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .TurnW(TurnW)) i_passes (
         .clk_i, .rst_ni, .go_i,
-        .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o), .own_i(own), .copy_i(lane),
+        .choice_valid_i(choice_valid), .choice_ready_o(choice_ready), .ctx_i(row_ctx_o),
+        .own_i(own), .copy_i(lane),
         .begin_o(begin_pkt), .claim_o(claim), .turn_i(turn), .row_i, .row_pop_o, .term_o, .term_i,
-        .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in), .pass_a_o(pass_a), .pass_b_o(pass_b),
+        .pass_push_o(pass_push), .pass_room_i(pass_room), .pass_o(pass_in),
+        .pass_a_o(pass_a), .pass_b_o(pass_b),
         .pass_red_o(pass_red)
     );
 
@@ -163,9 +170,11 @@ module row_sum #(
     flit_t         a, b;
 
     sum_read #(.Cfg(Cfg), .pass_t(pass_t)) i_read (
-        .clk_i, .rst_ni, .push_i(pass_push && !pass_in.copy), .room_o(pass_room), .pkt_room_o(add_room),
+        .clk_i, .rst_ni, .push_i(pass_push && !pass_in.copy),
+        .room_o(pass_room), .pkt_room_o(add_room),
         .pass_i(pass_in), .addr_a_i(pass_a), .addr_b_i(pass_b), .red_i(pass_red),
-        .sum_rd_o, .sum_rd_ready_i, .sum_rd_i, .valid_o(add_valid), .pass_o(add_pass), .red_o(add_red),
+        .sum_rd_o, .sum_rd_ready_i, .sum_rd_i, .valid_o(add_valid),
+        .pass_o(add_pass), .red_o(add_red),
         .granted_o(granted), .next_i(add_next), .fire_i(fire), .a_o(a), .b_o(b)
     );
 
@@ -174,7 +183,8 @@ module row_sum #(
 
     sum_result #(.Cfg(Cfg)) i_result (
         .clk_i, .rst_ni, .res_i, .res_ready_o, .res_bad_i,
-        .free_o(res_free), .claim_i(claim), .r_o(r), .ready_i(add_r_ready || copy_r_ready), .err_valid_o
+        .free_o(res_free), .claim_i(claim), .r_o(r),
+        .ready_i(add_r_ready || copy_r_ready), .err_valid_o
     );
 
     // ---- adder and adder bypass ----------------------------------------------------------
@@ -184,9 +194,11 @@ module row_sum #(
 
     sum_add #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .own_t(own_t), .up_t(up_t)) i_add (
         .clk_i, .rst_ni,
-        .valid_i(add_valid), .pass_i(add_pass), .red_i(add_red), .granted_i(granted), .next_o(add_next),
+        .valid_i(add_valid), .pass_i(add_pass), .red_i(add_red),
+        .granted_i(granted), .next_o(add_next),
         .fire_o(fire), .a_i(a), .b_i(b), .res_i(add_r), .res_ready_o(add_r_ready),
-        .own_o(add_own), .own_ready_i(add_own_ready), .up_o(add_up), .up_ready_i(add_up_ready), .busy_o(add_busy)
+        .own_o(add_own), .own_ready_i(add_own_ready),
+        .up_o(add_up), .up_ready_i(add_up_ready), .busy_o(add_busy)
     );
 
     if (Cfg.AdderBypass) begin : gen_lanes
@@ -203,10 +215,12 @@ module row_sum #(
 
         sum_copy #(.Cfg(Cfg), .pass_t(pass_t), .tag_t(tag_t), .own_t(own_t), .up_t(up_t)) i_copy (
             .clk_i, .rst_ni,
-            .push_i(pass_push && pass_in.copy), .room_o(copy_room), .pass_i(pass_in), .addr_i(pass_a),
+            .push_i(pass_push && pass_in.copy), .room_o(copy_room),
+            .pass_i(pass_in), .addr_i(pass_a),
             .red_i(pass_red), .rd_o(copy_rd_o), .rd_ready_i(copy_rd_ready_i), .rd_i(copy_rd_i),
             .res_i(copy_r), .res_ready_o(copy_r_ready), .res_end_o(r_end), .own_o(copy_own),
-            .own_ready_i(copy_own_ready), .up_o(copy_up), .up_ready_i(copy_up_ready), .busy_o(copy_busy)
+            .own_ready_i(copy_own_ready),
+            .up_o(copy_up), .up_ready_i(copy_up_ready), .busy_o(copy_busy)
         );
     end else begin : gen_adder
         assign add_r = r;
@@ -221,7 +235,8 @@ module row_sum #(
 
     lane_join #(.Cfg(Cfg), .word_t(own_t)) i_own_join (
         .clk_i, .rst_ni, .choose_i(begin_pkt && own), .copy_i(lane),
-        .add_i(add_own), .add_ready_o(add_own_ready), .copy_word_i(copy_own), .copy_ready_o(copy_own_ready),
+        .add_i(add_own), .add_ready_o(add_own_ready),
+        .copy_word_i(copy_own), .copy_ready_o(copy_own_ready),
         .word_o(own_flit), .ready_i(own_ready)
     );
     sum_own #(.Cfg(Cfg), .own_t(own_t)) i_own (
@@ -230,8 +245,10 @@ module row_sum #(
     );
 
     sum_up_join #(.Cfg(Cfg), .up_t(up_t), .TurnW(TurnW)) i_up_join (
-        .clk_i, .rst_ni, .choose_i(begin_pkt && !own), .ctx_i(row_ctx_o), .copy_i(lane), .turn_o(turn),
-        .add_i(add_up), .add_ready_o(add_up_ready), .copy_word_i(copy_up), .copy_ready_o(copy_up_ready),
+        .clk_i, .rst_ni, .choose_i(begin_pkt && !own), .ctx_i(row_ctx_o),
+        .copy_i(lane), .turn_o(turn),
+        .add_i(add_up), .add_ready_o(add_up_ready),
+        .copy_word_i(copy_up), .copy_ready_o(copy_up_ready),
         .up_o(up_flit), .ready_i(up_ready)
     );
     sum_uplink #(.Cfg(Cfg), .up_t(up_t)) i_uplink (
@@ -241,7 +258,8 @@ module row_sum #(
     );
 
     assign st_home_o = up_dst;
-    assign idle_o = choice_ready && !add_busy && !copy_busy && !r.valid && !res_i.valid && rows_i.pend == '0;
+    assign idle_o = choice_ready && !add_busy && !copy_busy && !r.valid && !res_i.valid
+                    && rows_i.pend == '0;
 endmodule
 
 `default_nettype wire

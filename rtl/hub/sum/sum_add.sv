@@ -32,7 +32,8 @@ module sum_add #(
     input  wire red_pkg::red_t  red_i,
     input  wire logic           granted_i, // its reads, but two of 16
     output logic                next_o,    // it is done
-    output logic                fire_o,    // a flit goes in, one of each operand that the pass needs
+    output logic                fire_o,    // a flit goes in, one of each operand
+                                           // that the pass needs
     input  wire flit_t          a_i,
     input  wire flit_t          b_i,
     input  wire result_t        res_i,
@@ -45,7 +46,8 @@ module sum_add #(
 
     output logic busy_o // a flit is here
 );
-    localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency of memory and adder
+    localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency
+                                             // of memory and adder
     // beside the adder bypass a packet may have to wait for one of that
     localparam int unsigned UpDepth  = (Cfg.FlitBytes < 16 && !Cfg.AdderBypass) ? 16 : 32;
 
@@ -57,9 +59,11 @@ module sum_add #(
     logic [Cfg.FlitW-1:0] sum;
 
     assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0
-                           || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i : still_q == '1);
+                           || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i
+                               : still_q == '1);
     assign idx_last      = idx_q == pass_i.tag.count;
-    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_i.valid) && (!pass_i.need_b || b_i.valid)
+    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_i.valid)
+                           && (!pass_i.need_b || b_i.valid)
                            && (!pass_i.need_r || res_i.valid) && together
                            && (!pass_i.last || (pass_i.tag.own ? own_room : up_room));
     assign next_o        = fire_o && idx_last;
@@ -78,15 +82,19 @@ module sum_add #(
     end
 
     packet_acc #(.Cfg(Cfg), .MetaWidth($bits(tag_t) + 1)) i_acc (
-        .clk_i, .rst_ni, .valid_i(fire_o), .ready_o(ready), .idx_i(idx_q), .first_i(pass_i.first), .pair_i(pass_i.pair),
-        .a_i(b_i.data), .b_i(pass_i.need_a ? a_i.data : pass_i.need_r ? res_i.data : pass_i.need_b ? b_i.data
-                                                                   : {Cfg.FlitW/16{pass_i.minus, 15'd0}}),
-        .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}), .valid_o(sum_valid), .data_o(sum),
+        .clk_i, .rst_ni, .valid_i(fire_o), .ready_o(ready), .idx_i(idx_q),
+        .first_i(pass_i.first), .pair_i(pass_i.pair),
+        .a_i(b_i.data),
+        .b_i(pass_i.need_a ? a_i.data : pass_i.need_r ? res_i.data : pass_i.need_b ? b_i.data
+             : {Cfg.FlitW/16{pass_i.minus, 15'd0}}),
+        .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}),
+        .valid_o(sum_valid), .data_o(sum),
         .meta_o({sum_last, sum_tag}), .busy_o(adding)
     );
 
     sum_queues #(.Cfg(Cfg), .tag_t(tag_t), .own_t(own_t), .up_t(up_t), .UpDepth(UpDepth)) i_queues (
-        .clk_i, .rst_ni, .promise_i(fire_o && pass_i.last), .own_i(pass_i.tag.own), .own_room_o(own_room),
+        .clk_i, .rst_ni, .promise_i(fire_o && pass_i.last),
+        .own_i(pass_i.tag.own), .own_room_o(own_room),
         .up_room_o(up_room), .push_i(sum_valid), .data_i(sum), .tag_i(sum_tag), .last_i(sum_last),
         .own_o, .own_ready_i, .up_o, .up_ready_i
     );

@@ -45,16 +45,19 @@ module sum_choice #(
     input  wire logic [Cfg.GpuW-1:0] up_dst_i,  // to this port
     input  wire bundle_pkg::port_t   part_crd_i // a credit of PART comes back
 );
-    // for the uplink, between their choice and their last flit: with the adder alone, and with the adder bypass
+    // for the uplink, between their choice and their last flit: with the adder alone,
+    // and with the adder bypass
     localparam int unsigned AddPkts  = (Cfg.FlitBytes < 16) ? 4 : 7;
     localparam int unsigned LanePkts = (Cfg.FlitBytes < 16) ? 6 : 12;
     localparam int unsigned CrdW     = $clog2(Cfg.PartPkts + 1);
 
-    // As many as inside_q and up_q can count: packets on their way to memory, and short ones for the uplink.
+    // As many as inside_q and up_q can count: packets on their way to memory, and
+    // short ones for the uplink.
     localparam int unsigned OwnPkts   = 31;
     localparam int unsigned ShortPkts = 15;
 
-    logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left; // may: but for its lane's room
+    // may: but for its lane's room
+    logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left;
     logic [Cfg.N-1:0]           copy_rows; // contexts whose row is for the adder bypass
     logic [Cfg.GpuW-1:0]        turn, add_turn;
     logic                       copies, served, own_last; // the turn is one of the adder bypass
@@ -68,27 +71,30 @@ module sum_choice #(
     assign own_o     = 5'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin  = begin_i && !own_o;
-    assign limit     = (cfg_i.part_credits == '0 || 32'(cfg_i.part_credits) > Cfg.PartPkts) ? CrdW'(Cfg.PartPkts)
-                       : CrdW'(cfg_i.part_credits);
+    assign limit     = (cfg_i.part_credits == '0 || 32'(cfg_i.part_credits) > Cfg.PartPkts)
+                       ? CrdW'(Cfg.PartPkts) : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
     assign own_ready = (!rows_i.own_r || res_free_i) && inside_q < 5'(OwnPkts)
-                       && (!rows_i.own_again || inside_q == '0 || node_pkg::PktW'(inside_q) < cfg_i.row_bytes[14:7]);
+                       && (!rows_i.own_again || inside_q == '0
+                           || node_pkg::PktW'(inside_q) < cfg_i.row_bytes[14:7]);
 
-    // As many as keep the uplink busy: more would only wait for it in front of own packets, and the adder with them.
-    // Short ones are many.
-    assign up_room = up_q < ((cfg_i.row_bytes[14:7] == '0) ? 4'(ShortPkts) : lanes_i ? 4'(LanePkts) : 4'(AddPkts));
+    // As many as keep the uplink busy: more would only wait for it in front of own packets, and the
+    // adder with them. Short ones are many.
+    assign up_room = up_q < ((cfg_i.row_bytes[14:7] == '0) ? 4'(ShortPkts) : lanes_i ? 4'(LanePkts)
+                             : 4'(AddPkts));
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
-            may[c]       = rows_i.pend[c] && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
+            may[c]       = rows_i.pend[c]
+                           && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
             take[c]      = up_begin && ctx_o == Cfg.GpuW'(c);
             give[c]      = part_crd_i.valid && part_crd_i.port == 5'(c);
             st_left[c]   = up_out_i && up_st_i && up_dst_i == Cfg.GpuW'(c);
         end
     end
 
-    // Own rows wait for this unit alone, and combine has more of them than any requester: beside an uplink with enough
-    // to send, every second packet of their lane is theirs.
+    // Own rows wait for this unit alone, and combine has more of them than any requester: beside an
+    // uplink with enough to send, every second packet of their lane is theirs.
     assign own_first = lane_ctx[Cfg.GpuW'(cfg_i.port)] && !own_last
                        && up_q >= (lanes_i ? 4'(LanePkts - 2) : 4'(AddPkts - 2));
     assign served    = ready_i && valid_o && !own_first;
@@ -99,7 +105,8 @@ module sum_choice #(
     );
 
     if (Cfg.AdderBypass) begin : gen_lanes
-        // Contexts of a lane wait for its room in a turn of their own: the other lane's packets do not move it.
+        // Contexts of a lane wait for its room in a turn of their own: the other
+        // lane's packets do not move it.
         logic [Cfg.GpuW-1:0] copy_turn;
         logic [Cfg.N-1:0]    copy_ctx, copy_grant;
         logic                last_q;     // the packet before was for the adder bypass
@@ -114,7 +121,8 @@ module sum_choice #(
         assign turn      = copies ? copy_turn : add_turn;
 
         rr_arb #(.N(Cfg.N)) i_copies (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(copy_ctx), .grant_o(copy_grant), .idx_o(copy_turn),
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(copy_ctx),
+            .grant_o(copy_grant), .idx_o(copy_turn),
             .advance_i(served && copies)
         );
         always_ff @(posedge clk_i) begin

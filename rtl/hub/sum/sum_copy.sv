@@ -59,15 +59,18 @@ module sum_copy #(
     logic [Cfg.FlitW-1:0] term;
 
     fifo #(.Width($bits(pass_t) + $bits(red_pkg::red_t)), .Depth(Packets)) i_packets (
-        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room_o), .data_i({red_i, pass_i}), .valid_o(valid), .ready_i(next),
+        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room_o), .data_i({red_i, pass_i}),
+        .valid_o(valid), .ready_i(next),
         .data_o({red, pass}), .level_o()
     );
     fifo #(.Width(Cfg.PayW + Cfg.AddrW), .Depth(Packets)) i_blocks (
-        .clk_i, .rst_ni, .valid_i(push_i && pass_i.need_a), .ready_o(blk_room), .data_i({pass_i.tag.count, addr_i}),
+        .clk_i, .rst_ni, .valid_i(push_i && pass_i.need_a), .ready_o(blk_room),
+        .data_i({pass_i.tag.count, addr_i}),
         .valid_o(blk_valid), .ready_i(blk_next), .data_o({blk_last, blk_addr}), .level_o()
     );
     sum_operand #(.Cfg(Cfg)) i_term (
-        .clk_i, .rst_ni, .blk_valid_i(blk_valid), .blk_need_i(1'b1), .blk_addr_i(blk_addr), .blk_last_i(blk_last),
+        .clk_i, .rst_ni,
+        .blk_valid_i(blk_valid), .blk_need_i(1'b1), .blk_addr_i(blk_addr), .blk_last_i(blk_last),
         .blk_next_o(blk_next), .at_end_o(), .rd_o, .rd_ready_i, .rd_i, .valid_o(term_valid),
         .ready_i(fire && pass.need_a), .data_o(term)
     );
@@ -89,8 +92,8 @@ module sum_copy #(
 
     assign from = pass.need_a ? term : pass.need_r ? res_i.data : {Cfg.FlitW/16{pass.minus, 15'd0}};
     for (genvar w = 0; w < Cfg.Words; w++) begin : gen_word
-        assign data[32*w +: 32] = red_pkg::canonical(red_pkg::plain(Cfg.RedTypes, Cfg.RedOps), red.dtype,
-                                                     from[32*w +: 32]);
+        assign data[32*w +: 32] = red_pkg::canonical(red_pkg::plain(Cfg.RedTypes, Cfg.RedOps),
+                                                     red.dtype, from[32*w +: 32]);
     end
 
     always_comb begin
@@ -108,7 +111,8 @@ module sum_copy #(
     up_t  up; // a packet leaves when it is here to its end
 
     sum_queues #(.Cfg(Cfg), .tag_t(tag_t), .own_t(own_t), .up_t(up_t), .UpDepth(UpDepth)) i_queues (
-        .clk_i, .rst_ni, .promise_i(fire), .own_i(tag.own), .own_room_o(own_room), .up_room_o(up_room), .push_i(fire),
+        .clk_i, .rst_ni, .promise_i(fire), .own_i(tag.own), .own_room_o(own_room),
+        .up_room_o(up_room), .push_i(fire),
         .data_i(data), .tag_i(tag), .last_i(last), .own_o, .own_ready_i, .up_o(up),
         .up_ready_i(up_o.valid && up_ready_i)
     );

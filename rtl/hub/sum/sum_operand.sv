@@ -24,7 +24,8 @@ module sum_operand #(
     input  wire logic [Cfg.AddrW-1:0] blk_addr_i,
     input  wire logic [Cfg.PayW-1:0]  blk_last_i, // flits less 1
     output logic                      blk_next_o, // block done
-    output logic                      at_end_o,   // of a block of 16 flits at most 2 are still to be granted
+    output logic                      at_end_o,   // of a block of 16 flits at most 2 are
+                                                  // still to be granted
 
     output read_t               rd_o,
     input  wire logic           rd_ready_i,
@@ -53,7 +54,8 @@ module sum_operand #(
         .Width(Cfg.FlitW),
         .Depth(16)
     ) i_data (
-        .clk_i, .rst_ni, .promise_i(grant), .room_o(room), .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
+        .clk_i, .rst_ni, .promise_i(grant), .room_o(room),
+        .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
         .valid_o, .ready_i, .data_o
     );
 endmodule

@@ -47,7 +47,8 @@ module sum_passes #(
     output logic                 pass_push_o,
     input  wire logic            pass_room_i, // the adder's queue: push only then
     output pass_t                pass_o,
-    output logic [Cfg.AddrW-1:0] pass_a_o,    // first flit of what the first port reads, and the second
+    output logic [Cfg.AddrW-1:0] pass_a_o,    // first flit of what the first port
+                                              // reads, and the second
     output logic [Cfg.AddrW-1:0] pass_b_o,
     output red_pkg::red_t        pass_red_o
 );
@@ -56,7 +57,8 @@ module sum_passes #(
 
     logic [Cfg.N-1:0]          started_q; // the packet number of the context's row is in the memory
     logic [node_pkg::PktW-1:0] pkt, pkt_mem, pkt_q;
-    logic                      row_last, zero_q, minus_q, use_r_q, copy_q, final_step, is_term, advance;
+    logic                      row_last, zero_q, minus_q, use_r_q, copy_q,
+                               final_step, is_term, advance;
     tag_t                      tag_q;
     logic [4:0]                step_q, last_q;
     logic [Cfg.AddrW-1:0]      addr, addr_q;
@@ -72,7 +74,8 @@ module sum_passes #(
         .Width(node_pkg::PktW),
         .Depth(Cfg.N)
     ) i_pkt_mem (
-        .clk_i, .we_i(begin_o), .waddr_i(ctx_i), .wdata_i(pkt + 1'b1), .raddr_i(ctx_i), .rdata_o(pkt_mem)
+        .clk_i, .we_i(begin_o), .waddr_i(ctx_i), .wdata_i(pkt + 1'b1),
+        .raddr_i(ctx_i), .rdata_o(pkt_mem)
     );
 
     // The first two steps make one pass (with R alone or one term: one step, one pass).

@@ -38,7 +38,8 @@ module sum_read #(
     output logic                 valid_o,   // oldest pass
     output pass_t                pass_o,
     output red_pkg::red_t        red_o,
-    output logic                 granted_o, // its reads: all of a pass of fewer than 16 flits, of 16 all but two
+    output logic                 granted_o, // its reads: all of a pass of fewer than 16
+                                            // flits, of 16 all but two
     input  wire logic            next_i,    // it is done
     input  wire logic            fire_i,    // takes a flit of those operands that it needs
     output flit_t                a_o,
@@ -60,15 +61,18 @@ module sum_read #(
     assign granted_o  = (aptr_q != dptr_q || a_end) && (bptr_q != dptr_q || b_end);
 
     lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(Depth)) i_ring_a (
-        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_a, pass_i.tag.count, addr_a_i}),
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q),
+        .wdata_i({pass_i.need_a, pass_i.tag.count, addr_a_i}),
         .raddr_i(aptr_q), .rdata_o({a_need, a_count, a_addr})
     );
     lutram #(.Width(1 + Cfg.PayW + Cfg.AddrW), .Depth(Depth)) i_ring_b (
-        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i({pass_i.need_b, pass_i.tag.count, addr_b_i}),
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q),
+        .wdata_i({pass_i.need_b, pass_i.tag.count, addr_b_i}),
         .raddr_i(bptr_q), .rdata_o({b_need, b_count, b_addr})
     );
     lutram #(.Width($bits(pass_t)), .Depth(Depth)) i_ring_d (
-        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(pass_i), .raddr_i(dptr_q), .rdata_o(pass_o)
+        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(pass_i),
+        .raddr_i(dptr_q), .rdata_o(pass_o)
     );
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
@@ -76,7 +80,8 @@ module sum_read #(
         wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
         lutram #(.Width($bits(red_pkg::red_t)), .Depth(Depth)) i_ring_red (
-            .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(red_i), .raddr_i(dptr_q), .rdata_o(red_o)
+            .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(red_i),
+            .raddr_i(dptr_q), .rdata_o(red_o)
         );
     end
 
@@ -95,13 +100,17 @@ module sum_read #(
     end
 
     sum_operand #(.Cfg(Cfg)) i_a (
-        .clk_i, .rst_ni, .blk_valid_i(aptr_q != wptr_q), .blk_need_i(a_need), .blk_addr_i(a_addr), .blk_last_i(a_count),
-        .blk_next_o(a_next), .at_end_o(a_end), .rd_o(sum_rd_o[0]), .rd_ready_i(sum_rd_ready_i[0]), .rd_i(sum_rd_i[0]),
+        .clk_i, .rst_ni, .blk_valid_i(aptr_q != wptr_q), .blk_need_i(a_need),
+        .blk_addr_i(a_addr), .blk_last_i(a_count),
+        .blk_next_o(a_next), .at_end_o(a_end),
+        .rd_o(sum_rd_o[0]), .rd_ready_i(sum_rd_ready_i[0]), .rd_i(sum_rd_i[0]),
         .valid_o(a_o.valid), .ready_i(fire_i && pass_o.need_a), .data_o(a_o.data)
     );
     sum_operand #(.Cfg(Cfg)) i_b (
-        .clk_i, .rst_ni, .blk_valid_i(bptr_q != wptr_q), .blk_need_i(b_need), .blk_addr_i(b_addr), .blk_last_i(b_count),
-        .blk_next_o(b_next), .at_end_o(b_end), .rd_o(sum_rd_o[1]), .rd_ready_i(sum_rd_ready_i[1]), .rd_i(sum_rd_i[1]),
+        .clk_i, .rst_ni, .blk_valid_i(bptr_q != wptr_q), .blk_need_i(b_need),
+        .blk_addr_i(b_addr), .blk_last_i(b_count),
+        .blk_next_o(b_next), .at_end_o(b_end),
+        .rd_o(sum_rd_o[1]), .rd_ready_i(sum_rd_ready_i[1]), .rd_i(sum_rd_i[1]),
         .valid_o(b_o.valid), .ready_i(fire_i && pass_o.need_b), .data_o(b_o.data)
     );
 endmodule

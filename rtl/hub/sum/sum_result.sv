@@ -40,7 +40,8 @@ module sum_result #(
     localparam int unsigned PoisonBit = 56;               // of the header
 
     logic [HBeatW-1:0] beat_q;
-    logic              payload, fire, first, payload_begin, poison, poison_q; // poison: from this flit on
+    // poison: from this flit on
+    logic              payload, fire, first, payload_begin, poison, poison_q;
 
     assign payload       = beat_q == HBeatW'(Cfg.HeadFlits);
     assign fire          = res_i.valid && res_ready_o;
@@ -60,7 +61,8 @@ module sum_result #(
     end
 
     if (Cfg.FlitBytes < 16) begin : gen_direct
-        // One packet of R at a time; the next one can be claimed when this one has gone into the adder.
+        // One packet of R at a time; the next one can be claimed when this one
+        // has gone into the adder.
         logic claimed_q;
 
         assign free_o      = payload && !claimed_q;
@@ -89,7 +91,8 @@ module sum_result #(
             .Depth(Cfg.SumFlits + 1)
         ) i_res (
             .clk_i, .rst_ni,
-            .promise_i(push), .room_o(room), .push_i(push), .data_i({poison_q || res_bad_i, res_i.data}),
+            .promise_i(push), .room_o(room), .push_i(push),
+            .data_i({poison_q || res_bad_i, res_i.data}),
             .valid_o(r_o.valid), .ready_i, .data_o({r_o.poison, r_o.data})
         );
 

@@ -41,7 +41,8 @@ module sum_up_join #(
 
         assign turn_o     = chosen_q[ctx_i][!copy_i];
         assign add_turn   = add_i.valid && left_q[add_i.tag.dst][1] == add_i.tag.turn;
-        assign copy_turn  = copy_word_i.valid && left_q[copy_word_i.tag.dst][0] == copy_word_i.tag.turn;
+        assign copy_turn  = copy_word_i.valid
+                            && left_q[copy_word_i.tag.dst][0] == copy_word_i.tag.turn;
         assign copy       = open_q ? copy_q : copy_turn && (!add_turn || !last_q);
         assign packet_end = up_o.valid && ready_i && up_o.last;
 
@@ -72,7 +73,8 @@ module sum_up_join #(
         assign up_o         = add_i;
         assign add_ready_o  = ready_i;
         assign copy_ready_o = 1'b0;
-        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, ctx_i, copy_i, copy_word_i.valid, copy_word_i};
+        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, ctx_i, copy_i, copy_word_i.valid,
+                              copy_word_i};
     end
 endmodule
 

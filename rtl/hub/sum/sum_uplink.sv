@@ -67,7 +67,8 @@ module sum_uplink #(
     if (Cfg.HeadFlits == 1) begin : gen_header1
         assign part_o.data = payload ? up_i.data : header;
     end else begin : gen_header2
-        assign part_o.data = payload ? up_i.data : beat_q[0] ? header[Cfg.FlitW +: Cfg.FlitW] : header[0 +: Cfg.FlitW];
+        assign part_o.data = payload ? up_i.data : beat_q[0] ? header[Cfg.FlitW +: Cfg.FlitW]
+                             : header[0 +: Cfg.FlitW];
     end
 
     always_ff @(posedge clk_i) begin

@@ -69,7 +69,8 @@ module copy_write #(
         wr_region_o = pay_i ? 2'd3 : cls_i;
         flit_no     = head_i ? HeadW'(Cfg.HeadFlits - 1) : '0;
         if (cls_i == CLS_CTRL)
-            flit_no = HeadW'(Cfg.HeadFlits + Cfg.ListFlits) | (head_i ? HeadW'(Cfg.HeadFlits - 1) : '0);
+            flit_no = HeadW'(Cfg.HeadFlits + Cfg.ListFlits)
+                      | (head_i ? HeadW'(Cfg.HeadFlits - 1) : '0);
         wr_lane_o   = '1;
         wr_valid_o  = '0;
         desc_we_o   = '0;
@@ -100,12 +101,14 @@ module copy_write #(
         head = data_i[63:0];
         if (list_i) begin
             // zeros behind the first target of a target flit
-            for (int unsigned l = 0; l < Cfg.Lanes; l++) flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0
+            for (int unsigned l = 0; l < Cfg.Lanes; l++)
+                flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0
                                   : target_i;
         end else if (begin_i) begin
             head.src = port_i;
             // the output fills it in
-            if (cfg_pkg::stores_row(Cfg.RowSparse, head.opcode) || head.opcode == OP_DYMULTIMEM_LD_REDUCE)
+            if (cfg_pkg::stores_row(Cfg.RowSparse, head.opcode)
+                || head.opcode == OP_DYMULTIMEM_LD_REDUCE)
                 head.cnt = '0;
             flit[63:0] = head;
         end
@@ -116,7 +119,8 @@ module copy_write #(
     assign wrong_o = !last_i || count_q != flits_q;
 
     // One that ends early gets its mark where the output expects the last flit.
-    assign wr_line_o  = pay_i ? {1'b0, last_i ? flits_q : count_q} : {1'b1, cls_i == CLS_REQ, flit_no};
+    assign wr_line_o  = pay_i ? {1'b0, last_i ? flits_q : count_q}
+                        : {1'b1, cls_i == CLS_REQ, flit_no};
     assign wr_data_o  = {pay_i && (err_i || wrong_o), flit};
     assign desc_len_o = head_i ? flits_i : flits_q;
 

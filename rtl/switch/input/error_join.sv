@@ -18,7 +18,8 @@ module error_join (
     input  wire logic             end_i,         // a payload ends
     input  wire logic             wrong_i,       // with end_i: not as its header says
     input  wire error_pkg::err_e  link_code_i,   // ERR_NONE: nothing is wrong
-    input  wire bundle_pkg::error_t row_err_i,   // of rows that the switch opens, see report_scoreboard
+    input  wire bundle_pkg::error_t row_err_i,   // of rows that the switch opens, see
+                                                 // report_scoreboard
 
     output logic                  waits_o,
     output logic                  valid_o,

@@ -14,7 +14,8 @@ module header_check #(
     input  wire packet_pkg::header_t head_i,
     input  wire packet_pkg::cls_e    cls_i,     // by the link
     input  wire logic [1:0]          epoch_i,
-    input  wire logic                no_room_i, // for one more open reduction, or requests are not taken
+    input  wire logic                no_room_i, // for one more open reduction, or
+                                                // requests are not taken
     input  wire logic                by_switch_i, // the switch opens reductions
 
     output logic                dynamic_o, // its targets are experts
@@ -33,21 +34,28 @@ module header_check #(
     logic [Cfg.FlitLog2-1:0] skip;
 
     assign rowsp     = cfg_pkg::is_rowsp(Cfg.Multicast && Cfg.RowSparse, head_i.opcode);
-    assign dynamic_o = rowsp || (Cfg.Multicast && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}
+    assign dynamic_o = rowsp || (Cfg.Multicast
+                                 && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}
                                  && !follow_o);
-    assign follow_o  = Cfg.Multicast && Cfg.TargetListCache && head_i.opcode == OP_DYMULTIMEM_ST && head_i.cnt == '0
-                       && head_i.stage != STAGE_FLAT;
-    assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_MULTIMEM_LD_REDUCE};
+    assign follow_o  = Cfg.Multicast && Cfg.TargetListCache && head_i.opcode == OP_DYMULTIMEM_ST
+                       && head_i.cnt == '0 && head_i.stage != STAGE_FLAT;
+    assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED,
+                                                              OP_MULTIMEM_LD_REDUCE};
     assign ready_o   = Cfg.SwitchReductions && by_switch_i && head_i.opcode == OP_READY;
-    assign pay_o     = (rowsp || head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST,
-                                                       OP_COUNTS}) && head_i.len != '0;
+    assign pay_o     = (rowsp || head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED,
+                                                       OP_DYMULTIMEM_ST, OP_COUNTS})
+                                                       && head_i.len != '0;
     assign known     = (ready_o || rowsp
-                        || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST, OP_MULTIMEM_ST,
+                        || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST,
+                                                 OP_MULTIMEM_ST,
                                              OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
-                                             OP_COUNTS, OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE})
+                                             OP_COUNTS, OP_MULTIMEM_LD_REDUCE,
+                                             OP_DYMULTIMEM_LD_REDUCE})
                     && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i
-                    && (Cfg.Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED, OP_DYMULTIMEM_ST,
-                                                                 OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE}));
+                    && (Cfg.Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED,
+                                                                 OP_DYMULTIMEM_ST,
+                                                                 OP_MULTIMEM_LD_REDUCE,
+                                                                 OP_DYMULTIMEM_LD_REDUCE}));
     assign skip      = head_i.addr[Cfg.FlitLog2-1:0];
     assign span      = {1'b0, head_i.len[7:0]} + {{(9-Cfg.FlitLog2){skip == '0}}, skip - 1'b1};
     assign flits_o   = span[Cfg.FlitLog2 +: Cfg.PayW];
@@ -64,11 +72,13 @@ module header_check #(
             if (!known)                             code_o = ERR_OPCODE;
             else if (cls_i == CLS_REQ && no_room_i) code_o = ERR_WINDOW;
             else if (cls_i == CLS_REQ &&
-                     !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, '{dtype: head_i.dtype, redop: head_i.redop}))
+                     !red_pkg::has(Cfg.RedTypes, Cfg.RedOps,
+                                   '{dtype: head_i.dtype, redop: head_i.redop}))
                 code_o = ERR_REDUCTION;
             else if (head_i.epoch != epoch_i)       code_o = ERR_EPOCH;
             else if (!fits)                         code_o = ERR_LENGTH;
-            else if (dynamic_o && (head_i.cnt == '0 || head_i.cnt > 5'd16 || (rowsp && head_i.cnt != 5'd1)))
+            else if (dynamic_o
+                     && (head_i.cnt == '0 || head_i.cnt > 5'd16 || (rowsp && head_i.cnt != 5'd1)))
                 code_o = ERR_TARGETS;
         end
     end

@@ -9,7 +9,8 @@
 //   queue_head      flit queue, and the target to look up for the flit at its head
 //   header_check    contents of a header, and its first error
 //   target_lookup   position of one target, and whether it may be reached
-//   target_walk     the list of targets, and what they have in common (seen_table: experts named before)
+//   target_walk     the list of targets, and what they have in common (seen_table:
+//                   experts named before)
 //   row_outputs     outputs of the open row, whose later packets have no list
 //   row_entry       rows whose reduction the switch will open
 //   ready_lanes     finished rows of READY packets, which end here
@@ -59,7 +60,8 @@ module ingress #(
     input  wire logic [Cfg.N-1:0]         partition_i, // outputs that this input may reach
 
     // to the queues of this input
-    output logic [Cfg.N-1:0] wr_valid_o,  // with PartSharedRam also of partials; see voq for what is Late
+    output logic [Cfg.N-1:0] wr_valid_o,  // with PartSharedRam also of partials;
+                                          // see voq for what is Late
     output copy_t            wr_o,
     output logic [Cfg.N-1:0] desc_we_o,
     output desc_t            desc_o,
@@ -75,7 +77,8 @@ module ingress #(
     output red_pkg::red_t    open_red_o,
     input  wire logic        open_full_i,
 
-    // rows that the switch opens: an entry, and a lane for the port home_o; see row_entry and ready_lanes
+    // rows that the switch opens: an entry, and a lane for the port home_o;
+    // see row_entry and ready_lanes
     output entry_t                    entry_o,
     output logic [Cfg.N-1:0]          home_o,
     output logic [Cfg.TokensLog2-1:0] index_o,
@@ -106,8 +109,10 @@ module ingress #(
     err_e gate_code;
 
     credit_gate #(.Cfg(Cfg)) i_gate (
-        .clk_i, .rst_ni, .valid_i(up_i.valid), .last_i(up_i.last), .err_i(up_i.err), .cls_i(up_i.cls), .crd_i,
-        .almost_full_i(almost_full), .first_o(first), .second_o(second), .enters_o(enters), .last_o(enter_last),
+        .clk_i, .rst_ni, .valid_i(up_i.valid), .last_i(up_i.last), .err_i(up_i.err),
+        .cls_i(up_i.cls), .crd_i,
+        .almost_full_i(almost_full), .first_o(first), .second_o(second),
+        .enters_o(enters), .last_o(enter_last),
         .err_o(enter_err),
         .code_o(gate_code), .scarce_o
     );
@@ -120,9 +125,11 @@ module ingress #(
 
     part_entry #(.Cfg(Cfg)) i_partials (
         .clk_i, .port_i, .epoch_i,
-        .valid_i(up_i.valid), .first_i(first), .second_i(second), .last_i(up_i.last), .err_i(up_i.err),
+        .valid_i(up_i.valid), .first_i(first), .second_i(second),
+        .last_i(up_i.last), .err_i(up_i.err),
         .cls_i(up_i.cls), .data_i(up_i.data),
-        .we_o(part_we), .idx_o(part_idx), .data_o(part_data), .full_i(part_full_i), .code_o(part_code)
+        .we_o(part_we), .idx_o(part_idx), .data_o(part_data),
+        .full_i(part_full_i), .code_o(part_code)
     );
 
     // ---- what the parser reads ----
@@ -138,16 +145,21 @@ module ingress #(
     logic [Cfg.LaneW-1:0] lane;
     logic [15:0]          target, next_target, link_target; // of the flit; see queue_head
     logic                 held, next_we;
-    logic                 open_late;                        // the packet before is pushed as an open reduction
+    logic                 open_late;                        // the packet before is pushed as an
+                                                            // open reduction
 
     queue_head #(.Cfg(Cfg)) i_queue (
         .clk_i, .rst_ni, .now_i(common_i.now),
-        .valid_i(enters), .head_i((Cfg.HeadFlits == 2) ? second : first), .last_i(enter_last), .err_i(enter_err),
+        .valid_i(enters), .head_i((Cfg.HeadFlits == 2) ? second : first),
+        .last_i(enter_last), .err_i(enter_err),
         .cls_i(up_i.cls), .data_i(up_i.data),
-        .list_i(in_list_q), .pause_i(pause), .lane_i(lane), .begin_i(state_q == Begin), .late_i(open_late),
-        .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err), .cls_o(flit_cls), .data_o(flit_data),
+        .list_i(in_list_q), .pause_i(pause), .lane_i(lane),
+        .begin_i(state_q == Begin), .late_i(open_late),
+        .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err),
+        .cls_o(flit_cls), .data_o(flit_data),
         .target_o(target), .stamp_o(desc_o.stamp),
-        .held_o(held), .next_we_o(next_we), .next_target_o(next_target), .link_target_o(link_target),
+        .held_o(held), .next_we_o(next_we), .next_target_o(next_target),
+        .link_target_o(link_target),
         .take_i(take), .almost_full_o(almost_full), .empty_o(queue_empty)
     );
 
@@ -171,37 +183,47 @@ module ingress #(
 
     header_check #(.Cfg(Cfg)) i_header (
         .valid_i(state_q == Head), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
-        .by_switch_i(by_switch), .dynamic_o(is_dyn), .follow_o(follow), .group_o(is_group), .ready_o(is_ready),
+        .by_switch_i(by_switch), .dynamic_o(is_dyn), .follow_o(follow),
+        .group_o(is_group), .ready_o(is_ready),
         .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
     );
 
     // ---- targets ----
     logic [Cfg.GpuW-1:0] out, list_out;
-    logic [Cfg.N-1:0]  sel, list_sel, mask, all_q;   // outputs: of this target; up to it; of the packet
-    logic          listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end, list_wait,
-                   clearing, twice, again;
+    logic [Cfg.N-1:0]  sel, list_sel, mask, all_q;   // outputs: of this target; up to
+                                                     // it; of the packet
+    logic          listing, in_range, reached, port_good, other_good, somewhere, allowed,
+                   one_more, lane_end, list_wait, clearing, twice, again;
     logic [3:0]    earlier;
-    logic          decide, reject, accept;       // a target is checked; with it the packet is rejected, or accepted
+    logic          decide, reject, accept;       // a target is checked; with it the packet is
+                                                 // rejected, or accepted
     logic          row_open;                     // see row_outputs
     logic [Cfg.N-1:0]  row_mask;
 
     target_lookup #(.Cfg(Cfg)) i_lookup (
         .clk_i, .port_i, .partition_i, .emap_i, .groups_i,
         .listing_i(listing), .grouped_i(is_group), .follow_i(follow), .next_we_i(next_we),
-        .next_target_i(next_target), .held_i(held), .link_target_i(link_target), .group_i(head.target0),
+        .next_target_i(next_target), .held_i(held),
+        .link_target_i(link_target), .group_i(head.target0),
         .dst_i(head.dst), .row_open_i(row_open), .row_mask_i(row_mask),
-        .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good), .other_good_o(other_good),
-        .out_o(out), .in_range_o(in_range), .reached_o(reached), .list_out_o(list_out), .list_sel_o(list_sel)
+        .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good),
+        .other_good_o(other_good),
+        .out_o(out), .in_range_o(in_range), .reached_o(reached),
+        .list_out_o(list_out), .list_sel_o(list_sel)
     );
 
     target_walk #(.Cfg(Cfg)) i_walk (
         .clk_i, .rst_ni,
-        .valid_i(flit_valid), .head_i(state_q == Head), .list_i(in_list_q), .dynamic_i(is_dyn), .cnt_i(head.cnt),
+        .valid_i(flit_valid), .head_i(state_q == Head), .list_i(in_list_q),
+        .dynamic_i(is_dyn), .cnt_i(head.cnt),
         .next_i(decide && !reject && !accept), .done_i(reject || accept),
-        .expert_i(target[Cfg.ExpW+3:4]), .out_i(out), .sel_i(sel), .list_out_i(list_out), .list_sel_i(list_sel),
-        .listing_o(listing), .wait_o(list_wait), .clearing_o(clearing), .more_o(one_more), .lane_o(lane),
+        .expert_i(target[Cfg.ExpW+3:4]), .out_i(out), .sel_i(sel),
+        .list_out_i(list_out), .list_sel_i(list_sel),
+        .listing_o(listing), .wait_o(list_wait), .clearing_o(clearing),
+        .more_o(one_more), .lane_o(lane),
         .lane_end_o(lane_end),
-        .twice_o(twice), .again_o(again), .earlier_o(earlier), .count_o(desc_o.more), .mask_o(mask), .all_o(all_q)
+        .twice_o(twice), .again_o(again), .earlier_o(earlier), .count_o(desc_o.more),
+        .mask_o(mask), .all_o(all_q)
     );
 
     // ---- decision ----
@@ -215,10 +237,13 @@ module ingress #(
     assign wait_clear = list_wait || (state_q == Head && open_late);
     assign decide     = flit_valid && (state_q == Head || in_list_q) && !wait_clear;
 
-    assign misplaced = lane_end && flit_last != (!one_more && !pay);   // the packet ends too early or too late
-    // what this flit holds says nothing: it may be what the link's wires held in a cycle without one
+    // the packet ends too early or too late
+    assign misplaced = lane_end && flit_last != (!one_more && !pay);
+    // what this flit holds says nothing: it may be what the link's wires
+    // held in a cycle without one
     assign spoilt    = flit_last && flit_err;
-    assign row_bad   = state_q == Head && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE));
+    assign row_bad   = state_q == Head
+                       && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE));
     assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || row_bad
                        || (!listing && !is_group && !follow && !is_ready && !port_good);
 
@@ -228,9 +253,11 @@ module ingress #(
     always_comb begin
         if (spoilt)                                  code = ERR_LENGTH;
         else if (head_code != ERR_NONE)              code = head_code;
-        else if (row_bad)                            code = (row_code != ERR_NONE) ? row_code : lanes_code;
+        else if (row_bad)
+            code = (row_code != ERR_NONE) ? row_code : lanes_code;
         else if (state_q == Head && is_ready)        code = ERR_LENGTH;
-        else if (!somewhere)                         code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
+        else if (!somewhere)
+            code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
         else if (!allowed)                           code = ERR_PARTITION;
         else if (twice)                              code = ERR_DUPLICATE;
         else                                         code = ERR_LENGTH;
@@ -258,9 +285,11 @@ module ingress #(
     end
 
     request_open #(.Cfg(Cfg)) i_open (
-        .clk_i, .rst_ni, .first_i(flit_valid && state_q == Low), .head_i(state_q == Head), .now_i(head), .low_i(low_q),
+        .clk_i, .rst_ni, .first_i(flit_valid && state_q == Low), .head_i(state_q == Head),
+        .now_i(head), .low_i(low_q),
         .decide_i(decide && head_cls == CLS_REQ), .more_i(one_more), .bad_i(bad_head || !good),
-        .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o), .bytes_o(open_bytes_o), .red_o(open_red_o),
+        .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o),
+        .bytes_o(open_bytes_o), .red_o(open_red_o),
         .full_i(open_full_i || by_switch)
     );
     assign open_mask_o = accept ? mask : '0;
@@ -268,7 +297,8 @@ module ingress #(
     // ---- the open row ----
     if (Cfg.TargetListCache) begin : gen_row
         row_outputs #(.Cfg(Cfg)) i_row (
-            .clk_i, .rst_ni, .epoch_i, .head_i(flit_valid && state_q == Head), .header_i(head), .follow_i(follow),
+            .clk_i, .rst_ni, .epoch_i, .head_i(flit_valid && state_q == Head),
+            .header_i(head), .follow_i(follow),
             .accept_i(accept), .mask_i(mask), .reject_i(reject && cls == CLS_STORE),
             .lost_i((cut || (reject && spoilt)) && cls == CLS_STORE),
             .wrong_i(pay_end && (pay_wrong || flit_err)), .open_o(row_open), .mask_o(row_mask)
@@ -282,7 +312,8 @@ module ingress #(
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
         row_entry #(.Cfg(Cfg)) i_entry (
-            .clk_i, .rst_ni, .port_i, .common_i, .head_i(flit_valid && state_q == Head), .header_i(head),
+            .clk_i, .rst_ni, .port_i, .common_i,
+            .head_i(flit_valid && state_q == Head), .header_i(head),
             .follow_i(follow), .accept_i(accept), .mask_i(mask), .code_o(row_code), .entry_o
         );
         ready_lanes #(.Cfg(Cfg)) i_lanes (
@@ -304,20 +335,28 @@ module ingress #(
     logic [Cfg.FlitW:0]   copy_data;
 
     copy_write #(.Cfg(Cfg)) i_copies (
-        .clk_i, .port_i, .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err), .data_i(flit_data), .cls_i(cls),
-        .begin_i(state_q == Begin), .head_i(state_q == Head), .list_i(in_list_q), .pay_i(state_q == Payload),
-        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || by_switch : no_room)), .flits_i(flits),
+        .clk_i, .port_i, .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err),
+        .data_i(flit_data), .cls_i(cls),
+        .begin_i(state_q == Begin), .head_i(state_q == Head), .list_i(in_list_q),
+        .pay_i(state_q == Payload),
+        .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || by_switch : no_room)),
+        .flits_i(flits),
         .described_i(decide),
-        .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q), .again_i(again), .earlier_i(earlier),
-        .wr_valid_o(copy_valid), .wr_region_o(wr_o.region), .wr_line_o(wr_o.line), .wr_lane_o(copy_lane),
-        .wr_data_o(copy_data), .desc_we_o, .desc_len_o(desc_o.len), .end_o(pay_end), .wrong_o(pay_wrong)
+        .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q),
+        .again_i(again), .earlier_i(earlier),
+        .wr_valid_o(copy_valid), .wr_region_o(wr_o.region),
+        .wr_line_o(wr_o.line), .wr_lane_o(copy_lane),
+        .wr_data_o(copy_data), .desc_we_o, .desc_len_o(desc_o.len),
+        .end_o(pay_end), .wrong_o(pay_wrong)
     );
     if (Cfg.PartSharedRam) begin : gen_shared_ram
         write_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni, .we_i(part_we), .idx_i(part_idx), .data_i(part_data),
-            .pay_i(state_next == Payload), .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data),
+            .pay_i(state_next == Payload),
+            .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data),
             .pause_o(pause),
-            .part_we_o, .part_idx_o(part_o.idx), .wr_valid_o, .wr_lane_o(wr_o.lane), .wr_data_o(wr_o.data),
+            .part_we_o, .part_idx_o(part_o.idx),
+            .wr_valid_o, .wr_lane_o(wr_o.lane), .wr_data_o(wr_o.data),
             .idle_o(parts_idle_o)
         );
         assign part_o.data = '0;
@@ -367,7 +406,8 @@ module ingress #(
     logic err_waits;
 
     error_join i_errors (
-        .clk_i, .rst_ni, .reject_i(reject), .code_i(code), .cut_i(cut), .end_i(pay_end), .wrong_i(pay_wrong),
+        .clk_i, .rst_ni, .reject_i(reject), .code_i(code), .cut_i(cut),
+        .end_i(pay_end), .wrong_i(pay_wrong),
         .link_code_i(err_e'(gate_code | part_code)),   // never both
         .row_err_i(row_err),
         .waits_o(err_waits), .valid_o(err_o.valid), .code_o(err_o.code)
@@ -375,8 +415,8 @@ module ingress #(
 
     wire unused_fields = &{1'b0, target, low_q, common_i, row_err_i};
 
-    assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits && !err_o.valid && !clearing
-                    && lanes_idle;
+    assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits
+                    && !err_o.valid && !clearing && lanes_idle;
 endmodule
 
 `default_nettype wire

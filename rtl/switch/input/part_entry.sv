@@ -63,7 +63,8 @@ module part_entry #(
 
     always_ff @(posedge clk_i) begin
         if (begins) begin
-            for (int unsigned i = 0; i < Cfg.N; i++) to_q[i] <= head.dst == 5'(i) && head.dst != port_i;
+            for (int unsigned i = 0; i < Cfg.N; i++)
+                to_q[i] <= head.dst == 5'(i) && head.dst != port_i;
             poison_q <= head.poison || head.epoch != epoch_i || head.opcode != OP_PARTIAL;
             idx_o    <= '0;
             over_q   <= 1'b0;

@@ -7,8 +7,8 @@
 // therefore selected one cycle earlier, and may be looked up then: the last lane of a header, or
 // one lane after the other of a list. A header may come directly from the link, a list may not.
 // Order: First in, first out.
-// Back-pressure: almost_full_o, see flit_queue. Packets within credits and open reductions do not raise
-// it.
+// Back-pressure: almost_full_o, see flit_queue. Packets within credits and open
+// reductions do not raise it.
 // Latency: One flit per cycle in and out. A flit that finds the queue empty is shown in its own
 // cycle, unless a list is being read (list_i). Other flits are shown at most 3 cycles later, or as
 // soon as all earlier flits are taken.
@@ -31,7 +31,8 @@ module queue_head #(
 
     // what the parser reads
     input  wire logic                 list_i,        // the flit is one of targets alone
-    input  wire logic                 pause_i,       // nothing is taken and no target is done in this cycle
+    input  wire logic                 pause_i,       // nothing is taken and no target is
+                                                     // done in this cycle
     input  wire logic [Cfg.LaneW-1:0] lane_i,        // of the target in its flit, with list_i
     input  wire logic                 begin_i,       // the flit begins a packet
     input  wire logic                 late_i,        // stamp_o is read for the packet before
@@ -41,7 +42,8 @@ module queue_head #(
     output logic [1:0]                cls_o,
     output logic [Cfg.FlitW-1:0]      data_o,
     output logic [15:0]               target_o,      // at lane_i, or of a header
-    output logic                      held_o,        // the flit is in the register; always, with list_i
+    output logic                      held_o,        // the flit is in the register;
+                                                     // always, with list_i
     // next_target_o is the target of the flit in the register from the next cycle on
     output logic                      next_we_o,
     output logic [15:0]               next_target_o,
@@ -49,11 +51,13 @@ module queue_head #(
     output logic [15:0]               link_target_o,
     output logic [Cfg.StampB-1:0]     stamp_o,       // when the packet's first flit came
     input  wire logic                 take_i,        // only with valid_o
-    output logic                      almost_full_o, // one flit more may enter, then none until it falls
+    output logic                      almost_full_o, // one flit more may enter, then none
+                                                     // until it falls
     output logic                      empty_o
 );
     localparam int unsigned MaxPkt = Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits;
-    // what has a credit or is an open reduction, and a packet whose credit went back when it was rejected
+    // what has a credit or is an open reduction, and a packet whose credit went
+    // back when it was rejected
     localparam int unsigned Most   = (Cfg.StorePkts + 1) * MaxPkt + Cfg.CtrlPkts * Cfg.HeadFlits
                                      + Cfg.OpenRows * (Cfg.HeadFlits + Cfg.ListFlits);
     localparam int unsigned Need   = $clog2(Most + 5);        // see flit_queue
@@ -80,7 +84,8 @@ module queue_head #(
 
     flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
         .clk_i, .rst_ni, .valid_i,
-        .data_i(QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}})),
+        .data_i(QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i,
+                                        data: data_i}})),
         .direct_i(!list_i), .valid_o, .data_o(queued), .held_valid_o(held_o), .load_o(load),
         .load_data_o(loaded), .held_o(register), .take_i, .almost_full_o, .empty_o
     );

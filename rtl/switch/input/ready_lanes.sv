@@ -23,7 +23,8 @@ module ready_lanes #(
     input  wire logic [Cfg.N-1:0] partition_i, // ports that this input may reach
 
     input  wire packet_pkg::header_t header_i,
-    output error_pkg::err_e          code_o, // what is wrong with header_i, if it is a READY; ERR_NONE: nothing
+    output error_pkg::err_e          code_o, // what is wrong with header_i, if it is a
+                                             // READY; ERR_NONE: nothing
     input  wire logic                push_i, // header_i is a READY that is accepted
 
     output logic [Cfg.N-1:0]          home_o,  // a lane for this port, one-hot
@@ -54,20 +55,23 @@ module ready_lanes #(
         for (int unsigned i = 0; i < Lanes; i++) begin
             automatic lane_t lane = upper[LaneBits*i +: LaneBits];
             automatic logic  there = 32'(lane.home) < Cfg.N;
-            rows[i] = '{valid: lane.valid, home: lane.home[Cfg.GpuW-1:0], index: lane.index[Cfg.TokensLog2-1:0]};
+            rows[i] = '{valid: lane.valid, home: lane.home[Cfg.GpuW-1:0],
+                        index: lane.index[Cfg.TokensLog2-1:0]};
             some    |= lane.valid;
             nowhere |= lane.valid && !there;
             barred  |= lane.valid && there && !reach[lane.home[Cfg.GpuW-1:0]];
             beyond  |= lane.valid && (lane.index >> Cfg.TokensLog2) != '0;
         end
-        code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION : beyond ? ERR_BOUNDS : ERR_NONE;
+        code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION
+                 : beyond ? ERR_BOUNDS : ERR_NONE;
     end
 
     // ---- packets ----
     logic there, pop;
 
     fifo #(.Width(Lanes * $bits(row_t)), .Depth(Cfg.CtrlPkts)) i_packets (
-        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(), .data_i(rows), .valid_o(there), .ready_i(pop), .data_o(queued),
+        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(), .data_i(rows), .valid_o(there),
+        .ready_i(pop), .data_o(queued),
         .level_o()
     );
 

@@ -58,7 +58,8 @@ module request_open #(
         assign now       = head_i && !late_o;
         assign no_room_o = full_i;
         assign len       = now ? now_i.len : low.len;
-        assign red_o     = now ? '{dtype: now_i.dtype, redop: now_i.redop} : '{dtype: low.dtype, redop: low.redop};
+        assign red_o     = now ? '{dtype: now_i.dtype, redop: now_i.redop}
+                           : '{dtype: low.dtype, redop: low.redop};
         wire unused_first = &{1'b0, first_i};
     end
 

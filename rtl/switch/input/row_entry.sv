@@ -3,8 +3,8 @@
 // Creates the entries of rows whose reduction the switch will open.
 //
 // Function: The last packet of a row (stage GATE, `reduce` set) makes an entry in the port's table
-// (report_scoreboard) when it is accepted. If it has no targets, members and number of targets are those
-// of the open row (row_outputs). The list that opened the row stored them here.
+// (report_scoreboard) when it is accepted. If it has no targets, members and number of targets are
+// those of the open row (row_outputs). The list that opened the row stored them here.
 // Order: The order of the packets. An entry follows the acceptance of its packet by one cycle.
 // Back-pressure: None. Entries are two cycles apart, as a packet with an entry has a payload.
 // Errors: A packet with `reduce` and without gate weights must be rejected (LENGTH). An entry for a
@@ -49,8 +49,8 @@ module row_entry #(
     logic        gate;
 
     assign gate        = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
-    assign said.row    = cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode) && header_i.stage != STAGE_FLAT
-                         && header_i.cnt != '0;
+    assign said.row    = cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode)
+                         && header_i.stage != STAGE_FLAT && header_i.cnt != '0;
     assign said.reduce = common_i.switch_reductions && gate && header_i.reduce;
     assign said.own    = header_i.own;
     assign said.cnt    = (head_i && follow_i) ? cnt_q : header_i.cnt;

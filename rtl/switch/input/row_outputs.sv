@@ -36,7 +36,8 @@ module row_outputs #(
 );
     import packet_pkg::*;
 
-    logic       dynamic, dynamic_q, keep, keep_q, of_row, of_row_q; // keep: the row is open behind the packet
+    // keep: the row is open behind the packet
+    logic       dynamic, dynamic_q, keep, keep_q, of_row, of_row_q;
     logic       open_q, turned;
     logic [1:0] epoch_q;
 

@@ -26,8 +26,10 @@ module seen_table #(
     assign seen_o   = (seen & seen_bit) != '0;
 
     lutram #(.Width(SeenW), .Depth(8)) i_seen (
-        .clk_i, .we_i(clearing_o || mark_i), .waddr_i(clearing_o ? clear_q : expert_i[Cfg.ExpW-1 -: 3]),
-        .wdata_i(clearing_o ? '0 : seen | seen_bit), .raddr_i(expert_i[Cfg.ExpW-1 -: 3]), .rdata_o(seen)
+        .clk_i, .we_i(clearing_o || mark_i),
+        .waddr_i(clearing_o ? clear_q : expert_i[Cfg.ExpW-1 -: 3]),
+        .wdata_i(clearing_o ? '0 : seen | seen_bit),
+        .raddr_i(expert_i[Cfg.ExpW-1 -: 3]), .rdata_o(seen)
     );
 
     // clear_i comes late: the counter, which is back at 0 behind its 8 steps, does not count it.

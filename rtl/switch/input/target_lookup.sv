@@ -18,11 +18,13 @@ module target_lookup #(
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
 
-    // the target is an expert (listing_i), a group (grouped_i), the open row (follow_i), or else a port
+    // the target is an expert (listing_i), a group (grouped_i), the open row
+    // (follow_i), or else a port
     input  wire logic        listing_i,
     input  wire logic        grouped_i,
     input  wire logic        follow_i,
-    // next_target_i: the expert to look up from the next cycle on with held_i, until there is another one; in bits 15:4
+    // next_target_i: the expert to look up from the next cycle on with held_i, until there
+    // is another one; in bits 15:4
     input  wire logic        next_we_i,
     input  wire logic [15:0] next_target_i,
     input  wire logic        held_i,
@@ -42,7 +44,8 @@ module target_lookup #(
     // if it is an expert
     output logic [Cfg.GpuW-1:0] out_o,      // its output
     output logic                in_range_o, // there is such an expert in the map
-    output logic                reached_o,  // only with in_range_o: it is mapped, and its output may be reached
+    output logic                reached_o,  // only with in_range_o: it is mapped, and its
+                                            // output may be reached
 
     // if it is one of a list behind the header: held_i is high then
     output logic [Cfg.GpuW-1:0] list_out_o,
@@ -50,7 +53,8 @@ module target_lookup #(
 );
     localparam int unsigned GW = cfg_pkg::index_w(Cfg.Groups);
 
-    if (Cfg.MaxExperts < 16 || Cfg.MaxExperts > 4096 || (1 << Cfg.ExpW) != Cfg.MaxExperts) begin : gen_check
+    if (Cfg.MaxExperts < 16 || Cfg.MaxExperts > 4096
+        || (1 << Cfg.ExpW) != Cfg.MaxExperts) begin : gen_check
         $error("target_lookup: MaxExperts must be a power of two, 16 to 4096");
     end
 
@@ -83,11 +87,13 @@ module target_lookup #(
         .raddr_i(link_target_i[Cfg.ExpW+3:4]), .rdata_o(link_entry)
     );
 
-    always_ff @(posedge clk_i) if (next_we_i) held_q <= {is_in_range(next_target_i[15:4]), next_entry};
+    always_ff @(posedge clk_i) if (next_we_i)
+        held_q <= {is_in_range(next_target_i[15:4]), next_entry};
     assign entry = held_i ? held_q : {is_in_range(link_target_i[15:4]), link_entry};
 
     lutram #(.Width(Cfg.N), .Depth(Cfg.Groups)) i_groups (
-        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr[GW-1:0]), .wdata_i(groups_i.data[Cfg.N-1:0]),
+        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr[GW-1:0]),
+        .wdata_i(groups_i.data[Cfg.N-1:0]),
         .raddr_i(group_i[GW-1:0]), .rdata_o(group_mask)
     );
 
@@ -120,17 +126,21 @@ module target_lookup #(
     end
 
     always_comb begin
-        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {in_range_o ? expert_at : Cfg.N'(0), mapped, reached_o};
-        else if (grouped_i) {sel_o, somewhere_o, allowed_o} = {group_sel, group_some, group_allowed};
+        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {in_range_o ? expert_at : Cfg.N'(0),
+                                                               mapped, reached_o};
+        else if (grouped_i)
+            {sel_o, somewhere_o, allowed_o} = {group_sel, group_some, group_allowed};
         else if (follow_i)  {sel_o, somewhere_o, allowed_o} = {row_mask_i, row_open_i, row_allowed};
-        else                {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some, plain_allowed};
+        else                {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some,
+                                                               plain_allowed};
     end
 
     assign port_good_o  = plain_some && plain_allowed;
     assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed))
                           && (!follow_i || (row_open_i && row_allowed));
 
-    wire unused_fields = &{1'b0, emap_i.addr, emap_i.data, groups_i.addr, next_target_i[3:0], link_target_i[3:0]};
+    wire unused_fields = &{1'b0, emap_i.addr, emap_i.data, groups_i.addr, next_target_i[3:0],
+                           link_target_i[3:0]};
 endmodule
 
 `default_nettype wire

@@ -72,7 +72,8 @@ module target_walk #(
     assign count_o = again_o ? earlier_o + 4'd1 : '0;
 
     lutram #(.Width(4), .Depth(Cfg.N)) i_counts (
-        .clk_i, .we_i(look), .waddr_i(out_i), .wdata_i(count_o), .raddr_i(list_out_i), .rdata_o(earlier_o)
+        .clk_i, .we_i(look), .waddr_i(out_i), .wdata_i(count_o),
+        .raddr_i(list_out_i), .rdata_o(earlier_o)
     );
 
     // ---- experts ----
@@ -80,7 +81,8 @@ module target_walk #(
     assign wait_o  = head_i && clearing_o && listed;
 
     seen_table #(.Cfg(Cfg)) i_seen (
-        .clk_i, .rst_ni, .clear_i(done_i && listed), .clearing_o, .expert_i, .mark_i(look && listed), .seen_o(seen)
+        .clk_i, .rst_ni, .clear_i(done_i && listed), .clearing_o, .expert_i,
+        .mark_i(look && listed), .seen_o(seen)
     );
 endmodule
 

@@ -25,18 +25,21 @@ module monitor_port #(
     input  wire logic              clear_i,       // of the histogram, and a new interval
     input  wire logic [StampW-1:0] now_i,
 
-    input  wire logic              leave_i,       // a packet leaves: its first flit is on the downlink in two cycles
+    input  wire logic              leave_i,       // a packet leaves: its first flit is on the
+                                                  // downlink in two cycles
     input  wire logic [1:0]        leave_cls_i,
     // now_i when its first flit came; of a result, the first flit of its request
     input  wire logic [StampW-1:0] leave_stamp_i,
     input  wire logic [3:0]        classes_i,     // classes that count
 
     input  wire logic              count_i,       // the cycle belongs to an interval
-    input  wire logic [3:0]        events_i,      // a flit up, one down, a store copy waits for a credit, for its turn
+    input  wire logic [3:0]        events_i,      // a flit up, one down, a store copy waits for a
+                                                  // credit, for its turn
     input  wire logic              sample_i,
     input  wire logic [WordW-2:0]  sample_idx_i,
 
-    input  wire logic              read_i,        // data_o is there in the next cycle, while the inputs below stay
+    input  wire logic              read_i,        // data_o is there in the next cycle, while
+                                                  // the inputs below stay
     input  wire logic              series_i,      // a word of the time series, or a bin
     input  wire logic [WordW-1:0]  word_i,
     output logic [31:0]            data_o
@@ -46,12 +49,14 @@ module monitor_port #(
     logic [StampW-1:0] latency_q;
     logic [BinW-1:0]   bin_q, bin;
     logic [31:0]       bin_data, word_data;
-    logic [Bins-1:0]   touched_q; // bins that have counted since clear_i; of the others the memory holds anything
+    logic [Bins-1:0]   touched_q; // bins that have counted since clear_i; of the others
+                                  // the memory holds anything
 
     function automatic logic [BinW-1:0] bin_of(input logic [StampW-1:0] latency);
         bin_of = BinW'(latency);
         for (int unsigned e = SubLog2 + 1; e < StampW; e++) begin
-            if (latency[e]) bin_of = BinW'((e - SubLog2 + 1) << SubLog2) | BinW'(latency[e-1 -: SubLog2]);
+            if (latency[e])
+                bin_of = BinW'((e - SubLog2 + 1) << SubLog2) | BinW'(latency[e-1 -: SubLog2]);
         end
     endfunction
 
@@ -74,7 +79,8 @@ module monitor_port #(
 
     // ---- time series ----
     logic [3:0][15:0] count_q, count;
-    logic [31:0]      second_q; // second word of the sample whose first one was written in the last cycle
+    logic [31:0]      second_q; // second word of the sample whose first one was
+                                // written in the last cycle
     logic [WordW-2:0] second_idx_q;
     logic             second_valid_q;
 
@@ -98,7 +104,8 @@ module monitor_port #(
     ram_sdp #(.Width(32), .Depth(2 * Samples)) i_series (
         .clk_i, .we_i(sample_i || second_valid_q),
         .waddr_i(second_valid_q ? {second_idx_q, 1'b1} : {sample_idx_i, 1'b0}),
-        .wdata_i(second_valid_q ? second_q : count[1:0]), .wbe_i('1), .re_i(read_i), .raddr_i(word_i),
+        .wdata_i(second_valid_q ? second_q : count[1:0]), .wbe_i('1),
+        .re_i(read_i), .raddr_i(word_i),
         .rdata_o(word_data)
     );
 endmodule

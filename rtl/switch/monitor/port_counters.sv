@@ -67,7 +67,8 @@ module port_counters #(
                 end
             end else begin
                 if (visit_i) begin
-                    for (int unsigned c = 0; c < 4; c++) if (at_i[4*d + c]) waits_q[4*d + c] <= 1'b0;
+                    for (int unsigned c = 0; c < 4; c++)
+                        if (at_i[4*d + c]) waits_q[4*d + c] <= 1'b0;
                     if (at_i[8 + d]) waits_q[8 + d] <= 1'b0;
                 end
                 if (valid_i[d]) begin
@@ -89,7 +90,8 @@ module port_counters #(
     end
 
     logic [4:0] events_q; // what waits is known late in a cycle, and counted in the next
-    always_ff @(posedge clk_i) events_q <= {drop_i, discard_i, wait_credit_i, wait_turn_i, reject_i};
+    always_ff @(posedge clk_i) events_q <= {drop_i, discard_i, wait_credit_i, wait_turn_i,
+                                            reject_i};
 
     for (genvar i = 10; i < Count; i++) begin : gen_event
         always_ff @(posedge clk_i) begin

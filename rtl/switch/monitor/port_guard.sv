@@ -48,8 +48,10 @@ module port_guard #(
     input  wire logic       report_take_i
 );
     // {flush, down, marked, step}: the request of one of them has no time for more than a flip-flop
-    typedef enum logic [4:0] {Up = 5'b000_00, Marked = 5'b001_00, Shut = 5'b001_01, Down = 5'b011_00,
-                              Drain = 5'b011_01, Flush = 5'b111_00, Flushed = 5'b111_01, Ready = 5'b111_10} state_e;
+    typedef enum logic [4:0] {Up = 5'b000_00, Marked = 5'b001_00, Shut = 5'b001_01,
+                              Down = 5'b011_00,
+                              Drain = 5'b011_01, Flush = 5'b111_00, Flushed = 5'b111_01,
+                                      Ready = 5'b111_10} state_e;
     state_e     state_q;
     logic       open_q; // the endpoint's packet has not ended
     logic       drop_q; // the rest of it is dropped
@@ -82,7 +84,8 @@ module port_guard #(
 
     // ---- time limits ----
     stall_timer #(.Count(4)) i_timer (
-        .clk_i, .rst_ni(rst_ni && !state_q[2]), .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}),
+        .clk_i, .rst_ni(rst_ni && !state_q[2]),
+        .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}),
         .wait_i({open_q, starved_i}), .late_o(late)
     );
 
@@ -115,7 +118,8 @@ module port_guard #(
         else if (state_q == Up && (sinks || overdue || late[3])) report_o <= 1'b1;
         else if (report_take_i) report_o <= 1'b0;
         if (state_q == Up)
-            report_code_o <= sinks ? error_pkg::ERR_SINK : overdue ? error_pkg::ERR_LATE : error_pkg::ERR_OPEN;
+            report_code_o <= sinks ? error_pkg::ERR_SINK : overdue ? error_pkg::ERR_LATE
+                             : error_pkg::ERR_OPEN;
     end
 endmodule
 

@@ -23,7 +23,8 @@ module egress #(
     input  wire logic                  go_i,
     input  wire logic [1:0]            epoch_i,
     input  wire logic                  hold_i, // no packet starts in this cycle
-    input  wire logic                  down_i, // packets that start are discarded; the receiver holds all credits
+    input  wire logic                  down_i, // packets that start are discarded;
+                                               // the receiver holds all credits
     input  wire logic [Cfg.StoreW-1:0] store_limit_i,
     input  wire logic [Cfg.PartW-1:0]  part_limit_i,
 
@@ -31,13 +32,15 @@ module egress #(
     input  wire logic [Cfg.N-1:0]     has_ctrl_i,
     input  wire logic [Cfg.N-1:0]     has_req_i,
     input  wire logic [Cfg.N-1:0]     has_store_i,
-    input  wire logic [Cfg.N-1:0]     urgent_i,  // the next STORE packet keeps others of its input from moving up
+    input  wire logic [Cfg.N-1:0]     urgent_i,  // the next STORE packet keeps others of its
+                                                 // input from moving up
     input  wire logic [Cfg.N-1:0]     claimed_i, // no packet of this input starts, see read_turns
     output logic                      open_o,    // a packet is chosen
     output logic [Cfg.N-1:0]          able_o,    // inputs with a packet for which there is a credit
     output logic [1:0]                cls_o,
     output logic [Cfg.N-1:0]          pop_o,
-    input  wire logic [Cfg.DescW-1:0] desc_i,    // {stamp, slot, dyn, more, pay, len} of the queue with pop_o, else 0
+    input  wire logic [Cfg.DescW-1:0] desc_i,    // {stamp, slot, dyn, more, pay, len} of the
+                                                 // queue with pop_o, else 0
     output logic [Cfg.N-1:0]          re_o,
     output logic [Cfg.PayW:0]         rd_line_o, // see voq
     output logic [Cfg.SlotW-1:0]      rd_slot_o,
@@ -77,7 +80,8 @@ module egress #(
     // a packet of class CTRL, STORE, PART (in this order) waits for a credit
     output logic [2:0]            starved_o,
     output logic                  discard_o,     // a packet is discarded
-    output logic                  leave_o,       // a packet that came with a stamp leaves: its first flit in two cycles
+    output logic                  leave_o,       // a packet that came with a stamp leaves:
+                                                 // its first flit in two cycles
     output logic [Cfg.StampB-1:0] leave_stamp_o, // class: cls_o
     output logic                  idle_o
 );
@@ -93,11 +97,13 @@ module egress #(
         .back_i(dn_crd_i[CLS_CTRL]), .ready_o(ctrl_crd), .used_o()
     );
     credit_use #(.Max(Cfg.RxStorePkts)) i_store_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start), .back_i(dn_crd_i[CLS_STORE]),
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(store_limit_i), .take_i(store_start),
+        .back_i(dn_crd_i[CLS_STORE]),
         .ready_o(store_crd), .used_o()
     );
     credit_use #(.Max(Cfg.RxResultPkts)) i_part_crd (
-        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start), .back_i(dn_crd_i[CLS_PART]),
+        .clk_i, .rst_ni, .clear_i(down_i), .limit_i(part_limit_i), .take_i(part_start),
+        .back_i(dn_crd_i[CLS_PART]),
         .ready_o(part_crd), .used_o()
     );
 
@@ -117,14 +123,16 @@ module egress #(
         .clk_i, .rst_ni, .go_i, .open_i(open_o), .has_ctrl_i(has_ctrl_i & ~claimed_i),
         .has_req_i(has_req_i & ~claimed_i), .has_store_i(has_store_i & ~claimed_i), .urgent_i,
         .has_error_i(error), .has_grant_i(grant), .has_result_i(res_valid_i), .ctrl_crd_i(ctrl_crd),
-        .store_crd_i(store_crd), .part_crd_i(part_crd), .start_o(start), .cls_o, .pop_o, .grant_start_o(grant_start),
+        .store_crd_i(store_crd), .part_crd_i(part_crd), .start_o(start), .cls_o, .pop_o,
+        .grant_start_o(grant_start),
         .ctrl_start_o(ctrl_start), .store_start_o(store_start), .part_start_o(part_start)
     );
 
     assign res_start_o   = part_start;
     assign wait_turn_o   = has_store_i != '0 && store_crd && !store_start;
     assign wait_credit_o = has_store_i != '0 && !store_crd;
-    assign starved_o     = {res_valid_i && !part_crd, wait_credit_o, (has_ctrl_i != '0 || error) && !ctrl_crd};
+    assign starved_o     = {res_valid_i && !part_crd, wait_credit_o, (has_ctrl_i != '0 || error)
+                            && !ctrl_crd};
     assign discard_o     = start && down_i;
 
     // ---- READ ----
@@ -145,7 +153,8 @@ module egress #(
     logic [Cfg.PayW-1:0]  len;
 
     assign {slot, dyn, more, pay, len} = desc_i[Cfg.SlotW+5+Cfg.PayW:0];
-    assign front       = Cfg.PayW'(Cfg.HeadFlits - 1) + Cfg.PayW'((6'(more_q) + 6'(Cfg.Lanes - 1)) >> Cfg.LaneW);
+    assign front       = Cfg.PayW'(Cfg.HeadFlits - 1)
+                         + Cfg.PayW'((6'(more_q) + 6'(Cfg.Lanes - 1)) >> Cfg.LaneW);
     assign read_last   = busy_q && part_end_q && (in_pay_q || !pay_q);
     assign made        = busy_q && from_q == '0;
     assign off_end     = off_q + 1'b1 == (in_pay_q ? len_q : front);
@@ -153,7 +162,8 @@ module egress #(
     assign rd_slot_o   = slot_q;
     assign rd_line_o   = in_pay_q ? {1'b0, off_q}
                          : {1'b1, cls_q == CLS_REQ,
-                            off_q[Cfg.PayW-2:0] | ((cls_q == CLS_CTRL) ? (Cfg.PayW-1)'(Cfg.HeadFlits + Cfg.ListFlits)
+                            off_q[Cfg.PayW-2:0]
+                            | ((cls_q == CLS_CTRL) ? (Cfg.PayW-1)'(Cfg.HeadFlits + Cfg.ListFlits)
                                                    : '0)};
     assign free_ctrl_o  = (read_last && cls_q == CLS_CTRL) ? from_q : '0;
     assign free_store_o = (read_last && cls_q == CLS_STORE) ? from_q : '0;
@@ -163,7 +173,8 @@ module egress #(
         logic                long_q;   // the payload has two flits or more
         logic [Cfg.PayW-1:0] before_q; // the last but one
 
-        assign sent_o = (busy_q && cls_q == CLS_STORE && (long_q ? in_pay_q && off_q == before_q : read_last)) ? from_q
+        assign sent_o = (busy_q && cls_q == CLS_STORE
+                         && (long_q ? in_pay_q && off_q == before_q : read_last)) ? from_q
                         : '0;
 
         always_ff @(posedge clk_i) begin
@@ -180,7 +191,8 @@ module egress #(
     assign leave_o = start && !down_i && !(ctrl_start && error) && !grant_start;
 
     if (Cfg.StampW != 0) begin : gen_stamp
-        assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[Cfg.DescW-1 -: Cfg.StampW];
+        assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i
+                               : desc_i[Cfg.DescW-1 -: Cfg.StampW];
     end else begin : gen_no_stamp
         assign leave_stamp_o = '0;
         wire unused_stamp = &{1'b0, res_stamp_i};
@@ -192,7 +204,8 @@ module egress #(
             free_q       <= 1'b1;
             error_busy_q <= 1'b0;
         end else begin
-            if (start) free_q <= Cfg.HeadFlits == 1 && more == '0 && !pay && cls_o != CLS_PART;   // it has one flit
+            // it has one flit
+            if (start) free_q <= Cfg.HeadFlits == 1 && more == '0 && !pay && cls_o != CLS_PART;
             else if (free_q) free_q <= 1'b1;
             else free_q <= part_end_q ? len_q == '0 : off_end && (in_pay_q || !pay_q);
             if (start) busy_q <= 1'b1;
@@ -308,8 +321,8 @@ module egress #(
     assign dn_o.cls    = send_cls_q;
     // of a result each flit that is not valid, else the last one of a packet that is not
     assign dn_o.err    = made_q[Cfg.FlitW] || (last_pay_q && rdata_i[Cfg.FlitW]);
-    assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0 && has_store_i == '0
-                         && !error_valid_i;
+    assign idle_o      = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0
+                         && has_store_i == '0 && !error_valid_i;
 
     wire unused_half = &{1'b0, head_bits[127:64], grant_valid_i};
     wire unused_crd = &{1'b0, dn_crd_i[CLS_REQ]};

@@ -27,7 +27,8 @@ module egress_choice #(
     input  wire logic [Cfg.N-1:0] has_ctrl_i,
     input  wire logic [Cfg.N-1:0] has_req_i,
     input  wire logic [Cfg.N-1:0] has_store_i,
-    input  wire logic [Cfg.N-1:0] urgent_i,    // that STORE packet keeps others of its input from moving up
+    input  wire logic [Cfg.N-1:0] urgent_i,    // that STORE packet keeps others of its
+                                               // input from moving up
     input  wire logic             has_error_i, // packets made here: CTRL, REQ, RESULT
     input  wire logic             has_grant_i,
     input  wire logic             has_result_i,
@@ -50,7 +51,8 @@ module egress_choice #(
     // ---- class ----
     logic       can_ctrl, can_req, can_part, can_store;
     logic [3:0] turn_q;                                // packets sent, modulo 16
-    logic       turn_req_q, turn_part_q, turn_store_q; // 5, 10, 15: the turn of that class, if it waits
+    logic       turn_req_q, turn_part_q, turn_store_q; // 5, 10, 15: the turn of that
+                                                       // class, if it waits
 
     assign can_ctrl  = (has_ctrl_i != '0 || has_error_i) && ctrl_crd_i;
     assign can_req   = has_req_i != '0 || has_grant_i;
@@ -103,10 +105,12 @@ module egress_choice #(
                         | ({Cfg.N{take_store}} & store_from);
 
     rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_ctrl (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_ctrl_i), .grant_o(ctrl_from), .idx_o(), .advance_i(take_ctrl)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_ctrl_i), .grant_o(ctrl_from),
+        .idx_o(), .advance_i(take_ctrl)
     );
     rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_req (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_req_i), .grant_o(req_from), .idx_o(), .advance_i(take_req)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_req_i), .grant_o(req_from),
+        .idx_o(), .advance_i(take_req)
     );
     rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_store (
         .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i), .grant_o(any_store), .idx_o(),
@@ -118,7 +122,8 @@ module egress_choice #(
         logic [2:0]       choice_q; // STORE packets chosen, modulo 8
 
         rr_arb #(.N(Cfg.N), .Fast(1'b1)) i_urgent (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i & urgent_i), .grant_o(urgent_store), .idx_o(),
+            .clk_i, .rst_ni, .clear_i(go_i), .req_i(has_store_i & urgent_i),
+            .grant_o(urgent_store), .idx_o(),
             .advance_i(take_store && urgent)
         );
         assign urgent     = choice_q != '1 && (has_store_i & urgent_i) != '0;

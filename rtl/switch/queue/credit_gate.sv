@@ -54,23 +54,26 @@ module credit_gate #(
     assign enters_o     = valid_i && open;
 
     credit_use #(.Max(Cfg.StorePkts)) i_store (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(Cfg.StorePkts)), .take_i(store_begins && lets),
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(StoreW'(Cfg.StorePkts)),
+        .take_i(store_begins && lets),
         .back_i(crd_i[1]), .ready_o(store_left), .used_o(store_used)
     );
     credit_use #(.Max(Cfg.CtrlPkts)) i_ctrl (
-        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(Cfg.CtrlPkts)), .take_i(ctrl_begins && lets),
+        .clk_i, .rst_ni, .clear_i(1'b0), .limit_i(CtrlW'(Cfg.CtrlPkts)),
+        .take_i(ctrl_begins && lets),
         .back_i(crd_i[0]), .ready_o(ctrl_left), .used_o()
     );
 
     // checked at the first flit alone: those behind it go where it went
     assign lets   = !almost_full_i
-                    && (cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left) || (cls_i == CLS_STORE && store_left));
+                    && (cls_i == CLS_REQ || (cls_i == CLS_CTRL && ctrl_left)
+                        || (cls_i == CLS_STORE && store_left));
     assign open   = first_o ? lets : open_q;
     assign cut    = !first_o && almost_full_i && !last_i;
     assign last_o = last_i || cut;
     assign err_o  = err_i || cut;
-    assign code_o = (!begins || lets || cls_i == CLS_PART) ? error_pkg::ERR_NONE : (cls_i == CLS_REQ)
-                    ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT;
+    assign code_o = (!begins || lets || cls_i == CLS_PART) ? error_pkg::ERR_NONE
+                    : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

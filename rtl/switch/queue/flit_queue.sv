@@ -4,8 +4,8 @@
 //
 // Function: The register exists because the readers have no time for the delay of the RAM.
 // Order: First in, first out. One flit per cycle in and out.
-// Back-pressure: almost_full_o (almost full). While it is high, one more flit may come, then none until it
-// falls. Up to Depth - 5 flits do not raise it.
+// Back-pressure: almost_full_o (almost full). While it is high, one more flit may come, then none
+// until it falls. Up to Depth - 5 flits do not raise it.
 // Latency: If the queue is empty and direct_i is high, a flit is shown in the cycle in which it
 // comes. If it is not taken then, or comes when the last flit is taken, it is in the register from
 // the next cycle on. Other flits pass through the RAM. They are shown at most 3 cycles after they
@@ -23,7 +23,8 @@ module flit_queue #(
 
     input  wire logic             valid_i,
     input  wire logic [Width-1:0] data_i,
-    input  wire logic             direct_i,       // a flit may be shown in the cycle in which it comes
+    input  wire logic             direct_i,       // a flit may be shown in the cycle in
+                                                  // which it comes
 
     output logic                  valid_o,
     output logic [Width-1:0]      data_o,
@@ -79,7 +80,8 @@ module flit_queue #(
         if (load_o) out_q <= load_data_o;
     end
 
-    // ---- flits in the RAM, a cycle ago: the pointers do not show it, and what is taken is known late ----
+    // ---- flits in the RAM, a cycle ago ----
+    // The pointers do not show it, and what is taken is known late.
     logic [DW-1:0] level_q;
     logic          put_q, fetch_q;
 
@@ -91,7 +93,8 @@ module flit_queue #(
         else if (put_q != fetch_q) level_q <= level_q + (put_q ? DW'(1) : '1);
     end
 
-    `MW_ASSERT(!put || level_q + DW'(put_q) - DW'(fetch_q) != '1, "a flit for which there is no room")
+    `MW_ASSERT(!put || level_q + DW'(put_q) - DW'(fetch_q) != '1,
+               "a flit for which there is no room")
     `MW_ASSERT(!take_i || valid_o, "nothing to take")
 
     wire unused_round = &{1'b0, wptr[DW], rptr[DW]};

@@ -50,7 +50,8 @@ module gated_ram #(
                     for (int unsigned l = 0; l < Lanes; l++) begin
                         if (lane_i[l]) word[LaneW*l +: LaneW] = wdata_i[LaneW*l +: LaneW];
                     end
-                    if (Width % LaneW != 0 && lane_i[Lanes-1]) word[Width-1 -: Rest] = wdata_i[Width-1 -: Rest];
+                    if (Width % LaneW != 0 && lane_i[Lanes-1])
+                        word[Width-1 -: Rest] = wdata_i[Width-1 -: Rest];
                 end
                 mem[waddr_i] <= word;
             end

@@ -7,8 +7,8 @@
 // Back-pressure: Credits. full_o shows one packet too many before it is written.
 // Latency: A packet is visible one cycle after its first flit was written. It may then be read at
 // one flit per cycle, as its flits come in consecutive cycles.
-// Ports: With PartSharedRam it has no RAM. Its flits lie in the RAM of a voq, which uses the address from
-// here and returns the data.
+// Ports: With PartSharedRam it has no RAM. Its flits lie in the RAM of a voq, which uses the
+// address from here and returns the data.
 `default_nettype none
 `include "assert.svh"
 
@@ -20,7 +20,8 @@ module part_queue #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                come_i, // a packet is on its way to here: with its first flit or before
+    input  wire logic                come_i, // a packet is on its way to here: with its
+                                             // first flit or before
     input  wire logic                we_i,
     input  wire logic [Cfg.PayW-1:0] widx_i, // flit of the packet; 0 starts one
     input  wire logic [Width-1:0]    wdata_i,
@@ -29,8 +30,10 @@ module part_queue #(
     output logic                     has_o,
     input  wire logic                re_i,
     input  wire logic [Cfg.PayW-1:0] ridx_i,
-    input  wire logic                done_i,  // with re_i: last flit that the reader takes of the packet
-    output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0; with PartSharedRam always
+    input  wire logic                done_i,  // with re_i: last flit that the reader
+                                              // takes of the packet
+    output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0; with
+                                              // PartSharedRam always
 
     output logic [PW+Cfg.PayW-1:0] waddr_o, // with we_i and re_i, for the RAM of the voq
     output logic [PW+Cfg.PayW-1:0] raddr_o

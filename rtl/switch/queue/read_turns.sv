@@ -20,17 +20,19 @@ module read_turns #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    // join
-    // it may begin a pass on this member, but for the turn, now or soon; at most one, none within a pass
+    // join it may begin a pass on this member, but for the turn, now or soon;
+    // at most one, none within a pass
     input  wire logic [Cfg.Others-1:0] want_i,
-    input  wire logic [Cfg.Others-1:0] read_i, // it reads there; at the beginning of a pass only with may_o
+    input  wire logic [Cfg.Others-1:0] read_i, // it reads there; at the beginning of a
+                                               // pass only with may_o
     input  wire logic [Cfg.Others-1:0] done_i, // with read_i: the last flit of the pass
     output logic [Cfg.Others-1:0]      may_o,
 
     // egress
     input  wire logic                  open_i,  // it chooses a packet
     input  wire logic [Cfg.Others-1:0] able_i,  // inputs with a packet that may go
-    input  wire logic [Cfg.Others-1:0] pop_i,   // the choice; only with open_i and able_i, and of what is not claimed
+    input  wire logic [Cfg.Others-1:0] pop_i,   // the choice; only with open_i and able_i, and of
+                                                // what is not claimed
     input  wire logic [Cfg.Others-1:0] reads_i, // it reads there: from the cycle behind pop_i on
     output logic [Cfg.Others-1:0]      claimed_o
 );

@@ -10,10 +10,10 @@
 // packet nor is reserved. A credit may return in each cycle in which every queue of the input has
 // room. A packet in one queue takes nothing from the others. A blocked output therefore does not
 // stop packets for other outputs until its own queue is full.
-// Latency: A packet becomes visible with push_i, when its header and targets are in the RAM. Its
-// payload may still follow, one flit per cycle (cut-through). Words written before the push lie in
-// the free slot after the last packet, so the input may write before it is decided whether this output
-// is a target.
+// Latency: A packet becomes visible with push_i, when its header and targets are in the RAM.
+// Its payload may still follow, one flit per cycle (cut-through). Words written before the
+// push lie in the free slot after the last packet, so the input may write before it is decided
+// whether this output is a target.
 //
 // Look-ahead window (see window): the output sees the next STORE packet only while that is one of
 // the limit_i packets from the input's oldest one on. The window does not affect other classes.
@@ -22,10 +22,10 @@
 // elsewhere. Header and targets are flits 0 .. HF+TF-1, and the header of CTRL follows. Bit 8F of
 // the word marks the last flit of a payload that is not valid.
 //
-// With PartSharedRam the RAM also holds another queue of the same input and output (part_queue), in the
-// upper half of the slots of REQ. REQ then uses only the lower half. Packets and partials never write,
-// and never read, in the same cycle (write_turns, read_turns). If Late, a word of packets or partials is
-// written one cycle after its address, as both are read late enough.
+// With PartSharedRam the RAM also holds another queue of the same input and output (part_queue), in
+// the upper half of the slots of REQ. REQ then uses only the lower half. Packets and partials never
+// write, and never read, in the same cycle (write_turns, read_turns). If Late, a word of packets or
+// partials is written one cycle after its address, as both are read late enough.
 `default_nettype none
 `include "bundles.svh"
 
@@ -41,10 +41,12 @@ module voq #(
     // from the input; all but wr_valid, desc_we and push are common to its queues
     // of packets or partials; this, wr_i.lane and wr_i.data a cycle behind all others if Late
     input  wire logic         wr_valid_i,
-    // region: class of a header or target flit, 3: payload of STORE; data: {bad, flit}, or of the partials
+    // region: class of a header or target flit, 3: payload of STORE; data:
+    // {bad, flit}, or of the partials
     input  wire copy_t        wr_i,
     input  wire logic         desc_we_i, // of the packet that will be pushed next
-    // dyn: has a target list; more: targets behind this output, less 1; pay: has a payload; len: its flits, less 1
+    // dyn: has a target list; more: targets behind this output, less 1; pay: has a
+    // payload; len: its flits, less 1
     input  wire desc_t        desc_i,
     input  wire logic         push_i,    // of class wr_i.region
 
@@ -52,8 +54,10 @@ module voq #(
     input  wire logic                scarce_i, // the sender has few STORE credits left
     input  wire logic [Cfg.SeqW-1:0] limit_i,  // packets, 0: no limit
     input  wire window_t             win_i,
-    output logic                     here_o,   // a copy of that packet is here and has not been sent
-    input  wire logic                sent_i,   // the STORE packet that was taken is sent but for one flit at most
+    output logic                     here_o,   // a copy of that packet is here and
+                                               // has not been sent
+    input  wire logic                sent_i,   // the STORE packet that was taken is sent but
+                                               // for one flit at most
 
     input  wire logic arrive_i, // a STORE packet of the input was accepted or rejected
     input  wire logic issue_i,  // a STORE credit was returned to the sender
@@ -61,8 +65,10 @@ module voq #(
 
     // to the output
     output logic [2:0]                has_o,    // bit: class; STORE: there is one inside the window
-    output logic                      urgent_o, // the next STORE packet keeps others of the input from moving up
-    input  wire logic                 pop_i,    // the output takes a packet; its slot stays until free_i (STORE)
+    output logic                      urgent_o, // the next STORE packet keeps others of the
+                                                // input from moving up
+    input  wire logic                 pop_i,    // the output takes a packet; its slot stays
+                                                // until free_i (STORE)
     input  wire logic [1:0]           cls_i,    // of this class
     output logic [Cfg.DescW-1:0]      desc_o,   // {stamp, slot, dyn, more, pay, len} of that
     input  wire logic                 free_i,   // last flit of a STORE packet read
@@ -127,10 +133,11 @@ module voq #(
         assign rdata_o       = host_q ? word[Cfg.FlitW:0] : '0;
         assign shared_rdata_o = shared_q ? word : '0;
         assign waddr = shared_we_i
-                       ? {2'b11, shared_waddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1, shared_waddr_i[Cfg.SlotW-2:0]}
-                           : {wr_i.line, wr_slot};
+                       ? {2'b11, shared_waddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1,
+                          shared_waddr_i[Cfg.SlotW-2:0]} : {wr_i.line, wr_slot};
         assign raddr = re_i ? {rd_line_i, rd_slot_i}
-                       : {2'b11, shared_raddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1, shared_raddr_i[Cfg.SlotW-2:0]};
+                       : {2'b11, shared_raddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1,
+                          shared_raddr_i[Cfg.SlotW-2:0]};
     end else begin : gen_own_ram
         assign waddr = {wr_i.line, wr_slot};
         assign raddr = {rd_line_i, rd_slot_i};
@@ -170,7 +177,8 @@ module voq #(
 
     lutram #(.Width(ReqDescW), .Depth(1 << ReqSlotW)) i_req_desc (
         .clk_i, .we_i(desc_we_i && wr_i.region == CLS_REQ), .waddr_i(req_w_q[ReqSlotW-1:0]),
-        .wdata_i(ReqDescW'({desc_i.stamp, desc_i.dyn, desc_i.more})), .raddr_i(req_r_q[ReqSlotW-1:0]),
+        .wdata_i(ReqDescW'({desc_i.stamp, desc_i.dyn, desc_i.more})),
+        .raddr_i(req_r_q[ReqSlotW-1:0]),
         .rdata_o(req_desc)
     );
 
@@ -189,16 +197,18 @@ module voq #(
     logic [2:0] has_q, single;        // a class has a packet (w_q != r_q); if so, it has one
     logic       has_store, in_window; // the next STORE packet is inside the window
 
-    assign single    = {after_req(req_r_q) == req_w_q, after(store_r_q) == store_w_q, after(ctrl_r_q) == ctrl_w_q};
+    assign single    = {after_req(req_r_q) == req_w_q, after(store_r_q) == store_w_q,
+                        after(ctrl_r_q) == ctrl_w_q};
     assign has_store = has_q[CLS_STORE];
     assign has_o     = {has_q[CLS_REQ], has_store && in_window, has_q[CLS_CTRL]};
 
     always_comb begin
         unique case (cls_i)
             CLS_CTRL: desc_o = Cfg.DescW'({ctrl_stamp, ctrl_r_q[Cfg.SlotW-1:0], (6+Cfg.PayW)'(0)});
-            CLS_REQ:  desc_o = Cfg.DescW'({req_stamp, Cfg.SlotW'(req_r_q[ReqSlotW-1:0]), req_desc[4:0], 1'b0,
-                                           Cfg.PayW'(0)});
-            default:  desc_o = Cfg.DescW'({store_stamp, store_r_q[Cfg.SlotW-1:0], store_desc[5+Cfg.PayW:0]});
+            CLS_REQ:  desc_o = Cfg.DescW'({req_stamp, Cfg.SlotW'(req_r_q[ReqSlotW-1:0]),
+                                           req_desc[4:0], 1'b0, Cfg.PayW'(0)});
+            default:  desc_o = Cfg.DescW'({store_stamp, store_r_q[Cfg.SlotW-1:0],
+                                           store_desc[5+Cfg.PayW:0]});
         endcase
         if (!Cfg.Multicast) desc_o[1 + Cfg.PayW +: 5] = '0;
     end
@@ -228,7 +238,8 @@ module voq #(
                 endcase
             end
             for (int unsigned c = 0; c < 3; c++) begin
-                has_q[c] <= (push_i && wr_i.region == 2'(c)) || (has_q[c] && !(pop_i && cls_i == 2'(c) && single[c]));
+                has_q[c] <= (push_i && wr_i.region == 2'(c))
+                            || (has_q[c] && !(pop_i && cls_i == 2'(c) && single[c]));
             end
         end
     end
@@ -244,7 +255,8 @@ module voq #(
         logic                first;     // the next STORE packet is the oldest of the input
 
         lutram #(.Width(Cfg.SeqW), .Depth(1 << Cfg.SlotW)) i_seq (
-            .clk_i, .we_i(desc_we_i && wr_i.region == CLS_STORE), .waddr_i(store_w_q[Cfg.SlotW-1:0]),
+            .clk_i, .we_i(desc_we_i && wr_i.region == CLS_STORE),
+            .waddr_i(store_w_q[Cfg.SlotW-1:0]),
             .wdata_i(win_i.seq), .raddr_i(store_r_q[Cfg.SlotW-1:0]), .rdata_o(seq)
         );
 
@@ -279,7 +291,8 @@ module voq #(
             missed_q <= arrive_i && !push_i;
         end
         if (rst_ni && (missed_q || issue_i || free_i)) begin
-            automatic logic [1:0] change = 2'(missed_q) - 2'(issue_i);   // -1, 0 or 1 for the input's events
+            // -1, 0 or 1 for the input's events
+            automatic logic [1:0] change = 2'(missed_q) - 2'(issue_i);
             room_q <= room_q + {{(RoomW-1){change[1]}}, change[0]} + RoomW'(free_i);
         end
     end

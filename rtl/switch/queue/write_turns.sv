@@ -49,7 +49,8 @@ module write_turns #(
 
     // never full, see above
     fifo #(.Width(Cfg.N + Cfg.PayW + Cfg.FlitW + 2), .Depth(Depth)) i_wait (
-        .clk_i, .rst_ni, .valid_i(we_i != '0), .ready_o(), .data_i({we_i, idx_i, data_i}), .valid_o(waits),
+        .clk_i, .rst_ni, .valid_i(we_i != '0), .ready_o(),
+        .data_i({we_i, idx_i, data_i}), .valid_o(waits),
         .ready_i(!pay_q), .data_o({to, part_idx_o, data}), .level_o()
     );
 

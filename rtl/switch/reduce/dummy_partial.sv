@@ -60,7 +60,8 @@ module dummy_partial #(
     end
 
     // A join waits for one member at a time, and not in the cycle in which it goes on.
-    stall_timer #(.Count(1)) i_timer (.clk_i, .rst_ni, .tick_i, .wait_i(wait_i != '0), .late_o(late));
+    stall_timer #(.Count(1)) i_timer (.clk_i, .rst_ni, .tick_i, .wait_i(wait_i != '0),
+                                      .late_o(late));
 endmodule
 
 `default_nettype wire

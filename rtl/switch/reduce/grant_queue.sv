@@ -41,7 +41,8 @@ module grant_queue #(
     lane_t [Lanes-1:0]         lanes_q;
 
     fifo #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Places)) i_rows (
-        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room), .data_i({home_i, index_i}), .valid_o(there), .ready_i(pop),
+        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room), .data_i({home_i, index_i}),
+        .valid_o(there), .ready_i(pop),
         .data_o({home, index}), .level_o(level)
     );
 
@@ -60,7 +61,8 @@ module grant_queue #(
             if (pop) count_q <= count_q + 2'd1;
             if (count_q != '0 && age_q != '1) age_q <= age_q + 4'd1;
             for (int unsigned i = 0; i < Lanes; i++) begin
-                if (pop && count_q == 2'(i)) lanes_q[i] <= '{valid: 1'b1, home: 5'(home), index: 15'(index)};
+                if (pop && count_q == 2'(i))
+                    lanes_q[i] <= '{valid: 1'b1, home: 5'(home), index: 15'(index)};
             end
         end
     end

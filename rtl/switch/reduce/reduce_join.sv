@@ -46,8 +46,10 @@ module reduce_join #(
     output logic [Cfg.Others-1:0]             q_re_o,
     output logic [Cfg.PayW-1:0]               q_idx_o,
     output logic [Cfg.Others-1:0]             q_done_o,
-    input  wire logic [Cfg.FlitW+1:0]         q_data_i, // {poison, last, flit} of the queue read, else 0
-    output logic [Cfg.Others-1:0]             q_wait_o, // the member whose partial is next, while there is none
+    input  wire logic [Cfg.FlitW+1:0]         q_data_i, // {poison, last, flit} of the
+                                                        // queue read, else 0
+    output logic [Cfg.Others-1:0]             q_wait_o, // the member whose partial is next,
+                                                        // while there is none
     output logic                              row_done_o,
     output logic [$clog2(Cfg.OpenRows+1)-1:0] level_o,  // open rows
 
@@ -81,7 +83,8 @@ module reduce_join #(
     logic [OpenW-1:0]      came, queued, row_q;
     logic                  queue_valid, row_valid_q, row_done, row_poison;
     logic                  next_row; // the register is free for the next row
-    logic                  popped_q; // the queue still shows the row in the register: it has no time for row_done
+    logic                  popped_q; // the queue still shows the row in the register:
+                                     // it has no time for row_done
     logic [LevelW-1:0]     level_q;
     logic [Cfg.Others-1:0] mask;
     logic [14:0]           bytes;
@@ -98,7 +101,8 @@ module reduce_join #(
 
     // never full: level_q counts its rows and those in the registers around it
     fifo #(.Width(OpenW), .Depth(Cfg.OpenRows)) i_open (
-        .clk_i, .rst_ni, .valid_i(came_q), .ready_o(), .data_i(came), .valid_o(queue_valid), .ready_i(popped_q),
+        .clk_i, .rst_ni, .valid_i(came_q), .ready_o(), .data_i(came),
+        .valid_o(queue_valid), .ready_i(popped_q),
         .data_o(queued), .level_o()
     );
 
@@ -117,21 +121,24 @@ module reduce_join #(
         if (next_row) row_q <= queued;
     end
     assign level_o     = level_q;
-    assign open_full_o = level_q == LevelW'(Cfg.OpenRows) || (came_q && level_q == LevelW'(Cfg.OpenRows - 1));
+    assign open_full_o = level_q == LevelW'(Cfg.OpenRows)
+                         || (came_q && level_q == LevelW'(Cfg.OpenRows - 1));
     assign {row_poison, mask, bytes} = row_q[Cfg.Others+15:0];
 
     if (Plain) begin : gen_plain
-        assign came = OpenW'({came_stamp_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q});
+        assign came = OpenW'({came_stamp_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i,
+                              came_bytes_q});
         assign red  = '0;
         wire unused_red = &{1'b0, came_red_q};
     end else begin : gen_red
-        assign came = OpenW'({came_stamp_q, came_red_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i,
-                              came_bytes_q});
+        assign came = OpenW'({came_stamp_q, came_red_q, (came_mask_q & away_i) != '0,
+                              came_mask_q & ~away_i, came_bytes_q});
         assign red  = row_q[Cfg.Others+16 +: $bits(red_pkg::red_t)];
     end
 
     // ---- the place in the oldest one ----
-    logic [Cfg.Others-1:0] cur_q;           // member whose term is next, none in a row without members
+    logic [Cfg.Others-1:0] cur_q;           // member whose term is next, none in a
+                                            // row without members
     logic [Cfg.Others-1:0] rest_q;          // members of this packet behind it
     logic                  first_q;         // it is the first of the packet
     logic [7:0]            pkt_q;           // packet of the row
@@ -141,7 +148,8 @@ module reduce_join #(
     logic [Cfg.PayW-1:0]   flits;           // of this packet, less 1
     logic                  room, ready, go; // ready: the sums of a pass may begin
     logic [3:0]            begun_q;         // a pass began 1, 2, 3, 4 cycles ago
-    // none did in the last 5 cycles: what it added is in the accumulator when the next one adds to it
+    // none did in the last 5 cycles: what it added is in the accumulator
+    // when the next one adds to it
     logic settled_q;
 
     assign last_pkt   = pkt_q == bytes[14:7];
@@ -272,8 +280,8 @@ module reduce_join #(
     assign give        = res_read_i && res_first_i;
     assign room        = taken_q < 2'(Slots);
     assign come        = sum_valid && sum_first;
-    assign idle_o      = !came_q && !queue_valid && !row_valid_q && !valid_q && !acc_busy && ready_q == '0
-                         && taken_q == '0;
+    assign idle_o      = !came_q && !queue_valid && !row_valid_q && !valid_q && !acc_busy
+                         && ready_q == '0 && taken_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -286,7 +294,8 @@ module reduce_join #(
         end else begin
             if (sum_valid) wptr_q <= advance(wptr_q, sum_last);
             if (res_read_i) rptr_q <= advance(rptr_q, res_last_i);
-            if (come != res_start_i) ready_q <= {ready_q[1] ^ (ready_q[0] == come), !ready_q[0]};   // up or down by 1
+            // up or down by 1
+            if (come != res_start_i) ready_q <= {ready_q[1] ^ (ready_q[0] == come), !ready_q[0]};
             if (take != give) taken_q <= {taken_q[1] ^ (taken_q[0] == take), !taken_q[0]};
             if (describe) desc_w_q <= desc_w_q + 2'd1;
             if (res_start_i) desc_r_q <= desc_r_q + 2'd1;

@@ -73,13 +73,15 @@ module report_scoreboard #(
 
     // what was taken is not there any more, though its source has no answer yet
     rr_arb #(.N(Cfg.N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(lane_i & ~take_o), .grant_o(choice), .idx_o(), .advance_i(any_lane)
+        .clk_i, .rst_ni, .clear_i(go_i), .req_i(lane_i & ~take_o), .grant_o(choice),
+        .idx_o(), .advance_i(any_lane)
     );
     assign any_lane = choice != '0 && !entry_i.valid && !sweep_busy_o;
 
     always_comb begin
         index = entry_i.valid ? entry_i.index : '0;
-        for (int unsigned s = 0; s < Cfg.N; s++) index |= (any_lane && choice[s]) ? lane_index_i[s] : '0;
+        for (int unsigned s = 0; s < Cfg.N; s++)
+            index |= (any_lane && choice[s]) ? lane_index_i[s] : '0;
     end
 
     always_ff @(posedge clk_i) begin
@@ -101,7 +103,8 @@ module report_scoreboard #(
 
     table_ram #(.Width($bits(word_t)), .Depth(2**Cfg.TokensLog2)) i_words (
         .clk_i, .we_i(we || sweep_busy_o), .waddr_i(sweep_busy_o ? sweep_q : index_q),
-        .wdata_i(sweep_busy_o ? '0 : next), .re_i(entry_i.valid || any_lane), .raddr_i(index), .rdata_o(read)
+        .wdata_i(sweep_busy_o ? '0 : next), .re_i(entry_i.valid || any_lane),
+        .raddr_i(index), .rdata_o(read)
     );
 
     assign word   = (last_valid_q && last_index_q == index_q) ? last_q : read;
@@ -110,8 +113,10 @@ module report_scoreboard #(
     assign of_own = from_q[Cfg.N-1];
 
     always_comb begin
-        next = '{epoch: epoch_i, members: word.members, own: word.own && !of_own, left: word.left - 5'(!of_own)};
-        good = wanted && (of_own ? word.own : word.left != '0 && (from_q[Cfg.Others-1:0] & word.members) != '0);
+        next = '{epoch: epoch_i, members: word.members, own: word.own && !of_own,
+                 left: word.left - 5'(!of_own)};
+        good = wanted && (of_own ? word.own : word.left != '0
+                          && (from_q[Cfg.Others-1:0] & word.members) != '0);
         if (entry_q) begin
             next = '{epoch: epoch_i, members: members_q, own: own_q && !early, left: cnt_q};
             good = mine_q && !wanted && (own_q || !early);
@@ -143,13 +148,17 @@ module report_scoreboard #(
 
     if (Cfg.TokensLog2 <= 6) begin : gen_lut
         fifo #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(), .data_i({next.members, index_q}),
-            .valid_o(some_ready), .ready_i(ready_take_i), .data_o({ready_members_o, ready_index_o}), .level_o()
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(),
+            .data_i({next.members, index_q}),
+            .valid_o(some_ready), .ready_i(ready_take_i),
+            .data_o({ready_members_o, ready_index_o}), .level_o()
         );
     end else begin : gen_block
         fifo_ram #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(), .data_i({next.members, index_q}),
-            .valid_o(some_ready), .ready_i(ready_take_i), .data_o({ready_members_o, ready_index_o}), .level_o()
+            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(),
+            .data_i({next.members, index_q}),
+            .valid_o(some_ready), .ready_i(ready_take_i),
+            .data_o({ready_members_o, ready_index_o}), .level_o()
         );
     end
     assign ready_to_open_o = some_ready && !fell_o;

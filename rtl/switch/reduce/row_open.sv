@@ -73,7 +73,8 @@ module row_open #(
     end
 
     grant_queue #(.Cfg(Cfg), .Places(Places)) i_grants (
-        .clk_i, .rst_ni, .push_i((opened_o || opened_i != '0) && !fell_i), .home_i(home), .index_i(index),
+        .clk_i, .rst_ni, .push_i((opened_o || opened_i != '0) && !fell_i),
+        .home_i(home), .index_i(index),
         .full_o(crowded_o), .valid_o(grant_valid_o), .upper_o(grant_upper_o), .sent_i(grant_sent_i),
         .idle_o(grants_idle_o)
     );

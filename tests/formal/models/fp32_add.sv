@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of the adder of rtl/common/fp32_add.sv, with its ports and latency: writes down what was added, in its
-// order, 4 bits a term (none for -0), where rounding does not touch it.
+// In place of the adder of rtl/common/fp32_add.sv, with its ports and latency: writes down what was
+// added, in its order, 4 bits a term (none for -0), where rounding does not touch it.
 `default_nettype none
 
 module fp32_add #(
@@ -26,8 +26,8 @@ module fp32_add #(
     end
     assign res_o = {4'd0, record_q[fp_pkg::FpAddLatency-1], 16'd0};
 
-    wire unused = &{1'b0, valid_i, a_i[31:24], a_i[15:0], b_i[31:20], b_i[15:0], pick_i, max_i, half_i, over_i,
-                     over_data_i, Narrow, Picks};
+    wire unused = &{1'b0, valid_i, a_i[31:24], a_i[15:0], b_i[31:20], b_i[15:0], pick_i, max_i,
+                    half_i, over_i, over_data_i, Narrow, Picks};
 endmodule
 
 `default_nettype wire

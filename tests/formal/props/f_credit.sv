@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Credits: of Limit, every one is held by the sender (or on its way), or stands for a packet at the receiver. What the
-// sender spends it must have; what comes back must have been spent.
+// Credits: of Limit, every one is held by the sender (or on its way), or stands for a packet at the
+// receiver. What the sender spends it must have; what comes back must have been spent.
 `default_nettype none
 
 module f_credit #(

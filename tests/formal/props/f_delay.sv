@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A delay line: what enters leaves latency_i cycles later, once, as it was; nothing else leaves. A word chosen by the
-// solver is followed for its value.
+// A delay line: what enters leaves latency_i cycles later, once, as it was; nothing else leaves.
+// A word chosen by the solver is followed for its value.
 `default_nettype none
 
 module f_delay #(

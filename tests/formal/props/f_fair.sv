@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Fairness of an arbiter towards one requester, chosen by the solver: while it waits, at most Bound others go first.
-// other_i counts an event, one of another requester; a bound in cycles is one in which other_i is always high.
+// Fairness of an arbiter towards one requester, chosen by the solver: while it waits, at most Bound
+// others go first. other_i counts an event, one of another requester; a bound in cycles is one
+// in which other_i is always high.
 `default_nettype none
 
 module f_fair #(

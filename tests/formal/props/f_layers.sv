@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Any number of layers for a unit with tables: each has the next epoch; before the first, and when the epochs come
-// round, the tables are swept. A layer ends at any time at which the unit is idle (end_i), also with work that has not
-// finished, as one that was broken off does.
+// Any number of layers for a unit with tables: each has the next epoch; before the first, and when
+// the epochs come round, the tables are swept. A layer ends at any time at which the unit is idle
+// (end_i), also with work that has not finished, as one that was broken off does.
 `default_nettype none
 
 module f_layers (

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// What every queue promises: each word comes out once, as it went in, in its order; none appears from nowhere.
+// What every queue promises: each word comes out once, as it went in, in its order;
+// none appears from nowhere.
 //
-// One word, chosen by the solver (watch_i, a free input), is followed: its value, and how many words are ahead of it.
-// As any word may be the chosen one, the proof holds for all. accept_i is high where the queue must take a word; the
-// number of words inside never exceeds Depth, and a queue with words shows one after Latency cycles at the latest.
+// One word, chosen by the solver (watch_i, a free input), is followed: its value, and how many
+// words are ahead of it. As any word may be the chosen one, the proof holds for all. accept_i is
+// high where the queue must take a word; the number of words inside never exceeds Depth, and a
+// queue with words shows one after Latency cycles at the latest.
 `default_nettype none
 
 module f_queue #(
     parameter int unsigned Width = 1,
     parameter int unsigned Depth = 4,
-    parameter int unsigned Latency = 1,    // cycles from a word's acceptance to its being shown, 0: not checked
+    parameter int unsigned Latency = 1,    // cycles from a word's acceptance to its being
+                                           // shown, 0: not checked
     localparam int unsigned W = $clog2(Depth + 1)
 ) (
     input  wire logic             clk_i,

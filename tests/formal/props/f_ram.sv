@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A memory returns what was last written: the word at one address, chosen by the solver, is followed bit by bit.
+// A memory returns what was last written: the word at one address, chosen by the
+// solver, is followed bit by bit.
 `default_nettype none
 
 module f_ram #(

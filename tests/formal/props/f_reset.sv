@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Reset of a proof: low in the first cycle (or Cycles), high from then on. Registers that the reset does not set start
-// with any value.
+// Reset of a proof: low in the first cycle (or Cycles), high from then on. Registers that the reset
+// does not set start with any value.
 `default_nettype none
 
 module f_reset #(

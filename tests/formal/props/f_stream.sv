@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The handshake of a stream of packets. With Assume it is what the surroundings do, else what a module must do:
-// valid does not fall before ready, and what is offered stays as it is. With Whole a packet that has begun has no gap.
+// The handshake of a stream of packets. With Assume it is what the surroundings do, else what a
+// module must do: valid does not fall before ready, and what is offered stays as it is. With Whole
+// a packet that has begun has no gap.
 `default_nettype none
 
 module f_stream #(

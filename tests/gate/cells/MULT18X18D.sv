@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Model of the ECP5's multiplier without its registers (FPGA-TN-02205): P = A * B, each signed where its SIGNED input
-// says so. The outputs that chain multipliers are 0.
+// Model of the ECP5's multiplier without its registers (FPGA-TN-02205): P = A * B, each signed
+// where its SIGNED input says so. The outputs that chain multipliers are 0.
 `default_nettype none
 /* verilator lint_off DECLFILENAME */
 
 module MULT18X18D #(
-    parameter REG_INPUTA_CLK = "NONE", REG_INPUTB_CLK = "NONE", REG_PIPELINE_CLK = "NONE", REG_OUTPUT_CLK = "NONE"
+    parameter REG_INPUTA_CLK = "NONE", REG_INPUTB_CLK = "NONE",
+                               REG_PIPELINE_CLK = "NONE", REG_OUTPUT_CLK = "NONE"
 ) (
     input  wire A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6,
                 A5, A4, A3, A2, A1, A0,

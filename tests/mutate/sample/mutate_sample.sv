@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// For the test of tests/mutate/run.py. sum_o: a sum that the test checks. same_o: of two registers that always hold the same, so that nothing shows which one is taken.
-// spare_o: the test does not look at it. In arrays, as the benches have their ports.
+// For the test of tests/mutate/run.py. sum_o: a sum that the test checks. same_o: of two registers
+// that always hold the same, so that nothing shows which one is taken. spare_o: the test does not
+// look at it. In arrays, as the benches have their ports.
 `default_nettype none
 
 module mutate_sample #(

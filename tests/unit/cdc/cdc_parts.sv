@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// cdc_fifo from wclk_i to clk_i, cdc_sync of a bit into clk_i, and cdc_reset in clk_i, for test_cdc_parts.
+// cdc_fifo from wclk_i to clk_i, cdc_sync of a bit into clk_i, and cdc_reset
+// in clk_i, for test_cdc_parts.
 `default_nettype none
 
 module cdc_parts (

@@ -25,19 +25,26 @@ module gate_cells (
     logic [3:0]  nibbles [2];
 
     gate_parts i_rtl (
-        .clk_i, .rst_ni, .we_i, .waddr_i, .wdata_i, .wbe_i, .re_i, .raddr_i, .wide_o(wide[0]), .lanes_o(lanes[0]),
-        .cleared_o(cleared[0]), .bytes_o(bytes[0]), .nibbles_o(nibbles[0]), .lutram_o(lutram[0]), .cpu_req_i,
-        .cpu_we_i, .cpu_addr_i, .cpu_o(cpu[0]), .a_i, .b_i, .product_o(product[0]), .signed_o(sproduct[0]),
+        .clk_i, .rst_ni, .we_i, .waddr_i, .wdata_i, .wbe_i, .re_i, .raddr_i,
+        .wide_o(wide[0]), .lanes_o(lanes[0]),
+        .cleared_o(cleared[0]), .bytes_o(bytes[0]), .nibbles_o(nibbles[0]),
+        .lutram_o(lutram[0]), .cpu_req_i,
+        .cpu_we_i, .cpu_addr_i, .cpu_o(cpu[0]), .a_i, .b_i,
+        .product_o(product[0]), .signed_o(sproduct[0]),
         .sum_o(sum[0])
     );
     gate_parts_netlist i_netlist (
-        .clk_i, .rst_ni, .we_i, .waddr_i, .wdata_i, .wbe_i, .re_i, .raddr_i, .wide_o(wide[1]), .lanes_o(lanes[1]),
-        .cleared_o(cleared[1]), .bytes_o(bytes[1]), .nibbles_o(nibbles[1]), .lutram_o(lutram[1]), .cpu_req_i,
-        .cpu_we_i, .cpu_addr_i, .cpu_o(cpu[1]), .a_i, .b_i, .product_o(product[1]), .signed_o(sproduct[1]),
+        .clk_i, .rst_ni, .we_i, .waddr_i, .wdata_i, .wbe_i, .re_i, .raddr_i,
+        .wide_o(wide[1]), .lanes_o(lanes[1]),
+        .cleared_o(cleared[1]), .bytes_o(bytes[1]), .nibbles_o(nibbles[1]),
+        .lutram_o(lutram[1]), .cpu_req_i,
+        .cpu_we_i, .cpu_addr_i, .cpu_o(cpu[1]), .a_i, .b_i,
+        .product_o(product[1]), .signed_o(sproduct[1]),
         .sum_o(sum[1])
     );
 
-    assign differ_o = {sum[0] != sum[1], sproduct[0] != sproduct[1], product[0] != product[1], cpu[0] != cpu[1],
+    assign differ_o = {sum[0] != sum[1], sproduct[0] != sproduct[1], product[0] != product[1],
+                       cpu[0] != cpu[1],
                        lutram[0] != lutram[1], nibbles[0] != nibbles[1], bytes[0] != bytes[1],
                        cleared[0] != cleared[1], lanes[0] != lanes[1], wide[0] != wide[1]};
 endmodule

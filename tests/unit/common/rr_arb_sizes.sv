@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for rr_arb: arbiters of many sizes side by side, those with an odd number Fast. Arbiter i has
-// Sizes[i] requests; tests/unit/common/test_rr_arb_sizes.cpp has the same list.
+// Bench for rr_arb: arbiters of many sizes side by side, those with an odd number Fast. Arbiter i
+// has Sizes[i] requests; tests/unit/common/test_rr_arb_sizes.cpp has the same list.
 `default_nettype none
 
 module rr_arb_sizes #(
@@ -15,7 +15,8 @@ module rr_arb_sizes #(
     output logic [7:0]       idx_o     [Count],
     input  wire logic        advance_i [Count]
 );
-    localparam int unsigned Sizes [Count] = '{1, 1, 2, 2, 3, 3, 4, 4, 7, 7, 8, 8, 33, 33, 63, 63, 64, 64};
+    localparam int unsigned Sizes [Count] = '{1, 1, 2, 2, 3, 3, 4, 4, 7, 7, 8, 8, 33, 33, 63, 63,
+                                              64, 64};
 
     for (genvar i = 0; i < Count; i++) begin : gen_arb
         localparam int unsigned N = Sizes[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
-// One lane of the expert with its factor, for a new pair of c and w in every cycle: as many factors as cycles that one
-// takes, in turn.
+// One lane of the expert with its factor, for a new pair of c and w in every cycle: as many factors
+// as cycles that one takes, in turn.
 `default_nettype none
 
 module expert_lane (
@@ -33,7 +33,8 @@ module expert_lane (
     end
 
     for (genvar t = 0; t < Turns; t++) begin : gen_factor
-        expert_factor i_factor (.clk_i, .start_i(start_q[t]), .c_i(c_q[t]), .w_i(w_q[t]), .factor_o(factor[t]));
+        expert_factor i_factor (.clk_i, .start_i(start_q[t]), .c_i(c_q[t]), .w_i(w_q[t]),
+                                .factor_o(factor[t]));
     end
 
     // the oldest one is complete

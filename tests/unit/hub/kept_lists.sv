@@ -36,11 +36,13 @@ module kept_lists #(
     logic                           done;
 
     list_keep #(.Cfg(Cfg)) i_keep (
-        .clk_i, .rst_ni, .cfg_i, .room_o, .take_i, .last_i, .idx_i, .cnt_i, .tgt_i, .src_i, .token_i,
+        .clk_i, .rst_ni, .cfg_i, .room_o, .take_i, .last_i, .idx_i, .cnt_i,
+        .tgt_i, .src_i, .token_i,
         .level_o(level), .done_o(done), .wr_o, .wr_ready_i, .idle_o(idle_o[0])
     );
     grant_lists #(.Cfg(Cfg)) i_lists (
-        .clk_i, .rst_ni, .cfg_i, .lane_valid_i, .lane_ready_o, .home_i, .index_i, .keep_level_i(level),
+        .clk_i, .rst_ni, .cfg_i, .lane_valid_i, .lane_ready_o, .home_i,
+        .index_i, .keep_level_i(level),
         .keep_done_i(done), .rd_o, .rd_ready_i, .rd_i, .req_o, .idle_o(idle_o[1])
     );
 endmodule

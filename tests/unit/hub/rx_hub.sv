@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench: the receive side of a hub as node.sv wires it, rx, loc_merge, rx_store, allocator, row_tracker and
-// token_tracker, with the memory and every other unit outside.
+// Bench: the receive side of a hub as node.sv wires it, rx, loc_merge, rx_store, allocator,
+// row_tracker and token_tracker, with the memory and every other unit outside.
 `default_nettype none
 `include "bundles.svh"
 
@@ -64,7 +64,8 @@ module rx_hub #(
     output logic [node_pkg::RowW-1:0]         resp1_row_o,
     output logic                              resp1_err_o,
 
-    output bundle_pkg::count_t cnt_o, // of COUNTS, or of lists with source_lists, each of a source once
+    output bundle_pkg::count_t cnt_o, // of COUNTS, or of lists with source_lists,
+                                      // each of a source once
     output logic               copies_here_o,
     output logic               ev_valid_o [2], // of FLAG, of EVENT
     output logic [4:0]         ev_idx_o [2],
@@ -99,7 +100,8 @@ module rx_hub #(
     input  wire logic                        tok_ready_i,
     output logic [Cfg.TokensLog2-1:0]        tok_token_o,
 
-    output bundle_pkg::error_t err_o [5], // rx, rx_store, row tracker, token tracker, source_flags and count_once
+    output bundle_pkg::error_t err_o [5], // rx, rx_store, row tracker, token tracker,
+                                          // source_flags and count_once
     output logic [4:0]         idle_o
 );
     `MW_MARKED(Cfg)              st;
@@ -116,7 +118,8 @@ module rx_hub #(
     rx #(.Cfg(Cfg)) i_rx (
         .clk_i, .rst_ni, .cfg_i, .rx_i, .crd_o,
         .sig_valid_o(sig_valid), .sig_ready_i(sig_ready), .sig_token_o(sig_token),
-        .ev_valid_o(ev_valid_o[1]), .ev_ready_i(1'b1), .ev_idx_o(ev_idx_o[1]), .ev_ack_o, .ack_src_o(),
+        .ev_valid_o(ev_valid_o[1]), .ev_ready_i(1'b1), .ev_idx_o(ev_idx_o[1]), .ev_ack_o,
+        .ack_src_o(),
         .st_o(st), .st_crd_i(st_crd),
         .req_o, .req_ready_i(1'b1), .lane_valid_o, .lane_ready_i, .lane_home_o, .lane_index_o,
         .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
@@ -148,23 +151,28 @@ module rx_hub #(
     rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_store (
         .clk_i, .rst_ni, .cfg_i, .emap_i,
         .st_i(st), .st_crd_o(st_crd),
-        .res_push_i(res_push), .res_room_o(res_room), .res_crd_o(res_crd), .res_o, .res_ready_i, .res_bad_o,
+        .res_push_i(res_push), .res_room_o(res_room), .res_crd_o(res_crd), .res_o,
+        .res_ready_i, .res_bad_o,
         .loc_i(loc), .loc_ready_o(loc_ready),
-        .al_req_o(al_req[0]), .al_req_ready_i(al_ready[0]), .al_i(al_resp[0]), .al_fill_i(al_fill), .al_busy_i(al_busy),
+        .al_req_o(al_req[0]), .al_req_ready_i(al_ready[0]), .al_i(al_resp[0]),
+        .al_fill_i(al_fill), .al_busy_i(al_busy),
         .rd_o, .rd_ready_i, .rd_i,
         .wr_o, .wr_ready_i,
         .trk_o(trk), .slot_o(slot), .slot_ready_i(tok_sig_ready && returns),
         .cnt_o(counts),
-        .ev_o(flag), .said_o(said), .ack_o(ack), .ack_ready_i, .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
+        .ev_o(flag), .said_o(said), .ack_o(ack), .ack_ready_i,
+        .keep_wr_o, .keep_wr_ready_i, .keep_level_o, .keep_done_o,
         .err_o(err_o[1]), .idle_o(store_idle)
     );
     assign idle_o[1] = store_idle && said_idle;
 
     source_flags #(.Cfg(Cfg)) i_said (
         .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
-        .landed_i('{valid: slot.valid && tok_sig_ready && returns, token: slot.token, bytes: slot.bytes,
+        .landed_i('{valid: slot.valid && tok_sig_ready && returns, token: slot.token,
+                    bytes: slot.bytes,
                     src: slot.src}),
-        .cnt_i(counts), .cnt_o(notified), .cnt_list_o(cnt_list), .err_o(said_err), .idle_o(said_idle)
+        .cnt_i(counts), .cnt_o(notified), .cnt_list_o(cnt_list),
+        .err_o(said_err), .idle_o(said_idle)
     );
 
     count_once #(.Cfg(Cfg)) i_once (
@@ -188,7 +196,8 @@ module rx_hub #(
 
     allocator #(.Cfg(Cfg)) i_alloc (
         .clk_i, .rst_ni, .cfg_i, .sweep_i, .sweep_busy_o(sweep_alloc),
-        .req_i(al_req), .req_ready_o(al_ready), .resp_o(al_resp), .fill_o(al_fill), .busy_o(al_busy),
+        .req_i(al_req), .req_ready_o(al_ready), .resp_o(al_resp),
+        .fill_o(al_fill), .busy_o(al_busy),
         .alm_rd_o, .alm_rd_ready_i, .alm_rd_i,
         .alm_wr_o, .alm_wr_ready_i,
         .hit_o, .miss_o, .idle_o(idle_o[2])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The control SoC with its firmware around a small fabric of two GPUs. The test is the host link: master 0 of the bus,
-// user 0 of the stream ports, the other side of the mailbox.
+// The control SoC with its firmware around a small fabric of two GPUs. The test is the host link:
+// master 0 of the bus, user 0 of the stream ports, the other side of the mailbox.
 `default_nettype none
 `include "bundles.svh"
 
@@ -9,7 +9,8 @@ module soc_bench (
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                 as_cpu_i, // the accesses of this master are taken for the CPU's
+    input  wire logic                 as_cpu_i, // the accesses of this master are
+                                                // taken for the CPU's
     input  wire bundle_pkg::bus_req_t m_i,
     output bundle_pkg::bus_rsp_t      m_o,
 
@@ -65,14 +66,15 @@ module soc_bench (
     `MW_HEARD(Cfg)        heard [2];
     `MW_ACCESS(Cfg)       host [N];
     `MW_ANSWER(Cfg)       host_back [N];
-    logic                 s_host, user_ready [2], host_ready [N], host_down [N], done, ports_hold, ports_idle,
-                          soc_requests, fabric_rst_n;
+    logic                 s_host, user_ready [2], host_ready [N], host_down [N],
+                          done, ports_hold, ports_idle, soc_requests, fabric_rst_n;
     soc_pkg::message_t    reply;
     logic [63:0]          unused_cmd;
 
     assign m[0]     = m_i;
     assign m_o      = m_back[0];
-    assign user[0]  = '{claim: claim_i, valid: valid_i, we: we_i, gpu: gpu_i, addr: addr_i, wdata: wdata_i};
+    assign user[0]  = '{claim: claim_i, valid: valid_i, we: we_i, gpu: gpu_i, addr: addr_i,
+                        wdata: wdata_i};
     assign ready_o  = user_ready[0];
     assign rvalid_o = heard[0].rvalid;
     assign lost_o   = heard[0].lost;
@@ -82,11 +84,14 @@ module soc_bench (
     assign reply_argument_o = reply.argument;
     assign reply_count_o    = reply.count;
 
-    cfg_bus i_bus (.clk_i, .rst_ni, .m_i(m), .m_o(m_back), .s_o(s), .s_host_o(s_host), .s_i(s_back));
+    cfg_bus i_bus (.clk_i, .rst_ni, .m_i(m), .m_o(m_back), .s_o(s), .s_host_o(s_host),
+                   .s_i(s_back));
 
     stream_mux #(.Cfg(Cfg)) i_mux (
-        .clk_i, .rst_ni, .hold_i(ports_hold), .idle_o(ports_idle), .user_i(user), .user_ready_o(user_ready),
-        .user_o(heard), .host_o(host), .host_ready_i(host_ready), .host_i(host_back), .host_down_i(host_down)
+        .clk_i, .rst_ni, .hold_i(ports_hold), .idle_o(ports_idle),
+        .user_i(user), .user_ready_o(user_ready),
+        .user_o(heard),
+        .host_o(host), .host_ready_i(host_ready), .host_i(host_back), .host_down_i(host_down)
     );
 
     soc #(.Cfg(Cfg), .ClockKhz(0), .PatienceLog2(12)) i_soc (
@@ -98,20 +103,24 @@ module soc_bench (
         .command_i('{kind: kind_i, words: words_i, count: count_i, argument: argument_i}),
         .rep_i('{we: 1'b0, waddr: '0, wdata: '0, re: rep_re_i, raddr: rep_raddr_i}), .rep_rdata_o,
         .reply_valid_o, .reply_o(reply), .taken_i,
-        .link_i('{unheard: link_unheard_i, in_step: 1'b1, waiting: link_waiting_i, error: link_error_i,
+        .link_i('{unheard: link_unheard_i, in_step: 1'b1, waiting: link_waiting_i,
+                  error: link_error_i,
                   status: link_status_i}),
         .reset_fabric_o(soc_requests), .reset_hold_o, .reset_asked_i, .resetting_i(resetting_o),
         .uart_tx_o, .uart_rx_i
     );
 
     fabric_reset i_reset (
-        .clk_i, .rst_ni, .link_i(reset_asked_i && !reset_hold_o), .soc_i(soc_requests), .ports_idle_i(ports_idle),
-        .ports_hold_o(ports_hold), .busy_o(resetting_o), .fabric_rst_no(fabric_rst_n), .done_o(reset_done_o)
+        .clk_i, .rst_ni, .link_i(reset_asked_i && !reset_hold_o), .soc_i(soc_requests),
+        .ports_idle_i(ports_idle),
+        .ports_hold_o(ports_hold), .busy_o(resetting_o),
+        .fabric_rst_no(fabric_rst_n), .done_o(reset_done_o)
     );
 
     bundle_pkg::bus_req_t fabric_cfg;
 
-    assign fabric_cfg = '{req: s[0].req && !resetting_o, we: s[0].we, addr: s[0].addr, wdata: s[0].wdata};
+    assign fabric_cfg = '{req: s[0].req && !resetting_o, we: s[0].we, addr: s[0].addr,
+                          wdata: s[0].wdata};
 
     fabric #(.Cfg(Cfg)) i_fabric (
         .clk_i, .rst_ni(fabric_rst_n), .cfg_i(fabric_cfg), .cfg_o(s_back[0]),

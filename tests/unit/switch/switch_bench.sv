@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for switch_top: the switch between 2 N links of settable latency. The test plays the hubs at their far ends.
+// Bench for switch_top: the switch between 2 N links of settable latency. The test
+// plays the hubs at their far ends.
 `default_nettype none
 `include "bundles.svh"
 
@@ -42,8 +43,10 @@ module switch_bench #(
 
     output logic [31:0] param_o [12] // what the bench was built with
 );
-    assign param_o = '{Cfg.N, Cfg.FlitBytes, Cfg.StorePkts, Cfg.CtrlPkts, Cfg.OpenRows, Cfg.PartPkts, Cfg.RxStorePkts,
-                       Cfg.RxResultPkts, Cfg.RxCtrlPkts, Cfg.MaxExperts, Cfg.Window, 32'(Cfg.PartSharedRam)};
+    assign param_o = '{Cfg.N, Cfg.FlitBytes, Cfg.StorePkts, Cfg.CtrlPkts, Cfg.OpenRows,
+                       Cfg.PartPkts, Cfg.RxStorePkts,
+                       Cfg.RxResultPkts, Cfg.RxCtrlPkts, Cfg.MaxExperts,
+                       Cfg.Window, 32'(Cfg.PartSharedRam)};
 
     `MW_LINK(Cfg)                up [Cfg.N], dn [Cfg.N];
     bundle_pkg::credit_t         up_crd [Cfg.N];
@@ -97,9 +100,11 @@ module switch_bench #(
         .clk_i, .rst_ni, .go_i, .run_i, .epoch_i(epoch),
         .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd),
         .emap_i, .groups_i, .partition_i(partition), .ctl_i(ctl),
-        .enable_i(enable_i[Cfg.N-1:0]), .disable_i(disable_i[Cfg.N-1:0]), .quiet_i(~up_busy & ~dn_busy),
+        .enable_i(enable_i[Cfg.N-1:0]), .disable_i(disable_i[Cfg.N-1:0]),
+        .quiet_i(~up_busy & ~dn_busy),
         .down_o(down), .flush_o(flush),
-        .sweep_i, .sweep_busy_o, .idle_o, .cnt_data_o, .mon_samples_o, .mon_data_o, .err_o, .err_port_o
+        .sweep_i, .sweep_busy_o, .idle_o, .cnt_data_o,
+        .mon_samples_o, .mon_data_o, .err_o, .err_port_o
     );
 
     assign down_o       = 32'(down);

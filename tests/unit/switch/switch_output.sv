@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for what lies at an output of the switch: queues of packets and of partial sums of N-1 inputs, their look-ahead
-// windows, and the output that reads them. The test plays the inputs, the join and the endpoint. The output is port 0,
-// input i is port i + 1. Other outputs are there as one bit: whether a copy of an input's oldest packet waits at one.
+// Bench for what lies at an output of the switch: queues of packets and of partial sums of N-1
+// inputs, their look-ahead windows, and the output that reads them. The test plays the inputs, the
+// join and the endpoint. The output is port 0, input i is port i + 1. Other outputs are there as
+// one bit: whether a copy of an input's oldest packet waits at one.
 `default_nettype none
 `include "bundles.svh"
 
@@ -95,8 +96,10 @@ module switch_output #(
 
         if (Cfg.Window != 0) begin : gen_window
             window #(.Cfg(Cfg)) i_window (
-                .clk_i, .rst_ni, .limited_i(window_limit_i != '0), .push_i(arrive_i[i] && push_i[i]),
-                .drop_i(arrive_i[i] && !push_i[i]), .issue_i(issue_i[i]), .here_i(here[i] || held_i[i]),
+                .clk_i, .rst_ni, .limited_i(window_limit_i != '0),
+                .push_i(arrive_i[i] && push_i[i]),
+                .drop_i(arrive_i[i] && !push_i[i]), .issue_i(issue_i[i]),
+                .here_i(here[i] || held_i[i]),
                 .win_o(win),
                 .may_o(may_o[i]), .idle_o(windows_idle_o[i])
             );
@@ -109,21 +112,26 @@ module switch_output #(
             .clk_i, .rst_ni,
             .wr_valid_i(wr_valid_i[i]), .wr_i(wr_i[i]),
             .desc_we_i(desc_we_i[i]), .desc_i(desc_i[i]), .push_i(push_i[i]),
-            .scarce_i(scarce_i[i]), .limit_i(window_limit_i), .win_i(win), .here_o(here[i]), .urgent_o(urgent[i]),
+            .scarce_i(scarce_i[i]), .limit_i(window_limit_i), .win_i(win),
+            .here_o(here[i]), .urgent_o(urgent[i]),
             .sent_i(sent[i]), .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(room_o[i]),
-            .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop_n[i+1]), .cls_i(cls), .desc_o(desc),
+            .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop_n[i+1]),
+            .cls_i(cls), .desc_o(desc),
             .free_i(free_store_n[i+1]),
             .re_i(re_n[i+1]), .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]), .shared_waddr_i(Cfg.SharedRamW'(waddr)),
+            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]),
+            .shared_waddr_i(Cfg.SharedRamW'(waddr)),
             .shared_re_i(Cfg.PartSharedRam && q_re_i[i]), .shared_raddr_i(Cfg.SharedRamW'(raddr)),
             .shared_rdata_o(shared_term)
         );
 
         part_queue #(.Cfg(Cfg)) i_part (
             .clk_i, .rst_ni,
-            .come_i(part_come_i[i]), .we_i(part_we_i[i]), .widx_i(part_i[i].idx), .wdata_i(part_i[i].data),
+            .come_i(part_come_i[i]), .we_i(part_we_i[i]), .widx_i(part_i[i].idx),
+            .wdata_i(part_i[i].data),
             .full_o(part_full_o[i]),
-            .has_o(q_has_o[i]), .re_i(q_re_i[i]), .ridx_i(q_idx_i), .done_i(q_done_i[i]), .rdata_o(own_term),
+            .has_o(q_has_o[i]), .re_i(q_re_i[i]), .ridx_i(q_idx_i),
+            .done_i(q_done_i[i]), .rdata_o(own_term),
             .waddr_o(waddr), .raddr_o(raddr)
         );
 
@@ -144,7 +152,8 @@ module switch_output #(
     if (Cfg.PartSharedRam) begin : gen_turns
         read_turns #(.Cfg(Cfg)) i_turns (
             .clk_i, .rst_ni, .want_i(q_want_i), .read_i(q_re_i), .done_i(q_done_i), .may_o(q_may_o),
-            .open_i(open), .able_i(able_n[Cfg.N-1:1]), .pop_i(pop_n[Cfg.N-1:1]), .reads_i(re_n[Cfg.N-1:1]),
+            .open_i(open), .able_i(able_n[Cfg.N-1:1]), .pop_i(pop_n[Cfg.N-1:1]),
+            .reads_i(re_n[Cfg.N-1:1]),
             .claimed_o(claimed)
         );
     end else begin : gen_no_turns
@@ -154,14 +163,17 @@ module switch_output #(
     end
 
     egress #(.Cfg(Cfg)) i_egress (
-        .clk_i, .rst_ni, .port_i('0), .go_i, .epoch_i, .hold_i, .down_i, .store_limit_i, .part_limit_i,
+        .clk_i, .rst_ni, .port_i('0), .go_i, .epoch_i, .hold_i, .down_i,
+        .store_limit_i, .part_limit_i,
         .has_ctrl_i({has_ctrl, 1'b0}), .has_req_i({has_req, 1'b0}), .has_store_i({has_store, 1'b0}),
         .urgent_i({urgent, 1'b0}), .claimed_i({claimed, 1'b0}),
         .open_o(open), .able_o(able_n), .cls_o(cls), .pop_o(pop_n),
-        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n), .rd_line_o(rd_line), .rd_slot_o(rd_slot),
+        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n),
+        .rd_line_o(rd_line), .rd_slot_o(rd_slot),
         .rdata_i(gen_in[Cfg.Others-1].rdata_or),
         .free_ctrl_o, .free_store_o(free_store_n), .sent_o(sent_n),
-        .res_valid_i, .res_len_i, .res_poison_i, .res_stamp_i, .res_start_o, .res_read_o, .res_first_o, .res_last_o,
+        .res_valid_i, .res_len_i, .res_poison_i, .res_stamp_i, .res_start_o, .res_read_o,
+        .res_first_o, .res_last_o,
         .res_data_i, .res_err_i,
         .grant_valid_i, .grant_upper_i, .grant_sent_o, .error_valid_i, .error_code_i, .error_sent_o,
         .dn_o, .dn_crd_i,

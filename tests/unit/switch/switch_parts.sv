@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for parts of a switch port that stand alone, side by side, each with ports of its own; port_counters and
-// monitor_port with what switch_common and switch_monitor make for them.
+// Bench for parts of a switch port that stand alone, side by side, each with ports of its own;
+// port_counters and monitor_port with what switch_common and switch_monitor make for them.
 `default_nettype none
 `include "bundles.svh"
 
@@ -105,14 +105,16 @@ module switch_parts #(
     input  wire logic [1:0]        link_last_i [Cfg.N],
     input  wire logic [3:0]        link_cls_i [Cfg.N], // two
     input  wire logic [15:0]       link_len_i [Cfg.N],
-    input  wire logic [4:0]        events_i [Cfg.N],   // drop, discard, wait_credit, wait_turn, reject
+    input  wire logic [4:0]        events_i [Cfg.N],   // drop, discard, wait_credit,
+                                                       // wait_turn, reject
     input  wire logic [Cfg.N-1:0]  leave_i,
     input  wire logic [1:0]        leave_cls_i [Cfg.N],
     input  wire logic [StampW-1:0] leave_stamp_i [Cfg.N]
 );
     error_pkg::err_e join_code;
     error_join i_errors (
-        .clk_i, .rst_ni, .reject_i(join_reject_i), .code_i(error_pkg::err_e'(join_code_i)), .cut_i(join_cut_i),
+        .clk_i, .rst_ni, .reject_i(join_reject_i),
+        .code_i(error_pkg::err_e'(join_code_i)), .cut_i(join_cut_i),
         .end_i(join_end_i), .wrong_i(join_wrong_i),
         .link_code_i(error_pkg::err_e'(join_link_code_i)), .row_err_i(join_row_err_i),
         .waits_o(join_waits_o), .valid_o(join_valid_o), .code_o(join_code)
@@ -120,7 +122,8 @@ module switch_parts #(
     assign join_code_o = join_code;
 
     credit_return #(.Cfg(Cfg)) i_credits (
-        .clk_i, .rst_ni, .room_i(crd_room_i), .ctrl_free_i(crd_ctrl_free_i), .ctrl_drop_i(crd_ctrl_drop_i),
+        .clk_i, .rst_ni, .room_i(crd_room_i),
+        .ctrl_free_i(crd_ctrl_free_i), .ctrl_drop_i(crd_ctrl_drop_i),
         .part_done_i(crd_part_done_i), .part_hold_o(crd_part_hold_o), .crd_o, .idle_o(crd_idle_o)
     );
 
@@ -130,15 +133,18 @@ module switch_parts #(
 
     dummy_partial #(.Cfg(Cfg), .Members(Cfg.N), .Width(18)) i_dummy (
         .clk_i, .rst_ni, .tick_i(stand_tick_i), .down_i(stand_down_i), .mark_i(stand_mark_i),
-        .wait_i(stand_wait_i), .row_done_i(stand_row_done_i), .level_i(stand_level_i), .late_o(stand_late_o),
+        .wait_i(stand_wait_i), .row_done_i(stand_row_done_i),
+        .level_i(stand_level_i), .late_o(stand_late_o),
         .old_o(stand_old_o),
         .re_i(stand_re_i), .done_i(stand_done_i), .has_o(stand_has_o), .term_o(stand_term_o),
         .has_i(stand_has_i), .term_i(stand_term_i), .re_o(stand_re_o), .done_o(stand_done_o)
     );
 
     grant_queue #(.Cfg(Cfg)) i_grants (
-        .clk_i, .rst_ni, .push_i(grant_push_i), .home_i(grant_home_i), .index_i(grant_index_i), .full_o(grant_full_o),
-        .valid_o(grant_valid_o), .upper_o(grant_upper_o), .sent_i(grant_sent_i), .idle_o(grant_idle_o)
+        .clk_i, .rst_ni, .push_i(grant_push_i), .home_i(grant_home_i),
+        .index_i(grant_index_i), .full_o(grant_full_o),
+        .valid_o(grant_valid_o), .upper_o(grant_upper_o),
+        .sent_i(grant_sent_i), .idle_o(grant_idle_o)
     );
 
     error_pkg::err_e report_code;
@@ -146,7 +152,8 @@ module switch_parts #(
         .clk_i, .rst_ni, .tick_i(guard_tick_i), .step_i(guard_step_i), .enable_i(guard_enable_i),
         .disable_i(guard_disable_i),
         .up_i(guard_up_i), .in_o(guard_in_o), .drop_o(guard_drop_o),
-        .starved_i(guard_starved_i), .late_i(guard_late_i), .written_i(guard_written_i), .drained_i(guard_drained_i),
+        .starved_i(guard_starved_i), .late_i(guard_late_i), .written_i(guard_written_i),
+        .drained_i(guard_drained_i),
         .ready_i(guard_ready_i), .down_o(guard_down_o), .flush_o(guard_flush_o),
         .report_o(guard_report_o), .report_code_o(report_code), .report_take_i(guard_report_take_i)
     );
@@ -157,7 +164,8 @@ module switch_parts #(
     logic [31:0]          mon_data [Cfg.N];
 
     switch_common #(.Cfg(Cfg)) i_common (
-        .clk_i, .rst_ni, .go_i, .run_i, .ctl_i, .cnt_data_o, .mon_samples_o, .mon_data_o, .err_o, .err_port_o,
+        .clk_i, .rst_ni, .go_i, .run_i, .ctl_i, .cnt_data_o,
+        .mon_samples_o, .mon_data_o, .err_o, .err_port_o,
         .common_o, .hold_o, .cnt_read_o(cnt_read), .cnt_i(cnt), .err_i, .err_take_o,
         .mon_read_o(mon_read), .mon_data_i(mon_data)
     );
@@ -169,7 +177,8 @@ module switch_parts #(
         assign len = '{link_len_i[p][7:0], link_len_i[p][15:8]};
 
         port_counters i_counters (
-            .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(common_o.cnt_clearing), .visit_i(common_o.cnt_visit),
+            .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(common_o.cnt_clearing),
+            .visit_i(common_o.cnt_visit),
             .read_i(cnt_read[p]), .addr_i(common_o.cnt_addr), .at_i(common_o.cnt_at),
             .valid_i(link_valid_i[p]), .last_i(link_last_i[p]), .cls_i(cls), .len_i(len),
             .reject_i(events_i[p][0]), .wait_turn_i(events_i[p][1]), .wait_credit_i(events_i[p][2]),
@@ -178,11 +187,13 @@ module switch_parts #(
         );
         monitor_port i_monitor (
             .clk_i, .clear_i(!rst_ni || go_i), .now_i(common_o.now), .leave_i(leave_i[p]),
-            .leave_cls_i(leave_cls_i[p]), .leave_stamp_i(leave_stamp_i[p]), .classes_i(common_o.mon_classes),
+            .leave_cls_i(leave_cls_i[p]), .leave_stamp_i(leave_stamp_i[p]),
+            .classes_i(common_o.mon_classes),
             .count_i(common_o.mon_count),
             .events_i({events_i[p][1], events_i[p][2], link_valid_i[p][1], link_valid_i[p][0]}),
             .sample_i(common_o.mon_sample), .sample_idx_i(common_o.mon_idx),
-            .read_i(mon_read[p]), .series_i(common_o.mon_series), .word_i(common_o.mon_word), .data_o(mon_data[p])
+            .read_i(mon_read[p]), .series_i(common_o.mon_series),
+            .word_i(common_o.mon_word), .data_o(mon_data[p])
         );
     end
 endmodule

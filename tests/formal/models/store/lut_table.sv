@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/lut_table.sv, of which pkt_fifo's proof is: each word of 32 bits that is read tells where it
-// stands, {local stream's, lane, address}.
+// In place of rtl/common/lut_table.sv, of which pkt_fifo's proof is: each word of 32 bits that is
+// read tells where it stands, {local stream's, lane, address}.
 `default_nettype none
 
 module lut_table #(
@@ -19,7 +19,8 @@ module lut_table #(
     output logic [Width-1:0]      rdata_o
 );
     for (genvar l = 0; l < Width / 32; l++) begin : gen_lane
-        always_ff @(posedge clk_i) if (re_i) rdata_o[32*l +: 32] <= sel_i ? {2'b10, 2'(l), 28'(raddr_i)} : '0;
+        always_ff @(posedge clk_i) if (re_i)
+            rdata_o[32*l +: 32] <= sel_i ? {2'b10, 2'(l), 28'(raddr_i)} : '0;
     end
     logic unused;
     assign unused = ^{we_i, waddr_i, wdata_i};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/receive/rx_arrive.sv, what its proof gives: a packet is shown in a slot that is nobody's, and stays until
-// it is taken; a slot is freed once, behind that, which is asserted. Any slot at any time (free choices: st_i.data),
-// packets of up to 4 targets.
+// In place of rtl/hub/receive/rx_arrive.sv, what its proof gives: a packet is shown in a slot that
+// is nobody's, and stays until it is taken; a slot is freed once, behind that, which is asserted.
+// Any slot at any time (free choices: st_i.data), packets of up to 4 targets.
 `default_nettype none
 `include "bundles.svh"
 
@@ -65,15 +65,18 @@ module rx_arrive #(
         end
         if (come) begin
             slot_q <= slot;
-            cnt_q  <= (5'(st_i.data[13:12]) < 5'(MaxTargets)) ? 5'(st_i.data[13:12]) + 5'd1 : 5'(MaxTargets);
+            cnt_q  <= (5'(st_i.data[13:12]) < 5'(MaxTargets)) ? 5'(st_i.data[13:12]) + 5'd1
+                      : 5'(MaxTargets);
         end
     end
 
     always_comb begin
         if (rst_ni) begin
-            a_shown: assert (!valid_q || (used_q[slot_q] && cnt_q != '0 && cnt_q <= 5'(MaxTargets)));
+            a_shown: assert (!valid_q
+                             || (used_q[slot_q] && cnt_q != '0 && cnt_q <= 5'(MaxTargets)));
             for (int unsigned s = Slots; s < 2**SlotW; s++) a_slots: assert (!used_q[s]);
-            a_free: assert (!free_valid_i || (used_q[free_slot_i] && !(valid_q && slot_q == free_slot_i)));
+            a_free: assert (!free_valid_i
+                            || (used_q[free_slot_i] && !(valid_q && slot_q == free_slot_i)));
         end
     end
 

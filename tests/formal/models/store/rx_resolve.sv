@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/receive/rx_resolve.sv, what its proof gives: of each packet one job per target, the last one behind the
-// packet's leaving pkt_*, jobs of different packets in any order; a job stays until it is taken. Any job at any time
-// (free choices: cfg_i).
+// In place of rtl/hub/receive/rx_resolve.sv, what its proof gives: of each packet one job per
+// target, the last one behind the packet's leaving pkt_*, jobs of different packets in any order;
+// a job stays until it is taken. Any job at any time (free choices: cfg_i).
 `default_nettype none
 `include "bundles.svh"
 
@@ -87,7 +87,8 @@ module rx_resolve #(
     assign start_slot_o  = pkt_slot_i;
     assign start_cnt_o   = hd_i.cnt;
     assign start         = start_valid_o && start_ready_i;
-    assign leave         = begun_q && cfg_i[1];       // behind the start: its targets are fetched one by one
+    assign leave         = begun_q && cfg_i[1];       // behind the start: its targets are
+                                                      // fetched one by one
     assign pkt_ready_o   = leave;
     assign show          = cfg_i[2] && (!valid_q || job_ready_i) && left_q[slot] != '0
                            && !(left_q[slot] == 5'd1 && begun_q && pkt_slot_i == slot);
@@ -112,8 +113,8 @@ module rx_resolve #(
     assign err_o = '{valid: 1'b0, code: error_pkg::ERR_NONE};
 
     logic unused;
-    assign unused = ^{cfg_i, emap_i, pkt_bad_i, pkt_flits_i, hd_i, al_req_ready_i, al_i, al_fill_i, al_busy_i, busy_i,
-                      ack_ready_i};
+    assign unused = ^{cfg_i, emap_i, pkt_bad_i, pkt_flits_i, hd_i, al_req_ready_i, al_i, al_fill_i,
+                      al_busy_i, busy_i, ack_ready_i};
 endmodule
 
 `default_nettype wire

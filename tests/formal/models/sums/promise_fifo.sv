@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rtl/common/promise_fifo.sv as its proof has it: words in their order, each shown a cycle after it came; without the
-// order of the pointers, which hides from the solver what they mean, and with Places in the stead of Depth - 1 places:
-// those around it may not count on more.
+// rtl/common/promise_fifo.sv as its proof has it: words in their order, each shown a cycle after
+// it came; without the order of the pointers, which hides from the solver what they mean, and with
+// Places in the stead of Depth - 1 places: those around it may not count on more.
 `default_nettype none
 
 module promise_fifo #(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/switch/queue/gated_ram.sv: keeps of 16-byte flits only what a proof of multicasts looks at (mark, number of
-// targets, the low bits of the first three experts).
+// In place of rtl/switch/queue/gated_ram.sv: keeps of 16-byte flits only what a proof of multicasts
+// looks at (mark, number of targets, the low bits of the first three experts).
 `default_nettype none
 
 module gated_ram #(
@@ -21,7 +21,8 @@ module gated_ram #(
     input  wire logic [AddrW-1:0] raddr_i,
     output logic [Width-1:0]      rdata_o
 );
-    localparam logic [128:0] Kept = (129'd1 << 18) | (129'h1f << 41) | (129'hf << 116) | (129'hf << 4) | (129'hf << 20);
+    localparam logic [128:0] Kept = (129'd1 << 18) | (129'h1f << 41) | (129'hf << 116)
+                                    | (129'hf << 4) | (129'hf << 20);
 
     for (genvar b = 0; b < Width; b++) begin : gen_bit
         localparam int unsigned Lane = (b / LaneW < Lanes) ? b / LaneW : Lanes - 1;

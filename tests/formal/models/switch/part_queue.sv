@@ -20,7 +20,8 @@ module part_queue #(
     output logic                     has_o,
     input  wire logic                re_i,
     input  wire logic [Cfg.PayW-1:0] ridx_i,
-    input  wire logic                done_i,  // with re_i: last flit that the reader wants of the packet
+    input  wire logic                done_i,  // with re_i: last flit that the reader
+                                              // wants of the packet
     output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0
 
     output logic [PW+Cfg.PayW-1:0] waddr_o,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/common/ram_sdp.sv inside the switch, where the only one is the flit queue of an input: 8 words of it,
-// which is as much as the proof lets in at a time.
+// In place of rtl/common/ram_sdp.sv inside the switch, where the only one is the flit queue of an
+// input: 8 words of it, which is as much as the proof lets in at a time.
 `default_nettype none
 
 module ram_sdp #(

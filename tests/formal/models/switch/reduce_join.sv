@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The join of an output of the switch, left out of a proof without reductions: nothing may be asked of it.
+// The join of an output of the switch, left out of a proof without reductions:
+// nothing may be asked of it.
 `default_nettype none
 
 module reduce_join #(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One sample per rule of experiments/node_threads/rewrite, for prove_threads: small, with ports that are the same for all. A gated one
-// stands still while ce_i is 0, as a copy of a module whose clock is stopped.
+// One sample per rule of experiments/node_threads/rewrite, for prove_threads: small, with
+// ports that are the same for all. A gated one stands still while ce_i is 0, as a copy of
+// a module whose clock is stopped.
 `default_nettype none
 
 module sample #(
@@ -75,7 +76,8 @@ module sample #(
                 if (ce) raddr_q <= raddr_i;
             end
             assign y_o = mem[raddr_q];
-        end else if (Rule == 18) begin : gen_gaps // words that are no power of two, so that a bank ends before the next
+        end else if (Rule == 18) begin : gen_gaps // words that are no power of two, so that a bank
+                                                  // ends before the next
             (* ram_style = "distributed" *)
             logic [1:0] mem [3];
             logic [1:0] w, r;
@@ -90,7 +92,8 @@ module sample #(
             initial for (int i = 0; i < 2; i++) mem[i] = 2'(2 * i + 1);
             always_ff @(posedge clk_i) if (ce && a_i) q <= mem[raddr_i];
             assign y_o = q ^ {2{raddr_i}};
-        end else if (Rule == 20) begin : gen_both // a read that gives the new word and one that gives the old one
+        end else if (Rule == 20) begin : gen_both // a read that gives the new word and one
+                                                  // that gives the old one
             (* ram_style = "block" *)
             logic [1:0] mem [2];
             logic       raddr_q;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// In place of rtl/hub/send/dispatch_throttle.sv: what it says is a free choice in every cycle (free_i of the proof).
-// So what tx promises holds whatever the throttle.
+// In place of rtl/hub/send/dispatch_throttle.sv: what it says is a free choice in every cycle
+// (free_i of the proof). So what tx promises holds whatever the throttle.
 `default_nettype none
 `include "bundles.svh"
 
@@ -30,8 +30,8 @@ module dispatch_throttle #(
 );
     assign {throttled_o, first_o, hold_o} = share_i.tokens[2:0];
 
-    wire unused = &{1'b0, clk_i, rst_ni, go_i, cfg_i, share_i, in_valid_i, in_last_i, in_opcode_i, out_i, start_store_i,
-                    start_part_i, used_i};
+    wire unused = &{1'b0, clk_i, rst_ni, go_i, cfg_i, share_i, in_valid_i, in_last_i, in_opcode_i,
+                    out_i, start_store_i, start_part_i, used_i};
 endmodule
 
 `default_nettype wire

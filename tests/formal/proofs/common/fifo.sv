@@ -11,14 +11,17 @@ module prove_fifo #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     fifo #(.Width(1), .Depth(Depth)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .ready_o(ready), .data_i, .valid_o(valid), .ready_i, .data_o(data),
+        .clk_i, .rst_ni(rst_n), .valid_i, .ready_o(ready), .data_i,
+        .valid_o(valid), .ready_i, .data_o(data),
         .level_o(level)
     );
     f_queue #(.Depth(Depth)) i_queue (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(valid_i && ready), .in_i(data_i), .accept_i(ready),
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(valid_i && ready),
+        .in_i(data_i), .accept_i(ready),
         .pop_i(valid && ready_i), .show_i(valid), .out_i(data), .count_o(count)
     );
-    f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1), .inside_o());
+    f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1),
+                    .inside_o());
 
     always_ff @(posedge clk_i) if (rst_n) a_level: assert (level == count);
 endmodule

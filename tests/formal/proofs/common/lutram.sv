@@ -14,7 +14,8 @@ module prove_lutram (
         .clk_i, .we_i(we_i && rst_n), .waddr_i, .wdata_i, .raddr_i(addr_i), .rdata_o(rdata)
     );
     f_ram #(.Width(2), .AddrW(3)) i_ram (
-        .clk_i, .rst_ni(rst_n), .addr_i, .wmask_i({2{we_i}}), .waddr_i, .wdata_i, .known_o(known), .word_o(word)
+        .clk_i, .rst_ni(rst_n), .addr_i, .wmask_i({2{we_i}}), .waddr_i, .wdata_i,
+        .known_o(known), .word_o(word)
     );
     always_ff @(posedge clk_i) if (rst_n) a_word: assert (((rdata ^ word) & known) == '0);
 endmodule

@@ -14,8 +14,10 @@ module prove_pkt_fifo (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     pkt_fifo #(.FlitBytes(1), .Flits(4), .MaxPkt(MaxPkt)) i_dut (
-        .clk_i, .rst_ni(rst_n), .in_valid_i(valid_i), .in_ready_o(ready), .in_data_i({7'd0, data_i}),
-        .in_last_i(last_i), .out_valid_o(valid), .out_last_o(last), .take_i(read), .step_i(step), .out_data_o(out)
+        .clk_i, .rst_ni(rst_n),
+        .in_valid_i(valid_i), .in_ready_o(ready), .in_data_i({7'd0, data_i}),
+        .in_last_i(last_i), .out_valid_o(valid), .out_last_o(last), .take_i(read),
+        .step_i(step), .out_data_o(out)
     );
     assign wrote = valid_i && ready;
     assign read  = valid && ready_i;
@@ -41,12 +43,14 @@ module prove_pkt_fifo (
         .pop_i(took_q), .show_i(took_q), .out_i({last_q, out[0]}), .count_o(count)
     );
     f_stream #(.Width(1), .Whole(1'b1)) i_out (
-        .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(1'b0), .last_i(last), .inside_o(out_open)
+        .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(1'b0),
+        .last_i(last), .inside_o(out_open)
     );
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            a_whole: assert (valid == (whole_q != '0));              // only packets that are all inside
+            // only packets that are all inside
+            a_whole: assert (valid == (whole_q != '0));
             a_zero:  assert (!empty_q || out == '0);
             a_held:  assert (stepped_q || out == out_q);
             c_full:  cover (!ready);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The pointers of promise_fifo run in the order of a shift register, which hides from the solver what they mean: lemmas
-// say it, and are proved with the rest.
+// The pointers of promise_fifo run in the order of a shift register, which hides from the solver
+// what they mean: lemmas say it, and are proved with the rest.
 `default_nettype none
 
 module prove_promise_fifo (
@@ -12,7 +12,8 @@ module prove_promise_fifo (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     promise_fifo #(.Width(1), .Depth(16)) i_dut (
-        .clk_i, .rst_ni(rst_n), .promise_i, .room_o(room), .push_i, .data_i, .valid_o(valid), .ready_i, .data_o(data)
+        .clk_i, .rst_ni(rst_n), .promise_i, .room_o(room), .push_i, .data_i,
+        .valid_o(valid), .ready_i, .data_o(data)
     );
 
     always_ff @(posedge clk_i) promised_q <= rst_n ? promised_q + 4'(promise_i) - 4'(push_i) : '0;
@@ -24,10 +25,12 @@ module prove_promise_fifo (
     // promised and stored words together have 15 places
     f_queue #(.Depth(15)) i_queue (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i, .in_i(data_i),
-        .accept_i(room || 5'(count) + 5'(promised_q) == 5'd15), .pop_i(valid && ready_i), .show_i(valid), .out_i(data),
+        .accept_i(room || 5'(count) + 5'(promised_q) == 5'd15), .pop_i(valid && ready_i),
+        .show_i(valid), .out_i(data),
         .count_o(count)
     );
-    f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1), .inside_o());
+    f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1),
+                    .inside_o());
 
     // ---- lemmas ----
     function automatic logic [3:0] place(input logic [3:0] p);   // of a pointer in its order
@@ -56,7 +59,8 @@ module prove_promise_fifo (
     end
     for (genvar i = 0; i < 16; i++) begin : gen_word
         always_ff @(posedge clk_i) begin
-            if (rst_n && i_queue.in_q && at_word == place(4'(i))) l_word: assert (i_dut.i_ram.mem[i] == i_queue.word_q);
+            if (rst_n && i_queue.in_q && at_word == place(4'(i)))
+                l_word: assert (i_dut.i_ram.mem[i] == i_queue.word_q);
         end
     end
 

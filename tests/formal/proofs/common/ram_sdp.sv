@@ -13,7 +13,8 @@ module prove_ram_sdp #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     ram_sdp #(.Width(16), .Depth(4), .ByteEn(ByteEn)) i_dut (
-        .clk_i, .we_i(we_i && rst_n), .waddr_i, .wdata_i, .wbe_i(be_i), .re_i, .raddr_i, .rdata_o(rdata)
+        .clk_i, .we_i(we_i && rst_n), .waddr_i, .wdata_i, .wbe_i(be_i), .re_i,
+        .raddr_i, .rdata_o(rdata)
     );
     f_ram #(.Width(16), .AddrW(2)) i_ram (
         .clk_i, .rst_ni(rst_n), .addr_i,
@@ -28,7 +29,8 @@ module prove_ram_sdp #(
             known_q <= known;
             word_q  <= word;
         end
-        if (rst_n) a_word: assert (!ask_q || ((rdata ^ word_q) & known_q) == '0);   // held while re_i is low
+        // held while re_i is low
+        if (rst_n) a_word: assert (!ask_q || ((rdata ^ word_q) & known_q) == '0);
     end
 
     // what the assumptions leave

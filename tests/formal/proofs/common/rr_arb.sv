@@ -37,7 +37,8 @@ module prove_rr_arb #(
     end
 
     f_fair #(.Bound(N - 1)) i_fair (
-        .clk_i, .rst_ni(rst_n), .wait_i((req_i & one_i) != '0), .served_i(advance_i && (grant & one_i) != '0),
+        .clk_i, .rst_ni(rst_n), .wait_i((req_i & one_i) != '0),
+        .served_i(advance_i && (grant & one_i) != '0),
         .other_i(advance_i)
     );
 

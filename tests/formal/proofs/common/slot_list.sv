@@ -14,7 +14,8 @@ module prove_slot_list #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     slot_list #(.Slots(Slots)) i_dut (
-        .clk_i, .rst_ni(rst_n), .take_i, .avail_o(avail), .slot_o(slot), .free_i, .free_slot_i, .all_free_o(all_free)
+        .clk_i, .rst_ni(rst_n), .take_i, .avail_o(avail), .slot_o(slot),
+        .free_i, .free_slot_i, .all_free_o(all_free)
     );
 
     assign took  = take_i ? Slots'(1) << slot : '0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// expert_scan with two experts, tiles of two rows and an engine that takes and ends tiles as it likes: rows become
-// complete one by one, in any order, up to what is expected, which is known from some time on.
+// expert_scan with two experts, tiles of two rows and an engine that takes and ends tiles
+// as it likes: rows become complete one by one, in any order, up to what is expected,
+// which is known from some time on.
 `default_nettype none
 `include "bundles.svh"
 
@@ -17,7 +18,7 @@ module prove_expert_scan #(
     localparam int unsigned LeW = node_pkg::ExpertW
 ) (
     input  wire logic clk_i, run_i, arrive_i, arrive_le_i, counts_i, tile_ready_i, end_i,
-    input  wire logic [CntW-1:0]                                                   expected_i [Experts]
+    input  wire logic [CntW-1:0] expected_i [Experts]
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -101,20 +102,23 @@ module prove_expert_scan #(
         open = 1'b0;
         for (int unsigned e = 0; e < Experts; e++) begin
             full |= complete_q[e] - started_q[e] >= CntW'(Tile)
-                    || (counts_q && complete_q[e] == expected_q[e] && complete_q[e] != started_q[e]);
+                    || (counts_q && complete_q[e] == expected_q[e]
+                        && complete_q[e] != started_q[e]);
             open |= complete_q[e] != started_q[e];
         end
     end
 
     always_ff @(posedge clk_i) begin
         first_q <= rst_n && !tile.valid;
-        if (!rst_n || !run_q || busy_q || tile.valid || !((Partial != 0) ? open : full)) waits_q <= '0;
+        if (!rst_n || !run_q || busy_q || tile.valid || !((Partial != 0) ? open : full))
+            waits_q <= '0;
         else waits_q <= waits_q + 5'd1;
         if (rst_n) begin
             a_le:    assert (!tile.valid || tile.le < LeW'(Experts));
             // every row once, in its place, and complete
             a_next:  assert (!tile.valid || tile.first == started_q[tile.le[0]]);
-            a_here:  assert (!tile.valid || (size != '0 && size <= complete_q[tile.le[0]] - tile.first));
+            a_here:  assert (!tile.valid
+                             || (size != '0 && size <= complete_q[tile.le[0]] - tile.first));
             a_size:  assert (!tile.valid || size <= CntW'(Tile));
             a_whole: assert (!tile.valid || !first_q || size == CntW'(Tile) || Partial != 0
                              || (counts_q && left == '0));

@@ -35,7 +35,8 @@ module prove_mem_mux #(
         assign ready[c]    = cl_ready[c];
         // what a client asks for stays until it is granted
         f_stream #(.Width(4), .Assume(1'b1)) i_in (
-            .clk_i, .rst_ni(rst_n), .valid_i(cl_valid[c]), .ready_i(ready[c]), .data_i({addr_i[c], data_i[c]}),
+            .clk_i, .rst_ni(rst_n), .valid_i(cl_valid[c]), .ready_i(ready[c]),
+            .data_i({addr_i[c], data_i[c]}),
             .last_i(1'b1), .inside_o()
         );
     end
@@ -45,24 +46,29 @@ module prove_mem_mux #(
     if (Write) begin : gen_write
         `MW_WRITE(Cfg) cl [Clients], wr;
         for (genvar c = 0; c < Clients; c++) begin : gen_data
-            assign cl[c] = '{valid: cl_valid[c], addr: addr_i[c], be: data_i[c][0], data: {6'd0, data_i[c]}};
+            assign cl[c] = '{valid: cl_valid[c], addr: addr_i[c], be: data_i[c][0],
+                             data: {6'd0, data_i[c]}};
         end
         assign valid = wr.valid;
         assign addr  = wr.addr;
         mem_wr_mux #(.Cfg(Cfg), .Clients(Clients)) i_dut (
-            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_i(cl), .cl_ready_o(cl_ready), .wr_o(wr), .wr_ready_i(ready_i)
+            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_i(cl), .cl_ready_o(cl_ready),
+            .wr_o(wr), .wr_ready_i(ready_i)
         );
         logic [1:0] want;
         always_comb begin
             want = '0;
             for (int unsigned c = 0; c < Clients; c++) if (got[c]) want |= data_i[c];
         end
-        always_ff @(posedge clk_i) if (rst_n) a_data: assert (!took || (wr.data == {6'd0, want} && wr.be == want[0]));
+        always_ff @(posedge clk_i) if (rst_n)
+            a_data: assert (!took || (wr.data == {6'd0, want} && wr.be == want[0]));
         f_stream #(.Width($bits(wr))) i_out (
-            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(wr), .last_i(1'b1), .inside_o()
+            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(wr),
+            .last_i(1'b1), .inside_o()
         );
         f_fair #(.Bound(8 * (Clients - 1))) i_fair (
-            .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0), .served_i((got & one_i) != '0), .other_i(took)
+            .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0),
+            .served_i((got & one_i) != '0), .other_i(took)
         );
         assign rvalid = '0;
     end else begin : gen_read
@@ -77,7 +83,8 @@ module prove_mem_mux #(
         assign addr   = rd.addr;
         assign answer = '{rvalid: back_q[Latency-1] != '0, rdata: '0};
         mem_rd_mux #(.Cfg(Cfg), .Clients(Clients), .Latency(Latency)) i_dut (
-            .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cl_i(cl), .cl_ready_o(cl_ready), .cl_rvalid_o(cl_rvalid),
+            .clk_i, .rst_ni(rst_n), .go_i(1'b0),
+            .cl_i(cl), .cl_ready_o(cl_ready), .cl_rvalid_o(cl_rvalid),
             .cl_rdata_o(), .rd_o(rd), .rd_ready_i(ready_i), .rd_i(answer)
         );
         for (genvar c = 0; c < Clients; c++) begin : gen_back
@@ -86,13 +93,16 @@ module prove_mem_mux #(
         always_ff @(posedge clk_i) begin
             back_q[0] <= rst_n ? got : '0;
             for (int unsigned l = 1; l < Latency; l++) back_q[l] <= rst_n ? back_q[l-1] : '0;
-            if (rst_n) a_back: assert (rvalid == back_q[Latency-1]);   // an answer returns to the client that asked
+            // an answer returns to the client that asked
+            if (rst_n) a_back: assert (rvalid == back_q[Latency-1]);
         end
         f_stream #(.Width($bits(rd))) i_out (
-            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(rd), .last_i(1'b1), .inside_o()
+            .clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(rd),
+            .last_i(1'b1), .inside_o()
         );
         f_fair #(.Bound(Clients - 1)) i_fair (
-            .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0), .served_i((got & one_i) != '0), .other_i(took)
+            .clk_i, .rst_ni(rst_n), .wait_i((valid_i & one_i) != '0),
+            .served_i((got & one_i) != '0), .other_i(took)
         );
     end
 
@@ -108,10 +118,12 @@ module prove_mem_mux #(
         one_q  <= one_i;
         idle_q <= rst_n && !valid && valid_i != '0;
         if (rst_n) begin
-            a_one:  assert ((got & (got - 1'b1)) == '0 && (got != '0) == took);   // one access is one client's
+            // one access is one client's
+            a_one:  assert ((got & (got - 1'b1)) == '0 && (got != '0) == took);
             a_addr: assert (!took || addr == from);
             // a write port takes a cycle to pass on
-            a_some: assert (Write ? (!valid || valid_i != '0) && (!idle_q || valid) : valid == (valid_i != '0));
+            a_some: assert (Write ? (!valid || valid_i != '0) && (!idle_q || valid)
+                            : valid == (valid_i != '0));
         end
     end
 

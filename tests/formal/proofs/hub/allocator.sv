@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// allocator in front of a memory that lets it wait as it likes: one expert with two rows, four tokens, of which two
-// each share a line of the cache and two each a flit of the table. Clients ask for any of them in any order, so a miss
-// is joined by others and asked for again and again, as a parked packet does. What the first answer about a token says
-// is kept, and every later one is compared with it.
+// allocator in front of a memory that lets it wait as it likes: one expert with two rows,
+// four tokens, of which two each share a line of the cache and two each a flit of the table.
+// Clients ask for any of them in any order, so a miss is joined by others and asked for again
+// and again, as a parked packet does. What the first answer about a token says is kept, and
+// every later one is compared with it.
 //
-// The layer begins behind others: table, cache and row count hold anything but entries of its epoch, or it begins with
-// a sweep (Sweep) of what may be anything.
+// The layer begins behind others: table, cache and row count hold anything but entries of its
+// epoch, or it begins with a sweep (Sweep) of what may be anything.
 `default_nettype none
 `include "bundles.svh"
 
@@ -59,7 +60,8 @@ module prove_allocator #(
         cfg.cap_shift     = 5'd1;
         for (int unsigned c = 0; c < 2; c++) begin
             req[c] = '{
-                valid: valid_i[c] && started_q, alloc: c == 0, start: start_i, retry: retry_i, le: '0,
+                valid: valid_i[c] && started_q, alloc: c == 0,
+                start: start_i, retry: retry_i, le: '0,
                 token: node_pkg::TokenW'(token_of(token_i[c]))
             };
         end
@@ -67,14 +69,17 @@ module prove_allocator #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     always_ff @(posedge clk_i) begin
-        swept_q   <= rst_n;                                       // the sweep begins in the first cycle
+        swept_q   <= rst_n;                                       // the sweep begins in the
+                                                                  // first cycle
         started_q <= rst_n && (started_q || !Sweep || (swept_q && !sweep_busy));
     end
 
     allocator #(.Cfg(Cfg), .Misses(Misses)) i_dut (
-        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .sweep_i(Sweep && rst_n && !swept_q), .sweep_busy_o(sweep_busy),
+        .clk_i, .rst_ni(rst_n), .cfg_i(cfg),
+        .sweep_i(Sweep && rst_n && !swept_q), .sweep_busy_o(sweep_busy),
         .req_i(req), .req_ready_o(req_ready), .resp_o(resp), .fill_o(fill), .busy_o(busy),
-        .alm_rd_o(rd), .alm_rd_ready_i(rd_ready_i), .alm_rd_i(answer), .alm_wr_o(wr), .alm_wr_ready_i(wr_ready_i),
+        .alm_rd_o(rd), .alm_rd_ready_i(rd_ready_i), .alm_rd_i(answer), .alm_wr_o(wr),
+        .alm_wr_ready_i(wr_ready_i),
         .hit_o(hit), .miss_o(miss), .idle_o(idle)
     );
 
@@ -97,14 +102,16 @@ module prove_allocator #(
         if (!rst_n) queued_q <= '0;
         else queued_q <= queued_q + 2'(grant) - 2'(answer.rvalid);
         if (answer.rvalid) queue_q[0] <= queue_q[1];
-        if (rst_n && grant) queue_q[behind] <= {mem_q[{rd.addr[3], 1'b1}], mem_q[{rd.addr[3], 1'b0}]};
+        if (rst_n && grant)
+            queue_q[behind] <= {mem_q[{rd.addr[3], 1'b1}], mem_q[{rd.addr[3], 1'b0}]};
         if (rst_n && wr.valid && wr_ready_i && wr.addr[2:0] == {2'd0, wr.addr[3]}) begin
             if (wr.be[0]) mem_q[{wr.addr[3], 1'b0}] <= {wr.data[31:29], wr.data[1:0]};
             if (wr.be[4]) mem_q[{wr.addr[3], 1'b1}] <= {wr.data[63:61], wr.data[33:32]};
         end
         if (rst_n) begin
             a_room: assert (!grant || queued_q != 2'(Misses));
-            a_addr: assert (!(rd.valid && !(rd.addr inside {5'd0, 5'd9})) && !(wr.valid && wr.addr[4])
+            a_addr: assert (!(rd.valid && !(rd.addr inside {5'd0, 5'd9}))
+                            && !(wr.valid && wr.addr[4])
                             && !(wr.valid && !sweep_busy && !(wr.addr inside {5'd0, 5'd9})));
         end
     end
@@ -140,13 +147,15 @@ module prove_allocator #(
         unnotified = 1'b0;
         for (int unsigned t = 0; t < Tokens; t++) there[t] = mem_q[t][4:2] == {1'b1, Epoch};
         for (int unsigned t = 0; t < Tokens; t++) begin
-            for (int unsigned u = 0; u < t; u++) twice |= there[t] && there[u] && mem_q[t][1:0] == mem_q[u][1:0];
+            for (int unsigned u = 0; u < t; u++)
+                twice |= there[t] && there[u] && mem_q[t][1:0] == mem_q[u][1:0];
             twice  |= there[t] && mem_q[t][1];
             unnotified |= known_q[t] && !(there[t] && mem_q[t][1:0] == row_q[t]);
         end
     end
 
-    // ---- what earlier layers left: a line, and the count of rows, that this one has not written ----
+    // ---- what earlier layers left ----
+    // A line, and the count of rows, that this one has not written.
     logic       given_q;       // the count was written
     logic [1:0] line_q;        // the two lines were
     logic [1:0] owner_q;       // for 18 and 19
@@ -156,7 +165,8 @@ module prove_allocator #(
         always_comb begin
             if (!rst_n) assume (there == '0);
             if (!given_q) assume (i_dut.bump_word[Cfg.RowsLog2+2 -: 2] != Epoch);
-            if (rst_n && i_dut.look_q && !line_q[at_q]) assume (!(i_dut.line.valid && i_dut.line.epoch == Epoch));
+            if (rst_n && i_dut.look_q && !line_q[at_q])
+                assume (!(i_dut.line.valid && i_dut.line.epoch == Epoch));
         end
     end
 
@@ -190,7 +200,8 @@ module prove_allocator #(
         logic [1:0] row;
     } line_t;
 
-    logic [1:0]        used, issued, answered, waiting;   // of the ring: misses, reads begun, answered, not answered
+    logic [1:0]        used, issued, answered, waiting;   // of the ring: misses, reads begun,
+                                                          // answered, not answered
     logic [1:0]        rows;
     logic              live, head, next, writes, tells;
     logic              i_ring, i_keys, i_reads, i_end, i_rows, i_client, i_cache, i_look, i_sweep;
@@ -219,13 +230,16 @@ module prove_allocator #(
         assign cache[c] = i_dut.i_cache.gen_lut.i_ram.gen_bank[0].i_ram.mem[c];
     end
 
-    // a read that was answered, or will be, tells what the table has: only the oldest miss writes, behind its answer
-    function automatic logic tells_truth(logic found, logic [1:0] said, logic there_t, logic [1:0] row_t);
+    // a read that was answered, or will be, tells what the table has: only the oldest
+    // miss writes, behind its answer
+    function automatic logic tells_truth(logic found, logic [1:0] said, logic there_t,
+                                         logic [1:0] row_t);
         return found == there_t && (!found || said == row_t);
     endfunction
-    // what a line of this layer says: the row of a token that has one, or that none was left for one that has none
-    function automatic logic line_holds(logic full, logic [1:0] said, logic there_t, logic [1:0] row_t,
-                                        logic all_given);
+    // what a line of this layer says: the row of a token that has one, or that none
+    // was left for one that has none
+    function automatic logic line_holds(logic full, logic [1:0] said, logic there_t,
+                                        logic [1:0] row_t, logic all_given);
         return full ? !there_t && all_given : there_t && said == row_t;
     endfunction
 
@@ -239,7 +253,8 @@ module prove_allocator #(
         i_ring = used <= 2'd2 && issued <= used && answered <= issued
                  && 3'(waiting) == 3'(queued_q) + 3'(rd.valid) && i_dut.miss_valid_q == alive
                  && (used != 2'd2 || (i_dut.wait1_q && i_dut.wait1_idx_q == next))
-                 && (i_dut.end_q == 2'd0 || answered != 2'd0) && wr.valid == writes && sweep_busy == 1'b0;
+                 && (i_dut.end_q == 2'd0 || answered != 2'd0) && wr.valid == writes
+                     && sweep_busy == 1'b0;
         i_keys  = !(used == 2'd2 && i_dut.miss_key_q[0] == i_dut.miss_key_q[1]);
         i_reads = 1'b1;
         for (int unsigned m = 0; m < Misses; m++) begin
@@ -251,19 +266,23 @@ module prove_allocator #(
                           && i_dut.i_head_key.mem[m] == i_dut.miss_key_q[m]
                           && i_dut.i_issue_key.mem[m] == i_dut.miss_key_q[m];
                 if (at_ring < answered && !(at_ring == 2'd0 && i_dut.end_q > 2'd1)) begin
-                    i_reads &= tells_truth(i_dut.miss_answer_q[m][2], i_dut.miss_answer_q[m][1:0], there[t],
+                    i_reads &= tells_truth(i_dut.miss_answer_q[m][2], i_dut.miss_answer_q[m][1:0],
+                                           there[t], mem_q[t][1:0]);
+                end
+                if (at_ring >= answered && at_ring < issued)
+                    i_reads &= i_dut.miss_lane_q[m] == t[0];
+                if (at_ring >= answered && at_ring < answered + queued_q) begin
+                    i_reads &= tells_truth(read[4:2] == {1'b1, Epoch}, read[1:0], there[t],
                                            mem_q[t][1:0]);
                 end
-                if (at_ring >= answered && at_ring < issued) i_reads &= i_dut.miss_lane_q[m] == t[0];
-                if (at_ring >= answered && at_ring < answered + queued_q) begin
-                    i_reads &= tells_truth(read[4:2] == {1'b1, Epoch}, read[1:0], there[t], mem_q[t][1:0]);
-                end
-                if (rd.valid && at_ring + 2'd1 == issued) i_reads &= rd.addr == (t[1] ? 5'd9 : 5'd0);
+                if (rd.valid && at_ring + 2'd1 == issued)
+                    i_reads &= rd.addr == (t[1] ? 5'd9 : 5'd0);
             end
         end
 
         // the end of a miss
-        i_end = !writes || (!there[head_t] && wr.addr == (head_t[1] ? 5'd9 : 5'd0) && i_dut.wr_lane_q == head_t[0]
+        i_end = !writes || (!there[head_t] && wr.addr == (head_t[1] ? 5'd9 : 5'd0)
+                            && i_dut.wr_lane_q == head_t[0]
                             && i_dut.end_row_q == rows && !i_dut.end_err_q && i_dut.end_keep_q);
         if (i_dut.end_q > 2'd1) begin
             i_end &= i_dut.end_err_q ? !there[head_t] && (!i_dut.end_keep_q || rows == 2'd2)
@@ -271,23 +290,26 @@ module prove_allocator #(
         end
         // rows are given from 0 on
         i_rows = rows <= 2'd2 && (given_q ? i_dut.i_bump.mem[0] == {Epoch, 1'b0, rows + 2'(writes)}
-                                            && rows + 2'(writes) != 2'd0 && rows + 2'(writes) != 2'd3
-                                  : rows == 2'd0 && !writes);
+                                            && rows + 2'(writes) != 2'd0
+                                            && rows + 2'(writes) != 2'd3 : rows == 2'd0 && !writes);
         for (int unsigned u = 0; u < Tokens; u++) i_rows &= !there[u] || mem_q[u][1:0] < rows;
 
         // clients: in flight in one place each
         i_client = 1'b1;
         for (int unsigned c = 0; c < 2; c++) begin
-            i_client &= 2'(looks[c]) + 2'(resp[c].valid) + 2'(c == 1 && i_dut.wait1_q) == 2'(open_q[c]);
+            i_client &= 2'(looks[c]) + 2'(resp[c].valid) + 2'(c == 1 && i_dut.wait1_q)
+                        == 2'(open_q[c]);
         end
         if (i_dut.wait1_q) begin
-            i_client &= alive[i_dut.wait1_idx_q] && index_of(i_dut.miss_key_q[i_dut.wait1_idx_q].token) == key_q[1];
+            i_client &= alive[i_dut.wait1_idx_q]
+                        && index_of(i_dut.miss_key_q[i_dut.wait1_idx_q].token) == key_q[1];
         end
         if (i_dut.look_q) begin
             i_client &= is_token(i_dut.look_data_q.key.token) && i_dut.look_data_q.key.le == '0
                         && look_t == key_q[i_dut.look_data_q.client] && !i_dut.look_data_q.outside
                         && i_dut.look_data_q.alloc == !i_dut.look_data_q.client
-                        && (!i_dut.look_data_q.client || i_dut.look_data_q.start) && at_q == look_t[0] && !tells;
+                        && (!i_dut.look_data_q.client || i_dut.look_data_q.start)
+                        && at_q == look_t[0] && !tells;
         end
         if (got) i_client &= there[key] && notified.row == RowW'(mem_q[key][1:0]);
         if (resp[1].valid && resp[1].miss) i_client = 1'b0;
@@ -300,19 +322,21 @@ module prove_allocator #(
             t = {cache[l].high, 1'(l)};
             if (line_q[l]) begin
                 i_cache &= cache[l].valid && cache[l].epoch == Epoch && !cache[l].le
-                           && line_holds(cache[l].full, cache[l].row, there[t], mem_q[t][1:0], rows == 2'd2)
-                           && owner_q[l] == t[1];
+                           && line_holds(cache[l].full, cache[l].row, there[t], mem_q[t][1:0],
+                                         rows == 2'd2) && owner_q[l] == t[1];
             end
         end
         // a sweep: nothing else goes on, and what it has passed is empty
         i_sweep = (!sweep_busy && (started_q || !Sweep))
-                  || (used == 2'd0 && i_dut.end_q == 2'd0 && queued_q == 2'd0 && !rd.valid && !i_dut.look_q
-                      && open_q == 2'd0 && !resp[0].valid && !resp[1].valid && known_q == '0 && !given_q
-                      && line_q == '0 && !i_dut.wait1_q && i_dut.miss_valid_q == '0
+                  || (used == 2'd0 && i_dut.end_q == 2'd0 && queued_q == 2'd0 && !rd.valid
+                      && !i_dut.look_q
+                      && open_q == 2'd0 && !resp[0].valid && !resp[1].valid && known_q == '0
+                      && !given_q && line_q == '0 && !i_dut.wait1_q && i_dut.miss_valid_q == '0
                       && i_dut.issue_q == i_dut.head_q && i_dut.answer_q == i_dut.head_q);
         if (Sweep && swept_q) begin
             for (int unsigned l = 0; l < 2; l++) begin
-                if (!line_q[l] && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] > 4'(l))) begin
+                if (!line_q[l]
+                    && (!sweep_busy || i_dut.sweep_q == 2'd2 || i_dut.at_q[3:0] > 4'(l))) begin
                     i_sweep &= !cache[l].valid;
                 end
             end
@@ -322,29 +346,36 @@ module prove_allocator #(
         end
         if (i_dut.sweep_q == 2'd1) i_sweep &= !wr.valid;
         if (i_dut.sweep_q == 2'd2) begin
-            if (i_dut.at_q > 7'd0 && !(wr.valid && wr.addr == 5'd0)) i_sweep &= !there[0] && !there[1];
-            if (i_dut.at_q > 7'd18 && !(wr.valid && wr.addr == 5'd9)) i_sweep &= !there[2] && !there[3];
+            if (i_dut.at_q > 7'd0 && !(wr.valid && wr.addr == 5'd0))
+                i_sweep &= !there[0] && !there[1];
+            if (i_dut.at_q > 7'd18 && !(wr.valid && wr.addr == 5'd9))
+                i_sweep &= !there[2] && !there[3];
             i_sweep &= i_dut.at_q <= 7'd32 && !i_dut.at_q[0]
-                       && (!wr.valid || (i_dut.at_q != 7'd0 && 7'({wr.addr, 1'b0}) == i_dut.at_q - 7'd2));
+                       && (!wr.valid
+                           || (i_dut.at_q != 7'd0 && 7'({wr.addr, 1'b0}) == i_dut.at_q - 7'd2));
         end
 
         t      = {i_dut.line.tag[1], at_q};
         i_look = !(i_dut.look_q && line_q[at_q]) || i_dut.line == cache[at_q];
     end
 
-    // ---- how long a miss takes: cycles in which it does not wait for memory, and those that are left ----
+    // ---- how long a miss takes ----
+    // Cycles in which it does not wait for memory, and those that are left.
     logic [4:0] age_q, wait1_q, left, left1;
     logic       held;
-    assign held = (rd.valid && !rd_ready_i) || (wr.valid && !wr_ready_i) || (queued_q != '0 && !answer.rvalid);
+    assign held = (rd.valid && !rd_ready_i) || (wr.valid && !wr_ready_i)
+                  || (queued_q != '0 && !answer.rvalid);
 
     always_comb begin
         unique case (i_dut.end_q)
             2'd3:    left = 5'd0;
             2'd2:    left = 5'd1;
             2'd1:    left = 5'd2;
-            default: left = (answered != 2'd0) ? 5'd3 : (queued_q != 2'd0) ? 5'd4 : (issued != 2'd0) ? 5'd5 : 5'd6;
+            default: left = (answered != 2'd0) ? 5'd3 : (queued_q != 2'd0) ? 5'd4
+                            : (issued != 2'd0) ? 5'd5 : 5'd6;
         endcase
-        left1 = looks[1] ? 5'd15 : !i_dut.wait1_q ? 5'd0 : (i_dut.wait1_idx_q == head) ? left + 5'd1 : left + 5'd8;
+        left1 = looks[1] ? 5'd15 : !i_dut.wait1_q ? 5'd0
+                : (i_dut.wait1_idx_q == head) ? left + 5'd1 : left + 5'd8;
     end
 
     always_ff @(posedge clk_i) begin
@@ -354,7 +385,8 @@ module prove_allocator #(
             // in the proof's reach: every kind of miss and answer
             c_joined:  cover (i_dut.miss && i_dut.joined);
             c_both:    cover (used == 2'd2);
-            c_retried: cover (i_dut.look_q && i_dut.look_data_q.retry && i_dut.hit && known_q == '0);
+            c_retried: cover (i_dut.look_q && i_dut.look_data_q.retry && i_dut.hit
+                              && known_q == '0);
             c_evicted: cover (looks[0] && i_dut.miss && known_q[look_t]);
             c_full:    cover (resp[0].valid && resp[0].err && !resp[0].miss);
             c_other:   cover (resp[1].valid && !resp[1].err);
@@ -366,7 +398,8 @@ module prove_allocator #(
             a_ends:  assert (6'(age_q) + 6'(left) <= (busy ? 6'd6 : 6'(left)));
             a_wait1: assert (6'(wait1_q) + 6'(left1) <= (open_q[1] ? 6'd15 : 6'(left1)));
             // a miss that has ended is one no more until another token takes its line
-            a_again: assert (!(looks[0] && i_dut.miss && line_q[at_q] && owner_q[at_q] == look_t[1]));
+            a_again: assert (!(looks[0] && i_dut.miss && line_q[at_q]
+                               && owner_q[at_q] == look_t[1]));
             a_ring:   assert (i_ring);
             a_keys:   assert (i_keys);
             a_reads:  assert (i_reads);
@@ -398,11 +431,14 @@ module prove_allocator #(
             end
             a_asked:  assert (!(resp[0].valid && resp[1].valid) && !(resp[0].valid && !open_q[0])
                               && !(resp[1].valid && !open_q[1]));
-            a_same:   assert (!got || !known_q[key] || notified.row == RowW'(row_q[key])); // a token keeps its row
-            a_other:  assert (!got || !other);                                           // and no other has it
+            // a token keeps its row
+            a_same:   assert (!got || !known_q[key] || notified.row == RowW'(row_q[key]));
+            // and no other has it
+            a_other:  assert (!got || !other);
             a_inside: assert (!got || notified.row < RowW'(2));
             // it is never lost
-            a_kept:   assert (!(notified.err && known_q[key] && (resp[1].valid || (resp[0].valid && !notified.miss))));
+            a_kept:   assert (!(notified.err && known_q[key]
+                                && (resp[1].valid || (resp[0].valid && !notified.miss))));
         end
     end
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packets of counts of three sources, rows whole or in halves, copies, lists, any number of each in any order; one
-// source, one half and one list are followed. Layers begin at any time between packets.
+// Packets of counts of three sources, rows whole or in halves, copies, lists, any number
+// of each in any order; one source, one half and one list are followed. Layers begin
+// at any time between packets.
 `default_nettype none
 
 module prove_count_once #(
@@ -38,7 +39,8 @@ module prove_count_once #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     count_once #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i, .cfg_i(cfg), .cnt_i, .cnt_list_i(list_i), .cnt_o(out), .rows_here_o(rows_here),
+        .clk_i, .rst_ni(rst_n), .go_i, .cfg_i(cfg),
+        .cnt_i, .cnt_list_i(list_i), .cnt_o(out), .rows_here_o(rows_here),
         .copies_here_o(copies_here), .lists_o(lists), .err_o(err)
     );
 
@@ -62,12 +64,14 @@ module prove_count_once #(
     end
 
     // ---- what passes ----
-    logic       passes, halves_end, rows_end, copies_end, one_rows_q, one_copies_q, one_list_said_q, pass_q;
+    logic       passes, halves_end, rows_end, copies_end, one_rows_q,
+                one_copies_q, one_list_said_q, pass_q;
     logic       half_now, half_before_q;
     logic [2:0] sources_q, copied_q; // whose rows, or lists, and copies are complete
 
     assign passes     = out.valid;
-    assign halves_end = cnt_i.valid && cnt_i.last && rows && cnt_i.src == 5'(one_i) && cnt_i.halves[half_i];
+    assign halves_end = cnt_i.valid && cnt_i.last && rows && cnt_i.src == 5'(one_i)
+                        && cnt_i.halves[half_i];
     assign half_now   = passes && halves_end; // the followed half of the followed source has passed
     assign rows_end   = passes && out.last && !cnt_i.kind;
     assign copies_end = passes && out.last && cnt_i.kind;
@@ -94,7 +98,8 @@ module prove_count_once #(
             a_rows:   assert (!(rows_end && !list_i && cnt_i.src == 5'(one_i) && one_rows_q));
             a_half:   assert (!(half_now && half_before_q));
             a_copies: assert (!(copies_end && cnt_i.src == 5'(one_i) && one_copies_q));
-            a_list:   assert (!(rows_end && list_i && cnt_i.idx == 6'(one_list_i) && one_list_said_q));
+            a_list:   assert (!(rows_end && list_i && cnt_i.idx == 6'(one_list_i)
+                                && one_list_said_q));
             // a packet passes whole or not at all, and is an error in its last word if not
             a_whole:  assert (!cnt_i.valid || between_q || passes == pass_q);
             a_error:  assert (err.valid == (cnt_i.valid && cnt_i.last && !passes));
@@ -102,15 +107,20 @@ module prove_count_once #(
             a_same:   assert (!passes || {out.kind, out.halves, out.src, out.idx, out.val}
                               == {cnt_i.kind, cnt_i.halves, cnt_i.src, cnt_i.idx, cnt_i.val});
             // the first time it does
-            a_first:  assert (!(halves_end && !half_before_q && cnt_i.halves == 2'(1) << half_i) || passes);
-            a_copied: assert (!(cnt_i.valid && cnt_i.kind && cnt_i.src == 5'(one_i) && !one_copies_q) || passes);
-            a_said:   assert (!(cnt_i.valid && list_i && cnt_i.idx == 6'(one_list_i) && !one_list_said_q) || passes);
+            a_first:  assert (!(halves_end && !half_before_q && cnt_i.halves == 2'(1) << half_i)
+                              || passes);
+            a_copied: assert (!(cnt_i.valid && cnt_i.kind && cnt_i.src == 5'(one_i)
+                                && !one_copies_q) || passes);
+            a_said:   assert (!(cnt_i.valid && list_i && cnt_i.idx == 6'(one_list_i)
+                                && !one_list_said_q) || passes);
             // all are here when each has counted
-            a_here:   assert (rows_here == (sources_q == 3'd3) && copies_here == (copied_q == 3'd3));
+            a_here:   assert (rows_here == (sources_q == 3'd3)
+                              && copies_here == (copied_q == 3'd3));
             a_lists:  assert (lists[one_list_i] == one_list_said_q);
             c_here:   cover (rows_here && copies_here);
             c_twice:  cover (err.valid && !between_q);
-            c_halves: cover (Lists || (half_now && cnt_i.halves == 2'b10 && one_rows_q == 1'b0 && out.last));
+            c_halves: cover (Lists || (half_now && cnt_i.halves == 2'b10 && one_rows_q == 1'b0
+                                       && out.last));
         end
     end
 endmodule

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// dispatch_throttle beside a queue of stores of any kind, whatever was counted and whatever leaves: only dispatch is
-// held or preferred, and what is held may go when nothing has left for the time that is set.
+// dispatch_throttle beside a queue of stores of any kind, whatever was counted and whatever
+// leaves: only dispatch is held or preferred, and what is held may go when nothing has
+// left for the time that is set.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_dispatch_throttle #(
     parameter bit Kinds = 1'b0  // which packets; else for how long
 ) (
-    input  wire logic       clk_i, go_i, in_valid_i, in_last_i, start_i, last_i, start_part_i, used_i, here_i,
+    input  wire logic       clk_i, go_i, in_valid_i, in_last_i, start_i, last_i,
+    start_part_i, used_i, here_i,
     input  wire logic [5:0] in_opcode_i,
     input  wire logic [1:0] idle_i, ahead_i,
     input  wire logic [3:0] tokens_i, rows_i
@@ -38,13 +40,16 @@ module prove_dispatch_throttle #(
         cfg.throttle_ahead = 16'(ahead_i);
         cfg.throttle_idle = 16'(idle_i);
         cfg.row_bytes  = 15'd128;
-        share          = '{valid: here_i, tokens: (Cfg.TokensLog2+1)'(tokens_i), rows: (Cfg.TokW+1)'(rows_i)};
+        share          = '{valid: here_i, tokens: (Cfg.TokensLog2+1)'(tokens_i),
+                           rows: (Cfg.TokW+1)'(rows_i)};
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     dispatch_throttle #(.Cfg(Cfg), .Packets(Packets)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i, .cfg_i(cfg), .share_i(share), .in_valid_i, .in_last_i, .in_opcode_i, .out_i(out),
-        .start_store_i(start_i), .start_part_i, .used_i, .throttled_o(throttled), .first_o(first), .hold_o(hold)
+        .clk_i, .rst_ni(rst_n), .go_i, .cfg_i(cfg), .share_i(share),
+        .in_valid_i, .in_last_i, .in_opcode_i, .out_i(out),
+        .start_store_i(start_i), .start_part_i, .used_i, .throttled_o(throttled),
+        .first_o(first), .hold_o(hold)
     );
 
     // ---- the queue: packets go in flit by flit, and leave whole ----

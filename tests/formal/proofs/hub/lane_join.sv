@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Own rows of both lanes: packets chosen at any time, in either lane, of any length; each lane shows its flits as late
-// as it likes. The lanes of what leaves are compared with those that were chosen, in their order.
+// Own rows of both lanes: packets chosen at any time, in either lane, of any length; each lane
+// shows its flits as late as it likes. The lanes of what leaves are compared with those
+// that were chosen, in their order.
 `default_nettype none
 
 module prove_lane_join (
-    input wire logic clk_i, watch_i, choose_i, copy_i, add_show_i, copy_show_i, add_last_i, copy_last_i, ready_i
+    input wire logic clk_i, watch_i, choose_i, copy_i, add_show_i, copy_show_i,
+    add_last_i, copy_last_i, ready_i
 );
     localparam int unsigned Inside = 3;  // packets at most
 
@@ -42,7 +44,8 @@ module prove_lane_join (
                 count_q[l] <= '0;
                 shown_q[l] <= 1'b0;
             end else begin
-                count_q[l] <= count_q[l] + 2'(choose_i && copy_i == 1'(l)) - 2'(out && word.copy == 1'(l));
+                count_q[l] <= count_q[l] + 2'(choose_i && copy_i == 1'(l))
+                              - 2'(out && word.copy == 1'(l));
                 shown_q[l] <= show[l] && !(l == 0 ? add_ready : copy_ready);
             end
         end
@@ -50,7 +53,8 @@ module prove_lane_join (
     always_comb begin
         if (!rst_n || 3'(count_q[0]) + 3'(count_q[1]) == 3'(Inside)) assume (!choose_i);
         // a flit that is shown stays until it is taken
-        for (int unsigned l = 0; l < 2; l++) if (shown_q[l]) assume (show[l] && last[l] == last_q[l]);
+        for (int unsigned l = 0; l < 2; l++)
+            if (shown_q[l]) assume (show[l] && last[l] == last_q[l]);
     end
 
     // ---- packets: each once, its lane that of its choice ----
@@ -58,7 +62,8 @@ module prove_lane_join (
     logic       some, front, oldest;
     assign {some, front} = {i_dut.gen_lanes.some, i_dut.gen_lanes.copy};
     f_queue #(.Width(1), .Depth(Inside)) i_queue (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(choose_i), .in_i(copy_i), .accept_i(1'b1), .pop_i(out), .show_i(some),
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(choose_i), .in_i(copy_i), .accept_i(1'b1),
+        .pop_i(out), .show_i(some),
         .out_i(front), .count_o(count)
     );
     assign oldest = some && show[front];
@@ -68,7 +73,8 @@ module prove_lane_join (
             // only of the packet in front, and as soon as its lane shows it
             a_lane:  assert (!word.valid || (some && word.copy == front));
             a_goes:  assert (word.valid == oldest);
-            a_taken: assert (add_ready == (some && !front && ready_i) && copy_ready == (some && front && ready_i));
+            a_taken: assert (add_ready == (some && !front && ready_i)
+                             && copy_ready == (some && front && ready_i));
             l_count: assert (3'(count_q[0]) + 3'(count_q[1]) == 3'(count));
             l_fifo:  assert (32'(i_dut.gen_lanes.i_order.i_lanes.level_q) == 32'(count));
             c_cross: cover (out && front && count_q[0] != '0 && show[0]);

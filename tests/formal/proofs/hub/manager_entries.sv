@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// manager_entries between packets of any kind, GPU, sectors and key, which take as long as they like, and a back that
-// takes a claimed entry within Take cycles and gives its place back when it likes. All entries have a model.
+// manager_entries between packets of any kind, GPU, sectors and key, which take as long as they
+// like, and a back that takes a claimed entry within Take cycles and gives its place back when it
+// likes. All entries have a model.
 `default_nettype none
 `include "bundles.svh"
 
@@ -30,7 +31,8 @@ module prove_manager_entries #(
         return c;
     endfunction
     localparam int unsigned SlotW = Cfg.GpuW + Cfg.RpmW;
-    // of a sweep each entry may wait for the one before to be taken; two sweeps, and the time behind each
+    // of a sweep each entry may wait for the one before to be taken; two sweeps,
+    // and the time behind each
     localparam int unsigned Bound = 2 * (N * E * (Take + 3) + Timer + 2), AgeW = $clog2(Bound + 2);
 
     logic                rst_n, absorb, pass, add, start, left_full, left_timer, idle;
@@ -83,9 +85,12 @@ module prove_manager_entries #(
     end
 
     manager_entries #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .timer_i(timer), .desc_i(desc), .absorb_o(absorb), .pass_o(pass),
-        .new_o(add), .idx_o(idx), .begin_i(start), .next_o(next), .next_take_i(take), .free_valid_i(free),
-        .free_slot_i(sending_slot_q), .left_full_o(left_full), .left_timer_o(left_timer), .idle_o(idle)
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .timer_i(timer), .desc_i(desc),
+        .absorb_o(absorb), .pass_o(pass),
+        .new_o(add), .idx_o(idx), .begin_i(start),
+        .next_o(next), .next_take_i(take), .free_valid_i(free),
+        .free_slot_i(sending_slot_q), .left_full_o(left_full), .left_timer_o(left_timer),
+        .idle_o(idle)
     );
 
     // ---- the entries, as they must be ----
@@ -125,21 +130,29 @@ module prove_manager_entries #(
                 end else begin
                     if (here && add) {open_q[p][e], used_q[p][e]} <= '1;
                     if (goes) open_q[p][e] <= 1'b0;
-                    if (free && sending_slot_q == {Cfg.GpuW'(p), Cfg.RpmW'(e)}) used_q[p][e] <= 1'b0;
-                    // a place is free when it is given, an entry open and of the same key when more goes into it
+                    if (free && sending_slot_q == {Cfg.GpuW'(p), Cfg.RpmW'(e)})
+                        used_q[p][e] <= 1'b0;
+                    // a place is free when it is given, an entry open and of the same key
+                    // when more goes into it
                     a_new:  assert (!(here && add) || !used_q[p][e]);
                     a_more: assert (!(here && !add) || (open_q[p][e] && of_key && !goes));
                     a_once: assert (!goes || open_q[p][e]);
                     // a key has one open entry
                     a_one:  assert (!(into && add) || !(open_q[p][e] && of_key));
                     // nothing passes what is kept of its line, of its GPU, or at all
-                    a_line: assert (!(start && pass && desc.kind inside {bundle_pkg::Keep, bundle_pkg::BehindLine})
+                    a_line: assert (!(start && pass
+                                      && desc.kind inside {bundle_pkg::Keep,
+                                                           bundle_pkg::BehindLine})
                                     || !of_key);
-                    a_gpu:  assert (!(start && pass && desc.kind == bundle_pkg::BehindGpu) || !of_part);
-                    a_all:  assert (!(start && pass && desc.kind == bundle_pkg::BehindAll) || !used_q[p][e]);
+                    a_gpu:  assert (!(start && pass && desc.kind == bundle_pkg::BehindGpu)
+                                    || !of_part);
+                    a_all:  assert (!(start && pass && desc.kind == bundle_pkg::BehindAll)
+                                    || !used_q[p][e]);
                     // lemmas
-                    l_same: assert (i_dut.open_q[p][e] == open_q[p][e] && i_dut.used_q[p][e] == used_q[p][e]
-                                    && (!open_q[p][e] || (used_q[p][e] && i_dut.mask_q[p][e] == mask_q[p][e])));
+                    l_same: assert (i_dut.open_q[p][e] == open_q[p][e]
+                                    && i_dut.used_q[p][e] == used_q[p][e]
+                                    && (!open_q[p][e]
+                                        || (used_q[p][e] && i_dut.mask_q[p][e] == mask_q[p][e])));
                     l_key:  assert (!used_q[p][e] || i_dut.gen_key[e].i_key.mem[p] == key_q[p][e]);
                 end
                 if (here) begin
@@ -152,9 +165,11 @@ module prove_manager_entries #(
             always_ff @(posedge clk_i) begin
                 if (rst_n) begin
                     l_keys: assert (open_q[p] != '1 || key_q[p][0] != key_q[p][E-1]);
-                    l_pair: assert (used_q[p] != '1 || (i_dut.i_pairs.mem[p] == i_dut.i_pairs_next.mem[p]
+                    l_pair: assert (used_q[p] != '1
+                                    || (i_dut.i_pairs.mem[p] == i_dut.i_pairs_next.mem[p]
                                     && (i_dut.i_pairs.mem[p] ? key_q[p][0][1] <= key_q[p][E-1][1]
-                                                             : key_q[p][0][1] >= key_q[p][E-1][1])));
+                                                             : key_q[p][0][1]
+                                                             >= key_q[p][E-1][1])));
                 end
             end
         end
@@ -169,9 +184,11 @@ module prove_manager_entries #(
         if (!rst_n || !open_q[the_part_i][the_idx_i]) age_q <= '0;
         else age_q <= age_q + 1'b1;
         if (rst_n) begin
-            a_next:  assert (!next.valid || {next.part, next.idx, next.mask} == {next_slot_q, next_mask_q});
+            a_next:  assert (!next.valid
+                             || {next.part, next.idx, next.mask} == {next_slot_q, next_mask_q});
             a_stay:  assert (!(claim && next.valid));
-            a_full:  assert (!claim || i_dut.sweep_claim || !full_here || mask_q[cpart][cidx] == '1);
+            a_full:  assert (!claim || i_dut.sweep_claim || !full_here
+                             || mask_q[cpart][cidx] == '1);
             a_first: assert (!claim || i_dut.sweep_claim || !before_one);
             a_count: assert (left_full == (claim && mask_q[cpart][cidx] == '1));
             a_soon:  assert (age_q <= AgeW'(Bound));

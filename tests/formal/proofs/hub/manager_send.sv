@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// manager_send with entries of any sectors, a RAM whose words say where they are, and an uplink that takes what it
-// likes.
+// manager_send with entries of any sectors, a RAM whose words say where they are, and an
+// uplink that takes what it likes.
 `default_nettype none
 `include "bundles.svh"
 
@@ -47,19 +47,23 @@ module prove_manager_send #(
         assume (mask_i != '0);
     end
 
-    // ---- a word of the RAM: of a header all ones where length and address are, else its slot and number ----
+    // ---- a word of the RAM ----
+    // Of a header all ones where length and address are, else its slot and number.
     logic [Cfg.FlitW-1:0] data_q;
     always_ff @(posedge clk_i) if (re) data_q <= head ? '1 : Cfg.FlitW'({slot, word});
 
     manager_send #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .next_i(next), .next_take_o(take), .hold_i, .free_valid_o(free), .free_slot_o(slot),
+        .clk_i, .rst_ni(rst_n), .next_i(next), .next_take_o(take), .hold_i,
+        .free_valid_o(free), .free_slot_o(slot),
         .re_o(re), .head_o(head), .word_o(word), .data_i(data_q), .st_o(st), .st_ready_i(ready_i)
     );
     f_stream #(.Width(Cfg.FlitW)) i_out (
-        .clk_i, .rst_ni(rst_n), .valid_i(st.valid), .ready_i, .data_i(st.data), .last_i(st.last), .inside_o(open)
+        .clk_i, .rst_ni(rst_n), .valid_i(st.valid), .ready_i, .data_i(st.data),
+        .last_i(st.last), .inside_o(open)
     );
 
-    // ---- what must leave: of the entry under way the sectors that are left, its run, where the packet is ----
+    // ---- what must leave ----
+    // Of the entry under way the sectors that are left, its run, where the packet is.
     logic [3:0]          left_q;
     logic                busy_q, slot_q;
     logic [2:0]          first, count; // of the lowest run
@@ -69,7 +73,8 @@ module prove_manager_send #(
         for (int unsigned s = 4; s > 0; s--) if (left_q[s-1]) first = 3'(s - 1);
         count = 3'd1;
         for (int unsigned s = 1; s < 4; s++) begin
-            if (32'(first) + s < 4 && 32'(count) == s && left_q[2'(32'(first) + s)]) count = 3'(s + 1);
+            if (32'(first) + s < 4 && 32'(count) == s && left_q[2'(32'(first) + s)])
+                count = 3'(s + 1);
         end
         flits = 6'(32'(count) * SectorFlits + Cfg.HeadFlits);
     end
@@ -109,16 +114,20 @@ module prove_manager_send #(
                     slot_q <= pend_slot_q;
                 end
             end
-            // it has begun nothing that is still being written, and takes one only behind the end of the other
+            // it has begun nothing that is still being written, and takes one only
+            // behind the end of the other
             a_hold:  assert (!(take && hold_i));
             a_two:   assert (!(take && pend_q));
             a_busy:  assert (!st.valid || busy_q);
             a_len:   assert (!(gone && at_q == '0) || len == 15'(32'(count) * 32));
-            a_off:   assert (!(gone && at_q == 6'(Cfg.HeadFlits - 1)) || offset == 7'(32'(first) * 32));
+            a_off:   assert (!(gone && at_q == 6'(Cfg.HeadFlits - 1))
+                             || offset == 7'(32'(first) * 32));
             a_last:  assert (!gone || st.last == (at_q == flits - 6'd1));
             a_data:  assert (!(gone && at_q >= 6'(Cfg.HeadFlits))
-                             || st.data == Cfg.FlitW'({1'b0, slot_q, Cfg.PayW'(32'(first) * SectorFlits)}
-                                                      + (SlotW + Cfg.PayW)'(at_q - 6'(Cfg.HeadFlits))));
+                             || st.data == Cfg.FlitW'({1'b0, slot_q,
+                                                       Cfg.PayW'(32'(first) * SectorFlits)}
+                                                      + (SlotW
+                                                         + Cfg.PayW)'(at_q - 6'(Cfg.HeadFlits))));
             c_runs:  cover (gone && st.last && first != '0 && count == 3'd1 && left_q == 4'b1000);
             c_next:  cover (take && free);
             c_wait:  cover (st.valid && !ready_i && at_q == 6'(Cfg.HeadFlits));

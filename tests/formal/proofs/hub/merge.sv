@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// loc_merge: nothing is stored, so what leaves is the head of one stream in the same cycle; no packet is cut by
-// another.
+// loc_merge: nothing is stored, so what leaves is the head of one stream in the same cycle;
+// no packet is cut by another.
 `default_nettype none
 `include "bundles.svh"
 
@@ -34,12 +34,14 @@ module prove_merge #(
     for (genvar s = 0; s < Streams; s++) begin : gen_in
         assign in[s] = '{valid: valid_i[s], last: last_i[s], data: {7'd0, data_i[s]}};
         f_stream #(.Assume(1'b1)) i_in (
-            .clk_i, .rst_ni(rst_n), .valid_i(valid_i[s]), .ready_i(ready[s]), .data_i(data_i[s]), .last_i(last_i[s]),
+            .clk_i, .rst_ni(rst_n), .valid_i(valid_i[s]), .ready_i(ready[s]),
+            .data_i(data_i[s]), .last_i(last_i[s]),
             .inside_o(open[s])
         );
     end
     f_stream i_out (
-        .clk_i, .rst_ni(rst_n), .valid_i(loc.valid), .ready_i, .data_i(loc.data[0]), .last_i(loc.last),
+        .clk_i, .rst_ni(rst_n), .valid_i(loc.valid), .ready_i,
+        .data_i(loc.data[0]), .last_i(loc.last),
         .inside_o(out_open)
     );
 
@@ -52,7 +54,8 @@ module prove_merge #(
         one_q <= one_i;
         if (took != '0) from_q <= took;
         if (rst_n) begin
-            a_one:    assert ((took & (took - 1'b1)) == '0 && (took != '0) == (loc.valid && ready_i));
+            a_one:    assert ((took & (took - 1'b1)) == '0
+                              && (took != '0) == (loc.valid && ready_i));
             a_flit:   assert (took == '0 || (loc.data[0] == ((took & data_i) != '0)
                                              && loc.last == ((took & last_i) != '0)));
             a_packet: assert (!out_open || took == '0 || took == from_q);   // a packet is not cut

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// ready_gather between lanes of both sources and an uplink that takes packets when it likes. One lane, chosen by the
-// solver, is followed.
+// ready_gather between lanes of both sources and an uplink that takes packets when it likes.
+// One lane, chosen by the solver, is followed.
 `default_nettype none
 
 module prove_ready_gather (
-    input wire logic clk_i, far_valid_i, far_home_i, far_index_i, own_valid_i, own_index_i, take_i, watch_i
+    input wire logic clk_i, far_valid_i, far_home_i, far_index_i, own_valid_i,
+    own_index_i, take_i, watch_i
 );
     import packet_pkg::*;
     function automatic cfg_pkg::cfg_t sizes();
@@ -26,8 +27,10 @@ module prove_ready_gather (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     ready_gather #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .port_i(1'b1), .far_valid_i, .far_ready_o(far_ready), .far_home_i, .far_index_i,
-        .own_valid_i, .own_ready_o(own_ready), .own_index_i, .pkt_valid_o(valid), .pkt_take_i(take), .lanes_o(lanes),
+        .clk_i, .rst_ni(rst_n), .port_i(1'b1),
+        .far_valid_i, .far_ready_o(far_ready), .far_home_i, .far_index_i,
+        .own_valid_i, .own_ready_o(own_ready), .own_index_i,
+        .pkt_valid_o(valid), .pkt_take_i(take), .lanes_o(lanes),
         .idle_o(idle)
     );
 
@@ -54,12 +57,14 @@ module prove_ready_gather (
             end
             a_one:   assert (!(far && own));
             a_lane:  assert (!in_q || lanes[at_q] == lane_q);
-            a_count: assert ({lanes[2].valid, lanes[1].valid, lanes[0].valid} == 3'((4'd1 << cnt_q) - 4'd1));
+            a_count: assert ({lanes[2].valid, lanes[1].valid, lanes[0].valid}
+                             == 3'((4'd1 << cnt_q) - 4'd1));
             a_some:  assert (!valid || cnt_q != '0);
             a_stays: assert (!seen_q || valid);
             a_soon:  assert (cnt_q == '0 || valid || age_q < 6'd31);
             a_full:  assert (cnt_q != 2'd3 || valid);
-            a_room:  assert (own_ready == (cnt_q != 2'd3) && (far_ready || own_valid_i || cnt_q == 2'd3));
+            a_room:  assert (own_ready == (cnt_q != 2'd3)
+                             && (far_ready || own_valid_i || cnt_q == 2'd3));
             a_idle:  assert (idle == (cnt_q == '0));
             c_third: cover (in_q && at_q == 2'd2 && take);
             c_pause: cover (take && cnt_q == 2'd1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// request_queues under requesters that keep their windows: at most Slots requests each that were not popped. Requests
-// have up to two flits; the flits of one context's request come without those of another between them.
+// request_queues under requesters that keep their windows: at most Slots requests each that were
+// not popped. Requests have up to two flits; the flits of one context's request come without
+// those of another between them.
 `default_nettype none
 
 module prove_request_queues #(
@@ -11,7 +12,8 @@ module prove_request_queues #(
     localparam int unsigned SlotW = $clog2(Slots)
 ) (
     input  wire logic            clk_i, in_valid_i, last_i, pop_i, word_i, watch_i,
-    input  wire logic [CtxW-1:0] in_ctx_i, out_ctx_i,                      one_i // one_i: the context that is followed
+    // one_i: the context that is followed
+    input  wire logic [CtxW-1:0] in_ctx_i, out_ctx_i,                      one_i
 );
     function automatic cfg_pkg::cfg_t sizes();
         cfg_pkg::cfg_t c;
@@ -46,7 +48,8 @@ module prove_request_queues #(
         assume (32'(in_ctx_i) < N && 32'(out_ctx_i) < N && 32'(one_i) < N);
         if (!rst_n) assume (!in_valid_i);
         if (open_q && in_valid_i) assume (in_ctx_i == open_ctx_q && last_i);
-        if (!open_q && in_valid_i) assume (level_q[in_ctx_i] != ($clog2(Slots+1))'(Slots));   // the window
+        // the window
+        if (!open_q && in_valid_i) assume (level_q[in_ctx_i] != ($clog2(Slots+1))'(Slots));
     end
 
     always_ff @(posedge clk_i) begin
@@ -79,8 +82,10 @@ module prove_request_queues #(
     always_ff @(posedge clk_i) if (mine) mem[wptr] <= word_i;
 
     f_queue #(.Width(1), .Depth(Slots), .Latency(0)) i_queue (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(mine), .in_i(word_i), .accept_i(1'b1), .pop_i(gone),
-        .show_i(!in_valid_i && out_ctx_i == one_q && some[one_q]), .out_i(mem[rptr]), .count_o(count)
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(mine), .in_i(word_i),
+        .accept_i(1'b1), .pop_i(gone),
+        .show_i(!in_valid_i && out_ctx_i == one_q && some[one_q]),
+        .out_i(mem[rptr]), .count_o(count)
     );
 
     // what the assumptions leave

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A requester's rows and requests, of any tokens, static rows and received rows, whose experts lie anywhere: what is
-// asked for has its row, in the same order, and the window its places.
+// A requester's rows and requests, of any tokens, static rows and received rows, whose experts lie
+// anywhere: what is asked for has its row, in the same order, and the window its places.
 `default_nettype none
 `include "bundles.svh"
 
@@ -11,7 +11,8 @@ module prove_row_build #(
     parameter bit BySwitch = 1'b0,        // the switch does: no request leaves
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i, dense_i, fill_i, every_i, last_i,
+    input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i,
+    dense_i, fill_i, every_i, last_i,
                             row_done_i, st_done_i,
                             req_ready_i, own_ready_i, table_i,
     input wire logic [1:0]  k_i, shift_i, limit_i,
@@ -64,10 +65,13 @@ module prove_row_build #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     row_build #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
-        .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i, .dense_i, .fill_i, .every_i,
+        .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i,
+        .dense_i, .fill_i, .every_i,
         .group_i('0), .red_i('0),
-        .last_flits_i(7'd1), .copy_i('0), .copy_next_o(), .item_done_o(item_done), .unmapped_o(), .quiet_o(quiet),
-        .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0), .push_token_i('0), .push_pos_i('0),
+        .last_flits_i(7'd1), .copy_i('0), .copy_next_o(), .item_done_o(item_done),
+        .unmapped_o(), .quiet_o(quiet),
+        .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0),
+        .push_token_i('0), .push_pos_i('0),
         .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
         .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),
         .req_o(req), .req_ready_i, .own_valid_o(own_valid), .own_ready_i, .own_static_o()
@@ -77,7 +81,8 @@ module prove_row_build #(
     logic       req_fire, own_fire, req_in_q, own_in_q, asked_q, with_r, of_push, r_q, push_row_q;
     logic [2:0] rows_q, st_q, limit; // own rows, and those of push, that are not done
 
-    // ---- the units: what they offer stays until it is done; a command's kind stays while rows are open ----
+    // ---- the units ----
+    // What they offer stays until it is done; a command's kind stays while rows are open.
     logic item_q, push_q, static_q, sum_q, own_q, last_q, dense_q, fill_q, every_q;
     always_ff @(posedge clk_i) begin
         item_q <= rst_n && item_i && !item_done;
@@ -90,7 +95,8 @@ module prove_row_build #(
     always_comb begin
         assume (32'(k_q) != 0 && 32'(k_q) <= Experts);
         assume (!(static_i && sum_i) && !(BySwitch && static_i));
-        if (item_q) assume (item_i && {static_i, sum_i, own_i, last_i} == {static_q, sum_q, own_q, last_q});
+        if (item_q)
+            assume (item_i && {static_i, sum_i, own_i, last_i} == {static_q, sum_q, own_q, last_q});
         if (item_q) assume ({dense_i, fill_i, every_i} == {dense_q, fill_q, every_q});
         if (!sum_i) assume (own_i);
         if (!sum_i || every_i) assume (!dense_i);
@@ -148,11 +154,13 @@ module prove_row_build #(
             // a row that ends with R is the one behind its request, and every request has one
             a_request: assert (!req.valid || !asked_q);
             a_row:     assert (!own_valid || BySwitch || (asked_q == with_r));
-            // with switch-initiated reductions nothing is requested, and a token's row ends with R if others have
-            // experts of it
+            // with switch-initiated reductions nothing is requested, and a token's row ends with
+            // R if others have experts of it
             a_none:    assert (!BySwitch || !req.valid);
-            a_r:       assert (!BySwitch || !own_valid || with_r == (!of_push && !sum_i && others && !strange));
-            a_apart:   assert (!(req.valid && own_valid) && !(own_in_q && req.valid) && !(req_in_q && own_valid));
+            a_r:       assert (!BySwitch || !own_valid
+                               || with_r == (!of_push && !sum_i && others && !strange));
+            a_apart:   assert (!(req.valid && own_valid) && !(own_in_q && req.valid)
+                               && !(req_in_q && own_valid));
             a_owed:    assert (!(item_done || push_done) || !asked_q);
             // what is asked for and not in memory has a place
             a_window:  assert (rows_q + 3'(asked_q) <= limit);
@@ -161,7 +169,8 @@ module prove_row_build #(
             // a request is offered until it is taken, and so is a row
             a_ends:    assert (!Ends || 32'(work_q) <= 3 * 32'(k_q) + 32'(shift_q) + 6);
             // a gathered token's row goes to its dense row, and takes nothing from it
-            a_dense:   assert (!own_valid || own_in_q || of_push || (header.tag[4:3] == 2'b11) == dense_i);
+            a_dense:   assert (!own_valid || own_in_q || of_push
+                               || (header.tag[4:3] == 2'b11) == dense_i);
             a_alone:   assert (!own_valid || own_in_q || of_push || !dense_i || !header.tag[6]);
             l_open:    assert (3'(i_dut.open_q) == rows_q && 3'(i_dut.push_open_q) == st_q);
             c_start:   cover (item_i || push_i);
@@ -173,7 +182,8 @@ module prove_row_build #(
         end
     end
     f_stream #(.Width(64)) i_req (
-        .clk_i, .rst_ni(rst_n), .valid_i(req.valid), .ready_i(req_ready_i), .data_i(req.data[63:0]), .last_i(req.last),
+        .clk_i, .rst_ni(rst_n), .valid_i(req.valid), .ready_i(req_ready_i),
+        .data_i(req.data[63:0]), .last_i(req.last),
         .inside_o()
     );
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// row_tracker beside a count of bytes for each row, a list for each expert, and sums of what the sources announce: two
-// experts of two rows, seven bytes each, any number of layers. Each has the next epoch; before the first and when the
-// epochs come round the tables are swept. A layer may end at any time with rows that are not complete, as one that was
-// broken off does. In some layers rows come as bytes, with counts until here_i says that all are here, in others the
-// engine pushes them; bytes and counts come in any order.
+// row_tracker beside a count of bytes for each row, a list for each expert, and sums of what the
+// sources announce: two experts of two rows, seven bytes each, any number of layers. Each has the
+// next epoch; before the first and when the epochs come round the tables are swept. A layer may end
+// at any time with rows that are not complete, as one that was broken off does. In some layers rows
+// come as bytes, with counts until here_i says that all are here, in others the engine pushes them;
+// bytes and counts come in any order.
 `default_nettype none
 
 module prove_row_tracker #(
@@ -12,11 +13,13 @@ module prove_row_tracker #(
     localparam int unsigned RowW    = node_pkg::RowW,
     localparam int unsigned ExpertW = node_pkg::ExpertW
 ) (
-    input  wire logic               clk_i, layer_i, mode_i, trk_valid_i, trk_le_i, trk_row_i, stat_le_i,
+    input  wire logic               clk_i, layer_i, mode_i, trk_valid_i,
+    trk_le_i, trk_row_i, stat_le_i,
     input  wire logic [1:0]         trk_token_i,
     input  wire logic [3:0]         trk_pos_i, trk_bytes_i,
     input  wire bundle_pkg::count_t cnt_i,
-    input  wire logic               here_i, push_valid_i, push_le_i, push_last_i, list_valid_i, list_le_i, list_idx_i,
+    input  wire logic               here_i, push_valid_i, push_le_i, push_last_i,
+    list_valid_i, list_le_i, list_idx_i,
     input  wire logic [5:0]         push_row_i
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -26,14 +29,16 @@ module prove_row_tracker #(
         c.RowsLog2 = 2;
         c.TokensLog2 = 1;
         c.MaxLocalExperts = 2;
-        c.SourceLists = 1'b0; // of lists that each source has said to be complete nothing is said here
+        c.SourceLists = 1'b0; // of lists that each source has said to be complete
+                              // nothing is said here
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
     localparam int unsigned Rows = 4, Bytes = 7;
 
-    logic rst_n, sweep_busy, ev_row, idle, counts_all, rows_done, push_ready, ends, run, go, sweep, sweeping;
+    logic rst_n, sweep_busy, ev_row, idle, counts_all, rows_done, push_ready, ends,
+          run, go, sweep, sweeping;
     bundle_pkg::landed_t   trk;
     bundle_pkg::list_req_t list_req;
     bundle_pkg::list_rsp_t list;
@@ -54,13 +59,15 @@ module prove_row_tracker #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     f_layers i_layers (
-        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
+        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle),
+        .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
         .sweeping_o(sweeping), .run_o(run), .ends_o(ends), .epoch_o(epoch)
     );
     always_ff @(posedge clk_i) if (!run) mode_q <= mode_i;
 
     assign trk = '{
-        valid: trk_valid_i, le: ExpertW'(trk_le_i), row: RowW'(trk_row_i), token: TokenW'(trk_token_i), pos: trk_pos_i,
+        valid: trk_valid_i, le: ExpertW'(trk_le_i), row: RowW'(trk_row_i),
+        token: TokenW'(trk_token_i), pos: trk_pos_i,
         bytes: 8'(trk_bytes_i)
     };
     assign list_req = '{valid: list_valid_i, le: ExpertW'(list_le_i), idx: RowW'(list_idx_i)};
@@ -71,8 +78,10 @@ module prove_row_tracker #(
     row_tracker #(.Cfg(Cfg), .LeftW(4)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .cfg_i(cfg), .sweep_i(sweep), .sweep_busy_o(sweep_busy),
         .trk_i(trk), .cnt_i, .cnt_list_i(1'b0), .counted_i(here_i), .said_i('0), .push_i(pushed),
-        .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)), .stat_o(stat), .counts_all_o(counts_all),
-        .rows_done_o(rows_done), .ev_row_o(ev_row), .list_i(list_req), .list_o(list), .err_o(err), .idle_o(idle)
+        .push_ready_o(push_ready), .stat_le_i(ExpertW'(stat_le_i)), .stat_o(stat),
+        .counts_all_o(counts_all),
+        .rows_done_o(rows_done), .ev_row_o(ev_row), .list_i(list_req), .list_o(list),
+        .err_o(err), .idle_o(idle)
     );
 
     // ---- what it should know ----
@@ -91,7 +100,8 @@ module prove_row_tracker #(
     logic       here_q;             // all are announced
     logic       last_q;             // all were pushed
     logic [1:0] at;
-    logic       ends_row, many, end1_q, end2_q, many_q, le1_q, le2_q, asked_q, push, push_q, push_le_q, adds, full;
+    logic       ends_row, many, end1_q, end2_q, many_q, le1_q, le2_q, asked_q, push,
+                push_q, push_le_q, adds, full;
     logic       lists, list_le;
     entry_t     in, in1_q, in2_q, want_q, pushed_q;
     logic [1:0] stat_q;
@@ -109,7 +119,8 @@ module prove_row_tracker #(
 
     logic busy_q;  // trk_valid_i in the cycle before
     always_comb begin
-        if (!run || layer_i) assume (!trk_valid_i && !list_valid_i && !cnt_i.valid && !push_valid_i && !push_last_i);
+        if (!run || layer_i)
+            assume (!trk_valid_i && !list_valid_i && !cnt_i.valid && !push_valid_i && !push_last_i);
         if (mode_q) assume (!trk_valid_i);
         else assume (!push_valid_i && !push_last_i);
         if (busy_q) assume (!trk_valid_i);
@@ -122,8 +133,8 @@ module prove_row_tracker #(
     end
 
     // ---- tables ----
-    // What they have of this epoch is what it should know, what they have of later ones, from before a sweep, is
-    // nothing.
+    // What they have of this epoch is what it should know, what they have of later ones,
+    // from before a sweep, is nothing.
     typedef struct packed {
         logic       touched;
         logic [1:0] epoch;
@@ -135,7 +146,8 @@ module prove_row_tracker #(
     } num_t;
 
     function automatic logic num_is(num_t word, logic [2:0] num);
-        return ((word.epoch == epoch) ? word.num : 3'd0) == num && (word.epoch <= epoch || word.num == '0);
+        return ((word.epoch == epoch) ? word.num : 3'd0) == num
+            && (word.epoch <= epoch || word.num == '0);
     endfunction
 
     count_t word;
@@ -153,9 +165,11 @@ module prove_row_tracker #(
             listed = i_dut.i_list.gen_lut.i_ram.gen_bank[0].i_ram.mem[r];
             if (quiet) begin
                 if (i_dut.trk_q && i_dut.at1_q == 2'(r)) begin
-                    rows_ok &= (i_dut.left[4] ? 4'd0 : i_dut.left[3:0]) == left_q[r] && i_dut.count == word;
+                    rows_ok &= (i_dut.left[4] ? 4'd0 : i_dut.left[3:0]) == left_q[r]
+                               && i_dut.count == word;
                 end else begin
-                    rows_ok &= ((word.touched && word.epoch == epoch) ? word.left : 4'(Bytes)) == left_q[r];
+                    rows_ok &= ((word.touched && word.epoch == epoch) ? word.left : 4'(Bytes))
+                               == left_q[r];
                 end
                 rows_ok &= word.epoch <= epoch || !word.touched;
                 if (3'(r) < 3'({r[1], 1'b0}) + 3'(listed_q[r[1]])) begin
@@ -173,37 +187,45 @@ module prove_row_tracker #(
                            && num_is(i_dut.i_expected.mem[e], expected_q[e])
                            && num_is(i_dut.i_expected_stat.mem[e], expected_q[e]);
             end else if (sweep_busy && i_dut.at_q > 2'(e)) begin
-                sweep_ok &= num_is(i_dut.i_complete.mem[e], '0) && num_is(i_dut.i_complete_stat.mem[e], '0)
-                            && num_is(i_dut.i_expected.mem[e], '0) && num_is(i_dut.i_expected_stat.mem[e], '0);
+                sweep_ok &= num_is(i_dut.i_complete.mem[e], '0)
+                            && num_is(i_dut.i_complete_stat.mem[e], '0)
+                            && num_is(i_dut.i_expected.mem[e], '0)
+                                && num_is(i_dut.i_expected_stat.mem[e], '0);
             end
         end
         sweep_ok &= sweep_busy == (sweeping && sweep_busy) && (quiet || epoch == '0);
-        pipe_ok  = i_dut.trk_q == busy_q && end1_q == (i_dut.trk_q && (i_dut.left[4] || i_dut.left == '0) && i_dut.to_come != '0)
-                   && i_dut.append_q == (end2_q || push_q) && !(end2_q && i_dut.trk_q) && !(end1_q && !busy_q)
+        pipe_ok  = i_dut.trk_q == busy_q && end1_q
+                   == (i_dut.trk_q && (i_dut.left[4] || i_dut.left == '0) && i_dut.to_come != '0)
+                   && i_dut.append_q == (end2_q || push_q) && !(end2_q && i_dut.trk_q)
+                       && !(end1_q && !busy_q)
                    && (run || (!busy_q && !end2_q && !push_q)) && !(push_q && !mode_q)
-                   && !((end2_q || busy_q) && mode_q) && (!run || i_dut.pushed_q == (mode_q && i_dut.pushed_q));
+                   && !((end2_q || busy_q) && mode_q)
+                       && (!run || i_dut.pushed_q == (mode_q && i_dut.pushed_q));
         if (i_dut.trk_q) begin
-            pipe_ok &= i_dut.t_q.le == le1_q && i_dut.t_q.row == 2'(in1_q.row) && i_dut.t_q.token == in1_q.token
+            pipe_ok &= i_dut.t_q.le == le1_q && i_dut.t_q.row == 2'(in1_q.row)
+                       && i_dut.t_q.token == in1_q.token
                        && i_dut.t_q.pos == in1_q.pos && i_dut.at1_q == {le1_q, in1_q.row};
         end
         if (end2_q) begin
-            pipe_ok &= i_dut.t_q.le == le2_q && i_dut.t_q.row == 2'(in2_q.row) && i_dut.t_q.token == in2_q.token
-                       && i_dut.t_q.pos == in2_q.pos;
+            pipe_ok &= i_dut.t_q.le == le2_q && i_dut.t_q.row == 2'(in2_q.row)
+                       && i_dut.t_q.token == in2_q.token && i_dut.t_q.pos == in2_q.pos;
         end
         if (push_q) begin
             pipe_ok &= i_dut.t_q.le == push_le_q
                        && {i_dut.t_q.token, i_dut.t_q.pos} == {pushed_q.token, pushed_q.pos};
         end
-        if (mode_q && run && !i_dut.pushed_q) pipe_ok &= !push_q && listed_q[0] == '0 && listed_q[1] == '0;
+        if (mode_q && run && !i_dut.pushed_q)
+            pipe_ok &= !push_q && listed_q[0] == '0 && listed_q[1] == '0;
         if (run) begin
-            pipe_ok &= i_dut.missing_q == missing_q && i_dut.pushed_q == named_q && (!mode_q || !here_q)
-                       && !(last_q && (push_q || !mode_q));
+            pipe_ok &= i_dut.missing_q == missing_q && i_dut.pushed_q == named_q
+                       && (!mode_q || !here_q) && !(last_q && (push_q || !mode_q));
         end
     end
 
     logic [1:0] layers_q;
     logic       broken_q, all_q, big;
-    // a row that is complete is not completed again: as many rows with no byte left as listed or on their way
+    // a row that is complete is not completed again: as many rows with no byte
+    // left as listed or on their way
     logic [1:0] none_left [2];
     for (genvar e = 0; e < 2; e++) begin : gen_none_left
         assign none_left[e] = 2'(left_q[2*e] == '0) + 2'(left_q[2*e+1] == '0);
@@ -266,27 +288,35 @@ module prove_row_tracker #(
                 layers_q <= (layers_q == '1) ? layers_q : layers_q + 1'b1;
                 broken_q <= broken_q || left_q[0] inside {4'd1, 4'd2, 4'd3};
             end
-            a_event: assert (ev_row == (lists && !mode_q));              // with a row's last byte, once
-            // more bytes than the row has, more rows than the expert has, counts that no number holds: each an error,
-            // and nothing else
+            // with a row's last byte, once
+            a_event: assert (ev_row == (lists && !mode_q));
+            // more bytes than the row has, more rows than the expert has, counts that no number
+            // holds: each an error, and nothing else
             a_many:  assert (err.valid == (many_q || full || big));
-            a_code:  assert (!err.valid || err.code == (many_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS));
+            a_code:  assert (!err.valid || err.code == (many_q ? error_pkg::ERR_COUNT
+                                                        : error_pkg::ERR_BOUNDS));
             a_list:  assert (list.rvalid == asked_q
-                             && (!asked_q || !run || (mode_q ? list.row == RowW'({want_q.token, want_q.pos})
-                                 : list.row == RowW'(want_q.row) && list.token == TokenW'(want_q.token)
+                             && (!asked_q || !run
+                                 || (mode_q ? list.row == RowW'({want_q.token, want_q.pos})
+                                 : list.row == RowW'(want_q.row)
+                                 && list.token == TokenW'(want_q.token)
                                    && list.pos == want_q.pos)));
-            a_stat:  assert (!run || (stat.complete == RowW'(stat_q) && stat.expected == RowW'(stat_expected_q)));
+            a_stat:  assert (!run || (stat.complete == RowW'(stat_q)
+                                      && stat.expected == RowW'(stat_expected_q)));
             a_all:   assert (!run || (all_q ? counts_all : !counts_all || (here_q || last_q)));
-            // the rows of the layer are done when all are announced and as many listed, and soon then
+            // the rows of the layer are done when all are announced and as
+            // many listed, and soon then
             a_done:  assert (!run || !rows_done
-                             || (counts_all && (named_q || missing_q == 4'(-4'(lists && !mode_q)) || missing_q == '0)));
+                             || (counts_all && (named_q || missing_q == 4'(-4'(lists && !mode_q))
+                                                || missing_q == '0)));
             a_rows:  assert (rows_ok);
             a_nums:  assert (nums_ok);
             a_lists: assert (lists_ok);
             a_sweep: assert (sweep_ok);
             a_pipe:  assert (pipe_ok);
             a_none:  assert (none_ok);
-            c_done:    cover (run && rows_done && !mode_q && expected_q[0] == 3'd2 && layers_q != '0);
+            c_done:    cover (run && rows_done && !mode_q && expected_q[0] == 3'd2
+                              && layers_q != '0);
             c_pushed:  cover (run && rows_done && mode_q && listed_q[1] == 2'd2);
             c_early:   cover (run && listed_q[0] == 2'd1 && expected_q[0] == '0 && !mode_q);
             c_round:   cover (ev_row && layers_q == '1 && epoch == '0 && broken_q);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Whose packet row_sum reduces next: any contexts with rows for either lane, which stay until they are served, lanes
-// that have room as they like, packets that take any time.
+// Whose packet row_sum reduces next: any contexts with rows for either lane, which stay until they
+// are served, lanes that have room as they like, packets that take any time.
 `default_nettype none
 `include "bundles.svh"
 
@@ -11,7 +11,8 @@ module prove_sum_choice #(
     parameter bit Lanes = 1'b1,
     localparam int unsigned W = (N > 2) ? 2 : 1
 ) (
-    input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i, up_out_i, up_st_i, crd_i, short_i,
+    input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i,
+    up_out_i, up_st_i, crd_i, short_i,
                              add_room_i, copy_room_i,
     input wire logic [N-1:0] pend_i, copy_i,
     input wire logic [W-1:0] up_dst_i, crd_port_i
@@ -41,9 +42,12 @@ module prove_sum_choice #(
     assign rows = '{pend: pend_i, one: copy_i, own_r: own_r_i, own_again: again_i};
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_choice #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .rows_i(rows), .lanes_i(Lanes), .add_room_i,
-        .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx), .own_o(own), .begin_i(begin_q),
-        .own_out_i, .up_out_i, .up_st_i, .up_dst_i, .part_crd_i('{valid: crd_i, port: 5'(crd_port_i)})
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .rows_i(rows),
+        .lanes_i(Lanes), .add_room_i,
+        .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx),
+        .own_o(own), .begin_i(begin_q),
+        .own_out_i, .up_out_i, .up_st_i, .up_dst_i,
+        .part_crd_i('{valid: crd_i, port: 5'(crd_port_i)})
     );
 
     // ---- row_sum: a choice begins a cycle later; packets end ----
@@ -90,11 +94,13 @@ module prove_sum_choice #(
         if (up_q == '0) assume (!up_out_i);
         if (crd_i) assume (32'(crd_port_i) < N && crd_port_i != '0 && open_q[crd_port_i] != '0);
         if (up_out_i && up_st_i)
-            assume (32'(up_dst_i) < N && up_dst_i != '0 && open_q[up_dst_i] > 2'(crd_i && crd_port_i == up_dst_i));
+            assume (32'(up_dst_i) < N && up_dst_i != '0
+                    && open_q[up_dst_i] > 2'(crd_i && crd_port_i == up_dst_i));
     end
 
-    // A context that may go is passed by one packet of each other one of its lane, by as many of the own one, and by
-    // one of the other lane before each of these and before its own. While its lane has no room nobody passes it there.
+    // A context that may go is passed by one packet of each other one of its lane, by as many of
+    // the own one, and by one of the other lane before each of these and before its own. While its
+    // lane has no room nobody passes it there.
     logic waits, serves, room;
     assign room   = !Lanes || (copy_i[Chosen] ? copy_room_i : add_room_i);
     assign waits  = i_dut.may[Chosen];
@@ -109,11 +115,13 @@ module prove_sum_choice #(
             // what is chosen waits for no other hub: its credit, or its packet of R, is here
             a_credit: assert (!begin_q || own || open_q[ctx] < 2'd2);
             a_result: assert (!begin_q || !own || !own_r_q || res_q);
-            a_idle:   assert (valid || !(pend_i[0] && (!own_r_i || res_i) && !again_i && own_q != 6'd31
+            a_idle:   assert (valid
+                              || !(pend_i[0] && (!own_r_i || res_i) && !again_i && own_q != 6'd31
                                          && (!Lanes || (copy_i[0] ? copy_room_i : add_room_i))));
             a_lane:   assert (!Lanes || !take || (take_copy ? copy_room_i : add_room_i));
             a_room:   assert (own_q <= 6'd31 && up_q <= 6'd15);
-            c_lanes:  cover (!Lanes || (take && take_copy && add_room_i && pend_i[1] && !copy_i[1]));
+            c_lanes:  cover (!Lanes
+                             || (take && take_copy && add_room_i && pend_i[1] && !copy_i[1]));
             l_used:   assert (6'(i_dut.inside_q) == own_q && 6'(i_dut.up_q) == up_q);
             c_all:    cover (open_q[1] == 2'd2);
             c_own:    cover (begin_q && own && own_r_q);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Own rows on their way to memory: rows of any length that come with any gaps, a memory that refuses as it likes,
-// places of rows that are reported as late as may be.
+// Own rows on their way to memory: rows of any length that come with any gaps, a memory that
+// refuses as it likes, places of rows that are reported as late as may be.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_sum_own #(
-    parameter int unsigned Refuse = 2   // cycles in a row in which memory refuses, and in which a place is not reported
+    parameter int unsigned Refuse = 2   // cycles in a row in which memory refuses, and in which
+                                        // a place is not reported
 ) (
-    input wire logic       clk_i, valid_i, bit_i, last_i, row_last_i, poison_i, dest_i, more_i, grant_i,
+    input wire logic       clk_i, valid_i, bit_i, last_i, row_last_i,
+    poison_i, dest_i, more_i, grant_i,
     input wire logic [3:0] place_i
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -35,11 +37,14 @@ module prove_sum_own #(
     `MW_WRITE(Cfg) wr;
 
     assign dest = '{valid: dest_i, more: more_i, addr: Cfg.AddrW'(place_i)};
-    assign own  = '{valid: valid_i, last: last_i, row_last: row_last_i, poison: poison_i, data: Cfg.FlitW'(bit_i)};
+    assign own  = '{valid: valid_i, last: last_i, row_last: row_last_i, poison: poison_i,
+                    data: Cfg.FlitW'(bit_i)};
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_own #(.Cfg(Cfg), .own_t(own_t)) i_dut (
-        .clk_i, .rst_ni(rst_n), .own_i(own), .ready_o(ready), .dest_i(dest), .dest_ready_o(dest_ready),
-        .out_wr_o(wr), .out_wr_ready_i(grant_i), .pkt_done_o(pkt_done), .row_done_o(row_done), .row_more_o(row_more)
+        .clk_i, .rst_ni(rst_n), .own_i(own), .ready_o(ready),
+        .dest_i(dest), .dest_ready_o(dest_ready),
+        .out_wr_o(wr), .out_wr_ready_i(grant_i), .pkt_done_o(pkt_done),
+        .row_done_o(row_done), .row_more_o(row_more)
     );
 
     // ---- a flit stays until it is taken ----
@@ -89,7 +94,8 @@ module prove_sum_own #(
             // a flit waits for memory, and for its row's place, alone
             a_soon:   assert (32'(waits_q) <= 2 * Refuse + 1);
             l_row:    assert (i_dut.dest_q == row_q);
-            l_wait:   assert (row_q ? 32'(waits_q) <= Refuse + 1 + 32'(refused_q) : 32'(waits_q) <= 32'(unnotified_q));
+            l_wait:   assert (row_q ? 32'(waits_q) <= Refuse + 1 + 32'(refused_q)
+                              : 32'(waits_q) <= 32'(unnotified_q));
             c_poison: cover (out && poison_i && !last_i);
             c_rows:   cover (row_done && row_more && out);
         end

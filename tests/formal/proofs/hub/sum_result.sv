@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Results on their way into own rows, between a downlink that brings packets of any length at any rate and an adder
-// that takes the flits of what was claimed when it likes.
+// Results on their way into own rows, between a downlink that brings packets of any length at any
+// rate and an adder that takes the flits of what was claimed when it likes.
 `default_nettype none
 `include "bundles.svh"
 
@@ -27,11 +27,13 @@ module prove_sum_result #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_result #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .res_i('{valid: valid_i, last: last_i, data: in}), .res_ready_o(res_ready),
+        .clk_i, .rst_ni(rst_n),
+        .res_i('{valid: valid_i, last: last_i, data: in}), .res_ready_o(res_ready),
         .res_bad_i(mark_i), .free_o(free), .claim_i, .r_o(r), .ready_i, .err_valid_o(err)
     );
 
-    // ---- packets: a header and one flit or more; bit 56 of the header is its poison, bit 0 of a flit stands for it --
+    // ---- packets: a header and one flit or more; bit 56 of the header is its poison, bit
+    // 0 of a flit stands for it --
     logic [1:0] at_q;           // flits of the packet, up to its header
     logic       take, header, bad, bad_q, notified_q;
     assign in     = Cfg.FlitW'({poison_i, 56'd0}) | Cfg.FlitW'(bit_i);
@@ -40,7 +42,8 @@ module prove_sum_result #(
     assign bad    = mark_i || (at_q == '0 ? poison_i : bad_q);
 
     f_stream #(.Width(3), .Assume(1'b1)) i_in (
-        .clk_i, .rst_ni(rst_n), .valid_i, .ready_i(res_ready), .data_i({mark_i, poison_i, bit_i}), .last_i, .inside_o()
+        .clk_i, .rst_ni(rst_n), .valid_i, .ready_i(res_ready),
+        .data_i({mark_i, poison_i, bit_i}), .last_i, .inside_o()
     );
     always_comb begin
         if (!rst_n) assume (!valid_i);
@@ -82,7 +85,8 @@ module prove_sum_result #(
         if (!pending || !rst_n) assume (!ready_i);
     end
 
-    // each flit goes into the adder once, as it came, in its order, marked from the one on that turned bad
+    // each flit goes into the adder once, as it came, in its order, marked from
+    // the one on that turned bad
     if (Queue > 1) begin : gen_queue
         f_queue #(.Width(2), .Depth(Queue)) i_queue (
             .clk_i, .rst_ni(rst_n), .watch_i, .push_i(take && !header), .in_i({bad, bit_i}),
@@ -95,9 +99,11 @@ module prove_sum_result #(
         if (rst_n) begin
             // a header waits for nothing; payload for the adder alone
             a_header:  assert (!header || res_ready);
-            a_payload: assert (header || res_ready == ((Queue == 1) ? ready_i : inside_q < 5'(Queue)));
+            a_payload: assert (header
+                               || res_ready == ((Queue == 1) ? ready_i : inside_q < 5'(Queue)));
             a_free:    assert (free == (here_q != '0));
-            a_direct:  assert (Queue > 1 || !r.valid || (!header && valid_i && r.data[0] == bit_i && r.poison == bad));
+            a_direct:  assert (Queue > 1 || !r.valid
+                               || (!header && valid_i && r.data[0] == bit_i && r.poison == bad));
             a_error:   assert (err == notified_q);
             // one at a time where nothing is queued
             l_alone:   assert (Queue > 1 || here_q + claimed_q == 5'(!header));

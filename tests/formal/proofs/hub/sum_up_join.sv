@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Packets for the uplink: chosen at any time, for either of two requesters and in either lane, of any length; each lane
-// shows its oldest packet as late as it likes. One packet, chosen by the solver (watch_i), is followed.
+// Packets for the uplink: chosen at any time, for either of two requesters and in either lane,
+// of any length; each lane shows its oldest packet as late as it likes. One packet, chosen by
+// the solver (watch_i), is followed.
 `default_nettype none
 
 module prove_sum_up_join (
-    input wire logic clk_i, watch_i, choose_i, ctx_i, copy_i, add_show_i, copy_show_i, add_last_i, copy_last_i, ready_i
+    input wire logic clk_i, watch_i, choose_i, ctx_i, copy_i, add_show_i, copy_show_i,
+    add_last_i, copy_last_i, ready_i
 );
     localparam int unsigned TurnW = 2, Inside = 3;  // packets at most
 
@@ -50,7 +52,8 @@ module prove_sum_up_join (
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     sum_up_join #(.Cfg(Cfg), .up_t(up_t), .TurnW(TurnW)) i_dut (
         .clk_i, .rst_ni(rst_n), .choose_i, .ctx_i, .copy_i, .turn_o(turn),
-        .add_i(add), .add_ready_o(add_ready), .copy_word_i(copy), .copy_ready_o(copy_ready), .up_o(up), .ready_i
+        .add_i(add), .add_ready_o(add_ready), .copy_word_i(copy), .copy_ready_o(copy_ready),
+        .up_o(up), .ready_i
     );
 
     for (genvar l = 0; l < 2; l++) begin : gen_lane
@@ -64,7 +67,8 @@ module prove_sum_up_join (
             end
             for (int unsigned i = 0; i < Inside; i++) begin
                 if (push[l] && count_q[l] - 2'(pop[l]) == 2'(i)) lane_q[l][i] <= tag;
-                else if (pop[l] && i + 1 < Inside)               lane_q[l][i] <= lane_q[l][(i + 1) % Inside];
+                else if (pop[l] && i + 1 < Inside)
+                    lane_q[l][i] <= lane_q[l][(i + 1) % Inside];
             end
         end
     end
@@ -74,7 +78,8 @@ module prove_sum_up_join (
     always_comb begin
         if (!rst_n || 3'(count_q[0]) + 3'(count_q[1]) == 3'(Inside)) assume (!choose_i);
         // a flit that is shown stays until it is taken
-        for (int unsigned l = 0; l < 2; l++) if (shown_q[l]) assume (show[l] && last[l] == last_q[l]);
+        for (int unsigned l = 0; l < 2; l++)
+            if (shown_q[l]) assume (show[l] && last[l] == last_q[l]);
         // and behind a packet's first one the others come in a row
         for (int unsigned l = 0; l < 2; l++) if (open_q && open_copy_q == 1'(l)) assume (show[l]);
     end
@@ -117,17 +122,20 @@ module prove_sum_up_join (
             // one lane at a time, and a packet to its end
             a_one:   assert (!(add_ready && copy_ready));
             a_real:  assert (!(add_ready && !show[0]) && !(copy_ready && !show[1]));
-            a_whole: assert (!open_q || (!add_ready || !open_copy_q) && (!copy_ready || open_copy_q));
+            a_whole: assert (!open_q || (!add_ready || !open_copy_q)
+                             && (!copy_ready || open_copy_q));
             a_taken: assert ((up.valid && ready_i) == (add_ready || copy_ready));
             // in the order of its requester
             a_order: assert (!(out && up.tag.watched) || ahead_q == '0);
-            // what may go goes, and at most one of the other lane before it, besides the one that has begun
+            // what may go goes, and at most one of the other lane before it, besides
+            // the one that has begun
             a_goes:  assert (!can || up.valid);
             a_soon:  assert (passed_q <= 2'd1 + 2'(open_was_q));
             c_pass:  cover (out && in_q && !up.tag.watched && up.tag.dst != ctx_q && ahead_q != '0);
             c_order: cover (out && up.tag.watched && seen_q);
             // lemmas: the counts are those of the packets inside
-            l_open:  assert (open_q == i_dut.gen_lanes.open_q && (!open_q || open_copy_q == i_dut.gen_lanes.copy_q));
+            l_open:  assert (open_q == i_dut.gen_lanes.open_q
+                             && (!open_q || open_copy_q == i_dut.gen_lanes.copy_q));
         end
         if (up.valid) open_copy_q <= i_dut.gen_lanes.copy;
     end

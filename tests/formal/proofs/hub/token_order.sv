@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// token_order with `order` and ranges at any time: each token of a range is given once, and is there in a set time.
+// token_order with `order` and ranges at any time: each token of a range is given
+// once, and is there in a set time.
 `default_nettype none
 `include "bundles.svh"
 
@@ -23,7 +24,8 @@ module prove_token_order (
 
     logic            rst_n, ready, taken, sorting_q, hot_q;
     logic [Cfg.GpuW-1:0] hot [1];
-    logic [T:0]      left_q, first_q, stop_q, open_q;  // tokens to sort; the range that is taken; tokens of it to come
+    logic [T:0]      left_q, first_q, stop_q, open_q;  // tokens to sort; the range that is taken;
+                                                       // tokens of it to come
     logic [2**T-1:0] given_q;
     logic [4:0]      waited_q;
     `MW_PICK(Cfg)    pick;
@@ -35,7 +37,8 @@ module prove_token_order (
         .clk_i, .rst_ni(rst_n), .go_i, .hot_i(hot),
         .sort_i('{valid: sort_i, first: sort_first_i, stop: sort_stop_i}), .ready_o(ready),
         .tok_i('{valid: tok_i, gpus: gpus_i}), .sorted_i,
-        .begin_i('{valid: begin_i, first: begin_first_i, stop: begin_stop_i}), .pick_o(pick), .take_i(taken)
+        .begin_i('{valid: begin_i, first: begin_first_i, stop: begin_stop_i}),
+        .pick_o(pick), .take_i(taken)
     );
 
     always_ff @(posedge clk_i) begin

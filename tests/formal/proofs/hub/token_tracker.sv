@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// token_tracker beside a count for each own token, over any number of layers: each has the next epoch, before the first
-// and when the epochs come round the counts are swept. A layer may end at any time with tokens that have not finished,
-// as one that was broken off does; signals come for any token at any time, armed or not. A token is armed anew only
-// when combine has taken it. With switch-initiated reductions signals from the wire are GRANTs, and lanes leave
-// whenever they like.
+// token_tracker beside a count for each own token, over any number of layers: each has the next
+// epoch, before the first and when the epochs come round the counts are swept. A layer may end at
+// any time with tokens that have not finished, as one that was broken off does; signals come for
+// any token at any time, armed or not. A token is armed anew only when combine has taken it. With
+// switch-initiated reductions signals from the wire are GRANTs, and lanes leave whenever they like.
 `default_nettype none
 
 module prove_token_tracker #(
@@ -47,7 +47,8 @@ module prove_token_tracker #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     f_layers i_layers (
-        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
+        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle),
+        .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
         .sweeping_o(), .run_o(run), .ends_o(ends), .epoch_o(epoch)
     );
 
@@ -91,11 +92,13 @@ module prove_token_tracker #(
         if (!rst_n || !run || layer_i) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
         if (arm_valid_i && arm_token_i[TokB-1]) assume (!due_q[arm_token_i[TokensLog2-1:0]]);
         if (arm_valid_i && arm_token_i[TokB-1]) assume (!tell_q[arm_token_i[TokensLog2-1:0]]);
-        if (sig_valid_i && SwitchReductions && sig_token_i[TokB-1]) assume (!tell_q[sig_token_i[TokensLog2-1:0]]);
+        if (sig_valid_i && SwitchReductions && sig_token_i[TokB-1])
+            assume (!tell_q[sig_token_i[TokensLog2-1:0]]);
     end
 
     // ---- the table ----
-    // What it has of this epoch are the counts, what it has of later ones, from before a sweep, is zero.
+    // What it has of this epoch are the counts, what it has of later ones,
+    // from before a sweep, is zero.
     typedef struct packed {
         logic [1:0] epoch;
         logic [4:0] left;
@@ -105,8 +108,10 @@ module prove_token_tracker #(
     logic [7:0] word [Tokens];   // {waits, entry}
 
     for (genvar t = 0; t < Tokens; t++) begin : gen_word
-        if (SwitchReductions) assign word[t] = i_dut.gen_by_switch.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
-        else            assign word[t] = 8'(i_dut.gen_alone.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t]);
+        if (SwitchReductions)
+            assign word[t] = i_dut.gen_by_switch.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t];
+        else            assign word[t] =
+            8'(i_dut.gen_alone.i_left.gen_lut.i_ram.gen_bank[0].i_ram.mem[t]);
     end
 
     always_comb begin
@@ -115,10 +120,12 @@ module prove_token_tracker #(
             {waited, entry} = word[t];
             if (i_dut.take_q && i_dut.mine_q && i_dut.index_q == TokensLog2'(t)) begin
                 counts &= i_dut.left == left_q[t] && i_dut.held == waits_q[t]
-                          && (i_dut.arm_q || {i_dut.entry, i_dut.waits} == {entry, entry.epoch == epoch && waited})
+                          && (i_dut.arm_q || {i_dut.entry, i_dut.waits}
+                              == {entry, entry.epoch == epoch && waited})
                           && (entry.epoch <= epoch || (entry.left == '0 && !waited));
             end else if (run) begin
-                counts &= ((entry.epoch == epoch) ? {waited, entry.left} : 6'd0) == {waits_q[t], left_q[t]}
+                counts &= ((entry.epoch == epoch) ? {waited, entry.left} : 6'd0)
+                          == {waits_q[t], left_q[t]}
                           && (entry.epoch <= epoch || (entry.left == '0 && !waited));
             end else if (go) begin
                 counts &= entry.epoch < epoch || (entry.left == '0 && !waited);
@@ -166,14 +173,17 @@ module prove_token_tracker #(
             // handed on when the last one has finished, once, and never lost
             a_once:   assert (!run || !rdy_valid || due_q[rdy_token]);
             a_soon:   assert (hidden_q < 2'd2);
-            // told to the switch when the own ones have finished, once, and nothing but own signals waits for that
+            // told to the switch when the own ones have finished, once, and nothing but
+            // own signals waits for that
             a_tell:   assert (lane_valid ? tell_q == Tokens'(1) << lane_token
-                              : tell_q == '0 || (i_dut.take_q && tell_q == Tokens'(1) << i_dut.index_q));
+                              : tell_q == '0
+                              || (i_dut.take_q && tell_q == Tokens'(1) << i_dut.index_q));
             a_free:   assert (sig_ready || i_dut.take_q || i_dut.sweep_q || arm_valid_i || own_now);
             a_arm:    assert (arm_ready || i_dut.take_q || i_dut.sweep_q);
             // one too many, or not ours: an error, exactly then
             a_err:    assert (err.valid == err_q);
-            a_code:   assert (!err_q || (err.code == (bounds_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT)));
+            a_code:   assert (!err_q || (err.code == (bounds_q ? error_pkg::ERR_BOUNDS
+                                                      : error_pkg::ERR_COUNT)));
             a_counts: assert (counts);
             c_ready:  cover (rdy_valid && layers_q == '1);
             c_queued: cover (due_q == '1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// tx between sources that offer packets of any length at any time and a link partner that returns credits as it likes.
+// tx between sources that offer packets of any length at any time and a link partner
+// that returns credits as it likes.
 // Throttled: with a dispatch_throttle that says anything at any time (throttle_i).
 `default_nettype none
 `include "bundles.svh"
@@ -29,7 +30,8 @@ module prove_tx #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                rst_n, ctl_ready, sst_ready, part_ready, sst_valid, stall_store, stall_ctrl;
+    logic                rst_n, ctl_ready, sst_ready, part_ready,
+                         sst_valid, stall_store, stall_ctrl;
     logic                part_empty, link_idle, idle;
     logic [1:0]          limit_q, word_q, ctl_q;
     bundle_pkg::port_t   part_crd;
@@ -46,7 +48,8 @@ module prove_tx #(
     assign sst_valid = sum_valid_i && sum_store_i;
     assign req  = '{valid: req_come_i, last: req_last_i, data: Cfg.FlitW'(req_word_i)};
     assign st   = '{valid: st_come_i, last: st_last_i, data: Cfg.FlitW'(st_word_i)};
-    assign part = '{valid: sum_valid_i && !sum_store_i, last: sum_last_i, data: Cfg.FlitW'(sum_word_i)};
+    assign part = '{valid: sum_valid_i && !sum_store_i, last: sum_last_i,
+                    data: Cfg.FlitW'(sum_word_i)};
     always_comb begin
         cfg               = '0;
         cfg.store_credits = 8'(limit_i);
@@ -63,7 +66,8 @@ module prove_tx #(
         .req_i(req), .req_ready_o(), .st_i(st), .st_ready_o(),
         .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
         .up_o(up), .hold_i, .crd_i, .part_crd_o(part_crd),
-        .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl), .part_empty_o(part_empty), .link_idle_o(link_idle),
+        .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl),
+        .part_empty_o(part_empty), .link_idle_o(link_idle),
         .idle_o(idle)
     );
 
@@ -88,7 +92,8 @@ module prove_tx #(
         if (!rst_n) assume (!ctl_valid_i && !sum_valid_i && crd_i.cls == '0);
         if (rst_n) assume (limit_i == limit_q);
         if (sum_wait_q) begin
-            assume (sum_valid_i && sum_store_i == sum_kind_q && sum_last_i == sum_last_q && sum_word_i == sum_q);
+            assume (sum_valid_i && sum_store_i == sum_kind_q && sum_last_i == sum_last_q
+                    && sum_word_i == sum_q);
         end
         if (sum_inside_q) assume (sum_valid_i && sum_store_i == sum_kind_q);
         if (ctl_wait_q) assume (ctl_valid_i && ctl_word_i == ctl_q);
@@ -133,10 +138,12 @@ module prove_tx #(
     end
 
     f_credit #(.Limit(Credits)) i_ctrl (
-        .clk_i, .rst_ni(rst_n), .spend_i(start_ctrl), .back_i(crd_i.cls[CLS_CTRL]), .used_o(used_ctrl)
+        .clk_i, .rst_ni(rst_n), .spend_i(start_ctrl),
+        .back_i(crd_i.cls[CLS_CTRL]), .used_o(used_ctrl)
     );
     f_credit #(.Limit(Credits)) i_store (
-        .clk_i, .rst_ni(rst_n), .spend_i(start_store), .back_i(crd_i.cls[CLS_STORE]), .used_o(used_store)
+        .clk_i, .rst_ni(rst_n), .spend_i(start_store),
+        .back_i(crd_i.cls[CLS_STORE]), .used_o(used_store)
     );
 
     logic ctrl_here, store_here, req_here;   // a packet is here, and its credit
@@ -146,20 +153,24 @@ module prove_tx #(
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            a_one:    assert ((took_from & (took_from - 1'b1)) == '0 && !(sst_ready && i_dut.store_take));
+            a_one:    assert ((took_from & (took_from - 1'b1)) == '0
+                              && !(sst_ready && i_dut.store_take));
             // one packet at a time, in consecutive cycles
             a_gap:    assert (!inside_q || (took && cls == open_cls_q && sum_take == open_sum_q));
-            a_here:   assert (!took || (took_from[CLS_CTRL] ? ctl_valid_i : !sum_take || sum_valid_i));
+            a_here:   assert (!took
+                              || (took_from[CLS_CTRL] ? ctl_valid_i : !sum_take || sum_valid_i));
             a_out:    assert (up.valid == took_q);
-            a_flit:   assert (!up.valid || (up.last == last_q && up.cls == cls_q && up.data == Cfg.FlitW'(word_q)
-                                            && !up.err));
+            a_flit:   assert (!up.valid || (up.last == last_q && up.cls == cls_q
+                                            && up.data == Cfg.FlitW'(word_q) && !up.err));
             a_header: assert (!took_from[CLS_CTRL] || ctl_ready == (Cfg.HeadFlits == 1 || half_q));
-            a_limit:  assert (used_ctrl <= limit && used_store <= limit && !(start_ctrl && used_ctrl == limit)
+            a_limit:  assert (used_ctrl <= limit && used_store <= limit
+                              && !(start_ctrl && used_ctrl == limit)
                               && !(start_store && used_store == limit));
             a_rate:   assert (!(start && hold_i));
             a_held:   assert (!(start_store && !sum_take && held));
             // never idle beside a packet that may go
-            a_busy:   assert (took || hold_i || !(ctrl_here || store_here || req_here || part.valid));
+            a_busy:   assert (took || hold_i
+                              || !(ctrl_here || store_here || req_here || part.valid));
             a_used:   assert (i_dut.ctrl_used_q == used_ctrl && i_dut.store_used_q == used_store
                               && i_dut.inside_q == inside_q);
             c_credit: cover (used_ctrl == limit && used_store == limit && limit == 2'd2);
@@ -171,11 +182,12 @@ module prove_tx #(
     end
 
     // ---- between classes ----
-    // One of STORE and PART passes after at most 16 of the others, so each of the two after 33 (the other one's turn
-    // between), and a queue of stores after 67. CTRL waits for one other. REQ waits for CTRL, which credits bound, and
-    // else for one other.
+    // One of STORE and PART passes after at most 16 of the others, so each of the two after 33
+    // (the other one's turn between), and a queue of stores after 67. CTRL waits for one other.
+    // REQ waits for CTRL, which credits bound, and else for one other.
     f_fair #(.Bound(16)) i_fair_low (
-        .clk_i, .rst_ni(rst_n), .wait_i(store_here || part.valid), .served_i(start_store || start_part), .other_i(start)
+        .clk_i, .rst_ni(rst_n), .wait_i(store_here || part.valid),
+        .served_i(start_store || start_part), .other_i(start)
     );
     f_fair #(.Bound(33)) i_fair_store (
         .clk_i, .rst_ni(rst_n), .wait_i(store_here), .served_i(start_store), .other_i(start)
@@ -187,14 +199,16 @@ module prove_tx #(
         .clk_i, .rst_ni(rst_n), .wait_i(ctrl_here), .served_i(start_ctrl), .other_i(start)
     );
     f_fair #(.Bound(1)) i_fair_req (
-        .clk_i, .rst_ni(rst_n), .wait_i(req_here && !ctrl_here), .served_i(start_req), .other_i(start)
+        .clk_i, .rst_ni(rst_n), .wait_i(req_here && !ctrl_here),
+        .served_i(start_req), .other_i(start)
     );
     f_fair #(.Bound(1)) i_fair_queue (
         .clk_i, .rst_ni(rst_n), .wait_i(i_dut.store_valid && !held && used_store != limit),
         .served_i(start_store && i_dut.store_take), .other_i(start_store)
     );
     f_fair #(.Bound(1)) i_fair_sum (
-        .clk_i, .rst_ni(rst_n), .wait_i(sst_valid && used_store != limit), .served_i(start_store && sst_ready),
+        .clk_i, .rst_ni(rst_n), .wait_i(sst_valid && used_store != limit),
+        .served_i(start_store && sst_ready),
         .other_i(start_store)
     );
 

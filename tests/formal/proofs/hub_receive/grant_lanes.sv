@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// grant_lanes between packets of any lanes from the first one on, as long as no more rows are inside than it has places
-// for (Cfg.GrantRows: grant_rows proves that there never are), and users that take rows when they like. One lane,
-// chosen by the solver, is followed.
+// grant_lanes between packets of any lanes from the first one on, as long as no more rows are
+// inside than it has places for (Cfg.GrantRows: grant_rows proves that there never are), and users
+// that take rows when they like. One lane, chosen by the solver, is followed.
 `default_nettype none
 
 module prove_grant_lanes #(
@@ -44,8 +44,10 @@ module prove_grant_lanes #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     grant_lanes #(.Cfg(Cfg), .LutDepth(LutDepth)) i_dut (
-        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .push_i(push), .room_o(room), .lanes_i, .own_valid_o(own_valid),
-        .own_ready_i, .far_valid_o(far_valid), .far_ready_i, .home_o(home), .index_o(index), .err_o(err), .err_ready_i,
+        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .push_i(push), .room_o(room),
+        .lanes_i, .own_valid_o(own_valid),
+        .own_ready_i, .far_valid_o(far_valid), .far_ready_i, .home_o(home), .index_o(index),
+        .err_o(err), .err_ready_i,
         .idle_o(idle)
     );
 
@@ -54,10 +56,12 @@ module prove_grant_lanes #(
 
     assign come = W'(lanes_i[0].valid) + W'(lanes_i[1].valid) + W'(lanes_i[2].valid);
     assign push = push_i && rst_n;
-    assign pop  = (own_valid && own_ready_i) || (far_valid && far_ready_i) || (err.valid && err_ready_i);
+    assign pop  = (own_valid && own_ready_i) || (far_valid && far_ready_i)
+                  || (err.valid && err_ready_i);
 
     always_comb begin
-        if (push) assume (lanes_i[0].valid && (lanes_i[1].valid || !lanes_i[2].valid) && count_q + come <= W'(Most));
+        if (push) assume (lanes_i[0].valid && (lanes_i[1].valid || !lanes_i[2].valid)
+                          && count_q + come <= W'(Most));
     end
 
     always_ff @(posedge clk_i) begin
@@ -77,12 +81,15 @@ module prove_grant_lanes #(
                 else               ahead_q <= ahead_q - 1'b1;
             end
             a_room: assert (!push || room);
-            a_one:  assert (2'(own_valid) + 2'(far_valid) + 2'(err.valid) == 2'(count_q != '0 && !blank));
+            a_one:  assert (2'(own_valid) + 2'(far_valid) + 2'(err.valid)
+                            == 2'(count_q != '0 && !blank));
             a_soon: assert (!blank || (Most > LutDepth && !blank_q));
             a_idle: assert (idle == (count_q == '0));
             a_row:  assert (!in_q || ahead_q != '0 || blank
-                            || (32'(lane_q.home) >= N ? err.valid && err.code == error_pkg::ERR_UNMAPPED
-                                : lane_q.index > 15'd1 ? err.valid && err.code == error_pkg::ERR_BOUNDS
+                            || (32'(lane_q.home) >= N ? err.valid
+                                && err.code == error_pkg::ERR_UNMAPPED
+                                : lane_q.index > 15'd1 ? err.valid
+                                && err.code == error_pkg::ERR_BOUNDS
                                 : (lane_q.home == 5'd1 ? own_valid : far_valid)
                                   && 5'(home) == lane_q.home && 15'(index) == lane_q.index));
             c_full: cover (count_q == W'(Most));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The rows whose lanes may be in a hub's grant_lanes at once (cfg_pkg's GrantRows), where each step of a row comes when
-// the solver likes. What the counters say of switch and hub is what reduce_join (OpenRows, ResultSlots), credit_use
-// (RxResultPkts) and sum_result (SumFlits) keep to.
+// The rows whose lanes may be in a hub's grant_lanes at once (cfg_pkg's GrantRows), where each step
+// of a row comes when the solver likes. What the counters say of switch and hub is what reduce_join
+// (OpenRows, ResultSlots), credit_use (RxResultPkts) and sum_result (SumFlits) keep to.
 //
-// Every row is opened; its GRANT comes; its lane is taken. A row of another home closes behind that, as the hub's
-// partial sum is part of it. An own row closes at any time. Its result, of one packet of one flit, then waits in the
-// ring of the switch, has a credit until it has left the hub's queue, and is behind that until the own row takes it,
-// which begins when its lane is taken. Flits of 8 bytes wait for the own row in the queue itself.
+// Every row is opened; its GRANT comes; its lane is taken. A row of another home closes behind
+// that, as the hub's partial sum is part of it. An own row closes at any time. Its result, of one
+// packet of one flit, then waits in the ring of the switch, has a credit until it has left the
+// hub's queue, and is behind that until the own row takes it, which begins when its lane is taken.
+// Flits of 8 bytes wait for the own row in the queue itself.
 `default_nettype none
 
 module prove_grant_rows #(
@@ -15,7 +16,8 @@ module prove_grant_rows #(
     parameter int unsigned FlitBytes = 8,
     parameter int unsigned OpenRows  = 8
 ) (
-    input wire logic       clk_i, far_open_i, far_close_i, far_take_i, own_open_i, own_close_i, own_take_i, send_i,
+    input wire logic       clk_i, far_open_i, far_close_i, far_take_i, own_open_i,
+    own_close_i, own_take_i, send_i,
                            leave_i, add_i,
     input wire logic [1:0] far_grant_i, own_grant_i // lanes of a packet
 );
@@ -35,7 +37,8 @@ module prove_grant_rows #(
     typedef logic [W-1:0] count_t;
 
     logic   rst_n, far_open, far_close, far_take, own_open, own_close, own_take, send, leave, add;
-    count_t far_open_q, far_wait_q, far_in_q; // open; their GRANT is not here yet; their lane is in grant_lanes
+    count_t far_open_q, far_wait_q, far_in_q; // open; their GRANT is not here yet; their
+                                              // lane is in grant_lanes
     count_t own_open_q, own_wait_q, own_in_q;
     count_t ring_q, credit_q, sum_q;          // results
     count_t own_results, far_grant, own_grant;
@@ -53,7 +56,8 @@ module prove_grant_rows #(
     assign own_results = own_open_q + ring_q + credit_q + sum_q;
     assign send        = send_i && ring_q != '0 && credit_q < count_t'(Cfg.RxResultPkts);
     assign leave       = leave_i && credit_q != '0 && sum_q < count_t'(Cfg.SumFlits);
-    assign add         = add_i && (Cfg.SumFlits == 0 ? credit_q : sum_q) != '0 && own_results > own_wait_q + own_in_q;
+    assign add         = add_i && (Cfg.SumFlits == 0 ? credit_q : sum_q) != '0
+                         && own_results > own_wait_q + own_in_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_n) begin
@@ -68,16 +72,19 @@ module prove_grant_rows #(
             own_wait_q <= own_wait_q + count_t'(own_open) - own_grant;
             own_in_q   <= own_in_q + own_grant - count_t'(own_take);
             ring_q     <= ring_q + count_t'(own_close) - count_t'(send);
-            credit_q   <= credit_q + count_t'(send) - count_t'(leave) - count_t'(add && Cfg.SumFlits == 0);
+            credit_q   <= credit_q + count_t'(send) - count_t'(leave)
+                          - count_t'(add && Cfg.SumFlits == 0);
             sum_q      <= sum_q + count_t'(leave) - count_t'(add && Cfg.SumFlits != 0);
             a_rows: assert (far_in_q + own_in_q <= count_t'(Cfg.GrantRows));
             // why
-            a_far:  assert (far_wait_q <= far_open_q && far_in_q <= far_open_q && far_wait_q + far_in_q <= far_open_q
-                            && far_open_q <= count_t'(Far));
+            a_far:  assert (far_wait_q <= far_open_q && far_in_q <= far_open_q
+                            && far_wait_q + far_in_q <= far_open_q && far_open_q <= count_t'(Far));
             a_own:  assert (own_wait_q <= own_results && own_in_q <= own_results
                             && own_wait_q + own_in_q <= own_results);
-            a_most: assert (own_open_q <= count_t'(Cfg.OpenRows) && ring_q <= count_t'(Cfg.ResultSlots)
-                            && credit_q <= count_t'(Cfg.RxResultPkts) && sum_q <= count_t'(Cfg.SumFlits));
+            a_most: assert (own_open_q <= count_t'(Cfg.OpenRows)
+                            && ring_q <= count_t'(Cfg.ResultSlots)
+                            && credit_q <= count_t'(Cfg.RxResultPkts)
+                                           && sum_q <= count_t'(Cfg.SumFlits));
             c_full: cover (far_in_q + own_in_q == count_t'(Cfg.GrantRows));
         end
     end

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// list_keep and grant_lists with a memory that grants when it likes and answers anything three cycles later. One token,
-// chosen by the solver, is followed: its list is taken before its row is granted.
+// list_keep and grant_lists with a memory that grants when it likes and answers
+// anything three cycles later. One token, chosen by the solver, is followed: its list is
+// taken before its row is granted.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_kept_lists #(
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input wire logic                        clk_i, take_i, last_i, wr_ready_i, lane_valid_i, rd_ready_i,
+    input wire logic                        clk_i, take_i, last_i, wr_ready_i,
+    lane_valid_i, rd_ready_i,
     input wire logic [Cfg.GpuW-1:0]         src_i, home_i, the_home_i,
     input wire logic                        index_i, lane_index_i, the_index_i,
     input wire logic [Cfg.FlitW-1:0]        rdata_i,
@@ -50,12 +52,14 @@ module prove_kept_lists #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     list_keep #(.Cfg(Cfg)) i_keep (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .room_o(room), .take_i(take), .last_i, .idx_i(at_q),
-        .cnt_i(5'(at_q) + 5'd1), .tgt_i('0), .src_i, .token_i({src_i, index_i}), .level_o(level), .done_o(done),
+        .cnt_i(5'(at_q) + 5'd1), .tgt_i('0), .src_i, .token_i({src_i, index_i}),
+        .level_o(level), .done_o(done),
         .wr_o(wr), .wr_ready_i,
         .idle_o(idle[0])
     );
     grant_lists #(.Cfg(Cfg)) i_lists (
-        .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .lane_valid_i(lane_valid_i && rst_n), .lane_ready_o(lane_ready), .home_i,
+        .clk_i, .rst_ni(rst_n), .cfg_i(cfg),
+        .lane_valid_i(lane_valid_i && rst_n), .lane_ready_o(lane_ready), .home_i,
         .index_i(lane_index_i), .keep_level_i(level), .keep_done_i(done), .rd_o(rd), .rd_ready_i,
         .rd_i('{rvalid: back_q[2], rdata: rdata_i}), .req_o(req), .idle_o(idle[1])
     );
@@ -80,7 +84,8 @@ module prove_kept_lists #(
     end
 
     // ---- the token's list, and its row ----
-    logic [Cfg.TokW-1:0] row_q [4], ask_row; // rows granted, in use from the oldest one on; whose list is asked for
+    logic [Cfg.TokW-1:0] row_q [4], ask_row; // rows granted, in use from the oldest one on;
+                                             // whose list is asked for
     assign ask_row = row_q[i_lists.ask_slot_q];
 
     logic       list, listed_q, mine, granted_q;
@@ -148,7 +153,8 @@ module prove_kept_lists #(
             a_sent:   assert (!i_lists.sent || in_use_q != '0);
             // what each waits for is memory, and what memory has granted
             a_lists:  assert (lane_ready || i_lists.ask_q || in_use_q == 3'd4);
-            a_ask:    assert (!i_lists.ask_q || rd.valid || (i_lists.wait_q != '0 && i_lists.wait_q <= level));
+            a_ask:    assert (!i_lists.ask_q || rd.valid
+                              || (i_lists.wait_q != '0 && i_lists.wait_q <= level));
             a_keep:   assert (level == '0 || wr.valid || !i_keep.active_q);
             c_req:    cover (req.valid && req.last);
         end
@@ -175,26 +181,33 @@ module prove_kept_lists #(
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            l_ring:  assert (i_lists.out_slot_q == get_q && i_lists.used_q == in_use_q && in_use_q <= 3'd4
-                             && put_q == 2'(get_q + in_use_q[1:0])
+            l_ring:  assert (i_lists.out_slot_q == get_q && i_lists.used_q == in_use_q
+                             && in_use_q <= 3'd4 && put_q == 2'(get_q + in_use_q[1:0])
                              && i_lists.ask_slot_q == 2'(put_q - 2'(i_lists.ask_q)));
             l_whole: assert (i_lists.whole_q <= i_lists.used_q
                              && i_lists.got_slot_q == 2'(get_q + i_lists.whole_q[1:0])
                              && (!i_lists.ask_q || in_use_q != '0));
             // flits that are here and on their way are those that were asked for
-            l_flits: assert (6'(waiting - 3'(i_lists.ask_q)) * (6'(i_lists.last_flit) + 6'd1) + 6'(i_lists.ask_flit_q)
-                             == 6'(flits_in) && waiting >= 3'(i_lists.ask_q) && i_lists.got_flit_q <= i_lists.last_flit
-                             && i_lists.ask_flit_q <= i_lists.last_flit && (i_lists.ask_q || i_lists.ask_flit_q == '0));
+            l_flits: assert (6'(waiting - 3'(i_lists.ask_q)) * (6'(i_lists.last_flit) + 6'd1)
+                             + 6'(i_lists.ask_flit_q)
+                             == 6'(flits_in) && waiting >= 3'(i_lists.ask_q)
+                             && i_lists.got_flit_q <= i_lists.last_flit
+                             && i_lists.ask_flit_q <=
+                                 i_lists.last_flit && (i_lists.ask_q || i_lists.ask_flit_q == '0));
             l_head:  assert (i_lists.here || (!i_lists.head_q && !i_lists.half_q));
             l_half:  assert (!(i_lists.head_q && i_lists.half_q));
             l_rows:  assert (rows);
             l_addr:  assert (!i_lists.ask_q
-                             || i_lists.addr_q == {(Cfg.AddrW-2)'(Base / 32 + 32'(ask_row)), i_lists.ask_flit_q});
+                             || i_lists.addr_q == {(Cfg.AddrW-2)'(Base / 32 + 32'(ask_row)),
+                                                   i_lists.ask_flit_q});
             l_wait:  assert (!i_lists.ask_q || i_lists.wait_q <= level);
-            l_mine:  assert (!(listed_q && i_lists.ask_q && ask_row == the_q) || i_lists.wait_q > ahead_q);
+            l_mine:  assert (!(listed_q && i_lists.ask_q && ask_row == the_q)
+                             || i_lists.wait_q > ahead_q);
             l_level: assert (level <= 3'd4 && i_keep.wlist_q == 2'(i_keep.rlist_q + level[1:0])
-                             && (!i_keep.active_q || level != '0) && (i_keep.active_q || i_keep.flit_q == '0));
-            l_kept:  assert (!listed_q || (ahead_q < level && {kept_the.src, kept_the.index} == the_q));
+                             && (!i_keep.active_q || level != '0)
+                             && (i_keep.active_q || i_keep.flit_q == '0));
+            l_kept:  assert (!listed_q
+                             || (ahead_q < level && {kept_the.src, kept_the.index} == the_q));
             l_wr:    assert (!(listed_q && ahead_q == '0 && i_keep.active_q)
                              || (wr.addr == {(Cfg.AddrW-2)'(Base / 32 + 32'(the_q)), i_keep.flit_q}
                                  && i_keep.flit_q <= kept_the.last[3:2]));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rx_arrive between a link that sends what it likes, with any gaps, a local stream, and a reader that takes packets and
-// frees slots in any order. Where each flit of a packet belongs is counted here anew.
+// rx_arrive between a link that sends what it likes, with any gaps, a local stream, and
+// a reader that takes packets and frees slots in any order. Where each flit of a packet
+// belongs is counted here anew.
 `default_nettype none
 `include "bundles.svh"
 
@@ -47,20 +48,24 @@ module prove_rx_arrive #(
     rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(Cfg.Lanes + 1)) i_dut (
         .clk_i, .rst_ni(rst_n), .epoch_i, .lists_i(1'b0), .st_i, .loc_i, .loc_ready_o(loc_ready),
         .pay_we_o(pay_we), .pay_link_addr_o(pay_addr[0]), .pay_loc_addr_o(pay_addr[1]),
-        .pkt_valid_o(pkt_valid), .pkt_ready_i, .pkt_slot_o(pkt_slot), .pkt_bad_o(pkt_bad), .pkt_flits_o(pkt_flits),
-        .hd_slot_i, .hd_tgt_i, .hd_o(hd), .free_valid_i, .free_slot_i, .crd_o(crd), .err_o(err), .idle_o(idle)
+        .pkt_valid_o(pkt_valid), .pkt_ready_i, .pkt_slot_o(pkt_slot),
+        .pkt_bad_o(pkt_bad), .pkt_flits_o(pkt_flits),
+        .hd_slot_i, .hd_tgt_i, .hd_o(hd), .free_valid_i, .free_slot_i, .crd_o(crd),
+        .err_o(err), .idle_o(idle)
     );
 
     // ---- the packet under way of each source ----
     logic [Cfg.FlitW-1:0] data [2];
-    logic [1:0]          comes, takes, last, begins, ends, bad;   // comes: a flit; takes: and it is let in
+    logic [1:0]          comes, takes, last, begins, ends, bad;   // comes: a flit; takes:
+                                                                  // and it is let in
     logic [1:0][5:0]     beat_q;             // flits so far
     logic [1:0][2:0]     list_q, list;       // flits of its target list
     logic [1:0][5:0]     behind;             // header and list, in flits
     logic [1:0]          slot [2];
     logic [1:0]          slot_q [2];
     logic                drop_q, full;
-    logic [3:0]          taken_q, out_q;     // slots of whole packets, and of those that were handed out
+    logic [3:0]          taken_q, out_q;     // slots of whole packets, and of those
+                                             // that were handed out
     logic [Cfg.PayW+1:0] flits [2];
 
     assign data[0] = st_i.data;
@@ -77,7 +82,8 @@ module prove_rx_arrive #(
         assign cnt       = data[s][45:41];
         assign begins[s] = beat_q[s] == '0;
         assign list[s]   = !begins[s] ? list_q[s]
-                           : (cnt <= 5'd1) ? 3'd0 : 3'((6'(cnt) - 6'd1 + 6'(Cfg.Lanes - 1)) / 6'(Cfg.Lanes));
+                           : (cnt <= 5'd1) ? 3'd0
+                           : 3'((6'(cnt) - 6'd1 + 6'(Cfg.Lanes - 1)) / 6'(Cfg.Lanes));
         assign behind[s] = 6'(Cfg.HeadFlits) + 6'(list[s]);
         assign place     = beat_q[s] - behind[s];
         assign bad[s]    = beat_q[s] + 6'd1 < behind[s] || (s == 0 && st_i.err);
@@ -88,30 +94,35 @@ module prove_rx_arrive #(
 
         always_ff @(posedge clk_i) begin
             if (!rst_n) beat_q[s] <= '0;
-            else if (comes[s]) beat_q[s] <= last[s] ? '0 : (beat_q[s] == Many) ? Many : beat_q[s] + 6'd1;
+            else if (comes[s])
+                beat_q[s] <= last[s] ? '0 : (beat_q[s] == Many) ? Many : beat_q[s] + 6'd1;
             if (comes[s]) begin
                 list_q[s] <= list[s];
                 slot_q[s] <= slot[s];
             end
             if (rst_n) begin
-                a_slot:  assert (!takes[s] || !taken_q[slot[s]]);                      // of nobody else
+                // of nobody else
+                a_slot:  assert (!takes[s] || !taken_q[slot[s]]);
                 a_stays: assert (!takes[s] || begins[s] || slot[s] == slot_q[s]);
-                a_pay:   assert (pay_we[s] == (takes[s] && beat_q[s] >= behind[s] && place < 6'(Cfg.PayFlits)));
+                a_pay:   assert (pay_we[s] == (takes[s] && beat_q[s] >= behind[s]
+                                               && place < 6'(Cfg.PayFlits)));
                 a_place: assert (!pay_we[s] || 6'(pay_addr[s][Cfg.PayW-1:0]) == place);
                 // how the parser counts, which the rest follows from
                 a_list:  assert (begins[s] || list_q[s] <= 3'(Cfg.ListFlits));
                 a_begin: assert ((i_dut.phase_q[s] == 2'd0) == begins[s]);
                 if (!begins[s] && !(s == 0 && drop_q)) begin
                     a_high:    assert (i_dut.phase_q[s] != 2'd1
-                                       || (beat_q[s] < 6'(Cfg.HeadFlits) && i_dut.left_q[s] == list_q[s]
+                                       || (beat_q[s] < 6'(Cfg.HeadFlits)
+                                           && i_dut.left_q[s] == list_q[s]
                                            && i_dut.flits_q[s] == '0));
                     a_targets: assert (i_dut.phase_q[s] != 2'd2
                                        || (beat_q[s] >= 6'(Cfg.HeadFlits) && i_dut.left_q[s] != '0
                                            && beat_q[s] + 6'(i_dut.left_q[s]) == behind[s]));
                     a_payload: assert (i_dut.phase_q[s] != 2'd3
                                        || (beat_q[s] >= behind[s]
-                                           && 6'(i_dut.flits_q[s]) == ((place > 6'(Cfg.PayFlits + 1))
-                                                                       ? 6'(Cfg.PayFlits + 1) : place)));
+                                           && 6'(i_dut.flits_q[s])
+                                              == ((place > 6'(Cfg.PayFlits + 1))
+                                                  ? 6'(Cfg.PayFlits + 1) : place)));
                 end
             end
         end
@@ -127,14 +138,16 @@ module prove_rx_arrive #(
             for (int unsigned i = 0; i < Slots; i++) begin
                 if (free_valid_i && free_slot_i == 2'(i)) {taken_q[i], out_q[i]} <= '0;
                 else begin
-                    if ((ends[0] && slot[0] == 2'(i)) || (ends[1] && slot[1] == 2'(i))) taken_q[i] <= 1'b1;
+                    if ((ends[0] && slot[0] == 2'(i)) || (ends[1] && slot[1] == 2'(i)))
+                        taken_q[i] <= 1'b1;
                     if (pkt_valid && pkt_ready_i && pkt_slot == 2'(i)) out_q[i] <= 1'b1;
                 end
             end
         end
         if (rst_n) begin
             a_one:   assert (ends != '1);
-            a_err:   assert (err == (comes[0] && begins[0] && full));                  // a packet without credit
+            // a packet without credit
+            a_err:   assert (err == (comes[0] && begins[0] && full));
             a_crd:   assert (crd == (free_valid_i && !free_slot_i[1]));
             a_idle:  assert (idle == (taken_q == '0 && begins == '1));
             a_local: assert (loc_ready || st_i.valid || taken_q[LinkPkts]);
@@ -147,7 +160,8 @@ module prove_rx_arrive #(
     logic [2:0] unused_count;
     assign from = ends[1];
     f_queue #(.Width(2 + 1 + Cfg.PayW + 2), .Depth(Slots)) i_queue (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(ends != '0), .in_i({slot[from], bad[from], flits[from]}),
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(ends != '0),
+        .in_i({slot[from], bad[from], flits[from]}),
         .accept_i(1'b1), .pop_i(pkt_valid && pkt_ready_i), .show_i(pkt_valid),
         .out_i({pkt_slot, pkt_bad, pkt_flits}), .count_o(unused_count)
     );

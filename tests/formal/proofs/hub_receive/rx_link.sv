@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rx at the end of a link that brings whole packets of any class and content, those of CTRL only with a credit; token
-// tracker and event counters take what is theirs when they like.
+// rx at the end of a link that brings whole packets of any class and content, those of CTRL only
+// with a credit; token tracker and event counters take what is theirs when they like.
 `default_nettype none
 `include "bundles.svh"
 
@@ -45,7 +45,8 @@ module prove_rx_link #(
     rx #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .rx_i, .crd_o(crd),
         .sig_valid_o(sig_valid), .sig_ready_i, .sig_token_o(sig_token),
-        .ev_valid_o(ev_valid), .ev_idx_o(ev_idx), .ev_ready_i, .ev_ack_o(ev_ack), .ack_src_o(ack_src),
+        .ev_valid_o(ev_valid), .ev_idx_o(ev_idx), .ev_ready_i, .ev_ack_o(ev_ack),
+        .ack_src_o(ack_src),
         .st_o(st), .st_crd_i(1'b0), .req_o(req), .req_ready_i,
         .res_push_o(res_push), .res_room_i, .res_crd_i(1'b0), .err_o(err), .idle_o(idle)
     );
@@ -72,7 +73,8 @@ module prove_rx_link #(
         if (start && rx_i.cls == CLS_CTRL) assume (used != 2'(Pkts));
     end
     f_credit #(.Limit(Pkts)) i_credits (
-        .clk_i, .rst_ni(rst_n), .spend_i(start && rx_i.cls == CLS_CTRL), .back_i(crd[CLS_CTRL]), .used_o(used)
+        .clk_i, .rst_ni(rst_n), .spend_i(start && rx_i.cls == CLS_CTRL),
+        .back_i(crd[CLS_CTRL]), .used_o(used)
     );
 
     // ---- what a CTRL packet says: read of the whole header ----
@@ -100,8 +102,10 @@ module prove_rx_link #(
         if (rx_i.err || 3'(flits_q) + 3'd1 != 3'(Cfg.HeadFlits)) in.val = 8'(ERR_LENGTH);
         else if (header.epoch != Epoch) in.val = 8'(ERR_EPOCH);
         else if (header.len != '0 || header.cnt != '0) in.val = 8'(ERR_LENGTH);
-        else if (header.opcode inside {OP_SIGNAL, OP_EVENT} && (header.addr >> Cfg.TokW) != '0) in.val = 8'(ERR_BOUNDS);
-        else if (header.opcode == OP_SIGNAL) in = '{kind: Signal, val: 8'(header.addr[Cfg.TokW-1:0])};
+        else if (header.opcode inside {OP_SIGNAL, OP_EVENT} && (header.addr >> Cfg.TokW) != '0)
+            in.val = 8'(ERR_BOUNDS);
+        else if (header.opcode == OP_SIGNAL)
+            in = '{kind: Signal, val: 8'(header.addr[Cfg.TokW-1:0])};
         else if (header.opcode == OP_EVENT) in = '{kind: Event, val: 8'(header.addr[Cfg.TokW-1:0])};
         else if (header.opcode == OP_ACK) in = '{kind: Ack, val: 8'(header.src)};
         else if (header.opcode == OP_ERROR) in.val = header.tag;
@@ -115,7 +119,8 @@ module prove_rx_link #(
 
     // each acts once, in order, with what it says, and gives its credit back as it does
     f_queue #(.Width($bits(word_t)), .Depth(Pkts), .Latency(0)) i_queue (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(ctrl && rx_i.last), .in_i(in), .accept_i(i_dut.ctrl_room),
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(ctrl && rx_i.last), .in_i(in),
+        .accept_i(i_dut.ctrl_room),
         .pop_i(crd[CLS_CTRL]), .show_i(crd[CLS_CTRL]), .out_i(out), .count_o(count)
     );
 
@@ -126,31 +131,41 @@ module prove_rx_link #(
     assign room = first ? res_room_i : room_q;
     assign bad  = first && (low.epoch != Epoch || (rx_i.cls == CLS_PART && low.opcode != OP_RESULT)
                             || (rx_i.cls == CLS_REQ
-                                && !(low.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE})));
+                                && !(low.opcode inside {OP_MULTIMEM_LD_REDUCE,
+                                                        OP_DYMULTIMEM_LD_REDUCE})));
     always_ff @(posedge clk_i) begin
         if (start && rx_i.cls == CLS_PART) room_q <= res_room_i;
         if (rst_n) begin
-            // a CTRL packet waits for the token tracker or the event counters alone, its error for one of the link
-            a_sunk:   assert (count == '0 || crd[CLS_CTRL] || (sig_valid && !sig_ready_i) || (ev_valid && !ev_ready_i)
+            // a CTRL packet waits for the token tracker or the event counters alone, its
+            // error for one of the link
+            a_sunk:   assert (count == '0 || crd[CLS_CTRL] || (sig_valid && !sig_ready_i)
+                              || (ev_valid && !ev_ready_i)
                               || (own_err && !sig_valid && !ev_valid && !ev_ack));
             a_lone:   assert (2'(sig_valid) + 2'(ev_valid) + 2'(ev_ack) <= 2'd1
-                              && (count != '0 || !(sig_valid || ev_valid || ev_ack || (err.valid && !own_err))));
+                              && (count != '0 || !(sig_valid || ev_valid || ev_ack
+                                                   || (err.valid && !own_err))));
             a_notified: assert (!crd[CLS_CTRL]
-                              || (sig_valid ? sig_ready_i : ev_valid ? ev_ready_i : ev_ack || err.valid));
+                              || (sig_valid ? sig_ready_i : ev_valid ? ev_ready_i
+                                  : ev_ack || err.valid));
             // what is of other classes goes on as it is, REQ and PART with a bad header poisoned
             a_store:  assert (st.valid == (rx_i.valid && rx_i.cls == CLS_STORE)
-                              && (!st.valid || (st.data == rx_i.data && st.last == rx_i.last && st.err == rx_i.err)));
+                              && (!st.valid || (st.data == rx_i.data && st.last == rx_i.last
+                                                && st.err == rx_i.err)));
             a_req:    assert (req.valid == req_comes
                               && (!req.valid || (req.last == rx_i.last && req.err == rx_i.err
                                                  && req.data == poisoned(rx_i.data, bad))));
-            a_part:   assert (res_push == (part_comes && room) && (!res_push || st.data == poisoned(rx_i.data, bad)));
-            a_err:    assert (own_err == ((req_comes && (!req_ready_i || (rx_i.err && rx_i.last) || bad))
-                                          || (part_comes && (!room || (rx_i.err && rx_i.last) || bad))));
+            a_part:   assert (res_push == (part_comes && room)
+                              && (!res_push || st.data == poisoned(rx_i.data, bad)));
+            a_err:    assert (own_err
+                              == ((req_comes && (!req_ready_i || (rx_i.err && rx_i.last) || bad))
+                                          || (part_comes
+                                              && (!room || (rx_i.err && rx_i.last) || bad))));
             a_open:   assert (used == count + 2'(inside_q && open_q == CLS_CTRL));
             c_full:   cover (count == 2'(Pkts));
             c_sig:    cover (crd[CLS_CTRL] && sig_valid && sig_token == 22'd7);
             c_err:    cover (crd[CLS_CTRL] && err.code == ERR_BOUNDS);
-            c_last:   cover (start && rx_i.cls == CLS_CTRL && used == 2'(Pkts) - 2'd1 && inside_q == 1'b0);
+            c_last:   cover (start && rx_i.cls == CLS_CTRL && used == 2'(Pkts) - 2'd1
+                             && inside_q == 1'b0);
             c_long:   cover (ctrl && rx_i.last && flits_q == '1);
             c_part:   cover (res_push && inside_q && rx_i.last);
         end

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// rx_resolve between packets of any content (two targets at most), an allocator that answers whatever it likes,
-// whenever it likes, and workers that take jobs and finish them whenever they like. What each target's job must be is
-// computed from the packet's header, or, of a packet without targets (TargetListCache), from those that opened its
-// source's row.
+// rx_resolve between packets of any content (two targets at most), an allocator that answers
+// whatever it likes, whenever it likes, and workers that take jobs and finish them whenever they
+// like. What each target's job must be is computed from the packet's header, or, of a packet
+// without targets (TargetListCache), from those that opened its source's row.
 `default_nettype none
 `include "bundles.svh"
 
@@ -15,8 +15,10 @@ module prove_rx_resolve #(
     localparam int unsigned Jobs      = 4,
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input  wire logic            clk_i, come_i, free_i, pkt_bad_i, start_ready_i, job_ready_i, busy_i, ack_ready_i,
-    input  wire logic            al_req_ready_i, al_valid_i, al_miss_i, al_err_i, al_fill_i, al_busy_i,
+    input  wire logic            clk_i, come_i, free_i, pkt_bad_i, start_ready_i,
+    job_ready_i, busy_i, ack_ready_i,
+    input  wire logic            al_req_ready_i, al_valid_i, al_miss_i,
+    al_err_i, al_fill_i, al_busy_i,
     input  wire logic [1:0]      slot_i, free_slot_i, al_row_i, epoch_i,
     input  wire logic [4:0]      pkt_flits_i,
     input  wire `MW_ARRIVED(Cfg) hd_i,
@@ -107,8 +109,10 @@ module prove_rx_resolve #(
         hd             = packet_q[hd_slot].hd;
         hd.tgt         = packet_q[hd_slot].tgt[hd_tgt[0]];
     end
-    assign emap = '{we: !rst_n, addr: '0, data: map_i};   // anything, but the same from the reset on
-    assign al   = '{valid: al_valid_i, miss: al_miss_i, err: al_err_i, row: node_pkg::RowW'(al_row_i)};
+    assign emap = '{we: !rst_n, addr: '0, data: map_i};   // anything, but the same from
+                                                          // the reset on
+    assign al   = '{valid: al_valid_i, miss: al_miss_i, err: al_err_i,
+                    row: node_pkg::RowW'(al_row_i)};
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
 
@@ -117,7 +121,8 @@ module prove_rx_resolve #(
         .pkt_valid_i(pkt_valid_q), .pkt_ready_o(pkt_ready), .pkt_slot_i(pkt_slot_q),
         .pkt_bad_i(packet_q[pkt_slot_q].cut), .pkt_flits_i(packet_q[pkt_slot_q].flits),
         .hd_slot_o(hd_slot), .hd_tgt_o(hd_tgt), .hd_i(hd),
-        .start_valid_o(start_valid), .start_ready_i, .start_slot_o(start_slot), .start_cnt_o(start_cnt),
+        .start_valid_o(start_valid), .start_ready_i,
+        .start_slot_o(start_slot), .start_cnt_o(start_cnt),
         .al_req_o(al_req), .al_req_ready_i, .al_i(al), .al_fill_i, .al_busy_i,
         .job_valid_o(job_valid), .job_ready_i, .job_o(job), .busy_i,
         .ev_o(ev), .said_o(), .ack_o(ack), .ack_ready_i, .err_o(err)
@@ -138,7 +143,8 @@ module prove_rx_resolve #(
         arrived     = hd_i;
         arrived.op  = opcode_e'({3'(OP_ST >> 3), hd_i.op[2:0]});
         arrived.cnt = (arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad && hd_i.cnt[0]) ? 5'd2 : 5'd1;
-        if (TargetListCache && arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad && hd_i.stage != STAGE_FLAT && hd_i.cnt[1])
+        if (TargetListCache && arrived.op == OP_DYMULTIMEM_ST && !hd_i.bad
+            && hd_i.stage != STAGE_FLAT && hd_i.cnt[1])
             arrived.cnt = '0;
     end
 
@@ -153,18 +159,20 @@ module prove_rx_resolve #(
         return !p.hd.beyond && (p.hd.addr >> 8) == '0;
     endfunction
     function automatic logic follows(packet_t p);
-        return TargetListCache && p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt == '0;
+        return TargetListCache && p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut
+            && p.hd.cnt == '0;
     endfunction
     function automatic logic opens(packet_t p);
-        return p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt != '0 && p.hd.stage != STAGE_FLAT
-               && names(p);
+        return p.hd.op == OP_DYMULTIMEM_ST && !p.hd.bad && !p.cut && p.hd.cnt != '0
+            && p.hd.stage != STAGE_FLAT && names(p);
     endfunction
     function automatic row_t after(row_t r, packet_t p);
         after = r;
         if (opens(p)) after = '{open: 1'b1, token: p.hd.addr[7:6], cnt: p.hd.cnt, tgt: p.tgt};
         if (p.hd.op == OP_DYMULTIMEM_ST) begin
             if (p.hd.bad || p.cut) after.open = 1'b0;
-            else if (p.hd.stage != STAGE_FLAT && (!names(p) || p.hd.stage == STAGE_GATE || p.no_row)) after.open = 1'b0;
+            else if (p.hd.stage != STAGE_FLAT
+                     && (!names(p) || p.hd.stage == STAGE_GATE || p.no_row)) after.open = 1'b0;
         end
     endfunction
 
@@ -175,10 +183,11 @@ module prove_rx_resolve #(
             if (epoch_q != epoch_i) row[s].open = 1'b0;
         end
         of   = row[arrived.src[0]];
-        next = '{cut: pkt_bad_i, flits: pkt_flits_i, hd: arrived, tgt: {tgt_i, hd_i.tgt}, cnt: arrived.cnt,
-                 listed: {tgt_i, hd_i.tgt}, no_row: 1'b0};
+        next = '{cut: pkt_bad_i, flits: pkt_flits_i, hd: arrived, tgt: {tgt_i, hd_i.tgt},
+                 cnt: arrived.cnt, listed: {tgt_i, hd_i.tgt}, no_row: 1'b0};
         if (follows(next)) begin
-            next.no_row = 32'(arrived.src) > 1 || !of.open || !names(next) || of.token != arrived.addr[7:6];
+            next.no_row = 32'(arrived.src) > 1 || !of.open || !names(next)
+                          || of.token != arrived.addr[7:6];
             next.cnt    = next.no_row ? 5'd1 : of.cnt;
             next.listed = of.tgt;
         end
@@ -200,7 +209,8 @@ module prove_rx_resolve #(
             pending_q   <= '0;
         end else begin
             pkt_valid_q <= come || (pkt_valid_q && !pkt_ready);
-            if (free_i && pending_q[free_slot_i] == '0 && !(pkt_valid_q && pkt_slot_q == free_slot_i)) begin
+            if (free_i && pending_q[free_slot_i] == '0
+                && !(pkt_valid_q && pkt_slot_q == free_slot_i)) begin
                 used_q[free_slot_i] <= 1'b0;
             end
             if (come) used_q[slot_i] <= 1'b1;
@@ -228,7 +238,8 @@ module prove_rx_resolve #(
         strange = 1'b0;
         for (int unsigned i = 0; i < Slots; i++) begin
             if (used_q[i]) begin
-                strange |= packet_q[i].hd.cnt != 5'd1 && ((packet_q[i].hd.cnt != 5'd2 && !follows(packet_q[i])
+                strange |= packet_q[i].hd.cnt != 5'd1
+                           && ((packet_q[i].hd.cnt != 5'd2 && !follows(packet_q[i])
                                                            && !(TargetListCache && packet_q[i].cut
                                                                && packet_q[i].hd.cnt == '0))
                                                           || packet_q[i].hd.bad
@@ -239,7 +250,8 @@ module prove_rx_resolve #(
                            && (packet_q[i].no_row || packet_q[i].listed != packet_q[i].tgt
                                || (!packet_q[i].cut && packet_q[i].cnt != packet_q[i].hd.cnt));
                 strange |= (packet_q[i].cut || packet_q[i].no_row) && packet_q[i].cnt != 5'd1;
-                strange |= packet_q[i].hd.op < OP_ST || packet_q[i].hd.op > OP_COUNTS || packet_q[i].flits > 5'd10;
+                strange |= packet_q[i].hd.op < OP_ST || packet_q[i].hd.op > OP_COUNTS
+                           || packet_q[i].flits > 5'd10;
                 strange |= !usual(packet_q[i].hd.op, packet_q[i].hd.bad, packet_q[i].hd.len);
             end
         end
@@ -269,7 +281,8 @@ module prove_rx_resolve #(
                   || (!retry && p.flits != (empty ? 5'd0 : 5'(last / 9'(FlitBytes)) + 5'd1));
         if (dynamic) begin
             wrong |= token > 17'd3 || t[5] || !m[t[4]][1]
-                     || 32'(in_row) + 32'(p.hd.len) > ((p.hd.stage == STAGE_GATE) ? 4 * K : RowBytes);
+                     || 32'(in_row) + 32'(p.hd.len) > ((p.hd.stage == STAGE_GATE) ? 4 * K
+                                                       : RowBytes);
         end else if (p.hd.op == OP_COUNTS) begin
             wrong |= p.hd.addr[3:0] != '0;
         end else if (!empty) begin
@@ -278,7 +291,8 @@ module prove_rx_resolve #(
         want.ask   = dynamic && !wrong;
         want.null_ = empty || wrong;
         want.off   = dynamic ? Cfg.AddrW'(in_row / 17'(FlitBytes))
-                     : (p.hd.op == OP_COUNTS) ? Cfg.AddrW'(p.hd.src) : Cfg.AddrW'(p.hd.addr / 17'(FlitBytes));
+                     : (p.hd.op == OP_COUNTS) ? Cfg.AddrW'(p.hd.src)
+                         : Cfg.AddrW'(p.hd.addr / 17'(FlitBytes));
         want.token = token[1:0];
     endfunction
 
@@ -324,9 +338,11 @@ module prove_rx_resolve #(
     logic [4:0]       cnt;
     logic [Cfg.AddrW-1:0] row_off, base;
 
-    // That what is held between the steps is of its packet: the numbers themselves are judged by want().
+    // That what is held between the steps is of its packet: the numbers
+    // themselves are judged by want().
     rx_extent #(.Cfg(Cfg)) i_extent (
-        .row_shift_i(cfg.row_shift), .op_i(op0), .len_i(p0.hd.len), .addr_i(p0.hd.addr), .first_o(first0),
+        .row_shift_i(cfg.row_shift), .op_i(op0), .len_i(p0.hd.len),
+        .addr_i(p0.hd.addr), .first_o(first0),
         .end_o(end0), .token_o(token0), .beyond_o(beyond0)
     );
 
@@ -336,10 +352,11 @@ module prove_rx_resolve #(
     assign p1   = packet_q[i_dut.s1_q.job.slot];
     assign w1   = want(p1, p1.listed[idx1], 1'b0, map);
     assign w0   = want(p0, p0.listed[idx0], 1'b0, map);
-    assign op0  = (p0.hd.op == OP_DYMULTIMEM_ST && p0.hd.stage == STAGE_FLAT && !p0.hd.bad) ? OP_ST : p0.hd.op;
+    assign op0  = (p0.hd.op == OP_DYMULTIMEM_ST && p0.hd.stage == STAGE_FLAT && !p0.hd.bad) ? OP_ST
+                  : p0.hd.op;
     assign cnt  = head.cnt;
-    assign base = Cfg.AddrW'(((p1.hd.stage == STAGE_DISPATCH) ? Xd : (p1.hd.stage == STAGE_COMBINE) ? Yd : Gt)
-                             / FlitBytes);
+    assign base = Cfg.AddrW'(((p1.hd.stage == STAGE_DISPATCH) ? Xd
+                              : (p1.hd.stage == STAGE_COMBINE) ? Yd : Gt) / FlitBytes);
     assign row_off = (Cfg.AddrW'(i_dut.s1_q.job.le) * Cfg.AddrW'(Cap) + Cfg.AddrW'(al_row_i))
                      * Cfg.AddrW'(((p1.hd.stage == STAGE_GATE) ? Gate : Stride) / FlitBytes);
 
@@ -349,26 +366,33 @@ module prove_rx_resolve #(
             // every target that was fetched is in one place, once, until it is a job
             a_where:  assert (!twice && held == pending_q);
             a_used:   assert (pending_q[3] == '0 && !used_q[3] && (pending_q[0] == '0 || used_q[0])
-                              && (pending_q[1] == '0 || used_q[1]) && (pending_q[2] == '0 || used_q[2]));
+                              && (pending_q[1] == '0 || used_q[1])
+                              && (pending_q[2] == '0 || used_q[2]));
             a_next:   assert (!pkt_valid_q || (used_q[pkt_slot_q] && 5'(i_dut.idx_q) < cnt));
-            a_fetch:  assert (!fetch || (pkt_valid_q && hd_slot == pkt_slot_q && hd_tgt == i_dut.idx_q
+            a_fetch:  assert (!fetch
+                              || (pkt_valid_q && hd_slot == pkt_slot_q && hd_tgt == i_dut.idx_q
                                          && !pending_q[pkt_slot_q][hd_tgt[0]]));
             a_behind: assert (!pkt_valid_q
-                              || (i_dut.idx_q == '0 ? pending_q[pkt_slot_q] == '0 : !pending_q[pkt_slot_q][1]));
+                              || (i_dut.idx_q == '0 ? pending_q[pkt_slot_q] == '0
+                                  : !pending_q[pkt_slot_q][1]));
             a_idle:   assert (pkt_valid_q || i_dut.idx_q == '0);
             // the slot waits for as many; the packet leaves with its last
             a_start:  assert ((start_valid && start_ready_i) == (fetch && hd_tgt == '0));
             a_count:  assert (!start_valid || (start_slot == pkt_slot_q && start_cnt == cnt));
             a_leave:  assert ((pkt_valid_q && pkt_ready) == (fetch && 5'(hd_tgt) + 5'd1 == cnt));
-            a_room:   assert (!(i_dut.park_push && !i_dut.park_room) && !(push && !i_dut.job_push_ready));
+            a_room:   assert (!(i_dut.park_push && !i_dut.park_room)
+                              && !(push && !i_dut.job_push_ready));
             // what is held of them is theirs
             if (i_dut.s0_valid_q) begin
-                a_s0: assert (i_dut.s0_q.bad == p0.hd.bad && i_dut.s0_q.src == p0.hd.src && i_dut.s0_q.len == p0.hd.len
-                             && i_dut.s0_q.stage == p0.hd.stage && i_dut.s0_q.lane == p0.hd.addr[3:0]
+                a_s0: assert (i_dut.s0_q.bad == p0.hd.bad && i_dut.s0_q.src == p0.hd.src
+                              && i_dut.s0_q.len == p0.hd.len
+                             && i_dut.s0_q.stage == p0.hd.stage
+                             && i_dut.s0_q.lane == p0.hd.addr[3:0]
                              && i_dut.s0_q.beyond == (beyond0 || p0.hd.beyond)
-                             && i_dut.s0_q.first == first0 && i_dut.s0_q.end_ == end0 && i_dut.s0_q.token == token0
-                             && (p0.no_row || i_dut.s0_q.tgt == p0.listed[idx0]) && i_dut.s0_q.op == op0
-                             && i_dut.s0_q.no_row == p0.no_row
+                             && i_dut.s0_q.first == first0 && i_dut.s0_q.end_ == end0
+                             && i_dut.s0_q.token == token0
+                             && (p0.no_row || i_dut.s0_q.tgt == p0.listed[idx0])
+                             && i_dut.s0_q.op == op0 && i_dut.s0_q.no_row == p0.no_row
                              && (i_dut.s0_q.retry ? !i_dut.s0_q.cut && w0.ask
                                  : i_dut.s0_q.cut == p0.cut && i_dut.s0_q.flits == p0.flits));
             end
@@ -378,12 +402,16 @@ module prove_rx_resolve #(
                 if (!w1.null_) begin
                     a_off:  assert (i_dut.s1_q.off == w1.off && i_dut.s1_q.stage == p1.hd.stage
                                     && i_dut.s1_q.job.lane == p1.hd.addr[3:0]
-                                    && 8'(i_dut.s1_q.job.span) == 8'(p1.hd.addr[3:0]) + p1.hd.len - 8'd1);
+                                    && 8'(i_dut.s1_q.job.span) == 8'(p1.hd.addr[3:0]) + p1.hd.len
+                                    - 8'd1);
                     a_kind: assert (i_dut.s1_q.job.counts == (p1.hd.op == OP_COUNTS)
                                     && !i_dut.s1_q.job.red
-                                    && (p1.hd.op != OP_COUNTS || i_dut.s1_q.job.pos == 4'(p1.hd.stage))
-                                    && i_dut.s1_q.job.track == (w1.ask && p1.hd.stage != STAGE_COMBINE));
-                    a_of:   assert (!w1.ask || (i_dut.s1_q.job.le == map[p1.listed[idx1][4]][0] && i_dut.s1_q.tgt == p1.listed[idx1]
+                                    && (p1.hd.op != OP_COUNTS
+                                        || i_dut.s1_q.job.pos == 4'(p1.hd.stage))
+                                    && i_dut.s1_q.job.track == (w1.ask
+                                                                && p1.hd.stage != STAGE_COMBINE));
+                    a_of:   assert (!w1.ask || (i_dut.s1_q.job.le == map[p1.listed[idx1][4]][0]
+                                                && i_dut.s1_q.tgt == p1.listed[idx1]
                                                 && i_dut.s1_q.job.token == w1.token
                                                 && i_dut.s1_q.job.pos == p1.listed[idx1][3:0]));
                 end
@@ -406,21 +434,25 @@ module prove_rx_resolve #(
     always_comb begin
         parked_wrong = 1'b0;
         for (int unsigned i = 0; i < Parked; i++) begin
-            parked_wrong |= park_used[i] && !want(packet_q[park[i][5:4]], packet_q[park[i][5:4]].listed[park[i][0]],
+            parked_wrong |= park_used[i] && !want(packet_q[park[i][5:4]],
+                                                  packet_q[park[i][5:4]].listed[park[i][0]],
                                                   1'b0, map).ask;
             parked_wrong |= TargetListCache && park_used[i]
                             && parked[i][11:6] != packet_q[park[i][5:4]].listed[park[i][0]];
         end
         if (rst_n) begin
             a_parked: assert (!parked_wrong);
-            a_level:  assert (5'(i_dut.park_level) + 5'(i_dut.s0_valid_q) + 5'(i_dut.s1_valid_q) <= 5'(Parked)
+            a_level:  assert (5'(i_dut.park_level) + 5'(i_dut.s0_valid_q)
+                              + 5'(i_dut.s1_valid_q) <= 5'(Parked)
                               && i_dut.todo_q <= i_dut.park_level);
             a_jobs:   assert (i_dut.job_level <= (i_dut.s1_valid_q ? 3'(Jobs - 1) : 3'(Jobs)));
             // how a queue counts (its own proof does not say)
-            a_park_q: assert (i_dut.park_level[1:0] == i_dut.i_park.gen_ram.wptr_q - i_dut.i_park.gen_ram.rptr_q
+            a_park_q: assert (i_dut.park_level[1:0]
+                              == i_dut.i_park.gen_ram.wptr_q - i_dut.i_park.gen_ram.rptr_q
                               && i_dut.i_park.full_q == (i_dut.park_level == 3'(Parked))
                               && i_dut.park_valid == (i_dut.park_level != '0));
-            a_job_q:  assert (i_dut.job_level[1:0] == i_dut.i_jobs.gen_ram.wptr_q - i_dut.i_jobs.gen_ram.rptr_q
+            a_job_q:  assert (i_dut.job_level[1:0]
+                              == i_dut.i_jobs.gen_ram.wptr_q - i_dut.i_jobs.gen_ram.rptr_q
                               && i_dut.i_jobs.full_q == (i_dut.job_level == 3'(Jobs))
                               && job_valid == (i_dut.job_level != '0));
         end
@@ -433,18 +465,24 @@ module prove_rx_resolve #(
             logic [1:0][5:0] targets;
             logic            half;     // the packet at the head writes another one there
             assign kept    = i_dut.gen_lists.i_lists.i_rows.mem[s];
-            assign targets = {i_dut.gen_lists.i_lists.i_targets.mem[2*s+1], i_dut.gen_lists.i_lists.i_targets.mem[2*s]};
-            assign half    = pkt_valid_q && i_dut.idx_q != '0 && opens(head) && head.hd.src == 5'(s);
+            assign targets = {i_dut.gen_lists.i_lists.i_targets.mem[2*s+1],
+                              i_dut.gen_lists.i_lists.i_targets.mem[2*s]};
+            assign half    = pkt_valid_q && i_dut.idx_q != '0 && opens(head)
+                             && head.hd.src == 5'(s);
             always_comb if (rst_n) begin
                 a_open: assert (i_dut.gen_lists.i_lists.open_q[s] == row_q[s].open);
                 a_row:  assert (!row_q[s].open || half
-                                || (kept == {row_q[s].token, row_q[s].cnt} && targets[0] == row_q[s].tgt[0]
+                                || (kept == {row_q[s].token, row_q[s].cnt}
+                                    && targets[0] == row_q[s].tgt[0]
                                     && (row_q[s].cnt == 5'd1 || targets[1] == row_q[s].tgt[1])));
-                a_half: assert (!half || (kept == {head.hd.addr[7:6], head.hd.cnt} && targets[0] == head.tgt[0]));
+                a_half: assert (!half || (kept == {head.hd.addr[7:6], head.hd.cnt}
+                                          && targets[0] == head.tgt[0]));
                 a_cnt:  assert (!row_q[s].open || row_q[s].cnt == 5'd1 || row_q[s].cnt == 5'd2);
                 // what the packet at the head has of its row
-                a_has:  assert (!pkt_valid_q || !follows(head) || head.no_row || head.hd.src != 5'(s)
-                                || (row_q[s].open && row_q[s].token == head.hd.addr[7:6] && names(head)
+                a_has:  assert (!pkt_valid_q || !follows(head) || head.no_row
+                                || head.hd.src != 5'(s)
+                                || (row_q[s].open && row_q[s].token == head.hd.addr[7:6]
+                                    && names(head)
                                     && head.cnt == row_q[s].cnt && head.listed == row_q[s].tgt));
                 a_not:  assert (!pkt_valid_q || !head.no_row || head.hd.src != 5'(s) || !names(head)
                                 || !row_q[s].open || row_q[s].token != head.hd.addr[7:6]);
@@ -452,7 +490,8 @@ module prove_rx_resolve #(
         end
         always_comb if (rst_n) begin
             a_epoch:  assert (i_dut.gen_lists.i_lists.epoch_q == epoch_q);
-            a_source: assert (!pkt_valid_q || !follows(head) || head.no_row || 32'(head.hd.src) < 2);
+            a_source: assert (!pkt_valid_q || !follows(head) || head.no_row
+                              || 32'(head.hd.src) < 2);
         end
         always_ff @(posedge clk_i) if (rst_n) begin
             c_follows: cover (fetch && follows(head) && !head.no_row && head.cnt == 5'd2);
@@ -484,11 +523,14 @@ module prove_rx_resolve #(
     always_comb begin
         if (rst_n) assume (busy_i || !took_q);                  // a worker that has a job is busy,
         if (rst_n && !busy_q && !took_q) assume (!busy_i);      // and gets busy by one alone
-        after_q = i_dut.s0_valid_q && !i_dut.s0_q.bad && !i_dut.s0_q.cut && i_dut.s0_q.op inside {OP_FLAG, OP_FENCE};
+        after_q = i_dut.s0_valid_q && !i_dut.s0_q.bad && !i_dut.s0_q.cut
+                  && i_dut.s0_q.op inside {OP_FLAG, OP_FENCE};
         if (rst_n) begin
-            a_acts:  assert (!(ev.valid || ack.valid) || (after_q && !busy_i && !job_valid && !i_dut.s1_valid_q
+            a_acts:  assert (!(ev.valid || ack.valid)
+                             || (after_q && !busy_i && !job_valid && !i_dut.s1_valid_q
                                               && i_dut.park_level == '0));
-            a_alone: assert (!after_q || (!busy_i && !busy_q && !took_q && !job_valid && !i_dut.s1_valid_q
+            a_alone: assert (!after_q
+                             || (!busy_i && !busy_q && !took_q && !job_valid && !i_dut.s1_valid_q
                                           && i_dut.park_level == '0 && !i_dut.s0_q.retry));
             a_moves: assert (!i_dut.s0_valid_q || i_dut.s0_go || !i_dut.job_room
                              || (i_dut.s1_valid_q && i_dut.s1_q.ask && !al_valid_i)

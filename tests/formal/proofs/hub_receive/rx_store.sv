@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Workers and accounts of rx_store, between any packets and jobs (models/store) and a memory that lets each worker wait
-// as it likes. One job, chosen by the solver, is followed; units are the flits that a job writes, or the words of
-// COUNTS that it hands out. What memory is given tells where it stood in the payload RAMs.
+// Workers and accounts of rx_store, between any packets and jobs (models/store) and a memory that
+// lets each worker wait as it likes. One job, chosen by the solver, is followed; units are the
+// flits that a job writes, or the words of COUNTS that it hands out. What memory is given tells
+// where it stood in the payload RAMs.
 `default_nettype none
 `include "bundles.svh"
 
@@ -46,15 +47,18 @@ module prove_rx_store #(
     assign wr_ready = '{wr_ready_i[0], wr_ready_i[1]};
 
     rx_store #(.Cfg(Cfg), .LocPkts(LocPkts)) i_dut (
-        .clk_i, .rst_ni(rst_n), .cfg_i, .emap_i('0), .st_i, .st_crd_o(crd), .res_push_i(1'b0), .res_room_o(),
+        .clk_i, .rst_ni(rst_n), .cfg_i, .emap_i('0), .st_i, .st_crd_o(crd),
+        .res_push_i(1'b0), .res_room_o(),
         .res_crd_o(), .res_o(), .res_ready_i(1'b0), .res_bad_o(), .loc_i('0), .loc_ready_o(),
         .al_req_o(), .al_req_ready_i(1'b0), .al_i('0), .al_fill_i(1'b0), .al_busy_i(1'b0),
-        .rd_o(), .rd_ready_i(1'b0), .rd_i('0), .wr_o(wr), .wr_ready_i(wr_ready), .trk_o(trk), .slot_o(),
+        .rd_o(), .rd_ready_i(1'b0), .rd_i('0), .wr_o(wr), .wr_ready_i(wr_ready), .trk_o(trk),
+        .slot_o(),
         .slot_ready_i(1'b1), .cnt_o(cnt),
         .ev_o(), .said_o(), .ack_o(), .ack_ready_i(1'b0), .err_o(err), .idle_o(idle)
     );
 
-    function automatic logic [31:0] stands(logic [SlotW-1:0] slot, logic [Cfg.PayW-1:0] at, logic [1:0] lane);
+    function automatic logic [31:0] stands(logic [SlotW-1:0] slot, logic [Cfg.PayW-1:0] at,
+                                           logic [1:0] lane);
         return (slot < SlotW'(LinkPkts)) ? {2'b01, lane, 28'({slot, at})}
                : {2'b10, lane, 28'({SlotW'(slot - SlotW'(LinkPkts)), at})};
     endfunction
@@ -78,8 +82,8 @@ module prove_rx_store #(
         return (job.counts ? units_t'(job.span[6:2]) : units_t'(job.span[6:Cfg.FlitLog2])) + 7'd1;
     endfunction
 
-    // what a worker holds: the job whose payload it reads, from which flit on; a flit at its output, the last of its
-    // job; the job behind, of which memory has everything
+    // what a worker holds: the job whose payload it reads, from which flit on; a flit at its
+    // output, the last of its job; the job behind, of which memory has everything
     logic [1:0]          reads, shows, ends, info, granted;
     out_t                front [2], behind [2];
     logic [Cfg.PayW-1:0] idx [2];
@@ -96,16 +100,20 @@ module prove_rx_store #(
 
     logic [1:0]          in, unit, done;
     units_t              units, units_q [2];   // of the job; inside each worker
-    units_t              held [2], at_out [2]; // the same, counted from its registers; of them at its output
+    units_t              held [2], at_out [2]; // the same, counted from its registers;
+                                               // of them at its output
     logic [1:0]          jobs_q [2];
     logic                go;
     logic [1:0]          last_at;              // the last flit of a job is at the worker's output
-    out_t                out_job [2];          // the job whose flit is there, and which of its flits
+    out_t                out_job [2];          // the job whose flit is there, and
+                                               // which of its flits
     logic [Cfg.PayW-1:0] out_flit [2];
 
     assign go    = i_dut.job_valid && i_dut.job_ready;
-    assign in    = {go && !i_dut.job_first && i_dut.w_ready[1], go && (i_dut.job_first || !i_dut.w_ready[1])};
-    assign done  = {i_dut.w_done[1] && i_dut.w_done_ready[1], i_dut.w_done[0] && i_dut.w_done_ready[0]};
+    assign in    = {go && !i_dut.job_first && i_dut.w_ready[1], go
+                    && (i_dut.job_first || !i_dut.w_ready[1])};
+    assign done  = {i_dut.w_done[1] && i_dut.w_done_ready[1], i_dut.w_done[0]
+                    && i_dut.w_done_ready[0]};
     assign unit  = {wr[1].valid && wr_ready_i[1], (wr[0].valid && wr_ready_i[0]) || cnt.valid};
     assign units = units_of(i_dut.job);
 
@@ -115,7 +123,8 @@ module prove_rx_store #(
         always_comb begin
             to_read = '0;
             if (reads[w] && !front[w].null_) begin
-                to_read = units_of(front[w]) - (units_t'(idx[w]) << (front[w].counts ? Cfg.FlitLog2 - 2 : 0));
+                to_read = units_of(front[w])
+                          - (units_t'(idx[w]) << (front[w].counts ? Cfg.FlitLog2 - 2 : 0));
             end
         end
         if (w == 0) begin : gen_counts
@@ -127,12 +136,16 @@ module prove_rx_store #(
             assign word      = i_dut.gen_worker[w].i_worker.gen_counts.word_q;
             assign end_word  = i_dut.gen_worker[w].i_worker.gen_counts.end_q;
             assign at_out[w] = !shows[w] ? '0 : !counting ? 7'd1
-                               : units_t'(ends[w] ? end_word : {(Cfg.FlitLog2-2){1'b1}}) + 7'd1 - units_t'(word);
+                               : units_t'(ends[w] ? end_word
+                                          : {(Cfg.FlitLog2-2){1'b1}}) + 7'd1 - units_t'(word);
             always_comb begin
                 if (rst_n) begin
-                    a_counts: assert (!shows[w] || (counting == out_job[w].counts && kind == out_job[w].pos[1:0]
-                                                    && end_word == out_job[w].span[Cfg.FlitLog2-1:2]));
-                    a_words:  assert (word == '0 || (shows[w] && counting && (!ends[w] || word <= end_word)));
+                    a_counts: assert (!shows[w] || (counting == out_job[w].counts
+                                                    && kind == out_job[w].pos[1:0]
+                                                    && end_word
+                                                    == out_job[w].span[Cfg.FlitLog2-1:2]));
+                    a_words:  assert (word == '0
+                                      || (shows[w] && counting && (!ends[w] || word <= end_word)));
                 end
             end
         end else begin : gen_flit
@@ -140,7 +153,8 @@ module prove_rx_store #(
         end
         assign held[w] = to_read + at_out[w];
 
-        // How a worker counts, which the rest follows from: of what is at its output, which job it is of.
+        // How a worker counts, which the rest follows from: of what is at its
+        // output, which job it is of.
         assign last_at[w]  = shows[w] && ends[w];
         assign out_job[w]  = last_at[w] ? behind[w] : front[w];
         assign out_flit[w] = last_at[w] ? out_job[w].span[6:Cfg.FlitLog2] : idx[w] - 1'b1;
@@ -149,15 +163,20 @@ module prove_rx_store #(
         always_comb begin
             if (rst_n) begin
                 a_idx:     assert (idx[w] == '0
-                                   || (reads[w] && !front[w].null_ && idx[w] <= front[w].span[6:Cfg.FlitLog2]));
+                                   || (reads[w] && !front[w].null_
+                                       && idx[w] <= front[w].span[6:Cfg.FlitLog2]));
                 a_ends:    assert (last_at[w] == (info[w] && !granted[w]));
                 a_begun:   assert (!shows[w] || last_at[w] == (idx[w] == '0));
                 a_real:    assert (!shows[w] || !out_job[w].null_);
-                a_mask:    assert (!reads[w] || (i_dut.gen_worker[w].i_worker.first_mask_q == first_mask
-                                                 && i_dut.gen_worker[w].i_worker.last_mask_q == last_mask));
+                a_mask:    assert (!reads[w]
+                                   || (i_dut.gen_worker[w].i_worker.first_mask_q == first_mask
+                                                 && i_dut.gen_worker[w].i_worker.last_mask_q
+                                                 == last_mask));
                 if (w == 1) begin
-                    a_link:    assert (!reads[w] || (front[w].slot < SlotW'(LinkPkts) && !front[w].counts));
-                    a_link2:   assert (!last_at[w] || (behind[w].slot < SlotW'(LinkPkts) && !behind[w].counts));
+                    a_link:    assert (!reads[w]
+                                       || (front[w].slot < SlotW'(LinkPkts) && !front[w].counts));
+                    a_link2:   assert (!last_at[w]
+                                       || (behind[w].slot < SlotW'(LinkPkts) && !behind[w].counts));
                 end
             end
         end
@@ -175,7 +194,8 @@ module prove_rx_store #(
             if (rst_n) begin
                 a_units:  assert (units_q[w] == held[w]);
                 a_jobs:   assert (jobs_q[w] == 2'(reads[w]) + 2'(info[w]));
-                a_none:   assert (!unit[w] || units_q[w] != '0);            // nothing is written that no job asks for
+                // nothing is written that no job asks for
+                a_none:   assert (!unit[w] || units_q[w] != '0);
                 a_inside: assert (!done[w] || jobs_q[w] != '0);
             end
         end
@@ -185,7 +205,8 @@ module prove_rx_store #(
     logic                 in_q, at_q, notified_q;
     out_t                 job_q;
     logic [1:0]           ahead_q;             // jobs before it in its worker
-    units_t               before_q, next_q;    // units before it in its worker; of its own, how many have come out
+    units_t               before_q, next_q;    // units before it in its worker; of its own,
+                                               // how many have come out
     units_t               all;
     logic                 mine, last;          // a unit of its own comes out; its last
     logic [Cfg.PayW-1:0]  flit;                // of which
@@ -198,11 +219,13 @@ module prove_rx_store #(
         always_comb begin
             flit_data = 1'b1;
             for (int unsigned l = 0; l < Cfg.Words; l++) begin
-                flit_data &= i_dut.pay_data[w][32*l +: 32] == stands(out_job[w].slot, out_flit[w], 2'(l));
+                flit_data
+                    &= i_dut.pay_data[w][32*l +: 32] == stands(out_job[w].slot, out_flit[w], 2'(l));
             end
             for (int unsigned b = 0; b < FlitBytes; b++) begin
                 flit_be[b] = (out_flit[w] != '0 || Cfg.FlitLog2'(b) >= out_job[w].lane)
-                             && (!last_at[w] || Cfg.FlitLog2'(b) <= out_job[w].span[Cfg.FlitLog2-1:0]);
+                             && (!last_at[w]
+                                 || Cfg.FlitLog2'(b) <= out_job[w].span[Cfg.FlitLog2-1:0]);
             end
         end
         always_comb begin
@@ -212,10 +235,12 @@ module prove_rx_store #(
                 a_data: assert (flit_data);
                 if (w == 0) begin
                     a_cnt: assert (!out_job[w].counts
-                                   || (i_dut.cnt[w].kind == (out_job[w].pos[1:0] == packet_pkg::COUNTS_COPIES)
+                                   || (i_dut.cnt[w].kind
+                                       == (out_job[w].pos[1:0] == packet_pkg::COUNTS_COPIES)
                                        && i_dut.cnt[w].src == out_job[w].addr[4:0]
                                        && i_dut.cnt[w].idx[5:Cfg.FlitLog2-2]
-                                          == {out_job[w].pos[1:0] == packet_pkg::COUNTS_ROWS_HIGH, out_flit[w]}));
+                                          == {out_job[w].pos[1:0] == packet_pkg::COUNTS_ROWS_HIGH,
+                                              out_flit[w]}));
                 end
             end
         end
@@ -271,13 +296,16 @@ module prove_rx_store #(
                 a_data:  assert (data_right);
             end
             if (mine && job_q.counts) begin
-                a_word: assert (at_q == 1'b0 && cnt.valid && cnt.kind == (job_q.pos[1:0] == packet_pkg::COUNTS_COPIES)
+                a_word: assert (at_q == 1'b0 && cnt.valid
+                                && cnt.kind == (job_q.pos[1:0] == packet_pkg::COUNTS_COPIES)
                                 && cnt.src == job_q.addr[4:0]
-                                && cnt.idx == {job_q.pos[1:0] == packet_pkg::COUNTS_ROWS_HIGH, 5'(next_q)}
+                                && cnt.idx == {job_q.pos[1:0] == packet_pkg::COUNTS_ROWS_HIGH,
+                                               5'(next_q)}
                                 && cnt.halves == {job_q.pos[1:0] != packet_pkg::COUNTS_ROWS_LOW,
                                                   job_q.pos[1:0] != packet_pkg::COUNTS_ROWS_HIGH}
                                 && cnt.last == last);
-                a_val:  assert (cnt.val == stands(job_q.slot, flit, 2'(next_q & 7'(Cfg.Words - 1))));
+                a_val:  assert (cnt.val == stands(job_q.slot, flit,
+                                                  2'(next_q & 7'(Cfg.Words - 1))));
             end
             // where it is: with its last unit it moves from the register in front to the one behind
             a_there: assert (ahead_q < jobs_q[at_q]);
@@ -292,8 +320,10 @@ module prove_rx_store #(
         if (rst_n && notified_q) begin // and then the row tracker hears of it, once
             a_track: assert (trk.valid == job_q.track);
             a_what:  assert (!trk.valid
-                             || (trk.le == node_pkg::ExpertW'(job_q.le) && trk.row == node_pkg::RowW'(job_q.row)
-                                 && trk.token == node_pkg::TokenW'(job_q.token) && trk.pos == job_q.pos
+                             || (trk.le == node_pkg::ExpertW'(job_q.le)
+                                 && trk.row == node_pkg::RowW'(job_q.row)
+                                 && trk.token == node_pkg::TokenW'(job_q.token)
+                                 && trk.pos == job_q.pos
                                  && trk.bytes == 8'(job_q.span) - 8'(job_q.lane) + 8'd1));
         end
     end
@@ -308,12 +338,15 @@ module prove_rx_store #(
     for (genvar s = 0; s < 4; s++) begin : gen_slot
         assign due[s] = i_dut.i_resolve.left_q[s] + 5'(i_dut.job_valid && i_dut.job.slot == 2'(s))
                         + 5'(i_dut.account_valid_q && i_dut.account_q.slot == 2'(s))
-                        + 5'(reads[0] && front[0].slot == 2'(s)) + 5'(info[0] && behind[0].slot == 2'(s))
-                        + 5'(reads[1] && front[1].slot == 2'(s)) + 5'(info[1] && behind[1].slot == 2'(s));
+                        + 5'(reads[0] && front[0].slot == 2'(s))
+                            + 5'(info[0] && behind[0].slot == 2'(s))
+                        + 5'(reads[1] && front[1].slot == 2'(s))
+                            + 5'(info[1] && behind[1].slot == 2'(s));
         always_ff @(posedge clk_i) begin
             if (!rst_n) due_q[s] <= '0;
             else if (start && i_dut.start_slot == 2'(s)) due_q[s] <= i_dut.start_cnt;
-            else if (i_dut.account_valid_q && i_dut.account_q.slot == 2'(s)) due_q[s] <= due_q[s] - 5'd1;
+            else if (i_dut.account_valid_q && i_dut.account_q.slot == 2'(s))
+                due_q[s] <= due_q[s] - 5'd1;
         end
         always_comb begin
             if (rst_n) begin
@@ -332,11 +365,13 @@ module prove_rx_store #(
     end
     always_comb begin
         if (rst_n) begin
-            a_new:   assert (!i_dut.i_arrive.valid_q || i_dut.i_resolve.begun_q || due_q[i_dut.i_arrive.slot_q] == '0);
+            a_new:   assert (!i_dut.i_arrive.valid_q || i_dut.i_resolve.begun_q
+                             || due_q[i_dut.i_arrive.slot_q] == '0);
             // every report is accounted for, one by one
             a_once:  assert (done != '1 && i_dut.account_valid_q == done_q);
             // a slot is free with its last job, once
-            a_free:  assert (i_dut.free_valid == (i_dut.account_valid_q && due_q[i_dut.account_q.slot] == 5'd1));
+            a_free:  assert (i_dut.free_valid == (i_dut.account_valid_q
+                                                  && due_q[i_dut.account_q.slot] == 5'd1));
             a_crd:   assert (crd == (i_dut.free_valid && i_dut.account_q.slot < SlotW'(LinkPkts)));
             a_apart: assert (!(trk_q && trk.valid));
         end
@@ -348,15 +383,17 @@ module prove_rx_store #(
     logic [1:0] moves, refused;
     for (genvar w = 0; w < 2; w++) begin : gen_live
         assign refused[w] = wr[w].valid && !wr_ready_i[w];
-        assign moves[w]   = i_dut.gen_worker[w].i_worker.step || i_dut.gen_worker[w].i_worker.finish || unit[w]
-                            || done[w];
-        always_ff @(posedge clk_i) wait_q[w] <= (rst_n && i_dut.w_done[w] && !done[w]) ? wait_q[w] + 3'd1 : '0;
+        assign moves[w]   = i_dut.gen_worker[w].i_worker.step
+                            || i_dut.gen_worker[w].i_worker.finish || unit[w] || done[w];
+        always_ff @(posedge clk_i) wait_q[w] <= (rst_n && i_dut.w_done[w] && !done[w])
+                                                ? wait_q[w] + 3'd1 : '0;
         always_comb begin
             if (rst_n) begin
                 a_moves: assert (jobs_q[w] == '0 || moves[w] || refused[w] || i_dut.w_done[w]);
                 a_soon:  assert (wait_q[w] <= 3'd3 && (wait_q[w] == '0 || i_dut.w_done[w])
                                  && !(wait_q[w] == 3'd3 && i_dut.account_valid_q));
-                a_turn:  assert (wait_q[w] < (i_dut.account_valid_q ? 3'd1 : 3'd2) || i_dut.turn_q == (w == 1));
+                a_turn:  assert (wait_q[w] < (i_dut.account_valid_q ? 3'd1 : 3'd2)
+                                 || i_dut.turn_q == (w == 1));
             end
         end
     end
@@ -364,7 +401,8 @@ module prove_rx_store #(
     // ---- what memory is offered stays ----
     for (genvar w = 0; w < 2; w++) begin : gen_stable
         f_stream #(.Width($bits(wr[w]))) i_stream (
-            .clk_i, .rst_ni(rst_n), .valid_i(wr[w].valid), .ready_i(wr_ready_i[w]), .data_i(wr[w]), .last_i(1'b1),
+            .clk_i, .rst_ni(rst_n), .valid_i(wr[w].valid), .ready_i(wr_ready_i[w]),
+            .data_i(wr[w]), .last_i(1'b1),
             .inside_o()
         );
     end

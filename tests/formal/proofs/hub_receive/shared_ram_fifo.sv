@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The owner of the RAM has jobs of up to Job cycles, and reads in any of them; it begins none while it is asked to
-// wait.
+// The owner of the RAM has jobs of up to Job cycles, and reads in any of them; it begins
+// none while it is asked to wait.
 `default_nettype none
 
 module prove_shared_ram_fifo #(
@@ -30,7 +30,8 @@ module prove_shared_ram_fifo #(
 
     shared_ram_fifo #(.Width(1), .Depth(Depth)) i_dut (
         .clk_i, .rst_ni(rst_n), .push_i, .data_i, .we_o(we), .waddr_o(waddr),
-        .free_i(job_q == '0), .taken_i(taken), .re_o(re), .raddr_o(raddr), .rdata_i(rdata), .wait_o(waits),
+        .free_i(job_q == '0), .taken_i(taken), .re_o(re), .raddr_o(raddr),
+        .rdata_i(rdata), .wait_o(waits),
         .valid_o(valid), .ready_i, .data_o(data), .last_i, .level_o(level)
     );
     ram_sdp #(.Width(1), .Depth(2 << AddrW)) i_ram (
@@ -39,9 +40,11 @@ module prove_shared_ram_fifo #(
     );
     f_queue #(.Depth(Depth), .Latency(Job + 4)) i_queue (
         .clk_i, .rst_ni(rst_n), .watch_i, .push_i(push_i && level != LevelW'(Depth)), .in_i(data_i),
-        .accept_i(level != LevelW'(Depth)), .pop_i(valid && ready_i), .show_i(valid), .out_i(data), .count_o(count)
+        .accept_i(level != LevelW'(Depth)), .pop_i(valid && ready_i), .show_i(valid),
+        .out_i(data), .count_o(count)
     );
-    f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1), .inside_o());
+    f_stream i_out (.clk_i, .rst_ni(rst_n), .valid_i(valid), .ready_i, .data_i(data), .last_i(1'b1),
+                    .inside_o());
 
     always_ff @(posedge clk_i) if (rst_n) a_level: assert (level == count);
 

@@ -34,7 +34,8 @@ module prove_link #(
     always_comb begin
         assume (latency_i != '0 && 32'(latency_i) <= MaxLatency && crd_i.part < 5'd4);
         if (rst_n) assume (latency_i == latency_q);
-        else       assume (!tx_i.valid && crd_i.cls == '0);   // stable from a cycle before the first word enters
+        else       assume (!tx_i.valid && crd_i.cls == '0);   // stable from a cycle before the
+                                                              // first word enters
     end
 
     f_delay #(.Width(Cfg.FlitW + 4), .MaxLatency(MaxLatency)) i_flits (
@@ -43,7 +44,8 @@ module prove_link #(
         .out_valid_i(rx.valid), .out_data_i({rx.last, rx.err, rx.cls, rx.data}), .busy_i(busy)
     );
     f_delay #(.Width($bits(crd_i)), .MaxLatency(MaxLatency)) i_credits (
-        .clk_i, .rst_ni(rst_n), .latency_i, .watch_i(watch_crd_i), .valid_i(crd_i.cls != '0), .data_i(crd_i),
+        .clk_i, .rst_ni(rst_n), .latency_i, .watch_i(watch_crd_i),
+        .valid_i(crd_i.cls != '0), .data_i(crd_i),
         .out_valid_i(crd.cls != '0), .out_data_i(crd), .busy_i(busy)
     );
 

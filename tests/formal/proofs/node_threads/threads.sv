@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What experiments/node_threads/rewrite makes of a register or memory of a sample, with N threads, against N copies of that sample:
-// in the clock of thread t only copy t goes on, and what is to be seen of it is to be seen of the threaded one. Inputs
-// are any in any clock, so those of one thread have nothing to do with those of another.
+// What experiments/node_threads/rewrite makes of a register or memory of a sample, with N threads,
+// against N copies of that sample: in the clock of thread t only copy t goes on, and what is to be
+// seen of it is to be seen of the threaded one. Inputs are any in any clock, so those of one thread
+// have nothing to do with those of another.
 `default_nettype none
 
 module prove_threads #(
@@ -22,16 +23,18 @@ module prove_threads #(
     always_ff @(posedge clk_i) thread_q <= thread_q == ThreadW'(N - 1) ? '0 : thread_q + 1'b1;
 
     logic [1:0] y, of [N];
-    sample_threads i_threaded (.clk_i, .ce_i(1'b1), .a_i, .r_i, .we_i, .waddr_i, .raddr_i, .d_i, .y_o(y),
+    sample_threads i_threaded (.clk_i, .ce_i(1'b1), .a_i, .r_i, .we_i, .waddr_i, .raddr_i, .d_i,
+                               .y_o(y),
                                .thread_i(thread_q));
     for (genvar t = 0; t < N; t++) begin : gen_copy
         sample #(.Rule(Rule), .Gated(1'b1)) i_copy (
-            .clk_i, .ce_i(thread_q == ThreadW'(t)), .a_i, .r_i, .we_i, .waddr_i, .raddr_i, .d_i, .y_o(of[t])
+            .clk_i, .ce_i(thread_q == ThreadW'(t)), .a_i, .r_i, .we_i, .waddr_i,
+            .raddr_i, .d_i, .y_o(of[t])
         );
     end
 
-    // A read register without a value to begin with shows anything until it has read; where such a memory is written and
-    // read at one address, it reads anything.
+    // A read register without a value to begin with shows anything until it has read; where such a
+    // memory is written and read at one address, it reads anything.
     localparam bit Open = (Rule >= 11 && Rule <= 15) || Rule == 17 || Rule >= 19;
     logic [N-1:0] read_q = '0;
     logic         reads;

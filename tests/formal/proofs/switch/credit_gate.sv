@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// An input whose sender keeps to no credits: packets of any class and length come whenever they like, whether the queue
-// has room or not. What a_almost_full says is what flit_queue's proof assumes.
+// An input whose sender keeps to no credits: packets of any class and length come
+// whenever they like, whether the queue has room or not. What a_almost_full says is
+// what flit_queue's proof assumes.
 `default_nettype none
 
 module prove_credit_gate #(
@@ -27,12 +28,14 @@ module prove_credit_gate #(
     error_pkg::err_e code;
     logic inside_q, open_q, head_q;          // in a packet; it was let in; its first flit has been
     logic [1:0] cls_q, store_q, ctrl_q;      // credits that the sender holds
-    logic begins, open, cut, went_q;         // went_q: a flit has entered since the queue became almost full
+    logic begins, open, cut, went_q;         // went_q: a flit has entered since the queue
+                                             // became almost full
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     credit_gate #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .err_i, .crd_i, .almost_full_i,
-        .first_o(first), .second_o(second), .enters_o(enters), .last_o(last), .err_o(err), .code_o(code),
+        .first_o(first), .second_o(second), .enters_o(enters), .last_o(last),
+        .err_o(err), .code_o(code),
         .scarce_o(scarce)
     );
 
@@ -72,11 +75,13 @@ module prove_credit_gate #(
 
             a_first:   assert (first == !inside_q);
             a_second:  assert (second == (HeadFlits == 2 && head_q));
-            a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));   // whole, or cut, or not at all
+            // whole, or cut, or not at all
+            a_enters:  assert (enters == (valid_i && (begins ? open : open_q)));
             a_last:    assert (!enters || (last == (last_i || cut) && err == (err_i || cut)));
             a_almost_full: assert (!(enters && almost_full_i && went_q));
             a_refused: assert (code == ((!begins || open || cls_i == CLS_PART) ? error_pkg::ERR_NONE
-                                        : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW : error_pkg::ERR_CREDIT));
+                                        : (cls_i == CLS_REQ) ? error_pkg::ERR_WINDOW
+                                        : error_pkg::ERR_CREDIT));
             a_scarce:  assert (scarce == (store_q == '0));
         end
     end

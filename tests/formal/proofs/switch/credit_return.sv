@@ -26,7 +26,8 @@ module prove_credit_return #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     credit_return #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .room_i, .ctrl_free_i(free_i), .ctrl_drop_i(drop_i), .part_done_i(done_i),
+        .clk_i, .rst_ni(rst_n), .room_i,
+        .ctrl_free_i(free_i), .ctrl_drop_i(drop_i), .part_done_i(done_i),
         .part_hold_o(hold),
         .crd_o(crd), .idle_o(idle)
     );
@@ -41,18 +42,21 @@ module prove_credit_return #(
         assume (one_i != '0 && (one_i & (one_i - 1'b1)) == '0);
         if (rst_n) assume (one_i == one_q);
         else       assume (free_i == '0 && !drop_i && done_i == '0);
-        assume (32'(ctrl_q) + $countones({drop_i, free_i}) <= CtrlPkts);   // the sender has no more packets inside
+        // the sender has no more packets inside
+        assume (32'(ctrl_q) + $countones({drop_i, free_i}) <= CtrlPkts);
         assume ((done_i & hold) == '0);
     end
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
-            a_ctrl:  assert (crd.cls[0] == (ctrl_q != '0));        // every one comes back, none too many
+            // every one comes back, none too many
+            a_ctrl:  assert (crd.cls[0] == (ctrl_q != '0));
             a_store: assert (crd.cls[1] == (room_i == '1) && !crd.cls[2]);
             a_part:  assert ((named & one_i) == '0 || waits_q);    // none too many, and none lost:
             a_kept:  assert (waits_q == ((hold & one_i) != '0));
             a_name:  assert (crd.cls[3] || crd.part == '0);
-            a_some:  assert (!waits_q || crd.cls[3]);              // a waiting credit lets others go, one each cycle
+            // a waiting credit lets others go, one each cycle
+            a_some:  assert (!waits_q || crd.cls[3]);
             a_idle:  assert (idle == (crd.cls == '0));
         end
     end

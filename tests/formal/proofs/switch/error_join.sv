@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Errors of an input: at most one of the parser's in a cycle, of any kind, beside any of the link and of rows.
+// Errors of an input: at most one of the parser's in a cycle, of any kind, beside
+// any of the link and of rows.
 `default_nettype none
 
 module prove_error_join (
@@ -16,7 +17,8 @@ module prove_error_join (
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     error_join i_dut (
         .clk_i, .rst_ni(rst_n), .reject_i, .code_i(err_e'(code_i)), .cut_i, .end_i, .wrong_i,
-        .link_code_i(err_e'(link_code_i)), .row_err_i('{valid: row_err_i, code: err_e'(row_code_i)}),
+        .link_code_i(err_e'(link_code_i)),
+        .row_err_i('{valid: row_err_i, code: err_e'(row_code_i)}),
         .waits_o(waits), .valid_o(valid), .code_o(code)
     );
 
@@ -24,7 +26,8 @@ module prove_error_join (
     assign leaves = waiting_q && !found;
 
     always_comb begin
-        if (!rst_n) assume (!reject_i && !cut_i && !end_i && !row_err_i && link_code_i == 8'(ERR_NONE));
+        if (!rst_n)
+            assume (!reject_i && !cut_i && !end_i && !row_err_i && link_code_i == 8'(ERR_NONE));
         assume (2'(reject_i) + 2'(cut_i) + 2'(end_i) < 2'd2);
     end
     always_ff @(posedge clk_i) begin

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may be taken in the
-// cycle in which it comes. Flits come whenever almost_full_o lets them: the proof of credit_gate says that they do.
+// One flit, chosen by the solver (watch_i), is followed through the flit queue of an input; it may
+// be taken in the cycle in which it comes. Flits come whenever almost_full_o lets them: the proof
+// of credit_gate says that they do.
 `default_nettype none
 
 module prove_flit_queue (
@@ -17,14 +18,17 @@ module prove_flit_queue (
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     flit_queue #(.Width(1), .DepthLog2(DW)) i_dut (
-        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data), .held_valid_o(held_valid),
-        .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take), .almost_full_o(almost_full),
+        .clk_i, .rst_ni(rst_n), .valid_i, .data_i, .direct_i, .valid_o(valid), .data_o(data),
+        .held_valid_o(held_valid),
+        .held_o(held), .load_o(load), .load_data_o(load_data), .take_i(take),
+        .almost_full_o(almost_full),
         .empty_o(empty)
     );
 
     assign take = take_i && valid;
     assign mine = in_q && ahead_q == '0;
-    assign pass = valid_i && watch_i && !in_q && take && count_q == '0;   // the followed one comes and goes
+    // the followed one comes and goes
+    assign pass = valid_i && watch_i && !in_q && take && count_q == '0;
 
     always_comb begin
         if (!rst_n) assume (!valid_i);
@@ -50,14 +54,16 @@ module prove_flit_queue (
                 else ahead_q <= ahead_q - 1'b1;
             end
 
-            a_shown: assert (!valid || count_q != '0 || valid_i);              // nothing out of nowhere
+            // nothing out of nowhere
+            a_shown: assert (!valid || count_q != '0 || valid_i);
             a_soon:  assert (hidden_q < 2'd3 && (count_q != '0 || valid == (valid_i && direct_i)));
             a_order: assert (!(mine && take) || data == value_q);
             a_pass:  assert (!pass || data == data_i);
             load_q   <= load;
             loaded_q <= load_data;
             a_load:  assert (!load_q || (held_valid && held == loaded_q));
-            a_held:  assert (held_valid == (valid && count_q != '0) && (!held_valid || held == data));
+            a_held:  assert (held_valid == (valid && count_q != '0)
+                             && (!held_valid || held == data));
             a_empty: assert (empty == (count_q == '0));
             a_room:  assert (count_q <= (DW+1)'(2 ** DW));
             // what credits allow does not raise it

@@ -13,11 +13,13 @@ module prove_gated_ram (
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     // two lanes, of 1 bit and of the 2 others
     gated_ram #(.Width(3), .Depth(4), .LaneW(1)) i_dut (
-        .clk_i, .we_i(we_i && rst_n), .lane_i({lane_i, lane_i, 1'b1}), .waddr_i, .wdata_i, .re_i, .raddr_i,
+        .clk_i, .we_i(we_i && rst_n), .lane_i({lane_i, lane_i, 1'b1}), .waddr_i,
+        .wdata_i, .re_i, .raddr_i,
         .rdata_o(rdata)
     );
     f_ram #(.Width(3), .AddrW(2)) i_ram (
-        .clk_i, .rst_ni(rst_n), .addr_i, .wmask_i({{2{we_i && lane_i}}, we_i}), .waddr_i, .wdata_i, .known_o(known),
+        .clk_i, .rst_ni(rst_n), .addr_i, .wmask_i({{2{we_i && lane_i}}, we_i}), .waddr_i,
+        .wdata_i, .known_o(known),
         .word_o(word)
     );
     always_comb assume (!(we_i && re_i && waddr_i == raddr_i));

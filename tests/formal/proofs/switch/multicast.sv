@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The whole switch with three ports; port 0 sends dynamic multicasts of up to three targets back to back, also bad
-// ones: experts that are listed twice, not mapped, or at home. Expert e is behind port e modulo 4; 3 is not mapped.
-// Packets without targets have those of the open row: of the last good list, if it was not one of gate weights and
-// none was rejected behind it. One packet (watch_i) carries a mark. Each output sees the mark once if the packet is
-// good and has a target there, with exactly its targets in their order (without any, if it came so), and never else.
+// The whole switch with three ports; port 0 sends dynamic multicasts of up to three targets back
+// to back, also bad ones: experts that are listed twice, not mapped, or at home. Expert e is behind
+// port e modulo 4; 3 is not mapped. Packets without targets have those of the open row: of the
+// last good list, if it was not one of gate weights and none was rejected behind it. One packet
+// (watch_i) carries a mark. Each output sees the mark once if the packet is good and has a target
+// there, with exactly its targets in their order (without any, if it came so), and never else.
 // Output 2 gets its copy within Bound cycles, while output 1 may be blocked for ever.
 `default_nettype none
 `include "bundles.svh"
@@ -61,7 +62,8 @@ module prove_multicast #(
     packet_pkg::header_t head;
     bundle_pkg::credit_t up_crd [N];
 
-    assign header = send_i && quiet_q == 4'd8 && !(Live && sends_q == 2'd2) && !rest_q && held_q != '0;
+    assign header = send_i && quiet_q == 4'd8 && !(Live && sends_q == 2'd2) && !rest_q
+                    && held_q != '0;
     assign watch  = header && watch_i && !watched_q;
     always_comb begin
         ok = cnt_i != '0 && cnt_i < 5'd4;
@@ -89,7 +91,8 @@ module prove_multicast #(
         head.cnt     = cnt_i;
         head.target0 = {8'd0, expert_i[0], 4'd0};
         for (int unsigned p = 1; p < N; p++) up[p] = '0;
-        up[0] = '{valid: header || rest_q, last: rest_q || cnt_i < 5'd2, err: 1'b0, cls: packet_pkg::CLS_STORE,
+        up[0] = '{valid: header || rest_q, last: rest_q || cnt_i < 5'd2, err: 1'b0,
+                  cls: packet_pkg::CLS_STORE,
                   data: rest_q ? {96'd0, 8'd0, expert_q[2], 4'd2, 8'd0, expert_q[1], 4'd1} : head};
         assume (cnt_i < 5'd4);
         if (watched_q) assume (!watch_i);
@@ -112,11 +115,15 @@ module prove_multicast #(
     end
 
     switch_top #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .run_i(1'b0), .up_i(up), .up_crd_o(up_crd), .dn_o(dn),
-        .dn_crd_i(dn_crd), .emap_i('{we: !rst_n, addr: 12'(map_q), data: '{valid: map_q[1:0] != 2'd3,
-                                                                           gpu: 5'(map_q[1:0]), local_expert: '0}}),
-        .groups_i('0), .partition_i('1), .ctl_i('{window: 5'(Window), default: '0}), .enable_i('0), .disable_i('0),
-        .quiet_i('1), .down_o(), .flush_o(), .sweep_i(1'b0), .sweep_busy_o(), .idle_o(), .cnt_data_o(),
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .epoch_i(2'd0), .run_i(1'b0),
+        .up_i(up), .up_crd_o(up_crd), .dn_o(dn),
+        .dn_crd_i(dn_crd),
+        .emap_i('{we: !rst_n, addr: 12'(map_q),
+                  data: '{valid: map_q[1:0] != 2'd3, gpu: 5'(map_q[1:0]), local_expert: '0}}),
+        .groups_i('0), .partition_i('1), .ctl_i('{window: 5'(Window), default: '0}),
+        .enable_i('0), .disable_i('0),
+        .quiet_i('1), .down_o(), .flush_o(), .sweep_i(1'b0), .sweep_busy_o(),
+        .idle_o(), .cnt_data_o(),
         .mon_samples_o(), .mon_data_o(), .err_o(), .err_port_o()
     );
     // the map of experts is written during the reset
@@ -170,15 +177,18 @@ module prove_multicast #(
                                              && dn[p].last == (want_q[p] == 2'd1)));
                 a_first:  assert (!marked || bare_q || h.target0[7:4] == list_q[p][0]);
                 a_second: assert (!mark_q || !dn[p].valid || dn[p].data[7:4] == list_q[p][1]);
-                a_third:  assert (!mark_q || !dn[p].valid || want_q[p] != 2'd3 || dn[p].data[23:20] == list_q[p][2]);
+                a_third:  assert (!mark_q || !dn[p].valid || want_q[p] != 2'd3
+                                  || dn[p].data[23:20] == list_q[p][2]);
             end
         end
     end
 
-    // ---- credits: of port 1 at any time or never; those of port 2 at any time, at once for its bound ----
+    // ---- credits ----
+    // Of port 1 at any time or never; those of port 2 at any time, at once for its bound.
     for (genvar p = 0; p < 2; p++) begin : gen_credit
         logic back;
-        assign starts[p] = dn[p+1].valid && gen_out[p+1].first_q && dn[p+1].cls == packet_pkg::CLS_STORE;
+        assign starts[p] = dn[p+1].valid && gen_out[p+1].first_q
+                           && dn[p+1].cls == packet_pkg::CLS_STORE;
         assign back      = used_q[p] != '0 && ((p == 0) ? crd1_i : Live || crd2_i);
         assign dn_crd[p+1] = {2'd0, back, 1'b0};
         always_ff @(posedge clk_i) used_q[p] <= rst_n ? used_q[p] + 2'(starts[p]) - 2'(back) : '0;
@@ -186,7 +196,8 @@ module prove_multicast #(
     assign dn_crd[0] = '0;
 
     if (Live) begin : gen_live
-        always_ff @(posedge clk_i) if (rst_n) a_soon: assert (sent_q[2] || want_q[2] == '0 || 32'(age_q) <= Bound);
+        always_ff @(posedge clk_i) if (rst_n)
+            a_soon: assert (sent_q[2] || want_q[2] == '0 || 32'(age_q) <= Bound);
     end
 
     // what the assumptions leave

@@ -5,7 +5,8 @@
 
 module prove_part_queue #(
     parameter int unsigned PartPkts = 2,
-    parameter bit          SharedRam = 1'b0 // the RAM is here, and packets are announced before they come
+    parameter bit          SharedRam = 1'b0 // the RAM is here, and packets are
+                                            // announced before they come
 ) (
     input  wire logic clk_i, come_i, watch_i, line_i, we_i, widx_i, short_i, data_i, re_i, done_i
 );
@@ -31,11 +32,13 @@ module prove_part_queue #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     part_queue #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .come_i, .we_i, .widx_i, .wdata_i({513'd0, data_i}), .full_o(full),
-        .has_o(has), .re_i, .ridx_i(read_q), .done_i, .rdata_o(own), .waddr_o(waddr), .raddr_o(raddr)
+        .has_o(has), .re_i, .ridx_i(read_q), .done_i, .rdata_o(own),
+        .waddr_o(waddr), .raddr_o(raddr)
     );
     if (SharedRam) begin : gen_host
         gated_ram #(.Width(514), .Depth(2 * PartPkts)) i_ram (
-            .clk_i, .we_i, .lane_i(1'b1), .waddr_i(waddr), .wdata_i({513'd0, data_i}), .re_i, .raddr_i(raddr),
+            .clk_i, .we_i, .lane_i(1'b1), .waddr_i(waddr),
+            .wdata_i({513'd0, data_i}), .re_i, .raddr_i(raddr),
             .rdata_o(rdata)
         );
     end else begin : gen_own
@@ -43,8 +46,8 @@ module prove_part_queue #(
     end
 
     assign start = we_i && !widx_i;
-    // the writer starts a packet only with a credit, its second flit follows at once or never; the reader stays behind
-    // it
+    // the writer starts a packet only with a credit, its second flit follows at once or
+    // never; the reader stays behind it
     always_ff @(posedge clk_i) begin
         open_q  <= rst_n && start && !short_i;
         count_q <= rst_n ? count_q + W'(start) - W'(done_i) : '0;

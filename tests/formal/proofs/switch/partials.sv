@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Partial sums cannot wait in a circle: ports 0 and 2 ask for rows all the time, the hubs of ports 1 and 3 owe both of
-// them a packet for each row and begin in any order, each with one credit per requester. Port 0 adds hub 1 first, port
-// 2 hub 3. Whatever the order, every requester gets a result within Bound cycles, again and again.
+// Partial sums cannot wait in a circle: ports 0 and 2 ask for rows all the time, the hubs of ports
+// 1 and 3 owe both of them a packet for each row and begin in any order, each with one credit per
+// requester. Port 0 adds hub 1 first, port 2 hub 3. Whatever the order, every requester gets a
+// result within Bound cycles, again and again.
 `default_nettype none
 
 module prove_partials #(
@@ -43,7 +44,8 @@ module prove_partials #(
         assign send[h] = (!rst_n || lazy_i[h]) ? 2'd0 : can[turn_q[h]] ? 2'd1 << turn_q[h] : can;
 
         credit_return #(.Cfg(CfgHubs)) i_credits (
-            .clk_i, .rst_ni(rst_n), .room_i('0), .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]),
+            .clk_i, .rst_ni(rst_n), .room_i('0),
+            .ctrl_free_i('0), .ctrl_drop_i(1'b0), .part_done_i(done[h]),
             .part_hold_o(hold[h]), .crd_o(crd[h]), .idle_o()
         );
         always_ff @(posedge clk_i) begin
@@ -53,7 +55,8 @@ module prove_partials #(
                 credit_q[h] <= '1;
             end else begin
                 if (send[h] != '0) turn_q[h] <= !send[h][1];
-                credit_q[h] <= (credit_q[h] & ~send[h]) | (crd[h].cls[3] ? 2'd1 << crd[h].part[0] : 2'd0);
+                credit_q[h] <= (credit_q[h] & ~send[h])
+                               | (crd[h].cls[3] ? 2'd1 << crd[h].part[0] : 2'd0);
             end
         end
         always_comb if (was_q[h]) assume (!lazy_i[h]);
@@ -69,19 +72,25 @@ module prove_partials #(
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.Cfg(Cfg)) i_queue (
                 .clk_i, .rst_ni(rst_n), .come_i(send[h][r]), .we_i(send[h][r]), .widx_i(3'd0),
-                .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]),
+                .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]),
+                .ridx_i(idx), .done_i(q_done[D]),
                 .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
             assign done[h][r] = q_done[D];
         end
         // rows of one flit, a new one asked for as soon as the window allows it
         reduce_join #(.Cfg(Cfg)) i_join (
-            .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i(2'b11), .open_bytes_i(15'd15),
+            .clk_i, .rst_ni(rst_n),
+            .open_valid_i(rst_n && !full), .open_mask_i(2'b11), .open_bytes_i(15'd15),
             .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
-            .q_has_i(has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(),
-            .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(q_done), .q_data_i(term[0] | term[1]), .q_wait_o(),
-            .row_done_o(), .level_o(), .res_valid_o(valid), .res_len_o(), .res_poison_o(), .res_stamp_o(),
-            .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1), .res_data_o(),
+            .q_has_i(has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]}
+                                     : {hold[0][r], hold[1][r]}), .q_want_o(),
+            .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(q_done),
+            .q_data_i(term[0] | term[1]), .q_wait_o(),
+            .row_done_o(), .level_o(),
+            .res_valid_o(valid), .res_len_o(), .res_poison_o(), .res_stamp_o(),
+            .res_start_i(res[r]), .res_read_i(read_q), .res_first_i(1'b1),
+            .res_last_i(1'b1), .res_data_o(),
             .res_err_o(), .idle_o()
         );
         assign res[r] = valid && !busy_q;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A hub that falls silent stops nobody: ports 0 and 2 ask for rows all the time, hubs 1 and 3 owe both of them a packet
-// for each that they are asked for. From any cycle on a hub may send nothing more. Every requester still gets a result
-// within Bound cycles, again and again: right before a hub is down, poisoned from soon after. A hub that is only lazy
-// is never marked down. Software may enable a hub that is down in any cycle: from the flush on it is as after a reset,
-// and rows that come then are right again. No row of before takes what the hub sends for them: a later row would miss
-// it, and the hub be marked down.
+// A hub that falls silent stops nobody: ports 0 and 2 ask for rows all the time, hubs 1 and 3 owe
+// both of them a packet for each that they are asked for. From any cycle on a hub may send nothing
+// more. Every requester still gets a result within Bound cycles, again and again: right before a
+// hub is down, poisoned from soon after. A hub that is only lazy is never marked down. Software may
+// enable a hub that is down in any cycle: from the flush on it is as after a reset, and rows that
+// come then are right again. No row of before takes what the hub sends for them: a later row would
+// miss it, and the hub be marked down.
 `default_nettype none
 `include "bundles.svh"
 
@@ -38,7 +39,8 @@ module prove_port_down #(
 
     logic                rst_n, tick_q;
     logic [1:0]          turn_q, was_q, silent_q, down, down_q, flush;
-    logic [1:0][1:0]     credit_q, send, enters, done, hold, late;   // [hub][requester]; late: [requester][hub]
+    // [hub][requester]; late: [requester][hub]
+    logic [1:0][1:0]     credit_q, send, enters, done, hold, late;
     logic [1:0][1:0][1:0] owed_q;                                    // [hub][requester]: rows
     bundle_pkg::credit_t crd [2];
     logic [1:0]          res, old, came_q;
@@ -63,10 +65,13 @@ module prove_port_down #(
         assign enters[h] = in.valid ? send[h] : '0;
 
         port_guard #(.Cfg(Cfg)) i_guard (
-            .clk_i, .rst_ni(rst_n), .tick_i({3{tick_q}}), .step_i, .enable_i(enable_i[h]), .disable_i(1'b0),
-            .up_i('{valid: send[h] != '0, last: 1'b1, cls: packet_pkg::CLS_PART, default: '0}), .in_o(in), .drop_o(),
+            .clk_i, .rst_ni(rst_n), .tick_i({3{tick_q}}), .step_i,
+            .enable_i(enable_i[h]), .disable_i(1'b0),
+            .up_i('{valid: send[h] != '0, last: 1'b1, cls: packet_pkg::CLS_PART, default: '0}),
+            .in_o(in), .drop_o(),
             .starved_i('0), .late_i(late[0][h] || late[1][h]), .written_i(1'b1), .drained_i(1'b1),
-            .ready_i(old == '0), .down_o(down[h]), .flush_o(flush[h]), .report_o(), .report_code_o(),
+            .ready_i(old == '0), .down_o(down[h]), .flush_o(flush[h]),
+            .report_o(), .report_code_o(),
             .report_take_i(1'b0)
         );
         credit_return #(.Cfg(CfgHubs)) i_credits (
@@ -82,7 +87,8 @@ module prove_port_down #(
                 owed_q[h]   <= '0;
             end else begin
                 if (send[h] != '0) turn_q[h] <= !send[h][1];
-                credit_q[h] <= (credit_q[h] & ~send[h]) | (crd[h].cls[3] ? 2'd1 << crd[h].part[0] : 2'd0);
+                credit_q[h] <= (credit_q[h] & ~send[h])
+                               | (crd[h].cls[3] ? 2'd1 << crd[h].part[0] : 2'd0);
                 for (int unsigned r = 0; r < 2; r++)
                     owed_q[h][r] <= owed_q[h][r] + 2'(came_q[r] && !down[h]) - 2'(send[h][r]);
             end
@@ -107,8 +113,10 @@ module prove_port_down #(
         for (genvar h = 0; h < 2; h++) begin : gen_queue
             localparam int unsigned D = (r == 0) ? h : 1 - h;   // place in the order of additions
             part_queue #(.Cfg(Cfg)) i_queue (
-                .clk_i, .rst_ni(rst_n && !flush[h]), .come_i(enters[h][r]), .we_i(enters[h][r]), .widx_i(3'd0),
-                .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]), .ridx_i(idx), .done_i(q_done[D]),
+                .clk_i, .rst_ni(rst_n && !flush[h]), .come_i(enters[h][r]),
+                .we_i(enters[h][r]), .widx_i(3'd0),
+                .wdata_i({2'b01, 128'd0}), .full_o(), .has_o(has[D]), .re_i(re[D]),
+                .ridx_i(idx), .done_i(q_done[D]),
                 .rdata_o(term[h]), .waddr_o(), .raddr_o()
             );
             assign done[h][r] = q_done[D];
@@ -116,20 +124,27 @@ module prove_port_down #(
             assign late[r][h] = j_late[D];
         end
         dummy_partial #(.Cfg(Cfg), .Width(130)) i_dummy (
-            .clk_i, .rst_ni(rst_n), .tick_i(tick_q), .down_i(j_down), .mark_i((down & ~down_q) != '0),
-            .wait_i(j_wait), .row_done_i(row_done), .level_i(level), .late_o(j_late), .old_o(old[r]),
+            .clk_i, .rst_ni(rst_n), .tick_i(tick_q), .down_i(j_down),
+            .mark_i((down & ~down_q) != '0),
+            .wait_i(j_wait), .row_done_i(row_done), .level_i(level),
+            .late_o(j_late), .old_o(old[r]),
             .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
             .has_i(has), .term_i(term[0] | term[1]), .re_o(re), .done_o(q_done)
         );
         // rows of one flit, a new one asked for as soon as the window allows it
         reduce_join #(.Cfg(Cfg)) i_join (
-            .clk_i, .rst_ni(rst_n), .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15),
+            .clk_i, .rst_ni(rst_n),
+            .open_valid_i(rst_n && !full), .open_mask_i('1), .open_bytes_i(15'd15),
             .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i(j_down),
-            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]} : {hold[0][r], hold[1][r]}), .q_want_o(),
-            .q_may_i('1), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait),
+            .q_has_i(j_has), .q_hold_i((r == 0) ? {hold[1][r], hold[0][r]}
+                                       : {hold[0][r], hold[1][r]}), .q_want_o(),
+            .q_may_i('1), .q_re_o(j_re), .q_idx_o(idx), .q_done_o(j_done),
+            .q_data_i(j_term), .q_wait_o(j_wait),
             .row_done_o(row_done), .level_o(level),
-            .res_valid_o(valid), .res_len_o(), .res_poison_o(poison), .res_stamp_o(), .res_start_i(res[r]),
-            .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1), .res_data_o(), .res_err_o(), .idle_o()
+            .res_valid_o(valid), .res_len_o(), .res_poison_o(poison),
+            .res_stamp_o(), .res_start_i(res[r]),
+            .res_read_i(read_q), .res_first_i(1'b1), .res_last_i(1'b1), .res_data_o(), .res_err_o(),
+            .idle_o()
         );
         assign res[r] = valid && !busy_q;
         always_ff @(posedge clk_i) begin
@@ -144,10 +159,13 @@ module prove_port_down #(
                 a_served:   assert (32'(since_q[r]) <= Bound);
                 a_right:    assert (!res[r] || ever_q || down != '0 || !poison);
                 // as many as were open or in the ring when the last hub came up
-                a_again:    assert (!res[r] || down != '0 || 32'(fresh_q[r]) < Cfg.OpenRows + Slots || !poison);
-                c_again:    cover (res[r] && ever_q && down == '0 && 32'(fresh_q[r]) == Cfg.OpenRows + Slots);
+                a_again:    assert (!res[r] || down != '0 || 32'(fresh_q[r]) < Cfg.OpenRows + Slots
+                                    || !poison);
+                c_again:    cover (res[r] && ever_q && down == '0
+                                   && 32'(fresh_q[r]) == Cfg.OpenRows + Slots);
                 c_back:     cover (ever_q && down == '0);
-                a_poisoned: assert (!res[r] || (down_since_q[0] < 8'd15 && down_since_q[1] < 8'd15) || poison);
+                a_poisoned: assert (!res[r] || (down_since_q[0] < 8'd15 && down_since_q[1] < 8'd15)
+                                    || poison);
                 // rows from before the mark come to an end
                 a_old:      assert (!old[r] || (down_since_q[0] < 8'd40 && down_since_q[1] < 8'd40)
                                     || (down_since_q[0] < 8'd40 && down[0])

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The guard of a port against anything that an endpoint may do: flits, classes and pauses are free inputs, and so is
-// what waits for it.
+// The guard of a port against anything that an endpoint may do: flits, classes and pauses are free
+// inputs, and so is what waits for it.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_port_guard #(
     localparam cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input wire logic         clk_i, late_i, drained_i, ready_i, enable_i, disable_i, step_i, report_take_i,
+    input wire logic         clk_i, late_i, drained_i, ready_i, enable_i,
+    disable_i, step_i, report_take_i,
     input wire `MW_LINK(Cfg) up_i,
     input wire logic [2:0]   tick_i, starved_i,
-    input wire logic [1:0]   one_i              // the class that is followed: CTRL, STORE, PART, or its own open packet
+    input wire logic [1:0]   one_i              // the class that is followed: CTRL, STORE, PART,
+                                                // or its own open packet
 );
     logic            rst_n, drop, down, flush, report;
     `MW_LINK(Cfg)    in;
@@ -19,7 +21,8 @@ module prove_port_guard #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     port_guard #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .tick_i, .step_i, .enable_i, .disable_i, .up_i, .in_o(in), .drop_o(drop),
+        .clk_i, .rst_ni(rst_n), .tick_i, .step_i, .enable_i, .disable_i, .up_i,
+        .in_o(in), .drop_o(drop),
         .starved_i, .late_i, .written_i(1'b1), .drained_i, .ready_i, .down_o(down), .flush_o(flush),
         .report_o(report), .report_code_o(report_code), .report_take_i
     );
@@ -27,7 +30,8 @@ module prove_port_guard #(
     // ---- what goes in is whole packets; what is not as it came is marked ----
     logic       inside_q;       // a packet has begun towards the input
     logic [1:0] inside_cls_q;
-    logic       up_open_q;      // one of the endpoint has begun (a new start of the endpoint forgets it)
+    logic       up_open_q;      // one of the endpoint has begun (a new start of the
+                                // endpoint forgets it)
     logic       same;
     assign same = up_i.valid && in.last == up_i.last && in.err == up_i.err && in.data == up_i.data;
 
@@ -70,14 +74,19 @@ module prove_port_guard #(
         if (!rst_n || !up || !waits) waited_q <= '0;
         else if (ticks && waited_q != 2'd3) waited_q <= waited_q + 2'd1;
         if (rst_n) begin
-            a_whole:  assert (!inside_q || (in.valid && in.cls == inside_cls_q));   // consecutive, one class
-            a_begins: assert (inside_q || !in.valid || (!shut_q && !up_open_q && same && in.cls == up_i.cls));
-            a_flits:  assert (!(inside_q && in.valid) || (!shut_q && same) || (in.last && in.err && drop));
-            a_drops:  assert (drop == ((inside_q && (shut_q || !up_i.valid)) || (up_i.valid && !up_open_q && shut_q)));
+            // consecutive, one class
+            a_whole:  assert (!inside_q || (in.valid && in.cls == inside_cls_q));
+            a_begins: assert (inside_q || !in.valid
+                              || (!shut_q && !up_open_q && same && in.cls == up_i.cls));
+            a_flits:  assert (!(inside_q && in.valid) || (!shut_q && same)
+                              || (in.last && in.err && drop));
+            a_drops:  assert (drop == ((inside_q && (shut_q || !up_i.valid))
+                                       || (up_i.valid && !up_open_q && shut_q)));
             a_down:   assert (!down || (!in.valid && !inside_q));
             a_time:   assert (!(up && waited_q == 2'd3) || cause);
             a_marked: assert (!(up_q && cause_q) || !up);                           // at once
-            a_cause:  assert (!(up_q && !up) || cause_q);                           // and for nothing else
+            // and for nothing else
+            a_cause:  assert (!(up_q && !up) || cause_q);
             a_report: assert (!(up_q && !up && !disabled_q) || report);
         end
     end

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A join and an egress around the turns at three RAMs. The join passes over any members, up to Pass flits each; egress
-// chooses in each cycle in which it may, round robin among the inputs that are able and not claimed, and reads up to
-// Packet flits. What is followed for the bounds is one input (one_i).
+// A join and an egress around the turns at three RAMs. The join passes over any members, up
+// to Pass flits each; egress chooses in each cycle in which it may, round robin among the
+// inputs that are able and not claimed, and reads up to Packet flits. What is followed for
+// the bounds is one input (one_i).
 `default_nettype none
 
 module prove_read_turns #(
@@ -11,7 +12,8 @@ module prove_read_turns #(
     localparam int unsigned Inputs = 3
 ) (
     input  wire logic                              clk_i,
-    input  wire logic                              begin_i, // the join is ready for a pass on next_i
+    input  wire logic                              begin_i, // the join is ready for a
+                                                            // pass on next_i
     input  wire logic                              end_i,   // it ends here
     input  wire logic                              last_i,  // the packet of egress ends here
     input  wire logic [Inputs-1:0] next_i, able_i, one_i
@@ -24,8 +26,9 @@ module prove_read_turns #(
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    // The join waits for the choice of each input at most once, and for its claim; an input that is able loses
-    // Inputs - 1 choices by its place in the order, and by a claim as many as fit in its cycles.
+    // The join waits for the choice of each input at most once, and for its claim;
+    // an input that is able loses Inputs - 1 choices by its place in the order, and by a claim
+    // as many as fit in its cycles.
     localparam int unsigned JoinBound   = Inputs * Packet + 2;
     localparam int unsigned EgressBound = Inputs + Pass;
 
@@ -36,11 +39,13 @@ module prove_read_turns #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     read_turns #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .want_i(want), .read_i(read), .done_i(done ? read : '0), .may_o(may),
+        .clk_i, .rst_ni(rst_n), .want_i(want), .read_i(read),
+        .done_i(done ? read : '0), .may_o(may),
         .open_i(open), .able_i, .pop_i(pop), .reads_i(reads_q), .claimed_o(claimed)
     );
     rr_arb #(.N(Inputs)) i_choice (
-        .clk_i, .rst_ni(rst_n), .clear_i(1'b0), .req_i(able_i & ~claimed), .grant_o(grant), .idx_o(),
+        .clk_i, .rst_ni(rst_n), .clear_i(1'b0), .req_i(able_i & ~claimed),
+        .grant_o(grant), .idx_o(),
         .advance_i(pop_any)
     );
 
@@ -92,7 +97,8 @@ module prove_read_turns #(
         .clk_i, .rst_ni(rst_n), .wait_i(want != '0), .served_i(go), .other_i(1'b1)
     );
     f_fair #(.Bound(EgressBound)) i_egress_waits (
-        .clk_i, .rst_ni(rst_n), .wait_i((able_i & one_i) != '0), .served_i((pop & one_i) != '0), .other_i(open)
+        .clk_i, .rst_ni(rst_n), .wait_i((able_i & one_i) != '0),
+        .served_i((pop & one_i) != '0), .other_i(open)
     );
 
     // what the assumptions leave

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The lanes of one input's READY packets, beside a copy of those that are inside. The table of a lane's home takes it
-// whenever it likes, and says so in the cycle behind.
+// The lanes of one input's READY packets, beside a copy of those that are inside. The table of a
+// lane's home takes it whenever it likes, and says so in the cycle behind.
 `default_nettype none
 
 module prove_ready_lanes #(
@@ -45,7 +45,8 @@ module prove_ready_lanes #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     ready_lanes #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .port_i(5'd1), .partition_i, .header_i(head), .code_o(code), .push_i(push),
+        .clk_i, .rst_ni(rst_n), .port_i(5'd1), .partition_i, .header_i(head),
+        .code_o(code), .push_i(push),
         .home_o(home), .index_o(index), .take_i(take_q), .free_o(free), .idle_o(idle)
     );
 
@@ -62,7 +63,8 @@ module prove_ready_lanes #(
         sound = 1'b0;
         for (int unsigned i = 0; i < Lanes; i++) begin
             lane      = upper_i[LaneBits*i +: LaneBits];
-            coming[i] = '{valid: lane.valid, home: lane.home[Cfg.GpuW-1:0], index: lane.index[TokensLog2-1:0]};
+            coming[i] = '{valid: lane.valid, home: lane.home[Cfg.GpuW-1:0],
+                          index: lane.index[TokensLog2-1:0]};
             sound    |= lane.valid;
         end
         for (int unsigned i = 0; i < Lanes; i++) begin

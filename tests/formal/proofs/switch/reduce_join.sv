@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Rows of two kinds alternate, with masks and lengths of their own. A flit of a partial sum is a word of 4 bits
-// {member, packet modulo 2, flit modulo 2}, and the adder writes down what it adds: the result must be the words of all
-// members of the row, each once, in the order of the mask.
+// Rows of two kinds alternate, with masks and lengths of their own. A flit of a partial sum is a
+// word of 4 bits {member, packet modulo 2, flit modulo 2}, and the adder writes down what it adds:
+// the result must be the words of all members of the row, each once, in the order of the mask.
 `default_nettype none
 
 module prove_reduce_join #(
@@ -36,7 +36,8 @@ module prove_reduce_join #(
     logic [6:0]              res_len;
     logic [127:0]            res_data;
     logic                    kind_q;                      // of the next row that is asked for
-    logic [Members-1:0]      has_q, in_par_q, out_par_q;  // packets taken from a member and seen in results, modulo 2
+    logic [Members-1:0]      has_q, in_par_q, out_par_q;  // packets taken from a member and seen in
+                                                          // results, modulo 2
     logic [129:0]            data_q;
     logic [3:0]              word;
     logic                    start, busy_q, read, end_read, out_kind_q, pkt_q, last_pkt, poison_q;
@@ -55,18 +56,23 @@ module prove_reduce_join #(
     end
     always_comb begin
         word = '0;
-        for (int unsigned m = 0; m < Members; m++) if (re[m]) word = {2'(m + 1), in_par_q[m], idx[0]};
+        for (int unsigned m = 0; m < Members; m++)
+            if (re[m]) word = {2'(m + 1), in_par_q[m], idx[0]};
         if (full || !rst_n) assume (!open_i);
         assume ((has_q & ~has_i) == '0);
     end
 
     reduce_join #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .open_valid_i(open_i), .open_mask_i(Mask[kind_q]), .open_bytes_i(Bytes[kind_q]),
+        .clk_i, .rst_ni(rst_n),
+        .open_valid_i(open_i), .open_mask_i(Mask[kind_q]), .open_bytes_i(Bytes[kind_q]),
         .open_red_i('0), .open_stamp_i('0), .open_full_o(full), .away_i('0),
-        .q_has_i(has_i), .q_hold_i(hold_i), .q_want_o(), .q_may_i('1), .q_re_o(re), .q_idx_o(idx), .q_done_o(done),
+        .q_has_i(has_i), .q_hold_i(hold_i), .q_want_o(), .q_may_i('1), .q_re_o(re),
+        .q_idx_o(idx), .q_done_o(done),
         .q_data_i(data_q), .q_wait_o(), .row_done_o(), .level_o(),
-        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison), .res_stamp_o(), .res_start_i(start),
-        .res_read_i(read), .res_first_i(flit_q == '0), .res_last_i(flit_q == flits_q), .res_data_o(res_data),
+        .res_valid_o(res_valid), .res_len_o(res_len), .res_poison_o(res_poison),
+        .res_stamp_o(), .res_start_i(start),
+        .res_read_i(read), .res_first_i(flit_q == '0),
+        .res_last_i(flit_q == flits_q), .res_data_o(res_data),
         .res_err_o(res_err), .idle_o(idle)
     );
 

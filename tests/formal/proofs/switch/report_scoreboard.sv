@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The table of a port beside what is known of one of its tokens, over any number of layers with anything in the table
-// before the first: entries, one in two cycles at most, and lanes of any source for any token at any time; the port may
-// be down at any time. A layer ends whenever the table is idle, with rows that are not complete.
+// The table of a port beside what is known of one of its tokens, over any number of layers with
+// anything in the table before the first: entries, one in two cycles at most, and lanes of any
+// source for any token at any time; the port may be down at any time. A layer ends whenever the
+// table is idle, with rows that are not complete.
 `default_nettype none
 `include "bundles.svh"
 
@@ -45,12 +46,15 @@ module prove_report_scoreboard #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     f_layers i_layers (
-        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle), .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
+        .clk_i, .rst_ni(rst_n), .end_i(layer_i), .idle_i(idle),
+        .sweep_busy_i(sweep_busy), .sweep_o(sweep), .go_o(go),
         .sweeping_o(), .run_o(run), .ends_o(), .epoch_o(epoch)
     );
     report_scoreboard #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .go_i(go), .epoch_i(epoch), .sweep_i(sweep), .sweep_busy_o(sweep_busy), .down_i,
-        .fell_o(fell), .entry_i(entry), .members_i, .lane_i, .lane_index_i, .take_o(take), .bad_o(bad),
+        .clk_i, .rst_ni(rst_n), .go_i(go), .epoch_i(epoch),
+        .sweep_i(sweep), .sweep_busy_o(sweep_busy), .down_i,
+        .fell_o(fell), .entry_i(entry), .members_i, .lane_i, .lane_index_i,
+        .take_o(take), .bad_o(bad),
         .ready_to_open_o(ready_to_open),
         .ready_members_o(ready_members), .ready_index_o(ready_index),
         .ready_take_i(ready_take_i && ready_to_open), .err_o(err),
@@ -73,7 +77,8 @@ module prove_report_scoreboard #(
         assume (source_i != '0 && (source_i & (source_i - 1'b1)) == '0);
         if (rst_n) assume (one_i == one_q && source_i == source_q);
         assume ((lane_q & ~lane_i) == '0);
-        for (int unsigned s = 0; s < N; s++) if (lane_q[s]) assume (lane_index_i[s] == lane_index_q[s]);
+        for (int unsigned s = 0; s < N; s++)
+            if (lane_q[s]) assume (lane_index_i[s] == lane_index_q[s]);
         if (!rst_n || !run || layer_i) assume (!entry_i && lane_i == '0);
         assume (!(entry_i && entry_valid_q));
         if (entry_i) assume (members_i != '0 && cnt_i != '0);
@@ -86,7 +91,8 @@ module prove_report_scoreboard #(
     logic [N-1:0]          from;
 
     always_ff @(posedge clk_i) begin
-        {mine_q, own_q, cnt_q, members_q, index_q} <= {mine_i, own_i, cnt_i, members_i, entry_index_i};
+        {mine_q, own_q, cnt_q, members_q, index_q} <= {mine_i, own_i, cnt_i, members_i,
+                                                       entry_index_i};
     end
     always_comb begin
         said_index = entry_valid_q ? index_q : '0;
@@ -153,8 +159,9 @@ module prove_report_scoreboard #(
             a_turn:    assert (!pends_q || fell || 32'(others_q) < Tokens);
             // errors, of what was said of this token, and of nothing else
             a_bad:     assert (!bad_known_q || bad == bad_q);
-            a_err:     assert (!err_q || (err.valid && err.code == (mine_qq ? error_pkg::ERR_COUNT
-                                                                              : error_pkg::ERR_BOUNDS)));
+            a_err:     assert (!err_q
+                               || (err.valid && err.code == (mine_qq ? error_pkg::ERR_COUNT
+                                                             : error_pkg::ERR_BOUNDS)));
             a_idle:    assert (!idle || (!ready_to_open && bad == '0 && !err.valid && take == '0));
             a_idle_ready: assert (!idle || !pends_q || fell);
             c_ready:   cover (ready_to_open && ready_index == one_i && epoch == 2'd1);

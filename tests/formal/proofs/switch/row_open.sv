@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Two ports that open rows of each other, between anything that is ready to open, joins that end rows at any time,
-// and outputs that send GRANTs at any time. Of the rows of port 0 two are followed, which its join gets one behind
-// the other.
+// Two ports that open rows of each other, between anything that is ready to open, joins that
+// end rows at any time, and outputs that send GRANTs at any time. Of the rows of port 0 two are
+// followed, which its join gets one behind the other.
 `default_nettype none
 
 module prove_row_open #(
-    parameter bit Own = 1'b0,  // the grants that are looked at are those of port 0 itself, else of port 1
+    parameter bit Own = 1'b0,  // the grants that are looked at are those of port 0
+                               // itself, else of port 1
     localparam int unsigned N = 2,
     localparam int unsigned TokensLog2 = 2,
     localparam int unsigned OpenRows = 2
@@ -30,7 +31,8 @@ module prove_row_open #(
 
     logic                  rst_n;
     logic [4:0]            turn_q;
-    logic [N-1:0]          ready_to_open_q, take, opened, crowded, valid, idle, grants_idle, came_q, full, push,
+    logic [N-1:0]          ready_to_open_q, take, opened, crowded, valid, idle,
+                           grants_idle, came_q, full, push,
         room, fell_q;
     logic [TokensLog2-1:0] ready_index_q [N], index [N];
     logic [63:0]           upper [N];
@@ -42,16 +44,21 @@ module prove_row_open #(
         logic [TokensLog2-1:0] other [1];
         assign other[0] = index[1-p];
         row_open #(.Cfg(Cfg), .Places(4)) i_dut (
-            .clk_i, .rst_ni(rst_n), .port_i(5'(p)), .turn_i(turn_q), .ready_to_open_i(ready_to_open_q[p]),
+            .clk_i, .rst_ni(rst_n), .port_i(5'(p)), .turn_i(turn_q),
+            .ready_to_open_i(ready_to_open_q[p]),
             .ready_members_i(1'b1),
-            .ready_index_i(ready_index_q[p]), .ready_take_o(take[p]), .full_i(full[p]), .opened_o(opened[p]),
-            .members_o(), .index_o(index[p]), .opened_i(opened[1-p]), .opened_index_i(other), .fell_i(fell_i[p]),
-            .crowded_o(crowded[p]), .crowded_i(crowded[1-p]), .grant_valid_o(valid[p]), .grant_upper_o(upper[p]),
+            .ready_index_i(ready_index_q[p]), .ready_take_o(take[p]),
+            .full_i(full[p]), .opened_o(opened[p]),
+            .members_o(), .index_o(index[p]), .opened_i(opened[1-p]), .opened_index_i(other),
+            .fell_i(fell_i[p]),
+            .crowded_o(crowded[p]), .crowded_i(crowded[1-p]),
+            .grant_valid_o(valid[p]), .grant_upper_o(upper[p]),
             .grant_sent_i(sent_i[p] && valid[p]), .grants_idle_o(grants_idle[p]), .idle_o(idle[p])
         );
         assign push[p] = i_dut.i_grants.push_i;
         assign room[p] = i_dut.i_grants.room;
-        assign full[p] = level_q[p] == LevelW'(OpenRows) || (came_q[p] && level_q[p] == LevelW'(OpenRows - 1));
+        assign full[p] = level_q[p] == LevelW'(OpenRows)
+                         || (came_q[p] && level_q[p] == LevelW'(OpenRows - 1));
 
         always_ff @(posedge clk_i) begin
             came_q[p] <= rst_n && opened[p];
@@ -128,9 +135,11 @@ module prove_row_open #(
 
             // only rows that the join has, each once, in its order, all of them
             a_one:    assert (!one_now || (one_q && !one_here_q));
-            a_two:    assert (!two_now || (two_q && !two_here_q && (fell_i[Q] || one_here_q || (one_now && order))));
+            a_two:    assert (!two_now || (two_q && !two_here_q
+                                           && (fell_i[Q] || one_here_q || (one_now && order))));
             a_twice:  assert (!twice);
-            a_all:    assert (!idle[Q] || fell_i[Q] || (one_here_q == one_q && two_here_q == two_q));
+            a_all:    assert (!idle[Q] || fell_i[Q]
+                              || (one_here_q == one_q && two_here_q == two_q));
             a_stays:  assert (!(valid_q && !sent_q) || (valid[Q] && upper[Q] == upper_q));
             a_soon:   assert (waits_q < 6'd18);
             a_turns:  assert (opened != '1);

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// One packet (watch_i) and one line of it (line_i) are followed through a queue of the switch. FlitBytes 32 makes a
-// payload of four flits; nothing in the module depends on the number. What the surroundings do: the input writes header
-// and targets of a packet and its description, pushes it or not, then writes its payload; the output takes a packet,
-// reads it, stays behind the writer, and frees it; credits and windows bound what is inside.
+// One packet (watch_i) and one line of it (line_i) are followed through a queue of the switch.
+// FlitBytes 32 makes a payload of four flits; nothing in the module depends on the number. What the
+// surroundings do: the input writes header and targets of a packet and its description, pushes it
+// or not, then writes its payload; the output takes a packet, reads it, stays behind the writer,
+// and frees it; credits and windows bound what is inside.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_voq #(
     parameter int unsigned StorePkts = 2,
-    parameter bit          SharedRam = 1'b0, // another queue in the same RAM: one word of it (word_i) is followed
+    parameter bit          SharedRam = 1'b0, // another queue in the same RAM: one word of it
+                                             // (word_i) is followed
     // words come a cycle behind their addresses; what is being written is read two cycles later
     parameter bit          Late = 1'b0,
     localparam cfg_pkg::cfg_t Cfg = sizes()
 ) (
-    input  wire logic                  clk_i, watch_i, wr_valid_i, data_i, lane_i, desc_we_i, push_i, arrive_i,
+    input  wire logic                  clk_i, watch_i, wr_valid_i, data_i, lane_i,
+    desc_we_i, push_i, arrive_i,
     input  wire logic [1:0]            region_i, cls_i,
     input  wire logic [Cfg.PayW:0]     wline_i, rd_line_i, line_i,
     input  wire `MW_DESC(Cfg)          desc_i,
@@ -35,12 +38,14 @@ module prove_voq #(
         c = cfg_pkg::derived(c);
         c.Late = Late;
         // two more places
-        if (SharedRam) {c.SlotW, c.DescW, c.SharedRamW} = {c.SlotW + 1, c.DescW + 1, c.SharedRamW + 1};
+        if (SharedRam)
+            {c.SlotW, c.DescW, c.SharedRamW} = {c.SlotW + 1, c.DescW + 1, c.SharedRamW + 1};
         return c;
     endfunction
 
     logic                 rst_n, room, issue, ends, busy_q, mine_q;
-    logic                 known_q, written_q;   // the line of the followed packet is written, and a cycle has passed
+    logic                 known_q, written_q;   // the line of the followed packet is written,
+                                                // and a cycle has passed
     logic [2:0]           has;
     logic [Cfg.PayW:0]    line_q;
     logic [Cfg.DescW-1:0] desc;
@@ -54,21 +59,25 @@ module prove_voq #(
     voq #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .wr_valid_i(wr_valid),
         .wr_i('{region: region_i, line: wline_i, lane: Cfg.Lanes'(lane), data: Cfg.WordW'(data)}),
-        .desc_we_i, .desc_i, .push_i, .scarce_i(1'b0), .limit_i('0), .win_i('0), .here_o(), .sent_i(1'b0), .arrive_i,
+        .desc_we_i, .desc_i, .push_i, .scarce_i(1'b0), .limit_i('0), .win_i('0), .here_o(),
+        .sent_i(1'b0), .arrive_i,
         .issue_i(issue), .room_o(room), .has_o(has), .urgent_o(), .pop_i, .cls_i, .desc_o(desc),
         .free_i(ends && rcls_q == 2'd1), .re_i, .rd_line_i, .rd_slot_i(slot_q), .rdata_o(rdata),
         .shared_we_i, .shared_waddr_i, .shared_re_i, .shared_raddr_i, .shared_rdata_o(shared_rdata)
     );
-    always_ff @(posedge clk_i) {wr_valid_q, data_q, lane_q} <= {wr_valid_i || shared_we_i, data_i, lane_i};
+    always_ff @(posedge clk_i) {wr_valid_q, data_q, lane_q} <= {wr_valid_i || shared_we_i, data_i,
+                                                                lane_i};
     assign {wr_valid, data, lane} = Late ? {wr_valid_q && rst_n, data_q, lane_q}
                                     : {wr_valid_i || shared_we_i, data_i, lane_i};
     assign issue = room && others_i;
     assign ends  = busy_q && end_i;
 
     // ---- the surroundings ----
-    logic [2:0][2:0] count_q, inside_q;    // packets by class: pushed and not taken, pushed and not freed
+    logic [2:0][2:0] count_q, inside_q;    // packets by class: pushed and not taken,
+                                           // pushed and not freed
     logic [2:0]      held_q;               // STORE credits that the sender holds
-    logic            missed_q;             // a packet went elsewhere in the cycle before: its slot is free from now on
+    logic            missed_q;             // a packet went elsewhere in the cycle before:
+                                           // its slot is free from now on
     logic            paying_q;             // the payload of the last STORE packet may be written
     logic            coming;               // a packet
     assign coming = wr_valid_i || push_i || desc_we_i;
@@ -78,7 +87,8 @@ module prove_voq #(
         if (!rst_n || !SharedRam || re_i) assume (!shared_re_i);
         if (rst_n) assume (line_i == line_q);
         if (!rst_n) assume (!coming && !arrive_i && !pop_i && !re_i);
-        if (region_i == 2'd3) assume (!push_i && !desc_we_i && (!wr_valid_i || (paying_q && !wline_i[2] && lane_i)));
+        if (region_i == 2'd3)
+            assume (!push_i && !desc_we_i && (!wr_valid_i || (paying_q && !wline_i[2] && lane_i)));
         if (region_i == 2'd0) assume (wline_i == 3'b101 && (!coming || inside_q[0] < 3'd2));
         if (region_i == 2'd1) assume (wline_i == 3'b100 && (!coming || held_q != '0));
         if (region_i == 2'd2) assume (wline_i[2:1] == 2'b11 && (!coming || inside_q[2] < 3'd2));
@@ -101,8 +111,10 @@ module prove_voq #(
             busy_q   <= 1'b0;
         end else begin
             for (int unsigned c = 0; c < 3; c++) begin
-                count_q[c]  <= count_q[c] + 3'(push_i && region_i == 2'(c)) - 3'(pop_i && cls_i == 2'(c));
-                inside_q[c] <= inside_q[c] + 3'(push_i && region_i == 2'(c)) - 3'(ends && rcls_q == 2'(c));
+                count_q[c]  <= count_q[c] + 3'(push_i && region_i == 2'(c))
+                               - 3'(pop_i && cls_i == 2'(c));
+                inside_q[c] <= inside_q[c] + 3'(push_i && region_i == 2'(c))
+                               - 3'(ends && rcls_q == 2'(c));
             end
             held_q   <= held_q - 3'(arrive_i) + 3'(issue);
             if (region_i == 2'd1) paying_q <= push_i;
@@ -117,7 +129,8 @@ module prove_voq #(
     // ---- the word of the other queue ----
     logic [Cfg.SharedRamW-1:0] word_q;
     logic                  read_q, shared_read_q;
-    logic                  shared_known_q, shared_val_q, shared_ask_q, shared_want_q, shared_new_q, shared_new;
+    logic                  shared_known_q, shared_val_q, shared_ask_q, shared_want_q,
+                           shared_new_q, shared_new;
 
     assign shared_new = shared_we_i && shared_waddr_i == word_i;
     always_comb if (rst_n) assume (word_i == word_q);
@@ -143,7 +156,7 @@ module prove_voq #(
         end
     end
 
-    // ---- the packet that is followed, and what was last written for the next one of each class ----
+    // ---- the packet that is followed, and what was last written for the next of each class ----
     logic [2:0]   next_known_q, next_known, next_val_q, next_val, notified_q, notified;
     `MW_DESC(Cfg) next_desc_q [3], next_desc [3], desc_q;
     logic         in_q, val_q, dknown_q, writing_q, ask_q, want_q;
@@ -169,7 +182,8 @@ module prove_voq #(
     end
     assign mine = in_q && ahead_q == '0 && pop_i && cls_i == wcls_q;
     // a flit of a payload comes once
-    always_comb if (Late && writing_q && known_q && wr_valid_i && wline_i == line_i) assume (region_i != 2'd3);
+    always_comb if (Late && writing_q && known_q && wr_valid_i && wline_i == line_i)
+        assume (region_i != 2'd3);
 
     always_ff @(posedge clk_i) begin
         next_val_q  <= next_val;
@@ -215,7 +229,8 @@ module prove_voq #(
 
             a_has:    assert (has == {count_q[2] != '0, count_q[1] != '0, count_q[0] != '0});
             a_desc:   assert (!mine || !dknown_q
-                              || desc[7:0] == ((cls_i == 2'd0) ? 8'd0 : (cls_i == 2'd2) ? {desc_q[7:3], 3'd0}
+                              || desc[7:0] == ((cls_i == 2'd0) ? 8'd0
+                                               : (cls_i == 2'd2) ? {desc_q[7:3], 3'd0}
                                                : desc_q[7:0]));
             a_flit:   assert (!ask_q || rdata[0] == want_q);
             a_credit: assert (held_q + inside_q[1] <= 3'(StorePkts)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The look-ahead window of one input with two outputs, each with its queue. The input pushes packets with a copy for
-// one output or both, or drops them, while it holds credits; each output takes what it is shown, and is done with it,
-// whenever it likes or never: either may be blocked for ever. left_q knows of every packet, by its number, which copies
-// have not been sent.
+// The look-ahead window of one input with two outputs, each with its queue. The input pushes
+// packets with a copy for one output or both, or drops them, while it holds credits; each output
+// takes what it is shown, and is done with it, whenever it likes or never: either may be blocked
+// for ever. left_q knows of every packet, by its number, which copies have not been sent.
 `default_nettype none
 `include "bundles.svh"
 
@@ -39,7 +39,8 @@ module prove_window #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     window #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .limited_i(limit_i != '0), .push_i(arrive_i && copies_i != '0),
-        .drop_i(arrive_i && copies_i == '0), .issue_i(issue), .here_i(here != '0), .win_o(win), .may_o(may),
+        .drop_i(arrive_i && copies_i == '0), .issue_i(issue), .here_i(here != '0),
+        .win_o(win), .may_o(may),
         .idle_o(idle)
     );
     assign push  = arrive_i ? copies_i : '0;
@@ -47,16 +48,21 @@ module prove_window #(
 
     for (genvar o = 0; o < 2; o++) begin : gen_queue
         voq #(.Cfg(Cfg)) i_voq (
-            .clk_i, .rst_ni(rst_n), .wr_valid_i(1'b0), .wr_i('{region: packet_pkg::CLS_STORE, default: '0}),
-            .desc_we_i(push[o]), .desc_i('0), .push_i(push[o]), .scarce_i(1'b0), .limit_i, .win_i(win),
+            .clk_i, .rst_ni(rst_n),
+            .wr_valid_i(1'b0), .wr_i('{region: packet_pkg::CLS_STORE, default: '0}),
+            .desc_we_i(push[o]), .desc_i('0), .push_i(push[o]),
+            .scarce_i(1'b0), .limit_i, .win_i(win),
             .here_o(here[o]), .sent_i(sent[o]), .arrive_i, .issue_i(issue), .room_o(room[o]),
-            .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]), .cls_i(packet_pkg::CLS_STORE),
+            .has_o({unused[o], has[o], unused[o+2]}), .urgent_o(), .pop_i(pop_i[o]),
+            .cls_i(packet_pkg::CLS_STORE),
             .desc_o(), .free_i(free_i[o]), .re_i(1'b0), .rd_line_i('0), .rd_slot_i('0), .rdata_o(),
-            .shared_we_i(1'b0), .shared_waddr_i('0), .shared_re_i(1'b0), .shared_raddr_i('0), .shared_rdata_o()
+            .shared_we_i(1'b0), .shared_waddr_i('0), .shared_re_i(1'b0),
+            .shared_raddr_i('0), .shared_rdata_o()
         );
     end
 
-    // ---- the surroundings: credits, and outputs that are sending until free_i, and all but done from sent_i on ----
+    // ---- the surroundings ----
+    // Credits, and outputs that are sending until free_i, and all but done from sent_i on.
     assign sent = sent_i & sending_q;
     always_comb begin
         if (!rst_n) assume (!arrive_i && pop_i == '0);
@@ -75,7 +81,8 @@ module prove_window #(
 
     // ---- copies not sent, by number; those not taken ----
     logic [Numbers-1:0][1:0] left_q, there_q;
-    logic [1:0][SeqW-1:0]    number_q, next;   // of the copy on its way; of the next one of each queue
+    logic [1:0][SeqW-1:0]    number_q, next;   // of the copy on its way; of the next
+                                               // one of each queue
     logic [1:0]              some;
     logic [SeqW-1:0]         packets;          // from the oldest on
     logic [Numbers-1:0]      outside;          // not sent, and not one of these
@@ -116,20 +123,20 @@ module prove_window #(
             end
         end
         if (rst_n && limit_i != '0) begin
-            // numbers of different packets differ: what is not sent, and what may still come, lies between the oldest
-            // and StorePkts packets behind it
+            // numbers of different packets differ: what is not sent, and what may still come, lies
+            // between the oldest and StorePkts packets behind it
             a_few:    assert (packets <= SeqW'(StorePkts) && packets + held_q <= SeqW'(StorePkts));
             a_inside: assert (outside == '0);
-            // an output is shown its next copy if, and as soon as, that is one of the limit_i packets behind the
-            // oldest, whatever the other does
+            // an output is shown its next copy if, and as soon as, that is one of the limit_i
+            // packets behind the oldest, whatever the other does
             a_shown:  assert (has == {some[1] && SeqW'(next[1] - win.oldest) < limit_i,
                                       some[0] && SeqW'(next[0] - win.oldest) < limit_i});
             a_idle:   assert (idle == (win.seq == win.oldest));
         end
     end
 
-    // ---- how it hangs together, which the rest follows from: of each queue the places in their order, what is on its
-    // way, slots and promises ----
+    // ---- how it hangs together, which the rest follows from: of each queue the places in their
+    // order, what is on its way, slots and promises ----
     logic [1:0][SeqW-1:0] n_q;        // as there, without a window too
     logic [1:0] in_order;
     logic [1:0][SeqW:0]  there;       // copies in each queue
@@ -143,7 +150,8 @@ module prove_window #(
             logic [SeqW-1:0] number;
             assign number   = SeqW'(i) + win.oldest;
             assign right[i] = !there_q[number][o]
-                              || gen_queue[o].i_voq.gen_window.i_seq.mem[at[i][SlotW-1:0]] == number;
+                              || gen_queue[o].i_voq.gen_window.i_seq.mem[at[i][SlotW-1:0]]
+                              == number;
             assign at[i+1]  = there_q[number][o] ? gen_queue[o].i_voq.after(at[i]) : at[i];
         end
         assign in_order[o] = right == '1;
@@ -161,20 +169,23 @@ module prove_window #(
             if (rst_n) begin
                 a_sending: assert (gen_queue[o].i_voq.gen_window.sending_q == sending_q[o]
                                    && (!sending_q[o] || busy_q[o]));
-                a_slots:   assert (5'(gen_queue[o].i_voq.room_q) + 5'(gen_queue[o].i_voq.missed_q) + 5'(busy_q[o])
-                                   + 5'(held_q) + 5'(n_q[o]) == 5'(StorePkts));
+                a_slots:   assert (5'(gen_queue[o].i_voq.room_q) + 5'(gen_queue[o].i_voq.missed_q)
+                                   + 5'(busy_q[o]) + 5'(held_q) + 5'(n_q[o]) == 5'(StorePkts));
                 a_span:    assert (span[StorePkts] == gen_queue[o].i_voq.store_w_q);
-                a_some:    assert (gen_queue[o].i_voq.has_q[packet_pkg::CLS_STORE] == (n_q[o] != '0));
+                a_some:    assert (gen_queue[o].i_voq.has_q[packet_pkg::CLS_STORE]
+                                   == (n_q[o] != '0));
             end
             if (rst_n && limit_i != '0) begin
                 a_order:   assert (in_order[o]);
                 a_there:   assert (5'(there[o]) == 5'(n_q[o]));
-                a_number:  assert (!sending_q[o] || gen_queue[o].i_voq.gen_window.sending_seq_q == number_q[o]);
+                a_number:  assert (!sending_q[o]
+                                   || gen_queue[o].i_voq.gen_window.sending_seq_q == number_q[o]);
             end
         end
     end
     always_ff @(posedge clk_i) begin
-        for (int unsigned o = 0; o < 2; o++) n_q[o] <= rst_n ? n_q[o] + SeqW'(push[o]) - SeqW'(pop_i[o]) : '0;
+        for (int unsigned o = 0; o < 2; o++)
+            n_q[o] <= rst_n ? n_q[o] + SeqW'(push[o]) - SeqW'(pop_i[o]) : '0;
     end
     always_comb begin
         if (rst_n && limit_i != '0) begin
@@ -183,13 +194,14 @@ module prove_window #(
         end
     end
 
-    // ---- the oldest is the oldest: it has a copy left, or the next one is in its place in the next cycle; never is
-    // one with a copy left passed over ----
+    // ---- the oldest is the oldest: it has a copy left, or the next one is in its place in the
+    // next cycle; never is one with a copy left passed over ----
     logic            step_q, count_q;
     logic [SeqW-1:0] oldest_q;
     logic [1:0]      left;
 
-    assign left = left_q[win.oldest] & ~{sent[1] && number_q[1] == win.oldest, sent[0] && number_q[0] == win.oldest};
+    assign left = left_q[win.oldest] & ~{sent[1] && number_q[1] == win.oldest, sent[0]
+                                         && number_q[0] == win.oldest};
     always_ff @(posedge clk_i) begin
         oldest_q <= win.oldest;
         step_q   <= left == '0 && win.seq != win.oldest;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// A link that brings partials as closely as it can or not, each behind its header, and a parser that enters a payload
-// when it may and stays in it as long as a payload lasts. FlitBytes 32 and 64 make packets of four and two flits. The
-// data are the number of the flit.
+// A link that brings partials as closely as it can or not, each behind its header, and a parser
+// that enters a payload when it may and stays in it as long as a payload lasts. FlitBytes 32 and 64
+// make packets of four and two flits. The data are the number of the flit.
 `default_nettype none
 
 module prove_write_turns #(
@@ -36,9 +36,11 @@ module prove_write_turns #(
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     write_turns #(.Cfg(Cfg)) i_dut (
-        .clk_i, .rst_ni(rst_n), .we_i(we), .idx_i(idx_q), .data_i({{8*FlitBytes{1'b0}}, mark_i, last}),
+        .clk_i, .rst_ni(rst_n), .we_i(we), .idx_i(idx_q),
+        .data_i({{8*FlitBytes{1'b0}}, mark_i, last}),
         .pay_i(pay), .copy_valid_i(copy), .copy_lane_i('0), .copy_data_i('0), .pause_o(pause),
-        .part_we_o(part_we), .part_idx_o(idx), .wr_valid_o(wr_valid), .wr_lane_o(), .wr_data_o(data), .idle_o(idle)
+        .part_we_o(part_we), .part_idx_o(idx),
+        .wr_valid_o(wr_valid), .wr_lane_o(), .wr_data_o(data), .idle_o(idle)
     );
 
     assign copy   = copy_i && !pause;
@@ -80,7 +82,8 @@ module prove_write_turns #(
     end
 
     f_queue #(.Width(2), .Depth(Flits + 2), .Latency(0)) i_order (
-        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(we), .in_i({mark_i, last}), .accept_i(1'b1), .pop_i(out_we),
+        .clk_i, .rst_ni(rst_n), .watch_i, .push_i(we), .in_i({mark_i, last}),
+        .accept_i(1'b1), .pop_i(out_we),
         .show_i(out_we), .out_i(data[1:0]), .count_o()
     );
 
