@@ -7,6 +7,7 @@
 #include "cli/command_help.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
+#include "experiment/round_trip.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct job {
     struct mw_csv csv;
     FILE *out;  ///< tables
     FILE *data; ///< standard output
+    FILE *err;
 };
 
 /// A model takes minutes to build. Sizes that it will not hold are refused before; the largest
@@ -248,10 +250,23 @@ static int run_reductions(struct job *j, const struct mw_pattern *pattern, uint6
     return status;
 }
 
+static void warn_of_credits(const struct job *j)
+{
+    const struct mw_bench_params *p = &j->params;
+    struct mw_round_trip trip;
+    unsigned classes = 0;
+    for (unsigned i = 0; i < MW_BENCH_PATTERNS; i++)
+        if (p->run[i])
+            classes |= mw_bench_patterns[i].classes;
+    mw_round_trip_make(&trip, &j->bench.info, &p->settings, p->link_latency, classes);
+    mw_round_trip_warn(j->err, &trip);
+}
+
 static int run_all(struct job *j)
 {
     uint64_t wrong = 0;
     int status = MW_EXIT_OK;
+    warn_of_credits(j);
     print_head(j);
     if (j->params.latency)
         status = run_sizes(j, NULL, &wrong);
@@ -344,6 +359,7 @@ int mw_bench_command(int argc, char **argv, FILE *out, FILE *errors)
         return MW_EXIT_FAILED;
     }
     j->out = j->data = out;
+    j->err = errors;
     j->bench.params = &j->params;
     j->bench.err = &err;
     int status = mw_bench_parse(&j->params, argc, argv, &help, &err);

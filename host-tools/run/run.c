@@ -10,6 +10,7 @@
 #include "cli/command_help.h"
 #include "device/device_build.h"
 #include "device/setting_table.h"
+#include "experiment/round_trip.h"
 #include "report/pictures.h"
 #include "report/report.h"
 #include "run/forecast.h"
@@ -46,10 +47,47 @@ static void tell(struct mw_run *run)
               run->out);
 }
 
+static void open_options(const struct mw_run_params *p, struct mw_open_options *o)
+{
+    mw_device_options(&p->device, o);
+    o->gpus = p->shape.gpus;
+    o->flit_bytes = p->flit_bytes;
+    o->link_latency = p->link_latency;
+    o->small = mw_setting_value(&p->settings, "small", 0);
+    o->fst = p->fst;
+}
+
+static bool lacks_model(const struct mw_run_params *p)
+{
+    struct mw_open_options o;
+    open_options(p, &o);
+    return mw_device_lacks_model(&o);
+}
+
+/// A rate that the credits of a simulated device limit, by the sizes that such a device has.
+static void warn_of_credits(const struct mw_run *run)
+{
+    const struct mw_run_params *p = &run->params;
+    struct mw_open_options o;
+    struct mw_device_info info;
+    struct mw_round_trip trip;
+    unsigned classes = 1u << MW_CLS_STORE;
+    if (p->device.usb)
+        return;
+    open_options(p, &o);
+    mw_device_built(&info, &o);
+    for (unsigned i = 0; i < run->asked; i++)
+        if (run->systems[i].reduction)
+            classes |= 1u << MW_CLS_PART;
+    mw_round_trip_make(&trip, &info, &p->settings, p->link_latency, classes);
+    mw_round_trip_warn(run->err, &trip);
+}
+
 /// Every system that was asked for, and the tables behind their lines.
 static int run_systems(struct mw_run *run, struct mw_error *err)
 {
     mw_run_choose(run);
+    warn_of_credits(run);
     mw_report_head(run->out, &run->params, &run->trace, &run->workload);
     mw_report_machine_head(run->out, &run->params);
     tell(run);
@@ -125,18 +163,6 @@ static int check_device(struct mw_run *run, const struct mw_demand *demand, bool
         memory.gpus += take_largest(touched);
     run->memory = memory.host + memory.gpus;
     return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
-}
-
-static bool lacks_model(const struct mw_run_params *p)
-{
-    struct mw_open_options o;
-    mw_device_options(&p->device, &o);
-    o.gpus = p->shape.gpus;
-    o.flit_bytes = p->flit_bytes;
-    o.link_latency = p->link_latency;
-    o.small = mw_setting_value(&p->settings, "small", 0);
-    o.fst = p->fst;
-    return mw_device_lacks_model(&o);
 }
 
 /// Before anything large is made. A model that is missing is built in minutes, so what it will not

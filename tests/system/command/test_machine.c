@@ -5,6 +5,7 @@
 #include "system/command.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 #define LAYER "--flit-bytes 8 --experts 8 --k 2 --hidden 512 --tokens-per-gpu 32 --tile 4 "
 
@@ -16,7 +17,7 @@ static int set_up(void **state)
         "{\"name\": \"m\", \"gpus\": 2, \"planes\": 3, \"link_gbytes_per_s\": 24, "
         "\"link_latency_ns\": 10, \"memory_gbytes_per_s\": 999, \"tflops\": {\"bf16\": 1}, "
         "\"source\": \"s\"}";
-    int status = scratch_make(state);
+    int status = scratch_make(state) || mkdir(scratch("files"), 0777);
     snprintf(machine, sizeof machine, "%s", scratch("machine.json"));
     snprintf(json, sizeof json, "%s", scratch("report.json"));
     write_file(machine, text, sizeof text - 1);
@@ -72,10 +73,76 @@ static void reports_phases(void **state)
     cJSON_Delete(whole);
 }
 
+/// The rate that the last warning states, in percent; there is one line of it.
+static double warned(void)
+{
+    double rate = 0;
+    const char *at = strstr(err_text, ": at most ");
+    assert_int_equal(strncmp(err_text, "moeswitch: warning: ", 20), 0);
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, ": at most %lf %% of the link's rate\n", &rate), 1);
+    assert_ptr_equal(strchr(err_text, '\n'), err_text + strlen(err_text) - 1);
+    return rate;
+}
+
+/// Too few credits for the round trip: the stated rate is not exceeded, and is nearly reached.
+static void warns_of_few_credits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *settings;
+        unsigned latency, credits;
+        double least; ///< share of the stated rate that is reached
+    } lines[] = {
+        {"unicast", "store_credits=4", 64, 4, 0.97},
+        {"unicast", "store_credits=3", 17, 3, 0.97},
+        {"unicast", "down_store_credits=5", 64, 5, 0.8},
+        {"reduce_scatter", "part_credits=2", 40, 2, 0.8},
+    };
+    for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char credits[40];
+        cJSON *whole;
+        assert_int_equal(run_command("bench %s --gpus 2 --flit-bytes 8 --minbytes 64K "
+                                     "--link-latency %u --set %s --json %s",
+                                     lines[i].pattern, lines[i].latency, lines[i].settings, json),
+                         MW_EXIT_OK);
+        const double rate = warned();
+        snprintf(credits, sizeof credits, " %u credits of ", lines[i].credits);
+        assert_non_null(strstr(err_text, credits));
+        whole = read_json(json);
+        const double share = 100 * number(cJSON_GetArrayItem(member(whole, "rows"), 0), "share");
+        print_message("%s: %.1f %% of at most %.1f %%\n", lines[i].settings, share, rate);
+        assert_true(share <= rate + 0.1 && share >= lines[i].least * rate);
+        cJSON_Delete(whole);
+    }
+    // a run warns too: of its sums only where the switch makes them
+    assert_int_equal(run_command("run --gpus 2 " LAYER "--system unicast --link-latency 60"),
+                     MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    assert_int_equal(run_command("run --gpus 2 " LAYER "--system dysharp --link-latency 60"),
+                     MW_EXIT_OK);
+    assert_true(warned() < 60);
+    assert_int_equal(
+        run_command("run --hardware %s " LAYER "--system unicast --set store_credits=1", machine),
+        MW_EXIT_OK);
+    assert_true(warned() < 50);
+}
+
+static void refuses_what_does_not_divide(void **state)
+{
+    (void)state;
+    ASSERT_REFUSES("run", "--hardware hgx-h100 --gpus 6 --model deepseek-v3 --tokens-per-gpu 4096",
+                   "--gpus 6: the 256 experts of ");
+    ASSERT_REFUSES("run", "--hardware hgx-h100 --model deepseek-v3 --hidden 7164",
+                   "--hidden 7164: not a multiple of half of --flit-bytes 16");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_phases),
+        cmocka_unit_test(warns_of_few_credits),
+        cmocka_unit_test(refuses_what_does_not_divide),
     };
     return cmocka_run_group_tests_name("machine", tests, set_up, scratch_remove);
 }
