@@ -2,7 +2,8 @@
 # Boards: boards/NAME is one, docs/developer/porting.md says what is in its folder.
 #   make bitstream BOARD=ecpix5-85f [N=4] [FABRIC_MHZ=48] [SEEDS='1 2 3'] [BEST=1]
 #       PADS=1: without fabric, SoC and host link, as quickly as pins and clocks can be tried
-#   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the board's own options
+#   make load BOARD=...    into the FPGA, make flash BOARD=... for power-up; LOADER='-c ft4232' in place of the
+#                          board's own options
 #   make board-page BOARD=...    docs/reference/boards/BOARD.md of it: clocks, cells, floorplan
 #   make firmware-bitstream BOARD=...    the firmware of now into the bitstream, without place and route
 BOARDS := $(sort $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.toml)))))
@@ -12,9 +13,13 @@ BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
 BOARD_SETTINGS := N=$(BOARD_N) FlitBytes=8 $(SMALL_PARAMS)
 # from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F
-BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(B)/threads/n$(BOARD_N)f8-small-threads/node_threads.il))
-BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' boards/$(BOARD)/board.toml 2>/dev/null)),pins,usb)
-BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
+BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 \
+    3,$(BOARD_N)),,$(B)/threads/n$(BOARD_N)f8-small-threads/node_threads.il))
+BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' boards/$(BOARD)/board.toml \
+    2>/dev/null)),pins,usb)
+BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) \
+    $(filter-out rtl/top/device_$(if $(filter pins,$(BOARD_USB)),usb,pins).sv,$(RTL) $(DEV_PKGS) $(DEV_IP) \
+    $(DEV_MODS)) $(if $(filter pins,$(BOARD_USB)),$(USB_PINS),$(USB_CORE)) \
     $(filter-out rtl/board/board_$(if $(filter pins,$(BOARD_USB)),ulpi,pins).sv,$(BOARD_MODS))
 # PADS=1: a stub for fabric, SoC and host link, for what a board has around them, in minutes
 PADS ?= 0
@@ -27,13 +32,17 @@ LOADER ?=
 
 .PHONY: bitstream load flash firmware-bitstream board-page
 ifneq ($(filter bitstream load flash firmware-bitstream board-page,$(MAKECMDGOALS)),)
-$(if $(and $(filter 1,$(words $(BOARD))),$(filter $(BOARDS),$(BOARD))),,$(error BOARD=$(BOARD): the boards are $(BOARDS)))
-$(if $(and $(filter 1,$(words $(BOARD_N))),$(filter 2 3 4 5 6 7 8,$(BOARD_N))),,$(error N=$(BOARD_N): a board has 2 to 8 GPUs))
+$(if $(and $(filter 1,$(words $(BOARD))),$(filter $(BOARDS),$(BOARD))),,$(error BOARD=$(BOARD): the boards \
+    are $(BOARDS)))
+$(if $(and $(filter 1,$(words $(BOARD_N))),$(filter 2 3 4 5 6 7 8,$(BOARD_N))),,$(error N=$(BOARD_N): a board has \
+    2 to 8 GPUs))
 endif
 bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(FW)/firmware.hex
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
-	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
-	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) $(addprefix --param ,$(BOARD_SETTINGS)) $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
+	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) \
+	    $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
+	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) $(addprefix --param ,$(BOARD_SETTINGS)) \
+	    $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
 
 flash load: | $(B)/.setup
 	$(call say,$(if $(filter load,$@),LOAD,FLASH),$(BOARD))
@@ -46,19 +55,27 @@ firmware-bitstream: $(FIRMWARE)
 	$(call say,FIRMWARE,$(FIRMWARE) for $(BOARD))
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) --only-firmware
 
-# tops of boards, which no model has: each with the clocks that its PLL makes, with all nodes side by side, and one of them with one for all
+# tops of boards, which no model has: each with the clocks that its PLL makes, with all nodes side by
+# side, and one of them with one for all
 LINT_BOARDS := $(addsuffix .2,$(BOARDS)) ecpix5-85f.4
 .PHONY: lint-boards $(addprefix lint-board-,$(BOARDS) $(LINT_BOARDS))
 lint: lint-boards
 lint-boards: $(addprefix lint-board-,$(LINT_BOARDS))
 $(addprefix lint-board-,$(BOARDS)): lint-board-%: lint-board-%.2
 # of the one node for all: its netlist, and what surrounds it
-lint_threads = $(if $(filter 4,$(call dotted,$(1),2)),experiments/node_threads/node_threads.vlt experiments/node_threads/fabric_threads.sv $(B)/threads/n4f8-small-threads/node_threads.v)
+lint_threads = $(if $(filter 4,$(call dotted,$(1),2)),experiments/node_threads/node_threads.vlt \
+    experiments/node_threads/fabric_threads.sv $(B)/threads/n4f8-small-threads/node_threads.v)
 lint_clocks = $(B)/board/lint-$(1)
-$(addprefix lint-board-,$(LINT_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(B)/threads/n4f8-small-threads/node_threads.v
+$(addprefix lint-board-,$(LINT_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) \
+    $(USB_CORE) $(USB_PINS) $(B)/threads/n4f8-small-threads/node_threads.v
 	$(call say,LINT,board $(call dotted,$*,1) N=$(call dotted,$*,2))
 	$(Q)$(PY) flow/ecp5/clocks.py $(call dotted,$*,1) $(call lint_clocks,$*) $(filter 4,$(call dotted,$*,2))
-	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) $(call lint_threads,$*) $(call lint_clocks,$*)/board_clocks.sv \
-	    boards/$(call dotted,$*,1)/top.sv -- env $(VERILATOR) --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' boards/$(call dotted,$*,1)/board.toml) \
-	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=8 $(SMALL_PARAMS)) $(VWARN) -Wno-DECLFILENAME -y rtl/board -y $(call lint_clocks,$*) \
-	    $(filter %.vlt,$(call lint_threads,$*)) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(call lint_clocks,$*)/clocks_pkg.sv rtl/board/ecp5_cells.sv $(filter-out %.vlt,$(call lint_threads,$*)) boards/$(call dotted,$*,1)/top.sv
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) \
+	    $(USB_CORE) $(USB_PINS) $(VLT) $(call lint_threads,$*) $(call lint_clocks,$*)/board_clocks.sv \
+	    boards/$(call dotted,$*,1)/top.sv -- env $(VERILATOR) \
+	    --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' \
+	    boards/$(call dotted,$*,1)/board.toml) \
+	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=8 $(SMALL_PARAMS)) $(VWARN) -Wno-DECLFILENAME -y rtl/board \
+	    -y $(call lint_clocks,$*) \
+	    $(filter %.vlt,$(call lint_threads,$*)) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(call lint_clocks,$*)/clocks_pkg.sv \
+	    rtl/board/ecp5_cells.sv $(filter-out %.vlt,$(call lint_threads,$*)) boards/$(call dotted,$*,1)/top.sv

@@ -7,8 +7,11 @@ FW_STACK := 1536
 RISCV := riscv64-unknown-elf-
 FW_SRC := $(wildcard firmware/*.c) firmware/start.S
 FW_OBJ := $(patsubst firmware/%,$(FW)/%.o,$(basename $(FW_SRC)))
-FW_FLAGS := -march=rv32i -mabi=ilp32 -Os -g -std=c17 -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns -fno-pic -msmall-data-limit=0 \
-    -fno-jump-tables -ffunction-sections -fstack-usage -Wframe-larger-than=1024 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror '-DFW_SERIAL="$(SERIAL)"' -Ifirmware/include -I$(GEN)
+FW_FLAGS := -march=rv32i -mabi=ilp32 -Os -g -std=c17 -ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns \
+    -fno-pic -msmall-data-limit=0 \
+    -fno-jump-tables -ffunction-sections -fstack-usage -Wframe-larger-than=1024 \
+    -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror '-DFW_SERIAL="$(SERIAL)"' \
+    -Ifirmware/include -I$(GEN)
 
 $(FW)/%.o: firmware/%.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	@mkdir -p $(@D)
@@ -22,7 +25,9 @@ $(FW)/start.o: firmware/start.S | $(B)/.setup
 
 $(FW)/firmware.elf: $(FW_OBJ) firmware/link.ld firmware/report.py firmware/image.py spec/host.toml
 	$(call say,LINK,$@)
-	$(Q)$(RISCV)gcc -march=rv32i -mabi=ilp32 -nostdlib -static -Wl,--gc-sections,--no-warn-rwx-segments -Wl,--defsym=RAM_BYTES=$(FW_RAM),--defsym=STACK_BYTES=$(FW_STACK),--defsym=MW_IMAGE_AT=$$($(PY) firmware/image.py --at) \
+	$(Q)$(RISCV)gcc -march=rv32i -mabi=ilp32 -nostdlib -static -Wl,--gc-sections,--no-warn-rwx-segments \
+	    -Wl,--defsym=RAM_BYTES=$(FW_RAM),--defsym=STACK_BYTES=$(FW_STACK),--defsym=MW_IMAGE_AT=$$($(PY) \
+	    firmware/image.py --at) \
 	    -T firmware/link.ld -o $@ $(FW_OBJ) -lgcc
 	$(Q)$(PY) firmware/report.py $(RISCV)objdump $(RISCV)size $@ $(FW_RAM) $(FW_STACK)
 

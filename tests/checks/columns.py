@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 # by the end of a file's name
-LIMITS = {(".c", ".h", ".cpp", ".sv", ".svh", ".v"): 100, (".py",): 120}
+LIMITS = {(".c", ".h", ".cpp", ".sv", ".svh", ".v"): 100, (".py", ".mk", "Makefile"): 120}
 
 
 def limit(name):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tests of the library and of the host tools once more, with AddressSanitizer, its search for leaks, and UndefinedBehaviorSanitizer in all of their own
-# sources; those with threads under ThreadSanitizer, too.
+# The tests of the library and of the host tools once more, with AddressSanitizer, its search for leaks, and
+# UndefinedBehaviorSanitizer in all of their own sources; those with threads under ThreadSanitizer, too.
 SAN := $(B)/sanitized
 SAN_CFLAGS := -std=c17 -O1 -g -fno-omit-frame-pointer -ffp-contract=off $(WARN)
 # those with threads need nothing of the host tools
@@ -27,7 +27,8 @@ $(foreach k,address thread,$(eval $(call sanitized_rules,$(k))))
 # sanitized_tests: kind, folder of tests/, programs. They lie as deep as the library looks for the sources from them.
 define sanitized_tests
 $(patsubst %,$(SAN)/$(1)-$(2)/%,$(3)): $(SAN)/$(1)-$(2)/%: $(SAN)/$(1)/obj/tests/$(2)/%.o \
-    $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(filter-out $(wildcard tests/$(2)/test_*.c),$(wildcard tests/$(2)/*.c))) $(SAN)/$(1)/lib.a
+    $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(filter-out $(wildcard tests/$(2)/test_*.c),$(wildcard tests/$(2)/*.c))) \
+    $(SAN)/$(1)/lib.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$(FUZZ_CC) -fsanitize=$(SAN_KINDS_$(1)) -o $$@ $$^ -lcmocka $(LDLIBS)

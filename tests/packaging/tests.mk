@@ -8,25 +8,33 @@ TEST_CMDS += --command 'install: make packages-check'
 LONG_CMDS += --command 'install-bare: make packages-check && $(PY) tests/packaging/bare.py $(DEB_CHECK) $(B)/bare'
 INSTALL_MAKE = $(fresh_make) -s DESTDIR=$(abspath $(INSTALL_CHECK)) PREFIX=/usr $(PACKAGED)
 
-# The shared library has exactly the functions of its header; what is installed builds the example; uninstall leaves no file.
+# The shared library has exactly the functions of its header; what is installed builds the
+# example; uninstall leaves no file.
 .PHONY: install-check
 install-check: $(B)/libmoeswitch.so $(B)/moeswitch $(call model_so,2.8.0.0)
-	$(Q)nm -D --defined-only $< | awk '$$2 == "T" {print $$3}' | sed 's/@.*//' | sort | diff - <(tr '\n' ' ' <driver/include/moeswitch.h | \
-	    grep -o 'MW_API [^(]*' | grep -o 'mw_[a-z_0-9]*$$' | sort) || { echo "libmoeswitch.so and moeswitch.h: not the same functions" >&2; exit 1; }
+	$(Q)nm -D --defined-only $< | awk '$$2 == "T" {print $$3}' | sed 's/@.*//' | sort \
+	    | diff - <(tr '\n' ' ' <driver/include/moeswitch.h | \
+	    grep -o 'MW_API [^(]*' | grep -o 'mw_[a-z_0-9]*$$' | sort) \
+	    || { echo "libmoeswitch.so and moeswitch.h: not the same functions" >&2; exit 1; }
 	$(Q)$(PY) tests/checks/rule.py driver/70-moeswitch.rules
 	$(Q)rm -rf $(INSTALL_CHECK) && $(INSTALL_MAKE) install
-	$(Q)export PKG_CONFIG_PATH=$(INSTALL_CHECK)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(abspath $(INSTALL_CHECK)); \
-	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install-check-layer driver/examples/layer.c $$(pkg-config --libs moeswitch) -lm && \
+	$(Q)export PKG_CONFIG_PATH=$(INSTALL_CHECK)/usr/lib/pkgconfig \
+	    PKG_CONFIG_SYSROOT_DIR=$(abspath $(INSTALL_CHECK)); \
+	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -o $(B)/install-check-layer driver/examples/layer.c \
+	    $$(pkg-config --libs moeswitch) -lm && \
 	    $(PY) tests/packaging/example.py docs/user/install.md \
 	        --prefix /usr/local=$(abspath $(INSTALL_CHECK))/usr --away && \
 	    $(CC) -std=c17 $$(pkg-config --cflags moeswitch) -fsyntax-only -x c - <<<'#include <moeswitch/moeswitch.h>'
-	$(Q)LD_LIBRARY_PATH=$(INSTALL_CHECK)/usr/lib ldd $(B)/install-check-layer | grep -q '$(SONAME) => $(INSTALL_CHECK)'
+	$(Q)LD_LIBRARY_PATH=$(INSTALL_CHECK)/usr/lib ldd $(B)/install-check-layer \
+	    | grep -q '$(SONAME) => $(INSTALL_CHECK)'
 	$(Q)cd / && env -i LD_LIBRARY_PATH=$(abspath $(INSTALL_CHECK))/usr/lib $(abspath $(B))/install-check-layer
-	$(Q)touch $(INSTALL_CHECK)/usr/bin/another $(INSTALL_CHECK)/usr/lib/another && $(INSTALL_MAKE) uninstall && rm $(INSTALL_CHECK)/usr/{bin,lib}/another
-	$(Q)[ -z "$$(find $(INSTALL_CHECK) ! -type d)" ] || { find $(INSTALL_CHECK) ! -type d; echo "make uninstall leaves these" >&2; exit 1; }
+	$(Q)touch $(INSTALL_CHECK)/usr/bin/another $(INSTALL_CHECK)/usr/lib/another && $(INSTALL_MAKE) uninstall \
+	    && rm $(INSTALL_CHECK)/usr/{bin,lib}/another
+	$(Q)[ -z "$$(find $(INSTALL_CHECK) ! -type d)" ] || { find $(INSTALL_CHECK) ! -type d; \
+	    echo "make uninstall leaves these" >&2; exit 1; }
 
-# The packages, made twice in other circumstances, are the same, bit for bit, and lintian has nothing to say; they work in a bare Debian, where this machine
-# can have one.
+# The packages, made twice in other circumstances, are the same, bit for bit, and lintian has nothing to say; they work
+# in a bare Debian, where this machine can have one.
 deb_make = $(fresh_make) -s $(PACKAGED) deb
 LINTIAN := lintian --allow-root --fail-on error,warning
 .PHONY: packages-check

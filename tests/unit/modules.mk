@@ -24,16 +24,21 @@ UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
-UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 RowSparse=1 SourceLists=1 RpmEntries=8
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 RowSparse=1 \
+    SourceLists=1 RpmEntries=8
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
-UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 StorePkts=16 SwitchReductions=1
+UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
+    StorePkts=16 SwitchReductions=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0
-$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchReductions=0))
-$(eval $(call variant,send_by_switch,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 SwitchReductions=1))
-$(eval $(call variant,send_by_switch_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 SwitchReductions=1))
+$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 \
+    SwitchReductions=0))
+$(eval $(call variant,send_by_switch,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 \
+    SwitchReductions=1))
+$(eval $(call variant,send_by_switch_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 \
+    RpmEntries=8 SwitchReductions=1))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/switch/test_switch.cpp
@@ -46,38 +51,54 @@ $(eval $(call variant,switch_8_16,switch_2_8,N=8 FlitBytes=16 MaxExperts=64 Stor
 $(eval $(call variant,switch_shared_ram_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 PartSharedRam=1))
 $(eval $(call variant,switch_shared_ram_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 PartSharedRam=1))
 # rows that the switch opens
-$(eval $(call variant,switch_reductions_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 TokensLog2=5 OpenRows=3 SwitchReductions=1))
-$(eval $(call variant,switch_reductions_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 SwitchReductions=1))
-$(eval $(call variant,switch_reductions_8_8,switch_2_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=6 SwitchReductions=1))
-$(eval $(call variant,switch_reductions_shared_ram,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 PartSharedRam=1 SwitchReductions=1))
-$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 TargetListCache=0 SwitchReductions=0))
+$(eval $(call variant,switch_reductions_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 \
+    TokensLog2=5 OpenRows=3 SwitchReductions=1))
+$(eval $(call variant,switch_reductions_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 \
+    SwitchReductions=1))
+$(eval $(call variant,switch_reductions_8_8,switch_2_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=6 \
+    SwitchReductions=1))
+$(eval $(call variant,switch_reductions_shared_ram,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 \
+    PartSharedRam=1 SwitchReductions=1))
+$(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 \
+    PartPkts=1 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 TargetListCache=0 SwitchReductions=0))
 # every signal can be seen: the modules inside are tested one by one
 UNIT += ingress
 UNIT_SRCS_ingress := rtl/switch/input/ingress.sv
 UNIT_FLAGS_ingress := --public-flat-rw
-UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=1 SwitchReductions=0
-$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=0 SwitchReductions=0))
-$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 PartSharedRam=0 TargetListCache=0 SwitchReductions=0))
+UNIT_PARAMS_ingress := N=4 FlitBytes=8 MaxExperts=64 OpenRows=8 StorePkts=16 CtrlPkts=16 PartSharedRam=1 \
+    SwitchReductions=0
+$(eval $(call variant,ingress_16,ingress,N=5 FlitBytes=16 MaxExperts=128 OpenRows=8 StorePkts=16 CtrlPkts=16 \
+    PartSharedRam=0 SwitchReductions=0))
+$(eval $(call variant,ingress_min,ingress,N=2 FlitBytes=8 MaxExperts=16 OpenRows=1 StorePkts=1 CtrlPkts=1 \
+    PartSharedRam=0 TargetListCache=0 SwitchReductions=0))
 UNIT += egress
 UNIT_TOP_egress := switch_output
 UNIT_SRCS_egress := tests/unit/switch/switch_output.sv
 UNIT_FLAGS_egress := --public-flat-rw
-UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartSharedRam=1 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1
-$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 PartSharedRam=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1))
-$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 PartSharedRam=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchReductions=0))
+UNIT_PARAMS_egress := N=4 FlitBytes=8 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=16 PartPkts=4 PartSharedRam=1 \
+    RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1
+$(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 CtrlPkts=16 Window=0 PartPkts=4 \
+    PartSharedRam=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1))
+$(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 \
+    PartSharedRam=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchReductions=0))
 UNIT += switch_parts
 UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
-$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=8 MemBytesLog2=18 \
+    RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 \
+    FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchReductions=0 Gathered=1
-$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 Gathered=0))
-$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 Gathered=1))
-$(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 Gathered=1))
+$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
+    Gathered=0))
+$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
+    Gathered=1))
+$(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
+    Gathered=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1
@@ -85,9 +106,12 @@ $(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderB
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=0))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control/control.sv
-UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=0 SourceLists=1
-$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 MaxLocalExperts=64 Events=16 RowRanges=0 SwitchReductions=0 SourceLists=0))
-$(eval $(call variant,control_by_switch,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 SourceLists=1))
+UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 \
+    RowRanges=1 SwitchReductions=0 SourceLists=1
+$(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 \
+    MaxLocalExperts=64 Events=16 RowRanges=0 SwitchReductions=0 SourceLists=0))
+$(eval $(call variant,control_by_switch,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 \
+    MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 SourceLists=1))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
@@ -98,19 +122,27 @@ UNIT_SRCS_dispatch_throttle := rtl/hub/send/dispatch_throttle.sv
 UNIT += packet_manager
 UNIT_PARAMS_packet_manager := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=8
 UNIT_SRCS_packet_manager := rtl/hub/send/packet_manager.sv
-$(eval $(call variant,packet_manager_1,packet_manager,N=2 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=1))
-$(eval $(call variant,packet_manager_2,packet_manager,N=3 FlitBytes=16 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=2))
-$(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemBytesLog2=18 TokensLog2=8 MaxExperts=64 RpmEntries=32))
+$(eval $(call variant,packet_manager_1,packet_manager,N=2 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 \
+    RpmEntries=1))
+$(eval $(call variant,packet_manager_2,packet_manager,N=3 FlitBytes=16 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 \
+    RpmEntries=2))
+$(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemBytesLog2=18 TokensLog2=8 MaxExperts=64 \
+    RpmEntries=32))
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
-UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1
-$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0))
+UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 \
+    Gathered=1 RowSparse=1 SourceLists=1
+$(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 \
+    RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
-UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
+UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 \
+    CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_store := tests/unit/hub/rx_hub.sv
-$(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0))
-$(eval $(call variant,rx_store_by_switch,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
+$(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \
+    MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0))
+$(eval $(call variant,rx_store_by_switch,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 \
+    MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
 UNIT += rx_events
 UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5 Events=32
@@ -131,11 +163,15 @@ UNIT_PARAMS_link_fault := FlitBytes=8
 $(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
 UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
-UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1
+UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 \
+    CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_errors := tests/unit/hub/rx_hub.sv
-$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 TargetListCache=0 Events=16 RowRanges=0 SwitchReductions=0))
-$(eval $(call variant,rx_errors_by_switch,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
-$(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0))
+$(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 \
+    MaxLocalExperts=4 CacheEntries=64 Reds=0 TargetListCache=0 Events=16 RowRanges=0 SwitchReductions=0))
+$(eval $(call variant,rx_errors_by_switch,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 \
+    MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
+$(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \
+    MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
 UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExperts=64
@@ -154,7 +190,8 @@ UNIT_SRCS_token_tracker := rtl/hub/memory/token_tracker.sv
 $(eval $(call variant,token_tracker_by_switch,token_tracker,N=32 TokensLog2=5 SwitchReductions=1))
 UNIT += soc
 UNIT_TOP_soc := soc_bench
-UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8
+UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 \
+    MaxLatency=8
 UNIT_SRCS_soc := $(DEV_PKGS) $(DEV_IP) tests/unit/soc/soc_bench.sv
 UNIT_NEEDS_soc := $(FW)/firmware.hex
 UNIT += stream_mux
@@ -171,7 +208,8 @@ UNIT_SRCS_usb_core_pins := $(USB_PINS)
 UNIT_C_usb_core_pins := $(filter-out %/ulpi_phy.c,$(wildcard sim/ulpi/*.c)) sim/pins/pins_phy.c $(HOST_H)
 UNIT_FLAGS_usb_core_pins := -Wno-lint -Wno-style
 UNIT += gate_cells
-UNIT_SRCS_gate_cells := rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv $(GATE_CELLS) tests/gate/gate_parts.sv $(B)/gate/parts/gate_parts_netlist.v tests/unit/common/gate_cells.sv
+UNIT_SRCS_gate_cells := rtl/common/ram_sdp.sv rtl/soc/cpu_ram.sv $(GATE_CELLS) tests/gate/gate_parts.sv \
+    $(B)/gate/parts/gate_parts_netlist.v tests/unit/common/gate_cells.sv
 UNIT_FLAGS_gate_cells := -Wno-lint -Wno-style
 UNIT += usb_cross
 UNIT_SRCS_usb_cross := $(addprefix rtl/cdc/cdc_,sync.sv fifo.sv restart.sv) rtl/host/usb_words.sv rtl/host/usb_cross.sv
@@ -197,7 +235,8 @@ $(eval $(call variant,host_link_16,host_link,N=2 FlitBytes=16 MemBytesLog2=17))
 UNIT += link_fuzz
 UNIT_TOP_link_fuzz := host_link
 UNIT_SRCS_link_fuzz := $(UNIT_SRCS_host_link)
-UNIT_C_link_fuzz := $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/transport_usb/frame.c driver/src/transport_sim/queue.c
+UNIT_C_link_fuzz := $(filter-out sim/usb/fabric.c sim/usb/whole.c,$(USBDEV_SRC)) driver/src/transport_usb/frame.c \
+    driver/src/transport_sim/queue.c
 UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
 $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red
@@ -214,15 +253,18 @@ UNIT += rx_grants
 UNIT_TOP_rx_grants := rx
 UNIT_PARAMS_rx_grants := N=3 FlitBytes=8 TokensLog2=5 OpenRows=8 RxResultPkts=4 SwitchReductions=1
 UNIT_SRCS_rx_grants := rtl/hub/receive/rx.sv
-$(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 SwitchReductions=1))
-$(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 SwitchReductions=1))
+$(eval $(call variant,rx_grants_16,rx_grants,N=32 FlitBytes=16 TokensLog2=10 OpenRows=8 RxResultPkts=4 \
+    SwitchReductions=1))
+$(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 OpenRows=1 RxResultPkts=1 \
+    SwitchReductions=1))
 UNIT += ready_gather
 UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchReductions=1
 UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv
 UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchReductions=1
 UNIT_SRCS_kept_lists := tests/unit/hub/kept_lists.sv
-$(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 SwitchReductions=1))
+$(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 \
+    SwitchReductions=1))
 UNIT += token_order
 UNIT_SRCS_token_order := rtl/hub/control/token_order.sv
 UNIT_PARAMS_token_order := N=8 TokensLog2=5 Hot=5

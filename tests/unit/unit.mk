@@ -8,9 +8,10 @@
 #   UNIT_C_NAME      := further sources to link: C++ and C files; libmwgolden.a is linked in any case
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
-# Registers and memories start with random contents, and x values are random, so that a missing reset shows. The test sees each parameter as PARAM_name.
-# The folders are those of rtl. What all tests share is in tests/unit/bench; its README.md says how a test is written.
-# A test that is that of OTHER with other parameters needs only $(eval $(call variant,NAME,OTHER,parameters)).
+# Registers and memories start with random contents, and x values are random, so that a missing reset shows. The test
+# sees each parameter as PARAM_name. The folders are those of rtl. What all tests share is in tests/unit/bench;
+# its README.md says how a test is written. A test that is that of OTHER with other parameters needs only $(eval
+# $(call variant,NAME,OTHER,parameters)).
 UNIT :=
 
 UNIT_FOLDERS := $(filter-out tests/unit/bench/,$(wildcard tests/unit/*/))
@@ -37,8 +38,10 @@ UNIT_WAVES := $(if $(filter-out 0,$(WAVES)),1,0)
 UNIT_DIR := $(B)/unit$(if $(filter 1,$(UNIT_WAVES)),-waves)
 UNIT_RUNTIME := $(B)/verilated/$(if $(filter 1,$(UNIT_WAVES)),fst,plain).a
 
-# a minute or more to build or to run, and others have their modules with other parameters: only `make test-all` has them
-LONG_UNITS := switch_rate_16 switch_rate_shared_ram switch_8_16 switch_shared_ram_16 switch_reductions_shared_ram reduction_n8 link_fuzz_16
+# a minute or more to build or to run, and others have their modules with other parameters:
+# only `make test-all` has them
+LONG_UNITS := switch_rate_16 switch_rate_shared_ram switch_8_16 switch_shared_ram_16 switch_reductions_shared_ram \
+    reduction_n8 link_fuzz_16
 unit_bin = $(UNIT_DIR)/$(1)/test_$(1)
 UNIT_BINS := $(foreach u,$(filter-out $(LONG_UNITS),$(UNIT)),$(call unit_bin,$(u)))
 LONG_UNIT_BINS := $(foreach u,$(LONG_UNITS),$(call unit_bin,$(u)))
@@ -55,16 +58,22 @@ $(UNIT_DIR)/bench.a: tests/unit/bench/main.cpp $(UNIT_BENCH) | $(B)/.setup
 	$(Q)$(CXX) $(CXXFLAGS) -Itests/unit -c -o $(@:.a=.o) $< && rm -f $@ && ar rcs $@ $(@:.a=.o)
 
 # tops with bundles as ports: a test sees their fields, by a module around the top (bench/flat.py)
-BUNDLED := $(basename $(notdir $(shell grep -lE '^    (input|output) .*(bundle_pkg::|`MW_)|^    parameter type .*`MW_' $(RTL_FILES) $(wildcard $(UNIT_FOLDERS:%=%*.sv)))))
+BUNDLED := $(basename $(notdir $(shell grep \
+    -lE '^    (input|output) .*(bundle_pkg::|`MW_)|^    parameter type .*`MW_' $(RTL_FILES) \
+    $(wildcard $(UNIT_FOLDERS:%=%*.sv)))))
 unit_file = $(firstword $(wildcard $(UNIT_FOLDERS:%=%$(1).sv)) $(filter %/$(1).sv,$(RTL_FILES)))
 flat = $(if $(filter $(1),$(BUNDLED)),flat_$(1),$(1))
 flat_file = $(if $(filter $(1),$(BUNDLED)),$(2)/flat_$(1).sv)
 
-# What every one of these programs begins with, compiled once: Verilator's run time and the standard library, which are most of what a small test and its model
-# read. Both are compiled with the same options, which a precompiled header demands. A model of more bytes of C++ than UNIT_LARGE is compiled in pieces, by clang, which
-# takes half of the time of gcc for it, and what only starts it without optimization; a smaller one in one piece, where each would read the headers anew.
+# What every one of these programs begins with, compiled once: Verilator's run time and the standard library,
+# which are most of what a small test and its model read. Both are compiled with the same options, which a
+# precompiled header demands. A model of more bytes of C++ than UNIT_LARGE is compiled in pieces, by clang, which
+# takes half of the time of gcc for it, and what only starts it without optimization; a smaller one in one piece,
+# where each would read the headers anew.
 UNIT_LARGE := 4000000
-UNIT_CXX = $(CXX) $(filter-out -g,$(CXXFLAGS)) $(UNIT_OPT) $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=$(UNIT_WAVES) TRACE_FST=$(UNIT_WAVES) TRACE_VCD=0 TRACE_SAIF=0) $(VINC)
+UNIT_CXX = $(CXX) $(filter-out -g,$(CXXFLAGS)) $(UNIT_OPT) \
+    $(addprefix -DVM_,COVERAGE=0 SC=0 TIMING=0 TRACE=$(UNIT_WAVES) TRACE_FST=$(UNIT_WAVES) TRACE_VCD=0 TRACE_SAIF=0) \
+    $(VINC)
 UNIT_PCH := $(UNIT_DIR)/pch.h
 $(UNIT_PCH).gch: tests/unit/bench/pch.h | $(B)/.setup
 	@mkdir -p $(@D)
@@ -82,8 +91,10 @@ $(if $(filter $(2),$(BUNDLED)),$(4)/flat_$(2).sv: $(call unit_file,$(2)) rtl/com
 $(4)/V$(2).mk: $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(4:$(B)/%=%))
-	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) $$(call cfg,$$(UNIT_PARAMS_$(1))) \
-	    -O3 --x-assign unique --x-initial unique --assert $(6) $$(UNIT_FLAGS_$(1)) $(if $(filter 1,$(UNIT_WAVES)),--trace-fst --trace-structs) \
+	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) \
+	    $$(call cfg,$$(UNIT_PARAMS_$(1))) \
+	    -O3 --x-assign unique --x-initial unique --assert $(6) $$(UNIT_FLAGS_$(1)) \
+	    $(if $(filter 1,$(UNIT_WAVES)),--trace-fst --trace-structs) \
 	    $$(filter-out $(5),$$(RTL_PKGS)) $(5) $(call flat_file,$(2),$(4)) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)
 	@touch $$@
@@ -91,16 +102,23 @@ $(4)/V$(2).mk: $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV
 $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 	$$(Q)$$(PY) tests/unit/bench/inputs.py $$(@D)/V$(2).h >$$@
 
-$(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
-    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) $(B)/libmwgolden.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
+$(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) \
+    $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
+    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) \
+    $(B)/libmwgolden.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)find $$(@D) -name '*.gch' ! -exec grep -q ^CPCH {} \; -delete # of another compiler
-	$$(Q)set -- $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w; [ $$$$(cat $$(@D)/*.cpp | wc -c) -gt $(UNIT_LARGE) ] || \
-	    set -- $$(VMAKE_GCC) VM_PARALLEL_BUILDS=0 CXXFLAGS="$$(filter-out $(CXX),$$(UNIT_CXX)) -w -include $(abspath $(UNIT_PCH))"; \
-	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
+	$$(Q)set -- $$(VMAKE_CLANG) OPT_FAST=-O1 OPT_SLOW=-O0 CXXFLAGS=-w; [ $$$$(cat $$(@D)/*.cpp \
+	    | wc -c) -gt $(UNIT_LARGE) ] || \
+	    set -- $$(VMAKE_GCC) VM_PARALLEL_BUILDS=0 \
+	    CXXFLAGS="$$(filter-out $(CXX),$$(UNIT_CXX)) -w -include $(abspath $(UNIT_PCH))"; \
+	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 \
+	    || { cat $$(@D)/make.log; exit 1; }
+	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) \
+	    $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
-	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a $(B)/libmwgolden.a -lcmocka $$(LDLIBS) $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
+	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a $(B)/libmwgolden.a -lcmocka $$(LDLIBS) \
+	    $(if $(filter 1,$(UNIT_WAVES)),-lz -llz4)
 endef
 
 # unit_rules: name, top, test
@@ -109,7 +127,9 @@ $(call unit_program,$(1),$(2),$(3),$(UNIT_DIR)/$(1),$$(UNIT_SRCS_$(1)),$$(VWARN)
 
 .PHONY: unit-$(1)
 unit-$(1): $(UNIT_DIR)/$(1)/test_$(1)
-	@$(if $(filter 1,$(UNIT_WAVES)),rm -rf $$(<D)/waves && mkdir $$(<D)/waves && echo "  WAVES      $$(<D)/waves/TEST-K.fst$(comma) a file for each model of a test" && MW_WAVES=$$(<D)/waves )$$(PY) tests/runner/run.py $$<
+	@$(if $(filter 1,$(UNIT_WAVES)),rm -rf $$(<D)/waves && mkdir $$(<D)/waves \
+	    && echo "  WAVES      $$(<D)/waves/TEST-K.fst$(comma) a file for each model of a test" && MW_WAVES=$$(<D)/waves \
+	    )$$(PY) tests/runner/run.py $$<
 endef
 unit_top = $(or $(UNIT_TOP_$(1)),$(1))
 $(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(call unit_top,$(u)),$(call unit_test,$(u)))))
@@ -118,5 +138,7 @@ $(foreach u,$(UNIT),$(eval $(call unit_rules,$(u),$(call unit_top,$(u)),$(call u
 unit: $(UNIT_BINS)
 	@$(PY) tests/runner/run.py $^
 
-WAVES_TESTS := keeps_the_rate_and_loses_none_of_it a_pause_is_over_without_packets a_packet_behind_its_pause_waits_for_nothing
-UNIT_CMDS := --command 'waveforms: make unit-link_rate WAVES=1 && $(PY) tests/unit/waves.py $(B)/unit-waves/link_rate/waves $(WAVES_TESTS)'
+WAVES_TESTS := keeps_the_rate_and_loses_none_of_it a_pause_is_over_without_packets \
+    a_packet_behind_its_pause_waits_for_nothing
+UNIT_CMDS := --command \
+    'waveforms: make unit-link_rate WAVES=1 && $(PY) tests/unit/waves.py $(B)/unit-waves/link_rate/waves $(WAVES_TESTS)'

@@ -12,11 +12,14 @@ $(B)/tests/usb/soak: $(call obj,tests/usb/soak.c tests/usb/soak_main.c) $(B)/lib
 
 $(B)/qemu/kernel/.done: | $(B)/.setup
 	$(call say,FETCH,the kernel of Debian (70 MB))
-	$(Q)set -o pipefail; rm -rf $(@D) && mkdir -p $(@D) && cd $(@D) && apt-get download -qq $$(apt-cache depends linux-image-amd64 | sed -n 's/ *Depends: //p' | head -1) \
-	    2>/dev/null && dpkg --fsys-tarfile *.deb | tar x --wildcards "./boot/vmlinuz*" "./lib/modules/*/kernel/drivers/usb" && rm *.deb && touch .done || \
+	$(Q)set -o pipefail; rm -rf $(@D) && mkdir -p $(@D) && cd $(@D) && apt-get download -qq $$(apt-cache depends \
+	    linux-image-amd64 | sed -n 's/ *Depends: //p' | head -1) \
+	    2>/dev/null && dpkg --fsys-tarfile *.deb | tar x --wildcards "./boot/vmlinuz*" \
+	    "./lib/modules/*/kernel/drivers/usb" && rm *.deb && touch .done || \
 	    { echo "the package linux-image-amd64 cannot be fetched and unpacked: apt-get update?" >&2; exit 1; }
 
-TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done $(foreach m,2.8.0.0 4.8.0.0,$(call model_so,$(m))) $(call device_so,2.8.0.0.device)
+TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done \
+    $(foreach m,2.8.0.0 4.8.0.0,$(call model_so,$(m))) $(call device_so,2.8.0.0.device)
 .PHONY: test-system
 test-system: $(TEST_SYSTEM_NEEDS)
 	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/run.py $(B)
@@ -26,11 +29,13 @@ TEST_CMDS += --command 'system through USB: make test-system'
 REFERENCE ?=
 .PHONY: bench-link
 bench-link: $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done
-	$(if $(REFERENCE),,$(error make bench-link REFERENCE=folder of usbtest.c and redir_dev.c, the bare libusb program and its device to compare with))
+	$(if $(REFERENCE),,$(error make bench-link REFERENCE=folder of usbtest.c and redir_dev.c, the bare libusb program and \
+	    its device to compare with))
 	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/link.py $(B) $(REFERENCE)
 
-# The whole soak, under AddressSanitizer with its search for leaks, and UndefinedBehaviorSanitizer: all that runs in this process but the models. A while
-# of it under ThreadSanitizer, and under valgrind, which also knows what was never written. The disconnects in a virtual machine are part of `make test-system`.
+# The whole soak, under AddressSanitizer with its search for leaks, and UndefinedBehaviorSanitizer: all that runs in
+# this process but the models. A while of it under ThreadSanitizer, and under valgrind, which also knows what was never
+# written. The disconnects in a virtual machine are part of `make test-system`.
 SOAK_FRAMES := 1000000
 SOAK_DISCONNECTS := 1000
 SOAK_DEVICE_FRAMES := 100000
@@ -44,10 +49,12 @@ $(B)/tests/usb/soak_asan: SOAK_SANITIZERS = $(SANITIZERS)
 $(B)/tests/usb/soak_tsan: SOAK_SANITIZERS = thread
 $(USB_TSAN): SOAK_SANITIZERS = thread
 $(USB_TSAN): SOAK_SRC := $(subst test_soak.c,test_usb.c,$(filter-out %/soak.c,$(SOAK_SRC)))
-$(SOAK_SANITIZED) $(USB_TSAN): $(SOAK_SRC) tests/usb/test_usb.c $(wildcard tests/usb/*.h driver/src/*/*.h sim/usb/*.h) | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
+$(SOAK_SANITIZED) $(USB_TSAN): $(SOAK_SRC) tests/usb/test_usb.c $(wildcard tests/usb/*.h driver/src/*/*.h sim/usb/*.h) \
+    | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=$(SOAK_SANITIZERS) -fno-omit-frame-pointer $(WARN) $(CPPFLAGS) $(UMOCKDEV) -o $@ $(SOAK_SRC) -lcmocka $(shell pkg-config --libs umockdev-1.0) $(LDLIBS)
+	$(Q)$(FUZZ_CC) -std=c17 -O1 -g -fsanitize=$(SOAK_SANITIZERS) -fno-omit-frame-pointer $(WARN) $(CPPFLAGS) $(UMOCKDEV) \
+	    -o $@ $(SOAK_SRC) -lcmocka $(shell pkg-config --libs umockdev-1.0) $(LDLIBS)
 TEST_SYSTEM_NEEDS += $(USB_TSAN)
 TEST_CMDS += --command 'usb-threads: TSAN_OPTIONS=suppressions=tests/usb/tsan.txt $(USB_TSAN)'
 
