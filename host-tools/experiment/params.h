@@ -25,6 +25,7 @@ struct mw_run_params {
     const struct mw_hardware *hardware; ///< the machine, one plane of which is simulated; or NULL
     enum mw_gemm_type gemm;             ///< of its experts
     struct mw_plane plane;              ///< where there is a machine
+    bool all_planes;                    ///< all of it are simulated, not one alone
     const char *trace;                  ///< path; NULL: make a trace of what follows, see trace.h
     struct mw_trace_said said;          ///< of that path by options
     bool repeat_tokens;                 ///< a trace that is too short begins anew

@@ -60,6 +60,12 @@ struct mw_feeding {
     uint64_t wrong;              ///< elements of both that differ from the layer's own output
 };
 
+/// The planes of a machine that were simulated, if more than one.
+struct mw_plane_results {
+    unsigned count, slowest;
+    uint64_t cycles[MW_MAX_PLANES]; ///< of all layers
+};
+
 /// One system. mw_result_make allocates it, mw_system_run fills it in.
 struct mw_result {
     const struct mw_system *system;
@@ -71,6 +77,7 @@ struct mw_result {
     char *state;           ///< of a stuck device: streams and queues, several lines, from malloc
     double seconds;        ///< wall clock of the run
     struct mw_simulation model; ///< all empty: it was no simulated device
+    struct mw_plane_results planes;
     bool has_feeding;
     struct mw_feeding feeding;
 };

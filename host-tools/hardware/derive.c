@@ -54,6 +54,14 @@ int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned fl
     return MW_EXIT_OK;
 }
 
+unsigned mw_plane_element(const struct mw_hardware *h, unsigned plane, unsigned token,
+                          unsigned element)
+{
+    enum { VALUES = PACKET_BYTES / VALUE_BYTES };
+    const unsigned first = (plane + h->planes - token % h->planes) % h->planes;
+    return (first + element / VALUES * h->planes) * VALUES + element % VALUES;
+}
+
 void mw_plane_json(struct mw_json *j, const struct mw_hardware *h, const struct mw_plane *plane)
 {
     mw_json_string(j, "name", h->name);

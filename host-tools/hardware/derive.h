@@ -41,6 +41,12 @@ void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *hardware, u
 int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes,
                 const struct mw_expert_shape *expert, struct mw_error *err);
 
+/// Which element of a whole row is number `element` of the share that a plane has of token `token`.
+/// Of tokens with fewer packets there than others, some are at or beyond the end of the row:
+/// padding.
+unsigned mw_plane_element(const struct mw_hardware *hardware, unsigned plane, unsigned token,
+                          unsigned element);
+
 /// Members of a report's object `hardware`: the machine, and a cycle of its plane.
 void mw_plane_json(struct mw_json *j, const struct mw_hardware *hardware,
                    const struct mw_plane *plane);

@@ -26,7 +26,7 @@ struct field {
 
 static const struct field fields[] = {
     {"gpus", offsetof(struct mw_hardware, gpus), 2, 128, true, ""},
-    {"planes", offsetof(struct mw_hardware, planes), 1, 64, true, ""},
+    {"planes", offsetof(struct mw_hardware, planes), 1, MW_MAX_PLANES, true, ""},
     {"link_gbytes_per_s", offsetof(struct mw_hardware, link_gbytes), 0.001, 1e5, false, " GB/s"},
     {"link_latency_ns", offsetof(struct mw_hardware, link_ns), 0.1, 1e6, false, " ns"},
     {"memory_gbytes_per_s", offsetof(struct mw_hardware, memory_gbytes), 0.001, 1e6, false,

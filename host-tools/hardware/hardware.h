@@ -14,17 +14,17 @@ enum mw_gemm_type { MW_GEMM_BF16, MW_GEMM_FP8, MW_GEMM_FP4, MW_GEMM_TYPES };
 
 extern const char *const mw_gemm_names[MW_GEMM_TYPES]; ///< "bf16", "fp8", "fp4": keys of the file
 
-enum { MW_HARDWARE_NAME = 64, MW_HARDWARE_SOURCE = 512 };
+enum { MW_HARDWARE_NAME = 64, MW_HARDWARE_SOURCE = 512, MW_MAX_PLANES = 64 };
 
 /// A machine. Rates are of one GPU, peak, dense.
 struct mw_hardware {
     char name[MW_HARDWARE_NAME];
-    unsigned gpus;                ///< 2 .. 128
-    unsigned planes;              ///< parallel switches, each with a link to every GPU: 1 .. 64
-    double link_gbytes;           ///< GB/s (10^9 bytes) of all planes together, in each direction
-    double link_ns;               ///< from GPU to switch, or from switch to GPU
-    double memory_gbytes;         ///< GB/s of the GPU's memory
-    double tflops[MW_GEMM_TYPES]; ///< 10^12 operations per second; 0: not stated
+    unsigned gpus;        ///< 2 .. 128
+    unsigned planes;      ///< parallel switches, each with a link to every GPU: 1 .. MW_MAX_PLANES
+    double link_gbytes;   ///< GB/s (10^9 bytes) of all planes together, in each direction
+    double link_ns;       ///< from GPU to switch, or from switch to GPU
+    double memory_gbytes; ///< GB/s of the GPU's memory
+    double tflops[MW_GEMM_TYPES];    ///< 10^12 operations per second; 0: not stated
     char source[MW_HARDWARE_SOURCE]; ///< of these numbers
 };
 

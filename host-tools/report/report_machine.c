@@ -12,15 +12,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-/// Bytes of rows that a GPU sends to others in dispatch, mean, on the simulated plane: each token's
-/// row to each of its remote GPUs. As many partial sums come back in combine.
-static double row_bytes(const struct mw_workload *w)
+/// Bytes of whole rows that a GPU sends to others in dispatch, mean: each token's row to each of
+/// its remote GPUs. As many partial sums come back in combine.
+static double row_bytes(const struct mw_run_params *p, const struct mw_workload *w)
 {
     double bytes = 0;
     for (unsigned l = 0; l < w->layers; l++) {
         struct mw_layer_facts facts;
         mw_layer_facts(w, l, &facts);
-        bytes += facts.remote_gpus_per_token * w->shape.tokens_per_gpu * w->shape.hidden * 2;
+        bytes += facts.remote_gpus_per_token * w->shape.tokens_per_gpu * p->plane.row_hidden * 2;
     }
     return bytes;
 }
@@ -42,7 +42,7 @@ static void figures_of(struct figure figure[FIGURES], const struct mw_run_params
     const double dispatch = mw_plane_us(&p->plane, (double)c->dispatch);
     const double expert = mw_plane_us(&p->plane, (double)c->expert);
     const double combine = mw_plane_us(&p->plane, (double)c->combine);
-    const double gbytes = p->hardware->planes / 1e3, rows = row_bytes(w) * gbytes;
+    const double gbytes = p->hardware->planes / 1e3, rows = row_bytes(p, w) / 1e3;
     double bus = 0;
     for (unsigned d = 0; d < MW_DIRECTIONS; d++)
         bus = s->direction[d].payload_max > bus ? s->direction[d].payload_max : bus;
@@ -62,20 +62,21 @@ static void figures_of(struct figure figure[FIGURES], const struct mw_run_params
 void mw_report_machine_head(FILE *out, const struct mw_run_params *p)
 {
     const struct mw_hardware *h = p->hardware;
-    char expert[160] = "";
+    char expert[160] = "", planes[40];
     if (!h)
         return;
+    snprintf(planes, sizeof planes, p->all_planes ? "each plane of %u" : "one plane of %u",
+             h->planes);
     if (p->plane.expert_cycles)
         snprintf(expert, sizeof expert,
                  "; an expert's row takes %" PRIu64 " cycles by the roofline of %s (%s)",
                  p->plane.expert_cycles, mw_gemm_names[p->gemm],
                  p->plane.weights_share > 1 ? "memory: its weights" : "FLOPS");
-    mw_report_paragraph(
-        out,
-        "%s: one plane of %u, with the largest share of a row (%u of %u values); a cycle is "
-        "%.3f ns, %g GB/s per direction and plane, link latency %g ns%s",
-        h->name, h->planes, p->plane.hidden, p->plane.row_hidden, p->plane.flit_ns,
-        h->link_gbytes / h->planes, p->link_latency * p->plane.flit_ns, expert);
+    mw_report_paragraph(out,
+                        "%s: %s, with the largest share of a row (%u of %u values); a cycle is "
+                        "%.3f ns, %g GB/s per direction and plane, link latency %g ns%s",
+                        h->name, planes, p->plane.hidden, p->plane.row_hidden, p->plane.flit_ns,
+                        h->link_gbytes / h->planes, p->link_latency * p->plane.flit_ns, expert);
 }
 
 static void print_head(FILE *out, const struct figure figure[FIGURES])
@@ -100,6 +101,26 @@ static void print_line(FILE *out, const struct figure figure[FIGURES], const str
     fputc('\n', out);
 }
 
+/// What the planes of a system differ by.
+static void print_planes(FILE *out, const struct mw_summary *s, bool first)
+{
+    const struct mw_plane_results *p = &s->result->planes;
+    uint64_t least = UINT64_MAX, most = 0, sum = 0;
+    for (unsigned i = 0; i < p->count; i++) {
+        least = p->cycles[i] < least ? p->cycles[i] : least;
+        most = p->cycles[i] > most ? p->cycles[i] : most;
+        sum += p->cycles[i];
+    }
+    if (!p->count)
+        return;
+    if (first)
+        fprintf(out, "\n%-14s %9s %9s %12s %12s %12s %9s\n", "system", "planes", "slowest",
+                "its cycles", "fastest", "mean", "drift %");
+    fprintf(out, "%-14s %9u %9u %12" PRIu64 " %12" PRIu64 " %12.1f %9.2f\n", s->system, p->count,
+            p->slowest, most, least, (double)sum / p->count,
+            100 * mw_ratio((double)(most - least), (double)most));
+}
+
 void mw_report_machine(FILE *out, const struct mw_run_params *p, const struct mw_workload *w,
                        const struct mw_summary *summaries, unsigned count)
 {
@@ -112,6 +133,8 @@ void mw_report_machine(FILE *out, const struct mw_run_params *p, const struct mw
             print_head(out, figure);
         print_line(out, figure, &summaries[i]);
     }
+    for (unsigned i = 0; i < count; i++)
+        print_planes(out, &summaries[i], !i);
 }
 
 void mw_report_json_machine(struct mw_json *j, const struct mw_run_params *p)
@@ -137,4 +160,14 @@ void mw_report_json_times(struct mw_json *j, const struct mw_run_params *p,
             mw_json_null(j, figure[f].name);
         else
             mw_json_double(j, figure[f].name, figure[f].value);
+    const struct mw_plane_results *planes = &s->result->planes;
+    if (!planes->count)
+        return;
+    mw_json_object(j, "planes", true);
+    mw_json_uint(j, "slowest", planes->slowest);
+    mw_json_array(j, "cycles", true);
+    for (unsigned i = 0; i < planes->count; i++)
+        mw_json_uint(j, NULL, planes->cycles[i]);
+    mw_json_end(j);
+    mw_json_end(j);
 }

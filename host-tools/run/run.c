@@ -14,6 +14,7 @@
 #include "report/pictures.h"
 #include "report/report.h"
 #include "run/forecast.h"
+#include "run/planes.h"
 #include "run/run_systems.h"
 #include "systems/system_list.h"
 #include "systems/systems.h"
@@ -94,7 +95,7 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
     mw_report_columns(run->out,
                       (run->params.systems ? run->params.system[0] : &mw_systems[0])->name);
     fflush(run->out);
-    int status = mw_run_systems(run, err);
+    int status = run->params.all_planes ? mw_run_planes(run, err) : mw_run_systems(run, err);
     if (status > MW_EXIT_MISMATCH)
         return status;
     if (run->params.details) {
@@ -158,9 +159,14 @@ static int check_device(struct mw_run *run, const struct mw_demand *demand, bool
         return mw_fail(
             err, MW_EXIT_INPUT,
             "no system is left that the device has the primitives of, with what --set requires");
-    struct mw_memory memory = {.host = mw_memory_host(demand, jobs), .several = jobs > 1};
+    const unsigned planes = p->all_planes ? p->jobs : 1; // at once
+    if (p->all_planes)
+        jobs = 1;
+    struct mw_memory memory = {.host = mw_memory_host(demand, jobs), .several = jobs * planes > 1};
     for (unsigned i = 0; i < jobs && !p->device.usb; i++)
         memory.gpus += take_largest(touched);
+    memory.host *= planes;
+    memory.gpus *= planes;
     run->memory = memory.host + memory.gpus;
     return mw_memory_check(&memory, mw_memory_available("/proc/meminfo"), err);
 }

@@ -8,6 +8,7 @@
 #include "device/device.h"
 #include "device/setting_table.h"
 #include "run/hardware_options.h"
+#include "run/planes.h"
 #include "run/run.h"
 #include "run/tp_options.h"
 #include "systems/system_list.h"
@@ -185,6 +186,10 @@ static const struct mw_option options[] = {
         AT(hardware), mw_set_hardware,
         "one plane of a machine: its GPUs, link latency, share of a row and time of an expert's "
         "row where no option says them, and microseconds and GB/s in every report"),
+    MW_CHOICE("planes", AT(all_planes), mw_set_planes, mw_plane_values, "WHICH",
+              "{}: simulate one plane, which stands for all (default), or each of them in a "
+              "process of its own, --jobs at once; every bit of every row is checked then, and the "
+              "slowest plane counts"),
     MW_CHOICE("gemm-type", AT(gemm), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
               "of the experts' GEMMs on --hardware: {} (default {default})"),
 
@@ -303,7 +308,9 @@ static int check_combination(const struct mw_run_params *params, const struct mw
                        synthetic);
     if (!params->trace && params->said.axes.count)
         return mw_fail(err, MW_EXIT_INPUT, "--axes: only with --trace");
-    int status = check_outputs(params, err);
+    int status = mw_planes_check(params, err);
+    if (!status)
+        status = check_outputs(params, err);
     if (!status)
         status = mw_tp_check_options(params, said, err);
     if (status)

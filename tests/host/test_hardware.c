@@ -79,6 +79,34 @@ static void shares_are_whole_packets(void **state)
         }
 }
 
+/// The planes together have every element of every row once, and a plane no more of it than its
+/// share.
+static void planes_have_every_element_once(void **state)
+{
+    (void)state;
+    enum { MOST = 1100 };
+    static const unsigned hidden[] = {8, 64, 72, 448, 512, MOST};
+    struct mw_hardware h = *preset("hgx-h100");
+    struct mw_error err = {0};
+    for (h.planes = 1; h.planes <= 19; h.planes += 3)
+        for (unsigned i = 0; i < sizeof hidden / sizeof *hidden; i++)
+            for (unsigned token = 0; token < 40; token++) {
+                const struct mw_expert_shape expert = {.hidden = hidden[i]};
+                unsigned seen[MOST] = {0};
+                struct mw_plane p;
+                assert_int_equal(mw_plane_of(&p, &h, 8, &expert, &err), MW_EXIT_OK);
+                for (unsigned plane = 0; plane < h.planes; plane++)
+                    for (unsigned e = 0; e < p.hidden; e++) {
+                        const unsigned element = mw_plane_element(&h, plane, token, e);
+                        assert_int_equal((element / 64 + token) % h.planes, plane);
+                        if (element < hidden[i])
+                            seen[element]++;
+                    }
+                for (unsigned e = 0; e < hidden[i]; e++)
+                    assert_int_equal(seen[e], 1);
+            }
+}
+
 /// DeepSeek-V3's expert: 3 GEMMs of 7168 x 2048. With many rows the FLOPS limit, with few
 /// the load of its weights.
 static void rows_follow_the_roofline(void **state)
@@ -336,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derives_a_plane),
         cmocka_unit_test(shares_are_whole_packets),
+        cmocka_unit_test(planes_have_every_element_once),
         cmocka_unit_test(rows_follow_the_roofline),
         cmocka_unit_test(files_come_back),
         cmocka_unit_test(refuses_bad_files),

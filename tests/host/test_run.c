@@ -27,6 +27,8 @@ static struct {
     const char *faulty; ///< the system to which the next two apply; NULL: all
     int status;
     bool wrong_bit, wrong_count, too_fast;
+    bool planes;      ///< it has four planes of different cycles,
+    int wrong_planes; ///< and this mask of them a wrong bit
     bool too_large;   ///< the run is, before it begins
     unsigned lacks;   ///< the index of a system without whose primitives it is; 0: has all
     uint64_t touched; ///< bytes that a system takes of this machine
@@ -74,6 +76,15 @@ int mw_systems_check(const struct mw_run_params *params, const struct mw_demand 
     return device.too_large ? mw_fail(err, MW_EXIT_INPUT, "too large, as planned") : MW_EXIT_OK;
 }
 
+/// The plane whose first packet of token 0 the workload has.
+static unsigned plane_of(const struct mw_workload *w)
+{
+    unsigned plane = 0;
+    while (w->layer[0].x[5] != mw_hidden_value(w->shape.seed, 0, 0, 64 * plane + 5))
+        assert_true(++plane < 4);
+    return plane;
+}
+
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of what a run was asked
 
 /// Runs that are side by side see each other; the later a system, the earlier it ends.
@@ -119,6 +130,11 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     }
     for (unsigned l = 0; l < w->layers; l++)
         run_layer(params, w, l, r);
+    if (device.planes) {
+        r->layer[0].cycles += plane_of(w) == 2 ? 900 : 100 * plane_of(w);
+        if (device.wrong_planes >> plane_of(w) & 1)
+            r->layer[0].out[2 * w->shape.hidden + plane_of(w)] ^= 1;
+    }
     if (faulty && device.wrong_bit)
         r->layer[w->layers - 1].out[3 * w->shape.hidden + 2] ^= 1;
     if (faulty && device.wrong_count)
@@ -744,6 +760,98 @@ static void strict_bound_of_the_main_job(void **state)
     assert_non_null(strstr(out_text, "4.135 remote GPUs per token"));
 }
 
+/// A layer on a machine of four planes.
+#define PLANES \
+    "--hardware", "hgx-h100", "--gpus", "4", "--tokens-per-gpu", "4", "--hidden", "256", \
+        "--experts", "8", "--k", "3", "--link-latency", "3", "--planes", "all"
+
+/// Each plane runs, the slowest counts, and how many run at once changes nothing.
+static void the_slowest_plane_counts(void **state)
+{
+    (void)state;
+    char *json[2];
+    static const char *const jobs[] = {"1", "3"};
+    device.planes = true;
+    for (unsigned i = 0; i < 2; i++) {
+        const char *path = scratch("planes.json");
+        assert_int_equal(
+            RUN(PLANES, "--system", "dysharp,unicast", "--jobs", jobs[i], "--json", path),
+            MW_EXIT_OK);
+        assert_string_equal(err_text, "");
+        assert_int_equal(device.runs, 0); // none in this process
+        assert_non_null(strstr(out_text, "hgx-h100: each plane of 4, with the largest share"));
+        assert_non_null(strstr(out_text, "\ndysharp              2900    1.000 "));
+        assert_non_null(strstr(out_text, "\nunicast              3900    0.744 "));
+        assert_non_null(strstr(out_text,
+                               "\nunicast                4         2         3900         "
+                               "3000       3325.0     23.08\n"));
+        json[i] = read_text(path);
+        remove(path);
+        drop_wall(json[i]);
+        assert_non_null(strstr(json[i],
+                               "\"planes\": {\"slowest\": 2, \"cycles\": [3000, 3100, 3900, "
+                               "3300]}"));
+    }
+    assert_string_equal(json[0], json[1]);
+    free(json[0]);
+    free(json[1]);
+}
+
+/// A wrong element of any plane is the run's, whichever plane is the slowest.
+static void a_wrong_plane_is_told(void **state)
+{
+    (void)state;
+    device.planes = true;
+    for (int mask = 1; mask < 16; mask++) {
+        char expected[100];
+        device.wrong_planes = mask;
+        assert_int_equal(RUN(PLANES, "--system", "dysharp"), MW_EXIT_MISMATCH);
+        const unsigned first = (unsigned)__builtin_ctz((unsigned)mask);
+        snprintf(expected, sizeof expected,
+                 "plane %u:\nmoeswitch: dysharp, layer 0: 1 wrong elements", first);
+        assert_ptr_equal(strstr(err_text, expected), err_text);
+        snprintf(expected, sizeof expected, "dysharp, layer 0: %d wrong elements",
+                 __builtin_popcount((unsigned)mask));
+        assert_non_null(strstr(err_text, expected));
+        snprintf(expected, sizeof expected, "token 2, element %u", first);
+        assert_non_null(strstr(err_text, expected));
+    }
+}
+
+static void a_stuck_plane_ends_the_run(void **state)
+{
+    (void)state;
+    device.planes = true;
+    device.status = MW_EXIT_STUCK;
+    device.faulty = "dysharp";
+    assert_int_equal(RUN(PLANES, "--jobs", "2", "--system", "unicast,dysharp"), MW_EXIT_STUCK);
+    assert_non_null(strstr(err_text, "plane 0:\nGPU 0: stream 1 waits\n"));
+    assert_non_null(strstr(err_text, "moeswitch: plane 0: dysharp: as planned\n"));
+}
+
+static void refuses_outputs_of_one_plane(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[3], *says;
+    } bad[] = {
+        {{"--batches", "2"}, "--planes all: not with --batches"},
+        {{"--interval", "5"}, "--planes all: not with --interval"},
+        {{"--plot", "-"}, "--planes all: not with --plot"},
+        {{"--timeline", "-"}, "--planes all: not with --timeline"},
+        {{"--trace-fst", "x.fst"}, "--planes all: not with --trace-fst"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *const *w = bad[i].words;
+        assert_int_equal(RUN(PLANES, w[0], w[1]), MW_EXIT_INPUT);
+        refuse_text(bad[i].says);
+    }
+    assert_int_equal(RUN(SMALL, "--planes", "all"), MW_EXIT_INPUT);
+    refuse_text("--planes all: only with --hardware");
+    assert_int_equal(RUN(SMALL, "--planes", "both"), MW_EXIT_INPUT);
+    refuse_text("--planes both: expected one or all");
+}
+
 int main(void)
 {
     signal(SIGINT, SIG_DFL); // not so where a shell has put the tests into its background
@@ -769,6 +877,10 @@ int main(void)
         cmocka_unit_test_setup(the_first_failure_counts, reset),
         cmocka_unit_test_setup(ends_when_interrupted, reset),
         cmocka_unit_test_setup(strict_bound_of_the_main_job, reset),
+        cmocka_unit_test_setup(the_slowest_plane_counts, reset),
+        cmocka_unit_test_setup(a_wrong_plane_is_told, reset),
+        cmocka_unit_test_setup(a_stuck_plane_ends_the_run, reset),
+        cmocka_unit_test_setup(refuses_outputs_of_one_plane, reset),
     };
     return cmocka_run_group_tests_name("run", tests, scratch_make, finish_words);
 }

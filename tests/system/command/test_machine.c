@@ -137,10 +137,38 @@ static void refuses_what_does_not_divide(void **state)
                    "--hidden 7164: not a multiple of half of --flit-bytes 16");
 }
 
+/// All three planes of the machine, with the bits of their own packets, take what one takes.
+static void runs_every_plane(void **state)
+{
+    (void)state;
+    cJSON *whole;
+    assert_int_equal(run_command("run " LAYER "--hardware %s --system unicast,moeswitch --json %s",
+                                 machine, json),
+                     MW_EXIT_OK);
+    const double one[] = {number(system_of(0, &whole), "cycles"),
+                          number(cJSON_GetArrayItem(member(whole, "systems"), 1), "cycles")};
+    cJSON_Delete(whole);
+    assert_int_equal(run_command("run " LAYER "--hardware %s --system unicast,moeswitch "
+                                 "--planes all --jobs 2 --json %s",
+                                 machine, json),
+                     MW_EXIT_OK);
+    assert_string_equal(err_text, "");
+    for (int i = 0; i < 2; i++) {
+        const cJSON *s = system_of(i, &whole), *cycles = member(member(s, "planes"), "cycles");
+        assert_true(number(s, "wrong") == 0 && number(s, "flit_errors") == 0);
+        assert_true(number(s, "cycles") == one[i]);
+        assert_int_equal(cJSON_GetArraySize(cycles), 3);
+        for (int p = 0; p < 3; p++)
+            assert_true(cJSON_GetArrayItem(cycles, p)->valuedouble == one[i]);
+        cJSON_Delete(whole);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_phases),
+        cmocka_unit_test(runs_every_plane),
         cmocka_unit_test(warns_of_few_credits),
         cmocka_unit_test(refuses_what_does_not_divide),
     };
