@@ -117,6 +117,15 @@ $(PAGE_H): $(wildcard $(PAGE_DIR)/*)
 	$(Q)sed 's,^@\(.*\.\(css\|js\)\)@$$,cat $(PAGE_DIR)/\1,e' $(PAGE_DIR)/page.html \
 	    | sed 's/[\\"?]/\\&/g; s/.*/"&\\n"/; s/^"@data@\\n"$$/,/' >$@
 
+# what FAR=1 sets (kind_far of sim/model.mk), for the tool: MaxLatency=2047 is MW_FAR_MAX_LATENCY
+FAR_H := $(GEN)/far_links.h
+$(FAR_H): sim/model.mk
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '// Generated from kind_far of sim/model.mk: change it there.'; echo '#ifndef MW_FAR_LINKS_H'; \
+	    echo '#define MW_FAR_LINKS_H'; echo 'enum {'; printf '%s\n' $(kind_far) \
+	    | sed 's/\([a-z]\)\([A-Z]\)/\1_\2/g; s/=/ = /; s/.*/    MW_FAR_\U&,/'; echo '};'; echo '#endif'; } \
+	    >$@.$$$$ && $(if_changed)
+
 # the USB device core, by LUNA; Amaranth's back end calls Yosys
 # iSerialNumber's text, at most 31 characters; a device of its own has a build folder of its own
 SERIAL ?= sim
@@ -136,6 +145,9 @@ REG_SV := $(call reg_sv,$(RDL))
 DEV_REG_SV := $(call reg_sv,$(DEV_RDL))
 REG_H := $(patsubst spec/%.rdl,$(GEN)/%_regs.h,$(RDL) $(DEV_RDL)) \
     $(patsubst spec/%.rdl,$(GEN)/mw_%_access.h,$(RDL) $(DEV_RDL))
+
+# what the compilation of C waits for
+C_NEEDS := $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H) $(FAR_H)
 
 $(GEN)/%_regs_pkg.sv $(GEN)/%_regs.sv $(GEN)/%_regs.h $(GEN)/%_regs.md &: spec/%.rdl spec/regs.py | $(B)/.setup
 	$(call say,GEN,$* registers from $<)
@@ -212,7 +224,7 @@ USBDEV_SRC := $(filter-out sim/usb/main.c,$(wildcard sim/usb/*.c))
 HOST_SRC := $(filter-out host-tools/program/main.c,$(wildcard host-tools/*/*.c))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-$(B)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
+$(B)/obj/%.o: %.c | $(C_NEEDS)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c -o $@ $<
@@ -538,14 +550,14 @@ LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck
-lint-c-gcc: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
+lint-c-gcc: $(C_NEEDS)
 	$(call say,LINT,gcc -Werror)
 	$(Q)$(REMEMBER) $@ $(LINT_C) $(LINT_H) $^ -- bash \
 	    -ec 'for f in "$$@"; do $(CC) $(CFLAGS) $(CPPFLAGS) -Ifirmware $(UMOCKDEV) -Werror -fsyntax-only $$f; done' \
 	    gcc $(LINT_C)
 
 # a test that stands in for the library is not called by the program of another test, which passes it NULL
-lint-c-cppcheck: $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
+lint-c-cppcheck: $(C_NEEDS)
 	$(call say,LINT,cppcheck)
 	$(Q)$(REMEMBER) $@ $(filter %.c,$(C_ALL)) $(LINT_H) $^ -- cppcheck --quiet --std=c11 \
 	    --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \

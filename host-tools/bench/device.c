@@ -22,15 +22,10 @@ int mw_bench_configure(struct mw_bench *b)
     const struct mw_bench_params *p = b->params;
     mw_layer_defaults(&b->config);
     memset(b->tokens, 0, sizeof b->tokens);
-    for (unsigned i = 0; i < p->settings.count; i++) {
-        const struct mw_setting *s = &p->settings.item[i];
-        const struct mw_setting_kind *kind = mw_setting_find(s->name);
-        if (kind && !kind->layer) // of the device, see open_device of command.c
-            continue;
-        if (mw_layer_set(&b->config, s->name, s->value))
-            return mw_fail(b->err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
-                           (unsigned long long)s->value, mw_message());
-    }
+    // those of the device: open_device of command.c
+    int status = mw_settings_apply(&p->settings, &b->config, b->err);
+    if (status)
+        return status;
     if (p->window && mw_layer_set(&b->config, "window", p->window))
         return mw_fail(b->err, MW_EXIT_INPUT, "--window %u: %s", p->window, mw_message());
     return MW_EXIT_OK;

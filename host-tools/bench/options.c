@@ -5,6 +5,7 @@
 #include "cli/command_help.h"
 #include "device/setting_table.h"
 #include "experiment/machine.h"
+#include "far_links.h"
 #include "trace/trace_options.h"
 
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static const struct mw_option options[] = {
                 "{} (default 8, on USB as many as there are)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
               "{} (default 16, on USB as it is)"),
-    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_LATENCY, "C",
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_MAX_LATENCY, "C",
                 "cycles, {} (default {default})"),
     MW_HARDWARE_OPTION(
         AT(hardware), mw_set_hardware,

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/command_help.h"
+#include "far_links.h"
 #include "trace/workload.h"
 #include "transport_sim/model_place.h"
 
@@ -69,13 +70,13 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .experts = MW_BUILT_EXPERTS,
         .groups = 16,
         .open_rows = far ? MW_FAR_OPEN_ROWS : MW_BUILT_OPEN_ROWS,
-        .part_pkts = far ? MW_FAR_STORES : MW_BUILT_PARTS,
-        .store_pkts = far ? MW_FAR_STORES : MW_BUILT_STORES,
-        .rx_store_pkts = far ? MW_FAR_STORES : MW_BUILT_STORES,
-        .ctrl_pkts = far ? MW_FAR_CTRLS : MW_BUILT_CTRLS,
-        .rx_result_pkts = far ? MW_FAR_STORES : MW_BUILT_RESULTS,
+        .part_pkts = far ? MW_FAR_PART_PKTS : MW_BUILT_PARTS,
+        .store_pkts = far ? MW_FAR_STORE_PKTS : MW_BUILT_STORES,
+        .rx_store_pkts = far ? MW_FAR_RX_STORE_PKTS : MW_BUILT_STORES,
+        .ctrl_pkts = far ? MW_FAR_CTRL_PKTS : MW_BUILT_CTRLS,
+        .rx_result_pkts = far ? MW_FAR_RX_RESULT_PKTS : MW_BUILT_RESULTS,
         .window = MW_BUILT_WINDOW,
-        .max_latency = far ? MW_FAR_LATENCY : MW_BUILT_LATENCY,
+        .max_latency = far ? MW_FAR_MAX_LATENCY : MW_BUILT_LATENCY,
         .link_latency = 1,
         .adder_bypass = true,
         .target_list_cache = true,

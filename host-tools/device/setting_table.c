@@ -114,6 +114,19 @@ uint64_t mw_setting_value(const struct mw_settings *settings, const char *name, 
     return otherwise;
 }
 
+int mw_settings_apply(const struct mw_settings *settings, struct mw_layer_config *config,
+                      struct mw_error *err)
+{
+    for (unsigned i = 0; i < settings->count; i++) {
+        const struct mw_setting *s = &settings->item[i];
+        const struct mw_setting_kind *kind = mw_setting_find(s->name);
+        if (kind && kind->layer && mw_layer_set(config, s->name, s->value))
+            return mw_fail(err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
+                           (unsigned long long)s->value, mw_message());
+    }
+    return MW_EXIT_OK;
+}
+
 static bool has(const struct mw_setting_kind *k, bool bench)
 {
     return k->bench || !bench;

@@ -7,6 +7,8 @@
 #include "cli/option_table.h"
 #include "cli/option_value.h"
 
+struct mw_layer_config;
+
 /// A setting: 0 to `high`.
 struct mw_setting_kind {
     const char *name;
@@ -20,6 +22,11 @@ const struct mw_setting_kind *mw_setting_find(const char *name);
 
 /// What was set last under that name, or `otherwise`.
 uint64_t mw_setting_value(const struct mw_settings *settings, const char *name, uint64_t otherwise);
+
+/// Set the fields of a layer that are among `settings`; others stay as they are. MW_EXIT_INPUT: the
+/// library refuses one.
+int mw_settings_apply(const struct mw_settings *settings, struct mw_layer_config *config,
+                      struct mw_error *err);
 
 /// Settings of `moeswitch run` and of `moeswitch bench`.
 mw_terms mw_run_settings, mw_bench_settings;

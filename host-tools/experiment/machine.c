@@ -3,6 +3,7 @@
 // See machine.h.
 #include "experiment/machine.h"
 
+#include "far_links.h"
 #include "trace/workload.h"
 
 enum { FLIT_BYTES = 16 };
@@ -27,10 +28,10 @@ int mw_machine_sizes(const struct mw_hardware *h, const struct mw_device_choice 
 int mw_machine_latency(const struct mw_hardware *h, const struct mw_plane *plane,
                        unsigned link_latency, struct mw_error *err)
 {
-    if (link_latency <= MW_FAR_LATENCY)
+    if (link_latency <= MW_FAR_MAX_LATENCY)
         return MW_EXIT_OK;
     return mw_fail(err, MW_EXIT_INPUT,
                    "--hardware %s: %g ns are %u cycles of %.3f ns, links have at most %d: "
                    "--flit-bytes 16, or a shorter --link-latency",
-                   h->name, h->link_ns, link_latency, plane->flit_ns, MW_FAR_LATENCY);
+                   h->name, h->link_ns, link_latency, plane->flit_ns, MW_FAR_MAX_LATENCY);
 }

@@ -7,6 +7,7 @@
 #include "cli/option_table.h"
 #include "device/device.h"
 #include "device/setting_table.h"
+#include "far_links.h"
 #include "run/hardware_options.h"
 #include "run/planes.h"
 #include "run/run.h"
@@ -167,7 +168,7 @@ static const struct mw_option options[] = {
               "engine), rounded down)"),
     MW_CHOICE("flit-bytes", AT(flit_bytes), mw_set_flit_bytes, mw_flit_byte_values, "F",
               "{} (default {default}, on USB as it is)"),
-    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_LATENCY, "C",
+    MW_UNSIGNED("link-latency", AT(link_latency), 1, MW_FAR_MAX_LATENCY, "C",
                 "cycles, {} (default {default})"),
     MW_UNSIGNED("link-cycles", AT(link_cycles), 1, 4, "C",
                 "cycles that a flit takes on a link, {} (default {default}): with 2 a GPU is twice "

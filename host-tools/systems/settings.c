@@ -26,7 +26,7 @@ static int set_field(struct job *j, const char *what, const char *field, uint64_
     return MW_EXIT_OK;
 }
 
-/// --set: limits of the links that the library knows by the same name, and those of this file.
+/// --set, of what is no field of the layer: settings of this folder, and costs.
 static int set_setting(struct job *j, const struct mw_setting *s)
 {
     const struct {
@@ -46,19 +46,15 @@ static int set_setting(struct job *j, const struct mw_setting *s)
                {"fault", &j->fault},
                {"fault_gpu", &j->fault_gpu},
                {"fault_after", &j->fault_after}};
-    char what[64];
-    snprintf(what, sizeof what, "--set %s=%llu", s->name, (unsigned long long)s->value);
     const struct mw_setting_kind *kind = mw_setting_find(s->name);
-    if (kind && kind->layer)
-        return set_field(j, what, s->name, s->value);
-    if (mw_costs_place(&(struct mw_costs){0}, s->name))
-        return MW_EXIT_OK; // of the system, see bounds.h
+    if ((kind && kind->layer) || mw_costs_place(&(struct mw_costs){0}, s->name))
+        return MW_EXIT_OK; // costs are of the system, see bounds.h
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(s->name, own[i].name) == 0) {
             *own[i].place = s->value;
             return MW_EXIT_OK;
         }
-    return mw_fail(j->err, MW_EXIT_INPUT, "%s: there is no setting of that name", what);
+    return mw_fail(j->err, MW_EXIT_INPUT, "--set %s: there is no setting of that name", s->name);
 }
 
 /// A limit on tokens in flight can fill the window with rows of tiles that never become full (order
@@ -118,6 +114,7 @@ int mw_job_settings(struct job *j)
         (status = set_field(j, "--link-cycles", "link_cycles", p->link_cycles)) ||
         (status = set_field(j, "--in-flight", "in_flight", p->in_flight)))
         return status;
+    status = mw_settings_apply(&p->settings, &j->config, j->err);
     for (unsigned i = 0; i < p->settings.count && !status; i++)
         status = set_setting(j, &p->settings.item[i]);
     if (!j->system->signals)

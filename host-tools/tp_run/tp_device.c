@@ -91,12 +91,9 @@ static int configure(struct job *j)
     c->expert_cycles = (unsigned)mw_tp_layer_cycles(p);
     c->link_cycles = p->link_cycles;
     c->open_rows = j->params->open_rows;
-    for (unsigned i = 0; i < j->params->settings.count; i++) {
-        const struct mw_setting *s = &j->params->settings.item[i];
-        if (mw_setting_find(s->name)->layer && mw_layer_set(c, s->name, s->value))
-            return mw_fail(j->err, MW_EXIT_INPUT, "--set %s=%llu: %s", s->name,
-                           (unsigned long long)s->value, mw_message());
-    }
+    int status = mw_settings_apply(&j->params->settings, c, j->err);
+    if (status)
+        return status;
     int code = mw_layout_make(j->device, c, &j->layout);
     if (code)
         return failed(j, "the device cannot hold this run", code);

@@ -13,7 +13,8 @@ enum {
     MW_MAX_GPUS = 32,
     MW_MAX_HIDDEN = 16384,
     // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and
-    // sim/model.mk: the ends of options' ranges. A device of another size says its own.
+    // sim/model.mk: the ends of options' ranges. A device of another size says its own. With FAR=1
+    // those of far_links.h take their places.
     MW_BUILT_TOKENS = 8192, ///< of a GPU
     MW_BUILT_HIDDEN = 16376,
     MW_BUILT_EXPERTS = 1024,
@@ -23,12 +24,7 @@ enum {
     MW_BUILT_STORES = 32,   ///< credits of a link
     MW_BUILT_PARTS = 4,
     MW_BUILT_CTRLS = 16,
-    MW_BUILT_RESULTS = 4, ///< credits of a downlink
-    // with FAR=1, which serves longer links
-    MW_FAR_LATENCY = 2047,
-    MW_FAR_OPEN_ROWS = 64,
-    MW_FAR_STORES = 512, ///< and credits of partial sums and results
-    MW_FAR_CTRLS = 64,
+    MW_BUILT_RESULTS = 4,  ///< credits of a downlink
     MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
     // of a layer's registers, see mw_layer_set
     MW_MAX_TILE = 255,

@@ -12,7 +12,7 @@ SAN_KINDS_thread := thread
 
 # sanitized_rules: name of the kind
 define sanitized_rules
-$(SAN)/$(1)/obj/%.o: %.c | $(GEN_H) $(REG_H) $(HOST_H) $(MAP_H) $(PAGE_H)
+$(SAN)/$(1)/obj/%.o: %.c | $(C_NEEDS)
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$< ($(1)))
 	$$(Q)$(FUZZ_CC) $(SAN_CFLAGS) -fsanitize=$(SAN_KINDS_$(1)) $(CPPFLAGS) -MMD -MP -c -o $$@ $$<
