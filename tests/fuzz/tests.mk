@@ -20,8 +20,9 @@ $(B)/fuzz/firmware: tests/fuzz/firmware.c $(B)/fuzz/fake.o $(B)/fuzz/registers.o
     $(filter-out firmware/main.c firmware/hw.c firmware/mem.c,$(wildcard firmware/*.c)) $(wildcard firmware/*.h) \
     tests/firmware/fake.h
 $(B)/fuzz/arrays: tests/fuzz/arrays.c $(addprefix host-tools/,$(addprefix base/,error.c host_memory.c input.c text.c) \
-    $(addprefix formats/,json_read.c npy.c npy_elements.c npy_header.c npz.c) $(addprefix trace/,counts.c trace.c trace_axes.c trace_counts.c \
-    trace_declared.c trace_load.c trace_make.c meta.c)) $(LIBS)
+    $(addprefix formats/,json_read.c npy.c npy_elements.c npy_header.c npz.c) \
+    $(addprefix trace/,counts.c trace.c trace_axes.c trace_counts.c trace_declared.c trace_load.c trace_make.c \
+    meta.c)) $(LIBS)
 $(B)/fuzz/arrays: FUZZ_LIBS := $(LIBS) $(LDLIBS)
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
