@@ -453,7 +453,7 @@ run: $(TOOL) $(MAIN_MODEL)
 REMEMBER := $(PY) tests/runner/remember.py
 C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp \
     sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] \
-    tests/*/*.[ch] tests/*/*.cpp tests/unit/*/*.h tests/unit/*/*.cpp tests/system/*/*.c)
+    tests/*/*.[ch] tests/*/*.cpp tests/*/*/*.[ch] tests/unit/*/*.cpp)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 # top, N, F, small and without multicast
@@ -546,7 +546,7 @@ format: | $(B)/.setup
 
 # gcc's and cppcheck's, a file at a time: what one reads is it and the headers
 LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/program/main.c \
-    host-tools/program/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c tests/system/*/*.c)
+    host-tools/program/pages/*.c driver/examples/*.c firmware/*.c tests/*/*.c tests/*/*/*.c)
 LINT_H := $(filter %.h,$(C_ALL)) $(wildcard driver/include/*.h)
 .PHONY: lint-c-gcc lint-c-cppcheck
 lint-c: lint-c-gcc lint-c-cppcheck

@@ -24,21 +24,22 @@ $(SAN)/$(1)/lib.a: $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(SAN_SRC_$(1)))
 endef
 $(foreach k,address thread,$(eval $(call sanitized_rules,$(k))))
 
-# sanitized_tests: kind, folder of tests/, programs. They lie as deep as the library looks for the sources from them.
-define sanitized_tests
-$(patsubst %,$(SAN)/$(1)-$(2)/%,$(3)): $(SAN)/$(1)-$(2)/%: $(SAN)/$(1)/obj/tests/$(2)/%.o \
+# sanitized_test: kind, folder of tests/, program, its source. It lies as deep as the library looks for the
+# sources from it.
+define sanitized_test
+$(SAN)/$(1)-$(2)/$(3): $(4:%.c=$(SAN)/$(1)/obj/%.o) \
     $(patsubst %.c,$(SAN)/$(1)/obj/%.o,$(filter-out $(wildcard tests/$(2)/test_*.c),$(wildcard tests/$(2)/*.c))) \
     $(SAN)/$(1)/lib.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK,$$@)
 	$$(Q)$(FUZZ_CC) -fsanitize=$(SAN_KINDS_$(1)) -o $$@ $$^ -lcmocka $(LDLIBS)
-C_TESTS += $(patsubst %,$(SAN)/$(1)-$(2)/%,$(3))
+C_TESTS += $(SAN)/$(1)-$(2)/$(3)
 endef
-SAN_DRIVER := $(patsubst tests/driver/%.c,%,$(wildcard tests/driver/test_*.c))
-SAN_HOST := $(patsubst tests/host/%.c,%,$(wildcard tests/host/test_*.c))
-$(eval $(call sanitized_tests,address,driver,$(SAN_DRIVER)))
-$(eval $(call sanitized_tests,address,host,$(SAN_HOST)))
-$(eval $(call sanitized_tests,thread,driver,test_objects test_phases test_state test_wait test_cancel))
+# sanitized_tests: kind, folder of tests/, sources
+sanitized_tests = $(foreach f,$(3),$(eval $(call sanitized_test,$(1),$(2),$(basename $(notdir $(f))),$(f))))
+$(call sanitized_tests,address,driver,$(wildcard tests/driver/test_*.c))
+$(call sanitized_tests,address,host,$(wildcard tests/host/*/test_*.c))
+$(call sanitized_tests,thread,driver,$(patsubst %,tests/driver/test_%.c,objects phases state wait cancel))
 
 # make sanitized: only these
 .PHONY: sanitized

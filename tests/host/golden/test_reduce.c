@@ -2,7 +2,7 @@
 //
 // Tests of the golden model of reductions: conversions of fp16 against integer arithmetic, what PTX
 // says of min and max, integers at their ends, and the order of terms.
-#include "support.h"
+#include "host/support.h"
 
 #include "golden/golden.h"
 #include "golden/reduce.h"

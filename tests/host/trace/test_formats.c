@@ -2,7 +2,7 @@
 //
 // Tests of what a trace's files may be: the order of the axes, types of ids and weights, archives,
 // files without a meta.json; and of archives that are damaged or lie.
-#include "support.h"
+#include "host/support.h"
 
 #include "formats/npz.h"
 #include "trace/trace.h"

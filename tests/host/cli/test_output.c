@@ -2,7 +2,7 @@
 //
 // Tests of output files: what a path leads to gets the text, keeps its owner, mode and names, and
 // is whole or as it was before.
-#include "support.h"
+#include "host/support.h"
 
 #include "base/output.h"
 

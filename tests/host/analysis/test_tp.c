@@ -2,7 +2,7 @@
 //
 // Tensor-parallel workloads without a device: the golden model against a second computation, flits
 // and bounds counted by hand, streams within their limits, and where rows lie.
-#include "support.h"
+#include "host/support.h"
 
 #include "golden/golden.h"
 #include "packet.h"

@@ -3,7 +3,7 @@
 // What a run is expected to take, the smaller one that is suggested in its place, the note
 // on layers that are too small for their tile, and which mechanisms `moeswitch` leaves
 // out of small layers.
-#include "support.h"
+#include "host/support.h"
 
 #include "run/forecast.h"
 #include "run/run.h"

@@ -2,7 +2,7 @@
 //
 // Tests of text from outside on its way out: what is a character, what is shown of one that is
 // none, and that messages, CSV and JSON have nothing else.
-#include "support.h"
+#include "host/support.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 //
 // Tests of `moeswitch selftest` with a library made by hand: the firmware of a device answers at
 // most as many results at once as a reply holds, whatever number of GPUs it has.
-#include "support.h"
+#include "host/support.h"
 
 #include "host.h"
 #include "run/run.h"

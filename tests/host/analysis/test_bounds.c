@@ -2,7 +2,7 @@
 //
 // Tests of the analytic flit counts and bounds: a case small enough to count by hand in both flit
 // widths, invariants on random workloads, and the worked example on the real trace.
-#include "support.h"
+#include "host/support.h"
 
 #include "analysis/bounds.h"
 #include "analysis/resources.h"

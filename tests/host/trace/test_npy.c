@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests of the .npy reader: what it must read, and every way in which a file can be malformed.
-#include "support.h"
+#include "host/support.h"
 
 #include "formats/npy.h"
 

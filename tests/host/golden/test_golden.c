@@ -2,7 +2,7 @@
 //
 // Tests of the golden model: roundings and products against integer arithmetic, rows worked out by
 // hand, and that another order of addition gives other bits.
-#include "support.h"
+#include "host/support.h"
 
 #include "base/random.h"
 #include "golden/golden.h"

@@ -4,7 +4,7 @@
 // them, the table's lines, the JSON's fields.
 #define _XOPEN_SOURCE 700
 
-#include "support.h"
+#include "host/support.h"
 
 #include "analysis/bounds.h"
 #include "golden/golden.h"

@@ -2,7 +2,7 @@
 //
 // Tests of the one loop that reads command lines: every kind of option, words, what is reported
 // where a line is wrong, and which name a wrong one is nearest to.
-#include "support.h"
+#include "host/support.h"
 
 #include "base/text_wrap.h"
 #include "cli/command_help.h"

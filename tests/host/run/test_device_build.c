@@ -2,7 +2,7 @@
 //
 // Building a model that is missing, with a `make` of the test's own: by the tool alone, and
 // while signals arrive.
-#include "support.h"
+#include "host/support.h"
 
 #include "device/device_build.h"
 

@@ -2,8 +2,8 @@
 //
 // Tests of `moeswitch trace info`: its figures on traces made by hand, what it prints and writes,
 // and what it refuses.
-#include "support.h"
-#include "words.h"
+#include "host/support.h"
+#include "host/words.h"
 
 #include "trace/trace_info.h"
 

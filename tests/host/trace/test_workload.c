@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests of the workload: placement, data from the seed, what it refuses.
-#include "support.h"
+#include "host/support.h"
 
 #include "trace/workload.h"
 

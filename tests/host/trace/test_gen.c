@@ -3,8 +3,8 @@
 // Tests of `moeswitch gen`: the distributions of synthetic traces, the limit on groups, the
 // folder that it writes, and what it refuses. Statistics are of a fixed seed, so that they
 // are the same everywhere.
-#include "support.h"
-#include "words.h"
+#include "host/support.h"
+#include "host/words.h"
 
 #include "base/random.h"
 #include "trace/gen.h"

@@ -2,8 +2,8 @@
 //
 // Tests of the grids of `moeswitch sweep`: what they are made of, which contradict themselves, and
 // the table of results made by hand.
-#include "support.h"
-#include "words.h"
+#include "host/support.h"
+#include "host/words.h"
 
 #include "analysis/bounds.h"
 #include "sweep/sweep.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests of the trace reader, its checks, and the generator; on real traces the known facts of each.
-#include "support.h"
+#include "host/support.h"
 
 #include "trace/trace.h"
 

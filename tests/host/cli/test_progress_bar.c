@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tests of what a waiting user sees: shares, time left, how often, on a terminal and in a log.
-#include "support.h"
+#include "host/support.h"
 
 #include "cli/progress_bar.h"
 

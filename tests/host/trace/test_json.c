@@ -2,7 +2,7 @@
 //
 // Tests of the JSON writer (exact bytes, and read back by another parser) and of
 // the meta.json reader.
-#include "support.h"
+#include "host/support.h"
 
 #include "formats/json.h"
 #include "trace/meta.h"

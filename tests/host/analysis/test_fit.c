@@ -2,7 +2,7 @@
 //
 // Tests of what a run takes: counts of rows against a plain one, regions against the library's
 // layout, the lines for what does not fit, and this machine's memory.
-#include "support.h"
+#include "host/support.h"
 
 #include "analysis/fit.h"
 #include "base/host_memory.h"

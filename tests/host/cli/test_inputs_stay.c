@@ -3,8 +3,8 @@
 // No command replaces a file that it reads, nor writes two outputs to one file: by the same name,
 // another name, a symbolic link, a hard link, or the name of a file of the trace that is not there
 // yet. Each is refused before anything runs.
-#include "support.h"
-#include "words.h"
+#include "host/support.h"
+#include "host/words.h"
 
 #include "bench/bench.h"
 #include "device/device.h"

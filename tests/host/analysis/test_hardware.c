@@ -2,8 +2,8 @@
 //
 // Tests of machines (--hardware): what is derived from them, worked out by hand; files, written and
 // read back, and each way in which a file is refused; what a run takes from a machine.
-#include "support.h"
-#include "words.h"
+#include "host/support.h"
+#include "host/words.h"
 
 #include "bench/bench.h"
 #include "experiment/phases.h"

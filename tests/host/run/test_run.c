@@ -4,8 +4,8 @@
 // counts in the place of the real one: options, exit status, messages, output files.
 #define _POSIX_C_SOURCE 200809L
 
-#include "support.h"
-#include "words.h"
+#include "host/support.h"
+#include "host/words.h"
 
 #include "analysis/bounds.h"
 #include "golden/golden.h"
