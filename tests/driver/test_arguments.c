@@ -2,39 +2,14 @@
 //
 // Arguments that every program may get wrong: pointers that are NULL, structs without their size or
 // from another header, versions and names of codes.
-#include "fake.h"
+#include "fake_device.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define assert_code(call, code) assert_int_equal(call, code)
-#define assert_message(text) assert_non_null(strstr(mw_message(), text))
-
 enum { GPUS = 4 };
-
-static struct fake fake;
-static struct mw_device *device;
-
-static int setup(void **state)
-{
-    (void)state;
-    fake_init(&fake, GPUS, 8);
-    return fake_open(&fake, &device);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    mw_close(device);
-    fake_free(&fake);
-    return 0;
-}
 
 #define REFUSED(call) \
     do { \
@@ -746,7 +721,7 @@ static void message_stays(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
         TEST(device_and_memory),
         TEST(tables_and_layers),

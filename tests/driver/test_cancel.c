@@ -406,7 +406,7 @@ static void before_its_turn(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, fake_teardown)
     const struct CMUnitTest tests[] = {TEST(by_another),
                                        TEST(by_progress),
                                        TEST(by_signal),

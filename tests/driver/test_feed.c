@@ -2,28 +2,13 @@
 //
 // Feeding over a fake device: the registers of each layer, which memory may be moved while layers
 // run, when a buffer is free, and every way to fail.
-#include "fake.h"
+#include "fake_device.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "fabric_regs.h"
-#include "node_regs.h"
-
-#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
-#define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
-#define BASE(address) ((uint32_t)((address) / MW_BASE_UNIT))
-#define assert_code(call, code) assert_int_equal(call, code)
-#define assert_message(text) assert_non_null(strstr(mw_message(), text))
-
 enum { GPUS = 4 };
 
-static struct fake fake;
-static struct mw_device *device;
 static struct mw_layer_config config;
 static struct mw_layout layout;
 
@@ -40,14 +25,6 @@ static int setup(void **state)
     config = small_config();
     config.buffers = 3;
     return fake_open(&fake, &device) || mw_layout_make(device, &config, &layout);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    mw_close(device);
-    fake_free(&fake);
-    return 0;
 }
 
 static void layouts(void **state)
@@ -297,7 +274,7 @@ static void no_queue(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, fake_teardown)
     const struct CMUnitTest tests[] = {
         TEST(layouts),  TEST(layers), TEST(numbers_begin_anew), TEST(memory),  TEST(states),
         TEST(failures), TEST(stuck),  TEST(transport_fails),    TEST(no_queue)};

@@ -387,7 +387,7 @@ static void forked_shared(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, fake_teardown)
     const struct CMUnitTest tests[] = {TEST(closed), TEST(destroyed), TEST(forked),
                                        TEST(forked_shared)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,29 +2,16 @@
 //
 // Several objects, handles and threads on one device: each gets its own rows, or a failure that
 // says why. The fake's layers give back the hidden values that the device holds when they begin.
-#include "fake.h"
+#include "fake_device.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "fabric_regs.h"
-#include "node_regs.h"
-
-#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
-#define assert_code(call, code) assert_int_equal(call, code)
-#define assert_message(text) assert_non_null(strstr(mw_message(), text))
 #define PLACE(gpu, local) (1u << 11 | (gpu) << 6 | (local))
 
 enum { GPUS = 4, K = 2, TOKENS = 3, HIDDEN = 12, EXPERTS = 8, ROWS = GPUS * TOKENS };
-
-static struct fake fake;
-static struct mw_device *device;
 
 static int setup(void **state)
 {
@@ -32,14 +19,6 @@ static int setup(void **state)
     fake_init(&fake, GPUS, 8);
     fake.echo = true;
     return fake_open(&fake, &device);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    mw_close(device);
-    fake_free(&fake);
-    return 0;
 }
 
 /// The data of one layer, which differ from those of another number in every row.
@@ -446,7 +425,7 @@ static void bind_fails(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
     const struct CMUnitTest tests[] = {
         TEST(handles),       TEST(written_over), TEST(bound_anew),     TEST(threads),
         TEST(maps),          TEST(data),         TEST(configurations), TEST(destroyed_object),

@@ -3,27 +3,13 @@
 // What a device may be asked for after something failed: every request that changes it is lost in
 // turn, carried out and not, and nothing but a reset is allowed until there was one; then a layer
 // begins in a swept epoch with all that it needs.
-#include "fake.h"
+#include "fake_device.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "fabric_regs.h"
-#include "node_regs.h"
-
-#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
-#define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
-#define assert_code(call, code) assert_int_equal(call, code)
-#define assert_message(text) assert_non_null(strstr(mw_message(), text))
-
 enum { GPUS = 4, MOST_CALLS = 400 };
 
-static struct fake fake;
-static struct mw_device *device;
 static struct mw_layer_config config;
 static struct mw_layout layout;
 static struct mw_multicast *group;

@@ -304,7 +304,7 @@ static void signals_are_the_programs(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, waiting_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, fake_teardown)
     const struct CMUnitTest tests[] = {TEST(a_wait_delays_no_other),
                                        TEST(several_wait),
                                        TEST(nothing_to_wait_for),

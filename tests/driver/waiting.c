@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "waiting.h"
 
-struct fake fake;
-struct mw_device *device;
 static const unsigned SOME[WAITING_GPUS] = {2, 2, 2, 2};
 atomic_uint slices;
 
@@ -15,18 +13,8 @@ void take_time(struct fake *f)
 
 int waiting_setup(void **state)
 {
-    (void)state;
     slices = 0;
-    fake_init(&fake, WAITING_GPUS, 8);
-    return fake_open(&fake, &device);
-}
-
-int waiting_teardown(void **state)
-{
-    (void)state;
-    mw_close(device);
-    fake_free(&fake);
-    return 0;
+    return fake_setup(state);
 }
 
 void configure(void)

@@ -4,26 +4,14 @@
 #ifndef MW_TEST_WAITING_H
 #define MW_TEST_WAITING_H
 
-#include "fake.h"
+#include "fake_device.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "fabric_regs.h"
-#include "node_regs.h"
-
-#define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
-#define NODE(reg) ((uint32_t)offsetof(mw_node_t, reg))
-#define assert_code(call, code) assert_int_equal(call, code)
-#define assert_message(text) assert_non_null(strstr(mw_message(), text))
 
 enum {
     WAITING_GPUS = 4,
@@ -31,8 +19,6 @@ enum {
     MOST_SLICES = 4000, ///< after which a layer ends by itself: two seconds
 };
 
-extern struct fake fake;
-extern struct mw_device *device;
 extern atomic_uint slices; ///< of layers that take their time
 
 struct waiter {
@@ -47,7 +33,6 @@ struct waiter {
 };
 
 int waiting_setup(void **state);
-int waiting_teardown(void **state);
 /// Configure a layer; start it; one that goes on until it is stopped, or for MOST_SLICES.
 void configure(void);
 void start(void);

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the regions of a layer lie, and the limits of its settings.
+#include "fake_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- layout -------------------------------------------------------------------------------------
+
+struct region {
+    uint64_t base, bytes;
+};
+
+static void check_layout(const struct mw_layer_config *c, const struct mw_layout *l)
+{
+    uint64_t rows = (uint64_t)c->experts_per_gpu << l->cap_shift, tokens = c->tokens_per_gpu;
+    bool unicast = c->received_rows > 0;
+    uint64_t received = c->received_rows;
+    assert_true(c->tokens_per_gpu <= 1u << l->token_shift);
+    assert_true(c->row_bytes <= 1u << l->row_shift && 1u << l->row_shift >= 16);
+    assert_true(4 * c->k <= 1u << l->gate_shift && 1u << l->gate_shift >= 16);
+    assert_true(c->rows_per_expert <= 1u << l->cap_shift);
+    assert_true(c->k <= 1u << l->k_shift);
+    assert_int_equal(l->n_shift, 2);
+    const struct region r[] = {
+        {l->stream[0], 1024},
+        {l->stream[1], 1024},
+        {l->stream[2], 1024},
+        {l->stream[3], 1024},
+        {l->rt_base, 128 * tokens},
+        {l->ce_base, 2 * c->experts_per_gpu},
+        {l->al_base, 4 * ((uint64_t)c->experts_per_gpu << (2 + l->token_shift))},
+        {l->xs_base, tokens << l->row_shift},
+        {l->out_base, tokens << l->row_shift},
+        {l->xd_base, (unicast ? received : rows) << l->row_shift},
+        {l->yd_base, (unicast ? received << l->k_shift : rows) << l->row_shift},
+        {l->gt_base, unicast ? 128 * received : rows << l->gate_shift},
+        {l->cb_base, unicast ? tokens << 2 << l->row_shift : 0},
+        {l->scratch, c->scratch_bytes},
+    };
+    size_t n = sizeof r / sizeof *r;
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(r[i].base % 16, 0);
+        assert_true(r[i].base + r[i].bytes <= l->end);
+        for (size_t j = 0; j < i; j++)
+            assert_true(r[i].base + r[i].bytes <= r[j].base || r[j].base + r[j].bytes <= r[i].base);
+        bool stored_to = i == 13 || (unicast && (i == 9 || i == 11 || i == 12));
+        bool inside = r[i].base >= l->st_lo && r[i].base + r[i].bytes <= l->st_hi;
+        bool outside = r[i].base + r[i].bytes <= l->st_lo || r[i].base >= l->st_hi;
+        if (r[i].bytes)
+            assert_true(stored_to ? inside : outside);
+    }
+}
+
+static void layouts(void **state)
+{
+    (void)state;
+    const char *text = getenv("MW_SEED");
+    unsigned seed = text ? (unsigned)strtoul(text, NULL, 0) : 1;
+    print_message("MW_SEED=%u\n", seed);
+    srand(seed);
+    unsigned fitting = 0, refused = 0;
+    for (int i = 0; i < 2000; i++) {
+        struct mw_layer_config c;
+        struct mw_layout l;
+        mw_layer_defaults(&c);
+        c.k = 1 + (unsigned)rand() % 16;
+        c.tokens_per_gpu = (unsigned)rand() % 129;
+        c.row_bytes = 8 * (1 + (unsigned)rand() % 100);
+        c.experts_per_gpu = (unsigned)rand() % 17;
+        c.rows_per_expert = (unsigned)rand() % 65;
+        c.received_rows = rand() % 2 ? (unsigned)rand() % 200 : 0;
+        c.scratch_bytes = (uint64_t)(rand() % 5000);
+        int status = mw_layout_make(device, &c, &l);
+        if (status) {
+            assert_code(status, MW_ERR_CAPACITY);
+            assert_message("bytes of memory per GPU");
+            refused++;
+        } else {
+            assert_true(l.end <= FAKE_MEM);
+            check_layout(&c, &l);
+            fitting++;
+        }
+    }
+    assert_true(fitting > 500 && refused > 50);
+}
+
+static void layout_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t offset;
+        unsigned value;
+        int code;
+        const char *text;
+    } bad[] = {
+#define BAD(field, value, code, text) {offsetof(struct mw_layer_config, field), value, code, text}
+        BAD(k, 0, MW_ERR_INVALID, "k = 0"),
+        BAD(k, 17, MW_ERR_INVALID, "k = 17"),
+        BAD(row_bytes, 0, MW_ERR_INVALID, "flit"),
+        BAD(row_bytes, 44, MW_ERR_INVALID, "bytes per row: 44 is no multiple of the 8-byte flit"),
+        BAD(row_bytes, 32760, MW_ERR_CAPACITY, "bytes per row: 32760, the device holds 32752"),
+        BAD(tokens_per_gpu, 129, MW_ERR_CAPACITY, "tokens per GPU: 129, the device holds 128"),
+        BAD(experts_per_gpu, 17, MW_ERR_CAPACITY, "experts per GPU: 17, the device holds 16"),
+        BAD(rows_per_expert, 513, MW_ERR_CAPACITY, "rows of all experts"),
+        BAD(received_rows, 300000, MW_ERR_CAPACITY, "received rows"),
+        BAD(open_rows, 9, MW_ERR_CAPACITY, "open_rows: 9, the device holds 8"),
+        BAD(window, 17, MW_ERR_CAPACITY, "window: 17, the device holds 16"),
+        BAD(store_credits, 17, MW_ERR_CAPACITY, "store_credits: 17, the device holds 16"),
+        BAD(part_credits, 5, MW_ERR_CAPACITY, "part_credits: 5, the device holds 4"),
+        BAD(ctrl_credits, 17, MW_ERR_CAPACITY, "ctrl_credits: 17, the device holds 16"),
+        BAD(down_store_credits, 17, MW_ERR_CAPACITY, "down_store_credits: 17, the device holds 16"),
+        BAD(down_part_credits, 5, MW_ERR_CAPACITY, "down_part_credits: 5, the device holds 4"),
+        BAD(stream_instrs, 65, MW_ERR_INVALID, "65 instructions"),
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct mw_layer_config c = small_config();
+        struct mw_layout l;
+        memcpy((char *)&c + bad[i].offset, &bad[i].value, sizeof bad[i].value);
+        assert_code(mw_layout_make(device, &c, &l), bad[i].code);
+        assert_message(bad[i].text);
+    }
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    c.scratch_bytes = UINT64_C(1) << 40;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+}
+
+/// Open a device of other sizes in place of the one that is open.
+static void open_sized(unsigned gpus, unsigned mem_log2)
+{
+    mw_close(device);
+    fake.gpus = gpus;
+    *fake_fabric(&fake, FABRIC(size)) = gpus | 8u << 8 | mem_log2 << 16 | 4u << 24;
+    assert_code(fake_open(&fake, &device), 0);
+}
+
+/// Every limit of a size, and one beyond it, in a layer that is small besides.
+static void layouts_at_their_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t offset;
+        unsigned most, step;
+        int code;
+    } limit[] = {
+#define MOST(field, most, step, code) {offsetof(struct mw_layer_config, field), most, step, code}
+        MOST(k, 16, 1, MW_ERR_INVALID),
+        MOST(row_bytes, 32752, 8, MW_ERR_CAPACITY),
+        MOST(tokens_per_gpu, 128, 1, MW_ERR_CAPACITY),
+        MOST(experts_per_gpu, 16, 1, MW_ERR_CAPACITY),
+        MOST(rows_per_expert, 1024, 1, MW_ERR_CAPACITY),
+        MOST(received_rows, 1 << 20, 1, MW_ERR_CAPACITY),
+        MOST(stream_instrs, 64, 1, MW_ERR_INVALID),
+        MOST(buffers, 4, 1, MW_ERR_INVALID),
+        MOST(open_rows, 8, 1, MW_ERR_CAPACITY),
+        MOST(window, 16, 1, MW_ERR_CAPACITY),
+        MOST(cache_entries, 512, 512, MW_ERR_CAPACITY),
+    };
+    *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 34u << 16 | 4u << 24;
+    fake_open_with_all();
+    for (unsigned i = 0; i < sizeof limit / sizeof *limit; i++)
+        for (unsigned beyond = 0; beyond < 2; beyond++) {
+            struct mw_layer_config c;
+            struct mw_layout l;
+            mw_layer_defaults(&c);
+            c.k = c.tokens_per_gpu = c.experts_per_gpu = c.rows_per_expert = 1;
+            c.row_bytes = 8;
+            const unsigned value = limit[i].most + beyond * limit[i].step;
+            memcpy((char *)&c + limit[i].offset, &value, sizeof value);
+            if (mw_layout_make(device, &c, &l) != (beyond ? limit[i].code : 0))
+                fail_msg("limit %u, %u: %s", i, value, mw_message());
+        }
+    // 2^20 rows and tokens in all
+    *fake_fabric(&fake, FABRIC(capacity)) = 20 | 20u << 8 | 9u << 16 | 16u << 24;
+    {
+        const unsigned gpus = 32;
+        struct mw_layer_config c = small_config();
+        struct mw_layout l;
+        open_sized(gpus, 34);
+        c.experts_per_gpu = 1;
+        c.tokens_per_gpu = (1u << 20) / gpus;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        c.tokens_per_gpu++;
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+        c.tokens_per_gpu = 1;
+        c.k = 1;
+        c.rows_per_expert = 1 << 20;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        c.experts_per_gpu = 2;
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+        open_sized(4, 20);
+    }
+    // to the last byte of memory
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    c.scratch_bytes = FAKE_MEM - l.end;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_int_equal(l.end, FAKE_MEM);
+    c.scratch_bytes++;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+}
+
+/// What may be asked for together, and in how many lists of rows.
+static void layouts_of_settings(void **state)
+{
+    (void)state;
+    struct mw_layer_config c;
+    struct mw_layout l, plain;
+    fake_open_with_all();
+    for (unsigned entries = 1; entries <= 1024; entries++) {
+        c = small_config();
+        c.cache_entries = entries;
+        const bool power = (entries & (entries - 1)) == 0;
+        assert_code(mw_layout_make(device, &c, &l), entries > 512            ? MW_ERR_CAPACITY
+                                                    : entries >= 16 && power ? 0
+                                                                             : MW_ERR_INVALID);
+    }
+    c = small_config();
+    assert_code(mw_layout_make(device, &c, &plain), 0);
+    assert_int_equal(plain.st_lo, plain.scratch);
+    assert_int_equal(plain.rl_base, plain.scratch);
+    c.target_list_cache = c.switch_reductions = true; // a list for each token of all GPUs
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_true(l.scratch - l.rl_base >= (uint64_t)32 << (l.n_shift + l.token_shift));
+    assert_int_equal(l.end - plain.end, l.scratch - l.rl_base);
+    c.target_list_cache = false;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    c.switch_reductions = false;
+    c.row_returns = true; // slots of as many places as k, rounded up, where stores land
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_int_equal(l.st_lo, l.cb_base);
+    assert_true(l.rl_base - l.cb_base >= (uint64_t)c.tokens_per_gpu << (l.k_shift + l.row_shift));
+    c.received_rows = 1;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    c.received_rows = 0;
+    c.target_list_cache = c.switch_reductions = true;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    c.switch_reductions = false;
+    c.source_lists = true; // of 16 lists each GPU has four
+    c.experts_per_gpu = 4;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    c.experts_per_gpu = 5;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    c.row_returns = false;
+    c.experts_per_gpu = 4;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    for (unsigned gpus = 3; gpus <= 5; gpus++) { // rounded up to a power of two
+        c.row_returns = true;
+        open_sized(gpus, 20);
+        c.experts_per_gpu = gpus < 5 ? 4 : 2;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        c.experts_per_gpu++;
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    }
+    open_sized(4, 20);
+}
+
+/// Every setting at both ends, and beyond.
+static void settings_at_their_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned low, high;
+    } range[] = {{"tile", 1, 255},
+                 {"expert_cycles", 0, 65535},
+                 {"partial_wait", 0, 65535},
+                 {"in_flight", 0, 65535},
+                 {"open_rows", 0, 255},
+                 {"store_credits", 0, 255},
+                 {"part_credits", 0, 255},
+                 {"ctrl_credits", 0, 255},
+                 {"down_store_credits", 0, 255},
+                 {"throttle", 0, 255},
+                 {"down_throttle", 0, 255},
+                 {"down_part_credits", 0, 255},
+                 {"window", 0, 31},
+                 {"start_delay", 0, 65535},
+                 {"partial_tiles", 0, 1},
+                 {"throttle_lead", 0, 65535},
+                 {"throttle_ahead", 0, 65535},
+                 {"throttle_idle", 0, 65535},
+                 {"link_cycles", 0, 4},
+                 {"launch_cycles", 0, 65535},
+                 {"packet_manager", 0, 1},
+                 {"rpm_timer", 0, 65535},
+                 {"scatter", 0, 5},
+                 {"cache_entries", 0, 65536},
+                 {"adder_bypass", 0, 1},
+                 {"target_list_cache", 0, 1},
+                 {"switch_reductions", 0, 1},
+                 {"row_returns", 0, 1},
+                 {"source_lists", 0, 1},
+                 {"dispatch_throttle", 0, 1}};
+    for (unsigned i = 0; i < sizeof range / sizeof *range; i++) {
+        struct mw_layer_config c;
+        mw_layer_defaults(&c);
+        assert_code(mw_layer_set(&c, range[i].name, range[i].low), 0);
+        assert_code(mw_layer_set(&c, range[i].name, range[i].high), 0);
+        assert_code(mw_layer_set(&c, range[i].name, range[i].high + UINT64_C(1)), MW_ERR_INVALID);
+        assert_code(mw_layer_set(&c, range[i].name, UINT64_C(1) << 32 | range[i].low),
+                    MW_ERR_INVALID);
+        if (range[i].low)
+            assert_code(mw_layer_set(&c, range[i].name, range[i].low - 1), MW_ERR_INVALID);
+    }
+}
+
+/// What a layer may use is what the build has; what changes no packet is left out in silence.
+static void primitives(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    struct mw_device_info info;
+    c.target_list_cache = true;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(primitives)) = 0;
+    assert_code(fake_open(&fake, &device), 0);
+    assert_code(mw_info(device, &info), 0);
+    assert_true(!info.adder_bypass && !info.target_list_cache && !info.link_rate);
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    assert_message("target_list_cache: this device does not remember lists of targets");
+    c.target_list_cache = false;
+    c.link_cycles = 2;
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    assert_message("link_cycles: this device's links take a flit per cycle");
+    c.link_cycles = 1;
+    c.adder_bypass = true;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+}
+
+/// Regions behind 4 GiB, in memories of 16 GiB.
+static void large_layouts(void **state)
+{
+    (void)state;
+    static const unsigned tokens[4] = {8192, 1, 0, 8192}, experts[4] = {16, 1, 0, 16};
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(size)) = 4 | 8u << 8 | 34u << 16 | 4u << 24;
+    *fake_fabric(&fake, FABRIC(capacity)) = 18 | 13u << 8 | 9u << 16 | 16u << 24;
+    assert_code(fake_open(&fake, &device), 0);
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    c.k = 8;
+    c.tokens_per_gpu = 8192;
+    c.row_bytes = 14336;
+    c.experts_per_gpu = 16;
+    c.rows_per_expert = 16384; // 2^18 rows of 2^14 bytes, twice
+    c.scratch_bytes = UINT64_C(5) << 30;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_true(l.xd_base - l.yd_base >= UINT64_C(1) << 32);
+    assert_true(l.gt_base - l.xd_base >= UINT64_C(1) << 32);
+    assert_true(l.scratch > UINT64_C(1) << 33 && l.st_lo == l.scratch);
+    assert_true(l.st_hi - l.scratch == c.scratch_bytes && l.st_hi == l.end);
+    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+    assert_int_equal(*fake_node(&fake, 0, NODE(gt_base)), l.gt_base / 16);
+    assert_int_equal(*fake_node(&fake, 0, NODE(st_hi)), l.st_hi / 16);
+    struct mw_stream s;
+    mw_stream_init(&s);
+    assert_code(mw_stream_st_linear(&s, 1, l.scratch, 64, l.scratch + 64), 0);
+    assert_int_equal(s.instr[0].a_high, l.scratch >> 32);
+    assert_int_equal(s.instr[0].a, (uint32_t)l.scratch);
+    assert_int_equal(s.instr[0].c_high, (l.scratch + 64) >> 32);
+    assert_code(mw_stream_st_linear(&s, 1, UINT64_C(1) << 34, 64, 0), MW_ERR_INVALID);
+    assert_message("address 0x400000000: below 2^34");
+    assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    // what does not fit, by however much
+    static const uint64_t too_much[] = {UINT64_C(9) << 30, UINT64_C(1) << 34, UINT64_C(1) << 63,
+                                        UINT64_MAX, UINT64_MAX - 127};
+    for (unsigned i = 0; i < sizeof too_much / sizeof *too_much; i++) {
+        c.scratch_bytes = too_much[i];
+        assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    }
+    c.scratch_bytes = 0;
+    c.experts_per_gpu = 0;
+    c.rows_per_expert = UINT32_MAX; // of no expert
+    assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
+    c.rows_per_expert = 0;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    l.xs_base += 8;
+    assert_code(mw_layer_configure(device, &c, &l, tokens, tokens, 1), MW_ERR_INVALID);
+    assert_message("a multiple of 16");
+}
+
+static void settings(void **state)
+{
+    (void)state;
+    struct mw_layer_config c;
+    mw_layer_defaults(&c);
+    assert_code(mw_layer_set(&c, "tile", 255), 0);
+    assert_int_equal(c.tile, 255);
+    assert_code(mw_layer_set(&c, "tile", 0), MW_ERR_INVALID);
+    assert_message("1 .. 255");
+    assert_code(mw_layer_set(&c, "tile", 256), MW_ERR_INVALID);
+    assert_code(mw_layer_set(&c, "partial_tiles", 1), 0);
+    assert_true(c.partial_tiles);
+    assert_code(mw_layer_set(&c, "partial_tiles", 2), MW_ERR_INVALID);
+    assert_code(mw_layer_set(&c, "expert_cycles", 65535), 0);
+    assert_int_equal(c.expert_cycles, 65535);
+    assert_code(mw_layer_set(&c, "start_delay", UINT64_C(1) << 32), MW_ERR_INVALID);
+    assert_code(mw_layer_set(&c, "down_throttle", 77), 0);
+    assert_int_equal(c.down_throttle, 77);
+    assert_code(mw_layer_set(&c, "link_cycles", 4), 0);
+    assert_int_equal(c.link_cycles, 4);
+    assert_code(mw_layer_set(&c, "link_cycles", 5), MW_ERR_INVALID);
+    assert_code(mw_layer_set(&c, "k", 3), MW_ERR_INVALID); // a size, not a setting
+    assert_code(mw_layer_set(&c, "", 3), MW_ERR_INVALID);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(layouts),
+        TEST(layout_limits),
+        TEST(primitives),
+        TEST(large_layouts),
+        TEST(settings),
+        TEST(layouts_at_their_limits),
+        TEST(layouts_of_settings),
+        TEST(settings_at_their_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is read of a device: counters, time series of its ports, and the report of a layer that is
+// stuck.
+#include "fake_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void counters(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 13; i++)
+        *fake_fabric(&fake, FABRIC(counters) + 4 * (16 * 2 + i)) = 100 + i;
+    *fake_node(&fake, 1, NODE(status.stall_store)) = 5;
+    *fake_node(&fake, 1, NODE(status.retired)) = 6;
+    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_CREDIT | 3u << 16;
+    *fake_fabric(&fake, FABRIC(cycles)) = 99;
+    struct mw_counters k;
+    assert_code(mw_counters_read(device, &k), 0);
+    assert_int_equal(k.cycles, 99);
+    assert_int_equal(k.port[2].cycles, 99);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(k.port[2].up_flits[i], 100 + i);
+        assert_int_equal(k.port[2].down_flits[i], 104 + i);
+        assert_int_equal(k.port[1].up_flits[i], 0);
+    }
+    assert_int_equal(k.port[2].up_payload, 108);
+    assert_int_equal(k.port[2].down_payload, 109);
+    assert_int_equal(k.port[2].rejected, 110);
+    assert_int_equal(k.port[2].stall_output, 111);
+    assert_int_equal(k.port[2].stall_credit, 112);
+    assert_int_equal(k.gpu[1].stall_store, 5);
+    assert_int_equal(k.gpu[1].retired, 6);
+    assert_int_equal(k.gpu[1].errors, 3);
+    assert_int_equal(k.gpu[1].first_error, MW_HWERR_CREDIT);
+    struct mw_port_counters one;
+    for (unsigned p = 0; p < 4; p++) {
+        assert_code(mw_port_counters_read(device, p, &one), 0);
+        assert_memory_equal(&one, &k.port[p], sizeof one);
+    }
+    assert_code(mw_port_counters_read(device, 4, &one), MW_ERR_INVALID);
+    assert_message("port 4 of 4");
+}
+
+/// A ring of samples that has gone round: the oldest first, and any part of them.
+static void series(void **state)
+{
+    (void)state;
+    enum { GPUS = 4, RECORDED = MW_SERIES_SAMPLES + 3 };
+    struct mw_sample list[GPUS * MW_SERIES_SAMPLES];
+    uint64_t first;
+    size_t count;
+    assert_code(mw_series_read(device, 0, list, MW_SERIES_SAMPLES, &first, &count),
+                MW_ERR_CAPACITY);
+    *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    *fake_fabric(&fake, FABRIC(samples)) = RECORDED;
+    for (unsigned n = 3; n < RECORDED; n++)
+        for (unsigned p = 0; p < GPUS; p++) {
+            uint32_t at = 8 * (MW_SERIES_SAMPLES * p + n % MW_SERIES_SAMPLES);
+            *fake_fabric(&fake, FABRIC(series) + at) = n | (1000 + p) << 16;
+            *fake_fabric(&fake, FABRIC(series) + at + 4) = (2000 + n) | (3000 + p) << 16;
+        }
+    for (unsigned from = 0; from < RECORDED + 2; from += 7)
+        for (size_t max = 0; max <= MW_SERIES_SAMPLES; max += 32) {
+            unsigned start = from < 3 ? 3 : from;
+            size_t rest = start < RECORDED ? RECORDED - start : 0;
+            assert_code(mw_series_read(device, from, list, max, &first, &count), 0);
+            assert_int_equal(first, start);
+            assert_int_equal(count, rest < max ? rest : max);
+            for (unsigned i = 0; i < GPUS * count; i++) {
+                assert_int_equal(list[i].up, start + i / GPUS);
+                assert_int_equal(list[i].down, 1000 + i % GPUS);
+                assert_int_equal(list[i].wait_credit, 2000 + start + i / GPUS);
+                assert_int_equal(list[i].wait_turn, 3000 + i % GPUS);
+            }
+        }
+}
+
+static void monitor_limits(void **state)
+{
+    (void)state;
+    uint32_t bins[MW_HISTOGRAM_BINS];
+    *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    static const struct {
+        unsigned classes, interval;
+        int code;
+    } tried[] = {{0, 0, 0}, {15, 2, 0}, {15, 65535, 0}, {16, 2, -1}, {15, 65536, -1}, {15, 1, -1}};
+    for (unsigned i = 0; i < sizeof tried / sizeof *tried; i++) {
+        const int code = mw_monitor_set(device, tried[i].classes, tried[i].interval);
+        assert_code(code, tried[i].code ? MW_ERR_INVALID : 0);
+        if (!code)
+            assert_int_equal(*fake_fabric(&fake, FABRIC(monitor)),
+                             MW_FABRIC__MONITOR__PRESENT_bm |
+                                 tried[i].classes << MW_FABRIC__MONITOR__CLASSES_bp |
+                                 tried[i].interval << MW_FABRIC__MONITOR__INTERVAL_bp);
+        *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    }
+    for (unsigned p = 0; p < 4; p++)
+        for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++)
+            *fake_fabric(&fake, FABRIC(histogram) + 4 * (MW_HISTOGRAM_BINS * p + b)) = 1000 * p + b;
+    for (unsigned p = 0; p < 4; p++) {
+        assert_code(mw_histogram_read(device, p, bins), 0);
+        for (unsigned b = 0; b < MW_HISTOGRAM_BINS; b++)
+            assert_int_equal(bins[b], 1000 * p + b);
+    }
+    assert_code(mw_histogram_read(device, 4, bins), MW_ERR_INVALID);
+}
+
+/// A device whose ring goes on: `ahead` samples are recorded when it is asked for its first word,
+/// and behind them the next one is being written.
+static struct {
+    unsigned recorded, ahead;
+    bool words;
+} ring;
+
+static int read_ring(void *context, uint32_t address, uint32_t *value)
+{
+    enum { GPUS = 4 };
+    const uint32_t words = FABRIC(series), end = words + 8 * MW_SERIES_SAMPLES * GPUS;
+    int status = fake_transport.cfg_read(context, address, value);
+    if (address == FABRIC(samples))
+        *value = ring.recorded + (ring.words ? ring.ahead : 0);
+    if (address < words || address >= end)
+        return status;
+    ring.words = true;
+    const unsigned place = (address - words) / 8 % MW_SERIES_SAMPLES,
+                   now = ring.recorded + ring.ahead, // the number of that which is written
+        next = now % MW_SERIES_SAMPLES;
+    const bool torn = ring.ahead && place == next;
+    // the last one that has this place
+    const unsigned number = now - 1 - (now - 1 - place) % MW_SERIES_SAMPLES;
+    *value = torn ? 0xffff : number & 0xffff;
+    return status;
+}
+
+static void series_goes_on(void **state)
+{
+    (void)state;
+    enum { GPUS = 4, KEPT = MW_SERIES_SAMPLES };
+    static const unsigned recorded[] = {0,        1,        KEPT - 2, KEPT - 1,    KEPT,
+                                        KEPT + 1, KEPT + 9, 2 * KEPT, 5 * KEPT - 1};
+    static const unsigned ahead[] = {0, 1, 2, KEPT / 2, KEPT - 1, KEPT, KEPT + 1, 3 * KEPT};
+    static struct mw_sample list[GPUS * KEPT];
+    struct mw_transport moving = fake_transport;
+    struct mw_device *d;
+    moving.cfg_read = read_ring;
+    *fake_fabric(&fake, FABRIC(monitor)) = MW_FABRIC__MONITOR__PRESENT_bm;
+    assert_code(fake_open_by(&fake, &moving, &d), 0);
+    for (unsigned r = 0; r < sizeof recorded / sizeof *recorded; r++)
+        for (unsigned a = 0; a < sizeof ahead / sizeof *ahead; a++)
+            for (unsigned from = 0; from <= recorded[r]; from++) {
+                uint64_t first;
+                size_t count;
+                const unsigned now = recorded[r] + ahead[a],
+                               oldest = recorded[r] > KEPT ? recorded[r] - KEPT : 0,
+                               start = from > oldest ? from : oldest;
+                // what the ring has lost meanwhile, and the place that is being written
+                unsigned whole = ahead[a] && now + 1 > KEPT ? now + 1 - KEPT : 0;
+                whole = start == recorded[r] ? start : whole; // nothing was asked for
+                whole = whole > recorded[r] ? recorded[r] : whole > start ? whole : start;
+                if (from + 3 < recorded[r] && from > oldest + 3 && from % 7 &&
+                    (from + KEPT - now) % KEPT > 3)
+                    continue; // far from both ends
+                ring.recorded = recorded[r];
+                ring.ahead = ahead[a];
+                ring.words = false;
+                assert_code(mw_series_read(d, from, list, KEPT, &first, &count), 0);
+                assert_int_equal(first, whole);
+                assert_int_equal(count, recorded[r] - whole);
+                for (unsigned i = 0; i < GPUS * count; i++)
+                    assert_int_equal(list[i].up, (first + i / GPUS) & 0xffff);
+            }
+    mw_close(d);
+}
+
+static void report(void **state)
+{
+    (void)state;
+    *fake_node(&fake, 1, NODE(status.stream3)) = 1 | 4 << 8 | MW_I_DYMULTIMEM_LD_REDUCE << 16;
+    *fake_node(&fake, 1, NODE(status.state)) = 0xf0 ^ 1 << 5;
+    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_CREDIT | 3u << 16;
+    *fake_fabric(&fake, FABRIC(cycles)) = 4711;
+    char *text = mw_state_report(device);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "4711 cycles since go"));
+    assert_non_null(strstr(text, "GPU 1 stream 3: instruction 4 dymultimem.ld_reduce, waiting\n"));
+    assert_non_null(strstr(text, "busy: send rx "));
+    assert_non_null(strstr(text, "GPU 1: 3 errors, the first: packet without credit"));
+    assert_null(strstr(text, "is down"));
+    assert_null(strstr(text, "discarded"));
+    free(text);
+    *fake_node(&fake, 2, NODE(status.stream0)) =
+        2 << 8 | MW_I_END << 16 | MW_NODE__STATUS__STREAM0__ENDED_bm;
+    *fake_fabric(&fake, FABRIC(down)) = 1 << 2;
+    *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 3 << 8 | 7u << 16;
+    *fake_fabric(&fake, FABRIC(counters) + 4 * (16 * 3 + 14)) = 6; // cut short or not let in
+    text = mw_state_report(device);
+    assert_non_null(strstr(text, "GPU 2 stream 0: instruction 2 end, ended\n"));
+    assert_non_null(strstr(text, "port 2 is down\n"));
+    assert_null(strstr(text, "port 0 is down"));
+    assert_null(strstr(text, "port 1 is down"));
+    assert_non_null(strstr(text, "switch: 7 errors, the first at input 3: "));
+    assert_non_null(strstr(text, "port 3: 0 packets for it discarded, 6 of it cut short"));
+    free(text);
+    struct mw_counters k;
+    assert_code(mw_counters_read(device, &k), 0);
+    assert_int_equal(k.switch_errors, 7);
+    assert_int_equal(k.switch_first_error, MW_HWERR_PARTITION);
+    assert_int_equal(k.switch_error_port, 3);
+    fake_fail_at(&fake, 0);
+    text = mw_state_report(device);
+    assert_non_null(strstr(text, "device: register 0x30 cannot be read"));
+    free(text);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(counters), TEST(series), TEST(series_goes_on), TEST(monitor_limits), TEST(report),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a layer writes into registers, how it is started and waited for, and every call that may
+// fail.
+#include "fake_device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// ---- registers of a layer -----------------------------------------------------------------------
+
+static const unsigned TOKENS[4] = {5, 0, 1, 4}, EXPERTS[4] = {3, 1, 0, 2};
+
+static int configure(const struct mw_layer_config *c)
+{
+    struct mw_layout l;
+    int status = mw_layout_make(device, c, &l);
+    return status ? status : mw_layer_configure(device, c, &l, TOKENS, EXPERTS, 0x7);
+}
+
+static void registers(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    c.tile = 9;
+    c.expert_cycles = 1234;
+    c.partial_tiles = true;
+    c.in_flight = 77;
+    c.target_list_cache = true;
+    c.store_credits = 2;
+    c.part_credits = 3;
+    c.ctrl_credits = 4;
+    c.throttle = 5;
+    c.down_store_credits = 6;
+    c.down_part_credits = 3;
+    c.down_throttle = 8;
+    c.start_delay = 100;
+    c.link_cycles = 3;
+    c.launch_cycles = 4321;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 0x7), 0);
+    for (unsigned g = 0; g < 4; g++) {
+        const uint32_t expect[][2] = {
+            {NODE(shape), 3 | TOKENS[g] << 16},
+            {NODE(shifts), 3 | 2 << 4 | 2 << 8 | 6 << 12 | 4 << 16 | 3 << 20 | 9 << 25},
+            {NODE(row), 40 | EXPERTS[g] << 16},
+            {NODE(xs_base), BASE(l.xs_base)},
+            {NODE(rt_base), BASE(l.rt_base)},
+            {NODE(xd_base), BASE(l.xd_base)},
+            {NODE(yd_base), BASE(l.yd_base)},
+            {NODE(gt_base), BASE(l.gt_base)},
+            {NODE(al_base), BASE(l.al_base)},
+            {NODE(out_base), BASE(l.out_base)},
+            {NODE(cb_base), BASE(l.cb_base)},
+            {NODE(ce_base), BASE(l.ce_base)},
+            {NODE(st_lo), BASE(l.st_lo)},
+            {NODE(st_hi), BASE(l.st_hi)},
+            {NODE(stream_base0), BASE(l.stream[0])},
+            {NODE(stream_base3), BASE(l.stream[3])},
+            {NODE(streams), 7 | (4321 + 100 * g) << 16},
+            {NODE(expert), 9 | 1234u << 16},
+            {NODE(partial), 1 | 64 << 16},
+            {NODE(window), 77 | 8 << 16},
+            {NODE(credits), 2 | 3 << 8 | 4 << 16 | 5u << 24},
+            {NODE(uses), MW_NODE__USES__ADDER_BYPASS_bm | MW_NODE__USES__TARGET_LIST_CACHE_bm},
+            {NODE(link), 2},
+        };
+        for (size_t i = 0; i < sizeof expect / sizeof *expect; i++)
+            assert_int_equal(*fake_node(&fake, g, expect[i][0]), expect[i][1]);
+    }
+    assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 8 | 2 << 16 | 8u << 24);
+}
+
+static void configure_checks(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    const unsigned many[4] = {5, 6, 1, 4};
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_configure(device, &c, &l, many, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("GPU 1: 6 tokens");
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, many, 7), MW_ERR_INVALID);
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 16), MW_ERR_INVALID);
+    c.start_delay = 30000;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    c.start_delay = 0;
+    c.link_cycles = 5;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("link_cycles: 5 is not in 0 .. 4");
+    c.link_cycles = 0;
+    c.tile = 256;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("tile: 256 is not in 1 .. 255");
+    assert_code(mw_launch(device), MW_ERR_STATE); // nothing was configured
+    assert_message("no layer was configured");
+}
+
+static void launch_cycles_fit_their_register(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_set(&c, "launch_cycles", 65535), 0);
+    assert_int_equal(c.launch_cycles, 65535);
+    assert_code(mw_layer_set(&c, "launch_cycles", 65536), MW_ERR_INVALID);
+    c.start_delay = 10000; // the fourth GPU: 30000
+    c.launch_cycles = 35535;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
+    c.launch_cycles++;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+    assert_message("launch_cycles: the last GPU may start 65535 cycles late");
+    c.launch_cycles = UINT32_MAX; // no sum of which is small again
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+static void epochs(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    uint64_t cycles;
+    assert_code(mw_wait(device, NULL, &cycles), MW_ERR_STATE);
+    assert_code(configure(&c), 0);
+    for (unsigned i = 0; i < 9; i++) {
+        assert_code(mw_launch(device), 0);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), i % 4);
+        assert_int_equal(fake.sweeps, 1 + i / 4);
+        assert_int_equal(fake.go, i + 1);
+        assert_code(mw_launch(device), MW_ERR_STATE);
+        assert_code(configure(&c), MW_ERR_STATE);
+        assert_code(mw_mem_read(device, NULL, 0), MW_ERR_STATE);
+        assert_code(mw_partition_set(device, 0, 1), MW_ERR_STATE);
+        assert_code(mw_expert_map_set(device, NULL, 0), MW_ERR_STATE);
+        cycles = 0;
+        assert_code(mw_wait(device, NULL, &cycles), 0);
+        assert_int_equal(cycles, 1000);
+    }
+    c.tokens_per_gpu = 9; // the tables move
+    assert_code(configure(&c), 0);
+    assert_code(mw_launch(device), 0);
+    assert_int_equal(fake.sweeps, 4);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
+/// A layer that begins with its tables swept, or not.
+static bool sweeps_for(const struct mw_layer_config *c, const struct mw_layout *l)
+{
+    static const unsigned none[4] = {0, 0, 0, 0};
+    const unsigned sweeps = fake.sweeps;
+    assert_code(mw_layer_configure(device, c, l, none, none, 1), 0);
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_in_range(fake.sweeps, sweeps, sweeps + 1);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)) == 0, fake.sweeps > sweeps);
+    return fake.sweeps > sweeps;
+}
+
+/// Each setting that places or sizes what is swept, changed alone, and back: the tables hold what
+/// was there before. What does not place them costs no sweep.
+static void settings_that_move_tables(void **state)
+{
+    (void)state;
+    enum { MOVE = 7, STAY = 6 };
+    *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__CACHE_LIMIT_bm |
+                                               MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
+                                               MW_FABRIC__PRIMITIVES__SOURCE_LISTS_bm;
+    mw_close(device);
+    assert_code(fake_open(&fake, &device), 0);
+    for (unsigned i = 0; i < MOVE + STAY; i++) {
+        struct mw_layer_config c = small_config(), other;
+        struct mw_layout l, moved;
+        c.cache_entries = 64;
+        c.row_returns = true;
+        assert_code(mw_layout_make(device, &c, &l), 0);
+        other = c;
+        moved = l;
+        switch (i) {
+        case 0:
+            moved.al_base += MW_BASE_UNIT;
+            break;
+        case 1:
+            moved.token_shift++;
+            break;
+        case 2:
+            moved.n_shift++;
+            break;
+        case 3:
+            moved.cap_shift++;
+            break;
+        case 4:
+            other.experts_per_gpu++;
+            break;
+        case 5:
+            other.cache_entries = 32;
+            break;
+        case 6:
+            other.source_lists = true;
+            break;
+        case 7:
+            moved.xd_base += MW_BASE_UNIT;
+            break;
+        case 8:
+            moved.row_shift++;
+            break;
+        case 9:
+            other.tile++;
+            break;
+        case 10:
+            other.in_flight = 3;
+            break;
+        case 11:
+            other.k--;
+            break;
+        default:
+            other.row_bytes -= 8;
+        }
+        const bool must = i < MOVE;
+        assert_code(mw_reset(device), 0);
+        assert_true(sweeps_for(&c, &l));
+        assert_false(sweeps_for(&c, &l));
+        if (sweeps_for(&other, &moved) != must)
+            fail_msg("change %u: a sweep is%s needed", i, must ? "" : " not");
+        assert_false(sweeps_for(&other, &moved));
+        if (must) {
+            assert_true(sweeps_for(&c, &l));
+            assert_false(sweeps_for(&c, &l));
+        }
+    }
+}
+
+struct seen {
+    unsigned calls;
+    uint64_t tokens, total, cycles;
+};
+
+static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    *(struct seen *)context =
+        (struct seen){((struct seen *)context)->calls + 1, tokens, total, cycles};
+    return 0;
+}
+
+static void progress_and_timeout(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct seen seen = {0};
+    struct mw_wait_options o = {.size = sizeof o,
+                                .step_cycles = 100,
+                                .quiet_cycles = 500,
+                                .progress = look,
+                                .progress_context = &seen};
+    *fake_node(&fake, 2, NODE(status.tokens_done)) = 1;
+    assert_code(configure(&c), 0);
+    fake.moving = true;
+    fake.layer_cycles = 10000;
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, &o, NULL), 0);
+    assert_int_equal(seen.calls, 99);
+    assert_int_equal(seen.tokens, 1);
+    assert_int_equal(seen.total, 10);
+    assert_int_equal(seen.cycles, 9900);
+
+    fake.stuck = true;
+    fake.moving = false;
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, &o, NULL), MW_ERR_TIMEOUT);
+    assert_message("no progress for 500 cycles, 1 of 10 tokens");
+    assert_code(mw_launch(device), MW_ERR_STATE); // it still runs
+    fake.stuck = false;
+    fake.moving = true;
+    assert_code(mw_wait(device, &o, NULL), 0);
+}
+
+static uint32_t *moves; ///< the counter that goes on while a layer runs
+static unsigned runs_left;
+
+static void go_on(struct fake *f)
+{
+    ++*moves;
+    runs_left -= runs_left > 0;
+    f->stuck = runs_left > 0;
+}
+
+/// A layer in which anything goes on is not stuck: flits of any class of any port, tokens,
+/// tiles, instructions.
+static void anything_is_progress(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_wait_options o = {.size = sizeof o, .step_cycles = 100, .quiet_cycles = 500};
+    assert_code(configure(&c), 0);
+    fake.on_run = go_on;
+    for (unsigned g = 0; g < 4; g++)
+        for (unsigned what = 0; what < MW_NUM_CLASSES + 3; what++) {
+            static const uint32_t of_node[] = {NODE(status.tokens_done), NODE(status.expert_tiles),
+                                               NODE(status.retired)};
+            moves = what < 3 ? fake_node(&fake, g, of_node[what])
+                             : fake_fabric(&fake, FABRIC(counters) + 4 * (16 * g + what - 3));
+            runs_left = 20;
+            fake.stuck = true;
+            assert_code(mw_launch(device), 0);
+            assert_code(mw_wait(device, &o, NULL), 0);
+        }
+    // what comes down is no work of a GPU
+    moves = fake_fabric(&fake, FABRIC(counters) + 4 * 4);
+    runs_left = 20;
+    fake.stuck = true;
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, &o, NULL), MW_ERR_TIMEOUT);
+    fake.on_run = NULL;
+    fake.stuck = false;
+    assert_code(mw_wait(device, NULL, NULL), 0);
+}
+
+/// Tokens are those of the layer that was configured last, however often that was.
+static void progress_of_the_last_layer(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_progress p;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_code(configure(&c), 0);
+        assert_code(mw_query(device, &p), 0);
+        assert_int_equal(p.tokens_total, 10);
+    }
+}
+
+static void make_delay(void *context, unsigned gpu, struct mw_stream *streams)
+{
+    const unsigned *cycles = context;
+    if (gpu == 1 && *cycles)
+        mw_stream_delay(streams, *cycles);
+}
+
+/// A layer is stuck when nothing happens for as long as its streams may wait by themselves, and no
+/// longer: those that were loaded last.
+static void delays_are_no_standstill(void **state)
+{
+    (void)state;
+    static const unsigned cycles[] = {0, 40000, 40000, 9000, 0};
+    struct mw_layer_config c = small_config();
+    struct mw_wait_options o = {.size = sizeof o, .step_cycles = 1000};
+    struct mw_layout l;
+    unsigned long long quiet, usual = 0;
+    *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__DELAY_bm;
+    mw_close(device);
+    assert_code(fake_open(&fake, &device), 0);
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    for (unsigned i = 0; i < sizeof cycles / sizeof *cycles; i++) {
+        unsigned now = cycles[i];
+        assert_code(mw_reset(device), 0);
+        assert_code(mw_streams_load(device, &l, 1, make_delay, &now), 0);
+        assert_code(configure(&c), 0);
+        fake.stuck = true;
+        assert_code(mw_launch(device), 0);
+        assert_code(mw_wait(device, &o, NULL), MW_ERR_TIMEOUT);
+        assert_int_equal(sscanf(mw_message(), "no progress for %llu", &quiet), 1);
+        usual = i ? usual : quiet;
+        assert_int_equal(quiet, usual + now);
+        fake.stuck = false;
+    }
+}
+
+/// A port that is enabled has lost its registers and half its table: a layer is configured anew,
+/// and begins with a sweep, also where one was running meanwhile.
+static void ports(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    uint32_t down = 0;
+    for (unsigned running = 0; running < 2; running++) {
+        assert_code(configure(&c), 0);
+        if (running)
+            assert_code(mw_launch(device), 0);
+        const unsigned sweeps = fake.sweeps;
+        assert_code(mw_port_disable(device, 2), 0);
+        assert_code(mw_ports_down(device, &down), 0);
+        assert_int_equal(down, 1 << 2);
+        assert_code(mw_port_enable(device, 1), 0); // is up
+        assert_code(mw_port_enable(device, 2), 0);
+        assert_code(mw_ports_down(device, &down), 0);
+        assert_int_equal(down, 0);
+        if (running)
+            assert_code(mw_wait(device, NULL, NULL), 0);
+        assert_code(mw_launch(device), MW_ERR_STATE);
+        assert_message("no layer was configured");
+        assert_code(configure(&c), 0);
+        assert_code(mw_launch(device), 0);
+        assert_int_equal(fake.sweeps, sweeps + 1);
+        assert_code(mw_wait(device, NULL, NULL), 0);
+    }
+    assert_code(configure(&c), 0);
+    const unsigned before = fake.sweeps;
+    assert_code(mw_port_enable(device, 1), 0); // is up: nothing is lost
+    assert_code(mw_launch(device), 0);
+    assert_code(mw_wait(device, NULL, NULL), 0);
+    assert_int_equal(fake.sweeps, before);
+    assert_code(mw_fault_set(device, 3, 0, 65535 * 64), 0);
+    assert_int_equal(*fake_node(&fake, 3, NODE(fault)), 65535u << MW_NODE__FAULT__AFTER_bp);
+    assert_code(mw_fault_set(device, 3, 0, 65535 * 64 + 1), MW_ERR_INVALID);
+    assert_code(mw_port_enable(device, 4), MW_ERR_INVALID);
+    assert_code(mw_port_disable(device, 4), MW_ERR_INVALID);
+    assert_code(mw_port_limit(device, 22), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(limit)), 22);
+    assert_code(mw_port_limit(device, 23), MW_ERR_INVALID);
+}
+
+static void hardware_errors(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    assert_code(configure(&c), 0);
+    assert_code(mw_launch(device), 0);
+    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 3;
+    *fake_node(&fake, 3, NODE(status.error)) = MW_HWERR_BOUNDS | 12u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+    assert_message("GPU 3: address, row, token or event counter outside its region (12 errors)");
+    assert_code(mw_launch(device), 0); // the layer is over all the same
+    *fake_fabric(&fake, FABRIC(error)) = MW_HWERR_PARTITION | 2 << 8 | 1u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+    assert_message("switch, input 2: target outside the partition");
+}
+
+/// Rows for experts of GPU 1, by their number on it, as the tables of all GPUs say;
+/// what the layer's end says.
+static void rows_for(const struct mw_layout *l, unsigned k, const unsigned rows[3],
+                     const unsigned numbers[3])
+{
+    unsigned left[3] = {rows[0], rows[1], rows[2]};
+    for (unsigned g = 0; g < 4; g++)
+        for (unsigned t = 0; t < 5; t++) {
+            int16_t ids[3] = {-1, -1, -1};
+            const float weights[3] = {1, 1, 1};
+            for (unsigned e = 0; e < 3; e++)
+                if (left[e]) {
+                    ids[e] = (int16_t)numbers[e];
+                    left[e]--;
+                }
+            mw_route_pack(fake.mem[g] + l->rt_base + t * MW_ROUTE_BYTES, ids, weights, k);
+        }
+    assert_code(mw_launch(device), 0);
+    *fake_fabric(&fake, FABRIC(node_error)) = 1 << 1;
+    *fake_node(&fake, 1, NODE(status.error)) = MW_HWERR_BOUNDS | 1u << 16;
+    assert_code(mw_wait(device, NULL, NULL), MW_ERR_DEVICE);
+}
+
+/// A layer that fails where rows have no place says whose rows these are, and how
+/// many places they need.
+static void rows_without_a_place(void **state)
+{
+    (void)state;
+    static const unsigned tokens[4] = {5, 5, 5, 5}, experts[4] = {3, 3, 3, 3},
+                          numbers[3] = {7, 300, 511};
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    char text[100];
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(tables)) = 512 | 16u << 16 | 64u << 24;
+    assert_code(fake_open(&fake, &device), 0);
+    for (unsigned e = 0; e < 3; e++) {
+        const struct mw_expert_place place = {numbers[e], 1, e};
+        assert_code(mw_expert_map_set(device, &place, 1), 0);
+    }
+    assert_code(mw_layout_make(device, &c, &l), 0); // 8 places
+    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+    rows_for(&l, c.k, (const unsigned[]){8, 8, 8}, numbers);
+    assert_null(strstr(mw_message(), "region holds"));
+    rows_for(&l, c.k, (const unsigned[]){8, 9, 2}, numbers);
+    assert_message(": expert 300 gets 9 rows, their region holds 8 (");
+    assert_message("raise rows_per_expert to 9 or more");
+    assert_null(strstr(mw_message(), "too small"));
+    snprintf(text, sizeof text, "from 0x%llx on",
+             (unsigned long long)(l.xd_base + (8u << l.row_shift)));
+    assert_message(text);
+    rows_for(&l, c.k, (const unsigned[]){9, 3, 12}, numbers);
+    assert_message(": expert 511 gets 12 rows");
+    assert_message("; 1 more are too small");
+    rows_for(&l, c.k, (const unsigned[]){11, 11, 9}, numbers);
+    assert_message(": expert 7 gets 11 rows");
+    assert_message("; 2 more are too small");
+    // of each source
+    *fake_fabric(&fake, FABRIC(node_error)) = 0;
+    fake_open_with_all();
+    for (unsigned e = 0; e < 3; e++) {
+        const struct mw_expert_place place = {numbers[e], 1, e};
+        assert_code(mw_expert_map_set(device, &place, 1), 0);
+    }
+    c.row_returns = c.source_lists = true;
+    c.rows_per_expert = 4;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    assert_code(mw_layer_configure(device, &c, &l, tokens, experts, 1), 0);
+    rows_for(&l, c.k, (const unsigned[]){4, 5, 4}, numbers);
+    assert_message(": expert 300 gets 5 rows from GPU 0, their region holds 4 (");
+    snprintf(text, sizeof text, "from 0x%llx on",
+             (unsigned long long)(l.xd_base + ((1u << l.n_shift) * 4u << l.row_shift)));
+    assert_message(text);
+}
+
+// One layer through the low-level calls, up to the first that fails.
+static int whole_layer(void)
+{
+    struct mw_layer_config c = small_config();
+    struct mw_counters k;
+    const struct mw_expert_place place = {0, 0, 0};
+    int status = mw_expert_map_set(device, &place, 1);
+    if (!status)
+        status = configure(&c);
+    if (!status)
+        status = mw_launch(device);
+    struct mw_wait_options o = {.size = sizeof o, .step_cycles = 600};
+    if (!status)
+        status = mw_wait(device, &o, NULL);
+    if (!status)
+        status = mw_counters_read(device, &k);
+    return status;
+}
+
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    fake_fail_at(&fake, FAKE_NEVER);
+    assert_code(whole_layer(), 0);
+    long calls = fake.calls;
+    assert_true(calls > 150);
+    for (long i = 0; i < calls; i++) {
+        fake_fail_at(&fake, FAKE_NEVER);
+        mw_close(device);
+        assert_code(fake_open(&fake, &device), 0);
+        fake_fail_at(&fake, i);
+        assert_code(whole_layer(), MW_ERR_IO);
+        assert_string_not_equal(mw_message(), "");
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(registers),
+        TEST(configure_checks),
+        TEST(launch_cycles_fit_their_register),
+        TEST(epochs),
+        TEST(settings_that_move_tables),
+        TEST(progress_and_timeout),
+        TEST(hardware_errors),
+        TEST(anything_is_progress),
+        TEST(rows_without_a_place),
+        TEST(ports),
+        TEST(progress_of_the_last_layer),
+        TEST(delays_are_no_standstill),
+        TEST(every_call_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
