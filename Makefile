@@ -40,6 +40,7 @@
 #   make deb          the packages moeswitch and libmoeswitch-dev, in build/deb
 #   make format       clang-format on every C and C++ file
 #   make docs         writes the generated pages of docs/reference anew
+#   make validation   simulates the machines of bench/measured.json, and writes docs/validation.md; half an hour
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
 
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
@@ -350,6 +351,7 @@ TEST_NEEDS = $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHE
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
 NEEDS_system-test_phases := $(call model_so,4.8.0.0)
 NEEDS_system-test_tp := $(foreach m,2.8.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m))) $(TOOL)
+NEEDS_system-test_machine := $(call model_so,2.8.0.0)
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
 NEEDS_system-test_rogue := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))
 NEEDS_system-test_row_sparse := $(call model_so,4.8.0.0) $(TOOL)
@@ -629,6 +631,11 @@ exports-check: models
 
 docs: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)cp $^ docs/reference/
+
+# the tool builds the models with long links that it needs
+.PHONY: validation
+validation: $(TOOL)
+	$(Q)bench/validation.py
 
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/reference/$$f.md || \

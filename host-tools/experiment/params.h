@@ -78,6 +78,11 @@ struct mw_run_params {
     const volatile sig_atomic_t *stop;
 };
 
+/// Planes that are simulated.
+static inline unsigned mw_run_planes_of(const struct mw_run_params *params)
+{
+    return params->all_planes ? params->hardware->planes : 1;
+}
 /// What the bounds of a run depend on.
 struct mw_link_parameters mw_run_links(const struct mw_run_params *params);
 /// Load or make the trace, and check what the run takes from it. On failure it is empty.

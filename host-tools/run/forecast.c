@@ -74,7 +74,7 @@ static uint64_t all_cycles(const struct mw_workload *w, const struct mw_run_para
     uint64_t cycles = 0;
     for (unsigned i = 0; i < count; i++)
         cycles += mw_forecast_cycles(w, params, &systems[i]);
-    return cycles;
+    return cycles * mw_run_planes_of(params);
 }
 
 /// The same routing with half the hidden size, again and again, until it is short enough;
@@ -101,7 +101,8 @@ void mw_forecast_make(struct mw_forecast *f, const struct mw_run_params *params,
                       const struct mw_workload *w, const struct mw_system *systems, unsigned count,
                       uint64_t memory)
 {
-    const unsigned jobs = params->jobs < count ? params->jobs : count;
+    const unsigned most = params->all_planes ? mw_run_planes_of(params) : count;
+    const unsigned jobs = params->jobs < most ? params->jobs : most;
     *f = (struct mw_forecast){.systems = count,
                               .cycles = all_cycles(w, params, systems, count),
                               .memory = memory,
@@ -127,6 +128,13 @@ static const char *time_text(double seconds, char *text, size_t size)
     return text;
 }
 
+/// Of a whole row, where a plane of a machine has a share of it.
+static unsigned whole_hidden(const struct mw_forecast *f, const struct mw_run_params *params)
+{
+    return params->hardware ? f->hidden * params->plane.row_hidden / params->shape.hidden
+                            : f->hidden;
+}
+
 static void print_smaller(FILE *out, const struct mw_forecast *f,
                           const struct mw_run_params *params)
 {
@@ -138,7 +146,8 @@ static void print_smaller(FILE *out, const struct mw_forecast *f,
     snprintf(text, sizeof text,
              "--hidden %u%s%s takes about %s and has about the same shares and speed-ups "
              "(docs/reference/scaling.md says by how much they differ)",
-             f->hidden, expert, tokens, time_text(f->smaller_seconds, seconds, sizeof seconds));
+             whole_hidden(f, params), expert, tokens,
+             time_text(f->smaller_seconds, seconds, sizeof seconds));
     mw_wrap(out, text, 0, 2, MW_TABLE_WIDTH);
 }
 

@@ -199,7 +199,7 @@ static int finish(struct mw_run *run, unsigned plane, struct process *p, struct 
 
 static int run_processes(struct mw_run *run, struct process *process, struct mw_error *err)
 {
-    const unsigned planes = run->params.hardware->planes;
+    const unsigned planes = mw_run_planes_of(&run->params);
     unsigned started = 0;
     int status = MW_EXIT_OK, worst = MW_EXIT_OK;
     for (unsigned i = 0; i < planes && status <= MW_EXIT_MISMATCH; i++) {
@@ -247,7 +247,7 @@ static int hand_on(struct mw_run *run, int worst, struct mw_error *err)
 
 int mw_run_planes(struct mw_run *run, struct mw_error *err)
 {
-    struct process *process = calloc(run->params.hardware->planes, sizeof *process);
+    struct process *process = calloc(mw_run_planes_of(&run->params), sizeof *process);
     if (!process)
         return mw_fail_memory(err, "the planes");
     mw_run_share_cores(run->params.jobs);

@@ -159,7 +159,8 @@ static int check_device(struct mw_run *run, const struct mw_demand *demand, bool
         return mw_fail(
             err, MW_EXIT_INPUT,
             "no system is left that the device has the primitives of, with what --set requires");
-    const unsigned planes = p->all_planes ? p->jobs : 1; // at once
+    const unsigned planes =
+        p->jobs < mw_run_planes_of(p) ? p->jobs : mw_run_planes_of(p); // at once
     if (p->all_planes)
         jobs = 1;
     struct mw_memory memory = {.host = mw_memory_host(demand, jobs), .several = jobs * planes > 1};

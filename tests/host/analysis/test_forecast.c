@@ -84,6 +84,15 @@ static void adds_up_all_systems(void **state)
     mw_forecast_make(&batches, &r.params, &r.w, r.system, MW_SYSTEMS, 0);
     assert_int_equal(batches.cycles, 3 * all.cycles);
     end(&r);
+    // every plane, two at once
+    prepare(&r, "--hardware hgx-h100 --tokens-per-gpu 16 --hidden 512");
+    mw_forecast_make(&one, &r.params, &r.w, r.system, 2, 0);
+    end(&r);
+    prepare(&r, "--hardware hgx-h100 --tokens-per-gpu 16 --hidden 512 --planes all --jobs 2");
+    mw_forecast_make(&all, &r.params, &r.w, r.system, 2, 0);
+    assert_int_equal(all.cycles, 4 * one.cycles);
+    assert_true(all.seconds > one.seconds);
+    end(&r);
 }
 
 /// A layer takes at least its limit, and rows go in twice and come out once.
@@ -117,6 +126,9 @@ static void suggests_a_smaller_run(void **state)
          "--hidden 512 --expert-cycles 15000 --tokens-per-gpu", 512, 0},
         {"--gpus 8 --tokens-per-gpu 128 --hidden 300 --expert-cycles 60000",
          "--hidden 300 --expert-cycles 60000 --tokens-per-gpu", 300, 0},
+        // a share of 1792 on each of four planes; the option is of the whole row
+        {"--hardware hgx-h100 --tokens-per-gpu 36 --hidden 7168 --expert-cycles 60000",
+         "--hidden 3584 --expert-cycles 30000 takes about", 896, 36},
     };
     for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
         struct run r;
