@@ -461,8 +461,8 @@ LINT_LONG_CONFS := 32.16.0
 # top, N, F, small and without multicast
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
-lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-layers lint-columns lint-english \
-    lint-format lint-c
+lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-contracts lint-layers lint-columns \
+    lint-english lint-format lint-c
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
@@ -528,6 +528,11 @@ lint-plumbing: | $(B)/.setup
 lint-layers: | $(B)/.setup
 	$(Q)$(PY) tests/checks/layers.py
 	$(Q)$(PY) tests/checks/rtl_layers.py
+
+# how many assertions its modules have
+.PHONY: lint-contracts
+lint-contracts: | $(B)/.setup
+	$(Q)$(PY) tests/checks/contracts.py
 
 # how long lines are
 .PHONY: lint-columns

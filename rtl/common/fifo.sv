@@ -9,6 +9,7 @@
 // sustained from Depth 2 on (Depth 1 alternates). Depth need not be a power of two. Storage is
 // rounded up to 16.
 `default_nettype none
+`include "assert.svh"
 
 module fifo #(
     parameter int unsigned Width = 8,
@@ -98,6 +99,10 @@ module fifo #(
             end
         end
     end
+
+    `MW_CONTRACT(1'b1, ready_o == (level_o != LevelW'(Depth)), "ready_o contradicts the level")
+    `MW_CONTRACT(1'b1, valid_o == (level_o != '0), "valid_o contradicts the level")
+    `MW_STABLE(valid_o, ready_i, data_o, "the oldest word goes before it is taken")
 endmodule
 
 `default_nettype wire

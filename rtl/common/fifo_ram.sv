@@ -10,6 +10,7 @@
 // the two cycles through an empty queue show. data_o comes directly from the RAM, so its user must
 // allow for the RAM's clock-to-out time.
 `default_nettype none
+`include "assert.svh"
 
 module fifo_ram #(
     parameter int unsigned Width = 32,
@@ -79,6 +80,11 @@ module fifo_ram #(
             if (fetch) rptr_q <= (rptr_q == Last) ? '0 : rptr_q + 1'b1;
         end
     end
+
+    `MW_CONTRACT(1'b1, ready_o == (level_o != LevelW'(Depth)), "ready_o contradicts the level")
+    `MW_CONTRACT(push && fetch, wptr_q != rptr_q, "the RAM reads the address that it writes")
+    `MW_STABLE(valid_o, ready_i, data_o, "the oldest word goes before it is taken")
+    `MW_NEXT(level_o != '0 && !pop, valid_o, "a word is not visible after two cycles")
 endmodule
 
 `default_nettype wire

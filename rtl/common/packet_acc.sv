@@ -15,6 +15,7 @@
 // Latency: A result leaves 6 cycles after its last term. One word takes a term every 6 cycles.
 // Terms of different words, and first terms, enter in every cycle.
 `default_nettype none
+`include "assert.svh"
 
 module packet_acc #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -58,21 +59,17 @@ module packet_acc #(
                                                       // last term, of bf16
     logic [Cfg.Words-1:0][1:0][31:0]  acc, sum;
 
-    if (Spaced) begin : gen_spaced
-        assign ready_o = 1'b1;
-    end else begin : gen_wait
-        logic conflict;
+    // an earlier term of the same word is inside; with Spaced this never delays a term
+    logic conflict;
 
-        always_comb begin
-            conflict = 1'b0;
-            for (int unsigned s = 0; s < Stages; s++) begin
-                conflict |= valid_q[s] && !last_q[s] && idx_q[s] == idx_i;
-            end
+    always_comb begin
+        conflict = 1'b0;
+        for (int unsigned s = 0; s < Stages; s++) begin
+            conflict |= valid_q[s] && !last_q[s] && idx_q[s] == idx_i;
         end
-
-        assign ready_o = first_i || !conflict;
     end
 
+    assign ready_o = Spaced || first_i || !conflict;
     assign take    = valid_i && ready_o;
     assign store   = valid_q[Stages-1] && !last_q[Stages-1];
     assign emit    = valid_q[Stages-1] && last_q[Stages-1];
@@ -122,6 +119,9 @@ module packet_acc #(
             .emit_i(emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
         );
     end
+
+    `MW_CONTRACT(valid_i && !first_i && ready_o, !conflict,
+                 "a term meets an earlier one of its word")
 endmodule
 
 `default_nettype wire

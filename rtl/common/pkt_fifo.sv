@@ -78,6 +78,11 @@ module pkt_fifo #(
     );
 
     `MW_ASSERT(!take_i || (out_valid_o && step_i), "nothing to take")
+    `MW_NEXT(out_valid_o && !take_i, out_valid_o, "a packet goes before it is taken")
+    `MW_NEXT(take_i && !out_last_o, out_valid_o, "a gap inside a packet")
+    `MW_NEXT(step_i && !take_i, out_data_o == '0,
+             "an OR of several sources sees data that nobody took")
+    `MW_NEXT(!step_i, $stable(out_data_o), "data moves without a step")
 endmodule
 
 `default_nettype wire

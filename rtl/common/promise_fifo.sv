@@ -63,6 +63,7 @@ module promise_fifo #(
 
     `MW_ASSERT(!promise_i || room_o, "a promise without room")
     `MW_ASSERT(!push_i || promise_i || wptr_q != pptr_q, "a word that nobody promised")
+    `MW_STABLE(valid_o, ready_i, data_o, "the oldest word goes before it is taken")
 endmodule
 
 `default_nettype wire

@@ -16,6 +16,7 @@
 // uplink).
 // Errors: A range with tokens of 2^token_shift or more: BOUNDS, no row.
 `default_nettype none
+`include "assert.svh"
 
 module row_ranges #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -151,6 +152,13 @@ module row_ranges #(
     end
 
     wire unused = &{1'b0, cfg_i, cmd_i, src_rows_i, own_base_i};
+
+    `MW_STABLE(entry_valid_o, entry_ready_i, entry_row_o,
+               "a request of an entry ends before it is taken")
+    `MW_STABLE(item_valid_o, item_done_i, item_token_o,
+               "a row goes before its user is done with it")
+    `MW_CONTRACT(entry_got_i, state_q == Read, "an entry that was not requested")
+    `MW_CONTRACT(item_valid_o, {1'b0, item_token_o} < limit_q, "a token behind the range")
 endmodule
 
 `default_nettype wire

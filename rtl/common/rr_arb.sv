@@ -73,6 +73,9 @@ module rr_arb #(
 
     `MW_ASSERT((grant_o & (grant_o - 1'b1)) == '0 && (grant_o & ~req_i) == '0,
                "a grant that is not of one who asks")
+    `MW_CONTRACT(req_i != '0, grant_o != '0, "requests, and no grant")
+    `MW_CONTRACT(grant_o != '0, (grant_o & (N'(1) << idx_o)) != '0, "the index of another grant")
+    `MW_CONTRACT(advance_i && !clear_i, grant_o != '0, "the pointer moves without a grant")
 endmodule
 
 `default_nettype wire

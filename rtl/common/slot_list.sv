@@ -59,6 +59,10 @@ module slot_list #(
 
     `MW_ASSERT(!take_i || avail_o, "no slot is free")
     `MW_ASSERT(!free_i || used_q != '0, "a slot is freed that nobody has")
+    `MW_CONTRACT(1'b1, avail_o == (used_q != LevelW'(Slots)),
+                 "avail_o contradicts the slots in use")
+    `MW_CONTRACT(avail_o, slot_o <= Last, "a slot that does not exist")
+    `MW_CONTRACT(free_i, free_slot_i <= Last, "a slot that does not exist is freed")
 endmodule
 
 `default_nettype wire

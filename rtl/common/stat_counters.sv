@@ -10,6 +10,7 @@
 // previous cycle.
 // Latency: A read takes Count cycles, and twice that and one after a clear.
 `default_nettype none
+`include "assert.svh"
 
 module stat_counters #(
     parameter int unsigned Count = 13
@@ -99,6 +100,8 @@ module stat_counters #(
                 small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
         end
     end
+
+    `MW_CONTRACT(1'b1, turn_q == Count'(1) << scan_q, "the scan is at two counters")
 endmodule
 
 `default_nettype wire

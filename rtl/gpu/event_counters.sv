@@ -127,6 +127,8 @@ module event_counters #(
     // what rx_store promises, whatever comes in
     `MW_ASSERT(go_i || !in_valid || !full || ready, "FLAG and COUNTS packets in every cycle")
     `MW_ASSERT(go_i || !ev_i.flag_valid || !ev_i.counts, "FLAG and COUNTS in one cycle")
+    `MW_CONTRACT(ev_ready_o, ready_o && !full, "an EVENT before the counters are clear")
+    `MW_CONTRACT(ev_i.ack && !go_i, acks_q != '1, "more ACKs wait than fill their counter")
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 // are read. The next tile starts when that was taken. Results are in memory WriteLatency cycles
 // later.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module expert_path #(
@@ -178,6 +179,11 @@ module expert_path #(
     assign idle_o  = !busy_q && !open_q;
     assign empty_o = !have_q && !moving;
     assign wait_o  = open_q && !fire;
+
+    `MW_CONTRACT(row_take_o, row_i.valid, "a row is taken that is not there")
+    `MW_NEXT(done_valid_o && !done_ready_i && !go_i, done_valid_o,
+             "a tile's end goes before it is taken")
+    `MW_CONTRACT(empty_o, idle_o, "empty, and a tile is in the engine")
 endmodule
 
 `default_nettype wire

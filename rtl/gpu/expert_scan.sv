@@ -13,6 +13,7 @@
 // Ports: tile_* holds one tile until it is taken. No scan runs meanwhile. all_started_o: every
 // expected row of every expert is in a tile that was issued.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module expert_scan #(
@@ -143,6 +144,11 @@ module expert_scan #(
             long_q <= idle_q == cfg_i.partial_wait;
         end
     end
+
+    `MW_NEXT(tile_o.valid && !go_i && !tile_ready_i, tile_o.valid && $stable(tile_o),
+             "a tile changes before it is taken")
+    `MW_CONTRACT(tile_o.valid, tile_o.first < tile_o.behind, "a tile without a row")
+    `MW_CONTRACT(take, avail != '0 && behind <= complete, "a tile with rows that are not here")
 endmodule
 
 `default_nettype wire

@@ -22,6 +22,7 @@
 // bank, twice as long while the engine runs. A read never waits for a write, nor a write for a
 // read.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module gpu_mem #(
@@ -234,6 +235,13 @@ module gpu_mem #(
             for (int unsigned b = 0; b < Banks; b++) rd_o[p].rdata |= data_q[b];
         end
     end
+
+    `MW_CONTRACT(exp_read, back_q <= 2'(MostBack), "the engine stands back too often")
+    `MW_NEXT(exp_rd_i.valid && !exp_rd_ready_o && !go_i, exp_rd_i.valid && $stable(exp_rd_i.addr),
+             "a read of the engine changes before it is granted")
+    `MW_CONTRACT(exp_wr_i.valid != '0,
+                 $stable(exp_wr_i.addr[0]) == 1'b0 || $past(exp_wr_i.valid) == '0,
+                 "the engine writes the same banks twice in a row")
 endmodule
 
 `default_nettype wire

@@ -79,6 +79,9 @@ module mem_rd_mux #(
 `ifdef SYNTHESIS
     wire unused = &{1'b0, rd_i.rvalid};
 `endif
+    `MW_NEXT(rd_o.valid && !go_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),
+             "a read changes before memory takes it")
+    `MW_CONTRACT(rd_o.valid, $onehot(grant), "reads of two clients in one cycle")
 endmodule
 
 `default_nettype wire

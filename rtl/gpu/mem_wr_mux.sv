@@ -11,6 +11,7 @@
 // own the port is not ready, so it must not wait for ready before it raises valid.
 // Latency: A client waits for 8 accesses of every other client, and one cycle to get the port.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module mem_wr_mux #(
@@ -92,6 +93,11 @@ module mem_wr_mux #(
             else if (wr_ready_i) run_q <= run_q + 1'b1;
         end
     end
+
+    `MW_CONTRACT(1'b1, $onehot(pair_q) && (pair_q & (Pairs'(1) << (sel_q >> 1))) != '0,
+                 "the multiplexer is not at the owner")
+    `MW_NEXT(wr_o.valid && !go_i && !wr_ready_i, wr_o.valid && $stable(wr_o),
+             "a write changes before memory takes it")
 endmodule
 
 `default_nettype wire

@@ -21,6 +21,7 @@
 // with row_returns; a wait that no counter can end; a delay of 2^31 cycles or more, also after a
 // wait (without Delay: any); a 64th instruction that is not I_END.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module streams #(
@@ -313,6 +314,14 @@ module streams #(
         looked_q    <= turn_q;
         threshold_q <= threshold;
     end
+
+    `MW_NEXT(rd_o.valid && !go_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),
+             "a read changes before memory takes it")
+    `MW_CONTRACT(rd_i.rvalid, fetching_q, "an answer that was not requested")
+    `MW_CONTRACT(issue && cmd_ready_i[unit], cmd_valid_o[unit] && !is_end && !is_wait && !is_delay,
+                 "a unit gets what is not for it")
+    `MW_CONTRACT(decode_q && !bad, $onehot({is_end, is_wait, is_delay, is_unit}),
+                 "an instruction of two kinds")
 endmodule
 
 `default_nettype wire

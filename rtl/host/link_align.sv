@@ -9,6 +9,7 @@
 // Back-pressure: ready_o comes from a register. It falls while more than 8 bytes are stored.
 // Latency: One cycle. One word per cycle is sustained.
 `default_nettype none
+`include "assert.svh"
 
 module link_align (
     input  wire logic        clk_i,
@@ -62,6 +63,10 @@ module link_align (
             buf_q  <= rest | (push ? 128'(fresh) << (8 * 7'(left)) : '0);
         end
     end
+
+    `MW_CONTRACT(valid_i, bytes_i != '0 && bytes_i <= 4'd8, "a word of no bytes, or of more than 8")
+    `MW_CONTRACT(1'b1, fill_q <= 5'd16, "more bytes than places")
+    `MW_CONTRACT(take_i || drop_i, !(take_i && drop_i), "a word and a byte are taken in one cycle")
 endmodule
 
 `default_nettype wire

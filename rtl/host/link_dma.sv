@@ -10,6 +10,7 @@
 // write waits for its port (in_ready_o).
 // Latency: One word per cycle is sustained in both directions.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module link_dma #(
@@ -111,6 +112,10 @@ module link_dma #(
     end
 
     wire unused = &{1'b0, mem_i.lost, fifo_room};
+
+    `MW_CONTRACT(push, fifo_room, "an answer without a place")
+    `MW_CONTRACT(start_i, !busy_o, "a transfer begins inside a transfer")
+    `MW_CONTRACT(1'b1, out_q <= LevelW'(Depth), "more flits on their way than places")
 endmodule
 
 `default_nettype wire

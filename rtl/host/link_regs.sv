@@ -11,6 +11,7 @@
 // Latency: About 10 cycles per register.
 // Errors: It stops at the first access that fails (failed_o).
 `default_nettype none
+`include "assert.svh"
 
 module link_regs (
     input  wire logic clk_i,
@@ -71,6 +72,11 @@ module link_regs (
             if (!bus_i.err) count_o <= count_o + 7'd1;
         end
     end
+
+    `MW_STABLE(bus_o.req, bus_i.ack, {bus_o.we, bus_o.addr, bus_o.wdata},
+               "an access changes before its answer")
+    `MW_CONTRACT(start_i, state_q == Idle, "accesses begin before those before have ended")
+    `MW_CONTRACT(1'b1, count_o <= words_q || state_q == Idle, "more accesses than words")
 endmodule
 
 `default_nettype wire

@@ -16,6 +16,7 @@
 // Errors: error_o is a pulse when the link loses synchronization. Then all is discarded up to a
 // SYNC.
 `default_nettype none
+`include "assert.svh"
 
 module link_rx #(
     // power of two, 8 or more; less than the protocol's is for simulations
@@ -212,6 +213,9 @@ module link_rx #(
             endcase
         end
     end
+
+    `MW_CONTRACT(accept_i, header_valid_o, "a header is accepted that is not there")
+    `MW_CONTRACT(error_o, !in_step_o, "an error, and still in step")
 endmodule
 
 `default_nettype wire

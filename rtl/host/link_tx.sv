@@ -10,6 +10,7 @@
 // Back-pressure: A word stays in the output register until ready_i.
 // Latency: One word per cycle is sustained.
 `default_nettype none
+`include "assert.svh"
 
 module link_tx (
     input  wire logic               clk_i,
@@ -86,6 +87,10 @@ module link_tx (
             last_o <= next_last;
         end
     end
+
+    `MW_NEXT(valid_o && !mute_i && !ready_i, valid_o && $stable({last_o, data_o}),
+             "a word changes before it is taken")
+    `MW_CONTRACT(start_i, ready_o, "a frame begins inside a frame")
 endmodule
 
 `default_nettype wire

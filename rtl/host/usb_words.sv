@@ -8,6 +8,7 @@
 // Back-pressure: ready_o is high when no word is stored, or when its last byte leaves.
 // Latency: One cycle. One byte per cycle is sustained.
 `default_nettype none
+`include "assert.svh"
 
 module usb_words (
     input  wire logic        clk_i,
@@ -43,6 +44,9 @@ module usb_words (
             at_q   <= at_q + 3'd1;
         end
     end
+
+    `MW_NEXT(valid_o && !clear_i && !ready_i, valid_o && $stable({last_o, data_o}),
+             "a byte changes before it is taken")
 endmodule
 
 `default_nettype wire

@@ -282,6 +282,19 @@ module tx #(
     always_ff @(posedge clk_i) begun_q <= rst_ni && (up_o.valid ? !up_o.last : begun_q);
     `MW_ASSERT(!begun_q || up_o.valid, "a gap inside a packet")
 `endif
+    `MW_NEXT(up_o.valid && !up_o.last, up_o.valid && up_o.cls == $past(up_o.cls),
+             "a packet of two classes")
+    `MW_CONTRACT(1'b1, $onehot0({sst_ready_o, part_ready_o, req_take, store_take}),
+                 "flits of two packets in one cycle")
+    `MW_CONTRACT(start_store || start_ctrl, start_store ? store_credit : ctrl_credit,
+                 "a packet without a credit")
+    `MW_CONTRACT(crd_i.cls[CLS_STORE], store_used_q != '0, "a credit of a store that was not sent")
+    `MW_CONTRACT(crd_i.cls[CLS_CTRL], ctrl_used_q != '0,
+                 "a credit of a control packet that was not sent")
+    `MW_CONTRACT(inside_q && cls_q == CLS_PART, part_i.valid, "a partial stops in the middle")
+    `MW_CONTRACT(inside_q && cls_q == CLS_STORE && sum_q, sst_valid_i,
+                 "a store of row_sum stops in the middle")
+    `MW_CONTRACT(inside_q && cls_q == CLS_CTRL, ctl_valid_i, "a control packet goes before its end")
 endmodule
 
 `default_nettype wire

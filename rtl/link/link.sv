@@ -10,6 +10,7 @@
 // Back-pressure: None, as credits bound what is sent.
 // Latency: latency_i cycles in both directions.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module link #(
@@ -70,7 +71,11 @@ module link #(
 
     if (PartW < 5) begin : gen_unused
         wire unused = &{1'b0, part_in[4:PartW]};
+        `MW_CONTRACT(NumPart > 1 && crd_i.cls[packet_pkg::CLS_PART], crd_i.part < 5'(NumPart),
+                     "a credit for a requester that does not exist")
     end
+
+    `MW_CONTRACT(rx_o.valid || crd_o.cls != '0, busy_o, "idle, and a flit or a credit leaves")
 endmodule
 
 `default_nettype wire

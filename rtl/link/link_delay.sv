@@ -12,6 +12,7 @@
 // Back-pressure: None.
 // Latency: latency_i cycles, one word per cycle.
 `default_nettype none
+`include "assert.svh"
 
 module link_delay #(
     parameter int unsigned Width = 8,
@@ -94,6 +95,11 @@ module link_delay #(
             if (valid_i) mem[wptr_q] <= data_i;
         end
     end
+
+    `MW_CONTRACT(valid_i, latency_i - 11'd1 < 11'(MaxLatency),
+                 "a latency that the line lacks")
+    `MW_NEXT(busy_o, $stable(latency_i), "the latency changes while a word is inside")
+    `MW_CONTRACT(valid_o, busy_o, "idle, and a word leaves")
 endmodule
 
 `default_nettype wire

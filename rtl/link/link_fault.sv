@@ -14,6 +14,7 @@
 // The node itself does not see the fault.
 // Latency: Flits and credits pass in the same cycle. Without a fault nothing changes.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module link_fault #(
@@ -70,6 +71,11 @@ module link_fault #(
     end
 
     wire unused_header = &{1'b0, said, turned};
+
+    `MW_CONTRACT(up_o.valid, up_i.valid, "a flit that the endpoint has not sent")
+    `MW_CONTRACT(!active_q && !stopped_q && (first_q || !mute_q), up_o == up_i && crd_o == crd_i,
+                 "an endpoint without a fault, and its flits change")
+    `MW_NEXT(stopped_q && !go_i, !up_o.valid, "a packet that stopped goes on")
 endmodule
 
 `default_nettype wire

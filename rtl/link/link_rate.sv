@@ -38,6 +38,8 @@ module link_rate #(
 
     `MW_ASSERT(!valid_i || pause_q <= '1 - PauseW'(wait_i),
                "more packets started than pauses have room for")
+    `MW_NEXT(busy_o, $stable(wait_i), "the rate changes while pauses remain")
+    `MW_NEXT(!valid_i && busy_o, pause_q < $past(pause_q), "a pause that does not end")
 endmodule
 
 `default_nettype wire

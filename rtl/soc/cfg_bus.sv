@@ -10,6 +10,7 @@
 // Back-pressure: A master waits for ack.
 // Latency: An access ends when its slave answers, and every slave answers.
 `default_nettype none
+`include "assert.svh"
 
 module cfg_bus (
     input  wire logic clk_i,
@@ -62,6 +63,9 @@ module cfg_bus (
     end
 
     wire unused = &{1'b0, req_q.req, rsp_q.ack};
+
+    `MW_CONTRACT(1'b1, !(s_o[0].req && s_o[1].req), "accesses to two slaves at once")
+    `MW_CONTRACT(m_o[1].ack, m_i[1].req, "the CPU takes an access back before its answer")
 endmodule
 
 `default_nettype wire

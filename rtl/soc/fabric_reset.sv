@@ -10,6 +10,7 @@
 // Their users wait.
 // Latency: What is under way at the ports, and 8 cycles.
 `default_nettype none
+`include "assert.svh"
 
 module fabric_reset (
     input  wire logic clk_i,
@@ -49,6 +50,10 @@ module fabric_reset (
         end
         count_q <= state_q == Reset ? count_q + 3'd1 : '0;
     end
+
+    `MW_NEXT(link_i && !done_o, link_i, "the host link takes its request back")
+    `MW_NEXT(1'b1, fabric_rst_no || (ports_hold_o && busy_o),
+             "the fabric is reset, and its ports or registers are free")
 endmodule
 
 `default_nettype wire

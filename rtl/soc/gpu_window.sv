@@ -12,6 +12,7 @@
 // Latency: The time until the other user releases the ports, and two flits.
 // Errors: A read that is lost (stream_mux) returns 0, and its write is left out.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module gpu_window #(
@@ -73,6 +74,9 @@ module gpu_window #(
     end
 
     wire unused = &{1'b0, addr_i[1:0]};
+
+    `MW_STABLE(req_i, ack_o, {we_i, gpu_i, addr_i, wdata_i}, "an access changes before its answer")
+    `MW_CONTRACT(mem_i.rvalid, state_q == Wait, "an answer that was not requested")
 endmodule
 
 `default_nettype wire

@@ -14,6 +14,7 @@
 // Errors: A restart of the CPU (restart_i) answers a pending command with status FAULT. While
 // the CPU is held (restart_i and held_i), a command is answered with STATE at once.
 `default_nettype none
+`include "assert.svh"
 
 module mailbox
     import soc_pkg::*;
@@ -78,6 +79,9 @@ module mailbox
         .re_i(rep_i.re), .raddr_i(rep_i.raddr),
         .rdata_o(rep_rdata_o)
     );
+
+    `MW_CONTRACT(give_i, !valid_o && !reply_valid_o,
+                 "a command comes before the reply to the last one was taken")
 endmodule
 
 `default_nettype wire

@@ -16,6 +16,7 @@
 // waits for its access in flight, and discards the record. At SocRam the host gets an error
 // unless the CPU is held.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module soc #(
@@ -217,6 +218,10 @@ module soc #(
 
     wire unused = &{1'b0, mem_instr, la_read, la_write, la_addr, la_wdata, la_wstrb, pcpi_valid,
                     pcpi_insn, pcpi_rs1, pcpi_rs2, eoi, trace_valid, trace_data};
+
+    `MW_STABLE(bus_o.req, bus_i.ack, {bus_o.we, bus_o.addr, bus_o.wdata},
+               "an access changes before its answer")
+    `MW_CONTRACT(reg_o.ack, reg_i.req, "an answer that was not requested")
 endmodule
 
 `default_nettype wire

@@ -17,6 +17,7 @@
 // every access to it is lost, also one under way. Its reads are still answered, and `lost`
 // reports each loss for one cycle.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module stream_mux #(
@@ -148,6 +149,11 @@ module stream_mux #(
         if (head_valid && head_ready) gpu_q <= head.gpu;
         rdata_q <= rdata_any;
     end
+
+    `MW_CONTRACT(rvalid_any, open_q != '0, "an answer that was not requested")
+    `MW_CONTRACT(user_i[0].valid || user_i[1].valid,
+                 (user_i[0].claim || !user_i[0].valid) && (user_i[1].claim || !user_i[1].valid),
+                 "an access without a claim")
 endmodule
 
 `default_nettype wire

@@ -6,6 +6,7 @@
 // of the counters, time of the monitors, and the queue of errors.
 // Order: One error is reported per cycle, lowest port first.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module switch_common #(
@@ -196,6 +197,11 @@ module switch_common #(
             wire unused_data = &{1'b0, mon_data_i[p]};
         end
     end
+
+    `MW_CONTRACT(err_o.valid, err_o.code != error_pkg::ERR_NONE, "an error without a code")
+    `MW_CONTRACT(1'b1, common_o.store_limit != '0 && common_o.part_limit != '0,
+                 "a limit that stops all packets")
+    `MW_CONTRACT(cnt_read_o != '0, !common_o.cnt_visit, "a counter is read in a cycle of the scan")
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 // endpoint and to switch_common depend on what other ports send in the same cycle. Nothing that
 // depends on these feeds back. Given the ports' outputs, two steps settle everything between ports.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module switch_port #(
@@ -525,6 +526,12 @@ module switch_port #(
 
     assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle
                     && !err_waits_q && !report && !flush_o && opener_idle;
+
+    `MW_CONTRACT(open_valid, !opened_q, "a request and a row open in one cycle")
+    `MW_NEXT(err_o.valid && !err_take_i, err_o.valid, "an error goes before it is taken")
+    `MW_CONTRACT(err_take_i, err_o.valid, "an error is taken that is not there")
+    `MW_CONTRACT(idle_o, dn_o.valid == 1'b0 && open_full == 1'b0,
+                 "idle, and a packet or a reduction is here")
 endmodule
 
 `default_nettype wire

@@ -16,6 +16,7 @@
 // Latency: The first flit leaves at most 4 cycles after it came. A target list takes one cycle per
 // target after the first.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module switch_top #(
@@ -180,6 +181,8 @@ module switch_top #(
     assign down_o       = from_down;
     assign flush_o      = from_flush;
     assign sweep_busy_o = sweep_busy != '0;
+
+    `MW_CONTRACT(1'b1, (flush_o & ~down_o) == '0, "a port is flushed that is up")
 endmodule
 
 `default_nettype wire

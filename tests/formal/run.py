@@ -25,6 +25,7 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
             proof. A bug may be one of that tool
   cover     cycles within which every cover is reached, and the condition of every assumption, default 24: what shows
             that the assumptions leave something to prove
+  contracts true: proves the assertions at the end of its modules, too (rtl/common/assert.svh)
   start     of a "bmc" proof: the first cycle in which the module is given something, that of the cover c_start;
             its depth counts from there
 
@@ -139,8 +140,9 @@ def read_command(proof, params, folder, bug):
     dirs += [models, HERE / "props", *RTL_DIRS]
     options = " ".join(f"-y {d}" for d in dirs) + "".join(f" -G {k}={v}" for k, v in params.items())
     made = f" {folder}/{proof['threads']['top']}_threads.v" if "threads" in proof else ""
-    return (f"read_slang --threads 1 -DSYNTHESIS -DFORMAL -I {INCLUDE} {options} {' '.join(packages)}{made} {harness} "
-            f"--top {top_of(proof)}")
+    contracts = " -DMW_CONTRACTS" if proof.get("contracts") else ""
+    return (f"read_slang --threads 1 -DSYNTHESIS -DFORMAL{contracts} -I {INCLUDE} {options} {' '.join(packages)}{made} "
+            f"{harness} --top {top_of(proof)}")
 
 
 def command(argv, log, most, env=None):

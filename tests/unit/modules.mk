@@ -83,6 +83,7 @@ $(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 
     PartSharedRam=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchReductions=0))
 UNIT += switch_parts
 UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
+UNIT_ANY_switch_parts := 1
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv

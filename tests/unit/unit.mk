@@ -8,6 +8,7 @@
 #   UNIT_C_NAME      := further sources to link: C++ and C files; libmwgolden.a is linked in any case
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
+#   UNIT_ANY_NAME    := 1: it gives its modules what their headers exclude, so their contracts are left out
 # Registers and memories start with random contents, and x values are random, so that a missing reset shows. The test
 # sees each parameter as PARAM_name. The folders are those of rtl. What all tests share is in tests/unit/bench;
 # its README.md says how a test is written. A test that is that of OTHER with other parameters needs only $(eval
@@ -94,6 +95,7 @@ $(4)/V$(2).mk: $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) \
 	    $$(call cfg,$$(UNIT_PARAMS_$(1))) \
 	    -O3 --x-assign unique --x-initial unique --assert $(6) $$(UNIT_FLAGS_$(1)) \
+	    $(if $(7),,$$(if $$(UNIT_ANY_$(1)),,-DMW_CONTRACTS)) \
 	    $(if $(filter 1,$(UNIT_WAVES)),--trace-fst --trace-structs) \
 	    $$(filter-out $(5),$$(RTL_PKGS)) $(5) $(call flat_file,$(2),$(4)) --Mdir $$(@D) -CFLAGS -fPIC
 	$$(call verilator_deps,$$@)

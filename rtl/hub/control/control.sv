@@ -24,6 +24,7 @@
 // count of rows of fewer or more tokens than the layer has (BOUNDS). An impossible copy count
 // (BOUNDS) is not added.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module control #(
@@ -430,6 +431,15 @@ module control #(
     );
 
     wire unused = &{1'b0, cfg_i, cmd_i, cnt_i};
+
+    `MW_STABLE(ctl_valid_o, ctl_ready_i, ctl_header_o.opcode,
+               "a control packet changes before it is taken")
+    `MW_STABLE(cst_o.valid, cst_ready_i, {cst_o.last, cst_o.data},
+               "a flit for the uplink changes before it is taken")
+    `MW_STABLE(clo_o.valid, clo_ready_i, {clo_o.last, clo_o.data},
+               "a flit for this GPU changes before it is taken")
+    `MW_CONTRACT(tile_ready_o, tile_i.valid, "a tile is taken that is not there")
+    `MW_CONTRACT(retire_o, state_q inside {Drain, Prefix}, "an instruction retires before its end")
 endmodule
 
 `default_nettype wire

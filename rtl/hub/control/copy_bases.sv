@@ -13,6 +13,7 @@
 // Errors: bad_o, and not added: a count for a GPU that does not exist, or larger than the tokens of
 // any GPU. No sum of counts therefore needs more bits than base[].
 `default_nettype none
+`include "assert.svh"
 
 module copy_bases #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -117,6 +118,10 @@ module copy_bases #(
     end
 
     wire unused = &{1'b0, port_i, cnt_src_i, cnt_idx_i, cnt_val_i};
+
+    `MW_CONTRACT(1'b1, $onehot0({cnt_valid_i, keep_i, base_take_i}), "two operations in one cycle")
+    `MW_CONTRACT(received, recv_q <= recv_q + cnt_val_i[BaseW-1:0],
+                 "a sum of counts that overflows")
 endmodule
 
 `default_nettype wire

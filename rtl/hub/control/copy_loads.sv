@@ -13,6 +13,7 @@
 // Latency: find_i takes Hot x N cycles, and one for each count that comes meanwhile. hot_o is valid
 // from the cycle in which busy_o falls until the next find_i.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module copy_loads #(
@@ -123,6 +124,8 @@ module copy_loads #(
     end
 
     wire unused = &{1'b0, cnt_i};
+
+    `MW_CONTRACT(find_i, !busy_o, "a search begins inside a search")
 endmodule
 
 `default_nettype wire

@@ -11,6 +11,7 @@
 // and wipe_i clears it. After reset all counters are cleared (clearing_o).
 // Back-pressure: rd_ready_i. Answers are always taken.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module entry_counts #(
@@ -142,6 +143,8 @@ module entry_counts #(
     end
 
     wire unused = &{1'b0, cfg_i, emap_i.data, entry};
+
+    `MW_CONTRACT(wipe_i, !counting_i, "a counter is cleared while entries are counted")
 endmodule
 
 `default_nettype wire

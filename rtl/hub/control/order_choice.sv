@@ -14,6 +14,7 @@
 // Latency: 2 M + 1 cycles to start, with M bits. From take_i to valid_o M + 2 if all bits with g <
 // 0 form a class with a token, else 2^M + M + 2.
 `default_nettype none
+`include "assert.svh"
 
 module order_choice #(
     parameter int unsigned TokensLog2 = 12,  // tokens, up to this power of two
@@ -125,6 +126,10 @@ module order_choice #(
             end
         end
     end
+
+    `MW_CONTRACT(take_i, valid_o, "a class is taken before it is chosen")
+    `MW_CONTRACT(take_i, some_i, "a class without a token is taken")
+    `MW_STABLE(valid_o, take_i, class_o, "a choice changes before it is taken")
 endmodule
 
 `default_nettype wire

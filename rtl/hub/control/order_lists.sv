@@ -9,6 +9,7 @@
 // Back-pressure: ready_o. After drop_i it is low for one cycle, in which no operation is allowed.
 // The same holds during busy_o.
 `default_nettype none
+`include "assert.svh"
 
 module order_lists #(
     parameter int unsigned TokensLog2 = 12,  // tokens
@@ -77,6 +78,9 @@ module order_lists #(
             only_q  <= head == tail;
         end
     end
+
+    `MW_CONTRACT(drop_i, some_o && ready_o, "a token leaves an empty list, or a busy one")
+    `MW_CONTRACT(add_i, ready_o && !drop_i, "two operations in one cycle")
 endmodule
 
 `default_nettype wire

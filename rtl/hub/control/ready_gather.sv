@@ -10,6 +10,7 @@
 // waits for one lane of the token tracker, which has at most one in two cycles. Both wait only for
 // the uplink's CTRL credit.
 `default_nettype none
+`include "assert.svh"
 
 module ready_gather #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -77,6 +78,10 @@ module ready_gather #(
 
     assign pkt_valid_o = due_q;
     assign idle_o      = cnt_q == '0;
+
+    `MW_CONTRACT(pkt_take_i, pkt_valid_o, "a packet is taken that is not there")
+    `MW_CONTRACT(pkt_valid_o, lanes_o[0].valid, "a packet without a lane")
+    `MW_NEXT(pkt_valid_o && !pkt_take_i, pkt_valid_o, "a packet goes before it is taken")
 endmodule
 
 `default_nettype wire

@@ -20,6 +20,7 @@
 // of the choice waits 2^Hot + 2 Hot + 6 cycles, and two for each token that was taken while others
 // were dropped.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module token_order #(
@@ -174,6 +175,11 @@ module token_order #(
         else if (state_q == Take) more_q <= more_q - 1'b1;
         if (state_q == Take) pick_q <= front;
     end
+
+    `MW_CONTRACT(sort_i.valid, ready_o, "a list is made before there is room for it")
+    `MW_CONTRACT(add, !drop, "two operations on the lists in one cycle")
+    `MW_CONTRACT(begin_i.valid, !open || state_q inside {Choose, Take, Wait},
+                 "a range begins before the one before was taken")
 endmodule
 
 `default_nettype wire

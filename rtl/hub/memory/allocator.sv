@@ -25,6 +25,7 @@
 // Errors: err to client 0: the expert has no row left, or expert or token do not exist. err to
 // client 1: the row was never stored, or cannot be.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module allocator #(
@@ -435,6 +436,16 @@ module allocator #(
     assign idle_o       = !look_q && !busy_o && sweep_q == SweepOff;
 
     wire unused = &{1'b0, cfg_i, entry, take_token, take_le, word, given};
+
+    `MW_CONTRACT(req_i[0].valid || req_i[1].valid, !sweep_busy_o, "a request during a sweep")
+    `MW_STABLE(alm_rd_o.valid, alm_rd_ready_i, alm_rd_o.addr,
+               "a read changes before memory takes it")
+    `MW_STABLE(alm_wr_o.valid, alm_wr_ready_i, alm_wr_o, "a write changes before memory takes it")
+    `MW_CONTRACT(alm_rd_i.rvalid, answer_q != issue_q, "an answer that was not requested")
+    `MW_CONTRACT(1'b1, ptr_t'(tail_q - head_q) <= ptr_t'(Misses), "more misses than places")
+    `MW_CONTRACT(hit_o, !miss_o, "a look-up both hits and misses")
+    `MW_CONTRACT(resp_o[1].valid, !resp_o[1].miss, "client 1 hears of a miss")
+    `MW_CONTRACT(insert, !joined, "two misses of a row")
 endmodule
 
 `default_nettype wire

@@ -151,6 +151,14 @@ module route_walk #(
         assign pick_take_o = 1'b0;
         wire unused_picks = &{1'b0, picks_i, pick_i};
     end
+
+    `MW_CONTRACT(start_i, done_o, "a walk starts inside a walk")
+    `MW_CONTRACT(take_i, entry_o.valid, "an entry is taken that is not there")
+    `MW_STABLE(entry_o.valid, take_i, entry_o, "an entry changes before it is taken")
+    `MW_NEXT(rd_o.valid && !start_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),
+             "a read changes before memory takes it")
+    `MW_CONTRACT(rd_i.rvalid, pending_q && !hold_valid_q,
+                 "an answer without a request, or without a place")
 endmodule
 
 `default_nettype wire

@@ -21,6 +21,7 @@
 // another number for a list than is present; a row comes after that report, and is not listed.
 // BOUNDS: rows beyond the expert's, and counts that no number holds.
 `default_nettype none
+`include "assert.svh"
 
 module row_tracker #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -292,6 +293,9 @@ module row_tracker #(
     assign idle_o      = !trk_q && !append_q && !sweep_q;
 
     wire unused = &{1'b0, cfg_i, trk_i, cnt_i, push_i, stat_le_i, list_i, left};
+
+    `MW_NEXT(trk_i.valid, !trk_i.valid, "bytes of two rows in two cycles")
+    `MW_CONTRACT(trk_i.valid || push, !sweep_busy_o, "rows change during a sweep")
 endmodule
 
 `default_nettype wire

@@ -14,6 +14,7 @@
 // counted its last row.
 // Errors: COUNT for a TILE with more rows than have landed.
 `default_nettype none
+`include "assert.svh"
 
 module source_flags #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -93,6 +94,9 @@ module source_flags #(
         assign idle_o     = 1'b1;
         wire unused = &{1'b0, clk_i, rst_ni, go_i, cfg_i, said_i, landed_i};
     end
+
+    `MW_CONTRACT(said_i.valid && said_i.tile, !landed_i.valid, "a FLAG and bytes in one cycle")
+    `MW_CONTRACT(cnt_list_o, !cnt_i.valid, "a word of COUNTS is lost to a list")
 endmodule
 
 `default_nettype wire

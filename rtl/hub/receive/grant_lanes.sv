@@ -16,6 +16,7 @@
 // Errors: One lane each: a home that does not exist (UNMAPPED), an index beyond 2^token_shift
 // (BOUNDS).
 `default_nettype none
+`include "assert.svh"
 
 module grant_lanes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -120,6 +121,12 @@ module grant_lanes #(
     assign idle_o = some == '0;
 
     wire unused = &{1'b0, cfg_i, lanes_i};
+
+    `MW_CONTRACT(push_i, lanes_i[0].valid, "a packet without a lane")
+    `MW_STABLE(own_valid_o, own_ready_i, index_o, "a row of its own token goes before it is taken")
+    `MW_STABLE(far_valid_o, far_ready_i, {home_o, index_o},
+               "a row of another home goes before it is taken")
+    `MW_STABLE(err_o.valid, err_ready_i, err_o.code, "an error goes before it is taken")
 endmodule
 
 `default_nettype wire

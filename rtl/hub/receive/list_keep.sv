@@ -15,6 +15,7 @@
 // its last target is taken. Waits for memory.
 // Latency: A list takes one cycle and a write for each flit.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module list_keep #(
@@ -115,6 +116,12 @@ module list_keep #(
     assign idle_o     = level_q == '0;
 
     wire unused = &{1'b0, cfg_i, tgt_i[3:0], token_i};
+
+    `MW_CONTRACT(take_i && idx_i == '0, room_o, "a list without a place")
+    `MW_CONTRACT(take_i, last_i == (5'(idx_i) + 5'd1 == cnt_i), "a list of another length")
+    `MW_STABLE(wr_o.valid, wr_ready_i, {wr_o.addr, wr_o.data},
+               "a write changes before memory takes it")
+    `MW_CONTRACT(1'b1, level_q <= LevelW'(Lists), "more lists than places")
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 // Back-pressure: None.
 // Latency: N rows of as many targets as a GPU has experts.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module row_lists #(
@@ -86,6 +87,9 @@ module row_lists #(
     assign tgt_o    = follows ? kept : hd_i.tgt;
 
     wire unused = &{1'b0, hd_i, idx_i};
+
+    `MW_CONTRACT(take_i, epoch_q == epoch_i, "the epoch changes under a packet")
+    `MW_CONTRACT(take_i && !cut_i, 5'(idx_i) < cnt_o, "a target behind the last one")
 endmodule
 
 `default_nettype wire

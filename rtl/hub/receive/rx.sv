@@ -28,6 +28,7 @@
 // reductions, as is a request there. A wrong GRANT (EPOCH; LENGTH: with a size, damaged, or its
 // lanes not from the first one on) names no row. Each row is checked by grant_lanes.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module rx #(
@@ -290,6 +291,13 @@ module rx #(
     assign idle_o = !ctrl_valid && grants_idle;
 
     wire unused = &{1'b0, ctrl_level, header, poisoned, cfg_i};
+
+    `MW_NEXT(rx_i.valid && !rx_i.last, rx_i.valid && rx_i.cls == $past(rx_i.cls),
+             "the link gives a packet with a gap, or of two classes")
+    `MW_CONTRACT(err_o.valid, err_o.code != ERR_NONE, "an error without a code")
+    `MW_CONTRACT(res_push_o && first, res_room_i, "a result without a place")
+    `MW_STABLE(sig_valid_o, sig_ready_i, sig_token_o, "a token goes before it is taken")
+    `MW_STABLE(ev_valid_o, ev_ready_i, ev_idx_o, "an event goes before it is taken")
 endmodule
 
 `default_nettype wire

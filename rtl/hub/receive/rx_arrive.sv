@@ -16,6 +16,7 @@
 // Latency: A local header waits for the link's header and targets.
 // Errors: A packet of the link beyond its credits is dropped (CREDIT).
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module rx_arrive #(
@@ -338,6 +339,12 @@ module rx_arrive #(
     assign idle_o = all_free == '1 && phase_q[0] == Low && phase_q[1] == Low;
 
     wire unused = &{1'b0, head, room, level, tgt_behind, tgt_flit};
+
+    `MW_CONTRACT(whole, room, "a packet without a place")
+    `MW_CONTRACT(free_valid_i, free_slot_i < SlotW'(Slots), "a slot that does not exist is freed")
+    `MW_CONTRACT(fire == '1, in_payload != '0, "two headers in one cycle")
+    `MW_STABLE(pkt_valid_o, pkt_ready_i, {pkt_slot_o, pkt_bad_o, pkt_flits_o},
+               "a packet changes before it is taken")
 endmodule
 
 `default_nettype wire

@@ -14,6 +14,7 @@
 // fp_pkg::FpAddLatency + 4 cycles. With different addresses, one flit per cycle while memory
 // answers within Depth - 10 cycles.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module rx_red #(
@@ -141,6 +142,10 @@ module rx_red #(
         if (take) addr_q[in_q] <= in_i.addr;
         if (rd_i.rvalid || valid_q != '0) kind_q <= {kind_q[Stages-2:0], kind};
     end
+
+    `MW_CONTRACT(rd_i.rvalid, inside_q[op_q], "an answer that was not requested")
+    `MW_STABLE(rd_o.valid, rd_ready_i, rd_o.addr, "a read changes before memory takes it")
+    `MW_STABLE(wr_o.valid, wr_ready_i, wr_o, "a write changes before memory takes it")
 endmodule
 
 `default_nettype wire

@@ -23,6 +23,7 @@
 // for one pass over all parked targets (two cycles each), and for room in the job queue, which the
 // workers free without this module.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module rx_resolve #(
@@ -478,6 +479,13 @@ module rx_resolve #(
 
     wire unused = &{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_i.data, base, al_i.row,
                     hd_i, s1_q.tgt};
+
+    `MW_STABLE(job_valid_o, job_ready_i, job_o, "a job changes before it is taken")
+    `MW_CONTRACT(park_push, park_room, "a parked target without a place")
+    `MW_CONTRACT(s1_done && !missed, job_push_ready, "a job without a place")
+    `MW_CONTRACT(1'b1, todo_q <= park_level, "more targets to look up than are parked")
+    `MW_CONTRACT(al_i.valid, s1_valid_q && s1_q.ask, "an answer that was not requested")
+    `MW_CONTRACT(err_o.valid, err_o.code != ERR_NONE, "an error without a code")
 endmodule
 
 `default_nettype wire

@@ -20,6 +20,7 @@
 // job of the link at worker 0 for the result that has started to move. Neither waits for the
 // other's back-pressure.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module rx_store #(
@@ -346,6 +347,10 @@ module rx_store #(
     end
 
     wire unused = &{1'b0, account_q, start_cnt, w_wr[0], w_wr[1], cnt[1]};
+
+    `MW_NEXT(trk_o.valid, !trk_o.valid, "two reports in two cycles")
+    `MW_CONTRACT(account_valid_q, waiting != '0, "more jobs than the packet has targets")
+    `MW_CONTRACT(err_o.valid, err_o.code != error_pkg::ERR_NONE, "an error without a code")
 endmodule
 
 `default_nettype wire

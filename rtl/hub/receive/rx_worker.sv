@@ -12,6 +12,7 @@
 // Latency: One flit per cycle when memory grants, without a gap between jobs. A job of n flits
 // takes n cycles, plus those in which memory refuses.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module rx_worker #(
@@ -154,6 +155,11 @@ module rx_worker #(
         assign {cnt_o.kind, cnt_o.halves, cnt_o.src, cnt_o.idx, cnt_o.val, cnt_o.last} = '0;
         wire unused = &{1'b0, word_last, pay_data_i};
     end
+
+    `MW_STABLE(wr_o.valid, wr_ready_i, {wr_o.addr, wr_o.be},
+               "a write changes before memory takes it")
+    `MW_STABLE(done_valid_o, done_ready_i, done_o, "a finished job changes before it is taken")
+    `MW_CONTRACT(cnt_o.valid, !wr_o.valid, "a word of COUNTS is written to memory")
 endmodule
 
 `default_nettype wire

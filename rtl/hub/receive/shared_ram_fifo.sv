@@ -17,6 +17,7 @@
 // read. One word per cycle while the RAM is free. The owner waits for one packet at most, and a
 // word for what the owner has started.
 `default_nettype none
+`include "assert.svh"
 
 module shared_ram_fifo #(
     parameter int unsigned Width = 65,
@@ -94,6 +95,10 @@ module shared_ram_fifo #(
         if (push_i) last_q <= data_i;
         if (move || pass) data_o <= move ? rdata_i : last_q;
     end
+
+    `MW_CONTRACT(taken_i, !free_i, "owner and queue read in one cycle")
+    `MW_STABLE(valid_o, ready_i, data_o, "the oldest word goes before it is taken")
+    `MW_CONTRACT(1'b1, level_o <= LevelW'(Depth), "more words than places")
 endmodule
 
 `default_nettype wire

@@ -12,6 +12,7 @@
 // Latency: An entry takes as many cycles as it has flits, and the wait for memory. A user waits for
 // one entry of the other at most.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module entry_reader #(
@@ -123,6 +124,11 @@ module entry_reader #(
     always_comb id_o = flit[16 * 32'(half[Cfg.LaneW-1:0]) +: 16];
 
     wire unused = &{1'b0, cfg_i, id_half};
+
+    `MW_NEXT(rd_o.valid && !go_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),
+             "a read changes before memory takes it")
+    `MW_CONTRACT(rd_i.rvalid, reading_q, "an answer that was not requested")
+    `MW_CONTRACT(meta_first_o || meta_got_o, !route_got_o, "an answer for both tables")
 endmodule
 
 `default_nettype wire

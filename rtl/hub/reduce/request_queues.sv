@@ -9,6 +9,7 @@
 // Back-pressure: None. full_o means that the requester exceeded its window, and the request must be
 // dropped (no push_i).
 `default_nettype none
+`include "assert.svh"
 
 module request_queues #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -49,6 +50,10 @@ module request_queues #(
         else if (push_i) some_o[in_ctx_i]  <= 1'b1;
         else if (pop_i)  some_o[out_ctx_i] <= rptr_o + 1'b1 != wptr_o;
     end
+
+    `MW_CONTRACT(push_i, in_valid_i && !full_o, "a request without a place")
+    `MW_CONTRACT(pop_i, !in_valid_i && (some_o & (Cfg.N'(1) << out_ctx_i)) != '0,
+                 "a request ends that is not there")
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 // Back-pressure: ready_o. A row that returns waits for a place in its home's queue. The queue waits
 // for a place among the rows of push (open_rows of them) and among the tiles to be reported.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module row_return #(
@@ -161,6 +162,11 @@ module row_return #(
     assign sig_o.token = row_i.token;
 
     wire unused = &{1'b0, cfg_i, row_i};
+
+    `MW_CONTRACT(item_done_i, item_valid_o, "an item ends that is not there")
+    `MW_NEXT(item_valid_o && !go_i && !item_done_i,
+             item_valid_o && $stable({item_home_o, item_row_o, item_token_o, item_pos_o}),
+             "an item changes before it is done")
 endmodule
 
 `default_nettype wire

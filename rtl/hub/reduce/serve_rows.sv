@@ -8,6 +8,7 @@
 // Latency: A context waits until row_sum has requested all terms of one of its two rows. The next
 // row is set up while one is summed.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module serve_rows #(
@@ -136,6 +137,11 @@ module serve_rows #(
     );
 
     wire unused = &{1'b0, cfg_i, low_i};
+
+    `MW_CONTRACT(push_i, (room_o & (Cfg.N'(1) << ctx_i)) != '0, "a row without a place")
+    `MW_CONTRACT(row_pop_i, (rows_o.pend & (Cfg.N'(1) << row_ctx_i)) != '0,
+                 "a row ends that is not there")
+    `MW_CONTRACT(dest_push_i, dest_room_o, "a destination without a place")
 endmodule
 
 `default_nettype wire

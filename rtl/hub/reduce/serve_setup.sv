@@ -18,6 +18,7 @@
 // Errors: An unmapped or unallocated target, and a length or address out of bounds, make it bad: a
 // row without terms.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module serve_setup #(
@@ -256,6 +257,11 @@ module serve_setup #(
     assign al_req_o.token = node_pkg::TokenW'(x_q);
 
     wire unused = &{1'b0, grant, al_i, cfg_i};
+
+    `MW_STABLE(al_req_o.valid, al_req_ready_i, al_req_o,
+               "a request changes before the allocator takes it")
+    `MW_CONTRACT(al_i.valid, state_q == Answer, "an answer that was not requested")
+    `MW_CONTRACT(dest_push_o, dest_room_i, "a destination without a place")
 endmodule
 
 `default_nettype wire

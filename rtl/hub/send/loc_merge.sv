@@ -8,6 +8,7 @@
 // precede packets that control offers later.
 // Back-pressure: Nothing is stored. A stream waits for one packet of the other at most.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module loc_merge #(
@@ -50,6 +51,11 @@ module loc_merge #(
             open_q <= !(loc_ready_i && loc_o.last);
         end
     end
+
+    `MW_NEXT(loc_o.valid && !(loc_ready_i && loc_o.last) && !go_i, sel == $past(sel),
+             "packets of two streams are mixed")
+    `MW_CONTRACT(loc_i.valid && clo_i.valid, !(loc_ready_o && clo_ready_o),
+                 "both streams are taken in one cycle")
 endmodule
 
 `default_nettype wire

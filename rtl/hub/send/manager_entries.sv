@@ -275,6 +275,10 @@ module manager_entries #(
 
     `MW_ASSERT((hit & (hit - 1'b1)) == '0 || !desc_i.valid, "two open entries of a key")
     `MW_ASSERT(!begin_i || (desc_i.valid && (absorb_o || pass_o)), "a packet that should wait")
+    `MW_CONTRACT(desc_i.valid, !(absorb_o && pass_o), "a packet both enters an entry and passes")
+    `MW_CONTRACT(next_take_i, next_o.valid, "an entry is taken that is not there")
+    `MW_CONTRACT(1'b1, (open_q & ~used_q) == '0, "an entry is open and not used")
+    `MW_STABLE(next_o.valid, next_take_i, next_o, "a claimed entry changes before it is taken")
 endmodule
 
 `default_nettype wire

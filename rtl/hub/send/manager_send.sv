@@ -10,6 +10,7 @@
 // Order: As taken, without a gap between entries.
 // Back-pressure: st_ready_i. An entry that has started waits for nothing else.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module manager_send #(
@@ -110,6 +111,9 @@ module manager_send #(
                       : Cfg.FlitW'(header >> ((Cfg.HeadFlits == 2 && out_half_q) ? Cfg.FlitW : 0));
     end
     wire unused = &{1'b0, next_i};
+
+    `MW_STABLE(st_o.valid, st_ready_i, {st_o.last, st_o.data}, "a flit changes before it is taken")
+    `MW_CONTRACT(next_take_o, next_i.mask != '0, "a store without a sector")
 endmodule
 
 `default_nettype wire

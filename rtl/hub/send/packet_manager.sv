@@ -159,6 +159,8 @@ module packet_manager #(
 
     `MW_ASSERT(!(we && re) || waddr != raddr, "a word is written while it is read")
     `MW_ASSERT(!start || !absorb || !flit.last, "a store without payload")
+    `MW_CONTRACT(kept.valid && by.valid, !(kept_ready && by_ready),
+                 "two packets leave in one cycle")
 endmodule
 
 `default_nettype wire

@@ -16,6 +16,7 @@
 // Latency: A packet takes HF + max(target flits) + payload flits cycles while payload is available
 // and both streams take it. Transfers follow each other without a gap.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module send_build #(
@@ -313,6 +314,12 @@ module send_build #(
             end
         end
     end
+
+    `MW_STABLE(st_o.valid, st_ready_i, {st_o.last, st_o.data},
+               "a flit for the uplink changes before it is taken")
+    `MW_STABLE(loc_o.valid, loc_ready_i, {loc_o.last, loc_o.data},
+               "a flit for this GPU changes before it is taken")
+    `MW_CONTRACT(pay_take_o, pay_valid_i, "a payload flit is taken that is not there")
 endmodule
 
 `default_nettype wire

@@ -14,6 +14,7 @@
 // Errors: An unmapped or repeated expert makes the whole token bad (one error pulse). It is passed
 // on empty.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module send_list #(
@@ -165,6 +166,12 @@ module send_list #(
         err_o.valid <= rst_ni && take && bad && !bad_q;
         err_o.code  <= unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_DUPLICATE;
     end
+
+    `MW_STABLE(desc_valid_o, desc_take_i, desc_o, "a token changes before it is taken")
+    `MW_CONTRACT(desc_take_i, desc_valid_o, "a token is taken that is not there")
+    `MW_CONTRACT(desc_valid_o && !desc_o.bad, desc_o.remote + desc_o.own <= 5'd16,
+                 "more targets than a list has")
+    `MW_CONTRACT(take_o, !desc_valid_o, "an entry of the next token before this one is taken")
 endmodule
 
 `default_nettype wire

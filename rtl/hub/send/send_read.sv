@@ -10,6 +10,7 @@
 // Back-pressure: rd_ready_i, pay_take_i and job_take_i. Answers are always taken.
 // Latency: One flit per cycle while memory delivers one and route_walk requests nothing.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module send_read #(
@@ -164,6 +165,10 @@ module send_read #(
 
     wire unused = &{1'b0, k_last_i, pay_room, pay_level};  // pay_room: a place in the queue is
                                                            // there by slots_q
+
+    `MW_CONTRACT(pay_take_i, pay_valid_o, "a payload flit is taken that is not there")
+    `MW_CONTRACT(job_take_i, job_valid_o, "a transfer is taken that is not there")
+    `MW_STABLE(job_valid_o, job_take_i, job_o, "a transfer changes before it is taken")
 endmodule
 
 `default_nettype wire

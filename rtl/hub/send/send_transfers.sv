@@ -19,6 +19,7 @@
 // 2^row_shift (BOUNDS); bytes beyond own memory, or tokens of 2^token_shift or more (BOUNDS), with
 // gate weights those that the layer does not have (BOUNDS). A token with a bad list is skipped.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module send_transfers #(
@@ -462,6 +463,14 @@ module send_transfers #(
     };
 
     wire unused = &{1'b0, cfg_i, cmd_i};
+
+    `MW_STABLE(xfer_valid_o, xfer_take_i, {xfer_from_o, xfer_last_o},
+               "a transfer changes before it is taken")
+    `MW_STABLE(arm_o.valid, arm_ready_i, arm_o, "a token changes before it is armed")
+    `MW_CONTRACT(arm_o.valid && cfg_i.in_flight != '0, 17'(in_flight_q) < 17'(cfg_i.in_flight),
+                 "more tokens in flight than the layer allows")
+    `MW_CONTRACT(retire_o, drained_i && !xfer_valid_o,
+                 "an instruction retires with a transfer on its way")
 endmodule
 
 `default_nettype wire

@@ -11,6 +11,7 @@
 // lane.
 // Latency: A packet waits for all packets that were chosen before it.
 `default_nettype none
+`include "assert.svh"
 
 module lane_join #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -49,6 +50,8 @@ module lane_join #(
         assign copy_ready_o = 1'b0;
         wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, copy_i, copy_word_i};
     end
+
+    `MW_CONTRACT(Cfg.AdderBypass, !(add_ready_o && copy_ready_o), "flits of both lanes are taken")
 endmodule
 
 `default_nettype wire

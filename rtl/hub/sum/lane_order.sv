@@ -27,6 +27,7 @@ module lane_order (
         .data_o(copy_o), .level_o()
     );
     `MW_ASSERT(!choose_i || room, "more packets than sum_choice lets in")
+    `MW_CONTRACT(end_i, some_o, "a packet ends that was not chosen")
 endmodule
 
 `default_nettype wire

@@ -29,6 +29,7 @@
 // the previous contents of memory there. If a packet of R turns bad on its way (res_bad_i), this
 // holds from that flit on.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module row_sum #(
@@ -260,6 +261,11 @@ module row_sum #(
     assign st_home_o = up_dst;
     assign idle_o = choice_ready && !add_busy && !copy_busy && !r.valid && !res_i.valid
                     && rows_i.pend == '0;
+
+    `MW_NEXT(part_o.valid && part_ready_i && !part_o.last, part_o.valid, "a gap inside a partial")
+    `MW_NEXT(sst_valid_o && sst_ready_i && !part_o.last, sst_valid_o, "a gap inside a store")
+    `MW_STABLE(out_wr_o.valid, out_wr_ready_i, out_wr_o, "a write changes before memory takes it")
+    `MW_CONTRACT(1'b1, !(part_o.valid && sst_valid_o), "a partial and a store at once")
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 // gaps. Its last pass starts when its reads are granted, all but two of 16. A short one waits until
 // operands are available and sums at rest. Own packets may have gaps.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_add #(
@@ -102,6 +103,11 @@ module sum_add #(
     assign busy_o = valid_i || adding || own_o.valid || up_o.valid;
 
     wire unused = &{1'b0, pass_i};
+
+    `MW_NEXT(up_o.valid && up_ready_i && !up_o.last, up_o.valid,
+             "a gap inside a packet for the uplink")
+    `MW_CONTRACT(fire_o && pass_i.last, pass_i.tag.own ? own_room : up_room,
+                 "a sum without a place")
 endmodule
 
 `default_nettype wire

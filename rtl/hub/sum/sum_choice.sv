@@ -16,6 +16,7 @@
 // Latency: While its lane has room, a context waits for one packet of every other context of its
 // lane, as many own ones, and one of the other lane before each of these and before its own.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_choice #(
@@ -162,6 +163,13 @@ module sum_choice #(
     end
 
     wire unused = &{1'b0, grant, cfg_i};
+
+    `MW_CONTRACT(take != '0, (take & ~rows_i.pend) == '0, "a packet of a row that is not there")
+    `MW_CONTRACT(give != '0, used_q[Cfg.GpuW'(part_crd_i.port)] != '0,
+                 "a credit of a partial that was not sent")
+    `MW_CONTRACT(own_out_i, inside_q != '0, "an own packet leaves that was not chosen")
+    `MW_CONTRACT(up_out_i, up_q != '0, "a packet leaves for the uplink that was not chosen")
+    `MW_CONTRACT(own_begin, inside_q != '1 || own_out_i, "more own packets than can be counted")
 endmodule
 
 `default_nettype wire

@@ -130,6 +130,10 @@ module sum_copy #(
     end
 
     wire unused = &{1'b0, pass, red};
+
+    `MW_CONTRACT(up_end, whole_q != '0, "a packet leaves before it is whole")
+    `MW_NEXT(up_o.valid && up_ready_i && !up_o.last, up_o.valid, "a gap inside a packet")
+    `MW_CONTRACT(fire && pass.need_r, res_i.valid, "a flit without its operand")
 endmodule
 
 `default_nettype wire

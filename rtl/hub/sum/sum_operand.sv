@@ -9,6 +9,7 @@
 // Back-pressure: A read is requested only if the queue of flits has a place for its answer.
 // Latency: As long as the memory port delays the reads.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_operand #(
@@ -58,6 +59,9 @@ module sum_operand #(
         .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
         .valid_o, .ready_i, .data_o
     );
+
+    `MW_STABLE(rd_o.valid, rd_ready_i, rd_o.addr, "a read changes before memory takes it")
+    `MW_CONTRACT(ready_i, valid_o, "a flit is taken that is not there")
 endmodule
 
 `default_nettype wire

@@ -8,6 +8,7 @@
 // Latency: A row of n flits takes n cycles, plus those in which memory refuses.
 // Errors: A poisoned flit is not written: memory keeps its previous contents.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_own #(
@@ -58,6 +59,9 @@ module sum_own #(
         if (dest_ready_o)            dest_addr_q <= dest_i.addr;
         else if (own_i.valid && ready_o) dest_addr_q <= dest_addr_q + 1'b1;
     end
+
+    `MW_STABLE(out_wr_o.valid, out_wr_ready_i, out_wr_o, "a write changes before memory takes it")
+    `MW_CONTRACT(row_end, dest_q, "a row without a destination")
 endmodule
 
 `default_nettype wire

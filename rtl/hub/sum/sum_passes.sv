@@ -15,6 +15,7 @@
 // Latency: A packet of t terms takes 1 + t cycles after its choice, plus those in which
 // term_i.valid or pass_room_i is low.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_passes #(
@@ -147,6 +148,11 @@ module sum_passes #(
     end
 
     wire unused = &{1'b0, pkt_q};
+
+    `MW_CONTRACT(pass_push_o && !copy_q, pass_room_i, "a pass without a place")
+    `MW_CONTRACT(pass_push_o && pass_o.copy, pass_o.first && pass_o.last && !pass_o.pair,
+                 "an addition in the bypass")
+    `MW_CONTRACT(state_q == Terms, step_q <= last_q, "a step behind the last one")
 endmodule
 
 `default_nettype wire

@@ -9,6 +9,7 @@
 // with 15 flits reserved or stored, up_room_o with UpDepth - 1.
 // Latency: As long as the streams are not taken.
 `default_nettype none
+`include "assert.svh"
 
 module sum_queues #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -47,6 +48,8 @@ module sum_queues #(
         .data_i({tag_i, last_i, data_i}), .valid_o(up_o.valid), .ready_i(up_ready_i),
         .data_o({up_o.tag, up_o.last, up_o.data})
     );
+
+    `MW_CONTRACT(promise_i, own_i ? own_room_o : up_room_o, "a flit without a place")
 endmodule
 
 `default_nettype wire

@@ -11,6 +11,7 @@
 // room for more of them with the bypass, so that it does not delay the next choice.
 // Latency: As long as the memory ports delay the reads.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_read #(
@@ -113,6 +114,11 @@ module sum_read #(
         .rd_o(sum_rd_o[1]), .rd_ready_i(sum_rd_ready_i[1]), .rd_i(sum_rd_i[1]),
         .valid_o(b_o.valid), .ready_i(fire_i && pass_o.need_b), .data_o(b_o.data)
     );
+
+    `MW_CONTRACT(push_i, room_o, "a pass without a place")
+    `MW_CONTRACT(next_i, valid_o && fire_i, "a pass ends that is not there, or without a flit")
+    `MW_CONTRACT(fire_i, (!pass_o.need_a || a_o.valid) && (!pass_o.need_b || b_o.valid),
+                 "a flit is taken without its operands")
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 // If it turns bad later (res_bad_i), all flits from that one on are. Earlier flits are in the
 // adder, or in memory, and are right.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_result #(
@@ -101,6 +102,8 @@ module sum_result #(
             else if (payload_begin != claim_i) free_q <= free_q + (claim_i ? '1 : 5'd1);
         end
     end
+
+    `MW_CONTRACT(claim_i, free_o, "a claim of a packet that is not there")
 endmodule
 
 `default_nettype wire

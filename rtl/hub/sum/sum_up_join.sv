@@ -12,6 +12,7 @@
 // Latency: A packet waits for packets chosen earlier in its lane or for its requester, and for one
 // of the other lane if both can leave.
 `default_nettype none
+`include "assert.svh"
 
 module sum_up_join #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -76,6 +77,10 @@ module sum_up_join #(
         wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, ctx_i, copy_i, copy_word_i.valid,
                               copy_word_i};
     end
+
+    `MW_NEXT(up_o.valid && ready_i && !up_o.last, up_o.valid && up_o.tag.dst == $past(up_o.tag.dst),
+             "a gap inside a packet, or two of them mixed")
+    `MW_CONTRACT(Cfg.AdderBypass, !(add_ready_o && copy_ready_o), "flits of both lanes are taken")
 endmodule
 
 `default_nettype wire

@@ -11,6 +11,7 @@
 // Latency: A packet of n flits takes n and the header's cycles, plus those in which the link
 // refuses.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module sum_uplink #(
@@ -84,6 +85,9 @@ module sum_uplink #(
     assign sst_valid_o  = up_i.valid && up_i.tag.st;
 
     wire unused = &{1'b0, cfg_i, up_i.tag.own};
+
+    `MW_NEXT(fire && !part_o.last, up_i.valid, "a gap inside a packet")
+    `MW_CONTRACT(out_o, payload, "a packet without a payload")
 endmodule
 
 `default_nettype wire

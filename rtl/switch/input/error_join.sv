@@ -7,6 +7,7 @@
 // it.
 // Back-pressure: None.
 `default_nettype none
+`include "assert.svh"
 
 module error_join (
     input  wire logic             clk_i,
@@ -48,6 +49,10 @@ module error_join (
         if (row_err_i.valid) link_code_q <= row_err_i.code;
         else if (link_code_i != ERR_NONE) link_code_q <= link_code_i;
     end
+
+    `MW_CONTRACT(reject_i, code_i != ERR_NONE && !cut_i && !wrong,
+                 "two errors of the parser at once, or one without a code")
+    `MW_CONTRACT(valid_o, code_o != ERR_NONE, "an error without a code")
 endmodule
 
 `default_nettype wire

@@ -35,6 +35,7 @@
 // empty mask. err_o.valid reports it. A payload of the wrong length leaves with the length of its
 // header, marked bad.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module ingress #(
@@ -417,6 +418,15 @@ module ingress #(
 
     assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits
                     && !err_o.valid && !clearing && lanes_idle;
+
+    `MW_CONTRACT(accept, !reject, "a packet is accepted and rejected")
+    `MW_CONTRACT(gate_code != ERR_NONE, part_code == ERR_NONE,
+                 "two errors of the link in one cycle")
+    `MW_CONTRACT(1'b1, (push_o & ~partition_i) == '0,
+                 "a packet for an output that the input may not reach")
+    `MW_CONTRACT(1'b1, (part_we & (part_we - 1'b1)) == '0, "a partial of two requesters")
+    `MW_CONTRACT(1'b1, (part_come_o & part_full_i) == '0 || Cfg.PartSharedRam,
+                 "a partial enters a full queue")
 endmodule
 
 `default_nettype wire

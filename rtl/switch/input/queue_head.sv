@@ -13,6 +13,7 @@
 // cycle, unless a list is being read (list_i). Other flits are shown at most 3 cycles later, or as
 // soon as all earlier flits are taken.
 `default_nettype none
+`include "assert.svh"
 
 module queue_head #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -119,6 +120,9 @@ module queue_head #(
         assign stamp_o = '0;
         wire unused_now = &{1'b0, now_i, begin_i, late_i};
     end
+
+    `MW_CONTRACT(list_i && valid_o, held_o, "a flit of targets comes straight from the link")
+    `MW_CONTRACT(take_i, valid_o && !pause_i, "a flit is taken that is not there, or in a pause")
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 // be reached (PARTITION), or with an index without an entry (BOUNDS) must not be pushed. The port
 // itself may always be reached.
 `default_nettype none
+`include "assert.svh"
 
 module ready_lanes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -98,6 +99,12 @@ module ready_lanes #(
     end
 
     wire unused = &{1'b0, header_i, upper[63], row.valid};
+
+    `MW_CONTRACT(push_i, code_o == ERR_NONE, "a READY enters that must be rejected")
+    `MW_CONTRACT(take_i, there, "a lane is taken that nobody offers")
+    `MW_NEXT(there && !take_i, there && $stable(home_o) && $stable(index_o),
+             "a lane changes before it is taken")
+    `MW_NEXT(take_i, !take_i, "a lane is taken twice")
 endmodule
 
 `default_nettype wire

@@ -10,6 +10,7 @@
 // cycle later (late_o), and the parser checks no other header in that cycle. The push of an
 // accepted request therefore does not wait for the checks.
 `default_nettype none
+`include "assert.svh"
 
 module request_open #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -73,6 +74,9 @@ module request_open #(
     end
 
     wire unused_fields = &{1'b0, now_i, low};
+
+    `MW_CONTRACT(valid_o, !full_i, "a reduction opens without room")
+    `MW_CONTRACT(late_o, !decide_i, "a header is checked while the request before is pushed")
 endmodule
 
 `default_nettype wire

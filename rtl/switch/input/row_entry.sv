@@ -10,6 +10,7 @@
 // Errors: A packet with `reduce` and without gate weights must be rejected (LENGTH). An entry for a
 // token of another GPU, or beyond the table, leaves without entry_o.mine.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module row_entry #(
@@ -78,6 +79,10 @@ module row_entry #(
     end
 
     wire unused = &{1'b0, header_i, common_i};
+
+    `MW_NEXT(entry_o.valid, !entry_o.valid, "two entries in two cycles")
+    `MW_CONTRACT(accept_i && head_i, code_o == ERR_NONE,
+                 "a packet is accepted that must be rejected")
 endmodule
 
 `default_nettype wire

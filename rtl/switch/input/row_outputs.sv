@@ -14,6 +14,7 @@
 // Back-pressure: None.
 // Latency: One open row per input, with all outputs.
 `default_nettype none
+`include "assert.svh"
 
 module row_outputs #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -57,6 +58,11 @@ module row_outputs #(
     end
 
     wire unused = &{1'b0, header_i};
+
+    `MW_CONTRACT(accept_i, !reject_i, "a packet is accepted and rejected")
+    `MW_CONTRACT(accept_i && head_i && follow_i, open_o,
+                 "a follower without an open row is accepted")
+    `MW_CONTRACT(open_o, mask_o != '0, "an open row without outputs")
 endmodule
 
 `default_nettype wire

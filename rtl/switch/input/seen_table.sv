@@ -5,6 +5,7 @@
 // Latency: seen_o follows expert_i in the same cycle. clear_i starts a clear of 8 cycles
 // (clearing_o), as does reset. During a clear nothing is marked and seen_o is undefined.
 `default_nettype none
+`include "assert.svh"
 
 module seen_table #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -42,6 +43,8 @@ module seen_table #(
             if (clearing_o) clear_q <= clear_q + 3'd1;
         end
     end
+
+    `MW_CONTRACT(clear_i, !clearing_o, "a clear starts inside a clear")
 endmodule
 
 `default_nettype wire

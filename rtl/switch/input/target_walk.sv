@@ -9,6 +9,7 @@
 // Back-pressure: wait_o delays the header of a list while the table of seen experts is cleared
 // after the previous list, in 8 cycles during its payload. Nothing else waits.
 `default_nettype none
+`include "assert.svh"
 
 module target_walk #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -84,6 +85,11 @@ module target_walk #(
         .clk_i, .rst_ni, .clear_i(done_i && listed), .clearing_o, .expert_i,
         .mark_i(look && listed), .seen_o(seen)
     );
+
+    `MW_CONTRACT(list_i && valid_i, left_q != '0, "a target behind the last one")
+    `MW_CONTRACT(valid_i && again_o, earlier_o != '1,
+                 "more targets behind an output than a packet has")
+    `MW_CONTRACT(next_i, valid_i && more_o, "a step behind the last target")
 endmodule
 
 `default_nettype wire

@@ -17,6 +17,7 @@
 //   flush_o resets the port's input, its queues and its endpoint for 32 cycles or more, until
 //   nothing is left from before (ready_i). Then the port is up as after power-up.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module port_guard #(
@@ -121,6 +122,14 @@ module port_guard #(
             report_code_o <= sinks ? error_pkg::ERR_SINK : overdue ? error_pkg::ERR_LATE
                              : error_pkg::ERR_OPEN;
     end
+
+    `MW_NEXT(in_o.valid && !in_o.last && !flush_o, in_o.valid && in_o.cls == $past(in_o.cls),
+             "the input gets a packet with a gap, or of two classes")
+    `MW_NEXT(report_o && !report_take_i, report_o && $stable(report_code_o),
+             "a report changes before it is taken")
+    `MW_CONTRACT(report_take_i, report_o, "a report is taken that is not there")
+    `MW_CONTRACT(flush_o, down_o, "a port is flushed that is up")
+    `MW_CONTRACT(down_o, !in_o.valid, "a packet enters from a port that is down")
 endmodule
 
 `default_nettype wire

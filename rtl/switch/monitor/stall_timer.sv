@@ -5,6 +5,7 @@
 //
 // Latency: 2 to 3 periods of the tick. A cycle with wait_i[i] low restarts the time. Two LUTs each.
 `default_nettype none
+`include "assert.svh"
 
 module stall_timer #(
     parameter int unsigned Count = 1
@@ -28,6 +29,8 @@ module stall_timer #(
             high_q <= wait_i & (tick_i & low_q | high_q);
         end
     end
+
+    `MW_NEXT(1'b1, (late_o & ~$past(wait_i)) == '0, "late, and nothing has waited")
 endmodule
 
 `default_nettype wire

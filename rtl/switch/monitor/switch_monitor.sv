@@ -7,6 +7,7 @@
 // the number of samples since clear_i. The monitors keep the last Samples of them: sample s lies at
 // s modulo Samples. An interval of 0 or 1 records nothing.
 `default_nettype none
+`include "assert.svh"
 
 module switch_monitor #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -68,6 +69,9 @@ module switch_monitor #(
             if (read_port_i == 5'(p)) data_o <= data_i[p];
         end
     end
+
+    `MW_CONTRACT(sample_o && count_o, count_q < interval_i, "an interval that is too long")
+    `MW_NEXT(count_o, !count_o || $stable(interval_i), "the interval changes in a layer")
 endmodule
 
 `default_nettype wire

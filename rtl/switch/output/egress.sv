@@ -332,6 +332,15 @@ module egress #(
     always_ff @(posedge clk_i) begun_q <= rst_ni && (dn_o.valid ? !dn_o.last : begun_q);
     `MW_ASSERT(!begun_q || dn_o.valid, "a gap inside a packet")
 `endif
+    `MW_NEXT(dn_o.valid && !dn_o.last, dn_o.valid && dn_o.cls == $past(dn_o.cls),
+             "a packet of two classes")
+    `MW_CONTRACT(1'b1, (pop_o & (pop_o - 1'b1)) == '0 && (pop_o & ~able_o) == '0,
+                 "packets of two inputs, or one without a credit")
+    `MW_CONTRACT(1'b1, (pop_o & claimed_i) == '0, "a packet of an input that the join reads")
+    `MW_CONTRACT(res_start_o, res_valid_i, "a result that is not there")
+    `MW_NEXT(grant_valid_i && !grant_sent_o, grant_valid_i && $stable(grant_upper_i),
+             "a GRANT changes before it is sent")
+    `MW_NEXT(error_valid_i && !error_sent_o, error_valid_i, "an error goes before it is sent")
 endmodule
 
 `default_nettype wire

@@ -14,6 +14,7 @@
 // at most 8 N - 1 others of its class. Each class selects its input while the class is being
 // selected, in one combinational path.
 `default_nettype none
+`include "assert.svh"
 
 module egress_choice #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -138,6 +139,11 @@ module egress_choice #(
         assign store_from = any_store;
         wire unused_urgent = &{1'b0, urgent_i};
     end
+
+    `MW_CONTRACT(start_o, $onehot({ctrl, req, part, store}), "packets of two classes start")
+    `MW_CONTRACT(pop_o != '0, start_o && (pop_o & (pop_o - 1'b1)) == '0,
+                 "packets of two inputs start")
+    `MW_CONTRACT(1'b1, $onehot0({turn_req_q, turn_part_q, turn_store_q}), "the turn of two classes")
 endmodule
 
 `default_nettype wire

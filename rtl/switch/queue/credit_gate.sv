@@ -15,6 +15,7 @@
 // Latency: A credit sent to the sender (crd_i) may be used from the next cycle on.
 // Errors: CREDIT, or WINDOW for a request.
 `default_nettype none
+`include "assert.svh"
 
 module credit_gate #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -85,6 +86,12 @@ module credit_gate #(
         end
         if (valid_i) open_q <= open && !last_o;
     end
+
+    `MW_CONTRACT(code_o != error_pkg::ERR_NONE, begins && !enters_o,
+                 "a packet is refused, and enters")
+    `MW_CONTRACT(enters_o && almost_full_i, last_o && !first_o,
+                 "a queue that is almost full lets a packet in, or go on")
+    `MW_CONTRACT(second_o, !first_o, "a flit is both the first and the second one")
 endmodule
 
 `default_nettype wire

@@ -11,6 +11,7 @@
 // Latency: At most one credit of each class per cycle. A PART credit waits as many cycles as others
 // are ready.
 `default_nettype none
+`include "assert.svh"
 
 module credit_return #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -60,6 +61,12 @@ module credit_return #(
             part_hold_o <= (part_hold_o & ~grant) | part_done_i;
         end
     end
+
+    `MW_CONTRACT(1'b1, (part_done_i & part_hold_o) == '0,
+                 "two packets of a requester before a credit leaves")
+    `MW_CONTRACT(1'b1, ctrl_q <= W'(Cfg.CtrlPkts), "more CTRL credits than there are")
+    `MW_CONTRACT(crd_o.cls[packet_pkg::CLS_PART], (part_hold_o & (Cfg.N'(1) << crd_o.part)) != '0,
+                 "a PART credit of a requester that has none")
 endmodule
 
 `default_nettype wire

@@ -35,6 +35,7 @@ module credit_use #(
 
     `MW_ASSERT(clear_i || !take_i || ready_o, "a credit that is not there")
     `MW_ASSERT(clear_i || !back_i || used_o != '0, "a credit comes back that nobody has")
+    `MW_CONTRACT(1'b1, used_o <= W'(Max), "more credits in use than there are")
 endmodule
 
 `default_nettype wire

@@ -77,6 +77,9 @@ module part_queue #(
 
     `MW_ASSERT(!start || wpkt_q - rpkt_q != (PW+1)'(Cfg.PartPkts), "a packet without a place")
     `MW_ASSERT(!done_i || (re_i && has_o), "nothing to read")
+    `MW_CONTRACT(re_i, has_o, "a read, and no packet")
+    `MW_CONTRACT(Cfg.PartSharedRam && start, come_q != wpkt_q || come_i,
+                 "a packet that was not announced")
 endmodule
 
 `default_nettype wire

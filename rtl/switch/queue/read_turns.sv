@@ -13,6 +13,7 @@
 // can start there any more. egress therefore waits for one pass, and the join never waits for a
 // credit of egress.
 `default_nettype none
+`include "assert.svh"
 
 module read_turns #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -49,6 +50,13 @@ module read_turns #(
             owed_q    <= able_i & ~pop_i & (owed_q | ({Cfg.Others{open_i}} & claimed_o));
         end
     end
+
+    `MW_CONTRACT(1'b1, (want_i & (want_i - 1'b1)) == '0, "two members at once for the next pass")
+    `MW_CONTRACT(1'b1, (read_i & reads_i) == '0, "join and egress read the RAM of an input")
+    `MW_CONTRACT(1'b1, (done_i & ~read_i) == '0, "a pass ends where none is read")
+    `MW_CONTRACT(pop_i != '0, open_i && (pop_i & ~able_i) == '0 && (pop_i & claimed_o) == '0,
+                 "egress chooses an input that it may not read")
+    `MW_CONTRACT(1'b1, (claimed_o & (claimed_o - 1'b1)) == '0, "two claims at once")
 endmodule
 
 `default_nettype wire

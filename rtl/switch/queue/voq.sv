@@ -27,6 +27,7 @@
 // write, and never read, in the same cycle (write_turns, read_turns). If Late, a word of packets or
 // partials is written one cycle after its address, as both are read late enough.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module voq #(
@@ -296,6 +297,13 @@ module voq #(
             room_q <= room_q + {{(RoomW-1){change[1]}}, change[0]} + RoomW'(free_i);
         end
     end
+
+    `MW_CONTRACT(pop_i, (has_o & (3'b001 << cls_i)) != '0, "a class without a packet")
+    `MW_CONTRACT(push_i, wr_i.region != CLS_PART, "a packet enters as a payload")
+    `MW_CONTRACT(issue_i, room_o, "a credit that reserves no slot")
+    `MW_CONTRACT(1'b1, room_q <= RoomW'(Cfg.StorePkts), "more free slots than there are")
+    `MW_CONTRACT(Cfg.PartSharedRam && re_i, !shared_re_i,
+                 "packet and partial are read in one cycle")
 endmodule
 
 `default_nettype wire

@@ -12,6 +12,7 @@
 // is ready when the output is free.
 // Ports: limited_i changes only while nothing is queued and the sender holds all credits.
 `default_nettype none
+`include "assert.svh"
 `include "bundles.svh"
 
 module window #(
@@ -47,6 +48,12 @@ module window #(
             load_q <= load_q + Cfg.SeqW'(issue_i) - Cfg.SeqW'(step) - Cfg.SeqW'(drop_i);
         end
     end
+
+    `MW_CONTRACT(limited_i && issue_i, may_o, "a credit that would give two packets a number")
+    `MW_CONTRACT(limited_i,
+                 win_o.seq - win_o.oldest <= load_q && load_q <= Cfg.SeqW'(Cfg.StorePkts),
+                 "packets of the window beyond its numbers")
+    `MW_NEXT(!idle_o, $stable(limited_i), "the window changes while a packet is queued")
 endmodule
 
 `default_nettype wire

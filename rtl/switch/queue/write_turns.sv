@@ -11,6 +11,7 @@
 // Late, words leave one cycle after their addresses, because the wires to all queues are long. A
 // packet with a header of two flits is read late enough.
 `default_nettype none
+`include "assert.svh"
 
 module write_turns #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -72,6 +73,10 @@ module write_turns #(
     end else begin : gen_now
         assign {wr_valid_o, wr_lane_o, wr_data_o} = {valid, lane, word};
     end
+
+    `MW_CONTRACT(1'b1, (we_i & (we_i - 1'b1)) == '0, "a partial of two requesters")
+    `MW_CONTRACT(pause_o, copy_valid_i == '0, "the parser writes while it pauses")
+    `MW_CONTRACT(part_we_o != '0, !pay_q, "a partial interrupts a payload")
 endmodule
 
 `default_nettype wire

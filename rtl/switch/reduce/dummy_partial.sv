@@ -11,6 +11,7 @@
 // waited for too long. old_o is high while a row is open that was accepted before a port last went
 // down, and may still need a replacement.
 `default_nettype none
+`include "assert.svh"
 
 module dummy_partial #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -62,6 +63,11 @@ module dummy_partial #(
     // A join waits for one member at a time, and not in the cycle in which it goes on.
     stall_timer #(.Count(1)) i_timer (.clk_i, .rst_ni, .tick_i, .wait_i(wait_i != '0),
                                       .late_o(late));
+
+    `MW_CONTRACT(1'b1, $onehot0(re_i) && $onehot0(wait_i),
+                 "the join waits for two members, or reads two")
+    `MW_CONTRACT(1'b1, (done_i & ~re_i) == '0, "a packet ends that is not read")
+    `MW_CONTRACT(1'b1, old_q <= level_i, "more old rows than open ones")
 endmodule
 
 `default_nettype wire

@@ -68,6 +68,9 @@ module grant_queue #(
     end
 
     `MW_ASSERT(!push_i || room, "a row has no place")
+    `MW_NEXT(valid_o && !sent_i, valid_o && $stable(upper_o), "a GRANT changes before it is sent")
+    `MW_CONTRACT(sent_i, valid_o, "a GRANT is sent that is not there")
+    `MW_CONTRACT(valid_o, count_q != '0, "a GRANT without a row")
 endmodule
 
 `default_nettype wire

@@ -21,6 +21,7 @@
 // the header leaves, except for faults of the last term after its first flit (an early end, a link
 // error). From there on, flits are marked (res_err_o).
 `default_nettype none
+`include "assert.svh"
 
 module reduce_join #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
@@ -301,6 +302,13 @@ module reduce_join #(
             if (res_start_i) desc_r_q <= desc_r_q + 2'd1;
         end
     end
+
+    `MW_CONTRACT(open_valid_i, !open_full_o, "a reduction opens without room")
+    `MW_CONTRACT(1'b1, level_q <= LevelW'(Cfg.OpenRows) && taken_q <= 2'(Slots),
+                 "more rows or results than places")
+    `MW_CONTRACT(res_start_i, res_valid_o, "a result that is not there")
+    `MW_CONTRACT(1'b1, (q_re_o & ~q_has_i) == '0, "a read of a queue without a partial")
+    `MW_NEXT(go && !last_flit, go, "a gap inside a pass")
 endmodule
 
 `default_nettype wire

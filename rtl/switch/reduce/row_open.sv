@@ -12,6 +12,7 @@
 // down since the last go (fell_i) gets no grants.
 // Latency: N cycles to its slot, plus the above.
 `default_nettype none
+`include "assert.svh"
 
 module row_open #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
@@ -79,6 +80,8 @@ module row_open #(
         .idle_o(grants_idle_o)
     );
     assign idle_o = grants_idle_o && !opened_o;
+
+    `MW_CONTRACT(1'b1, $onehot0({opened_o, opened_i}), "two rows in one cycle")
 endmodule
 
 `default_nettype wire

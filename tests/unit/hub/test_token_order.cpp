@@ -88,7 +88,7 @@ struct orders : model<Vtoken_order> {
     // Each begins when it may, else it is left out.
     void sort(unsigned a, unsigned b)
     {
-        if (sorting)
+        if (sorting || !dut.ready_o)
             return;
         current = {a, b, {}, {}, !open() && quiet > WORST, UINT64_MAX};
         if (open() && (a != first || b != stop) && used_up())
