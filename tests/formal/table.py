@@ -27,8 +27,9 @@ The run starts with the first cycle in which the module has an input |
 
 Every proof has at least one planted fault that it must find. `make formal` plants the first of each short proof, and
 `make formal-long` the others. A proof also shows that its assumptions are not vacuous: the condition of each occurs,
-and each of its covers is reached. The system tests (`tests/system`) additionally simulate
-the whole device, with every module, against the golden model.
+and each of its covers is reached. With `contracts = true` it proves the [contracts](../developer/testing.md#hardware)
+of its modules, too. The system tests (`tests/system`) additionally simulate the whole device, with every module,
+against the golden model.
 
 `make formal` (part of `make test`) runs the short proofs, `make formal-long` the long ones. `tests/formal/run.py
 --help` describes how to run one proof and how to get a trace of a failure.
