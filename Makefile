@@ -404,7 +404,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' \
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads \
     test_node_outputs test_long_links) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' \
-    --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS))' \
+    --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS)) $(addprefix lint-device-,$(LINT_LONG_DEVICES))' \
     --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' \
     --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 
@@ -459,7 +459,8 @@ C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 # top, N, F, small and without multicast
-LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.8.16 device_usb.4.8.1
+LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.4.8.1
+LINT_LONG_DEVICES := device_usb.8.16
 .PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
 lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-contracts lint-layers lint-columns \
     lint-english lint-format lint-c
@@ -473,7 +474,7 @@ $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS)
 
 # Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
 lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
-$(addprefix lint-device-,$(LINT_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) \
+$(addprefix lint-device-,$(LINT_DEVICES) $(LINT_LONG_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) \
     $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) \
 	    F=$(call dotted,$*,3)$(if $(call dotted,$*,4), small))

@@ -40,12 +40,12 @@ static void sizes_of_device(void **state)
 static void tiles(void **state)
 {
     (void)state;
-    ALL(N8 "--tokens-per-gpu 24 --tile 1", N8 "--tokens-per-gpu 24 --tile 16",
-        N8 "--tokens-per-gpu 24 --tile 128", N8 "--tokens-per-gpu 24 --tile 255",
-        N8 "--tokens-per-gpu 24 --tile 1 --partial-tiles",
-        N8 "--tokens-per-gpu 24 --tile 4 --partial-tiles",
+    ALL(N8 "--tokens-per-gpu 12 --tile 1", N8 "--tokens-per-gpu 24 --tile 16",
+        N8 "--tokens-per-gpu 12 --tile 128", N8 "--tokens-per-gpu 12 --tile 255",
+        N8 "--tokens-per-gpu 12 --tile 1 --partial-tiles",
+        N8 "--tokens-per-gpu 12 --tile 4 --partial-tiles",
         N8 "--tokens-per-gpu 24 --tile 16 --partial-tiles",
-        N8 "--tokens-per-gpu 24 --tile 128 --partial-tiles --set partial_wait=0",
+        N8 "--tokens-per-gpu 12 --tile 128 --partial-tiles --set partial_wait=0",
         N4 "--tokens-per-gpu 13 --experts 4 --k 2 --tile 4",
         N4 "--tokens-per-gpu 16 --experts 4 --k 4 --tile 16");
 }
