@@ -180,6 +180,7 @@ def main():
         for words in (SMALL + "--layers 0,1 --interval 97 --model deepseek-v2-lite",
                       SMALL + "--batches 2 --system moeswitch --set store_credits=6 --seed 18446744073709551615",
                       SMALL + "--hardware hgx-h100 --link-latency 3 --system unicast,dysharp",
+                      SMALL + "--hardware hgx-h100 --link-latency 3 --system unicast,nvls --planes all",
                       "--workload sublayer --gpus 4 --flit-bytes 8 --rows 36 --hidden 64 --tile 3 --jitter 30",
                       "--workload gemm-rs --gpus 4 --flit-bytes 8 --rows 12 --hidden 64 --system chain",
                       "--gpus 2 --flit-bytes 8 --hidden 4 --experts 2 --k 1 --tokens-per-gpu 1 --expert-cycles 0"):

@@ -8,8 +8,20 @@ const lineLegend = () => el("ul", {class: "legend"}, LINES.map(([name, text]) =>
 const PARTS = ["adder", "engine", "banks", "limit"];
 const share1 = (pointer) => figure(pointer, percent);
 // What a run on a machine (--hardware) has of each system.
-const MACHINE = params.hardware ? [["us", "µs"], ["dispatch_us", "dispatch, µs"], ["expert_us", "experts, µs"],
-    ["combine_us", "combine, µs"], ["algorithm_gbytes_per_s", "algorithm GB/s"], ["bus_gbytes_per_s", "bus GB/s"]] : [];
+const MACHINE = params.hardware ? [["us", "µs"], ["algorithm_gbytes_per_s", "algorithm GB/s"], ["bus_gbytes_per_s", "bus GB/s"]] : [];
+// Of systems that run phase after phase.
+const PHASE_TIMES = [["dispatch_us", "dispatch, µs"], ["expert_us", "experts, µs"], ["combine_us", "combine, µs"],
+    ["dispatch_gbytes_per_s", "dispatch, GB/s"], ["combine_gbytes_per_s", "combine, GB/s"]];
+
+function machine() {
+    const planes = systems[0].planes?.cycles.length;
+    return [params.hardware && figures("phases of each system, of those that run phase after phase",
+                ["system", ...PHASE_TIMES.map(([, head]) => head)],
+                () => systems.map((s, i) => [s.system, PHASE_TIMES.map(([key]) => figure(`${system(i)}/${key}`, times))])),
+            planes && figures("cycles of each plane", ["system", "slowest", ...range(planes).map((p) => `plane ${p}`)],
+                () => systems.map((s, i) => [s.system, figure(`${system(i)}/planes/slowest`),
+                    range(planes).map((p) => figure(`${system(i)}/planes/cycles/${p}`))]))].filter(Boolean);
+}
 
 function compare() {
     const cycles = most(systems.flatMap((s, i) => [s.cycles, s.strict_bound_cycles, s.own_bound_cycles, partOf(i, "limit").cycles]));
@@ -21,7 +33,7 @@ function compare() {
         figure(`${system(i)}/cycles`), figure(`${system(i)}/speedup`, times), share1(`${system(i)}/strict_share`),
         MACHINE.map(([key]) => figure(`${system(i)}/${key}`, times))));
     return [lineLegend(), el("table", {class: "compare"},
-        el("thead", {}, el("tr", {}, heads.map((text) => el("th", {scope: "col"}, text)))), el("tbody", {}, rows))];
+        el("thead", {}, el("tr", {}, heads.map((text) => el("th", {scope: "col"}, text)))), el("tbody", {}, rows)), ...machine()];
 }
 
 function bounds() {
