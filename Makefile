@@ -404,7 +404,8 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' \
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads \
     test_node_outputs test_long_links) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' \
-    --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS)) $(addprefix lint-device-,$(LINT_LONG_DEVICES))' \
+    --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS)) \
+    $(addprefix lint-device-,$(LINT_LONG_DEVICES))' \
     --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' \
     --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 
@@ -474,8 +475,8 @@ $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS)
 
 # Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
 lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
-$(addprefix lint-device-,$(LINT_DEVICES) $(LINT_LONG_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) \
-    $(USB_CORE) $(USB_PINS)
+$(addprefix lint-device-,$(LINT_DEVICES) $(LINT_LONG_DEVICES)): lint-device-%: $(RTL_PKGS) $(REG_SV) \
+    $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) \
 	    F=$(call dotted,$*,3)$(if $(call dotted,$*,4), small))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env \
