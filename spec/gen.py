@@ -46,6 +46,56 @@ def md_text(text):
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
+# attribute of an opcode: what it may be, the first one where it is not stated
+ATTRIBUTES = {"targets": ("none", "port", "group", "experts"), "sender": ("none", "hub", "switch"),
+              "receiver": ("none", "hub", "switch"),
+              "needs": ("nothing", "multicast", "reductions", "row_sparse", "switch_reductions")}
+
+
+def attribute(opcode, name):
+    value = opcode.get(name, ATTRIBUTES[name][0])
+    assert value in ATTRIBUTES[name], f"{opcode['name']}: {name} is {value}"
+    return value
+
+
+def attribute_table(opcodes):
+    """SystemVerilog: a function that returns what is true of every packet of an opcode."""
+    sv = ""
+    for name, values in ATTRIBUTES.items():
+        if name != "receiver":
+            sv += sv_enum("unit" if name == "sender" else name, "UNIT" if name == "sender" else name.upper(),
+                          (len(values) - 1).bit_length(), [(v.upper(), i, "") for i, v in enumerate(values)])
+    sv += """  // what is true of every packet of an opcode; of one that there is not, all 0
+  typedef struct packed {
+    cls_e cls;
+    targets_e targets;  // experts: a list of them
+    logic payload;  // one follows the header
+    unit_e sender;  // a hub, whose uplink may carry it, or the switch alone
+    unit_e receiver;
+    needs_e needs;  // what must be built for it
+  } attributes_t;
+
+  function automatic attributes_t attributes_of(opcode_e op);
+    attributes_t a;
+"""
+    there = [o for o in opcodes if attribute(o, "sender") != "none"]
+
+    def chosen(field, prefix, values, value_of):
+        """Each value with the opcodes that have it. No case: synthesis would make a memory of its table."""
+        text = ""
+        for v in values[1:]:
+            names = [f"OP_{o['name']}" for o in there if value_of(o) == v]
+            text += f"op inside {{{', '.join(names)}}} ? {prefix}{v.upper()} : "
+        return f"    a.{field} = {text}{prefix}{values[0].upper()};\n"
+
+    sv += chosen("cls", "CLS_", ("CTRL", "STORE", "REQ", "PART"), lambda o: o["class"])
+    for name, values in ATTRIBUTES.items():
+        prefix = "UNIT_" if name in ("sender", "receiver") else f"{name.upper()}_"
+        sv += chosen(name, prefix, values, lambda o, name=name: attribute(o, name))
+    paid = ", ".join(f"OP_{o['name']}" for o in there if o.get("payload"))
+    return sv + f"    a.payload = op inside {{{paid}}};\n    return a;\n  endfunction\n\n"
+
+
 def packet(out):
     p = load("packet.toml")
     fields = p["header"]["fields"]
@@ -74,13 +124,8 @@ def packet(out):
     assert lane_bits * p["constants"]["LANES"]["value"] <= 64, "lanes fit the upper half of a header"
     sv += struct("lane_t", lane, "  // a row that a READY or a GRANT names\n")
     sv += f"  localparam int unsigned LaneBits = {lane_bits};\n\n"
-    sv += "  function automatic cls_e class_of(opcode_e op);\n    unique case (op)\n"
-    for c in p["class"]:
-        names = [f"OP_{o['name']}" for o in p["opcode"] if o["class"] == c["name"] and c["name"] != "CTRL"]
-        if names:
-            sv += f"      {', '.join(names)}: return CLS_{c['name']};\n"
-    sv += ("      default: return CLS_CTRL;\n    endcase\n  endfunction\n\nendpackage\n/* verilator lint_on "
-           "UNUSEDPARAM */\n`default_nettype wire\n")
+    sv += attribute_table(p["opcode"])
+    sv += "endpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n"
     (out / "packet_pkg.sv").write_text(sv)
 
     c = C_HEAD.format(src="packet.toml") + "#ifndef MW_PACKET_H\n#define MW_PACKET_H\n#include <stdint.h>\n\n"
@@ -115,8 +160,12 @@ def packet(out):
 
     md = ("# Packet formats\n\nGenerated from `spec/packet.toml`.\n\n## Classes\n\n"
           + md_table(["class", "value", "meaning"], [(n, v, d) for n, v, d in classes]))
-    md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "meaning"],
-                                      [(o["name"], f"0x{o['value']:02x}", o["class"], o["doc"]) for o in p["opcode"]])
+    attributes = [("reserved", "", "") if attribute(o, "sender") == "none"
+                  else (attribute(o, "targets"), "yes" if o.get("payload") else "no",
+                        f"{attribute(o, 'sender')} to {attribute(o, 'receiver')}") for o in p["opcode"]]
+    md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "targets", "payload", "way", "meaning"],
+                                      [(o["name"], f"0x{o['value']:02x}", o["class"], *a, o["doc"])
+                                       for o, a in zip(p["opcode"], attributes)])
     bit, rows = 0, []
     for n, w, d in fields:
         rows.append((n, f"{bit + w - 1}:{bit}", d))

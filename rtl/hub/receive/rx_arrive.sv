@@ -184,12 +184,13 @@ module rx_arrive #(
     assign targets    = (head.cnt <= 5'd1) ? '0
                         : 3'((6'(head.cnt) + 6'(Cfg.Lanes - 2)) >> Cfg.LaneW);
 
-    low_t       low_in, low_out;
-    high_t      high_in, high_out;
-    logic [7:0] bad_code;
-    logic       known, no_payload, dynamic, follows, rowsp;
-    logic       rowsp_q; // of the header whose high half comes: a low half came
-                         // before it from the same source
+    low_t        low_in, low_out;
+    high_t       high_in, high_out;
+    attributes_t op;
+    logic [7:0]  bad_code;
+    logic        known, dynamic, follows, rowsp;
+    logic        rowsp_q; // of the header whose high half comes: a low half came
+                          // before it from the same source
 
     assign rowsp = cfg_pkg::is_rowsp(Cfg.RowSparse, head.opcode);
 
@@ -202,11 +203,11 @@ module rx_arrive #(
     end
 
     always_comb begin
-        known      = head.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
-                                         OP_COUNTS}
-                     || rowsp || (Cfg.Reds && head.opcode == OP_MULTIMEM_RED);
-        dynamic    = rowsp || head.opcode == OP_DYMULTIMEM_ST;
-        no_payload = head.opcode == OP_FLAG || head.opcode == OP_FENCE;
+        op         = attributes_of(head.opcode);
+        known      = op.sender == UNIT_HUB && op.cls == CLS_STORE
+                     && (op.needs != NEEDS_ROW_SPARSE || Cfg.RowSparse)
+                     && (op.needs != NEEDS_REDUCTIONS || Cfg.Reds);
+        dynamic    = op.targets == TARGETS_EXPERTS;
         // a row that is open, see row_lists
         follows    = Cfg.TargetListCache && head.stage != STAGE_FLAT;
         bad_code   = ERR_NONE;
@@ -214,7 +215,7 @@ module rx_arrive #(
         else if (head.poison) bad_code = ERR_POISON;
         else if (!known) bad_code = ERR_OPCODE;
         else if (head.len[14:8] != '0 || (head.len[7] && head.len[6:0] != '0)
-                 || (head.len == '0) != no_payload ||
+                 || (head.len == '0) == op.payload ||
                  (head.opcode == OP_COUNTS && head.len[1:0] != '0)) bad_code = ERR_LENGTH;
         else if (dynamic && ((head.cnt == '0 && !follows) || head.cnt > 5'(MaxTargets)
                              || (rowsp && head.cnt != 5'd1)))
@@ -338,7 +339,7 @@ module rx_arrive #(
     assign crd_o  = free_valid_i && free_link;
     assign idle_o = all_free == '1 && phase_q[0] == Low && phase_q[1] == Low;
 
-    wire unused = &{1'b0, head, room, level, tgt_behind, tgt_flit};
+    wire unused = &{1'b0, head, op, room, level, tgt_behind, tgt_flit};
 
     `MW_CONTRACT(whole, room, "a packet without a place")
     `MW_CONTRACT(free_valid_i, free_slot_i < SlotW'(Slots), "a slot that does not exist is freed")

@@ -95,10 +95,12 @@ module copy_write #(
     end
 
     header_low_t head;
+    attributes_t op;
 
     always_comb begin
         flit = data_i;
         head = data_i[63:0];
+        op   = attributes_of(head.opcode);
         if (list_i) begin
             // zeros behind the first target of a target flit
             for (int unsigned l = 0; l < Cfg.Lanes; l++)
@@ -107,9 +109,7 @@ module copy_write #(
         end else if (begin_i) begin
             head.src = port_i;
             // the output fills it in
-            if (cfg_pkg::stores_row(Cfg.RowSparse, head.opcode)
-                || head.opcode == OP_DYMULTIMEM_LD_REDUCE)
-                head.cnt = '0;
+            if (op.targets == TARGETS_EXPERTS) head.cnt = '0;
             flit[63:0] = head;
         end
     end
@@ -123,6 +123,8 @@ module copy_write #(
                         : {1'b1, cls_i == CLS_REQ, flit_no};
     assign wr_data_o  = {pay_i && (err_i || wrong_o), flit};
     assign desc_len_o = head_i ? flits_i : flits_q;
+
+    wire unused_attributes = &{1'b0, op};
 
     always_ff @(posedge clk_i) begin
         if (valid_i && head_i) begin

@@ -29,33 +29,29 @@ module header_check #(
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic                    known, fits, rowsp; // rowsp: it has exactly one target
+    attributes_t             op;
+    logic                    built, known, fits, rowsp; // rowsp: it has exactly one target
     logic [8:0]              span; // bytes from the start of the first payload flit, less 1
     logic [Cfg.FlitLog2-1:0] skip;
 
-    assign rowsp     = cfg_pkg::is_rowsp(Cfg.Multicast && Cfg.RowSparse, head_i.opcode);
-    assign dynamic_o = rowsp || (Cfg.Multicast
-                                 && head_i.opcode inside {OP_DYMULTIMEM_ST, OP_DYMULTIMEM_LD_REDUCE}
-                                 && !follow_o);
+    assign op        = attributes_of(head_i.opcode);
+    always_comb begin
+        unique case (op.needs)
+            NEEDS_NOTHING:           built = 1'b1;
+            NEEDS_ROW_SPARSE:        built = Cfg.Multicast && Cfg.RowSparse;
+            NEEDS_SWITCH_REDUCTIONS: built = Cfg.SwitchReductions && by_switch_i;
+            default:                 built = Cfg.Multicast;
+        endcase
+    end
+    assign rowsp     = built && op.needs == NEEDS_ROW_SPARSE;
+    assign dynamic_o = built && op.targets == TARGETS_EXPERTS && !follow_o;
     assign follow_o  = Cfg.Multicast && Cfg.TargetListCache && head_i.opcode == OP_DYMULTIMEM_ST
                        && head_i.cnt == '0 && head_i.stage != STAGE_FLAT;
-    assign group_o   = Cfg.Multicast && head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED,
-                                                              OP_MULTIMEM_LD_REDUCE};
-    assign ready_o   = Cfg.SwitchReductions && by_switch_i && head_i.opcode == OP_READY;
-    assign pay_o     = (rowsp || head_i.opcode inside {OP_ST, OP_MULTIMEM_ST, OP_MULTIMEM_RED,
-                                                       OP_DYMULTIMEM_ST, OP_COUNTS})
-                                                       && head_i.len != '0;
-    assign known     = (ready_o || rowsp
-                        || head_i.opcode inside {OP_SIGNAL, OP_EVENT, OP_ACK, OP_ERROR, OP_ST,
-                                                 OP_MULTIMEM_ST,
-                                             OP_MULTIMEM_RED, OP_DYMULTIMEM_ST, OP_FLAG, OP_FENCE,
-                                             OP_COUNTS, OP_MULTIMEM_LD_REDUCE,
-                                             OP_DYMULTIMEM_LD_REDUCE})
-                    && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i
-                    && (Cfg.Multicast || !(head_i.opcode inside {OP_MULTIMEM_ST, OP_MULTIMEM_RED,
-                                                                 OP_DYMULTIMEM_ST,
-                                                                 OP_MULTIMEM_LD_REDUCE,
-                                                                 OP_DYMULTIMEM_LD_REDUCE}));
+    assign group_o   = built && op.targets == TARGETS_GROUP;
+    assign ready_o   = built && head_i.opcode == OP_READY;
+    assign pay_o     = op.payload && head_i.len != '0;
+    assign known     = built && op.sender == UNIT_HUB && head_i.opcode[5:4] == cls_i
+                       && head_i.cls == cls_i;
     assign skip      = head_i.addr[Cfg.FlitLog2-1:0];
     assign span      = {1'b0, head_i.len[7:0]} + {{(9-Cfg.FlitLog2){skip == '0}}, skip - 1'b1};
     assign flits_o   = span[Cfg.FlitLog2 +: Cfg.PayW];
@@ -83,7 +79,7 @@ module header_check #(
         end
     end
 
-    wire unused_fields = &{1'b0, head_i, span[Cfg.FlitLog2-1:0]};
+    wire unused_fields = &{1'b0, head_i, op, span[Cfg.FlitLog2-1:0]};
 endmodule
 
 `default_nettype wire
