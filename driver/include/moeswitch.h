@@ -199,6 +199,7 @@ struct mw_device_info {
     unsigned cache_entries;  ///< of the allocator's cache, 2^i
     unsigned ctrl_pkts;      ///< credits of control packets, GPU to switch
     unsigned rx_result_pkts; ///< credits of results, switch to GPU
+    bool tile_reductions;    ///< tile_reductions of mw_layer_config, and _expert_homes, exist
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -426,6 +427,11 @@ struct mw_layer_config {
     /// row. mw_stream_dymultimem_ld_reduce takes tokens in that order. Requires target_list_cache.
     /// MW_ERR_CAPACITY: the device has no switch_reductions.
     bool switch_reductions;
+    /// Tile reductions: every GPU computes a term of every row, and reports it
+    /// (mw_stream_expert_homes). The switch opens the reduction with the last report, in the order
+    /// of each home's rows. Nothing is dispatched. Requires switch_reductions and k = 1.
+    /// MW_ERR_CAPACITY: the device has no tile_reductions.
+    bool tile_reductions;
     /// Finished rows of other GPUs' tokens return one by one to slots of their homes. Homes count
     /// the bytes. mw_stream_expert selects this by its flags, and mw_stream_sum then adds all terms
     /// of a token. Excludes switch_reductions. MW_ERR_CAPACITY: the device has no row_sparse.
@@ -621,6 +627,12 @@ MW_API int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32
 /// 0 is the default and means the layer's expert_cycles. MW_ERR_INVALID, which the stream keeps:
 /// more cycles, or another last instruction.
 MW_API int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles);
+/// expert.rows of gathered tokens: own tokens [first, first + tokens) of every GPU, the first of
+/// GPU 0, 1, ..., then the second, and so on. `report`: each finished row is reported to the
+/// switch. mw_stream_expert_cycles may follow.
+/// MW_ERR_CAPACITY at load: the device has no tile_reductions.
+MW_API int mw_stream_expert_homes(struct mw_stream *s, uint32_t first, uint32_t tokens,
+                                  bool report);
 /// Which dense rows of gathered tokens are written.
 enum mw_dense {
     MW_DENSE_EMPTY = 2, ///< those of tokens without own experts: -0

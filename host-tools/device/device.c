@@ -81,6 +81,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .adder_bypass = true,
         .target_list_cache = true,
         .switch_reductions = true,
+        .tile_reductions = true,
         .token_order = true,
         .link_rate = true,
         .delay = true,

@@ -59,17 +59,27 @@ void mw_tp_start(const struct mw_tp_at *at, struct mw_stream *s)
         mw_stream_delay(s, cycles);
 }
 
-void mw_tp_expert(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
-                  struct mw_tp_span span, unsigned turn)
+void mw_tp_jitter(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
+                  unsigned rows, unsigned turn)
 {
-    const uint64_t own = at->p->cycles[part], layer = mw_tp_layer_cycles(at->p);
-    const uint64_t most = span.rows * own * at->p->o.jitter / 100;
+    const uint64_t most = rows * at->p->cycles[part] * at->p->o.jitter / 100;
     const uint32_t cycles = delay_of(at, 1 + (uint64_t)turn * MW_TP_PARTS + part, most);
     if (cycles)
         mw_stream_delay(s, cycles);
+}
+
+void mw_tp_cycles(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part)
+{
+    if (at->p->cycles[part] != mw_tp_layer_cycles(at->p))
+        mw_stream_expert_cycles(s, (unsigned)at->p->cycles[part]);
+}
+
+void mw_tp_expert(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
+                  struct mw_tp_span span, unsigned turn)
+{
+    mw_tp_jitter(at, s, part, span.rows, turn);
     mw_stream_expert_gathered(s, (unsigned)part * at->p->o.rows + span.first, span.rows);
-    if (own != layer)
-        mw_stream_expert_cycles(s, (unsigned)own);
+    mw_tp_cycles(at, s, part);
 }
 
 void mw_tp_barrier(const struct mw_tp_at *at, struct mw_stream *s, unsigned i)

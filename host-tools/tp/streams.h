@@ -36,6 +36,11 @@ uint64_t mw_tp_source(const struct mw_tp_at *at, unsigned row);
 
 /// Delay the stream by this GPU's start.
 void mw_tp_start(const struct mw_tp_at *at, struct mw_stream *s);
+/// The jitter of the `turn`-th run of a part on so many rows.
+void mw_tp_jitter(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
+                  unsigned rows, unsigned turn);
+/// The time per row of the part whose run was added last, where it is not the layer's.
+void mw_tp_cycles(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part);
 /// Run a part on rows, behind the delay of its `turn`-th run.
 void mw_tp_expert(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
                   struct mw_tp_span span, unsigned turn);
@@ -47,6 +52,6 @@ void mw_tp_norm(const struct mw_tp_at *at, struct mw_stream *s, unsigned r);
 void mw_tp_load(const struct mw_tp_at *at, struct mw_stream *s, unsigned r);
 
 extern const struct mw_tp_system mw_tp_nvls, mw_tp_nvls_tile, mw_tp_chain, mw_tp_pull, mw_tp_t3,
-    mw_tp_ring;
+    mw_tp_ring, mw_tp_tiles;
 
 #endif

@@ -14,7 +14,7 @@ const char *const mw_tp_kind_names[MW_TP_KINDS] = {"moe", "ag-gemm", "gemm-rs", 
                                                    "sublayer"};
 
 const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS] = {
-    &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain, &mw_tp_pull, &mw_tp_t3, &mw_tp_ring};
+    &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain, &mw_tp_pull, &mw_tp_t3, &mw_tp_ring, &mw_tp_tiles};
 
 const struct mw_tp_part_names mw_tp_parts[MW_TP_PARTS] = {
     {"GEMM-1", "gemm-rs-cycles", "gemm_rs_cycles"},
@@ -52,13 +52,16 @@ const struct mw_tp_system *mw_tp_system_find(const char *name)
 
 const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system *s)
 {
-    const bool groups = s->gather != MW_TP_MULTICAST || s->reduce != MW_TP_SWITCH;
+    const bool groups =
+        s->gather != MW_TP_MULTICAST || s->reduce == MW_TP_PUSH || s->reduce == MW_TP_STEPS;
     if (groups && p->gpus > MW_TP_MOST_GPUS)
         return "it needs a static group per GPU and one of all, there are 16: at most 15 GPUs";
     if (s->overlapped && p->o.kind != MW_TP_SUBLAYER)
         return "only sublayer has an LN to wait at, else its streams are those of chain";
     if (s->reduce == MW_TP_PUSH && !mw_tp_reduces(p))
         return "the workload reduces nothing, so that its streams are those of pull";
+    if (s->reduce == MW_TP_TILES && !mw_tp_reduces(p))
+        return "the workload reduces nothing, so that its streams are those of chain";
     if (s->gather == MW_TP_LOADS && s->reduce == MW_TP_SWITCH && !mw_tp_gathers(p))
         return "the workload gathers nothing, so that its streams are those of chain";
     return NULL;
@@ -80,6 +83,13 @@ unsigned mw_tp_place(const struct mw_tp_problem *p, unsigned ranges, unsigned ho
         r++;
     const unsigned begin = mw_tp_begin(p, ranges, r), end = mw_tp_begin(p, ranges, r + 1);
     return p->gpus * begin + home * (end - begin) + (place - begin);
+}
+
+unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum mw_tp_part part,
+                      unsigned home, unsigned place)
+{
+    const unsigned block = part == MW_TP_LN ? 0 : home;
+    return (block << token_shift) + (unsigned)part * mw_tp_own(p) + place;
 }
 
 int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)

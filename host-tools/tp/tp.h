@@ -4,7 +4,8 @@
 // (docs/design/tensor-parallel.md).
 //
 // M rows are spread over N homes, M / N each. A *logical* row is home * M / N + place. In memory a
-// system orders rows by ranges that it pipelines: rows of a range of all homes are adjacent.
+// system orders rows by ranges that it pipelines: rows of a range of all homes are adjacent. With
+// tile reductions they lie home by home, apart.
 #ifndef MW_TP_H
 #define MW_TP_H
 
@@ -63,6 +64,7 @@ struct mw_tp_problem {
 
 enum mw_tp_reduce {
     MW_TP_SWITCH, ///< multimem.ld_reduce over all GPUs
+    MW_TP_TILES,  ///< opened by the switch when all GPUs have reported the row
     MW_TP_PUSH,   ///< multimem.red to the home, in the order of arrival
     MW_TP_STEPS,  ///< multimem.red to the next GPU, N - 1 steps
 };
@@ -86,7 +88,7 @@ struct mw_tp_system {
     void (*make)(const struct mw_tp_at *at, struct mw_stream *s);
 };
 
-enum { MW_TP_SYSTEMS = 6 };
+enum { MW_TP_SYSTEMS = 7 };
 extern const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS]; ///< `nvls` comes first
 const struct mw_tp_system *mw_tp_system_find(const char *name);       ///< NULL if there is none
 /// Why the system cannot run the workload, or would send what another one sends; NULL: it can.
@@ -130,6 +132,11 @@ static inline unsigned mw_tp_begin(const struct mw_tp_problem *p, unsigned range
 }
 /// Where logical row {home, place} lies with so many ranges.
 unsigned mw_tp_place(const struct mw_tp_problem *p, unsigned ranges, unsigned home, unsigned place);
+
+/// Number of a gathered row under tile reductions, of a part and a place at its home. LN has own
+/// rows alone, at the same numbers on every GPU: those of home 0.
+unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum mw_tp_part part,
+                      unsigned home, unsigned place);
 
 /// MW_EXIT_INPUT, and a line: sizes that do not fit together.
 int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err);

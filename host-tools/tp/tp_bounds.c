@@ -54,6 +54,16 @@ static void put_rounds(const struct mw_tp_problem *p, struct mw_traffic *t, enum
     put_both(p, t, class, (struct load){0, rounds * (p->gpus - 1)});
 }
 
+/// Rows that are named several to a packet: how many depends on when they come.
+static void put_gathered(const struct mw_tp_problem *p, struct mw_traffic *t,
+                         enum mw_direction direction, enum mw_class class, uint64_t rows)
+{
+    const uint64_t least = mw_div_up(rows, MW_ROWS_GATHERED);
+    put(p, t, direction, class, (struct load){0, least});
+    for (unsigned g = 0; g < p->gpus; g++)
+        t->gathered[g][direction][class] += (rows - least) * mw_bare_flits(1, p->flit_bytes);
+}
+
 // ---- what systems send --------------------------------------------------------------------------
 
 static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_system *s,
@@ -67,6 +77,12 @@ static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_sy
         put(p, t, MW_UP, MW_PARTIAL, (struct load){others, 0});
         put(p, t, MW_DOWN, MW_PARTIAL, (struct load){own, 0});
         put_rounds(p, t, MW_CTRL, ranges);
+        break;
+    case MW_TP_TILES: // each row is reported by all, and granted to all
+        put(p, t, MW_UP, MW_PARTIAL, (struct load){others, 0});
+        put(p, t, MW_DOWN, MW_PARTIAL, (struct load){own, 0});
+        put_gathered(p, t, MW_UP, MW_CTRL, p->o.rows);
+        put_gathered(p, t, MW_DOWN, MW_REQUEST, p->o.rows);
         break;
     case MW_TP_PUSH:
         put_both(p, t, MW_STORE, (struct load){others, 0});
@@ -187,9 +203,9 @@ static uint64_t additions(const struct mw_tp_problem *p, const struct mw_tp_syst
     const uint64_t own = mw_tp_own(p);
     if (!mw_tp_reduces(p))
         return 0;
-    return s->reduce == MW_TP_SWITCH ? own
-           : s->reduce == MW_TP_PUSH ? own * p->gpus
-                                     : own * (p->gpus - 1);
+    return s->reduce == MW_TP_SWITCH || s->reduce == MW_TP_TILES ? own
+           : s->reduce == MW_TP_PUSH                             ? own * p->gpus
+                                                                 : own * (p->gpus - 1);
 }
 
 /// Rows that a GPU's memory reads and writes.
@@ -198,10 +214,9 @@ static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_
     const uint64_t all = p->o.rows, own = mw_tp_own(p), others = all - own;
     uint64_t reads = mw_tp_engine_rows(p), writes = reads;
     if (mw_tp_reduces(p)) {
-        reads += s->reduce == MW_TP_SWITCH ? all
-                 : s->reduce == MW_TP_PUSH ? 2 * all
-                                           : 2 * others + own;
-        writes += s->reduce == MW_TP_SWITCH ? own : all;
+        const bool by_switch = s->reduce == MW_TP_SWITCH || s->reduce == MW_TP_TILES;
+        reads += by_switch ? all : s->reduce == MW_TP_PUSH ? 2 * all : 2 * others + own;
+        writes += by_switch ? own : all;
     }
     if (mw_tp_gathers(p)) {
         reads += s->gather == MW_TP_MULTICAST ? own : all;

@@ -39,6 +39,11 @@ struct recording {
     struct mw_device *device;
 };
 
+static bool tiles(const struct job *j)
+{
+    return j->system->reduce == MW_TP_TILES;
+}
+
 static int failed(struct job *j, const char *what, int code)
 {
     return mw_device_failed(j->err, what, code);
@@ -57,28 +62,51 @@ static int open_device(struct job *j)
     o.flit_bytes = j->p->flit_bytes;
     o.link_latency = p->link_latency;
     o.small = mw_setting_value(&p->settings, "small", 0);
-    o.primitives =
-        p->link_cycles > 1 || p->settings.count ? MW_PRIMITIVES_ALL : MW_PRIMITIVES_PUBLISHED;
+    o.primitives = p->link_cycles > 1 || p->settings.count || tiles(j) ? MW_PRIMITIVES_ALL
+                                                                       : MW_PRIMITIVES_PUBLISHED;
     struct mw_device_info info;
     int status = mw_device_open_built(&o, &j->device, j->err);
     int code = status ? 0 : mw_info(j->device, &info);
     if (status || code)
         return status ? status : failed(j, "device", code);
-    if (!info.gathered || !info.more_events || !info.delay)
+    if (!info.gathered || !info.more_events || !info.delay || (tiles(j) && !info.tile_reductions))
         return mw_fail(j->err, MW_EXIT_INPUT,
                        "--workload %s: the device lacks the primitive %s (moeswitch info lists its "
                        "primitives)",
                        mw_tp_kind_names[j->p->o.kind],
                        !info.gathered      ? "gathered"
                        : !info.more_events ? "more_events"
-                                           : "delay");
+                       : !info.delay       ? "delay"
+                                           : "tile_reductions");
     return MW_EXIT_OK;
+}
+
+/// Numbers of gathered rows.
+static unsigned gathered_rows(const struct job *j)
+{
+    const unsigned own = MW_TP_PARTS * mw_tp_own(j->p);
+    unsigned shift = 0;
+    while (1u << shift < own)
+        shift++;
+    return tiles(j) ? j->p->gpus << shift : j->p->gpus * own;
+}
+
+/// The number of a part's row.
+static unsigned number(const struct job *j, enum mw_tp_part part, unsigned home, unsigned place)
+{
+    return tiles(j) ? mw_tp_number(j->p, j->layout.token_shift, part, home, place)
+                    : (unsigned)part * j->p->o.rows + mw_tp_place(j->p, j->ranges, home, place);
+}
+
+static uint64_t address(const struct job *j, bool output, unsigned number)
+{
+    const uint64_t base = output ? j->layout.yd_base : j->layout.xd_base;
+    return base + (uint64_t)number * mw_tp_row_bytes(j->p);
 }
 
 static int configure(struct job *j)
 {
     const struct mw_tp_problem *p = j->p;
-    const unsigned rows = MW_TP_PARTS * p->o.rows;
     struct mw_layer_config *c = &j->config;
     mw_layer_defaults(c);
     c->k = 1;
@@ -86,10 +114,13 @@ static int configure(struct job *j)
     c->row_bytes = mw_tp_row_bytes(p);
     c->experts_per_gpu = MW_TP_PARTS;
     c->rows_per_expert = p->o.rows;
-    c->received_rows = rows;
+    c->received_rows = gathered_rows(j);
     c->tile = p->tile;
     c->expert_cycles = (unsigned)mw_tp_layer_cycles(p);
     c->link_cycles = p->link_cycles;
+    c->target_list_cache = c->switch_reductions = c->tile_reductions = tiles(j);
+    // through the adder terms are read beside the engine's tables, not at the same port of memory
+    c->adder_bypass = !tiles(j);
     c->open_rows = j->params->open_rows;
     int status = mw_settings_apply(&j->params->settings, c, j->err);
     if (status)
@@ -98,6 +129,8 @@ static int configure(struct job *j)
     if (code)
         return failed(j, "the device cannot hold this run", code);
     j->layout.st_lo = j->layout.yd_base; // sums are stored where a part's output is
+    if (tiles(j))                        // they go to the input of LN
+        j->layout.out_base = address(j, false, number(j, MW_TP_LN, 0, 0));
     code = mw_expert_map_even(j->device, MW_TP_PARTS * p->gpus);
     return code ? failed(j, "expert map", code) : MW_EXIT_OK;
 }
@@ -120,7 +153,7 @@ static int make_group(struct job *j, unsigned index, unsigned first, unsigned la
 
 static int make_groups(struct job *j)
 {
-    const bool each = j->system->reduce != MW_TP_SWITCH || j->system->gather == MW_TP_LOADS;
+    const bool each = j->system->gather != MW_TP_MULTICAST;
     int status = make_group(j, MW_MAX_PORTS, 0, j->p->gpus - 1, &j->all);
     for (unsigned g = 0; g < j->p->gpus && each && !status; g++)
         status = make_group(j, g, g, g, &j->one[g]);
@@ -162,38 +195,48 @@ static size_t row_bytes(const struct job *j)
     return mw_tp_row_bytes(j->p);
 }
 
-static uint64_t part_address(const struct job *j, bool output, enum mw_tp_part part)
-{
-    const uint64_t base = output ? j->layout.yd_base : j->layout.xd_base;
-    return base + (uint64_t)part * j->p->o.rows * row_bytes(j);
-}
-
+/// Where a logical row of a part lies in a buffer of all M rows.
 static unsigned place_of(const struct job *j, unsigned row)
 {
     const unsigned own = mw_tp_own(j->p);
-    return mw_tp_place(j->p, j->ranges, row / own, row % own);
+    return tiles(j) ? row : mw_tp_place(j->p, j->ranges, row / own, row % own);
 }
 
-static int write_rows(struct job *j, unsigned gpu, bool output, enum mw_tp_part part, void *rows)
+/// A part's rows at a GPU, between its memory and a buffer: all at once, or home by home.
+static unsigned transfers_of(const struct job *j, unsigned gpu, bool output, enum mw_tp_part part,
+                             uint16_t *rows, struct mw_transfer list[MW_MAX_PORTS])
 {
-    struct mw_transfer list = {gpu, part_address(j, output, part), j->p->o.rows * row_bytes(j),
-                               rows};
-    int code = mw_mem_write(j->device, &list, 1);
+    const unsigned own = mw_tp_own(j->p), homes = tiles(j) ? j->p->gpus : 1;
+    const size_t bytes = j->p->o.rows / homes * row_bytes(j);
+    unsigned count = 0;
+    for (unsigned h = 0; h < homes; h++)
+        if (homes == 1 || part != MW_TP_LN || h == gpu)
+            list[count++] = (struct mw_transfer){gpu, address(j, output, number(j, part, h, 0)),
+                                                 bytes, rows + (size_t)h * own * j->p->hidden};
+    return count;
+}
+
+static int write_rows(struct job *j, unsigned gpu, bool output, enum mw_tp_part part,
+                      uint16_t *rows)
+{
+    struct mw_transfer list[MW_MAX_PORTS];
+    int code = mw_mem_write(j->device, list, transfers_of(j, gpu, output, part, rows, list));
     return code ? failed(j, "rows", code) : MW_EXIT_OK;
 }
 
 /// Routing entries: the own expert of the part, and the row's weight.
 static int load_routing(struct job *j, unsigned gpu, uint8_t *table)
 {
-    const unsigned rows = j->p->o.rows;
+    const unsigned rows = j->p->o.rows, own = mw_tp_own(j->p);
     for (unsigned part = 0; part < MW_TP_PARTS; part++)
         for (unsigned row = 0; row < rows; row++) {
             const int16_t expert = (int16_t)(MW_TP_PARTS * gpu + part);
             const float w = mw_tp_weight(j->p, j->order, (enum mw_tp_part)part, row);
-            const size_t at = (size_t)part * rows + place_of(j, row);
-            mw_route_pack(table + at * MW_ROUTE_BYTES, &expert, &w, 1);
+            const size_t at = number(j, (enum mw_tp_part)part, row / own, row % own);
+            if (!tiles(j) || part != MW_TP_LN || row / own == gpu)
+                mw_route_pack(table + at * MW_ROUTE_BYTES, &expert, &w, 1);
         }
-    struct mw_transfer list = {gpu, j->layout.gt_base, (size_t)MW_TP_PARTS * rows * MW_ROUTE_BYTES,
+    struct mw_transfer list = {gpu, j->layout.gt_base, (size_t)gathered_rows(j) * MW_ROUTE_BYTES,
                                table};
     int code = mw_mem_write(j->device, &list, 1);
     return code ? failed(j, "routing tables", code) : MW_EXIT_OK;
@@ -230,7 +273,7 @@ static int load_data(struct job *j)
 {
     const struct mw_tp_problem *p = j->p;
     uint16_t coefficients[MW_TP_PARTS * MW_MAX_PORTS];
-    uint8_t *table = malloc((size_t)MW_TP_PARTS * p->o.rows * MW_ROUTE_BYTES);
+    uint8_t *table = calloc(gathered_rows(j), MW_ROUTE_BYTES);
     uint16_t *rows = malloc(p->o.rows * row_bytes(j));
     int status = table && rows ? MW_EXIT_OK : mw_fail_memory(j->err, "the rows");
     for (unsigned g = 0; g < p->gpus && !status; g++) {
@@ -280,8 +323,9 @@ static int check(struct job *j, struct mw_tp_result *r)
     if (!status)
         mw_tp_golden(j->p, j->order, golden);
     for (unsigned g = 0; g < j->p->gpus && !status; g++) {
-        struct mw_transfer list = {g, part_address(j, second, part), bytes, rows};
-        int code = mw_mem_read(j->device, &list, 1);
+        struct mw_transfer list[MW_MAX_PORTS];
+        const unsigned count = transfers_of(j, g, second, part, rows, list);
+        int code = mw_mem_read(j->device, list, count);
         if (code)
             status = failed(j, "output rows", code);
         else

@@ -85,6 +85,7 @@ package bundle_pkg;
                                     // most 22, 0: no time limits
         // the switch opens the reductions of rows: their bytes, log2 of the bytes between
         logic        switch_reductions;
+        logic        tile_reductions; // all members of a partition have a term of each row
         logic [14:0] row_bytes;     // them, and of the tokens of a GPU
         logic [3:0]  row_shift;
         logic [3:0]  token_shift;

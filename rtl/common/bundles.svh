@@ -95,14 +95,14 @@
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
 
 // Broadcast by switch_common to all ports: cycles that pass on a downlink behind each flit;
-// whether the switch opens the reductions of rows, how large these and their strides and a GPU's
-// tokens are, and the port that may open one; limits of credits and of the look-ahead window (0:
-// none); ends of periods, of one, two and four, and of 32 cycles; the time; which counters are
-// cleared, added to and read, see port_counters; when monitors count, sample, and where, and what
-// is read of them, see switch_monitor.
+// whether the switch opens the reductions of rows, whether all GPUs compute each, how large these
+// and their strides and a GPU's tokens are, and the port that may open one; limits of credits and
+// of the look-ahead window (0: none); ends of periods, of one, two and four, and of 32 cycles; the
+// time; which counters are cleared, added to and read, see port_counters; when monitors count,
+// sample, and where, and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
-    logic [1:0] link_wait; logic switch_reductions; logic [14:0] row_bytes; logic [3:0] row_shift; \
-    logic [3:0] token_shift; \
+    logic [1:0] link_wait; logic switch_reductions; logic tile_reductions; \
+    logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [4:0] turn; logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; \
     logic [Cfg.SeqW-1:0] window_limit; logic [2:0] tick; logic step; logic [Cfg.StampB-1:0] now; \
     logic cnt_clearing; logic cnt_visit; logic [3:0] cnt_addr; logic [14:0] cnt_at; \

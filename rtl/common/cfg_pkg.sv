@@ -53,6 +53,7 @@ package cfg_pkg;
                                         // GPU: 2^i, 0: it has none
         bit            SwitchReductions; // the switch opens the reduction of a row that all
                                          // members have reported
+        bit            TileReductions;  // also of rows that all GPUs compute, without a dispatch
         bit            LinkRate;        // links may be slower than a flit per cycle
         bit            Guard;           // the switch bears endpoints that misbehave
         bit            Monitor;         // latency histogram and time series of each
@@ -139,6 +140,7 @@ package cfg_pkg;
         c.SourceLists     = 1'b1;
         c.RpmEntries      = 8;
         c.SwitchReductions = 1'b1;
+        c.TileReductions  = 1'b0;
         c.LinkRate        = 1'b1;
         c.Guard           = 1'b1;
         c.Monitor         = 1'b1;

@@ -86,6 +86,7 @@ package node_pkg;
     logic [2:0]       scatter;       // 0, or stores of one target have 32 bytes, see scatter_order
     logic             switch_reductions; // finished rows are reported to the switch,
                                          // which opens reductions
+    logic             tile_reductions; // rows that all GPUs compute are; with switch_reductions
     logic             row_returns;   // they return singly to slots at home, where
                                      // their bytes are counted
     logic             source_lists;  // of st.rowsp a list per {expert, source}, in which

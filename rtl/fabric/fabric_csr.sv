@@ -145,6 +145,7 @@ module fabric_csr #(
     assign ctl_o.window        = hwif_out.lookahead.packets.value;
     assign ctl_o.limit         = hwif_out.limit.period.value;
     assign ctl_o.switch_reductions = Cfg.SwitchReductions && hwif_out.rows.enable.value;
+    assign ctl_o.tile_reductions = Cfg.TileReductions && hwif_out.rows.tiles.value;
     assign ctl_o.row_bytes     = hwif_out.rows.row_bytes.value;
     assign ctl_o.row_shift     = hwif_out.rows.row_shift.value;
     assign ctl_o.token_shift   = hwif_out.rows.token_shift.value;
@@ -299,6 +300,7 @@ module fabric_csr #(
         hwif_in.primitives.token_order.next = Cfg.TokenOrder;
         hwif_in.primitives.link_rate.next = Cfg.LinkRate;
         hwif_in.primitives.switch_reductions.next = Cfg.SwitchReductions;
+        hwif_in.primitives.tile_reductions.next = Cfg.TileReductions;
         hwif_in.primitives.delay.next      = Cfg.Delay;
         hwif_in.primitives.row_ranges.next = Cfg.RowRanges;
         hwif_in.primitives.row_sparse.next = Cfg.RowSparse;

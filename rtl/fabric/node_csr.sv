@@ -122,6 +122,8 @@ module node_csr #(
         cfg_o.rpm_timer     = hwif_out.merge.timer.value;
         cfg_o.scatter       = (Cfg.RpmEntries != 0) ? hwif_out.merge.scatter.value : '0;
         cfg_o.switch_reductions = Cfg.SwitchReductions && hwif_out.uses.switch_reductions.value;
+        cfg_o.tile_reductions = Cfg.TileReductions && hwif_out.uses.tile_reductions.value
+                                && cfg_o.switch_reductions;
         cfg_o.row_returns   = Cfg.RowSparse && hwif_out.uses.row_returns.value
                               && !cfg_o.switch_reductions;
         cfg_o.source_lists  = Cfg.SourceLists && hwif_out.uses.source_lists.value

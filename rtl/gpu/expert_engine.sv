@@ -11,7 +11,7 @@
 // nothing is signalled. For a range (flags.0), and for gathered tokens (flags.1), the instruction
 // retires when the rows of the range are done. A tile then holds rows of one instruction, and the
 // last tile of each expert holds the rest. With gathered tokens imm replaces expert_cycles, unless
-// it is 0.
+// it is 0. With flags 7 (TileReductions) a signal names each row, whose number is {home, index}.
 // Ports: Region bases must be aligned to 128 bytes, and the row stride must be four flits or more.
 // The memory answers 3 cycles after the grant.
 // Order: Signals in the order of the tile's rows.
@@ -78,7 +78,9 @@ module expert_engine #(
     output logic stat_tile_o  // a tile starts
 );
     // ---- instruction ----------------------------------------------------------------
-    logic run_q, unicast_q, ranged_q, gathered, silent_q, back_q, all_started, finished;
+    logic run_q, unicast_q, ranged_q, gathered, silent_q, back_q, number_q, by_number, all_started,
+          finished;
+    assign by_number = Cfg.TileReductions && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[1];
     assign cmd_ready_o = !run_q;
     assign retire_o    = run_q && finished;
     always_ff @(posedge clk_i) begin
@@ -87,9 +89,12 @@ module expert_engine #(
         end else if (!run_q) begin
             run_q     <= cmd_valid_i;
             unicast_q <= cmd_i.op == isa_pkg::I_EXPERT_ROWS;
-            ranged_q  <= Cfg.RowRanges && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0];
-            silent_q  <= cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0];
-            back_q    <= Cfg.RowSparse && cmd_i.flags[1];
+            ranged_q  <= Cfg.RowRanges && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0]
+                         && !by_number;
+            silent_q  <= (cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0])
+                         && !(by_number && cmd_i.flags[0]);
+            back_q    <= Cfg.RowSparse && cmd_i.flags[1] && !by_number;
+            number_q  <= by_number;
         end else if (finished) begin
             run_q <= 1'b0;
         end
@@ -208,7 +213,8 @@ module expert_engine #(
             if (!in_memory) age_q <= age_q + 1'b1;
         end
         if (list_i.rvalid && list_signal_q)
-            {sig_o.token, sig_o.row, sig_o.pos} <= {list_i.token, list_i.row, list_i.pos};
+            {sig_o.token, sig_o.row, sig_o.pos}
+                <= {number_q ? list_i.row : list_i.token, list_i.row, list_i.pos};
     end
 
     // ---- the list: one request at a time, signals first -----------------------------------------

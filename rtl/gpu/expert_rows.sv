@@ -11,8 +11,10 @@
 //   reads the flit with the token of each in advance. push_o.more marks its start.
 // - Gathered tokens (with Gathered, cmd_i.flags[1]): rows are those of a range of tokens of all
 //   GPUs, and entries those of the routing table, with IDs at their start.
-// Order: Rows ascending, list positions ascending. push_o.last rises after the last push was taken,
-// and stays until the instruction ends.
+// - Rows of every home (with TileReductions, cmd_i.flags[2:1] both): those of a range of indices,
+//   of the homes in turn. Each entry's row goes with its first flit.
+// Order: Rows ascending, list positions ascending; of every home index by index. push_o.last rises
+// after the last push was taken, and stays until the instruction ends.
 // Latency: One ID per cycle. A row costs max(k, about 6 per flit) cycles, in a range some 14 more.
 // Errors: BOUNDS, and no row: tokens of 2^token_shift or more, or gathered tokens beyond those of
 // all GPUs.
@@ -64,7 +66,7 @@ module expert_rows #(
     // How many there may be: rows of st are numbered in 16 bits.
     localparam int unsigned NumW = (Cfg.Gathered && Cfg.TokW > 16) ? Cfg.TokW : 16;
 
-    logic            outside, start, gathered;
+    logic            outside, start, gathered, homes; // homes: rows of every home in turn
     logic [NumW-1:0] from, stop; // rows of the instruction: the first, behind the last
     logic [LineW-1:0] from_base; // the first one << k_shift
 
@@ -72,27 +74,31 @@ module expert_rows #(
     assign gathered_o = run_i && gathered;
 
     if (Cfg.Gathered) begin : gen_gathered
-        logic              none, gathered_q;
+        logic              none, gathered_q, by_home, homes_q;
         logic [Cfg.TokW:0] range_end;
         logic [NumW-1:0]   stop_q;
 
         cmd_range #(.Cfg(Cfg), .TokensW(Cfg.TokW)) i_range (
             .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
-            .shift_i(5'(cfg_i.token_shift) + 5'(cfg_i.n_shift)), .end_o(range_end),
+            .shift_i(5'(cfg_i.token_shift) + (by_home ? '0 : 5'(cfg_i.n_shift))),
+            .end_o(range_end),
             .no_tokens_o(none), .no_bytes_o()
         );
         assign gathered = run_i ? gathered_q : cmd_i.flags[1];
+        assign by_home  = Cfg.TileReductions && cmd_i.flags[2:1] == 2'b11;
+        assign homes    = Cfg.TileReductions && homes_q;
         assign outside  = start && cmd_i.flags[1] && none;
         assign from     = (cmd_i.flags[1] && !none) ? NumW'(cmd_i.a) : '0;
         assign from_base = LineW'(from) << cfg_i.k_shift;
         assign stop     = gathered_q ? stop_q : NumW'(recv_rows_i);
         always_ff @(posedge clk_i) if (!run_i) begin
             gathered_q <= cmd_i.flags[1];
+            homes_q    <= by_home;
             stop_q     <= none ? '0 : NumW'(range_end);
         end
         wire unused_end = &{1'b0, range_end};  // of as many tokens as there can be all bits
     end else begin : gen_received
-        assign {gathered, outside, from, from_base} = '0;
+        assign {gathered, homes, outside, from, from_base} = '0;
         assign stop = recv_rows_i;
     end
 
@@ -113,10 +119,12 @@ module expert_rows #(
     /* verilator lint_on UNUSEDSIGNAL */
 
     logic                 item, row_first; // of a range: there is a row
+    logic                 ended;           // no row of another kind is left to be read
+    logic [NumW-1:0]      row_next;
     logic [LineW-1:0]     row_base;
 
     // One read is under way: of IDs when the place behind the flit in work is free.
-    assign ids_here   = run_i && started_q && !next_valid_q && (ranged_i ? item : row_q != stop);
+    assign ids_here   = run_i && started_q && !next_valid_q && (ranged_i ? item : !ended);
     assign rd_o.valid = (ids_here || token_ask) && !asked_q;
     assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)]
                          + (Cfg.AddrW-MetaW)'(read_row), token_ask ? MetaW'(0) : flit_q};
@@ -134,7 +142,7 @@ module expert_rows #(
             started_q <= 1'b1;
             if (rd_o.valid && rd_ready_i) begin
                 if (!token_ask) flit_q <= row_read ? first_half[HalfW-1:Cfg.LaneW] : flit_q + 1'b1;
-                if (row_read) row_q <= row_q + 1'b1;
+                if (row_read) row_q <= row_next;
                 asked_q <= 1'b1;
             end
             if (rd_i.rvalid) asked_q <= 1'b0;
@@ -144,6 +152,31 @@ module expert_rows #(
         if (rd_i.rvalid && !token_q) next_q <= rd_i.rdata;
     end
 
+    // ---- rows of every home: the same index of the next home, or the next index of the first ----
+    if (Cfg.TileReductions) begin : gen_homes
+        logic [Cfg.GpuW-1:0] home_q;
+        logic [NumW-1:0]     next_index_q;
+        logic                last_home;
+
+        assign last_home = !homes || home_q == Cfg.GpuW'(Cfg.N - 1);
+        assign row_next  = !homes ? row_q + 1'b1 : last_home ? next_index_q
+                           : row_q + (NumW'(1) << cfg_i.token_shift);
+        assign ended     = row_q == stop && home_q == '0;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || !run_i) begin
+                home_q       <= '0;
+                next_index_q <= from + 1'b1;
+            end else if (row_read) begin
+                home_q <= last_home ? '0 : home_q + 1'b1;
+                if (last_home) next_index_q <= next_index_q + 1'b1;
+            end
+        end
+    end else begin : gen_one_home
+        assign row_next = row_q + 1'b1;
+        assign ended    = row_q == stop;
+    end
+
     // ---- rows of a range --------------------------------------------------------
     // The row whose IDs are read goes with its first flit to where it is worked on.
     if (Cfg.RowRanges) begin : gen_ranges
@@ -151,13 +184,13 @@ module expert_rows #(
                               got_q, first_q, next_first_q;
         logic [Cfg.LineW-1:0] entry_row, row_begun_q;
 
-        assign walk        = start && cmd_i.flags[0];
+        assign walk        = start && cmd_i.flags[0] && !(Cfg.TileReductions && cmd_i.flags[1]);
         assign push_o.more = start && (cmd_i.flags[0] || gathered);
         assign err_valid_o = walk_err || outside;
-        assign named       = ranged_i ? walked_q : row_q == stop;
+        assign named       = ranged_i ? walked_q : ended;
         assign token_ask   = ranged_i && entry;
         assign read_row    = ranged_i ? NumW'(entry_row) : row_q;
-        assign row_first   = ranged_i && next_first_q;
+        assign row_first   = (ranged_i || homes) && next_first_q;
         assign row_base    = LineW'(row_begun_q) << cfg_i.k_shift;
 
         row_ranges #(.Cfg(Cfg), .Own(1'b1)) i_ranges (
@@ -179,7 +212,8 @@ module expert_rows #(
             if (rd_o.valid && rd_ready_i) begin
                 token_q <= token_ask;
                 first_q <= flit_q == first_half[HalfW-1:Cfg.LaneW];
-                if (!token_ask) row_begun_q <= entry_row;
+                if (!token_ask)
+                    row_begun_q <= Cfg.TileReductions ? Cfg.LineW'(read_row) : entry_row;
             end
             if (rd_i.rvalid && !token_q) next_first_q <= first_q;
         end
@@ -189,9 +223,9 @@ module expert_rows #(
         assign push_o.more = start && gathered;
         assign err_valid_o = outside;
         assign {row_src_o, row_base} = '0;
-        assign named    = row_q == stop;
+        assign named    = ended;
         assign read_row = row_q;
-        wire unused_ranges = &{1'b0, go_i, src_rows_i, own_base_i};
+        wire unused_ranges = &{1'b0, go_i, src_rows_i, own_base_i, homes};
     end
 
     // ---- IDs --------------------------------------------------------------------

@@ -17,7 +17,8 @@
 // every fourth cycle.
 // Errors: ERR_INSTR, and the stream stops: an unknown instruction; flag with flags.2 in a layer
 // without source_lists; st.rowsp with flags.0 or .1 in a layer with source_lists; rows that return
-// in a layer without row_returns (expert with flags.1); sum.st or gathered tokens of sum in a layer
+// in a layer without row_returns (expert with flags.1); expert.rows that reports rows in a layer
+// without tile_reductions (flags 7); sum.st or gathered tokens of sum in a layer
 // with row_returns; a wait that no counter can end; a delay of 2^31 cycles or more, also after a
 // wait (without Delay: any); a 64th instruction that is not I_END.
 `default_nettype none
@@ -147,7 +148,9 @@ module streams #(
             I_EXPERT, I_EXPERT_ROWS: begin
                 is_unit = (cmd_o.op == I_EXPERT) ? returns || !cmd_o.flags[1]
                           : cmd_o.flags[1:0] == 2'd0 || (cmd_o.flags[1:0] == 2'd1 && Cfg.RowRanges)
-                            || (cmd_o.flags[1:0] == 2'd2 && Cfg.Gathered);
+                            || (cmd_o.flags[1:0] == 2'd2 && Cfg.Gathered)
+                            || (cmd_o.flags[2:0] == 3'd7 && Cfg.TileReductions
+                                && cfg_i.tile_reductions);
                 unit    = 3'd2;
             end
             I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE: begin

@@ -70,6 +70,10 @@ module hub #(
     if (Cfg.SwitchReductions && !Cfg.TargetListCache) begin : gen_check
         $error("hub: SwitchReductions needs TargetListCache");
     end
+    if (Cfg.TileReductions && !(Cfg.SwitchReductions && Cfg.Gathered && Cfg.RowRanges))
+    begin : gen_check_tiles
+        $error("hub: TileReductions needs SwitchReductions, Gathered and RowRanges");
+    end
     if (Cfg.SourceLists && !Cfg.RowSparse) begin : gen_check_lists
         $error("hub: SourceLists needs RowSparse");
     end

@@ -51,9 +51,10 @@ module switch_common #(
     assign common_o.link_wait = ctl_i.link_wait;
 
     // ---- rows that the switch opens: one port's in each cycle ----
-    assign {common_o.switch_reductions, common_o.row_bytes, common_o.row_shift,
-            common_o.token_shift}
-           = {ctl_i.switch_reductions, ctl_i.row_bytes, ctl_i.row_shift, ctl_i.token_shift};
+    assign {common_o.switch_reductions, common_o.tile_reductions, common_o.row_bytes,
+            common_o.row_shift, common_o.token_shift}
+           = {ctl_i.switch_reductions, ctl_i.tile_reductions, ctl_i.row_bytes,
+              ctl_i.row_shift, ctl_i.token_shift};
 
     if (Cfg.SwitchReductions) begin : gen_turn
         always_ff @(posedge clk_i) begin

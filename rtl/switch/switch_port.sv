@@ -364,6 +364,7 @@ module switch_port #(
         report_scoreboard #(.Cfg(Cfg)) i_table (
             .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o,
             .down_i(down_o), .fell_o(fell),
+            .tiles_i(common_i.tile_reductions), .all_i(by_distance(partition_i, port_i)),
             .entry_i(entry), .members_i(by_distance(entry.mask, port_i)),
             .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}),
             .lane_index_i(lane_indices),

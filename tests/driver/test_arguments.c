@@ -145,6 +145,7 @@ static void streams(void **state)
     REFUSED(mw_stream_multimem_st_routes(NULL, 0, 0, 1, 0));
     REFUSED(mw_stream_expert_gathered(NULL, 0, 1));
     REFUSED(mw_stream_expert_cycles(NULL, 1));
+    REFUSED(mw_stream_expert_homes(NULL, 0, 1, true));
     REFUSED(mw_stream_sum_dense(NULL, 0, 1, (enum mw_dense)1));
     REFUSED(mw_stream_multimem_ld_reduce_rows(NULL, 0, 0, 0, 1, 10));
     REFUSED(mw_stream_sum_gathered(NULL, 0, 1, 0));

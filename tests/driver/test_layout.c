@@ -228,7 +228,20 @@ static void layouts_of_settings(void **state)
     assert_int_equal(l.end - plain.end, l.scratch - l.rl_base);
     c.target_list_cache = false;
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_INVALID);
+    c.target_list_cache = c.tile_reductions = true; // of one row to a token, with switch_reductions
+    struct mw_device_info info;
+    assert_code(mw_info(device, &info), 0);
+    info.tile_reductions = false;
+    assert_code(mw_layout_of(&info, &c, &l), MW_ERR_CAPACITY);
+    info.tile_reductions = true;
+    c.k = 1;
+    assert_code(mw_layout_of(&info, &c, &l), 0);
+    c.k = 2;
+    assert_code(mw_layout_of(&info, &c, &l), MW_ERR_INVALID);
+    c.k = 1;
     c.switch_reductions = false;
+    assert_code(mw_layout_of(&info, &c, &l), MW_ERR_INVALID);
+    c = small_config();
     c.row_returns = true; // slots of as many places as k, rounded up, where stores land
     assert_code(mw_layout_make(device, &c, &l), 0);
     assert_int_equal(l.st_lo, l.cb_base);
@@ -292,6 +305,7 @@ static void settings_at_their_limits(void **state)
                  {"adder_bypass", 0, 1},
                  {"target_list_cache", 0, 1},
                  {"switch_reductions", 0, 1},
+                 {"tile_reductions", 0, 1},
                  {"row_returns", 0, 1},
                  {"source_lists", 0, 1},
                  {"dispatch_throttle", 0, 1}};

@@ -51,6 +51,9 @@ static void stream_words(void **state)
     mw_stream_expert_gathered(&s, 23, 24);
     mw_stream_expert_gathered(&s, 23, 24);
     mw_stream_expert_cycles(&s, 65535);
+    mw_stream_expert_homes(&s, 30, 31, true);
+    mw_stream_expert_cycles(&s, 7);
+    mw_stream_expert_homes(&s, 32, 33, false);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_EMPTY);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_SUMS);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_ALL);
@@ -96,6 +99,8 @@ static void stream_words(void **state)
         INSTR(MW_I_MULTIMEM_ST, 2, 11, 5 * 128, 6 * 128, 0x200),
         INSTR(MW_I_EXPERT_ROWS, 2, 0, 23, 24, 0),
         INSTR(MW_I_EXPERT_ROWS, 2, 65535, 23, 24, 0),
+        INSTR(MW_I_EXPERT_ROWS, 7, 7, 30, 31, 0),
+        INSTR(MW_I_EXPERT_ROWS, 6, 0, 32, 33, 0),
         INSTR(MW_I_SUM, 2, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 3, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 6, 0, 25, 26, 0),
@@ -287,6 +292,16 @@ static void add_gathered(struct mw_stream *s)
     mw_stream_expert_gathered(s, 0, 1);
 }
 
+static void add_homes(struct mw_stream *s)
+{
+    mw_stream_expert_homes(s, 0, 1, false);
+}
+
+static void add_reports(struct mw_stream *s)
+{
+    mw_stream_expert_homes(s, 0, 1, true);
+}
+
 static void add_dense(struct mw_stream *s)
 {
     mw_stream_sum_dense(s, 0, 1, MW_DENSE_EMPTY);
@@ -338,6 +353,8 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_st_rows, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_st_routes, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_gathered, "gathered tokens"},
+        {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, add_homes, "rows of every home in turn"},
+        {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, add_reports, "rows of every home in turn"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_dense, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_reduce_rows, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_sum_gathered, "gathered tokens"},
@@ -350,7 +367,8 @@ static void streams_need_primitives(void **state)
     struct mw_layout l;
     uint32_t all = *fake_fabric(&fake, FABRIC(primitives)) | MW_FABRIC__PRIMITIVES__DELAY_bm |
                    MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm |
-                   MW_FABRIC__PRIMITIVES__GATHERED_bm | MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm;
+                   MW_FABRIC__PRIMITIVES__GATHERED_bm | MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
+                   MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm;
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         for (unsigned without = 0; without < 2; without++) {
             struct mw_stream s[4];

@@ -24,12 +24,12 @@ UNIT += stat_counters
 UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
-UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 RowSparse=1 \
-    SourceLists=1 RpmEntries=8
+UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 \
+    TileReductions=1 RowSparse=1 SourceLists=1 RpmEntries=8
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
-    StorePkts=16 SwitchReductions=1
+    StorePkts=16 SwitchReductions=1 TileReductions=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0
@@ -57,6 +57,11 @@ $(eval $(call variant,switch_reductions_5_16,switch_2_8,N=5 FlitBytes=16 MaxExpe
     SwitchReductions=1))
 $(eval $(call variant,switch_reductions_8_8,switch_2_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=6 \
     SwitchReductions=1))
+# ... of rows that all compute
+$(eval $(call variant,switch_tiles_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 \
+    TokensLog2=5 OpenRows=3 SwitchReductions=1 TileReductions=1))
+$(eval $(call variant,switch_tiles_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 \
+    SwitchReductions=1 TileReductions=1))
 $(eval $(call variant,switch_reductions_shared_ram,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 \
     PartSharedRam=1 SwitchReductions=1))
 $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 \
@@ -87,10 +92,10 @@ UNIT_ANY_switch_parts := 1
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 FlitBytes=8 MemBytesLog2=18 \
-    RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
-$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 SourceLists=1 \
-    FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=0 SourceLists=1 FlitBytes=8 \
+    MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+$(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=1 \
+    SourceLists=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchReductions=0 Gathered=1
@@ -100,6 +105,8 @@ $(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 Ma
     Gathered=1))
 $(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
     Gathered=1))
+$(eval $(call variant,reduction_tiles,reduction,N=4 FlitBytes=8 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
+    TileReductions=1 Gathered=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1
@@ -113,6 +120,8 @@ $(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 Tokens
     MaxLocalExperts=64 Events=16 RowRanges=0 SwitchReductions=0 SourceLists=0))
 $(eval $(call variant,control_by_switch,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 \
     MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 SourceLists=1))
+$(eval $(call variant,control_tiles,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 \
+    MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 TileReductions=1 SourceLists=1))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
@@ -132,9 +141,9 @@ $(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemByte
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
 UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 \
-    Gathered=1 RowSparse=1 SourceLists=1
+    Gathered=1 TileReductions=1 RowSparse=1 SourceLists=1
 $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 \
-    RowRanges=0 Gathered=0 RowSparse=0 SourceLists=0))
+    RowRanges=0 Gathered=0 TileReductions=0 RowSparse=0 SourceLists=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 \
@@ -189,6 +198,7 @@ UNIT += token_tracker
 UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchReductions=0
 UNIT_SRCS_token_tracker := rtl/hub/memory/token_tracker.sv
 $(eval $(call variant,token_tracker_by_switch,token_tracker,N=32 TokensLog2=5 SwitchReductions=1))
+$(eval $(call variant,token_tracker_tiles,token_tracker,N=32 TokensLog2=5 SwitchReductions=1 TileReductions=1))
 UNIT += soc
 UNIT_TOP_soc := soc_bench
 UNIT_PARAMS_soc := N=2 MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 \
@@ -264,6 +274,8 @@ UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv
 UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchReductions=1
 UNIT_SRCS_kept_lists := tests/unit/hub/kept_lists.sv
+$(eval $(call variant,kept_lists_tiles,kept_lists,N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 \
+    SwitchReductions=1 TileReductions=1))
 $(eval $(call variant,kept_lists_16,kept_lists,N=5 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 MaxExperts=512 \
     SwitchReductions=1))
 UNIT += token_order

@@ -99,6 +99,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .adder_bypass = MWI_GET(MW_FABRIC__PRIMITIVES__ADDER_BYPASS, r.primitives),
         .target_list_cache = MWI_GET(MW_FABRIC__PRIMITIVES__TARGET_LIST_CACHE, r.primitives),
         .switch_reductions = MWI_GET(MW_FABRIC__PRIMITIVES__SWITCH_REDUCTIONS, r.primitives),
+        .tile_reductions = MWI_GET(MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS, r.primitives),
         .token_order = MWI_GET(MW_FABRIC__PRIMITIVES__TOKEN_ORDER, r.primitives),
         .link_rate = MWI_GET(MW_FABRIC__PRIMITIVES__LINK_RATE, r.primitives),
         .delay = MWI_GET(MW_FABRIC__PRIMITIVES__DELAY, r.primitives),

@@ -93,6 +93,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
         {REG(uses), MWI_PUT(MW_NODE__USES__ADDER_BYPASS, c->adder_bypass) |
                         MWI_PUT(MW_NODE__USES__TARGET_LIST_CACHE, c->target_list_cache) |
                         MWI_PUT(MW_NODE__USES__SWITCH_REDUCTIONS, c->switch_reductions) |
+                        MWI_PUT(MW_NODE__USES__TILE_REDUCTIONS, c->tile_reductions) |
                         MWI_PUT(MW_NODE__USES__DISPATCH_THROTTLE, c->dispatch_throttle) |
                         MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns) |
                         MWI_PUT(MW_NODE__USES__PACKET_MANAGER, c->packet_manager) |
@@ -187,6 +188,7 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
                            MWI_PUT(MW_FABRIC__ROWS__ROW_BYTES, config->row_bytes) |
                                MWI_PUT(MW_FABRIC__ROWS__ROW_SHIFT, layout->row_shift) |
                                MWI_PUT(MW_FABRIC__ROWS__TOKEN_SHIFT, layout->token_shift) |
+                               MWI_PUT(MW_FABRIC__ROWS__TILES, config->tile_reductions) |
                                MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_reductions));
     if (!status)
         status = write_nodes(d, config, layout, tokens, experts, streams);

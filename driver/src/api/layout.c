@@ -56,6 +56,7 @@ static const struct setting {
     SETTING(adder_bypass, false, true),
     SETTING(target_list_cache, false, true),
     SETTING(switch_reductions, false, true),
+    SETTING(tile_reductions, false, true),
     SETTING(row_returns, false, true),
     SETTING(source_lists, false, true),
     SETTING(dispatch_throttle, false, true),
@@ -184,6 +185,13 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
             "switch_reductions: this device's switch opens no reductions: leave it out");
     if (c->switch_reductions && !c->target_list_cache)
         return mwi_fail(MW_ERR_INVALID, "switch_reductions: only with target_list_cache");
+    if (c->tile_reductions && !info->tile_reductions)
+        return mwi_fail(
+            MW_ERR_CAPACITY,
+            "tile_reductions: this device's switch opens no reductions of rows that all "
+            "GPUs compute: leave it out");
+    if (c->tile_reductions && (!c->switch_reductions || c->k != 1))
+        return mwi_fail(MW_ERR_INVALID, "tile_reductions: only with switch_reductions and k = 1");
     if (c->row_returns && !info->row_sparse)
         return mwi_fail(MW_ERR_CAPACITY,
                         "row_returns: this device's rows do not return singly: leave it out");

@@ -13,6 +13,8 @@ enum {
     FLAG_LISTS = 4,
     EXPERT_RANGE = 1,
     EXPERT_GATHERED = 2,
+    EXPERT_REPORT = 1, // with EXPERT_HOMES
+    EXPERT_HOMES = 4 | EXPERT_GATHERED,
     EXPERT_RETURN = 2,
     COPY_ROWS = 1,
     COPY_ROUTES = 2,
@@ -317,13 +319,19 @@ int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32_t toke
     return add_range(s, MW_I_EXPERT_ROWS, EXPERT_GATHERED, first, tokens);
 }
 
+int mw_stream_expert_homes(struct mw_stream *s, uint32_t first, uint32_t tokens, bool report)
+{
+    return add_range(s, MW_I_EXPERT_ROWS, EXPERT_HOMES | (report ? EXPERT_REPORT : 0), first,
+                     tokens);
+}
+
 int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles)
 {
     MWI_NEED(s);
     if (s->error)
         return s->error;
     struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
-    if (!last || last->op != MW_I_EXPERT_ROWS || last->flags != EXPERT_GATHERED)
+    if (!last || last->op != MW_I_EXPERT_ROWS || !(last->flags & EXPERT_GATHERED))
         return keep(s, mwi_fail(MW_ERR_INVALID, "cycles per row: not behind an expert_gathered"));
     if (cycles > UINT16_MAX)
         return refuse(s, "cycles per row", cycles, UINT16_MAX + 1);
@@ -360,6 +368,10 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_EXPERT_ROWS:
         if (in->flags & EXPERT_GATHERED && !info->gathered)
             return GATHERED;
+        if (in->flags & EXPERT_GATHERED)
+            return (in->flags & EXPERT_HOMES) == EXPERT_HOMES && !info->tile_reductions
+                       ? "rows of every home in turn"
+                       : NULL;
         return in->flags & EXPERT_RANGE && !info->row_ranges ? "expert.rows over ranges of tokens"
                                                              : NULL;
     case MW_I_SUM:

@@ -5,7 +5,7 @@
 //
 // Function: In layers with switch-initiated reductions READYs from ready_gather replace signals. An
 // ACK for the GPU itself counts at once (own_ack_o). The signal of an own token goes to the token
-// tracker (own_*, global index).
+// tracker (own_*, global index). With tile reductions the switch gets it like those of others.
 // Order: First in, first out within each kind. The kinds alternate.
 // Back-pressure: ready, which does not depend on the port's own valid.
 // Latency: Two other packets pass a waiting packet at most. A signal for an own token waits for
@@ -55,7 +55,7 @@ module ctrl_packets #(
 
     logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: no other comes first
     logic [1:0]          first_q;
-    logic                ctl_free, sig_own, ack_own, by_switch, lane_room, tell;
+    logic                ctl_free, sig_own, ack_own, by_switch, tiles, lane_room, tell;
     logic [AddrB-1:0]    notified;
     logic [Cfg.GpuW-1:0] sig_home;
     opcode_e          ctl_op_q;
@@ -63,7 +63,8 @@ module ctrl_packets #(
     logic [AddrB-1:0] ctl_addr_q;
 
     assign sig_home = Cfg.GpuW'(sig_token_i[Cfg.TokW-1:0] >> cfg_i.token_shift);
-    assign sig_own  = sig_home == cfg_i.port[Cfg.GpuW-1:0];
+    assign tiles    = Cfg.TileReductions && cfg_i.tile_reductions;
+    assign sig_own  = sig_home == cfg_i.port[Cfg.GpuW-1:0] && !tiles;
     assign ack_own  = ack_dst_i == cfg_i.port;
     assign want     = {event_valid_i, tell, ack_valid_i && !ack_own};
     assign ctl_free = !ctl_valid_o || ctl_ready_i;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Gathers lanes of READY packets: rows of other GPUs' tokens that the expert engine has finished
-// (far_*), and own tokens whose own experts have all finished (own_*, from the token tracker).
+// (far_*; with tile reductions of own ones, too), and own tokens whose own experts have all
+// finished (own_*, from the token tracker).
 //
 // Order: The order of lanes of each source.
 // Back-pressure: One lane per cycle, own_ first. ready depends on registers and on own_valid_i.

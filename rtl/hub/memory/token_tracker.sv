@@ -14,6 +14,7 @@
 // - With switch-initiated reductions (switch_reductions), counts are of own experts only, and sig_*
 //   are GRANTs. A token with remote experts (arm_remote_i) is ready with its GRANT. When its own
 //   experts, if any, have finished, lane_* reports that to the switch.
+// - With tile reductions, which nothing arms, a token is ready with its first GRANT.
 // - Where rows return (row_returns), sig_* are bytes in memory of the slots of a token. Each
 //   row_bytes of them, whatever rows they belong to, count as a signal.
 // Order: arm before own before sig in one cycle. Ready tokens in the order in which they became
@@ -23,7 +24,7 @@
 // Latency: A signal waits two cycles for each pending arm and own signal. The tokens in flight
 // bound both.
 // Errors: BOUNDS for another GPU's token. COUNT for one signal too many, and for a GRANT of a token
-// that does not wait only for it.
+// that does not wait only for it; with tile reductions, for the second GRANT of a token.
 `default_nettype none
 
 module token_tracker #(
@@ -75,6 +76,7 @@ module token_tracker #(
     entry_t                    entry;
     logic                      live, current, ended, ready, sweep_q, open, own_room;
     logic                      grant_q, waits, held; // a GRANT; its token waits for it, from now on
+    logic                      first; // a GRANT with tile reductions: its token has no other
 
     assign open        = !take_q && !sweep_q;
     assign take        = (arm_valid_i || own || sig_valid_i) && open;
@@ -150,6 +152,7 @@ module token_tracker #(
         end
 
         assign waits        = current && waited;
+        assign first        = Cfg.TileReductions && cfg_i.tile_reductions && grant_q && !arm_q;
         assign held         = arm_q ? remote_q : waits && !(grant_q && live);
         assign own_room     = !lane_valid_q;
         assign lane_valid_o = lane_valid_q;
@@ -160,16 +163,17 @@ module token_tracker #(
             .re_i(take), .raddr_i(index), .rdata_o(entry)
         );
 
-        assign {grant_q, waits, held, own_room, lane_valid_o} = 5'b00010;
+        assign {grant_q, first, waits, held, own_room, lane_valid_o} = 6'b000010;
         assign lane_token_o = '0;
         wire unused_by_switch = &{1'b0, arm_remote_i, lane_ready_i};
     end
 
     assign current = entry.epoch == cfg_i.epoch;
-    assign live    = arm_q || (grant_q ? waits && entry.left == '0 : current && entry.left != '0);
-    assign left    = arm_q ? count_q : !current ? '0
+    assign live    = arm_q || (first ? !(current && entry.left != '0)
+                               : grant_q ? waits && entry.left == '0 : current && entry.left != '0);
+    assign left    = arm_q ? count_q : first ? 5'd1 : !current ? '0
                      : (grant_q || !live || part) ? entry.left : entry.left - 1'b1;
-    assign ended   = take_q && mine_q && live && left == '0;
+    assign ended   = take_q && mine_q && live && (left == '0 || first);
     assign ready   = ended && !held;
 
     always_ff @(posedge clk_i) begin

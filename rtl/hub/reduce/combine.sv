@@ -18,7 +18,8 @@
 //                          own experts and that
 //
 // In layers with switch-initiated reductions nothing is requested. Tokens come in the order of
-// their GRANTs, only for sums of bf16, and there are no static rows.
+// their GRANTs, only for sums of bf16, and there are no static rows. With tile reductions a token
+// has no routing entry: it is its number that is an item.
 // Order: Items as the command names them, or as their tokens become ready.
 // Errors: An expert that is not mapped: no request, and the token's row is not written. The token
 // counts as finished. No request at all: an instruction of another unit (INSTR), an unsupported
@@ -101,6 +102,7 @@ module combine #(
 
     // ---- command ------------------------------------------------------------------
     logic          returns;
+    logic          tiles; // no item has a routing entry
     logic          by_switch, busy_q, take, known, outside, strange, closed, lost, refused,
                    finish, no_tokens, no_from, no_to;
     red_pkg::red_t red_in;
@@ -120,6 +122,7 @@ module combine #(
                          : no_tokens || (every_in && every_off);
     assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
     assign by_switch   = Cfg.SwitchReductions && cfg_i.switch_reductions;
+    assign tiles       = Cfg.TileReductions && cfg_i.tile_reductions && mode_q == Dynamic;
     assign returns     = Cfg.RowSparse && cfg_i.row_returns;
     assign closed      = by_switch && known && mode_in == Static;
     assign refused     = !known || strange || closed || lost || outside;
@@ -225,12 +228,13 @@ module combine #(
     assign room       = !reading_q && left_q != '0 && !full_q[wpar_q];
     assign item_in    = from_ready ? ItemW'(rdy_token_i) : cur_q;
 
-    assign entry_valid_o = room && !static_o && (!from_ready || rdy_valid_i);
+    assign entry_valid_o = room && !static_o && !tiles && (!from_ready || rdy_valid_i);
     assign entry_token_o = Cfg.LineW'(item_in);
     assign entry_slot_o  = wpar_q;
-    assign rdy_ready_o   = room && from_ready && entry_ready_i;
-    assign start         = static_o ? room : entry_valid_o && entry_ready_i;
-    assign got           = static_o ? room : entry_got_i;
+    assign rdy_ready_o   = room && from_ready && (tiles || entry_ready_i);
+    assign start         = static_o ? room : tiles ? room && rdy_valid_i
+                           : entry_valid_o && entry_ready_i;
+    assign got           = (static_o || tiles) ? start : entry_got_i;
 
     lutram #(.Width(ItemW + 1), .Depth(2)) i_item (
         .clk_i, .we_i(start), .waddr_i(wpar_q), .wdata_i({last_in, item_in}), .raddr_i(rpar_q),

@@ -7,11 +7,13 @@
 // wire, for reduce_serve. Its address is the token's number, not shifted. Lists are read ahead:
 // Cfg.Lanes of them may be in flight. A list is read only after all lists are written that were
 // pending when its lane was taken (keep_*).
+// - With tile reductions there are no lists: each request has one target, which nothing reads.
 // Order: Requests in the order of lanes.
 // Back-pressure: A lane waits for memory only. reduce_serve always takes a request, as its window
 // guarantees a place.
-// Latency: A list takes two cycles and a read for each of its flits, or three and more for its
-// request. A list that was never written has undefined targets, which are an error later.
+// Latency: A list takes two cycles and a read for each of its flits (with tile reductions none), or
+// three and more for its request. A list that was never written has undefined targets, which are an
+// error later.
 `default_nettype none
 `include "bundles.svh"
 
@@ -49,7 +51,7 @@ module grant_lists #(
     localparam int unsigned UsedW = $clog2(Slots + 1);
 
     // ---- what is read ---------------------------------------------------------------------------
-    logic                 ask_q, asked, take, got, sent, wait_done;
+    logic                 tiles, ask_q, asked, take, got, sent, wait_done;
     logic [Cfg.TokW-1:0]  token;
     logic [Cfg.AddrW-1:0] addr_q;
     logic [FlitW-1:0]     ask_flit_q, got_flit_q, last_flit;
@@ -57,14 +59,15 @@ module grant_lists #(
     logic [SlotW-1:0]     ask_slot_q, got_slot_q, out_slot_q;
     logic [UsedW-1:0]     used_q, whole_q; // lists under way, of them those that are here
 
+    assign tiles        = Cfg.TileReductions && cfg_i.tile_reductions;
     assign last_flit    = FlitW'((cfg_i.k - 5'd1) >> Cfg.LaneW);
     assign token        = (Cfg.TokW'(home_i) << cfg_i.token_shift) | Cfg.TokW'(index_i);
     assign lane_ready_o = !ask_q && used_q != UsedW'(Slots);
     assign take         = lane_valid_i && lane_ready_o;
-    assign rd_o.valid   = ask_q && wait_q == '0;
+    assign rd_o.valid   = ask_q && wait_q == '0 && !tiles;
     assign rd_o.addr    = addr_q;
-    assign asked        = rd_o.valid && rd_ready_i && ask_flit_q == last_flit;
-    assign got          = rd_i.rvalid && got_flit_q == last_flit;
+    assign asked        = tiles ? ask_q : rd_o.valid && rd_ready_i && ask_flit_q == last_flit;
+    assign got          = tiles ? ask_q : rd_i.rvalid && got_flit_q == last_flit;
     assign wait_done    = keep_done_i && wait_q != '0;
 
     always_ff @(posedge clk_i) begin
@@ -131,7 +134,7 @@ module grant_lists #(
 
     assign head = !head_q;
     assign here = whole_q != '0;
-    assign more = head ? kept[0][3:0] : more_q;
+    assign more = tiles ? '0 : head ? kept[0][3:0] : more_q;
     assign last = head ? (Cfg.HeadFlits == 1 || half_q) && more == '0 : more <= 4'(Cfg.Lanes);
     assign sent = here && last;
 
@@ -145,7 +148,7 @@ module grant_lists #(
         header.epoch   = cfg_i.epoch;
         header.stage   = STAGE_COMBINE;
         header.addr    = 48'(out_token);
-        header.target0 = {kept[0][15:4], 4'd0};
+        header.target0 = tiles ? '0 : {kept[0][15:4], 4'd0};
         flit           = head ? Cfg.FlitW'(header >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW
                                                       : 0)) : targets;
     end

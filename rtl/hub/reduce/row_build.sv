@@ -9,6 +9,8 @@
 // wires (see reduce_serve for the differences).
 // - combine: a request if the token has remote members (not with switch-initiated reductions), then
 //   its own row, which always exists, also without terms.
+// - Tile reductions: an item of combine has no entry. Its row {addr = token of all GPUs, position
+//   0} is its own term, and R always comes.
 // - Gathered tokens (dense_i): a row {addr = token, positions of the own experts}, for those
 //   without or those with own experts.
 // - push: a row {dst = home, len = token there, addr = row, positions of the own experts}. In this
@@ -138,8 +140,8 @@ module row_build #(
     // ---- the item -----------------------------------------------------------------
     logic                  push_q, push, static_row, dynamic; // push: the item is a received row
     logic                  dense;
-    // by_rows: a sum where rows return
-    logic                  can, push_can, by_switch, returns, by_rows;
+    // by_rows: a sum where rows return; tiles: an item without an entry
+    logic                  can, push_can, by_switch, returns, by_rows, tiles;
     logic [OutW-1:0]       open_q, push_open_q, limit;
     logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
     logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
@@ -152,6 +154,7 @@ module row_build #(
     logic                  nothing, begin_pkt;
 
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
+    assign tiles    = Cfg.TileReductions && cfg_i.tile_reductions && dynamic;
     assign limit    = (cfg_i.open_rows == '0 || 32'(cfg_i.open_rows) > Cfg.OpenRows)
                       ? OutW'(Cfg.OpenRows) : OutW'(cfg_i.open_rows);
     assign returns  = Cfg.RowSparse && cfg_i.row_returns;
@@ -163,7 +166,7 @@ module row_build #(
     assign static_row = !push && static_i;
     assign dynamic    = !push && !static_i && !sum_i;
     assign dense      = Cfg.Gathered && !push && dense_i;
-    assign remote     = static_row ? group_remote : remote_cnt_q != '0 && !bad_q;
+    assign remote     = tiles || (static_row ? group_remote : remote_cnt_q != '0 && !bad_q);
     assign nothing    = !push_q && !by_rows && (dense ? own_i != (own_cnt_q != '0)
                                     : own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
 
@@ -259,10 +262,10 @@ module row_build #(
             Req:     match = mapped && !mine && j_q[3:0] != first_q[3:0];
             Slots:   match = member_q[q_q];
             Group:   match = mapped && gpu == group_gpu;
-            default: match = mine || (push && returns);
+            default: match = mine || (push && returns) || tiles;
         endcase
         target = {(kind_q == Slots) ? (by_rows ? Cfg.ExpW'(of_gpu.first) : Cfg.ExpW'(q_q))
-                  : (dynamic || (by_rows && kind_q == Row)) ? id_i[Cfg.ExpW-1:0]
+                  : tiles ? '0 : (dynamic || (by_rows && kind_q == Row)) ? id_i[Cfg.ExpW-1:0]
                   : (push && returns) ? Cfg.ExpW'(push_pos_i) : Cfg.ExpW'(j_q[3:0]), j_q[3:0]};
         for (int unsigned l = 0; l < Cfg.Lanes; l++) targets[l] = 16'(targets_q[l]);
     end
@@ -282,7 +285,7 @@ module row_build #(
         begin_pkt = 1'b0;
         unique case (state_q)
             Wait:    if (can || push_can)
-                state_d = (static_row || (push && returns)) ? Shift : Scan;
+                state_d = (static_row || tiles || (push && returns)) ? Shift : Scan;
             Scan:    if (j_q + 1'b1 == cfg_i.k) state_d = Shift;
             Shift:   if (shifts_q == '0 && (!by_rows || open_q < limit)) begin
                          state_d   = nothing ? Next : Head;
@@ -327,14 +330,14 @@ module row_build #(
         kind_q <= kind_d;
 
         // Shifts by a layer constant take a cycle per place. What reduce_serve gets is not shifted.
-        if (state_q == Wait)      shifts_q <= dynamic ? cfg_i.row_shift : '0;
+        if (state_q == Wait)      shifts_q <= (dynamic && !tiles) ? cfg_i.row_shift : '0;
         else if (shifts_q != '0)  shifts_q <= shifts_q - 1'b1;
         if (state_q == Wait || (begin_pkt && kind_d != Req)) addr_q <= addr;
         else if (shifts_q != '0)                             addr_q <= addr_q << 1;
 
         // Looking at all experts of the item.
         if (state_q == Wait) begin
-            own_cnt_q    <= static_row ? 5'(group_own) : 5'(push && returns);
+            own_cnt_q    <= static_row ? 5'(group_own) : 5'(tiles || (push && returns));
             remote_cnt_q <= '0;
             member_q     <= '0;
             bad_q        <= static_row && !group_remote && !group_own;
@@ -390,7 +393,7 @@ module row_build #(
             header.dst    = push_q ? 5'(push_src_i) : cfg_i.port;
             header.tag[1] = by_rows ? more : dense || (kind_q == Slots && own_cnt_q != '0);
             header.tag[2] = !push_q && !sum_i && remote;
-            header.tag[3] = push_q || (sum_i && kind_q == Row && !returns)
+            header.tag[3] = push_q || tiles || (sum_i && kind_q == Row && !returns)
                             || (kind_q == Group && !sole);
             header.tag[4] = dense || kind_q inside {Slots, Group};
             header.tag[5] = bad_q;

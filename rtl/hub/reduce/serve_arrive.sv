@@ -3,7 +3,8 @@
 // Parses reduction requests, flit by flit on arrival, for reduce_serve's RAM: from the wire (req_i)
 // and from row_build (own_i, whose tag is described in reduce_serve).
 //
-// Function: The context of a request is its requester, for row_build its home.
+// Function: The context of a request is its requester, for row_build its home. With tile reductions
+// a request names a row, at whose list position 0 the term is.
 // Order: As they come. Flits of the two sources may alternate, as each has its own state.
 // Back-pressure: None for req_i. own_ready_o is low in a cycle with a flit of req_i.
 // Latency: own_i waits while requests come without gaps. Their window bounds that.
@@ -83,7 +84,8 @@ module serve_arrive #(
         word_o.low.cnt         = (req_i.valid && is_static) ? 5'd1 : header.cnt;
         word_o.low.more        = header.tag[1];
         word_o.low.use_r       = header.tag[2] && !req_i.valid;
-        word_o.low.is_explicit = header.tag[3] && !req_i.valid;
+        word_o.low.is_explicit = req_i.valid ? Cfg.TileReductions && cfg_i.tile_reductions
+                                 : header.tag[3];
         word_o.low.slots       = header.tag[4] && !req_i.valid;
         word_o.low.bad         = req_i.valid ? header.poison || req_i.err : header.tag[5];
         word_o.low.again       = header.tag[6] && !req_i.valid;

@@ -8,6 +8,9 @@
 // of the port itself (the top bit). The port's own lane may come before the entry, which then
 // includes it. At zero the row is ready to open. Entries of another epoch do not count. sweep_i
 // clears the table, one word per cycle.
+// With tile reductions (tiles_i) every row is expected, without an entry, from all of all_i and
+// from the GPU itself. A word holds the ports whose reports are missing, and a word of another
+// epoch stands for all. all_i is constant from go to done.
 // Order: Reports of one source are processed in order. Rows become ready to open in completion
 // order.
 // Back-pressure: An entry is taken at once, at most one in two cycles. Lanes are taken round robin,
@@ -19,8 +22,10 @@
 // Errors: BOUNDS: an entry for another GPU's token. COUNT: an entry for a row that is already
 // expected, or that its GPU has reported without own experts. COUNT to the source (bad_o): a lane
 // for a row that is not expected, not from this source, or already reported. Reports of the other
-// ports are counted together, so an extra report of one shows at the last one. None of these
-// changes the table.
+// ports are counted together, so an extra report of one shows at the last one. With tile
+// reductions COUNT for any entry, for each second report, before or after the row opens, and for
+// reports of ports outside all_i; if all_i is empty, for every report. None of these changes the
+// table.
 `default_nettype none
 `include "bundles.svh"
 
@@ -36,6 +41,9 @@ module report_scoreboard #(
     output logic            sweep_busy_o,
     input  wire logic       down_i,  // the port is down
     output logic            fell_o,
+
+    input  wire logic                  tiles_i, // tile reductions
+    input  wire logic [Cfg.Others-1:0] all_i,   // members of every row then, by distance
 
     input  wire entry_t                entry_i,
     input  wire logic [Cfg.Others-1:0] members_i, // by distance, with entry_i
@@ -55,7 +63,8 @@ module report_scoreboard #(
 );
     import error_pkg::*;
 
-    // own: without members that report came already; with members it is to come
+    // own: without members that report came already; with members it is to come. With tile
+    // reductions: members and own are to report; left is not 0, unlike that of a cleared word.
     typedef struct packed {
         logic [1:0]            epoch;
         logic [Cfg.Others-1:0] members;
@@ -100,6 +109,7 @@ module report_scoreboard #(
     word_t                     read, word, next, last_q; // last_q: written in the cycle before
     logic [Cfg.TokensLog2-1:0] last_index_q;
     logic                      last_valid_q, we, of_own, wanted, early, good, ready_to_open;
+    logic [Cfg.Others-1:0]     row_members; // of the row that is
 
     table_ram #(.Width($bits(word_t)), .Depth(2**Cfg.TokensLog2)) i_words (
         .clk_i, .we_i(we || sweep_busy_o), .waddr_i(sweep_busy_o ? sweep_q : index_q),
@@ -112,12 +122,26 @@ module report_scoreboard #(
     assign early  = word.epoch == epoch_i && word.members == '0 && word.own;
     assign of_own = from_q[Cfg.N-1];
 
+    // With tile reductions: the reports of the row that are missing.
+    logic                  tiles, fresh, missing_own;
+    logic [Cfg.Others-1:0] missing;
+
+    assign tiles       = Cfg.TileReductions && tiles_i;
+    assign fresh       = word.epoch != epoch_i || word.left == '0;
+    assign missing     = fresh ? all_i : word.members;
+    assign missing_own = fresh ? all_i != '0 : word.own;
+
     always_comb begin
         next = '{epoch: epoch_i, members: word.members, own: word.own && !of_own,
                  left: word.left - 5'(!of_own)};
         good = wanted && (of_own ? word.own : word.left != '0
                           && (from_q[Cfg.Others-1:0] & word.members) != '0);
-        if (entry_q) begin
+        if (tiles) begin
+            next = '{epoch: epoch_i, members: missing & ~from_q[Cfg.Others-1:0],
+                     own: missing_own && !of_own, left: 5'd1};
+            good = !entry_q && (of_own ? missing_own
+                                : (from_q[Cfg.Others-1:0] & missing) != '0);
+        end else if (entry_q) begin
             next = '{epoch: epoch_i, members: members_q, own: own_q && !early, left: cnt_q};
             good = mine_q && !wanted && (own_q || !early);
         end else if (of_own && !wanted) begin
@@ -127,7 +151,9 @@ module report_scoreboard #(
     end
 
     assign we  = act_q && good && !fell_o;
-    assign ready_to_open = we && next.members != '0 && !next.own && next.left == '0;
+    assign ready_to_open = we && !next.own && (tiles ? next.members == '0
+                                               : next.members != '0 && next.left == '0);
+    assign row_members   = tiles ? all_i : next.members;
 
     always_ff @(posedge clk_i) begin
         last_valid_q <= we;
@@ -149,14 +175,14 @@ module report_scoreboard #(
     if (Cfg.TokensLog2 <= 6) begin : gen_lut
         fifo #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
             .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(),
-            .data_i({next.members, index_q}),
+            .data_i({row_members, index_q}),
             .valid_o(some_ready), .ready_i(ready_take_i),
             .data_o({ready_members_o, ready_index_o}), .level_o()
         );
     end else begin : gen_block
         fifo_ram #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
             .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(),
-            .data_i({next.members, index_q}),
+            .data_i({row_members, index_q}),
             .valid_o(some_ready), .ready_i(ready_take_i),
             .data_o({ready_members_o, ready_index_o}), .level_o()
         );
@@ -166,7 +192,7 @@ module report_scoreboard #(
     assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !ready_to_open_o && bad_o == '0
         && !err_o.valid && !sweep_busy_o;
 
-    wire unused = &{1'b0, entry_i.mask};
+    wire unused = &{1'b0, entry_i.mask, tiles_i, all_i};
 endmodule
 
 `default_nettype wire

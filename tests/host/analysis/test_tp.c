@@ -165,6 +165,11 @@ static void flits_are_those_counted_by_hand(void **state)
     assert_flits(MW_TP_SUBLAYER, "ring",
                  (const uint64_t[][MW_CLASSES]){{0, 2 * others + 7 * 15, 0, 0},
                                                 {0, 2 * others + 7 * 15, 0, 0}});
+    assert_flits(MW_TP_SUBLAYER, "tiles", // three of 352 rows to a packet
+                 (const uint64_t[][MW_CLASSES]){{118, own + 7 * 10, 0, others},
+                                                {0, others + 7 * 10, 118, own}});
+    assert_flits(MW_TP_GEMM_RS, "tiles",
+                 (const uint64_t[][MW_CLASSES]){{118, 0, 0, others}, {0, 0, 118, own}});
     assert_flits(MW_TP_AG_GEMM, "pull",
                  (const uint64_t[][MW_CLASSES]){{0, 0, 308, others}, {0, 0, 308, others}});
     assert_flits(MW_TP_GEMM_RS, "chain",
@@ -172,6 +177,20 @@ static void flits_are_those_counted_by_hand(void **state)
     assert_flits(
         MW_TP_GEMM_AR, "chain",
         (const uint64_t[][MW_CLASSES]){{7 * 11, own, 44, others}, {7 * 11, others, 308, own}});
+}
+
+/// Reports and grants of rows may come one by one.
+static void flits_that_depend_on_time_have_a_limit(void **state)
+{
+    (void)state;
+    struct mw_tp_problem p = problem(MW_TP_GEMM_RS, 8, 352);
+    struct mw_traffic phases[MW_TP_PHASES];
+    mw_tp_traffic(&p, mw_tp_system_find("tiles"), phases);
+    const struct mw_traffic *t = &phases[MW_TP_PHASE_REDUCE];
+    for (unsigned g = 0; g < 8; g++) {
+        assert_int_equal(t->gathered[g][MW_UP][MW_CTRL], 352 - 118);
+        assert_int_equal(t->gathered[g][MW_DOWN][MW_REQUEST], 352 - 118);
+    }
 }
 
 static void bounds_are_those_computed_by_hand(void **state)
@@ -247,8 +266,10 @@ static void streams_have_the_times_of_the_parts(void **state)
             const struct mw_instr *instr = &stream->instr[k % MW_STREAM_INSTRS];
             if (k % MW_STREAM_INSTRS >= stream->count || instr->op != MW_I_EXPERT_ROWS)
                 continue;
-            const unsigned part = instr->a / p.o.rows;
-            found[part] += instr->b;
+            // rows of all homes are counted one by one, or by their indices
+            const bool tiles = mw_tp_systems[i]->reduce == MW_TP_TILES;
+            const unsigned part = instr->a / (tiles ? mw_tp_own(&p) : p.o.rows);
+            found[part] += instr->b * (instr->flags & 4 ? p.gpus : 1);
             assert_int_equal(instr->imm, part == MW_TP_LN ? 0 : p.cycles[part]);
         }
         assert_int_equal(found[MW_TP_GEMM_1], 352);
@@ -381,6 +402,7 @@ int main(void)
         cmocka_unit_test(the_order_shows),
         cmocka_unit_test(sums_in_any_order_are_exact),
         cmocka_unit_test(flits_are_those_counted_by_hand),
+        cmocka_unit_test(flits_that_depend_on_time_have_a_limit),
         cmocka_unit_test(bounds_are_those_computed_by_hand),
         cmocka_unit_test(bounds_add_the_times_of_the_parts),
         cmocka_unit_test(streams_have_the_times_of_the_parts),

@@ -25,7 +25,8 @@ static void test_info(void **state)
     assert_int_equal(run_command("info --device sim " SMALL), 0);
     assert_out("GPUs             4, 8.0 GiB of memory each");
     assert_out("flits            8 bytes");
-    assert_out("primitives       adder_bypass, target_list_cache, switch_reductions, token_order, "
+    assert_out("primitives       adder_bypass, target_list_cache, switch_reductions, "
+               "tile_reductions, token_order, "
                "link_rate, delay, "
                "row_ranges, "
                "more_events, gathered, row_sparse, source_lists, packet_manager, "

@@ -274,7 +274,7 @@ static void built_is_what_was_said(void **state)
         SAME(store_pkts), SAME(rx_store_pkts), SAME(window), SAME(max_latency);
         SAME(ctrl_pkts), SAME(rx_result_pkts);
         SAME(adder_bypass), SAME(target_list_cache), SAME(switch_reductions), SAME(token_order),
-            SAME(link_rate);
+            SAME(link_rate), SAME(tile_reductions);
         SAME(delay), SAME(row_ranges), SAME(row_sparse), SAME(source_lists), SAME(more_events);
         SAME(gathered), SAME(packet_manager), SAME(cache_limit), SAME(cache_entries);
 #undef SAME

@@ -275,6 +275,7 @@ static enum mw_primitives found(const char *folder, enum mw_primitives asked)
     assert_true(info.adder_bypass);
     const bool all = info.target_list_cache, published = info.row_ranges;
     assert_true(info.switch_reductions == all && info.token_order == all && info.link_rate == all);
+    assert_true(info.tile_reductions == all);
     assert_true(info.gathered == published && info.row_sparse == published &&
                 info.source_lists == published && info.delay == published &&
                 info.more_events == published && info.packet_manager == published &&

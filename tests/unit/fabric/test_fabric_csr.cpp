@@ -161,7 +161,7 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(up_room)), 16 | 16u << 16);
     assert_int_equal(b.read(FABRIC(down_room)), 32 | 4u << 16);
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16);
-    assert_int_equal(b.read(FABRIC(primitives)), 0x1fff);
+    assert_int_equal(b.read(FABRIC(primitives)), 0x3fff);
 }
 
 TEST(node_accesses)
@@ -335,6 +335,7 @@ TEST(any_settings)
         FIELD(rows, ctl_row_shift_o, MW_FABRIC__ROWS__ROW_SHIFT),
         FIELD(rows, ctl_token_shift_o, MW_FABRIC__ROWS__TOKEN_SHIFT),
         FIELD(rows, ctl_switch_reductions_o, MW_FABRIC__ROWS__ENABLE),
+        FIELD(rows, ctl_tile_reductions_o, MW_FABRIC__ROWS__TILES),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };

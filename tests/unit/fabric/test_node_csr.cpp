@@ -124,6 +124,7 @@ static const field FIELDS[] = {
     {"adder_bypass", NODE(uses), 0, 1},
     {"target_list_cache", NODE(uses), 1, 1},
     {"switch_reductions", NODE(uses), 2, 1},
+    {"tile_reductions", NODE(uses), 7, 1},
     {"row_returns", NODE(uses), 4, 1},
     {"source_lists", NODE(uses), 6, 1},
     {"dispatch_throttle", NODE(uses), 3, 1},
@@ -142,7 +143,8 @@ TEST(configuration)
     for (unsigned round = 0; round < 50; round++) {
         uint32_t reg[0x100] = {};
         node_cfg expect;
-        // switch-initiated reductions: no rows return then, and without that no lists
+        // switch-initiated reductions: no rows return then; without them no tile reductions, and
+        // without those rows no lists
         bool by_switch = false, returns = false;
         expect.set("port", 21);
         expect.set("epoch", 2);
@@ -151,6 +153,7 @@ TEST(configuration)
             by_switch |= value && !strcmp(f.name, "switch_reductions");
             returns |= value && !by_switch && !strcmp(f.name, "row_returns");
             const bool off = (by_switch && !strcmp(f.name, "row_returns")) ||
+                             (!by_switch && !strcmp(f.name, "tile_reductions")) ||
                              (!returns && !strcmp(f.name, "source_lists"));
             expect.set(f.name, off ? 0 : value * f.unit);
             reg[f.address / 4] |= static_cast<uint32_t>(value) << f.low;

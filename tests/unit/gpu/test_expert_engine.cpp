@@ -17,6 +17,7 @@ using namespace tb;
 static const unsigned F = sizeof(Vexpert_engine::rd_rdata_i);
 static const unsigned MEM = 1u << 18, MAX_LOCAL = 16, MAX_EXPERTS = 64, LATENCY = 3;
 static const unsigned PORT = 2, N = PARAM_N;
+static const bool TILES = PARAM_TileReductions;
 
 // The engine's product: subnormal operands and products below 2^-126 before rounding are zeros.
 static float multiply(float a, float b)
@@ -221,6 +222,8 @@ struct engine : model<Vexpert_engine> {
     uint64_t idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
     bool gathered = false; // entries are those of the routing table, else of the meta table
+    bool reports = false;  // rows of expert.rows are signalled by their numbers
+    std::vector<unsigned> reported;
 
     bool auto_arrive = true, check_rows = true;
 
@@ -383,6 +386,12 @@ struct engine : model<Vexpert_engine> {
     {
         if (!finished.see(dut.sig_valid_o, dut.sig_ready_i, dut.sig_token_o))
             return;
+        if (reports) {
+            const uint32_t at = base("yd_base") + (dut.sig_token_o << row_shift);
+            assert_false(dut.sig_back_o);
+            assert_memory_equal(&mem.data[at], &want[at], row_bytes);
+            return reported.push_back(dut.sig_token_o);
+        }
         assert_false(unicast);
         auto place = by_token.find(dut.sig_token_o);
         assert_true(place != by_token.end());
@@ -902,10 +911,15 @@ static mw_instr gathered_rows(uint32_t first, uint32_t count, unsigned high = 0)
     return {MW_I_EXPERT_ROWS, 2, static_cast<uint8_t>(high), 0, 0, first, count, 0};
 }
 
-// As many gathered tokens as all GPUs have, in entries of the routing table.
-static std::vector<std::vector<named>> gather(engine &b, unsigned tokens)
+static mw_instr homes(uint32_t first, uint32_t count, bool report)
 {
-    const unsigned k = 1 + b.rng.below(16);
+    return {MW_I_EXPERT_ROWS, static_cast<uint8_t>(report ? 7 : 6), 0, 0, 0, first, count, 0};
+}
+
+// As many gathered tokens as all GPUs have, in entries of the routing table.
+static std::vector<std::vector<named>> gather(engine &b, unsigned tokens, unsigned most_k = 16)
+{
+    const unsigned k = 1 + b.rng.below(most_k);
     b.gathered = true;
     random_shape(b, k);
     b.set_row(F * b.rng.pick({1, 2, 3, 4}));
@@ -945,6 +959,61 @@ TEST(gathered_tokens)
             assert_true(b.mem.data == b.want);
         }
         assert_int_equal(b.bounds, 0);
+    }
+}
+
+// Rows of every home, index by index, with or without a signal for each: it names the row, whose
+// result is in memory.
+TEST_IF(TILES, rows_of_every_home)
+{
+    for (unsigned round = 0; round < 60; round++) {
+        engine b;
+        b.reports = round % 2;
+        const unsigned shift = 3, ends[] = {0, b.below(4), 4 + b.below(4), 8};
+        const auto names = gather(b, N << shift, b.reports ? 1 : 16);
+        std::vector<unsigned> order = {0, 1, 2};
+        b.rng.shuffle(order);
+        std::vector<named> pushes;
+        for (unsigned r : order) {
+            for (unsigned i = ends[r]; i < ends[r + 1]; i++)
+                for (unsigned h = 0; h < N; h++) {
+                    const auto &row = names[h << shift | i];
+                    expect_results(b, row);
+                    pushes.insert(pushes.end(), row.begin(), row.end());
+                }
+            b.w.signals = b.rng.pick({100u, 30u, 5u});
+            b.command(homes(ends[r], ends[r + 1] - ends[r], b.reports));
+            b.until("the rows to retire", 200000, [&] { return b.retired; });
+            assert_true(b.pushes == pushes);
+            b.cycles(20);
+            assert_true(b.mem.data == b.want);
+        }
+        assert_int_equal(b.bounds, 0);
+        // each row once; of an expert in the order of its list
+        assert_int_equal(b.reported.size(), b.reports ? pushes.size() : 0);
+        std::map<unsigned, std::vector<unsigned>> of_expert, seen;
+        std::map<unsigned, unsigned> expert;
+        for (const named &p : pushes) {
+            of_expert[p.first].push_back(p.second);
+            expert[p.second] = p.first;
+        }
+        for (unsigned row : b.reported)
+            seen[expert[row]].push_back(row);
+        assert_true(!b.reports || seen == of_expert);
+    }
+}
+
+TEST_IF(TILES, homes_have_no_such_index)
+{
+    for (const auto &w :
+         {std::pair<uint32_t, uint32_t>{0, 9}, {8, 1}, {7, 2}, {1u << 31, 1}, {32, 0}}) {
+        engine b;
+        const auto names = gather(b, 32, 1);
+        b.reports = true;
+        b.command(homes(w.first, w.second, true));
+        b.until("the rows to retire", 2000, [&] { return b.retired; });
+        assert_int_equal(b.bounds, 1);
+        assert_true(b.pushes.empty() && b.reported.empty() && b.mem.data == b.want);
     }
 }
 

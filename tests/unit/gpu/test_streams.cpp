@@ -56,7 +56,7 @@ static unsigned unit_of(unsigned op)
     }
 }
 
-static bool rows_return, source_lists; // of the layer
+static bool rows_return, source_lists, tiles; // of the layer
 
 static bool legal(const instr &i, unsigned idx)
 {
@@ -80,7 +80,7 @@ static bool legal(const instr &i, unsigned idx)
         return !rows_return;
     case MW_I_EXPERT_ROWS:
         return (i.flags & 3) == 0 || ((i.flags & 3) == 1 && PARAM_RowRanges) ||
-               ((i.flags & 3) == 2 && PARAM_Gathered);
+               ((i.flags & 3) == 2 && PARAM_Gathered) || ((i.flags & 7) == 7 && tiles);
     case MW_I_MULTIMEM_ST:
         return (i.flags & 3) == 0 || ((i.flags & 3) != 3 && PARAM_Gathered);
     case MW_I_MULTIMEM_LD_REDUCE:
@@ -124,10 +124,12 @@ struct gpu : model<Vstreams> {
         cfg.drive(dut.cfg_i);
     }
     // Before the programs of a layer are made.
-    void returns(bool on, bool lists)
+    void returns(bool on, bool lists, bool of_tiles = false)
     {
         rows_return = on && PARAM_RowSparse;
         source_lists = lists && PARAM_SourceLists;
+        tiles = of_tiles && PARAM_TileReductions;
+        cfg.set("tile_reductions", of_tiles);
         cfg.set("row_returns", on);
         cfg.set("source_lists", lists);
     }
@@ -383,7 +385,7 @@ TEST(random_programs)
         for (unsigned layer = 0; layer < 3; layer++) {
             const unsigned enable = b.below(16), delay = b.percent(50) ? 0 : b.below(100);
             const bool returns = b.percent(40);
-            b.returns(returns, returns && b.percent(50));
+            b.returns(returns, returns && b.percent(50), !returns && b.percent(50));
             b.enable(enable, delay);
             unsigned runs = 0, before = 0, after = 0;
             for (unsigned s = 0; s < S; s++) {
@@ -574,14 +576,15 @@ static std::vector<instr> all_wrong()
     return wrong;
 }
 
-// ... in layers in which rows return, from lists of sources or not, and in others.
+// ... in layers in which rows return, from lists of sources or not, in those of tile reductions,
+// and in others.
 TEST(wrong_programs_stop)
 {
-    for (unsigned kind : {0u, 1u, 2u}) {
-        gpu().returns(kind > 0, kind > 1);
+    for (unsigned kind : {0u, 1u, 2u, 3u}) {
+        gpu().returns(kind % 3 > 0, kind % 3 > 1, kind == 3);
         for (const instr &w : all_wrong()) {
             gpu b;
-            b.returns(kind > 0, kind > 1);
+            b.returns(kind % 3 > 0, kind % 3 > 1, kind == 3);
             b.enable(3);
             b.load(0, {unit_instr(b, 0, 0, 1), w, unit_instr(b, 0, 2, 1), END}, 0);
             b.load(1, {unit_instr(b, 1, 0, 1), unit_instr(b, 1, 1, 2), END}, 1024);

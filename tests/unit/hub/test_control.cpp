@@ -23,6 +23,10 @@ static const unsigned EXPERTS = PARAM_MaxExperts, MAX_LOCAL = PARAM_MaxLocalExpe
 #ifndef PARAM_SwitchReductions
 #define PARAM_SwitchReductions 0
 #endif
+#ifndef PARAM_TileReductions
+#define PARAM_TileReductions 0
+#endif
+static const bool TILES = PARAM_TileReductions;
 static const bool BY_SWITCH =
     PARAM_SwitchReductions; // the switch, in some layers: READYs in place of signals
 static const uint32_t MAX_COUNT = (2u << PARAM_TokensLog2) - 1; // of a copy count
@@ -31,7 +35,7 @@ struct layer {
     unsigned k, tokens, token_shift, port, latency, local_experts;
     unsigned ready,
         busy; // percent: of readiness of every stream, of cycles with a new signal or ACK
-    bool by_switch;
+    bool by_switch, tiles; // tiles: it gets own rows, too
 
     explicit layer(dice &rng)
     {
@@ -44,6 +48,7 @@ struct layer {
         ready = rng.pick({100u, 80u, 50u, 20u});
         busy = rng.below(3) * 40;
         by_switch = BY_SWITCH && rng.percent(70);
+        tiles = TILES && by_switch && rng.percent(50);
     }
 };
 
@@ -90,6 +95,7 @@ struct hub : model<Vcontrol> {
         cfg.set("local_experts", l.local_experts);
         cfg.set("rt_base", rt);
         cfg.set("switch_reductions", BY_SWITCH ? l.by_switch : percent(50));
+        cfg.set("tile_reductions", TILES ? l.tiles : percent(50));
         cfg.set("source_lists", lists);
         for (auto &gpu : listed)
             for (uint64_t &rows : gpu)
@@ -516,7 +522,7 @@ struct hub : model<Vcontrol> {
         }
         dut.sig_valid_i = signals.offer(rng);
         dut.sig_token_i = dut.sig_valid_i ? signals.front() : below(1u << 22);
-        if (l.by_switch && toks.empty() && percent(l.busy))
+        if (l.by_switch && !l.tiles && toks.empty() && percent(l.busy))
             toks.queue.push_back(below(1u << l.token_shift));
         dut.tok_valid_i = toks.offer(rng);
         dut.tok_index_i = dut.tok_valid_i ? toks.front() : below(1u << PARAM_TokensLog2);
@@ -546,7 +552,7 @@ struct hub : model<Vcontrol> {
         const uint32_t token = below(N << l.token_shift);
         const unsigned home = token >> l.token_shift;
         signals.queue.push_back(token);
-        if (home == l.port)
+        if (home == l.port && !l.tiles)
             return want_own.push_back(token);
         if (l.by_switch)
             return;

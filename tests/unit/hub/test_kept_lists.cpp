@@ -17,6 +17,11 @@ using namespace tb;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, LOG_TOKENS = PARAM_TokensLog2,
                       EXPERTS = PARAM_MaxExperts, LANES = F / 2;
 
+#ifndef PARAM_TileReductions
+#define PARAM_TileReductions 0
+#endif
+static const bool TILES = PARAM_TileReductions;
+
 struct bench : model<Vkept_lists> {
     struct list {
         unsigned home, index;
@@ -35,11 +40,13 @@ struct bench : model<Vkept_lists> {
     unsigned at = 0, take_rate = 100;
     uint64_t served = 0, first = 0, last = 0;
     bool garbage = false;
+    const bool tiles;         // tile reductions: no row has a list
     bool singly = false;      // a list comes when those before it were granted
     std::deque<size_t> flits; // of each list that is not written yet
     bytes want;               // of memory
 
-    bench() : base(16 * below((mem.data.size() - (32u * N << shift)) / 16 + 1) / F * F)
+    explicit bench(bool of_tiles = false)
+        : base(16 * below((mem.data.size() - (32u * N << shift)) / 16 + 1) / F * F), tiles(of_tiles)
     {
         cfg.set("k", k);
         cfg.set("port", 0);
@@ -47,6 +54,7 @@ struct bench : model<Vkept_lists> {
         cfg.set("token_shift", shift);
         cfg.set("row_bytes", row_bytes);
         cfg.set("rl_base", base);
+        cfg.set("tile_reductions", tiles);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
         rng.fill(mem.data.data(), mem.data.size());
@@ -89,6 +97,7 @@ struct bench : model<Vkept_lists> {
 
     void sample() override
     {
+        assert_false(tiles && dut.rd_valid_o);
         rd.sample(rng, dut.rd_valid_o, dut.rd_ready_i, dut.rd_addr_o);
         const bool comes = dut.take_i && dut.last_i;
         const size_t its = comes ? (2 * coming.front().experts.size() + F - 1) / F : 0;
@@ -128,7 +137,10 @@ struct bench : model<Vkept_lists> {
         p.h.epoch = epoch;
         p.h.stage = MW_STAGE_COMBINE;
         p.h.addr = l.home << shift | l.index;
-        if (garbage) {
+        if (tiles) {
+            p.h.cnt = 1;
+            assert_wire(encode(p, F), got, "request");
+        } else if (garbage) {
             const mw_header h = header_of(got);
             assert_true(h.cnt >= 1 && h.cnt <= 16 && h.opcode == p.h.opcode && h.src == l.home &&
                         h.addr == p.h.addr && h.len == row_bytes);
@@ -239,5 +251,20 @@ TEST(rate)
             b.grants.queue.push_back(b.any());
         b.finish();
         assert_true(b.last - b.first <= 99 * 5);
+    }
+}
+
+// With tile reductions a GRANT alone makes the request, at its rate on the link or as slowly as
+// they come.
+TEST_IF(TILES, tiles_have_no_lists)
+{
+    for (unsigned r = 0; r < 40; r++) {
+        bench b(true);
+        b.grants.rate = b.rng.pick({100u, 50u, 10u});
+        for (unsigned i = 0; i < 100; i++)
+            b.grants.queue.push_back(b.any());
+        b.finish();
+        assert_int_equal(b.served, 100);
+        assert_true(b.grants.rate < 100 || b.last - b.first <= 99 * 5);
     }
 }

@@ -20,7 +20,11 @@ using namespace tb;
 #ifndef PARAM_SwitchReductions
 #define PARAM_SwitchReductions 0
 #endif
-static const bool BY_SWITCH = PARAM_SwitchReductions, GATHERED = PARAM_Gathered;
+#ifndef PARAM_TileReductions
+#define PARAM_TileReductions 0
+#endif
+static const bool BY_SWITCH = PARAM_SwitchReductions, GATHERED = PARAM_Gathered,
+                  TILES = PARAM_TileReductions;
 static const unsigned WINDOW = 8, EPOCH = 2;
 static const unsigned RT = 0x1000, GT = 0x4000, OUT = 0x8000, YD = 0x20000, CB = 0x60000;
 static const unsigned TOKEN_SHIFT = 6, CAP_SHIFT = 4;
@@ -42,6 +46,7 @@ struct settings {
     unsigned request_gap = 0;
     unsigned credit_delay = 10;
     bool by_switch = false; // the switch does
+    bool tiles = false;     // of rows of all tokens, which nothing dispatched
     bool returns = false;   // rows do, singly
 };
 
@@ -283,6 +288,25 @@ struct bench : sums<Vreduction> {
         assert_true(requests_due.empty());
     }
 
+    // With tile reductions a GPU's term of a row is where its number says.
+    bytes tile_term(unsigned token) const
+    {
+        return mem.read(YD + (uint64_t{token} << row_shift), conf.row_bytes);
+    }
+    void ask_tile(unsigned q)
+    {
+        const unsigned token = q << TOKEN_SHIFT | below(1u << TOKEN_SHIFT);
+        packet p = request(q, MW_OP_DYMULTIMEM_LD_REDUCE, {}, conf.row_bytes, token);
+        p.h.cnt = 1;
+        push_request(p, reduce_rows({tile_term(token)}, conf.row_bytes, {}), false);
+    }
+    void expect_tile(unsigned i)
+    {
+        packet p = request(conf.port, MW_OP_DYMULTIMEM_LD_REDUCE, {}, conf.row_bytes, 0);
+        tokens_due++;
+        expect_own(out_addr(i), {tile_term(conf.port << TOKEN_SHIFT | i)}, false, true, p);
+    }
+
     // What the own row of token i must be, and the request that must leave for it.
     void expect_dynamic(unsigned i)
     {
@@ -491,6 +515,8 @@ struct bench : sums<Vreduction> {
             cfg.set(f.first, f.second);
         if (BY_SWITCH)
             cfg.set("switch_reductions", conf.by_switch);
+        if (TILES)
+            cfg.set("tile_reductions", conf.tiles);
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
     }
@@ -799,6 +825,37 @@ TEST_IF(BY_SWITCH, combines_what_is_granted)
         s.faults = round % 3 ? 0 : 20;
         bench b(s);
         combine_run(b, 24, 20, true, false);
+    }
+}
+
+// With tile reductions no row has a routing entry or a list: what the table holds does not matter.
+TEST_IF(TILES, sums_of_tiles)
+{
+    dice rng;
+    for (unsigned round = 0; round < cases(12, 24); round++) {
+        settings s;
+        s.by_switch = s.tiles = true;
+        s.row_bytes = rng.pick({512u, 128u, 256 - F, F});
+        s.k = 1;
+        s.ready = round < 6 ? 100 : 25 + rng.below(75);
+        s.open_rows = rng.below(12);
+        s.port = rng.below(N);
+        s.result_gap = rng.below(70);
+        s.request_gap = rng.below(90);
+        s.faults = round % 3 ? 0 : 20;
+        bench b(s);
+        b.own_kind = {};
+        for (unsigned first : {0u, 12u}) {
+            for (unsigned i = first; i < first + 12; i++) {
+                b.mem.write(RT + 128 * i, rng.some(32));
+                b.expect_tile(i);
+                b.ready_tokens.push_back(i);
+            }
+            for (unsigned q = 0; q < N; q++)
+                for (unsigned t = 0; t < 12 && q != s.port; t++)
+                    b.ask_tile(q);
+            b.run(MW_I_DYMULTIMEM_LD_REDUCE, b.below(2), 0, first, 12, 0);
+        }
     }
 }
 

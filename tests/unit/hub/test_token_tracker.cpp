@@ -19,7 +19,10 @@ using namespace tb;
 #ifndef PARAM_SwitchReductions
 #define PARAM_SwitchReductions 0
 #endif
-static const bool BY_SWITCH = PARAM_SwitchReductions;
+#ifndef PARAM_TileReductions
+#define PARAM_TileReductions 0
+#endif
+static const bool BY_SWITCH = PARAM_SwitchReductions, TILES = PARAM_TileReductions;
 static const unsigned TOKENS = 32; // of a GPU, at most: the model's parameter
 
 struct tracker : model<Vtoken_tracker> {
@@ -31,7 +34,7 @@ struct tracker : model<Vtoken_tracker> {
     uint64_t done = 0;
     std::vector<unsigned> left;
     std::vector<bool> waits; // for a GRANT, too
-    bool by_switch = false;
+    bool by_switch = false, tiles = false;
     unsigned lane_rate = 100;
     uint64_t notified = 0;
     watch lanes{"lanes"};
@@ -56,11 +59,15 @@ struct tracker : model<Vtoken_tracker> {
         go();
     }
 
-    void configure(unsigned port, unsigned shift, unsigned epoch, bool its_by_switch = false)
+    void configure(unsigned port, unsigned shift, unsigned epoch, bool its_by_switch = false,
+                   bool its_tiles = false)
     {
         by_switch = its_by_switch;
+        tiles = its_tiles;
         if (BY_SWITCH)
             cfg.set("switch_reductions", by_switch);
+        if (TILES)
+            cfg.set("tile_reductions", tiles);
         first = port << shift;
         tokens = 1u << shift;
         cfg.set("port", port);
@@ -124,8 +131,9 @@ struct tracker : model<Vtoken_tracker> {
         unsigned index = token - first;
         if (token < first || index >= tokens)
             return wrong(MW_HWERR_BOUNDS);
-        if (left[index] || !waits[index])
+        if (left[index] || (!tiles && !waits[index]))
             return wrong(MW_HWERR_COUNT);
+        left[index] = tiles; // it has one
         waits[index] = false;
         ready.push_back(index);
     }
@@ -466,4 +474,35 @@ TEST_IF(BY_SWITCH, a_sweep_forgets_who_waits)
     }
     assert_int_equal(b.errors.count(MW_HWERR_COUNT), 8 * 32);
     assert_int_equal(b.done, 32);
+}
+
+// With tile reductions nothing is armed: each token is ready with its first GRANT of a layer, and
+// others come between, for other GPUs' tokens and for tokens that have one.
+TEST_IF(TILES, granted_tokens_that_nothing_armed)
+{
+    tracker b;
+    for (unsigned layer = 0; layer < 200; layer++) {
+        b.configure(b.below(2), 4 + layer / 4 % 2, layer % 4, true, layer % 5 != 4);
+        if (layer % 4 == 0)
+            b.sweep();
+        b.go();
+        b.rate = 10 + b.below(91);
+        b.sig.rate = 20 + b.below(81);
+        if (!b.tiles) { // what waits for a GRANT here waits no more in later layers
+            for (unsigned t = 0; t < b.tokens; t++)
+                b.arms.queue.push_back({b.first + t, b.below(2), true});
+            b.finish();
+            continue;
+        }
+        for (unsigned t = 0; t < b.tokens; t++)
+            if (b.percent(90))
+                b.sig.queue.push_back(b.first + t);
+        for (unsigned k = 0; k < 8; k++)
+            b.sig.queue.push_back(b.percent(50) ? b.below(64) : b.first + b.below(b.tokens));
+        std::shuffle(b.sig.queue.begin(), b.sig.queue.end(), b.rng);
+        b.finish();
+    }
+    assert_int_equal(b.notified, 0);
+    assert_true(b.done > 2000);
+    assert_true(b.errors.count(MW_HWERR_COUNT) > 100 && b.errors.count(MW_HWERR_BOUNDS) > 100);
 }

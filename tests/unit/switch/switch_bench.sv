@@ -73,6 +73,7 @@ module switch_bench #(
         ctl.window        = settings.window;
         ctl.limit         = settings.limit;
         ctl.switch_reductions = settings.switch_reductions;
+        ctl.tile_reductions = settings.tile_reductions;
         ctl.row_bytes     = settings.row_bytes;
         ctl.row_shift     = settings.row_shift;
         ctl.token_shift   = settings.token_shift;

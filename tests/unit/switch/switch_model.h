@@ -67,6 +67,7 @@ struct asked {
     // what the switch's table must have: own report came first; the row is wanted; reports to come
     bool early = false, entry = false, own = false;
     unsigned left = 0;
+    uint32_t reported = 0;                     // with tile reductions: members that have
     std::map<unsigned, unsigned> members = {}; // with an entry: experts there
     unsigned reports = 0, on_wire = 0;         // needed, and those that have been sent whole
     uint32_t notified = 0, answered = 0; // ports that have its GRANT; members that have answered
@@ -413,7 +414,7 @@ class hubs : public tb::model<Vswitch_bench> {
     }
     // Begins a layer, in another epoch. The table's words are random, or of four layers ago,
     // unless they are swept.
-    void layer(bool on, unsigned bytes_of_row = 0)
+    void layer(bool on, unsigned bytes_of_row = 0, bool of_tiles = false)
     {
         const unsigned epoch = rules.by_switch ? (rules.epoch + 1) % 4 : rules.epoch;
         rules.set_epoch(epoch);
@@ -426,6 +427,7 @@ class hubs : public tb::model<Vswitch_bench> {
         rules.row_shift = on ? 10 : 0;
         token_shift = on ? PARAM_TokensLog2 - (percent(30) ? 1 : 0) : 0;
         dut.ctl_switch_reductions_i = on;
+        dut.ctl_tile_reductions_i = tiles = of_tiles;
         dut.ctl_row_bytes_i = static_cast<uint16_t>(row_bytes);
         dut.ctl_row_shift_i = static_cast<uint8_t>(rules.row_shift);
         dut.ctl_token_shift_i = static_cast<uint8_t>(token_shift);
@@ -435,7 +437,7 @@ class hubs : public tb::model<Vswitch_bench> {
         if (on)
             run(33); // a scan clears the counters
     }
-    bool swept = false;
+    bool swept = false, tiles = false;
 
     asked &about(unsigned home, unsigned index)
     {
@@ -458,13 +460,22 @@ class hubs : public tb::model<Vswitch_bench> {
         if (v.token >> token_shift != src || at_home >> rules.tokens_log2)
             return MW_HWERR_BOUNDS;
         asked &a = about(src, static_cast<unsigned>(at_home));
-        if (a.entry || (a.early && !v.own))
+        if (tiles || a.entry || (a.early && !v.own))
             return MW_HWERR_COUNT;
         a.entry = true;
         a.own = v.own && !a.early;
         a.left = v.targets;
         a.reports = v.targets + v.own;
         a.members = row_list[src];
+        expect_sum(a);
+        if (a.own && auto_report && !percent(forget_percent))
+            report_later(src, a);
+        return MW_HWERR_NONE;
+    }
+    // The sum of a row that is expected from now on.
+    void expect_sum(asked &a)
+    {
+        const unsigned src = a.home;
         a.id = next_id++;
         reduction_by_id[a.id] = reduction_of[{src, a.index}];
         mw_header h = {};
@@ -478,9 +489,19 @@ class hubs : public tb::model<Vswitch_bench> {
         expect_rows(src, h, ports_of);
         before.swap(results[src]);
         a.packets.assign(before.begin(), before.end());
-        if (a.own && auto_report && !percent(forget_percent))
-            report_later(src, a);
-        return MW_HWERR_NONE;
+    }
+    // With tile reductions every row is expected, from all that its home may reach, if any.
+    void expect_tile(asked &a)
+    {
+        if (a.entry)
+            return;
+        a.entry = true;
+        for (unsigned p = 0; p < n; p++)
+            if (rules.reach(a.home) >> p & 1)
+                a.members[p] = 1;
+        a.own = !a.members.empty();
+        a.reports = static_cast<unsigned>(a.members.size()) + 1;
+        expect_sum(a);
     }
     void report_later(unsigned p, const asked &a)
     {
@@ -492,6 +513,13 @@ class hubs : public tb::model<Vswitch_bench> {
         if (fell[home])
             return MW_HWERR_NONE;
         asked &a = about(home, index);
+        if (tiles) {
+            expect_tile(a);
+            if (src == home ? !a.own : !a.members.count(src) || a.reported >> src & 1)
+                return MW_HWERR_COUNT;
+            a.reported |= 1u << src;
+            a.left++; // which is counted down here
+        }
         if (src == home ? (a.entry ? !a.own : a.early)
                         : !a.entry || !a.members.count(src) || !a.left)
             return MW_HWERR_COUNT;

@@ -19,6 +19,9 @@
 #ifndef PARAM_SwitchReductions
 #define PARAM_SwitchReductions 0
 #endif
+#ifndef PARAM_TileReductions
+#define PARAM_TileReductions 0
+#endif
 
 struct verdict {
     unsigned code = MW_HWERR_NONE; ///< why it is rejected; of one that is accepted, why its copies

@@ -5,11 +5,13 @@
 // any time with tokens that have not finished, as one that was broken off does; signals come for
 // any token at any time, armed or not. A token is armed anew only when combine has taken it. With
 // switch-initiated reductions signals from the wire are GRANTs, and lanes leave whenever they like.
+// With tile reductions nothing is armed, and a token counts 1 from its GRANT on.
 `default_nettype none
 
 module prove_token_tracker #(
     parameter int unsigned TokensLog2 = 1,
     parameter bit          SwitchReductions = 1'b0,
+    parameter bit          TileReductions = 1'b0, // with SwitchReductions
     localparam int unsigned N       = 2,
     localparam int unsigned Tokens  = 2**TokensLog2,
     localparam int unsigned TokB    = TokensLog2 + 1,
@@ -26,6 +28,7 @@ module prove_token_tracker #(
         c.N = N;
         c.TokensLog2 = TokensLog2;
         c.SwitchReductions = SwitchReductions;
+        c.TileReductions = TileReductions;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -43,6 +46,7 @@ module prove_token_tracker #(
         cfg.epoch       = epoch;
         cfg.token_shift = 4'(TokensLog2);
         cfg.switch_reductions = SwitchReductions;
+        cfg.tile_reductions = TileReductions;
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -63,7 +67,8 @@ module prove_token_tracker #(
     );
 
     // what is taken in this cycle
-    logic                  arm, down, grant, ours, last_now, end_now, tell_now, err_now, own_now;
+    logic                  arm, down, grant, ours, waited_now, last_now, end_now, tell_now, err_now,
+                           own_now;
     logic [Tokens-1:0]     waits_q;   // for a GRANT, too
     logic [Tokens-1:0]     tell_q;    // its own experts have finished, its lane has not left
     logic [TokB-1:0]       token;
@@ -80,18 +85,22 @@ module prove_token_tracker #(
     assign token   = arm_valid_i ? arm_token_i : own_now ? own_token_i : sig_token_i;
     assign index   = token[TokensLog2-1:0];
     assign ours    = token[TokB-1:TokensLog2] == 1'b1;
+    assign waited_now = (TileReductions || waits_q[index]) && left_q[index] == '0; // a GRANT of it
     assign last_now = ours && down && left_q[index] == 5'd1;
     assign end_now  = (last_now && !waits_q[index])
                       || (ours && arm && arm_count_i == '0 && !(SwitchReductions && arm_remote_i))
-                      || (ours && grant && waits_q[index] && left_q[index] == '0);
+                      || (ours && grant && waited_now);
     assign tell_now = last_now && waits_q[index];
     assign err_now  = (arm && !ours) || (down && (!ours || left_q[index] == '0))
-                      || (grant && (!ours || !waits_q[index] || left_q[index] != '0));
+                      || (grant && !(ours && waited_now));
 
     always_comb begin
         if (!rst_n || !run || layer_i) assume (!arm_valid_i && !own_valid_i && !sig_valid_i);
-        if (arm_valid_i && arm_token_i[TokB-1]) assume (!due_q[arm_token_i[TokensLog2-1:0]]);
-        if (arm_valid_i && arm_token_i[TokB-1]) assume (!tell_q[arm_token_i[TokensLog2-1:0]]);
+        if (TileReductions) assume (!arm_valid_i && !own_valid_i);
+        if (!TileReductions && arm_valid_i && arm_token_i[TokB-1])
+            assume (!due_q[arm_token_i[TokensLog2-1:0]]);
+        if (!TileReductions && arm_valid_i && arm_token_i[TokB-1])
+            assume (!tell_q[arm_token_i[TokensLog2-1:0]]);
         if (sig_valid_i && SwitchReductions && sig_token_i[TokB-1])
             assume (!tell_q[sig_token_i[TokensLog2-1:0]]);
     end
@@ -150,6 +159,7 @@ module prove_token_tracker #(
             broken_q <= 1'b0;
         end else begin
             if (arm && ours) left_q[index] <= arm_count_i;
+            else if (TileReductions && grant && ours) left_q[index] <= 5'd1;
             else if (down && ours && left_q[index] != '0) left_q[index] <= left_q[index] - 1'b1;
             if (arm && ours) waits_q[index] <= SwitchReductions && arm_remote_i;
             else if (end_now) waits_q[index] <= 1'b0;
@@ -187,11 +197,12 @@ module prove_token_tracker #(
             a_counts: assert (counts);
             c_ready:  cover (rdy_valid && layers_q == '1);
             c_queued: cover (due_q == '1);
-            c_grant:  cover (!SwitchReductions || (grant && end_now && lane_valid));
+            c_grant:  cover (!SwitchReductions || TileReductions
+                             || (grant && end_now && lane_valid));
             // a signal for a token that only an earlier layer has armed
             c_stale:  cover (err.valid && broken_q && !bounds_q && run);
             c_round:  cover (rdy_valid && layers_q == '1 && epoch == '0 && broken_q);
-            c_again:  cover (arm && ours && left_q[index] != '0);
+            c_again:  cover (TileReductions || (arm && ours && left_q[index] != '0));
         end
         bounds_q <= !ours;
     end

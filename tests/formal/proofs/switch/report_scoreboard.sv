@@ -3,12 +3,14 @@
 // The table of a port beside what is known of one of its tokens, over any number of layers with
 // anything in the table before the first: entries, one in two cycles at most, and lanes of any
 // source for any token at any time; the port may be down at any time. A layer ends whenever the
-// table is idle, with rows that are not complete.
+// table is idle, with rows that are not complete. With tile reductions the members of every row are
+// the same.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_report_scoreboard #(
     parameter int unsigned TokensLog2 = 1,
+    parameter bit          TileReductions = 1'b0,
     localparam int unsigned N = 3,
     localparam int unsigned Tokens = 2**TokensLog2
 ) (
@@ -16,6 +18,7 @@ module prove_report_scoreboard #(
     input wire logic [1:0]            cnt_i, members_i,
     input wire logic [TokensLog2-1:0] entry_index_i, one_i,  // the token that is followed
     input wire logic [N-1:0]          lane_i, source_i,      // the source that is followed
+    input wire logic [1:0]            all_i, // members of every row with tile reductions
     input wire logic [TokensLog2-1:0] lane_index_i [N]
 );
     function automatic cfg_pkg::cfg_t sizes();
@@ -24,6 +27,7 @@ module prove_report_scoreboard #(
         c.N = N;
         c.TokensLog2 = TokensLog2;
         c.SwitchReductions = 1'b1;
+        c.TileReductions = TileReductions;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -53,7 +57,8 @@ module prove_report_scoreboard #(
     report_scoreboard #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .go_i(go), .epoch_i(epoch),
         .sweep_i(sweep), .sweep_busy_o(sweep_busy), .down_i,
-        .fell_o(fell), .entry_i(entry), .members_i, .lane_i, .lane_index_i,
+        .fell_o(fell), .tiles_i(TileReductions), .all_i,
+        .entry_i(entry), .members_i, .lane_i, .lane_index_i,
         .take_o(take), .bad_o(bad),
         .ready_to_open_o(ready_to_open),
         .ready_members_o(ready_members), .ready_index_o(ready_index),
@@ -66,16 +71,18 @@ module prove_report_scoreboard #(
     logic [TokensLog2-1:0] lane_index_q [N];
     logic [TokensLog2-1:0] one_q;
     logic                  entry_valid_q;
+    logic [1:0]            all_q;
     always_ff @(posedge clk_i) begin
         lane_q        <= rst_n ? lane_i & ~take : '0;
         lane_index_q  <= lane_index_i;
         one_q         <= one_i;
         source_q      <= source_i;
+        all_q         <= all_i;
         entry_valid_q <= rst_n && entry_i;
     end
     always_comb begin
         assume (source_i != '0 && (source_i & (source_i - 1'b1)) == '0);
-        if (rst_n) assume (one_i == one_q && source_i == source_q);
+        if (rst_n) assume (one_i == one_q && source_i == source_q && all_i == all_q);
         assume ((lane_q & ~lane_i) == '0);
         for (int unsigned s = 0; s < N; s++)
             if (lane_q[s]) assume (lane_index_i[s] == lane_index_q[s]);
@@ -104,14 +111,17 @@ module prove_report_scoreboard #(
 
     logic       wanted_q, wait_own_q, early_q;
     logic [1:0] set_q, left_q;
+    logic [N-1:0] missing_q; // with tile reductions, of sources
 
     always_comb begin
-        if (entry_valid_q) good = mine_q && !wanted_q && (own_q || !early_q);
+        if (TileReductions) good = !entry_valid_q && (from & missing_q) != '0;
+        else if (entry_valid_q) good = mine_q && !wanted_q && (own_q || !early_q);
         else if (of_own)   good = wanted_q ? wait_own_q : !early_q;
         else               good = wanted_q && left_q != '0 && (from[1:0] & set_q) != '0;
     end
-    assign complete = said && good && !entry_valid_q && wanted_q
-                      && (of_own ? left_q == '0 : left_q == 2'd1 && !wait_own_q);
+    assign complete = said && good && !entry_valid_q
+                      && (TileReductions ? missing_q == from
+                          : wanted_q && (of_own ? left_q == '0 : left_q == 2'd1 && !wait_own_q));
 
     logic         pends_q, pends_qq;   // it is ready to open, and was not taken
     logic         notified_q;          // it was ready to open in this layer
@@ -127,8 +137,10 @@ module prove_report_scoreboard #(
         if (!rst_n || go) begin
             {wanted_q, wait_own_q, early_q, set_q, left_q} <= '0;
             {pends_q, notified_q} <= '0;
+            missing_q <= {all_i != '0, all_i};
         end else begin
             if (said && good) begin
+                missing_q <= missing_q & ~from;
                 if (entry_valid_q) begin
                     {wanted_q, early_q} <= 2'b10;
                     wait_own_q <= own_q && !early_q;
@@ -154,7 +166,8 @@ module prove_report_scoreboard #(
             // ready to open once, when all have reported
             a_once:    assert (!(complete && notified_q));
             a_ready:   assert (!ready_to_open || ready_index != one_i || pends_q);
-            a_members: assert (!ready_to_open || ready_index != one_i || ready_members == set_q);
+            a_members: assert (!ready_to_open || ready_index != one_i || ready_members
+                               == (TileReductions ? all_i : set_q));
             a_here:    assert (!(pends_q && pends_qq && !fell) || ready_to_open);
             a_turn:    assert (!pends_q || fell || 32'(others_q) < Tokens);
             // errors, of what was said of this token, and of nothing else
@@ -165,7 +178,7 @@ module prove_report_scoreboard #(
             a_idle:    assert (!idle || (!ready_to_open && bad == '0 && !err.valid && take == '0));
             a_idle_ready: assert (!idle || !pends_q || fell);
             c_ready:   cover (ready_to_open && ready_index == one_i && epoch == 2'd1);
-            c_early:   cover (said && good && entry_valid_q && early_q);
+            c_early:   cover (TileReductions || (said && good && entry_valid_q && early_q));
             c_fell:    cover (pends_q && fell);
             c_near:    cover (complete && bad_q != '0);
         end
