@@ -286,7 +286,11 @@ int mw_grid_set(struct mw_grid *g, const char *name, const char *value, struct m
 {
     struct mw_axis *a;
     int status = add_axis(g, name, NULL, &a, err);
-    return status ? status : add_value(g, a, value, err);
+    if (!status)
+        status = add_value(g, a, value, err);
+    if (status)
+        mw_grid_free(g);
+    return status;
 }
 
 void mw_grid_free(struct mw_grid *g)
