@@ -6,13 +6,12 @@ usage: plumbing.py [--by-module]
 
 Counts, of all modules below rtl: lines of code (neither empty nor only comment), and which of them are a module's
 header (from `module` to its `);`) or an instance (from the name of another module to its `);`); parameters declared in
-headers; the most ports that a module has, an array or a struct being one; lines of more than 120 columns.
+headers; the most ports that a module has, an array or a struct being one.
 """
 import argparse
 import pathlib
 import re
 
-WIDTH = 120
 HEADER = re.compile(r"^\s*module\s+(\w+)")
 PARAMETER = re.compile(r"^\s*(?:#\s*\()?\s*parameter\b")
 PORT = re.compile(r"^\s*(?:input|output|inout)\b")
@@ -73,13 +72,12 @@ def main():
     args = p.parse_args()
     paths = sorted(f for folder in FOLDERS for f in pathlib.Path("rtl", folder).rglob("*.sv"))
     names = [m[1] for f in paths for line in stripped(f.read_text()) if (m := HEADER.match(line))]
-    modules, code, wide, lines = [], 0, 0, 0
+    modules, code, lines = [], 0, 0
     for f in paths:
         found, outside = count(f, names)
         modules += found
         code += outside + sum(m.code for m in found)
         lines += len(f.read_text().splitlines())
-        wide += sum(len(line) > WIDTH for line in f.read_text().splitlines())
     if args.by_module:
         for m in sorted(modules, key=lambda m: -m.plumbing):
             print(f"{m.name:20} {m.code:4} lines, {m.header:3} header, {m.instances:3} instances, "
@@ -88,7 +86,7 @@ def main():
     plumbing = sum(m.plumbing for m in modules)
     print(f"rtl: {lines} lines, {code} of code; headers and instances {plumbing} = {100 * plumbing / code:.1f} %; "
           f"{sum(m.parameters for m in modules)} parameters; "
-          f"at most {most.ports} ports ({most.name}); {wide} lines over {WIDTH} columns")
+          f"at most {most.ports} ports ({most.name})")
 
 
 if __name__ == "__main__":
