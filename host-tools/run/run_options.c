@@ -185,14 +185,16 @@ static const struct mw_option options[] = {
     MW_GROUP("Machine"),
     MW_HARDWARE_OPTION(
         AT(hardware), mw_set_hardware,
-        "one plane of a machine: its GPUs, link latency, share of a row and time of an expert's "
-        "row where no option says them, and microseconds and GB/s in every report"),
+        "simulate one plane of a real machine: GPUs, link latency and time of an expert's row "
+        "where no option gives them, and the plane's share of --hidden; reports have microseconds "
+        "and GB/s, too"),
     MW_CHOICE("planes", AT(all_planes), mw_set_planes, mw_plane_values, "WHICH",
-              "{}: simulate one plane, which stands for all (default), or each of them in a "
-              "process of its own, --jobs at once; every bit of every row is checked then, and the "
-              "slowest plane counts"),
+              "{} of the planes of --hardware (default one, which stands for all); all simulates "
+              "each plane in a process of its own, --jobs at once, checks every bit of every row, "
+              "and reports the slowest plane"),
     MW_CHOICE("gemm-type", AT(gemm), mw_set_gemm_type, mw_gemm_type_values, "TYPE",
-              "of the experts' GEMMs on --hardware: {} (default {default})"),
+              "number format of the experts' GEMMs, only with --hardware, whose TFLOPS of that "
+              "format count: {} (default bf16)"),
 
     MW_GROUP("Output"),
     MW_DATA_OPTIONS(AT(files), "everything"),
