@@ -247,7 +247,7 @@ def page(libraries, source, command, sizes):
                "in dispatch and bf16 rows in combine. Each operation runs in a layer of its own. Its bf16 rows have "
                "as many bytes as the real rows with their scales.") + "\n"
     yield fill("**Planes.** One plane is simulated, and stands for all. A row has the mean share of a plane, rounded "
-               "to flits.") + "\n"
+               "to flits. [`--hardware`](user/hardware.md#planes) alone would take the largest share.") + "\n"
     yield fill("**Metadata.** The simulated plane carries a packet of metadata for every row: token, gate weights and "
                "expert IDs. A machine needs to send it on one plane only. The factor of metadata is the flits of a "
                "row on a plane with an equal share of the metadata, over those with all of it. It multiplies the time "

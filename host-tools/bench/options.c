@@ -119,8 +119,8 @@ static const struct mw_option options[] = {
                 "cycles, {} (default {default})"),
     MW_HARDWARE_OPTION(
         AT(hardware), mw_set_hardware,
-        "one plane of a machine: its GPUs and link latency where no option says them, and "
-        "microseconds and GB/s in every line"),
+        "simulate one plane of a real machine: GPUs and link latency where no option gives them; "
+        "lines have microseconds and GB/s, too"),
     MW_UNSIGNED(
         "window", AT(window), 0, MW_BUILT_WINDOW, "W",
         "look-ahead window of the switch: store packets of an input, from its oldest unsent "

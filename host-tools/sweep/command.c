@@ -34,8 +34,8 @@ static int set_hardware(void *params, const char *name, const char *text, struct
 static const struct mw_option options[] = {
     MW_HARDWARE_OPTION(
         0, set_hardware,
-        "one plane of a machine for every run, as in moeswitch run, and microseconds and GB/s in "
-        "the table"),
+        "simulate one plane of a real machine in every run, as moeswitch run does; the table has "
+        "microseconds and GB/s, too"),
     MW_PATH("out", AT(out), "DIR",
             "results/ID.json of each run, results.csv (default: FILE with .sweep in place of its "
             "extension)"),
