@@ -37,7 +37,7 @@ RUNS = {
     "sim": f"--gpus 2 {SIZES} --layers {'0,1' if LONG else '0'}",
     "FABRIC": f"--gpus 4 {SIZES} --layers 0,1",
 }
-BENCH = {"sim": f"all --gpus 2 --flit-bytes 8 --maxbytes {'4K' if LONG else '1K --iters 1'}",
+BENCH = {"sim": f"all --gpus 2 --flit-bytes 8 --maxbytes 4K{'' if LONG else ' --iters 1'}",
          "FABRIC": "all --gpus 4 --flit-bytes 8 --maxbytes 4K --iters 2 --seed 7"}
 # tensor-parallel workloads, whose parts have times of their own
 PARALLEL = {
