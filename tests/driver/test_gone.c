@@ -5,10 +5,12 @@
 #include "waiting.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
-enum { EXPERTS = 8, ROW = 16, CHILD_SECONDS = 900 };
+enum { EXPERTS = 8, ROW = 16, CHILD_SECONDS = 900, NO_MOUNT = 77 };
 
 /// What a program has made of a device. Pointers that are NULL are not used.
 static struct {
@@ -385,10 +387,50 @@ static void forked_shared(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/// A device that shows itself where only a page is free. Ends the process.
+static void open_without_room(const char *folder)
+{
+    struct mw_shared_id id;
+    struct mw_open_options o;
+    size_t count;
+    if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("full", folder, "tmpfs", 0, "size=4k"))
+        _exit(NO_MOUNT);
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    alarm(CHILD_SECONDS);
+    mw_close(device);
+    mw_open_defaults(&o);
+    o.gpus = WAITING_GPUS;
+    o.flit_bytes = 8;
+    o.custom = &fake_transport;
+    o.custom_context = &fake;
+    o.share = true;
+    _exit(mw_open(&o, &device) || mw_shared_list(&id, 1, &count) || count);
+}
+
+/// Nobody can look at such a device, and it works.
+static void shared_without_room(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/mw-gone-XXXXXX";
+    int status;
+    assert_non_null(mkdtemp(folder));
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child)
+        open_without_room(folder);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(rmdir(folder), 0);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NO_MOUNT)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, waiting_setup, fake_teardown)
     const struct CMUnitTest tests[] = {TEST(closed), TEST(destroyed), TEST(forked),
-                                       TEST(forked_shared)};
+                                       TEST(forked_shared), TEST(shared_without_room)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,8 @@ static int make_file(struct mwi_share *s, const char *hidden)
     s->fd = open(hidden, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (s->fd < 0)
         return -1;
-    if (flock(s->fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(s->fd, sizeof *s->page) == 0)
+    // with all of its blocks: a store into a hole of a full file system ends the program
+    if (flock(s->fd, LOCK_EX | LOCK_NB) == 0 && posix_fallocate(s->fd, 0, sizeof *s->page) == 0)
         s->page = mmap(NULL, sizeof *s->page, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
     if (s->page && s->page != MAP_FAILED)
         return 0;
