@@ -8,6 +8,7 @@
 #include "report/report.h"
 
 #include "analysis/facts.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -75,8 +76,9 @@ void mw_report_machine_head(FILE *out, const struct mw_run_params *p)
     mw_report_paragraph(out,
                         "%s: %s, with the largest share of a row (%u of %u values); a cycle is "
                         "%.3f ns, %g GB/s per direction and plane, link latency %g ns%s",
-                        h->name, planes, p->plane.hidden, p->plane.row_hidden, p->plane.flit_ns,
-                        h->link_gbytes / h->planes, p->link_latency * p->plane.flit_ns, expert);
+                        MW_SHOWN(h->name), planes, p->plane.hidden, p->plane.row_hidden,
+                        p->plane.flit_ns, h->link_gbytes / h->planes,
+                        p->link_latency * p->plane.flit_ns, expert);
 }
 
 static void print_head(FILE *out, const struct figure figure[FIGURES])

@@ -164,13 +164,27 @@ static void runs_every_plane(void **state)
     }
 }
 
+/// Control characters of a name do not reach a terminal.
+static void shows_names(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"name\": \"m\\u001b[2J\", \"gpus\": 2, \"planes\": 3, \"link_gbytes_per_s\": 24, "
+        "\"link_latency_ns\": 10, \"memory_gbytes_per_s\": 999, \"tflops\": {\"bf16\": 1}, "
+        "\"source\": \"s\"}";
+    const char *path = scratch("terminal.json");
+    write_file(path, text, sizeof text - 1);
+    assert_int_equal(run_command("run " LAYER "--hardware %s --system dysharp", path), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "one plane of 3"));
+    assert_null(strchr(out_text, '\033'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_phases),
-        cmocka_unit_test(runs_every_plane),
-        cmocka_unit_test(warns_of_few_credits),
-        cmocka_unit_test(refuses_what_does_not_divide),
+        cmocka_unit_test(reports_phases),       cmocka_unit_test(runs_every_plane),
+        cmocka_unit_test(warns_of_few_credits), cmocka_unit_test(refuses_what_does_not_divide),
+        cmocka_unit_test(shows_names),
     };
     return cmocka_run_group_tests_name("machine", tests, set_up, scratch_remove);
 }
