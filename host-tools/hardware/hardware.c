@@ -130,11 +130,12 @@ static int check_whole(const struct mw_hardware *h, const char *path, struct mw_
             "%s: contradiction: links of %g GB/s and a memory of %g GB/s, which cannot fill them",
             path, h->link_gbytes, h->memory_gbytes);
     for (unsigned i = 1; i < MW_GEMM_TYPES; i++)
-        if (h->tflops[i] > 0 && h->tflops[i - 1] > h->tflops[i])
-            return mw_fail(err, MW_EXIT_INPUT,
-                           "%s: contradiction: %g TFLOPS of %s, but %g of %s, which is smaller",
-                           path, h->tflops[i - 1], mw_gemm_names[i - 1], h->tflops[i],
-                           mw_gemm_names[i]);
+        for (unsigned larger = 0; larger < i; larger++) // types between may be missing
+            if (h->tflops[i] > 0 && h->tflops[larger] > h->tflops[i])
+                return mw_fail(err, MW_EXIT_INPUT,
+                               "%s: contradiction: %g TFLOPS of %s, but %g of %s, which is smaller",
+                               path, h->tflops[larger], mw_gemm_names[larger], h->tflops[i],
+                               mw_gemm_names[i]);
     return MW_EXIT_OK;
 }
 

@@ -201,6 +201,8 @@ static void refuses_bad_files(void **state)
          "\"tflops\" has no type \"int8\""},
         {MACHINE("8", "4", "450", "250", "3350", "{\"bf16\": 989, \"fp8\": 500}"),
          "contradiction: 989 TFLOPS of bf16"},
+        {MACHINE("8", "4", "450", "250", "3350", "{\"bf16\": 989, \"fp4\": 500}"),
+         "contradiction: 989 TFLOPS of bf16, but 500 of fp4"},
         {"{\"name\": \"m\", \"gpu\": 8}", "key \"gpu\" is unknown"},
         {"{\"name\": \"m\", \"gpus\": 8}", "key \"planes\" is missing"},
         {"{\"gpus\": 8, \"gpus\": 9}", "\"gpus\""},
