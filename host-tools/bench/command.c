@@ -75,7 +75,7 @@ static void print_head(const struct job *j)
                 j->bench.trace.uniform ? ", without gate weights: each is taken as 1/k" : "");
     if (p->hardware)
         fprintf(j->out, "# %s: one plane of %u, whose sizes these are; a cycle is %.3f ns\n",
-                MW_SHOWN(p->hardware->name), p->hardware->planes, p->plane.flit_ns);
+                MW_SHOWN(p->hardware->name), p->hardware->planes, p->plane.cycle_ns);
     if (p->latency)
         fprintf(j->out,
                 "#%9s %10s %9s %9s %9s %9s %9s %9s %7s%s\n#%9s %10s %9s %9s %9s %9s %9s %9s%s\n",
@@ -98,7 +98,7 @@ static void print_head(const struct job *j)
 /// GB/s of all planes, from bytes per cycle of the simulated one.
 static double gbytes(const struct mw_bench_params *p, double bytes_per_cycle)
 {
-    return bytes_per_cycle * p->hardware->planes / p->plane.flit_ns;
+    return bytes_per_cycle * p->hardware->planes / p->plane.cycle_ns;
 }
 
 static void print_row(FILE *out, const struct mw_bench_params *params, const struct mw_bench_row *r)

@@ -244,7 +244,7 @@ static int apply_hardware(struct mw_bench_params *p, bool latency_given, struct 
     int status = mw_machine_sizes(p->hardware, &p->device, &p->gpus, &p->flit_bytes, err);
     if (status)
         return status;
-    mw_plane_link(&p->plane, p->hardware, p->flit_bytes);
+    mw_plane_link(&p->plane, p->hardware, p->flit_bytes, 1);
     if (!latency_given)
         p->link_latency = p->plane.link_latency;
     return mw_machine_latency(p->hardware, &p->plane, p->link_latency, err);

@@ -31,11 +31,10 @@ int mw_machine_latency(const struct mw_hardware *h, const struct mw_plane *plane
     if (link_latency <= MW_FAR_MAX_LATENCY)
         return MW_EXIT_OK;
     // a flit of twice the bytes takes twice the time, where there is one
-    const bool wider = plane->flit_ns * h->link_gbytes / h->planes < FLIT_BYTES - 0.5 &&
-                       link_latency / 2 <= MW_FAR_MAX_LATENCY;
+    const bool wider = plane->flit_bytes < FLIT_BYTES && link_latency / 2 <= MW_FAR_MAX_LATENCY;
     return mw_fail(err, MW_EXIT_INPUT,
                    "--hardware %s: %g ns are %u cycles of %.3f ns, links have at most %d: "
                    "%sa shorter --link-latency",
-                   h->name, h->link_ns, link_latency, plane->flit_ns, MW_FAR_MAX_LATENCY,
+                   h->name, h->link_ns, link_latency, plane->cycle_ns, MW_FAR_MAX_LATENCY,
                    wider ? "--flit-bytes 16, or " : "take ");
 }

@@ -26,16 +26,18 @@ static double row_seconds(const struct mw_hardware *h, const struct mw_expert_sh
     return fmax(compute, load);
 }
 
-void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *h, unsigned flit_bytes)
+void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *h, unsigned flit_bytes,
+                   unsigned link_cycles)
 {
-    *plane = (struct mw_plane){.flit_ns = flit_bytes * h->planes / h->link_gbytes};
-    plane->link_latency = (unsigned)fmax(1, round(h->link_ns / plane->flit_ns));
+    const double flit_ns = flit_bytes * h->planes / h->link_gbytes;
+    *plane = (struct mw_plane){.flit_bytes = flit_bytes, .cycle_ns = flit_ns / link_cycles};
+    plane->link_latency = (unsigned)fmax(1, round(h->link_ns / plane->cycle_ns));
 }
 
 int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned flit_bytes,
-                const struct mw_expert_shape *e, struct mw_error *err)
+                unsigned link_cycles, const struct mw_expert_shape *e, struct mw_error *err)
 {
-    mw_plane_link(plane, h, flit_bytes);
+    mw_plane_link(plane, h, flit_bytes, link_cycles);
     if (e->hidden * VALUE_BYTES % flit_bytes)
         return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: not a multiple of half of --flit-bytes %u",
                        e->hidden, flit_bytes);
@@ -50,7 +52,7 @@ int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned fl
         return mw_fail(err, MW_EXIT_INPUT, "--hardware %s: it states no TFLOPS of %s", h->name,
                        mw_gemm_names[e->type]);
     plane->expert_cycles =
-        (uint64_t)round(row_seconds(h, e, &plane->weights_share) * 1e9 / plane->flit_ns);
+        (uint64_t)round(row_seconds(h, e, &plane->weights_share) * 1e9 / plane->cycle_ns);
     return MW_EXIT_OK;
 }
 
@@ -69,11 +71,11 @@ void mw_plane_json(struct mw_json *j, const struct mw_hardware *h, const struct 
     mw_json_double(j, "link_gbytes_per_s", h->link_gbytes);
     mw_json_double(j, "link_latency_ns", h->link_ns);
     mw_json_double(j, "memory_gbytes_per_s", h->memory_gbytes);
-    mw_json_double(j, "cycle_ns", plane->flit_ns);
+    mw_json_double(j, "cycle_ns", plane->cycle_ns);
     mw_json_string(j, "source", h->source);
 }
 
 double mw_plane_us(const struct mw_plane *plane, double cycles)
 {
-    return cycles * plane->flit_ns / 1000;
+    return cycles * plane->cycle_ns / 1000;
 }

@@ -17,7 +17,8 @@ struct mw_json;
 
 /// What one simulated plane of a machine is.
 struct mw_plane {
-    double flit_ns;         ///< of a flit on a link: a cycle of the fabric
+    unsigned flit_bytes;
+    double cycle_ns;        ///< a cycle of the fabric: a flit's time on a link / its cycles there
     unsigned link_latency;  ///< cycles, at least 1
     unsigned hidden;        ///< bf16 values of the largest share of a row
     unsigned row_hidden;    ///< of the whole row
@@ -33,13 +34,15 @@ struct mw_expert_shape {
     double rows; ///< of an expert and layer, which share one load of its weights
 };
 
-/// The link of one plane: time of a flit, and latency. The rest of `plane` is 0.
-void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes);
+/// The link of one plane, on which a flit takes `link_cycles`: time of a cycle, and latency. The
+/// rest of `plane` is 0.
+void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes,
+                   unsigned link_cycles);
 
 /// MW_EXIT_INPUT: a row has no whole number of values for that flit width, or the machine states
 /// no rate for the type.
 int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes,
-                const struct mw_expert_shape *expert, struct mw_error *err);
+                unsigned link_cycles, const struct mw_expert_shape *expert, struct mw_error *err);
 
 /// Which element of a whole row is number `element` of the share that a plane has of token `token`.
 /// Of tokens with fewer packets there than others, some are at or beyond the end of the row:

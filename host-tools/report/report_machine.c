@@ -77,8 +77,8 @@ void mw_report_machine_head(FILE *out, const struct mw_run_params *p)
                         "%s: %s, with the largest share of a row (%u of %u values); a cycle is "
                         "%.3f ns, %g GB/s per direction and plane, link latency %g ns%s",
                         MW_SHOWN(h->name), planes, p->plane.hidden, p->plane.row_hidden,
-                        p->plane.flit_ns, h->link_gbytes / h->planes,
-                        p->link_latency * p->plane.flit_ns, expert);
+                        p->plane.cycle_ns, h->link_gbytes / h->planes,
+                        p->link_latency * p->plane.cycle_ns, expert);
 }
 
 static void print_head(FILE *out, const struct figure figure[FIGURES])

@@ -53,7 +53,7 @@ int mw_hardware_apply(struct mw_run_params *p, const struct mw_options_said *sai
         .type = p->gemm,
         .rows = (double)p->shape.gpus * p->shape.tokens_per_gpu * p->k / p->experts,
     };
-    status = mw_plane_of(&p->plane, p->hardware, p->flit_bytes, &expert, err);
+    status = mw_plane_of(&p->plane, p->hardware, p->flit_bytes, p->link_cycles, &expert, err);
     if (status)
         return status;
     p->shape.hidden = p->plane.hidden;

@@ -50,12 +50,12 @@ static void derives_a_plane(void **state)
     for (unsigned i = 0; i < sizeof planes / sizeof *planes; i++) {
         struct mw_plane p;
         const struct mw_expert_shape expert = {.hidden = 7168};
-        assert_int_equal(mw_plane_of(&p, preset(planes[i].name), planes[i].flit, &expert, &err),
+        assert_int_equal(mw_plane_of(&p, preset(planes[i].name), planes[i].flit, 1, &expert, &err),
                          MW_EXIT_OK);
         assert_int_equal(p.hidden, planes[i].hidden);
         assert_int_equal(p.row_hidden, 7168);
         assert_int_equal(p.link_latency, planes[i].latency);
-        assert_true(fabs(p.flit_ns - planes[i].ns) < 1e-9);
+        assert_true(fabs(p.cycle_ns - planes[i].ns) < 1e-9);
         assert_int_equal(p.expert_cycles, 0);
         assert_true(fabs(mw_plane_us(&p, 1000000) - 1000 * planes[i].ns) < 1e-6);
     }
@@ -72,7 +72,7 @@ static void shares_are_whole_packets(void **state)
         for (unsigned hidden = 8; hidden <= 1024; hidden += 8) {
             struct mw_plane p;
             const struct mw_expert_shape expert = {.hidden = hidden};
-            assert_int_equal(mw_plane_of(&p, &h, 16, &expert, &err), MW_EXIT_OK);
+            assert_int_equal(mw_plane_of(&p, &h, 16, 1, &expert, &err), MW_EXIT_OK);
             assert_true(p.hidden * h.planes >= hidden && p.hidden <= hidden);
             assert_true(p.hidden == hidden || p.hidden % 64 == 0);
             assert_true(p.hidden <= 64 || (p.hidden - 64) * h.planes < hidden);
@@ -94,7 +94,7 @@ static void planes_have_every_element_once(void **state)
                 const struct mw_expert_shape expert = {.hidden = hidden[i]};
                 unsigned seen[MOST] = {0};
                 struct mw_plane p;
-                assert_int_equal(mw_plane_of(&p, &h, 8, &expert, &err), MW_EXIT_OK);
+                assert_int_equal(mw_plane_of(&p, &h, 8, 1, &expert, &err), MW_EXIT_OK);
                 for (unsigned plane = 0; plane < h.planes; plane++)
                     for (unsigned e = 0; e < p.hidden; e++) {
                         const unsigned element = mw_plane_element(&h, plane, token, e);
@@ -117,20 +117,20 @@ static void rows_follow_the_roofline(void **state)
     const struct mw_hardware *h = preset("hgx-h100");
     struct mw_expert_shape expert = {.hidden = 7168, .size = 2048, .rows = 1e6};
     const double ns = 16 / 112.5, flops = 2.0 * 3 * 7168 * 2048;
-    assert_int_equal(mw_plane_of(&p, h, 16, &expert, &err), MW_EXIT_OK);
+    assert_int_equal(mw_plane_of(&p, h, 16, 1, &expert, &err), MW_EXIT_OK);
     assert_int_equal(p.expert_cycles, (int)round(flops / 989e3 / ns)); // 89 ns
     assert_true(p.weights_share < 1);
     expert.type = MW_GEMM_FP8;
-    assert_int_equal(mw_plane_of(&p, h, 16, &expert, &err), MW_EXIT_OK);
+    assert_int_equal(mw_plane_of(&p, h, 16, 1, &expert, &err), MW_EXIT_OK);
     assert_int_equal(p.expert_cycles, (int)round(flops / 1979e3 / ns));
     expert.type = MW_GEMM_BF16;
     expert.rows = 128;
-    assert_int_equal(mw_plane_of(&p, h, 16, &expert, &err), MW_EXIT_OK);
+    assert_int_equal(mw_plane_of(&p, h, 16, 1, &expert, &err), MW_EXIT_OK);
     assert_int_equal(p.expert_cycles,
                      (int)round(flops / 3350 / 128 / ns)); // 2 bytes for 2 operations
     assert_true(p.weights_share > 1);
     expert.type = MW_GEMM_FP4;
-    assert_int_equal(mw_plane_of(&p, h, 16, &expert, &err), MW_EXIT_INPUT);
+    assert_int_equal(mw_plane_of(&p, h, 16, 1, &expert, &err), MW_EXIT_INPUT);
     assert_line(err.text, "hgx-h100", "no TFLOPS of fp4");
 }
 
@@ -246,6 +246,13 @@ static void a_run_takes_what_no_option_says(void **state)
     assert_int_equal(p.shape.hidden, 13 * 64);
     assert_true(p.expert_cycles_given);
     assert_int_equal(p.expert_cycles, 278); // 89 ns of 0.32 ns
+    // a flit of two cycles takes the machine's time of a flit, too
+    assert_int_equal(PARSE("--hardware", "gh200-nvl32", "--model", "deepseek-v3",
+                           "--tokens-per-gpu", "4096", "--link-cycles", "2"),
+                     0);
+    assert_true(fabs(p.plane.cycle_ns - 0.16) < 1e-9);
+    assert_int_equal(p.link_latency, 1563);
+    assert_int_equal(p.expert_cycles, 557);
     assert_int_equal(PARSE("--hardware", "hgx-h100", "--gpus", "4", "--link-latency", "9",
                            "--expert-cycles", "7", "--hidden", "512"),
                      0);
@@ -336,7 +343,7 @@ static void bench_takes_a_machine(void **state)
     assert_int_equal(p.gpus, 32);
     assert_int_equal(p.flit_bytes, 16);
     assert_int_equal(p.link_latency, 781);
-    assert_true(fabs(p.plane.flit_ns - 0.32) < 1e-9);
+    assert_true(fabs(p.plane.cycle_ns - 0.32) < 1e-9);
     words[4] = "--link-latency";
     words[5] = "9";
     assert_int_equal(mw_bench_parse(&p, 6, words, &help, &err), 0);
