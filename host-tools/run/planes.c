@@ -73,15 +73,24 @@ static void take_share(const struct mw_run *run, unsigned plane)
     }
 }
 
-static void leave(const struct mw_run *run, const struct left *left, FILE *file)
+/// False, and errno: it is not written.
+static bool leave(const struct mw_run *run, const struct left *left, FILE *file)
 {
-    fwrite(left, sizeof *left, 1, file);
-    for (unsigned i = 0; i < left->count; i++) {
+    bool good = fwrite(left, sizeof *left, 1, file) == 1;
+    for (unsigned i = 0; good && i < left->count; i++) {
         const struct mw_result *r = &run->results[i];
-        fwrite(r, sizeof *r, 1, file);
-        fwrite(r->layer, sizeof *r->layer, r->layers, file);
+        good = fwrite(r, sizeof *r, 1, file) == 1 &&
+               fwrite(r->layer, sizeof *r->layer, r->layers, file) == r->layers;
     }
-    fflush(file);
+    return good && fflush(file) == 0;
+}
+
+/// The longest text with whole lines is kept of what a plane says.
+static void cut_lines(char *said)
+{
+    char *end = strrchr(said, '\n');
+    if (end)
+        end[1] = '\0';
 }
 
 static void simulate(struct mw_run *run, unsigned plane, FILE *file, pid_t parent)
@@ -89,10 +98,10 @@ static void simulate(struct mw_run *run, unsigned plane, FILE *file, pid_t paren
     struct left left = {.count = 0};
     // a plane that nobody waits for does not go on
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
-        _exit(MW_EXIT_FAILED);
+        _exit(errno);
     FILE *nowhere = fopen("/dev/null", "w"), *said = fmemopen(left.said, sizeof left.said, "w");
     if (!nowhere || !said)
-        _exit(MW_EXIT_FAILED);
+        _exit(errno);
     run->out = nowhere;
     run->err = said;
     run->params.jobs = 1;
@@ -101,8 +110,8 @@ static void simulate(struct mw_run *run, unsigned plane, FILE *file, pid_t paren
     left.status = mw_run_systems(run, &left.err);
     left.count = left.status > MW_EXIT_MISMATCH ? 0 : run->count;
     fflush(said);
-    leave(run, &left, file);
-    _exit(0);
+    cut_lines(left.said);
+    _exit(leave(run, &left, file) ? 0 : errno);
 }
 
 // ---- all of them --------------------------------------------------------------------------------
@@ -186,7 +195,10 @@ static int finish(struct mw_run *run, unsigned plane, struct process *p, struct 
         ;
     p->pid = 0;
     rewind(p->file);
-    if (!WIFEXITED(ended) || WEXITSTATUS(ended) || fread(&left, sizeof left, 1, p->file) != 1)
+    if (WIFEXITED(ended) && WEXITSTATUS(ended))
+        return mw_fail(err, MW_EXIT_FAILED, "plane %u: its process failed: %s", plane,
+                       strerror(WEXITSTATUS(ended)));
+    if (!WIFEXITED(ended) || fread(&left, sizeof left, 1, p->file) != 1)
         return mw_fail(err, MW_EXIT_FAILED, "plane %u: its process ended without a result", plane);
     if (*left.said)
         fprintf(run->err, "plane %u:\n%s", plane, left.said);

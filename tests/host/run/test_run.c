@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -829,6 +830,24 @@ static void a_stuck_plane_ends_the_run(void **state)
     assert_non_null(strstr(err_text, "moeswitch: plane 0: dysharp: as planned\n"));
 }
 
+/// A plane whose result cannot be written says why.
+static void a_plane_without_room_ends_the_run(void **state)
+{
+    (void)state;
+    struct rlimit before, little;
+    device.planes = true;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = 64;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    const int status = RUN(PLANES, "--system", "unicast");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(status, MW_EXIT_FAILED);
+    assert_non_null(strstr(err_text, "plane 0: its process failed: File too large"));
+}
+
 static void refuses_outputs_of_one_plane(void **state)
 {
     (void)state;
@@ -880,6 +899,7 @@ int main(void)
         cmocka_unit_test_setup(the_slowest_plane_counts, reset),
         cmocka_unit_test_setup(a_wrong_plane_is_told, reset),
         cmocka_unit_test_setup(a_stuck_plane_ends_the_run, reset),
+        cmocka_unit_test_setup(a_plane_without_room_ends_the_run, reset),
         cmocka_unit_test_setup(refuses_outputs_of_one_plane, reset),
     };
     return cmocka_run_group_tests_name("run", tests, scratch_make, finish_words);
