@@ -50,8 +50,9 @@ module header_check #(
     assign group_o   = built && op.targets == TARGETS_GROUP;
     assign ready_o   = built && head_i.opcode == OP_READY;
     assign pay_o     = op.payload && head_i.len != '0;
-    assign known     = built && op.sender == UNIT_HUB && head_i.opcode[5:4] == cls_i
-                       && head_i.cls == cls_i;
+    // partial sums have a queue of their own, in front of ingress
+    assign known     = built && op.sender == UNIT_HUB && op.cls != CLS_PART
+                       && head_i.opcode[5:4] == cls_i && head_i.cls == cls_i;
     assign skip      = head_i.addr[Cfg.FlitLog2-1:0];
     assign span      = {1'b0, head_i.len[7:0]} + {{(9-Cfg.FlitLog2){skip == '0}}, skip - 1'b1};
     assign flits_o   = span[Cfg.FlitLog2 +: Cfg.PayW];

@@ -45,13 +45,17 @@ module request_open #(
     assign low = header_t'({64'b0, low_i});
 
     if (Cfg.HeadFlits == 2) begin : gen_half_head
-        logic full_q;
+        logic first_q, full_q;
 
-        assign no_room_o = full_q;
+        // a late push of the request before may come with the first flit, and shows behind it
+        assign no_room_o = first_q ? full_i : full_q;
         assign len       = low.len;
         assign red_o     = '{dtype: low.dtype, redop: low.redop};
 
-        always_ff @(posedge clk_i) if (first_i) full_q <= full_i;
+        always_ff @(posedge clk_i) begin
+            first_q <= first_i;
+            if (first_q) full_q <= full_i;
+        end
         wire unused_head = &{1'b0, head_i};
     end else begin : gen_full_head
         logic now;

@@ -734,7 +734,7 @@ class input : public tb::model<Vingress> {
     // ---- request_open ----
     struct {
         mw_header h = {};
-        bool full = false, late = false;
+        bool first = false, full = false, late = false;
         uint64_t opened = 0;
     } open;
     void request_open()
@@ -742,6 +742,8 @@ class input : public tb::model<Vingress> {
         const bool is_head = OPEN(head_i), decides = OPEN(decide_i), more = OPEN(more_i),
                    bad = OPEN(bad_i);
         SAME(OPEN(late_o), open.late);
+        if (open.first) // behind the first flit, where a late push shows
+            open.full = OPEN(full_i);
         if (is_head && !open.late)
             open.h = head(OPEN(now_i));
         if (is_head || decides)
@@ -755,8 +757,7 @@ class input : public tb::model<Vingress> {
             SAME(OPEN(red_o), open.h.dtype << 3 | open.h.redop);
         }
         open.late = opens && more && bad;
-        if (OPEN(first_i))
-            open.full = OPEN(full_i);
+        open.first = OPEN(first_i);
     }
 
     // ---- copy_write ----
