@@ -400,7 +400,7 @@ class Devices(unittest.TestCase):
             ({"gpus": 1}, "MW_ERR_INVALID", "."),
             ({"gpus": 31}, "MW_ERR_NODEV", "no model n31f8.*make model N=31 F=8"),
             ({"link_latency": 2048}, "MW_ERR_CAPACITY", "at most 2047 cycles"),
-            ({"link_latency": 1000}, "MW_ERR_NODEV", "no model n2f8-far.*make model N=2 F=8 FAR=1"),
+            ({"gpus": 31, "link_latency": 1000}, "MW_ERR_NODEV", "no model n31f8-far.*make model N=31 F=8 FAR=1"),
             ({"transport": "pigeon"}, "MW_ERR_NODEV", "pigeon"),
             ({"model": "/none.so"}, "MW_ERR_NODEV", "/none.so"),
             ({"backend": "no"}, "MW_ERR_INVALID", "lanes and plain"),
