@@ -6,6 +6,7 @@
 // in the plane's process.
 #include "run/planes.h"
 
+#include "base/interrupt.h"
 #include "cli/command_help.h"
 #include "report/report.h"
 #include "systems/system_list.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 MW_TERMS(mw_plane_values, {"one", NULL}, {"all", NULL});
@@ -186,19 +188,13 @@ static int join(struct mw_run *run, unsigned system, unsigned plane, FILE *file,
     return MW_EXIT_OK;
 }
 
-/// Wait for a plane, and take what it left. MW_EXIT_MISMATCH: something of it is wrong.
-static int finish(struct mw_run *run, unsigned plane, struct process *p, struct mw_error *err)
+/// What an ended plane left. MW_EXIT_MISMATCH: something of it is wrong.
+static int take(struct mw_run *run, unsigned plane, struct process *p, struct mw_error *err)
 {
     struct left left;
-    int ended = 0, status = MW_EXIT_OK;
-    while (waitpid(p->pid, &ended, 0) < 0 && errno == EINTR)
-        ;
-    p->pid = 0;
+    int status = MW_EXIT_OK;
     rewind(p->file);
-    if (WIFEXITED(ended) && WEXITSTATUS(ended))
-        return mw_fail(err, MW_EXIT_FAILED, "plane %u: its process failed: %s", plane,
-                       strerror(WEXITSTATUS(ended)));
-    if (!WIFEXITED(ended) || fread(&left, sizeof left, 1, p->file) != 1)
+    if (fread(&left, sizeof left, 1, p->file) != 1)
         return mw_fail(err, MW_EXIT_FAILED, "plane %u: its process ended without a result", plane);
     if (*left.said)
         fprintf(run->err, "plane %u:\n%s", plane, left.said);
@@ -209,22 +205,64 @@ static int finish(struct mw_run *run, unsigned plane, struct process *p, struct 
     return status ? status : left.status;
 }
 
+/// Whether a plane's process is over; `err` says why it failed, and then the status is not 0.
+static int look(struct process *p, unsigned plane, struct mw_error *err)
+{
+    int ended = 0;
+    if (p->pid <= 0 || waitpid(p->pid, &ended, WNOHANG) <= 0)
+        return MW_EXIT_OK;
+    p->pid = 0;
+    if (WIFSIGNALED(ended))
+        return mw_fail(err, MW_EXIT_FAILED, "plane %u: its process was ended by signal %d", plane,
+                       WTERMSIG(ended));
+    return WEXITSTATUS(ended) ? mw_fail(err, MW_EXIT_FAILED, "plane %u: its process failed: %s",
+                                        plane, strerror(WEXITSTATUS(ended)))
+                              : MW_EXIT_OK;
+}
+
+/// Planes start in their order, `jobs` at once. What they leave is taken in that order, too; one
+/// that fails ends all as soon as it is seen.
+static int supervise(struct mw_run *run, struct process *process, unsigned planes,
+                     struct mw_error *err)
+{
+    const struct timespec little = {.tv_nsec = 20000000};
+    unsigned started = 0, taken = 0;
+    int worst = MW_EXIT_OK;
+    while (taken < planes) {
+        unsigned running = 0;
+        if (mw_interrupted)
+            return mw_fail(err, MW_EXIT_INTERRUPTED, "interrupted");
+        for (unsigned i = taken; i < started; i++) {
+            int status = look(&process[i], i, err);
+            if (status)
+                return status;
+            running += process[i].pid > 0;
+        }
+        if (started < planes && running < run->params.jobs) {
+            int status = start(run, started, &process[started], err);
+            if (status)
+                return status;
+            started++;
+        } else if (process[taken].pid == 0) {
+            int status = take(run, taken, &process[taken], err);
+            if (status > MW_EXIT_MISMATCH)
+                return status;
+            taken++;
+            worst = status > worst ? status : worst;
+        } else {
+            nanosleep(&little, NULL);
+        }
+    }
+    return worst;
+}
+
 static int run_processes(struct mw_run *run, struct process *process, struct mw_error *err)
 {
     const unsigned planes = mw_run_planes_of(&run->params);
-    unsigned started = 0;
-    int status = MW_EXIT_OK, worst = MW_EXIT_OK;
-    for (unsigned i = 0; i < planes && status <= MW_EXIT_MISMATCH; i++) {
-        status = MW_EXIT_OK;
-        while (!status && started < planes && started < i + run->params.jobs) {
-            status = start(run, started, &process[started], err);
-            started++;
-        }
-        if (!status)
-            status = finish(run, i, &process[i], err);
-        worst = status > worst ? status : worst;
-    }
-    for (unsigned i = 0; i < started; i++) {
+    mw_interrupt_begin();
+    int worst = supervise(run, process, planes, err);
+    mw_interrupt_end();
+    for (unsigned i = 0; i < planes; i++) {
         if (process[i].pid > 0) {
             kill(process[i].pid, SIGKILL);
             waitpid(process[i].pid, NULL, 0);

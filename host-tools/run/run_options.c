@@ -122,9 +122,9 @@ static const struct mw_option options[] = {
     MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several, which run in that order"),
     MW_UNSIGNED(
-        "jobs", AT(jobs), 1, MW_SYSTEMS, "J",
-        "systems that run side by side, {}, each in a thread of its own (default {default}); more "
-        "than 1 on sim only"),
+        "jobs", AT(jobs), 1, MW_MAX_PLANES, "J",
+        "systems that run side by side, {}, each in a thread of its own (default {default}), or "
+        "with --planes all planes, each in a process; more than 1 on sim only"),
     MW_FLAG("allow-padding", AT(shape.allow_padding), "accept -1 (no expert) in the trace"),
     MW_FLAG("repeat-tokens", AT(repeat_tokens),
             "a trace with fewer tokens begins anew behind its last"),

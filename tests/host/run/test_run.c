@@ -4,169 +4,12 @@
 // counts in the place of the real one: options, exit status, messages, output files.
 #define _POSIX_C_SOURCE 200809L
 
-#include "host/support.h"
-#include "host/words.h"
-
-#include "analysis/bounds.h"
-#include "golden/golden.h"
-#include "run/run.h"
-#include "systems/system_list.h"
-#include "systems/systems.h"
+#include "host/run/planned_device.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-// ---- the device -------------------------------------------------------------------------------
-
-/// How the device behaves, and what it was asked.
-static struct {
-    const char *faulty; ///< the system to which the next two apply; NULL: all
-    int status;
-    bool wrong_bit, wrong_count, too_fast;
-    bool planes;      ///< it has four planes of different cycles,
-    int wrong_planes; ///< and this mask of them a wrong bit
-    bool too_large;   ///< the run is, before it begins
-    unsigned lacks;   ///< the index of a system without whose primitives it is; 0: has all
-    uint64_t touched; ///< bytes that a system takes of this machine
-    unsigned checks;
-    atomic_uint runs;
-    atomic_uint running, most; ///< at once, where every run waits for that many others
-    unsigned meet;
-    int signal; ///< raised by the first run, which then goes on until it is stopped
-    bool deaf;  ///< ... which it must not notice
-    struct mw_run_params params; ///< of the last run
-    unsigned experts, k;         ///< of its workload
-    char fst[256];
-} device;
-
-static void run_layer(const struct mw_run_params *params, const struct mw_workload *w, unsigned l,
-                      struct mw_result *r)
-{
-    struct mw_traffic phases[MW_PHASES];
-    mw_golden_layer(w, l, r->layer[l].out);
-    const struct mw_link_parameters link = mw_run_links(params);
-    mw_traffic_count(w, l, r->system, &link, phases);
-    for (unsigned p = 0; p < MW_PHASES; p++)
-        mw_traffic_add(&r->layer[l].traffic, &phases[p]);
-    struct mw_bounds bounds;
-    mw_bounds_compute(w, l, r->system, &link, &bounds);
-    r->layer[l].cycles = strcmp(r->system->name, mw_systems[0].name) == 0 ? 3000 : 2000;
-    if (r->layer[l].cycles < bounds.own.cycles)
-        r->layer[l].cycles = bounds.own.cycles;
-    r->simulated_cycles += r->layer[l].cycles;
-    mw_result_stall(&r->layer[l], "bank", 5);
-}
-
-int mw_systems_check(const struct mw_run_params *params, const struct mw_demand *demand, bool built,
-                     uint64_t touched[MW_SYSTEMS], struct mw_left_out left_out[MW_SYSTEMS],
-                     struct mw_error *err)
-{
-    (void)built;
-    device.checks++;
-    for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        left_out[i] =
-            (struct mw_left_out){!params->systems && i && i == device.lacks, "as planned"};
-    assert_int_equal(params->shape.gpus, demand->shape.gpus);
-    for (unsigned i = 0; i < MW_SYSTEMS; i++)
-        touched[i] = mw_run_asks_for(params, i) ? device.touched : 0;
-    return device.too_large ? mw_fail(err, MW_EXIT_INPUT, "too large, as planned") : MW_EXIT_OK;
-}
-
-/// The plane whose first packet of token 0 the workload has.
-static unsigned plane_of(const struct mw_workload *w)
-{
-    unsigned plane = 0;
-    while (w->layer[0].x[5] != mw_hidden_value(w->shape.seed, 0, 0, 64 * plane + 5))
-        assert_true(++plane < 4);
-    return plane;
-}
-
-static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of what a run was asked
-
-/// Runs that are side by side see each other; the later a system, the earlier it ends.
-static void meet_others(void)
-{
-    unsigned now = ++device.running, most = device.most;
-    while (now > most && !atomic_compare_exchange_weak(&device.most, &most, now))
-        continue;
-    for (unsigned i = 0; i < 500 && device.most < device.meet; i++)
-        usleep(10000);
-    device.running--;
-}
-
-int mw_system_run(const struct mw_run_params *params, const struct mw_workload *w,
-                  struct mw_result *r)
-{
-    const char *system = r->system->name;
-    bool faulty = !device.faulty || strcmp(device.faulty, system) == 0;
-    device.runs++;
-    meet_others();
-    pthread_mutex_lock(&recording);
-    device.params = *params;
-    device.experts = w->experts;
-    device.k = w->k;
-    if (params->fst) {
-        snprintf(device.fst, sizeof device.fst, "%s", params->fst);
-        write_file(params->fst, "waves", 5);
-    }
-    pthread_mutex_unlock(&recording);
-    if (device.signal && device.runs == 1)
-        raise(device.signal);
-    if (device.signal && device.runs == 1 && !device.deaf) {
-        for (unsigned i = 0; params->progress(params->progress_context, 0, 0.5, 1000); i++) {
-            assert_true(i < 1000);
-            usleep(10000);
-        }
-        return mw_fail(&r->error, MW_EXIT_INTERRUPTED, "stopped");
-    }
-    if (faulty && device.status) {
-        if (device.status == MW_EXIT_STUCK)
-            r->state = strdup("GPU 0: stream 1 waits\nport 3: store queue 16\n");
-        return mw_fail(&r->error, device.status, "as planned");
-    }
-    for (unsigned l = 0; l < w->layers; l++)
-        run_layer(params, w, l, r);
-    if (device.planes) {
-        r->layer[0].cycles += plane_of(w) == 2 ? 900 : 100 * plane_of(w);
-        if (device.wrong_planes >> plane_of(w) & 1)
-            r->layer[0].out[2 * w->shape.hidden + plane_of(w)] ^= 1;
-    }
-    if (faulty && device.wrong_bit)
-        r->layer[w->layers - 1].out[3 * w->shape.hidden + 2] ^= 1;
-    if (faulty && device.wrong_count)
-        r->layer[0].traffic.flits[1][MW_UP][MW_STORE]++;
-    if (faulty && device.too_fast)
-        r->layer[w->layers - 1].cycles = 100;
-    return MW_EXIT_OK;
-}
-
-// ---- calling the command ----------------------------------------------------------------------
-
-#define RUN(...) run_words(mw_run_command, "run", (const char *const[]){__VA_ARGS__, NULL})
-
-/// A small run, to which options are appended.
-#define SMALL "--gpus", "4", "--tokens-per-gpu", "4", "--hidden", "64", "--experts", "8", "--k", "3"
-
-static void refuse_text(const char *part)
-{
-    size_t n = strlen(err_text);
-    assert_true(n > 0 && err_text[n - 1] == '\n');
-    err_text[n - 1] = 0;
-    assert_line(err_text, "moeswitch: ", part);
-    assert_int_equal(device.runs, 0);
-}
-
-static int reset(void **state)
-{
-    (void)state;
-    memset(&device, 0, sizeof device);
-    return 0;
-}
 
 static bool exists(const char *path)
 {
@@ -201,17 +44,6 @@ static void runs_all_systems(void **state)
     assert_int_equal(RUN(SMALL, "--system", "dysharp"), MW_EXIT_OK);
     assert_int_equal(device.runs, MW_SYSTEMS + 1);
     assert_null(strstr(out_text, "\nunicast "));
-}
-
-/// A whole file; free() it.
-static char *read_text(const char *path)
-{
-    char *text = calloc(1, 1 << 20);
-    FILE *f = fopen(path, "rb");
-    assert_true(text && f);
-    assert_in_range(fread(text, 1, (1 << 20) - 1, f), 1, (1 << 20) - 2);
-    fclose(f);
-    return text;
 }
 
 /// A list runs in its order, and the first of it is what the others are compared with.
@@ -636,23 +468,6 @@ static void tells_a_stuck_device(void **state)
     assert_int_equal(RUN(SMALL), MW_EXIT_FAILED);
 }
 
-/// Drop the lines of wall-clock fields.
-static void drop_wall(char *text)
-{
-    char *to = text;
-    for (char *line = text; *line;) {
-        char *end = strchr(line, '\n') + 1;
-        size_t n = (size_t)(end - line);
-        char *field = strstr(line, "_wall\""), *speed = strstr(line, "\"sim_cycles_per_s\"");
-        if (!(field && field < end) && !(speed && speed < end)) {
-            memmove(to, line, n);
-            to += n;
-        }
-        line = end;
-    }
-    *to = 0;
-}
-
 static void json_is_the_same_twice(void **state)
 {
     (void)state;
@@ -761,116 +576,6 @@ static void strict_bound_of_the_main_job(void **state)
     assert_non_null(strstr(out_text, "4.135 remote GPUs per token"));
 }
 
-/// A layer on a machine of four planes.
-#define PLANES \
-    "--hardware", "hgx-h100", "--gpus", "4", "--tokens-per-gpu", "4", "--hidden", "256", \
-        "--experts", "8", "--k", "3", "--link-latency", "3", "--planes", "all"
-
-/// Each plane runs, the slowest counts, and how many run at once changes nothing.
-static void the_slowest_plane_counts(void **state)
-{
-    (void)state;
-    char *json[2];
-    static const char *const jobs[] = {"1", "3"};
-    device.planes = true;
-    for (unsigned i = 0; i < 2; i++) {
-        const char *path = scratch("planes.json");
-        assert_int_equal(
-            RUN(PLANES, "--system", "dysharp,unicast", "--jobs", jobs[i], "--json", path),
-            MW_EXIT_OK);
-        assert_string_equal(err_text, "");
-        assert_int_equal(device.runs, 0); // none in this process
-        assert_non_null(strstr(out_text, "hgx-h100: each plane of 4, with the largest share"));
-        assert_non_null(strstr(out_text, "\ndysharp              2900    1.000 "));
-        assert_non_null(strstr(out_text, "\nunicast              3900    0.744 "));
-        assert_non_null(strstr(out_text,
-                               "\nunicast                4         2         3900         "
-                               "3000       3325.0     23.08\n"));
-        json[i] = read_text(path);
-        remove(path);
-        drop_wall(json[i]);
-        assert_non_null(strstr(json[i],
-                               "\"planes\": {\"slowest\": 2, \"cycles\": [3000, 3100, 3900, "
-                               "3300]}"));
-    }
-    assert_string_equal(json[0], json[1]);
-    free(json[0]);
-    free(json[1]);
-}
-
-/// A wrong element of any plane is the run's, whichever plane is the slowest.
-static void a_wrong_plane_is_told(void **state)
-{
-    (void)state;
-    device.planes = true;
-    for (int mask = 1; mask < 16; mask++) {
-        char expected[100];
-        device.wrong_planes = mask;
-        assert_int_equal(RUN(PLANES, "--system", "dysharp"), MW_EXIT_MISMATCH);
-        const unsigned first = (unsigned)__builtin_ctz((unsigned)mask);
-        snprintf(expected, sizeof expected,
-                 "plane %u:\nmoeswitch: dysharp, layer 0: 1 wrong elements", first);
-        assert_ptr_equal(strstr(err_text, expected), err_text);
-        snprintf(expected, sizeof expected, "dysharp, layer 0: %d wrong elements",
-                 __builtin_popcount((unsigned)mask));
-        assert_non_null(strstr(err_text, expected));
-        snprintf(expected, sizeof expected, "token 2, element %u", first);
-        assert_non_null(strstr(err_text, expected));
-    }
-}
-
-static void a_stuck_plane_ends_the_run(void **state)
-{
-    (void)state;
-    device.planes = true;
-    device.status = MW_EXIT_STUCK;
-    device.faulty = "dysharp";
-    assert_int_equal(RUN(PLANES, "--jobs", "2", "--system", "unicast,dysharp"), MW_EXIT_STUCK);
-    assert_non_null(strstr(err_text, "plane 0:\nGPU 0: stream 1 waits\n"));
-    assert_non_null(strstr(err_text, "moeswitch: plane 0: dysharp: as planned\n"));
-}
-
-/// A plane whose result cannot be written says why.
-static void a_plane_without_room_ends_the_run(void **state)
-{
-    (void)state;
-    struct rlimit before, little;
-    device.planes = true;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    little = before;
-    little.rlim_cur = 64;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    const int status = RUN(PLANES, "--system", "unicast");
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, SIG_DFL);
-    assert_int_equal(status, MW_EXIT_FAILED);
-    assert_non_null(strstr(err_text, "plane 0: its process failed: File too large"));
-}
-
-static void refuses_outputs_of_one_plane(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *words[3], *says;
-    } bad[] = {
-        {{"--batches", "2"}, "--planes all: not with --batches"},
-        {{"--interval", "5"}, "--planes all: not with --interval"},
-        {{"--plot", "-"}, "--planes all: not with --plot"},
-        {{"--timeline", "-"}, "--planes all: not with --timeline"},
-        {{"--trace-fst", "x.fst"}, "--planes all: not with --trace-fst"},
-    };
-    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const char *const *w = bad[i].words;
-        assert_int_equal(RUN(PLANES, w[0], w[1]), MW_EXIT_INPUT);
-        refuse_text(bad[i].says);
-    }
-    assert_int_equal(RUN(SMALL, "--planes", "all"), MW_EXIT_INPUT);
-    refuse_text("--planes all: only with --hardware");
-    assert_int_equal(RUN(SMALL, "--planes", "both"), MW_EXIT_INPUT);
-    refuse_text("--planes both: expected one or all");
-}
-
 int main(void)
 {
     signal(SIGINT, SIG_DFL); // not so where a shell has put the tests into its background
@@ -896,11 +601,6 @@ int main(void)
         cmocka_unit_test_setup(the_first_failure_counts, reset),
         cmocka_unit_test_setup(ends_when_interrupted, reset),
         cmocka_unit_test_setup(strict_bound_of_the_main_job, reset),
-        cmocka_unit_test_setup(the_slowest_plane_counts, reset),
-        cmocka_unit_test_setup(a_wrong_plane_is_told, reset),
-        cmocka_unit_test_setup(a_stuck_plane_ends_the_run, reset),
-        cmocka_unit_test_setup(a_plane_without_room_ends_the_run, reset),
-        cmocka_unit_test_setup(refuses_outputs_of_one_plane, reset),
     };
     return cmocka_run_group_tests_name("run", tests, scratch_make, finish_words);
 }
