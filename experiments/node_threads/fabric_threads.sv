@@ -20,15 +20,15 @@ module fabric_threads #(
 ) (
     input  wire logic clk_i,
     input  wire logic node_clk_i,
-    input  wire logic rst_ni, // synchronous to clk_i
+    input  wire logic rst_ni,  // synchronous to clk_i
 
     input  wire bundle_pkg::bus_req_t cfg_i,
     output bundle_pkg::bus_rsp_t      cfg_o,
 
-    input  wire access_t        host_i [Cfg.N],
-    output logic                host_ready_o [Cfg.N],
-    output answer_t             host_o [Cfg.N],
-    output logic                host_down_o [Cfg.N],
+    input  wire access_t host_i [Cfg.N],
+    output logic         host_ready_o [Cfg.N],
+    output answer_t      host_o [Cfg.N],
+    output logic         host_down_o [Cfg.N],
 
     output logic done_o
 );
@@ -52,54 +52,84 @@ module fabric_threads #(
     } node_out_t;
 
     // ---- which thread: the edge of clk_i shows as a register that turns over ----
-    logic               beat_q;
-    logic               seen_q;
+    logic beat_q;
+    logic seen_q;
     logic [ThreadW-1:0] thread_q;
 
     always_ff @(posedge clk_i) beat_q <= !beat_q;
 
     always_ff @(posedge node_clk_i) begin
-        seen_q   <= beat_q;
+        seen_q <= beat_q;
         thread_q <= beat_q != seen_q ? ThreadW'(1) : thread_q == Last ? '0 : thread_q + 1'b1;
     end
 
     // ---- everything but the nodes ----
-    logic                     go, run, sweep;
-    logic [1:0]               epoch;
-    bundle_pkg::csr_req_t     csr [Cfg.N];
-    bundle_pkg::bus_rsp_t     csr_back [Cfg.N];
-    bundle_pkg::emap_write_t  emap;
+    logic go, run, sweep;
+    logic [1:0] epoch;
+    bundle_pkg::csr_req_t csr[Cfg.N];
+    bundle_pkg::bus_rsp_t csr_back[Cfg.N];
+    bundle_pkg::emap_write_t emap;
     bundle_pkg::group_write_t groups;
-    link_t                    up [Cfg.N];
-    bundle_pkg::credit_t      up_crd [Cfg.N];
-    link_t                    dn [Cfg.N];
-    logic [3:0]               dn_crd [Cfg.N];
-    logic                     idle [Cfg.N], error [Cfg.N], sweep_busy [Cfg.N], node_reset [Cfg.N];
+    link_t up[Cfg.N];
+    bundle_pkg::credit_t up_crd[Cfg.N];
+    link_t dn[Cfg.N];
+    logic [3:0] dn_crd[Cfg.N];
+    logic idle[Cfg.N], error[Cfg.N], sweep_busy[Cfg.N], node_reset[Cfg.N];
 
-    fabric_core #(.Cfg(Cfg)) i_core (
-        .clk_i, .rst_ni, .cfg_i, .cfg_o, .done_o,
-        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset),
-        .epoch_o(epoch), .csr_o(csr),
-        .csr_i(csr_back), .emap_o(emap),
-        .groups_o(groups), .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd),
-        .idle_i(idle), .error_i(error),
+    fabric_core #(
+        .Cfg(Cfg)
+    ) i_core (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .cfg_o,
+        .done_o,
+        .go_o(go),
+        .run_o(run),
+        .sweep_o(sweep),
+        .node_reset_o(node_reset),
+        .epoch_o(epoch),
+        .csr_o(csr),
+        .csr_i(csr_back),
+        .emap_o(emap),
+        .groups_o(groups),
+        .up_i(up),
+        .up_crd_o(up_crd),
+        .dn_o(dn),
+        .dn_crd_i(dn_crd),
+        .idle_i(idle),
+        .error_i(error),
         .sweep_busy_i(sweep_busy)
     );
 
     assign host_down_o = node_reset;
 
     // ---- the node ----
-    node_out_t now, node_out [Cfg.N];
+    node_out_t now, node_out[Cfg.N];
 
     node_threads i_node (
-        .clk_i(node_clk_i), .thread_i(thread_q),
-        .rst_ni(rst_ni && !node_reset[thread_q]), .port_i(5'(thread_q)),
-        .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch),
-        .csr_i(csr[thread_q]), .csr_o(now.csr),
-        .emap_i(emap), .groups_i(groups), .up_o(now.up), .up_crd_i(up_crd[thread_q]),
-        .dn_i(dn[thread_q]), .dn_crd_o(now.dn_crd), .idle_o(now.idle), .error_o(now.error),
+        .clk_i(node_clk_i),
+        .thread_i(thread_q),
+        .rst_ni(rst_ni && !node_reset[thread_q]),
+        .port_i(5'(thread_q)),
+        .go_i(go),
+        .run_i(run),
+        .sweep_i(sweep),
+        .epoch_i(epoch),
+        .csr_i(csr[thread_q]),
+        .csr_o(now.csr),
+        .emap_i(emap),
+        .groups_i(groups),
+        .up_o(now.up),
+        .up_crd_i(up_crd[thread_q]),
+        .dn_i(dn[thread_q]),
+        .dn_crd_o(now.dn_crd),
+        .idle_o(now.idle),
+        .error_o(now.error),
         .sweep_busy_o(now.sweep_busy),
-        .host_i(host_i[thread_q]), .host_ready_o(now.host_ready), .host_o(now.host)
+        .host_i(host_i[thread_q]),
+        .host_ready_o(now.host_ready),
+        .host_o(now.host)
     );
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_node_out
@@ -113,14 +143,14 @@ module fabric_threads #(
             assign node_out[g] = node_out_q;
         end
 
-        assign csr_back[g]     = node_out[g].csr;
-        assign up[g]           = node_out[g].up;
-        assign dn_crd[g]       = node_out[g].dn_crd;
-        assign idle[g]         = node_out[g].idle;
-        assign error[g]        = node_out[g].error;
-        assign sweep_busy[g]   = node_out[g].sweep_busy;
+        assign csr_back[g] = node_out[g].csr;
+        assign up[g] = node_out[g].up;
+        assign dn_crd[g] = node_out[g].dn_crd;
+        assign idle[g] = node_out[g].idle;
+        assign error[g] = node_out[g].error;
+        assign sweep_busy[g] = node_out[g].sweep_busy;
         assign host_ready_o[g] = node_out[g].host_ready;
-        assign host_o[g]       = node_out[g].host;
+        assign host_o[g] = node_out[g].host;
     end
 endmodule
 

@@ -12,32 +12,37 @@ module board_leds #(
 ) (
     input  wire logic  clk_i,
     input  wire logic  rst_ni,
-    input  wire logic  configured_i, // of another clock, registered
-    input  wire logic  active_i,     // pulse
-    input  wire logic  error_i,      // pulse
+    input  wire logic  configured_i,  // of another clock, registered
+    input  wire logic  active_i,      // pulse
+    input  wire logic  error_i,       // pulse
     output logic [3:0] led_o
 );
-    localparam int unsigned BlinkLog2 = $clog2(ClockKhz * 750); // clocks of a blink: 0.75 to 1.5 s
-    localparam int unsigned ShowLog2  = BlinkLog2 - 2; // clocks that busy stays: a quarter of it;
+    localparam int unsigned BlinkLog2 = $clog2(ClockKhz * 750);  // clocks of a blink: 0.75 to 1.5 s
+    localparam int unsigned ShowLog2 = BlinkLog2 - 2;  // clocks that busy stays: a quarter of it;
                                                        // an error a whole one
 
     logic [BlinkLog2-1:0] blink_q, error_q;
-    logic [ShowLog2-1:0]  busy_q;
-    logic                 configured;
+    logic [ShowLog2-1:0] busy_q;
+    logic configured;
 
-    cdc_sync i_configured (.clk_i, .rst_ni, .data_i(configured_i), .data_o(configured));
+    cdc_sync i_configured (
+        .clk_i,
+        .rst_ni,
+        .data_i(configured_i),
+        .data_o(configured)
+    );
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             blink_q <= '0;
-            busy_q  <= '0;
+            busy_q <= '0;
             error_q <= '0;
-            led_o   <= '0;
+            led_o <= '0;
         end else begin
             blink_q <= blink_q + 1'b1;
-            busy_q  <= active_i ? '1 : busy_q - ShowLog2'(busy_q != '0);
+            busy_q <= active_i ? '1 : busy_q - ShowLog2'(busy_q != '0);
             error_q <= error_i ? '1 : error_q - BlinkLog2'(error_q != '0);
-            led_o   <= {error_q != '0, busy_q != '0, configured, blink_q[BlinkLog2-1]};
+            led_o <= {error_q != '0, busy_q != '0, configured, blink_q[BlinkLog2-1]};
         end
     end
 endmodule

@@ -10,7 +10,8 @@
 /* verilator lint_off UNUSEDSIGNAL */
 /* verilator lint_off UNDRIVEN */
 
-(* blackbox *) module EHXPLLL #(
+(* blackbox *)
+module EHXPLLL #(
     parameter CLKI_DIV = 1,
     parameter CLKFB_DIV = 1,
     parameter CLKOP_DIV = 8,
@@ -26,14 +27,34 @@
     parameter CLKOS3_ENABLE = "DISABLED",
     parameter FEEDBK_PATH = "CLKOP"
 ) (
-    input  wire CLKI, CLKFB, RST, STDBY, PHASESEL0, PHASESEL1, PHASEDIR, PHASESTEP,
-    PHASELOADREG, PLLWAKESYNC,
-    input  wire ENCLKOP, ENCLKOS, ENCLKOS2, ENCLKOS3,
-    output wire CLKOP, CLKOS, CLKOS2, CLKOS3, LOCK
+    input  wire CLKI,
+    CLKFB,
+    RST,
+    STDBY,
+    PHASESEL0,
+    PHASESEL1,
+    PHASEDIR,
+    PHASESTEP,
+    PHASELOADREG,
+    PLLWAKESYNC,
+    input  wire ENCLKOP,
+    ENCLKOS,
+    ENCLKOS2,
+    ENCLKOS3,
+    output wire CLKOP,
+    CLKOS,
+    CLKOS2,
+    CLKOS3,
+    LOCK
 );
 endmodule
 
-(* blackbox *) module BB (input wire I, T, output wire O, inout wire B);
+(* blackbox *) module BB (
+    input wire I,
+    T,
+    output wire O,
+    inout wire B
+);
 endmodule
 
 (* blackbox *) module DELAYG #(
@@ -45,16 +66,40 @@ endmodule
 );
 endmodule
 
-(* blackbox *) module ODDRX1F (input wire D0, D1, SCLK, RST, output wire Q);
+(* blackbox *) module ODDRX1F (
+    input wire D0,
+    D1,
+    SCLK,
+    RST,
+    output wire Q
+);
 endmodule
 
-(* blackbox *) module IFS1P3DX (input wire D, SP, SCLK, CD, output wire Q);
+(* blackbox *) module IFS1P3DX (
+    input wire D,
+    SP,
+    SCLK,
+    CD,
+    output wire Q
+);
 endmodule
 
-(* blackbox *) module OFS1P3DX (input wire D, SP, SCLK, CD, output wire Q);
+(* blackbox *) module OFS1P3DX (
+    input wire D,
+    SP,
+    SCLK,
+    CD,
+    output wire Q
+);
 endmodule
 
-(* blackbox *) module OFS1P3BX (input wire D, SP, SCLK, PD, output wire Q);
+(* blackbox *) module OFS1P3BX (
+    input wire D,
+    SP,
+    SCLK,
+    PD,
+    output wire Q
+);
 endmodule
 
 `default_nettype wire

@@ -12,38 +12,42 @@
 `default_nettype none
 
 module vccio_18 #(
-    parameter int unsigned SettleLog2 = 21 // clocks of 60 MHz: 35 ms
+    parameter int unsigned SettleLog2 = 21  // clocks of 60 MHz: 35 ms
 ) (
-    input  wire logic  clk_i,
-    input  wire logic  locked_i,
-    output logic       pdm_o,
-    output logic       en_o,
-    output logic       powered_o
+    input  wire logic clk_i,
+    input  wire logic locked_i,
+    output logic      pdm_o,
+    output logic      en_o,
+    output logic      powered_o
 );
-    localparam logic [15:0] Level = 16'd44010; // 2.216 / 3.3
+    localparam logic [15:0] Level = 16'd44010;  // 2.216 / 3.3
 
-    logic                running, good_q;
-    logic [15:0]         sum_q;
+    logic running, good_q;
+    logic [15:0] sum_q;
     logic [SettleLog2:0] wait_q;
-    logic                carry;
-    logic [15:0]         sum;
+    logic carry;
+    logic [15:0] sum;
 
-    cdc_reset i_locked (.clk_i, .rst_ni(locked_i), .rst_no(running));
+    cdc_reset i_locked (
+        .clk_i,
+        .rst_ni(locked_i),
+        .rst_no(running)
+    );
 
     assign {carry, sum} = {1'b0, sum_q} + {1'b0, Level};
 
     always_ff @(posedge clk_i) begin
         if (!running) begin
-            sum_q     <= '0;
-            wait_q    <= '0;
-            en_o      <= 1'b0;
-            good_q    <= 1'b0;
+            sum_q <= '0;
+            wait_q <= '0;
+            en_o <= 1'b0;
+            good_q <= 1'b0;
             powered_o <= 1'b0;
         end else begin
-            sum_q     <= sum;
-            wait_q    <= wait_q + (SettleLog2+1)'(!good_q);
-            en_o      <= en_o || wait_q[SettleLog2];
-            good_q    <= good_q || (wait_q[SettleLog2] && &wait_q[SettleLog2-2:0]);
+            sum_q <= sum;
+            wait_q <= wait_q + (SettleLog2 + 1)'(!good_q);
+            en_o <= en_o || wait_q[SettleLog2];
+            good_q <= good_q || (wait_q[SettleLog2] && &wait_q[SettleLog2-2:0]);
             powered_o <= good_q;
         end
         pdm_o <= carry;

@@ -23,12 +23,12 @@ module cdc_fifo #(
     output logic                  ready_o,
     input  wire logic [Width-1:0] data_i,
 
-    input  wire logic             rclk_i,
-    input  wire logic             rrst_ni,
-    input  wire logic             rclear_i,
-    output logic                  valid_o,
-    input  wire logic             ready_i,
-    output logic [Width-1:0]      data_o
+    input  wire logic        rclk_i,
+    input  wire logic        rrst_ni,
+    input  wire logic        rclear_i,
+    output logic             valid_o,
+    input  wire logic        ready_i,
+    output logic [Width-1:0] data_o
 );
     localparam int unsigned DepthLog2 = 4;
     localparam int unsigned PtrW = DepthLog2 + 1;
@@ -47,11 +47,11 @@ module cdc_fifo #(
     logic push;
 
     (* ram_style = "distributed" *)
-    logic [Width-1:0] mem [2**DepthLog2];
+    logic [Width-1:0] mem[2**DepthLog2];
 
     // full: a whole round ahead, which in Gray code turns the two upper bits over
     assign ready_o = !wclear_i && wgray_q != {~rgray_there[PtrW-1:PtrW-2], rgray_there[PtrW-3:0]};
-    assign push    = valid_i && ready_o;
+    assign push = valid_i && ready_o;
 
     always_ff @(posedge wclk_i) begin
         if (push) mem[wptr_q[DepthLog2-1:0]] <= data_i;
@@ -59,10 +59,10 @@ module cdc_fifo #(
 
     always_ff @(posedge wclk_i) begin
         if (!wrst_ni || wclear_i) begin
-            wptr_q  <= '0;
+            wptr_q <= '0;
             wgray_q <= '0;
         end else if (push) begin
-            wptr_q  <= wptr_q + 1'b1;
+            wptr_q <= wptr_q + 1'b1;
             wgray_q <= gray(wptr_q + 1'b1);
         end
     end
@@ -73,9 +73,9 @@ module cdc_fifo #(
 
     (* keep, mw_cdc = "data" *) logic [Width-1:0] data_q;
 
-    assign data_o  = data_q;
+    assign data_o = data_q;
     assign valid_o = valid_q && !rclear_i;
-    assign fetch   = rgray_q != wgray_there && (!valid_q || ready_i);
+    assign fetch = rgray_q != wgray_there && (!valid_q || ready_i);
 
     always_ff @(posedge rclk_i) begin
         if (fetch) data_q <= mem[rptr_q[DepthLog2-1:0]];
@@ -83,22 +83,34 @@ module cdc_fifo #(
 
     always_ff @(posedge rclk_i) begin
         if (!rrst_ni || rclear_i) begin
-            rptr_q  <= '0;
+            rptr_q <= '0;
             rgray_q <= '0;
             valid_q <= 1'b0;
         end else begin
             valid_q <= fetch || (valid_q && !ready_i);
             if (fetch) begin
-                rptr_q  <= rptr_q + 1'b1;
+                rptr_q <= rptr_q + 1'b1;
                 rgray_q <= gray(rptr_q + 1'b1);
             end
         end
     end
 
-    cdc_sync #(.Width(PtrW)) i_to_reader (.clk_i(rclk_i), .rst_ni(rrst_ni), .data_i(wgray_q),
-                                          .data_o(wgray_there));
-    cdc_sync #(.Width(PtrW)) i_to_writer (.clk_i(wclk_i), .rst_ni(wrst_ni), .data_i(rgray_q),
-                                          .data_o(rgray_there));
+    cdc_sync #(
+        .Width(PtrW)
+    ) i_to_reader (
+        .clk_i(rclk_i),
+        .rst_ni(rrst_ni),
+        .data_i(wgray_q),
+        .data_o(wgray_there)
+    );
+    cdc_sync #(
+        .Width(PtrW)
+    ) i_to_writer (
+        .clk_i(wclk_i),
+        .rst_ni(wrst_ni),
+        .data_i(rgray_q),
+        .data_o(rgray_there)
+    );
 
     // ---- what must hold: of the pointers that a side sees while it pushes or takes ----
     function automatic ptr_t binary(ptr_t code);
@@ -107,10 +119,10 @@ module cdc_fifo #(
     endfunction
 
     ptr_t stored, waiting;
-    assign stored  = wptr_q - binary(rgray_there);
+    assign stored = wptr_q - binary(rgray_there);
     assign waiting = binary(wgray_there) - rptr_q;
 
-    localparam ptr_t Depth = ptr_t'(2**DepthLog2);
+    localparam ptr_t Depth = ptr_t'(2 ** DepthLog2);
     `MW_ASSERT_AT(wclk_i, wrst_ni, wclear_i || !valid_i || stored <= Depth,
                   "cdc_fifo: written over")
     `MW_ASSERT_AT(rclk_i, rrst_ni, rclear_i || !ready_i || waiting <= Depth,

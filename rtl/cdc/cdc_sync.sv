@@ -9,7 +9,7 @@
 `default_nettype none
 
 module cdc_sync #(
-    parameter int unsigned      Width = 1,
+    parameter int unsigned Width = 1,
     parameter logic [Width-1:0] Reset = '0
 ) (
     input  wire logic             clk_i,
@@ -22,11 +22,11 @@ module cdc_sync #(
 
 `ifdef MW_CDC_RANDOM
     logic [Width-1:0] before_q;
-    logic             late_q;
+    logic late_q;
 
     always_ff @(posedge clk_i) begin
         before_q <= data_i;
-        late_q   <= 1'($urandom);
+        late_q <= 1'($urandom);
     end
     assign seen = late_q ? before_q : data_i;
 `else
@@ -34,8 +34,8 @@ module cdc_sync #(
 `endif
 
     always_ff @(posedge clk_i) begin
-        first_q <= seen; // a reset of its own might become logic before it
-        data_o  <= rst_ni ? first_q : Reset;
+        first_q <= seen;  // a reset of its own might become logic before it
+        data_o <= rst_ni ? first_q : Reset;
     end
 endmodule
 

@@ -22,7 +22,12 @@ package bundle_pkg;
 
     // What packet_manager does with a store: it is kept and merged, or passes, behind what is kept
     // of its line, for its GPU, or at all.
-    typedef enum logic [1:0] {Keep, BehindLine, BehindGpu, BehindAll} merge_e;
+    typedef enum logic [1:0] {
+        Keep,
+        BehindLine,
+        BehindGpu,
+        BehindAll
+    } merge_e;
 
     // What it counts: packets that came, that left, that were merged into others; entries that
     // left full, or because of the timer.
@@ -74,27 +79,28 @@ package bundle_pkg;
 
     // What the registers say to the switch.
     typedef struct packed {
-        logic [7:0]  throttle;      // of 256 chances, how many a start of a packet on a
-                                    // downlink is put off by a cycle
-        logic [1:0]  link_wait;     // cycles that pass on a downlink behind each flit
-        logic [7:0]  store_credits; // upper limits of downlink credits used, 0: all
+        logic [7:0]  throttle;           // of 256 chances, how many a start of a packet on a
+                                         // downlink is put off by a cycle
+        logic [1:0]  link_wait;          // cycles that pass on a downlink behind each flit
+        logic [7:0]  store_credits;      // upper limits of downlink credits used, 0: all
         logic [7:0]  part_credits;
-        logic [4:0]  window;        // look-ahead window of every input in STORE packets, 0:
-                                    // all that credits let in
-        logic [4:0]  limit;         // log2 of the period of the time limits in cycles, at
-                                    // most 22, 0: no time limits
+        logic [4:0]  window;             // look-ahead window of every input in STORE packets, 0:
+                                         // all that credits let in
+        logic [4:0]  limit;              // log2 of the period of the time limits in cycles, at most
+                                         // 22, 0: no time limits
         // the switch opens the reductions of rows: their bytes, log2 of the bytes between
         logic        switch_reductions;
-        logic        tile_reductions; // all members of a partition have a term of each row
-        logic [14:0] row_bytes;     // them, and of the tokens of a GPU
+        logic        tile_reductions;    // all members of a partition have a term of each row
+        logic [14:0] row_bytes;          // them, and of the tokens of a GPU
         logic [3:0]  row_shift;
         logic [3:0]  token_shift;
-        logic [4:0]  cnt_port;      // the counter that is read: it follows after at most 3 cycles
+        logic [4:0]  cnt_port;           // the counter that is read: it follows after at most 3
+                                         // cycles
         logic [3:0]  cnt_idx;
-        logic [15:0] mon_interval;  // monitors, see switch_monitor
+        logic [15:0] mon_interval;       // monitors, see switch_monitor
         logic [3:0]  mon_classes;
-        logic        mon_read;      // of what, in port, series and word: it follows
-                                    // after at most 3 cycles
+        logic        mon_read;           // of what, in port, series and word: it follows after at
+                                         // most 3 cycles
         logic [4:0]  mon_port;
         logic        mon_series;
         logic [7:0]  mon_word;
@@ -152,7 +158,7 @@ package bundle_pkg;
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
         logic [7:0]                  bytes;
-        logic [4:0]                  src;   // who stored them, with SourceLists
+        logic [4:0]                  src;    // who stored them, with SourceLists
     } slot_bytes_t;
 
     // A finished row of a token of any GPU; back: it returns to its home, to slot pos of the token,
@@ -201,7 +207,7 @@ package bundle_pkg;
     // A reduction request at its hub: what the low half of its header says. Fields sit where the
     // same bits of a word of targets come from, as far as they can: that saves multiplexers.
     typedef struct packed {
-        logic       over; // against the rules: an error
+        logic       over;         // against the rules: an error
         logic [9:0] len_low;
         logic       is_static;
         logic       more;
@@ -209,7 +215,7 @@ package bundle_pkg;
         logic [4:0] cnt;
         logic       st;
         logic       again;
-        logic       bad;  // an error of it has been reported
+        logic       bad;          // an error of it has been reported
         logic       slots;
         logic       is_explicit;
         logic       use_r;
@@ -262,33 +268,33 @@ package bundle_pkg;
     typedef struct packed {
         logic        valid;
         logic        kind;
-        logic [1:0]  halves; // of kind 0: its packet is of the first 32 experts, of the others
+        logic [1:0]  halves;  // of kind 0: its packet is of the first 32 experts, of the others
         logic [4:0]  src;
         logic [5:0]  idx;
         logic [31:0] val;
-        logic        last; // of its packet; behind count_once, of what src reports
+        logic        last;    // of its packet; behind count_once, of what src reports
     } count_t;
 
     // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a
     // complete row, a token, an acknowledgement; level: all rows are done.
     typedef struct packed {
-        logic                                flag_valid;
-        logic [$clog2(isa_pkg::Events)-1:0]  flag_idx;
-        logic                                event_valid;
-        logic [$clog2(isa_pkg::Events)-1:0]  event_idx;
-        logic                                counts;
-        logic                                row;
-        logic                                token;
-        logic                                ack;
-        logic                                rows_done;
+        logic                               flag_valid;
+        logic [$clog2(isa_pkg::Events)-1:0] flag_idx;
+        logic                               event_valid;
+        logic [$clog2(isa_pkg::Events)-1:0] event_idx;
+        logic                               counts;
+        logic                               row;
+        logic                               token;
+        logic                               ack;
+        logic                               rows_done;
     } events_t;
 
     // Of the rows of an expert: complete, and expected.
     typedef struct packed {
         logic [node_pkg::RowW-1:0] complete;
         logic [node_pkg::RowW-1:0] expected;
-        logic                      counted;  // no more rows come than expected are,
-                                             // with source_lists
+        logic                      counted;   // no more rows come than expected are,
+                                              // with source_lists
     } stat_t;
 
     // A row that the engine puts on the list of an expert itself; last, without valid: it has named
@@ -318,7 +324,7 @@ package bundle_pkg;
     // What a node counts cycle by cycle, see expert_engine, gpu_mem, allocator, tx.
     typedef struct packed {
         logic tile;
-        logic retire; // an instruction of the expert engine
+        logic retire;    // an instruction of the expert engine
         logic hold;
         logic idle;
         logic conflict;
@@ -326,12 +332,12 @@ package bundle_pkg;
 
     typedef struct packed {
         manager_counts_t manager;
-        logic miss;
-        logic hit;
-        logic link_idle;
-        logic stall_ctrl;
-        logic part_empty;
-        logic stall_store;
+        logic            miss;
+        logic            hit;
+        logic            link_idle;
+        logic            stall_ctrl;
+        logic            part_empty;
+        logic            stall_store;
     } hub_counts_t;
 endpackage
 

@@ -12,142 +12,144 @@
 package cfg_pkg;
     typedef struct packed {
         // ---- settings ----
-        int unsigned N;               // ports of the switch, each with a hub and a GPU: 2 to 32
-        int unsigned FlitBytes;       // 8 or 16
-        int unsigned MemBytesLog2;    // bytes of a GPU's memory
-        int unsigned RowsLog2;        // rows of all experts of a GPU
-        int unsigned TokensLog2;      // own tokens of a GPU
-        int unsigned MaxExperts;      // entries of the expert map
-        int unsigned MaxLocalExperts; // experts of a GPU, at most 64
-        int unsigned Groups;          // static multicast groups
-        int unsigned CacheEntries;    // of the allocator
-        bit            CacheLimit;      // a layer may use fewer of them
-        int unsigned MaxLatency;      // of a link, cycles
-        int unsigned OpenRows;        // reduction requests outstanding per requester
+        int unsigned   N;                 // ports of the switch, each with a hub and a GPU: 2 to 32
+        int unsigned   FlitBytes;         // 8 or 16
+        int unsigned   MemBytesLog2;      // bytes of a GPU's memory
+        int unsigned   RowsLog2;          // rows of all experts of a GPU
+        int unsigned   TokensLog2;        // own tokens of a GPU
+        int unsigned   MaxExperts;        // entries of the expert map
+        int unsigned   MaxLocalExperts;   // experts of a GPU, at most 64
+        int unsigned   Groups;            // static multicast groups
+        int unsigned   CacheEntries;      // of the allocator
+        bit            CacheLimit;        // a layer may use fewer of them
+        int unsigned   MaxLatency;        // of a link, cycles
+        int unsigned   OpenRows;          // reduction requests outstanding per requester
         // packets of class STORE that an input of the switch has room for, in each of its queues
-        int unsigned StorePkts;
-        int unsigned CtrlPkts; // the same of class CTRL
-        int unsigned Window;   // largest look-ahead window of an input of the
-                               // switch, 0: it has none
-        int unsigned PartPkts; // partials queued per {hub, requester}
-        bit            PartSharedRam;   // they lie in the RAMs of packets, see switch_top
-        int unsigned RxStorePkts; // packets that a hub has room for, by class
-        int unsigned RxResultPkts;
-        int unsigned RxCtrlPkts;
-        bit            Reds;            // hubs do multimem.red
-        bit            AdderBypass;     // rows without an addition pass the hub's adder by
-        bit            TargetListCache; // switch and hubs remember the list of targets of
-                                        // each source's open row
-        bit            TokenOrder;      // hubs order the tokens of a dispatch, and
-                                        // throttle it by partial sums
-        int unsigned Events;            // numbers of event counters, 16 or 32: with SW8
-                                        // and those behind it
-        bit            Delay;           // streams have delay
-        bit            RowRanges;       // flags report rows, and expert.rows takes ranges of tokens
-        bit            Gathered;        // expert.rows, sum and multimem take the rows of a
-                                        // gathered routing table
-        bit            RowSparse;       // st.rowsp, and finished rows that return singly
-        bit            SourceLists;     // and layers in which senders say where rows land,
-                                        // in lists of their own
-        int unsigned RpmEntries;        // lines that a hub's packet manager keeps for each
-                                        // GPU: 2^i, 0: it has none
-        bit            SwitchReductions; // the switch opens the reduction of a row that all
-                                         // members have reported
-        bit            TileReductions;  // also of rows that all GPUs compute, without a dispatch
-        bit            LinkRate;        // links may be slower than a flit per cycle
-        bit            Guard;           // the switch bears endpoints that misbehave
-        bit            Monitor;         // latency histogram and time series of each
-                                        // port of the switch
-        bit            Faults;          // emulated endpoints can be made to
-        bit            Multicast;       // the switch has the multimem opcodes
-        red_pkg::set_t RedTypes; // types and operators of reductions
+        int unsigned   StorePkts;
+        int unsigned   CtrlPkts;          // the same of class CTRL
+        int unsigned   Window;            // largest look-ahead window of an input of the switch, 0:
+                                          // it has none
+        int unsigned   PartPkts;          // partials queued per {hub, requester}
+        bit            PartSharedRam;     // they lie in the RAMs of packets, see switch_top
+        int unsigned   RxStorePkts;       // packets that a hub has room for, by class
+        int unsigned   RxResultPkts;
+        int unsigned   RxCtrlPkts;
+        bit            Reds;              // hubs do multimem.red
+        bit            AdderBypass;       // rows without an addition pass the hub's adder by
+        bit            TargetListCache;   // switch and hubs remember the list of targets of each
+                                          // source's open row
+        bit            TokenOrder;        // hubs order the tokens of a dispatch, and throttle it by
+                                          // partial sums
+        int unsigned   Events;            // numbers of event counters, 16 or 32: with SW8 and those
+                                          // behind it
+        bit            Delay;             // streams have delay
+        bit            RowRanges;         // flags report rows, and expert.rows takes ranges of
+                                          // tokens
+        bit            Gathered;          // expert.rows, sum and multimem take the rows of a
+                                          // gathered routing table
+        bit            RowSparse;         // st.rowsp, and finished rows that return singly
+        bit            SourceLists;       // and layers in which senders say where rows land, in
+                                          // lists of their own
+        int unsigned   RpmEntries;        // lines that a hub's packet manager keeps for each GPU:
+                                          // 2^i, 0: it has none
+        bit            SwitchReductions;  // the switch opens the reduction of a row that all
+                                          // members have reported
+        bit            TileReductions;    // also of rows that all GPUs compute, without a dispatch
+        bit            LinkRate;          // links may be slower than a flit per cycle
+        bit            Guard;             // the switch bears endpoints that misbehave
+        bit            Monitor;           // latency histogram and time series of each port of the
+                                          // switch
+        bit            Faults;            // emulated endpoints can be made to
+        bit            Multicast;         // the switch has the multimem opcodes
+        red_pkg::set_t RedTypes;          // types and operators of reductions
         red_pkg::set_t RedOps;
 
         // ---- what follows: widths are in bits ----
-        int unsigned FlitW;     // a flit
-        int unsigned FlitLog2;  // bytes of a flit
-        int unsigned HeadFlits; // flits of a header
-        int unsigned ListFlits; // most flits of a list of targets behind it
-        int unsigned PayFlits;  // most flits of a payload
-        int unsigned PayW;      // index of one of these
-        int unsigned Lanes;     // expert IDs, or values of 16 bits, in a flit
-        int unsigned LaneW;     // index of one of these
-        int unsigned Words;     // of 32 bits in a flit
-        int unsigned GpuW;      // a GPU's number
-        int unsigned Others;    // ports besides one
-        int unsigned ExpW;      // an expert's number
-        int unsigned LocalW;    // an expert's number on its GPU
-        int unsigned AddrW;     // address of a flit in own memory
-        int unsigned LineW;     // address of 128 bytes there
-        int unsigned TokW;      // number of a token of any GPU
-        int unsigned MaddrW;    // multimem address: of a byte of a row of any
-                                // token, or in own memory
-        int unsigned CountW;    // rows of one expert
-        int unsigned EventW;    // number of an event counter
-        int unsigned RpmW;      // index of an entry of the packet manager
-        int unsigned MergeRankW; // order in which its entries leave
-        int unsigned MergeRowW; // a row of those in a line
-        int unsigned MergeKeyW; // and what they have in common besides
-        int unsigned OpenW;     // index of a reduction request of a requester
-        int unsigned BeatW;     // and of a word of it in its hub
-        int unsigned SlotW;     // place of a packet in a queue of the switch
-        int unsigned SeqW;      // number of a packet in a look-ahead window
-        int unsigned StoreW;    // credits of a hub: packets of class STORE
-        int unsigned PartW;     // and results
-        int unsigned ResultSlots; // packets of results that wait at an output of the switch
-        int unsigned SumFlits;  // flits of results that wait for a hub's own sums,
-                                // behind its queue of packets
-        int unsigned GrantRows; // rows that may be granted and not begun at a hub, see grant_lanes
-        int unsigned StampW;    // when a packet came, 0 without monitors
-        int unsigned StampB;    // of a signal that holds it
-        int unsigned DescW;     // description of a packet in a queue of the switch
-        int unsigned WordW;     // a word of the RAM of packets
-        int unsigned SharedRamW; // address of a word of partials there
-        bit            Late;            // words are written a cycle behind their addresses
+        int unsigned FlitW;        // a flit
+        int unsigned FlitLog2;     // bytes of a flit
+        int unsigned HeadFlits;    // flits of a header
+        int unsigned ListFlits;    // most flits of a list of targets behind it
+        int unsigned PayFlits;     // most flits of a payload
+        int unsigned PayW;         // index of one of these
+        int unsigned Lanes;        // expert IDs, or values of 16 bits, in a flit
+        int unsigned LaneW;        // index of one of these
+        int unsigned Words;        // of 32 bits in a flit
+        int unsigned GpuW;         // a GPU's number
+        int unsigned Others;       // ports besides one
+        int unsigned ExpW;         // an expert's number
+        int unsigned LocalW;       // an expert's number on its GPU
+        int unsigned AddrW;        // address of a flit in own memory
+        int unsigned LineW;        // address of 128 bytes there
+        int unsigned TokW;         // number of a token of any GPU
+        int unsigned MaddrW;       // multimem address: of a byte of a row of any token, or
+                                   // in own memory
+        int unsigned CountW;       // rows of one expert
+        int unsigned EventW;       // number of an event counter
+        int unsigned RpmW;         // index of an entry of the packet manager
+        int unsigned MergeRankW;   // order in which its entries leave
+        int unsigned MergeRowW;    // a row of those in a line
+        int unsigned MergeKeyW;    // and what they have in common besides
+        int unsigned OpenW;        // index of a reduction request of a requester
+        int unsigned BeatW;        // and of a word of it in its hub
+        int unsigned SlotW;        // place of a packet in a queue of the switch
+        int unsigned SeqW;         // number of a packet in a look-ahead window
+        int unsigned StoreW;       // credits of a hub: packets of class STORE
+        int unsigned PartW;        // and results
+        int unsigned ResultSlots;  // packets of results that wait at an output of the switch
+        int unsigned SumFlits;     // flits of results that wait for a hub's own sums, behind
+                                   // its queue of packets
+        int unsigned GrantRows;    // rows that may be granted and not begun at a hub, see
+                                   // grant_lanes
+        int unsigned StampW;       // when a packet came, 0 without monitors
+        int unsigned StampB;       // of a signal that holds it
+        int unsigned DescW;        // description of a packet in a queue of the switch
+        int unsigned WordW;        // a word of the RAM of packets
+        int unsigned SharedRamW;   // address of a word of partials there
+        bit          Late;         // words are written a cycle behind their addresses
     } cfg_t;
 
     function automatic cfg_t usual();
         cfg_t c;
-        c                 = '0;
-        c.N               = 4;
-        c.FlitBytes       = 8;
-        c.MemBytesLog2    = 25;
-        c.RowsLog2        = 15;
-        c.TokensLog2      = 12;
-        c.MaxExperts      = 512;
+        c = '0;
+        c.N = 4;
+        c.FlitBytes = 8;
+        c.MemBytesLog2 = 25;
+        c.RowsLog2 = 15;
+        c.TokensLog2 = 12;
+        c.MaxExperts = 512;
         c.MaxLocalExperts = 32;
-        c.Groups          = 16;
-        c.CacheEntries    = 512;
-        c.CacheLimit      = 1'b1;
-        c.MaxLatency      = 64;
-        c.OpenRows        = 8;
-        c.StorePkts       = 32;
-        c.CtrlPkts        = 16;
-        c.Window          = 16;
-        c.PartPkts        = 4;
-        c.RxStorePkts     = 32;
-        c.RxResultPkts    = 4;
-        c.RxCtrlPkts      = 16;
-        c.Reds            = 1'b1;
-        c.AdderBypass     = 1'b1;
+        c.Groups = 16;
+        c.CacheEntries = 512;
+        c.CacheLimit = 1'b1;
+        c.MaxLatency = 64;
+        c.OpenRows = 8;
+        c.StorePkts = 32;
+        c.CtrlPkts = 16;
+        c.Window = 16;
+        c.PartPkts = 4;
+        c.RxStorePkts = 32;
+        c.RxResultPkts = 4;
+        c.RxCtrlPkts = 16;
+        c.Reds = 1'b1;
+        c.AdderBypass = 1'b1;
         c.TargetListCache = 1'b1;
-        c.TokenOrder      = 1'b1;
-        c.Events          = 32;
-        c.Delay           = 1'b1;
-        c.RowRanges       = 1'b1;
-        c.Gathered        = 1'b1;
-        c.RowSparse       = 1'b1;
-        c.SourceLists     = 1'b1;
-        c.RpmEntries      = 8;
+        c.TokenOrder = 1'b1;
+        c.Events = 32;
+        c.Delay = 1'b1;
+        c.RowRanges = 1'b1;
+        c.Gathered = 1'b1;
+        c.RowSparse = 1'b1;
+        c.SourceLists = 1'b1;
+        c.RpmEntries = 8;
         c.SwitchReductions = 1'b1;
-        c.TileReductions  = 1'b0;
-        c.LinkRate        = 1'b1;
-        c.Guard           = 1'b1;
-        c.Monitor         = 1'b1;
-        c.Faults          = 1'b1;
-        c.Multicast       = 1'b1;
-        c.RedTypes        = red_pkg::AllTypes;
-        c.RedOps          = red_pkg::AllOps;
+        c.TileReductions = 1'b0;
+        c.LinkRate = 1'b1;
+        c.Guard = 1'b1;
+        c.Monitor = 1'b1;
+        c.Faults = 1'b1;
+        c.Multicast = 1'b1;
+        c.RedTypes = red_pkg::AllTypes;
+        c.RedOps = red_pkg::AllOps;
         return c;
     endfunction
 
@@ -162,56 +164,56 @@ package cfg_pkg;
 
     function automatic cfg_t derived(input cfg_t settings);
         cfg_t c;
-        c           = settings;
-        c.FlitW     = 8 * c.FlitBytes;
-        c.FlitLog2  = $clog2(c.FlitBytes);
+        c = settings;
+        c.FlitW = 8 * c.FlitBytes;
+        c.FlitLog2 = $clog2(c.FlitBytes);
         c.HeadFlits = packet_pkg::HeaderBytes / c.FlitBytes;
         c.ListFlits = (packet_pkg::TargetBytes * (packet_pkg::TargetsMax - 1) + c.FlitBytes - 1)
                       / c.FlitBytes;
-        c.PayFlits  = packet_pkg::PayloadMaxBytes / c.FlitBytes;
-        c.PayW      = $clog2(c.PayFlits);
-        c.Lanes     = c.FlitBytes / packet_pkg::TargetBytes;
-        c.LaneW     = $clog2(c.Lanes);
-        c.Words     = c.FlitBytes / 4;
-        c.GpuW      = index_w(c.N);
-        c.Others    = c.N - 1;
-        c.ExpW      = index_w(c.MaxExperts);
-        c.LocalW    = index_w(c.MaxLocalExperts);
-        c.AddrW     = c.MemBytesLog2 - c.FlitLog2;
-        c.LineW     = c.AddrW - c.PayW;
-        c.TokW      = c.TokensLog2 + c.GpuW;
-        c.MaddrW    = most(c.TokW + 15, c.MemBytesLog2);
-        c.CountW    = (c.RowsLog2 < node_pkg::RowW) ? c.RowsLog2 + 1 : node_pkg::RowW;
-        c.EventW    = $clog2(c.Events);
-        c.RpmW      = index_w(c.RpmEntries);
+        c.PayFlits = packet_pkg::PayloadMaxBytes / c.FlitBytes;
+        c.PayW = $clog2(c.PayFlits);
+        c.Lanes = c.FlitBytes / packet_pkg::TargetBytes;
+        c.LaneW = $clog2(c.Lanes);
+        c.Words = c.FlitBytes / 4;
+        c.GpuW = index_w(c.N);
+        c.Others = c.N - 1;
+        c.ExpW = index_w(c.MaxExperts);
+        c.LocalW = index_w(c.MaxLocalExperts);
+        c.AddrW = c.MemBytesLog2 - c.FlitLog2;
+        c.LineW = c.AddrW - c.PayW;
+        c.TokW = c.TokensLog2 + c.GpuW;
+        c.MaddrW = most(c.TokW + 15, c.MemBytesLog2);
+        c.CountW = (c.RowsLog2 < node_pkg::RowW) ? c.RowsLog2 + 1 : node_pkg::RowW;
+        c.EventW = $clog2(c.Events);
+        c.RpmW = index_w(c.RpmEntries);
         c.MergeRankW = 1 + c.MaddrW - $clog2(packet_pkg::PayloadMaxBytes);
         c.MergeRowW = $clog2(packet_pkg::PayloadMaxBytes) - 5;
         c.MergeKeyW = c.MergeRankW + c.MergeRowW + 4 + c.ExpW + 4;
-        c.OpenW     = $clog2(c.OpenRows);
-        c.BeatW     = (c.HeadFlits == 1) ? 2 : 3;
-        c.SlotW     = index_w(most(c.StorePkts, most(c.CtrlPkts, c.OpenRows)));
-        c.SeqW      = $clog2(c.StorePkts) + 1;
-        c.StoreW    = $clog2(c.RxStorePkts + 1);
-        c.PartW     = $clog2(c.RxResultPkts + 1);
-        c.ResultSlots = (c.PayFlits >= 16) ? 1 : 16 / c.PayFlits; // LUT RAM comes in 16 words
-        c.SumFlits  = (c.FlitBytes < 16) ? 0 : 15;
+        c.OpenW = $clog2(c.OpenRows);
+        c.BeatW = (c.HeadFlits == 1) ? 2 : 3;
+        c.SlotW = index_w(most(c.StorePkts, most(c.CtrlPkts, c.OpenRows)));
+        c.SeqW = $clog2(c.StorePkts) + 1;
+        c.StoreW = $clog2(c.RxStorePkts + 1);
+        c.PartW = $clog2(c.RxResultPkts + 1);
+        c.ResultSlots = (c.PayFlits >= 16) ? 1 : 16 / c.PayFlits;  // LUT RAM comes in 16 words
+        c.SumFlits = (c.FlitBytes < 16) ? 0 : 15;
         // open ones of all homes, and own ones that have closed while their results, of a packet
         // and a flit at least, wait: at the switch, in the hub's queue, behind that
         c.GrantRows = c.N * c.OpenRows + c.ResultSlots + c.RxResultPkts + c.SumFlits;
-        c.StampW    = c.Monitor ? map_pkg::MonitorStampBits : 0;
-        c.StampB    = most(c.StampW, 1);
-        c.DescW     = c.SlotW + 6 + c.PayW + c.StampW;
-        c.WordW     = c.FlitW + 1 + 32'(c.PartSharedRam);
+        c.StampW = c.Monitor ? map_pkg::MonitorStampBits : 0;
+        c.StampB = most(c.StampW, 1);
+        c.DescW = c.SlotW + 6 + c.PayW + c.StampW;
+        c.WordW = c.FlitW + 1 + 32'(c.PartSharedRam);
         c.SharedRamW = c.PayW + c.SlotW - 2;
-        c.Late      = c.PartSharedRam && c.HeadFlits == 2;
+        c.Late = c.PartSharedRam && c.HeadFlits == 2;
         return c;
     endfunction
 
     // Whether EVENT and FLAG packets count the event counter of this number, where there are so
     // many numbers: the first ones, and all of the upper half.
     function automatic bit counted(input int unsigned events, input logic [47:0] number);
-        return (number >> $clog2(isa_pkg::SwEvents)) == '0
-               || (events == isa_pkg::Events && (number >> $clog2(isa_pkg::EV_SW8)) == 48'd1);
+        return (number >> $clog2(isa_pkg::SwEvents)) == '0 ||
+            (events == isa_pkg::Events && (number >> $clog2(isa_pkg::EV_SW8)) == 48'd1);
     endfunction
 
     // Whether a packet stores what belongs to a row, at experts that its list names:

@@ -15,18 +15,18 @@ module fifo #(
     parameter int unsigned Width = 8,
     parameter int unsigned Depth = 16
 ) (
-    input  wire logic                       clk_i,
-    input  wire logic                       rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic                       valid_i,
-    output logic                            ready_o,
-    input  wire logic [Width-1:0]           data_i,
+    input  wire logic             valid_i,
+    output logic                  ready_o,
+    input  wire logic [Width-1:0] data_i,
 
-    output logic                            valid_o,
-    input  wire logic                       ready_i,
-    output logic [Width-1:0]                data_o,
+    output logic             valid_o,
+    input  wire logic        ready_i,
+    output logic [Width-1:0] data_o,
 
-    output logic [$clog2(Depth+1)-1:0]      level_o  // words stored, 0 .. Depth
+    output logic [$clog2(Depth+1)-1:0] level_o  // words stored, 0 .. Depth
 );
     localparam int unsigned LevelW = $clog2(Depth + 1);
 
@@ -35,19 +35,19 @@ module fifo #(
     end
 
     logic [LevelW-1:0] level_q;
-    logic              full_q, push, pop, fills, empties; // a push fills it, a pop empties it
+    logic full_q, push, pop, fills, empties;  // a push fills it, a pop empties it
 
     assign ready_o = !full_q;
     assign level_o = level_q;
-    assign push    = valid_i && !full_q;
-    assign pop     = valid_o && ready_i;
+    assign push = valid_i && !full_q;
+    assign pop = valid_o && ready_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            full_q  <= 1'b0;
+            full_q <= 1'b0;
             valid_o <= 1'b0;
         end else if (push != pop) begin
-            full_q  <= push && fills;
+            full_q <= push && fills;
             valid_o <= push || !empties;
         end
     end
@@ -60,7 +60,7 @@ module fifo #(
     end
 
     if (Depth == 1) begin : gen_single
-        assign fills   = 1'b1;
+        assign fills = 1'b1;
         assign empties = 1'b1;
         always_ff @(posedge clk_i) begin
             if (push) data_o <= data_i;
@@ -69,11 +69,11 @@ module fifo #(
         localparam int unsigned PtrW = $clog2(Depth);
         localparam logic [PtrW-1:0] Last = PtrW'(Depth - 1);
 
-        logic [Width-1:0] mem [Depth];
-        logic [PtrW-1:0]  wptr_q, rptr_q, wnext, rnext;
+        logic [Width-1:0] mem[Depth];
+        logic [PtrW-1:0] wptr_q, rptr_q, wnext, rnext;
 
-        assign data_o  = mem[rptr_q];
-        assign fills   = wnext == rptr_q;
+        assign data_o = mem[rptr_q];
+        assign fills = wnext == rptr_q;
         assign empties = rnext == wptr_q;
 
         if (Depth == 16 || Depth == 32) begin : gen_shift
@@ -95,7 +95,7 @@ module fifo #(
                 rptr_q <= '0;
             end else begin
                 if (push) wptr_q <= wnext;
-                if (pop)  rptr_q <= rnext;
+                if (pop) rptr_q <= rnext;
             end
         end
     end

@@ -10,7 +10,7 @@ package fp_pkg;
     // verilator lint_off UNUSEDPARAM
 
     // Cycles from the operands to the result.
-    localparam int unsigned FpAddLatency  = 4;  // fp32_add
+    localparam int unsigned FpAddLatency = 4;  // fp32_add
     localparam int unsigned ExpertLatency = 4;  // expert_lanes
 
     localparam logic [31:0] NaN32 = 32'h7fff_ffff;
@@ -20,16 +20,16 @@ package fp_pkg;
 
     // c * w, as the lanes of the expert use it (expert_factor).
     typedef struct packed {
-        logic        nan;
-        logic        infinite; // a factor is infinite
-        logic        zero;  // a factor is zero
-        logic        sign;
-        logic [6:0]  frac;  // of c
-        logic        high;  // x * c may overflow, else it may underflow: what is beyond
-                            // limit does, or does not
-        logic [7:0]  limit; // of the exponent of x, and the carry of x * c
-        logic [9:0]  exp;   // exponent of the product - that of x - 2
-        logic [31:0] mant;  // its significand, the highest bit is 1
+        logic           nan;
+        logic infinite;         // a factor is infinite
+        logic           zero;   // a factor is zero
+        logic           sign;
+        logic [6:0]     frac;   // of c
+        logic           high;   // x * c may overflow, else it may underflow: what is beyond limit
+                                // does, or does not
+        logic [7:0]     limit;  // of the exponent of x, and the carry of x * c
+        logic [9:0]     exp;    // exponent of the product - that of x - 2
+        logic [31:0]    mant;   // its significand, the highest bit is 1
     } factor_t;
 
     // Exact; a NaN keeps its payload.
@@ -42,7 +42,7 @@ package fp_pkg;
         logic [9:0] frac;
         logic [7:0] exp;
         frac = x[9:0];
-        exp  = 8'(x[14:10]) + 8'd112;
+        exp = 8'(x[14:10]) + 8'd112;
         if (x[14:10] == '1) exp = '1;
         else if (x[14:10] == '0) begin
             exp = (frac == '0) ? '0 : 8'd113;
@@ -60,9 +60,9 @@ package fp_pkg;
     // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals
     // made, overflow to infinity.
     function automatic logic [15:0] rne_fp16(input logic [31:0] x);
-        logic [24:0] sig; // with the place below the last one
+        logic [24:0] sig;  // with the place below the last one
         logic [23:0] low;
-        logic [4:0]  shift;
+        logic [4:0] shift;
         logic [14:0] mag;
         if (x[30:23] == 8'hff && x[22:0] != '0) return NaN16;
         if (x[30:23] >= 8'd143) return {x[31], 15'h7c00};
@@ -71,9 +71,9 @@ package fp_pkg;
             mag = {x[27:23] - 5'd16, x[22:13]};
             return {x[31], mag + 15'(x[12] && (x[13] || x[11:0] != '0))};
         end
-        shift = 5'(8'd126 - x[30:23]);   // 14 to 24
-        sig   = {1'b1, x[22:0], 1'b0} >> shift;
-        low   = {1'b1, x[22:0]} << (5'd25 - shift);
+        shift = 5'(8'd126 - x[30:23]);  // 14 to 24
+        sig = {1'b1, x[22:0], 1'b0} >> shift;
+        low = {1'b1, x[22:0]} << (5'd25 - shift);
         return {x[31], 15'(sig[24:1]) + 15'(sig[0] && (sig[1] || low != '0))};
     endfunction
 endpackage

@@ -26,15 +26,21 @@ module lut_table #(
     localparam int unsigned BankW = (AddrW < 4) ? AddrW : 4;
     localparam int unsigned Banks = (Depth + 15) / 16;
 
-    logic [Width-1:0] word_q [Banks];
+    logic [Width-1:0] word_q[Banks];
 
     for (genvar b = 0; b < Banks; b++) begin : gen_bank
         logic [Width-1:0] word;
 
-        lutram #(.Width(Width), .Depth(2**BankW)) i_ram (
-            .clk_i, .we_i(we_i && (waddr_i >> BankW) == AddrW'(b)),
-            .waddr_i(waddr_i[BankW-1:0]), .wdata_i,
-            .raddr_i(raddr_i[BankW-1:0]), .rdata_o(word)
+        lutram #(
+            .Width(Width),
+            .Depth(2 ** BankW)
+        ) i_ram (
+            .clk_i,
+            .we_i(we_i && (waddr_i >> BankW) == AddrW'(b)),
+            .waddr_i(waddr_i[BankW-1:0]),
+            .wdata_i,
+            .raddr_i(raddr_i[BankW-1:0]),
+            .rdata_o(word)
         );
 
         always_ff @(posedge clk_i) begin

@@ -23,7 +23,7 @@ module lutram #(
     end
 
     (* ram_style = "distributed" *)
-    logic [Width-1:0] mem [2**AddrW];
+    logic [Width-1:0] mem[2**AddrW];
 
     assign rdata_o = mem[raddr_i];
 

@@ -26,21 +26,21 @@ module packet_acc #(
     input  wire logic rst_ni,
 
     input  wire logic                 valid_i,
-    output logic                      ready_o, // depends on idx_i and first_i
+    output logic                      ready_o,  // depends on idx_i and first_i
     input  wire logic [Cfg.PayW-1:0]  idx_i,
     input  wire logic                 first_i,
-    input  wire logic                 pair_i,  // only with first_i
-    input  wire logic [Cfg.FlitW-1:0] a_i,     // only with pair_i
-    input  wire logic [Cfg.FlitW-1:0] b_i,     // lane 0 is bits 15:0
+    input  wire logic                 pair_i,   // only with first_i
+    input  wire logic [Cfg.FlitW-1:0] a_i,      // only with pair_i
+    input  wire logic [Cfg.FlitW-1:0] b_i,      // lane 0 is bits 15:0
     input  wire logic                 last_i,
     input  wire red_pkg::red_t        red_i,
-    input  wire logic [MetaWidth-1:0] meta_i,  // only with last_i
+    input  wire logic [MetaWidth-1:0] meta_i,   // only with last_i
 
     output logic                 valid_o,
     output logic [Cfg.FlitW-1:0] data_o,
     output logic [MetaWidth-1:0] meta_o,
 
-    output logic busy_o // a term or a result is inside
+    output logic busy_o  // a term or a result is inside
 );
     // Stage 0 holds the operands, stages 1 .. Stages-1 follow the lanes; the
     // sum is written back or rounded from the last one.
@@ -50,14 +50,14 @@ module packet_acc #(
         $error("packet_acc: FlitBytes must be a power of two, 4 to 64");
     end
 
-    logic [Stages-1:0]                valid_q, last_q;
-    logic [Stages-1:0][Cfg.PayW-1:0]  idx_q;
+    logic [Stages-1:0] valid_q, last_q;
+    logic [Stages-1:0][Cfg.PayW-1:0] idx_q;
     logic [Stages-1:0][MetaWidth-1:0] meta_q;
-    logic                             take, store, emit;
-    red_pkg::red_t                    red_q, red_end; // of stage 0 and of the last one
-    logic                             half;           // the last stage but one holds a
-                                                      // last term, of bf16
-    logic [Cfg.Words-1:0][1:0][31:0]  acc, sum;
+    logic take, store, emit;
+    red_pkg::red_t red_q, red_end;  // of stage 0 and of the last one
+    logic half;  // the last stage but one holds a
+                 // last term, of bf16
+    logic [Cfg.Words-1:0][1:0][31:0] acc, sum;
 
     // an earlier term of the same word is inside; with Spaced this never delays a term
     logic conflict;
@@ -70,10 +70,10 @@ module packet_acc #(
     end
 
     assign ready_o = Spaced || first_i || !conflict;
-    assign take    = valid_i && ready_o;
-    assign store   = valid_q[Stages-1] && !last_q[Stages-1];
-    assign emit    = valid_q[Stages-1] && last_q[Stages-1];
-    assign busy_o  = valid_q != '0 || valid_o;
+    assign take = valid_i && ready_o;
+    assign store = valid_q[Stages-1] && !last_q[Stages-1];
+    assign emit = valid_q[Stages-1] && last_q[Stages-1];
+    assign busy_o = valid_q != '0 || valid_o;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -84,7 +84,7 @@ module packet_acc #(
             valid_o <= emit;
         end
         last_q <= {last_q[Stages-2:0], last_i};
-        idx_q  <= {idx_q[Stages-2:0], idx_i};
+        idx_q <= {idx_q[Stages-2:0], idx_i};
         meta_q <= {meta_q[Stages-2:0], meta_i};
         if (emit) meta_o <= meta_q[Stages-1];
     end
@@ -93,30 +93,47 @@ module packet_acc #(
         .Width(Cfg.Words * 64),
         .Depth(Cfg.PayFlits)
     ) i_acc (
-        .clk_i(clk_i), .we_i(store), .waddr_i(idx_q[Stages-1]), .wdata_i(sum),
-        .raddr_i(idx_i), .rdata_o(acc)
+        .clk_i(clk_i),
+        .we_i(store),
+        .waddr_i(idx_q[Stages-1]),
+        .wdata_i(sum),
+        .raddr_i(idx_i),
+        .rdata_o(acc)
     );
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
-        assign red_q   = '0;
+        assign red_q = '0;
         assign red_end = '0;
-        assign half    = last_q[Stages-2];
+        assign half = last_q[Stages-2];
     end else begin : gen_red
         red_pkg::red_t [Stages-1:0] stage_q;
 
         always_ff @(posedge clk_i) stage_q <= {stage_q[Stages-2:0], red_i};
-        assign red_q   = stage_q[0];
+        assign red_q = stage_q[0];
         assign red_end = stage_q[Stages-1];
-        assign half    = last_q[Stages-2] && stage_q[Stages-2].dtype == packet_pkg::DTYPE_BF16;
+        assign half = last_q[Stages-2] && stage_q[Stages-2].dtype == packet_pkg::DTYPE_BF16;
     end
 
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
-        reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
+        reduce_lane #(
+            .RedTypes(Cfg.RedTypes),
+            .RedOps(Cfg.RedOps)
+        ) i_lane (
             .clk_i,
-            .take_i(take), .first_i, .pair_i, .red_i, .acc_i(acc[l]),
-            .a_i(a_i[32*l +: 32]), .b_i(b_i[32*l +: 32]),
-            .valid_i(valid_q[0]), .red_q_i(red_q), .half_i(half), .sum_o(sum[l]),
-            .emit_i(emit), .red_end_i(red_end), .data_o(data_o[32*l +: 32])
+            .take_i(take),
+            .first_i,
+            .pair_i,
+            .red_i,
+            .acc_i(acc[l]),
+            .a_i(a_i[32*l+:32]),
+            .b_i(b_i[32*l+:32]),
+            .valid_i(valid_q[0]),
+            .red_q_i(red_q),
+            .half_i(half),
+            .sum_o(sum[l]),
+            .emit_i(emit),
+            .red_end_i(red_end),
+            .data_o(data_o[32*l+:32])
         );
     end
 

@@ -19,45 +19,45 @@
 module pkt_fifo #(
     parameter int unsigned FlitBytes = 8,
     // storage, a power of two
-    parameter int unsigned Flits     = 32,
+    parameter int unsigned Flits = 32,
     // longest packet
     parameter int unsigned MaxPkt    = 16 / FlitBytes + (30 + FlitBytes - 1) / FlitBytes
                                        + 128 / FlitBytes
 ) (
-    input  wire logic                         clk_i,
-    input  wire logic                         rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic                         in_valid_i,
-    output logic                              in_ready_o,
-    input  wire logic [8*FlitBytes-1:0]       in_data_i,
-    input  wire logic                         in_last_i,
+    input  wire logic                   in_valid_i,
+    output logic                        in_ready_o,
+    input  wire logic [8*FlitBytes-1:0] in_data_i,
+    input  wire logic                   in_last_i,
 
-    output logic                              out_valid_o,
-    output logic                              out_last_o,
-    input  wire logic                         take_i,
-    input  wire logic                         step_i,
-    output logic [8*FlitBytes-1:0]            out_data_o
+    output logic                   out_valid_o,
+    output logic                   out_last_o,
+    input  wire logic              take_i,
+    input  wire logic              step_i,
+    output logic [8*FlitBytes-1:0] out_data_o
 );
     localparam int unsigned PtrW = $clog2(Flits);
 
-    if (MaxPkt > Flits || 2**PtrW != Flits) begin : gen_check
+    if (MaxPkt > Flits || 2 ** PtrW != Flits) begin : gen_check
         $error("pkt_fifo: a packet does not fit, or Flits is not a power of two");
     end
 
     // one more bit separates full from empty; whole_q: behind the last whole packet
     logic [PtrW:0] wptr_q, rptr_q, whole_q;
     logic [PtrW:0] wptr_next;
-    logic          push;
+    logic push;
 
-    assign in_ready_o  = (wptr_q ^ rptr_q) != {1'b1, PtrW'(0)};
-    assign push        = in_valid_i && in_ready_o;
+    assign in_ready_o = (wptr_q ^ rptr_q) != {1'b1, PtrW'(0)};
+    assign push = in_valid_i && in_ready_o;
     assign out_valid_o = whole_q != rptr_q;
-    assign wptr_next   = wptr_q + 1'b1;
+    assign wptr_next = wptr_q + 1'b1;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            wptr_q  <= '0;
-            rptr_q  <= '0;
+            wptr_q <= '0;
+            rptr_q <= '0;
             whole_q <= '0;
         end else begin
             if (push) wptr_q <= wptr_next;
@@ -66,13 +66,27 @@ module pkt_fifo #(
         end
     end
 
-    lut_table #(.Width(8 * FlitBytes), .Depth(Flits)) i_data (
-        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_data_i),
-        .re_i(step_i), .sel_i(take_i),
-        .raddr_i(rptr_q[PtrW-1:0]), .rdata_o(out_data_o)
+    lut_table #(
+        .Width(8 * FlitBytes),
+        .Depth(Flits)
+    ) i_data (
+        .clk_i,
+        .we_i(push),
+        .waddr_i(wptr_q[PtrW-1:0]),
+        .wdata_i(in_data_i),
+        .re_i(step_i),
+        .sel_i(take_i),
+        .raddr_i(rptr_q[PtrW-1:0]),
+        .rdata_o(out_data_o)
     );
-    lutram #(.Width(1), .Depth(Flits)) i_last (
-        .clk_i, .we_i(push), .waddr_i(wptr_q[PtrW-1:0]), .wdata_i(in_last_i),
+    lutram #(
+        .Width(1),
+        .Depth(Flits)
+    ) i_last (
+        .clk_i,
+        .we_i(push),
+        .waddr_i(wptr_q[PtrW-1:0]),
+        .wdata_i(in_last_i),
         .raddr_i(rptr_q[PtrW-1:0]),
         .rdata_o(out_last_o)
     );

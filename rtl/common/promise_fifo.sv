@@ -12,19 +12,19 @@
 
 module promise_fifo #(
     parameter int unsigned Width = 8,
-    parameter int unsigned Depth = 16    // 16 or 32
+    parameter int unsigned Depth = 16  // 16 or 32
 ) (
-    input  wire logic             clk_i,
-    input  wire logic             rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     input  wire logic             promise_i,
     output logic                  room_o,
     input  wire logic             push_i,
     input  wire logic [Width-1:0] data_i,
 
-    output logic                  valid_o,
-    input  wire logic             ready_i,
-    output logic [Width-1:0]      data_o
+    output logic             valid_o,
+    input  wire logic        ready_i,
+    output logic [Width-1:0] data_o
 );
     localparam int unsigned PtrW = $clog2(Depth);
 
@@ -38,7 +38,7 @@ module promise_fifo #(
 
     logic [PtrW-1:0] pptr_q, wptr_q, rptr_q;
 
-    assign room_o  = after(pptr_q) != rptr_q;
+    assign room_o = after(pptr_q) != rptr_q;
     assign valid_o = wptr_q != rptr_q;
 
     always_ff @(posedge clk_i) begin
@@ -47,8 +47,8 @@ module promise_fifo #(
             wptr_q <= '0;
             rptr_q <= '0;
         end else begin
-            if (promise_i)          pptr_q <= after(pptr_q);
-            if (push_i)             wptr_q <= after(wptr_q);
+            if (promise_i) pptr_q <= after(pptr_q);
+            if (push_i) wptr_q <= after(wptr_q);
             if (valid_o && ready_i) rptr_q <= after(rptr_q);
         end
     end
@@ -57,8 +57,12 @@ module promise_fifo #(
         .Width(Width),
         .Depth(Depth)
     ) i_ram (
-        .clk_i, .we_i(push_i), .waddr_i(wptr_q), .wdata_i(data_i),
-        .raddr_i(rptr_q), .rdata_o(data_o)
+        .clk_i,
+        .we_i(push_i),
+        .waddr_i(wptr_q),
+        .wdata_i(data_i),
+        .raddr_i(rptr_q),
+        .rdata_o(data_o)
     );
 
     `MW_ASSERT(!promise_i || room_o, "a promise without room")

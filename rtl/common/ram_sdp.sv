@@ -10,8 +10,8 @@
 `default_nettype none
 
 module ram_sdp #(
-    parameter int unsigned Width  = 32,
-    parameter int unsigned Depth  = 512,
+    parameter int unsigned Width = 32,
+    parameter int unsigned Depth = 512,
     parameter int unsigned ByteEn = 0,
     localparam int unsigned AddrW = (Depth > 1) ? $clog2(Depth) : 1,
     localparam int unsigned Lanes = (Width + 7) / 8
@@ -30,7 +30,7 @@ module ram_sdp #(
     end
 
     (* no_rw_check, ram_style = "block" *)
-    logic [Width-1:0] mem [Depth];
+    logic [Width-1:0] mem[Depth];
 
     always_ff @(posedge clk_i) begin
         if (re_i) rdata_o <= mem[raddr_i];
@@ -44,7 +44,7 @@ module ram_sdp #(
                 if (wbe_i != '1) begin
                     word = mem[waddr_i];
                     for (int unsigned b = 0; b < Lanes; b++) begin
-                        if (wbe_i[b]) word[8*b +: 8] = wdata_i[8*b +: 8];
+                        if (wbe_i[b]) word[8*b+:8] = wdata_i[8*b+:8];
                     end
                 end
                 mem[waddr_i] <= word;

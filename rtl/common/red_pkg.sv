@@ -11,10 +11,10 @@ package red_pkg;
     // Sets of a build: bit i is the type, or the operator, with that number in packet_pkg.
     typedef logic [7:0] set_t;
     localparam set_t AllTypes = 8'h1f;
-    localparam set_t AllOps   = 8'h3f;
-    localparam set_t Floats   = 8'h07;
-    localparam set_t Words    = 8'h1c;   // types of 32 bits
-    localparam set_t Logic    = 8'h38;   // and, or, xor
+    localparam set_t AllOps = 8'h3f;
+    localparam set_t Floats = 8'h07;
+    localparam set_t Words = 8'h1c;  // types of 32 bits
+    localparam set_t Logic = 8'h38;  // and, or, xor
 
     // verilator lint_on UNUSEDPARAM
 
@@ -41,11 +41,9 @@ package red_pkg;
         logic [31:0] y;
         y = x;
         if (bf16 || dtype == DTYPE_BF16) begin
-            for (int unsigned h = 0; h < 2; h++)
-                if (x[16*h +: 15] > 15'h7f80) y[16*h +: 16] = 16'h7fff;
+            for (int unsigned h = 0; h < 2; h++) if (x[16*h+:15] > 15'h7f80) y[16*h+:16] = 16'h7fff;
         end else if (dtype == DTYPE_FP16) begin
-            for (int unsigned h = 0; h < 2; h++)
-                if (x[16*h +: 15] > 15'h7c00) y[16*h +: 16] = 16'h7fff;
+            for (int unsigned h = 0; h < 2; h++) if (x[16*h+:15] > 15'h7c00) y[16*h+:16] = 16'h7fff;
         end else if (dtype == DTYPE_FP32) begin
             if (x[30:0] > 31'h7f80_0000) y = 32'h7fff_ffff;
         end

@@ -16,36 +16,36 @@
 
 module reduce_lane #(
     parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
-    parameter red_pkg::set_t RedOps   = red_pkg::AllOps
+    parameter red_pkg::set_t RedOps = red_pkg::AllOps
 ) (
-    input  wire logic             clk_i,
+    input  wire logic clk_i,
 
     input  wire logic             take_i,
     input  wire logic             first_i,
-    input  wire logic             pair_i,     // with first_i: a_i counts too
+    input  wire logic             pair_i,  // with first_i: a_i counts too
     input  wire red_pkg::red_t    red_i,
-    input  wire logic [1:0][31:0] acc_i,      // running results; of 32-bit elements the first one
+    input  wire logic [1:0][31:0] acc_i,   // running results; of 32-bit elements the first one
     input  wire logic [31:0]      a_i,
     input  wire logic [31:0]      b_i,
 
-    input  wire logic             valid_i,    // the term taken in the last cycle is there
-    input  wire red_pkg::red_t    red_q_i,    // its type and operator
+    input  wire logic          valid_i,    // the term taken in the last cycle is there
+    input  wire red_pkg::red_t red_q_i,    // its type and operator
     // what was taken fp_pkg::FpAddLatency cycles ago is final, and bf16: in sum_o
     // only its upper halves count
-    input  wire logic             half_i,
-    output logic [1:0][31:0]      sum_o,
-    input  wire logic             emit_i,     // sum_o is final: data_o in the next cycle
-    input  wire red_pkg::red_t    red_end_i,  // of sum_o
-    output logic [31:0]           data_o
+    input  wire logic          half_i,
+    output logic [1:0][31:0]   sum_o,
+    input  wire logic          emit_i,     // sum_o is final: data_o in the next cycle
+    input  wire red_pkg::red_t red_end_i,  // of sum_o
+    output logic [31:0]        data_o
 );
     import packet_pkg::*;
     import red_pkg::*;
 
-    localparam bit HasFp16  = RedTypes[DTYPE_FP16];
-    localparam bit HasFp32  = RedTypes[DTYPE_FP32];
-    localparam bit HasInt   = RedTypes[DTYPE_U32] || RedTypes[DTYPE_S32];
+    localparam bit HasFp16 = RedTypes[DTYPE_FP16];
+    localparam bit HasFp32 = RedTypes[DTYPE_FP32];
+    localparam bit HasInt = RedTypes[DTYPE_U32] || RedTypes[DTYPE_S32];
     localparam bit HasWords = HasFp32 || HasInt;
-    localparam bit HasPick  = RedOps[REDOP_MIN] || RedOps[REDOP_MAX];
+    localparam bit HasPick = RedOps[REDOP_MIN] || RedOps[REDOP_MAX];
 
     // A word whose first half is an element: as fp32, or as it is.
     function automatic logic [31:0] widen(input dtype_e dtype, input logic [31:0] x);
@@ -56,7 +56,7 @@ module reduce_lane #(
 
     // ---- operands ----
     logic [1:0][31:0] a_q, b_q;
-    logic             words, integers;
+    logic words, integers;
 
     always_ff @(posedge clk_i) begin
         if (take_i) begin
@@ -70,15 +70,15 @@ module reduce_lane #(
         end
     end
 
-    assign words    = HasWords && Words[red_q_i.dtype];
+    assign words = HasWords && Words[red_q_i.dtype];
     assign integers = HasInt && !Floats[red_q_i.dtype];
 
     // ---- integers: what is known in one step waits until an adder would have finished ----
-    logic        over;
+    logic over;
     logic [31:0] over_data;
 
     if (HasInt) begin : gen_integers
-        logic [2:0]       int_valid_q;
+        logic [2:0] int_valid_q;
         logic [2:0][31:0] int_q;
 
         // Signed numbers are ordered as unsigned ones with the highest bit turned over.
@@ -86,7 +86,7 @@ module reduce_lane #(
                                                    input logic [31:0] b);
             logic b_below, is_signed;
             is_signed = r.dtype == DTYPE_S32;
-            b_below   = {b[31] ^ is_signed, b[30:0]} < {a[31] ^ is_signed, a[30:0]};
+            b_below = {b[31] ^ is_signed, b[30:0]} < {a[31] ^ is_signed, a[30:0]};
             unique case (r.redop)
                 REDOP_ADD: return a + b;
                 REDOP_MIN: return b_below ? b : a;
@@ -100,13 +100,13 @@ module reduce_lane #(
         always_ff @(posedge clk_i) begin
             int_valid_q <= {int_valid_q[1:0], valid_i && integers};
             if (valid_i && integers) int_q[0] <= integer_op(red_q_i, a_q[0], b_q[0]);
-            if (int_valid_q[0])      int_q[1] <= int_q[0];
-            if (int_valid_q[1])      int_q[2] <= int_q[1];
+            if (int_valid_q[0]) int_q[1] <= int_q[0];
+            if (int_valid_q[1]) int_q[2] <= int_q[1];
         end
-        assign over      = int_valid_q[2];
+        assign over = int_valid_q[2];
         assign over_data = int_q[2];
     end else begin : gen_floats
-        assign over      = 1'b0;
+        assign over = 1'b0;
         assign over_data = '0;
     end
 
@@ -114,21 +114,41 @@ module reduce_lane #(
     logic picks;
     assign picks = HasPick && red_q_i.redop != REDOP_ADD;
 
-    fp32_add #(.Narrow(!HasFp16 && !HasFp32), .Picks(HasPick)) i_first (
-        .clk_i, .valid_i(valid_i && !integers), .pick_i(picks),
-        .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[0]),
-        .b_i(b_q[0]), .half_i, .over_i(over), .over_data_i(over_data), .res_o(sum_o[0])
+    fp32_add #(
+        .Narrow(!HasFp16 && !HasFp32),
+        .Picks(HasPick)
+    ) i_first (
+        .clk_i,
+        .valid_i(valid_i && !integers),
+        .pick_i(picks),
+        .max_i(red_q_i.redop == REDOP_MAX),
+        .a_i(a_q[0]),
+        .b_i(b_q[0]),
+        .half_i,
+        .over_i(over),
+        .over_data_i(over_data),
+        .res_o(sum_o[0])
     );
-    fp32_add #(.Narrow(!HasFp16), .Picks(HasPick)) i_second (
-        .clk_i, .valid_i(valid_i && !words), .pick_i(picks),
-        .max_i(red_q_i.redop == REDOP_MAX), .a_i(a_q[1]),
-        .b_i(b_q[1]), .half_i, .over_i(1'b0), .over_data_i('0), .res_o(sum_o[1])
+    fp32_add #(
+        .Narrow(!HasFp16),
+        .Picks(HasPick)
+    ) i_second (
+        .clk_i,
+        .valid_i(valid_i && !words),
+        .pick_i(picks),
+        .max_i(red_q_i.redop == REDOP_MAX),
+        .a_i(a_q[1]),
+        .b_i(b_q[1]),
+        .half_i,
+        .over_i(1'b0),
+        .over_data_i('0),
+        .res_o(sum_o[1])
     );
 
     // ---- results ----
     always_ff @(posedge clk_i) begin
         if (emit_i) begin
-            if (HasWords && Words[red_end_i.dtype])               data_o <= sum_o[0];
+            if (HasWords && Words[red_end_i.dtype]) data_o <= sum_o[0];
             else if (HasFp16 && red_end_i.dtype == DTYPE_FP16)
                 data_o <= {fp_pkg::rne_fp16(sum_o[1]), fp_pkg::rne_fp16(sum_o[0])};
             else data_o <= {sum_o[1][31:16], sum_o[0][31:16]};

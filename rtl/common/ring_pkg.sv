@@ -15,7 +15,7 @@ package ring_pkg;
 
     // Primitive polynomials x^w + x^(tap+1) + 1, with the state 0 put in
     // front of 1; none for w = 8.
-    localparam int unsigned Taps [MaxW+1] = '{0, 0, 0, 1, 2, 2, 4, 5, 0, 4, 6, 8};
+    localparam int unsigned Taps[MaxW+1] = '{0, 0, 0, 1, 2, 2, 4, 5, 0, 4, 6, 8};
 
     function automatic logic fits(input int unsigned w);
         return w >= 1 && w <= MaxW && w != 8;
@@ -28,8 +28,8 @@ package ring_pkg;
 
     // What follows place p; bits of p above w count nothing.
     function automatic ptr_t next(input ptr_t p, input int unsigned w);
-        return {p[MaxW-1:0], (w == 1) ? !p[0] : p[w-1] ^ p[Taps[w]] ^ ends(p, w)}
-            & (ptr_t'(1) << w) - 1'b1;
+        return {p[MaxW-1:0], (w == 1) ? !p[0] : p[w-1] ^ p[Taps[w]] ^ ends(p, w)} &
+            (ptr_t'(1) << w) - 1'b1;
     endfunction
 
     // What follows pointer p.

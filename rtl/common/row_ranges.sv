@@ -31,69 +31,96 @@ module row_ranges #(
     output logic                 cmd_ready_o,
     input  wire isa_pkg::instr_t cmd_i,
     output logic                 retire_o,
-    output logic                 err_valid_o, // BOUNDS
+    output logic                 err_valid_o,  // BOUNDS
 
     output logic [Cfg.GpuW-1:0]            src_o,
-    input  wire bundle_pkg::src_rows_t     src_rows_i, // rows received from it
-    input  wire logic [node_pkg::RowW-1:0] own_base_i, // first row of the own copies
+    input  wire bundle_pkg::src_rows_t     src_rows_i,  // rows received from it
+    input  wire logic [node_pkg::RowW-1:0] own_base_i,  // first row of the own copies
 
-    output logic                           entry_valid_o, // to who reads entries
+    output logic                           entry_valid_o,  // to who reads entries
     input  wire logic                      entry_ready_i,
     output logic [Cfg.LineW-1:0]           entry_row_o,
-    input  wire logic                      entry_first_i, // its token is here; got: behind it, so
-                                                          // is what follows
+    input  wire logic                      entry_first_i,  // its token is here; got: behind it, so
+                                                           // is what follows
     input  wire logic [Cfg.TokensLog2-1:0] entry_token_i,
     input  wire logic                      entry_got_i,
 
-    output logic                      item_valid_o, // row entry_row_o of GPU src_o,
-                                                    // its entry is here
-    output logic [Cfg.TokensLog2-1:0] item_token_o, // its token at home
+    output logic                      item_valid_o,  // row entry_row_o of GPU src_o,
+                                                     // its entry is here
+    output logic [Cfg.TokensLog2-1:0] item_token_o,  // its token at home
     input  wire logic                 item_done_i,
-    input  wire logic                 quiet_i       // none is on its way
+    input  wire logic                 quiet_i        // none is on its way
 );
-    typedef enum logic [2:0] {Idle, Bounds, Source, Row, Read, Build, Drain} state_e;
+    typedef enum logic [2:0] {
+        Idle,
+        Bounds,
+        Source,
+        Row,
+        Read,
+        Build,
+        Drain
+    } state_e;
     state_e state_q;
 
-    logic                      take, stop, source_end, taken, no_tokens;
-    logic [Cfg.TokensLog2:0]   range_end;
-    logic [Cfg.GpuW-1:0]       src_q, src_next, port;
-    logic                      begun_q; // the tables of rows are filled
-    logic [Cfg.N-1:0]          over_q;  // nothing of the source is left in the range
-    logic [Cfg.LineW-1:0]      base_q, base_end, row_q, end_q, next_row, end_row, end_here;
-    logic                      no_more; // rows of the source that are here
-    logic [Cfg.TokensLog2:0]   limit_q;
+    logic take, stop, source_end, taken, no_tokens;
+    logic [Cfg.TokensLog2:0] range_end;
+    logic [Cfg.GpuW-1:0] src_q, src_next, port;
+    logic begun_q;  // the tables of rows are filled
+    logic [Cfg.N-1:0] over_q;  // nothing of the source is left in the range
+    logic [Cfg.LineW-1:0] base_q, base_end, row_q, end_q, next_row, end_row, end_here;
+    logic no_more;  // rows of the source that are here
+    logic [Cfg.TokensLog2:0] limit_q;
     logic [Cfg.TokensLog2-1:0] token_q;
 
-    assign port        = Cfg.GpuW'(cfg_i.port);
-    assign src_next    = (src_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : src_q + 1'b1;
+    assign port = Cfg.GpuW'(cfg_i.port);
+    assign src_next = (src_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : src_q + 1'b1;
     assign cmd_ready_o = state_q == Idle;
-    assign take        = cmd_valid_i && cmd_ready_o;
+    assign take = cmd_valid_i && cmd_ready_o;
     assign err_valid_o = take && no_tokens;
-    assign src_o       = src_q;
-    assign base_end    = base_q + Cfg.LineW'(src_rows_i.rows);
-    assign stop        = {1'b0, token_q} >= limit_q;
-    assign taken       = entry_got_i && !stop;
-    assign source_end  = (state_q == Row && no_more) || (entry_got_i && stop);
-    assign retire_o    = state_q == Drain && quiet_i;
+    assign src_o = src_q;
+    assign base_end = base_q + Cfg.LineW'(src_rows_i.rows);
+    assign stop = {1'b0, token_q} >= limit_q;
+    assign taken = entry_got_i && !stop;
+    assign source_end = (state_q == Row && no_more) || (entry_got_i && stop);
+    assign retire_o = state_q == Drain && quiet_i;
 
     assign entry_valid_o = state_q == Row && !no_more;
-    assign entry_row_o   = row_q;
-    assign item_valid_o  = state_q == Build;
-    assign item_token_o  = token_q;
+    assign entry_row_o = row_q;
+    assign item_valid_o = state_q == Build;
+    assign item_token_o = token_q;
 
-    cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
-        .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
-        .no_tokens_o(no_tokens), .no_bytes_o()
+    cmd_range #(
+        .Cfg(Cfg)
+    ) i_range (
+        .first_i({cmd_i.a_high, cmd_i.a}),
+        .count_i(cmd_i.b),
+        .shift_i({1'b0, cfg_i.token_shift}),
+        .end_o(range_end),
+        .no_tokens_o(no_tokens),
+        .no_bytes_o()
     );
 
-    lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_next (
-        .clk_i, .we_i(state_q == Bounds || taken), .waddr_i(src_q),
-        .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1), .raddr_i(src_q), .rdata_o(next_row)
+    lutram #(
+        .Width(Cfg.LineW),
+        .Depth(Cfg.N)
+    ) i_next (
+        .clk_i,
+        .we_i(state_q == Bounds || taken),
+        .waddr_i(src_q),
+        .wdata_i((state_q == Bounds) ? base_q : row_q + 1'b1),
+        .raddr_i(src_q),
+        .rdata_o(next_row)
     );
-    lutram #(.Width(Cfg.LineW), .Depth(Cfg.N)) i_end (
-        .clk_i, .we_i(state_q == Bounds), .waddr_i(src_q), .wdata_i(base_end),
-        .raddr_i(src_q), .rdata_o(end_row)
+    lutram #(
+        .Width(Cfg.LineW),
+        .Depth(Cfg.N)
+    ) i_end (
+        .clk_i,
+        .we_i(state_q == Bounds),
+        .waddr_i(src_q),
+        .wdata_i(base_end),
+        .raddr_i(src_q),
+        .rdata_o(end_row)
     );
 
     // A report of a source may be anything.
@@ -101,10 +128,10 @@ module row_ranges #(
         assign end_here = (src_rows_i.notified && src_rows_i.row < node_pkg::RowW'(end_row))
             ? Cfg.LineW'(src_rows_i.row)
                           : end_row;
-        assign no_more  = row_q >= end_q;
+        assign no_more = row_q >= end_q;
     end else begin : gen_none_notified
         assign end_here = end_row;
-        assign no_more  = row_q == end_q;
+        assign no_more = row_q == end_q;
     end
 
     always_ff @(posedge clk_i) begin
@@ -122,7 +149,7 @@ module row_ranges #(
                 Build:   if (item_done_i) state_q <= Source;
                 default: if (quiet_i) state_q <= Idle;
             endcase
-            if (go_i)                   begun_q <= 1'b0;
+            if (go_i) begun_q <= 1'b0;
             else if (state_q == Bounds) begun_q <= 1'b1;
         end
 
@@ -130,8 +157,8 @@ module row_ranges #(
         // first, but over from the start.
         if (take) begin
             limit_q <= range_end;
-            src_q   <= port;
-            base_q  <= Cfg.LineW'(own_base_i);
+            src_q <= port;
+            base_q <= Cfg.LineW'(own_base_i);
         end else if (state_q == Bounds || (state_q == Source && over_q[src_q]) || source_end
                      || item_done_i) begin
             src_q <= src_next;
@@ -146,8 +173,8 @@ module row_ranges #(
             end_q <= end_here;
         end
         if (entry_first_i) begin
-            for (int unsigned b = 0; b < Cfg.TokensLog2; b++) token_q[b] <= entry_token_i[b]
-                                  && 4'(b) < cfg_i.token_shift;
+            for (int unsigned b = 0; b < Cfg.TokensLog2; b++)
+            token_q[b] <= entry_token_i[b] && 4'(b) < cfg_i.token_shift;
         end
     end
 

@@ -12,16 +12,16 @@
 
 module rr_arb #(
     parameter int unsigned N = 4,
-    parameter bit Fast = 1'b0,   // a shorter path from req_i to grant_o, for some more LUTs
+    parameter bit Fast = 1'b0,  // a shorter path from req_i to grant_o, for some more LUTs
     localparam int unsigned IdxW = (N > 1) ? $clog2(N) : 1
 ) (
-    input  wire logic            clk_i,
-    input  wire logic            rst_ni,
-    input  wire logic            clear_i,
-    input  wire logic [N-1:0]    req_i,
-    output logic [N-1:0]         grant_o,
-    output logic [IdxW-1:0]      idx_o,      // index of the grant, 0 without one
-    input  wire logic            advance_i
+    input  wire logic         clk_i,
+    input  wire logic         rst_ni,
+    input  wire logic         clear_i,
+    input  wire logic [N-1:0] req_i,
+    output logic [N-1:0]      grant_o,
+    output logic [IdxW-1:0]   idx_o,  // index of the grant, 0 without one
+    input  wire logic         advance_i
 );
     if (N < 1 || N > 64) begin : gen_check
         $error("rr_arb: N must be 1 to 64");
@@ -33,7 +33,7 @@ module rr_arb #(
     endfunction
 
     // Ones from the pointer upwards; all zeros and all ones both mean pointer 0.
-    logic [N-1:0] mask_q, masked, above; // above: ones above the grant
+    logic [N-1:0] mask_q, masked, above;  // above: ones above the grant
 
     assign masked = req_i & mask_q;
 
@@ -44,17 +44,20 @@ module rr_arb #(
             for (int unsigned i = 1; i < N; i++) above_first[i] = above_first[i-1] || set[i-1];
         endfunction
 
+        function automatic logic [N-1:0] first(input logic [N-1:0] set);
+            return set & ~above_first(set);
+        endfunction
+
         // the first one from the pointer on and the first one of all, side by side
-        assign above   = (masked != '0) ? above_first(masked) : above_first(req_i);
-        assign grant_o = (masked != '0) ? masked & ~above_first(masked)
-                         : req_i & ~above_first(req_i);
+        assign above = (masked != '0) ? above_first(masked) : above_first(req_i);
+        assign grant_o = (masked != '0) ? first(masked) : first(req_i);
     end else begin : gen_small
         logic [N-1:0] sel, below;
 
         // Subtracting 1 flips the lowest set bit and all below it.
-        assign sel     = (masked != '0) ? masked : req_i;
-        assign below   = sel - N'(1);
-        assign above   = ~(sel ^ below);
+        assign sel = (masked != '0) ? masked : req_i;
+        assign below = sel - N'(1);
+        assign above = ~(sel ^ below);
         assign grant_o = sel & ~below;
     end
 

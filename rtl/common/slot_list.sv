@@ -24,26 +24,33 @@ module slot_list #(
     localparam int unsigned LevelW = $clog2(Slots + 1);
     localparam logic [SlotW-1:0] Last = SlotW'(Slots - 1);
 
-    logic [SlotW-1:0]  rptr_q, wptr_q, listed;
+    logic [SlotW-1:0] rptr_q, wptr_q, listed;
     logic [LevelW-1:0] used_q;
-    logic              counting_q, full_q;
+    logic counting_q, full_q;
 
-    lutram #(.Width(SlotW), .Depth(Slots)) i_list (
-        .clk_i, .we_i(free_i), .waddr_i(wptr_q), .wdata_i(free_slot_i),
-        .raddr_i(rptr_q), .rdata_o(listed)
+    lutram #(
+        .Width(SlotW),
+        .Depth(Slots)
+    ) i_list (
+        .clk_i,
+        .we_i(free_i),
+        .waddr_i(wptr_q),
+        .wdata_i(free_slot_i),
+        .raddr_i(rptr_q),
+        .rdata_o(listed)
     );
 
-    assign avail_o    = !full_q;
-    assign slot_o     = counting_q ? rptr_q : listed;
+    assign avail_o = !full_q;
+    assign slot_o = counting_q ? rptr_q : listed;
     assign all_free_o = used_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            rptr_q     <= '0;
-            wptr_q     <= '0;
-            used_q     <= '0;
+            rptr_q <= '0;
+            wptr_q <= '0;
+            used_q <= '0;
             counting_q <= 1'b1;
-            full_q     <= 1'b0;
+            full_q <= 1'b0;
         end else begin
             if (take_i) begin
                 rptr_q <= (rptr_q == Last) ? '0 : rptr_q + 1'b1;

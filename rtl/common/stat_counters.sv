@@ -50,29 +50,37 @@ module stat_counters #(
     // again; its count is read. Second step: they are added. Bit k of all counters is one vector,
     // so that a simulator computes them side by side.
     logic [3:0][Count-1:0] small_q;
-    small_t                scanned_q;
-    logic [Count-1:0]      turn_q;
-    logic [3:0]            scan_q, add_q; // of the first and the second step
-    logic                  clearing_q, valid_q;
-    logic [31:0]           old, old_q;
+    small_t scanned_q;
+    logic [Count-1:0] turn_q;
+    logic [3:0] scan_q, add_q;  // of the first and the second step
+    logic clearing_q, valid_q;
+    logic [31:0] old, old_q;
 
-    lutram #(.Width(32), .Depth(16)) i_counts (
-        .clk_i, .we_i(1'b1), .waddr_i(add_q), .wdata_i(rd_data_o), .raddr_i(scan_q), .rdata_o(old)
+    lutram #(
+        .Width(32),
+        .Depth(16)
+    ) i_counts (
+        .clk_i,
+        .we_i(1'b1),
+        .waddr_i(add_q),
+        .wdata_i(rd_data_o),
+        .raddr_i(scan_q),
+        .rdata_o(old)
     );
 
     assign rd_data_o = old_q + 32'(Decoded[scanned_q]);
-    assign rd_ack_o  = rd_valid_i && rd_idx_i == add_q && valid_q;
+    assign rd_ack_o = rd_valid_i && rd_idx_i == add_q && valid_q;
 
     // a clear restarts the scan, so that one full round of it writes every counter
     always_ff @(posedge clk_i) begin
         if (!rst_ni || clear_i) begin
-            turn_q     <= Count'(1);
-            scan_q     <= '0;
+            turn_q <= Count'(1);
+            scan_q <= '0;
             clearing_q <= 1'b1;
-            valid_q    <= 1'b0;
+            valid_q <= 1'b0;
         end else begin
-            turn_q  <= {turn_q[Count-2:0], turn_q[Count-1]};
-            scan_q  <= (scan_q == 4'(Count - 1)) ? '0 : scan_q + 4'd1;
+            turn_q <= {turn_q[Count-2:0], turn_q[Count-1]};
+            scan_q <= (scan_q == 4'(Count - 1)) ? '0 : scan_q + 4'd1;
             if (scan_q == 4'(Count - 1)) clearing_q <= 1'b0;
             valid_q <= !clearing_q;
         end
@@ -85,19 +93,19 @@ module stat_counters #(
 
     assign step = event_i & ~turn_q;
     assign stay = ~event_i & ~turn_q;
-    assign one  = event_i & turn_q;   // the event in the cycle of its scan is the
-                                      // first one for the next
+    assign one = event_i & turn_q;  // the event in the cycle of its scan is the
+                                    // first one for the next
 
     always_ff @(posedge clk_i) begin
         for (int unsigned k = 0; k < 4; k++) scanned_q[k] <= (small_q[k] & turn_q) != '0;
         if (!rst_ni || clear_i) begin
-            small_q    <= '0;
+            small_q <= '0;
             small_q[0] <= '1;  // Zero
         end else begin
             small_q[0] <= ((small_q[3] ^ small_q[2]) & step) | (small_q[0] & stay) | (turn_q ^ one);
             small_q[1] <= (small_q[0] & step) | (small_q[1] & stay) | one;
             for (int unsigned k = 2; k < 4; k++)
-                small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
+            small_q[k] <= (small_q[k-1] & step) | (small_q[k] & stay);
         end
     end
 

@@ -10,8 +10,8 @@
 `default_nettype none
 
 module table_ram #(
-    parameter int unsigned Width    = 16,
-    parameter int unsigned Depth    = 64,
+    parameter int unsigned Width = 16,
+    parameter int unsigned Depth = 64,
     parameter int unsigned LutWords = 64,  // largest table in LUT RAM
     localparam int unsigned AddrW = (Depth > 1) ? $clog2(Depth) : 1
 ) (
@@ -24,12 +24,32 @@ module table_ram #(
     output logic [Width-1:0]      rdata_o
 );
     if (Depth <= LutWords) begin : gen_lut
-        lut_table #(.Width(Width), .Depth(Depth)) i_ram (.clk_i, .we_i, .waddr_i, .wdata_i, .re_i,
-                                                         .sel_i(1'b1),
-                                                         .raddr_i, .rdata_o);
+        lut_table #(
+            .Width(Width),
+            .Depth(Depth)
+        ) i_ram (
+            .clk_i,
+            .we_i,
+            .waddr_i,
+            .wdata_i,
+            .re_i,
+            .sel_i(1'b1),
+            .raddr_i,
+            .rdata_o
+        );
     end else begin : gen_block
-        ram_sdp #(.Width(Width), .Depth(Depth)) i_ram (
-            .clk_i, .we_i, .waddr_i, .wdata_i, .wbe_i('1), .re_i, .raddr_i, .rdata_o
+        ram_sdp #(
+            .Width(Width),
+            .Depth(Depth)
+        ) i_ram (
+            .clk_i,
+            .we_i,
+            .waddr_i,
+            .wdata_i,
+            .wbe_i('1),
+            .re_i,
+            .raddr_i,
+            .rdata_o
         );
     end
 endmodule

@@ -22,11 +22,11 @@ module fabric #(
     input  wire bundle_pkg::bus_req_t cfg_i,
     output bundle_pkg::bus_rsp_t      cfg_o,
 
-    input  wire access_t        host_i [Cfg.N],
-    output logic                host_ready_o [Cfg.N],
-    output answer_t             host_o [Cfg.N],
-    output logic                host_down_o [Cfg.N], // the node is being reset, with its port
-                                                     // (register ports)
+    input  wire access_t host_i [Cfg.N],
+    output logic         host_ready_o [Cfg.N],
+    output answer_t      host_o [Cfg.N],
+    output logic         host_down_o [Cfg.N],  // the node is being reset, with its port
+                                               // (register ports)
 
     output logic done_o
 );
@@ -36,44 +36,76 @@ module fabric #(
             $fatal(1, "fabric: flits have 8 or 16 bytes");
     end
 
-    logic                     go;
-    logic                     run;
-    logic                     sweep;
-    logic [1:0]               epoch;
-    bundle_pkg::csr_req_t     csr [Cfg.N];
-    bundle_pkg::bus_rsp_t     csr_back [Cfg.N];
-    bundle_pkg::emap_write_t  emap;
+    logic go;
+    logic run;
+    logic sweep;
+    logic [1:0] epoch;
+    bundle_pkg::csr_req_t csr[Cfg.N];
+    bundle_pkg::bus_rsp_t csr_back[Cfg.N];
+    bundle_pkg::emap_write_t emap;
     bundle_pkg::group_write_t groups;
-    link_t                    up [Cfg.N];
-    bundle_pkg::credit_t      up_crd [Cfg.N];
-    link_t                    dn [Cfg.N];
-    logic [3:0]               dn_crd [Cfg.N];
-    logic                     idle [Cfg.N];
-    logic                     error [Cfg.N];
-    logic                     sweep_busy [Cfg.N];
-    logic                     node_reset [Cfg.N];
+    link_t up[Cfg.N];
+    bundle_pkg::credit_t up_crd[Cfg.N];
+    link_t dn[Cfg.N];
+    logic [3:0] dn_crd[Cfg.N];
+    logic idle[Cfg.N];
+    logic error[Cfg.N];
+    logic sweep_busy[Cfg.N];
+    logic node_reset[Cfg.N];
 
     assign host_down_o = node_reset;
 
-    fabric_core #(.Cfg(Cfg)) i_core (
-        .clk_i, .rst_ni, .cfg_i, .cfg_o, .done_o,
-        .go_o(go), .run_o(run), .sweep_o(sweep), .node_reset_o(node_reset),
-        .epoch_o(epoch), .csr_o(csr),
-        .csr_i(csr_back), .emap_o(emap),
-        .groups_o(groups), .up_i(up), .up_crd_o(up_crd), .dn_o(dn), .dn_crd_i(dn_crd),
-        .idle_i(idle), .error_i(error),
+    fabric_core #(
+        .Cfg(Cfg)
+    ) i_core (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .cfg_o,
+        .done_o,
+        .go_o(go),
+        .run_o(run),
+        .sweep_o(sweep),
+        .node_reset_o(node_reset),
+        .epoch_o(epoch),
+        .csr_o(csr),
+        .csr_i(csr_back),
+        .emap_o(emap),
+        .groups_o(groups),
+        .up_i(up),
+        .up_crd_o(up_crd),
+        .dn_o(dn),
+        .dn_crd_i(dn_crd),
+        .idle_i(idle),
+        .error_i(error),
         .sweep_busy_i(sweep_busy)
     );
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
-        node #(.Cfg(Cfg)) i_node (
-            .clk_i, .rst_ni(rst_ni && !node_reset[g]), .port_i(5'(g)),
-            .go_i(go), .run_i(run), .sweep_i(sweep), .epoch_i(epoch), .csr_i(csr[g]),
-            .csr_o(csr_back[g]), .emap_i(emap), .groups_i(groups),
-            .up_o(up[g]), .up_crd_i(up_crd[g]),
-            .dn_i(dn[g]), .dn_crd_o(dn_crd[g]), .idle_o(idle[g]), .error_o(error[g]),
+        node #(
+            .Cfg(Cfg)
+        ) i_node (
+            .clk_i,
+            .rst_ni(rst_ni && !node_reset[g]),
+            .port_i(5'(g)),
+            .go_i(go),
+            .run_i(run),
+            .sweep_i(sweep),
+            .epoch_i(epoch),
+            .csr_i(csr[g]),
+            .csr_o(csr_back[g]),
+            .emap_i(emap),
+            .groups_i(groups),
+            .up_o(up[g]),
+            .up_crd_i(up_crd[g]),
+            .dn_i(dn[g]),
+            .dn_crd_o(dn_crd[g]),
+            .idle_o(idle[g]),
+            .error_o(error[g]),
             .sweep_busy_o(sweep_busy[g]),
-            .host_i(host_i[g]), .host_ready_o(host_ready_o[g]), .host_o(host_o[g])
+            .host_i(host_i[g]),
+            .host_ready_o(host_ready_o[g]),
+            .host_o(host_o[g])
         );
     end
 endmodule

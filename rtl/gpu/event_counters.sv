@@ -17,15 +17,15 @@
 
 module event_counters #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned Width = 16, // of rows and tokens, too
-    parameter int unsigned PktW = 16   // of packets
+    parameter int unsigned Width = 16,  // of rows and tokens, too
+    parameter int unsigned PktW = 16  // of packets
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
     input  wire logic go_i,
 
     input  wire bundle_pkg::events_t ev_i,
-    output logic                     ev_ready_o, // for an EVENT
+    output logic                     ev_ready_o,  // for an EVENT
 
     input  wire logic [Cfg.EventW-1:0] idx_i,
     output logic [Width-1:0]           value_o,
@@ -39,48 +39,69 @@ module event_counters #(
 
     // ---- counters of packets --------------------------------------------------
     // One increment per cycle. Two copies: one for the increment, one for the waiting streams.
-    logic [4:0]      clear_q; // entries cleared since go; 16: done
-    logic            ready, full, event_take, pkt_we, in_valid, queued;
+    logic [4:0] clear_q;  // entries cleared since go; 16: done
+    logic ready, full, event_take, pkt_we, in_valid, queued;
     logic [PktW-1:0] pkt_old, pkt_new, pkt_value;
-    logic [3:0]      wptr_q, rptr_q;
-    logic [5:0]      acks_q;
+    logic [3:0] wptr_q, rptr_q;
+    logic [5:0] acks_q;
     logic [Cfg.EventW-1:0] pkt_idx, in_idx, queue_idx, idx_q;
 
     assign in_valid = ev_i.flag_valid || ev_i.counts;
-    assign in_idx   = ev_i.flag_valid ? Cfg.EventW'(ev_i.flag_idx) : Cfg.EventW'(EV_COUNTS);
-    assign queued   = wptr_q != rptr_q;
-    assign full     = wptr_q + 4'd1 == rptr_q;
-    lutram #(.Width(Cfg.EventW), .Depth(16)) i_queue (
-        .clk_i, .we_i(in_valid), .waddr_i(wptr_q), .wdata_i(in_idx),
-        .raddr_i(rptr_q), .rdata_o(queue_idx)
+    assign in_idx = ev_i.flag_valid ? Cfg.EventW'(ev_i.flag_idx) : Cfg.EventW'(EV_COUNTS);
+    assign queued = wptr_q != rptr_q;
+    assign full = wptr_q + 4'd1 == rptr_q;
+    lutram #(
+        .Width(Cfg.EventW),
+        .Depth(16)
+    ) i_queue (
+        .clk_i,
+        .we_i(in_valid),
+        .waddr_i(wptr_q),
+        .wdata_i(in_idx),
+        .raddr_i(rptr_q),
+        .rdata_o(queue_idx)
     );
 
-    assign ready      = clear_q[4];
+    assign ready = clear_q[4];
     assign ev_ready_o = ready && !full;
     assign event_take = ev_i.event_valid && ev_ready_o;
-    assign ready_o    = ready;
-    assign pkt_we  = !ready || event_take || queued || acks_q != '0;
+    assign ready_o = ready;
+    assign pkt_we = !ready || event_take || queued || acks_q != '0;
     assign pkt_idx = !ready ? Cfg.EventW'(clear_q[3:0]) : event_take ? Cfg.EventW'(ev_i.event_idx)
                      : queued ? queue_idx : Cfg.EventW'(EV_ACKS);
     assign pkt_new = (pkt_old + PktW'(1)) & {PktW{ready}};
 
     // the counters below 16, and those from 16 on
     localparam int unsigned Halves = Cfg.Events / 16;
-    logic [PktW-1:0] old_half [Halves], value_half [Halves];
+    logic [PktW-1:0] old_half[Halves], value_half[Halves];
     for (genvar h = 0; h < Halves; h++) begin : gen_half_counts
         logic we;
         assign we = pkt_we && (Halves == 1 || !ready || pkt_idx[Cfg.EventW-1] == 1'(h));
 
-        lutram #(.Width(PktW), .Depth(16)) i_count (
-            .clk_i, .we_i(we), .waddr_i(pkt_idx[3:0]), .wdata_i(pkt_new),
-            .raddr_i(pkt_idx[3:0]), .rdata_o(old_half[h])
+        lutram #(
+            .Width(PktW),
+            .Depth(16)
+        ) i_count (
+            .clk_i,
+            .we_i(we),
+            .waddr_i(pkt_idx[3:0]),
+            .wdata_i(pkt_new),
+            .raddr_i(pkt_idx[3:0]),
+            .rdata_o(old_half[h])
         );
-        lutram #(.Width(PktW), .Depth(16)) i_count_wait (
-            .clk_i, .we_i(we), .waddr_i(pkt_idx[3:0]), .wdata_i(pkt_new), .raddr_i(idx_q[3:0]),
+        lutram #(
+            .Width(PktW),
+            .Depth(16)
+        ) i_count_wait (
+            .clk_i,
+            .we_i(we),
+            .waddr_i(pkt_idx[3:0]),
+            .wdata_i(pkt_new),
+            .raddr_i(idx_q[3:0]),
             .rdata_o(value_half[h])
         );
     end
-    assign pkt_old   = (Halves == 2 && pkt_idx[Cfg.EventW-1]) ? old_half[Halves-1] : old_half[0];
+    assign pkt_old = (Halves == 2 && pkt_idx[Cfg.EventW-1]) ? old_half[Halves-1] : old_half[0];
     assign pkt_value = (Halves == 2 && idx_q[Cfg.EventW-1]) ? value_half[Halves-1] : value_half[0];
 
     always_ff @(posedge clk_i) begin
@@ -88,9 +109,9 @@ module event_counters #(
         ack_out = ready && !event_take && !queued && acks_q != '0;
         if (!rst_ni || go_i) begin
             clear_q <= '0;
-            wptr_q  <= '0;
-            rptr_q  <= '0;
-            acks_q  <= '0;
+            wptr_q <= '0;
+            rptr_q <= '0;
+            acks_q <= '0;
         end else begin
             if (!ready) clear_q <= clear_q + 1'b1;
             if (in_valid) wptr_q <= wptr_q + 1'b1;
@@ -103,10 +124,10 @@ module event_counters #(
     logic [Width-1:0] rows_q, tokens_q;
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            rows_q   <= '0;
+            rows_q <= '0;
             tokens_q <= '0;
         end else begin
-            if (ev_i.row)   rows_q   <= rows_q + 1'b1;
+            if (ev_i.row) rows_q <= rows_q + 1'b1;
             if (ev_i.token) tokens_q <= tokens_q + 1'b1;
         end
     end
@@ -114,9 +135,9 @@ module event_counters #(
     // ---- read -------------------------------------------------------------------
     logic sel_rows_q, sel_done_q, sel_token_q;
     always_ff @(posedge clk_i) begin
-        idx_q       <= idx_i;
-        sel_rows_q  <= idx_i == Cfg.EventW'(EV_ROWS);
-        sel_done_q  <= idx_i == Cfg.EventW'(EV_ROWS_DONE);
+        idx_q <= idx_i;
+        sel_rows_q <= idx_i == Cfg.EventW'(EV_ROWS);
+        sel_done_q <= idx_i == Cfg.EventW'(EV_ROWS_DONE);
         sel_token_q <= idx_i == Cfg.EventW'(EV_TOKENS);
     end
 

@@ -45,18 +45,18 @@ module expert_engine #(
     output logic retire_o,
 
     // row tracker
-    output logic [node_pkg::ExpertW-1:0] stat_le_o,
-    input  wire bundle_pkg::stat_t       stat_i,      // next cycle
-    input  wire logic                    counts_all_i,
-    output bundle_pkg::list_req_t        list_o,
-    input  wire bundle_pkg::list_rsp_t   list_i,      // in order
-    output bundle_pkg::push_t            push_o,      // last is a level
-    input  wire logic                    push_ready_i,
-    input  wire logic [15:0]             recv_rows_i, // received rows of st, from control
-    output logic [Cfg.GpuW-1:0]          row_src_o,   // those of this GPU
-    input  wire bundle_pkg::src_rows_t   src_rows_i,
+    output logic [node_pkg::ExpertW-1:0]   stat_le_o,
+    input  wire bundle_pkg::stat_t         stat_i,  // next cycle
+    input  wire logic                      counts_all_i,
+    output bundle_pkg::list_req_t          list_o,
+    input  wire bundle_pkg::list_rsp_t     list_i,  // in order
+    output bundle_pkg::push_t              push_o,  // last is a level
+    input  wire logic                      push_ready_i,
+    input  wire logic [15:0]               recv_rows_i,  // received rows of st, from control
+    output logic [Cfg.GpuW-1:0]            row_src_o,  // those of this GPU
+    input  wire bundle_pkg::src_rows_t     src_rows_i,
     input  wire logic [node_pkg::RowW-1:0] own_base_i,
-    output logic                         err_valid_o, // BOUNDS, in the cycle behind the instruction
+    output logic                           err_valid_o,  // BOUNDS, a cycle behind the instruction
 
     // memory: MISC client, and the engine's own port
     output read_t                     rd_o,
@@ -68,33 +68,33 @@ module expert_engine #(
     output pair_write_t               exp_wr_o,
     output logic [Cfg.FlitW-1:0]      exp_wr_data_o [2],
 
-    output bundle_pkg::finished_t sig_o, // a row is finished
+    output bundle_pkg::finished_t sig_o,  // a row is finished
     input  wire logic             sig_ready_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    output logic stat_idle_o, // to be counted: running, but no tile in the engine
-    output logic stat_wait_o, // a tile is open, but no flits move
-    output logic stat_tile_o  // a tile starts
+    output logic stat_idle_o,  // to be counted: running, but no tile in the engine
+    output logic stat_wait_o,  // a tile is open, but no flits move
+    output logic stat_tile_o   // a tile starts
 );
     // ---- instruction ----------------------------------------------------------------
-    logic run_q, unicast_q, ranged_q, gathered, silent_q, back_q, number_q, by_number, all_started,
-          finished;
+    logic run_q, unicast_q, ranged_q, gathered, silent_q, back_q, number_q, by_number, all_started;
+    logic finished;
     assign by_number = Cfg.TileReductions && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[1];
     assign cmd_ready_o = !run_q;
-    assign retire_o    = run_q && finished;
+    assign retire_o = run_q && finished;
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             run_q <= 1'b0;
         end else if (!run_q) begin
-            run_q     <= cmd_valid_i;
+            run_q <= cmd_valid_i;
             unicast_q <= cmd_i.op == isa_pkg::I_EXPERT_ROWS;
-            ranged_q  <= Cfg.RowRanges && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0]
-                         && !by_number;
-            silent_q  <= (cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0])
-                         && !(by_number && cmd_i.flags[0]);
-            back_q    <= Cfg.RowSparse && cmd_i.flags[1] && !by_number;
-            number_q  <= by_number;
+            ranged_q <= Cfg.RowRanges && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0]
+                        && !by_number;
+            silent_q <= (cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0])
+                        && !(by_number && cmd_i.flags[0]);
+            back_q <= Cfg.RowSparse && cmd_i.flags[1] && !by_number;
+            number_q <= by_number;
         end else if (finished) begin
             run_q <= 1'b0;
         end
@@ -104,10 +104,10 @@ module expert_engine #(
     logic [15:0] row_cycles;
 
     if (Cfg.Gathered) begin : gen_row_cycles
-        logic        own;
+        logic own;
         logic [15:0] cycles_q;
 
-        assign own        = cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[1] && cmd_i.imm != '0;
+        assign own = cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[1] && cmd_i.imm != '0;
         assign row_cycles = cycles_q;
         always_ff @(posedge clk_i) if (!run_q) cycles_q <= own ? cmd_i.imm : cfg_i.expert_cycles;
     end else begin : gen_layer_cycles
@@ -115,85 +115,149 @@ module expert_engine #(
     end
 
     // ---- tiles --------------------------------------------------------------------------
-    tile_t        tile;
-    logic         tile_ready, path_idle, path_empty, fetch_busy;
+    tile_t tile;
+    logic tile_ready, path_idle, path_empty, fetch_busy;
 
-    expert_scan #(.Cfg(Cfg)) i_scan (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .run_i(run_q),
+    expert_scan #(
+        .Cfg(Cfg)
+    ) i_scan (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .run_i(run_q),
         .engine_idle_i(path_idle && !fetch_busy && !tile.valid),
-        .stat_le_o, .stat_i, .counts_all_i, .tile_o(tile), .tile_ready_i(tile_ready),
+        .stat_le_o,
+        .stat_i,
+        .counts_all_i,
+        .tile_o(tile),
+        .tile_ready_i(tile_ready),
         .all_started_o(all_started)
     );
 
     // ---- rows of expert.rows ------------------------------------------------------------
-    read_t                mux [2];
-    logic                 mux_ready [2], mux_rvalid [2];
+    read_t mux[2];
+    logic mux_ready[2], mux_rvalid[2];
     logic [Cfg.FlitW-1:0] mux_rdata;
 
-    expert_rows #(.Cfg(Cfg)) i_rows (
-        .clk_i, .rst_ni, .cfg_i, .go_i, .run_i(run_q && unicast_q),
-        .ranged_i(run_q && ranged_q), .gathered_o(gathered),
-        .cmd_valid_i(cmd_valid_i && cmd_ready_o), .cmd_i, .recv_rows_i, .row_src_o,
-        .src_rows_i, .own_base_i,
+    expert_rows #(
+        .Cfg(Cfg)
+    ) i_rows (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .go_i,
+        .run_i(run_q && unicast_q),
+        .ranged_i(run_q && ranged_q),
+        .gathered_o(gathered),
+        .cmd_valid_i(cmd_valid_i && cmd_ready_o),
+        .cmd_i,
+        .recv_rows_i,
+        .row_src_o,
+        .src_rows_i,
+        .own_base_i,
         .err_valid_o,
-        .rd_o(mux[1]), .rd_ready_i(mux_ready[1]), .rd_i('{rvalid: mux_rvalid[1], rdata: mux_rdata}),
-        .push_o, .push_ready_i, .emap_i
+        .rd_o(mux[1]),
+        .rd_ready_i(mux_ready[1]),
+        .rd_i('{rvalid: mux_rvalid[1], rdata: mux_rdata}),
+        .push_o,
+        .push_ready_i,
+        .emap_i
     );
 
-    mem_rd_mux #(.Cfg(Cfg), .Clients(2)) i_rd_mux (
-        .clk_i, .rst_ni, .go_i,
-        .cl_i(mux), .cl_ready_o(mux_ready), .cl_rvalid_o(mux_rvalid), .cl_rdata_o(mux_rdata),
-        .rd_o, .rd_ready_i, .rd_i
+    mem_rd_mux #(
+        .Cfg(Cfg),
+        .Clients(2)
+    ) i_rd_mux (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cl_i(mux),
+        .cl_ready_o(mux_ready),
+        .cl_rvalid_o(mux_rvalid),
+        .cl_rdata_o(mux_rdata),
+        .rd_o,
+        .rd_ready_i,
+        .rd_i
     );
 
     // ---- rows -------------------------------------------------------------------------------
-    bundle_pkg::list_req_t        flist;
-    work_t                        row;
-    logic                         flist_ready, row_take, done_valid, done_ready,
-                                  list_busy_q, list_signal_q, slist_valid;
+    bundle_pkg::list_req_t flist;
+    work_t row;
+    logic flist_ready, row_take, done_valid, done_ready, list_busy_q, list_signal_q, slist_valid;
     logic [node_pkg::ExpertW-1:0] done_le, sig_le_q;
-    logic [Cfg.CountW-1:0]        done_first, done_last, sig_idx_q, sig_last_q, sig_first_q;
+    logic [Cfg.CountW-1:0] done_first, done_last, sig_idx_q, sig_last_q, sig_first_q;
 
-    expert_fetch #(.Cfg(Cfg)) i_fetch (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .unicast_i(unicast_q), .gathered_i(gathered),
-        .tile_i(tile), .tile_ready_o(tile_ready),
-        .list_o(flist), .list_ready_i(flist_ready), .list_i, .list_mine_i(!list_signal_q),
-        .rd_o(mux[0]), .rd_ready_i(mux_ready[0]), .rd_i('{rvalid: mux_rvalid[0], rdata: mux_rdata}),
-        .row_o(row), .row_take_i(row_take), .busy_o(fetch_busy)
+    expert_fetch #(
+        .Cfg(Cfg)
+    ) i_fetch (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .unicast_i(unicast_q),
+        .gathered_i(gathered),
+        .tile_i(tile),
+        .tile_ready_o(tile_ready),
+        .list_o(flist),
+        .list_ready_i(flist_ready),
+        .list_i,
+        .list_mine_i(!list_signal_q),
+        .rd_o(mux[0]),
+        .rd_ready_i(mux_ready[0]),
+        .rd_i('{rvalid: mux_rvalid[0], rdata: mux_rdata}),
+        .row_o(row),
+        .row_take_i(row_take),
+        .busy_o(fetch_busy)
     );
 
     // ---- data and time --------------------------------------------------------------------------
-    expert_path #(.Cfg(Cfg)) i_path (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .row_cycles_i(row_cycles), .row_i(row),
-        .row_take_o(row_take), .rd_o(exp_rd_o),
-        .rd_ready_i(exp_rd_ready_i), .rd_data_i(exp_rd_data_i),
-        .wr_o(exp_wr_o), .wr_data_o(exp_wr_data_o),
-        .done_valid_o(done_valid), .done_ready_i(done_ready), .done_le_o(done_le),
+    expert_path #(
+        .Cfg(Cfg)
+    ) i_path (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .row_cycles_i(row_cycles),
+        .row_i(row),
+        .row_take_o(row_take),
+        .rd_o(exp_rd_o),
+        .rd_ready_i(exp_rd_ready_i),
+        .rd_data_i(exp_rd_data_i),
+        .wr_o(exp_wr_o),
+        .wr_data_o(exp_wr_data_o),
+        .done_valid_o(done_valid),
+        .done_ready_i(done_ready),
+        .done_le_o(done_le),
         .done_first_o(done_first),
-        .done_last_o(done_last), .start_o(stat_tile_o), .idle_o(path_idle),
-        .empty_o(path_empty), .wait_o(stat_wait_o)
+        .done_last_o(done_last),
+        .start_o(stat_tile_o),
+        .idle_o(path_idle),
+        .empty_o(path_empty),
+        .wait_o(stat_wait_o)
     );
 
     // ---- signals --------------------------------------------------------------------------------
     // The tile whose rows are signalled. A token is requested when the one before it has left;
     // the first one waits for the tile's results.
-    logic       sig_busy_q, token_asked_q, token_here_q, in_memory;
+    logic sig_busy_q, token_asked_q, token_here_q, in_memory;
     logic [2:0] age_q;
 
-    assign in_memory   = age_q == '1;
-    assign done_ready  = silent_q || !sig_busy_q;
+    assign in_memory = age_q == '1;
+    assign done_ready = silent_q || !sig_busy_q;
     assign slist_valid = sig_busy_q && !token_asked_q && !token_here_q;
     assign sig_o.valid = token_here_q && in_memory;
-    assign sig_o.back  = back_q;
-    assign sig_o.le    = sig_le_q;
-    assign sig_o.last  = sig_idx_q == sig_last_q;
-    assign sig_o.rows  = Cfg.SourceLists ? 8'(sig_last_q - sig_first_q) + 8'd1 : '0;
+    assign sig_o.back = back_q;
+    assign sig_o.le = sig_le_q;
+    assign sig_o.last = sig_idx_q == sig_last_q;
+    assign sig_o.rows = Cfg.SourceLists ? 8'(sig_last_q - sig_first_q) + 8'd1 : '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            sig_busy_q    <= 1'b0;
+            sig_busy_q <= 1'b0;
             token_asked_q <= 1'b0;
-            token_here_q  <= 1'b0;
+            token_here_q <= 1'b0;
         end else begin
             if (!sig_busy_q) sig_busy_q <= done_valid && !silent_q;
             else if (sig_o.valid && sig_ready_i) sig_busy_q <= sig_idx_q != sig_last_q;
@@ -203,25 +267,26 @@ module expert_engine #(
             else if (sig_o.valid && sig_ready_i) token_here_q <= 1'b0;
         end
         if (!sig_busy_q) begin
-            sig_le_q   <= done_le;
-            sig_idx_q  <= done_first;
+            sig_le_q <= done_le;
+            sig_idx_q <= done_first;
             sig_first_q <= done_first;
             sig_last_q <= done_last;
-            age_q      <= '0;
+            age_q <= '0;
         end else begin
             if (sig_o.valid && sig_ready_i) sig_idx_q <= sig_idx_q + 1'b1;
             if (!in_memory) age_q <= age_q + 1'b1;
         end
         if (list_i.rvalid && list_signal_q)
-            {sig_o.token, sig_o.row, sig_o.pos}
-                <= {number_q ? list_i.row : list_i.token, list_i.row, list_i.pos};
+            {sig_o.token, sig_o.row, sig_o.pos} <= {
+                number_q ? list_i.row : list_i.token, list_i.row, list_i.pos
+            };
     end
 
     // ---- the list: one request at a time, signals first -----------------------------------------
     assign list_o.valid = (slist_valid || flist.valid) && !list_busy_q;
-    assign list_o.le    = slist_valid ? sig_le_q : flist.le;
-    assign list_o.idx   = slist_valid ? node_pkg::RowW'(sig_idx_q) : flist.idx;
-    assign flist_ready  = !slist_valid && !list_busy_q;
+    assign list_o.le = slist_valid ? sig_le_q : flist.le;
+    assign list_o.idx = slist_valid ? node_pkg::RowW'(sig_idx_q) : flist.idx;
+    assign flist_ready = !slist_valid && !list_busy_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) list_busy_q <= 1'b0;
@@ -230,7 +295,7 @@ module expert_engine #(
         if (list_o.valid) list_signal_q <= slist_valid;
     end
 
-    assign finished    = all_started && !tile.valid && !fetch_busy && path_empty && !sig_busy_q;
+    assign finished = all_started && !tile.valid && !fetch_busy && path_empty && !sig_busy_q;
     assign stat_idle_o = run_q && path_idle;
 endmodule
 

@@ -27,12 +27,12 @@ module expert_fetch #(
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic unicast_i,  // list entries are received row << k_shift | list position
-    input  wire logic gathered_i, // of those: rows have entries of the routing table,
-                                  // not of the meta table
+    input  wire logic unicast_i,   // list entries are received row << k_shift | list position
+    input  wire logic gathered_i,  // of those: rows have entries of the routing table,
+                                   // not of the meta table
 
-    input  wire tile_t        tile_i,
-    output logic              tile_ready_o, // its last row is requested; depends on tile_i
+    input  wire tile_t tile_i,
+    output logic       tile_ready_o,  // its last row is requested; depends on tile_i
 
     output bundle_pkg::list_req_t list_o,
     input  wire logic             list_ready_i,
@@ -40,43 +40,42 @@ module expert_fetch #(
     /* verilator lint_off UNUSEDSIGNAL */
     input  wire bundle_pkg::list_rsp_t list_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic                  list_mine_i, // the answer is for a row of this module
+    input  wire logic list_mine_i,  // the answer is for a row of this module
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
-    output work_t        row_o,
-    input  wire logic    row_take_i,
+    output work_t     row_o,
+    input  wire logic row_take_i,
 
-    output logic busy_o // rows are on their way
+    output logic busy_o  // rows are on their way
 );
-    localparam int unsigned W     = Cfg.MemBytesLog2;
+    localparam int unsigned W = Cfg.MemBytesLog2;
     // memory holds no more rows
     localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;
 
     // ---- the list -----------------------------------------------------------------
-    logic                         going_q, asked_q, info_valid_q, info_last_q,
-                                  info_pop, ask, last, listed;
-    logic [Cfg.CountW-1:0]        idx_q, info_idx_q, at, behind;
+    logic going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last, listed;
+    logic [Cfg.CountW-1:0] idx_q, info_idx_q, at, behind;
     logic [node_pkg::ExpertW-1:0] info_le_q;
-    logic [LineW-1:0]             info_row_q;
-    logic [3:0]                   info_pos_q;
+    logic [LineW-1:0] info_row_q;
+    logic [3:0] info_pos_q;
 
     assign list_o.valid = tile_i.valid && !asked_q && !info_valid_q;
-    assign list_o.le    = tile_i.le;
-    assign list_o.idx   = node_pkg::RowW'(at);
-    assign at           = going_q ? idx_q : tile_i.first;
-    assign behind       = at + 1'b1;
-    assign last         = behind == tile_i.behind;
-    assign ask          = list_o.valid && list_ready_i;
-    assign listed       = list_i.rvalid && list_mine_i;
+    assign list_o.le = tile_i.le;
+    assign list_o.idx = node_pkg::RowW'(at);
+    assign at = going_q ? idx_q : tile_i.first;
+    assign behind = at + 1'b1;
+    assign last = behind == tile_i.behind;
+    assign ask = list_o.valid && list_ready_i;
+    assign listed = list_i.rvalid && list_mine_i;
     assign tile_ready_o = ask && last;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            going_q      <= 1'b0;
-            asked_q      <= 1'b0;
+            going_q <= 1'b0;
+            asked_q <= 1'b0;
             info_valid_q <= 1'b0;
         end else begin
             if (ask) going_q <= !last;
@@ -86,9 +85,9 @@ module expert_fetch #(
             else if (info_pop) info_valid_q <= 1'b0;
         end
         if (ask) begin
-            idx_q       <= behind;
-            info_idx_q  <= at;
-            info_le_q   <= tile_i.le;
+            idx_q <= behind;
+            info_idx_q <= at;
+            info_le_q <= tile_i.le;
             info_last_q <= last;
         end
         if (listed) begin
@@ -99,53 +98,55 @@ module expert_fetch #(
 
     // ---- addresses, one step of a row per cycle -----------------------------------
     typedef enum logic [2:0] {
-        Line,    // line = number of the row among the rows of all experts
-        Coef,    // sum = address of the coefficient
-        ReadC,   // read it; sum = address of the gate weight
-        ReadW,   // read it; sum = address of the hidden values
-        GiveX,   // give it; sum = address of the result
-        GiveY    // give it
+        Line,   // line = number of the row among the rows of all experts
+        Coef,   // sum = address of the coefficient
+        ReadC,  // read it; sum = address of the gate weight
+        ReadW,  // read it; sum = address of the hidden values
+        GiveX,  // give it; sum = address of the result
+        GiveY   // give it
     } step_e;
 
-    step_e           step_q;
-    logic [W-1:0]                 line_q, operand, shifted, base;
-    logic [W-1:1]                 sum_q, sum;
-    logic                         unused_sum; // no address is odd
-    logic [3:0]                   pos_q, keep;
-    logic [4:0]                   shift;
-    logic [6:0]                   low;
-    logic [Cfg.FlitLog2-3:0]      word_c_q, word_w_q;
-    logic                         half_c_q, is_w_q, last_q, next_busy_q;
+    step_e step_q;
+    logic [W-1:0] line_q, operand, shifted, base;
+    logic [W-1:1] sum_q, sum;
+    logic unused_sum;  // no address is odd
+    logic [3:0] pos_q, keep;
+    logic [4:0] shift;
+    logic [6:0] low;
+    logic [Cfg.FlitLog2-3:0] word_c_q, word_w_q;
+    logic half_c_q, is_w_q, last_q, next_busy_q;
     logic [node_pkg::ExpertW-1:0] le_q;
-    logic [Cfg.CountW-1:0]        place_q;
+    logic [Cfg.CountW-1:0] place_q;
 
     // List position in the low bits of a unicast entry.
     assign keep = unicast_i ? 4'hf << cfg_i.k_shift : 4'hf;
 
     always_comb begin
         operand = line_q;
-        base    = '0;
-        shift   = 5'(cfg_i.row_shift);
-        low     = '0;
+        base = '0;
+        shift = 5'(cfg_i.row_shift);
+        low = '0;
         case (step_q)
             Line: begin
                 operand = W'(info_le_q);
-                shift   = cfg_i.cap_shift;
+                shift = cfg_i.cap_shift;
             end
             Coef: begin
                 operand = (Cfg.SourceLists && cfg_i.source_lists) ? W'(info_le_q) >> cfg_i.n_shift
                           : W'(info_le_q);
-                shift   = 5'd1;
-                base    = cfg_i.ce_base[W-1:0];
+                shift = 5'd1;
+                base = cfg_i.ce_base[W-1:0];
             end
             ReadC: begin
                 shift = unicast_i ? 5'd7 - 5'(cfg_i.k_shift) : 5'(cfg_i.gate_shift);
                 // behind the token in an entry of the meta table, behind all expert IDs
                 // in one of the routing table
-                low   = {5'(pos_q) + ((Cfg.Gathered
-                                       && gathered_i) ? 5'(isa_pkg::ListBytes / 4) : 5'(unicast_i)),
-                         2'b00};
-                base  = cfg_i.gt_base[W-1:0];
+                low = {
+                    5'(pos_q) + ((Cfg.Gathered
+                                     && gathered_i) ? 5'(isa_pkg::ListBytes / 4) : 5'(unicast_i)),
+                    2'b00
+                };
+                base = cfg_i.gt_base[W-1:0];
             end
             ReadW: begin
                 if (unicast_i) shift = 5'(cfg_i.row_shift) - 5'(cfg_i.k_shift);
@@ -159,52 +160,55 @@ module expert_fetch #(
     end
 
     assign rd_o.valid = (step_q == ReadC && !next_busy_q) || step_q == ReadW;
-    assign rd_o.addr  = sum_q[W-1:Cfg.FlitLog2];
-    assign info_pop   = step_q == Coef;
-    assign busy_o     = asked_q || info_valid_q || step_q != Line || next_busy_q;
+    assign rd_o.addr = sum_q[W-1:Cfg.FlitLog2];
+    assign info_pop = step_q == Coef;
+    assign busy_o = asked_q || info_valid_q || step_q != Line || next_busy_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            step_q      <= Line;
+            step_q <= Line;
             next_busy_q <= 1'b0;
         end else begin
             if (row_take_i) next_busy_q <= 1'b0;
             case (step_q)
-                Line: if (info_valid_q) begin
-                    line_q  <= unicast_i ? W'(info_row_q) : shifted | W'(info_row_q);
-                    pos_q   <= unicast_i ? info_row_q[3:0] & ~keep : info_pos_q;
-                    le_q    <= info_le_q;
+                Line:
+                if (info_valid_q) begin
+                    line_q <= unicast_i ? W'(info_row_q) : shifted | W'(info_row_q);
+                    pos_q <= unicast_i ? info_row_q[3:0] & ~keep : info_pos_q;
+                    le_q <= info_le_q;
                     place_q <= info_idx_q;
-                    last_q  <= info_last_q;
-                    step_q  <= Coef;
+                    last_q <= info_last_q;
+                    step_q <= Coef;
                 end
                 Coef: begin
-                    sum_q  <= sum;
+                    sum_q <= sum;
                     step_q <= ReadC;
                 end
-                ReadC: if (rd_ready_i && !next_busy_q) begin
-                    sum_q       <= sum;
-                    word_c_q    <= sum_q[Cfg.FlitLog2-1:2];
-                    half_c_q    <= sum_q[1];
+                ReadC:
+                if (rd_ready_i && !next_busy_q) begin
+                    sum_q <= sum;
+                    word_c_q <= sum_q[Cfg.FlitLog2-1:2];
+                    half_c_q <= sum_q[1];
                     next_busy_q <= 1'b1;
-                    step_q      <= ReadW;
+                    step_q <= ReadW;
                 end
-                ReadW: if (rd_ready_i) begin
-                    sum_q    <= sum;
+                ReadW:
+                if (rd_ready_i) begin
+                    sum_q <= sum;
                     word_w_q <= sum_q[Cfg.FlitLog2-1:2];
-                    step_q   <= GiveX;
+                    step_q <= GiveX;
                 end
                 GiveX: begin
                     row_o.x <= sum_q[W-1:Cfg.FlitLog2+2];
-                    sum_q   <= sum;
-                    step_q  <= GiveY;
+                    sum_q <= sum;
+                    step_q <= GiveY;
                 end
                 default: begin
-                    row_o.y    <= sum_q[W-1:Cfg.FlitLog2+2];
+                    row_o.y <= sum_q[W-1:Cfg.FlitLog2+2];
                     row_o.last <= last_q;
-                    row_o.le   <= le_q;
-                    row_o.idx  <= place_q;
-                    step_q     <= Line;
+                    row_o.le <= le_q;
+                    row_o.idx <= place_q;
+                    step_q <= Line;
                 end
             endcase
         end
@@ -213,20 +217,20 @@ module expert_fetch #(
     // ---- coefficient and weight, in this order ------------------------------------------
     logic [31:0] word, w_q;
     logic [15:0] c_q;
-    logic        start_q;
+    logic start_q;
 
     always_comb begin
         word = rd_i.rdata[31:0];
         for (int unsigned i = 1; i < Cfg.FlitBytes / 4; i++) begin
-            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2-2)'(i))
-                word = rd_i.rdata[32*i +: 32];
+            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2 - 2)'(i))
+                word = rd_i.rdata[32*i+:32];
         end
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            is_w_q      <= 1'b0;
-            start_q     <= 1'b0;
+            is_w_q <= 1'b0;
+            start_q <= 1'b0;
             row_o.valid <= 1'b0;
         end else begin
             if (rd_i.rvalid) is_w_q <= !is_w_q;
@@ -238,8 +242,13 @@ module expert_fetch #(
         if (rd_i.rvalid && is_w_q) w_q <= word;
     end
 
-    expert_factor i_factor (.clk_i, .start_i(start_q), .c_i(c_q), .w_i(w_q),
-                            .factor_o(row_o.factor));
+    expert_factor i_factor (
+        .clk_i,
+        .start_i(start_q),
+        .c_i(c_q),
+        .w_i(w_q),
+        .factor_o(row_o.factor)
+    );
 endmodule
 
 `default_nettype wire

@@ -26,35 +26,34 @@ module expert_lanes #(
 
     // Stage 1: the product x * (c * w) in two parts, from [1, 4) with 38 fraction bits;
     // the carry of x * c; the exponent - 2.
-    logic        sign1_q [Lanes], carry1_q [Lanes], top1_q [Lanes],
-                 none1_q [Lanes], frac1_q [Lanes];
-    logic [7:0]  x1_q [Lanes], limit1_q;
-    logic [9:0]  exp1_q [Lanes];
-    logic [25:0] high1_q [Lanes];
-    logic [21:0] low1_q [Lanes];
-    logic        range1_q, nan1_q, inf1_q, zero1_q;
+    logic sign1_q[Lanes], carry1_q[Lanes], top1_q[Lanes], none1_q[Lanes], frac1_q[Lanes];
+    logic [7:0] x1_q[Lanes], limit1_q;
+    logic [9:0] exp1_q[Lanes];
+    logic [25:0] high1_q[Lanes];
+    logic [21:0] low1_q[Lanes];
+    logic range1_q, nan1_q, inf1_q, zero1_q;
 
     /* verilator lint_off UNUSEDSIGNAL */  // product: only its carry
     always_ff @(posedge clk_i) begin
         if (valid_i) begin
             limit1_q <= factor_i.limit;
             range1_q <= factor_i.high;
-            nan1_q   <= factor_i.nan;
-            inf1_q   <= factor_i.infinite;
-            zero1_q  <= factor_i.zero;
+            nan1_q <= factor_i.nan;
+            inf1_q <= factor_i.infinite;
+            zero1_q <= factor_i.zero;
             for (int unsigned i = 0; i < Lanes; i++) begin : stage1
                 automatic logic [15:0] x, product;
-                x       = x_i[16*i +: 16];
+                x = x_i[16*i+:16];
                 product = {1'b1, x[6:0]} * {1'b1, factor_i.frac};
-                sign1_q[i]  <= x[15] ^ factor_i.sign;
+                sign1_q[i] <= x[15] ^ factor_i.sign;
                 carry1_q[i] <= product[15];
-                top1_q[i]   <= x[14:7] == '1;
-                none1_q[i]  <= x[14:7] == '0;
-                frac1_q[i]  <= x[6:0] != '0;
-                x1_q[i]     <= x[14:7];
-                exp1_q[i]   <= 10'(x[14:7]) + factor_i.exp;
-                high1_q[i]  <= {1'b1, x[6:0]} * factor_i.mant[31:14];
-                low1_q[i]   <= {1'b1, x[6:0]} * factor_i.mant[13:0];
+                top1_q[i] <= x[14:7] == '1;
+                none1_q[i] <= x[14:7] == '0;
+                frac1_q[i] <= x[6:0] != '0;
+                x1_q[i] <= x[14:7];
+                exp1_q[i] <= 10'(x[14:7]) + factor_i.exp;
+                high1_q[i] <= {1'b1, x[6:0]} * factor_i.mant[31:14];
+                low1_q[i] <= {1'b1, x[6:0]} * factor_i.mant[13:0];
             end
         end
     end
@@ -63,37 +62,37 @@ module expert_lanes #(
     // Stage 2: their sum. Its upper part is not made: of high1_q[15:8] all that matters is whether
     // the carry from below runs through, and whether the sum is all zeros or all ones there.
     // What is wrong with x, or with x * c.
-    logic       sign2_q [Lanes], tiny2_q [Lanes], huge2_q [Lanes], nan2_q [Lanes],
-                carry2_q [Lanes], behind2_q [Lanes];
-    logic       zeros2_q [Lanes], ones2_q [Lanes]; // of the sum: bits 15 .. 2
-    logic [1:0] low2_q [Lanes];
-    logic [9:0] high2_q [Lanes], exp2_q [Lanes];
+    logic sign2_q[Lanes], tiny2_q[Lanes], huge2_q[Lanes], nan2_q[Lanes], carry2_q[Lanes];
+    logic behind2_q[Lanes];
+    logic zeros2_q[Lanes], ones2_q[Lanes];  // of the sum: bits 15 .. 2
+    logic [1:0] low2_q[Lanes];
+    logic [9:0] high2_q[Lanes], exp2_q[Lanes];
     // if negative, then -2 or -1: the smallest exponents that may give a normal number
-    logic edge2_q [Lanes];
+    logic edge2_q[Lanes];
 
     always_ff @(posedge clk_i) begin
         if (valid_q[0]) begin
             for (int unsigned i = 0; i < Lanes; i++) begin : stage2
                 automatic logic [8:0] sum;
-                automatic logic       all, beyond, tiny, huge, nan;
-                sum    = 9'(high1_q[i][7:0]) + 9'(low1_q[i][21:14]);
-                all    = high1_q[i][15:8] == '1;
+                automatic logic all, beyond, tiny, huge, nan;
+                sum = 9'(high1_q[i][7:0]) + 9'(low1_q[i][21:14]);
+                all = high1_q[i][15:8] == '1;
                 beyond = {limit1_q, 1'b0} < {x1_q[i], carry1_q[i]};
-                nan    = top1_q[i] && frac1_q[i];
-                tiny   = none1_q[i] || (!range1_q && !beyond);
-                huge   = (top1_q[i] && !frac1_q[i]) || (range1_q && beyond);
-                nan2_q[i]    <= nan1_q || nan || (inf1_q && tiny) || (zero1_q && huge);
-                tiny2_q[i]   <= tiny || zero1_q;
-                huge2_q[i]   <= huge || inf1_q;
-                sign2_q[i]   <= sign1_q[i];
-                carry2_q[i]  <= sum[8] && all;
-                zeros2_q[i]  <= (sum[8] ? all : high1_q[i][15:8] == '0) && sum[7:2] == '0;
-                ones2_q[i]   <= (sum[8] ? high1_q[i][15:8] == 8'hfe : all) && sum[7:2] == '1;
-                low2_q[i]    <= sum[1:0];
+                nan = top1_q[i] && frac1_q[i];
+                tiny = none1_q[i] || (!range1_q && !beyond);
+                huge = (top1_q[i] && !frac1_q[i]) || (range1_q && beyond);
+                nan2_q[i] <= nan1_q || nan || (inf1_q && tiny) || (zero1_q && huge);
+                tiny2_q[i] <= tiny || zero1_q;
+                huge2_q[i] <= huge || inf1_q;
+                sign2_q[i] <= sign1_q[i];
+                carry2_q[i] <= sum[8] && all;
+                zeros2_q[i] <= (sum[8] ? all : high1_q[i][15:8] == '0) && sum[7:2] == '0;
+                ones2_q[i] <= (sum[8] ? high1_q[i][15:8] == 8'hfe : all) && sum[7:2] == '1;
+                low2_q[i] <= sum[1:0];
                 behind2_q[i] <= low1_q[i][13:0] != '0;
-                high2_q[i]   <= high1_q[i][25:16];
-                exp2_q[i]    <= exp1_q[i];
-                edge2_q[i]   <= exp1_q[i][8:1] == '1;
+                high2_q[i] <= high1_q[i][25:16];
+                exp2_q[i] <= exp1_q[i];
+                edge2_q[i] <= exp1_q[i][8:1] == '1;
             end
         end
     end
@@ -101,49 +100,49 @@ module expert_lanes #(
     // Stage 3: both roundings in one. The first one, to 24 bits, matters to the second next to a
     // tie of bf16 only: a value less than half of its last place above the tie falls onto it, and
     // one as close below rises onto it.
-    logic       sign3_q [Lanes], huge3_q [Lanes], nan3_q [Lanes];
-    logic [9:0] exp3_q [Lanes];
-    logic [6:0] frac3_q [Lanes];
+    logic sign3_q[Lanes], huge3_q[Lanes], nan3_q[Lanes];
+    logic [9:0] exp3_q[Lanes];
+    logic [6:0] frac3_q[Lanes];
 
     /* verilator lint_off UNUSEDSIGNAL */  // spare
     always_ff @(posedge clk_i) begin
         if (valid_q[1]) begin
             for (int unsigned i = 0; i < Lanes; i++) begin : stage3
-                automatic logic       norm, b16, b17, carry17, carry, half, zeros, ones,
-                                      guard, behind, odd, up, under,
-                    spare;
+                automatic logic norm, b16, b17, carry17, carry, half, zeros, ones, guard;
+                automatic logic behind, odd, up;
+                logic under, spare;
                 automatic logic [6:0] top, frac;
                 automatic logic [9:0] exp;
-                norm    = high2_q[i][9];
-                b16     = high2_q[i][0] ^ carry2_q[i];
+                norm = high2_q[i][9];
+                b16 = high2_q[i][0] ^ carry2_q[i];
                 carry17 = high2_q[i][0] && carry2_q[i];
-                b17     = high2_q[i][1] ^ carry17;
-                carry   = carry17 && (!norm || high2_q[i][1]);  // into the last bit of the result
-                half    = norm ? b17 : b16;
-                zeros   = zeros2_q[i] && !(norm ? b16 : low2_q[i][1]);
-                ones    = ones2_q[i] && (norm ? b16 : low2_q[i][1]);
-                guard   = norm ? low2_q[i][1] : low2_q[i][0];
-                behind  = behind2_q[i] || (norm && low2_q[i][0]);
-                top     = norm ? high2_q[i][8:2] : high2_q[i][7:1];
-                odd     = top[0];
-                up      = carry || (half && (!zeros || (guard && behind) || odd))
-                          || (ones && guard && odd);
-                under   = exp2_q[i][9]
-                          && !(edge2_q[i] && (exp2_q[i][0] || norm || (carry && top == '1)));
+                b17 = high2_q[i][1] ^ carry17;
+                carry = carry17 && (!norm || high2_q[i][1]);  // into the last bit of the result
+                half = norm ? b17 : b16;
+                zeros = zeros2_q[i] && !(norm ? b16 : low2_q[i][1]);
+                ones = ones2_q[i] && (norm ? b16 : low2_q[i][1]);
+                guard = norm ? low2_q[i][1] : low2_q[i][0];
+                behind = behind2_q[i] || (norm && low2_q[i][0]);
+                top = norm ? high2_q[i][8:2] : high2_q[i][7:1];
+                odd = top[0];
+                up = carry || (half && (!zeros || (guard && behind) || odd))
+                     || (ones && guard && odd);
+                under = exp2_q[i][9]
+                        && !(edge2_q[i] && (exp2_q[i][0] || norm || (carry && top == '1)));
                 if (nan2_q[i]) begin
                     top = '1;
-                    up  = 1'b0;
+                    up = 1'b0;
                 end
                 {exp, frac, spare} = {exp2_q[i], top, 1'b1} + {8'd0, 1'b1, norm, 7'd0, up};
                 if (!nan2_q[i] && (tiny2_q[i] || (under && !huge2_q[i]))) begin
-                    exp  = '0;
+                    exp = '0;
                     frac = '0;
                 end
-                exp3_q[i]  <= exp;
+                exp3_q[i] <= exp;
                 frac3_q[i] <= frac;
                 sign3_q[i] <= sign2_q[i] && !nan2_q[i];
-                nan3_q[i]  <= nan2_q[i];
-                huge3_q[i]  <= huge2_q[i];
+                nan3_q[i] <= nan2_q[i];
+                huge3_q[i] <= huge2_q[i];
             end
         end
     end
@@ -155,9 +154,9 @@ module expert_lanes #(
             for (int unsigned i = 0; i < Lanes; i++) begin : stage4
                 automatic logic over;
                 over = huge3_q[i] || exp3_q[i][8] || exp3_q[i][7:0] == '1;
-                y_o[16*i+15]     <= sign3_q[i];
-                y_o[16*i+7 +: 8] <= (nan3_q[i] || over) ? '1 : exp3_q[i][7:0];
-                y_o[16*i +: 7]   <= (!nan3_q[i] && over) ? '0 : frac3_q[i];
+                y_o[16*i+15] <= sign3_q[i];
+                y_o[16*i+7+:8] <= (nan3_q[i] || over) ? '1 : exp3_q[i][7:0];
+                y_o[16*i+:7] <= (!nan3_q[i] && over) ? '0 : frac3_q[i];
             end
         end
     end

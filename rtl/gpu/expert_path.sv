@@ -30,59 +30,59 @@ module expert_path #(
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  wire logic [15:0] row_cycles_i, // time per row, constant while a tile is in the engine
+    input  wire logic [15:0] row_cycles_i,  // time per row, constant while a tile is in the engine
 
-    input  wire work_t        row_i,
-    output logic              row_take_o, // row_i stays for 3 cycles more
+    input  wire work_t row_i,
+    output logic       row_take_o,  // row_i stays for 3 cycles more
 
     output pair_t                     rd_o,
     input  wire logic                 rd_ready_i,
-    input  wire logic [Cfg.FlitW-1:0] rd_data_i [2], // 3 cycles later
+    input  wire logic [Cfg.FlitW-1:0] rd_data_i [2],  // 3 cycles later
     output pair_write_t               wr_o,
-    output logic [Cfg.FlitW-1:0]      wr_data_o [2], // a cycle later
+    output logic [Cfg.FlitW-1:0]      wr_data_o [2],  // a cycle later
 
-    output logic                         done_valid_o, // of the tile:
+    output logic                         done_valid_o,  // of the tile:
     input  wire logic                    done_ready_i,
     output logic [node_pkg::ExpertW-1:0] done_le_o,
-    output logic [Cfg.CountW-1:0]        done_first_o, // its rows' places in the expert's list
+    output logic [Cfg.CountW-1:0]        done_first_o,  // its rows' places in the expert's list
     output logic [Cfg.CountW-1:0]        done_last_o,
 
-    output logic start_o, // a tile starts
-    output logic idle_o,  // no tile in the engine; some may not be written
-    output logic empty_o, // and all are
-    output logic wait_o   // in a tile, without a row
+    output logic start_o,  // a tile starts
+    output logic idle_o,   // no tile in the engine; some may not be written
+    output logic empty_o,  // and all are
+    output logic wait_o    // in a tile, without a row
 );
     // from the address to the lanes
-    localparam int unsigned RdLat   = 3;
-    localparam int unsigned Delay   = RdLat + fp_pkg::ExpertLatency - 1;
-    localparam int unsigned OffW    = 13 - Cfg.FlitLog2;        // groups of a row
+    localparam int unsigned RdLat = 3;
+    localparam int unsigned Delay = RdLat + fp_pkg::ExpertLatency - 1;
+    localparam int unsigned OffW = 13 - Cfg.FlitLog2;  // groups of a row
 
     // ---- shape of a row: its last group, and how much of it there is -----------------
     logic [OffW-1:0] last_q;
-    logic [1:0]      rest_q; // flits of the last group, 0: all
+    logic [1:0] rest_q;  // flits of the last group, 0: all
 
     always_ff @(posedge clk_i) begin
         last_q <= OffW'((cfg_i.row_bytes - 15'(Cfg.FlitBytes)) >> (Cfg.FlitLog2 + 2));
-        rest_q <= cfg_i.row_bytes[Cfg.FlitLog2 +: 2];
+        rest_q <= cfg_i.row_bytes[Cfg.FlitLog2+:2];
     end
 
     // ---- tile and row ------------------------------------------------------------------
     // have_q: a tile is in the engine. open_q: it has flits to read. busy_q: its time runs.
-    logic              have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last,
-                       row_end, tile_end, time_end, over, out, zero_time;
-    logic [OffW-1:0]   at_q;
+    logic have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end;
+    logic time_end, over, out, zero_time;
+    logic [OffW-1:0] at_q;
     logic [GroupW-1:0] x_q, y_q;
-    logic [RdLat-1:0]  take_q;
-    fp_pkg::factor_t   factor_q;
+    logic [RdLat-1:0] take_q;
+    fp_pkg::factor_t factor_q;
 
-    assign at_last    = at_q == last_q;
-    assign row_end    = fire && odd_q && at_last;
-    assign tile_end   = row_end && last_row_q;
-    assign over       = have_q && (!open_q || tile_end) && (!busy_q || time_end);
-    assign out        = over && done_ready_i;
-    assign start_o    = row_i.valid && (!have_q || out);
+    assign at_last = at_q == last_q;
+    assign row_end = fire && odd_q && at_last;
+    assign tile_end = row_end && last_row_q;
+    assign over = have_q && (!open_q || tile_end) && (!busy_q || time_end);
+    assign out = over && done_ready_i;
+    assign start_o = row_i.valid && (!have_q || out);
     assign row_take_o = (open_q && !tile_end) ? row_i.valid && (!row_q || row_end) : start_o;
-    assign zero_time  = row_cycles_i == '0;
+    assign zero_time = row_cycles_i == '0;
 
     assign done_valid_o = over;
 
@@ -91,7 +91,7 @@ module expert_path #(
             have_q <= 1'b0;
             open_q <= 1'b0;
             busy_q <= 1'b0;
-            row_q  <= 1'b0;
+            row_q <= 1'b0;
             take_q <= '0;
         end else begin
             if (start_o) have_q <= 1'b1;
@@ -105,33 +105,33 @@ module expert_path #(
             take_q <= {take_q[RdLat-2:0], row_take_o};
         end
         if (row_take_o) begin
-            x_q         <= row_i.x;
-            y_q         <= row_i.y;
-            last_row_q  <= row_i.last;
+            x_q <= row_i.x;
+            y_q <= row_i.y;
+            last_row_q <= row_i.last;
             done_last_o <= row_i.idx;
-            at_q        <= '0;
-            odd_q       <= 1'b0;
+            at_q <= '0;
+            odd_q <= 1'b0;
         end else if (fire) begin
             odd_q <= !odd_q;
             if (odd_q) at_q <= at_q + 1'b1;
         end
         if (start_o) begin
-            done_le_o    <= row_i.le;
+            done_le_o <= row_i.le;
             done_first_o <= row_i.idx;
         end
         if (take_q[RdLat-1]) factor_q <= row_i.factor;  // with the row's first flits
     end
 
     // ---- reads, and what is written later ---------------------------------------------------
-    logic [1:0]       here, valid_q [Delay];
-    logic [StepW-1:0] addr_q [Delay];
-    logic             moving;
+    logic [1:0] here, valid_q[Delay];
+    logic [StepW-1:0] addr_q[Delay];
+    logic moving;
 
     assign rd_o.valid = row_q;
-    assign fire       = row_q && rd_ready_i;
-    assign rd_o.addr  = {x_q + GroupW'(at_q), odd_q};
-    assign here[0]    = fire && !(at_last && odd_q && rest_q == 2'd1);
-    assign here[1]    = fire && !(at_last && (odd_q ? rest_q != '0 : ^rest_q));
+    assign fire = row_q && rd_ready_i;
+    assign rd_o.addr = {x_q + GroupW'(at_q), odd_q};
+    assign here[0] = fire && !(at_last && odd_q && rest_q == 2'd1);
+    assign here[1] = fire && !(at_last && (odd_q ? rest_q != '0 : ^rest_q));
 
     always_comb begin
         moving = 1'b0;
@@ -143,28 +143,33 @@ module expert_path #(
             for (int unsigned d = 0; d < Delay; d++) valid_q[d] <= '0;
         end else if (fire || moving) begin
             valid_q[0] <= here;
-            addr_q[0]  <= {y_q + GroupW'(at_q), odd_q};
+            addr_q[0] <= {y_q + GroupW'(at_q), odd_q};
             for (int unsigned d = 1; d < Delay; d++) begin
                 valid_q[d] <= valid_q[d-1];
-                addr_q[d]  <= addr_q[d-1];
+                addr_q[d] <= addr_q[d-1];
             end
         end
     end
 
     assign wr_o.valid = valid_q[Delay-1];
-    assign wr_o.addr  = addr_q[Delay-1];
+    assign wr_o.addr = addr_q[Delay-1];
 
     for (genvar h = 0; h < 2; h++) begin : gen_half
-        expert_lanes #(.Lanes(Cfg.Lanes)) i_lanes (
-            .clk_i, .valid_i(valid_q[RdLat-1][h]), .factor_i(factor_q),
-            .x_i(rd_data_i[h]), .y_o(wr_data_o[h])
+        expert_lanes #(
+            .Lanes(Cfg.Lanes)
+        ) i_lanes (
+            .clk_i,
+            .valid_i(valid_q[RdLat-1][h]),
+            .factor_i(factor_q),
+            .x_i(rd_data_i[h]),
+            .y_o(wr_data_o[h])
         );
     end
 
     // ---- time ----------------------------------------------------------------------------------
     logic [15:0] cycle_q;
-    logic [7:0]  slot_q;
-    logic        slot_end;
+    logic [7:0] slot_q;
+    logic slot_end;
 
     assign slot_end = busy_q && cycle_q == row_cycles_i;
     assign time_end = slot_end && slot_q == cfg_i.tile;
@@ -176,9 +181,9 @@ module expert_path #(
         else if (slot_end) slot_q <= slot_q + 8'd1;
     end
 
-    assign idle_o  = !busy_q && !open_q;
+    assign idle_o = !busy_q && !open_q;
     assign empty_o = !have_q && !moving;
-    assign wait_o  = open_q && !fire;
+    assign wait_o = open_q && !fire;
 
     `MW_CONTRACT(row_take_o, row_i.valid, "a row is taken that is not there")
     `MW_NEXT(done_valid_o && !done_ready_i && !go_i, done_valid_o,

@@ -33,31 +33,32 @@ module expert_rows #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input  wire logic        run_i, // high while the instruction runs
-    input  wire logic        ranged_i, // it is one of a range
-    output logic             gathered_o, // it is one of gathered tokens
+    input  wire logic run_i,       // high while the instruction runs
+    input  wire logic ranged_i,    // it is one of a range
+    output logic      gathered_o,  // it is one of gathered tokens
     /* verilator lint_off UNUSEDSIGNAL */  // fields of no use here
-    input  wire logic            cmd_valid_i, // the instruction comes
+    input  wire logic            cmd_valid_i,  // the instruction comes
     input  wire isa_pkg::instr_t cmd_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic [15:0]               recv_rows_i,
-    output logic [Cfg.GpuW-1:0]            row_src_o, // of this GPU
+    output logic [Cfg.GpuW-1:0]            row_src_o,   // of this GPU
     input  wire bundle_pkg::src_rows_t     src_rows_i,
-    input  wire logic [node_pkg::RowW-1:0] own_base_i, // first row of the own copies
+    input  wire logic [node_pkg::RowW-1:0] own_base_i,  // first row of the own copies
     output logic                           err_valid_o,
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
-    output bundle_pkg::push_t push_o, // see expert_engine
+    output bundle_pkg::push_t push_o,  // see expert_engine
     input  wire logic         push_ready_i,
 
     input  wire bundle_pkg::emap_write_t emap_i
 );
-    localparam int unsigned HalfW  = $clog2(isa_pkg::MetaBytes / 2);      // half words of an entry
+    localparam int unsigned HalfW = $clog2(isa_pkg::MetaBytes / 2);  // half words of an entry
+    localparam int unsigned MetaLog2 = $clog2(isa_pkg::MetaBytes);
     localparam int unsigned MetaFl = isa_pkg::MetaBytes / Cfg.FlitBytes;
-    localparam int unsigned MetaW  = $clog2(MetaFl);
+    localparam int unsigned MetaW = $clog2(MetaFl);
     // memory holds no more rows
     localparam int unsigned LineW  = (node_pkg::RowW < Cfg.MemBytesLog2) ? node_pkg::RowW
                                      : Cfg.MemBytesLog2;
@@ -66,36 +67,42 @@ module expert_rows #(
     // How many there may be: rows of st are numbered in 16 bits.
     localparam int unsigned NumW = (Cfg.Gathered && Cfg.TokW > 16) ? Cfg.TokW : 16;
 
-    logic            outside, start, gathered, homes; // homes: rows of every home in turn
-    logic [NumW-1:0] from, stop; // rows of the instruction: the first, behind the last
-    logic [LineW-1:0] from_base; // the first one << k_shift
+    logic outside, start, gathered, homes;  // homes: rows of every home in turn
+    logic [NumW-1:0] from, stop;  // rows of the instruction: the first, behind the last
+    logic [LineW-1:0] from_base;  // the first one << k_shift
 
     assign start = cmd_valid_i && cmd_i.op == isa_pkg::I_EXPERT_ROWS;
     assign gathered_o = run_i && gathered;
 
     if (Cfg.Gathered) begin : gen_gathered
-        logic              none, gathered_q, by_home, homes_q;
+        logic none, gathered_q, by_home, homes_q;
         logic [Cfg.TokW:0] range_end;
-        logic [NumW-1:0]   stop_q;
+        logic [NumW-1:0] stop_q;
 
-        cmd_range #(.Cfg(Cfg), .TokensW(Cfg.TokW)) i_range (
-            .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
+        cmd_range #(
+            .Cfg(Cfg),
+            .TokensW(Cfg.TokW)
+        ) i_range (
+            .first_i({cmd_i.a_high, cmd_i.a}),
+            .count_i(cmd_i.b),
             .shift_i(5'(cfg_i.token_shift) + (by_home ? '0 : 5'(cfg_i.n_shift))),
             .end_o(range_end),
-            .no_tokens_o(none), .no_bytes_o()
+            .no_tokens_o(none),
+            .no_bytes_o()
         );
         assign gathered = run_i ? gathered_q : cmd_i.flags[1];
-        assign by_home  = Cfg.TileReductions && cmd_i.flags[2:1] == 2'b11;
-        assign homes    = Cfg.TileReductions && homes_q;
-        assign outside  = start && cmd_i.flags[1] && none;
-        assign from     = (cmd_i.flags[1] && !none) ? NumW'(cmd_i.a) : '0;
+        assign by_home = Cfg.TileReductions && cmd_i.flags[2:1] == 2'b11;
+        assign homes = Cfg.TileReductions && homes_q;
+        assign outside = start && cmd_i.flags[1] && none;
+        assign from = (cmd_i.flags[1] && !none) ? NumW'(cmd_i.a) : '0;
         assign from_base = LineW'(from) << cfg_i.k_shift;
-        assign stop     = gathered_q ? stop_q : NumW'(recv_rows_i);
-        always_ff @(posedge clk_i) if (!run_i) begin
-            gathered_q <= cmd_i.flags[1];
-            homes_q    <= by_home;
-            stop_q     <= none ? '0 : NumW'(range_end);
-        end
+        assign stop = gathered_q ? stop_q : NumW'(recv_rows_i);
+        always_ff @(posedge clk_i)
+            if (!run_i) begin
+                gathered_q <= cmd_i.flags[1];
+                homes_q <= by_home;
+                stop_q <= none ? '0 : NumW'(range_end);
+            end
         wire unused_end = &{1'b0, range_end};  // of as many tokens as there can be all bits
     end else begin : gen_received
         assign {gathered, homes, outside, from, from_base} = '0;
@@ -105,39 +112,41 @@ module expert_rows #(
     // IDs are the half words 2 + 2k .. 1 + 3k of an entry, or 0 .. k - 1.
     logic [HalfW-1:0] first_half, last_half;
     assign first_half = gathered ? '0 : HalfW'(2) + {cfg_i.k, 1'b0};
-    assign last_half  = first_half + HalfW'(cfg_i.k) - HalfW'(1);
+    assign last_half = first_half + HalfW'(cfg_i.k) - HalfW'(1);
 
     // ---- reads ----------------------------------------------------------------
-    logic [NumW-1:0]      row_q; // row and flit of the next read
-    logic [MetaW-1:0]     flit_q;
-    logic                 asked_q, next_valid_q, load, started_q;
+    logic [NumW-1:0] row_q;  // row and flit of the next read
+    logic [MetaW-1:0] flit_q;
+    logic asked_q, next_valid_q, load, started_q;
     logic [Cfg.FlitW-1:0] next_q;
     // flits with IDs are wanted; with its token is
-    logic                 ids_here, row_read, named, token_ask, token_q;
+    logic ids_here, row_read, named, token_ask, token_q;
     /* verilator lint_off UNUSEDSIGNAL */  // memory holds fewer
-    logic [NumW-1:0]      read_row;
+    logic [NumW-1:0] read_row;
     /* verilator lint_on UNUSEDSIGNAL */
 
-    logic                 item, row_first; // of a range: there is a row
-    logic                 ended;           // no row of another kind is left to be read
-    logic [NumW-1:0]      row_next;
-    logic [LineW-1:0]     row_base;
+    logic item, row_first;  // of a range: there is a row
+    logic ended;  // no row of another kind is left to be read
+    logic [NumW-1:0] row_next;
+    logic [LineW-1:0] row_base;
 
     // One read is under way: of IDs when the place behind the flit in work is free.
-    assign ids_here   = run_i && started_q && !next_valid_q && (ranged_i ? item : !ended);
+    assign ids_here = run_i && started_q && !next_valid_q && (ranged_i ? item : !ended);
     assign rd_o.valid = (ids_here || token_ask) && !asked_q;
-    assign rd_o.addr  = {cfg_i.gt_base[Cfg.MemBytesLog2-1:$clog2(isa_pkg::MetaBytes)]
-                         + (Cfg.AddrW-MetaW)'(read_row), token_ask ? MetaW'(0) : flit_q};
-    assign row_read   = rd_o.valid && rd_ready_i && !token_ask
-                        && flit_q == last_half[HalfW-1:Cfg.LaneW];
+    assign rd_o.addr = {
+        cfg_i.gt_base[Cfg.MemBytesLog2-1:MetaLog2] + (Cfg.AddrW - MetaW)'(read_row),
+        token_ask ? MetaW'(0) : flit_q
+    };
+    assign row_read = rd_o.valid && rd_ready_i && !token_ask
+                      && flit_q == last_half[HalfW-1:Cfg.LaneW];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !run_i) begin
-            started_q    <= 1'b0;
-            row_q        <= from;
-            asked_q      <= 1'b0;
+            started_q <= 1'b0;
+            row_q <= from;
+            asked_q <= 1'b0;
             next_valid_q <= 1'b0;
-            flit_q       <= first_half[HalfW-1:Cfg.LaneW];
+            flit_q <= first_half[HalfW-1:Cfg.LaneW];
         end else begin
             started_q <= 1'b1;
             if (rd_o.valid && rd_ready_i) begin
@@ -155,17 +164,17 @@ module expert_rows #(
     // ---- rows of every home: the same index of the next home, or the next index of the first ----
     if (Cfg.TileReductions) begin : gen_homes
         logic [Cfg.GpuW-1:0] home_q;
-        logic [NumW-1:0]     next_index_q;
-        logic                last_home;
+        logic [NumW-1:0] next_index_q;
+        logic last_home;
 
         assign last_home = !homes || home_q == Cfg.GpuW'(Cfg.N - 1);
-        assign row_next  = !homes ? row_q + 1'b1 : last_home ? next_index_q
-                           : row_q + (NumW'(1) << cfg_i.token_shift);
-        assign ended     = row_q == stop && home_q == '0;
+        assign row_next = !homes ? row_q + 1'b1 : last_home ? next_index_q
+                          : row_q + (NumW'(1) << cfg_i.token_shift);
+        assign ended = row_q == stop && home_q == '0;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || !run_i) begin
-                home_q       <= '0;
+                home_q <= '0;
                 next_index_q <= from + 1'b1;
             end else if (row_read) begin
                 home_q <= last_home ? '0 : home_q + 1'b1;
@@ -174,34 +183,49 @@ module expert_rows #(
         end
     end else begin : gen_one_home
         assign row_next = row_q + 1'b1;
-        assign ended    = row_q == stop;
+        assign ended = row_q == stop;
     end
 
     // ---- rows of a range --------------------------------------------------------
     // The row whose IDs are read goes with its first flit to where it is worked on.
     if (Cfg.RowRanges) begin : gen_ranges
-        logic                 walk, walk_err, walked_q, retire, ready, entry,
-                              got_q, first_q, next_first_q;
+        logic walk, walk_err, walked_q, retire, ready, entry, got_q, first_q, next_first_q;
         logic [Cfg.LineW-1:0] entry_row, row_begun_q;
 
-        assign walk        = start && cmd_i.flags[0] && !(Cfg.TileReductions && cmd_i.flags[1]);
+        assign walk = start && cmd_i.flags[0] && !(Cfg.TileReductions && cmd_i.flags[1]);
         assign push_o.more = start && (cmd_i.flags[0] || gathered);
         assign err_valid_o = walk_err || outside;
-        assign named       = ranged_i ? walked_q : ended;
-        assign token_ask   = ranged_i && entry;
-        assign read_row    = ranged_i ? NumW'(entry_row) : row_q;
-        assign row_first   = (ranged_i || homes) && next_first_q;
-        assign row_base    = LineW'(row_begun_q) << cfg_i.k_shift;
+        assign named = ranged_i ? walked_q : ended;
+        assign token_ask = ranged_i && entry;
+        assign read_row = ranged_i ? NumW'(entry_row) : row_q;
+        assign row_first = (ranged_i || homes) && next_first_q;
+        assign row_base = LineW'(row_begun_q) << cfg_i.k_shift;
 
-        row_ranges #(.Cfg(Cfg), .Own(1'b1)) i_ranges (
-            .clk_i, .rst_ni(rst_ni && !go_i), .go_i, .cfg_i,
-            .cmd_valid_i(walk), .cmd_ready_o(ready), .cmd_i,
-            .retire_o(retire), .err_valid_o(walk_err), .src_o(row_src_o), .src_rows_i, .own_base_i,
+        row_ranges #(
+            .Cfg(Cfg),
+            .Own(1'b1)
+        ) i_ranges (
+            .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .go_i,
+            .cfg_i,
+            .cmd_valid_i(walk),
+            .cmd_ready_o(ready),
+            .cmd_i,
+            .retire_o(retire),
+            .err_valid_o(walk_err),
+            .src_o(row_src_o),
+            .src_rows_i,
+            .own_base_i,
             .entry_valid_o(entry),
-            .entry_ready_i(token_ask && rd_o.valid && rd_ready_i), .entry_row_o(entry_row),
-            .entry_first_i(rd_i.rvalid && token_q), .entry_token_i(rd_i.rdata[Cfg.TokensLog2-1:0]),
+            .entry_ready_i(token_ask && rd_o.valid && rd_ready_i),
+            .entry_row_o(entry_row),
+            .entry_first_i(rd_i.rvalid && token_q),
+            .entry_token_i(rd_i.rdata[Cfg.TokensLog2-1:0]),
             .entry_got_i(got_q),
-            .item_valid_o(item), .item_token_o(), .item_done_i(item && row_read),
+            .item_valid_o(item),
+            .item_token_o(),
+            .item_done_i(item && row_read),
             .quiet_i(1'b1)
         );
 
@@ -223,54 +247,63 @@ module expert_rows #(
         assign push_o.more = start && gathered;
         assign err_valid_o = outside;
         assign {row_src_o, row_base} = '0;
-        assign named    = ended;
+        assign named = ended;
         assign read_row = row_q;
         wire unused_ranges = &{1'b0, go_i, src_rows_i, own_base_i, homes};
     end
 
     // ---- IDs --------------------------------------------------------------------
     logic [Cfg.FlitW-1:0] cur_q;
-    logic                 cur_valid_q, step, row_end;
-    logic [HalfW-1:0]     half_q;
-    logic [3:0]           pos_q;
-    logic [LineW-1:0]     base_q; // row << k_shift
-    logic [15:0]          id;
+    logic cur_valid_q, step, row_end;
+    logic [HalfW-1:0] half_q;
+    logic [3:0] pos_q;
+    logic [LineW-1:0] base_q;  // row << k_shift
+    logic [15:0] id;
 
     always_comb begin
         id = cur_q[15:0];
         for (int unsigned i = 1; i < Cfg.Lanes; i++) begin
-            if (half_q[Cfg.LaneW-1:0] == Cfg.LaneW'(i)) id = cur_q[16*i +: 16];
+            if (half_q[Cfg.LaneW-1:0] == Cfg.LaneW'(i)) id = cur_q[16*i+:16];
         end
     end
 
     // A look-up is in the table's output register when look_q is high; it moves on when
     // the push before it is taken.
-    logic                  look_q, look_go, out_of_map_q, mine, push_q;
-    logic [LineW-1:0]      look_row_q;
+    logic look_q, look_go, out_of_map_q, mine, push_q;
+    logic [LineW-1:0] look_row_q;
     logic [Cfg.LocalW-1:0] le;
 
     assign push_o.valid = push_q;
     assign look_go = !push_q || push_ready_i;
-    assign step    = cur_valid_q && look_go;
+    assign step = cur_valid_q && look_go;
     assign row_end = half_q == last_half;
-    assign load    = next_valid_q
-                     && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
+    assign load = next_valid_q
+                  && (!cur_valid_q || (step && (row_end || half_q[Cfg.LaneW-1:0] == '1)));
 
-    table_ram #(.Width(1 + Cfg.LocalW), .Depth(Cfg.MaxExperts)) i_emap (
-        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
-        .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port,
-                  emap_i.data.local_expert[Cfg.LocalW-1:0]}),
-        .re_i(step), .raddr_i(id[Cfg.ExpW-1:0]), .rdata_o({mine, le})
+    table_ram #(
+        .Width(1 + Cfg.LocalW),
+        .Depth(Cfg.MaxExperts)
+    ) i_emap (
+        .clk_i,
+        .we_i(emap_i.we),
+        .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i({
+            emap_i.data.valid && emap_i.data.gpu == cfg_i.port,
+            emap_i.data.local_expert[Cfg.LocalW-1:0]
+        }),
+        .re_i(step),
+        .raddr_i(id[Cfg.ExpW-1:0]),
+        .rdata_o({mine, le})
     );
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || !run_i) begin
-            cur_valid_q  <= 1'b0;
-            look_q       <= 1'b0;
-            push_q       <= 1'b0;
-            half_q       <= first_half;
-            pos_q        <= '0;
-            base_q       <= from_base;
+            cur_valid_q <= 1'b0;
+            look_q <= 1'b0;
+            push_q <= 1'b0;
+            half_q <= first_half;
+            pos_q <= '0;
+            base_q <= from_base;
         end else begin
             if (load) begin
                 cur_valid_q <= 1'b1;
@@ -279,23 +312,23 @@ module expert_rows #(
             end
             if (step) begin
                 half_q <= row_end ? first_half : half_q + 1'b1;
-                pos_q  <= row_end ? '0 : pos_q + 1'b1;
+                pos_q <= row_end ? '0 : pos_q + 1'b1;
                 if (row_end) base_q <= base_q + (LineW'(1) << cfg_i.k_shift);
             end
             if (load && row_first) base_q <= row_base;
             if (look_go) begin
-                look_q       <= step;
-                push_q       <= look_q && mine && !out_of_map_q;
+                look_q <= step;
+                push_q <= look_q && mine && !out_of_map_q;
             end
         end
         if (load) cur_q <= next_q;
         if (step) begin
-            look_row_q   <= base_q | LineW'(pos_q);
+            look_row_q <= base_q | LineW'(pos_q);
             out_of_map_q <= (id >> Cfg.ExpW) != '0;
         end
         if (look_go && look_q) begin
             push_o.row <= node_pkg::RowW'(look_row_q);
-            push_o.le  <= node_pkg::ExpertW'(le);
+            push_o.le <= node_pkg::ExpertW'(le);
         end
     end
 

@@ -28,7 +28,7 @@ module expert_scan #(
     /* verilator lint_on UNUSEDSIGNAL */
 
     input  wire logic run_i,
-    input  wire logic engine_idle_i, // no tile in the engine, none waiting for it
+    input  wire logic engine_idle_i,  // no tile in the engine, none waiting for it
 
     output logic [node_pkg::ExpertW-1:0] stat_le_o,
     /* verilator lint_off UNUSEDSIGNAL */  // no more rows than RowsLog2 says
@@ -36,82 +36,90 @@ module expert_scan #(
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire logic counts_all_i,
 
-    output tile_t          tile_o,
-    input  wire logic      tile_ready_i,
-    output logic           all_started_o
+    output tile_t     tile_o,
+    input  wire logic tile_ready_i,
+    output logic      all_started_o
 );
     // compares with a tile, too
     localparam int unsigned AvailW = (Cfg.CountW > 8) ? Cfg.CountW : 8;
 
     logic [Cfg.LocalW-1:0] le_q, le1_q, best_le_q, last_le;
-    logic                  v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
+    logic v1_q, force_q, force1_q, take, pass_end, best_start, scan, clear_done_q;
     logic [Cfg.LocalW-1:0] clear_q;
-    logic [6:0]            lists;
+    logic [6:0] lists;
     logic [Cfg.CountW-1:0] started, complete, expected, behind;
-    logic [AvailW-1:0]     avail;
-    logic [7:0]            best_q;
+    logic [AvailW-1:0] avail;
+    logic [7:0] best_q;
     /* verilator lint_off UNUSEDSIGNAL */  // a memory for fewer rows
     logic [7:0] rows;
     /* verilator lint_on UNUSEDSIGNAL */
-    logic                enough, all_counted, better, long_q;
-    logic [15:0]         idle_q;
-    logic [Cfg.LocalW:0] full_q; // experts in a row with nothing left to start
+    logic enough, all_counted, better, long_q;
+    logic [15:0] idle_q;
+    logic [Cfg.LocalW:0] full_q;  // experts in a row with nothing left to start
 
     assign stat_le_o = node_pkg::ExpertW'(le_q);
-    assign lists     = node_pkg::lists(Cfg.SourceLists, cfg_i);
-    assign last_le   = Cfg.LocalW'(lists - 7'd1);
-    assign scan      = run_i && clear_done_q && !tile_o.valid;
+    assign lists = node_pkg::lists(Cfg.SourceLists, cfg_i);
+    assign last_le = Cfg.LocalW'(lists - 7'd1);
+    assign scan = run_i && clear_done_q && !tile_o.valid;
 
     // Rows given out, per expert; cleared after go.
-    table_ram #(.Width(Cfg.CountW), .Depth(Cfg.MaxLocalExperts)) i_started (
-        .clk_i, .we_i(!clear_done_q || take), .waddr_i(clear_done_q ? le1_q : clear_q),
-        .wdata_i(behind & {Cfg.CountW{clear_done_q}}), .re_i(1'b1),
-        .raddr_i(le_q), .rdata_o(started)
+    table_ram #(
+        .Width(Cfg.CountW),
+        .Depth(Cfg.MaxLocalExperts)
+    ) i_started (
+        .clk_i,
+        .we_i(!clear_done_q || take),
+        .waddr_i(clear_done_q ? le1_q : clear_q),
+        .wdata_i(behind & {Cfg.CountW{clear_done_q}}),
+        .re_i(1'b1),
+        .raddr_i(le_q),
+        .rdata_o(started)
     );
 
-    assign complete    = stat_i.complete[Cfg.CountW-1:0];
-    assign expected    = stat_i.expected[Cfg.CountW-1:0];
-    assign avail       = AvailW'(Cfg.CountW'(complete - started));
-    assign enough      = avail >= AvailW'(cfg_i.tile);
+    assign complete = stat_i.complete[Cfg.CountW-1:0];
+    assign expected = stat_i.expected[Cfg.CountW-1:0];
+    assign avail = AvailW'(Cfg.CountW'(complete - started));
+    assign enough = avail >= AvailW'(cfg_i.tile);
     assign all_counted = (counts_all_i || (Cfg.SourceLists && stat_i.counted))
                          && complete == expected;
-    assign take        = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
-    assign rows        = enough ? cfg_i.tile : avail[7:0];
-    assign behind      = started + Cfg.CountW'(rows);
-    assign better      = v1_q && best_q < avail[7:0];
-    assign pass_end    = v1_q && le1_q == last_le && !force1_q;
-    assign best_start  = pass_end && !take && long_q && (better || best_q != '0);
+    assign take = v1_q && (enough || ((all_counted || force1_q) && avail != '0));
+    assign rows = enough ? cfg_i.tile : avail[7:0];
+    assign behind = started + Cfg.CountW'(rows);
+    assign better = v1_q && best_q < avail[7:0];
+    assign pass_end = v1_q && le1_q == last_le && !force1_q;
+    assign best_start = pass_end && !take && long_q && (better || best_q != '0);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i || !run_i) begin
-            v1_q     <= 1'b0;
-            le_q     <= '0;
-            force_q  <= 1'b0;
-            best_q   <= '0;
-            full_q   <= '0;
+            v1_q <= 1'b0;
+            le_q <= '0;
+            force_q <= 1'b0;
+            best_q <= '0;
+            full_q <= '0;
         end else begin
-            v1_q     <= scan && !take && !best_start;
+            v1_q <= scan && !take && !best_start;
             force1_q <= force_q;
             if (best_start) begin
-                le_q    <= better ? le1_q : best_le_q;
+                le_q <= better ? le1_q : best_le_q;
                 force_q <= 1'b1;
             end else if (scan && !take) begin
-                le_q    <= (le_q == last_le) ? '0 : le_q + 1'b1;
+                le_q <= (le_q == last_le) ? '0 : le_q + 1'b1;
                 force_q <= 1'b0;
             end
             if (pass_end || take) begin
                 best_q <= '0;
             end else if (better) begin
-                best_q    <= avail[7:0];
+                best_q <= avail[7:0];
                 best_le_q <= le1_q;
             end
-            if (v1_q) full_q <= !(counts_all_i && started == expected) ? '0
+            if (v1_q)
+                full_q <= !(counts_all_i && started == expected) ? '0
                                 : all_started_o ? full_q : full_q + 1'b1;
         end
         le1_q <= le_q;
     end
 
-    assign all_started_o = counts_all_i && run_i && full_q == (Cfg.LocalW+1)'(lists);
+    assign all_started_o = counts_all_i && run_i && full_q == (Cfg.LocalW + 1)'(lists);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
@@ -122,18 +130,18 @@ module expert_scan #(
             tile_o.valid <= 1'b0;
         end
         if (take) begin
-            tile_o.le     <= node_pkg::ExpertW'(le1_q);
-            tile_o.first  <= started;
+            tile_o.le <= node_pkg::ExpertW'(le1_q);
+            tile_o.first <= started;
             tile_o.behind <= behind;
         end
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            clear_q      <= '0;
+            clear_q <= '0;
             clear_done_q <= 1'b0;
         end else if (!clear_done_q) begin
-            clear_q      <= clear_q + 1'b1;
+            clear_q <= clear_q + 1'b1;
             clear_done_q <= clear_q == Cfg.LocalW'(Cfg.MaxLocalExperts - 1);
         end
         if (!engine_idle_i || !run_i || !cfg_i.partial_tiles) begin

@@ -25,27 +25,34 @@ module mem_rd_mux #(
     input  wire read_t           cl_i [Clients],
     output logic                 cl_ready_o [Clients],
     output logic                 cl_rvalid_o [Clients],
-    output logic [Cfg.FlitW-1:0] cl_rdata_o, // shared by all clients
+    output logic [Cfg.FlitW-1:0] cl_rdata_o,  // shared by all clients
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i
 );
     logic [Clients-1:0] req, grant, held_q;
-    logic               waiting_q, grant_now;
+    logic waiting_q, grant_now;
 
     always_comb begin
         for (int unsigned c = 0; c < Clients; c++)
-            req[c] = cl_i[c].valid && (!waiting_q || held_q[c]);
+        req[c] = cl_i[c].valid && (!waiting_q || held_q[c]);
     end
 
-    rr_arb #(.N(Clients)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(req), .grant_o(grant),
-        .idx_o(), .advance_i(grant_now)
+    rr_arb #(
+        .N(Clients)
+    ) i_arb (
+        .clk_i,
+        .rst_ni,
+        .clear_i(go_i),
+        .req_i(req),
+        .grant_o(grant),
+        .idx_o(),
+        .advance_i(grant_now)
     );
 
     assign rd_o.valid = req != '0;
-    assign grant_now  = rd_o.valid && rd_ready_i;
+    assign grant_now = rd_o.valid && rd_ready_i;
 
     always_comb begin
         rd_o.addr = '0;
@@ -57,11 +64,11 @@ module mem_rd_mux #(
 
     always_ff @(posedge clk_i) begin
         waiting_q <= rst_ni && rd_o.valid && !rd_ready_i;
-        held_q    <= grant;
+        held_q <= grant;
     end
 
     // The grants of the last cycles lead the answers back.
-    logic [Clients-1:0] back_q [Latency];
+    logic [Clients-1:0] back_q[Latency];
     always_ff @(posedge clk_i) begin
         for (int unsigned l = 0; l < Latency; l++) begin
             if (!rst_ni) back_q[l] <= '0;

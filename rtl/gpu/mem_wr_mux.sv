@@ -23,17 +23,17 @@ module mem_wr_mux #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire write_t        cl_i [Clients],
-    output logic               cl_ready_o [Clients],
+    input  wire write_t cl_i [Clients],
+    output logic        cl_ready_o [Clients],
 
-    output write_t        wr_o,
-    input  wire logic     wr_ready_i
+    output write_t    wr_o,
+    input  wire logic wr_ready_i
 );
     localparam int unsigned IdxW = (Clients > 1) ? $clog2(Clients) : 1;
 
     logic [IdxW-1:0] sel_q, next;
-    logic [2:0]      run_q; // writes of this client in a row, modulo 8
-    logic            pass;
+    logic [2:0] run_q;  // writes of this client in a row, modulo 8
+    logic pass;
 
     // A multiplexer of n pairs takes n LUT4 per bit: the value that runs down its chain chooses
     // inside the pair until it meets the chosen pair, and is data from there on. The pair
@@ -45,21 +45,21 @@ module mem_wr_mux #(
     always_comb begin
         wr_o.addr = {Cfg.AddrW{sel_q[0]}};
         wr_o.data = {Cfg.FlitW{sel_q[0]}};
-        wr_o.be   = {Cfg.FlitBytes{sel_q[0]}};
+        wr_o.be = {Cfg.FlitBytes{sel_q[0]}};
         for (int unsigned k = 0; k < Pairs; k++) begin
             if (pair_q[k]) begin
                 wr_o.addr = (wr_o.addr & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].addr)
                             | (~wr_o.addr & cl_i[2*k].addr);
                 wr_o.data = (wr_o.data & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].data)
                             | (~wr_o.data & cl_i[2*k].data);
-                wr_o.be   = (wr_o.be & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].be)
-                            | (~wr_o.be & cl_i[2*k].be);
+                wr_o.be = (wr_o.be & cl_i[(2*k+1 < Clients) ? 2*k+1 : 2*k].be)
+                          | (~wr_o.be & cl_i[2*k].be);
             end
         end
     end
 
     assign wr_o.valid = cl_i[sel_q].valid;
-    assign pass       = !wr_o.valid || (wr_ready_i && run_q == '1);
+    assign pass = !wr_o.valid || (wr_ready_i && run_q == '1);
 
     // The next client with a request; else it stays.
     always_comb begin
@@ -81,9 +81,9 @@ module mem_wr_mux #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            sel_q  <= '0;
+            sel_q <= '0;
             pair_q <= Pairs'(1);
-            run_q  <= '0;
+            run_q <= '0;
         end else begin
             if (pass) sel_q <= next;
             for (int unsigned k = 0; k < Pairs; k++) begin

@@ -39,35 +39,36 @@ module streams #(
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
-    output logic            cmd_valid_o [Units], // 0 control, 1 send, 2 expert, 3 combine, 4 push
+    output logic            cmd_valid_o [Units],  // 0 control, 1 send, 2 expert, 3 combine, 4 push
     input  wire logic       cmd_ready_i [Units],
-    output isa_pkg::instr_t cmd_o,               // shared by all units
+    output isa_pkg::instr_t cmd_o,                // shared by all units
     input  wire logic       retire_i [Units],
 
     input  wire bundle_pkg::events_t ev_i,
-    output logic                     ev_ready_o, // for an EVENT
+    output logic                     ev_ready_o,  // for an EVENT
 
-    output logic               idle_o,      // every enabled stream has ended
-    output logic [31:0]        state_o [S], // {state 18:16, opcode 15:8, next instruction 5:0}
+    output logic               idle_o,       // every enabled stream has ended
+    output logic [31:0]        state_o [S],  // {state 18:16, opcode 15:8, next instruction 5:0}
     output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
 
-    localparam int unsigned HF   = InstrBytes / Cfg.FlitBytes;  // flits of an instruction
+    localparam int unsigned HF = InstrBytes / Cfg.FlitBytes;  // flits of an instruction
     localparam int unsigned IdxW = $clog2(StreamInstrs);
-    localparam int unsigned Align  = 128;  // of a stream's base: 8 instructions
+    localparam int unsigned Align = 128;  // of a stream's base: 8 instructions
+    localparam int unsigned AlignLog2 = $clog2(Align);
     localparam int unsigned BlockW = $clog2(Align / Cfg.FlitBytes);
     // counters of packets: more than all streams of all GPUs can send
     localparam int unsigned PktW = $clog2(Cfg.N * S * StreamInstrs) + 1;
     // of rows and tokens
     localparam int unsigned NumW = ((Cfg.RowsLog2 > Cfg.TokensLog2) ? Cfg.RowsLog2
                                     : Cfg.TokensLog2) + 2;
-    localparam int unsigned EvW  = (PktW > NumW) ? PktW : NumW;
-    localparam int unsigned WaitW = Cfg.Delay ? 32 : EvW; // of what a stream waits for
+    localparam int unsigned EvW = (PktW > NumW) ? PktW : NumW;
+    localparam int unsigned WaitW = Cfg.Delay ? 32 : EvW;  // of what a stream waits for
     // there are
     localparam logic [Cfg.Events-1:0] Counters = Cfg.Events'(((64'd2 << EV_ACKS) - 64'd1)
                                                              | ~64'hffff);
@@ -81,19 +82,19 @@ module streams #(
     } state_e;
 
     // ---- streams ------------------------------------------------------------
-    state_e          state_q [S];
-    logic [2:0]      unit_q  [S];
-    logic [7:0]      op_q    [S];
-    logic [IdxW-1:0] idx_q   [S];
-    logic [15:0]     delay_q;
-    logic            started_q;
+    state_e state_q[S];
+    logic [2:0] unit_q[S];
+    logic [7:0] op_q[S];
+    logic [IdxW-1:0] idx_q[S];
+    logic [15:0] delay_q;
+    logic started_q;
 
     // ---- the one fetch ------------------------------------------------------
-    logic                    fetching_q, decode_q;
-    logic [1:0]              cur_q;
+    logic fetching_q, decode_q;
+    logic [1:0] cur_q;
     logic [$clog2(HF+1)-1:0] asked_q, got_q;
 
-    logic       pick_valid;
+    logic pick_valid;
     logic [1:0] pick;
     always_comb begin
         pick_valid = 1'b0;
@@ -107,27 +108,26 @@ module streams #(
     end
 
     logic [IdxW-1:0] cur_idx;
-    assign cur_idx   = idx_q[cur_q];
-    assign rd_o.addr[Cfg.AddrW-1:BlockW]   =
-        cfg_i.stream_base[cur_q][Cfg.MemBytesLog2-1:$clog2(Align)]
-        + (Cfg.AddrW-BlockW)'(cur_idx[IdxW-1:3]);
+    assign cur_idx = idx_q[cur_q];
+    assign rd_o.addr[Cfg.AddrW-1:BlockW] = cfg_i.stream_base[cur_q][Cfg.MemBytesLog2-1:AlignLog2]
+                                           + (Cfg.AddrW-BlockW)'(cur_idx[IdxW-1:3]);
     assign rd_o.addr[BlockW-1:$clog2(HF)] = cur_idx[2:0];
     if (HF > 1) begin : gen_half
         assign rd_o.addr[$clog2(HF)-1:0] = asked_q[$clog2(HF)-1:0];
     end
-    assign rd_o.valid = fetching_q && asked_q != ($clog2(HF+1))'(HF);
+    assign rd_o.valid = fetching_q && asked_q != ($clog2(HF + 1))'(HF);
 
     // ---- decode -------------------------------------------------------------
-    logic       is_end, is_wait, is_delay, is_unit, returns, lists, bad, issue;
+    logic is_end, is_wait, is_delay, is_unit, returns, lists, bad, issue;
     logic [2:0] unit;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
-    assign lists   = Cfg.SourceLists && cfg_i.source_lists;
+    assign lists = Cfg.SourceLists && cfg_i.source_lists;
     always_comb begin
-        is_end   = 1'b0;
-        is_wait  = 1'b0;
+        is_end = 1'b0;
+        is_wait = 1'b0;
         is_delay = 1'b0;
-        is_unit  = 1'b0;
-        unit     = 3'd0;
+        is_unit = 1'b0;
+        unit = 3'd0;
         case (cmd_o.op)
             I_END:  is_end = 1'b1;
             // A threshold or a counter that does not exist would never be reached.
@@ -169,32 +169,32 @@ module streams #(
             end
             default: ;
         endcase
-        bad   = !is_end && (!(is_wait || is_delay || is_unit) || cur_idx == '1);
+        bad = !is_end && (!(is_wait || is_delay || is_unit) || cur_idx == '1);
         issue = decode_q && is_unit && !bad;
         for (int unsigned u = 0; u < Units; u++)
-            cmd_valid_o[u] = issue && unit == 3'(u) && cmd_ready_i[u];
+        cmd_valid_o[u] = issue && unit == 3'(u) && cmd_ready_i[u];
     end
 
     logic [8*InstrBytes-1:0] cmd_bits_q;
     assign cmd_o = instr_t'(cmd_bits_q);
     always_ff @(posedge clk_i) begin
         for (int unsigned i = 0; i < HF; i++) begin
-            if (rd_i.rvalid && got_q == ($clog2(HF+1))'(i))
-                cmd_bits_q[Cfg.FlitW*i +: Cfg.FlitW] <= rd_i.rdata;
+            if (rd_i.rvalid && got_q == ($clog2(HF + 1))'(i))
+                cmd_bits_q[Cfg.FlitW*i+:Cfg.FlitW] <= rd_i.rdata;
         end
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             fetching_q <= 1'b0;
-            decode_q   <= 1'b0;
+            decode_q <= 1'b0;
         end else begin
-            decode_q <= rd_i.rvalid && got_q == ($clog2(HF+1))'(HF - 1);
+            decode_q <= rd_i.rvalid && got_q == ($clog2(HF + 1))'(HF - 1);
             if (!fetching_q) begin
                 fetching_q <= pick_valid && started_q;
-                cur_q      <= pick;
-                asked_q    <= '0;
-                got_q      <= '0;
+                cur_q <= pick;
+                asked_q <= '0;
+                got_q <= '0;
             end else begin
                 if (rd_o.valid && rd_ready_i) asked_q <= asked_q + 1'b1;
                 if (rd_i.rvalid) got_q <= got_q + 1'b1;
@@ -202,10 +202,10 @@ module streams #(
             end
         end
         if (!rst_ni || go_i) begin
-            delay_q   <= '0;
+            delay_q <= '0;
             started_q <= 1'b0;
         end else if (!started_q) begin
-            delay_q   <= delay_q + 16'd1;
+            delay_q <= delay_q + 16'd1;
             started_q <= delay_q == cfg_i.start_delay;
         end
     end
@@ -213,7 +213,7 @@ module streams #(
     assign err_o.code = error_pkg::ERR_INSTR;
     always_ff @(posedge clk_i) err_o.valid <= rst_ni && decode_q && bad;
 
-    logic       woken, look_q, begins; // begins: a wait or a delay
+    logic woken, look_q, begins;  // begins: a wait or a delay
     logic [1:0] turn_q, looked_q;
     always_ff @(posedge clk_i) begin
         for (int unsigned s = 0; s < S; s++) begin
@@ -230,9 +230,9 @@ module streams #(
             end
             if (!rst_ni || go_i) begin
                 idx_q[s] <= '0;
-                op_q[s]  <= '0;
+                op_q[s] <= '0;
             end else if (decode_q && cur_q == 2'(s)) begin
-                op_q[s]   <= cmd_o.op;
+                op_q[s] <= cmd_o.op;
                 unit_q[s] <= unit;
                 if (is_wait || is_delay || cmd_ready_i[unit]) idx_q[s] <= cur_idx + 1'b1;
             end
@@ -249,48 +249,67 @@ module streams #(
 
     // ---- waiting streams, one per cycle -------------------------------------
     // Two steps: read counter number and threshold, compare.
-    logic [WaitW-1:0]      threshold, threshold_q, threshold_in;
-    logic [EvW-1:0]        value;
+    logic [WaitW-1:0] threshold, threshold_q, threshold_in;
+    logic [EvW-1:0] value;
     logic [Cfg.EventW-1:0] wait_idx;
-    logic                  ready, goes_on; // a wait goes on as a delay
+    logic ready, goes_on;  // a wait goes on as a delay
 
     event_counters #(
         .Cfg(Cfg),
         .Width(EvW),
         .PktW(PktW)
     ) i_counters (
-        .clk_i, .rst_ni, .go_i, .ev_i, .ev_ready_o, .idx_i(wait_idx),
-        .value_o(value), .ready_o(ready)
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .ev_i,
+        .ev_ready_o,
+        .idx_i(wait_idx),
+        .value_o(value),
+        .ready_o(ready)
     );
 
     assign begins = decode_q && (is_wait || is_delay);
-    lutram #(.Width(Cfg.EventW + WaitW), .Depth(S)) i_wait (
-        .clk_i, .we_i(begins || goes_on), .waddr_i(begins ? cur_q : looked_q),
-        .wdata_i({cmd_o.imm[Cfg.EventW-1:0], threshold_in}), .raddr_i(turn_q),
+    lutram #(
+        .Width(Cfg.EventW + WaitW),
+        .Depth(S)
+    ) i_wait (
+        .clk_i,
+        .we_i(begins || goes_on),
+        .waddr_i(begins ? cur_q : looked_q),
+        .wdata_i({cmd_o.imm[Cfg.EventW-1:0], threshold_in}),
+        .raddr_i(turn_q),
         .rdata_o({wait_idx, threshold})
     );
 
     if (Cfg.Delay) begin : gen_delay
-        logic [31:0]  time_q;
+        logic [31:0] time_q;
         /* verilator lint_off UNUSEDSIGNAL */  // its sign decides
-        logic [31:0]  left;
+        logic [31:0] left;
         /* verilator lint_on UNUSEDSIGNAL */
         logic [S-1:0] delayed_q;
-        logic         sel_delay_q, met, more;
-        logic [30:0]  behind, behind_q;
+        logic sel_delay_q, met, more;
+        logic [30:0] behind, behind_q;
 
-        lutram #(.Width(31), .Depth(S)) i_behind (
-            .clk_i, .we_i(decode_q && is_wait), .waddr_i(cur_q), .wdata_i(cmd_o.b[30:0]),
-            .raddr_i(turn_q), .rdata_o(behind)
+        lutram #(
+            .Width(31),
+            .Depth(S)
+        ) i_behind (
+            .clk_i,
+            .we_i(decode_q && is_wait),
+            .waddr_i(cur_q),
+            .wdata_i(cmd_o.b[30:0]),
+            .raddr_i(turn_q),
+            .rdata_o(behind)
         );
 
         assign threshold_in = (begins && is_wait) ? 32'(cmd_o.a[EvW-1:0])
                               : time_q + (begins ? cmd_o.a : {1'b0, behind_q});
-        assign left         = time_q - threshold_q;
-        assign met          = look_q && (sel_delay_q ? !left[31] : value >= threshold_q[EvW-1:0]);
-        assign more         = !sel_delay_q && behind_q != '0;
-        assign woken        = met && !more;
-        assign goes_on      = met && more && !begins;
+        assign left = time_q - threshold_q;
+        assign met = look_q && (sel_delay_q ? !left[31] : value >= threshold_q[EvW-1:0]);
+        assign more = !sel_delay_q && behind_q != '0;
+        assign woken = met && !more;
+        assign goes_on = met && more && !begins;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) time_q <= '0;
@@ -298,12 +317,12 @@ module streams #(
             if (decode_q) delayed_q[cur_q] <= is_delay;
             if (goes_on) delayed_q[looked_q] <= 1'b1;
             sel_delay_q <= delayed_q[turn_q];
-            behind_q    <= behind;
+            behind_q <= behind;
         end
     end else begin : gen_no_delay
-        assign goes_on      = 1'b0;
+        assign goes_on = 1'b0;
         assign threshold_in = cmd_o.a[EvW-1:0];
-        assign woken        = look_q && value >= threshold_q;
+        assign woken = look_q && value >= threshold_q;
     end
 
     always_ff @(posedge clk_i) begin
@@ -314,7 +333,7 @@ module streams #(
             turn_q <= turn_q + 1'b1;
             look_q <= state_q[turn_q] == Wait && ready;
         end
-        looked_q    <= turn_q;
+        looked_q <= turn_q;
         threshold_q <= threshold;
     end
 

@@ -12,34 +12,34 @@
 `include "assert.svh"
 
 module link_align (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
-    input  wire logic        clear_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic clear_i,
 
     input  wire logic        valid_i,
     output logic             ready_o,
-    input  wire logic [63:0] data_i,    // low byte first
-    input  wire logic [3:0]  bytes_i,   // 1 .. 8
+    input  wire logic [63:0] data_i,   // low byte first
+    input  wire logic [3:0]  bytes_i,  // 1 .. 8
 
-    output logic             valid_o,
-    output logic             have1_o,
-    output logic             have2_o,
-    output logic [63:0]      word_o,
-    input  wire logic        take_i,
-    input  wire logic        drop_i
+    output logic        valid_o,
+    output logic        have1_o,
+    output logic        have2_o,
+    output logic [63:0] word_o,
+    input  wire logic   take_i,
+    input  wire logic   drop_i
 );
     logic [127:0] buf_q, rest;
-    logic [63:0]  fresh; // bytes_i bytes of data_i
-    logic [4:0]   fill_q, left;
-    logic         push;
+    logic [63:0] fresh;  // bytes_i bytes of data_i
+    logic [4:0] fill_q, left;
+    logic push;
 
     assign ready_o = fill_q <= 5'd8;
     assign valid_o = fill_q >= 5'd8;
     assign have1_o = fill_q != '0;
     assign have2_o = fill_q >= 5'd2;
-    assign word_o  = buf_q[63:0];
-    assign push    = valid_i && ready_o;
-    assign fresh   = data_i & ~(64'hffff_ffff_ffff_ffff << (8 * 7'(bytes_i)));
+    assign word_o = buf_q[63:0];
+    assign push = valid_i && ready_o;
+    assign fresh = data_i & ~(64'hffff_ffff_ffff_ffff << (8 * 7'(bytes_i)));
 
     always_comb begin
         rest = buf_q;
@@ -57,10 +57,10 @@ module link_align (
     always_ff @(posedge clk_i) begin
         if (!rst_ni || clear_i) begin
             fill_q <= '0;
-            buf_q  <= '0;
+            buf_q <= '0;
         end else begin
             fill_q <= left + (push ? 5'(bytes_i) : 5'd0);
-            buf_q  <= rest | (push ? 128'(fresh) << (8 * 7'(left)) : '0);
+            buf_q <= rest | (push ? 128'(fresh) << (8 * 7'(left)) : '0);
         end
     end
 

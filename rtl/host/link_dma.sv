@@ -36,29 +36,29 @@ module link_dma #(
     output logic [63:0]      out_data_o,
 
     // stream_mux
-    output user_t              mem_o, // by flit address
-    input  wire logic          mem_ready_i,
-    input  wire heard_t        mem_i
+    output user_t       mem_o,  // by flit address
+    input  wire logic   mem_ready_i,
+    input  wire heard_t mem_i
 );
     localparam int unsigned Words = Cfg.FlitBytes / 8, Depth = 16, LevelW = $clog2(Depth + 1);
 
-    logic                 write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
-    logic [31:0]          addr_q;
-    logic [4:0]           gpu_q;
-    logic [13:0]          ask_q;  // flits of a read not requested
-    logic [13:0]          left_q; // words of a read not handed on
-    logic [LevelW-1:0]    out_q;  // flits requested and not handed on
+    logic write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
+    logic [31:0] addr_q;
+    logic [4:0] gpu_q;
+    logic [13:0] ask_q;  // flits of a read not requested
+    logic [13:0] left_q;  // words of a read not handed on
+    logic [LevelW-1:0] out_q;  // flits requested and not handed on
     logic [Cfg.FlitW-1:0] flit_q, fifo_data;
-    logic                 half_q; // which word of a flit of 16 bytes
+    logic half_q;  // which word of a flit of 16 bytes
 
-    assign mem_o.we    = write_q;
-    assign mem_o.gpu   = gpu_q;
-    assign mem_o.addr  = addr_q;
+    assign mem_o.we = write_q;
+    assign mem_o.gpu = gpu_q;
+    assign mem_o.addr = addr_q;
     assign mem_o.wdata = flit_q;
     assign mem_o.valid = write_q ? flit_valid_q : ask_q != '0 && out_q != LevelW'(Depth);
     assign mem_o.claim = write_q ? flit_valid_q : left_q != '0;
-    assign busy_o  = write_q ? flit_valid_q : left_q != '0;
-    assign push    = mem_i.rvalid;
+    assign busy_o = write_q ? flit_valid_q : left_q != '0;
+    assign push = mem_i.rvalid;
 
     // ---- writes: words gather to a flit ----
     assign in_ready_o = !flit_valid_q || mem_ready_i;
@@ -73,28 +73,37 @@ module link_dma #(
     end
 
     // ---- reads ----
-    fifo #(.Width(Cfg.FlitW), .Depth(Depth)) i_fifo (
-        .clk_i, .rst_ni, .valid_i(push), .ready_o(fifo_room), .data_i(mem_i.rdata),
-        .valid_o(fifo_valid), .ready_i(pop),
-        .data_o(fifo_data), .level_o()
+    fifo #(
+        .Width(Cfg.FlitW),
+        .Depth(Depth)
+    ) i_fifo (
+        .clk_i,
+        .rst_ni,
+        .valid_i(push),
+        .ready_o(fifo_room),
+        .data_i(mem_i.rdata),
+        .valid_o(fifo_valid),
+        .ready_i(pop),
+        .data_o(fifo_data),
+        .level_o()
     );
 
     assign out_valid_o = fifo_valid;
-    assign out_data_o  = Words == 1 || !half_q ? fifo_data[63:0] : fifo_data[Cfg.FlitW-1 -: 64];
-    assign pop         = out_ready_i && (Words == 1 || half_q);
+    assign out_data_o = Words == 1 || !half_q ? fifo_data[63:0] : fifo_data[Cfg.FlitW-1-:64];
+    assign pop = out_ready_i && (Words == 1 || half_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             write_q <= 1'b0;
-            ask_q   <= '0;
-            left_q  <= '0;
-            out_q   <= '0;
-            half_q  <= 1'b0;
+            ask_q <= '0;
+            left_q <= '0;
+            out_q <= '0;
+            half_q <= 1'b0;
         end else if (start_i) begin
             write_q <= write_i;
-            ask_q   <= write_i ? '0 : words_i / 14'(Words);
-            left_q  <= write_i ? '0 : words_i;
-            half_q  <= 1'b0;
+            ask_q <= write_i ? '0 : words_i / 14'(Words);
+            left_q <= write_i ? '0 : words_i;
+            half_q <= 1'b0;
         end else begin
             if (!write_q && mem_o.valid && mem_ready_i) ask_q <= ask_q - 14'd1;
             if (out_valid_o && out_ready_i) left_q <= left_q - 14'd1;
@@ -105,7 +114,7 @@ module link_dma #(
         end
         if (start_i) begin
             addr_q <= addr_i;
-            gpu_q  <= gpu_i;
+            gpu_q <= gpu_i;
         end else if (mem_o.valid && mem_ready_i) begin
             addr_q <= addr_q + 32'd1;
         end

@@ -34,21 +34,27 @@ module link_regs (
     output bundle_pkg::bus_req_t      bus_o,
     input  wire bundle_pkg::bus_rsp_t bus_i
 );
-    typedef enum logic [2:0] {Idle, Fetch, Access, Next, Done} state_e;
-    state_e     state_q;
-    logic       write_q;
+    typedef enum logic [2:0] {
+        Idle,
+        Fetch,
+        Access,
+        Next,
+        Done
+    } state_e;
+    state_e state_q;
+    logic write_q;
     logic [6:0] words_q;
 
-    assign cmd_re_o    = state_q == Fetch;
+    assign cmd_re_o = state_q == Fetch;
     assign cmd_raddr_o = count_o[5:0];
-    assign bus_o.req   = state_q == Access;
-    assign bus_o.we    = write_q;
-    assign bus_o.addr  = cmd_rdata_i[31:0];
+    assign bus_o.req = state_q == Access;
+    assign bus_o.we = write_q;
+    assign bus_o.addr = cmd_rdata_i[31:0];
     assign bus_o.wdata = cmd_rdata_i[63:32];
-    assign rep_we_o    = state_q == Access && bus_i.ack && !write_q;
+    assign rep_we_o = state_q == Access && bus_i.ack && !write_q;
     assign rep_waddr_o = count_o[5:0];
     assign rep_wdata_o = {bus_i.rdata, cmd_rdata_i[31:0]};
-    assign done_o      = state_q == Done;
+    assign done_o = state_q == Done;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -63,9 +69,9 @@ module link_regs (
             endcase
         end
         if (state_q == Idle) begin
-            write_q  <= write_i;
-            words_q  <= words_i;
-            count_o  <= '0;
+            write_q <= write_i;
+            words_q <= words_i;
+            count_o <= '0;
             failed_o <= 1'b0;
         end else if (state_q == Access && bus_i.ack) begin
             failed_o <= bus_i.err;

@@ -22,45 +22,53 @@ module link_rx #(
     // power of two, 8 or more; less than the protocol's is for simulations
     parameter int unsigned Zeros = host_pkg::SyncZeros
 ) (
-    input  wire logic                     clk_i,
-    input  wire logic                     rst_ni,
-    input  wire logic                     clear_i,        // forget everything, out of step
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic clear_i,  // forget everything, out of step
 
-    input  wire logic                     valid_i,
-    output logic                          ready_o,
-    input  wire logic [63:0]              data_i,
-    input  wire logic [3:0]               bytes_i,
+    input  wire logic        valid_i,
+    output logic             ready_o,
+    input  wire logic [63:0] data_i,
+    input  wire logic [3:0]  bytes_i,
 
-    output logic                          header_valid_o,
-    output host_pkg::frame_header_t       header_o,
-    input  wire logic                     accept_i,
-    output logic                          word_valid_o,
-    input  wire logic                     word_ready_i,
-    output logic [63:0]                   word_o,
-    output logic                          done_o,
-    output logic                          crc_ok_o,
-    input  wire logic                     next_i,
-    output logic                          waiting_o,      // the first byte of another frame is here
+    output logic                    header_valid_o,
+    output host_pkg::frame_header_t header_o,
+    input  wire logic               accept_i,
+    output logic                    word_valid_o,
+    input  wire logic               word_ready_i,
+    output logic [63:0]             word_o,
+    output logic                    done_o,
+    output logic                    crc_ok_o,
+    input  wire logic               next_i,
+    output logic                    waiting_o,  // the first byte of another frame is here
 
-    output logic                          in_step_o,
-    output logic [31:0]                   key_o,          // of this session, 0: none
-    output logic                          foreign_o,      // session of another version:
-                                                          // SYNC and INFO only
-    output logic                          error_o,
-    output logic [7:0]                    error_status_o,
-    output logic [15:0]                   error_seen_o,   // first two bytes, or number received
-    output logic [15:0]                   last_number_o   // of the last request accepted
+    output logic        in_step_o,
+    output logic [31:0] key_o,         // of this session, 0: none
+    output logic        foreign_o,     // session of another version:
+                                       // SYNC and INFO only
+    output logic        error_o,
+    output logic [7:0]  error_status_o,
+    output logic [15:0] error_seen_o,  // first two bytes, or number received
+    output logic [15:0] last_number_o  // of the last request accepted
 );
-    typedef enum logic [2:0] {Between, Header, Look, Offer, Payload, Done, Held} state_e;
-    state_e                  state_q;
-    logic                    have_word, have1, have2, take, drop, zero8, is_magic, is_sync,
-                             good, expected, same_major, knows_keys;
-    logic [63:0]             word;
-    logic [2:0][63:0]        header_q;
-    logic [1:0]              at_q;
-    logic [31:0]             crc_q;
-    logic [13:0]             left_q;   // words of payload and trailer
-    logic [15:0]             number_q; // expected next
+    typedef enum logic [2:0] {
+        Between,
+        Header,
+        Look,
+        Offer,
+        Payload,
+        Done,
+        Held
+    } state_e;
+    state_e state_q;
+    logic have_word, have1, have2, take, drop, zero8, is_magic, is_sync, good, expected, same_major;
+    logic knows_keys;
+    logic [63:0] word;
+    logic [2:0][63:0] header_q;
+    logic [1:0] at_q;
+    logic [31:0] crc_q;
+    logic [13:0] left_q;  // words of payload and trailer
+    logic [15:0] number_q;  // expected next
     host_pkg::frame_header_t h;
 
     localparam logic [15:0] MostWords = 16'(host_pkg::MaxPayload / 8);
@@ -71,22 +79,32 @@ module link_rx #(
     end
 
     link_align i_align (
-        .clk_i, .rst_ni, .clear_i, .valid_i, .ready_o, .data_i, .bytes_i,
-        .valid_o(have_word), .have1_o(have1),
-        .have2_o(have2), .word_o(word), .take_i(take), .drop_i(drop)
+        .clk_i,
+        .rst_ni,
+        .clear_i,
+        .valid_i,
+        .ready_o,
+        .data_i,
+        .bytes_i,
+        .valid_o(have_word),
+        .have1_o(have1),
+        .have2_o(have2),
+        .word_o(word),
+        .take_i(take),
+        .drop_i(drop)
     );
 
-    logic [ZerosW:0] zeros_q; // before a SYNC; the highest bit: enough
-    logic            gap_q;   // there were enough before this header
+    logic [ZerosW:0] zeros_q;  // before a SYNC; the highest bit: enough
+    logic gap_q;  // there were enough before this header
 
-    assign h        = header_q;
+    assign h = header_q;
     assign header_o = h;
-    assign zero8    = word == '0;
+    assign zero8 = word == '0;
     assign is_magic = word[15:0] == 16'(host_pkg::Magic);
-    assign is_sync  = h.kind == host_pkg::FRAME_SYNC && h.words == '0 && gap_q;
-    assign good     = crc_q == crc_pkg::Good && h.words <= MostWords
-                      && (h.kind & host_pkg::FrameReply) == '0
-                      && (h.kind != host_pkg::FRAME_SYNC || is_sync);
+    assign is_sync = h.kind == host_pkg::FRAME_SYNC && h.words == '0 && gap_q;
+    assign good = crc_q == crc_pkg::Good && h.words <= MostWords
+                  && (h.kind & host_pkg::FrameReply) == '0
+                  && (h.kind != host_pkg::FRAME_SYNC || is_sync);
     assign expected = in_step_o && h.number == number_q;
 
     // ---- zeros before a SYNC ----
@@ -103,15 +121,16 @@ module link_rx #(
     // A register that every word and every cycle stirs: only the whole traffic determines the next
     // key.
     logic [31:0] stir_q, key_here;
-    logic        guarded_q; // a host with keys was here: one without has to reset the link
+    logic guarded_q;  // a host with keys was here: one without has to reset the link
 
     assign same_major = h.count[31:16] == 16'(host_pkg::ProtocolMajor);
     assign knows_keys = same_major && h.count[15:0] >= 16'(host_pkg::KeyMinor);
-    assign key_here   = at_q == 2'd2 && header_q[0][23:16] != host_pkg::FRAME_SYNC ? key_o : '0;
+    assign key_here = at_q == 2'd2 && header_q[0][23:16] != host_pkg::FRAME_SYNC ? key_o : '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) stir_q <= '1;
-        else stir_q <= {stir_q[30:0], stir_q[31] ^ stir_q[21] ^ stir_q[1] ^ stir_q[0]}
+        else
+            stir_q <= {stir_q[30:0], stir_q[31] ^ stir_q[21] ^ stir_q[1] ^ stir_q[0]}
                        ^ (take && have_word ? word[63:32] ^ word[31:0] : '0);
     end
 
@@ -121,8 +140,8 @@ module link_rx #(
     // zeros may stand between frames; out of step anything may
     assign skip_word = have_word && zero8;
     assign skip_byte = have1 && (word[7:0] == '0 || (!in_step_o && have2 && !is_magic));
-    assign begins    = have2 && is_magic;
-    assign wrong     = in_step_o && have2 && word[7:0] != '0 && !is_magic;
+    assign begins = have2 && is_magic;
+    assign wrong = in_step_o && have2 && word[7:0] != '0 && !is_magic;
 
     always_comb begin
         take = 1'b0;
@@ -139,60 +158,61 @@ module link_rx #(
     end
 
     assign header_valid_o = state_q == Offer;
-    assign word_valid_o   = state_q == Payload && have_word && left_q != 14'd1;
-    assign word_o         = word;
-    assign done_o         = state_q == Done;
-    assign crc_ok_o       = h.words == '0 || crc_q == crc_pkg::Good;
-    assign waiting_o      = have1 && word[7:0] != '0;
-    assign last_number_o  = number_q - 16'd1;
+    assign word_valid_o = state_q == Payload && have_word && left_q != 14'd1;
+    assign word_o = word;
+    assign done_o = state_q == Done;
+    assign crc_ok_o = h.words == '0 || crc_q == crc_pkg::Good;
+    assign waiting_o = have1 && word[7:0] != '0;
+    assign last_number_o = number_q - 16'd1;
 
     always_ff @(posedge clk_i) begin
         error_o <= 1'b0;
         if (!rst_ni || clear_i) begin
-            state_q   <= Between;
+            state_q <= Between;
             in_step_o <= 1'b0;
             guarded_q <= 1'b0;
             if (!rst_ni) number_q <= '0;
         end else begin
             unique case (state_q)
                 Between: begin
-                    at_q  <= '0;
+                    at_q <= '0;
                     crc_q <= crc_pkg::Start;
                     gap_q <= zeros_q[ZerosW];
                     if (begins) begin
                         state_q <= Header;
                     end else if (wrong) begin
-                        in_step_o      <= 1'b0;
-                        error_o        <= 1'b1;
+                        in_step_o <= 1'b0;
+                        error_o <= 1'b1;
                         error_status_o <= host_pkg::STATUS_HEADER;
-                        error_seen_o   <= word[15:0];
+                        error_seen_o <= word[15:0];
                     end
                 end
-                Header: if (have_word) begin
+                Header:
+                if (have_word) begin
                     header_q[at_q] <= word;
-                    crc_q          <= crc_pkg::crc_8(crc_q, word ^ {key_here, 32'd0});
-                    at_q           <= at_q + 2'd1;
+                    crc_q <= crc_pkg::crc_8(crc_q, word ^ {key_here, 32'd0});
+                    at_q <= at_q + 2'd1;
                     if (at_q == 2'd2) state_q <= Look;
                 end
                 Look: begin
                     crc_q <= key_o[0] ? ~h.crc : crc_pkg::Start;
                     if (good && (is_sync || expected)) begin
-                        state_q   <= Offer;
+                        state_q <= Offer;
                         in_step_o <= 1'b1;
-                        number_q  <= h.number + 16'd1;
+                        number_q <= h.number + 16'd1;
                         if (is_sync) begin
-                            key_o     <= knows_keys ? {stir_q[31:1], 1'b1} : '0;
+                            key_o <= knows_keys ? {stir_q[31:1], 1'b1} : '0;
                             foreign_o <= !same_major || (!knows_keys && guarded_q);
                             guarded_q <= guarded_q || knows_keys;
                         end
                     end else begin
-                        state_q   <= Between;
+                        state_q <= Between;
                         in_step_o <= 1'b0;
-                        error_o   <= in_step_o;
+                        error_o <= in_step_o;
                     end
                     error_status_o <= good ? host_pkg::STATUS_SEQUENCE : host_pkg::STATUS_HEADER;
-                    error_seen_o   <= good ? h.number : h.magic;
-                    left_q         <= 14'(h.words) + 14'd1;
+                    error_seen_o <= good ? h.number : h.magic;
+                    left_q <= 14'(h.words) + 14'd1;
                 end
                 Offer: if (accept_i) state_q <= h.words == '0 ? Done : Payload;
                 Payload: if (have_word && take) begin

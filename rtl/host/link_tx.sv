@@ -13,36 +13,43 @@
 `include "assert.svh"
 
 module link_tx (
-    input  wire logic               clk_i,
-    input  wire logic               rst_ni,
-    input  wire logic               mute_i,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic mute_i,
 
-    input  wire logic               start_i,
-    output logic                    ready_o,
+    input  wire logic                    start_i,
+    output logic                         ready_o,
     input  wire host_pkg::frame_header_t header_i,
-    input  wire logic               word_valid_i,
-    output logic                    word_ready_o,
-    input  wire logic [63:0]        word_i,
-    input  wire logic [7:0]         trailer_i,
+    input  wire logic                    word_valid_i,
+    output logic                         word_ready_o,
+    input  wire logic [63:0]             word_i,
+    input  wire logic [7:0]              trailer_i,
 
-    output logic                    valid_o,
-    input  wire logic               ready_i,
-    output logic [63:0]             data_o,
-    output logic                    last_o
+    output logic        valid_o,
+    input  wire logic   ready_i,
+    output logic [63:0] data_o,
+    output logic        last_o
 );
-    typedef enum logic [2:0] {Idle, First, Second, Third, Payload, Trailer} state_e;
-    state_e           state_q;
+    typedef enum logic [2:0] {
+        Idle,
+        First,
+        Second,
+        Third,
+        Payload,
+        Trailer
+    } state_e;
+    state_e state_q;
     logic [2:0][63:0] header_q;
-    logic [15:0]      left_q;
-    logic [31:0]      crc_q, half_crc;
-    logic [63:0]      word;
-    logic             room, go, next_last;
+    logic [15:0] left_q;
+    logic [31:0] crc_q, half_crc;
+    logic [63:0] word;
+    logic room, go, next_last;
 
-    assign room         = !valid_o || ready_i || mute_i;
-    assign ready_o      = state_q == Idle;
+    assign room = !valid_o || ready_i || mute_i;
+    assign ready_o = state_q == Idle;
     assign word_ready_o = state_q == Payload && room;
-    assign go           = room && state_q != Idle && (state_q != Payload || word_valid_i);
-    assign next_last    = state_q == Trailer || (state_q == Third && left_q == '0);
+    assign go = room && state_q != Idle && (state_q != Payload || word_valid_i);
+    assign next_last = state_q == Trailer || (state_q == Third && left_q == '0);
 
     // a third word and a trailer end in the CRC of what was before
     assign half_crc = ~crc_pkg::crc_4(crc_q, word[31:0]);
@@ -76,8 +83,8 @@ module link_tx (
         if (state_q == Idle) begin
             header_q <= header_i;
             header_q[0][15:0] <= 16'(host_pkg::Magic);
-            left_q   <= header_i.words;
-            crc_q    <= crc_pkg::Start;
+            left_q <= header_i.words;
+            crc_q <= crc_pkg::Start;
         end else if (go) begin
             crc_q <= state_q == Third ? crc_pkg::Start : crc_pkg::crc_8(crc_q, word);
             if (state_q == Payload) left_q <= left_q - 16'd1;

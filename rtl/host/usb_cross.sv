@@ -41,28 +41,34 @@ module usb_cross (
     logic stop, usb_clear, clear;
 
     cdc_restart i_restart (
-        .a_clk_i(usb_clk_i), .a_rst_ni(usb_rst_ni), .a_restart_i(restart_i),
-        .a_stop_o(stop), .a_clear_o(usb_clear),
-        .b_clk_i(clk_i), .b_rst_ni(rst_ni), .b_clear_o(clear), .b_restart_o(link_reset_o)
+        .a_clk_i(usb_clk_i),
+        .a_rst_ni(usb_rst_ni),
+        .a_restart_i(restart_i),
+        .a_stop_o(stop),
+        .a_clear_o(usb_clear),
+        .b_clk_i(clk_i),
+        .b_rst_ni(rst_ni),
+        .b_clear_o(clear),
+        .b_restart_o(link_reset_o)
     );
 
     // ---- from the host: bytes wait for those that end their word, but not through a pause ----
     localparam logic [1:0] Pause = 2'd2;
     typedef struct packed {
-        logic [2:0]      more; // bytes behind the first
+        logic [2:0]      more;  // bytes behind the first
         logic [7:0][7:0] data;
     } out_t;
 
     logic [6:0][7:0] held_q;
-    logic [2:0]      fill_q, at_q; // bytes held; place of the next one in its word
-    logic [1:0]      idle_q;       // Pause: what is held goes on
-    logic            ends, taken, send, room;
-    out_t            gathered, word_out;
+    logic [2:0] fill_q, at_q;  // bytes held; place of the next one in its word
+    logic [1:0] idle_q;  // Pause: what is held goes on
+    logic ends, taken, send, room;
+    out_t gathered, word_out;
 
-    assign ends        = at_q == 3'd7;
+    assign ends = at_q == 3'd7;
     assign out_ready_o = !stop && (!ends || room);
-    assign taken       = out_valid_i && out_ready_o;
-    assign send        = !stop && (idle_q == Pause || (ends && out_valid_i));
+    assign taken = out_valid_i && out_ready_o;
+    assign send = !stop && (idle_q == Pause || (ends && out_valid_i));
 
     always_comb begin
         gathered.more = out_valid_i ? fill_q : fill_q - 3'd1;
@@ -73,7 +79,7 @@ module usb_cross (
     always_ff @(posedge usb_clk_i) begin
         if (!usb_rst_ni || stop) begin
             fill_q <= '0;
-            at_q   <= '0;
+            at_q <= '0;
             idle_q <= '0;
         end else begin
             at_q <= at_q + 3'(taken);
@@ -88,35 +94,58 @@ module usb_cross (
         if (taken && fill_q != 3'd7) held_q[fill_q] <= out_data_i;
     end
 
-    cdc_fifo #(.Width($bits(out_t))) i_out (
-        .wclk_i(usb_clk_i), .wrst_ni(usb_rst_ni), .wclear_i(usb_clear),
-        .valid_i(send), .ready_o(room),
+    cdc_fifo #(
+        .Width($bits(out_t))
+    ) i_out (
+        .wclk_i(usb_clk_i),
+        .wrst_ni(usb_rst_ni),
+        .wclear_i(usb_clear),
+        .valid_i(send),
+        .ready_o(room),
         .data_i(gathered),
-        .rclk_i(clk_i), .rrst_ni(rst_ni), .rclear_i(clear), .valid_o(link_out_valid_o),
+        .rclk_i(clk_i),
+        .rrst_ni(rst_ni),
+        .rclear_i(clear),
+        .valid_o(link_out_valid_o),
         .ready_i(link_out_ready_i),
         .data_o(word_out)
     );
 
-    assign link_out_data_o  = word_out.data;
+    assign link_out_data_o = word_out.data;
     assign link_out_bytes_o = 4'(word_out.more) + 4'd1;
 
     // ---- to the host ----
-    logic        word_valid, word_ready, word_last, byte_valid;
+    logic word_valid, word_ready, word_last, byte_valid;
     logic [63:0] word;
 
-    cdc_fifo #(.Width(65)) i_in (
-        .wclk_i(clk_i), .wrst_ni(rst_ni), .wclear_i(clear), .valid_i(link_in_valid_i),
+    cdc_fifo #(
+        .Width(65)
+    ) i_in (
+        .wclk_i(clk_i),
+        .wrst_ni(rst_ni),
+        .wclear_i(clear),
+        .valid_i(link_in_valid_i),
         .ready_o(link_in_ready_o),
         .data_i({link_in_last_i, link_in_data_i}),
-        .rclk_i(usb_clk_i), .rrst_ni(usb_rst_ni), .rclear_i(usb_clear), .valid_o(word_valid),
-        .ready_i(word_ready && !stop), .data_o({word_last, word})
+        .rclk_i(usb_clk_i),
+        .rrst_ni(usb_rst_ni),
+        .rclear_i(usb_clear),
+        .valid_o(word_valid),
+        .ready_i(word_ready && !stop),
+        .data_o({word_last, word})
     );
 
     usb_words i_words (
-        .clk_i(usb_clk_i), .rst_ni(usb_rst_ni), .clear_i(stop),
-        .valid_i(word_valid && !stop), .ready_o(word_ready),
-        .data_i(word), .last_i(word_last), .valid_o(byte_valid),
-        .ready_i(in_ready_i), .data_o(in_data_o),
+        .clk_i(usb_clk_i),
+        .rst_ni(usb_rst_ni),
+        .clear_i(stop),
+        .valid_i(word_valid && !stop),
+        .ready_o(word_ready),
+        .data_i(word),
+        .last_i(word_last),
+        .valid_o(byte_valid),
+        .ready_i(in_ready_i),
+        .data_o(in_data_o),
         .last_o(in_last_o)
     );
 

@@ -24,13 +24,13 @@ module usb_words (
     output logic             last_o
 );
     logic [63:0] word_q;
-    logic [2:0]  at_q;
-    logic        last_q, done;
+    logic [2:0] at_q;
+    logic last_q, done;
 
-    assign done    = valid_o && ready_i && at_q == 3'd7;
+    assign done = valid_o && ready_i && at_q == 3'd7;
     assign ready_o = !valid_o || done;
-    assign data_o  = word_q[7:0];
-    assign last_o  = last_q && at_q == 3'd7;
+    assign data_o = word_q[7:0];
+    assign last_o = last_q && at_q == 3'd7;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || clear_i) valid_o <= 1'b0;
@@ -38,10 +38,10 @@ module usb_words (
         if (ready_o) begin
             word_q <= data_i;
             last_q <= last_i;
-            at_q   <= '0;
+            at_q <= '0;
         end else if (ready_i) begin
             word_q <= word_q >> 8;
-            at_q   <= at_q + 3'd1;
+            at_q <= at_q + 3'd1;
         end
     end
 

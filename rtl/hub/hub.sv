@@ -56,13 +56,13 @@ module hub #(
     output logic                              push_ready_o,
     output logic [15:0]                       recv_rows_o,
     input  wire logic [Cfg.GpuW-1:0]          row_src_i,
-    output bundle_pkg::src_rows_t             src_rows_o, // of this GPU
-    output logic [node_pkg::RowW-1:0]                   own_base_o,
-    input  wire bundle_pkg::finished_t        sig_i, // a row of the expert engine
+    output bundle_pkg::src_rows_t             src_rows_o,  // of this GPU
+    output logic [node_pkg::RowW-1:0]         own_base_o,
+    input  wire bundle_pkg::finished_t        sig_i,       // a row of the expert engine
     output logic                              sig_ready_o,
 
     output bundle_pkg::error_t      err_o [node_pkg::HubErrors],
-    output logic [6:0]              idle_o, // of its parts, see node_csr
+    output logic [6:0]              idle_o,  // of its parts, see node_csr
     output bundle_pkg::hub_counts_t count_o
 );
     import node_pkg::*;
@@ -83,122 +83,223 @@ module hub #(
                             ErrTokens = 8;
 
     // ---- what streams wait for ----
-    bundle_pkg::count_t counts, notified_counts, once; // of COUNTS; and of lists; and each
-                                                       // of a source once
+    bundle_pkg::count_t counts, notified_counts, once;  // of COUNTS; and of lists; and each
+                                                        // of a source once
     bundle_pkg::source_flag_t said;
-    logic               list_counts, rows_here, copies_here;
+    logic list_counts, rows_here, copies_here;
     logic [2**Cfg.LocalW-1:0] lists_here;
     bundle_pkg::event_t flag;
-    logic [4:0]         event_idx;
+    logic [4:0] event_idx;
 
     assign ev_o.flag_valid = flag.valid;
-    assign ev_o.flag_idx   = flag.idx;
-    assign ev_o.event_idx  = event_idx;
-    assign ev_o.counts     = once.valid && once.last;
+    assign ev_o.flag_idx = flag.idx;
+    assign ev_o.event_idx = event_idx;
+    assign ev_o.counts = once.valid && once.last;
 
     // ---- receive side ----
     bundle_pkg::landed_t trk;
-    logic                alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, rows_idle;
+    logic alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, rows_idle;
 
     assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy;
 
-    row_tracker #(.Cfg(Cfg), .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)) i_rows (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(rows_sweep_busy),
-        .trk_i(trk), .cnt_i(once),
-        .cnt_list_i(list_counts), .counted_i(rows_here), .said_i(lists_here),
-        .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o,
-        .rows_done_o(ev_o.rows_done), .list_i, .list_o,
-        .ev_row_o(ev_o.row), .err_o(err_o[ErrRows]), .idle_o(rows_idle)
+    row_tracker #(
+        .Cfg(Cfg),
+        .LeftW((Cfg.MemBytesLog2 < 16) ? Cfg.MemBytesLog2 : 16)
+    ) i_rows (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .sweep_i,
+        .sweep_busy_o(rows_sweep_busy),
+        .trk_i(trk),
+        .cnt_i(once),
+        .cnt_list_i(list_counts),
+        .counted_i(rows_here),
+        .said_i(lists_here),
+        .push_i,
+        .push_ready_o,
+        .stat_le_i,
+        .stat_o,
+        .counts_all_o,
+        .rows_done_o(ev_o.rows_done),
+        .list_i,
+        .list_o,
+        .ev_row_o(ev_o.row),
+        .err_o(err_o[ErrRows]),
+        .idle_o(rows_idle)
     );
 
-    bundle_pkg::token_t        own;
-    bundle_pkg::slot_bytes_t   slot; // where rows return: in place of signals
-    logic                      returns, sig_ready;
-    logic [TokenW-1:0]         own_first;
+    bundle_pkg::token_t own;
+    bundle_pkg::slot_bytes_t slot;  // where rows return: in place of signals
+    logic returns, sig_ready;
+    logic [TokenW-1:0] own_first;
     assign own_first = TokenW'(cfg_i.port) << cfg_i.token_shift;
-    bundle_pkg::arm_t          arm;
-    logic                      rsig_valid, rsig_ready, own_ready, rdy_valid,
-                               rdy_ready, arm_ready, tok_valid, tok_ready, tok_idle;
-    logic [TokenW-1:0]         rsig_token, rdy_token;
+    bundle_pkg::arm_t arm;
+    logic rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_valid, tok_ready;
+    logic tok_idle;
+    logic [TokenW-1:0] rsig_token, rdy_token;
     logic [Cfg.TokensLog2-1:0] rdy_index, tok_index;
-    marked_t                   rxst;
-    marked_t                   rxreq;
-    stream_t                   rxres;
-    logic                      rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready,
-                               rxres_bad, rx_idle, rxst_idle;
-    stream_t                   loc;
-    logic                      loc_ready;
-    bundle_pkg::port_t         fack;
-    logic                      fack_ready;
-    logic [4:0]                ack_src;
+    marked_t rxst;
+    marked_t rxreq;
+    stream_t rxres;
+    logic rxst_crd, rxres_push, rxres_room, rxres_crd, rxres_ready, rxres_bad, rx_idle, rxst_idle;
+    stream_t loc;
+    logic loc_ready;
+    bundle_pkg::port_t fack;
+    logic fack_ready;
+    logic [4:0] ack_src;
     // rows that are granted to other GPUs' tokens, and their lists
-    localparam int unsigned    KeepW = $clog2(Cfg.Lanes + 1);
-    logic                      lane_valid, lane_ready, keep_done, lists_idle;
-    logic [Cfg.GpuW-1:0]       lane_home;
+    localparam int unsigned KeepW = $clog2(Cfg.Lanes + 1);
+    logic lane_valid, lane_ready, keep_done, lists_idle;
+    logic [Cfg.GpuW-1:0] lane_home;
     logic [Cfg.TokensLog2-1:0] lane_index;
-    logic [KeepW-1:0]          keep_level;
+    logic [KeepW-1:0] keep_level;
 
-    rx #(.Cfg(Cfg)) i_rx (
-        .clk_i, .rst_ni, .cfg_i, .rx_i(dn_i), .crd_o(dn_crd_o),
-        .sig_valid_o(rsig_valid), .sig_ready_i(rsig_ready), .sig_token_o(rsig_token),
+    rx #(
+        .Cfg(Cfg)
+    ) i_rx (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .rx_i(dn_i),
+        .crd_o(dn_crd_o),
+        .sig_valid_o(rsig_valid),
+        .sig_ready_i(rsig_ready),
+        .sig_token_o(rsig_token),
         .ev_valid_o(ev_o.event_valid),
-        .ev_ready_i, .ev_idx_o(event_idx), .ev_ack_o(ev_o.ack), .ack_src_o(ack_src),
-        .st_o(rxst), .st_crd_i(rxst_crd), .req_o(rxreq), .req_ready_i(1'b1),
-        .lane_valid_o(lane_valid), .lane_ready_i(lane_ready), .lane_home_o(lane_home),
+        .ev_ready_i,
+        .ev_idx_o(event_idx),
+        .ev_ack_o(ev_o.ack),
+        .ack_src_o(ack_src),
+        .st_o(rxst),
+        .st_crd_i(rxst_crd),
+        .req_o(rxreq),
+        .req_ready_i(1'b1),
+        .lane_valid_o(lane_valid),
+        .lane_ready_i(lane_ready),
+        .lane_home_o(lane_home),
         .lane_index_o(lane_index),
-        .res_push_o(rxres_push), .res_room_i(rxres_room), .res_crd_i(rxres_crd),
-        .err_o(err_o[ErrRx]), .idle_o(rx_idle)
+        .res_push_o(rxres_push),
+        .res_room_i(rxres_room),
+        .res_crd_i(rxres_crd),
+        .err_o(err_o[ErrRx]),
+        .idle_o(rx_idle)
     );
 
     // allocator clients: 0 rx_store, 1 reduce_serve
-    bundle_pkg::alloc_req_t al_req [2];
-    bundle_pkg::alloc_rsp_t al_resp [2];
-    logic                   al_req_ready [2], al_fill, al_busy, alloc_idle;
+    bundle_pkg::alloc_req_t al_req[2];
+    bundle_pkg::alloc_rsp_t al_resp[2];
+    logic al_req_ready[2], al_fill, al_busy, alloc_idle;
 
-    allocator #(.Cfg(Cfg)) i_alloc (
-        .clk_i, .rst_ni, .cfg_i, .sweep_i, .sweep_busy_o(alloc_sweep_busy),
-        .req_i(al_req), .req_ready_o(al_req_ready), .resp_o(al_resp),
-        .fill_o(al_fill), .busy_o(al_busy),
-        .alm_rd_o(rd_o[RdAlloc]), .alm_rd_ready_i(rd_ready_i[RdAlloc]),
-        .alm_rd_i(rd_i[RdAlloc]), .alm_wr_o(wr_o[WrAlloc]), .alm_wr_ready_i(wr_ready_i[WrAlloc]),
-        .hit_o(count_o.hit), .miss_o(count_o.miss), .idle_o(alloc_idle)
+    allocator #(
+        .Cfg(Cfg)
+    ) i_alloc (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .sweep_i,
+        .sweep_busy_o(alloc_sweep_busy),
+        .req_i(al_req),
+        .req_ready_o(al_req_ready),
+        .resp_o(al_resp),
+        .fill_o(al_fill),
+        .busy_o(al_busy),
+        .alm_rd_o(rd_o[RdAlloc]),
+        .alm_rd_ready_i(rd_ready_i[RdAlloc]),
+        .alm_rd_i(rd_i[RdAlloc]),
+        .alm_wr_o(wr_o[WrAlloc]),
+        .alm_wr_ready_i(wr_ready_i[WrAlloc]),
+        .hit_o(count_o.hit),
+        .miss_o(count_o.miss),
+        .idle_o(alloc_idle)
     );
 
-    rx_store #(.Cfg(Cfg)) i_rx_store (
-        .clk_i, .rst_ni, .cfg_i, .emap_i, .st_i(rxst), .st_crd_o(rxst_crd),
-        .res_push_i(rxres_push), .res_room_o(rxres_room), .res_crd_o(rxres_crd),
-        .res_o(rxres), .res_ready_i(rxres_ready), .res_bad_o(rxres_bad),
-        .loc_i(loc), .loc_ready_o(loc_ready),
-        .al_req_o(al_req[0]), .al_req_ready_i(al_req_ready[0]),
-        .al_i(al_resp[0]), .al_fill_i(al_fill),
-        .al_busy_i(al_busy), .rd_o(rd_o[RdRed]), .rd_ready_i(rd_ready_i[RdRed]), .rd_i(rd_i[RdRed]),
-        .wr_o(wr_o[WrSt+:2]), .wr_ready_i(wr_ready_i[WrSt+:2]), .trk_o(trk), .slot_o(slot),
-        .slot_ready_i(sig_ready && returns), .cnt_o(counts),
-        .ev_o(flag), .said_o(said), .ack_o(fack), .ack_ready_i(fack_ready),
+    rx_store #(
+        .Cfg(Cfg)
+    ) i_rx_store (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .emap_i,
+        .st_i(rxst),
+        .st_crd_o(rxst_crd),
+        .res_push_i(rxres_push),
+        .res_room_o(rxres_room),
+        .res_crd_o(rxres_crd),
+        .res_o(rxres),
+        .res_ready_i(rxres_ready),
+        .res_bad_o(rxres_bad),
+        .loc_i(loc),
+        .loc_ready_o(loc_ready),
+        .al_req_o(al_req[0]),
+        .al_req_ready_i(al_req_ready[0]),
+        .al_i(al_resp[0]),
+        .al_fill_i(al_fill),
+        .al_busy_i(al_busy),
+        .rd_o(rd_o[RdRed]),
+        .rd_ready_i(rd_ready_i[RdRed]),
+        .rd_i(rd_i[RdRed]),
+        .wr_o(wr_o[WrSt+:2]),
+        .wr_ready_i(wr_ready_i[WrSt+:2]),
+        .trk_o(trk),
+        .slot_o(slot),
+        .slot_ready_i(sig_ready && returns),
+        .cnt_o(counts),
+        .ev_o(flag),
+        .said_o(said),
+        .ack_o(fack),
+        .ack_ready_i(fack_ready),
         .keep_wr_o(wr_o[WrList]),
-        .keep_wr_ready_i(wr_ready_i[WrList]), .keep_level_o(keep_level), .keep_done_o(keep_done),
-        .err_o(err_o[ErrStore]), .idle_o(rxst_idle)
+        .keep_wr_ready_i(wr_ready_i[WrList]),
+        .keep_level_o(keep_level),
+        .keep_done_o(keep_done),
+        .err_o(err_o[ErrStore]),
+        .idle_o(rxst_idle)
     );
 
-    assign returns   = Cfg.RowSparse && cfg_i.row_returns;
+    assign returns = Cfg.RowSparse && cfg_i.row_returns;
 
     // ---- what sources say of their rows ----
     bundle_pkg::error_t said_err, twice_err, tokens_err;
-    logic               said_idle;
+    bundle_pkg::slot_bytes_t landed;
+    logic said_idle;
 
-    source_flags #(.Cfg(Cfg)) i_said (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .said_i(said),
-        .landed_i('{valid: slot.valid && sig_ready && returns, token: slot.token, bytes: slot.bytes,
-                    src: slot.src}),
-        .cnt_i(counts), .cnt_o(notified_counts), .cnt_list_o(list_counts),
-        .err_o(said_err), .idle_o(said_idle)
+    always_comb begin
+        landed = slot;
+        landed.valid = slot.valid && sig_ready && returns;
+    end
+
+    source_flags #(
+        .Cfg(Cfg)
+    ) i_said (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .said_i(said),
+        .landed_i(landed),
+        .cnt_i(counts),
+        .cnt_o(notified_counts),
+        .cnt_list_o(list_counts),
+        .err_o(said_err),
+        .idle_o(said_idle)
     );
 
-    count_once #(.Cfg(Cfg)) i_once (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cnt_i(notified_counts), .cnt_list_i(list_counts), .cnt_o(once),
-        .rows_here_o(rows_here), .copies_here_o(copies_here),
-        .lists_o(lists_here), .err_o(twice_err)
+    count_once #(
+        .Cfg(Cfg)
+    ) i_once (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .cnt_i(notified_counts),
+        .cnt_list_i(list_counts),
+        .cnt_o(once),
+        .rows_here_o(rows_here),
+        .copies_here_o(copies_here),
+        .lists_o(lists_here),
+        .err_o(twice_err)
     );
 
     // A tile's error comes with its FLAG, that of a list two cycles behind one: never both in one
@@ -207,121 +308,227 @@ module hub #(
 
     assign rsig_ready = sig_ready && !returns;
 
-    token_tracker #(.Cfg(Cfg)) i_tokens (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(tokens_sweep_busy),
-        .arm_valid_i(arm.valid), .arm_ready_o(arm_ready),
-        .arm_token_i(arm.token), .arm_count_i(arm.count),
+    token_tracker #(
+        .Cfg(Cfg)
+    ) i_tokens (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .sweep_i,
+        .sweep_busy_o(tokens_sweep_busy),
+        .arm_valid_i(arm.valid),
+        .arm_ready_o(arm_ready),
+        .arm_token_i(arm.token),
+        .arm_count_i(arm.count),
         .arm_remote_i(arm.remote),
-        .sig_valid_i(returns ? slot.valid : rsig_valid), .sig_ready_o(sig_ready),
-        .sig_token_i(returns ? own_first | slot.token : rsig_token), .sig_bytes_i(slot.bytes),
-        .own_valid_i(own.valid), .own_ready_o(own_ready), .own_token_i(own.token),
-        .rdy_valid_o(rdy_valid), .rdy_ready_i(rdy_ready), .rdy_token_o(rdy_index),
-        .lane_valid_o(tok_valid), .lane_ready_i(tok_ready), .lane_token_o(tok_index),
-        .err_o(tokens_err), .idle_o(tok_idle)
+        .sig_valid_i(returns ? slot.valid : rsig_valid),
+        .sig_ready_o(sig_ready),
+        .sig_token_i(returns ? own_first | slot.token : rsig_token),
+        .sig_bytes_i(slot.bytes),
+        .own_valid_i(own.valid),
+        .own_ready_o(own_ready),
+        .own_token_i(own.token),
+        .rdy_valid_o(rdy_valid),
+        .rdy_ready_i(rdy_ready),
+        .rdy_token_o(rdy_index),
+        .lane_valid_o(tok_valid),
+        .lane_ready_i(tok_ready),
+        .lane_token_o(tok_index),
+        .err_o(tokens_err),
+        .idle_o(tok_idle)
     );
 
     assign rdy_token = TokenW'(rdy_index);
 
     // ---- send side ----
-    share_t               share;
-    range_t               order_begin;
-    pick_t                pick;
-    logic                 pick_take;
-    logic [Cfg.GpuW-1:0]  base_q, row_src [2]; // of rows: those of unit push, and those of
-                                               // the expert engine
-    logic                 base_take, tok_done;
-    logic [RowW-1:0]      base_row, recv_rows, own_base, src_rows [2];
-    bundle_pkg::src_rows_t notified [2];
-    stream_t              st, up_st, cst, clo; // up_st: as it goes on to the uplink;
-                                               // cst, clo: of control
-    logic                 st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
-    logic                 ctl_valid, ctl_ready;
-    packet_pkg::header_t  ctl_header;
+    share_t share;
+    range_t order_begin;
+    pick_t pick;
+    logic pick_take;
+    logic [Cfg.GpuW-1:0] base_q, row_src[2];  // of rows: those of unit push, and those of
+                                              // the expert engine
+    logic base_take, tok_done;
+    logic [RowW-1:0] base_row, recv_rows, own_base, src_rows[2];
+    bundle_pkg::src_rows_t notified[2];
+    stream_t st, up_st, cst, clo;  // up_st: as it goes on to the uplink;
+                                   // cst, clo: of control
+    logic st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
+    logic ctl_valid, ctl_ready;
+    packet_pkg::header_t ctl_header;
     // rows of send in a list, for control's FLAGs
-    logic [Cfg.GpuW-1:0]            notified_gpu;
-    logic [ExpertW-1:0]             notified_local;
+    logic [Cfg.GpuW-1:0] notified_gpu;
+    logic [ExpertW-1:0] notified_local;
     logic [packet_pkg::RowBits-1:0] notified_rows;
 
-    send #(.Cfg(Cfg)) i_send (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(cmd_valid_i[HubSend]), .cmd_ready_o(cmd_ready_o[HubSend]), .cmd_i,
+    send #(
+        .Cfg(Cfg)
+    ) i_send (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .cmd_valid_i(cmd_valid_i[HubSend]),
+        .cmd_ready_o(cmd_ready_o[HubSend]),
+        .cmd_i,
         .retire_o(retire_o[HubSend]),
-        .emap_i, .groups_i,
-        .rd_o(rd_o[RdSend]), .rd_ready_i(rd_ready_i[RdSend]), .rd_i(rd_i[RdSend]),
-        .arm_o(arm), .arm_ready_i(arm_ready), .tok_done_i(tok_done),
-        .base_q_o(base_q), .base_row_i(base_row), .base_take_o(base_take),
-        .notified_gpu_i(notified_gpu), .notified_local_i(notified_local),
+        .emap_i,
+        .groups_i,
+        .rd_o(rd_o[RdSend]),
+        .rd_ready_i(rd_ready_i[RdSend]),
+        .rd_i(rd_i[RdSend]),
+        .arm_o(arm),
+        .arm_ready_i(arm_ready),
+        .tok_done_i(tok_done),
+        .base_q_o(base_q),
+        .base_row_i(base_row),
+        .base_take_o(base_take),
+        .notified_gpu_i(notified_gpu),
+        .notified_local_i(notified_local),
         .notified_rows_o(notified_rows),
-        .begin_o(order_begin), .pick_i(pick), .pick_take_o(pick_take),
-        .cst_i(cst), .cst_ready_o(cst_ready), .clo_i(clo), .clo_ready_o(clo_ready),
-        .st_o(st), .st_ready_i(st_ready),
-        .loc_o(loc), .loc_ready_i(loc_ready), .err_o(err_o[ErrSend])
+        .begin_o(order_begin),
+        .pick_i(pick),
+        .pick_take_o(pick_take),
+        .cst_i(cst),
+        .cst_ready_o(cst_ready),
+        .clo_i(clo),
+        .clo_ready_o(clo_ready),
+        .st_o(st),
+        .st_ready_i(st_ready),
+        .loc_o(loc),
+        .loc_ready_i(loc_ready),
+        .err_o(err_o[ErrSend])
     );
 
     logic control_idle;
-    bundle_pkg::tile_back_t         tile;
-    logic                           tile_ready, return_idle;
-    bundle_pkg::port_t              back_left;
+    bundle_pkg::tile_back_t tile;
+    logic tile_ready, return_idle;
+    bundle_pkg::port_t back_left;
 
     // ---- finished rows of the expert engine ----
-    bundle_pkg::token_t        done;
-    logic                      done_ready, back_valid, back_done;
-    logic [Cfg.GpuW-1:0]       back_home;
-    logic [Cfg.LineW-1:0]      back_row;
+    bundle_pkg::token_t done;
+    logic done_ready, back_valid, back_done;
+    logic [Cfg.GpuW-1:0] back_home;
+    logic [Cfg.LineW-1:0] back_row;
     logic [Cfg.TokensLog2-1:0] back_token;
-    logic [3:0]                back_pos;
+    logic [3:0] back_pos;
 
-    row_return #(.Cfg(Cfg)) i_return (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .row_i(sig_i), .ready_o(sig_ready_o),
-        .sig_o(done), .sig_ready_i(done_ready),
-        .item_valid_o(back_valid), .item_home_o(back_home), .item_row_o(back_row),
+    row_return #(
+        .Cfg(Cfg)
+    ) i_return (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .row_i(sig_i),
+        .ready_o(sig_ready_o),
+        .sig_o(done),
+        .sig_ready_i(done_ready),
+        .item_valid_o(back_valid),
+        .item_home_o(back_home),
+        .item_row_o(back_row),
         .item_token_o(back_token),
-        .item_pos_o(back_pos), .item_done_i(back_done), .left_i(back_left),
-        .tile_o(tile), .tile_ready_i(tile_ready),
+        .item_pos_o(back_pos),
+        .item_done_i(back_done),
+        .left_i(back_left),
+        .tile_o(tile),
+        .tile_ready_i(tile_ready),
         .idle_o(return_idle)
     );
 
-    control #(.Cfg(Cfg)) i_control (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(cmd_valid_i[HubControl]), .cmd_ready_o(cmd_ready_o[HubControl]), .cmd_i,
-        .retire_o(retire_o[HubControl]), .emap_i, .cnt_i(once), .copies_here_i(copies_here),
-        .rd_o(rd_o[RdControl]), .rd_ready_i(rd_ready_i[RdControl]), .rd_i(rd_i[RdControl]),
-        .notified_gpu_o(notified_gpu), .notified_local_o(notified_local),
+    control #(
+        .Cfg(Cfg)
+    ) i_control (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .cmd_valid_i(cmd_valid_i[HubControl]),
+        .cmd_ready_o(cmd_ready_o[HubControl]),
+        .cmd_i,
+        .retire_o(retire_o[HubControl]),
+        .emap_i,
+        .cnt_i(once),
+        .copies_here_i(copies_here),
+        .rd_o(rd_o[RdControl]),
+        .rd_ready_i(rd_ready_i[RdControl]),
+        .rd_i(rd_i[RdControl]),
+        .notified_gpu_o(notified_gpu),
+        .notified_local_o(notified_local),
         .notified_rows_i(notified_rows),
-        .tile_i(tile), .tile_ready_o(tile_ready),
-        .sig_i(done), .sig_ready_o(done_ready), .own_o(own), .own_ready_i(own_ready),
-        .tok_valid_i(tok_valid), .tok_ready_o(tok_ready), .tok_index_i(tok_index),
-        .ack_i(fack), .ack_ready_o(fack_ready), .ack_rx_i(ev_o.ack), .ack_src_i(ack_src),
-        .base_q_i(base_q), .base_row_o(base_row), .base_take_i(base_take),
-        .recv_rows_o(recv_rows), .src_i(row_src),
-        .src_rows_o(src_rows), .own_base_o(own_base),
-        .share_o(share), .begin_i(order_begin), .pick_o(pick), .pick_take_i(pick_take),
-        .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_header_o(ctl_header),
-        .cst_o(cst), .cst_ready_i(cst_ready), .clo_o(clo), .clo_ready_i(clo_ready),
-        .err_o(err_o[ErrControl]), .idle_o(control_idle)
+        .tile_i(tile),
+        .tile_ready_o(tile_ready),
+        .sig_i(done),
+        .sig_ready_o(done_ready),
+        .own_o(own),
+        .own_ready_i(own_ready),
+        .tok_valid_i(tok_valid),
+        .tok_ready_o(tok_ready),
+        .tok_index_i(tok_index),
+        .ack_i(fack),
+        .ack_ready_o(fack_ready),
+        .ack_rx_i(ev_o.ack),
+        .ack_src_i(ack_src),
+        .base_q_i(base_q),
+        .base_row_o(base_row),
+        .base_take_i(base_take),
+        .recv_rows_o(recv_rows),
+        .src_i(row_src),
+        .src_rows_o(src_rows),
+        .own_base_o(own_base),
+        .share_o(share),
+        .begin_i(order_begin),
+        .pick_o(pick),
+        .pick_take_i(pick_take),
+        .ctl_valid_o(ctl_valid),
+        .ctl_ready_i(ctl_ready),
+        .ctl_header_o(ctl_header),
+        .cst_o(cst),
+        .cst_ready_i(cst_ready),
+        .clo_o(clo),
+        .clo_ready_i(clo_ready),
+        .err_o(err_o[ErrControl]),
+        .idle_o(control_idle)
     );
 
-    notified_rows #(.Cfg(Cfg)) i_notified (
-        .clk_i, .rst_ni, .go_i, .ev_i(flag),
-        .src_i(row_src), .src_rows_i(src_rows), .rows_o(notified)
+    notified_rows #(
+        .Cfg(Cfg)
+    ) i_notified (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .ev_i(flag),
+        .src_i(row_src),
+        .src_rows_i(src_rows),
+        .rows_o(notified)
     );
     assign row_src[1] = row_src_i;
     assign src_rows_o = notified[1];
     assign own_base_o = own_base;
 
     // ---- reductions ----
-    marked_t        req; // from the wire, or of granted rows
+    marked_t req;  // from the wire, or of granted rows
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
-        marked_t        granted;
+        marked_t granted;
 
-        grant_lists #(.Cfg(Cfg)) i_lists (
-            .clk_i, .rst_ni, .cfg_i, .lane_valid_i(lane_valid), .lane_ready_o(lane_ready),
+        grant_lists #(
+            .Cfg(Cfg)
+        ) i_lists (
+            .clk_i,
+            .rst_ni,
+            .cfg_i,
+            .lane_valid_i(lane_valid),
+            .lane_ready_o(lane_ready),
             .home_i(lane_home),
-            .index_i(lane_index), .keep_level_i(keep_level), .keep_done_i(keep_done),
+            .index_i(lane_index),
+            .keep_level_i(keep_level),
+            .keep_done_i(keep_done),
             .rd_o(rd_o[RdList]),
-            .rd_ready_i(rd_ready_i[RdList]), .rd_i(rd_i[RdList]),
-            .req_o(granted), .idle_o(lists_idle)
+            .rd_ready_i(rd_ready_i[RdList]),
+            .rd_i(rd_i[RdList]),
+            .req_o(granted),
+            .idle_o(lists_idle)
         );
         assign req = cfg_i.switch_reductions ? granted : rxreq;
     end else begin : gen_no_lists
@@ -331,45 +538,89 @@ module hub #(
                               rd_ready_i[RdList], rd_i[RdList]};
     end
 
-    stream_t        creq;
-    stream_t        part;
-    logic           creq_ready, part_ready, sst_valid, sst_ready, red_idle;
+    stream_t creq;
+    stream_t part;
+    logic creq_ready, part_ready, sst_valid, sst_ready, red_idle;
     bundle_pkg::port_t part_crd;
 
-    reduction #(.Cfg(Cfg)) i_reduction (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .groups_i,
-        .cmd_valid_i(cmd_valid_i[HubCombine]), .cmd_ready_o(cmd_ready_o[HubCombine]), .cmd_i,
+    reduction #(
+        .Cfg(Cfg)
+    ) i_reduction (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .emap_i,
+        .groups_i,
+        .cmd_valid_i(cmd_valid_i[HubCombine]),
+        .cmd_ready_o(cmd_ready_o[HubCombine]),
+        .cmd_i,
         .retire_o(retire_o[HubCombine]),
-        .rdy_valid_i(rdy_valid), .rdy_ready_o(rdy_ready), .rdy_token_i(rdy_token),
+        .rdy_valid_i(rdy_valid),
+        .rdy_ready_o(rdy_ready),
+        .rdy_token_i(rdy_token),
         .tok_done_o(tok_done),
         .own_base_i(own_base),
-        .push_valid_i(cmd_valid_i[HubPush]), .push_ready_o(cmd_ready_o[HubPush]),
+        .push_valid_i(cmd_valid_i[HubPush]),
+        .push_ready_o(cmd_ready_o[HubPush]),
         .push_retire_o(retire_o[HubPush]),
-        .src_o(row_src[0]), .src_rows_i(notified[0]),
-        .back_valid_i(back_valid), .back_home_i(back_home), .back_row_i(back_row),
+        .src_o(row_src[0]),
+        .src_rows_i(notified[0]),
+        .back_valid_i(back_valid),
+        .back_home_i(back_home),
+        .back_row_i(back_row),
         .back_token_i(back_token),
-        .back_pos_i(back_pos), .back_done_o(back_done), .back_left_o(back_left),
-        .rd_o(rd_o[RdCombine]), .rd_ready_i(rd_ready_i[RdCombine]), .rd_i(rd_i[RdCombine]),
-        .sum_rd_o(rd_o[RdSum+:2]), .sum_rd_ready_i(rd_ready_i[RdSum+:2]), .sum_rd_i(rd_i[RdSum+:2]),
-        .copy_rd_o(rd_o[RdCopy]), .copy_rd_ready_i(rd_ready_i[RdCopy]), .copy_rd_i(rd_i[RdCopy]),
-        .out_wr_o(wr_o[WrOut]), .out_wr_ready_i(wr_ready_i[WrOut]),
-        .al_req_o(al_req[1]), .al_req_ready_i(al_req_ready[1]), .al_i(al_resp[1]), .req_i(req),
-        .res_i(rxres), .res_ready_o(rxres_ready), .res_bad_i(rxres_bad),
-        .req_o(creq), .req_ready_i(creq_ready),
-        .part_o(part), .part_ready_i(part_ready), .sst_valid_o(sst_valid), .sst_ready_i(sst_ready),
-        .part_crd_i(part_crd), .err_o(err_o[ErrRed+:3]), .idle_o(red_idle)
+        .back_pos_i(back_pos),
+        .back_done_o(back_done),
+        .back_left_o(back_left),
+        .rd_o(rd_o[RdCombine]),
+        .rd_ready_i(rd_ready_i[RdCombine]),
+        .rd_i(rd_i[RdCombine]),
+        .sum_rd_o(rd_o[RdSum+:2]),
+        .sum_rd_ready_i(rd_ready_i[RdSum+:2]),
+        .sum_rd_i(rd_i[RdSum+:2]),
+        .copy_rd_o(rd_o[RdCopy]),
+        .copy_rd_ready_i(rd_ready_i[RdCopy]),
+        .copy_rd_i(rd_i[RdCopy]),
+        .out_wr_o(wr_o[WrOut]),
+        .out_wr_ready_i(wr_ready_i[WrOut]),
+        .al_req_o(al_req[1]),
+        .al_req_ready_i(al_req_ready[1]),
+        .al_i(al_resp[1]),
+        .req_i(req),
+        .res_i(rxres),
+        .res_ready_o(rxres_ready),
+        .res_bad_i(rxres_bad),
+        .req_o(creq),
+        .req_ready_i(creq_ready),
+        .part_o(part),
+        .part_ready_i(part_ready),
+        .sst_valid_o(sst_valid),
+        .sst_ready_i(sst_ready),
+        .part_crd_i(part_crd),
+        .err_o(err_o[ErrRed+:3]),
+        .idle_o(red_idle)
     );
 
     assign ev_o.token = tok_done;
 
     // ---- uplink ----
     if (Cfg.RpmEntries != 0) begin : gen_manager
-        packet_manager #(.Cfg(Cfg)) i_manager (
-            .clk_i, .rst_ni, .go_i, .on_i(cfg_i.packet_manager), .timer_i(cfg_i.rpm_timer),
+        packet_manager #(
+            .Cfg(Cfg)
+        ) i_manager (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .on_i(cfg_i.packet_manager),
+            .timer_i(cfg_i.rpm_timer),
             .target_list_cache_i(Cfg.TargetListCache && cfg_i.target_list_cache),
             .row_shift_i(cfg_i.row_shift),
-            .emap_i, .st_i(st),
-            .st_ready_o(st_ready), .st_o(up_st), .st_ready_i(up_st_ready),
+            .emap_i,
+            .st_i(st),
+            .st_ready_o(st_ready),
+            .st_o(up_st),
+            .st_ready_i(up_st_ready),
             .count_o(count_o.manager),
             .idle_o(manager_idle)
         );
@@ -379,23 +630,47 @@ module hub #(
 
     logic tx_idle, tx_link_idle, up_hold, up_busy;
 
-    tx #(.Cfg(Cfg)) i_tx (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .share_i(share),
-        .ctl_valid_i(ctl_valid), .ctl_ready_o(ctl_ready),
+    tx #(
+        .Cfg(Cfg)
+    ) i_tx (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .share_i(share),
+        .ctl_valid_i(ctl_valid),
+        .ctl_ready_o(ctl_ready),
         .ctl_header_i(ctl_header),
-        .req_i(creq), .req_ready_o(creq_ready), .st_i(up_st), .st_ready_o(up_st_ready),
-        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
-        .up_o, .hold_i(up_hold), .crd_i(up_crd_i), .part_crd_o(part_crd),
-        .stall_store_o(count_o.stall_store), .stall_ctrl_o(count_o.stall_ctrl),
+        .req_i(creq),
+        .req_ready_o(creq_ready),
+        .st_i(up_st),
+        .st_ready_o(up_st_ready),
+        .sst_valid_i(sst_valid),
+        .sst_ready_o(sst_ready),
+        .part_i(part),
+        .part_ready_o(part_ready),
+        .up_o,
+        .hold_i(up_hold),
+        .crd_i(up_crd_i),
+        .part_crd_o(part_crd),
+        .stall_store_o(count_o.stall_store),
+        .stall_ctrl_o(count_o.stall_ctrl),
         .part_empty_o(count_o.part_empty),
-        .link_idle_o(tx_link_idle), .idle_o(tx_idle)
+        .link_idle_o(tx_link_idle),
+        .idle_o(tx_idle)
     );
     assign count_o.link_idle = tx_link_idle && !up_busy;
 
     if (Cfg.LinkRate) begin : gen_rate
-        link_rate #(.MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)) i_rate (
-            .clk_i, .rst_ni, .wait_i(cfg_i.link_wait), .valid_i(up_o.valid),
-            .hold_o(up_hold), .busy_o(up_busy)
+        link_rate #(
+            .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
+        ) i_rate (
+            .clk_i,
+            .rst_ni,
+            .wait_i(cfg_i.link_wait),
+            .valid_i(up_o.valid),
+            .hold_o(up_hold),
+            .busy_o(up_busy)
         );
     end else begin : gen_full_rate
         assign {up_hold, up_busy} = '0;
@@ -404,10 +679,15 @@ module hub #(
     assign recv_rows_o = recv_rows[15:0];
     wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
 
-    assign idle_o = {tok_idle, !up_o.valid && !up_busy, tx_idle && manager_idle, control_idle,
-                     red_idle && !back_valid && return_idle,
-                     rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid, rx_idle
-                     && lists_idle};
+    assign idle_o = {
+        tok_idle,
+        !up_o.valid && !up_busy,
+        tx_idle && manager_idle,
+        control_idle,
+        red_idle && !back_valid && return_idle,
+        rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid,
+        rx_idle && lists_idle
+    };
 endmodule
 
 `default_nettype wire

@@ -42,107 +42,124 @@ module tx #(
     input  wire packet_pkg::header_t ctl_header_i,
     input  wire stream_t             req_i,
     output logic                     req_ready_o,
-    input  wire stream_t             st_i,        // send and control
+    input  wire stream_t             st_i,         // send and control
     output logic                     st_ready_o,
-    input  wire logic                sst_valid_i, // stores of row_sum, or partials: one at a time
+    input  wire logic                sst_valid_i,  // stores of row_sum, or partials: one at a time
     output logic                     sst_ready_o,
     input  wire stream_t             part_i,
     output logic                     part_ready_o,
 
     output link_t                    up_o,
-    input  wire logic                hold_i, // no packet starts, see link_rate
+    input  wire logic                hold_i,  // no packet starts, see link_rate
     input  wire bundle_pkg::credit_t crd_i,
     output bundle_pkg::port_t        part_crd_o,
 
-    output logic stall_store_o, // a store waits for credit
-    output logic stall_ctrl_o,  // a control packet waits for credit
-    output logic part_empty_o,  // no partial to send
-    output logic link_idle_o,   // no flit on the link
-    output logic idle_o         // nothing queued here
+    output logic stall_store_o,  // a store waits for credit
+    output logic stall_ctrl_o,   // a control packet waits for credit
+    output logic part_empty_o,   // no partial to send
+    output logic link_idle_o,    // no flit on the link
+    output logic idle_o          // nothing queued here
 );
     import packet_pkg::*;
 
     // ---- queues ---------------------------------------------------------------------------------
-    logic                 store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
-    logic [Cfg.FlitW-1:0] store_data, req_data; // of the flit that was taken in the
-                                                // cycle before, else 0
+    logic store_valid, store_take, store_last, req_valid, req_take, req_last, fire;
+    logic [Cfg.FlitW-1:0] store_data, req_data;  // of the flit that was taken in the
+                                                 // cycle before, else 0
 
     pkt_fifo #(
-        .FlitBytes(Cfg.FlitBytes), .Flits(StoreFlits),
+        .FlitBytes(Cfg.FlitBytes),
+        .Flits(StoreFlits),
         .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
     ) i_store (
-        .clk_i, .rst_ni, .in_valid_i(st_i.valid), .in_ready_o(st_ready_o),
-        .in_data_i(st_i.data), .in_last_i(st_i.last),
-        .out_valid_o(store_valid), .out_last_o(store_last), .take_i(store_take),
-        .step_i(fire), .out_data_o(store_data)
+        .clk_i,
+        .rst_ni,
+        .in_valid_i(st_i.valid),
+        .in_ready_o(st_ready_o),
+        .in_data_i(st_i.data),
+        .in_last_i(st_i.last),
+        .out_valid_o(store_valid),
+        .out_last_o(store_last),
+        .take_i(store_take),
+        .step_i(fire),
+        .out_data_o(store_data)
     );
     pkt_fifo #(
-        .FlitBytes(Cfg.FlitBytes), .Flits(ReqFlits), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits)
+        .FlitBytes(Cfg.FlitBytes),
+        .Flits(ReqFlits),
+        .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits)
     ) i_req (
-        .clk_i, .rst_ni, .in_valid_i(req_i.valid), .in_ready_o(req_ready_o), .in_data_i(req_i.data),
+        .clk_i,
+        .rst_ni,
+        .in_valid_i(req_i.valid),
+        .in_ready_o(req_ready_o),
+        .in_data_i(req_i.data),
         .in_last_i(req_i.last),
-        .out_valid_o(req_valid), .out_last_o(req_last), .take_i(req_take),
-        .step_i(fire), .out_data_o(req_data)
+        .out_valid_o(req_valid),
+        .out_last_o(req_last),
+        .take_i(req_take),
+        .step_i(fire),
+        .out_data_o(req_data)
     );
 
     // ---- credits --------------------------------------------------------------------------------
     localparam int unsigned StoreW = $clog2(Cfg.StorePkts + 1);
-    localparam int unsigned CtrlW  = $clog2(Cfg.CtrlPkts + 1);
+    localparam int unsigned CtrlW = $clog2(Cfg.CtrlPkts + 1);
     logic [StoreW-1:0] store_used_q, store_limit;
-    logic [CtrlW-1:0]  ctrl_used_q, ctrl_limit;
-    logic              start_store, start_ctrl, store_credit, ctrl_credit;
+    logic [CtrlW-1:0] ctrl_used_q, ctrl_limit;
+    logic start_store, start_ctrl, store_credit, ctrl_credit;
 
-    assign store_limit  = (cfg_i.store_credits == '0 || 32'(cfg_i.store_credits) > Cfg.StorePkts)
-                          ? StoreW'(Cfg.StorePkts) : StoreW'(cfg_i.store_credits);
-    assign ctrl_limit   = (cfg_i.ctrl_credits == '0 || 32'(cfg_i.ctrl_credits) > Cfg.CtrlPkts)
-                          ? CtrlW'(Cfg.CtrlPkts) : CtrlW'(cfg_i.ctrl_credits);
+    assign store_limit = (cfg_i.store_credits == '0 || 32'(cfg_i.store_credits) > Cfg.StorePkts)
+                         ? StoreW'(Cfg.StorePkts) : StoreW'(cfg_i.store_credits);
+    assign ctrl_limit = (cfg_i.ctrl_credits == '0 || 32'(cfg_i.ctrl_credits) > Cfg.CtrlPkts)
+                        ? CtrlW'(Cfg.CtrlPkts) : CtrlW'(cfg_i.ctrl_credits);
     assign store_credit = store_used_q != store_limit;  // constant while packets are out, so
                                                         // never above it
-    assign ctrl_credit  = ctrl_used_q != ctrl_limit;
+    assign ctrl_credit = ctrl_used_q != ctrl_limit;
     assign part_crd_o.valid = crd_i.cls[CLS_PART];
-    assign part_crd_o.port  = crd_i.part;
+    assign part_crd_o.port = crd_i.part;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             store_used_q <= '0;
-            ctrl_used_q  <= '0;
+            ctrl_used_q <= '0;
         end else begin
-            if (start_store != crd_i.cls[CLS_STORE]) store_used_q <= store_used_q
-                + (start_store ? StoreW'(1) : '1);
+            if (start_store != crd_i.cls[CLS_STORE])
+                store_used_q <= store_used_q + (start_store ? StoreW'(1) : '1);
             if (start_ctrl != crd_i.cls[CLS_CTRL])
                 ctrl_used_q <= ctrl_used_q + (start_ctrl ? CtrlW'(1) : '1);
         end
     end
 
     // ---- the next packet ------------------------------------------------------------------------
-    logic                 inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
-    logic                 more_sums; // where rows return up to two of them go before a
-                                     // waiting packet of the queue
-    logic                 sum_q, sum; // a store, and that of row_sum
+    logic inside_q, half_q, part_turn_q, sum_turn_q, put_off, start, last;
+    logic more_sums;  // where rows return up to two of them go before a
+                      // waiting packet of the queue
+    logic sum_q, sum;  // a store, and that of row_sum
     logic [Cfg.FlitW-1:0] direct_q;
-    cls_e       cls_q, cls, low_cls;
-    logic [3:0] can;      // by class: a packet is here, and credit
-    logic       high, low, low_first;
-    logic [4:0] passed_q; // packets that went before a waiting STORE or PART
+    cls_e cls_q, cls, low_cls;
+    logic [3:0] can;  // by class: a packet is here, and credit
+    logic high, low, low_first;
+    logic [4:0] passed_q;  // packets that went before a waiting STORE or PART
     // see dispatch_throttle; it is long enough that the other one waits
-    logic       throttled, throttle_first, held, turn_due;
-    logic       store_here;
-    cls_e       turn;     // of STORE and PART, the one that has not gone last
+    logic throttled, throttle_first, held, turn_due;
+    logic store_here;
+    cls_e turn;  // of STORE and PART, the one that has not gone last
 
-    assign can[CLS_CTRL]  = ctl_valid_i && ctrl_credit;
-    assign can[CLS_REQ]   = req_valid;
-    assign store_here     = store_valid && !held;
+    assign can[CLS_CTRL] = ctl_valid_i && ctrl_credit;
+    assign can[CLS_REQ] = req_valid;
+    assign store_here = store_valid && !held;
     assign can[CLS_STORE] = (store_here || sst_valid_i) && store_credit;
-    assign can[CLS_PART]  = part_i.valid;
-    assign high      = can[CLS_CTRL] || can[CLS_REQ];
-    assign low       = can[CLS_STORE] || can[CLS_PART];
+    assign can[CLS_PART] = part_i.valid;
+    assign high = can[CLS_CTRL] || can[CLS_REQ];
+    assign low = can[CLS_STORE] || can[CLS_PART];
     assign low_first = passed_q[4] || turn_due;
-    assign turn      = part_turn_q ? CLS_PART : CLS_STORE;
+    assign turn = part_turn_q ? CLS_PART : CLS_STORE;
 
     always_comb begin
         if (!can[CLS_STORE] || !can[CLS_PART]) low_cls = can[CLS_PART] ? CLS_PART : CLS_STORE;
-        else if (throttled && !sst_valid_i && !low_first) low_cls = throttle_first ? CLS_STORE
-            : CLS_PART;
+        else if (throttled && !sst_valid_i && !low_first)
+            low_cls = throttle_first ? CLS_STORE : CLS_PART;
         else low_cls = turn;
     end
 
@@ -153,13 +170,13 @@ module tx #(
         else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
     end
 
-    assign start       = !inside_q && can != '0 && !put_off && !hold_i;
+    assign start = !inside_q && can != '0 && !put_off && !hold_i;
     assign start_store = start && cls == CLS_STORE;
-    assign start_ctrl  = start && cls == CLS_CTRL;
-    assign fire        = inside_q || start;
-    assign store_take  = fire && cls == CLS_STORE && !sum;
+    assign start_ctrl = start && cls == CLS_CTRL;
+    assign fire = inside_q || start;
+    assign store_take = fire && cls == CLS_STORE && !sum;
     assign sst_ready_o = fire && cls == CLS_STORE && sum;
-    assign req_take    = fire && cls == CLS_REQ;
+    assign req_take = fire && cls == CLS_REQ;
     assign part_ready_o = fire && cls == CLS_PART;
     assign ctl_ready_o = fire && cls == CLS_CTRL && last;
 
@@ -174,17 +191,17 @@ module tx #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            inside_q    <= 1'b0;
-            half_q      <= 1'b0;
+            inside_q <= 1'b0;
+            half_q <= 1'b0;
             part_turn_q <= 1'b0;
-            sum_turn_q  <= 1'b0;
-            passed_q    <= '0;
-            up_o.valid  <= 1'b0;
+            sum_turn_q <= 1'b0;
+            passed_q <= '0;
+            up_o.valid <= 1'b0;
         end else begin
             up_o.valid <= fire;
             if (fire) begin
                 inside_q <= !last;
-                half_q   <= !last;
+                half_q <= !last;
             end
             if (go_i) part_turn_q <= 1'b0;
             else if (start && cls == CLS_STORE) part_turn_q <= 1'b1;
@@ -195,9 +212,9 @@ module tx #(
             else if (start && low) passed_q <= passed_q + 1'b1;
         end
         if (fire) begin
-            cls_q     <= cls;
-            sum_q     <= sum;
-            up_o.cls  <= cls;
+            cls_q <= cls;
+            sum_q <= sum;
+            up_o.cls <= cls;
             up_o.last <= last;
             // what has no queue here; 0 where a queue has the flit
             unique case (cls)
@@ -215,7 +232,7 @@ module tx #(
     // Finished rows are for all homes alike, dispatch is for the busiest GPU above all: it waits
     // for that in front of them, so they go first.
     if (Cfg.RowSparse) begin : gen_returns
-        logic [1:0] sums_q; // in a row
+        logic [1:0] sums_q;  // in a row
 
         assign more_sums = cfg_i.row_returns && !sums_q[1];
         always_ff @(posedge clk_i) begin
@@ -231,7 +248,7 @@ module tx #(
         logic [4:0] waited_q;  // packets that passed the one whose turn it is
         logic [5:0] opcode;
 
-        assign opcode   = st_i.data[5:0];
+        assign opcode = st_i.data[5:0];
         assign turn_due = waited_q[4] && can[turn];
 
         always_ff @(posedge clk_i) begin
@@ -239,12 +256,23 @@ module tx #(
             else if (start && !turn_due) waited_q <= waited_q + 1'b1;
         end
 
-        dispatch_throttle #(.Cfg(Cfg), .Packets(StoreFlits)) i_throttle (
-            .clk_i, .rst_ni, .go_i, .cfg_i, .share_i,
-            .in_valid_i(st_i.valid && st_ready_o), .in_last_i(st_i.last),
-            .in_opcode_i(opcode), .out_i(store_take && store_last),
+        dispatch_throttle #(
+            .Cfg(Cfg),
+            .Packets(StoreFlits)
+        ) i_throttle (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .cfg_i,
+            .share_i,
+            .in_valid_i(st_i.valid && st_ready_o),
+            .in_last_i(st_i.last),
+            .in_opcode_i(opcode),
+            .out_i(store_take && store_last),
             .start_store_i(start_store && !sum),
-            .start_part_i(start && cls == CLS_PART), .used_i(fire), .throttled_o(throttled),
+            .start_part_i(start && cls == CLS_PART),
+            .used_i(fire),
+            .throttled_o(throttled),
             .first_o(throttle_first),
             .hold_o(held)
         );
@@ -257,9 +285,10 @@ module tx #(
     // x^16 + x^15 + x^13 + x^4 + 1; the bits compared lie apart, so that cycles
     // in a row are independent.
     logic [15:0] lfsr_q;
-    logic [7:0]  chance;
-    assign chance  = {lfsr_q[0], lfsr_q[4], lfsr_q[8], lfsr_q[12], lfsr_q[2], lfsr_q[6], lfsr_q[10],
-                      lfsr_q[14]};
+    logic [7:0] chance;
+    assign chance = {
+        lfsr_q[0], lfsr_q[4], lfsr_q[8], lfsr_q[12], lfsr_q[2], lfsr_q[6], lfsr_q[10], lfsr_q[14]
+    };
     assign put_off = chance < cfg_i.throttle;
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) lfsr_q <= 16'h1;
@@ -269,16 +298,16 @@ module tx #(
     // ---- counters -------------------------------------------------------------------------------
     assign stall_store_o = (store_valid || sst_valid_i) && !store_credit
                            && !(inside_q && cls_q == CLS_STORE);
-    assign stall_ctrl_o  = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
-    assign part_empty_o  = !part_i.valid;
-    assign link_idle_o   = !up_o.valid;
-    assign idle_o        = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid
-                           && !part_i.valid && !sst_valid_i;
+    assign stall_ctrl_o = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
+    assign part_empty_o = !part_i.valid;
+    assign link_idle_o = !up_o.valid;
+    assign idle_o = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid
+                    && !part_i.valid && !sst_valid_i;
 
     wire unused = &{1'b0, cfg_i, crd_i.cls[CLS_REQ]};
 
 `ifndef SYNTHESIS
-    logic begun_q;   // a packet has begun and not ended
+    logic begun_q;  // a packet has begun and not ended
     always_ff @(posedge clk_i) begun_q <= rst_ni && (up_o.valid ? !up_o.last : begun_q);
     `MW_ASSERT(!begun_q || up_o.valid, "a gap inside a packet")
 `endif

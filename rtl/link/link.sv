@@ -19,16 +19,16 @@ module link #(
     parameter int unsigned NumPart = 32,
     parameter bit Long = Cfg.MaxLatency > 64
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
+    input  wire logic        clk_i,
+    input  wire logic        rst_ni,
     input  wire logic [10:0] latency_i,
 
-    input  wire link_t        tx_i,
+    input  wire link_t tx_i,
 
-    output link_t        rx_o,
+    output link_t rx_o,
 
-    input  wire bundle_pkg::credit_t crd_i, // from the receiver, one packet per bit
-    output bundle_pkg::credit_t      crd_o, // to the sender
+    input  wire bundle_pkg::credit_t crd_i,  // from the receiver, one packet per bit
+    output bundle_pkg::credit_t      crd_o,  // to the sender
 
     output logic busy_o
 );
@@ -38,14 +38,14 @@ module link #(
         $error("link: NumPart must be 1 to 32");
     end
 
-    logic             flit_busy, crd_busy, crd_valid;
-    logic [3:0]       crd;
+    logic flit_busy, crd_busy, crd_valid;
+    logic [3:0] crd;
     logic [PartW-1:0] part;
-    logic [4:0]       part_in;
+    logic [4:0] part_in;
 
-    assign part_in    = crd_i.part;
-    assign busy_o     = flit_busy || crd_busy;
-    assign crd_o.cls  = crd_valid ? crd : '0;
+    assign part_in = crd_i.part;
+    assign busy_o = flit_busy || crd_busy;
+    assign crd_o.cls = crd_valid ? crd : '0;
     assign crd_o.part = 5'(part);
 
     link_delay #(
@@ -53,9 +53,13 @@ module link #(
         .MaxLatency(Cfg.MaxLatency),
         .Long(Long)
     ) i_flits (
-        .clk_i, .rst_ni, .latency_i, .valid_i(tx_i.valid),
+        .clk_i,
+        .rst_ni,
+        .latency_i,
+        .valid_i(tx_i.valid),
         .data_i({tx_i.last, tx_i.err, tx_i.cls, tx_i.data}),
-        .valid_o(rx_o.valid), .data_o({rx_o.last, rx_o.err, rx_o.cls, rx_o.data}),
+        .valid_o(rx_o.valid),
+        .data_o({rx_o.last, rx_o.err, rx_o.cls, rx_o.data}),
         .busy_o(flit_busy)
     );
 
@@ -64,9 +68,14 @@ module link #(
         .MaxLatency(Cfg.MaxLatency),
         .Long(Long)
     ) i_credits (
-        .clk_i, .rst_ni, .latency_i, .valid_i(crd_i.cls != '0),
+        .clk_i,
+        .rst_ni,
+        .latency_i,
+        .valid_i(crd_i.cls != '0),
         .data_i({crd_i.cls, part_in[PartW-1:0]}),
-        .valid_o(crd_valid), .data_o({crd, part}), .busy_o(crd_busy)
+        .valid_o(crd_valid),
+        .data_o({crd, part}),
+        .busy_o(crd_busy)
     );
 
     if (PartW < 5) begin : gen_unused

@@ -26,39 +26,39 @@ module link_fault #(
     input  wire logic             go_i,
     input  wire node_pkg::fault_t fault_i,
 
-    input  wire link_t        up_i,
-    input  wire logic [3:0]   crd_i,
-    output link_t             up_o,
-    output logic [3:0]        crd_o
+    input  wire link_t      up_i,
+    input  wire logic [3:0] crd_i,
+    output link_t           up_o,
+    output logic [3:0]      crd_o
 );
     import packet_pkg::*;
 
-    logic [21:0] count_q; // cycles behind go
-    logic        active_q, first_q, stopped_q, mute_q, asked, stores;
-    header_t     said, turned; // the header of a packet, its bits that become others
+    logic [21:0] count_q;  // cycles behind go
+    logic active_q, first_q, stopped_q, mute_q, asked, stores;
+    header_t said, turned;  // the header of a packet, its bits that become others
 
-    assign asked      = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode
-                        || fault_i.epoch;
-    assign stores     = active_q && up_i.cls == CLS_STORE && first_q;
-    assign up_o.last  = up_i.last;
-    assign up_o.err   = up_i.err;
-    assign up_o.cls   = up_i.cls;
+    assign asked = fault_i.accept || fault_i.send || fault_i.answer || fault_i.opcode
+                   || fault_i.epoch;
+    assign stores = active_q && up_i.cls == CLS_STORE && first_q;
+    assign up_o.last = up_i.last;
+    assign up_o.err = up_i.err;
+    assign up_o.cls = up_i.cls;
     assign up_o.valid = up_i.valid && !stopped_q
                         && !(first_q ? active_q && fault_i.answer && up_i.cls == CLS_PART : mute_q);
-    assign up_o.data  = stores ? up_i.data ^ Cfg.FlitW'(turned) : up_i.data;
-    assign crd_o      = (active_q && fault_i.accept) ? '0 : crd_i;
+    assign up_o.data = stores ? up_i.data ^ Cfg.FlitW'(turned) : up_i.data;
+    assign crd_o = (active_q && fault_i.accept) ? '0 : crd_i;
 
     always_comb begin
-        said   = header_t'($bits(header_t)'(up_i.data));
+        said = header_t'($bits(header_t)'(up_i.data));
         turned = '0;
         if (fault_i.opcode) turned.opcode = ~said.opcode;
-        if (fault_i.epoch) turned.epoch = {~said.epoch[0], 1'b1}; // so that it is one less
+        if (fault_i.epoch) turned.epoch = {~said.epoch[0], 1'b1};  // so that it is one less
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            count_q   <= '0;
-            active_q  <= 1'b0;
+            count_q <= '0;
+            active_q <= 1'b0;
             stopped_q <= 1'b0;
         end else if (asked) begin
             if (!active_q) count_q <= count_q + 22'd1;

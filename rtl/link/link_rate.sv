@@ -14,7 +14,7 @@
 
 module link_rate #(
     parameter int unsigned Ahead = 1,
-    parameter int unsigned MaxPkt = 32 // flits of the longest packet
+    parameter int unsigned MaxPkt = 32  // flits of the longest packet
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -25,7 +25,7 @@ module link_rate #(
 );
     localparam int unsigned PauseW = $clog2(3 * (MaxPkt + 2 * Ahead + 2) + 1);
 
-    logic [PauseW-1:0] pause_q; // cycles that are to pass
+    logic [PauseW-1:0] pause_q;  // cycles that are to pass
 
     assign busy_o = pause_q != '0;
     assign hold_o = pause_q > PauseW'(Ahead);

@@ -11,19 +11,19 @@
 
 module cpu_ram #(
     parameter int unsigned BytesLog2 = 14,
-    parameter              InitFile  = ""
+    parameter InitFile = ""
 ) (
     input  wire logic                 clk_i,
     input  wire logic                 req_i,
-    input  wire logic [3:0]           we_i,     // 0: read
-    input  wire logic [BytesLog2-3:0] addr_i,   // word
+    input  wire logic [3:0]           we_i,    // 0: read
+    input  wire logic [BytesLog2-3:0] addr_i,  // word
     input  wire logic [31:0]          wdata_i,
     output logic [31:0]               rdata_o
 );
     localparam int unsigned Words = 1 << (BytesLog2 - 2);
 
     (* no_rw_check, ram_style = "block" *)
-    logic [31:0] mem [Words];
+    logic [31:0] mem[Words];
 
     if (InitFile != "") begin : gen_init
         initial $readmemh(InitFile, mem);
@@ -35,7 +35,7 @@ module cpu_ram #(
 
     always_ff @(posedge clk_i) begin
         for (int unsigned b = 0; b < 4; b++) begin
-            if (req_i && we_i[b]) mem[addr_i][8*b +: 8] <= wdata_i[8*b +: 8];
+            if (req_i && we_i[b]) mem[addr_i][8*b+:8] <= wdata_i[8*b+:8];
         end
     end
 endmodule

@@ -23,20 +23,25 @@ module fabric_reset (
     output logic      fabric_rst_no,
     output logic      done_o
 );
-    typedef enum logic [1:0] {Run, Drain, Reset, Done} state_e;
-    state_e     state_q;
+    typedef enum logic [1:0] {
+        Run,
+        Drain,
+        Reset,
+        Done
+    } state_e;
+    state_e state_q;
     logic [2:0] count_q;
-    logic       soc_q, reset_q;
+    logic soc_q, reset_q;
 
-    assign busy_o        = state_q != Run;
-    assign ports_hold_o  = state_q != Run;
-    assign done_o        = state_q == Done;
+    assign busy_o = state_q != Run;
+    assign ports_hold_o = state_q != Run;
+    assign done_o = state_q == Done;
     assign fabric_rst_no = rst_ni && !reset_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             state_q <= Run;
-            soc_q   <= 1'b0;
+            soc_q <= 1'b0;
             reset_q <= 1'b1;
         end else begin
             unique case (state_q)
@@ -45,7 +50,7 @@ module fabric_reset (
                 Reset: if (count_q == '1) state_q <= Done;
                 default: state_q <= Run;
             endcase
-            soc_q   <= soc_i || (soc_q && state_q != Done);
+            soc_q <= soc_i || (soc_q && state_q != Done);
             reset_q <= state_q == Reset;
         end
         count_q <= state_q == Reset ? count_q + 3'd1 : '0;

@@ -24,33 +24,39 @@ module gpu_window #(
     input  wire logic rst_ni,
 
     input  wire logic        req_i,
-    input  wire logic [3:0]  we_i,  // byte enables, 0: read
+    input  wire logic [3:0]  we_i,   // byte enables, 0: read
     input  wire logic [4:0]  gpu_i,
     input  wire logic [31:0] addr_i,
     input  wire logic [31:0] wdata_i,
-    output logic             ack_o, // one cycle
+    output logic             ack_o,  // one cycle
     output logic [31:0]      rdata_o,
 
     // stream_mux
-    output user_t              mem_o, // by flit address
-    input  wire logic          mem_ready_i,
-    input  wire heard_t        mem_i
+    output user_t       mem_o,  // by flit address
+    input  wire logic   mem_ready_i,
+    input  wire heard_t mem_i
 );
     localparam int unsigned Words = Cfg.FlitBytes / 4, LaneW = $clog2(Words), ByteW = Cfg.FlitLog2;
 
-    typedef enum logic [2:0] {Idle, Read, Wait, Write, Done} state_e;
-    state_e                 state_q;
+    typedef enum logic [2:0] {
+        Idle,
+        Read,
+        Wait,
+        Write,
+        Done
+    } state_e;
+    state_e state_q;
     logic [Words-1:0][31:0] flit_q;
-    logic [LaneW-1:0]       lane;
+    logic [LaneW-1:0] lane;
 
-    assign lane    = addr_i[ByteW-1 -: LaneW];
+    assign lane = addr_i[ByteW-1-:LaneW];
     assign mem_o.claim = state_q inside {Read, Wait, Write};
     assign mem_o.valid = state_q == Read || state_q == Write;
-    assign mem_o.we    = state_q == Write;
-    assign mem_o.gpu   = gpu_i;
-    assign mem_o.addr  = 32'(addr_i[31:ByteW]);
+    assign mem_o.we = state_q == Write;
+    assign mem_o.gpu = gpu_i;
+    assign mem_o.addr = 32'(addr_i[31:ByteW]);
     assign mem_o.wdata = flit_q;
-    assign ack_o   = state_q == Done;
+    assign ack_o = state_q == Done;
     assign rdata_o = flit_q[lane];
 
     always_ff @(posedge clk_i) begin
@@ -68,7 +74,7 @@ module gpu_window #(
         if (state_q == Wait && mem_i.rvalid) begin
             flit_q <= mem_i.rdata;
             for (int unsigned b = 0; b < 4; b++) begin
-                if (we_i[b]) flit_q[lane][8*b +: 8] <= wdata_i[8*b +: 8];
+                if (we_i[b]) flit_q[lane][8*b+:8] <= wdata_i[8*b+:8];
             end
         end
     end

@@ -47,7 +47,7 @@ module mailbox
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            valid_o       <= 1'b0;
+            valid_o <= 1'b0;
             reply_valid_o <= 1'b0;
         end else begin
             if (give_i) valid_o <= 1'b1;
@@ -57,26 +57,42 @@ module mailbox
         end
         if (give_i) command_o <= command_i;
         if (valid_o && restart_i)
-            reply_o <= '{kind: held_i ? host_pkg::STATUS_STATE : host_pkg::STATUS_FAULT,
-                         default: '0};
+            reply_o <= '{
+                kind: held_i ? host_pkg::STATUS_STATE : host_pkg::STATUS_FAULT,
+                default: '0
+            };
         else if (valid_o && send_i) reply_o <= reply_i;
         half_q <= words_i.raddr[0];
     end
 
-    ram_sdp #(.Width(64), .Depth(64)) i_command (
-        .clk_i, .we_i(cmd_i.we), .waddr_i(cmd_i.waddr), .wdata_i(cmd_i.wdata), .wbe_i('1),
-        .re_i(cmd_i.re || words_i.re), .raddr_i(valid_o ? words_i.raddr[6:1] : cmd_i.raddr),
+    ram_sdp #(
+        .Width(64),
+        .Depth(64)
+    ) i_command (
+        .clk_i,
+        .we_i(cmd_i.we),
+        .waddr_i(cmd_i.waddr),
+        .wdata_i(cmd_i.wdata),
+        .wbe_i('1),
+        .re_i(cmd_i.re || words_i.re),
+        .raddr_i(valid_o ? words_i.raddr[6:1] : cmd_i.raddr),
         .rdata_o(cmd_rdata_o)
     );
 
     assign rdata_o = half_q ? cmd_rdata_o[63:32] : cmd_rdata_o[31:0];
 
-    ram_sdp #(.Width(64), .Depth(64), .ByteEn(1)) i_reply (
-        .clk_i, .we_i(valid_o ? words_i.we : rep_i.we),
+    ram_sdp #(
+        .Width(64),
+        .Depth(64),
+        .ByteEn(1)
+    ) i_reply (
+        .clk_i,
+        .we_i(valid_o ? words_i.we : rep_i.we),
         .waddr_i(valid_o ? words_i.waddr[6:1] : rep_i.waddr),
         .wdata_i(valid_o ? {2{words_i.wdata}} : rep_i.wdata),
         .wbe_i(!valid_o ? 8'hff : words_i.waddr[0] ? 8'hf0 : 8'h0f),
-        .re_i(rep_i.re), .raddr_i(rep_i.raddr),
+        .re_i(rep_i.re),
+        .raddr_i(rep_i.raddr),
         .rdata_o(rep_rdata_o)
     );
 

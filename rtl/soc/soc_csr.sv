@@ -24,19 +24,19 @@ module soc_csr #(
     parameter int unsigned CycleClocks = 1,
     parameter int unsigned PatienceLog2 = 20
 ) (
-    input  wire logic        clk_i,
-    input  wire logic        rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
     input  wire bundle_pkg::bus_req_t reg_i,
-    input  wire logic                 host_i, // of the host, else of the CPU
+    input  wire logic                 host_i,  // of the host, else of the CPU
     output bundle_pkg::bus_rsp_t      reg_o,
 
     input  wire logic        trap_i,
-    input  wire logic        access_i,       // the CPU's access is in flight
+    input  wire logic        access_i,   // the CPU's access is in flight
     output logic             cpu_rst_no,
-    output logic             restart_o,      // pulse
+    output logic             restart_o,  // pulse
     output logic             held_o,
-    input  wire logic        fault_i,        // the CPU's access failed
+    input  wire logic        fault_i,    // the CPU's access failed
     input  wire logic [31:0] fault_addr_i,
 
     output soc_pkg::uart_req_t      uart_o,
@@ -50,37 +50,51 @@ module soc_csr #(
     output soc_pkg::message_t      reply_o,
 
     input  wire soc_pkg::link_t link_i,
-    output logic                reset_fabric_o, // pulse
+    output logic                reset_fabric_o,  // pulse
     output logic                reset_hold_o,
-    input  wire logic           reset_asked_i,  // the host's RESET is there
-    input  wire logic           resetting_i     // the fabric is being reset
+    input  wire logic           reset_asked_i,   // the host's RESET is there
+    input  wire logic           resetting_i      // the fabric is being reset
 );
-    typedef enum logic [1:0] {Power, Watchdog, Trap, Asked} cause_e;
+    typedef enum logic [1:0] {
+        Power,
+        Watchdog,
+        Trap,
+        Asked
+    } cause_e;
 
-    soc_regs_pkg::mw_soc__in_t  hwif_in;
+    soc_regs_pkg::mw_soc__in_t hwif_in;
     soc_regs_pkg::mw_soc__out_t hwif_out;
-    logic                       rd_ack, wr_ack, rd_err, wr_err, stall_wr, stall_rd;
-    logic [31:0]                rdata;
-    logic                       may_write, refused;
+    logic rd_ack, wr_ack, rd_err, wr_err, stall_wr, stall_rd;
+    logic [31:0] rdata;
+    logic may_write, refused;
 
     // the host's registers to write
     localparam logic [13:0] Control = 14'h008 >> 2, Hold = 14'h05c >> 2;
 
     assign may_write = host_i ? reg_i.addr[15:2] inside {Control, Hold} : reg_i.addr[15:2] != Hold;
-    assign refused   = reg_i.addr[15:11] != '0 || (reg_i.we && !may_write);
+    assign refused = reg_i.addr[15:11] != '0 || (reg_i.we && !may_write);
 
     soc_regs i_regs (
-        .clk(clk_i), .rst_n(rst_ni),
-        .s_cpuif_req(reg_i.req && !refused), .s_cpuif_req_is_wr(reg_i.we),
+        .clk(clk_i),
+        .rst_n(rst_ni),
+        .s_cpuif_req(reg_i.req && !refused),
+        .s_cpuif_req_is_wr(reg_i.we),
         .s_cpuif_addr(reg_i.addr[10:0]),
-        .s_cpuif_wr_data(reg_i.wdata), .s_cpuif_wr_biten('1),
-        .s_cpuif_req_stall_wr(stall_wr), .s_cpuif_req_stall_rd(stall_rd), .s_cpuif_rd_ack(rd_ack),
-        .s_cpuif_rd_err(rd_err), .s_cpuif_rd_data(rdata),
-        .s_cpuif_wr_ack(wr_ack), .s_cpuif_wr_err(wr_err), .hwif_in(hwif_in), .hwif_out(hwif_out)
+        .s_cpuif_wr_data(reg_i.wdata),
+        .s_cpuif_wr_biten('1),
+        .s_cpuif_req_stall_wr(stall_wr),
+        .s_cpuif_req_stall_rd(stall_rd),
+        .s_cpuif_rd_ack(rd_ack),
+        .s_cpuif_rd_err(rd_err),
+        .s_cpuif_rd_data(rdata),
+        .s_cpuif_wr_ack(wr_ack),
+        .s_cpuif_wr_err(wr_err),
+        .hwif_in(hwif_in),
+        .hwif_out(hwif_out)
     );
 
-    assign reg_o.ack   = rd_ack || wr_ack || (reg_i.req && refused);
-    assign reg_o.err   = (rd_ack && rd_err) || (wr_ack && wr_err) || refused;
+    assign reg_o.ack = rd_ack || wr_ack || (reg_i.req && refused);
+    assign reg_o.err = (rd_ack && rd_err) || (wr_ack && wr_err) || refused;
     assign reg_o.rdata = rdata;
 
     // ---- time ----
@@ -95,18 +109,18 @@ module soc_csr #(
 
     // ---- watchdog and restart ----
     logic [31:0] dog_q;
-    logic        dog_bites, dog_written_q, restart;
-    logic        kept;                    // the firmware keeps a link that was reset
-    logic [PatienceLog2:0] kept_cycles_q; // so long; the highest bit stays until that ends
-    cause_e      cause_q;
+    logic dog_bites, dog_written_q, restart;
+    logic kept;  // the firmware keeps a link that was reset
+    logic [PatienceLog2:0] kept_cycles_q;  // so long; the highest bit stays until that ends
+    cause_e cause_q;
     logic [7:0] count_q;
     logic [3:0] hold_q;
 
     assign dog_bites = dog_q == 32'd1 || kept_cycles_q[PatienceLog2];
-    assign restart   = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value
-                                      || held_o);
-    assign held_o    = hwif_out.hold.cpu.value;
-    assign kept      = link_i.unheard && (command_valid_i || (reset_asked_i && reset_hold_o));
+    assign restart = cpu_rst_no && (dog_bites || trap_i || hwif_out.control.restart.value
+                                    || held_o);
+    assign held_o = hwif_out.hold.cpu.value;
+    assign kept = link_i.unheard && (command_valid_i || (reset_asked_i && reset_hold_o));
 
     always_ff @(posedge clk_i) begin
         dog_written_q <= !rst_ni || hwif_out.watchdog.period.swmod;
@@ -120,16 +134,16 @@ module soc_csr #(
         restart_o <= rst_ni && restart;
         if (!rst_ni) begin
             cpu_rst_no <= 1'b0;
-            hold_q     <= '1;
-            cause_q    <= Power;
-            count_q    <= '0;
+            hold_q <= '1;
+            cause_q <= Power;
+            count_q <= '0;
         end else if (restart) begin
             cpu_rst_no <= 1'b0;
-            hold_q     <= '1;
-            cause_q    <= dog_bites ? Watchdog : trap_i ? Trap : Asked;
+            hold_q <= '1;
+            cause_q <= dog_bites ? Watchdog : trap_i ? Trap : Asked;
             if (count_q != '1) count_q <= count_q + 8'd1;
         end else begin
-            hold_q     <= hold_q - 4'(hold_q != '0);
+            hold_q <= hold_q - 4'(hold_q != '0);
             cpu_rst_no <= cpu_rst_no || (hold_q == '0 && !held_o && !access_i);
         end
     end
@@ -139,32 +153,33 @@ module soc_csr #(
     logic send_q, mbox_send_q, mbox_rd_q;
 
     always_ff @(posedge clk_i) begin
-        send_q      <= rst_ni && hwif_out.uart_tx.data.swmod;
+        send_q <= rst_ni && hwif_out.uart_tx.data.swmod;
         mbox_send_q <= rst_ni && hwif_out.mbox_send.words.swmod;
-        mbox_rd_q   <= rst_ni && mbox_o.re;
+        mbox_rd_q <= rst_ni && mbox_o.re;
     end
 
-    assign uart_o.divisor     = hwif_out.uart.divisor.value;
-    assign uart_o.send        = send_q;
-    assign uart_o.data        = hwif_out.uart_tx.data.value;
-    assign uart_o.take        = hwif_out.uart_rx.data.swacc && !reg_i.we && !host_i;
-    assign mbox_o.re          = hwif_out.mbox_command.req;
-    assign mbox_o.raddr       = hwif_out.mbox_command.addr[8:2];
-    assign mbox_o.we          = hwif_out.mbox_reply.req;
-    assign mbox_o.waddr       = hwif_out.mbox_reply.addr[8:2];
-    assign mbox_o.wdata       = hwif_out.mbox_reply.wr_data;
-    assign reset_fabric_o     = hwif_out.control.reset_fabric.value;
-    assign reply_send_o       = mbox_send_q;
-    assign reply_o            = '{
-        kind: hwif_out.mbox_send.status.value, words: hwif_out.mbox_send.words.value,
+    assign uart_o.divisor = hwif_out.uart.divisor.value;
+    assign uart_o.send = send_q;
+    assign uart_o.data = hwif_out.uart_tx.data.value;
+    assign uart_o.take = hwif_out.uart_rx.data.swacc && !reg_i.we && !host_i;
+    assign mbox_o.re = hwif_out.mbox_command.req;
+    assign mbox_o.raddr = hwif_out.mbox_command.addr[8:2];
+    assign mbox_o.we = hwif_out.mbox_reply.req;
+    assign mbox_o.waddr = hwif_out.mbox_reply.addr[8:2];
+    assign mbox_o.wdata = hwif_out.mbox_reply.wr_data;
+    assign reset_fabric_o = hwif_out.control.reset_fabric.value;
+    assign reply_send_o = mbox_send_q;
+    assign reply_o = '{
+            kind: hwif_out.mbox_send.status.value,
+            words: hwif_out.mbox_send.words.value,
             count: hwif_out.mbox_reply_count.value.value,
-        argument: {hwif_out.mbox_reply_hi.value.value, hwif_out.mbox_reply_lo.value.value}
-    };
+            argument: {hwif_out.mbox_reply_hi.value.value, hwif_out.mbox_reply_lo.value.value}
+        };
 
     // ---- resets of the fabric ----
     // one that has begun is counted before the firmware, which holds later ones, reads the count
     logic [7:0] resets_q;
-    logic       resetting_q;
+    logic resetting_q;
 
     always_ff @(posedge clk_i) begin
         resetting_q <= rst_ni && resetting_i;
@@ -176,7 +191,7 @@ module soc_csr #(
 
     // ---- errors of the host link ----
     logic [15:0] link_errors_q;
-    logic [7:0]  link_status_q;
+    logic [7:0] link_status_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -189,41 +204,41 @@ module soc_csr #(
     end
 
     always_comb begin
-        hwif_in.id.minor.next           = 8'd2;
-        hwif_in.id.major.next           = 8'd0;
-        hwif_in.id.ram_log2.next        = 8'(RamLog2);
-        hwif_in.id.mhz.next             = 8'((ClockKhz + 500) / 1000);
-        hwif_in.clock.khz.next          = 24'(ClockKhz);
-        hwif_in.clock.per_cycle.next    = 8'(CycleClocks);
-        hwif_in.restart.cause.next      = cause_q;
-        hwif_in.restart.count.next      = count_q;
-        hwif_in.time_lo.value.next      = time_q[31:0];
-        hwif_in.time_hi.value.next      = time_hi_q;
-        hwif_in.start_n                 = rst_ni && cpu_rst_no && !held_o;
-        hwif_in.hold_n                  = rst_ni && !held_o;
-        hwif_in.fault.valid.hwset       = fault_i;
-        hwif_in.fault.addr.next         = fault_addr_i[31:2];
-        hwif_in.fault.addr.we           = fault_i;
-        hwif_in.uart_rx.data.next       = uart_i.data;
-        hwif_in.uart_rx.valid.next      = uart_i.valid;
-        hwif_in.uart.room.next          = uart_i.room;
-        hwif_in.mbox.valid.next         = command_valid_i;
-        hwif_in.mbox.words.next         = command_i.words;
-        hwif_in.mbox.kind.next          = command_i.kind;
+        hwif_in.id.minor.next = 8'd2;
+        hwif_in.id.major.next = 8'd0;
+        hwif_in.id.ram_log2.next = 8'(RamLog2);
+        hwif_in.id.mhz.next = 8'((ClockKhz + 500) / 1000);
+        hwif_in.clock.khz.next = 24'(ClockKhz);
+        hwif_in.clock.per_cycle.next = 8'(CycleClocks);
+        hwif_in.restart.cause.next = cause_q;
+        hwif_in.restart.count.next = count_q;
+        hwif_in.time_lo.value.next = time_q[31:0];
+        hwif_in.time_hi.value.next = time_hi_q;
+        hwif_in.start_n = rst_ni && cpu_rst_no && !held_o;
+        hwif_in.hold_n = rst_ni && !held_o;
+        hwif_in.fault.valid.hwset = fault_i;
+        hwif_in.fault.addr.next = fault_addr_i[31:2];
+        hwif_in.fault.addr.we = fault_i;
+        hwif_in.uart_rx.data.next = uart_i.data;
+        hwif_in.uart_rx.valid.next = uart_i.valid;
+        hwif_in.uart.room.next = uart_i.room;
+        hwif_in.mbox.valid.next = command_valid_i;
+        hwif_in.mbox.words.next = command_i.words;
+        hwif_in.mbox.kind.next = command_i.kind;
         hwif_in.mbox_argument_lo.value.next = command_i.argument[31:0];
         hwif_in.mbox_argument_hi.value.next = command_i.argument[63:32];
-        hwif_in.mbox_count.value.next   = command_i.count;
-        hwif_in.link.in_step.next       = link_i.in_step;
-        hwif_in.link.waiting.next       = link_i.waiting;
-        hwif_in.link.status.next        = link_status_q;
-        hwif_in.link.errors.next        = link_errors_q;
+        hwif_in.mbox_count.value.next = command_i.count;
+        hwif_in.link.in_step.next = link_i.in_step;
+        hwif_in.link.waiting.next = link_i.waiting;
+        hwif_in.link.status.next = link_status_q;
+        hwif_in.link.errors.next = link_errors_q;
         hwif_in.fabric_reset.count.next = resets_q;
-        hwif_in.mbox_command.rd_ack     = mbox_rd_q;
-        hwif_in.mbox_command.rd_data    = mbox_rdata_i;
-        hwif_in.mbox_command.wr_ack     = 1'b0;
-        hwif_in.mbox_reply.rd_ack       = 1'b0;
-        hwif_in.mbox_reply.rd_data      = '0;
-        hwif_in.mbox_reply.wr_ack       = hwif_out.mbox_reply.req;
+        hwif_in.mbox_command.rd_ack = mbox_rd_q;
+        hwif_in.mbox_command.rd_data = mbox_rdata_i;
+        hwif_in.mbox_command.wr_ack = 1'b0;
+        hwif_in.mbox_reply.rd_ack = 1'b0;
+        hwif_in.mbox_reply.rd_data = '0;
+        hwif_in.mbox_reply.wr_ack = hwif_out.mbox_reply.req;
     end
 
     wire unused = &{1'b0, stall_wr, stall_rd, fault_addr_i[1:0], reg_i.addr[31:16]};

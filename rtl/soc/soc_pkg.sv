@@ -3,47 +3,48 @@
 // Messages between host link and firmware through the mailbox, without their payload.
 `default_nettype none
 package soc_pkg;
-  typedef struct packed {
-    logic [7:0]  kind;  // type of a command, status of a reply (host_pkg)
-    logic [6:0]  words; // of 8 bytes, of the payload, 0 .. 64
-    logic [31:0] count;
-    logic [63:0] argument;
-  } message_t;
+    typedef struct packed {
+        logic [7:0]  kind;      // type of a command, status of a reply (host_pkg)
+        logic [6:0]  words;     // of 8 bytes, of the payload, 0 .. 64
+        logic [31:0] count;
+        logic [63:0] argument;
+    } message_t;
 
-  // The firmware's way to the mailbox's payloads: words of a command that are read, in the next
-  // cycle, of a reply that are written.
-  typedef struct packed {
-    logic        re;
-    logic [6:0]  raddr;
-    logic        we;
-    logic [6:0]  waddr;
-    logic [31:0] wdata;
-  } words_t;
+    // The firmware's way to the mailbox's payloads: words of a command that are read, in the next
+    // cycle, of a reply that are written.
+    typedef struct packed {
+        logic        re;
+        logic [6:0]  raddr;
+        logic        we;
+        logic [6:0]  waddr;
+        logic [31:0] wdata;
+    } words_t;
 
-  // The host link, as the SoC sees it. unheard: the link was reset while it carried out the
-  // request that it still carries out. error is a pulse, status is that of the error.
-  // waiting: another frame is here.
-  typedef struct packed {
-    logic       unheard;
-    logic       in_step;
-    logic       waiting;
-    logic       error;
-    logic [7:0] status;
-  } link_t;
+    // The host link, as the SoC sees it. unheard: the link was reset while it carried out the
+    // request that it still carries out. error is a pulse, status is that of the error.
+    // waiting: another frame is here.
+    typedef struct packed {
+        logic       unheard;
+        logic       in_step;
+        logic       waiting;
+        logic       error;
+        logic [7:0] status;
+    } link_t;
 
-  // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is taken;
-  // and back: places in the sending queue, at most 255, and the character that was received.
-  typedef struct packed {
-    logic [15:0] divisor;
-    logic        send;
-    logic [7:0]  data;
-    logic        take;
-  } uart_req_t;
+    // To the UART: clocks of a bit, less 1, a character that is sent, one that was received is
+    // taken; and back: places in the sending queue, at most 255, and the character that was
+    // received.
+    typedef struct packed {
+        logic [15:0] divisor;
+        logic        send;
+        logic [7:0]  data;
+        logic        take;
+    } uart_req_t;
 
-  typedef struct packed {
-    logic [7:0] room;
-    logic       valid;
-    logic [7:0] data;
-  } uart_rsp_t;
+    typedef struct packed {
+        logic [7:0] room;
+        logic       valid;
+        logic [7:0] data;
+    } uart_rsp_t;
 endpackage
 `default_nettype wire

@@ -33,14 +33,14 @@ module stream_mux #(
     input  wire logic hold_i,
     output logic      idle_o,
 
-    input  wire user_t        user_i [2],
-    output logic              user_ready_o [2],
-    output heard_t            user_o [2], // lost: with rvalid for a read
+    input  wire user_t user_i [2],
+    output logic       user_ready_o [2],
+    output heard_t     user_o [2],  // lost: with rvalid for a read
 
-    output access_bus_t         host_o [Cfg.N],
-    input  wire logic           host_ready_i [Cfg.N],
-    input  wire answer_t        host_i [Cfg.N],
-    input  wire logic           host_down_i [Cfg.N] // takes accesses and forgets them
+    output access_bus_t  host_o [Cfg.N],
+    input  wire logic    host_ready_i [Cfg.N],
+    input  wire answer_t host_i [Cfg.N],
+    input  wire logic    host_down_i [Cfg.N]  // takes accesses and forgets them
 );
     localparam int unsigned OpenW = 5;
 
@@ -57,51 +57,65 @@ module stream_mux #(
     // ---- accesses ----
     // They pass a queue of two, so that readiness of a port reaches the users from a register.
     access_t in, head;
-    logic    in_valid, in_ready, head_valid, head_ready, same, here, lost;
-    logic    busy, cut; // an access has not ended at its port; the reset of a node ends it
-    logic    down_last; // the node of the last access is being reset
+    logic in_valid, in_ready, head_valid, head_ready, same, here, lost;
+    logic busy, cut;  // an access has not ended at its port; the reset of a node ends it
+    logic down_last;  // the node of the last access is being reset
     // reads are open that it has forgotten; one of them is answered in its place
-    logic                 gone_q, fake;
-    logic [4:0]           gpu_q;
-    logic [OpenW-1:0]     open_q; // reads at the port, not answered
-    logic                 rvalid_any, read_out;
+    logic gone_q, fake;
+    logic [4:0] gpu_q;
+    logic [OpenW-1:0] open_q;  // reads at the port, not answered
+    logic rvalid_any, read_out;
     logic [Cfg.FlitW-1:0] rdata_any, rdata_q;
-    logic [1:0]           rvalid_q, lost_q;
+    logic [1:0] rvalid_q, lost_q;
 
     assign in_valid = owned_q && user_i[owner_q].valid;
-    assign in       = '{we: user_i[owner_q].we, gpu: user_i[owner_q].gpu,
-                        addr: user_i[owner_q].addr, wdata: user_i[owner_q].wdata};
+    assign in = '{
+            we: user_i[owner_q].we,
+            gpu: user_i[owner_q].gpu,
+            addr: user_i[owner_q].addr,
+            wdata: user_i[owner_q].wdata
+        };
 
     for (genvar u = 0; u < 2; u++) begin : gen_user
         assign user_ready_o[u] = owned_q && owner_q == 1'(u) && in_ready;
     end
 
-    fifo #(.Width($bits(access_t)), .Depth(2)) i_queue (
-        .clk_i, .rst_ni, .valid_i(in_valid), .ready_o(in_ready), .data_i(in), .valid_o(head_valid),
-        .ready_i(head_ready), .data_o(head), .level_o()
+    fifo #(
+        .Width($bits(access_t)),
+        .Depth(2)
+    ) i_queue (
+        .clk_i,
+        .rst_ni,
+        .valid_i(in_valid),
+        .ready_o(in_ready),
+        .data_i(in),
+        .valid_o(head_valid),
+        .ready_i(head_ready),
+        .data_o(head),
+        .level_o()
     );
 
-    assign fake       = gone_q && open_q != '0;
-    assign same       = head.gpu == gpu_q || open_q == '0;
-    assign lost       = head_valid && !here && open_q == '0;
-    assign read_out   = head_valid && head_ready && !head.we && here;
-    assign drained    = !head_valid && open_q == '0 && !busy;
-    assign idle_o     = !owned_q;
+    assign fake = gone_q && open_q != '0;
+    assign same = head.gpu == gpu_q || open_q == '0;
+    assign lost = head_valid && !here && open_q == '0;
+    assign read_out = head_valid && head_ready && !head.we && here;
+    assign drained = !head_valid && open_q == '0 && !busy;
+    assign idle_o = !owned_q;
     for (genvar u = 0; u < 2; u++) begin : gen_heard
         assign user_o[u] = '{rvalid: rvalid_q[u], lost: lost_q[u], rdata: rdata_q};
     end
 
     always_comb begin
-        here      = 1'b0;
-        busy      = 1'b0;
-        cut       = 1'b0;
+        here = 1'b0;
+        busy = 1'b0;
+        cut = 1'b0;
         down_last = 1'b0;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (head.gpu == 5'(g) && !host_down_i[g]) here = 1'b1;
             if (gpu_q == 5'(g) && host_down_i[g]) down_last = 1'b1;
             if (!host_ready_i[g]) begin
                 busy = 1'b1;
-                cut  = cut || host_down_i[g];
+                cut = cut || host_down_i[g];
             end
         end
     end
@@ -109,29 +123,29 @@ module stream_mux #(
     always_comb begin
         head_ready = lost;
         rvalid_any = 1'b0;
-        rdata_any  = '0;
+        rdata_any = '0;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
             host_o[g].valid = head_valid && here && same && !gone_q && open_q != '1
                               && head.gpu == 5'(g);
-            host_o[g].we    = head.we;
-            host_o[g].addr  = head.addr;
+            host_o[g].we = head.we;
+            host_o[g].addr = head.addr;
             host_o[g].wdata = head.wdata;
             if (host_o[g].valid && host_ready_i[g]) head_ready = 1'b1;
             if (host_i[g].rvalid) begin
                 rvalid_any = 1'b1;
-                rdata_any  = rdata_any | host_i[g].rdata;
+                rdata_any = rdata_any | host_i[g].rdata;
             end
         end
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            owned_q     <= 1'b0;
-            owner_q     <= 1'b0;
-            open_q      <= '0;
-            gone_q      <= 1'b0;
-            rvalid_q    <= '0;
-            lost_q      <= '0;
+            owned_q <= 1'b0;
+            owner_q <= 1'b0;
+            open_q <= '0;
+            gone_q <= 1'b0;
+            rvalid_q <= '0;
+            lost_q <= '0;
         end else begin
             if (!owned_q) begin
                 owned_q <= !hold_i && (user_i[0].claim || user_i[1].claim);
@@ -143,7 +157,7 @@ module stream_mux #(
             gone_q <= open_q != '0 && (gone_q || down_last);
             for (int unsigned u = 0; u < 2; u++) begin
                 rvalid_q[u] <= owner_q == 1'(u) && (rvalid_any || fake || (lost && !head.we));
-                lost_q[u]   <= owner_q == 1'(u) && (fake || lost || (owned_q && cut));
+                lost_q[u] <= owner_q == 1'(u) && (fake || lost || (owned_q && cut));
             end
         end
         if (head_valid && head_ready) gpu_q <= head.gpu;

@@ -31,7 +31,7 @@ module switch_common #(
     output logic [Cfg.N-1:0]          hold_o,
     output logic [Cfg.N-1:0]          cnt_read_o,
     input  wire bundle_pkg::counter_t cnt_i [Cfg.N],
-    input  wire bundle_pkg::error_t   err_i [Cfg.N], // each waits until it is taken
+    input  wire bundle_pkg::error_t   err_i [Cfg.N],  // each waits until it is taken
     output logic [Cfg.N-1:0]          err_take_o,
     output logic [Cfg.N-1:0]          mon_read_o,
     input  wire logic [31:0]          mon_data_i [Cfg.N]
@@ -41,9 +41,9 @@ module switch_common #(
         common_o.store_limit <= (ctl_i.store_credits == '0
                                  || 32'(ctl_i.store_credits) > Cfg.RxStorePkts)
                                 ? Cfg.StoreW'(Cfg.RxStorePkts) : Cfg.StoreW'(ctl_i.store_credits);
-        common_o.part_limit  <= (ctl_i.part_credits == '0
-                                 || 32'(ctl_i.part_credits) > Cfg.RxResultPkts)
-                                ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(ctl_i.part_credits);
+        common_o.part_limit <= (ctl_i.part_credits == '0
+                                || 32'(ctl_i.part_credits) > Cfg.RxResultPkts)
+                               ? Cfg.PartW'(Cfg.RxResultPkts) : Cfg.PartW'(ctl_i.part_credits);
     end
     assign common_o.window_limit = (32'(ctl_i.window) > Cfg.Window) ? Cfg.SeqW'(Cfg.Window)
                                    : Cfg.SeqW'(ctl_i.window);
@@ -53,8 +53,13 @@ module switch_common #(
     // ---- rows that the switch opens: one port's in each cycle ----
     assign {common_o.switch_reductions, common_o.tile_reductions, common_o.row_bytes,
             common_o.row_shift, common_o.token_shift}
-           = {ctl_i.switch_reductions, ctl_i.tile_reductions, ctl_i.row_bytes,
-              ctl_i.row_shift, ctl_i.token_shift};
+           = {
+        ctl_i.switch_reductions,
+        ctl_i.tile_reductions,
+        ctl_i.row_bytes,
+        ctl_i.row_shift,
+        ctl_i.token_shift
+    };
 
     if (Cfg.SwitchReductions) begin : gen_turn
         always_ff @(posedge clk_i) begin
@@ -67,15 +72,15 @@ module switch_common #(
 
     // ---- throttle ----
     logic [15:0] lfsr_q, hold_q;
-    logic [4:0]  scan_q;
-    logic        clearing_q;
+    logic [4:0] scan_q;
+    logic clearing_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            lfsr_q         <= 16'h1;
-            hold_q         <= '0;
-            scan_q         <= '0;
-            clearing_q     <= 1'b1;
+            lfsr_q <= 16'h1;
+            hold_q <= '0;
+            scan_q <= '0;
+            clearing_q <= 1'b1;
         end else begin
             lfsr_q <= {lfsr_q[14:0], lfsr_q[15] ^ lfsr_q[14] ^ lfsr_q[12] ^ lfsr_q[3]};
             hold_q <= {hold_q[14:0], lfsr_q[7:0] < ctl_i.throttle};
@@ -85,34 +90,33 @@ module switch_common #(
     end
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_hold
-        assign hold_o[p] = hold_q[(5 * p) % 16];
+        assign hold_o[p] = hold_q[(5*p)%16];
     end
     wire unused_hold = &{1'b0, hold_q};
 
     // ---- time limits: the period is that of a bit of a counter ----
     if (Cfg.Guard) begin : gen_tick
         logic [21:0] count_q;
-        logic        bit_q, bit_d;
-        logic [1:0]  periods_q;
-        logic [2:0]  tick_q;
+        logic bit_q, bit_d;
+        logic [1:0] periods_q;
+        logic [2:0] tick_q;
 
-        assign bit_d  = ctl_i.limit != '0 && 32'(ctl_i.limit) <= 32'd22
-                        && count_q[ctl_i.limit - 5'd1];
+        assign bit_d = ctl_i.limit != '0 && 32'(ctl_i.limit) <= 32'd22 && count_q[ctl_i.limit-5'd1];
         assign common_o.tick = tick_q;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
-                count_q   <= '0;
-                bit_q     <= 1'b0;
+                count_q <= '0;
+                bit_q <= 1'b0;
                 periods_q <= '0;
-                tick_q    <= '0;
+                tick_q <= '0;
             end else begin
                 count_q <= count_q + 22'd1;
-                bit_q   <= bit_d;
-                tick_q  <= '0;
+                bit_q <= bit_d;
+                tick_q <= '0;
                 if (bit_q && !bit_d) begin
                     periods_q <= periods_q + 2'd1;
-                    tick_q    <= {periods_q == 2'd3, periods_q[0], 1'b1};
+                    tick_q <= {periods_q == 2'd3, periods_q[0], 1'b1};
                 end
             end
         end
@@ -128,11 +132,11 @@ module switch_common #(
 
     always_ff @(posedge clk_i) begin
         common_o.cnt_clearing <= clearing_q;
-        common_o.cnt_visit    <= !scan_q[0];
-        common_o.cnt_addr     <= cnt_addr;
-        common_o.cnt_at       <= 15'(16'd1 << cnt_addr);
+        common_o.cnt_visit <= !scan_q[0];
+        common_o.cnt_addr <= cnt_addr;
+        common_o.cnt_at <= 15'(16'd1 << cnt_addr);
         for (int unsigned p = 0; p < Cfg.N; p++)
-            cnt_read_o[p] <= scan_q[0] && ctl_i.cnt_port == 5'(p);
+        cnt_read_o[p] <= scan_q[0] && ctl_i.cnt_port == 5'(p);
     end
 
     // Place of a state of port_counters' shift register in its order.
@@ -146,8 +150,8 @@ module switch_common #(
     endfunction
 
     logic [26:0] cnt_high_q;
-    logic [9:0]  cnt_low_q;
-    logic        cnt_bytes_q;
+    logic [9:0] cnt_low_q;
+    logic cnt_bytes_q;
 
     always_ff @(posedge clk_i) begin
         if (!common_o.cnt_visit) begin
@@ -156,13 +160,15 @@ module switch_common #(
                 if (ctl_i.cnt_port == 5'(p)) read.high = cnt_i[p].high;
                 read.low |= cnt_i[p].low;
             end
-            cnt_high_q  <= read.high;
-            cnt_low_q   <= read.low;
+            cnt_high_q <= read.high;
+            cnt_low_q <= read.low;
             cnt_bytes_q <= common_o.cnt_at[8] || common_o.cnt_at[9];
         end
     end
-    assign cnt_data_o = cnt_bytes_q ? {cnt_high_q[21:0], cnt_low_q}
-                        : {cnt_high_q, place(cnt_low_q[4:0])};
+    always_comb begin
+        cnt_data_o = {cnt_high_q, place(cnt_low_q[4:0])};
+        if (cnt_bytes_q) cnt_data_o = {cnt_high_q[21:0], cnt_low_q};
+    end
 
     // ---- errors ----
     always_comb begin
@@ -172,23 +178,36 @@ module switch_common #(
         for (int unsigned p = 0; p < Cfg.N; p++) begin
             if (err_i[p].valid && err_take_o == '0) begin
                 err_take_o[p] = 1'b1;
-                err_o.code    = err_i[p].code;
-                err_port_o    = 5'(p);
+                err_o.code = err_i[p].code;
+                err_port_o = 5'(p);
             end
         end
     end
     assign err_o.valid = err_take_o != '0;
 
     // ---- monitors ----
-    assign {common_o.mon_classes, common_o.mon_series, common_o.mon_word} =
-        {ctl_i.mon_classes, ctl_i.mon_series, ctl_i.mon_word};
+    assign {common_o.mon_classes, common_o.mon_series, common_o.mon_word} = {
+        ctl_i.mon_classes, ctl_i.mon_series, ctl_i.mon_word
+    };
     if (Cfg.Monitor) begin : gen_monitor
-        switch_monitor #(.Cfg(Cfg)) i_monitor (
-            .clk_i, .rst_ni, .clear_i(go_i), .run_i, .interval_i(ctl_i.mon_interval),
+        switch_monitor #(
+            .Cfg(Cfg)
+        ) i_monitor (
+            .clk_i,
+            .rst_ni,
+            .clear_i(go_i),
+            .run_i,
+            .interval_i(ctl_i.mon_interval),
             .samples_o(mon_samples_o),
-            .read_i(ctl_i.mon_read), .read_port_i(ctl_i.mon_port), .data_o(mon_data_o),
-            .now_o(common_o.now), .count_o(common_o.mon_count), .sample_o(common_o.mon_sample),
-            .idx_o(common_o.mon_idx), .read_o(mon_read_o), .data_i(mon_data_i)
+            .read_i(ctl_i.mon_read),
+            .read_port_i(ctl_i.mon_port),
+            .data_o(mon_data_o),
+            .now_o(common_o.now),
+            .count_o(common_o.mon_count),
+            .sample_o(common_o.mon_sample),
+            .idx_o(common_o.mon_idx),
+            .read_o(mon_read_o),
+            .data_i(mon_data_i)
         );
     end else begin : gen_no_monitor
         assign {common_o.now, common_o.mon_count, common_o.mon_sample, common_o.mon_idx} = '0;

@@ -34,7 +34,7 @@ module switch_port #(
     input  wire logic [4:0] port_i,
     input  wire logic       go_i,
     input  wire logic [1:0] epoch_i,
-    input  wire logic       sweep_i, // of its tables, see report_scoreboard
+    input  wire logic       sweep_i,  // of its tables, see report_scoreboard
     output logic            sweep_busy_o,
 
     // the endpoint's link
@@ -53,13 +53,13 @@ module switch_port #(
     input  wire logic            hold_i,
     input  wire logic            cnt_read_i,
     output bundle_pkg::counter_t cnt_o,
-    output bundle_pkg::error_t   err_o, // waits until err_take_i
+    output bundle_pkg::error_t   err_o,  // waits until err_take_i
     input  wire logic            err_take_i,
 
     input  wire logic   mon_read_i,
     output logic [31:0] mon_data_o,
 
-    input  wire logic enable_i, // see port_guard
+    input  wire logic enable_i,  // see port_guard
     input  wire logic disable_i,
     input  wire logic quiet_i,
     output logic      idle_o,
@@ -70,7 +70,7 @@ module switch_port #(
     output desc_t                      desc_o,
     output logic                       scarce_o,
     output logic                       arrive_o,
-    output logic                       issue_o, // a STORE credit goes to the sender
+    output logic                       issue_o,  // a STORE credit goes to the sender
     output window_t                    win_o,
     output logic [Cfg.Others-1:0]      part_we_o,
     output part_t                      part_o,
@@ -93,9 +93,9 @@ module switch_port #(
     // from the queues here to the inputs that fill them
     output backs_t                     backs_o,
     output logic [Cfg.Others-1:0]      here_o,
-    output logic [Cfg.Others-1:0]      queued_o, // a packet is in the queue
+    output logic [Cfg.Others-1:0]      queued_o,  // a packet is in the queue
     output logic [Cfg.Others-1:0]      part_done_o,
-    output logic [Cfg.Others-1:0]      late_o,   // the join here has waited for that port too long
+    output logic [Cfg.Others-1:0]      late_o,    // the join here has waited for that port too long
     input  wire backs_t                backs_i,
     input  wire logic [Cfg.Others-1:0] here_i,
     input  wire logic [Cfg.Others-1:0] queued_i,
@@ -124,36 +124,57 @@ module switch_port #(
     endfunction
 
     // ---- what others say, and what this port does ----
-    logic                      mark, old, fell, crowded;
+    logic mark, old, fell, crowded;
     logic [Cfg.TokensLog2-1:0] lane_index, opened_index;
-    logic [Cfg.Others-1:0]     marks, olds, falls, crowds;
+    logic [Cfg.Others-1:0] marks, olds, falls, crowds;
 
-    assign notified_o = '{mark: mark, old: old, fell: fell, crowded: crowded,
-                          lane_index: lane_index, opened_index: opened_index};
+    assign notified_o = '{
+            mark: mark,
+            old: old,
+            fell: fell,
+            crowded: crowded,
+            lane_index: lane_index,
+            opened_index: opened_index
+        };
     for (genvar d = 0; d < Cfg.Others; d++) begin : gen_notified
-        assign {marks[d], olds[d]}   = {notified_i[d].mark, notified_i[d].old};
+        assign {marks[d], olds[d]} = {notified_i[d].mark, notified_i[d].old};
         assign {falls[d], crowds[d]} = {notified_i[d].fell, notified_i[d].crowded};
     end
 
     // ---- guard ----
-    link_t              in;
-    logic               drop, report, report_take, rst_in, in_idle, parts_idle, win_idle,
-                        join_idle, requests_here;
-    logic [2:0]         starved;
+    link_t in;
+    logic drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle;
+    logic requests_here;
+    logic [2:0] starved;
     bundle_pkg::error_t err;
-    logic               err_waits_q;
-    error_pkg::err_e    report_code;
+    logic err_waits_q;
+    error_pkg::err_e report_code;
 
     if (Cfg.Guard) begin : gen_guard
         logic down_q;
 
-        port_guard #(.Cfg(Cfg)) i_guard (
-            .clk_i, .rst_ni, .tick_i(common_i.tick), .step_i(common_i.step), .enable_i, .disable_i,
-            .up_i, .in_o(in), .drop_o(drop), .starved_i(starved), .late_i(late_i != '0),
-            .written_i(parts_idle), .drained_i(in_idle && win_idle && queued_i == '0),
+        port_guard #(
+            .Cfg(Cfg)
+        ) i_guard (
+            .clk_i,
+            .rst_ni,
+            .tick_i(common_i.tick),
+            .step_i(common_i.step),
+            .enable_i,
+            .disable_i,
+            .up_i,
+            .in_o(in),
+            .drop_o(drop),
+            .starved_i(starved),
+            .late_i(late_i != '0),
+            .written_i(parts_idle),
+            .drained_i(in_idle && win_idle && queued_i == '0),
             .ready_i(quiet_i && join_idle && !requests_here && !old && olds == '0),
-            .down_o, .flush_o,
-            .report_o(report), .report_code_o(report_code), .report_take_i(report_take)
+            .down_o,
+            .flush_o,
+            .report_o(report),
+            .report_code_o(report_code),
+            .report_take_i(report_take)
         );
 
         always_ff @(posedge clk_i) down_q <= down_o;
@@ -170,42 +191,75 @@ module switch_port #(
 
     // ---- input ----
     logic [Cfg.N-1:0] wr_valid, desc_we, push, part_come, part_we, open_mask;
-    logic             ctrl_drop, open_valid, open_full;
-    logic [14:0]      open_bytes;
-    red_pkg::red_t    open_red;
+    logic ctrl_drop, open_valid, open_full;
+    logic [14:0] open_bytes;
+    red_pkg::red_t open_red;
     logic [Cfg.N-1:0] lane_home;
-    logic             lane_take, ready_free;
+    logic lane_take, ready_free;
     bundle_pkg::error_t row_err;
-    entry_t           entry;
+    entry_t entry;
 
-    ingress #(.Cfg(Cfg)) i_ingress (
-        .clk_i, .rst_ni(rst_in), .port_i, .epoch_i, .common_i, .up_i(in),
-        .crd_i(up_crd_o.cls[1:0]), .emap_i,
-        .groups_i, .partition_i, .wr_valid_o(wr_valid), .wr_o, .desc_we_o(desc_we), .desc_o,
-        .push_o(push), .arrive_o, .scarce_o, .ctrl_drop_o(ctrl_drop),
-        .open_valid_o(open_valid), .open_mask_o(open_mask),
-        .open_bytes_o(open_bytes), .open_red_o(open_red),
+    ingress #(
+        .Cfg(Cfg)
+    ) i_ingress (
+        .clk_i,
+        .rst_ni(rst_in),
+        .port_i,
+        .epoch_i,
+        .common_i,
+        .up_i(in),
+        .crd_i(up_crd_o.cls[1:0]),
+        .emap_i,
+        .groups_i,
+        .partition_i,
+        .wr_valid_o(wr_valid),
+        .wr_o,
+        .desc_we_o(desc_we),
+        .desc_o,
+        .push_o(push),
+        .arrive_o,
+        .scarce_o,
+        .ctrl_drop_o(ctrl_drop),
+        .open_valid_o(open_valid),
+        .open_mask_o(open_mask),
+        .open_bytes_o(open_bytes),
+        .open_red_o(open_red),
         .open_full_i(open_full),
-        .entry_o(entry), .home_o(lane_home), .index_o(lane_index),
-        .lane_take_i(lane_take), .row_err_i(row_err),
+        .entry_o(entry),
+        .home_o(lane_home),
+        .index_o(lane_index),
+        .lane_take_i(lane_take),
+        .row_err_i(row_err),
         .ready_free_o(ready_free),
-        .part_come_o(part_come), .part_we_o(part_we), .part_o,
+        .part_come_o(part_come),
+        .part_we_o(part_we),
+        .part_o,
         .part_full_i(by_number(backs_i.part_full, port_i)),
-        .err_o(err), .parts_idle_o(parts_idle), .idle_o(in_idle)
+        .err_o(err),
+        .parts_idle_o(parts_idle),
+        .idle_o(in_idle)
     );
     assign strobes_o.wr = by_distance(wr_valid, port_i);
-    assign strobes_o.desc  = by_distance(desc_we, port_i);
-    assign strobes_o.push     = by_distance(push, port_i);
+    assign strobes_o.desc = by_distance(desc_we, port_i);
+    assign strobes_o.push = by_distance(push, port_i);
     assign strobes_o.come = by_distance(part_come, port_i);
-    assign part_we_o  = by_distance(part_we, port_i);
+    assign part_we_o = by_distance(part_we, port_i);
 
-    logic may; // STORE credits of this input may come back
+    logic may;  // STORE credits of this input may come back
     if (Cfg.Window != 0) begin : gen_window
-        window #(.Cfg(Cfg)) i_window (
-            .clk_i, .rst_ni(rst_in), .limited_i(common_i.window_limit != '0),
+        window #(
+            .Cfg(Cfg)
+        ) i_window (
+            .clk_i,
+            .rst_ni(rst_in),
+            .limited_i(common_i.window_limit != '0),
             .push_i(arrive_o && push != '0),
             .drop_i(arrive_o && push == '0),
-            .issue_i(issue_o), .here_i(here_i != '0), .win_o, .may_o(may), .idle_o(win_idle)
+            .issue_i(issue_o),
+            .here_i(here_i != '0),
+            .win_o,
+            .may_o(may),
+            .idle_o(win_idle)
         );
     end else begin : gen_no_window
         assign {may, win_idle} = '1;
@@ -214,101 +268,151 @@ module switch_port #(
     end
 
     logic [Cfg.N-1:0] part_hold;
-    logic             crd_idle;
+    logic crd_idle;
 
-    credit_return #(.Cfg(Cfg)) i_credits (
-        .clk_i, .rst_ni(rst_in),
+    credit_return #(
+        .Cfg(Cfg)
+    ) i_credits (
+        .clk_i,
+        .rst_ni(rst_in),
         .room_i({backs_i.room, may}),
-        .ctrl_free_i({backs_i.ctrl_free, ready_free}), .ctrl_drop_i(ctrl_drop),
-        .part_done_i(by_number(part_done_i, port_i)), .part_hold_o(part_hold),
-        .crd_o(up_crd_o), .idle_o(crd_idle)
+        .ctrl_free_i({backs_i.ctrl_free, ready_free}),
+        .ctrl_drop_i(ctrl_drop),
+        .part_done_i(by_number(part_done_i, port_i)),
+        .part_hold_o(part_hold),
+        .crd_o(up_crd_o),
+        .idle_o(crd_idle)
     );
     assign strobes_o.hold = by_distance(part_hold, port_i);
-    assign issue_o     = up_crd_o.cls[CLS_STORE];
+    assign issue_o = up_crd_o.cls[CLS_STORE];
 
     // ---- queues of this output ----
-    logic [Cfg.Others-1:0]             has_req, has_store, has_ctrl, urgent,
-                                       pop, free_store, sent, re;
-    logic [1:0]                        arb_cls;
-    logic [Cfg.SlotW-1:0]              rd_slot;
-    logic [Cfg.PayW:0]                 rd_line;
-    logic [Cfg.Others-1:0]             q_has, q_re, q_done; // of partials
+    logic [Cfg.Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
+    logic [1:0] arb_cls;
+    logic [Cfg.SlotW-1:0] rd_slot;
+    logic [Cfg.PayW:0] rd_line;
+    logic [Cfg.Others-1:0] q_has, q_re, q_done;  // of partials
     // at the join
-    logic [Cfg.Others-1:0]             j_has, j_want, j_may, j_re, j_done, j_wait, members;
-    logic [Cfg.Others-1:0]             claimed;             // see read_turns
-    logic [Cfg.FlitW+1:0]              j_term;
-    logic                              row_done;
-    logic [Cfg.PayW-1:0]               q_idx;
+    logic [Cfg.Others-1:0] j_has, j_want, j_may, j_re, j_done, j_wait, members;
+    logic [Cfg.Others-1:0] claimed;  // see read_turns
+    logic [Cfg.FlitW+1:0] j_term;
+    logic row_done;
+    logic [Cfg.PayW-1:0] q_idx;
     logic [$clog2(Cfg.OpenRows+1)-1:0] rows;
 
     for (genvar i = 0; i < Cfg.Others; i++) begin : gen_in
         // what queues 0 .. i give; each gives 0 unless it is read, but for the description
-        logic [Cfg.DescW-1:0]  desc, desc_or;
-        logic [Cfg.FlitW:0]    rdata, rdata_or;
-        logic [Cfg.FlitW+1:0]  term, term_or, own_term;
-        logic [Cfg.WordW-1:0]  shared_term;
-        logic [PartAddrW-1:0]  part_waddr, part_raddr;
+        logic [Cfg.DescW-1:0] desc, desc_or;
+        logic [Cfg.FlitW:0] rdata, rdata_or;
+        logic [Cfg.FlitW+1:0] term, term_or, own_term;
+        logic [Cfg.WordW-1:0] shared_term;
+        logic [PartAddrW-1:0] part_waddr, part_raddr;
         logic [Cfg.SharedRamW-1:0] shared_waddr, shared_raddr;
 
         if (i == 0) begin : gen_first
-            assign desc_or  = desc & {Cfg.DescW{pop[i]}};
+            assign desc_or = desc & {Cfg.DescW{pop[i]}};
             assign rdata_or = rdata;
-            assign term_or  = term;
+            assign term_or = term;
         end else begin : gen_next
-            assign desc_or  = (desc & {Cfg.DescW{pop[i]}}) | gen_in[i-1].desc_or;
+            assign desc_or = (desc & {Cfg.DescW{pop[i]}}) | gen_in[i-1].desc_or;
             assign rdata_or = rdata | gen_in[i-1].rdata_or;
-            assign term_or  = term | gen_in[i-1].term_or;
+            assign term_or = term | gen_in[i-1].term_or;
         end
 
-        voq #(.Cfg(Cfg)) i_voq (
-            .clk_i, .rst_ni(rst_ni && !flush_i[i]), .wr_valid_i(strobes_i.wr[i]), .wr_i(wr_i[i]),
-            .desc_we_i(strobes_i.desc[i]), .desc_i(desc_i[i]), .push_i(strobes_i.push[i]),
-            .scarce_i(scarce_i[i]), .limit_i(common_i.window_limit),
-            .win_i(win_i[i]), .here_o(here_o[i]),
-            .urgent_o(urgent[i]), .sent_i(sent[i]),
-            .arrive_i(arrive_i[i]), .issue_i(issue_i[i]), .room_o(backs_o.room[i]),
-            .has_o({has_req[i], has_store[i], has_ctrl[i]}), .pop_i(pop[i]),
-            .cls_i(arb_cls), .desc_o(desc),
-            .free_i(free_store[i]), .re_i(re[i]),
-            .rd_line_i(rd_line), .rd_slot_i(rd_slot), .rdata_o(rdata),
-            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]), .shared_waddr_i(shared_waddr),
-            .shared_re_i(Cfg.PartSharedRam && q_re[i]), .shared_raddr_i(shared_raddr),
+        voq #(
+            .Cfg(Cfg)
+        ) i_voq (
+            .clk_i,
+            .rst_ni(rst_ni && !flush_i[i]),
+            .wr_valid_i(strobes_i.wr[i]),
+            .wr_i(wr_i[i]),
+            .desc_we_i(strobes_i.desc[i]),
+            .desc_i(desc_i[i]),
+            .push_i(strobes_i.push[i]),
+            .scarce_i(scarce_i[i]),
+            .limit_i(common_i.window_limit),
+            .win_i(win_i[i]),
+            .here_o(here_o[i]),
+            .urgent_o(urgent[i]),
+            .sent_i(sent[i]),
+            .arrive_i(arrive_i[i]),
+            .issue_i(issue_i[i]),
+            .room_o(backs_o.room[i]),
+            .has_o({has_req[i], has_store[i], has_ctrl[i]}),
+            .pop_i(pop[i]),
+            .cls_i(arb_cls),
+            .desc_o(desc),
+            .free_i(free_store[i]),
+            .re_i(re[i]),
+            .rd_line_i(rd_line),
+            .rd_slot_i(rd_slot),
+            .rdata_o(rdata),
+            .shared_we_i(Cfg.PartSharedRam && part_we_i[i]),
+            .shared_waddr_i(shared_waddr),
+            .shared_re_i(Cfg.PartSharedRam && q_re[i]),
+            .shared_raddr_i(shared_raddr),
             .shared_rdata_o(shared_term)
         );
 
-        part_queue #(.Cfg(Cfg)) i_part (
-            .clk_i, .rst_ni(rst_ni && !flush_i[i]),
-            .come_i(strobes_i.come[i]), .we_i(part_we_i[i]), .widx_i(part_i[i].idx),
+        part_queue #(
+            .Cfg(Cfg)
+        ) i_part (
+            .clk_i,
+            .rst_ni(rst_ni && !flush_i[i]),
+            .come_i(strobes_i.come[i]),
+            .we_i(part_we_i[i]),
+            .widx_i(part_i[i].idx),
             .wdata_i(part_i[i].data),
             .full_o(backs_o.part_full[i]),
-            .has_o(q_has[i]), .re_i(q_re[i]), .ridx_i(q_idx),
-            .done_i(q_done[i]), .rdata_o(own_term),
-            .waddr_o(part_waddr), .raddr_o(part_raddr)
+            .has_o(q_has[i]),
+            .re_i(q_re[i]),
+            .ridx_i(q_idx),
+            .done_i(q_done[i]),
+            .rdata_o(own_term),
+            .waddr_o(part_waddr),
+            .raddr_o(part_raddr)
         );
 
         if (Cfg.PartSharedRam) begin : gen_shared_ram
-            assign term        = shared_term;
+            assign term = shared_term;
             assign shared_waddr = Cfg.SharedRamW'(part_waddr);
             assign shared_raddr = Cfg.SharedRamW'(part_raddr);
             wire unused_term = &{1'b0, own_term};
         end else begin : gen_own_ram
-            assign term        = own_term;
+            assign term = own_term;
             assign shared_waddr = '0;
             assign shared_raddr = '0;
             wire unused_shared = &{1'b0, shared_term, part_waddr, part_raddr};
         end
     end
 
-    assign queued_o    = has_ctrl | has_req | has_store;
-    assign members     = by_distance(open_mask, port_i);
+    assign queued_o = has_ctrl | has_req | has_store;
+    assign members = by_distance(open_mask, port_i);
     assign part_done_o = q_done;
 
     if (Cfg.Guard) begin : gen_dummy
-        dummy_partial #(.Cfg(Cfg), .Width(Cfg.FlitW + 2)) i_dummy (
-            .clk_i, .rst_ni, .tick_i(common_i.tick[2]), .down_i, .mark_i(mark || marks != '0),
-            .wait_i(j_wait), .row_done_i(row_done), .level_i(rows), .late_o, .old_o(old),
-            .re_i(j_re), .done_i(j_done), .has_o(j_has), .term_o(j_term),
-            .has_i(q_has), .term_i(gen_in[Cfg.Others-1].term_or), .re_o(q_re), .done_o(q_done)
+        dummy_partial #(
+            .Cfg(Cfg),
+            .Width(Cfg.FlitW + 2)
+        ) i_dummy (
+            .clk_i,
+            .rst_ni,
+            .tick_i(common_i.tick[2]),
+            .down_i,
+            .mark_i(mark || marks != '0),
+            .wait_i(j_wait),
+            .row_done_i(row_done),
+            .level_i(rows),
+            .late_o,
+            .old_o(old),
+            .re_i(j_re),
+            .done_i(j_done),
+            .has_o(j_has),
+            .term_o(j_term),
+            .has_i(q_has),
+            .term_i(gen_in[Cfg.Others-1].term_or),
+            .re_o(q_re),
+            .done_o(q_done)
         );
     end else begin : gen_no_dummy
         assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Cfg.Others-1].term_or};
@@ -317,81 +421,118 @@ module switch_port #(
     end
 
     // ---- output ----
-    logic                  res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
-    logic [6:0]            res_len;
-    logic [Cfg.FlitW-1:0]  res_data;
+    logic res_valid, res_poison, res_start, res_read, res_first, res_last, res_err;
+    logic [6:0] res_len;
+    logic [Cfg.FlitW-1:0] res_data;
     logic [Cfg.StampB-1:0] res_stamp, leave_stamp;
-    logic                  wait_turn, wait_credit, discard, leave,
-                           out_idle, back_valid_q, back_sent;
-    error_pkg::err_e       err_code_q; // of the last error
-    logic [Cfg.N-1:0]      pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
-    logic                  open;
+    logic wait_turn, wait_credit, discard, leave, out_idle, back_valid_q, back_sent;
+    error_pkg::err_e err_code_q;  // of the last error
+    logic [Cfg.N-1:0] pop_n, re_n, free_ctrl_n, free_store_n, sent_n, able_n;
+    logic open;
 
     // ---- turns at the RAMs that queues of packets and of partials share ----
     if (Cfg.PartSharedRam) begin : gen_turns
-        read_turns #(.Cfg(Cfg)) i_turns (
-            .clk_i, .rst_ni, .want_i(j_want), .read_i(j_re), .done_i(j_done), .may_o(j_may),
-            .open_i(open), .able_i(by_distance(able_n, port_i)), .pop_i(pop),
-            .reads_i(re), .claimed_o(claimed)
+        read_turns #(
+            .Cfg(Cfg)
+        ) i_turns (
+            .clk_i,
+            .rst_ni,
+            .want_i(j_want),
+            .read_i(j_re),
+            .done_i(j_done),
+            .may_o(j_may),
+            .open_i(open),
+            .able_i(by_distance(able_n, port_i)),
+            .pop_i(pop),
+            .reads_i(re),
+            .claimed_o(claimed)
         );
     end else begin : gen_no_turns
-        assign j_may   = '1;
+        assign j_may = '1;
         assign claimed = '0;
         wire unused_turns = &{1'b0, j_want, open, able_n};
     end
 
     // ---- rows that the switch opens: this port's, and others of which it is a member ----
-    logic                  opened_q, grant_valid, grant_sent, opener_idle;
+    logic opened_q, grant_valid, grant_sent, opener_idle;
     logic [Cfg.Others-1:0] opened_members_q;
-    logic [63:0]           grant_upper;
+    logic [63:0] grant_upper;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
-        logic                      ready_to_open, ready_take, own_lane_take,
-                                   own_lane_bad, table_idle, open_idle,
-            grants_idle;
-        logic [Cfg.Others-1:0]     ready_members;
-        logic [Cfg.TokensLog2-1:0] ready_index, lane_indices [Cfg.N], opened_indices [Cfg.Others];
-        bundle_pkg::error_t        table_err;
+        logic ready_to_open, ready_take, own_lane_take, own_lane_bad, table_idle, open_idle;
+        logic grants_idle;
+        logic [Cfg.Others-1:0] ready_members;
+        logic [Cfg.TokensLog2-1:0] ready_index, lane_indices[Cfg.N], opened_indices[Cfg.Others];
+        bundle_pkg::error_t table_err;
 
         always_comb begin
             for (int unsigned d = 0; d < Cfg.Others; d++) begin
-                lane_indices[d]   = notified_i[d].lane_index;
+                lane_indices[d] = notified_i[d].lane_index;
                 opened_indices[d] = notified_i[d].opened_index;
             end
             lane_indices[Cfg.Others] = lane_index;
         end
 
-        report_scoreboard #(.Cfg(Cfg)) i_table (
-            .clk_i, .rst_ni, .go_i, .epoch_i, .sweep_i, .sweep_busy_o,
-            .down_i(down_o), .fell_o(fell),
-            .tiles_i(common_i.tile_reductions), .all_i(by_distance(partition_i, port_i)),
-            .entry_i(entry), .members_i(by_distance(entry.mask, port_i)),
+        report_scoreboard #(
+            .Cfg(Cfg)
+        ) i_table (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .epoch_i,
+            .sweep_i,
+            .sweep_busy_o,
+            .down_i(down_o),
+            .fell_o(fell),
+            .tiles_i(common_i.tile_reductions),
+            .all_i(by_distance(partition_i, port_i)),
+            .entry_i(entry),
+            .members_i(by_distance(entry.mask, port_i)),
             .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}),
             .lane_index_i(lane_indices),
-            .take_o({own_lane_take, backs_o.lane_take}), .bad_o({own_lane_bad, backs_o.lane_bad}),
-            .ready_to_open_o(ready_to_open), .ready_members_o(ready_members),
+            .take_o({own_lane_take, backs_o.lane_take}),
+            .bad_o({own_lane_bad, backs_o.lane_bad}),
+            .ready_to_open_o(ready_to_open),
+            .ready_members_o(ready_members),
             .ready_index_o(ready_index),
             .ready_take_i(ready_take),
-            .err_o(table_err), .idle_o(table_idle)
+            .err_o(table_err),
+            .idle_o(table_idle)
         );
         assign strobes_o.ready = by_distance(lane_home, port_i);
         assign lane_take = own_lane_take || backs_i.lane_take != '0;
         assign row_err.valid = table_err.valid || own_lane_bad || backs_i.lane_bad != '0;
-        assign row_err.code  = table_err.valid ? table_err.code : error_pkg::ERR_COUNT;
+        assign row_err.code = table_err.valid ? table_err.code : error_pkg::ERR_COUNT;
 
-        row_open #(.Cfg(Cfg)) i_open (
-            .clk_i, .rst_ni, .port_i, .turn_i(common_i.turn), .ready_to_open_i(ready_to_open),
+        row_open #(
+            .Cfg(Cfg)
+        ) i_open (
+            .clk_i,
+            .rst_ni,
+            .port_i,
+            .turn_i(common_i.turn),
+            .ready_to_open_i(ready_to_open),
             .ready_members_i(ready_members),
-            .ready_index_i(ready_index), .ready_take_o(ready_take),
-            .full_i(open_full), .opened_o(opened_q),
-            .members_o(opened_members_q), .index_o(opened_index), .opened_i(strobes_i.opened),
-            .opened_index_i(opened_indices), .fell_i(fell), .crowded_o(crowded), .crowded_i(crowds),
-            .grant_valid_o(grant_valid), .grant_upper_o(grant_upper), .grant_sent_i(grant_sent),
-            .grants_idle_o(grants_idle), .idle_o(open_idle)
+            .ready_index_i(ready_index),
+            .ready_take_o(ready_take),
+            .full_i(open_full),
+            .opened_o(opened_q),
+            .members_o(opened_members_q),
+            .index_o(opened_index),
+            .opened_i(strobes_i.opened),
+            .opened_index_i(opened_indices),
+            .fell_i(fell),
+            .crowded_o(crowded),
+            .crowded_i(crowds),
+            .grant_valid_o(grant_valid),
+            .grant_upper_o(grant_upper),
+            .grant_sent_i(grant_sent),
+            .grants_idle_o(grants_idle),
+            .idle_o(open_idle)
         );
         assign strobes_o.opened = opened_q ? opened_members_q : '0;
-        assign opener_idle      = table_idle && open_idle;
-        assign requests_here    = has_req != '0 || !grants_idle;
+        assign opener_idle = table_idle && open_idle;
+        assign requests_here = has_req != '0 || !grants_idle;
     end else begin : gen_not_by_switch
         assign {sweep_busy_o, fell, crowded, backs_o.lane_take, backs_o.lane_bad} = '0;
         assign {strobes_o.ready, strobes_o.opened} = '0;
@@ -406,66 +547,120 @@ module switch_port #(
     end
 
     // of requests, or of rows that the switch opens: bf16 sums of whole rows
-    reduce_join #(.Cfg(Cfg)) i_join (
-        .clk_i, .rst_ni,
-        .open_valid_i(open_valid || opened_q), .open_mask_i(opened_q ? opened_members_q : members),
+    reduce_join #(
+        .Cfg(Cfg)
+    ) i_join (
+        .clk_i,
+        .rst_ni,
+        .open_valid_i(open_valid || opened_q),
+        .open_mask_i(opened_q ? opened_members_q : members),
         .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes),
         .open_red_i(opened_q ? '0 : open_red),
-        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp), .open_full_o(open_full),
+        .open_stamp_i(opened_q ? common_i.now : desc_o.stamp),
+        .open_full_o(open_full),
         .away_i(down_i | (common_i.switch_reductions ? falls : '0)),
-        .q_has_i(j_has), .q_hold_i(strobes_i.hold), .q_want_o(j_want), .q_may_i(j_may),
-        .q_re_o(j_re), .q_idx_o(q_idx),
-        .q_done_o(j_done), .q_data_i(j_term), .q_wait_o(j_wait),
-        .row_done_o(row_done), .level_o(rows),
-        .res_valid_o(res_valid), .res_len_o(res_len),
-        .res_poison_o(res_poison), .res_stamp_o(res_stamp),
+        .q_has_i(j_has),
+        .q_hold_i(strobes_i.hold),
+        .q_want_o(j_want),
+        .q_may_i(j_may),
+        .q_re_o(j_re),
+        .q_idx_o(q_idx),
+        .q_done_o(j_done),
+        .q_data_i(j_term),
+        .q_wait_o(j_wait),
+        .row_done_o(row_done),
+        .level_o(rows),
+        .res_valid_o(res_valid),
+        .res_len_o(res_len),
+        .res_poison_o(res_poison),
+        .res_stamp_o(res_stamp),
         .res_start_i(res_start),
-        .res_read_i(res_read), .res_first_i(res_first),
-        .res_last_i(res_last), .res_data_o(res_data),
-        .res_err_o(res_err), .idle_o(join_idle)
+        .res_read_i(res_read),
+        .res_first_i(res_first),
+        .res_last_i(res_last),
+        .res_data_o(res_data),
+        .res_err_o(res_err),
+        .idle_o(join_idle)
     );
 
     logic dn_hold, dn_busy;
 
-    egress #(.Cfg(Cfg)) i_egress (
-        .clk_i, .rst_ni, .port_i, .go_i, .epoch_i, .hold_i(hold_i || dn_hold), .down_i(down_o),
-        .store_limit_i(common_i.store_limit), .part_limit_i(common_i.part_limit),
-        .has_ctrl_i(by_number(has_ctrl, port_i)), .has_req_i(by_number(has_req, port_i)),
+    egress #(
+        .Cfg(Cfg)
+    ) i_egress (
+        .clk_i,
+        .rst_ni,
+        .port_i,
+        .go_i,
+        .epoch_i,
+        .hold_i(hold_i || dn_hold),
+        .down_i(down_o),
+        .store_limit_i(common_i.store_limit),
+        .part_limit_i(common_i.part_limit),
+        .has_ctrl_i(by_number(has_ctrl, port_i)),
+        .has_req_i(by_number(has_req, port_i)),
         .has_store_i(by_number(has_store, port_i)),
-        .urgent_i(by_number(urgent, port_i)), .claimed_i(by_number(claimed, port_i)),
-        .open_o(open), .able_o(able_n),
-        .cls_o(arb_cls), .pop_o(pop_n),
-        .desc_i(gen_in[Cfg.Others-1].desc_or), .re_o(re_n),
-        .rd_line_o(rd_line), .rd_slot_o(rd_slot),
+        .urgent_i(by_number(urgent, port_i)),
+        .claimed_i(by_number(claimed, port_i)),
+        .open_o(open),
+        .able_o(able_n),
+        .cls_o(arb_cls),
+        .pop_o(pop_n),
+        .desc_i(gen_in[Cfg.Others-1].desc_or),
+        .re_o(re_n),
+        .rd_line_o(rd_line),
+        .rd_slot_o(rd_slot),
         .rdata_i(gen_in[Cfg.Others-1].rdata_or),
-        .free_ctrl_o(free_ctrl_n), .free_store_o(free_store_n), .sent_o(sent_n),
-        .res_valid_i(res_valid), .res_len_i(res_len),
-        .res_poison_i(res_poison), .res_stamp_i(res_stamp),
+        .free_ctrl_o(free_ctrl_n),
+        .free_store_o(free_store_n),
+        .sent_o(sent_n),
+        .res_valid_i(res_valid),
+        .res_len_i(res_len),
+        .res_poison_i(res_poison),
+        .res_stamp_i(res_stamp),
         .res_start_o(res_start),
-        .res_read_o(res_read), .res_first_o(res_first),
-        .res_last_o(res_last), .res_data_i(res_data),
+        .res_read_o(res_read),
+        .res_first_o(res_first),
+        .res_last_o(res_last),
+        .res_data_i(res_data),
         .res_err_i(res_err),
-        .grant_valid_i(grant_valid), .grant_upper_i(grant_upper), .grant_sent_o(grant_sent),
-        .error_valid_i(back_valid_q), .error_code_i(8'(err_code_q)), .error_sent_o(back_sent),
-        .dn_o, .dn_crd_i,
-        .wait_turn_o(wait_turn), .wait_credit_o(wait_credit),
-        .starved_o(starved), .discard_o(discard),
-        .leave_o(leave), .leave_stamp_o(leave_stamp), .idle_o(out_idle)
+        .grant_valid_i(grant_valid),
+        .grant_upper_i(grant_upper),
+        .grant_sent_o(grant_sent),
+        .error_valid_i(back_valid_q),
+        .error_code_i(8'(err_code_q)),
+        .error_sent_o(back_sent),
+        .dn_o,
+        .dn_crd_i,
+        .wait_turn_o(wait_turn),
+        .wait_credit_o(wait_credit),
+        .starved_o(starved),
+        .discard_o(discard),
+        .leave_o(leave),
+        .leave_stamp_o(leave_stamp),
+        .idle_o(out_idle)
     );
 
     if (Cfg.LinkRate) begin : gen_rate
-        link_rate #(.Ahead(2), .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)) i_rate (
-            .clk_i, .rst_ni, .wait_i(common_i.link_wait), .valid_i(dn_o.valid),
-            .hold_o(dn_hold), .busy_o(dn_busy)
+        link_rate #(
+            .Ahead(2),
+            .MaxPkt(Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits)
+        ) i_rate (
+            .clk_i,
+            .rst_ni,
+            .wait_i(common_i.link_wait),
+            .valid_i(dn_o.valid),
+            .hold_o(dn_hold),
+            .busy_o(dn_busy)
         );
     end else begin : gen_full_rate
         assign {dn_hold, dn_busy} = '0;
         wire unused_wait = &{1'b0, common_i.link_wait};
     end
-    assign pop         = by_distance(pop_n, port_i);
-    assign re          = by_distance(re_n, port_i);
-    assign free_store  = by_distance(free_store_n, port_i);
-    assign sent        = by_distance(sent_n, port_i);
+    assign pop = by_distance(pop_n, port_i);
+    assign re = by_distance(re_n, port_i);
+    assign free_store = by_distance(free_store_n, port_i);
+    assign sent = by_distance(sent_n, port_i);
     assign backs_o.ctrl_free = by_distance(free_ctrl_n, port_i);
 
     // ---- errors: kept until they are reported, and sent back to the source ----
@@ -473,7 +668,7 @@ module switch_port #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            err_waits_q  <= 1'b0;
+            err_waits_q <= 1'b0;
             back_valid_q <= 1'b0;
         end else begin
             if (err.valid || report_take) err_waits_q <= 1'b1;
@@ -485,38 +680,55 @@ module switch_port #(
         else if (report_take) err_code_q <= report_code;
     end
     assign err_o.valid = err_waits_q;
-    assign err_o.code  = err_code_q;
+    assign err_o.code = err_code_q;
 
     // ---- counters ----
-    packet_pkg::header_low_t link_head [2];
-    logic [1:0]              link_cls [2];
-    logic [7:0]              link_len [2];
+    packet_pkg::header_low_t link_head[2];
+    logic [1:0] link_cls[2];
+    logic [7:0] link_len[2];
     assign link_head = '{up_i.data[63:0], dn_o.data[63:0]};
-    assign link_cls  = '{up_i.cls, dn_o.cls};
-    assign link_len  = '{link_head[0].len[7:0], link_head[1].len[7:0]};
+    assign link_cls = '{up_i.cls, dn_o.cls};
+    assign link_len = '{link_head[0].len[7:0], link_head[1].len[7:0]};
 
     port_counters i_counters (
-        .clk_i, .clear_i(!rst_ni || go_i), .clearing_i(common_i.cnt_clearing),
+        .clk_i,
+        .clear_i(!rst_ni || go_i),
+        .clearing_i(common_i.cnt_clearing),
         .visit_i(common_i.cnt_visit),
-        .read_i(cnt_read_i), .addr_i(common_i.cnt_addr), .at_i(common_i.cnt_at),
-        .valid_i({dn_o.valid, up_i.valid}), .last_i({dn_o.last, up_i.last}),
-        .cls_i(link_cls), .len_i(link_len),
-        .reject_i(err.valid), .wait_turn_i(wait_turn), .wait_credit_i(wait_credit),
-        .discard_i(discard), .drop_i(drop),
-        .high_o(cnt_o.high), .low_o(cnt_o.low)
+        .read_i(cnt_read_i),
+        .addr_i(common_i.cnt_addr),
+        .at_i(common_i.cnt_at),
+        .valid_i({dn_o.valid, up_i.valid}),
+        .last_i({dn_o.last, up_i.last}),
+        .cls_i(link_cls),
+        .len_i(link_len),
+        .reject_i(err.valid),
+        .wait_turn_i(wait_turn),
+        .wait_credit_i(wait_credit),
+        .discard_i(discard),
+        .drop_i(drop),
+        .high_o(cnt_o.high),
+        .low_o(cnt_o.low)
     );
 
     // ---- monitor ----
     if (Cfg.Monitor) begin : gen_monitor
         monitor_port i_monitor (
-            .clk_i, .clear_i(!rst_ni || go_i), .now_i(common_i.now),
-            .leave_i(leave), .leave_cls_i(arb_cls),
-            .leave_stamp_i(leave_stamp), .classes_i(common_i.mon_classes),
+            .clk_i,
+            .clear_i(!rst_ni || go_i),
+            .now_i(common_i.now),
+            .leave_i(leave),
+            .leave_cls_i(arb_cls),
+            .leave_stamp_i(leave_stamp),
+            .classes_i(common_i.mon_classes),
             .count_i(common_i.mon_count),
             .events_i({wait_turn, wait_credit, dn_o.valid, up_i.valid}),
-            .sample_i(common_i.mon_sample), .sample_idx_i(common_i.mon_idx),
-            .read_i(mon_read_i), .series_i(common_i.mon_series),
-            .word_i(common_i.mon_word), .data_o(mon_data_o)
+            .sample_i(common_i.mon_sample),
+            .sample_idx_i(common_i.mon_idx),
+            .read_i(mon_read_i),
+            .series_i(common_i.mon_series),
+            .word_i(common_i.mon_word),
+            .data_o(mon_data_o)
         );
     end else begin : gen_no_monitor
         assign mon_data_o = '0;

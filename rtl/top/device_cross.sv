@@ -17,7 +17,7 @@ module device_cross #(
     input  wire logic       usb_clk_i,
     input  wire logic       usb_rst_ni,
     input  wire logic       configured_i,
-    output logic            configured_o, // registered, for another clock to see
+    output logic            configured_o,  // registered, for another clock to see
     input  wire logic       restart_i,
     input  wire logic       out_valid_i,
     output logic            out_ready_o,
@@ -36,35 +36,60 @@ module device_cross #(
     output logic      uart_tx_o,
     input  wire logic uart_rx_i
 );
-    logic        link_reset, link_out_valid, link_out_ready, link_in_valid,
-                 link_in_ready, link_in_last;
+    logic link_reset, link_out_valid, link_out_ready, link_in_valid, link_in_ready, link_in_last;
     logic [63:0] link_out_data, link_in_data;
-    logic [3:0]  link_out_bytes;
+    logic [3:0] link_out_bytes;
 
     // many bits of the core's
     always_ff @(posedge usb_clk_i) configured_o <= usb_rst_ni && configured_i;
 
     usb_cross i_cross (
-        .usb_clk_i, .usb_rst_ni, .restart_i, .out_valid_i, .out_ready_o, .out_data_i,
-        .in_valid_o, .in_ready_i,
-        .in_data_o, .in_last_o,
-        .clk_i, .rst_ni, .link_reset_o(link_reset), .link_out_valid_o(link_out_valid),
-        .link_out_ready_i(link_out_ready), .link_out_data_o(link_out_data),
+        .usb_clk_i,
+        .usb_rst_ni,
+        .restart_i,
+        .out_valid_i,
+        .out_ready_o,
+        .out_data_i,
+        .in_valid_o,
+        .in_ready_i,
+        .in_data_o,
+        .in_last_o,
+        .clk_i,
+        .rst_ni,
+        .link_reset_o(link_reset),
+        .link_out_valid_o(link_out_valid),
+        .link_out_ready_i(link_out_ready),
+        .link_out_data_o(link_out_data),
         .link_out_bytes_o(link_out_bytes),
-        .link_in_valid_i(link_in_valid), .link_in_ready_o(link_in_ready),
+        .link_in_valid_i(link_in_valid),
+        .link_in_ready_o(link_in_ready),
         .link_in_data_i(link_in_data),
         .link_in_last_i(link_in_last)
     );
 
     device #(
-        .Cfg(Cfg), .RamLog2(RamLog2), .ClockKhz(ClockKhz),
-        .CycleClocks(CycleClocks), .Firmware(Firmware)
+        .Cfg(Cfg),
+        .RamLog2(RamLog2),
+        .ClockKhz(ClockKhz),
+        .CycleClocks(CycleClocks),
+        .Firmware(Firmware)
     ) i_device (
-        .clk_i, .node_clk_i, .rst_ni, .link_reset_i(link_reset), .out_valid_i(link_out_valid),
-        .out_ready_o(link_out_ready), .out_data_i(link_out_data), .out_bytes_i(link_out_bytes),
-        .in_valid_o(link_in_valid), .in_ready_i(link_in_ready), .in_data_o(link_in_data),
+        .clk_i,
+        .node_clk_i,
+        .rst_ni,
+        .link_reset_i(link_reset),
+        .out_valid_i(link_out_valid),
+        .out_ready_o(link_out_ready),
+        .out_data_i(link_out_data),
+        .out_bytes_i(link_out_bytes),
+        .in_valid_o(link_in_valid),
+        .in_ready_i(link_in_ready),
+        .in_data_o(link_in_data),
         .in_last_o(link_in_last),
-        .active_o, .error_o, .uart_tx_o, .uart_rx_i
+        .active_o,
+        .error_o,
+        .uart_tx_o,
+        .uart_rx_i
     );
 endmodule
 

@@ -49,9 +49,9 @@ module control #(
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
     // with source_lists: how many rows send has for a list; a tile has returned
     output logic [Cfg.GpuW-1:0]                 notified_gpu_o,
@@ -60,25 +60,25 @@ module control #(
     input  wire bundle_pkg::tile_back_t         tile_i,
     output logic                                tile_ready_o,
 
-    input  wire bundle_pkg::token_t sig_i, // a row of this token is finished here
+    input  wire bundle_pkg::token_t sig_i,  // a row of this token is finished here
     output logic                    sig_ready_o,
-    output bundle_pkg::token_t      own_o, // it is an own token
+    output bundle_pkg::token_t      own_o,  // it is an own token
     input  wire logic               own_ready_i,
 
-    input  wire logic                      tok_valid_i, // all own experts of this token
-                                                        // have finished
+    input  wire logic                      tok_valid_i,  // all own experts of this token
+                                                         // have finished
     output logic                           tok_ready_o,
     input  wire logic [Cfg.TokensLog2-1:0] tok_index_i,
 
-    input  wire bundle_pkg::port_t ack_i,     // rx_store: answer this GPU's fence
+    input  wire bundle_pkg::port_t ack_i,      // rx_store: answer this GPU's fence
     output logic                   ack_ready_o,
-    input  wire logic              ack_rx_i,  // rx: an own fence was answered
-    input  wire logic [4:0]        ack_src_i, // by this GPU
+    input  wire logic              ack_rx_i,   // rx: an own fence was answered
+    input  wire logic [4:0]        ack_src_i,  // by this GPU
 
-    input  wire bundle_pkg::count_t cnt_i,         // of each GPU once, see count_once
-    input  wire logic               copies_here_i, // the copy counts of all
+    input  wire bundle_pkg::count_t cnt_i,          // of each GPU once, see count_once
+    input  wire logic               copies_here_i,  // the copy counts of all
 
-    input  wire logic [Cfg.GpuW-1:0]  base_q_i, // send: the next row at this GPU
+    input  wire logic [Cfg.GpuW-1:0]  base_q_i,  // send: the next row at this GPU
     output logic [node_pkg::RowW-1:0] base_row_o,
     input  wire logic                 base_take_i,
     output logic [node_pkg::RowW-1:0] recv_rows_o,
@@ -86,25 +86,25 @@ module control #(
     output logic [node_pkg::RowW-1:0] src_rows_o [2],
     output logic [node_pkg::RowW-1:0] own_base_o,
 
-    output share_t             share_o, // for the dispatch throttle
-    input  wire range_t        begin_i, // send: takes tokens in the order made
-    output pick_t              pick_o,
-    input  wire logic          pick_take_i,
+    output share_t      share_o,  // for the dispatch throttle
+    input  wire range_t begin_i,  // send: takes tokens in the order made
+    output pick_t       pick_o,
+    input  wire logic   pick_take_i,
 
-    output logic                 ctl_valid_o,
-    input  wire logic            ctl_ready_i,
-    output packet_pkg::header_t  ctl_header_o,
-    output stream_t              cst_o, // flits of the store class, for the uplink
-    input  wire logic            cst_ready_i,
-    output stream_t              clo_o, // or for this GPU
-    input  wire logic            clo_ready_i,
-    output bundle_pkg::error_t   err_o,
-    output logic                 idle_o
+    output logic                ctl_valid_o,
+    input  wire logic           ctl_ready_i,
+    output packet_pkg::header_t ctl_header_o,
+    output stream_t             cst_o,  // flits of the store class, for the uplink
+    input  wire logic           cst_ready_i,
+    output stream_t             clo_o,  // or for this GPU
+    input  wire logic           clo_ready_i,
+    output bundle_pkg::error_t  err_o,
+    output logic                idle_o
 );
     import isa_pkg::*;
     import packet_pkg::*;
     localparam int unsigned CountW = Cfg.TokensLog2 + 1;
-    localparam int unsigned WW     = $clog2(Cfg.Words);
+    localparam int unsigned WW = $clog2(Cfg.Words);
 
     localparam int unsigned PacketWords = PayloadMaxBytes / 4;
 
@@ -113,52 +113,64 @@ module control #(
     end
 
     // ---- instruction ----------------------------------------------------------------------------
-    typedef enum logic [3:0] {Clear, Idle, Count, Prefix, Tell, Head, Words, Drain, Ready,
-                              Sort} state_e;
-    state_e          state_q;
-    logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced,
-          event_ready, known, no_tokens, refused, part, bad_count, notified, drained, head_end;
-    iop_e            op_q;
-    logic            tell_q;  // the rows of st are reported
-    logic                    list_in, list_refused, list, tile, tile_go, alone; // see gen_lists
-    logic                    list_last; // it is the GPU's last one
-    flag_e                   flag_kind;
-    logic [47:0]             flag_rows;
-    logic [4:0]              imm_q;
-    logic [Cfg.GpuW-1:0]     port, to_q;
+    typedef enum logic [3:0] {
+        Clear,
+        Idle,
+        Count,
+        Prefix,
+        Tell,
+        Head,
+        Words,
+        Drain,
+        Ready,
+        Sort
+    } state_e;
+    state_e state_q;
+    logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced;
+    logic event_ready, known, no_tokens, refused, part, bad_count, notified, drained, head_end;
+    logic known_event;
+    iop_e op_q;
+    logic tell_q;  // the rows of st are reported
+    logic list_in, list_refused, list, tile, tile_go, alone;  // see gen_lists
+    logic list_last;  // it is the GPU's last one
+    flag_e flag_kind;
+    logic [47:0] flag_rows;
+    logic [4:0] imm_q;
+    logic [Cfg.GpuW-1:0] port, to_q;
     logic [Cfg.TokensLog2:0] end_q, range_end, sort_end;
 
-    assign port        = cfg_i.port[Cfg.GpuW-1:0];
+    assign port = cfg_i.port[Cfg.GpuW-1:0];
     assign cmd_ready_o = state_q == Idle && !tile_go;
-    assign accept      = cmd_valid_i && cmd_ready_o;
-    assign known       = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE}
-                         || (Cfg.TokenOrder && cmd_i.op == I_ORDER);
+    assign accept = cmd_valid_i && cmd_ready_o;
+    assign known = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE}
+                   || (Cfg.TokenOrder && cmd_i.op == I_ORDER);
     // Receivers take the rows of a source once, so a count is that of all its tokens.
-    assign part        = !cmd_i.flags[0] && (cmd_i.a[Cfg.TokensLog2:0] != '0
-                                             || range_end != (Cfg.TokensLog2+1)'(cfg_i.tokens));
-    assign refused     = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
-                         || (cmd_i.op == I_COUNT && part)
-                         || list_refused
-                         || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !list_in
-                             && !cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm)))
-                         || (!Cfg.RowRanges && cmd_i.op == I_FLAG && cmd_i.flags[1]);
+    assign part = !cmd_i.flags[0] && (cmd_i.a[Cfg.TokensLog2:0] != '0
+                                      || range_end != (Cfg.TokensLog2+1)'(cfg_i.tokens));
+    assign known_event = cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm));
+    assign refused = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
+                     || (cmd_i.op == I_COUNT && part)
+                     || list_refused
+                     || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !list_in
+                         && !known_event)
+                     || (!Cfg.RowRanges && cmd_i.op == I_FLAG && cmd_i.flags[1]);
     if (Cfg.SourceLists) begin : gen_lists
-        logic                         list_q, tile_q;
-        logic [7:0]                   rows_q;
-        logic [3:0]                   rest_q; // cycles without a tile: an instruction is
-                                              // fetched in as many
+        logic list_q, tile_q;
+        logic [7:0] rows_q;
+        logic [3:0] rest_q;  // cycles without a tile: an instruction is
+                             // fetched in as many
         logic [node_pkg::ExpertW-1:0] le_q;
 
         // A FLAG of each list goes to its GPU, to this one first; one of a tile to its home,
         // between instructions, which have a turn behind each.
-        assign list_in      = cmd_i.op == I_FLAG && cmd_i.flags[2];
+        assign list_in = cmd_i.op == I_FLAG && cmd_i.flags[2];
         assign list_refused = list_in && (!cfg_i.source_lists || cfg_i.local_experts == '0);
-        assign tile_go      = tile_i.valid && state_q == Idle && rest_q == '0;
+        assign tile_go = tile_i.valid && state_q == Idle && rest_q == '0;
         assign {list, tile} = {list_q, tile_q};
-        assign flag_kind    = tile_q ? FLAG_TILE : list_q ? FLAG_LIST : FLAG_EVENT;
-        assign flag_rows    = tile_q ? 48'(rows_q) : 48'({16'(notified_rows_i), 7'(le_q)});
+        assign flag_kind = tile_q ? FLAG_TILE : list_q ? FLAG_LIST : FLAG_EVENT;
+        assign flag_rows = tile_q ? 48'(rows_q) : 48'({16'(notified_rows_i), 7'(le_q)});
         assign notified_local_o = le_q;
-        assign list_last    = !list_q || 7'(le_q) + 7'd1 == cfg_i.local_experts;
+        assign list_last = !list_q || 7'(le_q) + 7'd1 == cfg_i.local_experts;
         always_ff @(posedge clk_i) begin
             if (accept || tile_go) {list_q, tile_q} <= {list_in && !tile_go, tile_go};
             if (tile_go) rows_q <= tile_i.rows;
@@ -177,15 +189,20 @@ module control #(
     end
     assign tile_ready_o = tile_go;
     assign notified_gpu_o = to_q;
-    assign start_walk  = (accept && cmd_i.op == I_COUNT && !refused) || sort_walk;
-    assign to_last     = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port
-                         || (op_q == I_FLAG && alone);
-    assign alone       = tile || (copies_q && !list);
+    assign start_walk = (accept && cmd_i.op == I_COUNT && !refused) || sort_walk;
+    assign to_last = ((to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1) == port
+                     || (op_q == I_FLAG && alone);
+    assign alone = tile || (copies_q && !list);
 
-    cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
-        .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
-        .no_tokens_o(no_tokens), .no_bytes_o()
+    cmd_range #(
+        .Cfg(Cfg)
+    ) i_range (
+        .first_i({cmd_i.a_high, cmd_i.a}),
+        .count_i(cmd_i.b),
+        .shift_i({1'b0, cfg_i.token_shift}),
+        .end_o(range_end),
+        .no_tokens_o(no_tokens),
+        .no_bytes_o()
     );
 
     always_ff @(posedge clk_i) begin
@@ -193,9 +210,9 @@ module control #(
         // until then the walk is done
         else if (start_walk) end_q <= sort_walk ? sort_end : range_end;
         if (accept) begin
-            op_q     <= cmd_i.op;
-            imm_q    <= 5'(cmd_i.imm[Cfg.EventW-1:0]);
-            tell_q   <= Cfg.RowRanges && cmd_i.flags[1];
+            op_q <= cmd_i.op;
+            imm_q <= 5'(cmd_i.imm[Cfg.EventW-1:0]);
+            tell_q <= Cfg.RowRanges && cmd_i.flags[1];
             copies_q <= cmd_i.flags[0];
         end else if (tile_go) begin
             op_q <= I_FLAG;
@@ -209,70 +226,85 @@ module control #(
 
     // ---- counting -------------------------------------------------------------------------------
     // Counters are read, and cleared when their word leaves for the last time.
-    logic                  walk_done, clearing, word_take;
-    places_t               tok;
-    logic [15:0]           charge;
+    logic walk_done, clearing, word_take;
+    places_t tok;
+    logic [15:0] charge;
     logic [Cfg.TokensLog2:0] walk_first;
-    logic [Cfg.GpuW-1:0]   count_gpu;
+    logic [Cfg.GpuW-1:0] count_gpu;
     logic [Cfg.LocalW-1:0] count_local;
-    logic [CountW-1:0]     count;
-    logic [5:0]            word_q; // of both packets
-    logic                  split, word_end, word_last; // of the GPU's counts, of a packet
+    logic [CountW-1:0] count;
+    logic [5:0] word_q;  // of both packets
+    logic split, word_end, word_last;  // of the GPU's counts, of a packet
 
-    assign split       = Cfg.MaxLocalExperts > PacketWords && !copies_q
-                         && cfg_i.local_experts > 7'(PacketWords);
-    assign word_end    = word_q == (copies_q ? 6'(Cfg.N - 1) : 6'(cfg_i.local_experts - 7'd1));
-    assign word_last   = word_end || (split && word_q == 6'(PacketWords - 1));
-    assign count_gpu   = copies_q ? word_q[Cfg.GpuW-1:0] : to_q;
+    assign split = Cfg.MaxLocalExperts > PacketWords && !copies_q
+                   && cfg_i.local_experts > 7'(PacketWords);
+    assign word_end = word_q == (copies_q ? 6'(Cfg.N - 1) : 6'(cfg_i.local_experts - 7'd1));
+    assign word_last = word_end || (split && word_q == 6'(PacketWords - 1));
+    assign count_gpu = copies_q ? word_q[Cfg.GpuW-1:0] : to_q;
     assign count_local = copies_q ? Cfg.LocalW'(0) : word_q[Cfg.LocalW-1:0];
 
-    entry_counts #(.Cfg(Cfg)) i_counts (
-        .clk_i, .rst_ni, .cfg_i, .emap_i,
-        .start_i(start_walk), .first_i(walk_first), .end_i(end_q), .copies_i(copies_q),
-        .counting_i(state_q == Count), .charge_i(charge), .done_o(walk_done), .tok_o(tok),
-        .rd_o, .rd_ready_i, .rd_i,
-        .gpu_i(count_gpu), .local_i(count_local),
-        .wipe_i(word_take && (!copies_q || to_last)), .count_o(count),
+    entry_counts #(
+        .Cfg(Cfg)
+    ) i_counts (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .emap_i,
+        .start_i(start_walk),
+        .first_i(walk_first),
+        .end_i(end_q),
+        .copies_i(copies_q),
+        .counting_i(state_q == Count),
+        .charge_i(charge),
+        .done_o(walk_done),
+        .tok_o(tok),
+        .rd_o,
+        .rd_ready_i,
+        .rd_i,
+        .gpu_i(count_gpu),
+        .local_i(count_local),
+        .wipe_i(word_take && (!copies_q || to_last)),
+        .count_o(count),
         .clearing_o(clearing)
     );
 
     counts_e kind;
 
     always_comb begin
-        if (copies_q)           kind = COUNTS_COPIES;
-        else if (!split)        kind = COUNTS_ROWS;
-        else if (word_q == '0)  kind = COUNTS_ROWS_LOW;
-        else                    kind = COUNTS_ROWS_HIGH;
+        if (copies_q) kind = COUNTS_COPIES;
+        else if (!split) kind = COUNTS_ROWS;
+        else if (word_q == '0) kind = COUNTS_ROWS_LOW;
+        else kind = COUNTS_ROWS_HIGH;
     end
 
     // ---- packets of the store class -------------------------------------------------------------
-    logic [node_pkg::RowW-1:0] notified_row; // of GPU to_q
-    logic                 out_valid_q, out_free, out_last_q, out_own_q, head_half_q, no_words;
+    logic [node_pkg::RowW-1:0] notified_row;  // of GPU to_q
+    logic out_valid_q, out_free, out_last_q, out_own_q, head_half_q, no_words;
     logic [Cfg.FlitW-1:0] out_data_q;
 
-    assign out_free  = !out_valid_q || (out_own_q ? clo_ready_i : cst_ready_i);
-    assign head_end  = state_q == Head && out_free && (Cfg.HeadFlits == 1 || head_half_q);
-    assign no_words  = op_q != I_COUNT || (!copies_q && cfg_i.local_experts == '0);
+    assign out_free = !out_valid_q || (out_own_q ? clo_ready_i : cst_ready_i);
+    assign head_end = state_q == Head && out_free && (Cfg.HeadFlits == 1 || head_half_q);
+    assign no_words = op_q != I_COUNT || (!copies_q && cfg_i.local_experts == '0);
     assign word_take = state_q == Words && out_free;
-    assign to_next   = (head_end && no_words && list_last) || (word_take && word_end)
-                       || (state_q == Tell && event_ready);
+    assign to_next = (head_end && no_words && list_last) || (word_take && word_end)
+                     || (state_q == Tell && event_ready);
 
     // Of the packet under way; called where it leaves, so that simulation makes it only then.
     function automatic header_t head();
         header_t h;
         h = '0;
         h.opcode = (op_q == I_COUNT) ? OP_COUNTS : (op_q == I_FLAG) ? OP_FLAG : OP_FENCE;
-        h.cls    = CLS_STORE;
-        h.src    = cfg_i.port;
-        h.dst    = 5'(to_q);
-        h.len    = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * Cfg.N)
-                   : (split && word_q == '0) ? 15'(PayloadMaxBytes)
-                   : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
-        h.epoch  = cfg_i.epoch;
-        h.stage  = (op_q == I_FLAG) ? stage_e'(flag_kind)
-                   : stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
-        h.addr   = (list || tile) ? flag_rows : (op_q != I_FLAG) ? '0
-                   : 48'({tell_q ? (Cfg.TokW+1)'(notified_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q});
+        h.cls = CLS_STORE;
+        h.src = cfg_i.port;
+        h.dst = 5'(to_q);
+        h.len = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * Cfg.N)
+                : (split && word_q == '0) ? 15'(PayloadMaxBytes)
+                : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
+        h.epoch = cfg_i.epoch;
+        h.stage = (op_q == I_FLAG) ? stage_e'(flag_kind)
+                  : stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
+        h.addr = (list || tile) ? flag_rows : (op_q != I_FLAG) ? '0
+                 : 48'({tell_q ? (Cfg.TokW+1)'(notified_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q});
         return h;
     endfunction
 
@@ -280,7 +312,7 @@ module control #(
         if (!rst_ni) begin
             out_valid_q <= 1'b0;
             head_half_q <= 1'b0;
-            word_q      <= '0;
+            word_q <= '0;
         end else begin
             if (out_free)
                 out_valid_q <= state_q == Head
@@ -290,13 +322,13 @@ module control #(
         end
         if (out_free) begin
             out_last_q <= state_q == Head ? no_words && head_end : word_last;
-            out_own_q  <= to_q == port;
+            out_own_q <= to_q == port;
             if (state_q == Head) begin
                 out_data_q <= Cfg.FlitW'(head()
                                          >> ((Cfg.HeadFlits == 2 && head_half_q) ? Cfg.FlitW : 0));
             end else begin
                 for (int unsigned w = 0; w < Cfg.Words; w++) begin
-                    if (word_q[WW-1:0] == WW'(w)) out_data_q[32*w +: 32] <= 32'(count);
+                    if (word_q[WW-1:0] == WW'(w)) out_data_q[32*w+:32] <= 32'(count);
                 end
             end
         end
@@ -305,14 +337,14 @@ module control #(
     assign clo_o = '{valid: out_valid_q && out_own_q, last: out_last_q, data: out_data_q};
 
     // ---- sequence -------------------------------------------------------------------------------
-    assign drained  = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o)
-                      && fenced;
+    assign drained = state_q == Drain && !out_valid_q && (op_q != I_SIGNAL || !ctl_valid_o)
+                     && fenced;
     assign retire_o = (drained && !tile) || state_q == Prefix;
-    assign idle_o   = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && notified
-                      && !tile_i.valid;
+    assign idle_o = state_q == Idle && !ctl_valid_o && !sig_i.valid && !ack_i.valid && notified
+                    && !tile_i.valid;
 
     assign err_o.valid = (accept && refused) || bad_count;
-    assign err_o.code  = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
+    assign err_o.code = (accept && !known) ? error_pkg::ERR_INSTR : error_pkg::ERR_BOUNDS;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -350,7 +382,7 @@ module control #(
     // ---- fence ----------------------------------------------------------------------------------
     // A GPU answers for itself alone, however often.
     logic [Cfg.N-1:0] acked_q;
-    logic             own_ack;
+    logic own_ack;
     assign fenced = op_q != I_FENCE || acked_q == '1;
 
     always_ff @(posedge clk_i) begin
@@ -365,41 +397,61 @@ module control #(
     // ---- order of own tokens, dispatch throttle -------------------------------------------------
     if (Cfg.TokenOrder) begin : gen_order
         localparam int unsigned Hot = (Cfg.N > 5) ? 5 : Cfg.N - 1;
-        logic [Cfg.GpuW-1:0]     hot [Hot];
+        logic [Cfg.GpuW-1:0] hot[Hot];
         logic [Cfg.TokensLog2:0] first_q, stop_q;
-        logic [15:0]             charge_q;
-        logic                    order, finding, sorting, counting, lists_ready;
+        logic [15:0] charge_q;
+        logic order, finding, sorting, counting, lists_ready;
 
-        assign order      = accept && cmd_i.op == I_ORDER && !refused;
-        assign sorting    = state_q == Sort;
-        assign counting   = state_q == Count && copies_q;
+        assign order = accept && cmd_i.op == I_ORDER && !refused;
+        assign sorting = state_q == Sort;
+        assign counting = state_q == Count && copies_q;
         assign sort_ready = !finding && lists_ready;
-        assign sort_walk  = state_q == Ready && sort_ready;
-        assign charge     = sorting ? charge_q : '0;
+        assign sort_walk = state_q == Ready && sort_ready;
+        assign charge = sorting ? charge_q : '0;
         assign walk_first = sort_walk ? first_q : cmd_i.a[Cfg.TokensLog2:0];
-        assign sort_end   = stop_q;
+        assign sort_end = stop_q;
 
         always_ff @(posedge clk_i) begin
             if (order) begin
-                first_q  <= cmd_i.a[Cfg.TokensLog2:0];
-                stop_q   <= range_end;
+                first_q <= cmd_i.a[Cfg.TokensLog2:0];
+                stop_q <= range_end;
                 charge_q <= cmd_i.imm;
             end
         end
 
-        copy_loads #(.Cfg(Cfg), .Hot(Hot)) i_loads (
-            .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port),
-            .cnt_i, .cnt_bad_i(bad_count), .here_i(copies_here_i),
-            .tok_i('{valid: tok.valid && counting, gpus: tok.gpus}), .find_i(order),
-            .busy_o(finding), .hot_o(hot),
+        copy_loads #(
+            .Cfg(Cfg),
+            .Hot(Hot)
+        ) i_loads (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .port_i(cfg_i.port),
+            .cnt_i,
+            .cnt_bad_i(bad_count),
+            .here_i(copies_here_i),
+            .tok_i('{valid: tok.valid && counting, gpus: tok.gpus}),
+            .find_i(order),
+            .busy_o(finding),
+            .hot_o(hot),
             .share_o
         );
 
-        token_order #(.Cfg(Cfg), .Hot(Hot)) i_order (
-            .clk_i, .rst_ni, .go_i, .hot_i(hot),
+        token_order #(
+            .Cfg(Cfg),
+            .Hot(Hot)
+        ) i_order (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .hot_i(hot),
             .sort_i('{valid: order, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end}),
             .ready_o(lists_ready),
-            .tok_i(tok), .sorted_i(sorting && walk_done), .begin_i, .pick_o, .take_i(pick_take_i)
+            .tok_i(tok),
+            .sorted_i(sorting && walk_done),
+            .begin_i,
+            .pick_o,
+            .take_i(pick_take_i)
         );
     end else begin : gen_no_order
         assign {sort_ready, sort_walk, sort_end, charge, share_o, pick_o} = '0;
@@ -408,26 +460,59 @@ module control #(
     end
 
     // ---- other GPUs' copies, and reports to other GPUs ------------------------------------------
-    copy_bases #(.Cfg(Cfg)) i_bases (
-        .clk_i, .rst_ni, .go_i, .port_i(cfg_i.port),
-        .cnt_valid_i(cnt_i.valid && cnt_i.kind), .cnt_src_i(cnt_i.src),
-        .cnt_idx_i(cnt_i.idx[4:0]), .cnt_val_i(cnt_i.val), .bad_o(bad_count),
+    copy_bases #(
+        .Cfg(Cfg)
+    ) i_bases (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .port_i(cfg_i.port),
+        .cnt_valid_i(cnt_i.valid && cnt_i.kind),
+        .cnt_src_i(cnt_i.src),
+        .cnt_idx_i(cnt_i.idx[4:0]),
+        .cnt_val_i(cnt_i.val),
+        .bad_o(bad_count),
         .keep_i(state_q == Prefix),
-        .base_q_i, .base_row_o, .base_take_i, .notified_q_i(to_q), .notified_row_o(notified_row),
-        .recv_rows_o, .src_i,
-        .src_rows_o, .own_base_o
+        .base_q_i,
+        .base_row_o,
+        .base_take_i,
+        .notified_q_i(to_q),
+        .notified_row_o(notified_row),
+        .recv_rows_o,
+        .src_i,
+        .src_rows_o,
+        .own_base_o
     );
 
-    ctrl_packets #(.Cfg(Cfg)) i_ctrl (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .ack_valid_i(ack_i.valid), .ack_ready_o, .ack_dst_i(ack_i.port), .ack_rx_i,
+    ctrl_packets #(
+        .Cfg(Cfg)
+    ) i_ctrl (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .ack_valid_i(ack_i.valid),
+        .ack_ready_o,
+        .ack_dst_i(ack_i.port),
+        .ack_rx_i,
         .own_ack_o(own_ack),
-        .sig_valid_i(sig_i.valid), .sig_ready_o, .sig_token_i(sig_i.token),
-        .own_valid_o(own_o.valid), .own_ready_i, .own_token_o(own_o.token),
-        .event_valid_i(state_q == Tell), .event_ready_o(event_ready),
-        .event_dst_i(5'(to_q)), .event_idx_i(imm_q),
-        .tok_valid_i, .tok_ready_o, .tok_index_i,
-        .ctl_valid_o, .ctl_ready_i, .ctl_header_o, .idle_o(notified)
+        .sig_valid_i(sig_i.valid),
+        .sig_ready_o,
+        .sig_token_i(sig_i.token),
+        .own_valid_o(own_o.valid),
+        .own_ready_i,
+        .own_token_o(own_o.token),
+        .event_valid_i(state_q == Tell),
+        .event_ready_o(event_ready),
+        .event_dst_i(5'(to_q)),
+        .event_idx_i(imm_q),
+        .tok_valid_i,
+        .tok_ready_o,
+        .tok_index_i,
+        .ctl_valid_o,
+        .ctl_ready_i,
+        .ctl_header_o,
+        .idle_o(notified)
     );
 
     wire unused = &{1'b0, cfg_i, cmd_i, cnt_i};

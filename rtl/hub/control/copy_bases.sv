@@ -23,20 +23,20 @@ module copy_bases #(
     input  wire logic       go_i,
     input  wire logic [4:0] port_i,
 
-    input  wire logic        cnt_valid_i, // a word of copy counts
-    input  wire logic [4:0]  cnt_src_i,   // of this GPU
-    input  wire logic [4:0]  cnt_idx_i,   // for this one
+    input  wire logic        cnt_valid_i,  // a word of copy counts
+    input  wire logic [4:0]  cnt_src_i,    // of this GPU
+    input  wire logic [4:0]  cnt_idx_i,    // for this one
     input  wire logic [31:0] cnt_val_i,
-    output logic             bad_o,       // it cannot be
+    output logic             bad_o,        // it cannot be
     input  wire logic        keep_i,
 
-    input  wire logic [Cfg.GpuW-1:0]  base_q_i,    // the next row at this GPU
+    input  wire logic [Cfg.GpuW-1:0]  base_q_i,      // the next row at this GPU
     output logic [node_pkg::RowW-1:0] base_row_o,
-    input  wire logic                 base_take_i, // and count it
+    input  wire logic                 base_take_i,   // and count it
     output logic [node_pkg::RowW-1:0] recv_rows_o,
-    input  wire logic [Cfg.GpuW-1:0]  notified_q_i, // the next row at this GPU, with RowRanges
+    input  wire logic [Cfg.GpuW-1:0]  notified_q_i,  // the next row at this GPU, with RowRanges
     output logic [node_pkg::RowW-1:0] notified_row_o,
-    input  wire logic [Cfg.GpuW-1:0]  src_i [2],   // the second one with RowRanges
+    input  wire logic [Cfg.GpuW-1:0]  src_i [2],     // the second one with RowRanges
     output logic [node_pkg::RowW-1:0] src_rows_o [2],
     output logic [node_pkg::RowW-1:0] own_base_o
 );
@@ -44,31 +44,34 @@ module copy_bases #(
     localparam int unsigned BaseW = (Cfg.GpuW + Cfg.TokensLog2 + 1 < node_pkg::RowW)
                                     ? Cfg.GpuW + Cfg.TokensLog2 + 1 : node_pkg::RowW;
 
-    logic                base_we, known, received, count;
+    logic base_we, known, received, count;
     logic [Cfg.GpuW-1:0] base_at;
-    logic [BaseW-1:0]    base_word, base_row, recv_q, own_base_q;
-    logic [Cfg.N-1:0]    known_q;
+    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q;
+    logic [Cfg.N-1:0] known_q;
 
-    assign bad_o       = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N)
-                                         || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
-    assign count       = cnt_valid_i && !bad_o;
-    assign received    = count && cnt_idx_i == port_i;
-    assign base_at     = cnt_valid_i ? cnt_idx_i[Cfg.GpuW-1:0] : keep_i ? port_i[Cfg.GpuW-1:0]
-                         : base_q_i;
-    assign base_we     = (count && cnt_src_i < port_i) || base_take_i;
-    assign known       = known_q[base_at];
-    assign base_row    = known ? base_word : '0;
-    assign base_row_o  = node_pkg::RowW'(base_row);
+    assign bad_o = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N)
+                                   || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
+    assign count = cnt_valid_i && !bad_o;
+    assign received = count && cnt_idx_i == port_i;
+    assign base_at = cnt_valid_i ? cnt_idx_i[Cfg.GpuW-1:0] : keep_i ? port_i[Cfg.GpuW-1:0]
+                     : base_q_i;
+    assign base_we = (count && cnt_src_i < port_i) || base_take_i;
+    assign known = known_q[base_at];
+    assign base_row = known ? base_word : '0;
+    assign base_row_o = node_pkg::RowW'(base_row);
     assign recv_rows_o = node_pkg::RowW'(recv_q);
-    assign own_base_o  = node_pkg::RowW'(own_base_q);
+    assign own_base_o = node_pkg::RowW'(own_base_q);
 
     lutram #(
         .Width(BaseW),
         .Depth(Cfg.N)
     ) i_base (
-        .clk_i, .we_i(base_we), .waddr_i(base_at),
+        .clk_i,
+        .we_i(base_we),
+        .waddr_i(base_at),
         .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
-        .raddr_i(base_at), .rdata_o(base_word)
+        .raddr_i(base_at),
+        .rdata_o(base_word)
     );
 
     // Every source's count is here before it is read.
@@ -80,9 +83,12 @@ module copy_bases #(
                 .Width(BaseW),
                 .Depth(Cfg.N)
             ) i_src (
-                .clk_i, .we_i(received), .waddr_i(cnt_src_i[Cfg.GpuW-1:0]),
+                .clk_i,
+                .we_i(received),
+                .waddr_i(cnt_src_i[Cfg.GpuW-1:0]),
                 .wdata_i(cnt_val_i[BaseW-1:0]),
-                .raddr_i(src_i[s]), .rdata_o(rows)
+                .raddr_i(src_i[s]),
+                .rdata_o(rows)
             );
             assign src_rows_o[s] = node_pkg::RowW'(rows);
         end else begin : gen_none
@@ -98,7 +104,9 @@ module copy_bases #(
             .Width(BaseW),
             .Depth(Cfg.N)
         ) i_notified (
-            .clk_i, .we_i(base_we), .waddr_i(base_at),
+            .clk_i,
+            .we_i(base_we),
+            .waddr_i(base_at),
             .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
             .raddr_i(notified_q_i),
             .rdata_o(word)

@@ -27,13 +27,13 @@ module copy_loads #(
     input  wire logic       go_i,
     input  wire logic [4:0] port_i,
 
-    input  wire bundle_pkg::count_t cnt_i,     // of kind 1 those that count here
-    input  wire logic               cnt_bad_i, // it cannot be: it is not added
-    input  wire logic               here_i,    // the copy counts of all GPUs are, from the
-                                               // cycle behind the last
-    input  wire places_t            tok_i,     // a token of this GPU's own count of copies
+    input  wire bundle_pkg::count_t cnt_i,      // of kind 1 those that count here
+    input  wire logic               cnt_bad_i,  // it cannot be: it is not added
+    input  wire logic               here_i,     // the copy counts of all GPUs are, from the
+                                                // cycle behind the last
+    input  wire places_t            tok_i,      // a token of this GPU's own count of copies
 
-    input  wire logic           find_i, // not while busy_o
+    input  wire logic           find_i,  // not while busy_o
     output logic                busy_o,
     output logic [Cfg.GpuW-1:0] hot_o [Hot],
     output share_t              share_o
@@ -44,26 +44,30 @@ module copy_loads #(
         $error("copy_loads: there are not so many other GPUs");
     end
 
-    logic                copies, count, own, step, last_gpu, better;
+    logic copies, count, own, step, last_gpu, better;
     logic [Cfg.GpuW-1:0] at, gpu_q;
-    logic [LoadW-1:0]    word, load, most_q;
-    logic [Cfg.N-1:0]    known_q, taken_q, own_bit;
-    logic [2:0]          rank_q;
-    logic                some_q;
+    logic [LoadW-1:0] word, load, most_q;
+    logic [Cfg.N-1:0] known_q, taken_q, own_bit;
+    logic [2:0] rank_q;
+    logic some_q;
     logic [Cfg.GpuW-1:0] best_q;
 
     assign copies = cnt_i.valid && cnt_i.kind;
-    assign count  = copies && !cnt_bad_i && cnt_i.src != cnt_i.idx[4:0];
-    assign own    = cnt_i.idx[4:0] == port_i;
-    assign at     = copies ? cnt_i.idx[Cfg.GpuW-1:0] : gpu_q;
-    assign load   = known_q[at] ? word : '0;
+    assign count = copies && !cnt_bad_i && cnt_i.src != cnt_i.idx[4:0];
+    assign own = cnt_i.idx[4:0] == port_i;
+    assign at = copies ? cnt_i.idx[Cfg.GpuW-1:0] : gpu_q;
+    assign load = known_q[at] ? word : '0;
 
     lutram #(
         .Width(LoadW),
         .Depth(Cfg.N)
     ) i_load (
-        .clk_i, .we_i(count), .waddr_i(at), .wdata_i(load + cnt_i.val[LoadW-1:0]),
-        .raddr_i(at), .rdata_o(word)
+        .clk_i,
+        .we_i(count),
+        .waddr_i(at),
+        .wdata_i(load + cnt_i.val[LoadW-1:0]),
+        .raddr_i(at),
+        .rdata_o(word)
     );
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_own
@@ -75,9 +79,9 @@ module copy_loads #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            known_q        <= '0;
+            known_q <= '0;
             share_o.tokens <= '0;
-            share_o.rows   <= '0;
+            share_o.rows <= '0;
         end else begin
             if (count) known_q[at] <= 1'b1;
             if (count && own) share_o.rows <= share_o.rows + cnt_i.val[LoadW-1:0];
@@ -88,9 +92,9 @@ module copy_loads #(
 
     // ---- those that get most --------------------------------------------------------------------
     // One pass over the GPUs for each place.
-    assign step     = busy_o && !copies;
+    assign step = busy_o && !copies;
     assign last_gpu = gpu_q == Cfg.GpuW'(Cfg.N - 1);
-    assign better   = !taken_q[gpu_q] && (!some_q || load > most_q);
+    assign better = !taken_q[gpu_q] && (!some_q || load > most_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -101,17 +105,17 @@ module copy_loads #(
             busy_o <= 1'b0;
         end
         if (find_i) begin
-            rank_q  <= '0;
+            rank_q <= '0;
             taken_q <= own_bit;
         end else if (step && last_gpu) begin
             rank_q <= rank_q + 1'b1;
-            taken_q[better ? gpu_q : best_q] <= 1'b1;
+            taken_q[better?gpu_q : best_q] <= 1'b1;
         end
         if (find_i || (step && last_gpu)) begin
-            gpu_q  <= '0;
+            gpu_q <= '0;
             some_q <= 1'b0;
         end else if (step) begin
-            gpu_q  <= gpu_q + 1'b1;
+            gpu_q <= gpu_q + 1'b1;
             some_q <= some_q || better;
         end
         if (step && better) begin

@@ -23,50 +23,50 @@ module ctrl_packets #(
     input  wire logic       ack_valid_i,
     output logic            ack_ready_o,
     input  wire logic [4:0] ack_dst_i,
-    input  wire logic       ack_rx_i, // a fence was answered from outside: an own answer waits
+    input  wire logic       ack_rx_i,  // a fence was answered from outside: an own answer waits
     output logic            own_ack_o,
 
-    input  wire logic                        sig_valid_i, // a row of this token is finished here
+    input  wire logic                        sig_valid_i,  // a row of this token is finished here
     output logic                             sig_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
-    output logic                             own_valid_o, // it is an own token
+    output logic                             own_valid_o,  // it is an own token
     input  wire logic                        own_ready_i,
     output logic [node_pkg::TokenW-1:0]      own_token_o,
 
-    input  wire logic                        tok_valid_i, // all own experts of this token
-                                                          // have finished
-    output logic                             tok_ready_o,
-    input  wire logic [Cfg.TokensLog2-1:0]   tok_index_i,
+    input  wire logic                      tok_valid_i,  // all own experts of this token
+                                                         // have finished
+    output logic                           tok_ready_o,
+    input  wire logic [Cfg.TokensLog2-1:0] tok_index_i,
 
     input  wire logic       event_valid_i,
     output logic            event_ready_o,
     input  wire logic [4:0] event_dst_i,
-    input  wire logic [4:0] event_idx_i, // event counter there
+    input  wire logic [4:0] event_idx_i,  // event counter there
 
     output logic                ctl_valid_o,
     input  wire logic           ctl_ready_i,
     output packet_pkg::header_t ctl_header_o,
-    output logic                idle_o // besides what is offered
+    output logic                idle_o  // besides what is offered
 );
     import packet_pkg::*;
     // token or event counter; or lanes
     localparam int unsigned AddrB = Cfg.SwitchReductions ? LaneBits * Lanes
                                   : (Cfg.TokW > Cfg.EventW) ? Cfg.TokW : Cfg.EventW;
 
-    logic [2:0]          want, ready; // 0 ACK, 1 SIGNAL, 2 EVENT; ready: no other comes first
-    logic [1:0]          first_q;
-    logic                ctl_free, sig_own, ack_own, by_switch, tiles, lane_room, tell;
-    logic [AddrB-1:0]    notified;
+    logic [2:0] want, ready;  // 0 ACK, 1 SIGNAL, 2 EVENT; ready: no other comes first
+    logic [1:0] first_q;
+    logic ctl_free, sig_own, ack_own, by_switch, tiles, lane_room, tell;
+    logic [AddrB-1:0] notified;
     logic [Cfg.GpuW-1:0] sig_home;
-    opcode_e          ctl_op_q;
-    logic [4:0]       ctl_dst_q;
+    opcode_e ctl_op_q;
+    logic [4:0] ctl_dst_q;
     logic [AddrB-1:0] ctl_addr_q;
 
     assign sig_home = Cfg.GpuW'(sig_token_i[Cfg.TokW-1:0] >> cfg_i.token_shift);
-    assign tiles    = Cfg.TileReductions && cfg_i.tile_reductions;
-    assign sig_own  = sig_home == cfg_i.port[Cfg.GpuW-1:0] && !tiles;
-    assign ack_own  = ack_dst_i == cfg_i.port;
-    assign want     = {event_valid_i, tell, ack_valid_i && !ack_own};
+    assign tiles = Cfg.TileReductions && cfg_i.tile_reductions;
+    assign sig_own = sig_home == cfg_i.port[Cfg.GpuW-1:0] && !tiles;
+    assign ack_own = ack_dst_i == cfg_i.port;
+    assign want = {event_valid_i, tell, ack_valid_i && !ack_own};
     assign ctl_free = !ctl_valid_o || ctl_ready_i;
 
     always_comb begin
@@ -79,29 +79,38 @@ module ctrl_packets #(
     end
 
     assign event_ready_o = ready[2];
-    assign sig_ready_o   = sig_own ? own_ready_i : by_switch ? lane_room : ready[1];
-    assign own_valid_o   = sig_valid_i && sig_own;
-    assign own_token_o   = sig_token_i;
-    assign ack_ready_o   = ack_own ? !ack_rx_i : ready[0];
-    assign own_ack_o     = ack_valid_i && ack_own;
+    assign sig_ready_o = sig_own ? own_ready_i : by_switch ? lane_room : ready[1];
+    assign own_valid_o = sig_valid_i && sig_own;
+    assign own_token_o = sig_token_i;
+    assign ack_ready_o = ack_own ? !ack_rx_i : ready[0];
+    assign own_ack_o = ack_valid_i && ack_own;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
-        logic                pkt_valid;
-        lane_t [Lanes-1:0]   lanes;
+        logic pkt_valid;
+        lane_t [Lanes-1:0] lanes;
 
         assign by_switch = cfg_i.switch_reductions;
         assign tell = by_switch ? pkt_valid : sig_valid_i && !sig_own;
         assign notified = by_switch ? lanes : AddrB'(sig_token_i[Cfg.TokW-1:0]);
 
-        ready_gather #(.Cfg(Cfg)) i_gather (
-            .clk_i, .rst_ni, .port_i(cfg_i.port[Cfg.GpuW-1:0]),
+        ready_gather #(
+            .Cfg(Cfg)
+        ) i_gather (
+            .clk_i,
+            .rst_ni,
+            .port_i(cfg_i.port[Cfg.GpuW-1:0]),
             .far_valid_i(by_switch && sig_valid_i && !sig_own),
-            .far_ready_o(lane_room), .far_home_i(sig_home),
+            .far_ready_o(lane_room),
+            .far_home_i(sig_home),
             .far_index_i(sig_token_i[Cfg.TokensLog2-1:0]
                          & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift)),
-            .own_valid_i(tok_valid_i), .own_ready_o(tok_ready_o), .own_index_i(tok_index_i),
-            .pkt_valid_o(pkt_valid), .pkt_take_i(by_switch && pkt_valid && ready[1]),
-            .lanes_o(lanes), .idle_o
+            .own_valid_i(tok_valid_i),
+            .own_ready_o(tok_ready_o),
+            .own_index_i(tok_index_i),
+            .pkt_valid_o(pkt_valid),
+            .pkt_take_i(by_switch && pkt_valid && ready[1]),
+            .lanes_o(lanes),
+            .idle_o
         );
     end else begin : gen_signals
         assign {by_switch, lane_room, tok_ready_o, idle_o} = 4'b0001;
@@ -113,7 +122,7 @@ module ctrl_packets #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             ctl_valid_o <= 1'b0;
-            first_q     <= '0;
+            first_q <= '0;
         end else begin
             if (ctl_free) ctl_valid_o <= want != '0;
             if (go_i) first_q <= '0;
@@ -121,24 +130,24 @@ module ctrl_packets #(
                 first_q <= (want[0] && ready[0]) ? 2'd1 : (want[1] && ready[1]) ? 2'd2 : 2'd0;
         end
         if (ctl_free) begin
-            ctl_op_q   <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT
-                          : by_switch ? OP_READY : OP_SIGNAL;
-            ctl_dst_q  <= (want[0] && ready[0]) ? ack_dst_i
-                          : (want[1] && ready[1]) ? (by_switch ? '0 : 5'(sig_home))
-                          : event_dst_i;
+            ctl_op_q <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT
+                        : by_switch ? OP_READY : OP_SIGNAL;
+            ctl_dst_q <= (want[0] && ready[0]) ? ack_dst_i
+                         : (want[1] && ready[1]) ? (by_switch ? '0 : 5'(sig_home))
+                         : event_dst_i;
             ctl_addr_q <= (want[1] && ready[1]) ? notified : (want[0] && ready[0]) ? '0
                           : AddrB'(event_idx_i);
         end
     end
 
     always_comb begin
-        ctl_header_o        = '0;
+        ctl_header_o = '0;
         ctl_header_o.opcode = ctl_op_q;
-        ctl_header_o.cls    = CLS_CTRL;
-        ctl_header_o.src    = cfg_i.port;
-        ctl_header_o.dst    = ctl_dst_q;
-        ctl_header_o.epoch  = cfg_i.epoch;
-        ctl_header_o.addr   = 48'(ctl_addr_q);
+        ctl_header_o.cls = CLS_CTRL;
+        ctl_header_o.src = cfg_i.port;
+        ctl_header_o.dst = ctl_dst_q;
+        ctl_header_o.epoch = cfg_i.epoch;
+        ctl_header_o.addr = 48'(ctl_addr_q);
         if (Cfg.SwitchReductions) ctl_header_o.target0 = 16'(ctl_addr_q >> 48);
     end
 

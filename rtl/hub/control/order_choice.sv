@@ -18,42 +18,49 @@
 
 module order_choice #(
     parameter int unsigned TokensLog2 = 12,  // tokens, up to this power of two
-    parameter int unsigned M = 5             // bits, at most 7
+    parameter int unsigned M = 5  // bits, at most 7
 ) (
     input  wire logic clk_i,
-    input  wire logic rst_ni, // and whenever what is under way does not count any more
+    input  wire logic rst_ni,  // and whenever what is under way does not count any more
 
-    input  wire logic                  start_i,
-    input  wire logic [TokensLog2:0]   tokens_i,
-    input  wire logic [TokensLog2:0]   totals_i [M],
+    input  wire logic                start_i,
+    input  wire logic [TokensLog2:0] tokens_i,
+    input  wire logic [TokensLog2:0] totals_i [M],
 
     output logic         valid_o,
     input  wire logic    take_i,
     output logic [M-1:0] class_o,
     input  wire logic    some_i
 );
-    localparam int unsigned StepW = TokensLog2 + 2;     // n - tot, -tot
-    localparam int unsigned GapW  = 2 * TokensLog2 + 2; // g: at most n^2 / 2 + n either way
-    localparam int unsigned SumW  = GapW + 3;
-    localparam int unsigned BitW  = $clog2(M) > 0 ? $clog2(M) : 1;
+    localparam int unsigned StepW = TokensLog2 + 2;  // n - tot, -tot
+    localparam int unsigned GapW = 2 * TokensLog2 + 2;  // g: at most n^2 / 2 + n either way
+    localparam int unsigned SumW = GapW + 3;
+    localparam int unsigned BitW = $clog2(M) > 0 ? $clog2(M) : 1;
 
-    typedef enum logic [2:0] {Off, Fill, Ideal, Search, Found, Move} state_e;
-    state_e            state_q;
-    logic [BitW-1:0]   bit_q, at;
-    logic              high_q;     // Fill: the step of a token with the bit
-    logic [M-1:0]      behind_q;   // g < 0
-    logic [M-1:0]      class_q, best_q, count_q, count_d;
-    logic              any_q, better, last_bit, found;
-    logic [TokensLog2:0]    total;
+    typedef enum logic [2:0] {
+        Off,
+        Fill,
+        Ideal,
+        Search,
+        Found,
+        Move
+    } state_e;
+    state_e state_q;
+    logic [BitW-1:0] bit_q, at;
+    logic high_q;  // Fill: the step of a token with the bit
+    logic [M-1:0] behind_q;  // g < 0
+    logic [M-1:0] class_q, best_q, count_q, count_d;
+    logic any_q, better, last_bit, found;
+    logic [TokensLog2:0] total;
     logic signed [StepW-1:0] step, fill;
-    logic signed [GapW-1:0]  gap, gap_d;
-    logic signed [SumW-1:0]  sum_q, least_q;
+    logic signed [GapW-1:0] gap, gap_d;
+    logic signed [SumW-1:0] sum_q, least_q;
 
     assign last_bit = bit_q == BitW'(M - 1);
-    assign valid_o  = state_q == Found;
-    assign class_o  = (state_q == Ideal) ? behind_q : class_q;
-    assign total    = totals_i[bit_q];
-    assign fill     = high_q ? StepW'(tokens_i) - StepW'(total) : -StepW'(total);
+    assign valid_o = state_q == Found;
+    assign class_o = (state_q == Ideal) ? behind_q : class_q;
+    assign total = totals_i[bit_q];
+    assign fill = high_q ? StepW'(tokens_i) - StepW'(total) : -StepW'(total);
 
     // ---- g of each bit, and what a choice adds to it --------------------------------------------
     // Search visits the classes in Gray's order, so that each step adds or takes one g.
@@ -71,21 +78,29 @@ module order_choice #(
 
     lutram #(
         .Width(StepW),
-        .Depth(2 * 2**BitW)
+        .Depth(2 * 2 ** BitW)
     ) i_step (
-        .clk_i, .we_i(state_q == Fill), .waddr_i({high_q, bit_q}), .wdata_i(fill),
-        .raddr_i({class_q[bit_q], bit_q}), .rdata_o(step)
+        .clk_i,
+        .we_i(state_q == Fill),
+        .waddr_i({high_q, bit_q}),
+        .wdata_i(fill),
+        .raddr_i({class_q[bit_q], bit_q}),
+        .rdata_o(step)
     );
     lutram #(
         .Width(GapW),
-        .Depth(2**BitW)
+        .Depth(2 ** BitW)
     ) i_gap (
-        .clk_i, .we_i(state_q inside {Fill, Move}), .waddr_i(bit_q), .wdata_i(gap_d),
-        .raddr_i(at), .rdata_o(gap)
+        .clk_i,
+        .we_i(state_q inside {Fill, Move}),
+        .waddr_i(bit_q),
+        .wdata_i(gap_d),
+        .raddr_i(at),
+        .rdata_o(gap)
     );
 
     assign better = some_i && (!any_q || sum_q < least_q || (sum_q == least_q && class_q < best_q));
-    assign found  = state_q == Search && count_q == '1;
+    assign found = state_q == Search && count_q == '1;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -109,19 +124,19 @@ module order_choice #(
         if (state_q == Ideal) begin
             class_q <= some_i ? behind_q : '0;
             count_q <= '0;
-            sum_q   <= '0;
-            any_q   <= 1'b0;
+            sum_q <= '0;
+            any_q <= 1'b0;
         end else if (state_q == Search) begin
             count_q <= count_d;
             if (found) begin
                 class_q <= better ? class_q : best_q;
             end else begin
                 class_q[at] <= !class_q[at];
-                sum_q       <= class_q[at] ? sum_q - SumW'(gap) : sum_q + SumW'(gap);
+                sum_q <= class_q[at] ? sum_q - SumW'(gap) : sum_q + SumW'(gap);
             end
             if (better) begin
-                any_q   <= 1'b1;
-                best_q  <= class_q;
+                any_q <= 1'b1;
+                best_q <= class_q;
                 least_q <= sum_q;
             end
         end

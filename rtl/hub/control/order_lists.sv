@@ -13,7 +13,7 @@
 
 module order_lists #(
     parameter int unsigned TokensLog2 = 12,  // tokens
-    parameter int unsigned ClassW = 5        // log2 of the classes
+    parameter int unsigned ClassW = 5  // log2 of the classes
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -26,47 +26,59 @@ module order_lists #(
 
     input  wire logic                  add_i,
     input  wire logic [TokensLog2-1:0] token_i,
-    input  wire logic                  drop_i, // only with some_o
+    input  wire logic                  drop_i,  // only with some_o
     output logic                       ready_o
 );
-    logic                  some, head_we, drop_q, only_q;
-    logic [ClassW-1:0]     at, class_q;
-    logic [ClassW:0]       clear_q;
+    logic some, head_we, drop_q, only_q;
+    logic [ClassW-1:0] at, class_q;
+    logic [ClassW:0] clear_q;
     logic [TokensLog2-1:0] head, tail, next;
 
-    assign busy_o  = !clear_q[ClassW];
+    assign busy_o = !clear_q[ClassW];
     assign ready_o = !busy_o && !drop_q;
-    assign at      = busy_o ? clear_q[ClassW-1:0] : drop_q ? class_q : class_i;
+    assign at = busy_o ? clear_q[ClassW-1:0] : drop_q ? class_q : class_i;
     assign head_we = busy_o || drop_q || (add_i && !some);
-    assign some_o  = some;
+    assign some_o = some;
     assign front_o = head;
 
     lutram #(
         .Width(1 + TokensLog2),
-        .Depth(2**ClassW)
+        .Depth(2 ** ClassW)
     ) i_head (
-        .clk_i, .we_i(head_we), .waddr_i(at),
+        .clk_i,
+        .we_i(head_we),
+        .waddr_i(at),
         .wdata_i({!busy_o && !(drop_q && only_q), drop_q ? next : token_i}),
-        .raddr_i(at), .rdata_o({some, head})
+        .raddr_i(at),
+        .rdata_o({some, head})
     );
     lutram #(
         .Width(TokensLog2),
-        .Depth(2**ClassW)
+        .Depth(2 ** ClassW)
     ) i_tail (
-        .clk_i, .we_i(add_i), .waddr_i(class_i), .wdata_i(token_i),
-        .raddr_i(class_i), .rdata_o(tail)
+        .clk_i,
+        .we_i(add_i),
+        .waddr_i(class_i),
+        .wdata_i(token_i),
+        .raddr_i(class_i),
+        .rdata_o(tail)
     );
     table_ram #(
         .Width(TokensLog2),
-        .Depth(2**TokensLog2)
+        .Depth(2 ** TokensLog2)
     ) i_next (
-        .clk_i, .we_i(add_i && some), .waddr_i(tail), .wdata_i(token_i), .re_i(drop_i),
-        .raddr_i(head), .rdata_o(next)
+        .clk_i,
+        .we_i(add_i && some),
+        .waddr_i(tail),
+        .wdata_i(token_i),
+        .re_i(drop_i),
+        .raddr_i(head),
+        .rdata_o(next)
     );
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            drop_q  <= 1'b0;
+            drop_q <= 1'b0;
             clear_q <= {1'b1, ClassW'(0)};
         end else begin
             drop_q <= drop_i;
@@ -75,7 +87,7 @@ module order_lists #(
         end
         if (drop_i) begin
             class_q <= class_i;
-            only_q  <= head == tail;
+            only_q <= head == tail;
         end
     end
 

@@ -16,9 +16,9 @@
 module ready_gather #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic                      clk_i,
-    input  wire logic                      rst_ni,
-    input  wire logic [Cfg.GpuW-1:0]       port_i,
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic [Cfg.GpuW-1:0] port_i,
 
     input  wire logic                      far_valid_i,
     output logic                           far_ready_o,
@@ -29,10 +29,10 @@ module ready_gather #(
     output logic                           own_ready_o,
     input  wire logic [Cfg.TokensLog2-1:0] own_index_i,
 
-    output logic                                       pkt_valid_o,
-    input  wire logic                                  pkt_take_i,
-    output packet_pkg::lane_t [packet_pkg::Lanes-1:0]  lanes_o,
-    output logic                                       idle_o
+    output logic                                      pkt_valid_o,
+    input  wire logic                                 pkt_take_i,
+    output packet_pkg::lane_t [packet_pkg::Lanes-1:0] lanes_o,
+    output logic                                      idle_o
 );
     import packet_pkg::Lanes;
 
@@ -43,19 +43,20 @@ module ready_gather #(
         logic [Cfg.TokensLog2-1:0] index;
     } row_t;
 
-    logic                room, push, due_q;
+    logic room, push, due_q;
     logic [LaneCntW-1:0] cnt_q, kept, cnt_d;
-    logic [3:0]          pause_q; // cycles since the last lane came
-    row_t                row_q [Lanes], in;
+    logic [3:0] pause_q;  // cycles since the last lane came
+    row_t row_q[Lanes], in;
 
-    assign room        = cnt_q != LaneCntW'(Lanes);
+    assign room = cnt_q != LaneCntW'(Lanes);
     assign own_ready_o = room;
     assign far_ready_o = room && !own_valid_i;
-    assign push        = room && (own_valid_i || far_valid_i);
-    assign in          = own_valid_i ? '{home: port_i, index: own_index_i}
-                         : '{home: far_home_i, index: far_index_i};
-    assign kept        = pkt_take_i ? '0 : cnt_q;
-    assign cnt_d       = kept + LaneCntW'(push);
+    assign push = room && (own_valid_i || far_valid_i);
+    assign in = own_valid_i ?
+        '{home: port_i, index: own_index_i}
+        : '{home: far_home_i, index: far_index_i};
+    assign kept = pkt_take_i ? '0 : cnt_q;
+    assign cnt_d = kept + LaneCntW'(push);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -73,12 +74,15 @@ module ready_gather #(
 
     always_comb begin
         for (int unsigned l = 0; l < Lanes; l++)
-            lanes_o[l] = '{valid: LaneCntW'(l) < cnt_q, home: 5'(row_q[l].home),
-                           index: 15'(row_q[l].index)};
+        lanes_o[l] = '{
+            valid: LaneCntW'(l) < cnt_q,
+            home: 5'(row_q[l].home),
+            index: 15'(row_q[l].index)
+        };
     end
 
     assign pkt_valid_o = due_q;
-    assign idle_o      = cnt_q == '0;
+    assign idle_o = cnt_q == '0;
 
     `MW_CONTRACT(pkt_take_i, pkt_valid_o, "a packet is taken that is not there")
     `MW_CONTRACT(pkt_valid_o, lanes_o[0].valid, "a packet without a lane")

@@ -35,30 +35,38 @@ module token_order #(
     input  wire logic                go_i,
     input  wire logic [Cfg.GpuW-1:0] hot_i [Hot],
 
-    input  wire range_t         sort_i,
-    output logic                ready_o,
-    input  wire places_t        tok_i,
-    input  wire logic           sorted_i,
+    input  wire range_t  sort_i,
+    output logic         ready_o,
+    input  wire places_t tok_i,
+    input  wire logic    sorted_i,
 
-    input  wire range_t        begin_i, // not before all tokens of the one before were taken
-    output pick_t              pick_o,
-    input  wire logic          take_i
+    input  wire range_t begin_i,  // not before all tokens of the one before were taken
+    output pick_t       pick_o,
+    input  wire logic   take_i
 );
     localparam int unsigned T = Cfg.TokensLog2;
 
     // Number: in the order of numbers. Drop: what was taken leaves the lists; Settle:
     // once more, while none is given.
     // Choose: by choice, until all are taken.
-    typedef enum logic [2:0] {Number, Drop, Settle, Begin, Choose, Take, Wait} state_e;
+    typedef enum logic [2:0] {
+        Number,
+        Drop,
+        Settle,
+        Begin,
+        Choose,
+        Take,
+        Wait
+    } state_e;
     state_e state_q;
 
     // ---- `order` --------------------------------------------------------------------------------
-    logic           sorting_q, made_q, busy, add;
-    logic [T:0]     sort_first_q, sort_stop_q, token_q;
-    logic [Hot-1:0] places; // the class of the token that comes
+    logic sorting_q, made_q, busy, add;
+    logic [T:0] sort_first_q, sort_stop_q, token_q;
+    logic [Hot-1:0] places;  // the class of the token that comes
 
     assign busy = state_q != Number;
-    assign add  = sorting_q && tok_i.valid;
+    assign add = sorting_q && tok_i.valid;
     for (genvar i = 0; i < Hot; i++) begin : gen_place
         assign places[i] = tok_i.gpus[hot_i[i]];
     end
@@ -66,10 +74,10 @@ module token_order #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             sorting_q <= 1'b0;
-            made_q    <= 1'b0;
+            made_q <= 1'b0;
         end else if (sort_i.valid) begin
             sorting_q <= !busy;
-            made_q    <= 1'b0;
+            made_q <= 1'b0;
         end else begin
             if (sorted_i) sorting_q <= 1'b0;
             if (sorted_i && sorting_q) made_q <= 1'b1;
@@ -77,33 +85,44 @@ module token_order #(
         end
         if (sort_i.valid && !busy) begin
             sort_first_q <= sort_i.first;
-            sort_stop_q  <= sort_i.stop;
+            sort_stop_q <= sort_i.stop;
         end
         if (sort_i.valid) token_q <= sort_i.first;
         else if (add) token_q <= token_q + 1'b1;
     end
 
     // ---- lists ----------------------------------------------------------------------------------
-    logic           some, drop, lists_ready, lists_busy, old, choice_valid, visit_last;
+    logic some, drop, lists_ready, lists_busy, old, choice_valid, visit_last;
     logic [Hot-1:0] at, visit_q, choice;
-    logic [T-1:0]   front;
-    logic [T:0]     next_q, stop_q, left; // the next one by its number; while tokens are
-                                          // chosen: how many are taken
+    logic [T-1:0] front;
+    logic [T:0] next_q, stop_q, left;  // the next one by its number; while tokens are
+                                       // chosen: how many are taken
 
-    assign old  = {1'b0, front} < next_q;
+    assign old = {1'b0, front} < next_q;
     assign drop = (state_q inside {Drop, Settle} && lists_ready && some && old) || state_q == Take;
-    assign at   = add ? places : (state_q inside {Drop, Settle}) ? visit_q : choice;
+    assign at = add ? places : (state_q inside {Drop, Settle}) ? visit_q : choice;
     assign visit_last = lists_ready && visit_q == '1 && !drop;
 
-    order_lists #(.TokensLog2(T), .ClassW(Hot)) i_lists (
-        .clk_i, .rst_ni, .clear_i(sort_i.valid && !busy), .busy_o(lists_busy),
-        .class_i(at), .some_o(some),
-        .front_o(front), .add_i(add), .token_i(token_q[T-1:0]), .drop_i(drop), .ready_o(lists_ready)
+    order_lists #(
+        .TokensLog2(T),
+        .ClassW(Hot)
+    ) i_lists (
+        .clk_i,
+        .rst_ni,
+        .clear_i(sort_i.valid && !busy),
+        .busy_o(lists_busy),
+        .class_i(at),
+        .some_o(some),
+        .front_o(front),
+        .add_i(add),
+        .token_i(token_q[T-1:0]),
+        .drop_i(drop),
+        .ready_o(lists_ready)
     );
     assign ready_o = !lists_busy;
 
     // ---- tokens with each bit -------------------------------------------------------------------
-    logic [T:0] total_q [Hot];
+    logic [T:0] total_q[Hot];
 
     always_ff @(posedge clk_i) begin
         for (int unsigned i = 0; i < Hot; i++) begin
@@ -113,36 +132,45 @@ module token_order #(
         end
     end
 
-    order_choice #(.TokensLog2(T), .M(Hot)) i_choice (
-        .clk_i, .rst_ni(rst_ni && !go_i && state_q inside {Begin, Choose, Take, Wait}),
+    order_choice #(
+        .TokensLog2(T),
+        .M(Hot)
+    ) i_choice (
+        .clk_i,
+        .rst_ni(rst_ni && !go_i && state_q inside {Begin, Choose, Take, Wait}),
         .start_i(state_q == Begin),
-        .tokens_i(left), .totals_i(total_q), .valid_o(choice_valid),
-        .take_i(state_q == Take), .class_o(choice),
+        .tokens_i(left),
+        .totals_i(total_q),
+        .valid_o(choice_valid),
+        .take_i(state_q == Take),
+        .class_o(choice),
         .some_i(some)
     );
 
     // ---- tokens for send ------------------------------------------------------------------------
-    logic         match, open, chosen_q;
-    logic [T:0]   first_q, more_q;
+    logic match, open, chosen_q;
+    logic [T:0] first_q, more_q;
     logic [T-1:0] pick_q;
 
-    assign left    = stop_q - next_q;
-    assign open    = next_q != stop_q;
-    assign match   = made_q && open && sort_first_q == first_q && sort_stop_q == stop_q;
-    assign pick_o  = '{valid: (state_q inside {Number, Drop}) ? open : chosen_q,
-                       token: (state_q inside {Number, Drop}) ? next_q[T-1:0] : pick_q};
+    assign left = stop_q - next_q;
+    assign open = next_q != stop_q;
+    assign match = made_q && open && sort_first_q == first_q && sort_stop_q == stop_q;
+    assign pick_o = '{
+            valid: (state_q inside {Number, Drop}) ? open : chosen_q,
+            token: (state_q inside {Number, Drop}) ? next_q[T-1:0] : pick_q
+        };
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            state_q  <= Number;
+            state_q <= Number;
             chosen_q <= 1'b0;
-            next_q   <= '0;
-            stop_q   <= '0;
+            next_q <= '0;
+            stop_q <= '0;
         end else begin
             unique case (state_q)
                 Number:  if (match && !begin_i.valid && !sort_i.valid) state_q <= Drop;
-                Drop:    if (!open) state_q <= Number; // all are taken: the lists are of
-                                                       // no use any more
+                // not open: all are taken, and the lists are of no use any more
+                Drop:    if (!open) state_q <= Number;
                          else if (visit_last) state_q <= Settle;
                 Settle:  if (!open) state_q <= Number;
                          else if (visit_last) state_q <= Begin;

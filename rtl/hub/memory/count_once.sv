@@ -23,34 +23,34 @@ module count_once #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire bundle_pkg::count_t cnt_i,
-    input  wire logic               cnt_list_i, // it is that of a list
+    input  wire logic               cnt_list_i,  // it is that of a list
     output bundle_pkg::count_t      cnt_o,
 
     output logic                     rows_here_o,
     output logic                     copies_here_o,
-    output logic [2**Cfg.LocalW-1:0] lists_o, // none without SourceLists
+    output logic [2**Cfg.LocalW-1:0] lists_o,  // none without SourceLists
 
     output bundle_pkg::error_t err_o
 );
-    logic [Cfg.N-1:0]     low_q, high_q, copies_q; // sources: rows of the first 32 experts, of
-                                                   // the others; copies
-    logic [Cfg.GpuW-1:0]  src;
-    logic [1:0]           had, now; // halves: of which its rows are counted; with this packet
-    logic                 rows, twice, ends, listed, all_rows;
+    logic [Cfg.N-1:0] low_q, high_q, copies_q;  // sources: rows of the first 32 experts, of
+                                                // the others; copies
+    logic [Cfg.GpuW-1:0] src;
+    logic [1:0] had, now;  // halves: of which its rows are counted; with this packet
+    logic rows, twice, ends, listed, all_rows;
 
-    assign src    = cnt_i.src[Cfg.GpuW-1:0];
-    assign rows   = !cnt_i.kind && !cnt_list_i;
-    assign had    = {high_q[src], low_q[src]};
-    assign now    = had | cnt_i.halves;
-    assign twice  = rows ? (had & cnt_i.halves) != '0 : cnt_list_i ? listed : copies_q[src];
-    assign ends   = cnt_i.valid && cnt_i.last && !twice; // a packet that counts
+    assign src = cnt_i.src[Cfg.GpuW-1:0];
+    assign rows = !cnt_i.kind && !cnt_list_i;
+    assign had = {high_q[src], low_q[src]};
+    assign now = had | cnt_i.halves;
+    assign twice = rows ? (had & cnt_i.halves) != '0 : cnt_list_i ? listed : copies_q[src];
+    assign ends = cnt_i.valid && cnt_i.last && !twice;  // a packet that counts
 
     assign all_rows = {high_q, low_q} == '1;
 
     always_comb begin
-        cnt_o       = cnt_i;
+        cnt_o = cnt_i;
         cnt_o.valid = cnt_i.valid && !twice;
-        cnt_o.last  = cnt_i.last && (!rows || now == '1);
+        cnt_o.last = cnt_i.last && (!rows || now == '1);
     end
 
     always_ff @(posedge clk_i) begin
@@ -65,23 +65,23 @@ module count_once #(
     // ---- lists of sources ----
     if (Cfg.SourceLists) begin : gen_lists
         logic [2**Cfg.LocalW-1:0] lists_q;
-        logic [Cfg.LocalW-1:0]    list;
-        logic [11:0]              counted_q, counted; // how many of them; all
+        logic [Cfg.LocalW-1:0] list;
+        logic [11:0] counted_q, counted;  // how many of them; all
 
-        assign list       = cnt_i.idx[Cfg.LocalW-1:0];
-        assign listed     = lists_q[list];
-        assign counted    = 12'(cfg_i.local_experts) * 12'(Cfg.N);
-        assign lists_o    = lists_q;
+        assign list = cnt_i.idx[Cfg.LocalW-1:0];
+        assign listed = lists_q[list];
+        assign counted = 12'(cfg_i.local_experts) * 12'(Cfg.N);
+        assign lists_o = lists_q;
 
         assign rows_here_o = cfg_i.source_lists ? counted_q == counted : all_rows;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
-                lists_q   <= '0;
+                lists_q <= '0;
                 counted_q <= '0;
             end else if (ends && cnt_list_i) begin
                 lists_q[list] <= 1'b1;
-                counted_q     <= counted_q + 12'd1;
+                counted_q <= counted_q + 12'd1;
             end
         end
     end else begin : gen_no_lists
@@ -90,8 +90,8 @@ module count_once #(
     end
 
     assign copies_here_o = copies_q == '1;
-    assign err_o.valid   = cnt_i.valid && cnt_i.last && twice;
-    assign err_o.code    = error_pkg::ERR_COUNT;
+    assign err_o.valid = cnt_i.valid && cnt_i.last && twice;
+    assign err_o.code = error_pkg::ERR_COUNT;
 
     wire unused = &{1'b0, cfg_i, cnt_i};
 endmodule

@@ -19,13 +19,13 @@ module notified_rows #(
     input  wire logic                      go_i,
     input  wire bundle_pkg::event_t        ev_i,
     input  wire logic [Cfg.GpuW-1:0]       src_i [Users],
-    input  wire logic [node_pkg::RowW-1:0] src_rows_i [Users], // of copy_bases
+    input  wire logic [node_pkg::RowW-1:0] src_rows_i [Users],  // of copy_bases
     output bundle_pkg::src_rows_t          rows_o [Users]
 );
-    localparam int unsigned RowW = Cfg.TokW + 1; // a row behind the last one, too
+    localparam int unsigned RowW = Cfg.TokW + 1;  // a row behind the last one, too
 
     if (Cfg.RowRanges) begin : gen_notified
-        logic             tell;
+        logic tell;
         logic [Cfg.N-1:0] notified_q;
 
         assign tell = ev_i.valid && ev_i.notified;
@@ -38,13 +38,22 @@ module notified_rows #(
         for (genvar u = 0; u < Users; u++) begin : gen_user
             logic [RowW-1:0] row;
 
-            lutram #(.Width(RowW), .Depth(Cfg.N)) i_row (
-                .clk_i, .we_i(tell), .waddr_i(ev_i.src[Cfg.GpuW-1:0]),
-                .wdata_i(ev_i.row[RowW-1:0]), .raddr_i(src_i[u]),
+            lutram #(
+                .Width(RowW),
+                .Depth(Cfg.N)
+            ) i_row (
+                .clk_i,
+                .we_i(tell),
+                .waddr_i(ev_i.src[Cfg.GpuW-1:0]),
+                .wdata_i(ev_i.row[RowW-1:0]),
+                .raddr_i(src_i[u]),
                 .rdata_o(row)
             );
-            assign rows_o[u] = '{rows: src_rows_i[u], notified: notified_q[src_i[u]],
-                                 row: node_pkg::RowW'(row)};
+            assign rows_o[u] = '{
+                    rows: src_rows_i[u],
+                    notified: notified_q[src_i[u]],
+                    row: node_pkg::RowW'(row)
+                };
         end
         wire unused = &{1'b0, ev_i};
     end else begin : gen_none

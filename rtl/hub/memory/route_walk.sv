@@ -26,42 +26,42 @@ module route_walk #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                    start_i,    // only when done_o
-    input  wire logic [Cfg.TokensLog2:0] first_i,    // end_i if there is none
+    input  wire logic                    start_i,     // only when done_o
+    input  wire logic [Cfg.TokensLog2:0] first_i,     // end_i if there is none
     // first token behind the range, from the cycle after start_i; stable until the next start_i
     input  wire logic [Cfg.TokensLog2:0] end_i,
-    input  wire logic [3:0]              k_last_i,   // k - 1
-    input  wire logic [RowW-1:0]         row_base_i, // rt_base / 128
-    output logic                         done_o,     // every entry was taken
-    input  wire logic                    picks_i,    // with start_i
+    input  wire logic [3:0]              k_last_i,    // k - 1
+    input  wire logic [RowW-1:0]         row_base_i,  // rt_base / 128
+    output logic                         done_o,      // every entry was taken
+    input  wire logic                    picks_i,     // with start_i
     input  wire pick_t                   pick_i,
     output logic                         pick_take_o,
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i, // answers to this module only
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,  // answers to this module only
 
-    output listed_t        entry_o,
-    input  wire logic      take_i
+    output listed_t   entry_o,
+    input  wire logic take_i
 );
 
     // fetch_q, token_q: tokens of the range, counted; fetch, token: their numbers
-    logic [Cfg.TokensLog2:0]   fetch_q, token_q;
+    logic [Cfg.TokensLog2:0] fetch_q, token_q;
     logic [Cfg.TokensLog2-1:0] fetch, token;
-    logic                      may_fetch;
-    logic [3-Cfg.LaneW:0]    sub_q; // flit of the entry list that is read next
-    logic                    sub_last, all_fetched, pending_q, hold_valid_q, move;
-    logic [Cfg.FlitW-1:0]    hold_q, cur_q;
-    logic [3:0]              pos_q;
+    logic may_fetch;
+    logic [3-Cfg.LaneW:0] sub_q;  // flit of the entry list that is read next
+    logic sub_last, all_fetched, pending_q, hold_valid_q, move;
+    logic [Cfg.FlitW-1:0] hold_q, cur_q;
+    logic [3:0] pos_q;
 
-    assign sub_last    = sub_q == k_last_i[3:Cfg.LaneW];
+    assign sub_last = sub_q == k_last_i[3:Cfg.LaneW];
     assign all_fetched = fetch_q == end_i;
-    assign rd_o.valid  = !pending_q && !hold_valid_q && !all_fetched && may_fetch;
-    assign rd_o.addr   = {row_base_i + RowW'(fetch), SubW'(sub_q)};
+    assign rd_o.valid = !pending_q && !hold_valid_q && !all_fetched && may_fetch;
+    assign rd_o.addr = {row_base_i + RowW'(fetch), SubW'(sub_q)};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            pending_q    <= 1'b0;
+            pending_q <= 1'b0;
             hold_valid_q <= 1'b0;
         end else begin
             if (rd_o.valid && rd_ready_i) pending_q <= 1'b1;
@@ -75,10 +75,10 @@ module route_walk #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             fetch_q <= '0;
-            sub_q   <= '0;
+            sub_q <= '0;
         end else if (start_i) begin
             fetch_q <= first_i;
-            sub_q   <= '0;
+            sub_q <= '0;
         end else if (rd_o.valid && rd_ready_i) begin
             sub_q <= sub_last ? '0 : sub_q + 1'b1;
             if (sub_last) fetch_q <= fetch_q + 1'b1;
@@ -86,21 +86,21 @@ module route_walk #(
     end
 
     // The entry side: the held flit moves over when the one before is used up.
-    assign entry_o.last  = pos_q == k_last_i;
-    assign move          = hold_valid_q
-                           && (!entry_o.valid
-                               || (take_i && (entry_o.last || pos_q[Cfg.LaneW-1:0] == '1)));
-    assign entry_o.id    = cur_q[16*pos_q[Cfg.LaneW-1:0] +: 16];
-    assign entry_o.pos   = pos_q;
+    assign entry_o.last = pos_q == k_last_i;
+    assign move = hold_valid_q
+                  && (!entry_o.valid
+                      || (take_i && (entry_o.last || pos_q[Cfg.LaneW-1:0] == '1)));
+    assign entry_o.id = cur_q[16*pos_q[Cfg.LaneW-1:0]+:16];
+    assign entry_o.pos = pos_q;
     assign entry_o.token = token;
-    assign entry_o.row   = row_base_i + RowW'(token);
-    assign done_o        = token_q == end_i;
+    assign entry_o.row = row_base_i + RowW'(token);
+    assign done_o = token_q == end_i;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             entry_o.valid <= 1'b0;
             token_q <= '0;
-            pos_q   <= '0;
+            pos_q <= '0;
         end else begin
             if (move) entry_o.valid <= 1'b1;
             else if (take_i && (entry_o.last || pos_q[Cfg.LaneW-1:0] == '1)) entry_o.valid <= 1'b0;
@@ -112,19 +112,19 @@ module route_walk #(
     end
 
 `ifndef SYNTHESIS
-    logic idle_q; // every entry was taken, and no walk has started
+    logic idle_q;  // every entry was taken, and no walk has started
     always_ff @(posedge clk_i) idle_q <= rst_ni && done_o && !start_i;
     `MW_ASSERT(!idle_q || done_o, "route_walk: the end of the range changes without a start")
 `endif
 
     // Tokens by choice: the one that is read, and the one whose entries are shown.
     if (Picks) begin : gen_picks
-        logic                      picks_q, here_q;
+        logic picks_q, here_q;
         logic [Cfg.TokensLog2-1:0] fetch_pick_q, token_pick_q;
 
-        assign may_fetch   = !picks_q || here_q;
-        assign fetch       = picks_q ? fetch_pick_q : fetch_q[Cfg.TokensLog2-1:0];
-        assign token       = picks_q ? token_pick_q : token_q[Cfg.TokensLog2-1:0];
+        assign may_fetch = !picks_q || here_q;
+        assign fetch = picks_q ? fetch_pick_q : fetch_q[Cfg.TokensLog2-1:0];
+        assign token = picks_q ? token_pick_q : token_q[Cfg.TokensLog2-1:0];
         // not while the one before is still to be shown
         assign pick_take_o = picks_q && !here_q && !pending_q && !hold_valid_q && !all_fetched
                              && pick_i.valid;
@@ -132,10 +132,10 @@ module route_walk #(
         always_ff @(posedge clk_i) begin
             if (!rst_ni) begin
                 picks_q <= 1'b0;
-                here_q  <= 1'b0;
+                here_q <= 1'b0;
             end else if (start_i) begin
                 picks_q <= picks_i;
-                here_q  <= 1'b0;
+                here_q <= 1'b0;
             end else if (pick_take_o) begin
                 here_q <= 1'b1;
             end else if (rd_o.valid && rd_ready_i && sub_last) begin
@@ -145,9 +145,9 @@ module route_walk #(
             if (move) token_pick_q <= fetch_pick_q;
         end
     end else begin : gen_in_order
-        assign may_fetch   = 1'b1;
-        assign fetch       = fetch_q[Cfg.TokensLog2-1:0];
-        assign token       = token_q[Cfg.TokensLog2-1:0];
+        assign may_fetch = 1'b1;
+        assign fetch = fetch_q[Cfg.TokensLog2-1:0];
+        assign token = token_q[Cfg.TokensLog2-1:0];
         assign pick_take_o = 1'b0;
         wire unused_picks = &{1'b0, picks_i, pick_i};
     end

@@ -36,12 +36,12 @@ module row_tracker #(
 
     input  wire bundle_pkg::landed_t trk_i,
 
-    input  wire bundle_pkg::count_t cnt_i,
-    input  wire logic               cnt_list_i, // it is all of a list, which is complete and
-                                                // stays so, or COUNT
-    input  wire logic               counted_i,  // the counts of all GPUs are here, from the
-                                                // cycle behind the last
-    input  wire logic [2**Cfg.LocalW-1:0] said_i, // and of these lists
+    input  wire bundle_pkg::count_t       cnt_i,
+    input  wire logic                     cnt_list_i,  // it is all of a list, which is complete and
+                                                       // stays so, or COUNT
+    input  wire logic                     counted_i,   // the counts of all GPUs are here, from the
+                                                       // cycle behind the last
+    input  wire logic [2**Cfg.LocalW-1:0] said_i,      // and of these lists
 
     input  wire bundle_pkg::push_t push_i,
     output logic                   push_ready_o,
@@ -58,7 +58,7 @@ module row_tracker #(
     output bundle_pkg::error_t err_o,
     output logic               idle_o
 );
-    localparam int unsigned NumW   = Cfg.RowsLog2 + 1;
+    localparam int unsigned NumW = Cfg.RowsLog2 + 1;
     // {token, position, row}; a pushed row has at most the first two's bits
     localparam int unsigned EntryW = Cfg.RowsLog2 + Cfg.TokW + 4;
 
@@ -70,7 +70,7 @@ module row_tracker #(
     typedef struct packed {
         logic             touched;
         logic [1:0]       epoch;
-        logic [LeftW-1:0] left; // bytes to come
+        logic [LeftW-1:0] left;     // bytes to come
     } count_t;
 
     typedef struct packed {
@@ -122,44 +122,54 @@ module row_tracker #(
         logic [7:0]            bytes;
     } trk_t;
 
-    logic             trk_q, append_q, pushed_q; // pushed_q: the lists are the engine's
-    trk_t             t_q;
-    row_t             trk_at, at1_q;
-    count_t           count;
+    logic trk_q, append_q, pushed_q;  // pushed_q: the lists are the engine's
+    trk_t t_q;
+    row_t trk_at, at1_q;
+    count_t count;
     logic [LeftW-1:0] threshold, to_come;
-    logic [LeftW:0]   left;
-    logic             push;
+    logic [LeftW:0] left;
+    logic push;
 
-    assign trk_at    = area(trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift)
-                       | trk_i.row[Cfg.RowsLog2-1:0];
+    assign trk_at = area(trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | trk_i.row[Cfg.RowsLog2-1:0];
     assign threshold = LeftW'(cfg_i.row_bytes) + LeftW'({cfg_i.k, 2'b00});
-    assign to_come   = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
-    assign left      = {1'b0, to_come} - (LeftW+1)'(t_q.bytes);
+    assign to_come = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
+    assign left = {1'b0, to_come} - (LeftW + 1)'(t_q.bytes);
 
-    table_ram #(.Width($bits(count_t)), .Depth(2**Cfg.RowsLog2)) i_bytes (
-        .clk_i, .we_i(trk_q || sweep_q), .waddr_i(sweep_q ? at_q : at1_q),
+    table_ram #(
+        .Width($bits(count_t)),
+        .Depth(2 ** Cfg.RowsLog2)
+    ) i_bytes (
+        .clk_i,
+        .we_i(trk_q || sweep_q),
+        .waddr_i(sweep_q ? at_q : at1_q),
         .wdata_i({!sweep_q, cfg_i.epoch, left[LeftW] ? LeftW'(0) : left[LeftW-1:0]}),
         .re_i(trk_i.valid),
-        .raddr_i(trk_at), .rdata_o(count)
+        .raddr_i(trk_at),
+        .rdata_o(count)
     );
 
-    assign push         = push_i.valid && push_ready_o;
+    assign push = push_i.valid && push_ready_o;
     assign push_ready_o = !trk_i.valid && !trk_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            trk_q    <= 1'b0;
+            trk_q <= 1'b0;
             append_q <= 1'b0;
             pushed_q <= 1'b0;
         end else begin
-            trk_q    <= trk_i.valid;
+            trk_q <= trk_i.valid;
             append_q <= push || (trk_q && (left[LeftW] || left == '0) && to_come != '0);
             if (go_i) pushed_q <= 1'b0;
             else if (push || push_i.last) pushed_q <= 1'b1;
         end
         if (trk_i.valid) begin
-            t_q   <= '{le: trk_i.le[Cfg.LocalW-1:0], row: trk_i.row[Cfg.RowsLog2-1:0],
-                       token: trk_i.token[Cfg.TokW-1:0], pos: trk_i.pos, bytes: trk_i.bytes};
+            t_q <= '{
+                le: trk_i.le[Cfg.LocalW-1:0],
+                row: trk_i.row[Cfg.RowsLog2-1:0],
+                token: trk_i.token[Cfg.TokW-1:0],
+                pos: trk_i.pos,
+                bytes: trk_i.bytes
+            };
             at1_q <= trk_at;
         end else if (push) begin
             t_q.le <= push_i.le[Cfg.LocalW-1:0];
@@ -168,44 +178,70 @@ module row_tracker #(
     end
 
     // ---- numbers of rows: complete, and expected ----------------------------------------------
-    num_t                  complete_word, complete_stat, expected_word, expected_stat;
-    logic [NumW-1:0]       complete, complete_next, expected_next;
-    logic                  exp_rows, exp_ours, num_full, complete_we, expected_we, late;
+    num_t complete_word, complete_stat, expected_word, expected_stat;
+    logic [NumW-1:0] complete, complete_next, expected_next;
+    logic exp_rows, exp_ours, num_full, complete_we, expected_we, late;
     logic [Cfg.LocalW-1:0] complete_le, expected_le, exp_le;
-    logic                  append;
-    num_t                  complete_in, expected_in;
-    logic [NumW-1:0]       exp_val; // rows that are announced: of a list those that are there
+    logic append;
+    num_t complete_in, expected_in;
+    logic [NumW-1:0] exp_val;  // rows that are announced: of a list those that are there
 
-    assign exp_rows      = cnt_i.valid && !cnt_i.kind;
-    assign exp_ours      = exp_rows && (7'(cnt_i.idx) >> Cfg.LocalW) == '0;
-    assign complete      = rows_of(complete_word, cfg_i.epoch);
+    assign exp_rows = cnt_i.valid && !cnt_i.kind;
+    assign exp_ours = exp_rows && (7'(cnt_i.idx) >> Cfg.LocalW) == '0;
+    assign complete = rows_of(complete_word, cfg_i.epoch);
     assign complete_next = complete + 1'b1;
     assign expected_next = rows_of(expected_word, cfg_i.epoch) + exp_val;
-    assign num_full      = (complete >> cfg_i.cap_shift) != '0;
-    assign complete_we   = sweep_q || append;
-    assign complete_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : t_q.le;
-    assign complete_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: complete_next};
-    assign expected_we   = sweep_q || exp_ours;
-    assign expected_le   = sweep_q ? at_q[Cfg.LocalW-1:0] : exp_le;
-    assign expected_in   = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: expected_next};
-    assign exp_le        = Cfg.LocalW'(cnt_i.idx);
-    assign append        = append_q && !num_full && !late;
+    assign num_full = (complete >> cfg_i.cap_shift) != '0;
+    assign complete_we = sweep_q || append;
+    assign complete_le = sweep_q ? at_q[Cfg.LocalW-1:0] : t_q.le;
+    assign complete_in = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: complete_next};
+    assign expected_we = sweep_q || exp_ours;
+    assign expected_le = sweep_q ? at_q[Cfg.LocalW-1:0] : exp_le;
+    assign expected_in = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: expected_next};
+    assign exp_le = Cfg.LocalW'(cnt_i.idx);
+    assign append = append_q && !num_full && !late;
 
-    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete (
-        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in), .raddr_i(t_q.le),
+    lutram #(
+        .Width($bits(num_t)),
+        .Depth(2 ** Cfg.LocalW)
+    ) i_complete (
+        .clk_i,
+        .we_i(complete_we),
+        .waddr_i(complete_le),
+        .wdata_i(complete_in),
+        .raddr_i(t_q.le),
         .rdata_o(complete_word)
     );
-    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_stat (
-        .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in),
+    lutram #(
+        .Width($bits(num_t)),
+        .Depth(2 ** Cfg.LocalW)
+    ) i_complete_stat (
+        .clk_i,
+        .we_i(complete_we),
+        .waddr_i(complete_le),
+        .wdata_i(complete_in),
         .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
         .rdata_o(complete_stat)
     );
-    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected (
-        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in), .raddr_i(exp_le),
+    lutram #(
+        .Width($bits(num_t)),
+        .Depth(2 ** Cfg.LocalW)
+    ) i_expected (
+        .clk_i,
+        .we_i(expected_we),
+        .waddr_i(expected_le),
+        .wdata_i(expected_in),
+        .raddr_i(exp_le),
         .rdata_o(expected_word)
     );
-    lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_expected_stat (
-        .clk_i, .we_i(expected_we), .waddr_i(expected_le), .wdata_i(expected_in),
+    lutram #(
+        .Width($bits(num_t)),
+        .Depth(2 ** Cfg.LocalW)
+    ) i_expected_stat (
+        .clk_i,
+        .we_i(expected_we),
+        .waddr_i(expected_le),
+        .wdata_i(expected_in),
         .raddr_i(stat_le_i[Cfg.LocalW-1:0]),
         .rdata_o(expected_stat)
     );
@@ -213,45 +249,52 @@ module row_tracker #(
     always_ff @(posedge clk_i) begin
         stat_o.complete <= node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch));
         // of the engine's own lists what it has named, whatever other GPUs announce
-        stat_o.expected <= pushed_q ? node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch))
-                           : node_pkg::RowW'(rows_of(expected_stat, cfg_i.epoch));
-        stat_o.counted  <= Cfg.SourceLists && cfg_i.source_lists
-                           && expected_stat.epoch == cfg_i.epoch;
+        if (pushed_q) stat_o.expected <= node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch));
+        else stat_o.expected <= node_pkg::RowW'(rows_of(expected_stat, cfg_i.epoch));
+        stat_o.counted <= Cfg.SourceLists && cfg_i.source_lists
+                          && expected_stat.epoch == cfg_i.epoch;
     end
 
     // ---- a list that its source says is complete ----------------------------------------------
     // What is there counts, whatever it says: a source that says less or more, or sends rows later,
     // loses its own rows and holds up no others.
-    logic early; // it says another number than is there
+    logic early;  // it says another number than is there
 
     if (Cfg.SourceLists) begin : gen_lists
         num_t said;
 
-        lutram #(.Width($bits(num_t)), .Depth(2**Cfg.LocalW)) i_complete_said (
-            .clk_i, .we_i(complete_we), .waddr_i(complete_le), .wdata_i(complete_in),
-            .raddr_i(exp_le), .rdata_o(said)
+        lutram #(
+            .Width($bits(num_t)),
+            .Depth(2 ** Cfg.LocalW)
+        ) i_complete_said (
+            .clk_i,
+            .we_i(complete_we),
+            .waddr_i(complete_le),
+            .wdata_i(complete_in),
+            .raddr_i(exp_le),
+            .rdata_o(said)
         );
         assign exp_val = !cnt_list_i ? cnt_i.val[NumW-1:0] : rows_of(said, cfg_i.epoch);
-        assign early   = exp_ours && cnt_list_i && exp_val != cnt_i.val[NumW-1:0];
-        assign late    = append_q && !pushed_q && said_i[t_q.le];
+        assign early = exp_ours && cnt_list_i && exp_val != cnt_i.val[NumW-1:0];
+        assign late = append_q && !pushed_q && said_i[t_q.le];
     end else begin : gen_no_lists
-        assign exp_val       = cnt_i.val[NumW-1:0];
+        assign exp_val = cnt_i.val[NumW-1:0];
         assign {early, late} = '0;
         wire unused_list = &{1'b0, cnt_list_i, said_i};
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
-    logic [Cfg.RowsLog2+1:0] missing_q; // rows expected and not complete, modulo; bytes
-                                        // may come before counts
-    logic                    exp_big;
+    logic [Cfg.RowsLog2+1:0] missing_q;  // rows expected and not complete, modulo; bytes
+                                         // may come before counts
+    logic exp_big;
 
     assign exp_big = exp_rows && (cnt_i.val >> NumW) != '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            missing_q    <= '0;
+            missing_q <= '0;
             counts_all_o <= 1'b0;
-            rows_done_o  <= 1'b0;
+            rows_done_o <= 1'b0;
         end else begin
             if (exp_ours || ev_row_o)
                 missing_q <= missing_q
@@ -260,15 +303,20 @@ module row_tracker #(
             // when stat_* show the last row, too
             counts_all_o <= !push_i.more && (counts_all_o || (push_i.last && !append_q)
                                              || counted_i);
-            rows_done_o  <= counts_all_o && (missing_q == '0 || pushed_q) && !exp_ours && !append_q;
+            rows_done_o <= counts_all_o && (missing_q == '0 || pushed_q) && !exp_ours && !append_q;
         end
     end
 
     // ---- lists --------------------------------------------------------------------------------
     logic [EntryW-1:0] entry;
 
-    table_ram #(.Width(EntryW), .Depth(2**Cfg.RowsLog2)) i_list (
-        .clk_i, .we_i(append), .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[Cfg.RowsLog2-1:0]),
+    table_ram #(
+        .Width(EntryW),
+        .Depth(2 ** Cfg.RowsLog2)
+    ) i_list (
+        .clk_i,
+        .we_i(append),
+        .waddr_i(area(t_q.le, cfg_i.cap_shift) | complete[Cfg.RowsLog2-1:0]),
         .wdata_i({t_q.token, t_q.pos, t_q.row}),
         .re_i(list_i.valid),
         .raddr_i(area(list_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | list_i.idx[Cfg.RowsLog2-1:0]),
@@ -277,20 +325,20 @@ module row_tracker #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) list_o.rvalid <= 1'b0;
-        else         list_o.rvalid <= list_i.valid;
+        else list_o.rvalid <= list_i.valid;
     end
 
-    assign list_o.row   = pushed_q ? node_pkg::RowW'(entry[EntryW-1:Cfg.RowsLog2])
-                          : node_pkg::RowW'(entry[Cfg.RowsLog2-1:0]);
-    assign list_o.token = node_pkg::TokenW'(entry[EntryW-1 -: Cfg.TokW]);
-    assign list_o.pos   = entry[Cfg.RowsLog2 +: 4];
+    assign list_o.row = pushed_q ? node_pkg::RowW'(entry[EntryW-1:Cfg.RowsLog2])
+                        : node_pkg::RowW'(entry[Cfg.RowsLog2-1:0]);
+    assign list_o.token = node_pkg::TokenW'(entry[EntryW-1-:Cfg.TokW]);
+    assign list_o.pos = entry[Cfg.RowsLog2+:4];
 
     assign err_o.valid = (trk_q && left[LeftW]) || (append_q && num_full) || exp_big || early
                          || late;
-    assign err_o.code  = ((trk_q && left[LeftW]) || early || late) ? error_pkg::ERR_COUNT
-                         : error_pkg::ERR_BOUNDS;
-    assign ev_row_o    = append && !pushed_q;
-    assign idle_o      = !trk_q && !append_q && !sweep_q;
+    assign err_o.code = ((trk_q && left[LeftW]) || early || late) ? error_pkg::ERR_COUNT
+                        : error_pkg::ERR_BOUNDS;
+    assign ev_row_o = append && !pushed_q;
+    assign idle_o = !trk_q && !append_q && !sweep_q;
 
     wire unused = &{1'b0, cfg_i, trk_i, cnt_i, push_i, stat_le_i, list_i, left};
 

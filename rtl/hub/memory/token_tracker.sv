@@ -51,13 +51,13 @@ module token_tracker #(
     input  wire logic                        sig_valid_i,
     output logic                             sig_ready_o,
     input  wire logic [node_pkg::TokenW-1:0] sig_token_i,
-    input  wire logic [7:0]                  sig_bytes_i, // where rows return
+    input  wire logic [7:0]                  sig_bytes_i,  // where rows return
 
     output logic                      rdy_valid_o,
     input  wire logic                 rdy_ready_i,
     output logic [Cfg.TokensLog2-1:0] rdy_token_o,
 
-    output logic                      lane_valid_o, // all own experts of this token have finished
+    output logic                      lane_valid_o,  // all own experts of this token have finished
     input  wire logic                 lane_ready_i,
     output logic [Cfg.TokensLog2-1:0] lane_token_o,
 
@@ -69,48 +69,55 @@ module token_tracker #(
         logic [4:0] left;
     } entry_t;
 
-    logic                      take, take_q, arm_q, mine_q, mine, own;
-    logic [Cfg.TokW-1:0]       token, home_first_q;
+    logic take, take_q, arm_q, mine_q, mine, own;
+    logic [Cfg.TokW-1:0] token, home_first_q;
     logic [Cfg.TokensLog2-1:0] index, index_q, mask_q;
-    logic [4:0]                count_q, left;
-    entry_t                    entry;
-    logic                      live, current, ended, ready, sweep_q, open, own_room;
-    logic                      grant_q, waits, held; // a GRANT; its token waits for it, from now on
-    logic                      first; // a GRANT with tile reductions: its token has no other
+    logic [4:0] count_q, left;
+    entry_t entry;
+    logic live, current, ended, ready, sweep_q, open, own_room;
+    logic grant_q, waits, held;  // a GRANT; its token waits for it, from now on
+    logic first;  // a GRANT with tile reductions: its token has no other
 
-    assign open        = !take_q && !sweep_q;
-    assign take        = (arm_valid_i || own || sig_valid_i) && open;
+    assign open = !take_q && !sweep_q;
+    assign take = (arm_valid_i || own || sig_valid_i) && open;
     assign arm_ready_o = open;
-    assign own         = own_valid_i && own_room;
+    assign own = own_valid_i && own_room;
     assign own_ready_o = open && !arm_valid_i && own_room;
     assign sig_ready_o = open && !arm_valid_i && !own;
-    assign token       = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own ? own_token_i[Cfg.TokW-1:0]
-                         : sig_token_i[Cfg.TokW-1:0];
-    assign index       = token[Cfg.TokensLog2-1:0] & mask_q;
-    assign mine        = token == (home_first_q | Cfg.TokW'(index));
+    assign token = arm_valid_i ? arm_token_i[Cfg.TokW-1:0] : own ? own_token_i[Cfg.TokW-1:0]
+                   : sig_token_i[Cfg.TokW-1:0];
+    assign index = token[Cfg.TokensLog2-1:0] & mask_q;
+    assign mine = token == (home_first_q | Cfg.TokW'(index));
 
     always_ff @(posedge clk_i) begin
         if (go_i || sweep_i) begin
             home_first_q <= Cfg.TokW'(cfg_i.port) << cfg_i.token_shift;
-            mask_q       <= ~Cfg.TokensLog2'('1 << cfg_i.token_shift);
+            mask_q <= ~Cfg.TokensLog2'('1 << cfg_i.token_shift);
         end
     end
 
     // ---- bytes of rows that return ----
-    logic        part;  // of a row: it is not whole yet
+    logic part;  // of a row: it is not whole yet
     logic [15:0] bytes, bytes_in;
 
     if (Cfg.RowSparse) begin : gen_returns
-        logic        landed_q;
-        logic [7:0]  more_q;
+        logic landed_q;
+        logic [7:0] more_q;
         logic [15:0] sum;
 
-        table_ram #(.Width(16), .Depth(2**Cfg.TokensLog2)) i_bytes (
-            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q),
-            .wdata_i(bytes_in), .re_i(take),
-            .raddr_i(index), .rdata_o(bytes)
+        table_ram #(
+            .Width(16),
+            .Depth(2 ** Cfg.TokensLog2)
+        ) i_bytes (
+            .clk_i,
+            .we_i(mine_q && (take_q || sweep_q)),
+            .waddr_i(index_q),
+            .wdata_i(bytes_in),
+            .re_i(take),
+            .raddr_i(index),
+            .rdata_o(bytes)
         );
-        assign sum  = bytes + 16'(more_q);
+        assign sum = bytes + 16'(more_q);
         assign part = landed_q && sum < 16'(cfg_i.row_bytes);
 
         always_comb begin
@@ -121,7 +128,7 @@ module token_tracker #(
         always_ff @(posedge clk_i) begin
             if (take) begin
                 landed_q <= cfg_i.row_returns && !arm_valid_i && !own;
-                more_q   <= sig_bytes_i;
+                more_q <= sig_bytes_i;
             end else begin
                 landed_q <= 1'b0;
             end
@@ -136,31 +143,44 @@ module token_tracker #(
 
         assign by_switch = cfg_i.switch_reductions;
 
-        table_ram #(.Width($bits(entry_t) + 1), .Depth(2**Cfg.TokensLog2)) i_left (
-            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q),
+        table_ram #(
+            .Width($bits(entry_t) + 1),
+            .Depth(2 ** Cfg.TokensLog2)
+        ) i_left (
+            .clk_i,
+            .we_i(mine_q && (take_q || sweep_q)),
+            .waddr_i(index_q),
             .wdata_i({held, cfg_i.epoch, left}),
-            .re_i(take), .raddr_i(index), .rdata_o({waited, entry})
+            .re_i(take),
+            .raddr_i(index),
+            .rdata_o({waited, entry})
         );
 
         always_ff @(posedge clk_i) begin
             remote_q <= take && arm_remote_i && by_switch;
             if (take) grant_q <= by_switch && !arm_valid_i && !own;
             if (!rst_ni) lane_valid_q <= 1'b0;
-            else         lane_valid_q <=
-                (ended && held && !arm_q) || (lane_valid_q && !lane_ready_i);
+            else lane_valid_q <= (ended && held && !arm_q) || (lane_valid_q && !lane_ready_i);
             if (ended && held && !arm_q) lane_token_o <= index_q;
         end
 
-        assign waits        = current && waited;
-        assign first        = Cfg.TileReductions && cfg_i.tile_reductions && grant_q && !arm_q;
-        assign held         = arm_q ? remote_q : waits && !(grant_q && live);
-        assign own_room     = !lane_valid_q;
+        assign waits = current && waited;
+        assign first = Cfg.TileReductions && cfg_i.tile_reductions && grant_q && !arm_q;
+        assign held = arm_q ? remote_q : waits && !(grant_q && live);
+        assign own_room = !lane_valid_q;
         assign lane_valid_o = lane_valid_q;
     end else begin : gen_alone
-        table_ram #(.Width($bits(entry_t)), .Depth(2**Cfg.TokensLog2)) i_left (
-            .clk_i, .we_i(mine_q && (take_q || sweep_q)), .waddr_i(index_q),
+        table_ram #(
+            .Width($bits(entry_t)),
+            .Depth(2 ** Cfg.TokensLog2)
+        ) i_left (
+            .clk_i,
+            .we_i(mine_q && (take_q || sweep_q)),
+            .waddr_i(index_q),
             .wdata_i({cfg_i.epoch, left}),
-            .re_i(take), .raddr_i(index), .rdata_o(entry)
+            .re_i(take),
+            .raddr_i(index),
+            .rdata_o(entry)
         );
 
         assign {grant_q, first, waits, held, own_room, lane_valid_o} = 6'b000010;
@@ -169,54 +189,74 @@ module token_tracker #(
     end
 
     assign current = entry.epoch == cfg_i.epoch;
-    assign live    = arm_q || (first ? !(current && entry.left != '0)
-                               : grant_q ? waits && entry.left == '0 : current && entry.left != '0);
-    assign left    = arm_q ? count_q : first ? 5'd1 : !current ? '0
-                     : (grant_q || !live || part) ? entry.left : entry.left - 1'b1;
-    assign ended   = take_q && mine_q && live && (left == '0 || first);
-    assign ready   = ended && !held;
+    assign live = arm_q || (first ? !(current && entry.left != '0)
+                            : grant_q ? waits && entry.left == '0 : current && entry.left != '0);
+    assign left = arm_q ? count_q : first ? 5'd1 : !current ? '0
+                  : (grant_q || !live || part) ? entry.left : entry.left - 1'b1;
+    assign ended = take_q && mine_q && live && (left == '0 || first);
+    assign ready = ended && !held;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            take_q  <= 1'b0;
+            take_q <= 1'b0;
             sweep_q <= 1'b0;
         end else begin
-            take_q  <= take;
+            take_q <= take;
             sweep_q <= sweep_q ? index_q != mask_q : sweep_i;
         end
         if (take) begin
-            arm_q   <= arm_valid_i;
-            mine_q  <= mine;
+            arm_q <= arm_valid_i;
+            mine_q <= mine;
             index_q <= index;
             count_q <= arm_count_i;
-        end else begin   // a sweep arms each token with 0, without a report
-            arm_q   <= 1'b1;
-            mine_q  <= 1'b1;
+        end else begin  // a sweep arms each token with 0, without a report
+            arm_q <= 1'b1;
+            mine_q <= 1'b1;
             index_q <= sweep_q ? index_q + 1'b1 : '0;
             count_q <= '0;
         end
     end
 
     assign err_o.valid = take_q && !(mine_q && live);
-    assign err_o.code  = mine_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
+    assign err_o.code = mine_q ? error_pkg::ERR_COUNT : error_pkg::ERR_BOUNDS;
 
     logic rdy_room;
     logic [$clog2(2**Cfg.TokensLog2+1)-1:0] rdy_level;
 
     if (Cfg.TokensLog2 <= 6) begin : gen_lut
-        fifo #(.Width(Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready), .ready_o(rdy_room), .data_i(index_q),
-            .valid_o(rdy_valid_o), .ready_i(rdy_ready_i), .data_o(rdy_token_o), .level_o(rdy_level)
+        fifo #(
+            .Width(Cfg.TokensLog2),
+            .Depth(2 ** Cfg.TokensLog2)
+        ) i_ready (
+            .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .valid_i(ready),
+            .ready_o(rdy_room),
+            .data_i(index_q),
+            .valid_o(rdy_valid_o),
+            .ready_i(rdy_ready_i),
+            .data_o(rdy_token_o),
+            .level_o(rdy_level)
         );
     end else begin : gen_block
-        fifo_ram #(.Width(Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready), .ready_o(rdy_room), .data_i(index_q),
-            .valid_o(rdy_valid_o), .ready_i(rdy_ready_i), .data_o(rdy_token_o), .level_o(rdy_level)
+        fifo_ram #(
+            .Width(Cfg.TokensLog2),
+            .Depth(2 ** Cfg.TokensLog2)
+        ) i_ready (
+            .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .valid_i(ready),
+            .ready_o(rdy_room),
+            .data_i(index_q),
+            .valid_o(rdy_valid_o),
+            .ready_i(rdy_ready_i),
+            .data_o(rdy_token_o),
+            .level_o(rdy_level)
         );
     end
 
     assign sweep_busy_o = sweep_q;
-    assign idle_o       = open && !lane_valid_o;  // what waits in the queue waits for combine
+    assign idle_o = open && !lane_valid_o;  // what waits in the queue waits for combine
 
     wire unused = &{1'b0, cfg_i, rdy_room, rdy_level, arm_token_i, own_token_i, sig_token_i};
 endmodule

@@ -20,7 +20,7 @@
 
 module grant_lanes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned   LutDepth = 128 // the deepest queue that is in LUT RAM
+    parameter int unsigned LutDepth = 128  // the deepest queue that is in LUT RAM
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -38,7 +38,7 @@ module grant_lanes #(
     output logic [Cfg.GpuW-1:0]       home_o,  // of either
     output logic [Cfg.TokensLog2-1:0] index_o,
 
-    output bundle_pkg::error_t err_o,       // stays until
+    output bundle_pkg::error_t err_o,  // stays until
     input  wire logic          err_ready_i,
     output logic               idle_o
 );
@@ -47,46 +47,64 @@ module grant_lanes #(
     localparam int unsigned Places = Cfg.GrantRows;
 
     typedef struct packed {
-        logic                      more;     // of the packet
+        logic                      more;      // of the packet
         logic                      unmapped;
         logic                      beyond;
         logic [Cfg.GpuW-1:0]       home;
         logic [Cfg.TokensLog2-1:0] index;
     } row_t;
 
-    row_t             in [Lanes], out [Lanes], row;
-    logic [Lanes-1:0] valid, some, room, take; // some: rows are there, shown or not
-    logic [1:0]       at_q;
-    logic             pop, here, strange, own;
+    row_t in[Lanes], out[Lanes], row;
+    logic [Lanes-1:0] valid, some, room, take;  // some: rows are there, shown or not
+    logic [1:0] at_q;
+    logic pop, here, strange, own;
 
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         localparam int unsigned Depth = (Places + l) / (l + 1);
 
         always_comb begin
-            in[l].more     = l + 1 < Lanes && lanes_i[(l + 1 < Lanes) ? l + 1 : l].valid;
+            in[l].more = l + 1 < Lanes && lanes_i[(l+1<Lanes)?l+1 : l].valid;
             in[l].unmapped = 32'(lanes_i[l].home) >= Cfg.N;
-            in[l].beyond   = (lanes_i[l].index >> Cfg.TokensLog2) != '0;
-            in[l].home     = lanes_i[l].home[Cfg.GpuW-1:0];
-            in[l].index    = lanes_i[l].index[Cfg.TokensLog2-1:0];
+            in[l].beyond = (lanes_i[l].index >> Cfg.TokensLog2) != '0;
+            in[l].home = lanes_i[l].home[Cfg.GpuW-1:0];
+            in[l].index = lanes_i[l].index[Cfg.TokensLog2-1:0];
         end
 
         logic [$clog2(Depth+1)-1:0] level;
 
         if (Depth <= LutDepth) begin : gen_lut
-            fifo #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
-                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid),
-                .ready_o(room[l]), .data_i(in[l]),
-                .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
+            fifo #(
+                .Width($bits(row_t)),
+                .Depth(Depth)
+            ) i_rows (
+                .clk_i,
+                .rst_ni,
+                .valid_i(push_i && room_o && lanes_i[l].valid),
+                .ready_o(room[l]),
+                .data_i(in[l]),
+                .valid_o(valid[l]),
+                .ready_i(take[l]),
+                .data_o(out[l]),
+                .level_o(level)
             );
             assign some[l] = valid[l];
             wire unused_level = &{1'b0, level};
         end else begin : gen_block
-            fifo_ram #(.Width($bits(row_t)), .Depth(Depth)) i_rows (
-                .clk_i, .rst_ni, .valid_i(push_i && room_o && lanes_i[l].valid),
-                .ready_o(room[l]), .data_i(in[l]),
-                .valid_o(valid[l]), .ready_i(take[l]), .data_o(out[l]), .level_o(level)
+            fifo_ram #(
+                .Width($bits(row_t)),
+                .Depth(Depth)
+            ) i_rows (
+                .clk_i,
+                .rst_ni,
+                .valid_i(push_i && room_o && lanes_i[l].valid),
+                .ready_o(room[l]),
+                .data_i(in[l]),
+                .valid_o(valid[l]),
+                .ready_i(take[l]),
+                .data_o(out[l]),
+                .level_o(level)
             );
-            assign some[l] = level != '0; // it shows a row a cycle later
+            assign some[l] = level != '0;  // it shows a row a cycle later
         end
 
         assign take[l] = pop && at_q == 2'(l);
@@ -103,15 +121,15 @@ module grant_lanes #(
         endcase
     end
 
-    assign strange     = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
-    assign own         = 5'(row.home) == cfg_i.port;
+    assign strange = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
+    assign own = 5'(row.home) == cfg_i.port;
     assign own_valid_o = here && !strange && own;
     assign far_valid_o = here && !strange && !own;
-    assign home_o      = row.home;
-    assign index_o     = row.index;
-    assign pop         = here && (strange ? err_ready_i : own ? own_ready_i : far_ready_i);
+    assign home_o = row.home;
+    assign index_o = row.index;
+    assign pop = here && (strange ? err_ready_i : own ? own_ready_i : far_ready_i);
     assign err_o.valid = here && strange;
-    assign err_o.code  = row.unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
+    assign err_o.code = row.unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) at_q <= '0;

@@ -29,7 +29,7 @@ module list_keep #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    output logic                    room_o,
+    output logic                     room_o,
     input  wire logic                take_i,  // a target
     input  wire logic                last_i,  // the list's last
     input  wire logic [3:0]          idx_i,
@@ -41,59 +41,71 @@ module list_keep #(
     output logic [LevelW-1:0] level_o,
     output logic              done_o,
 
-    output write_t          wr_o,
-    input  wire logic       wr_ready_i,
-    output logic            idle_o
+    output write_t    wr_o,
+    input  wire logic wr_ready_i,
+    output logic      idle_o
 );
-    localparam int unsigned ListW  = $clog2(Lists);
-    localparam int unsigned FlitW  = 5 - Cfg.FlitLog2;  // index of a flit of a list
-    localparam int unsigned ExpW   = Cfg.ExpW + 1;      // {no such expert, expert}
+    localparam int unsigned ListW = $clog2(Lists);
+    localparam int unsigned FlitW = 5 - Cfg.FlitLog2;  // index of a flit of a list
+    localparam int unsigned ExpW = Cfg.ExpW + 1;  // {no such expert, expert}
 
     typedef struct packed {
-        logic [3:0]                last; // target
+        logic [3:0]                last;   // target
         logic [Cfg.GpuW-1:0]       src;
         logic [Cfg.TokensLog2-1:0] index;
     } list_t;
 
-    logic [ListW-1:0]          wlist_q, rlist_q;
-    logic [LevelW-1:0]         level_q;
-    logic [FlitW-1:0]          flit_q;
-    logic                      active_q, come, step;
-    logic [Cfg.AddrW-1:0]      addr_q;
+    logic [ListW-1:0] wlist_q, rlist_q;
+    logic [LevelW-1:0] level_q;
+    logic [FlitW-1:0] flit_q;
+    logic active_q, come, step;
+    logic [Cfg.AddrW-1:0] addr_q;
     logic [Cfg.Lanes-1:0][ExpW-1:0] exps;
-    logic [Cfg.Lanes-1:0][15:0]     targets;
-    list_t                     list;
+    logic [Cfg.Lanes-1:0][15:0] targets;
+    list_t list;
     logic [Cfg.TokensLog2-1:0] mask;
-    logic [Cfg.TokW-1:0]       token;
+    logic [Cfg.TokW-1:0] token;
 
     assign mask = ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift);
     assign come = take_i && last_i;
 
     for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
-        lutram #(.Width(ExpW), .Depth(Lists << FlitW)) i_targets (
-            .clk_i, .we_i(take_i && idx_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
+        lutram #(
+            .Width(ExpW),
+            .Depth(Lists << FlitW)
+        ) i_targets (
+            .clk_i,
+            .we_i(take_i && idx_i[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
             .waddr_i({wlist_q, idx_i[3:Cfg.LaneW]}),
-            .wdata_i(tgt_i[TgtW-1:4]), .raddr_i({rlist_q, flit_q}), .rdata_o(exps[l])
+            .wdata_i(tgt_i[TgtW-1:4]),
+            .raddr_i({rlist_q, flit_q}),
+            .rdata_o(exps[l])
         );
         // an expert that does not exist stays one
         assign targets[l] = {12'({{12{exps[l][ExpW-1]}}, exps[l][ExpW-2:0]}), list.last};
     end
-    lutram #(.Width($bits(list_t)), .Depth(Lists)) i_lists (
-        .clk_i, .we_i(come), .waddr_i(wlist_q),
+    lutram #(
+        .Width($bits(list_t)),
+        .Depth(Lists)
+    ) i_lists (
+        .clk_i,
+        .we_i(come),
+        .waddr_i(wlist_q),
         .wdata_i({4'(cnt_i - 5'd1), src_i, token_i[Cfg.TokensLog2-1:0] & mask}),
-        .raddr_i(rlist_q), .rdata_o(list)
+        .raddr_i(rlist_q),
+        .rdata_o(list)
     );
 
-    assign token  = (Cfg.TokW'(list.src) << cfg_i.token_shift) | Cfg.TokW'(list.index);
-    assign step   = wr_o.valid && wr_ready_i;
+    assign token = (Cfg.TokW'(list.src) << cfg_i.token_shift) | Cfg.TokW'(list.index);
+    assign step = wr_o.valid && wr_ready_i;
     assign done_o = step && flit_q == list.last[3:Cfg.LaneW];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            wlist_q  <= '0;
-            rlist_q  <= '0;
-            level_q  <= '0;
-            flit_q   <= '0;
+            wlist_q <= '0;
+            rlist_q <= '0;
+            level_q <= '0;
+            flit_q <= '0;
             active_q <= 1'b0;
         end else begin
             if (come) wlist_q <= wlist_q + 1'b1;
@@ -102,18 +114,19 @@ module list_keep #(
             if (step) flit_q <= done_o ? '0 : flit_q + 1'b1;
             active_q <= !active_q ? level_q != '0 : !done_o;
         end
-        if (!active_q) addr_q <= cfg_i.rl_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
+        if (!active_q)
+            addr_q <= cfg_i.rl_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                                  + Cfg.AddrW'({token, FlitW'(0)});
         else if (step) addr_q <= addr_q + 1'b1;
     end
 
-    assign room_o     = level_q != LevelW'(Lists);
-    assign level_o    = level_q;
+    assign room_o = level_q != LevelW'(Lists);
+    assign level_o = level_q;
     assign wr_o.valid = active_q;
-    assign wr_o.addr  = addr_q;
-    assign wr_o.be    = '1;
-    assign wr_o.data  = targets;
-    assign idle_o     = level_q == '0;
+    assign wr_o.addr = addr_q;
+    assign wr_o.be = '1;
+    assign wr_o.data = targets;
+    assign idle_o = level_q == '0;
 
     wire unused = &{1'b0, cfg_i, tgt_i[3:0], token_i};
 

@@ -26,17 +26,17 @@ module row_lists #(
     input  wire logic [1:0] epoch_i,
 
     input  wire arrived_t            hd_i,
-    input  wire logic                cut_i,    // the packet ended in the wrong place
-    input  wire logic [Cfg.TokW-1:0] token_i,  // that its address names
-    input  wire logic                beyond_i, // it names none
+    input  wire logic                cut_i,     // the packet ended in the wrong place
+    input  wire logic [Cfg.TokW-1:0] token_i,   // that its address names
+    input  wire logic                beyond_i,  // it names none
     input  wire logic [3:0]          idx_i,
     input  wire logic                take_i,
     input  wire logic                last_i,
 
-    output logic [4:0]      cnt_o,   // targets of the packet, 1 for what has none
-    output logic [TgtW-1:0] tgt_o,   // target idx_i
-    output logic            no_row_o, // a follower without a row
-    output logic            opens_o   // it opens a row
+    output logic [4:0]      cnt_o,     // targets of the packet, 1 for what has none
+    output logic [TgtW-1:0] tgt_o,     // target idx_i
+    output logic            no_row_o,  // a follower without a row
+    output logic            opens_o    // it opens a row
 );
     import packet_pkg::*;
 
@@ -49,29 +49,43 @@ module row_lists #(
         logic [4:0]          cnt;
     } row_t;
 
-    logic                is_row, whole, follows, flat, known, same, opens;
+    logic is_row, whole, follows, flat, known, same, opens;
     logic [Cfg.GpuW-1:0] src;
-    logic [Cfg.N-1:0]    open_q;
-    logic [1:0]          epoch_q;
-    row_t                row;
-    logic [TgtW-1:0]     kept;
+    logic [Cfg.N-1:0] open_q;
+    logic [1:0] epoch_q;
+    row_t row;
+    logic [TgtW-1:0] kept;
 
-    assign src     = hd_i.src[Cfg.GpuW-1:0];
-    assign known   = 32'(hd_i.src) < Cfg.N;
-    assign is_row  = hd_i.op == OP_DYMULTIMEM_ST;
-    assign whole   = !hd_i.bad && !cut_i;
-    assign flat    = whole && hd_i.stage == STAGE_FLAT;
-    assign follows = is_row && whole && hd_i.cnt == '0; // none of them is flat
-    assign opens   = is_row && whole && hd_i.cnt != '0 && !flat && known && !beyond_i;
-    assign same    = known && open_q[src] && !beyond_i && row.token == token_i;
+    assign src = hd_i.src[Cfg.GpuW-1:0];
+    assign known = 32'(hd_i.src) < Cfg.N;
+    assign is_row = hd_i.op == OP_DYMULTIMEM_ST;
+    assign whole = !hd_i.bad && !cut_i;
+    assign flat = whole && hd_i.stage == STAGE_FLAT;
+    assign follows = is_row && whole && hd_i.cnt == '0;  // none of them is flat
+    assign opens = is_row && whole && hd_i.cnt != '0 && !flat && known && !beyond_i;
+    assign same = known && open_q[src] && !beyond_i && row.token == token_i;
 
-    lutram #(.Width($bits(row_t)), .Depth(2**Cfg.GpuW)) i_rows (
-        .clk_i, .we_i(take_i && opens), .waddr_i(src), .wdata_i({token_i, hd_i.cnt}),
-        .raddr_i(src), .rdata_o(row)
+    lutram #(
+        .Width($bits(row_t)),
+        .Depth(2 ** Cfg.GpuW)
+    ) i_rows (
+        .clk_i,
+        .we_i(take_i && opens),
+        .waddr_i(src),
+        .wdata_i({token_i, hd_i.cnt}),
+        .raddr_i(src),
+        .rdata_o(row)
     );
-    lutram #(.Width(TgtW), .Depth(2**(Cfg.GpuW + IdxW))) i_targets (
-        .clk_i, .we_i(take_i && opens), .waddr_i({src, idx_i[IdxW-1:0]}), .wdata_i(hd_i.tgt),
-        .raddr_i({src, idx_i[IdxW-1:0]}), .rdata_o(kept)
+    lutram #(
+        .Width(TgtW),
+        .Depth(2 ** (Cfg.GpuW + IdxW))
+    ) i_targets (
+        .clk_i,
+        .we_i(take_i && opens),
+        .waddr_i({src, idx_i[IdxW-1:0]}),
+        .wdata_i(hd_i.tgt),
+        .raddr_i({src, idx_i[IdxW-1:0]}),
+        .rdata_o(kept)
     );
 
     always_ff @(posedge clk_i) begin
@@ -82,9 +96,9 @@ module row_lists #(
     end
 
     assign no_row_o = follows && !same;
-    assign opens_o  = opens;
-    assign cnt_o    = !follows ? hd_i.cnt : same ? row.cnt : 5'd1;
-    assign tgt_o    = follows ? kept : hd_i.tgt;
+    assign opens_o = opens;
+    assign cnt_o = !follows ? hd_i.cnt : same ? row.cnt : 5'd1;
+    assign tgt_o = follows ? kept : hd_i.tgt;
 
     wire unused = &{1'b0, hd_i, idx_i};
 

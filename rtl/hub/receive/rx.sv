@@ -41,8 +41,8 @@ module rx #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     // link bundle
-    input  wire link_t        rx_i,
-    output logic [3:0]        crd_o,
+    input  wire link_t rx_i,
+    output logic [3:0] crd_o,
 
     // CTRL
     output logic                        sig_valid_o,
@@ -50,26 +50,26 @@ module rx #(
     output logic [node_pkg::TokenW-1:0] sig_token_o,
     output logic                        ev_valid_o,
     input  wire logic                   ev_ready_i,
-    output logic [4:0]                  ev_idx_o,  // one that packets count
+    output logic [4:0]                  ev_idx_o,   // one that packets count
     output logic                        ev_ack_o,
-    output logic [4:0]                  ack_src_o, // who answers
+    output logic [4:0]                  ack_src_o,  // who answers
 
     // STORE
-    output marked_t        st_o,
-    input  wire logic      st_crd_i, // a slot is free again
+    output marked_t   st_o,
+    input  wire logic st_crd_i,  // a slot is free again
 
     // REQ
-    output marked_t        req_o,
-    input  wire logic      req_ready_i,
-    output logic                      lane_valid_o, // a row is granted: of another GPU's token
+    output marked_t                   req_o,
+    input  wire logic                 req_ready_i,
+    output logic                      lane_valid_o,  // a row is granted: of another GPU's token
     input  wire logic                 lane_ready_i,
     output logic [Cfg.GpuW-1:0]       lane_home_o,
     output logic [Cfg.TokensLog2-1:0] lane_index_o,
 
     // PART
     output logic      res_push_o,
-    input  wire logic res_room_i, // for a packet
-    input  wire logic res_crd_i,  // a packet has left
+    input  wire logic res_room_i,  // for a packet
+    input  wire logic res_crd_i,   // a packet has left
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -77,28 +77,32 @@ module rx #(
     import packet_pkg::*;
     import error_pkg::*;
 
-    localparam int unsigned ValW    = (Cfg.TokW > 8) ? Cfg.TokW : 8;
+    localparam int unsigned ValW = (Cfg.TokW > 8) ? Cfg.TokW : 8;
 
     if ((Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)
         || Cfg.TokW > node_pkg::TokenW) begin : gen_check
         $error("rx: flits have 8 or 16 bytes, and N << TokensLog2 tokens at most 2^TokenW");
     end
 
-    typedef enum logic [1:0] {Signal, Event, Ack, Err} ctrl_e;
+    typedef enum logic [1:0] {
+        Signal,
+        Event,
+        Ack,
+        Err
+    } ctrl_e;
     typedef struct packed {
         ctrl_e           kind;
-        logic [ValW-1:0] val; // token, event counter, source of the ACK or error code
+        logic [ValW-1:0] val;   // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic                 is_ctrl, is_req, is_part, first, first_q, bad_epoch,
-                          alien, by_switch, sig_known;
-    header_t              header, poisoned;
+    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, by_switch, sig_known;
+    header_t header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
     assign is_ctrl = rx_i.valid && rx_i.cls == CLS_CTRL;
-    assign is_req  = rx_i.valid && rx_i.cls == CLS_REQ;
+    assign is_req = rx_i.valid && rx_i.cls == CLS_REQ;
     assign is_part = rx_i.valid && rx_i.cls == CLS_PART;
-    assign first   = first_q;
+    assign first = first_q;
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign sig_known = !by_switch && !(Cfg.RowSparse && cfg_i.row_returns);
 
@@ -109,34 +113,34 @@ module rx #(
 
     // Flits of a packet arrive in consecutive cycles, so one beat counter serves all classes.
     // The low half of the header holds epoch and poison.
-    assign header    = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data)
-                       : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
+    assign header = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data)
+                    : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
-    assign alien     = !(is_part ? header.opcode == OP_RESULT
-                         : by_switch ? header.opcode == OP_GRANT
-                         : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
+    assign alien = !(is_part ? header.opcode == OP_RESULT
+                     : by_switch ? header.opcode == OP_GRANT
+                     : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
-        poisoned        = header;
+        poisoned = header;
         poisoned.poison = header.poison || bad_epoch || alien;
-        patched         = first ? Cfg.FlitW'(poisoned) : rx_i.data;
+        patched = first ? Cfg.FlitW'(poisoned) : rx_i.data;
     end
 
     // ---- STORE, REQ ----
-    assign st_o.valid  = rx_i.valid && rx_i.cls == CLS_STORE;
-    assign st_o.last   = rx_i.last;
-    assign st_o.err    = rx_i.err;
-    assign st_o.data   = is_part ? patched : rx_i.data;
+    assign st_o.valid = rx_i.valid && rx_i.cls == CLS_STORE;
+    assign st_o.last = rx_i.last;
+    assign st_o.err = rx_i.err;
+    assign st_o.data = is_part ? patched : rx_i.data;
     assign req_o.valid = is_req && !by_switch;
-    assign req_o.last  = rx_i.last;
-    assign req_o.err   = rx_i.err;
-    assign req_o.data  = patched;
+    assign req_o.last = rx_i.last;
+    assign req_o.err = rx_i.err;
+    assign req_o.data = patched;
 
     // ---- PART ----
     logic res_full_q, res_lost;
 
     // A packet without room is dropped whole; the credits keep that from happening.
-    assign res_lost   = is_part && (first ? !res_room_i : res_full_q);
+    assign res_lost = is_part && (first ? !res_room_i : res_full_q);
     assign res_push_o = is_part && !res_lost;
 
     always_ff @(posedge clk_i) begin
@@ -144,16 +148,16 @@ module rx #(
     end
 
     // ---- CTRL ----
-    logic  ctrl_push, ctrl_room, ctrl_valid, ctrl_pop, long_q;
+    logic ctrl_push, ctrl_room, ctrl_valid, ctrl_pop, long_q;
     ctrl_t ctrl_in, ctrl_first, ctrl_first_q, ctrl_out;
     logic [$clog2(Cfg.RxCtrlPkts+1)-1:0] ctrl_level;
-    logic  sized;    // payload or targets, which no CTRL packet has
-    logic  high_bad; // token or event counter outside the range that exists
+    logic sized;  // payload or targets, which no CTRL packet has
+    logic known_event;
+    logic high_bad;  // token or event counter outside the range that exists
 
-    assign sized    = header.len != '0 || header.cnt != '0;
-    assign high_bad = (header.addr >> Cfg.TokW) != '0
-                      || (ctrl_first.kind == Event
-                          && !cfg_pkg::counted(Cfg.Events, 48'(header.addr[Cfg.TokW-1:0])));
+    assign sized = header.len != '0 || header.cnt != '0;
+    assign known_event = cfg_pkg::counted(Cfg.Events, 48'(header.addr[Cfg.TokW-1:0]));
+    assign high_bad = (header.addr >> Cfg.TokW) != '0 || (ctrl_first.kind == Event && !known_event);
 
     function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src,
                                        logic [7:0] tag, logic epoch_bad, logic signals);
@@ -161,19 +165,20 @@ module rx #(
         c = '{kind: Err, val: ValW'(ERR_OPCODE)};
         if (epoch_bad) c.val = ValW'(ERR_EPOCH);
         else if (has_size) c.val = ValW'(ERR_LENGTH);
-        else case (opcode)
-            OP_SIGNAL: if (signals) c.kind = Signal;
-            OP_EVENT:  c.kind = Event;
-            OP_ACK:    c      = '{kind: Ack, val: ValW'(src)};
-            OP_ERROR:  c.val  = ValW'(tag);
-            default: ;
-        endcase
+        else
+            case (opcode)
+                OP_SIGNAL: if (signals) c.kind = Signal;
+                OP_EVENT:  c.kind = Event;
+                OP_ACK:    c      = '{kind: Ack, val: ValW'(src)};
+                OP_ERROR:  c.val  = ValW'(tag);
+                default: ;
+            endcase
         return c;
     endfunction
 
-    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(header.opcode, sized, header.src,
-                                                        header.tag, bad_epoch,
-                                                          sig_known) : ctrl_first_q;
+    assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(
+        header.opcode, sized, header.src, header.tag, bad_epoch, sig_known
+    ) : ctrl_first_q;
 
     always_comb begin
         ctrl_in = ctrl_first;
@@ -181,7 +186,7 @@ module rx #(
             ctrl_in = '{kind: Err, val: ValW'(ERR_LENGTH)};
         end else if (ctrl_first.kind inside {Signal, Event}) begin
             if (high_bad) ctrl_in = '{kind: Err, val: ValW'(ERR_BOUNDS)};
-            else          ctrl_in.val = ValW'(header.addr[Cfg.TokW-1:0]);
+            else ctrl_in.val = ValW'(header.addr[Cfg.TokW-1:0]);
         end
     end
 
@@ -189,60 +194,83 @@ module rx #(
 
     always_ff @(posedge clk_i) begin
         if (is_ctrl && first)
-            ctrl_first_q <= low_half(header.opcode, sized, header.src, header.tag, bad_epoch,
-                                     sig_known);
+            ctrl_first_q <= low_half(
+                header.opcode, sized, header.src, header.tag, bad_epoch, sig_known
+            );
         // more flits than a header
         if (!rst_ni || rx_i.last) long_q <= 1'b0;
         else if (is_ctrl) long_q <= (Cfg.HeadFlits == 1) || !first;
     end
 
-    fifo #(.Width($bits(ctrl_t)), .Depth(Cfg.RxCtrlPkts)) i_ctrl (
-        .clk_i, .rst_ni, .valid_i(ctrl_push), .ready_o(ctrl_room), .data_i(ctrl_in),
-        .valid_o(ctrl_valid), .ready_i(ctrl_pop), .data_o(ctrl_out), .level_o(ctrl_level)
+    fifo #(
+        .Width($bits(ctrl_t)),
+        .Depth(Cfg.RxCtrlPkts)
+    ) i_ctrl (
+        .clk_i,
+        .rst_ni,
+        .valid_i(ctrl_push),
+        .ready_o(ctrl_room),
+        .data_i(ctrl_in),
+        .valid_o(ctrl_valid),
+        .ready_i(ctrl_pop),
+        .data_o(ctrl_out),
+        .level_o(ctrl_level)
     );
 
-    assign ev_valid_o  = ctrl_valid && ctrl_out.kind == Event;
-    assign ev_idx_o    = 5'(ctrl_out.val[Cfg.EventW-1:0]);
-    assign ev_ack_o    = ctrl_valid && ctrl_out.kind == Ack;
-    assign ack_src_o   = ctrl_out.val[4:0];
+    assign ev_valid_o = ctrl_valid && ctrl_out.kind == Event;
+    assign ev_idx_o = 5'(ctrl_out.val[Cfg.EventW-1:0]);
+    assign ev_ack_o = ctrl_valid && ctrl_out.kind == Ack;
+    assign ack_src_o = ctrl_out.val[4:0];
 
     // ---- GRANT ----
-    logic               sig_valid, grant_err, grant_lost, grants_idle;
+    logic sig_valid, grant_err, grant_lost, grants_idle;
     bundle_pkg::error_t lane_err;
-    err_e               grant_code;
+    err_e grant_code;
 
     assign sig_valid = ctrl_valid && ctrl_out.kind == Signal;
 
-    logic now_err; // an error of the link's own, reported before those in the queue
+    logic now_err;  // an error of the link's own, reported before those in the queue
     err_e now_code;
 
     if (Cfg.SwitchReductions) begin : gen_grants
-        logic              low_good, low_good_q, second_q, good, push, room, own_valid;
+        logic low_good, low_good_q, second_q, good, push, room, own_valid;
         lane_t [Lanes-1:0] lanes;
 
         // The low half is good; of the flit it is the high one's turn.
         assign low_good = first ? !bad_epoch && !alien && !sized : low_good_q;
-        assign lanes    = (LaneBits * Lanes)'({header.target0, header.addr});
-        assign good     = low_good && ((Cfg.HeadFlits == 1) ? first : second_q) && !rx_i.err
-                          && lanes[0].valid && (lanes[1].valid || !lanes[2].valid);
-        assign push     = by_switch && is_req && rx_i.last && good;
+        assign lanes = (LaneBits * Lanes)'({header.target0, header.addr});
+        assign good = low_good && ((Cfg.HeadFlits == 1) ? first : second_q) && !rx_i.err
+                      && lanes[0].valid && (lanes[1].valid || !lanes[2].valid);
+        assign push = by_switch && is_req && rx_i.last && good;
 
         always_ff @(posedge clk_i) begin
             if (is_req && first) low_good_q <= low_good;
             if (rx_i.valid) second_q <= first && !rx_i.last;
         end
 
-        assign grant_err  = by_switch && is_req
-                            && ((first && !low_good) || (rx_i.last && low_good && !good));
+        assign grant_err = by_switch && is_req
+                           && ((first && !low_good) || (rx_i.last && low_good && !good));
         assign grant_code = (!first || low_good) ? ERR_LENGTH : bad_epoch ? ERR_EPOCH
                             : alien ? ERR_OPCODE : ERR_LENGTH;
         assign grant_lost = push && !room;
 
-        grant_lanes #(.Cfg(Cfg)) i_lanes (
-            .clk_i, .rst_ni, .cfg_i, .push_i(push), .room_o(room), .lanes_i(lanes),
-            .own_valid_o(own_valid), .own_ready_i(sig_ready_i),
-            .far_valid_o(lane_valid_o), .far_ready_i(lane_ready_i),
-            .home_o(lane_home_o), .index_o(lane_index_o), .err_o(lane_err), .err_ready_i(!now_err),
+        grant_lanes #(
+            .Cfg(Cfg)
+        ) i_lanes (
+            .clk_i,
+            .rst_ni,
+            .cfg_i,
+            .push_i(push),
+            .room_o(room),
+            .lanes_i(lanes),
+            .own_valid_o(own_valid),
+            .own_ready_i(sig_ready_i),
+            .far_valid_o(lane_valid_o),
+            .far_ready_i(lane_ready_i),
+            .home_o(lane_home_o),
+            .index_o(lane_index_o),
+            .err_o(lane_err),
+            .err_ready_i(!now_err),
             .idle_o(grants_idle)
         );
 
@@ -253,7 +281,7 @@ module rx #(
     end else begin : gen_no_grants
         assign {grant_err, grant_lost, grants_idle, lane_valid_o} = 4'b0010;
         assign {lane_err, lane_home_o, lane_index_o} = '0;
-        assign grant_code  = ERR_NONE;
+        assign grant_code = ERR_NONE;
         assign sig_valid_o = sig_valid;
         assign sig_token_o = node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
         wire unused_lane = &{1'b0, lane_ready_i};
@@ -261,7 +289,7 @@ module rx #(
 
     // ---- credits, errors ----
     always_comb begin
-        now_err  = 1'b1;
+        now_err = 1'b1;
         now_code = bad_epoch ? ERR_EPOCH : ERR_OPCODE;
         if (res_lost || (ctrl_push && !ctrl_room)) now_code = ERR_CREDIT;
         else if (grant_lost || (is_req && !by_switch && !req_ready_i)) now_code = ERR_WINDOW;
@@ -280,13 +308,13 @@ module rx #(
     end
 
     assign err_o.valid = now_err || lane_err.valid || (ctrl_valid && ctrl_out.kind == Err);
-    assign err_o.code  = now_err ? now_code : lane_err.valid ? lane_err.code
-                         : err_e'(ctrl_out.val[7:0]);
+    assign err_o.code = now_err ? now_code : lane_err.valid ? lane_err.code
+                        : err_e'(ctrl_out.val[7:0]);
 
-    assign crd_o[CLS_CTRL]  = ctrl_pop;
+    assign crd_o[CLS_CTRL] = ctrl_pop;
     assign crd_o[CLS_STORE] = st_crd_i;
-    assign crd_o[CLS_REQ]   = 1'b0;
-    assign crd_o[CLS_PART]  = res_crd_i;
+    assign crd_o[CLS_REQ] = 1'b0;
+    assign crd_o[CLS_PART] = res_crd_i;
 
     assign idle_o = !ctrl_valid && grants_idle;
 

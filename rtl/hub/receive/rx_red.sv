@@ -28,115 +28,148 @@ module rx_red #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire store_t               in_i, // what is no red passes
+    input  wire store_t               in_i,  // what is no red passes
     output logic                      in_ready_o,
     input  wire logic [Cfg.FlitW-1:0] in_data_i,
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
-    output write_t        wr_o,
-    input  wire logic     wr_ready_i,
+    output write_t    wr_o,
+    input  wire logic wr_ready_i,
 
-    output logic busy_o // a red is inside
+    output logic busy_o  // a red is inside
 );
-    localparam int unsigned PtrW   = $clog2(Depth);
+    localparam int unsigned PtrW = $clog2(Depth);
     localparam int unsigned Stages = fp_pkg::FpAddLatency + 1;
 
-    if (2**PtrW != Depth) begin : gen_check
+    if (2 ** PtrW != Depth) begin : gen_check
         $error("rx_red: Depth must be a power of two");
     end
 
     // A ring of flits: requested at in_q, taken into the lane at op_q, finished
     // at res_q, written at out_q.
-    logic [PtrW-1:0]                 in_q, op_q, res_q, out_q;
-    logic [Depth-1:0]                inside_q;
+    logic [PtrW-1:0] in_q, op_q, res_q, out_q;
+    logic [Depth-1:0] inside_q;
     logic [Depth-1:0][Cfg.AddrW-1:0] addr_q;
-    logic                            hazard, room, take, written, pass, hold_q, res_valid;
+    logic hazard, room, take, written, pass, hold_q, res_valid;
 
     always_comb begin
         hazard = 1'b0;
         if (in_i.valid && in_i.red) begin
             for (int unsigned i = 0; i < Depth; i++)
-                hazard |= inside_q[i] && addr_q[i] == in_i.addr;
+            hazard |= inside_q[i] && addr_q[i] == in_i.addr;
         end
     end
 
-    assign room       = !inside_q[in_q];
+    assign room = !inside_q[in_q];
     assign rd_o.valid = in_i.valid && in_i.red && room && !hazard;
-    assign rd_o.addr  = in_i.addr;
-    assign take       = rd_o.valid && rd_ready_i;
-    assign busy_o     = inside_q != '0;
+    assign rd_o.addr = in_i.addr;
+    assign take = rd_o.valid && rd_ready_i;
+    assign busy_o = inside_q != '0;
 
     // What memory was offered stays until it has been taken.
-    logic emit_q, full_q; // full_q: every flit inside is finished
+    logic emit_q, full_q;  // full_q: every flit inside is finished
 
-    assign res_valid  = out_q != res_q || (inside_q[out_q] && full_q);
-    assign pass       = in_i.valid && !in_i.red && (hold_q || !res_valid);
+    assign res_valid = out_q != res_q || (inside_q[out_q] && full_q);
+    assign pass = in_i.valid && !in_i.red && (hold_q || !res_valid);
     assign in_ready_o = in_i.red ? take : pass && wr_ready_i;
     assign wr_o.valid = pass || res_valid;
-    assign written    = res_valid && !pass && wr_ready_i;
+    assign written = res_valid && !pass && wr_ready_i;
 
     // ---- the lane ----
-    logic [Stages-1:0]          valid_q;
-    red_pkg::red_t              kind;
+    logic [Stages-1:0] valid_q;
+    red_pkg::red_t kind;
     red_pkg::red_t [Stages-1:0] kind_q;
-    logic [Cfg.FlitW-1:0]       operand, result, res_data;
-    logic [Cfg.AddrW-1:0]       res_addr;
-    logic [Cfg.FlitBytes-1:0]   res_be;
+    logic [Cfg.FlitW-1:0] operand, result, res_data;
+    logic [Cfg.AddrW-1:0] res_addr;
+    logic [Cfg.FlitBytes-1:0] res_be;
 
-    lutram #(.Width($bits(red_pkg::red_t) + Cfg.FlitW), .Depth(Depth)) i_operand (
-        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_i.kind, in_data_i}), .raddr_i(op_q),
+    lutram #(
+        .Width($bits(red_pkg::red_t) + Cfg.FlitW),
+        .Depth(Depth)
+    ) i_operand (
+        .clk_i,
+        .we_i(take),
+        .waddr_i(in_q),
+        .wdata_i({in_i.kind, in_data_i}),
+        .raddr_i(op_q),
         .rdata_o({kind, operand})
     );
-    lutram #(.Width(Cfg.FlitBytes + Cfg.AddrW), .Depth(Depth)) i_place (
-        .clk_i, .we_i(take), .waddr_i(in_q), .wdata_i({in_i.be, in_i.addr}), .raddr_i(out_q),
+    lutram #(
+        .Width(Cfg.FlitBytes + Cfg.AddrW),
+        .Depth(Depth)
+    ) i_place (
+        .clk_i,
+        .we_i(take),
+        .waddr_i(in_q),
+        .wdata_i({in_i.be, in_i.addr}),
+        .raddr_i(out_q),
         .rdata_o({res_be, res_addr})
     );
-    lutram #(.Width(Cfg.FlitW), .Depth(Depth)) i_result (
-        .clk_i, .we_i(emit_q), .waddr_i(res_q), .wdata_i(result),
-        .raddr_i(out_q), .rdata_o(res_data)
+    lutram #(
+        .Width(Cfg.FlitW),
+        .Depth(Depth)
+    ) i_result (
+        .clk_i,
+        .we_i(emit_q),
+        .waddr_i(res_q),
+        .wdata_i(result),
+        .raddr_i(out_q),
+        .rdata_o(res_data)
     );
 
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
 
-        reduce_lane #(.RedTypes(Cfg.RedTypes), .RedOps(Cfg.RedOps)) i_lane (
-            .clk_i, .take_i(rd_i.rvalid), .first_i(1'b1), .pair_i(1'b1), .red_i(kind), .acc_i('0),
-            .a_i(rd_i.rdata[32*l +: 32]), .b_i(operand[32*l +: 32]),
-            .valid_i(valid_q[0]), .red_q_i(kind_q[0]),
+        reduce_lane #(
+            .RedTypes(Cfg.RedTypes),
+            .RedOps(Cfg.RedOps)
+        ) i_lane (
+            .clk_i,
+            .take_i(rd_i.rvalid),
+            .first_i(1'b1),
+            .pair_i(1'b1),
+            .red_i(kind),
+            .acc_i('0),
+            .a_i(rd_i.rdata[32*l+:32]),
+            .b_i(operand[32*l+:32]),
+            .valid_i(valid_q[0]),
+            .red_q_i(kind_q[0]),
             .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
-            .sum_o(), .emit_i(valid_q[Stages-1]), .red_end_i(kind_q[Stages-1]),
-            .data_o(result[32*l +: 32])
+            .sum_o(),
+            .emit_i(valid_q[Stages-1]),
+            .red_end_i(kind_q[Stages-1]),
+            .data_o(result[32*l+:32])
         );
     end
 
     assign wr_o.addr = pass ? in_i.addr : res_addr;
     assign wr_o.data = pass ? in_data_i : res_data;
-    assign wr_o.be   = pass ? in_i.be : res_be;
+    assign wr_o.be = pass ? in_i.be : res_be;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            in_q     <= '0;
-            op_q     <= '0;
-            res_q    <= '0;
-            out_q    <= '0;
+            in_q <= '0;
+            op_q <= '0;
+            res_q <= '0;
+            out_q <= '0;
             inside_q <= '0;
-            valid_q  <= '0;
-            emit_q   <= 1'b0;
-            full_q   <= 1'b0;
-            hold_q   <= 1'b0;
+            valid_q <= '0;
+            emit_q <= 1'b0;
+            full_q <= 1'b0;
+            hold_q <= 1'b0;
         end else begin
-            hold_q  <= pass && !wr_ready_i;
+            hold_q <= pass && !wr_ready_i;
             valid_q <= {valid_q[Stages-2:0], rd_i.rvalid};
-            emit_q  <= valid_q[Stages-1];
-            if (take)        in_q  <= in_q + 1'b1;
-            if (rd_i.rvalid) op_q  <= op_q + 1'b1;
-            if (emit_q)      res_q <= res_q + 1'b1;
-            if (written)     out_q <= out_q + 1'b1;
-            if (take)        inside_q[in_q] <= 1'b1;
-            if (written)     inside_q[out_q] <= 1'b0;
-            if (written)     full_q <= 1'b0;
+            emit_q <= valid_q[Stages-1];
+            if (take) in_q <= in_q + 1'b1;
+            if (rd_i.rvalid) op_q <= op_q + 1'b1;
+            if (emit_q) res_q <= res_q + 1'b1;
+            if (written) out_q <= out_q + 1'b1;
+            if (take) inside_q[in_q] <= 1'b1;
+            if (written) inside_q[out_q] <= 1'b0;
+            if (written) full_q <= 1'b0;
             else if (emit_q) full_q <= res_q + 1'b1 == out_q;
         end
         if (take) addr_q[in_q] <= in_i.addr;

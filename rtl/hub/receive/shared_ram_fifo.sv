@@ -22,60 +22,60 @@
 module shared_ram_fifo #(
     parameter int unsigned Width = 65,
     parameter int unsigned Depth = 72,
-    localparam int unsigned AddrW  = $clog2(Depth + 1),   // never all of the ring
+    localparam int unsigned AddrW = $clog2(Depth + 1),  // never all of the ring
     localparam int unsigned LevelW = $clog2(Depth + 1)
 ) (
-    input  wire logic              clk_i,
-    input  wire logic              rst_ni,
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
 
-    input  wire logic              push_i,
-    input  wire logic [Width-1:0]  data_i,
-    output logic                   we_o,
-    output logic [AddrW-1:0]       waddr_o,
+    input  wire logic             push_i,
+    input  wire logic [Width-1:0] data_i,
+    output logic                  we_o,
+    output logic [AddrW-1:0]      waddr_o,
 
-    input  wire logic              free_i,
-    input  wire logic              taken_i,    // never with free_i
-    output logic                   re_o,
-    output logic [AddrW-1:0]       raddr_o,
-    input  wire logic [Width-1:0]  rdata_i,
-    output logic                   wait_o,
+    input  wire logic             free_i,
+    input  wire logic             taken_i,  // never with free_i
+    output logic                  re_o,
+    output logic [AddrW-1:0]      raddr_o,
+    input  wire logic [Width-1:0] rdata_i,
+    output logic                  wait_o,
 
-    output logic                   valid_o,
-    input  wire logic              ready_i,
-    output logic [Width-1:0]       data_o,
-    input  wire logic              last_i,     // data_o is the last of a packet
+    output logic             valid_o,
+    input  wire logic        ready_i,
+    output logic [Width-1:0] data_o,
+    input  wire logic        last_i,  // data_o is the last of a packet
 
-    output logic [LevelW-1:0]      level_o
+    output logic [LevelW-1:0] level_o
 );
     // the next word to be read, and to be moved; the one behind the first of these
     logic [AddrW-1:0] fetch_q, read_q, next;
-    logic             here_q, full_q, flow_q, turn_q;
-    logic             pop, move, pass, stored;
-    logic             fresh_q; // the last word was pushed in the cycle before
+    logic here_q, full_q, flow_q, turn_q;
+    logic pop, move, pass, stored;
+    logic fresh_q;  // the last word was pushed in the cycle before
     logic [Width-1:0] last_q;  // that word
 
-    assign we_o    = push_i && !full_q;
-    assign next    = fetch_q + 1'b1;
-    assign pop     = valid_o && ready_i;
-    assign stored  = fetch_q != waddr_o;   // in the RAM since an earlier cycle, and
-                                           // not at its output
-    assign move    = here_q && (!valid_o || ready_i);
-    assign pass    = fresh_q && next == waddr_o && !here_q && (!valid_o || ready_i);
-    assign re_o    = free_i && stored && !pass && (!here_q || move);
+    assign we_o = push_i && !full_q;
+    assign next = fetch_q + 1'b1;
+    assign pop = valid_o && ready_i;
+    assign stored = fetch_q != waddr_o;  // in the RAM since an earlier cycle, and
+                                         // not at its output
+    assign move = here_q && (!valid_o || ready_i);
+    assign pass = fresh_q && next == waddr_o && !here_q && (!valid_o || ready_i);
+    assign re_o = free_i && stored && !pass && (!here_q || move);
     assign raddr_o = fetch_q;
-    assign wait_o  = !turn_q && (flow_q || (!valid_o && !pass && (stored || here_q)));
+    assign wait_o = !turn_q && (flow_q || (!valid_o && !pass && (stored || here_q)));
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             waddr_o <= '0;
             fetch_q <= '0;
-            read_q  <= '0;
+            read_q <= '0;
             fresh_q <= 1'b0;
-            here_q  <= 1'b0;
+            here_q <= 1'b0;
             valid_o <= 1'b0;
-            full_q  <= 1'b0;
-            flow_q  <= 1'b0;
-            turn_q  <= 1'b0;
+            full_q <= 1'b0;
+            flow_q <= 1'b0;
+            turn_q <= 1'b0;
             level_o <= '0;
         end else begin
             if (we_o) waddr_o <= waddr_o + 1'b1;
@@ -83,13 +83,13 @@ module shared_ram_fifo #(
             else if (here_q && !move && taken_i) fetch_q <= read_q;
             if (move || pass) read_q <= move ? fetch_q : next;
             fresh_q <= we_o;
-            here_q  <= re_o || (here_q && !move && !taken_i);
+            here_q <= re_o || (here_q && !move && !taken_i);
             valid_o <= move || pass || (valid_o && !ready_i);
-            flow_q  <= wait_o && !(valid_o && (!ready_i || last_i));
-            turn_q  <= pop && last_i;   // the owner's
+            flow_q <= wait_o && !(valid_o && (!ready_i || last_i));
+            turn_q <= pop && last_i;  // the owner's
             if (we_o != pop) begin
-                level_o <= level_o + (pop ? '1 : LevelW'(1));   // one adder for up and down
-                full_q  <= we_o && level_o == LevelW'(Depth - 1);
+                level_o <= level_o + (pop ? '1 : LevelW'(1));  // one adder for up and down
+                full_q <= we_o && level_o == LevelW'(Depth - 1);
             end
         end
         if (push_i) last_q <= data_i;

@@ -45,13 +45,13 @@ module combine #(
     input  wire isa_pkg::instr_t cmd_i,
     output logic                 retire_o,
 
-    input  wire logic                        rdy_valid_i, // own tokens whose experts have finished
+    input  wire logic                        rdy_valid_i,  // own tokens whose experts have finished
     output logic                             rdy_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] rdy_token_i, // index at home
+    input  wire logic [node_pkg::TokenW-1:0] rdy_token_i,  // index at home
     output logic                             tok_done_o,
-    input  wire logic [node_pkg::RowW-1:0]   own_base_i,  // unicast: first row of the own copies
+    input  wire logic [node_pkg::RowW-1:0]   own_base_i,   // unicast: first row of the own copies
 
-    output logic                 entry_valid_o, // to entry_reader
+    output logic                 entry_valid_o,  // to entry_reader
     input  wire logic            entry_ready_i,
     output logic [Cfg.LineW-1:0] entry_token_o,
     output logic                 entry_slot_o,
@@ -64,25 +64,25 @@ module combine #(
     output logic                     item_last_o,
     output logic                     static_o,
     output logic                     sum_o,
-    output logic                     own_o,          // rows of own experts, or of own memory,
-                                                     // are among the terms
-    output logic                     dense_o,        // sum: tokens are gathered ones, sums go
-                                                     // to their dense rows
-    output logic                     fill_o,         // and none of them counts as
-                                                     // having own experts
-    output logic                     every_o,        // sum: every own token has a place in
-                                                     // copy_o, not those alone
+    output logic                     own_o,           // rows of own experts, or of own memory,
+                                                      // are among the terms
+    output logic                     dense_o,         // sum: tokens are gathered ones, sums go
+                                                      // to their dense rows
+    output logic                     fill_o,          // and none of them counts as
+                                                      // having own experts
+    output logic                     every_o,         // sum: every own token has a place in
+                                                      // copy_o, not those alone
     output logic [3:0]               group_o,
     output red_pkg::red_t            red_o,
-    output logic [14-Cfg.FlitLog2:0] last_flits_o,   // of the last static row
-    output logic [Cfg.AddrW-1:0]     static_delta_o, // flits from a static row to where it goes
-    output logic [Cfg.LineW-1:0]     copy_o,         // next row of the own copies
+    output logic [14-Cfg.FlitLog2:0] last_flits_o,    // of the last static row
+    output logic [Cfg.AddrW-1:0]     static_delta_o,  // flits from a static row to where it goes
+    output logic [Cfg.LineW-1:0]     copy_o,          // next row of the own copies
     input  wire logic                copy_next_i,
     input  wire logic                item_done_i,
-    input  wire logic                unmapped_i,     // an item has an expert that is not there
-    input  wire logic                quiet_i,        // no own row is outstanding
+    input  wire logic                unmapped_i,      // an item has an expert that is not there
+    input  wire logic                quiet_i,         // no own row is outstanding
     input  wire logic                row_done_i,
-    input  wire logic                row_more_i,     // of its token another row follows
+    input  wire logic                row_more_i,      // of its token another row follows
 
     output bundle_pkg::error_t err_o,
     output logic               idle_o
@@ -98,52 +98,73 @@ module combine #(
     // of a token: with gathered ones, of any GPU
     localparam int unsigned TokensW = Cfg.Gathered ? Cfg.TokW : Cfg.TokensLog2;
 
-    typedef enum logic [1:0] {Dynamic, Static, Sum} mode_e;
+    typedef enum logic [1:0] {
+        Dynamic,
+        Static,
+        Sum
+    } mode_e;
 
     // ---- command ------------------------------------------------------------------
-    logic          returns;
-    logic          tiles; // no item has a routing entry
-    logic          by_switch, busy_q, take, known, outside, strange, closed, lost, refused,
-                   finish, no_tokens, no_from, no_to;
+    logic returns;
+    logic tiles;  // no item has a routing entry
+    logic offered;  // by the hubs and the switch
+    logic by_switch, busy_q, take, known, outside, strange, closed, lost, refused, finish;
+    logic no_tokens, no_from, no_to;
     red_pkg::red_t red_in;
-    mode_e         mode_q, mode_in;
-    logic option_q; // flags.0 of the command: tokens as they get ready; sum: the own rows
-    logic copies_q; // copy_o counts
-    logic apart_in, apart_q, uneven; // static rows lie 2^row_shift apart; but end between two
-    logic dense_in, every_in, every_off; // see dense_o, every_o; tokens from c on are not there
+    mode_e mode_q, mode_in;
+    logic option_q;  // flags.0 of the command: tokens as they get ready; sum: the own rows
+    logic copies_q;  // copy_o counts
+    logic apart_in, apart_q, uneven;  // static rows lie 2^row_shift apart; but end between two
+    logic dense_in, every_in, every_off;  // see dense_o, every_o; tokens from c on are not there
 
-    logic [4:0] all_shift; // log2 of the tokens of all GPUs
-    assign all_shift   = Cfg.Gathered ? 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift) : '0;
+    logic [4:0] all_shift;  // log2 of the tokens of all GPUs
+    assign all_shift = Cfg.Gathered ? 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift) : '0;
     assign cmd_ready_o = !busy_q;
-    assign take        = cmd_valid_i && cmd_ready_o;
-    assign outside     = (mode_in == Static)
-                         ? no_from || no_to || uneven
-                             || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
-                         : no_tokens || (every_in && every_off);
-    assign lost        = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
-    assign by_switch   = Cfg.SwitchReductions && cfg_i.switch_reductions;
-    assign tiles       = Cfg.TileReductions && cfg_i.tile_reductions && mode_q == Dynamic;
-    assign returns     = Cfg.RowSparse && cfg_i.row_returns;
-    assign closed      = by_switch && known && mode_in == Static;
-    assign refused     = !known || strange || closed || lost || outside;
+    assign take = cmd_valid_i && cmd_ready_o;
+    assign outside = (mode_in == Static)
+                     ? no_from || no_to || uneven
+                         || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
+                     : no_tokens || (every_in && every_off);
+    assign lost = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
+    assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
+    assign tiles = Cfg.TileReductions && cfg_i.tile_reductions && mode_q == Dynamic;
+    assign returns = Cfg.RowSparse && cfg_i.row_returns;
+    assign closed = by_switch && known && mode_in == Static;
+    assign refused = !known || strange || closed || lost || outside;
 
-    node_pkg::byte_t to; // of a static range, where its result goes
-    based_address #(.Cfg(Cfg)) i_result (
-        .base_i(apart_in ? cfg_i.out_base : '0), .address_i({cmd_i.c_high, cmd_i.c}), .address_o(to)
+    node_pkg::byte_t to;  // of a static range, where its result goes
+    based_address #(
+        .Cfg(Cfg)
+    ) i_result (
+        .base_i(apart_in ? cfg_i.out_base : '0),
+        .address_i({cmd_i.c_high, cmd_i.c}),
+        .address_o(to)
     );
-    cmd_range #(.Cfg(Cfg), .TokensW(TokensW)) i_from (
-        .first_i({cmd_i.a_high, cmd_i.a}), .count_i(cmd_i.b),
+    cmd_range #(
+        .Cfg(Cfg),
+        .TokensW(TokensW)
+    ) i_from (
+        .first_i({cmd_i.a_high, cmd_i.a}),
+        .count_i(cmd_i.b),
         .shift_i(dense_in ? all_shift : {1'b0, cfg_i.token_shift}),
-        .end_o(), .no_tokens_o(no_tokens),
+        .end_o(),
+        .no_tokens_o(no_tokens),
         .no_bytes_o(no_from)
     );
-    cmd_range #(.Cfg(Cfg), .TokensW(TokensW)) i_to (
-        .first_i(to), .count_i(cmd_i.b), .shift_i(all_shift), .end_o(),
-        .no_tokens_o(every_off), .no_bytes_o(no_to)
+    cmd_range #(
+        .Cfg(Cfg),
+        .TokensW(TokensW)
+    ) i_to (
+        .first_i(to),
+        .count_i(cmd_i.b),
+        .shift_i(all_shift),
+        .end_o(),
+        .no_tokens_o(every_off),
+        .no_bytes_o(no_to)
     );
 
     always_comb begin
-        known   = 1'b1;
+        known = 1'b1;
         mode_in = Static;
         unique case (cmd_i.op)
             I_DYMULTIMEM_LD_REDUCE: mode_in = Dynamic;
@@ -157,13 +178,15 @@ module combine #(
     assign apart_in = Cfg.Gathered && mode_in == Static && cmd_i.flags[0];
     assign dense_in = Cfg.Gathered && mode_in == Sum && cmd_i.flags[1];
     assign every_in = Cfg.Gathered && mode_in == Sum && cmd_i.flags[2:1] == 2'b10;
-    assign uneven   = apart_in && (cmd_i.b[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
+    assign uneven = apart_in && (cmd_i.b[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
 
     // sum is of bf16; the others say it in imm.
-    assign red_in  = (mode_in == Sum) ? '0
-                     : '{dtype: dtype_e'(cmd_i.imm[10:8]), redop: redop_e'(cmd_i.imm[14:12])};
-    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15]))
-                     || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in)
+    assign red_in = (mode_in == Sum) ? '0 : '{
+            dtype: dtype_e'(cmd_i.imm[10:8]),
+            redop: redop_e'(cmd_i.imm[14:12])
+        };
+    assign offered = red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in);
+    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15])) || !offered
                      || (by_switch && mode_in == Dynamic && red_in != '0);
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
@@ -176,101 +199,110 @@ module combine #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            busy_q   <= 1'b0;
+            busy_q <= 1'b0;
             copies_q <= 1'b0;
         end else begin
-            if (take)        busy_q <= 1'b1;
+            if (take) busy_q <= 1'b1;
             else if (finish) busy_q <= 1'b0;
             if (go_i) copies_q <= 1'b0;
             else if (take && mode_in == Sum && !dense_in && !every_in) copies_q <= 1'b1;
         end
         if (take) begin
-            mode_q         <= mode_in;
-            option_q       <= cmd_i.flags[0];
-            group_o        <= cmd_i.imm[3:0];
+            mode_q <= mode_in;
+            option_q <= cmd_i.flags[0];
+            group_o <= cmd_i.imm[3:0];
             static_delta_o <= Cfg.AddrW'(to >> Cfg.FlitLog2)
                               - Cfg.AddrW'({cmd_i.a_high, cmd_i.a} >> Cfg.FlitLog2);
         end
-        if (take && every_in)       copy_o <= Cfg.LineW'(cmd_i.c);
+        if (take && every_in) copy_o <= Cfg.LineW'(cmd_i.c);
         else if (take && !copies_q) copy_o <= Cfg.LineW'(own_base_i);
-        else if (copy_next_i)       copy_o <= copy_o + 1'b1;
+        else if (copy_next_i) copy_o <= copy_o + 1'b1;
     end
 
     if (Cfg.Gathered) begin : gen_gathered
         logic dense_q, fill_q, every_q;
-        always_ff @(posedge clk_i) if (take)
-            {apart_q, dense_q, fill_q, every_q} <= {apart_in, dense_in, cmd_i.flags[2], every_in};
+        always_ff @(posedge clk_i)
+            if (take)
+                {apart_q, dense_q, fill_q, every_q} <= {
+                    apart_in, dense_in, cmd_i.flags[2], every_in
+                };
         assign {dense_o, fill_o, every_o} = {dense_q, fill_q, every_q};
     end else begin : gen_own
         assign {apart_q, dense_o, fill_o, every_o} = '0;
     end
 
-    assign static_o   = mode_q == Static;
-    assign sum_o      = mode_q == Sum;
-    assign own_o      = mode_q != Sum || option_q || returns;
+    assign static_o = mode_q == Static;
+    assign sum_o = mode_q == Sum;
+    assign own_o = mode_q != Sum || option_q || returns;
     assign tok_done_o = row_done_i && !row_more_i && mode_q != Static;
 
     // ---- items --------------------------------------------------------------------
     // cur_q: token, or byte address of a static row; left_q: as many still to be named, or bytes.
     logic [ItemW-1:0] cur_q, item_in;
-    logic [ItemW:0]   left_q, step;
+    logic [ItemW:0] left_q, step;
     logic [ItemW+1:0] rest;
-    logic             last_in, reading_q, room, from_ready, start, got;
-    logic [1:0]       full_q;
-    logic             wpar_q, rpar_q;
+    logic last_in, reading_q, room, from_ready, start, got;
+    logic [1:0] full_q;
+    logic wpar_q, rpar_q;
 
-    assign step       = apart_q ? (ItemW+1)'(1) << cfg_i.row_shift
-                        : static_o ? (ItemW+1)'(cfg_i.row_bytes) : (ItemW+1)'(1);
-    assign rest       = {1'b0, left_q} - {1'b0, step};
-    assign last_in    = rest[ItemW+1] || rest[ItemW:0] == '0;
+    assign step = apart_q ? (ItemW+1)'(1) << cfg_i.row_shift
+                  : static_o ? (ItemW+1)'(cfg_i.row_bytes) : (ItemW+1)'(1);
+    assign rest = {1'b0, left_q} - {1'b0, step};
+    assign last_in = rest[ItemW+1] || rest[ItemW:0] == '0;
     assign from_ready = (option_q || by_switch) && (mode_q == Dynamic
                                                     || (mode_q == Sum && returns));
-    assign room       = !reading_q && left_q != '0 && !full_q[wpar_q];
-    assign item_in    = from_ready ? ItemW'(rdy_token_i) : cur_q;
+    assign room = !reading_q && left_q != '0 && !full_q[wpar_q];
+    assign item_in = from_ready ? ItemW'(rdy_token_i) : cur_q;
 
     assign entry_valid_o = room && !static_o && !tiles && (!from_ready || rdy_valid_i);
     assign entry_token_o = Cfg.LineW'(item_in);
-    assign entry_slot_o  = wpar_q;
-    assign rdy_ready_o   = room && from_ready && (tiles || entry_ready_i);
-    assign start         = static_o ? room : tiles ? room && rdy_valid_i
-                           : entry_valid_o && entry_ready_i;
-    assign got           = (static_o || tiles) ? start : entry_got_i;
+    assign entry_slot_o = wpar_q;
+    assign rdy_ready_o = room && from_ready && (tiles || entry_ready_i);
+    assign start = static_o ? room : tiles ? room && rdy_valid_i : entry_valid_o && entry_ready_i;
+    assign got = (static_o || tiles) ? start : entry_got_i;
 
-    lutram #(.Width(ItemW + 1), .Depth(2)) i_item (
-        .clk_i, .we_i(start), .waddr_i(wpar_q), .wdata_i({last_in, item_in}), .raddr_i(rpar_q),
+    lutram #(
+        .Width(ItemW + 1),
+        .Depth(2)
+    ) i_item (
+        .clk_i,
+        .we_i(start),
+        .waddr_i(wpar_q),
+        .wdata_i({last_in, item_in}),
+        .raddr_i(rpar_q),
         .rdata_o({item_last_o, item_o})
     );
 
     assign item_valid_o = full_q[rpar_q];
-    assign item_slot_o  = rpar_q;
-    assign finish       = busy_q && left_q == '0 && !reading_q && full_q == '0 && quiet_i;
-    assign retire_o     = finish;
+    assign item_slot_o = rpar_q;
+    assign finish = busy_q && left_q == '0 && !reading_q && full_q == '0 && quiet_i;
+    assign retire_o = finish;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             reading_q <= 1'b0;
-            full_q    <= '0;
-            wpar_q    <= 1'b0;
-            rpar_q    <= 1'b0;
-            left_q    <= '0;
+            full_q <= '0;
+            wpar_q <= 1'b0;
+            rpar_q <= 1'b0;
+            left_q <= '0;
         end else begin
-            if (got)        reading_q <= 1'b0;
+            if (got) reading_q <= 1'b0;
             else if (start) reading_q <= 1'b1;
             if (got) begin
                 full_q[wpar_q] <= 1'b1;
-                wpar_q         <= !wpar_q;
+                wpar_q <= !wpar_q;
             end
             if (item_done_i) begin
                 full_q[rpar_q] <= 1'b0;
-                rpar_q         <= !rpar_q;
+                rpar_q <= !rpar_q;
             end
-            if (take)       left_q <= refused ? '0 : (ItemW+1)'(cmd_i.b);
+            if (take) left_q <= refused ? '0 : (ItemW + 1)'(cmd_i.b);
             else if (start) left_q <= last_in ? '0 : rest[ItemW:0];
         end
         if (take) begin
             cur_q <= ItemW'({cmd_i.a_high, cmd_i.a});
         end else if (start) begin
-            cur_q        <= cur_q + ItemW'(step);
+            cur_q <= cur_q + ItemW'(step);
             last_flits_o <= (15-Cfg.FlitLog2)'((apart_q ? (ItemW+1)'(cfg_i.row_bytes) : left_q)
                                                >> Cfg.FlitLog2);
         end
@@ -279,9 +311,9 @@ module combine #(
     // ---- errors -------------------------------------------------------------------
     always_ff @(posedge clk_i) begin
         err_o.valid <= rst_ni && (unmapped_i || (take && refused));
-        err_o.code  <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION
-                       : closed ? ERR_WINDOW : lost ? ERR_UNMAPPED
-                       : ERR_BOUNDS;
+        err_o.code <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION
+                      : closed ? ERR_WINDOW : lost ? ERR_UNMAPPED
+                      : ERR_BOUNDS;
     end
 
     assign idle_o = !busy_q;

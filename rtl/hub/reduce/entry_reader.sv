@@ -27,81 +27,81 @@ module entry_reader #(
 
     input  wire logic                 route_valid_i,
     output logic                      route_ready_o,
-    input  wire logic [Cfg.LineW-1:0] route_token_i, // own token
-    input  wire logic                 route_slot_i,  // place
-    input  wire logic                 route_gathered_i, // token of the gathered routing
-                                                        // table, at gt_base
+    input  wire logic [Cfg.LineW-1:0] route_token_i,     // own token
+    input  wire logic                 route_slot_i,      // place
+    input  wire logic                 route_gathered_i,  // token of the gathered routing
+                                                         // table, at gt_base
     output logic                      route_got_o,
 
     input  wire logic                 meta_valid_i,
     output logic                      meta_ready_o,
-    input  wire logic [Cfg.LineW-1:0] meta_row_i,   // received row
-    output logic                      meta_first_o, // meta_token_o is its token
+    input  wire logic [Cfg.LineW-1:0] meta_row_i,    // received row
+    output logic                      meta_first_o,  // meta_token_o is its token
     output logic [Cfg.TokensLog2-1:0] meta_token_o,
     output logic                      meta_got_o,
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
-    input  wire logic       id_meta_i, // of the meta entry, else of the routing entry in id_slot_i
+    input  wire logic       id_meta_i,  // of the meta entry, else of the routing entry in id_slot_i
     input  wire logic       id_slot_i,
-    input  wire logic [3:0] id_idx_i,  // list position
+    input  wire logic [3:0] id_idx_i,   // list position
     output logic [15:0]     id_o
 );
     // flits kept of a meta entry: at most 8 of 8 bytes or 4 of 16; half as many of a routing entry
-    localparam int unsigned EntryW  = 6 - Cfg.FlitLog2;
-    localparam int unsigned HalfW   = EntryW + Cfg.LaneW;
+    localparam int unsigned EntryW = 6 - Cfg.FlitLog2;
+    localparam int unsigned HalfW = EntryW + Cfg.LaneW;
 
     // turn_q: the meta table's turn, or its entry
-    logic              turn_q, reading_q, asked_q, start, got_last;
-    logic              at_gt;                   // the entry lies behind gt_base
-    logic [Cfg.LineW-1:0]  line_q;
+    logic turn_q, reading_q, asked_q, start, got_last;
+    logic at_gt;  // the entry lies behind gt_base
+    logic [Cfg.LineW-1:0] line_q;
     logic [EntryW-1:0] ask_q, got_q, last_flit;
-    logic [5:0]        id_half;                 // halfword of a meta entry in which the
-                                                // expert IDs begin
+    logic [5:0] id_half;  // halfword of a meta entry in which the
+                          // expert IDs begin
     // halfwords of it are numbered as kept: its first flit, then those that hold IDs
-    logic [HalfW-1:0]        first_half, half;
+    logic [HalfW-1:0] first_half, half;
     logic [6-Cfg.FlitLog2:0] flit_off;
-    logic [Cfg.FlitW-1:0]    flit;
+    logic [Cfg.FlitW-1:0] flit;
 
     assign route_ready_o = !reading_q && !turn_q;
-    assign meta_ready_o  = !reading_q && turn_q;
-    assign start         = !reading_q && (turn_q ? meta_valid_i : route_valid_i);
+    assign meta_ready_o = !reading_q && turn_q;
+    assign start = !reading_q && (turn_q ? meta_valid_i : route_valid_i);
 
-    assign id_half    = 6'd2 + {cfg_i.k, 1'b0};
+    assign id_half = 6'd2 + {cfg_i.k, 1'b0};
     assign first_half = HalfW'(Cfg.Lanes) + HalfW'(id_half[Cfg.LaneW-1:0]);
-    assign last_flit  = EntryW'(((turn_q ? first_half : '0) + HalfW'(cfg_i.k) - 1'b1) >> Cfg.LaneW);
-    assign flit_off   = (!turn_q || ask_q == '0) ? (7-Cfg.FlitLog2)'(ask_q)
-                        : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
+    assign last_flit = EntryW'(((turn_q ? first_half : '0) + HalfW'(cfg_i.k) - 1'b1) >> Cfg.LaneW);
+    assign flit_off = (!turn_q || ask_q == '0) ? (7-Cfg.FlitLog2)'(ask_q)
+                      : (7-Cfg.FlitLog2)'(ask_q) - 1'b1 + (7-Cfg.FlitLog2)'(id_half >> Cfg.LaneW);
     assign rd_o.valid = reading_q && !asked_q;
-    assign at_gt      = turn_q || (Cfg.Gathered && route_gathered_i);
-    assign rd_o.addr  = Cfg.AddrW'((at_gt ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2)
-                        + {line_q, flit_off};
-    assign got_last   = reading_q && rd_i.rvalid && got_q == last_flit;
+    assign at_gt = turn_q || (Cfg.Gathered && route_gathered_i);
+    assign rd_o.addr = Cfg.AddrW'((at_gt ? cfg_i.gt_base : cfg_i.rt_base) >> Cfg.FlitLog2)
+                       + {line_q, flit_off};
+    assign got_last = reading_q && rd_i.rvalid && got_q == last_flit;
 
-    assign route_got_o  = got_last && !turn_q;
-    assign meta_got_o   = got_last && turn_q;
+    assign route_got_o = got_last && !turn_q;
+    assign meta_got_o = got_last && turn_q;
     assign meta_first_o = turn_q && rd_i.rvalid && got_q == '0;
     assign meta_token_o = rd_i.rdata[Cfg.TokensLog2-1:0];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            turn_q    <= 1'b0;
+            turn_q <= 1'b0;
             reading_q <= 1'b0;
         end else begin
-            if (start)         reading_q <= 1'b1;
+            if (start) reading_q <= 1'b1;
             else if (got_last) reading_q <= 1'b0;
             if ((!reading_q && !start) || got_last) turn_q <= !turn_q;
         end
         if (!reading_q) begin
-            line_q  <= turn_q ? meta_row_i : route_token_i;
-            ask_q   <= '0;
-            got_q   <= '0;
+            line_q <= turn_q ? meta_row_i : route_token_i;
+            ask_q <= '0;
+            got_q <= '0;
             asked_q <= 1'b0;
         end else begin
             if (rd_o.valid && rd_ready_i) begin
-                ask_q   <= ask_q + 1'b1;
+                ask_q <= ask_q + 1'b1;
                 asked_q <= ask_q == last_flit;
             end
             if (rd_i.rvalid) got_q <= got_q + 1'b1;
@@ -112,16 +112,17 @@ module entry_reader #(
 
     lutram #(
         .Width(Cfg.FlitW),
-        .Depth(2 * 2**EntryW)
+        .Depth(2 * 2 ** EntryW)
     ) i_flits (
-        .clk_i, .we_i(rd_i.rvalid),
+        .clk_i,
+        .we_i(rd_i.rvalid),
         .waddr_i({turn_q, turn_q ? got_q[EntryW-1] : route_slot_i, got_q[EntryW-2:0]}),
         .wdata_i(rd_i.rdata),
         .raddr_i({id_meta_i, id_meta_i ? half[HalfW-1] : id_slot_i, half[HalfW-2:Cfg.LaneW]}),
         .rdata_o(flit)
     );
 
-    always_comb id_o = flit[16 * 32'(half[Cfg.LaneW-1:0]) +: 16];
+    always_comb id_o = flit[16*32'(half[Cfg.LaneW-1:0])+:16];
 
     wire unused = &{1'b0, cfg_i, id_half};
 

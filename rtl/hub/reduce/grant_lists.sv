@@ -30,64 +30,64 @@ module grant_lists #(
 
     input  wire logic                      lane_valid_i,
     output logic                           lane_ready_o,
-    input  wire logic [Cfg.GpuW-1:0]       home_i,       // another GPU
-    input  wire logic [Cfg.TokensLog2-1:0] index_i,      // below 2^token_shift
+    input  wire logic [Cfg.GpuW-1:0]       home_i,   // another GPU
+    input  wire logic [Cfg.TokensLog2-1:0] index_i,  // below 2^token_shift
 
-    input  wire logic [KeepW-1:0] keep_level_i, // lists that are to be written
-    input  wire logic             keep_done_i,  // the oldest is
+    input  wire logic [KeepW-1:0] keep_level_i,  // lists that are to be written
+    input  wire logic             keep_done_i,   // the oldest is
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
-    output marked_t        req_o,
-    output logic           idle_o
+    output marked_t req_o,
+    output logic    idle_o
 );
     import packet_pkg::*;
 
-    localparam int unsigned Slots = Cfg.Lanes;        // 16 flits of 32-byte lists
+    localparam int unsigned Slots = Cfg.Lanes;  // 16 flits of 32-byte lists
     localparam int unsigned SlotW = $clog2(Slots);
-    localparam int unsigned FlitW = 5 - Cfg.FlitLog2; // index of a flit of a list
+    localparam int unsigned FlitW = 5 - Cfg.FlitLog2;  // index of a flit of a list
     localparam int unsigned UsedW = $clog2(Slots + 1);
 
     // ---- what is read ---------------------------------------------------------------------------
-    logic                 tiles, ask_q, asked, take, got, sent, wait_done;
-    logic [Cfg.TokW-1:0]  token;
+    logic tiles, ask_q, asked, take, got, sent, wait_done;
+    logic [Cfg.TokW-1:0] token;
     logic [Cfg.AddrW-1:0] addr_q;
-    logic [FlitW-1:0]     ask_flit_q, got_flit_q, last_flit;
-    logic [KeepW-1:0]     wait_q;
-    logic [SlotW-1:0]     ask_slot_q, got_slot_q, out_slot_q;
-    logic [UsedW-1:0]     used_q, whole_q; // lists under way, of them those that are here
+    logic [FlitW-1:0] ask_flit_q, got_flit_q, last_flit;
+    logic [KeepW-1:0] wait_q;
+    logic [SlotW-1:0] ask_slot_q, got_slot_q, out_slot_q;
+    logic [UsedW-1:0] used_q, whole_q;  // lists under way, of them those that are here
 
-    assign tiles        = Cfg.TileReductions && cfg_i.tile_reductions;
-    assign last_flit    = FlitW'((cfg_i.k - 5'd1) >> Cfg.LaneW);
-    assign token        = (Cfg.TokW'(home_i) << cfg_i.token_shift) | Cfg.TokW'(index_i);
+    assign tiles = Cfg.TileReductions && cfg_i.tile_reductions;
+    assign last_flit = FlitW'((cfg_i.k - 5'd1) >> Cfg.LaneW);
+    assign token = (Cfg.TokW'(home_i) << cfg_i.token_shift) | Cfg.TokW'(index_i);
     assign lane_ready_o = !ask_q && used_q != UsedW'(Slots);
-    assign take         = lane_valid_i && lane_ready_o;
-    assign rd_o.valid   = ask_q && wait_q == '0 && !tiles;
-    assign rd_o.addr    = addr_q;
-    assign asked        = tiles ? ask_q : rd_o.valid && rd_ready_i && ask_flit_q == last_flit;
-    assign got          = tiles ? ask_q : rd_i.rvalid && got_flit_q == last_flit;
-    assign wait_done    = keep_done_i && wait_q != '0;
+    assign take = lane_valid_i && lane_ready_o;
+    assign rd_o.valid = ask_q && wait_q == '0 && !tiles;
+    assign rd_o.addr = addr_q;
+    assign asked = tiles ? ask_q : rd_o.valid && rd_ready_i && ask_flit_q == last_flit;
+    assign got = tiles ? ask_q : rd_i.rvalid && got_flit_q == last_flit;
+    assign wait_done = keep_done_i && wait_q != '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            ask_q      <= 1'b0;
+            ask_q <= 1'b0;
             ask_flit_q <= '0;
             got_flit_q <= '0;
             ask_slot_q <= '0;
             got_slot_q <= '0;
-            used_q     <= '0;
-            whole_q    <= '0;
+            used_q <= '0;
+            whole_q <= '0;
         end else begin
-            if (take)       ask_q <= 1'b1;
+            if (take) ask_q <= 1'b1;
             else if (asked) ask_q <= 1'b0;
             if (rd_o.valid && rd_ready_i) ask_flit_q <= asked ? '0 : ask_flit_q + 1'b1;
-            if (asked)       ask_slot_q <= ask_slot_q + 1'b1;
+            if (asked) ask_slot_q <= ask_slot_q + 1'b1;
             if (rd_i.rvalid) got_flit_q <= got ? '0 : got_flit_q + 1'b1;
-            if (got)         got_slot_q <= got_slot_q + 1'b1;
-            if (take != sent) used_q  <= used_q + (take ? UsedW'(1) : '1);
-            if (got != sent)  whole_q <= whole_q + (got ? UsedW'(1) : '1);
+            if (got) got_slot_q <= got_slot_q + 1'b1;
+            if (take != sent) used_q <= used_q + (take ? UsedW'(1) : '1);
+            if (got != sent) whole_q <= whole_q + (got ? UsedW'(1) : '1);
         end
         if (take) begin
             addr_q <= cfg_i.rl_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
@@ -102,32 +102,43 @@ module grant_lists #(
     // ---- lists that are here --------------------------------------------------------------------
     // Behind the header a list goes on with its second target: lane l of a flit is lane l + 1 of
     // the list's, the last one the first of its next.
-    logic [FlitW-1:0]           out_flit_q;
-    logic                       head, half_q;
-    logic [Cfg.GpuW-1:0]        home;
-    logic [Cfg.TokensLog2-1:0]  index;
-    logic [Cfg.TokW-1:0]        out_token;
+    logic [FlitW-1:0] out_flit_q;
+    logic head, half_q;
+    logic [Cfg.GpuW-1:0] home;
+    logic [Cfg.TokensLog2-1:0] index;
+    logic [Cfg.TokW-1:0] out_token;
     logic [Cfg.Lanes-1:0][15:0] kept, targets;
 
-    lutram #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Slots)) i_rows (
-        .clk_i, .we_i(take), .waddr_i(ask_slot_q),
-        .wdata_i({home_i, index_i}), .raddr_i(out_slot_q),
+    lutram #(
+        .Width(Cfg.GpuW + Cfg.TokensLog2),
+        .Depth(Slots)
+    ) i_rows (
+        .clk_i,
+        .we_i(take),
+        .waddr_i(ask_slot_q),
+        .wdata_i({home_i, index_i}),
+        .raddr_i(out_slot_q),
         .rdata_o({home, index})
     );
     for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
-        lutram #(.Width(16), .Depth(Slots << FlitW)) i_targets (
-            .clk_i, .we_i(rd_i.rvalid), .waddr_i({got_slot_q, got_flit_q}),
-            .wdata_i(rd_i.rdata[16*l +: 16]),
+        lutram #(
+            .Width(16),
+            .Depth(Slots << FlitW)
+        ) i_targets (
+            .clk_i,
+            .we_i(rd_i.rvalid),
+            .waddr_i({got_slot_q, got_flit_q}),
+            .wdata_i(rd_i.rdata[16*l+:16]),
             .raddr_i({out_slot_q, (l == 0 && !head) ? out_flit_q + 1'b1 : out_flit_q}),
             .rdata_o(kept[l])
         );
-        assign targets[l] = kept[(l + 1) % Cfg.Lanes];
+        assign targets[l] = kept[(l+1)%Cfg.Lanes];
     end
 
     // ---- requests -------------------------------------------------------------------------------
-    logic                 head_q, here, last;
-    logic [3:0]           more_q, more; // targets behind the first
-    header_t              header;
+    logic head_q, here, last;
+    logic [3:0] more_q, more;  // targets behind the first
+    header_t header;
     logic [Cfg.FlitW-1:0] flit;
 
     assign out_token = (Cfg.TokW'(home) << cfg_i.token_shift) | Cfg.TokW'(index);
@@ -139,32 +150,32 @@ module grant_lists #(
     assign sent = here && last;
 
     always_comb begin
-        header         = '0;
-        header.opcode  = OP_DYMULTIMEM_LD_REDUCE;
-        header.cls     = CLS_REQ;
-        header.src     = 5'(home);
-        header.len     = cfg_i.row_bytes;
-        header.cnt     = 5'(more) + 5'd1;
-        header.epoch   = cfg_i.epoch;
-        header.stage   = STAGE_COMBINE;
-        header.addr    = 48'(out_token);
+        header = '0;
+        header.opcode = OP_DYMULTIMEM_LD_REDUCE;
+        header.cls = CLS_REQ;
+        header.src = 5'(home);
+        header.len = cfg_i.row_bytes;
+        header.cnt = 5'(more) + 5'd1;
+        header.epoch = cfg_i.epoch;
+        header.stage = STAGE_COMBINE;
+        header.addr = 48'(out_token);
         header.target0 = tiles ? '0 : {kept[0][15:4], 4'd0};
-        flit           = head ? Cfg.FlitW'(header >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW
-                                                      : 0)) : targets;
+        flit = head ? Cfg.FlitW'(header >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW
+                                            : 0)) : targets;
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             req_o.valid <= 1'b0;
-            head_q      <= 1'b0;
-            half_q      <= 1'b0;
-            out_slot_q  <= '0;
-            out_flit_q  <= '0;
+            head_q <= 1'b0;
+            half_q <= 1'b0;
+            out_slot_q <= '0;
+            out_flit_q <= '0;
         end else begin
             req_o.valid <= here;
             if (here) begin
-                head_q     <= !last && (!head || Cfg.HeadFlits == 1 || half_q);
-                half_q     <= Cfg.HeadFlits == 2 && head && !half_q;
+                head_q <= !last && (!head || Cfg.HeadFlits == 1 || half_q);
+                half_q <= Cfg.HeadFlits == 2 && head && !half_q;
                 out_flit_q <= (last || head) ? '0 : out_flit_q + 1'b1;
             end
             if (sent) out_slot_q <= out_slot_q + 1'b1;
@@ -173,12 +184,12 @@ module grant_lists #(
             req_o.data <= flit;
             req_o.last <= last;
             if (head) more_q <= kept[0][3:0];
-            else      more_q <= more_q - 4'(Cfg.Lanes);
+            else more_q <= more_q - 4'(Cfg.Lanes);
         end
     end
 
     assign req_o.err = 1'b0;
-    assign idle_o    = used_q == '0 && !req_o.valid;
+    assign idle_o = used_q == '0 && !req_o.valid;
 
     wire unused = &{1'b0, cfg_i};
 endmodule

@@ -54,15 +54,15 @@ module reduce_serve #(
     input  wire bundle_pkg::emap_write_t emap_i,
 
     // from the wire: DYMULTIMEM_LD_REDUCE and MULTIMEM_LD_REDUCE
-    input  wire marked_t        req_i,
+    input  wire marked_t req_i,
 
     // from row_build
     input  wire stream_t              own_i,
     output logic                      own_ready_o,
     // one term at byte address addr; the same for all flits of a packet
     input  wire logic                 own_static_i,
-    input  wire logic [Cfg.AddrW-1:0] static_delta_i, // static: flits from the source to
-                                                      // the destination
+    input  wire logic [Cfg.AddrW-1:0] static_delta_i,  // static: flits from the source to
+                                                       // the destination
 
     output bundle_pkg::alloc_req_t      al_req_o,
     input  wire logic                   al_req_ready_i,
@@ -74,7 +74,7 @@ module reduce_serve #(
     output row_t                       row_o,
     input  wire logic                  row_pop_i,
     input  wire bundle_pkg::term_req_t term_i,
-    output term_t                      term_o, // of the last cycle, if it was read then
+    output term_t                      term_o,  // of the last cycle, if it was read then
     output dest_t                      dest_o,
     input  wire logic                  dest_ready_i,
 
@@ -85,72 +85,159 @@ module reduce_serve #(
         || Cfg.MaxExperts > 4096
         || Cfg.GpuW + Cfg.TokensLog2 > node_pkg::TokenW || Cfg.TokensLog2 > 15
         || Cfg.MaddrW > 47) begin : gen_check
-        $error({"reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, ",
-                "MaxExperts 32 to 4096, TokensLog2 at most 15 and TokenW less log2 of N"});
+        $error(
+            {
+                "reduce_serve: OpenRows must be a power of two, at least 8 with FlitBytes 16, ",
+                "MaxExperts 32 to 4096, TokensLog2 at most 15 and TokenW less log2 of N"
+            }
+        );
     end
 
     // ---- arriving requests ----------------------------------------------------------
-    logic                 in_valid, in_full, in_keep, in_push;
+    logic in_valid, in_full, in_keep, in_push;
     logic [Cfg.BeatW-1:0] in_beat;
-    logic [Cfg.GpuW-1:0]  in_ctx;
-    request_bus_t         in_word;
-    bundle_pkg::error_t   in_err;
-    logic [Cfg.N-1:0]     some; // contexts with a request
+    logic [Cfg.GpuW-1:0] in_ctx;
+    request_bus_t in_word;
+    bundle_pkg::error_t in_err;
+    logic [Cfg.N-1:0] some;  // contexts with a request
     logic [Cfg.OpenW-1:0] wptr, rptr;
-    logic [Cfg.GpuW-1:0]  ctx;  // whose row is being set up
-    logic                 pop;  // its request is done with
+    logic [Cfg.GpuW-1:0] ctx;  // whose row is being set up
+    logic pop;  // its request is done with
 
-    serve_arrive #(.Cfg(Cfg)) i_arrive (
-        .clk_i, .rst_ni, .cfg_i, .req_i, .own_i, .own_ready_o, .own_static_i,
-        .valid_o(in_valid), .ctx_o(in_ctx), .full_i(in_full), .keep_o(in_keep),
-        .push_o(in_push), .beat_o(in_beat),
-        .word_o(in_word), .err_o(in_err)
+    serve_arrive #(
+        .Cfg(Cfg)
+    ) i_arrive (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .req_i,
+        .own_i,
+        .own_ready_o,
+        .own_static_i,
+        .valid_o(in_valid),
+        .ctx_o(in_ctx),
+        .full_i(in_full),
+        .keep_o(in_keep),
+        .push_o(in_push),
+        .beat_o(in_beat),
+        .word_o(in_word),
+        .err_o(in_err)
     );
 
-    request_queues #(.Cfg(Cfg)) i_queues (
-        .clk_i, .rst_ni, .in_valid_i(in_valid), .in_ctx_i(in_ctx), .push_i(in_push),
-        .full_o(in_full), .wptr_o(wptr),
-        .out_ctx_i(ctx), .pop_i(pop), .rptr_o(rptr), .some_o(some)
+    request_queues #(
+        .Cfg(Cfg)
+    ) i_queues (
+        .clk_i,
+        .rst_ni,
+        .in_valid_i(in_valid),
+        .in_ctx_i(in_ctx),
+        .push_i(in_push),
+        .full_o(in_full),
+        .wptr_o(wptr),
+        .out_ctx_i(ctx),
+        .pop_i(pop),
+        .rptr_o(rptr),
+        .some_o(some)
     );
 
     // ---- set-up -------------------------------------------------------------------
-    logic             own, bad, term_we, dest_push, dest_room, re, row_slot, sum_slot, idle_setup;
-    logic [Cfg.N-1:0]     row_room;
+    logic own, bad, term_we, dest_push, dest_room, re, row_slot, sum_slot, idle_setup;
+    logic [Cfg.N-1:0] row_room;
     logic [Cfg.OpenW-1:0] slot;
     logic [Cfg.BeatW-1:0] beat;
-    request_bus_t         word;
+    request_bus_t word;
     bundle_pkg::request_t low;
-    red_pkg::red_t        red;
-    logic [3:0]           term_idx;
+    red_pkg::red_t red;
+    logic [3:0] term_idx;
     logic [Cfg.AddrW-1:0] addr;
-    error_pkg::err_e  bad_code;
+    error_pkg::err_e bad_code;
 
-    serve_setup #(.Cfg(Cfg)) i_setup (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .static_delta_i,
-        .some_i(some), .room_i(row_room), .dest_room_i(dest_room), .wait_i(in_valid),
-        .ctx_o(ctx), .own_o(own),
-        .re_o(re), .rptr_i(rptr), .slot_o(slot), .beat_o(beat), .word_i(word),
-        .al_req_o, .al_req_ready_i, .al_i,
-        .addr_o(addr), .term_we_o(term_we), .term_idx_o(term_idx), .dest_push_o(dest_push),
-        .pop_o(pop), .low_o(low), .bad_o(bad), .red_o(red), .err_o(bad_code), .idle_o(idle_setup)
+    serve_setup #(
+        .Cfg(Cfg)
+    ) i_setup (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .emap_i,
+        .static_delta_i,
+        .some_i(some),
+        .room_i(row_room),
+        .dest_room_i(dest_room),
+        .wait_i(in_valid),
+        .ctx_o(ctx),
+        .own_o(own),
+        .re_o(re),
+        .rptr_i(rptr),
+        .slot_o(slot),
+        .beat_o(beat),
+        .word_i(word),
+        .al_req_o,
+        .al_req_ready_i,
+        .al_i,
+        .addr_o(addr),
+        .term_we_o(term_we),
+        .term_idx_o(term_idx),
+        .dest_push_o(dest_push),
+        .pop_o(pop),
+        .low_o(low),
+        .bad_o(bad),
+        .red_o(red),
+        .err_o(bad_code),
+        .idle_o(idle_setup)
     );
 
-    serve_ram #(.Cfg(Cfg)) i_ram (
-        .clk_i, .in_valid_i(in_valid), .in_keep_i(in_keep), .in_ctx_i(in_ctx),
-        .in_slot_i(wptr), .in_beat_i(in_beat),
-        .in_word_i(in_word), .ctx_i(ctx), .re_i(re), .slot_i(slot), .beat_i(beat), .word_o(word),
-        .term_we_i(term_we), .term_row_i(row_slot), .term_idx_i(term_idx), .term_addr_i(addr),
-        .sum_re_i(term_i.re), .sum_ctx_i(row_ctx_i), .sum_row_i(sum_slot), .sum_idx_i(term_i.idx),
+    serve_ram #(
+        .Cfg(Cfg)
+    ) i_ram (
+        .clk_i,
+        .in_valid_i(in_valid),
+        .in_keep_i(in_keep),
+        .in_ctx_i(in_ctx),
+        .in_slot_i(wptr),
+        .in_beat_i(in_beat),
+        .in_word_i(in_word),
+        .ctx_i(ctx),
+        .re_i(re),
+        .slot_i(slot),
+        .beat_i(beat),
+        .word_o(word),
+        .term_we_i(term_we),
+        .term_row_i(row_slot),
+        .term_idx_i(term_idx),
+        .term_addr_i(addr),
+        .sum_re_i(term_i.re),
+        .sum_ctx_i(row_ctx_i),
+        .sum_row_i(sum_slot),
+        .sum_idx_i(term_i.idx),
         .sum_o(term_o)
     );
 
     // ---- rows ------------------------------------------------------------
-    serve_rows #(.Cfg(Cfg)) i_rows (
-        .clk_i, .rst_ni, .cfg_i,
-        .room_o(row_room), .dest_room_o(dest_room), .ctx_i(ctx), .own_i(own), .slot_o(row_slot),
-        .push_i(pop), .low_i(low), .bad_i(bad), .addr_i(addr), .red_i(red), .dest_push_i(dest_push),
-        .rows_o, .row_ctx_i, .row_slot_o(sum_slot), .row_o, .row_pop_i,
-        .dest_o, .dest_ready_i
+    serve_rows #(
+        .Cfg(Cfg)
+    ) i_rows (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .room_o(row_room),
+        .dest_room_o(dest_room),
+        .ctx_i(ctx),
+        .own_i(own),
+        .slot_o(row_slot),
+        .push_i(pop),
+        .low_i(low),
+        .bad_i(bad),
+        .addr_i(addr),
+        .red_i(red),
+        .dest_push_i(dest_push),
+        .rows_o,
+        .row_ctx_i,
+        .row_slot_o(sum_slot),
+        .row_o,
+        .row_pop_i,
+        .dest_o,
+        .dest_ready_i
     );
 
     // ---- errors -------------------------------------------------------------------
@@ -159,7 +246,7 @@ module reduce_serve #(
 
     always_ff @(posedge clk_i) begin
         err_o.valid <= rst_ni && (in_err.valid || set_err);
-        err_o.code  <= in_err.valid ? in_err.code : bad_code;
+        err_o.code <= in_err.valid ? in_err.code : bad_code;
     end
     `MW_ASSERT(!(in_err.valid && set_err),
                "two errors in a cycle: a row is done with in one without an arriving flit")

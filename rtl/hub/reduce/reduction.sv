@@ -42,11 +42,11 @@ module reduction #(
     input  wire logic [node_pkg::RowW-1:0]   own_base_i,
 
     // unit push
-    input  wire logic                      push_valid_i,
-    output logic                           push_ready_o,
-    output logic                           push_retire_o,
-    output logic [Cfg.GpuW-1:0]            src_o,
-    input  wire bundle_pkg::src_rows_t     src_rows_i,
+    input  wire logic                  push_valid_i,
+    output logic                       push_ready_o,
+    output logic                       push_retire_o,
+    output logic [Cfg.GpuW-1:0]        src_o,
+    input  wire bundle_pkg::src_rows_t src_rows_i,
 
     // a row that returns, see row_return
     input  wire logic                      back_valid_i,
@@ -55,21 +55,21 @@ module reduction #(
     input  wire logic [Cfg.TokensLog2-1:0] back_token_i,
     input  wire logic [3:0]                back_pos_i,
     output logic                           back_done_o,
-    output bundle_pkg::port_t              back_left_o, // the last flit of such a row for
-                                                        // this home has
+    output bundle_pkg::port_t              back_left_o,  // the last flit of such a row for
+                                                         // this home has
 
     // memory: a MISC client, SUMA, SUMB, another MISC client (adder bypass), OUT
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
-    output read_t               sum_rd_o [2],
-    input  wire logic           sum_rd_ready_i [2],
-    input  wire answer_t        sum_rd_i [2],
-    output read_t               copy_rd_o,
-    input  wire logic           copy_rd_ready_i,
-    input  wire answer_t        copy_rd_i,
-    output write_t              out_wr_o,
-    input  wire logic           out_wr_ready_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
+    output read_t        sum_rd_o [2],
+    input  wire logic    sum_rd_ready_i [2],
+    input  wire answer_t sum_rd_i [2],
+    output read_t        copy_rd_o,
+    input  wire logic    copy_rd_ready_i,
+    input  wire answer_t copy_rd_i,
+    output write_t       out_wr_o,
+    input  wire logic    out_wr_ready_i,
 
     // allocator client 1
     output bundle_pkg::alloc_req_t      al_req_o,
@@ -77,152 +77,282 @@ module reduction #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     // from rx: requests (always taken), results
-    input  wire marked_t        req_i,
-    input  wire stream_t        res_i,
-    output logic                res_ready_o,
-    input  wire logic           res_bad_i,
+    input  wire marked_t req_i,
+    input  wire stream_t res_i,
+    output logic         res_ready_o,
+    input  wire logic    res_bad_i,
 
     // to tx: requests, partial sums, ST packets of sum.st (on the same wires)
-    output stream_t         req_o,
-    input  wire logic       req_ready_i,
-    output stream_t         part_o,
-    input  wire logic       part_ready_i,
-    output logic            sst_valid_o,
-    input  wire logic       sst_ready_i,
+    output stream_t                req_o,
+    input  wire logic              req_ready_i,
+    output stream_t                part_o,
+    input  wire logic              part_ready_i,
+    output logic                   sst_valid_o,
+    input  wire logic              sst_ready_i,
     input  wire bundle_pkg::port_t part_crd_i,
 
-    output bundle_pkg::error_t err_o [3], // combine and push, reduce_serve, row_sum
+    output bundle_pkg::error_t err_o [3],  // combine and push, reduce_serve, row_sum
     output logic               idle_o
 );
 
-    logic                 own_valid, own_ready, own_static;
+    logic own_valid, own_ready, own_static;
     logic [Cfg.AddrW-1:0] static_delta;
-    rows_t                rows;
-    row_t                 row;
-    logic                 row_pop, row_done, row_more;
-    logic [Cfg.GpuW-1:0]  row_ctx;
-    logic                 st_done;
-    logic [Cfg.GpuW-1:0]  st_home;
-    dest_t                dest;
+    rows_t rows;
+    row_t row;
+    logic row_pop, row_done, row_more;
+    logic [Cfg.GpuW-1:0] row_ctx;
+    logic st_done;
+    logic [Cfg.GpuW-1:0] st_home;
+    dest_t dest;
     bundle_pkg::term_req_t term_req;
-    term_t                term;
-    logic                 dest_ready;
-    logic                 idle_combine, idle_serve, idle_sum;
+    term_t term;
+    logic dest_ready;
+    logic idle_combine, idle_serve, idle_sum;
 
     // ---- units combine and push ---------------------------------------------------
     localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2
                                     : Cfg.TokensLog2;
 
-    logic                  route_valid, route_ready, route_slot, route_got,
-                           meta_valid, meta_ready, meta_first, meta_got;
-    logic [Cfg.LineW-1:0]      route_token, meta_row, own_copy;
+    logic route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first;
+    logic meta_got;
+    logic [Cfg.LineW-1:0] route_token, meta_row, own_copy;
     logic [Cfg.TokensLog2-1:0] meta_token, push_token;
-    logic                  item_valid, item_slot, item_last, item_static,
-                           item_sum, item_own, item_dense, item_fill,
-                           item_every, item_copied, item_done, unmapped, own_quiet;
-    logic [ItemW-1:0]      item;
-    logic [3:0]            group;
-    red_pkg::red_t         red;
-    logic [14-Cfg.FlitLog2:0]      last_flits;
-    logic                  push_item, push_done, push_quiet, push_err;
-    bundle_pkg::error_t    combine_err;
-    logic                  id_meta;
-    logic [3:0]            id_idx;
-    logic [15:0]           id;
+    logic item_valid, item_slot, item_last, item_static, item_sum, item_own, item_dense, item_fill;
+    logic item_every, item_copied, item_done, unmapped, own_quiet;
+    logic [ItemW-1:0] item;
+    logic [3:0] group;
+    red_pkg::red_t red;
+    logic [14-Cfg.FlitLog2:0] last_flits;
+    logic push_item, push_done, push_quiet, push_err;
+    bundle_pkg::error_t combine_err;
+    logic id_meta;
+    logic [3:0] id_idx;
+    logic [15:0] id;
 
     // Where rows return, unit push has them alone.
     logic returns;
-    assign returns     = Cfg.RowSparse && cfg_i.row_returns;
+    assign returns = Cfg.RowSparse && cfg_i.row_returns;
     assign back_done_o = push_done && returns;
     assign back_left_o = '{valid: st_done && returns, port: 5'(st_home)};
 
-    combine #(.Cfg(Cfg)) i_combine (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i, .cmd_ready_o, .cmd_i, .retire_o,
-        .rdy_valid_i, .rdy_ready_o, .rdy_token_i, .tok_done_o,
+    combine #(
+        .Cfg(Cfg)
+    ) i_combine (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .cmd_valid_i,
+        .cmd_ready_o,
+        .cmd_i,
+        .retire_o,
+        .rdy_valid_i,
+        .rdy_ready_o,
+        .rdy_token_i,
+        .tok_done_o,
         .own_base_i,
-        .entry_valid_o(route_valid), .entry_ready_i(route_ready), .entry_token_o(route_token),
-        .entry_slot_o(route_slot), .entry_got_i(route_got),
-        .item_valid_o(item_valid), .item_slot_o(item_slot), .item_o(item), .item_last_o(item_last),
-        .static_o(item_static), .sum_o(item_sum), .own_o(item_own),
-        .dense_o(item_dense), .fill_o(item_fill), .every_o(item_every),
-        .group_o(group), .red_o(red), .last_flits_o(last_flits),
-        .static_delta_o(static_delta), .copy_o(own_copy),
-        .copy_next_i(item_copied), .item_done_i(item_done),
-        .unmapped_i(unmapped), .quiet_i(own_quiet), .row_done_i(row_done), .row_more_i(row_more),
-        .err_o(combine_err), .idle_o(idle_combine)
+        .entry_valid_o(route_valid),
+        .entry_ready_i(route_ready),
+        .entry_token_o(route_token),
+        .entry_slot_o(route_slot),
+        .entry_got_i(route_got),
+        .item_valid_o(item_valid),
+        .item_slot_o(item_slot),
+        .item_o(item),
+        .item_last_o(item_last),
+        .static_o(item_static),
+        .sum_o(item_sum),
+        .own_o(item_own),
+        .dense_o(item_dense),
+        .fill_o(item_fill),
+        .every_o(item_every),
+        .group_o(group),
+        .red_o(red),
+        .last_flits_o(last_flits),
+        .static_delta_o(static_delta),
+        .copy_o(own_copy),
+        .copy_next_i(item_copied),
+        .item_done_i(item_done),
+        .unmapped_i(unmapped),
+        .quiet_i(own_quiet),
+        .row_done_i(row_done),
+        .row_more_i(row_more),
+        .err_o(combine_err),
+        .idle_o(idle_combine)
     );
 
-    row_ranges #(.Cfg(Cfg)) i_push (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i(push_valid_i), .cmd_ready_o(push_ready_o), .cmd_i, .retire_o(push_retire_o),
-        .err_valid_o(push_err), .src_o, .src_rows_i, .own_base_i,
-        .entry_valid_o(meta_valid), .entry_ready_i(meta_ready), .entry_row_o(meta_row),
+    row_ranges #(
+        .Cfg(Cfg)
+    ) i_push (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .cmd_valid_i(push_valid_i),
+        .cmd_ready_o(push_ready_o),
+        .cmd_i,
+        .retire_o(push_retire_o),
+        .err_valid_o(push_err),
+        .src_o,
+        .src_rows_i,
+        .own_base_i,
+        .entry_valid_o(meta_valid),
+        .entry_ready_i(meta_ready),
+        .entry_row_o(meta_row),
         .entry_first_i(meta_first),
-        .entry_token_i(meta_token), .entry_got_i(meta_got),
-        .item_valid_o(push_item), .item_token_o(push_token), .item_done_i(push_done && !returns),
+        .entry_token_i(meta_token),
+        .entry_got_i(meta_got),
+        .item_valid_o(push_item),
+        .item_token_o(push_token),
+        .item_done_i(push_done && !returns),
         .quiet_i(push_quiet)
     );
 
-    entry_reader #(.Cfg(Cfg)) i_entries (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .route_valid_i(route_valid), .route_ready_o(route_ready), .route_token_i(route_token),
-        .route_slot_i(route_slot), .route_gathered_i(item_dense), .route_got_o(route_got),
-        .meta_valid_i(meta_valid), .meta_ready_o(meta_ready), .meta_row_i(meta_row),
+    entry_reader #(
+        .Cfg(Cfg)
+    ) i_entries (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .route_valid_i(route_valid),
+        .route_ready_o(route_ready),
+        .route_token_i(route_token),
+        .route_slot_i(route_slot),
+        .route_gathered_i(item_dense),
+        .route_got_o(route_got),
+        .meta_valid_i(meta_valid),
+        .meta_ready_o(meta_ready),
+        .meta_row_i(meta_row),
         .meta_first_o(meta_first),
-        .meta_token_o(meta_token), .meta_got_o(meta_got), .rd_o, .rd_ready_i, .rd_i,
-        .id_meta_i(id_meta), .id_slot_i(item_slot), .id_idx_i(id_idx), .id_o(id)
+        .meta_token_o(meta_token),
+        .meta_got_o(meta_got),
+        .rd_o,
+        .rd_ready_i,
+        .rd_i,
+        .id_meta_i(id_meta),
+        .id_slot_i(item_slot),
+        .id_idx_i(id_idx),
+        .id_o(id)
     );
 
-    row_build #(.Cfg(Cfg)) i_build (
-        .clk_i, .rst_ni, .cfg_i, .emap_i, .groups_i,
-        .item_valid_i(item_valid), .item_i(item), .item_last_i(item_last),
-        .static_i(item_static), .sum_i(item_sum),
-        .own_i(item_own), .dense_i(item_dense), .fill_i(item_fill), .every_i(item_every),
-        .group_i(group), .red_i(red),
+    row_build #(
+        .Cfg(Cfg)
+    ) i_build (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .emap_i,
+        .groups_i,
+        .item_valid_i(item_valid),
+        .item_i(item),
+        .item_last_i(item_last),
+        .static_i(item_static),
+        .sum_i(item_sum),
+        .own_i(item_own),
+        .dense_i(item_dense),
+        .fill_i(item_fill),
+        .every_i(item_every),
+        .group_i(group),
+        .red_i(red),
         .last_flits_i(last_flits),
-        .copy_i(own_copy), .copy_next_o(item_copied), .item_done_o(item_done),
-        .unmapped_o(unmapped), .quiet_o(own_quiet), .row_done_i(row_done),
+        .copy_i(own_copy),
+        .copy_next_o(item_copied),
+        .item_done_o(item_done),
+        .unmapped_o(unmapped),
+        .quiet_o(own_quiet),
+        .row_done_i(row_done),
         .push_valid_i(returns ? back_valid_i : push_item),
         .push_src_i(returns ? back_home_i : src_o),
         .push_row_i(returns ? back_row_i : meta_row),
         .push_token_i(returns ? back_token_i : push_token),
-        .push_pos_i(back_pos_i), .push_done_o(push_done), .push_quiet_o(push_quiet),
+        .push_pos_i(back_pos_i),
+        .push_done_o(push_done),
+        .push_quiet_o(push_quiet),
         .st_done_i(st_done),
-        .id_meta_o(id_meta), .id_idx_o(id_idx), .id_i(id),
-        .req_o, .req_ready_i,
-        .own_valid_o(own_valid), .own_ready_i(own_ready), .own_static_o(own_static)
+        .id_meta_o(id_meta),
+        .id_idx_o(id_idx),
+        .id_i(id),
+        .req_o,
+        .req_ready_i,
+        .own_valid_o(own_valid),
+        .own_ready_i(own_ready),
+        .own_static_o(own_static)
     );
 
     // ---- rows ---------------------------------------------------------------------
-    reduce_serve #(.Cfg(Cfg)) i_serve (
-        .clk_i, .rst_ni, .go_i, .cfg_i, .emap_i, .req_i,
-        .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}), .own_ready_o(own_ready),
-        .own_static_i(own_static), .static_delta_i(static_delta),
-        .al_req_o, .al_req_ready_i, .al_i,
-        .rows_o(rows), .row_ctx_i(row_ctx), .row_o(row), .row_pop_i(row_pop),
-        .term_i(term_req), .term_o(term),
-        .dest_o(dest), .dest_ready_i(dest_ready), .err_o(err_o[1]), .idle_o(idle_serve)
+    reduce_serve #(
+        .Cfg(Cfg)
+    ) i_serve (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .emap_i,
+        .req_i,
+        .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}),
+        .own_ready_o(own_ready),
+        .own_static_i(own_static),
+        .static_delta_i(static_delta),
+        .al_req_o,
+        .al_req_ready_i,
+        .al_i,
+        .rows_o(rows),
+        .row_ctx_i(row_ctx),
+        .row_o(row),
+        .row_pop_i(row_pop),
+        .term_i(term_req),
+        .term_o(term),
+        .dest_o(dest),
+        .dest_ready_i(dest_ready),
+        .err_o(err_o[1]),
+        .idle_o(idle_serve)
     );
 
-    row_sum #(.Cfg(Cfg)) i_sum (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .rows_i(rows), .row_ctx_o(row_ctx), .row_i(row), .row_pop_o(row_pop),
-        .term_o(term_req), .term_i(term),
-        .dest_i(dest), .dest_ready_o(dest_ready),
-        .row_done_o(row_done), .row_more_o(row_more), .st_done_o(st_done),
+    row_sum #(
+        .Cfg(Cfg)
+    ) i_sum (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .rows_i(rows),
+        .row_ctx_o(row_ctx),
+        .row_i(row),
+        .row_pop_o(row_pop),
+        .term_o(term_req),
+        .term_i(term),
+        .dest_i(dest),
+        .dest_ready_o(dest_ready),
+        .row_done_o(row_done),
+        .row_more_o(row_more),
+        .st_done_o(st_done),
         .st_home_o(st_home),
-        .sum_rd_o, .sum_rd_ready_i, .sum_rd_i, .copy_rd_o, .copy_rd_ready_i, .copy_rd_i,
-        .out_wr_o, .out_wr_ready_i,
-        .res_i, .res_ready_o, .res_bad_i, .part_o, .part_ready_i, .sst_valid_o, .sst_ready_i,
-        .part_crd_i, .err_valid_o(err_o[2].valid), .idle_o(idle_sum)
+        .sum_rd_o,
+        .sum_rd_ready_i,
+        .sum_rd_i,
+        .copy_rd_o,
+        .copy_rd_ready_i,
+        .copy_rd_i,
+        .out_wr_o,
+        .out_wr_ready_i,
+        .res_i,
+        .res_ready_o,
+        .res_bad_i,
+        .part_o,
+        .part_ready_i,
+        .sst_valid_o,
+        .sst_ready_i,
+        .part_crd_i,
+        .err_valid_o(err_o[2].valid),
+        .idle_o(idle_sum)
     );
 
     // Of two errors in one cycle that of combine is reported.
     assign err_o[0].valid = combine_err.valid || push_err;
-    assign err_o[0].code  = combine_err.valid ? combine_err.code : error_pkg::ERR_BOUNDS;
+    assign err_o[0].code = combine_err.valid ? combine_err.code : error_pkg::ERR_BOUNDS;
     assign err_o[2].code = error_pkg::ERR_POISON;
-    assign idle_o        = idle_combine && push_ready_o && push_quiet && idle_serve && idle_sum;
+    assign idle_o = idle_combine && push_ready_o && push_quiet && idle_serve && idle_sum;
 endmodule
 
 `default_nettype wire

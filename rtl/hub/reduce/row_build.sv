@@ -45,24 +45,24 @@ module row_build #(
 
     // item of combine, and what its command says
     input  wire logic                     item_valid_i,
-    input  wire logic [ItemW-1:0]         item_i,      // own token, or byte address of a static row
-    input  wire logic                     item_last_i, // static: the last row
+    input  wire logic [ItemW-1:0]         item_i,  // own token, or byte address of a static row
+    input  wire logic                     item_last_i,  // static: the last row
     input  wire logic                     static_i,
     input  wire logic                     sum_i,
-    input  wire logic                     own_i,       // its own row has terms of own experts,
-                                                       // or of own memory
-    input  wire logic                     dense_i,     // sum: of gathered tokens, see combine
+    input  wire logic                     own_i,  // its own row has terms of own experts,
+                                                  // or of own memory
+    input  wire logic                     dense_i,  // sum: of gathered tokens, see combine
     input  wire logic                     fill_i,
     input  wire logic                     every_i,
     input  wire logic [3:0]               group_i,
     input  wire red_pkg::red_t            red_i,
     input  wire logic [14-Cfg.FlitLog2:0] last_flits_i,
-    input  wire logic [Cfg.LineW-1:0]     copy_i,      // row of the own copies
-    output logic                          copy_next_o, // was used
+    input  wire logic [Cfg.LineW-1:0]     copy_i,  // row of the own copies
+    output logic                          copy_next_o,  // was used
     output logic                          item_done_o,
     output logic                          unmapped_o,  // an expert is not mapped, or the
                                                        // group has no member
-    output logic                          quiet_o,     // no own row is outstanding
+    output logic                          quiet_o,  // no own row is outstanding
     input  wire logic                     row_done_i,
 
     // item of push
@@ -70,64 +70,82 @@ module row_build #(
     input  wire logic [Cfg.GpuW-1:0]       push_src_i,
     input  wire logic [Cfg.LineW-1:0]      push_row_i,
     input  wire logic [Cfg.TokensLog2-1:0] push_token_i,
-    input  wire logic [3:0]                push_pos_i,   // where rows return
+    input  wire logic [3:0]                push_pos_i,    // where rows return
     output logic                           push_done_o,
-    output logic                           push_quiet_o, // no row of push is outstanding
-    input  wire logic                      st_done_i,    // the last flit of a row has left
+    output logic                           push_quiet_o,  // no row of push is outstanding
+    input  wire logic                      st_done_i,     // the last flit of a row has left
 
     // expert IDs of the item's entry
     output logic             id_meta_o,
     output logic [3:0]       id_idx_o,
     input  wire logic [15:0] id_i,
 
-    output stream_t        req_o,
-    input  wire logic      req_ready_i,
-    output logic           own_valid_o, // rows for reduce_serve; last and data as for req
-    input  wire logic      own_ready_i,
-    output logic           own_static_o
+    output stream_t   req_o,
+    input  wire logic req_ready_i,
+    output logic      own_valid_o,  // rows for reduce_serve; last and data as for req
+    input  wire logic own_ready_i,
+    output logic      own_static_o
 );
     import packet_pkg::*;
 
-    localparam int unsigned OutW    = $clog2(Cfg.OpenRows + 2);
-    localparam int unsigned TgtW    = Cfg.ExpW + 4;   // of a target: what an expert that
-                                                      // is mapped needs
+    localparam int unsigned OutW = $clog2(Cfg.OpenRows + 2);
+    localparam int unsigned TgtW = Cfg.ExpW + 4;  // of a target: what an expert that
+                                                  // is mapped needs
 
     if (Cfg.MaddrW > 48 || Cfg.ExpW < 5) begin : gen_check
         $error("row_build: AddrW too large, or MaxExperts below 32");
     end
 
-    typedef enum logic [2:0] {Wait, Scan, Shift, Head, Targets, Next} state_e;
-    typedef enum logic [1:0] {Req, Slots, Row, Group} kind_e;  // Group: of the slots of one GPU
+    typedef enum logic [2:0] {
+        Wait,
+        Scan,
+        Shift,
+        Head,
+        Targets,
+        Next
+    } state_e;
+    typedef enum logic [1:0] {
+        Req,
+        Slots,
+        Row,
+        Group
+    } kind_e;  // Group: of the slots of one GPU
     state_e state_q, state_d;
-    kind_e  kind_q, kind_d;
+    kind_e kind_q, kind_d;
 
     // ---- one expert of the entry per cycle ----------------------------------------
-    logic                map_valid, mapped, none, mine;
+    logic map_valid, mapped, none, mine;
     logic [Cfg.GpuW-1:0] gpu;
-    logic [Cfg.N-1:0]    group_others, group_member;
-    logic                group_remote, group_own;
+    logic [Cfg.N-1:0] group_others, group_member;
+    logic group_remote, group_own;
 
     lutram #(
         .Width(1 + Cfg.GpuW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .clk_i,
+        .we_i(emap_i.we),
+        .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]}),
-        .raddr_i(id_i[Cfg.ExpW-1:0]), .rdata_o({map_valid, gpu})
+        .raddr_i(id_i[Cfg.ExpW-1:0]),
+        .rdata_o({map_valid, gpu})
     );
 
-    assign none   = id_i == '1;
+    assign none = id_i == '1;
     assign mapped = map_valid && (id_i >> Cfg.ExpW) == '0;
-    assign mine   = mapped && 5'(gpu) == cfg_i.port;
+    assign mine = mapped && 5'(gpu) == cfg_i.port;
 
     // Of a group: is this GPU a member, are others.
     lutram #(
         .Width(2),
         .Depth(Cfg.Groups)
     ) i_group (
-        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr),
+        .clk_i,
+        .we_i(groups_i.we),
+        .waddr_i(groups_i.addr),
         .wdata_i({group_others != '0, group_member != '0}),
-        .raddr_i(group_i), .rdata_o({group_remote, group_own})
+        .raddr_i(group_i),
+        .rdata_o({group_remote, group_own})
     );
 
     always_comb begin
@@ -138,82 +156,86 @@ module row_build #(
     end
 
     // ---- the item -----------------------------------------------------------------
-    logic                  push_q, push, static_row, dynamic; // push: the item is a received row
-    logic                  dense;
+    logic push_q, push, static_row, dynamic;  // push: the item is a received row
+    logic dense;
     // by_rows: a sum where rows return; tiles: an item without an entry
-    logic                  can, push_can, by_switch, returns, by_rows, tiles;
-    logic [OutW-1:0]       open_q, push_open_q, limit;
-    logic [4:0]            j_q, own_cnt_q, remote_cnt_q, send_q;
-    logic [Cfg.N-1:0]      member_q;                          // GPUs with an expert of the token
-    logic [TgtW-1:0]       first_q;                           // first remote target
-    logic                  bad_q, remote;
-    logic [Cfg.TokW-1:0]   home;                              // first own token
-    logic [Cfg.MaddrW-1:0] addr, addr_q;                      // token << row_shift, under way
-    logic [3:0]            shifts_q;
-    logic [Cfg.GpuW-1:0]   q_q;
-    logic                  nothing, begin_pkt;
+    logic can, push_can, by_switch, returns, by_rows, tiles;
+    logic [OutW-1:0] open_q, push_open_q, limit;
+    logic [4:0] j_q, own_cnt_q, remote_cnt_q, send_q;
+    logic [Cfg.N-1:0] member_q;  // GPUs with an expert of the token
+    logic [TgtW-1:0] first_q;  // first remote target
+    logic bad_q, remote;
+    logic [Cfg.TokW-1:0] home;  // first own token
+    logic [Cfg.MaddrW-1:0] addr, addr_q;  // token << row_shift, under way
+    logic [3:0] shifts_q;
+    logic [Cfg.GpuW-1:0] q_q;
+    logic nothing, begin_pkt;
 
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
-    assign tiles    = Cfg.TileReductions && cfg_i.tile_reductions && dynamic;
-    assign limit    = (cfg_i.open_rows == '0 || 32'(cfg_i.open_rows) > Cfg.OpenRows)
-                      ? OutW'(Cfg.OpenRows) : OutW'(cfg_i.open_rows);
-    assign returns  = Cfg.RowSparse && cfg_i.row_returns;
-    assign by_rows  = returns && !push && sum_i;
-    assign can      = item_valid_i && open_q < limit;
+    assign tiles = Cfg.TileReductions && cfg_i.tile_reductions && dynamic;
+    assign limit = (cfg_i.open_rows == '0 || 32'(cfg_i.open_rows) > Cfg.OpenRows)
+                   ? OutW'(Cfg.OpenRows) : OutW'(cfg_i.open_rows);
+    assign returns = Cfg.RowSparse && cfg_i.row_returns;
+    assign by_rows = returns && !push && sum_i;
+    assign can = item_valid_i && open_q < limit;
     assign push_can = push_valid_i && push_open_q < limit;
 
-    assign push       = (state_q == Wait) ? push_can && (!can || !push_q) : push_q;
+    assign push = (state_q == Wait) ? push_can && (!can || !push_q) : push_q;
     assign static_row = !push && static_i;
-    assign dynamic    = !push && !static_i && !sum_i;
-    assign dense      = Cfg.Gathered && !push && dense_i;
-    assign remote     = tiles || (static_row ? group_remote : remote_cnt_q != '0 && !bad_q);
-    assign nothing    = !push_q && !by_rows && (dense ? own_i != (own_cnt_q != '0)
-                                    : own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
+    assign dynamic = !push && !static_i && !sum_i;
+    assign dense = Cfg.Gathered && !push && dense_i;
+    assign remote = tiles || (static_row ? group_remote : remote_cnt_q != '0 && !bad_q);
+    assign nothing = !push_q && !by_rows && (dense ? own_i != (own_cnt_q != '0)
+                                 : own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
 
-    assign id_meta_o    = push;
-    assign id_idx_o     = j_q[3:0];
-    assign item_done_o  = state_q == Next && !push_q;
-    assign push_done_o  = state_q == Next && push_q;
-    assign copy_next_o  = item_done_o && sum_i && own_i
-                          && (own_cnt_q != '0 || (Cfg.Gathered && every_i));
-    assign quiet_o      = open_q == '0;
+    assign id_meta_o = push;
+    assign id_idx_o = j_q[3:0];
+    assign item_done_o = state_q == Next && !push_q;
+    assign push_done_o = state_q == Next && push_q;
+    assign copy_next_o = item_done_o && sum_i && own_i
+                         && (own_cnt_q != '0 || (Cfg.Gathered && every_i));
+    assign quiet_o = open_q == '0;
     assign push_quiet_o = push_open_q == '0;
-    assign unmapped_o   = state_q == Shift && state_d != Shift && bad_q && own_i;
+    assign unmapped_o = state_q == Shift && state_d != Shift && bad_q && own_i;
 
     assign home = Cfg.TokW'(Cfg.GpuW'(cfg_i.port)) << cfg_i.token_shift;
 
     // Of the own row: the row of the own copies, or what the item names.
     always_comb begin
-        if (push)              addr = Cfg.MaddrW'(push_row_i);
-        else if (by_rows)
-            addr = ((kind_d == Row) ? Cfg.MaddrW'(home) : '0) | Cfg.MaddrW'(item_i);
-        else if (static_i)     addr = Cfg.MaddrW'(item_i);
-        else if (!sum_i)       addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i);
-        else                   addr = (own_i && !dense) ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
+        if (push) addr = Cfg.MaddrW'(push_row_i);
+        else if (by_rows) addr = ((kind_d == Row) ? Cfg.MaddrW'(home) : '0) | Cfg.MaddrW'(item_i);
+        else if (static_i) addr = Cfg.MaddrW'(item_i);
+        else if (!sum_i) addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i);
+        else addr = (own_i && !dense) ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
     end
 
     // ---- sums where rows return: which rows a token has ---------------------------
     typedef struct packed {
-        logic [4:0] count; // experts of the token
-        logic [3:0] first; // the first one's position
+        logic [4:0] count;  // experts of the token
+        logic [3:0] first;  // the first one's position
     } of_gpu_t;
-    of_gpu_t             of_gpu;
-    logic [Cfg.GpuW-1:0] group_gpu; // of Group
-    logic                sole;      // no other remote GPU has any
-    logic                more;      // rows follow this one
-    kind_e               kind_rows; // the next row
-    logic                row_sent;  // this one, to its end
+    of_gpu_t of_gpu;
+    logic [Cfg.GpuW-1:0] group_gpu;  // of Group
+    logic sole;  // no other remote GPU has any
+    logic more;  // rows follow this one
+    kind_e kind_rows;  // the next row
+    logic row_sent;  // this one, to its end
 
     if (Cfg.RowSparse) begin : gen_rows
-        logic [Cfg.N-1:0]    groups_q, rest; // GPUs with several experts that have no row
-                                             // yet; but for this one
-        logic                slots_q;        // R has none yet
+        logic [Cfg.N-1:0] groups_q, rest;  // GPUs with several experts that have no row
+                                           // yet; but for this one
+        logic slots_q;  // R has none yet
         logic [Cfg.GpuW-1:0] at;
 
         assign at = (state_q == Scan) ? gpu : (state_q == Targets) ? q_q : group_gpu;
 
-        lutram #(.Width($bits(of_gpu_t)), .Depth(Cfg.N)) i_of_gpu (
-            .clk_i, .we_i(state_q == Scan && mapped && !mine), .waddr_i(at),
+        lutram #(
+            .Width($bits(of_gpu_t)),
+            .Depth(Cfg.N)
+        ) i_of_gpu (
+            .clk_i,
+            .we_i(state_q == Scan && mapped && !mine),
+            .waddr_i(at),
             .wdata_i(member_q[gpu] ? {of_gpu.count + 5'd1, of_gpu.first} : {5'd1, j_q[3:0]}),
             .raddr_i(at),
             .rdata_o(of_gpu)
@@ -226,9 +248,9 @@ module row_build #(
             if (kind_q == Group) rest[group_gpu] = 1'b0;
         end
 
-        assign sole      = remote_cnt_q == 5'd1;
-        assign more      = kind_q != Row
-                           && (rest != '0 || (slots_q && kind_q != Slots) || own_cnt_q != '0);
+        assign sole = remote_cnt_q == 5'd1;
+        assign more = kind_q != Row
+                      && (rest != '0 || (slots_q && kind_q != Slots) || own_cnt_q != '0);
         assign kind_rows = bad_q ? Row : (groups_q != '0) ? Group : slots_q ? Slots : Row;
 
         // Of one GPU's experts alone R is their sum.
@@ -247,14 +269,13 @@ module row_build #(
     end
 
     // ---- packets ------------------------------------------------------------------
-    logic             beat_q;                 // second half of a header
+    logic beat_q;  // second half of a header
     logic [Cfg.LaneW-1:0] lane_q;
     logic [Cfg.Lanes-1:0][TgtW-1:0] targets_q;
-    logic [Cfg.Lanes-1:0][15:0]     targets;
-    logic             flush_q, beat_last, send_last, match, place, fire,
-                      head_done, pkt_done, pkt_last;
-    logic [TgtW-1:0]  target;
-    header_t          header;
+    logic [Cfg.Lanes-1:0][15:0] targets;
+    logic flush_q, beat_last, send_last, match, place, fire, head_done, pkt_done, pkt_last;
+    logic [TgtW-1:0] target;
+    header_t header;
 
     // A packet's targets: each step looks at one candidate.
     always_comb begin
@@ -264,24 +285,27 @@ module row_build #(
             Group:   match = mapped && gpu == group_gpu;
             default: match = mine || (push && returns) || tiles;
         endcase
-        target = {(kind_q == Slots) ? (by_rows ? Cfg.ExpW'(of_gpu.first) : Cfg.ExpW'(q_q))
+        target = {
+            (kind_q == Slots) ? (by_rows ? Cfg.ExpW'(of_gpu.first) : Cfg.ExpW'(q_q))
                   : tiles ? '0 : (dynamic || (by_rows && kind_q == Row)) ? id_i[Cfg.ExpW-1:0]
-                  : (push && returns) ? Cfg.ExpW'(push_pos_i) : Cfg.ExpW'(j_q[3:0]), j_q[3:0]};
+                  : (push && returns) ? Cfg.ExpW'(push_pos_i) : Cfg.ExpW'(j_q[3:0]),
+            j_q[3:0]
+        };
         for (int unsigned l = 0; l < Cfg.Lanes; l++) targets[l] = 16'(targets_q[l]);
     end
 
-    assign place     = state_q == Targets && !flush_q && match;
+    assign place = state_q == Targets && !flush_q && match;
     assign beat_last = beat_q || Cfg.HeadFlits == 1;
-    assign fire      = (kind_q == Req) ? req_o.valid && req_ready_i : own_valid_o && own_ready_i;
+    assign fire = (kind_q == Req) ? req_o.valid && req_ready_i : own_valid_o && own_ready_i;
     assign head_done = state_q == Head && fire && beat_last;
     assign send_last = (state_q == Head) ? static_row || send_q == 5'(kind_q == Req) : send_q == '0;
-    assign pkt_last  = (state_q == Targets || beat_last) && send_last;
-    assign pkt_done  = fire && pkt_last;
-    assign row_sent  = pkt_done && kind_q != Req;
+    assign pkt_last = (state_q == Targets || beat_last) && send_last;
+    assign pkt_done = fire && pkt_last;
+    assign row_sent = pkt_done && kind_q != Req;
 
     always_comb begin
-        state_d   = state_q;
-        kind_d    = kind_q;
+        state_d = state_q;
+        kind_d = kind_q;
         begin_pkt = 1'b0;
         unique case (state_q)
             Wait:    if (can || push_can)
@@ -290,17 +314,17 @@ module row_build #(
             Shift:   if (shifts_q == '0 && (!by_rows || open_q < limit)) begin
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d    = by_rows ? kind_rows : (push_q || dense) ? Row : !own_i ? Slots
-                                     : (remote && !sum_i && !by_switch) ? Req : Row;
+                         kind_d = by_rows ? kind_rows : (push_q || dense) ? Row : !own_i ? Slots
+                                  : (remote && !sum_i && !by_switch) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
             default: state_d = Wait;
         endcase
         if (pkt_done) begin
-            state_d   = !row_sent ? Head : (by_rows && more) ? Shift : Next;
+            state_d = !row_sent ? Head : (by_rows && more) ? Shift : Next;
             begin_pkt = !row_sent;
-            kind_d    = Row;
+            kind_d = Row;
         end
     end
 
@@ -310,12 +334,12 @@ module row_build #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q     <= Wait;
-            push_q      <= 1'b0;
-            open_q      <= '0;
+            state_q <= Wait;
+            push_q <= 1'b0;
+            open_q <= '0;
             push_open_q <= '0;
-            beat_q      <= 1'b0;
-            flush_q     <= 1'b0;
+            beat_q <= 1'b0;
+            flush_q <= 1'b0;
         end else begin
             state_q <= state_d;
             if (state_q == Wait && (can || push_can)) push_q <= push;
@@ -325,23 +349,23 @@ module row_build #(
                 push_open_q <= push_open_q + (st_done_i ? '1 : OutW'(1));
             if (state_q == Head && fire) beat_q <= !beat_last;
             if (state_q == Targets && fire) flush_q <= 1'b0;
-            else if (place)                 flush_q <= lane_q == '1 || send_q == 5'd1;
+            else if (place) flush_q <= lane_q == '1 || send_q == 5'd1;
         end
         kind_q <= kind_d;
 
         // Shifts by a layer constant take a cycle per place. What reduce_serve gets is not shifted.
-        if (state_q == Wait)      shifts_q <= (dynamic && !tiles) ? cfg_i.row_shift : '0;
-        else if (shifts_q != '0)  shifts_q <= shifts_q - 1'b1;
+        if (state_q == Wait) shifts_q <= (dynamic && !tiles) ? cfg_i.row_shift : '0;
+        else if (shifts_q != '0) shifts_q <= shifts_q - 1'b1;
         if (state_q == Wait || (begin_pkt && kind_d != Req)) addr_q <= addr;
-        else if (shifts_q != '0)                             addr_q <= addr_q << 1;
+        else if (shifts_q != '0) addr_q <= addr_q << 1;
 
         // Looking at all experts of the item.
         if (state_q == Wait) begin
-            own_cnt_q    <= static_row ? 5'(group_own) : 5'(tiles || (push && returns));
+            own_cnt_q <= static_row ? 5'(group_own) : 5'(tiles || (push && returns));
             remote_cnt_q <= '0;
-            member_q     <= '0;
-            bad_q        <= static_row && !group_remote && !group_own;
-            first_q      <= TgtW'(group_i);
+            member_q <= '0;
+            bad_q <= static_row && !group_remote && !group_own;
+            first_q <= TgtW'(group_i);
         end else if (state_q == Scan) begin
             if (mine) begin
                 own_cnt_q <= own_cnt_q + 5'(!(dense && fill_i));
@@ -355,11 +379,11 @@ module row_build #(
         end
 
         if (state_q == Scan || (state_q == Targets && !flush_q)) j_q <= j_q + 1'b1;
-        else if (state_q != Targets)                             j_q <= '0;
+        else if (state_q != Targets) j_q <= '0;
 
         // GPUs after the own one, in the order of R.
-        if (state_q == Head)                            q_q <= next_gpu(Cfg.GpuW'(cfg_i.port));
-        else if (state_q == Targets && !flush_q)        q_q <= next_gpu(q_q);
+        if (state_q == Head) q_q <= next_gpu(Cfg.GpuW'(cfg_i.port));
+        else if (state_q == Targets && !flush_q) q_q <= next_gpu(q_q);
 
         // Targets not yet placed.
         if (begin_pkt)
@@ -368,29 +392,29 @@ module row_build #(
         else if (place || (head_done && kind_q == Req)) send_q <= send_q - 1'b1;
 
         if (state_q == Head || (state_q == Targets && fire)) lane_q <= '0;
-        else if (place)                                      lane_q <= lane_q + 1'b1;
+        else if (place) lane_q <= lane_q + 1'b1;
         if (place) targets_q[lane_q] <= target;
     end
 
     // ---- outputs ------------------------------------------------------------------
     always_comb begin
-        header         = '0;
-        header.opcode  = static_row ? OP_MULTIMEM_LD_REDUCE : OP_DYMULTIMEM_LD_REDUCE;
-        header.cls     = CLS_REQ;
-        header.src     = cfg_i.port;
-        if (push_q)                              header.len = 15'(push_token_i);
-        else if (!static_i && kind_q != Req)     header.len = 15'(item_i[Cfg.TokensLog2-1:0]);
-        else if (static_i && item_last_i)        header.len = 15'(last_flits_i) << Cfg.FlitLog2;
-        else                                     header.len = cfg_i.row_bytes;
-        header.cnt     = send_q;
-        header.epoch   = cfg_i.epoch;
-        header.stage   = STAGE_COMBINE;
-        header.dtype   = push_q ? DTYPE_BF16 : red_i.dtype;
-        header.redop   = push_q ? REDOP_ADD : red_i.redop;
-        header.addr    = 48'(addr_q);
+        header = '0;
+        header.opcode = static_row ? OP_MULTIMEM_LD_REDUCE : OP_DYMULTIMEM_LD_REDUCE;
+        header.cls = CLS_REQ;
+        header.src = cfg_i.port;
+        if (push_q) header.len = 15'(push_token_i);
+        else if (!static_i && kind_q != Req) header.len = 15'(item_i[Cfg.TokensLog2-1:0]);
+        else if (static_i && item_last_i) header.len = 15'(last_flits_i) << Cfg.FlitLog2;
+        else header.len = cfg_i.row_bytes;
+        header.cnt = send_q;
+        header.epoch = cfg_i.epoch;
+        header.stage = STAGE_COMBINE;
+        header.dtype = push_q ? DTYPE_BF16 : red_i.dtype;
+        header.redop = push_q ? REDOP_ADD : red_i.redop;
+        header.addr = 48'(addr_q);
         header.target0 = (kind_q == Group) ? {12'(of_gpu.first), 4'd0} : 16'(first_q);
         if (kind_q != Req) begin
-            header.dst    = push_q ? 5'(push_src_i) : cfg_i.port;
+            header.dst = push_q ? 5'(push_src_i) : cfg_i.port;
             header.tag[1] = by_rows ? more : dense || (kind_q == Slots && own_cnt_q != '0);
             header.tag[2] = !push_q && !sum_i && remote;
             header.tag[3] = push_q || tiles || (sum_i && kind_q == Row && !returns)
@@ -409,10 +433,10 @@ module row_build #(
                             : header[0 +: Cfg.FlitW];
     end
 
-    assign req_o.valid  = kind_q == Req && (state_q == Head || flush_q);
-    assign own_valid_o  = kind_q != Req && (state_q == Head || flush_q);
+    assign req_o.valid = kind_q == Req && (state_q == Head || flush_q);
+    assign own_valid_o = kind_q != Req && (state_q == Head || flush_q);
     assign own_static_o = static_row;
-    assign req_o.last   = pkt_last;
+    assign req_o.last = pkt_last;
 
     wire unused = &{1'b0, cfg_i, emap_i.data, groups_i.data};
 endmodule

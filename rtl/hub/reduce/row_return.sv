@@ -32,27 +32,27 @@ module row_return #(
 
     output logic                      item_valid_o,
     output logic [Cfg.GpuW-1:0]       item_home_o,
-    output logic [Cfg.LineW-1:0]      item_row_o,   // of all experts' rows
-    output logic [Cfg.TokensLog2-1:0] item_token_o, // at home
+    output logic [Cfg.LineW-1:0]      item_row_o,    // of all experts' rows
+    output logic [Cfg.TokensLog2-1:0] item_token_o,  // at home
     output logic [3:0]                item_pos_o,
     input  wire logic                 item_done_i,
-    input  wire bundle_pkg::port_t    left_i,       // the last flit of an item's row
-                                                    // for this home has
+    input  wire bundle_pkg::port_t    left_i,        // the last flit of an item's row
+                                                     // for this home has
 
     output bundle_pkg::tile_back_t tile_o,
     input  wire logic              tile_ready_i,
     output logic                   idle_o
 );
     if (Cfg.RowSparse) begin : gen_returns
-        localparam int unsigned PtrW  = $clog2(Depth) + 1; // one more bit separates full from empty
-        localparam int unsigned Most  = 1;                 // items of a home that have not left
-        localparam int unsigned Tiles = 16;                // that are to be reported
-        localparam int unsigned NumW  = 13;                // of rows: more than those of
-                                                           // all tiles, twice
+        localparam int unsigned PtrW = $clog2(Depth) + 1;  // one more bit separates full from empty
+        localparam int unsigned Most = 1;  // items of a home that have not left
+        localparam int unsigned Tiles = 16;  // that are to be reported
+        localparam int unsigned NumW = 13;  // of rows: more than those of
+                                            // all tiles, twice
 
         typedef logic [PtrW-1:0] ptr_t;
         typedef struct packed {
-            logic                      last; // of its tile, which has so many rows
+            logic                      last;   // of its tile, which has so many rows
             logic [7:0]                rows;
             logic [Cfg.LineW-1:0]      row;
             logic [Cfg.TokensLog2-1:0] token;
@@ -60,99 +60,122 @@ module row_return #(
         } entry_t;
 
         logic [Cfg.GpuW-1:0] home, pick;
-        logic [Cfg.N-1:0]    some, full, can, grant;
-        logic                back, take, give, valid_q, tile_room;
-        ptr_t                wptr_q [Cfg.N], rptr_q [Cfg.N];
-        logic [NumW-1:0]     given_q [Cfg.N], left_q [Cfg.N]; // items for each home
-        entry_t              in, out;
+        logic [Cfg.N-1:0] some, full, can, grant;
+        logic back, take, give, valid_q, tile_room;
+        ptr_t wptr_q[Cfg.N], rptr_q[Cfg.N];
+        logic [NumW-1:0] given_q[Cfg.N], left_q[Cfg.N];  // items for each home
+        entry_t in, out;
 
         if (Cfg.RowsLog2 > Cfg.LineW) begin : gen_check
             $error("row_return: memory holds fewer rows than RowsLog2 says");
         end
 
-        assign home         = Cfg.GpuW'(row_i.token[Cfg.TokW-1:0] >> cfg_i.token_shift);
-        assign back         = row_i.back && home != cfg_i.port[Cfg.GpuW-1:0];
-        assign sig_o.valid  = row_i.valid && !back;
-        assign ready_o      = back ? !full[home] : sig_ready_i;
-        assign take         = row_i.valid && back && !full[home];
+        assign home = Cfg.GpuW'(row_i.token[Cfg.TokW-1:0] >> cfg_i.token_shift);
+        assign back = row_i.back && home != cfg_i.port[Cfg.GpuW-1:0];
+        assign sig_o.valid = row_i.valid && !back;
+        assign ready_o = back ? !full[home] : sig_ready_i;
+        assign take = row_i.valid && back && !full[home];
         assign item_valid_o = valid_q;
-        assign in           = '{last: row_i.last, rows: row_i.rows,
-                                row: Cfg.LineW'(row_i.le) << cfg_i.cap_shift
-                                | Cfg.LineW'(row_i.row),
-                                token: Cfg.TokensLog2'(row_i.token)
-                                & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift), pos: row_i.pos};
+        assign in = '{
+                last: row_i.last,
+                rows: row_i.rows,
+                row: Cfg.LineW'(row_i.le) << cfg_i.cap_shift | Cfg.LineW'(row_i.row),
+                token: Cfg.TokensLog2'(row_i.token) & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift),
+                pos: row_i.pos
+            };
 
         for (genvar h = 0; h < Cfg.N; h++) begin : gen_home
-            ptr_t            level;
+            ptr_t level;
             logic [NumW-1:0] open;
-            assign level   = wptr_q[h] - rptr_q[h];
-            assign open    = given_q[h] - left_q[h];
+            assign level = wptr_q[h] - rptr_q[h];
+            assign open = given_q[h] - left_q[h];
             assign some[h] = level != '0;
             assign full[h] = level[PtrW-1];
-            assign can[h]  = some[h] && open < NumW'(Most) && tile_room;
+            assign can[h] = some[h] && open < NumW'(Most) && tile_room;
             always_ff @(posedge clk_i) begin
                 if (!rst_ni || go_i) begin
-                    {wptr_q[h], rptr_q[h]}  <= '0;
+                    {wptr_q[h], rptr_q[h]} <= '0;
                     {given_q[h], left_q[h]} <= '0;
                 end else begin
-                    wptr_q[h]  <= wptr_q[h] + ptr_t'(take && home == Cfg.GpuW'(h));
-                    rptr_q[h]  <= rptr_q[h] + ptr_t'(give && grant[h]);
+                    wptr_q[h] <= wptr_q[h] + ptr_t'(take && home == Cfg.GpuW'(h));
+                    rptr_q[h] <= rptr_q[h] + ptr_t'(give && grant[h]);
                     given_q[h] <= given_q[h] + NumW'(give && grant[h]);
-                    left_q[h]  <= left_q[h] + NumW'(left_i.valid && left_i.port == 5'(h));
+                    left_q[h] <= left_q[h] + NumW'(left_i.valid && left_i.port == 5'(h));
                 end
             end
         end
 
         assign give = !valid_q && can != '0;
 
-        rr_arb #(.N(Cfg.N)) i_turn (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(can), .grant_o(grant),
-            .idx_o(pick), .advance_i(give)
+        rr_arb #(
+            .N(Cfg.N)
+        ) i_turn (
+            .clk_i,
+            .rst_ni,
+            .clear_i(go_i),
+            .req_i(can),
+            .grant_o(grant),
+            .idx_o(pick),
+            .advance_i(give)
         );
-        lutram #(.Width($bits(entry_t)), .Depth(Depth * 2**Cfg.GpuW)) i_rows (
-            .clk_i, .we_i(take), .waddr_i({home, wptr_q[home][PtrW-2:0]}), .wdata_i(in),
-            .raddr_i({pick, rptr_q[pick][PtrW-2:0]}), .rdata_o(out)
+        lutram #(
+            .Width($bits(entry_t)),
+            .Depth(Depth * 2 ** Cfg.GpuW)
+        ) i_rows (
+            .clk_i,
+            .we_i(take),
+            .waddr_i({home, wptr_q[home][PtrW-2:0]}),
+            .wdata_i(in),
+            .raddr_i({pick, rptr_q[pick][PtrW-2:0]}),
+            .rdata_o(out)
         );
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) valid_q <= 1'b0;
-            else                 valid_q <= valid_q ? !item_done_i : give;
+            else valid_q <= valid_q ? !item_done_i : give;
             if (give) begin
-                item_home_o  <= pick;
-                item_row_o   <= out.row;
+                item_home_o <= pick;
+                item_row_o <= out.row;
                 item_token_o <= out.token;
-                item_pos_o   <= out.pos;
+                item_pos_o <= out.pos;
             end
         end
 
         if (Cfg.SourceLists) begin : gen_tiles
-            logic [NumW-1:0]            due, ahead; // number of the row behind which the tile at
-                                                    // the front is reported
-            logic [Cfg.GpuW-1:0]        tile_home;
-            logic                       waits;
+            logic [NumW-1:0] due, ahead;  // number of the row behind which the tile at
+                                          // the front is reported
+            logic [Cfg.GpuW-1:0] tile_home;
+            logic waits;
             logic [$clog2(Tiles+1)-1:0] level;
 
-            fifo #(.Width(Cfg.GpuW + 8 + NumW), .Depth(Tiles)) i_tiles (
-                .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(give && out.last && cfg_i.source_lists),
+            fifo #(
+                .Width(Cfg.GpuW + 8 + NumW),
+                .Depth(Tiles)
+            ) i_tiles (
+                .clk_i,
+                .rst_ni(rst_ni && !go_i),
+                .valid_i(give && out.last && cfg_i.source_lists),
                 .ready_o(tile_room),
-                .data_i({pick, out.rows, given_q[pick] + NumW'(1)}), .valid_o(waits),
+                .data_i({pick, out.rows, given_q[pick] + NumW'(1)}),
+                .valid_o(waits),
                 .ready_i(tile_o.valid && tile_ready_i),
-                .data_o({tile_home, tile_o.rows, due}), .level_o(level)
+                .data_o({tile_home, tile_o.rows, due}),
+                .level_o(level)
             );
-            assign tile_o.home  = 5'(tile_home);
-            assign ahead        = left_q[tile_home] - due;
+            assign tile_o.home = 5'(tile_home);
+            assign ahead = left_q[tile_home] - due;
             assign tile_o.valid = waits && !ahead[NumW-1];
-            assign idle_o       = some == '0 && !valid_q && !waits;
+            assign idle_o = some == '0 && !valid_q && !waits;
             wire unused_level = &{1'b0, level};
         end else begin : gen_no_tiles
             assign tile_room = 1'b1;
-            assign tile_o    = '0;
-            assign idle_o    = some == '0 && !valid_q;
+            assign tile_o = '0;
+            assign idle_o = some == '0 && !valid_q;
             wire unused_tiles = &{1'b0, tile_ready_i, out.last, out.rows};
         end
     end else begin : gen_signals
         assign sig_o.valid = row_i.valid;
-        assign ready_o     = sig_ready_i;
+        assign ready_o = sig_ready_i;
         assign {item_valid_o, item_home_o, item_row_o, item_token_o, item_pos_o} = '0;
         assign tile_o = '0;
         assign idle_o = 1'b1;
@@ -164,8 +187,8 @@ module row_return #(
     wire unused = &{1'b0, cfg_i, row_i};
 
     `MW_CONTRACT(item_done_i, item_valid_o, "an item ends that is not there")
-    `MW_NEXT(item_valid_o && !go_i && !item_done_i,
-             item_valid_o && $stable({item_home_o, item_row_o, item_token_o, item_pos_o}),
+    `MW_NEXT(item_valid_o && !go_i && !item_done_i, item_valid_o && $stable
+             ({item_home_o, item_row_o, item_token_o, item_pos_o}),
              "an item changes before it is done")
 endmodule
 

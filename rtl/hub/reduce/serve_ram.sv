@@ -34,13 +34,13 @@ module serve_ram #(
 
     // set-up of a row of this context
     input  wire logic [Cfg.GpuW-1:0]  ctx_i,
-    input  wire logic                 re_i,       // reads a word of its request
+    input  wire logic                 re_i,        // reads a word of its request
     input  wire logic [Cfg.OpenW-1:0] slot_i,
     input  wire logic [Cfg.BeatW-1:0] beat_i,
-    output request_bus_t              word_o,     // words 0 and 1 have the header's
-                                                  // halves, or 0 both
-    input  wire logic                 term_we_i,  // not in a cycle with in_valid_i
-    input  wire logic                 term_row_i, // row slot
+    output request_bus_t              word_o,      // words 0 and 1 have the header's
+                                                   // halves, or 0 both
+    input  wire logic                 term_we_i,   // not in a cycle with in_valid_i
+    input  wire logic                 term_row_i,  // row slot
     input  wire logic [3:0]           term_idx_i,
     input  wire logic [Cfg.AddrW-1:0] term_addr_i,
 
@@ -51,35 +51,34 @@ module serve_ram #(
     input  wire logic [3:0]          sum_idx_i,
     output term_t                    sum_o
 );
-    localparam int unsigned TgtW  = Cfg.ExpW + 1;
-    localparam int unsigned LowW  = $bits(bundle_pkg::request_t);
+    localparam int unsigned TgtW = Cfg.ExpW + 1;
+    localparam int unsigned LowW = $bits(bundle_pkg::request_t);
     localparam int unsigned HighW = TgtW + 1 + Cfg.MaddrW;
-    localparam bit          Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);
-    localparam int unsigned RedW  = $bits(red_pkg::red_t);
+    localparam bit Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);
+    localparam int unsigned RedW = $bits(red_pkg::red_t);
     // type and operator stand above the rest of the first word
     localparam int unsigned RedAt = (Cfg.HeadFlits == 1) ? LowW + HighW : LowW;
     localparam int unsigned RedEnd = RedAt + (Plain ? 0 : RedW);
     localparam int unsigned HighAt = (Cfg.HeadFlits == 1) ? LowW : 0;
     localparam int unsigned HeadW = (RedEnd > HighW) ? RedEnd : HighW;
     localparam int unsigned WordW = (HeadW > Cfg.Lanes * TgtW) ? HeadW : Cfg.Lanes * TgtW;
-    localparam int unsigned ReqWords = Cfg.N * Cfg.OpenRows * 2**Cfg.BeatW;
+    localparam int unsigned ReqWords = Cfg.N * Cfg.OpenRows * 2 ** Cfg.BeatW;
     localparam int unsigned RamDepth = ReqWords + Cfg.N * 32;
-    localparam int unsigned RamAw    = $clog2(RamDepth);
+    localparam int unsigned RamAw = $clog2(RamDepth);
 
     logic [WordW-1:0] in_word, rdata;
     logic [HighW-1:0] in_high;
 
     assign in_high = {in_word_i.target, in_word_i.over, in_word_i.x};
 
-    function automatic logic [RamAw-1:0] req_addr(input logic [Cfg.GpuW-1:0] c,
-                                                  input logic [Cfg.OpenW-1:0] s,
-                                                  input logic [Cfg.BeatW-1:0] b);
+    function automatic logic [RamAw-1:0] req_addr(
+        input logic [Cfg.GpuW-1:0] c, input logic [Cfg.OpenW-1:0] s, input logic [Cfg.BeatW-1:0] b);
         return RamAw'({c, s, b});
     endfunction
 
     function automatic logic [RamAw-1:0] term_addr(input logic [Cfg.GpuW-1:0] c, input logic slot,
                                                    input logic [3:0] t);
-        return {(RamAw-5)'(c) + (RamAw-5)'(ReqWords / 32), slot, t};
+        return {(RamAw - 5)'(c) + (RamAw - 5)'(ReqWords / 32), slot, t};
     endfunction
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
@@ -91,27 +90,38 @@ module serve_ram #(
                          ? WordW'(in_high) : WordW'(in_word_i.targets);
     end
 
+    logic [RamAw-1:0] waddr, raddr;
+
+    always_comb begin
+        if (in_valid_i) waddr = req_addr(in_ctx_i, in_slot_i, in_beat_i);
+        else waddr = term_addr(ctx_i, term_row_i, term_idx_i);
+        if (re_i) raddr = req_addr(ctx_i, slot_i, beat_i);
+        else raddr = term_addr(sum_ctx_i, sum_row_i, sum_idx_i);
+    end
+
     ram_sdp #(
         .Width(WordW),
         .Depth(RamDepth)
     ) i_ram (
-        .clk_i, .we_i(in_valid_i ? in_keep_i : term_we_i),
-        .waddr_i(in_valid_i ? req_addr(in_ctx_i, in_slot_i, in_beat_i)
-                 : term_addr(ctx_i, term_row_i, term_idx_i)),
-        .wdata_i(in_valid_i ? in_word : WordW'(term_addr_i)), .wbe_i('1), .re_i(re_i || sum_re_i),
-        .raddr_i(re_i ? req_addr(ctx_i, slot_i, beat_i)
-                 : term_addr(sum_ctx_i, sum_row_i, sum_idx_i)), .rdata_o(rdata)
+        .clk_i,
+        .we_i(in_valid_i ? in_keep_i : term_we_i),
+        .waddr_i(waddr),
+        .wdata_i(in_valid_i ? in_word : WordW'(term_addr_i)),
+        .wbe_i('1),
+        .re_i(re_i || sum_re_i),
+        .raddr_i(raddr),
+        .rdata_o(rdata)
     );
 
-    assign word_o.low     = rdata[LowW-1:0];
+    assign word_o.low = rdata[LowW-1:0];
     assign word_o.targets = rdata[Cfg.Lanes*TgtW-1:0];
-    assign sum_o.addr     = rdata[Cfg.AddrW-1:0];
-    assign {word_o.target, word_o.over, word_o.x} = rdata[HighAt +: HighW];
+    assign sum_o.addr = rdata[Cfg.AddrW-1:0];
+    assign {word_o.target, word_o.over, word_o.x} = rdata[HighAt+:HighW];
 
     if (Plain) begin : gen_plain
         assign word_o.red = '0;
     end else begin : gen_red
-        assign word_o.red = rdata[RedAt +: RedW];
+        assign word_o.red = rdata[RedAt+:RedW];
     end
 
     always_ff @(posedge clk_i) sum_o.valid <= !re_i && sum_re_i;

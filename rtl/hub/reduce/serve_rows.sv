@@ -21,17 +21,17 @@ module serve_rows #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    output logic [Cfg.N-1:0]          room_o,      // contexts with a place for a row
+    output logic [Cfg.N-1:0]          room_o,       // contexts with a place for a row
     output logic                      dest_room_o,
-    input  wire logic [Cfg.GpuW-1:0]  ctx_i,       // context whose row is being set up
-    input  wire logic                 own_i,       // it is the own one
-    output logic                      slot_o,      // place of that row
-    input  wire logic                 push_i,      // it is set up:
-    input  wire bundle_pkg::request_t low_i,       // as it was requested
-    input  wire logic                 bad_i,       // poisoned, without terms
-    input  wire logic [Cfg.AddrW-1:0] addr_i,      // where it goes (st), or of dest_push_i
+    input  wire logic [Cfg.GpuW-1:0]  ctx_i,        // context whose row is being set up
+    input  wire logic                 own_i,        // it is the own one
+    output logic                      slot_o,       // place of that row
+    input  wire logic                 push_i,       // it is set up:
+    input  wire bundle_pkg::request_t low_i,        // as it was requested
+    input  wire logic                 bad_i,        // poisoned, without terms
+    input  wire logic [Cfg.AddrW-1:0] addr_i,       // where it goes (st), or of dest_push_i
     input  wire red_pkg::red_t        red_i,
-    input  wire logic                 dest_push_i, // where an own row goes
+    input  wire logic                 dest_push_i,  // where an own row goes
 
     output rows_t                    rows_o,
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
@@ -42,31 +42,31 @@ module serve_rows #(
     input  wire logic                dest_ready_i
 );
 
-    logic [Cfg.N-1:0][1:0]    set_q, sum_q; // rows set up, rows summed, modulo 4
-    logic [4:0]               steps;        // less 1
-    logic [14:0]              length;
-    logic [14-Cfg.FlitLog2:0] flits;        // less 1
-    logic                     alone, extra;
-    logic [1:0]               own_r_q, own_again_q;
-    logic [Cfg.N-1:0][1:0]    one_q;        // by place
+    logic [Cfg.N-1:0][1:0] set_q, sum_q;  // rows set up, rows summed, modulo 4
+    logic [4:0] steps;  // less 1
+    logic [14:0] length;
+    logic [14-Cfg.FlitLog2:0] flits;  // less 1
+    logic alone, extra;
+    logic [1:0] own_r_q, own_again_q;
+    logic [Cfg.N-1:0][1:0] one_q;  // by place
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
             rows_o.pend[c] = set_q[c] != sum_q[c];
-            room_o[c]     = (set_q[c] ^ sum_q[c]) != 2'd2;
-            rows_o.one[c]  = one_q[c][sum_q[c][0]];
+            room_o[c] = (set_q[c] ^ sum_q[c]) != 2'd2;
+            rows_o.one[c] = one_q[c][sum_q[c][0]];
         end
     end
 
-    assign slot_o     = set_q[ctx_i][0];
+    assign slot_o = set_q[ctx_i][0];
     assign row_slot_o = sum_q[row_ctx_i][0];
 
-    assign alone  = bad_i || low_i.cnt == '0;   // no other term
-    assign extra  = low_i.use_r || (low_i.again && !bad_i);
-    assign steps  = alone ? '0 : low_i.cnt - 5'(!extra);
+    assign alone = bad_i || low_i.cnt == '0;  // no other term
+    assign extra = low_i.use_r || (low_i.again && !bad_i);
+    assign steps = alone ? '0 : low_i.cnt - 5'(!extra);
     assign length = (!(own_i || low_i.st) || low_i.is_static) ? {low_i.len_high, low_i.len_low}
                     : cfg_i.row_bytes;
-    assign flits  = (15-Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
+    assign flits = (15 - Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
     localparam int unsigned RowBits = 9 + 32'(Cfg.Gathered) + Cfg.AddrW + node_pkg::PktW + Cfg.PayW;
     logic [RowBits-1:0] row, row_read;
@@ -74,8 +74,7 @@ module serve_rows #(
     if (Cfg.Gathered) begin : gen_dense
         logic dense;
         assign dense = low_i.slots && low_i.is_explicit && !(Cfg.RowSparse && cfg_i.row_returns);
-        assign row = {dense, steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i,
-                      flits};
+        assign row = {dense, steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits};
         assign row_o.minus = row_read[RowBits-1];
     end else begin : gen_own
         assign row = {steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits};
@@ -87,9 +86,11 @@ module serve_rows #(
 
     lutram #(
         .Width(RowBits),
-        .Depth(2**(Cfg.GpuW+1))
+        .Depth(2 ** (Cfg.GpuW + 1))
     ) i_rows (
-        .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}),
+        .clk_i,
+        .we_i(push_i),
+        .waddr_i({ctx_i, slot_o}),
         .wdata_i(row),
         .raddr_i({row_ctx_i, row_slot_o}),
         .rdata_o(row_read)
@@ -99,14 +100,20 @@ module serve_rows #(
         assign row_o.red = '0;
         wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
-        lutram #(.Width($bits(red_pkg::red_t)), .Depth(2**(Cfg.GpuW+1))) i_red (
-            .clk_i, .we_i(push_i), .waddr_i({ctx_i, slot_o}), .wdata_i(red_i),
+        lutram #(
+            .Width($bits(red_pkg::red_t)),
+            .Depth(2 ** (Cfg.GpuW + 1))
+        ) i_red (
+            .clk_i,
+            .we_i(push_i),
+            .waddr_i({ctx_i, slot_o}),
+            .wdata_i(red_i),
             .raddr_i({row_ctx_i, row_slot_o}),
             .rdata_o(row_o.red)
         );
     end
 
-    assign rows_o.own_r     = own_r_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
+    assign rows_o.own_r = own_r_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
     assign rows_o.own_again = own_again_q[sum_q[Cfg.GpuW'(cfg_i.port)][0]];
 
     always_ff @(posedge clk_i) begin
@@ -114,12 +121,12 @@ module serve_rows #(
             set_q <= '0;
             sum_q <= '0;
         end else begin
-            if (push_i)    set_q[ctx_i] <= set_q[ctx_i] + 1'b1;
+            if (push_i) set_q[ctx_i] <= set_q[ctx_i] + 1'b1;
             if (row_pop_i) sum_q[row_ctx_i] <= sum_q[row_ctx_i] + 1'b1;
         end
         if (push_i) one_q[ctx_i][slot_o] <= steps == '0;
         if (push_i && own_i) begin
-            own_r_q[slot_o]     <= low_i.use_r;
+            own_r_q[slot_o] <= low_i.use_r;
             // R of slots reads what rows before it have written there
             own_again_q[slot_o] <= (low_i.again && !bad_i)
                                    || (Cfg.RowSparse && cfg_i.row_returns && low_i.slots
@@ -130,10 +137,15 @@ module serve_rows #(
     promise_fifo #(
         .Width(Cfg.AddrW + 1)
     ) i_dest (
-        .clk_i, .rst_ni,
-        .promise_i(dest_push_i), .room_o(dest_room_o), .push_i(dest_push_i),
+        .clk_i,
+        .rst_ni,
+        .promise_i(dest_push_i),
+        .room_o(dest_room_o),
+        .push_i(dest_push_i),
         .data_i({low_i.more, addr_i}),
-        .valid_o(dest_o.valid), .ready_i(dest_ready_i), .data_o({dest_o.more, dest_o.addr})
+        .valid_o(dest_o.valid),
+        .ready_i(dest_ready_i),
+        .data_o({dest_o.more, dest_o.addr})
     );
 
     wire unused = &{1'b0, cfg_i, low_i};

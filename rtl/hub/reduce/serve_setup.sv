@@ -31,18 +31,18 @@ module serve_setup #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
-    input  wire logic [Cfg.AddrW-1:0]    static_delta_i, // static: flits from the source to
-                                                         // the destination
+    input  wire logic [Cfg.AddrW-1:0]    static_delta_i,  // static: flits from the source to
+                                                          // the destination
 
-    input  wire logic [Cfg.N-1:0] some_i,      // contexts with a request
-    input  wire logic [Cfg.N-1:0] room_i,      // contexts with a place for a row
-    input  wire logic             dest_room_i, // a place for a destination
-    input  wire logic             wait_i,      // a flit arrives
-    output logic [Cfg.GpuW-1:0]   ctx_o,       // whose row it is
-    output logic                  own_o,       // of the own port
+    input  wire logic [Cfg.N-1:0] some_i,       // contexts with a request
+    input  wire logic [Cfg.N-1:0] room_i,       // contexts with a place for a row
+    input  wire logic             dest_room_i,  // a place for a destination
+    input  wire logic             wait_i,       // a flit arrives
+    output logic [Cfg.GpuW-1:0]   ctx_o,        // whose row it is
+    output logic                  own_o,        // of the own port
 
-    output logic                      re_o,   // word of a request, here in the next cycle
-    input  wire logic [Cfg.OpenW-1:0] rptr_i, // the context's oldest request, without wait_i
+    output logic                      re_o,    // word of a request, here in the next cycle
+    input  wire logic [Cfg.OpenW-1:0] rptr_i,  // the context's oldest request, without wait_i
     output logic [Cfg.OpenW-1:0]      slot_o,
     output logic [Cfg.BeatW-1:0]      beat_o,
     input  wire request_bus_t         word_i,
@@ -51,80 +51,101 @@ module serve_setup #(
     input  wire logic                   al_req_ready_i,
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
-    output logic [Cfg.AddrW-1:0] addr_o,      // an address of the row
+    output logic [Cfg.AddrW-1:0] addr_o,       // an address of the row
     // to be written: it, or the destination, which is the row's last term (again)
     output logic                 term_we_o,
     output logic [3:0]           term_idx_o,
-    output logic                 dest_push_o, // of the destination of an own row
+    output logic                 dest_push_o,  // of the destination of an own row
 
     output logic                 pop_o,
     output bundle_pkg::request_t low_o,
     output logic                 bad_o,
     output red_pkg::red_t        red_o,
-    output error_pkg::err_e      err_o, // why it is bad
+    output error_pkg::err_e      err_o,  // why it is bad
     output logic                 idle_o
 );
     import error_pkg::*;
 
-    localparam int unsigned TgtW  = Cfg.ExpW + 1;
+    localparam int unsigned TgtW = Cfg.ExpW + 1;
     // of the flits that a row may lie behind memory's end
     localparam int unsigned OverW = (Cfg.AddrW < 15 - Cfg.FlitLog2) ? Cfg.AddrW : 15 - Cfg.FlitLog2;
 
-    typedef enum logic [3:0] {Idle, Head0, Head1, Start, Begin, Fetch, Target, Lookup, Ask, Answer,
-                              Shift1, Shift2, Store, Done} state_e;
+    typedef enum logic [3:0] {
+        Idle,
+        Head0,
+        Head1,
+        Start,
+        Begin,
+        Fetch,
+        Target,
+        Lookup,
+        Ask,
+        Answer,
+        Shift1,
+        Shift2,
+        Store,
+        Done
+    } state_e;
     state_e state_q, state_d;
 
-    logic [Cfg.N-1:0]     can_set, grant;
-    logic [Cfg.GpuW-1:0]  pick;
+    logic [Cfg.N-1:0] can_set, grant;
+    logic [Cfg.GpuW-1:0] pick;
     logic [Cfg.OpenW-1:0] rptr_q;
-    logic [TgtW-1:0]      target_q;          // of the header's high half
-    logic                 high_over_q;
+    logic [TgtW-1:0] target_q;  // of the header's high half
+    logic high_over_q;
     logic [Cfg.MaddrW-1:0] x_q;
     // here: a unit of this GPU made the row
-    logic             by_switch, to_slot, here, plain, over, last_term, stored;
-    logic [Cfg.AddrW:0]   behind;            // the flit behind a static row
-    logic [4:0]       t_q, t_next;
-    logic [3:0]       lane_t;
-    logic [TgtW-1:0]  tgt_q;
-    logic             mapped, emap_mine;
+    logic by_switch, to_slot, here, plain, over, last_term, stored;
+    logic [Cfg.AddrW:0] behind;  // the flit behind a static row
+    logic [4:0] t_q, t_next;
+    logic [3:0] lane_t;
+    logic [TgtW-1:0] tgt_q;
+    logic mapped, emap_mine;
     logic [node_pkg::ExpertW-1:0] le, le_q;
-    logic [3:0]       down_q;            // places that the address in x_q is still to be
-                                         // shifted down to the token
-    logic             down;
-    logic             in_dest_q;         // addr_o is for the destination, not for a term
+    logic [3:0] down_q;  // places that the address in x_q is still to be
+                         // shifted down to the token
+    logic down;
+    logic in_dest_q;  // addr_o is for the destination, not for a term
 
     always_comb begin
-        for (int unsigned c = 0; c < Cfg.N; c++) can_set[c] = some_i[c] && room_i[c]
-                              && (dest_room_i || 5'(c) != cfg_i.port);
+        for (int unsigned c = 0; c < Cfg.N; c++)
+        can_set[c] = some_i[c] && room_i[c] && (dest_room_i || 5'(c) != cfg_i.port);
     end
 
-    rr_arb #(.N(Cfg.N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(can_set), .grant_o(grant), .idx_o(pick),
+    rr_arb #(
+        .N(Cfg.N)
+    ) i_arb (
+        .clk_i,
+        .rst_ni,
+        .clear_i(go_i),
+        .req_i(can_set),
+        .grant_o(grant),
+        .idx_o(pick),
         .advance_i(state_q == Idle && can_set != '0)
     );
 
     // grant_lists names tokens, not addresses
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
-    assign to_slot   = Cfg.RowSparse && cfg_i.row_returns && low_o.slots && low_o.is_explicit;
-    assign own_o     = 5'(ctx_o) == cfg_i.port;
-    assign here      = own_o || low_o.st;
+    assign to_slot = Cfg.RowSparse && cfg_i.row_returns && low_o.slots && low_o.is_explicit;
+    assign own_o = 5'(ctx_o) == cfg_i.port;
+    assign here = own_o || low_o.st;
     // experts of a token
-    assign plain     = !low_o.is_static && !low_o.is_explicit && !low_o.slots;
-    assign behind    = (Cfg.AddrW+1)'(x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2])
-                       + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
-    assign over      = low_o.over || high_over_q
-                       || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
-    assign lane_t    = t_q[3:0] - 4'(!here);   // the wire puts target 0 into the header
-    assign t_next    = t_q + 1'b1;
+    assign plain = !low_o.is_static && !low_o.is_explicit && !low_o.slots;
+    assign behind = (Cfg.AddrW+1)'(x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2])
+                    + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
+    assign over = low_o.over || high_over_q
+                  || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
+    assign lane_t = t_q[3:0] - 4'(!here);  // the wire puts target 0 into the header
+    assign t_next = t_q + 1'b1;
     assign last_term = !in_dest_q && t_next == low_o.cnt;
-    assign stored    = state_q == Store && !wait_i;
-    assign idle_o    = state_q == Idle;
+    assign stored = state_q == Store && !wait_i;
+    assign idle_o = state_q == Idle;
 
     always_comb begin
         state_d = state_q;
-        re_o    = 1'b0;
-        slot_o  = rptr_q;
-        beat_o  = Cfg.BeatW'(Cfg.HeadFlits) + Cfg.BeatW'(lane_t >> Cfg.LaneW);
+        re_o = 1'b0;
+        slot_o = rptr_q;
+        beat_o = Cfg.BeatW'(Cfg.HeadFlits) + Cfg.BeatW'(lane_t >> Cfg.LaneW);
         unique case (state_q)
             Idle:  if (can_set != '0) state_d = Head0;
             Head0: begin
@@ -162,28 +183,37 @@ module serve_setup #(
         endcase
     end
 
-    assign pop_o       = state_q == Done && !wait_i;
-    assign term_we_o   = state_q == Store && (!in_dest_q || low_o.again);
-    assign term_idx_o  = t_q[3:0];
+    assign pop_o = state_q == Done && !wait_i;
+    assign term_we_o = state_q == Store && (!in_dest_q || low_o.again);
+    assign term_idx_o = t_q[3:0];
     assign dest_push_o = stored && in_dest_q && !low_o.st;
 
-    serve_address #(.Cfg(Cfg)) i_address (
-        .clk_i, .cfg_i, .low_i(low_o), .x_i(x_q), .dest_i(in_dest_q),
+    serve_address #(
+        .Cfg(Cfg)
+    ) i_address (
+        .clk_i,
+        .cfg_i,
+        .low_i(low_o),
+        .x_i(x_q),
+        .dest_i(in_dest_q),
         .target_i((to_slot && in_dest_q) ? target_q : tgt_q),
         .le_i(node_pkg::list_of(Cfg.SourceLists, cfg_i, le, cfg_i.port)),
-        .row_i(al_i.row), .static_delta_i,
+        .row_i(al_i.row),
+        .static_delta_i,
         .load_i(state_q inside {Begin, Lookup}
                 || (stored && ((low_o.st && last_term) || low_o.is_static))),
         .lookup_i(state_q == Lookup),
-        .alloc_i(state_q == Answer && al_i.valid), .index_i(state_q == Shift1),
-        .base_i(state_q == Shift2), .addr_o
+        .alloc_i(state_q == Answer && al_i.valid),
+        .index_i(state_q == Shift1),
+        .base_i(state_q == Shift2),
+        .addr_o
     );
 
     assign down = down_q != '0 && state_q inside {Fetch, Target, Lookup, Ask};
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) state_q <= Idle;
-        else         state_q <= state_d;
+        else state_q <= state_d;
         unique case (state_q)
             Idle:  ctx_o <= pick;
             Head0: rptr_q <= rptr_i;
@@ -226,7 +256,7 @@ module serve_setup #(
         // Beside the search for its first term; what falls out must be 0.
         if (state_q == Begin)
             down_q <= (here || low_o.is_static || by_switch) ? '0 : cfg_i.row_shift;
-        else if (down)         down_q <= down_q - 1'b1;
+        else if (down) down_q <= down_q - 1'b1;
         if (down) begin
             x_q <= x_q >> 1;
             if (x_q[0]) bad_o <= 1'b1;
@@ -245,15 +275,18 @@ module serve_setup #(
         .Width(1 + node_pkg::ExpertW),
         .Depth(Cfg.MaxExperts)
     ) i_emap (
-        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .clk_i,
+        .we_i(emap_i.we),
+        .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid && emap_i.data.gpu == cfg_i.port, emap_i.data.local_expert}),
-        .raddr_i(tgt_q[Cfg.ExpW-1:0]), .rdata_o({emap_mine, le})
+        .raddr_i(tgt_q[Cfg.ExpW-1:0]),
+        .rdata_o({emap_mine, le})
     );
     assign mapped = emap_mine && !tgt_q[TgtW-1];
 
     assign {al_req_o.alloc, al_req_o.start, al_req_o.retry} = '0;
     assign al_req_o.valid = state_q == Ask && down_q == '0 && !bad_o;
-    assign al_req_o.le    = le_q;
+    assign al_req_o.le = le_q;
     assign al_req_o.token = node_pkg::TokenW'(x_q);
 
     wire unused = &{1'b0, grant, al_i, cfg_i};

@@ -35,44 +35,51 @@ module dispatch_throttle #(
     input  wire node_pkg::node_cfg_t cfg_i,
     input  wire share_t              share_i,
 
-    input  wire logic       in_valid_i, // a flit of a store goes into the queue
+    input  wire logic       in_valid_i,   // a flit of a store goes into the queue
     input  wire logic       in_last_i,
-    input  wire logic [5:0] in_opcode_i, // if it is a packet's first
+    input  wire logic [5:0] in_opcode_i,  // if it is a packet's first
     input  wire logic       out_i,
 
-    input  wire logic start_store_i, // the packet in front starts
-    input  wire logic start_part_i,  // a partial sum does
-    input  wire logic used_i,        // a flit leaves
+    input  wire logic start_store_i,  // the packet in front starts
+    input  wire logic start_part_i,   // a partial sum does
+    input  wire logic used_i,         // a flit leaves
 
-    output logic throttled_o, // it is dispatch, and first_o counts
+    output logic throttled_o,  // it is dispatch, and first_o counts
     output logic first_o,
-    output logic hold_o   // it is dispatch, and waits
+    output logic hold_o        // it is dispatch, and waits
 );
-    localparam int unsigned CountW = Cfg.TokensLog2 + 1;               // D, and a limit in rows
-    localparam int unsigned PktsW  = 9;                                // P + 1: at most 257
-    localparam int unsigned TimesW = CountW + PktsW;                   // a multiplier
-    localparam int unsigned StepW  = Cfg.TokW + 1 + PktsW;             // B P, D (P + 1)
+    localparam int unsigned CountW = Cfg.TokensLog2 + 1;  // D, and a limit in rows
+    localparam int unsigned PktsW = 9;  // P + 1: at most 257
+    localparam int unsigned TimesW = CountW + PktsW;  // a multiplier
+    localparam int unsigned StepW = Cfg.TokW + 1 + PktsW;  // B P, D (P + 1)
     // signed, all of either and a row
-    localparam int unsigned LeadW  = StepW + CountW + PktsW + 1;
-    localparam int unsigned SentW  = Cfg.TokW + 1 + PktsW;             // packets of a layer
-    localparam int unsigned PtrW   = $clog2(Packets);
+    localparam int unsigned LeadW = StepW + CountW + PktsW + 1;
+    localparam int unsigned SentW = Cfg.TokW + 1 + PktsW;  // packets of a layer
+    localparam int unsigned PtrW = $clog2(Packets);
 
     // ---- which packets are dispatch -------------------------------------------------------------
     logic [PtrW-1:0] in_q, out_q;
-    logic            inside_q, kind_q, kind, front, dispatch, partial;
+    logic inside_q, kind_q, kind, front, dispatch, partial;
 
     assign kind = inside_q ? kind_q : in_opcode_i == packet_pkg::OP_DYMULTIMEM_ST;
 
-    lutram #(.Width(1), .Depth(Packets)) i_kind (
-        .clk_i, .we_i(in_valid_i && in_last_i), .waddr_i(in_q), .wdata_i(kind),
-        .raddr_i(out_q), .rdata_o(front)
+    lutram #(
+        .Width(1),
+        .Depth(Packets)
+    ) i_kind (
+        .clk_i,
+        .we_i(in_valid_i && in_last_i),
+        .waddr_i(in_q),
+        .wdata_i(kind),
+        .raddr_i(out_q),
+        .rdata_o(front)
     );
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             inside_q <= 1'b0;
-            in_q     <= '0;
-            out_q    <= '0;
+            in_q <= '0;
+            out_q <= '0;
         end else begin
             if (in_valid_i) inside_q <= !in_last_i;
             if (in_valid_i && in_last_i) in_q <= in_q + 1'b1;
@@ -82,33 +89,42 @@ module dispatch_throttle #(
     end
 
     assign dispatch = start_store_i && front;
-    assign partial  = start_part_i;
+    assign partial = start_part_i;
 
     // ---- constants, and the lead ----------------------------------------------------------------
     // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y =
     // D (P + 1), and of two numbers of rows times (P + 1), times X: more_q, of how many more than
     // cfg.throttle_lead may be ahead; and minus those of cfg.throttle_lead, so that lead_q is
     // the lead less these from then on.
-    typedef enum logic [2:0] {Off, PartStep, SendStep, More, Limit, Lead, Start, Run} state_e;
-    state_e                  state_q;
-    logic [TimesW-1:0]       times_q;
+    typedef enum logic [2:0] {
+        Off,
+        PartStep,
+        SendStep,
+        More,
+        Limit,
+        Lead,
+        Start,
+        Run
+    } state_e;
+    state_e state_q;
+    logic [TimesW-1:0] times_q;
     logic [$clog2(TimesW)-1:0] bit_q;
-    logic [PktsW-1:0]        pkts, pkts_1;
-    logic [CountW-1:0]       ahead, lead;
-    logic                    last, limited, up, down;
-    logic [StepW-1:0]        part_step_q, send_step_q;
+    logic [PktsW-1:0] pkts, pkts_1;
+    logic [CountW-1:0] ahead, lead;
+    logic last, limited, up, down;
+    logic [StepW-1:0] part_step_q, send_step_q;
     logic signed [LeadW-1:0] lead_q, more_q, operand, sum;
-    logic [SentW-1:0]        dispatch_q, partial_q; // sent and not added up
+    logic [SentW-1:0] dispatch_q, partial_q;  // sent and not added up
 
-    assign pkts    = PktsW'((16'(cfg_i.row_bytes) + 16'd127) >> 7);
-    assign pkts_1  = pkts + 1'b1;
+    assign pkts = PktsW'((16'(cfg_i.row_bytes) + 16'd127) >> 7);
+    assign pkts_1 = pkts + 1'b1;
     assign limited = cfg_i.throttle_ahead != '0 && (cfg_i.throttle_ahead >> CountW) == '0;
-    assign ahead   = cfg_i.throttle_ahead[CountW-1:0];
-    assign lead    = (limited && cfg_i.throttle_lead > cfg_i.throttle_ahead) ? ahead
-                     : (cfg_i.throttle_lead >> CountW) == '0 ? cfg_i.throttle_lead[CountW-1:0] : '1;
-    assign last    = bit_q == $clog2(TimesW)'(TimesW - 1);
-    assign up      = state_q == Run && dispatch_q != '0;
-    assign down    = state_q == Run && !up && partial_q != '0;
+    assign ahead = cfg_i.throttle_ahead[CountW-1:0];
+    assign lead = (limited && cfg_i.throttle_lead > cfg_i.throttle_ahead) ? ahead
+                  : (cfg_i.throttle_lead >> CountW) == '0 ? cfg_i.throttle_lead[CountW-1:0] : '1;
+    assign last = bit_q == $clog2(TimesW)'(TimesW - 1);
+    assign up = state_q == Run && dispatch_q != '0;
+    assign down = state_q == Run && !up && partial_q != '0;
 
     always_comb begin
         unique case (state_q)
@@ -161,7 +177,7 @@ module dispatch_throttle #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             dispatch_q <= '0;
-            partial_q  <= '0;
+            partial_q <= '0;
         end else if (cfg_i.dispatch_throttle) begin
             if (dispatch != up) dispatch_q <= dispatch_q + (dispatch ? SentW'(1) : '1);
             if (partial != down) partial_q <= partial_q + (partial ? SentW'(1) : '1);
@@ -169,13 +185,13 @@ module dispatch_throttle #(
     end
 
     // ---- what it means --------------------------------------------------------------------------
-    logic             notified_q; // all that was sent by the time of Run is added up
-    logic [15:0]      idle_q;
-    logic [PktsW-1:0] free_q; // packets that may go whatever the lead
+    logic notified_q;  // all that was sent by the time of Run is added up
+    logic [15:0] idle_q;
+    logic [PktsW-1:0] free_q;  // packets that may go whatever the lead
 
     assign throttled_o = notified_q && front;
     assign first_o = lead_q < 0;
-    assign hold_o  = notified_q && front && limited && lead_q > more_q && free_q == '0;
+    assign hold_o = notified_q && front && limited && lead_q > more_q && free_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin

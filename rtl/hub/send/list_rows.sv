@@ -17,36 +17,50 @@ module list_rows #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic                           begin_i,
-    input  wire logic [Cfg.GpuW-1:0]            look_gpu_i,
-    input  wire logic [node_pkg::ExpertW-1:0]   look_local_i,
-    input  wire logic                           take_i,
-    output logic [RowW-1:0]                     row_o,
+    input  wire logic                         begin_i,
+    input  wire logic [Cfg.GpuW-1:0]          look_gpu_i,
+    input  wire logic [node_pkg::ExpertW-1:0] look_local_i,
+    input  wire logic                         take_i,
+    output logic [RowW-1:0]                   row_o,
 
     input  wire logic [Cfg.GpuW-1:0]          notified_gpu_i,
     input  wire logic [node_pkg::ExpertW-1:0] notified_local_i,
     output logic [RowW-1:0]                   notified_rows_o
 );
     if (Cfg.SourceLists) begin : gen_rows
-        logic [Cfg.LocalW-1:0]    looked, notified;
-        logic [2**Cfg.LocalW-1:0] known_q; // lists that have some
-        logic [RowW-1:0]          rows, notified_rows, next;
+        logic [Cfg.LocalW-1:0] looked, notified;
+        logic [2**Cfg.LocalW-1:0] known_q;  // lists that have some
+        logic [RowW-1:0] rows, notified_rows, next;
 
-        assign looked      = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, look_local_i,
-                                                           5'(look_gpu_i)));
-        assign notified    = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, notified_local_i,
-                                                           5'(notified_gpu_i)));
-        assign row_o       = known_q[looked] ? rows : '0;
+        assign looked = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, look_local_i, 5'(look_gpu_i)));
+        assign notified = Cfg.LocalW'(node_pkg::list_of(
+            1'b1, cfg_i, notified_local_i, 5'(notified_gpu_i)
+        ));
+        assign row_o = known_q[looked] ? rows : '0;
         assign notified_rows_o = known_q[notified] ? notified_rows : '0;
-        assign next        = row_o + 1'b1;
+        assign next = row_o + 1'b1;
 
-        lutram #(.Width(RowW), .Depth(2**Cfg.LocalW)) i_rows (
-            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next),
-            .raddr_i(looked), .rdata_o(rows)
+        lutram #(
+            .Width(RowW),
+            .Depth(2 ** Cfg.LocalW)
+        ) i_rows (
+            .clk_i,
+            .we_i(take_i),
+            .waddr_i(looked),
+            .wdata_i(next),
+            .raddr_i(looked),
+            .rdata_o(rows)
         );
-        lutram #(.Width(RowW), .Depth(2**Cfg.LocalW)) i_notified (
-            .clk_i, .we_i(take_i), .waddr_i(looked), .wdata_i(next),
-            .raddr_i(notified), .rdata_o(notified_rows)
+        lutram #(
+            .Width(RowW),
+            .Depth(2 ** Cfg.LocalW)
+        ) i_notified (
+            .clk_i,
+            .we_i(take_i),
+            .waddr_i(looked),
+            .wdata_i(next),
+            .raddr_i(notified),
+            .rdata_o(notified_rows)
         );
         always_ff @(posedge clk_i) begin
             if (!rst_ni || begin_i) known_q <= '0;

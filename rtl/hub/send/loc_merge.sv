@@ -19,16 +19,16 @@ module loc_merge #(
     input  wire logic rst_ni,
     input  wire logic go_i,
 
-    input  wire stream_t        loc_i,
-    output logic                loc_ready_o,
+    input  wire stream_t loc_i,
+    output logic         loc_ready_o,
 
-    input  wire stream_t        clo_i,
-    output logic                clo_ready_o,
+    input  wire stream_t clo_i,
+    output logic         clo_ready_o,
 
-    output stream_t        loc_o,
-    input  wire logic      loc_ready_i
+    output stream_t   loc_o,
+    input  wire logic loc_ready_i
 );
-    logic open_q; // a packet is under way, of sel_q
+    logic open_q;  // a packet is under way, of sel_q
     logic sel_q;  // control's; between packets: control had the last one
     logic sel;
 
@@ -36,8 +36,8 @@ module loc_merge #(
     assign sel = open_q ? sel_q : (sel_q ? !loc_i.valid : clo_i.valid);
 
     assign loc_o.valid = sel ? clo_i.valid : loc_i.valid;
-    assign loc_o.data  = sel ? clo_i.data : loc_i.data;
-    assign loc_o.last  = sel ? clo_i.last : loc_i.last;
+    assign loc_o.data = sel ? clo_i.data : loc_i.data;
+    assign loc_o.last = sel ? clo_i.last : loc_i.last;
     // Ready of a stream looks at the other stream's valid only.
     assign loc_ready_o = loc_ready_i && (open_q ? !sel_q : sel_q || !clo_i.valid);
     assign clo_ready_o = loc_ready_i && (open_q ? sel_q : !sel_q || !loc_i.valid);
@@ -45,9 +45,9 @@ module loc_merge #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
             open_q <= 1'b0;
-            sel_q  <= 1'b1;
+            sel_q <= 1'b1;
         end else if (loc_o.valid) begin
-            sel_q  <= sel;
+            sel_q <= sel;
             open_q <= !(loc_ready_i && loc_o.last);
         end
     end

@@ -32,16 +32,16 @@ module manager_entries #(
     input  wire logic        go_i,
     input  wire logic [15:0] timer_i,
 
-    input  wire merge_t           desc_i,
-    output logic                  absorb_o,
-    output logic                  pass_o,
-    output logic                  new_o,
-    output logic [Cfg.RpmW-1:0]   idx_o,
-    input  wire logic             begin_i,
+    input  wire merge_t         desc_i,
+    output logic                absorb_o,
+    output logic                pass_o,
+    output logic                new_o,
+    output logic [Cfg.RpmW-1:0] idx_o,
+    input  wire logic           begin_i,
 
-    output claim_t         next_o,
-    input  wire logic      next_take_i,
-    input  wire logic      free_valid_i,
+    output claim_t                            next_o,
+    input  wire logic                         next_take_i,
+    input  wire logic                         free_valid_i,
     input  wire logic [Cfg.GpuW+Cfg.RpmW-1:0] free_slot_i,
 
     output logic left_full_o,  // an entry is claimed: it is full; not full, and a sweep has it
@@ -51,7 +51,7 @@ module manager_entries #(
     localparam int unsigned E = Cfg.RpmEntries, IdxW = Cfg.RpmW, KeyW = Cfg.MergeKeyW;
     localparam int unsigned Pairs = (E > 1) ? E * (E - 1) / 2 : 1;
 
-    if (E < 1 || 2**$clog2(E) != E) begin : gen_check
+    if (E < 1 || 2 ** $clog2(E) != E) begin : gen_check
         $error("manager_entries: RpmEntries is not a power of two");
     end
 
@@ -65,42 +65,48 @@ module manager_entries #(
         for (int unsigned e = 0; e < E; e++) if (one[e]) index_of |= IdxW'(e);
     endfunction
 
-    logic [Cfg.N-1:0][E-1:0]      open_q, used_q, full, seen_q;
+    logic [Cfg.N-1:0][E-1:0] open_q, used_q, full, seen_q;
     logic [Cfg.N-1:0][E-1:0][3:0] mask_q;
 
     // ---- the packet at the front ----------------------------------------------------------------
-    logic [E-1:0]     same, earlier, hit, leaving, free, place; // earlier: desc_i goes first
+    logic [E-1:0] same, earlier, hit, leaving, free, place;  // earlier: desc_i goes first
     logic [Pairs-1:0] pairs, pairs_new, pairs_next;
-    logic             whole, claim_hit, add;
-    claim_t           claimed;
+    logic whole, claim_hit, add;
+    claim_t claimed;
 
     for (genvar e = 0; e < E; e++) begin : gen_key
         logic [KeyW-1:0] key;
-        lutram #(.Width(KeyW), .Depth(Cfg.N)) i_key (
-            .clk_i, .we_i(add && place[e]), .waddr_i(desc_i.part),
-            .wdata_i(desc_i.key), .raddr_i(desc_i.part),
+        lutram #(
+            .Width(KeyW),
+            .Depth(Cfg.N)
+        ) i_key (
+            .clk_i,
+            .we_i(add && place[e]),
+            .waddr_i(desc_i.part),
+            .wdata_i(desc_i.key),
+            .raddr_i(desc_i.part),
             .rdata_o(key)
         );
-        assign same[e]   = key == desc_i.key;
+        assign same[e] = key == desc_i.key;
         assign earlier[e] = desc_i.key[KeyW-1-:Cfg.MergeRankW] < key[KeyW-1-:Cfg.MergeRankW];
     end
 
-    assign hit       = same & open_q[desc_i.part];
-    assign leaving   = same & used_q[desc_i.part] & ~open_q[desc_i.part];
-    assign free      = ~used_q[desc_i.part];
-    assign place     = free & (~free + 1'b1);
-    assign whole     = desc_i.mask == '1;
+    assign hit = same & open_q[desc_i.part];
+    assign leaving = same & used_q[desc_i.part] & ~open_q[desc_i.part];
+    assign free = ~used_q[desc_i.part];
+    assign place = free & (~free + 1'b1);
+    assign whole = desc_i.mask == '1;
     assign claim_hit = claimed.valid && claimed.part == desc_i.part && hit[claimed.idx];
-    assign new_o     = hit == '0;
-    assign idx_o     = new_o ? index_of(place) : index_of(hit);
-    assign add       = begin_i && absorb_o && new_o;
+    assign new_o = hit == '0;
+    assign idx_o = new_o ? index_of(place) : index_of(hit);
+    assign add = begin_i && absorb_o && new_o;
 
     always_comb begin
         {absorb_o, pass_o} = '0;
         unique case (desc_i.kind)
             bundle_pkg::Keep: begin
                 absorb_o = new_o ? !whole && free != '0 : !claim_hit;
-                pass_o   = whole && new_o && leaving == '0;
+                pass_o = whole && new_o && leaving == '0;
             end
             bundle_pkg::BehindLine: pass_o = new_o && leaving == '0;
             bundle_pkg::BehindGpu:  pass_o = free == '1;
@@ -110,7 +116,7 @@ module manager_entries #(
     assign idle_o = used_q == '0;
 
     // which partitions it waits for
-    logic             want;
+    logic want;
     logic [Cfg.N-1:0] flush;
     always_comb begin
         unique case (desc_i.kind)
@@ -127,8 +133,8 @@ module manager_entries #(
     // ---- who is first of two --------------------------------------------------------------------
     for (genvar a = 0; a < E; a++) begin : gen_pair
         for (genvar b = a + 1; b < E; b++) begin : gen_with
-            assign pairs_new[pair(a, b)] = place[a] ? earlier[b] : place[b] ? !earlier[a]
-                                           : pairs[pair(a, b)];
+            localparam int unsigned P = pair(a, b);
+            assign pairs_new[P] = place[a] ? earlier[b] : place[b] ? !earlier[a] : pairs[P];
         end
     end
     if (E == 1) begin : gen_no_pairs
@@ -137,19 +143,33 @@ module manager_entries #(
     end
 
     logic [Cfg.GpuW-1:0] pick_part_q;
-    lutram #(.Width(Pairs), .Depth(Cfg.N)) i_pairs (
-        .clk_i, .we_i(add), .waddr_i(desc_i.part), .wdata_i(pairs_new),
-        .raddr_i(desc_i.part), .rdata_o(pairs)
+    lutram #(
+        .Width(Pairs),
+        .Depth(Cfg.N)
+    ) i_pairs (
+        .clk_i,
+        .we_i(add),
+        .waddr_i(desc_i.part),
+        .wdata_i(pairs_new),
+        .raddr_i(desc_i.part),
+        .rdata_o(pairs)
     );
-    lutram #(.Width(Pairs), .Depth(Cfg.N)) i_pairs_next (
-        .clk_i, .we_i(add), .waddr_i(desc_i.part), .wdata_i(pairs_new),
-        .raddr_i(pick_part_q), .rdata_o(pairs_next)
+    lutram #(
+        .Width(Pairs),
+        .Depth(Cfg.N)
+    ) i_pairs_next (
+        .clk_i,
+        .we_i(add),
+        .waddr_i(desc_i.part),
+        .wdata_i(pairs_new),
+        .raddr_i(pick_part_q),
+        .rdata_o(pairs_next)
     );
 
     // ---- a partition ----------------------------------------------------------------------------
-    logic [Cfg.N-1:0]    has_full, has_any, give, requests, grant;
-    logic                pick_q, any_q, pick, sweep_claim; // any_q: it gives an entry that is
-                                                           // not full, too
+    logic [Cfg.N-1:0] has_full, has_any, give, requests, grant;
+    logic pick_q, any_q, pick, sweep_claim;  // any_q: it gives an entry that is
+                                             // not full, too
     logic [Cfg.GpuW-1:0] grant_part;
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_part
@@ -157,17 +177,23 @@ module manager_entries #(
         for (genvar e = 0; e < E; e++) begin : gen_entry
             assign full[p][e] = open_q[p][e] && mask_q[p][e] == '1;
         end
-        assign closed      = ~open_q[p];
+        assign closed = ~open_q[p];
         assign has_full[p] = full[p] != '0;
-        assign has_any[p]  = open_q[p] != '0;
-        assign give[p]     = flush[p] || timer_i == '0
-                             || (E > 2 && (closed & (closed - 1'b1)) == '0);
+        assign has_any[p] = open_q[p] != '0;
+        assign give[p] = flush[p] || timer_i == '0 || (E > 2 && (closed & (closed - 1'b1)) == '0);
         assign requests[p] = has_full[p] || (has_any[p] && give[p]);
     end
 
-    rr_arb #(.N(Cfg.N)) i_turn (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(requests), .grant_o(grant),
-        .idx_o(grant_part), .advance_i(pick)
+    rr_arb #(
+        .N(Cfg.N)
+    ) i_turn (
+        .clk_i,
+        .rst_ni,
+        .clear_i(go_i),
+        .req_i(requests),
+        .grant_o(grant),
+        .idx_o(grant_part),
+        .advance_i(pick)
     );
     assign pick = !pick_q && requests != '0;
 
@@ -186,30 +212,30 @@ module manager_entries #(
     end
 
     // ---- sweeps ---------------------------------------------------------------------------------
-    logic                sweep_q, meets, sweep_step;
-    logic [15:0]         since_q;
+    logic sweep_q, meets, sweep_step;
+    logic [15:0] since_q;
     logic [Cfg.GpuW-1:0] sweep_part_q;
-    logic [IdxW-1:0]     sweep_idx_q;
+    logic [IdxW-1:0] sweep_idx_q;
 
-    assign meets       = sweep_q && open_q[sweep_part_q][sweep_idx_q];
+    assign meets = sweep_q && open_q[sweep_part_q][sweep_idx_q];
     assign sweep_claim = meets && seen_q[sweep_part_q][sweep_idx_q] && !next_o.valid;
-    assign sweep_step  = sweep_q && (sweep_claim || !meets || !seen_q[sweep_part_q][sweep_idx_q]);
+    assign sweep_step = sweep_q && (sweep_claim || !meets || !seen_q[sweep_part_q][sweep_idx_q]);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            sweep_q      <= 1'b0;
-            since_q      <= '0;
+            sweep_q <= 1'b0;
+            since_q <= '0;
             sweep_part_q <= '0;
-            sweep_idx_q  <= '0;
+            sweep_idx_q <= '0;
         end else if (!sweep_q) begin
             since_q <= since_q + 1'b1;
             sweep_q <= since_q >= timer_i;
         end else if (sweep_step) begin
             since_q <= '0;
             if (sweep_idx_q == IdxW'(E - 1)) begin
-                sweep_idx_q  <= '0;
+                sweep_idx_q <= '0;
                 sweep_part_q <= (sweep_part_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : sweep_part_q + 1'b1;
-                sweep_q      <= sweep_part_q != Cfg.GpuW'(Cfg.N - 1);
+                sweep_q <= sweep_part_q != Cfg.GpuW'(Cfg.N - 1);
             end else begin
                 sweep_idx_q <= sweep_idx_q + 1'b1;
             end
@@ -217,16 +243,16 @@ module manager_entries #(
     end
 
     // ---- the next one ---------------------------------------------------------------------------
-    assign claimed.part  = sweep_claim ? sweep_part_q : pick_part_q;
-    assign claimed.idx   = sweep_claim ? sweep_idx_q : index_of(first);
-    assign claimed.mask  = mask_q[claimed.part][claimed.idx];
+    assign claimed.part = sweep_claim ? sweep_part_q : pick_part_q;
+    assign claimed.idx = sweep_claim ? sweep_idx_q : index_of(first);
+    assign claimed.mask = mask_q[claimed.part][claimed.idx];
     assign claimed.valid = sweep_claim || (pick_q && !next_o.valid && among != '0);
-    assign left_full_o   = claimed.valid && claimed.mask == '1;
-    assign left_timer_o  = sweep_claim && claimed.mask != '1;
+    assign left_full_o = claimed.valid && claimed.mask == '1;
+    assign left_timer_o = sweep_claim && claimed.mask != '1;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            pick_q       <= 1'b0;
+            pick_q <= 1'b0;
             next_o.valid <= 1'b0;
         end else begin
             // a sweep may have taken what it was picked for
@@ -237,11 +263,11 @@ module manager_entries #(
         end
         if (pick) begin
             pick_part_q <= grant_part;
-            any_q       <= !(|(grant & has_full));
+            any_q <= !(|(grant & has_full));
         end
         if (claimed.valid) begin
             next_o.part <= claimed.part;
-            next_o.idx  <= claimed.idx;
+            next_o.idx <= claimed.idx;
             next_o.mask <= claimed.mask;
         end
     end
@@ -251,8 +277,8 @@ module manager_entries #(
             for (int unsigned e = 0; e < E; e++) begin
                 automatic logic here = desc_i.part == Cfg.GpuW'(p);
                 automatic logic made = add && here && place[e];
-                automatic logic out  = claimed.valid && claimed.part == Cfg.GpuW'(p)
-                                       && claimed.idx == IdxW'(e);
+                automatic logic mine = claimed.part == Cfg.GpuW'(p);
+                automatic logic out = claimed.valid && mine && claimed.idx == IdxW'(e);
                 if (!rst_ni) begin
                     open_q[p][e] <= 1'b0;
                     used_q[p][e] <= 1'b0;

@@ -28,39 +28,48 @@ module manager_parse #(
     parameter type stream_t = `MW_STREAM(Cfg),
     parameter type merge_t = `MW_MERGE(Cfg)
 ) (
-    input  wire logic clk_i,
-    input  wire logic rst_ni,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
     // constant during a layer
-    input  wire logic       target_list_cache_i, // rows of dymultimem.st are open: their
-                                                 // packets keep their order
+    input  wire logic       target_list_cache_i,  // rows of dymultimem.st are open: their
+                                                  // packets keep their order
     input  wire logic [3:0] row_shift_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
-    input  wire stream_t        in_i,
-    output logic                in_ready_o,
+    input  wire stream_t in_i,
+    output logic         in_ready_o,
 
-    output stream_t        flit_o,
-    input  wire logic      flit_take_i,
-    output merge_t         desc_o,
-    input  wire logic      desc_take_i
+    output stream_t   flit_o,
+    input  wire logic flit_take_i,
+    output merge_t    desc_o,
+    input  wire logic desc_take_i
 );
     import packet_pkg::*;
     localparam int unsigned Descs = 4, Flits = 16, LevelW = $clog2(Descs + 1);
     localparam int unsigned SectorW = 5, LineW = 7;  // bits of a byte in a sector, in a line
 
-    logic              flits_room, descs_room, push, first_q, got_q;
+    logic flits_room, descs_room, push, first_q, got_q;
     logic [LevelW-1:0] level;
-    header_t           header_q;
+    header_t header_q;
 
     // one header is on its way between the queues
     assign in_ready_o = flits_room && level <= LevelW'(Descs - 2);
-    assign push       = in_i.valid && in_ready_o;
+    assign push = in_i.valid && in_ready_o;
 
-    fifo #(.Width(Cfg.FlitW + 1), .Depth(Flits)) i_flits (
-        .clk_i, .rst_ni, .valid_i(push), .ready_o(flits_room), .data_i({in_i.last, in_i.data}),
-        .valid_o(flit_o.valid), .ready_i(flit_take_i),
-        .data_o({flit_o.last, flit_o.data}), .level_o()
+    fifo #(
+        .Width(Cfg.FlitW + 1),
+        .Depth(Flits)
+    ) i_flits (
+        .clk_i,
+        .rst_ni,
+        .valid_i(push),
+        .ready_o(flits_room),
+        .data_i({in_i.last, in_i.data}),
+        .valid_o(flit_o.valid),
+        .ready_i(flit_take_i),
+        .data_o({flit_o.last, flit_o.data}),
+        .level_o()
     );
 
     if (Cfg.HeadFlits == 1) begin : gen_whole
@@ -84,35 +93,41 @@ module manager_parse #(
     end
 
     // ---- the header -----------------------------------------------------------------------------
-    logic                map_valid, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
+    logic map_valid, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
     logic [Cfg.GpuW-1:0] map_gpu;
-    logic [LineW:0]      behind; // the line's byte behind the packet's last one
-    logic [Cfg.MergeRowW-1:0] row; // of a token, in its line
-    merge_t              desc;
+    logic [LineW:0] behind;  // the line's byte behind the packet's last one
+    logic [Cfg.MergeRowW-1:0] row;  // of a token, in its line
+    merge_t desc;
 
-    lutram #(.Width(1 + Cfg.GpuW), .Depth(Cfg.MaxExperts)) i_emap (
-        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+    lutram #(
+        .Width(1 + Cfg.GpuW),
+        .Depth(Cfg.MaxExperts)
+    ) i_emap (
+        .clk_i,
+        .we_i(emap_i.we),
+        .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
         .wdata_i({emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]}),
-        .raddr_i(header_q.target0[4+:Cfg.ExpW]), .rdata_o({map_valid, map_gpu})
+        .raddr_i(header_q.target0[4+:Cfg.ExpW]),
+        .rdata_o({map_valid, map_gpu})
     );
 
-    assign st     = header_q.opcode == OP_ST && header_q.cnt == '0;
-    assign dyn    = header_q.opcode == OP_DYMULTIMEM_ST
-                    && header_q.cnt == 5'd1 && !target_list_cache_i;
-    assign nop    = header_q.opcode == OP_ST_ROWSP_NOP;
-    assign rowsp  = (nop || header_q.opcode == OP_ST_ROWSP) && header_q.cnt == 5'd1;
-    assign here   = 6'(header_q.dst) < 6'(Cfg.N);
+    assign st = header_q.opcode == OP_ST && header_q.cnt == '0;
+    assign dyn = header_q.opcode == OP_DYMULTIMEM_ST
+                 && header_q.cnt == 5'd1 && !target_list_cache_i;
+    assign nop = header_q.opcode == OP_ST_ROWSP_NOP;
+    assign rowsp = (nop || header_q.opcode == OP_ST_ROWSP) && header_q.cnt == 5'd1;
+    assign here = 6'(header_q.dst) < 6'(Cfg.N);
     assign single = st ? here : (dyn || rowsp) && map_valid;
     // nothing in it that the key does not have
-    assign plain  = single && (header_q.target0 >> (Cfg.ExpW + 4)) == '0
-                    && (header_q.addr >> Cfg.MaddrW) == '0
-                    && {header_q.tag, header_q.dtype, header_q.redop, header_q.poison,
-                        header_q.reduce, header_q.own, header_q.rsvd} == '0;
-    assign behind   = {1'b0, header_q.addr[LineW-1:0]} + header_q.len[LineW:0];
+    assign plain = single && (header_q.target0 >> (Cfg.ExpW + 4)) == '0
+                   && (header_q.addr >> Cfg.MaddrW) == '0
+                   && {header_q.tag, header_q.dtype, header_q.redop, header_q.poison,
+                       header_q.reduce, header_q.own, header_q.rsvd} == '0;
+    assign behind = {1'b0, header_q.addr[LineW-1:0]} + header_q.len[LineW:0];
     assign one_line = (header_q.len >> (LineW + 1)) == '0 && header_q.len != '0
                       && (!behind[LineW] || behind[LineW-1:0] == '0)
                       && (!header_q.len[LineW] || header_q.len[LineW-1:0] == '0);
-    assign sectors  = {header_q.addr[SectorW-1:0], header_q.len[SectorW-1:0]} == '0;
+    assign sectors = {header_q.addr[SectorW-1:0], header_q.len[SectorW-1:0]} == '0;
 
     for (genvar b = 0; b < Cfg.MergeRowW; b++) begin : gen_row
         assign row[b] = (dyn || rowsp) && header_q.addr[SectorW+b]
@@ -133,15 +148,30 @@ module manager_parse #(
             desc.mask[s] = header_q.addr[LineW-1:SectorW] <= 2'(s)
                            && {1'b0, behind} > 9'(s << SectorW);
         end
-        desc.key = {nop, header_q.addr[Cfg.MaddrW-1:LineW], row, rowsp, dyn, header_q.stage,
-                    header_q.target0[Cfg.ExpW+3:0]};
+        desc.key = {
+            nop,
+            header_q.addr[Cfg.MaddrW-1:LineW],
+            row,
+            rowsp,
+            dyn,
+            header_q.stage,
+            header_q.target0[Cfg.ExpW+3:0]
+        };
     end
 
-    fifo #(.Width($bits(desc) - 1), .Depth(Descs)) i_descs (
-        .clk_i, .rst_ni, .valid_i(desc.valid), .ready_o(descs_room),
+    fifo #(
+        .Width($bits(desc) - 1),
+        .Depth(Descs)
+    ) i_descs (
+        .clk_i,
+        .rst_ni,
+        .valid_i(desc.valid),
+        .ready_o(descs_room),
         .data_i({desc.kind, desc.part, desc.mask, desc.key}),
-        .valid_o(desc_o.valid), .ready_i(desc_take_i),
-        .data_o({desc_o.kind, desc_o.part, desc_o.mask, desc_o.key}), .level_o(level)
+        .valid_o(desc_o.valid),
+        .ready_i(desc_take_i),
+        .data_o({desc_o.kind, desc_o.part, desc_o.mask, desc_o.key}),
+        .level_o(level)
     );
 
     wire unused = &{1'b0, emap_i, header_q, map_gpu};

@@ -11,18 +11,18 @@
 module scatter_order #(
     parameter int unsigned Width = 8
 ) (
-    input  wire logic [2:0]       scatter_i, // more than 5 as 5, 0 as 1
-    input  wire logic [Width-1:0] index_i,   // that leave before it
-    input  wire logic [Width-1:0] last_i,    // packets of the transfer, less 1
-    output logic [Width-1:0]      place_o    // which one it is
+    input  wire logic [2:0]       scatter_i,  // more than 5 as 5, 0 as 1
+    input  wire logic [Width-1:0] index_i,    // that leave before it
+    input  wire logic [Width-1:0] last_i,     // packets of the transfer, less 1
+    output logic [Width-1:0]      place_o     // which one it is
 );
-    logic [Width-1:0] size, lines, window; // bits of a place in the window, of a line in
-                                           // it; the index there
+    logic [Width-1:0] size, lines, window;  // bits of a place in the window, of a line in
+                                            // it; the index there
 
     always_comb begin
-        lines  = '0;
+        lines = '0;
         for (int unsigned b = 0; b < 4; b++)
-            if (b < Width && 32'(scatter_i) > b + 1) lines[b] = 1'b1;
+        if (b < Width && 32'(scatter_i) > b + 1) lines[b] = 1'b1;
         size = Width'({lines, 2'b11});
         window = index_i & size;
         place_o = index_i;

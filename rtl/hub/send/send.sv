@@ -51,42 +51,42 @@ module send #(
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
     output bundle_pkg::arm_t arm_o,
     input  wire logic        arm_ready_i,
     input  wire logic        tok_done_i,
 
-    output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
+    output logic [Cfg.GpuW-1:0]            base_q_o,     // st: next row number at this GPU
     input  wire logic [node_pkg::RowW-1:0] base_row_i,
-    output logic                           base_take_o, // and count it
+    output logic                           base_take_o,  // and count it
 
     // with source_lists: rows of a list, see list_rows
     input  wire logic [Cfg.GpuW-1:0]          notified_gpu_i,
     input  wire logic [node_pkg::ExpertW-1:0] notified_local_i,
     output logic [packet_pkg::RowBits-1:0]    notified_rows_o,
 
-    output range_t            begin_o, // of an instruction that takes tokens in the order made
-    input  wire pick_t        pick_i,
-    output logic              pick_take_o,
+    output range_t     begin_o,  // of an instruction that takes tokens in the order made
+    input  wire pick_t pick_i,
+    output logic       pick_take_o,
 
-    input  wire stream_t        cst_i, // packets of control for the uplink
-    output logic                cst_ready_o,
-    input  wire stream_t        clo_i, // or for this GPU
-    output logic                clo_ready_o,
+    input  wire stream_t cst_i,  // packets of control for the uplink
+    output logic         cst_ready_o,
+    input  wire stream_t clo_i,  // or for this GPU
+    output logic         clo_ready_o,
 
-    output stream_t        st_o,
-    input  wire logic      st_ready_i,
-    output stream_t        loc_o,
-    input  wire logic      loc_ready_i,
+    output stream_t   st_o,
+    input  wire logic st_ready_i,
+    output stream_t   loc_o,
+    input  wire logic loc_ready_i,
 
     output bundle_pkg::error_t err_o
 );
     import isa_pkg::*;
     // of the bytes of a transfer
-    localparam int unsigned LenW  = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;
+    localparam int unsigned LenW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15;
     // packets of 32 bytes, or of 128
     localparam int unsigned PktsW = LenW - (Cfg.RpmEntries != 0 ? 5 : 7);
     // of a token index << row_shift, or of an address
@@ -95,152 +95,289 @@ module send #(
 
     // A transfer as send_build takes it.
     typedef struct packed {
-        logic                st;     // for the uplink
-        logic                loc;    // for this GPU
+        logic                st;       // for the uplink
+        logic                loc;      // for this GPU
         logic [ShiftW-1:0]   addr;
-        logic [PktsW-1:0]    pkts;   // packets, less 1
-        logic [6:0]          tail;   // bytes of the last one, less 1
-        logic                gate;   // it is a token's gate weights
-        logic                cut;    // packets of 32 bytes, scattered
+        logic [PktsW-1:0]    pkts;     // packets, less 1
+        logic [6:0]          tail;     // bytes of the last one, less 1
+        logic                gate;     // it is a token's gate weights
+        logic                cut;      // packets of 32 bytes, scattered
         logic [4:0]          dst;
         logic [1:0]          list_no;
-        logic [3:0]          nth;    // rowsp: of the remote targets the one that it is for
-        logic [4:0]          remote; // targets
+        logic [3:0]          nth;      // rowsp: of the remote targets the one that it is for
+        logic [4:0]          remote;   // targets
         logic [4:0]          own;
         logic [Cfg.TokW-1:0] token;
     } job_t;
 
-    logic                    walk, picks, build_idle;
+    logic walk, picks, build_idle;
     logic [Cfg.TokensLog2:0] walk_end, range_end;
 
     assign begin_o = '{valid: walk && picks, first: cmd_i.a[Cfg.TokensLog2:0], stop: range_end};
 
     // ---- lists ----------------------------------------------------------------------------------
-    listed_t        entry;
-    read_t          walk_rd;
-    logic           walk_done, entry_take, walk_rd_ready, walk_rvalid;
-    logic [3:0]     k_last;
+    listed_t entry;
+    read_t walk_rd;
+    logic walk_done, entry_take, walk_rd_ready, walk_rvalid;
+    logic [3:0] k_last;
     assign k_last = 4'(cfg_i.k - 5'd1);
 
-    route_walk #(.Cfg(Cfg), .Picks(Cfg.TokenOrder)) i_walk (
-        .clk_i, .rst_ni, .start_i(walk), .first_i(cmd_i.a[Cfg.TokensLog2:0]), .end_i(walk_end),
-        .k_last_i(k_last), .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]), .done_o(walk_done),
-        .picks_i(picks), .pick_i, .pick_take_o,
-        .rd_o(walk_rd), .rd_ready_i(walk_rd_ready),
+    route_walk #(
+        .Cfg(Cfg),
+        .Picks(Cfg.TokenOrder)
+    ) i_walk (
+        .clk_i,
+        .rst_ni,
+        .start_i(walk),
+        .first_i(cmd_i.a[Cfg.TokensLog2:0]),
+        .end_i(walk_end),
+        .k_last_i(k_last),
+        .row_base_i(cfg_i.rt_base[Cfg.MemBytesLog2-1:7]),
+        .done_o(walk_done),
+        .picks_i(picks),
+        .pick_i,
+        .pick_take_o,
+        .rd_o(walk_rd),
+        .rd_ready_i(walk_rd_ready),
         .rd_i('{rvalid: walk_rvalid, rdata: rd_i.rdata}),
-        .entry_o(entry), .take_i(entry_take)
+        .entry_o(entry),
+        .take_i(entry_take)
     );
 
-    logic [Cfg.GpuW-1:0]            look_gpu;
-    logic [node_pkg::ExpertW-1:0]   look_local;
+    logic [Cfg.GpuW-1:0] look_gpu;
+    logic [node_pkg::ExpertW-1:0] look_local;
     logic [packet_pkg::RowBits-1:0] look_row, remote_row, own_row;
-    logic                           look_take;
+    logic look_take;
 
-    list_rows #(.Cfg(Cfg)) i_rows (
-        .clk_i, .rst_ni, .cfg_i, .begin_i(walk), .look_gpu_i(look_gpu), .look_local_i(look_local),
-        .take_i(look_take), .row_o(look_row), .notified_gpu_i, .notified_local_i, .notified_rows_o
+    list_rows #(
+        .Cfg(Cfg)
+    ) i_rows (
+        .clk_i,
+        .rst_ni,
+        .cfg_i,
+        .begin_i(walk),
+        .look_gpu_i(look_gpu),
+        .look_local_i(look_local),
+        .take_i(look_take),
+        .row_o(look_row),
+        .notified_gpu_i,
+        .notified_local_i,
+        .notified_rows_o
     );
 
-    token_t             desc;
-    target_t            to_remote, to_own;
-    logic               desc_valid, desc_take;
+    token_t desc;
+    target_t to_remote, to_own;
+    logic desc_valid, desc_take;
     bundle_pkg::error_t list_err, cmd_err;
 
-    send_list #(.Cfg(Cfg)) i_list (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .emap_i, .look_gpu_o(look_gpu),
-        .look_local_o(look_local), .look_take_o(look_take), .row_i(look_row), .entry_i(entry),
-        .take_o(entry_take), .remote_o(to_remote), .own_o(to_own), .desc_valid_o(desc_valid),
-        .desc_take_i(desc_take), .desc_o(desc), .err_o(list_err)
+    send_list #(
+        .Cfg(Cfg)
+    ) i_list (
+        .clk_i,
+        .rst_ni,
+        .port_i(cfg_i.port),
+        .emap_i,
+        .look_gpu_o(look_gpu),
+        .look_local_o(look_local),
+        .look_take_o(look_take),
+        .row_i(look_row),
+        .entry_i(entry),
+        .take_o(entry_take),
+        .remote_o(to_remote),
+        .own_o(to_own),
+        .desc_valid_o(desc_valid),
+        .desc_take_i(desc_take),
+        .desc_o(desc),
+        .err_o(list_err)
     );
 
-    logic [1:0]           build_list;
-    logic [3:0]           build_nth;
-    logic [2:0]           build_word;
-    logic [15:0]          remote0, own0;
+    logic [1:0] build_list;
+    logic [3:0] build_nth;
+    logic [2:0] build_word;
+    logic [15:0] remote0, own0;
     logic [Cfg.FlitW-1:0] remote_flit, own_flit;
 
-    target_ram #(.Cfg(Cfg)) i_remote (
-        .clk_i, .wr_i(to_remote), .rlist_i(build_list), .word_i(build_word),
-        .nth_i(build_nth), .target0_o(remote0),
-        .row_o(remote_row), .flit_o(remote_flit)
+    target_ram #(
+        .Cfg(Cfg)
+    ) i_remote (
+        .clk_i,
+        .wr_i(to_remote),
+        .rlist_i(build_list),
+        .word_i(build_word),
+        .nth_i(build_nth),
+        .target0_o(remote0),
+        .row_o(remote_row),
+        .flit_o(remote_flit)
     );
-    target_ram #(.Cfg(Cfg)) i_own (
-        .clk_i, .wr_i(to_own), .rlist_i(build_list), .word_i(build_word),
-        .nth_i(4'd0), .target0_o(own0),
-        .row_o(own_row), .flit_o(own_flit)
+    target_ram #(
+        .Cfg(Cfg)
+    ) i_own (
+        .clk_i,
+        .wr_i(to_own),
+        .rlist_i(build_list),
+        .word_i(build_word),
+        .nth_i(4'd0),
+        .target0_o(own0),
+        .row_o(own_row),
+        .flit_o(own_flit)
     );
 
     // ---- transfers ------------------------------------------------------------------------------
-    bundle_pkg::sends_t           sends;
-    logic                         drained, xfer_valid, xfer_take, xfer_ids, job_valid,
-                                  job_take, job_waits, read_idle, pay_valid, pay_take;
-    job_t                         xfer, job;
-    logic [Cfg.AddrW-1:0]         xfer_from;
+    bundle_pkg::sends_t sends;
+    logic drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle;
+    logic pay_valid, pay_take;
+    job_t xfer, job;
+    logic [Cfg.AddrW-1:0] xfer_from;
     logic [LenW-Cfg.FlitLog2-1:0] xfer_last;
-    logic [Cfg.FlitW-1:0]         pay_data;
+    logic [Cfg.FlitW-1:0] pay_data;
 
     assign drained = read_idle && build_idle;
 
-    send_transfers #(.Cfg(Cfg), .ShiftW(ShiftW), .PktsW(PktsW), .job_t(job_t)) i_transfers (
-        .clk_i, .rst_ni, .go_i, .cfg_i,
-        .cmd_valid_i, .cmd_ready_o, .cmd_i, .walk_o(walk), .picks_o(picks),
-        .range_end_o(range_end), .end_o(walk_end),
-        .drained_i(drained), .retire_o, .groups_i,
-        .walk_done_i(walk_done), .desc_valid_i(desc_valid), .desc_take_o(desc_take),
+    send_transfers #(
+        .Cfg(Cfg),
+        .ShiftW(ShiftW),
+        .PktsW(PktsW),
+        .job_t(job_t)
+    ) i_transfers (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .cfg_i,
+        .cmd_valid_i,
+        .cmd_ready_o,
+        .cmd_i,
+        .walk_o(walk),
+        .picks_o(picks),
+        .range_end_o(range_end),
+        .end_o(walk_end),
+        .drained_i(drained),
+        .retire_o,
+        .groups_i,
+        .walk_done_i(walk_done),
+        .desc_valid_i(desc_valid),
+        .desc_take_o(desc_take),
         .lists_used_i(job_waits),
-        .desc_i(desc), .arm_o, .arm_ready_i, .tok_done_i,
-        .base_q_o, .base_row_i, .base_take_o,
-        .xfer_valid_o(xfer_valid), .xfer_take_i(xfer_take), .xfer_o(xfer), .xfer_from_o(xfer_from),
-        .xfer_last_o(xfer_last), .xfer_ids_o(xfer_ids), .sends_o(sends), .err_o(cmd_err)
+        .desc_i(desc),
+        .arm_o,
+        .arm_ready_i,
+        .tok_done_i,
+        .base_q_o,
+        .base_row_i,
+        .base_take_o,
+        .xfer_valid_o(xfer_valid),
+        .xfer_take_i(xfer_take),
+        .xfer_o(xfer),
+        .xfer_from_o(xfer_from),
+        .xfer_last_o(xfer_last),
+        .xfer_ids_o(xfer_ids),
+        .sends_o(sends),
+        .err_o(cmd_err)
     );
 
-    send_read #(.Cfg(Cfg), .LenW(LenW), .job_t(job_t)) i_read (
-        .clk_i, .rst_ni, .k_last_i(k_last),
-        .xfer_valid_i(xfer_valid), .xfer_take_o(xfer_take), .xfer_i(xfer),
-        .from_i(xfer_from), .last_i(xfer_last),
-        .ids_i(xfer_ids), .cut_i(xfer.cut), .scatter_i(cfg_i.scatter),
-        .job_valid_o(job_valid), .job_take_i(job_take), .job_o(job),
-        .waits_o(job_waits), .idle_o(read_idle),
-        .walk_valid_i(walk_rd.valid), .walk_ready_o(walk_rd_ready), .walk_addr_i(walk_rd.addr),
-        .walk_rvalid_o(walk_rvalid), .rd_o, .rd_ready_i, .rd_i,
-        .pay_valid_o(pay_valid), .pay_take_i(pay_take), .pay_data_o(pay_data)
+    send_read #(
+        .Cfg(Cfg),
+        .LenW(LenW),
+        .job_t(job_t)
+    ) i_read (
+        .clk_i,
+        .rst_ni,
+        .k_last_i(k_last),
+        .xfer_valid_i(xfer_valid),
+        .xfer_take_o(xfer_take),
+        .xfer_i(xfer),
+        .from_i(xfer_from),
+        .last_i(xfer_last),
+        .ids_i(xfer_ids),
+        .cut_i(xfer.cut),
+        .scatter_i(cfg_i.scatter),
+        .job_valid_o(job_valid),
+        .job_take_i(job_take),
+        .job_o(job),
+        .waits_o(job_waits),
+        .idle_o(read_idle),
+        .walk_valid_i(walk_rd.valid),
+        .walk_ready_o(walk_rd_ready),
+        .walk_addr_i(walk_rd.addr),
+        .walk_rvalid_o(walk_rvalid),
+        .rd_o,
+        .rd_ready_i,
+        .rd_i,
+        .pay_valid_o(pay_valid),
+        .pay_take_i(pay_take),
+        .pay_data_o(pay_data)
     );
 
     // ---- packets --------------------------------------------------------------------------------
-    stream_t        own_pkt [2];
-    logic           own_ready [2]; // 0 uplink, 1 local
+    stream_t own_pkt[2];
+    logic own_ready[2];  // 0 uplink, 1 local
 
-    send_build #(.Cfg(Cfg), .PktsW(PktsW), .AddrW(ShiftW), .job_t(job_t)) i_build (
-        .clk_i, .rst_ni, .port_i(cfg_i.port), .epoch_i(cfg_i.epoch), .k_i(cfg_i.k), .sends_i(sends),
+    send_build #(
+        .Cfg(Cfg),
+        .PktsW(PktsW),
+        .AddrW(ShiftW),
+        .job_t(job_t)
+    ) i_build (
+        .clk_i,
+        .rst_ni,
+        .port_i(cfg_i.port),
+        .epoch_i(cfg_i.epoch),
+        .k_i(cfg_i.k),
+        .sends_i(sends),
         .scatter_i(cfg_i.scatter),
         .once_i(Cfg.TargetListCache && cfg_i.target_list_cache),
         .by_switch_i(Cfg.SwitchReductions && cfg_i.switch_reductions),
-        .job_valid_i(job_valid), .job_take_o(job_take), .job_i(job),
-        .list_o(build_list), .nth_o(build_nth), .row_i(remote_row),
-        .word_o(build_word), .remote0_i(remote0),
-        .remote_flit_i(remote_flit), .own0_i(own0),
+        .job_valid_i(job_valid),
+        .job_take_o(job_take),
+        .job_i(job),
+        .list_o(build_list),
+        .nth_o(build_nth),
+        .row_i(remote_row),
+        .word_o(build_word),
+        .remote0_i(remote0),
+        .remote_flit_i(remote_flit),
+        .own0_i(own0),
         .own_flit_i(own_flit),
-        .pay_valid_i(pay_valid), .pay_take_o(pay_take), .pay_data_i(pay_data),
-        .st_o(own_pkt[0]), .st_ready_i(own_ready[0]),
-        .loc_o(own_pkt[1]), .loc_ready_i(own_ready[1]),
+        .pay_valid_i(pay_valid),
+        .pay_take_o(pay_take),
+        .pay_data_i(pay_data),
+        .st_o(own_pkt[0]),
+        .st_ready_i(own_ready[0]),
+        .loc_o(own_pkt[1]),
+        .loc_ready_i(own_ready[1]),
         .idle_o(build_idle)
     );
 
     // control's packets join here, between send's
-    loc_merge #(.Cfg(Cfg)) i_st (
-        .clk_i, .rst_ni, .go_i, .loc_i(own_pkt[0]), .loc_ready_o(own_ready[0]),
-        .clo_i(cst_i), .clo_ready_o(cst_ready_o),
-        .loc_o(st_o), .loc_ready_i(st_ready_i)
+    loc_merge #(
+        .Cfg(Cfg)
+    ) i_st (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .loc_i(own_pkt[0]),
+        .loc_ready_o(own_ready[0]),
+        .clo_i(cst_i),
+        .clo_ready_o(cst_ready_o),
+        .loc_o(st_o),
+        .loc_ready_i(st_ready_i)
     );
-    loc_merge #(.Cfg(Cfg)) i_loc (
-        .clk_i, .rst_ni, .go_i, .loc_i(own_pkt[1]), .loc_ready_o(own_ready[1]),
-        .clo_i, .clo_ready_o,
-        .loc_o, .loc_ready_i
+    loc_merge #(
+        .Cfg(Cfg)
+    ) i_loc (
+        .clk_i,
+        .rst_ni,
+        .go_i,
+        .loc_i(own_pkt[1]),
+        .loc_ready_o(own_ready[1]),
+        .clo_i,
+        .clo_ready_o,
+        .loc_o,
+        .loc_ready_i
     );
 
     // ---- errors ---------------------------------------------------------------------------------
     assign err_o.valid = list_err.valid || cmd_err.valid;
-    assign err_o.code  = list_err.valid ? list_err.code : cmd_err.code;
+    assign err_o.code = list_err.valid ? list_err.code : cmd_err.code;
 
     wire unused = &{1'b0, cfg_i, cmd_i, groups_i.data, own_row};
 endmodule

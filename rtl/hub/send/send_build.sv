@@ -30,67 +30,67 @@ module send_build #(
     input  wire logic rst_ni,
 
     // constant during an instruction
-    input  wire logic [4:0]          port_i,
-    input  wire logic [1:0]          epoch_i,
-    input  wire logic [4:0]          k_i,
-    input  wire bundle_pkg::sends_t  sends_i,
-    input  wire logic [2:0]          scatter_i,
-    input  wire logic                once_i,   // the first packet of a token carries its
-                                               // targets, for all of them
-    input  wire logic                by_switch_i, // gate weights on the uplink make the switch
+    input  wire logic [4:0]         port_i,
+    input  wire logic [1:0]         epoch_i,
+    input  wire logic [4:0]         k_i,
+    input  wire bundle_pkg::sends_t sends_i,
+    input  wire logic [2:0]         scatter_i,
+    input  wire logic               once_i,       // the first packet of a token carries its
+                                                  // targets, for all of them
+    input  wire logic               by_switch_i,  // gate weights on the uplink make the switch
                                                   // open the reduction
 
     input  wire logic job_valid_i,
     output logic      job_take_o,
     input  wire job_t job_i,
 
-    output logic [1:0]                list_o,
-    output logic [3:0]                nth_o,   // of its remote targets the one in the header
-    input  wire logic [packet_pkg::RowBits-1:0] row_i, // that it becomes in its list,
-                                                       // with sends_i.lists
-    output logic [2:0]                word_o,
-    input  wire logic [15:0]          remote0_i,
-    input  wire logic [Cfg.FlitW-1:0] remote_flit_i,
-    input  wire logic [15:0]          own0_i,
-    input  wire logic [Cfg.FlitW-1:0] own_flit_i,
+    output logic [1:0]                          list_o,
+    output logic [3:0]                          nth_o,  // of its remote targets, in the header
+    input  wire logic [packet_pkg::RowBits-1:0] row_i,  // that it becomes in its list,
+                                                        // with sends_i.lists
+    output logic [2:0]                          word_o,
+    input  wire logic [15:0]                    remote0_i,
+    input  wire logic [Cfg.FlitW-1:0]           remote_flit_i,
+    input  wire logic [15:0]                    own0_i,
+    input  wire logic [Cfg.FlitW-1:0]           own_flit_i,
 
     input  wire logic                 pay_valid_i,
     output logic                      pay_take_o,
     input  wire logic [Cfg.FlitW-1:0] pay_data_i,
 
-    output stream_t        st_o,
-    input  wire logic      st_ready_i,
-    output stream_t        loc_o,
-    input  wire logic      loc_ready_i,
-    output logic           idle_o
+    output stream_t   st_o,
+    input  wire logic st_ready_i,
+    output stream_t   loc_o,
+    input  wire logic loc_ready_i,
+    output logic      idle_o
 );
     import packet_pkg::*;
-    localparam int unsigned WW    = $clog2(Cfg.Words);
-    localparam int unsigned SumW  = Cfg.MemBytesLog2 + 1;  // address bits that a transfer's
-                                                           // packets may carry into
+    localparam int unsigned WW = $clog2(Cfg.Words);
+    localparam int unsigned SumW = Cfg.MemBytesLog2 + 1;  // address bits that a transfer's
+                                                          // packets may carry into
 
     // ---- the transfer ---------------------------------------------------------------------------
-    logic              active_q, st_q, loc_q, gate_q, cut_q, meta, dyn, rowsp, follows;
-    logic [AddrW-1:0]  addr_q;
-    logic [PktsW-1:0]  pkts_q, pkt_q;
-    logic [6:0]        tail_q, len_last;
-    logic [4:0]        dst_q, remote_q, own_q, remote, own;  // targets of the transfer;
-                                                             // of the packet
+    logic active_q, st_q, loc_q, gate_q, cut_q, meta, dyn, rowsp, follows;
+    logic [AddrW-1:0] addr_q;
+    logic [PktsW-1:0] pkts_q, pkt_q;
+    logic [6:0] tail_q, len_last;
+    logic [4:0] dst_q, remote_q, own_q, remote, own;  // targets of the transfer;
+                                                      // of the packet
     logic [Cfg.TokW-1:0] token_q;
-    logic              last_pkt, step, pay_step, head_step, pkt_end, job_end;
+    logic last_pkt, step, pay_step, head_step, pkt_end, job_end;
 
-    assign rowsp      = Cfg.RowSparse && sends_i.rowsp;
-    assign dyn        = sends_i.opcode == OP_DYMULTIMEM_ST || rowsp;
-    assign meta       = sends_i.meta && gate_q;
-    assign follows    = once_i && dyn && !rowsp && !sends_i.flat && (pkt_q != '0 || gate_q);
-    assign remote     = rowsp ? 5'd1 : (dyn && !follows) ? remote_q : '0;
-    assign own        = (dyn && !follows) ? own_q : '0;
-    assign last_pkt   = pkt_q == pkts_q;
-    assign len_last   = !last_pkt ? (cut_q ? 7'd31 : 7'd127)
-                        : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
-    assign job_end    = pkt_end && last_pkt;
+    assign rowsp = Cfg.RowSparse && sends_i.rowsp;
+    assign dyn = sends_i.opcode == OP_DYMULTIMEM_ST || rowsp;
+    assign meta = sends_i.meta && gate_q;
+    assign follows = once_i && dyn && !rowsp && !sends_i.flat && (pkt_q != '0 || gate_q);
+    assign remote = rowsp ? 5'd1 : (dyn && !follows) ? remote_q : '0;
+    assign own = (dyn && !follows) ? own_q : '0;
+    assign last_pkt = pkt_q == pkts_q;
+    assign len_last = !last_pkt ? (cut_q ? 7'd31 : 7'd127)
+                      : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
+    assign job_end = pkt_end && last_pkt;
     assign job_take_o = job_valid_i && (!active_q || job_end);
-    assign idle_o     = !active_q && !st_o.valid && !loc_o.valid;
+    assign idle_o = !active_q && !st_o.valid && !loc_o.valid;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) active_q <= 1'b0;
@@ -99,27 +99,27 @@ module send_build #(
         if (!rst_ni || job_take_o) pkt_q <= '0;
         else if (pkt_end) pkt_q <= pkt_q + 1'b1;
         if (job_take_o) begin
-            st_q     <= job_i.st;
-            loc_q    <= job_i.loc;
-            addr_q   <= job_i.addr;
-            pkts_q   <= job_i.pkts;
-            tail_q   <= job_i.tail;
-            gate_q   <= job_i.gate;
-            cut_q    <= job_i.cut;
-            dst_q    <= job_i.dst;
-            list_o   <= job_i.list_no;
-            nth_o    <= job_i.nth;
+            st_q <= job_i.st;
+            loc_q <= job_i.loc;
+            addr_q <= job_i.addr;
+            pkts_q <= job_i.pkts;
+            tail_q <= job_i.tail;
+            gate_q <= job_i.gate;
+            cut_q <= job_i.cut;
+            dst_q <= job_i.dst;
+            list_o <= job_i.list_no;
+            nth_o <= job_i.nth;
             remote_q <= job_i.remote;
-            own_q    <= job_i.own;
-            token_q  <= job_i.token;
+            own_q <= job_i.own;
+            token_q <= job_i.token;
         end
     end
 
     // ---- place inside the packet ----------------------------------------------------------------
     // Header and target flits count up in head_q, both streams in step;
     // then payload flits in flit_q.
-    logic                room, in_pay_q, st_tgt, loc_tgt, head_last, flit_last, pay_ready;
-    logic [2:0]          head_q, word;
+    logic room, in_pay_q, st_tgt, loc_tgt, head_last, flit_last, pay_ready;
+    logic [2:0] head_q, word;
     logic [Cfg.PayW-1:0] flit_q;
 
     // Target flits of a list of c targets: ceil((c - 1) / (F / 2)), also right for 0.
@@ -127,28 +127,28 @@ module send_build #(
         return 3'((6'(c) + 6'(Cfg.Lanes - 2)) >> (Cfg.FlitLog2 - 1));
     endfunction
 
-    assign room      = (!st_o.valid || st_ready_i) && (!loc_o.valid || loc_ready_i);
-    assign word      = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of
-                                                        // the target flit + 1
-    assign word_o    = word;
-    assign st_tgt    = st_q && word < target_flits(remote);
-    assign loc_tgt   = loc_q && word < target_flits(own);
+    assign room = (!st_o.valid || st_ready_i) && (!loc_o.valid || loc_ready_i);
+    assign word = head_q - 3'(Cfg.HeadFlits - 1);  // 0 beside target 0, then the number of
+                                                   // the target flit + 1
+    assign word_o = word;
+    assign st_tgt = st_q && word < target_flits(remote);
+    assign loc_tgt = loc_q && word < target_flits(own);
     assign head_last = word != '1 && !st_tgt && !loc_tgt;
     assign flit_last = flit_q == len_last[6:Cfg.FlitLog2];
     assign head_step = active_q && !in_pay_q && room;
-    assign pay_step  = active_q && in_pay_q && room && pay_ready;
-    assign step      = head_step || pay_step;
-    assign pkt_end   = pay_step && flit_last;
+    assign pay_step = active_q && in_pay_q && room && pay_ready;
+    assign step = head_step || pay_step;
+    assign pkt_end = pay_step && flit_last;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || pkt_end) begin
             in_pay_q <= 1'b0;
-            head_q   <= '0;
-            flit_q   <= '0;
+            head_q <= '0;
+            flit_q <= '0;
         end else begin
             if (head_step) begin
                 in_pay_q <= head_last;
-                head_q   <= head_q + 1'b1;
+                head_q <= head_q + 1'b1;
             end
             if (pay_step) flit_q <= flit_q + 1'b1;
         end
@@ -157,39 +157,38 @@ module send_build #(
     // ---- payload --------------------------------------------------------------------------------
     // Words left from the flit before go out first: rot_q of them. Only META packets have any:
     // 1 (the token index) while weights come in, then (1 + k) mod Cfg.Words.
-    logic [WW-1:0]        rot_q;
-    logic [31:0]          turned [Cfg.Words];
+    logic [WW-1:0] rot_q;
+    logic [31:0] turned[Cfg.Words];
     logic [Cfg.FlitW-1:0] pay_data;
-    logic [3:0]           in_q; // flits taken for this packet
-    logic                 weights_last, used_up, absorb, pay_use;
+    logic [3:0] in_q;  // flits taken for this packet
+    logic weights_last, used_up, absorb, pay_use;
 
     // With k entries there are wl + 1 flits of weights, and as many of IDs as make `all` flits.
-    logic [2:0]    wl;
-    logic [3:0]    all;
-    logic [WW-1:0] w_words; // words of the last flit of weights, 0: all
-    assign wl           = 3'((k_i - 5'd1) >> WW);
-    assign all          = 4'(wl) + 4'd1 + 4'((k_i + 5'(2*Cfg.Words - 1)) >> (WW + 1));
-    assign w_words      = k_i[WW-1:0];
+    logic [2:0] wl;
+    logic [3:0] all;
+    logic [WW-1:0] w_words;  // words of the last flit of weights, 0: all
+    assign wl = 3'((k_i - 5'd1) >> WW);
+    assign all = 4'(wl) + 4'd1 + 4'((k_i + 5'(2 * Cfg.Words - 1)) >> (WW + 1));
+    assign w_words = k_i[WW-1:0];
     assign weights_last = meta && in_q == {1'b0, wl};
-    assign used_up      = meta && in_q == all;
-    assign absorb       = weights_last && w_words != '0
-                          && {1'b0, w_words} < (WW + 1)'(Cfg.Words - 1);
-    assign pay_use      = active_q && in_pay_q && pay_valid_i && !used_up && room;
-    assign pay_ready    = used_up || (pay_valid_i && !absorb);
-    assign pay_take_o   = pay_use;
+    assign used_up = meta && in_q == all;
+    assign absorb = weights_last && w_words != '0 && {1'b0, w_words} < (WW + 1)'(Cfg.Words - 1);
+    assign pay_use = active_q && in_pay_q && pay_valid_i && !used_up && room;
+    assign pay_ready = used_up || (pay_valid_i && !absorb);
+    assign pay_take_o = pay_use;
 
     for (genvar l = 0; l < Cfg.Words; l++) begin : gen_word
         logic [WW-1:0] from;
-        assign from  = WW'(l) - rot_q;
-        assign turned[l] = pay_data_i[32*from +: 32];
+        assign from = WW'(l) - rot_q;
+        assign turned[l] = pay_data_i[32*from+:32];
         if (l == Cfg.Words - 1) begin : gen_top
-            assign pay_data[32*l +: 32] = turned[l];
+            assign pay_data[32*l+:32] = turned[l];
         end else begin : gen_low
-            logic [31:0] carry_q, left; // word left of this flit, where there is any
-            logic        keep;
+            logic [31:0] carry_q, left;  // word left of this flit, where there is any
+            logic keep;
             assign keep = (WW + 1)'(l) < {1'b0, rot_q};
-            assign left = (Cfg.Words == 2) ? pay_data_i[Cfg.FlitW-1 -: 32] : turned[l];
-            assign pay_data[32*l +: 32] = keep ? carry_q : turned[l];
+            assign left = (Cfg.Words == 2) ? pay_data_i[Cfg.FlitW-1-:32] : turned[l];
+            assign pay_data[32*l+:32] = keep ? carry_q : turned[l];
 
             always_ff @(posedge clk_i) begin
                 if (l == 0 && head_step) carry_q <= 32'(token_q);
@@ -209,108 +208,127 @@ module send_build #(
     // ---- the two streams ------------------------------------------------------------------------
     // Headers are made inside the clocked block, so that simulation makes
     // them only when they leave.
-    function automatic header_t head_own(input opcode_e op, input logic [4:0] dst,
-                                         input logic [4:0] cnt,
-                                         input logic [15:0] target0,
-                                         input logic reduce, input logic home,
-                                         input logic [RowBits-1:0] row);
+    function automatic header_t head_own(
+        input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt, input logic [15:0] target0,
+        input logic reduce, input logic home, input logic [RowBits-1:0] row);
         header_t h;
         h = '0;
-        h.addr    = 48'(row) << RowBit;
-        h.opcode  = op;
-        h.dst     = dst;
-        h.cnt     = cnt;
+        h.addr = 48'(row) << RowBit;
+        h.opcode = op;
+        h.dst = dst;
+        h.cnt = cnt;
         h.target0 = target0;
-        h.reduce  = reduce;
-        h.own     = home;
+        h.reduce = reduce;
+        h.own = home;
         return h;
     endfunction
 
     function automatic header_t head_both(input logic [47:0] addr, input logic [7:0] len,
-                                          input logic gate,
-                                          input logic [4:0] src, input logic [1:0] epoch);
+                                          input logic gate, input logic [4:0] src,
+                                          input logic [1:0] epoch);
         header_t h;
         h = '0;
-        h.cls   = CLS_STORE;
-        h.src   = src;
-        h.len   = 15'(len);
+        h.cls = CLS_STORE;
+        h.src = src;
+        h.len = 15'(len);
         h.epoch = epoch;
         h.dtype = sends_i.kind.dtype;
         h.redop = sends_i.kind.redop;
         h.stage = gate ? STAGE_GATE : sends_i.flat ? STAGE_FLAT : STAGE_DISPATCH;
-        h.addr  = addr;
+        h.addr = addr;
         return h;
     endfunction
 
-    logic          multi, red, opens;
-    opcode_e       op;
-    logic [47:0]   addr;
-    logic [7:0]    len;
+    logic multi, red, opens;
+    opcode_e op;
+    logic [47:0] addr;
+    logic [7:0] len;
     // packets lie 128 bytes apart, or 32
     localparam int unsigned StepW = (Cfg.RpmEntries != 0) ? 5 : 7;
     logic [SumW:StepW] addr_sum, addr_step;
     if (Cfg.RpmEntries != 0) begin : gen_scatter
         logic [PktsW-1:0] place;
-        scatter_order #(.Width(PktsW)) i_order (.scatter_i, .index_i(pkt_q), .last_i(pkts_q),
-                                                .place_o(place));
-        assign addr_step = cut_q ? (SumW-StepW+1)'(place) : (SumW-StepW+1)'({pkt_q, 2'd0});
+        scatter_order #(
+            .Width(PktsW)
+        ) i_order (
+            .scatter_i,
+            .index_i(pkt_q),
+            .last_i(pkts_q),
+            .place_o(place)
+        );
+        assign addr_step = cut_q ? (SumW - StepW + 1)'(place) : (SumW - StepW + 1)'({pkt_q, 2'd0});
     end else begin : gen_in_order
-        assign addr_step = (SumW-StepW+1)'(pkt_q);
+        assign addr_step = (SumW - StepW + 1)'(pkt_q);
         wire unused_scatter = &{1'b0, scatter_i};
     end
-    assign red   = sends_i.opcode == OP_MULTIMEM_RED;
+    assign red = sends_i.opcode == OP_MULTIMEM_RED;
     assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
     assign opens = by_switch_i && dyn && !rowsp && gate_q && !sends_i.flat;
     wire unused_lists = &{1'b0, sends_i.lists, row_i};
-    assign op    = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
-    assign len   = 8'(len_last) + 8'd1;
+    assign op = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
+    assign len = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:StepW]} + addr_step;
-    assign addr  = 48'({addr_q[AddrW-1:SumW+1], addr_q[SumW] | addr_sum[SumW],
-                        addr_sum[SumW-1:StepW], addr_q[StepW-1:0]});
+    assign addr = 48'({
+        addr_q[AddrW-1:SumW+1],
+        addr_q[SumW] | addr_sum[SumW],
+        addr_sum[SumW-1:StepW],
+        addr_q[StepW-1:0]
+    });
 
-    logic head_half; // F = 8: which half of the header
+    logic head_half;  // F = 8: which half of the header
     assign head_half = (Cfg.HeadFlits == 2) && head_q[0];
 
     logic [Cfg.FlitW-1:0] both_q, st_own_q, loc_own_q;
-    assign st_o.data  = both_q | st_own_q;
+    assign st_o.data = both_q | st_own_q;
     assign loc_o.data = both_q | loc_own_q;
+
+    logic to_both;  // a header's or payload flit
+
+    assign to_both = in_pay_q || head_q < 3'(Cfg.HeadFlits);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            st_o.valid  <= 1'b0;
+            st_o.valid <= 1'b0;
             loc_o.valid <= 1'b0;
         end else begin
-            if (step && st_q) st_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits)
-                                            || word <= target_flits(remote);
+            if (step && st_q) st_o.valid <= to_both || word <= target_flits(remote);
             else if (st_ready_i) st_o.valid <= 1'b0;
-            if (step && loc_q)
-                loc_o.valid <= in_pay_q || head_q < 3'(Cfg.HeadFlits) || word <= target_flits(own);
+            if (step && loc_q) loc_o.valid <= to_both || word <= target_flits(own);
             else if (loc_ready_i) loc_o.valid <= 1'b0;
         end
         if (step) begin
-            st_o.last  <= pkt_end;
+            st_o.last <= pkt_end;
             loc_o.last <= pkt_end;
-            st_own_q   <= '0;
-            loc_own_q  <= '0;
+            st_own_q <= '0;
+            loc_own_q <= '0;
             if (in_pay_q) begin
-                both_q    <= pay_data;
+                both_q <= pay_data;
             end else if (head_q >= 3'(Cfg.HeadFlits)) begin
-                both_q    <= '0;
-                st_own_q  <= remote_flit_i;
+                both_q <= '0;
+                st_own_q <= remote_flit_i;
                 loc_own_q <= own_flit_i;
             end else begin
-                both_q    <= Cfg.FlitW'(head_both(addr, len, dyn && gate_q, port_i, epoch_i)
-                                        >> (head_half ? Cfg.FlitW : 0));
-                st_own_q  <= Cfg.FlitW'(head_own(op, dst_q, remote, follows ? '0
-                                                 : dyn ? remote0_i : multi
-                                                 ? sends_i.group : '0, opens, opens && own_q != '0,
-                                                 (Cfg.SourceLists && sends_i.lists) ? row_i : '0)
-                                        >> (head_half ? Cfg.FlitW : 0));
-                loc_own_q <= Cfg.FlitW'(head_own(rowsp ? OP_DYMULTIMEM_ST
-                                                 : (dyn || red) ? sends_i.opcode : OP_ST,
-                                                 port_i, own, (dyn && !follows)
-                                                 ? own0_i : '0, 1'b0, 1'b0,
-                                                 '0) >> (head_half ? Cfg.FlitW : 0));
+                both_q <= Cfg.FlitW'(head_both(
+                    addr, len, dyn && gate_q, port_i, epoch_i
+                ) >> (head_half ? Cfg.FlitW : 0));
+                st_own_q <= Cfg.FlitW'(head_own(
+                    op,
+                    dst_q,
+                    remote,
+                    follows ? '0 : dyn ? remote0_i : multi ? sends_i.group : '0,
+                    opens,
+                    opens && own_q != '0,
+                    (Cfg.SourceLists && sends_i.lists) ? row_i : '0
+                ) >> (head_half ? Cfg.FlitW : 0));
+                loc_own_q <= Cfg.FlitW'(head_own(
+                    rowsp ? OP_DYMULTIMEM_ST : (dyn || red) ? sends_i.opcode : OP_ST,
+                    port_i,
+                    own,
+                    (dyn && !follows) ? own0_i : '0,
+                    1'b0,
+                    1'b0,
+                    '0
+                ) >> (head_half ? Cfg.FlitW : 0));
             end
         end
     end

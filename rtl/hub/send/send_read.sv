@@ -22,32 +22,32 @@ module send_read #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [3:0] k_last_i, // entries of a row of the routing table, less 1
+    input  wire logic [3:0] k_last_i,  // entries of a row of the routing table, less 1
 
     input  wire logic                         xfer_valid_i,
     output logic                              xfer_take_o,
     input  wire job_t                         xfer_i,
     input  wire logic [Cfg.AddrW-1:0]         from_i,
-    input  wire logic [LenW-Cfg.FlitLog2-1:0] last_i, // flits, less 1
+    input  wire logic [LenW-Cfg.FlitLog2-1:0] last_i,  // flits, less 1
     input  wire logic                         ids_i,
-    input  wire logic                         cut_i,     // its packets have 32 bytes, in the order
-                                                         // of scatter_order
+    input  wire logic                         cut_i,   // its packets have 32 bytes, in the order
+                                                       // of scatter_order
     input  wire logic [2:0]                   scatter_i,
 
-    output logic      job_valid_o, // slot a
+    output logic      job_valid_o,  // slot a
     input  wire logic job_take_i,
     output job_t      job_o,
-    output logic      waits_o,     // slot b holds a transfer
-    output logic      idle_o,      // no slot does
+    output logic      waits_o,      // slot b holds a transfer
+    output logic      idle_o,       // no slot does
 
     input  wire logic                 walk_valid_i,
     output logic                      walk_ready_o,
     input  wire logic [Cfg.AddrW-1:0] walk_addr_i,
-    output logic                      walk_rvalid_o, // with rd_i.rdata
+    output logic                      walk_rvalid_o,  // with rd_i.rdata
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
     output logic                 pay_valid_o,
     input  wire logic            pay_take_i,
@@ -56,22 +56,22 @@ module send_read #(
     localparam int unsigned SubW = $clog2(isa_pkg::RouteBytes / Cfg.FlitBytes);
 
     // ---- transfers ------------------------------------------------------------------------------
-    job_t                         job_b_q;
-    logic                         move_b, reading_q, ids_q, pay_last, pay_gnt;
-    logic [Cfg.AddrW-1:0]         from_q;
-    logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q; // flit to request, last one
+    job_t job_b_q;
+    logic move_b, reading_q, ids_q, pay_last, pay_gnt;
+    logic [Cfg.AddrW-1:0] from_q;
+    logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q;  // flit to request, last one
 
-    assign move_b      = waits_o && (!job_valid_o || job_take_i);
+    assign move_b = waits_o && (!job_valid_o || job_take_i);
     assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q))
                          && (!waits_o || move_b);
-    assign pay_last    = pay_gnt && flit_q == last_q;
-    assign idle_o      = !reading_q && !job_valid_o && !waits_o;
+    assign pay_last = pay_gnt && flit_q == last_q;
+    assign idle_o = !reading_q && !job_valid_o && !waits_o;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             job_valid_o <= 1'b0;
-            waits_o     <= 1'b0;
-            reading_q   <= 1'b0;
+            waits_o <= 1'b0;
+            reading_q <= 1'b0;
         end else begin
             if (xfer_take_o) waits_o <= 1'b1;
             else if (move_b) waits_o <= 1'b0;
@@ -83,13 +83,13 @@ module send_read #(
         if (move_b) job_o <= job_b_q;
         if (xfer_take_o) begin
             job_b_q <= xfer_i;
-            from_q  <= from_i;
-            last_q  <= last_i;
-            ids_q   <= ids_i;
+            from_q <= from_i;
+            last_q <= last_i;
+            ids_q <= ids_i;
         end else if (pay_last) begin
             from_q <= {from_q[Cfg.AddrW-1:SubW], SubW'(0)};
-            last_q <= (LenW-Cfg.FlitLog2)'(k_last_i[3:Cfg.FlitLog2-1]);
-            ids_q  <= 1'b0;
+            last_q <= (LenW - Cfg.FlitLog2)'(k_last_i[3:Cfg.FlitLog2-1]);
+            ids_q <= 1'b0;
         end
         if (xfer_take_o || pay_last) flit_q <= '0;
         else if (pay_gnt) flit_q <= flit_q + 1'b1;
@@ -100,12 +100,16 @@ module send_read #(
 
     if (Cfg.RpmEntries != 0) begin : gen_scatter
         localparam int unsigned PktW = LenW - 5, PktFlits = 5 - Cfg.FlitLog2;
-        logic            cut_q;
+        logic cut_q;
         logic [PktW-1:0] pkt;
 
-        scatter_order #(.Width(PktW)) i_order (
-            .scatter_i, .index_i(flit_q[LenW-Cfg.FlitLog2-1:PktFlits]),
-            .last_i(last_q[LenW-Cfg.FlitLog2-1:PktFlits]), .place_o(pkt)
+        scatter_order #(
+            .Width(PktW)
+        ) i_order (
+            .scatter_i,
+            .index_i(flit_q[LenW-Cfg.FlitLog2-1:PktFlits]),
+            .last_i(last_q[LenW-Cfg.FlitLog2-1:PktFlits]),
+            .place_o(pkt)
         );
         assign flit = Cfg.AddrW'(cut_q ? {pkt, flit_q[PktFlits-1:0]} : flit_q);
         always_ff @(posedge clk_i) begin
@@ -120,32 +124,35 @@ module send_read #(
     // A bit for each request selects the receiver of the answer.
     localparam int unsigned Slots = 15;
     logic [3:0] slots_q, ask_q, answer_q;
-    logic       pay_req, pay_wait_q, for_pay, walk_sel, pay_rvalid, pay_room;
+    logic pay_req, pay_wait_q, for_pay, walk_sel, pay_rvalid, pay_room;
     logic [4:0] pay_level;
 
-    assign pay_req       = reading_q && slots_q != 4'(Slots);
-    assign walk_sel      = walk_valid_i && !pay_wait_q;
-    assign rd_o.valid    = pay_req || walk_valid_i;
-    assign rd_o.addr     = walk_sel ? walk_addr_i : from_q + flit;
-    assign walk_ready_o  = rd_ready_i && walk_sel;
-    assign pay_gnt       = pay_req && !walk_sel && rd_ready_i;
+    assign pay_req = reading_q && slots_q != 4'(Slots);
+    assign walk_sel = walk_valid_i && !pay_wait_q;
+    assign rd_o.valid = pay_req || walk_valid_i;
+    assign rd_o.addr = walk_sel ? walk_addr_i : from_q + flit;
+    assign walk_ready_o = rd_ready_i && walk_sel;
+    assign pay_gnt = pay_req && !walk_sel && rd_ready_i;
     assign walk_rvalid_o = rd_i.rvalid && !for_pay;
-    assign pay_rvalid    = rd_i.rvalid && for_pay;
+    assign pay_rvalid = rd_i.rvalid && for_pay;
 
     lutram #(
         .Width(1),
         .Depth(16)
     ) i_whose (
-        .clk_i, .we_i(rd_o.valid && rd_ready_i), .waddr_i(ask_q),
-        .wdata_i(!walk_sel), .raddr_i(answer_q),
+        .clk_i,
+        .we_i(rd_o.valid && rd_ready_i),
+        .waddr_i(ask_q),
+        .wdata_i(!walk_sel),
+        .raddr_i(answer_q),
         .rdata_o(for_pay)
     );
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            slots_q    <= '0;
-            ask_q      <= '0;
-            answer_q   <= '0;
+            slots_q <= '0;
+            ask_q <= '0;
+            answer_q <= '0;
             pay_wait_q <= 1'b0;
         end else begin
             if (pay_gnt != pay_take_i) slots_q <= slots_q + (pay_gnt ? 4'd1 : '1);
@@ -159,8 +166,15 @@ module send_read #(
         .Width(Cfg.FlitW),
         .Depth(Slots + 1)
     ) i_pay (
-        .clk_i, .rst_ni, .valid_i(pay_rvalid), .ready_o(pay_room), .data_i(rd_i.rdata),
-        .valid_o(pay_valid_o), .ready_i(pay_take_i), .data_o(pay_data_o), .level_o(pay_level)
+        .clk_i,
+        .rst_ni,
+        .valid_i(pay_rvalid),
+        .ready_o(pay_room),
+        .data_i(rd_i.rdata),
+        .valid_o(pay_valid_o),
+        .ready_i(pay_take_i),
+        .data_o(pay_data_o),
+        .level_o(pay_level)
     );
 
     wire unused = &{1'b0, k_last_i, pay_room, pay_level};  // pay_room: a place in the queue is

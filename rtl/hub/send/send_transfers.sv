@@ -39,38 +39,38 @@ module send_transfers #(
     input  wire logic               cmd_valid_i,
     output logic                    cmd_ready_o,
     input  wire isa_pkg::instr_t    cmd_i,
-    output logic                    walk_o,    // it begins, and has tokens
-    output logic                    picks_o,   // with walk_o: tokens in the order made
+    output logic                    walk_o,  // it begins, and has tokens
+    output logic                    picks_o,  // with walk_o: tokens in the order made
     output logic [Cfg.TokensLog2:0] range_end_o,
-    output logic [Cfg.TokensLog2:0] end_o,     // behind the last one, of the instruction begun last
-    input  wire logic               drained_i, // nothing that was taken is on its way
+    output logic [Cfg.TokensLog2:0] end_o,  // behind the last one, of the instruction begun last
+    input  wire logic               drained_i,  // nothing that was taken is on its way
     output logic                    retire_o,
 
     input  wire bundle_pkg::group_write_t groups_i,
 
     // the next token's targets, see send_list
-    input  wire logic          walk_done_i,
-    input  wire logic          desc_valid_i,
-    output logic               desc_take_o,
+    input  wire logic   walk_done_i,
+    input  wire logic   desc_valid_i,
+    output logic        desc_take_o,
     // rows alone follow each other too fast for the lists: two wait, besides this one and the next
-    input  wire logic          lists_used_i,
-    input  wire token_t        desc_i,
+    input  wire logic   lists_used_i,
+    input  wire token_t desc_i,
 
     output bundle_pkg::arm_t arm_o,
     input  wire logic        arm_ready_i,
     input  wire logic        tok_done_i,
 
-    output logic [Cfg.GpuW-1:0]            base_q_o,    // st: next row number at this GPU
+    output logic [Cfg.GpuW-1:0]            base_q_o,     // st: next row number at this GPU
     input  wire logic [node_pkg::RowW-1:0] base_row_i,
-    output logic                           base_take_o, // and count it
+    output logic                           base_take_o,  // and count it
 
     output logic                         xfer_valid_o,
     input  wire logic                    xfer_take_i,
     output job_t                         xfer_o,
-    output logic [Cfg.AddrW-1:0]         xfer_from_o, // its payload in own memory
-    output logic [LenW-Cfg.FlitLog2-1:0] xfer_last_o, // flits of it, less 1
-    output logic                         xfer_ids_o,  // the expert IDs of the token
-                                                      // follow the weights
+    output logic [Cfg.AddrW-1:0]         xfer_from_o,  // its payload in own memory
+    output logic [LenW-Cfg.FlitLog2-1:0] xfer_last_o,  // flits of it, less 1
+    output logic                         xfer_ids_o,   // the expert IDs of the token
+                                                       // follow the weights
 
     // constant until the next instruction
     output bundle_pkg::sends_t sends_o,
@@ -87,11 +87,13 @@ module send_transfers #(
 
     // Own memory of an instruction without tokens: where its address counts from.
     node_pkg::byte_t own_from;
-    logic            copies_rows, copies_entries;
-    assign copies_rows    = Cfg.Gathered && cmd_i.op == I_MULTIMEM_ST && cmd_i.flags[0];
+    logic copies_rows, copies_entries;
+    assign copies_rows = Cfg.Gathered && cmd_i.op == I_MULTIMEM_ST && cmd_i.flags[0];
     assign copies_entries = Cfg.Gathered && cmd_i.op == I_MULTIMEM_ST && cmd_i.flags[1];
 
-    based_address #(.Cfg(Cfg)) i_from (
+    based_address #(
+        .Cfg(Cfg)
+    ) i_from (
         .base_i(copies_rows ? cfg_i.xs_base : copies_entries ? cfg_i.rt_base : '0),
         .address_i({cmd_i.a_high, cmd_i.a}),
         .address_o(own_from)
@@ -99,52 +101,63 @@ module send_transfers #(
 
     // ---- instruction ----------------------------------------------------------------------------
     typedef enum logic [3:0] {
-        IDLE, PORT, SHIFT, NEXT, ARM, GPU, SHIFT_ROW, ROW, DRAIN
+        IDLE,
+        PORT,
+        SHIFT,
+        NEXT,
+        ARM,
+        GPU,
+        SHIFT_ROW,
+        ROW,
+        DRAIN
     } state_e;
     state_e state_q;
 
     // The unit's opcodes differ in their low bits: 0 dymultimem.st and st.rowsp, 1 st, 2 st.linear,
     // 3 multimem.st and multimem.red.
-    logic [1:0]       kind_q;
-    logic             bare_q;        // rows alone
-    logic             rowsp;
-    logic             any_order;     // tokens come in any order
-    logic             placed;        // where the next one's row is
+    logic [1:0] kind_q;
+    logic bare_q;  // rows alone
+    logic rowsp;
+    logic any_order;  // tokens come in any order
+    logic placed;  // where the next one's row is
     logic [Cfg.MemBytesLog2-1:0] place_q;
-    logic [15:0]      imm_q;
+    logic [15:0] imm_q;
     logic [Cfg.MemBytesLog2-1:0] from_byte_q;
-    logic [LenW-1:0]  bytes_q;
-    node_pkg::byte_t  to_q;
-    logic             flat_q, is_red, strange;
-    logic             apart, uneven, rows_left; // rows that lie apart: the length is none of
-                                                // whole ones; others follow
-    logic             accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd,
-                      no_gpu, tokens_in, no_tokens, no_bytes, uncounted;
-    logic             outside_q;     // the range of tokens, or of own bytes
-    logic             empty_q;       // no byte: all of memory has 0 in bytes_q, too
-    logic [15:0]      group;
+    logic [LenW-1:0] bytes_q;
+    node_pkg::byte_t to_q;
+    logic flat_q, is_red, strange;
+    logic apart, uneven, rows_left;  // rows that lie apart: the length is none of
+                                     // whole ones; others follow
+    logic accept, is_dyn, is_st, is_linear, is_multi, by_token, bad_cmd, no_gpu, tokens_in;
+    logic no_tokens, no_bytes, uncounted;
+    logic outside_q;  // the range of tokens, or of own bytes
+    logic empty_q;  // no byte: all of memory has 0 in bytes_q, too
+    logic [15:0] group;
     logic [Cfg.TokensLog2:0] range_end;
-    logic [Cfg.N-1:0]     members;
+    logic [Cfg.N-1:0] members;
 
-    assign is_dyn      = kind_q == I_DYMULTIMEM_ST[1:0];
-    assign is_st       = kind_q == I_ST[1:0];
-    assign is_linear   = kind_q == I_ST_LINEAR[1:0];
-    assign is_multi    = kind_q == I_MULTIMEM_ST[1:0];
-    assign by_token    = is_dyn || is_st;
+    assign is_dyn = kind_q == I_DYMULTIMEM_ST[1:0];
+    assign is_st = kind_q == I_ST[1:0];
+    assign is_linear = kind_q == I_ST_LINEAR[1:0];
+    assign is_multi = kind_q == I_MULTIMEM_ST[1:0];
+    assign by_token = is_dyn || is_st;
 
     if (Cfg.Reds) begin : gen_reds
         logic red_q;
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
-        assign is_red  = red_q;
-        assign sends_o.kind = !red_q ? '0 : '{dtype: packet_pkg::dtype_e'(imm_q[10:8]),
-                                              redop: packet_pkg::redop_e'(imm_q[14:12])};
-        assign strange = red_q && (imm_q[11] || imm_q[15]
-                                   || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, sends_o.kind));
+        assign is_red = red_q;
+        assign sends_o.kind = !red_q ? '0 : '{
+                dtype: packet_pkg::dtype_e'(imm_q[10:8]),
+                redop: packet_pkg::redop_e'(imm_q[14:12])
+            };
+        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(
+            Cfg.RedTypes, Cfg.RedOps, sends_o.kind
+        ));
     end else begin : gen_no_reds
-        logic red_q; // an error
+        logic red_q;  // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
-        assign is_red  = 1'b0;
-        assign sends_o.kind  = '0;
+        assign is_red = 1'b0;
+        assign sends_o.kind = '0;
         assign strange = red_q;
     end
     if (Cfg.TokenOrder) begin : gen_any_order
@@ -153,8 +166,8 @@ module send_transfers #(
         logic [3:0] steps_q;
 
         assign any_order = any_order_q;
-        assign picks_o   = cmd_i.op == I_DYMULTIMEM_ST && cmd_i.flags[2];
-        assign placed    = !any_order_q || (begun_q && steps_q == cfg_i.row_shift);
+        assign picks_o = cmd_i.op == I_DYMULTIMEM_ST && cmd_i.flags[2];
+        assign placed = !any_order_q || (begun_q && steps_q == cfg_i.row_shift);
         always_ff @(posedge clk_i) begin
             if (accept) any_order_q <= picks_o;
             begun_q <= any_order_q && desc_valid_i && !desc_take_o;
@@ -168,9 +181,9 @@ module send_transfers #(
         end
     end else begin : gen_in_order
         assign any_order = 1'b0;
-        assign picks_o   = 1'b0;
-        assign placed    = 1'b1;
-        assign place_q   = '0;
+        assign picks_o = 1'b0;
+        assign placed = 1'b1;
+        assign place_q = '0;
     end
     if (Cfg.RowSparse) begin : gen_rowsp
         logic rowsp_q;
@@ -180,39 +193,44 @@ module send_transfers #(
         assign rowsp = 1'b0;
     end
     assign cmd_ready_o = state_q == IDLE;
-    assign accept      = cmd_valid_i && cmd_ready_o;
-    assign tokens_in   = cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
-    assign walk_o      = accept && tokens_in && !no_tokens && !uncounted;
+    assign accept = cmd_valid_i && cmd_ready_o;
+    assign tokens_in = cmd_i.op[1:0] inside {I_DYMULTIMEM_ST[1:0], I_ST[1:0]};
+    assign walk_o = accept && tokens_in && !no_tokens && !uncounted;
     // rows that complete at their receivers, in place of others that were counted
-    assign uncounted   = cmd_i.op[1:0] == I_DYMULTIMEM_ST[1:0] && !cmd_i.flags[0]
-                         && range_end > (Cfg.TokensLog2+1)'(cfg_i.tokens);
-    assign group       = is_red ? 16'(imm_q[7:0]) : imm_q;
-    assign no_gpu      = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0
-                                       : imm_q >= 16'(Cfg.N));
-    assign bad_cmd     = outside_q || uneven
-                         || (!by_token && (no_gpu || strange
-                                           || (from_byte_q[Cfg.FlitLog2-1:0]
-                                               | to_q[Cfg.FlitLog2-1:0]) != '0));
+    assign uncounted = cmd_i.op[1:0] == I_DYMULTIMEM_ST[1:0] && !cmd_i.flags[0]
+                       && range_end > (Cfg.TokensLog2+1)'(cfg_i.tokens);
+    assign group = is_red ? 16'(imm_q[7:0]) : imm_q;
+    assign no_gpu = !by_token && (is_multi ? group >= 16'(Cfg.Groups) || members == '0
+                                  : imm_q >= 16'(Cfg.N));
+    assign bad_cmd = outside_q || uneven
+                     || (!by_token && (no_gpu || strange
+                                       || (from_byte_q[Cfg.FlitLog2-1:0]
+                                           | to_q[Cfg.FlitLog2-1:0]) != '0));
 
     assign range_end_o = range_end;
 
-    cmd_range #(.Cfg(Cfg)) i_range (
-        .first_i(own_from), .count_i(cmd_i.b),
-        .shift_i({1'b0, cfg_i.token_shift}), .end_o(range_end),
-        .no_tokens_o(no_tokens), .no_bytes_o(no_bytes)
+    cmd_range #(
+        .Cfg(Cfg)
+    ) i_range (
+        .first_i(own_from),
+        .count_i(cmd_i.b),
+        .shift_i({1'b0, cfg_i.token_shift}),
+        .end_o(range_end),
+        .no_tokens_o(no_tokens),
+        .no_bytes_o(no_bytes)
     );
 
     always_ff @(posedge clk_i) begin
         if (accept) begin
-            kind_q      <= cmd_i.op[1:0];
-            bare_q      <= cmd_i.flags[0];
-            flat_q      <= cmd_i.flags[1];
-            imm_q       <= cmd_i.imm;
+            kind_q <= cmd_i.op[1:0];
+            bare_q <= cmd_i.flags[0];
+            flat_q <= cmd_i.flags[1];
+            imm_q <= cmd_i.imm;
             from_byte_q <= Cfg.MemBytesLog2'(own_from);
-            bytes_q     <= LenW'(cmd_i.b);
-            to_q        <= {cmd_i.c_high, cmd_i.c};
-            empty_q     <= cmd_i.b == '0;
-            outside_q   <= tokens_in ? no_tokens || uncounted : no_bytes;
+            bytes_q <= LenW'(cmd_i.b);
+            to_q <= {cmd_i.c_high, cmd_i.c};
+            empty_q <= cmd_i.b == '0;
+            outside_q <= tokens_in ? no_tokens || uncounted : no_bytes;
         end
         if (!rst_ni) end_o <= '0;
         else if (walk_o) end_o <= range_end;
@@ -222,29 +240,32 @@ module send_transfers #(
         .Width(Cfg.N),
         .Depth(Cfg.Groups)
     ) i_groups (
-        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr[$clog2(Cfg.Groups)-1:0]),
+        .clk_i,
+        .we_i(groups_i.we),
+        .waddr_i(groups_i.addr[$clog2(Cfg.Groups)-1:0]),
         .wdata_i(groups_i.data[Cfg.N-1:0]),
-        .raddr_i(imm_q[$clog2(Cfg.Groups)-1:0]), .rdata_o(members)
+        .raddr_i(imm_q[$clog2(Cfg.Groups)-1:0]),
+        .rdata_o(members)
     );
 
-    logic [Cfg.N-1:0] own_bit; // one-hot own port
+    logic [Cfg.N-1:0] own_bit;  // one-hot own port
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_own
         assign own_bit[g] = cfg_i.port == 5'(g);
     end
 
-    assign sends_o.opcode    = rowsp ? packet_pkg::OP_ST_ROWSP
-                               : is_dyn ? packet_pkg::OP_DYMULTIMEM_ST
-                         : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
-                         ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
-    assign sends_o.group     = group;
-    assign sends_o.meta      = is_st;
-    assign sends_o.flat      = flat_q && is_dyn;
-    assign sends_o.rowsp     = rowsp;
-    assign sends_o.lists     = Cfg.SourceLists && rowsp && cfg_i.source_lists;
-    assign retire_o    = state_q == DRAIN && drained_i;
+    assign sends_o.opcode = rowsp ? packet_pkg::OP_ST_ROWSP
+                            : is_dyn ? packet_pkg::OP_DYMULTIMEM_ST
+                      : is_red ? packet_pkg::OP_MULTIMEM_RED : is_multi
+                      ? packet_pkg::OP_MULTIMEM_ST : packet_pkg::OP_ST;
+    assign sends_o.group = group;
+    assign sends_o.meta = is_st;
+    assign sends_o.flat = flat_q && is_dyn;
+    assign sends_o.rowsp = rowsp;
+    assign sends_o.lists = Cfg.SourceLists && rowsp && cfg_i.source_lists;
+    assign retire_o = state_q == DRAIN && drained_i;
     assign err_o.valid = state_q == PORT && bad_cmd;
-    assign err_o.code  = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED
-                         : error_pkg::ERR_BOUNDS;
+    assign err_o.code = strange ? error_pkg::ERR_REDUCTION : no_gpu ? error_pkg::ERR_UNMAPPED
+                        : error_pkg::ERR_BOUNDS;
 
     // ---- tokens into transfers ------------------------------------------------------------------
     // x_q: bytes from the first own row to the token's; in any order a token's number is shifted to
@@ -252,49 +273,49 @@ module send_transfers #(
     // for the multimem address, or a unicast row's number << row_shift; of rows apart, the bytes
     // before the next one. Both are ready long before the transfer that needs them.
     logic [Cfg.MemBytesLog2-1:0] x_q, stride_q;
-    logic [ShiftW-1:0]           s_q;
-    logic [Cfg.TokW-1:0]         first_token_q;      // own port << token_shift
-    logic [3:0]                  shift_q, shift_to;
-    logic                        shift_end, s_port, s_row, s_shift, x_shift;
-    logic                        gate_q, gate_own_q; // the gate weights of the row taken last
-                                                     // are still to come
-    logic [Cfg.GpuW-1:0]         gate_gpu_q;
-    logic [node_pkg::RowW-1:0]   gate_row_q;
-    logic [4:0]                  remote_q, own_q;
-    logic [Cfg.N-1:0]            gpus_q;
-    logic [1:0]                  list_q;
-    logic [Cfg.TokensLog2-1:0]   token_q;
-    logic [RowAW-1:0]            row_q;
-    logic [Cfg.GpuW-1:0]         gpu_q, port;
-    logic                        at_own, token_end, row_take, armed, may_arm;
-    logic [3:0]                  nth;   // st.rowsp: remote targets that have theirs
-    logic                        far, near; // dymultimem.st and st.rowsp: for targets
-                                            // elsewhere, for own ones
-    logic                        more;  // others follow the one that is served
+    logic [ShiftW-1:0] s_q;
+    logic [Cfg.TokW-1:0] first_token_q;  // own port << token_shift
+    logic [3:0] shift_q, shift_to;
+    logic shift_end, s_port, s_row, s_shift, x_shift;
+    logic gate_q, gate_own_q;  // the gate weights of the row taken last
+                               // are still to come
+    logic [Cfg.GpuW-1:0] gate_gpu_q;
+    logic [node_pkg::RowW-1:0] gate_row_q;
+    logic [4:0] remote_q, own_q;
+    logic [Cfg.N-1:0] gpus_q;
+    logic [1:0] list_q;
+    logic [Cfg.TokensLog2-1:0] token_q;
+    logic [RowAW-1:0] row_q;
+    logic [Cfg.GpuW-1:0] gpu_q, port;
+    logic at_own, token_end, row_take, armed, may_arm;
+    logic [3:0] nth;  // st.rowsp: remote targets that have theirs
+    logic far, near;  // dymultimem.st and st.rowsp: for targets
+                      // elsewhere, for own ones
+    logic more;  // others follow the one that is served
 
     if (Cfg.Gathered) begin : gen_apart
         logic apart_q;
         always_ff @(posedge clk_i) if (accept) apart_q <= copies_rows;
-        assign apart     = apart_q;
-        assign uneven    = apart && (bytes_q[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
+        assign apart = apart_q;
+        assign uneven = apart && (bytes_q[14:0] & ~(15'h7fff << cfg_i.row_shift)) != '0;
         assign rows_left = apart && LenW'(s_q) + LenW'(stride_q) != bytes_q;
     end else begin : gen_whole
         assign {apart, uneven, rows_left} = '0;
     end
 
-    assign port     = cfg_i.port[Cfg.GpuW-1:0];
-    assign at_own   = gpu_q == port;
+    assign port = cfg_i.port[Cfg.GpuW-1:0];
+    assign at_own = gpu_q == port;
     assign shift_to = (state_q == PORT) ? cfg_i.token_shift : cfg_i.row_shift;
     assign shift_end = shift_q == shift_to;
-    assign s_port   = accept;
-    assign s_row    = state_q == GPU;
-    assign s_shift  = !shift_end && !apart
-                      && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
-    assign x_shift  = !shift_end && state_q == SHIFT;
+    assign s_port = accept;
+    assign s_row = state_q == GPU;
+    assign s_shift = !shift_end && !apart
+                     && (state_q inside {PORT, SHIFT_ROW} || (state_q == SHIFT && is_dyn));
+    assign x_shift = !shift_end && state_q == SHIFT;
     assign desc_take_o = state_q == NEXT && desc_valid_i && !gate_q && !(bare_q && lists_used_i)
                          && placed;
-    assign row_take    = state_q == ROW && xfer_take_i && !gate_q;
-    assign base_q_o    = gpu_q;
+    assign row_take = state_q == ROW && xfer_take_i && !gate_q;
+    assign base_q_o = gpu_q;
     assign base_take_o = row_take && is_st;
 
     always_comb begin
@@ -311,7 +332,7 @@ module send_transfers #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             state_q <= IDLE;
-            gate_q  <= 1'b0;
+            gate_q <= 1'b0;
         end else begin
             unique case (state_q)
                 IDLE:      if (accept) state_q <= PORT;
@@ -346,10 +367,10 @@ module send_transfers #(
         else if (apart && row_take) s_q <= s_q + ShiftW'(stride_q);
         if (state_q == PORT) first_token_q <= s_q[Cfg.TokW-1:0];
         if (accept) begin
-            x_q      <= Cfg.MemBytesLog2'(cmd_i.a[Cfg.TokensLog2-1:0]);
+            x_q <= Cfg.MemBytesLog2'(cmd_i.a[Cfg.TokensLog2-1:0]);
             stride_q <= Cfg.MemBytesLog2'(1);
         end else if (x_shift) begin
-            x_q      <= x_q << 1;
+            x_q <= x_q << 1;
             stride_q <= stride_q << 1;
         end else if (any_order && desc_take_o) begin
             x_q <= place_q;
@@ -358,11 +379,11 @@ module send_transfers #(
         end
         if (desc_take_o) begin
             remote_q <= desc_i.remote;
-            own_q    <= desc_i.own;
-            gpus_q   <= desc_i.gpus;
-            list_q   <= desc_i.list;
-            token_q  <= desc_i.token;
-            row_q    <= desc_i.row;
+            own_q <= desc_i.own;
+            gpus_q <= desc_i.gpus;
+            list_q <= desc_i.list;
+            token_q <= desc_i.token;
+            row_q <= desc_i.row;
         end
         if (row_take) begin
             gate_gpu_q <= gpu_q;
@@ -378,7 +399,7 @@ module send_transfers #(
     if (Cfg.RowSparse) begin : gen_each
         logic [4:0] nth_q;
 
-        assign nth  = nth_q[3:0];
+        assign nth = nth_q[3:0];
         assign more = rowsp && nth_q + 5'd1 < remote_q + 5'(own_q != '0);
         always_ff @(posedge clk_i) begin
             if (desc_take_o) nth_q <= '0;
@@ -389,22 +410,22 @@ module send_transfers #(
         assign near = own_q != '0 && !(rowsp && far);
     end else begin : gen_all
         assign {nth, more} = '0;
-        assign far  = remote_q != '0;
+        assign far = remote_q != '0;
         assign near = own_q != '0;
     end
 
     // ---- arming ---------------------------------------------------------------------------------
     logic [Cfg.TokensLog2:0] in_flight_q;
-    logic                    by_switch;
-    assign by_switch   = Cfg.SwitchReductions && cfg_i.switch_reductions;
-    assign may_arm     = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
+    logic by_switch;
+    assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
+    assign may_arm = cfg_i.in_flight == '0 || 17'(in_flight_q) != 17'(cfg_i.in_flight);
     assign arm_o.valid = state_q == ARM && may_arm;
-    assign armed       = arm_o.valid && arm_ready_i;
+    assign armed = arm_o.valid && arm_ready_i;
     assign arm_o.token = node_pkg::TokenW'(first_token_q) | node_pkg::TokenW'(token_q);
     assign arm_o.count = by_switch ? own_q : remote_q + own_q;
     assign arm_o.remote = by_switch && remote_q != '0;
 
-    logic done; // a token that was armed: other tokens are done too
+    logic done;  // a token that was armed: other tokens are done too
     assign done = tok_done_i && in_flight_q != '0;
 
     always_ff @(posedge clk_i) begin
@@ -414,53 +435,64 @@ module send_transfers #(
     end
 
     // ---- a transfer -----------------------------------------------------------------------------
-    logic [ShiftW-1:0]           xfer_addr;
-    logic [Cfg.MemBytesLog2:0]   xfer_base, xfer_row;
+    logic [ShiftW-1:0] xfer_addr;
+    logic [Cfg.MemBytesLog2:0] xfer_base, xfer_row;
     logic [Cfg.MemBytesLog2+1:0] xfer_sum;
-    logic [LenW-1:0]             xfer_len, xfer_end;
-    logic                        xfer_st, xfer_loc, cut;
+    logic [LenW-1:0] xfer_len, xfer_end;
+    logic xfer_st, xfer_loc, cut;
 
     assign xfer_valid_o = gate_q || state_q == ROW;
 
-    logic                dst_own;
+    logic dst_own;
     logic [Cfg.GpuW-1:0] dst_gpu;
     assign dst_gpu = gate_q ? gate_gpu_q : gpu_q;
     assign dst_own = gate_q ? gate_own_q : at_own;
 
     always_comb begin
-        xfer_base = is_dyn ? {1'b0, x_q} : !is_st ? bits_of_memory(to_q)
-                  : {1'b0, gate_q ? cfg_i.gt_base[Cfg.MemBytesLog2-1:0]
-                     : cfg_i.xd_base[Cfg.MemBytesLog2-1:0]};
-        xfer_row  = (gate_q && is_st) ? bits_of_memory(node_pkg::byte_t'({gate_row_q, 7'd0}))
-                    : s_q[Cfg.MemBytesLog2:0];
-        xfer_sum  = {1'b0, xfer_base} + {1'b0, xfer_row};
-        xfer_addr = {s_q[ShiftW-1:Cfg.MemBytesLog2+2], s_q[Cfg.MemBytesLog2+1]
-                     | xfer_sum[Cfg.MemBytesLog2+1], xfer_sum[Cfg.MemBytesLog2:0]};
+        xfer_base = is_dyn ? {1'b0, x_q} :
+            !is_st ? bits_of_memory(to_q) : {1'b0, gate_q ? cfg_i.gt_base[Cfg.MemBytesLog2-1:0] :
+                                             cfg_i.xd_base[Cfg.MemBytesLog2-1:0]};
+        xfer_row = (gate_q && is_st) ? bits_of_memory(node_pkg::byte_t'({gate_row_q, 7'd0})) :
+            s_q[Cfg.MemBytesLog2:0];
+        xfer_sum = {1'b0, xfer_base} + {1'b0, xfer_row};
+        xfer_addr = {
+            s_q[ShiftW-1:Cfg.MemBytesLog2+2],
+            s_q[Cfg.MemBytesLog2+1] | xfer_sum[Cfg.MemBytesLog2+1],
+            xfer_sum[Cfg.MemBytesLog2:0]
+        };
         xfer_from_o = !by_token ? from_byte_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                                   + (apart ? Cfg.AddrW'(s_q >> Cfg.FlitLog2) : '0)
                     : !gate_q
                       ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                       + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : {row_q, SubW'(32 / Cfg.FlitBytes)};
-        xfer_len  = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes)
-                    : LenW'({cfg_i.k, 2'b00});
-        xfer_end  = xfer_len - 1'b1;
-        xfer_st   = is_dyn ? far : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
-                    : imm_q[4:0] != cfg_i.port;
-        xfer_loc  = is_dyn ? near : is_st ? dst_own : is_multi ? (members & own_bit) != '0
-                    : imm_q[4:0] == cfg_i.port;
+        xfer_len = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes)
+                   : LenW'({cfg_i.k, 2'b00});
+        xfer_end = xfer_len - 1'b1;
+        xfer_st = is_dyn ? far : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
+                  : imm_q[4:0] != cfg_i.port;
+        xfer_loc = is_dyn ? near : is_st ? dst_own : is_multi ? (members & own_bit) != '0
+                   : imm_q[4:0] == cfg_i.port;
     end
 
-    assign cut         = Cfg.RpmEntries != 0 && cfg_i.scatter != '0
-                         && (is_st || is_linear || rowsp) && !gate_q && xfer_st;
+    assign cut = Cfg.RpmEntries != 0 && cfg_i.scatter != '0
+                 && (is_st || is_linear || rowsp) && !gate_q && xfer_st;
     assign xfer_last_o = xfer_end[LenW-1:Cfg.FlitLog2];
-    assign xfer_ids_o  = is_st && gate_q;
-    assign xfer_o      = '{
-        st: xfer_st, loc: xfer_loc, addr: xfer_addr, pkts: PktsW'(xfer_end >> (cut ? 5 : 7)),
-        tail: {cut ? 2'd0 : xfer_end[6:5], xfer_end[4:0]}, gate: gate_q, cut: cut,
-        dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0, list_no: list_q,
-        nth: nth, remote: remote_q,
-        own: own_q, token: first_token_q | Cfg.TokW'(token_q)
-    };
+    assign xfer_ids_o = is_st && gate_q;
+    assign xfer_o = '{
+            st: xfer_st,
+            loc: xfer_loc,
+            addr: xfer_addr,
+            pkts: PktsW'(xfer_end >> (cut ? 5 : 7)),
+            tail: {cut ? 2'd0 : xfer_end[6:5], xfer_end[4:0]},
+            gate: gate_q,
+            cut: cut,
+            dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0,
+            list_no: list_q,
+            nth: nth,
+            remote: remote_q,
+            own: own_q,
+            token: first_token_q | Cfg.TokW'(token_q)
+        };
 
     wire unused = &{1'b0, cfg_i, cmd_i};
 

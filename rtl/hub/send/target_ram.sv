@@ -18,17 +18,17 @@ module target_ram #(
     parameter type target_t = `MW_TARGET(Cfg),
     localparam int unsigned WordW = 4 - Cfg.LaneW
 ) (
-    input  wire logic             clk_i,
-    input  wire target_t          wr_i,
-    input  wire logic [1:0]       rlist_i,
-    input  wire logic [2:0]       word_i,
-    input  wire logic [3:0]       nth_i,
-    output logic [15:0]           target0_o,
-    output logic [packet_pkg::RowBits-1:0] row_o, // of target nth_i, with SourceLists
-    output logic [Cfg.FlitW-1:0]  flit_o
+    input  wire logic                      clk_i,
+    input  wire target_t                   wr_i,
+    input  wire logic [1:0]                rlist_i,
+    input  wire logic [2:0]                word_i,
+    input  wire logic [3:0]                nth_i,
+    output logic [15:0]                    target0_o,
+    output logic [packet_pkg::RowBits-1:0] row_o,  // of target nth_i, with SourceLists
+    output logic [Cfg.FlitW-1:0]           flit_o
 );
-    logic [WordW-1:0]    word_before, word_at [Cfg.Lanes];
-    logic [Cfg.ExpW+3:0] lane [Cfg.Lanes];
+    logic [WordW-1:0] word_before, word_at[Cfg.Lanes];
+    logic [Cfg.ExpW+3:0] lane[Cfg.Lanes];
 
     assign word_before = WordW'(word_i - 1'b1);
 
@@ -47,18 +47,27 @@ module target_ram #(
 
         lutram #(
             .Width(Cfg.ExpW + 4),
-            .Depth(4 * 2**WordW)
+            .Depth(4 * 2 ** WordW)
         ) i_ram (
-            .clk_i, .we_i(wr_i.we && wr_i.place[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
-            .waddr_i({wr_i.list, wr_i.place[3:Cfg.LaneW]}), .wdata_i(wr_i.data),
-            .raddr_i({rlist_i, word_at[l]}), .rdata_o(lane[l])
+            .clk_i,
+            .we_i(wr_i.we && wr_i.place[Cfg.LaneW-1:0] == Cfg.LaneW'(l)),
+            .waddr_i({wr_i.list, wr_i.place[3:Cfg.LaneW]}),
+            .wdata_i(wr_i.data),
+            .raddr_i({rlist_i, word_at[l]}),
+            .rdata_o(lane[l])
         );
-        assign flit_o[16*((l + Cfg.Lanes - 1) % Cfg.Lanes) +: 16] = 16'(lane[l]);
+        assign flit_o[16*((l+Cfg.Lanes-1)%Cfg.Lanes)+:16] = 16'(lane[l]);
     end
 
     if (Cfg.SourceLists) begin : gen_rows
-        lutram #(.Width(packet_pkg::RowBits), .Depth(64)) i_rows (
-            .clk_i, .we_i(wr_i.we), .waddr_i({wr_i.list, wr_i.place}), .wdata_i(wr_i.row),
+        lutram #(
+            .Width(packet_pkg::RowBits),
+            .Depth(64)
+        ) i_rows (
+            .clk_i,
+            .we_i(wr_i.we),
+            .waddr_i({wr_i.list, wr_i.place}),
+            .wdata_i(wr_i.row),
             .raddr_i({rlist_i, nth_i}),
             .rdata_o(row_o)
         );

@@ -20,33 +20,38 @@ module lane_join #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic  choose_i,
-    input  wire logic  copy_i,
+    input  wire logic choose_i,
+    input  wire logic copy_i,
 
     input  wire word_t add_i,
     output logic       add_ready_o,
     input  wire word_t copy_word_i,
     output logic       copy_ready_o,
 
-    output word_t      word_o,
-    input  wire logic  ready_i
+    output word_t     word_o,
+    input  wire logic ready_i
 );
     if (Cfg.AdderBypass) begin : gen_lanes
         logic some, copy;
 
         lane_order i_order (
-            .clk_i, .rst_ni, .choose_i, .copy_i, .some_o(some), .copy_o(copy),
+            .clk_i,
+            .rst_ni,
+            .choose_i,
+            .copy_i,
+            .some_o(some),
+            .copy_o(copy),
             .end_i(word_o.valid && ready_i && word_o.last)
         );
         always_comb begin
-            word_o       = copy ? copy_word_i : add_i;
+            word_o = copy ? copy_word_i : add_i;
             word_o.valid = some && word_o.valid;
         end
-        assign add_ready_o  = some && !copy && ready_i;
+        assign add_ready_o = some && !copy && ready_i;
         assign copy_ready_o = some && copy && ready_i;
     end else begin : gen_adder
-        assign word_o       = add_i;
-        assign add_ready_o  = ready_i;
+        assign word_o = add_i;
+        assign add_ready_o = ready_i;
         assign copy_ready_o = 1'b0;
         wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, copy_i, copy_word_i};
     end

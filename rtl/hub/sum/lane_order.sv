@@ -21,10 +21,19 @@ module lane_order (
 
     logic room;
 
-    fifo #(.Width(1), .Depth(Packets)) i_lanes (
-        .clk_i, .rst_ni, .valid_i(choose_i), .ready_o(room), .data_i(copy_i),
-        .valid_o(some_o), .ready_i(end_i),
-        .data_o(copy_o), .level_o()
+    fifo #(
+        .Width(1),
+        .Depth(Packets)
+    ) i_lanes (
+        .clk_i,
+        .rst_ni,
+        .valid_i(choose_i),
+        .ready_o(room),
+        .data_i(copy_i),
+        .valid_o(some_o),
+        .ready_i(end_i),
+        .data_o(copy_o),
+        .level_o()
     );
     `MW_ASSERT(!choose_i || room, "more packets than sum_choice lets in")
     `MW_CONTRACT(end_i, some_o, "a packet ends that was not chosen")

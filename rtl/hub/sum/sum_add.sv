@@ -28,47 +28,47 @@ module sum_add #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic           valid_i,   // a pass
-    input  wire pass_t          pass_i,
-    input  wire red_pkg::red_t  red_i,
-    input  wire logic           granted_i, // its reads, but two of 16
-    output logic                next_o,    // it is done
-    output logic                fire_o,    // a flit goes in, one of each operand
+    input  wire logic          valid_i,    // a pass
+    input  wire pass_t         pass_i,
+    input  wire red_pkg::red_t red_i,
+    input  wire logic          granted_i,  // its reads, but two of 16
+    output logic               next_o,     // it is done
+    output logic               fire_o,     // a flit goes in, one of each operand
                                            // that the pass needs
-    input  wire flit_t          a_i,
-    input  wire flit_t          b_i,
-    input  wire result_t        res_i,
-    output logic                res_ready_o,
+    input  wire flit_t         a_i,
+    input  wire flit_t         b_i,
+    input  wire result_t       res_i,
+    output logic               res_ready_o,
 
     output own_t      own_o,
     input  wire logic own_ready_i,
     output up_t       up_o,
     input  wire logic up_ready_i,
 
-    output logic busy_o // a flit is here
+    output logic busy_o  // a flit is here
 );
-    localparam int unsigned LongLast = 7;    // a packet of 8 flits or more hides the latency
-                                             // of memory and adder
+    localparam int unsigned LongLast = 7;  // a packet of 8 flits or more hides the latency
+                                           // of memory and adder
     // beside the adder bypass a packet may have to wait for one of that
-    localparam int unsigned UpDepth  = (Cfg.FlitBytes < 16 && !Cfg.AdderBypass) ? 16 : 32;
+    localparam int unsigned UpDepth = (Cfg.FlitBytes < 16 && !Cfg.AdderBypass) ? 16 : 32;
 
     logic [Cfg.PayW-1:0] idx_q;
-    logic                idx_last, together, ready;
-    logic [2:0]          still_q; // cycles since all reads of the pass were granted
-    tag_t                tag, sum_tag;
-    logic                own_room, up_room, sum_valid, sum_last, adding;
+    logic idx_last, together, ready;
+    logic [2:0] still_q;  // cycles since all reads of the pass were granted
+    tag_t tag, sum_tag;
+    logic own_room, up_room, sum_valid, sum_last, adding;
     logic [Cfg.FlitW-1:0] sum;
 
-    assign together      = !pass_i.last || pass_i.tag.own || idx_q != '0
-                           || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i
-                               : still_q == '1);
-    assign idx_last      = idx_q == pass_i.tag.count;
-    assign fire_o        = valid_i && ready && (!pass_i.need_a || a_i.valid)
-                           && (!pass_i.need_b || b_i.valid)
-                           && (!pass_i.need_r || res_i.valid) && together
-                           && (!pass_i.last || (pass_i.tag.own ? own_room : up_room));
-    assign next_o        = fire_o && idx_last;
-    assign res_ready_o   = fire_o && pass_i.need_r;
+    assign together = !pass_i.last || pass_i.tag.own || idx_q != '0
+                      || ((pass_i.tag.count >= Cfg.PayW'(LongLast)) ? granted_i
+                          : still_q == '1);
+    assign idx_last = idx_q == pass_i.tag.count;
+    assign fire_o = valid_i && ready && (!pass_i.need_a || a_i.valid)
+                    && (!pass_i.need_b || b_i.valid)
+                    && (!pass_i.need_r || res_i.valid) && together
+                    && (!pass_i.last || (pass_i.tag.own ? own_room : up_room));
+    assign next_o = fire_o && idx_last;
+    assign res_ready_o = fire_o && pass_i.need_r;
 
     always_comb begin
         tag = pass_i.tag;
@@ -76,28 +76,56 @@ module sum_add #(
     end
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni)     idx_q <= '0;
+        if (!rst_ni) idx_q <= '0;
         else if (fire_o) idx_q <= idx_last ? '0 : idx_q + 1'b1;
         if (!granted_i || next_o) still_q <= '0;
-        else if (still_q != '1)   still_q <= still_q + 1'b1;
+        else if (still_q != '1) still_q <= still_q + 1'b1;
     end
 
-    packet_acc #(.Cfg(Cfg), .MetaWidth($bits(tag_t) + 1)) i_acc (
-        .clk_i, .rst_ni, .valid_i(fire_o), .ready_o(ready), .idx_i(idx_q),
-        .first_i(pass_i.first), .pair_i(pass_i.pair),
+    packet_acc #(
+        .Cfg(Cfg),
+        .MetaWidth($bits(tag_t) + 1)
+    ) i_acc (
+        .clk_i,
+        .rst_ni,
+        .valid_i(fire_o),
+        .ready_o(ready),
+        .idx_i(idx_q),
+        .first_i(pass_i.first),
+        .pair_i(pass_i.pair),
         .a_i(b_i.data),
         .b_i(pass_i.need_a ? a_i.data : pass_i.need_r ? res_i.data : pass_i.need_b ? b_i.data
              : {Cfg.FlitW/16{pass_i.minus, 15'd0}}),
-        .last_i(pass_i.last), .red_i(red_i), .meta_i({idx_last, tag}),
-        .valid_o(sum_valid), .data_o(sum),
-        .meta_o({sum_last, sum_tag}), .busy_o(adding)
+        .last_i(pass_i.last),
+        .red_i(red_i),
+        .meta_i({idx_last, tag}),
+        .valid_o(sum_valid),
+        .data_o(sum),
+        .meta_o({sum_last, sum_tag}),
+        .busy_o(adding)
     );
 
-    sum_queues #(.Cfg(Cfg), .tag_t(tag_t), .own_t(own_t), .up_t(up_t), .UpDepth(UpDepth)) i_queues (
-        .clk_i, .rst_ni, .promise_i(fire_o && pass_i.last),
-        .own_i(pass_i.tag.own), .own_room_o(own_room),
-        .up_room_o(up_room), .push_i(sum_valid), .data_i(sum), .tag_i(sum_tag), .last_i(sum_last),
-        .own_o, .own_ready_i, .up_o, .up_ready_i
+    sum_queues #(
+        .Cfg(Cfg),
+        .tag_t(tag_t),
+        .own_t(own_t),
+        .up_t(up_t),
+        .UpDepth(UpDepth)
+    ) i_queues (
+        .clk_i,
+        .rst_ni,
+        .promise_i(fire_o && pass_i.last),
+        .own_i(pass_i.tag.own),
+        .own_room_o(own_room),
+        .up_room_o(up_room),
+        .push_i(sum_valid),
+        .data_i(sum),
+        .tag_i(sum_tag),
+        .last_i(sum_last),
+        .own_o,
+        .own_ready_i,
+        .up_o,
+        .up_ready_i
     );
 
     assign busy_o = valid_i || adding || own_o.valid || up_o.valid;

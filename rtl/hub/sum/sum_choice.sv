@@ -28,52 +28,52 @@ module sum_choice #(
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire rows_t            rows_i,
-    input  wire logic             lanes_i,     // the layer uses the adder bypass
-    input  wire logic             add_room_i,  // the lanes take a packet
-    input  wire logic             copy_room_i,
-    input  wire logic             res_free_i,  // an unclaimed packet of R is here
+    input  wire rows_t rows_i,
+    input  wire logic  lanes_i,     // the layer uses the adder bypass
+    input  wire logic  add_room_i,  // the lanes take a packet
+    input  wire logic  copy_room_i,
+    input  wire logic  res_free_i,  // an unclaimed packet of R is here
 
     output logic                valid_o,
     input  wire logic           ready_i,
     output logic [Cfg.GpuW-1:0] ctx_o,
-    output logic                own_o, // it is the own one
+    output logic                own_o,  // it is the own one
 
-    input  wire logic                begin_i,   // a packet of ctx_o begins
-    input  wire logic                own_out_i, // one of an own row is in memory
-    input  wire logic                up_out_i,  // one has left for the uplink
-    input  wire logic                up_st_i,   // which is an ST packet
-    input  wire logic [Cfg.GpuW-1:0] up_dst_i,  // to this port
-    input  wire bundle_pkg::port_t   part_crd_i // a credit of PART comes back
+    input  wire logic                begin_i,    // a packet of ctx_o begins
+    input  wire logic                own_out_i,  // one of an own row is in memory
+    input  wire logic                up_out_i,   // one has left for the uplink
+    input  wire logic                up_st_i,    // which is an ST packet
+    input  wire logic [Cfg.GpuW-1:0] up_dst_i,   // to this port
+    input  wire bundle_pkg::port_t   part_crd_i  // a credit of PART comes back
 );
     // for the uplink, between their choice and their last flit: with the adder alone,
     // and with the adder bypass
-    localparam int unsigned AddPkts  = (Cfg.FlitBytes < 16) ? 4 : 7;
+    localparam int unsigned AddPkts = (Cfg.FlitBytes < 16) ? 4 : 7;
     localparam int unsigned LanePkts = (Cfg.FlitBytes < 16) ? 6 : 12;
-    localparam int unsigned CrdW     = $clog2(Cfg.PartPkts + 1);
+    localparam int unsigned CrdW = $clog2(Cfg.PartPkts + 1);
 
     // As many as inside_q and up_q can count: packets on their way to memory, and
     // short ones for the uplink.
-    localparam int unsigned OwnPkts   = 31;
+    localparam int unsigned OwnPkts = 31;
     localparam int unsigned ShortPkts = 15;
 
     // may: but for its lane's room
-    logic [Cfg.N-1:0]           may, lane_ctx, add_ctx, grant, take, give, st_left;
-    logic [Cfg.N-1:0]           copy_rows; // contexts whose row is for the adder bypass
-    logic [Cfg.GpuW-1:0]        turn, add_turn;
-    logic                       copies, served, own_last; // the turn is one of the adder bypass
-    logic [Cfg.N-1:0][CrdW-1:0] used_q;   // PART credits in use
-    logic [CrdW-1:0]            limit;
-    logic                       own_ready, own_first, own_begin, up_begin, up_room;
-    logic [4:0]                 inside_q; // packets of own rows between their choice and memory
-    logic [3:0]                 up_q;     // the same of packets for the uplink
+    logic [Cfg.N-1:0] may, lane_ctx, add_ctx, grant, take, give, st_left;
+    logic [Cfg.N-1:0] copy_rows;  // contexts whose row is for the adder bypass
+    logic [Cfg.GpuW-1:0] turn, add_turn;
+    logic copies, served, own_last;  // the turn is one of the adder bypass
+    logic [Cfg.N-1:0][CrdW-1:0] used_q;  // PART credits in use
+    logic [CrdW-1:0] limit;
+    logic own_ready, own_first, own_begin, up_begin, up_room;
+    logic [4:0] inside_q;  // packets of own rows between their choice and memory
+    logic [3:0] up_q;  // the same of packets for the uplink
 
     assign copy_rows = rows_i.one & {Cfg.N{lanes_i}};
-    assign own_o     = 5'(ctx_o) == cfg_i.port;
+    assign own_o = 5'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
-    assign up_begin  = begin_i && !own_o;
-    assign limit     = (cfg_i.part_credits == '0 || 32'(cfg_i.part_credits) > Cfg.PartPkts)
-                       ? CrdW'(Cfg.PartPkts) : CrdW'(cfg_i.part_credits);
+    assign up_begin = begin_i && !own_o;
+    assign limit = (cfg_i.part_credits == '0 || 32'(cfg_i.part_credits) > Cfg.PartPkts)
+                   ? CrdW'(Cfg.PartPkts) : CrdW'(cfg_i.part_credits);
     // The row before has as many packets: with fewer inside, the one with this number is in memory.
     assign own_ready = (!rows_i.own_r || res_free_i) && inside_q < 5'(OwnPkts)
                        && (!rows_i.own_again || inside_q == '0
@@ -86,11 +86,11 @@ module sum_choice #(
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
-            may[c]       = rows_i.pend[c]
-                           && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
-            take[c]      = up_begin && ctx_o == Cfg.GpuW'(c);
-            give[c]      = part_crd_i.valid && part_crd_i.port == 5'(c);
-            st_left[c]   = up_out_i && up_st_i && up_dst_i == Cfg.GpuW'(c);
+            may[c] = rows_i.pend[c]
+                     && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
+            take[c] = up_begin && ctx_o == Cfg.GpuW'(c);
+            give[c] = part_crd_i.valid && part_crd_i.port == 5'(c);
+            st_left[c] = up_out_i && up_st_i && up_dst_i == Cfg.GpuW'(c);
         end
     end
 
@@ -98,10 +98,17 @@ module sum_choice #(
     // uplink with enough to send, every second packet of their lane is theirs.
     assign own_first = lane_ctx[Cfg.GpuW'(cfg_i.port)] && !own_last
                        && up_q >= (lanes_i ? 4'(LanePkts - 2) : 4'(AddPkts - 2));
-    assign served    = ready_i && valid_o && !own_first;
+    assign served = ready_i && valid_o && !own_first;
 
-    rr_arb #(.N(Cfg.N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(add_ctx), .grant_o(grant), .idx_o(add_turn),
+    rr_arb #(
+        .N(Cfg.N)
+    ) i_arb (
+        .clk_i,
+        .rst_ni,
+        .clear_i(go_i),
+        .req_i(add_ctx),
+        .grant_o(grant),
+        .idx_o(add_turn),
         .advance_i(served && !copies)
     );
 
@@ -109,56 +116,62 @@ module sum_choice #(
         // Contexts of a lane wait for its room in a turn of their own: the other
         // lane's packets do not move it.
         logic [Cfg.GpuW-1:0] copy_turn;
-        logic [Cfg.N-1:0]    copy_ctx, copy_grant;
-        logic                last_q;     // the packet before was for the adder bypass
-        logic [1:0]          own_last_q; // by lane: its packet before was an own one
+        logic [Cfg.N-1:0] copy_ctx, copy_grant;
+        logic last_q;  // the packet before was for the adder bypass
+        logic [1:0] own_last_q;  // by lane: its packet before was an own one
 
-        assign add_ctx   = may & ~copy_rows & {Cfg.N{add_room_i}};
-        assign copy_ctx  = may & copy_rows & {Cfg.N{copy_room_i}};
-        assign valid_o   = (add_ctx | copy_ctx) != '0;
-        assign lane_ctx  = copies ? copy_ctx : add_ctx;
-        assign own_last  = own_last_q[copies];
-        assign copies    = copy_ctx != '0 && (!last_q || add_ctx == '0);
-        assign turn      = copies ? copy_turn : add_turn;
+        assign add_ctx = may & ~copy_rows & {Cfg.N{add_room_i}};
+        assign copy_ctx = may & copy_rows & {Cfg.N{copy_room_i}};
+        assign valid_o = (add_ctx | copy_ctx) != '0;
+        assign lane_ctx = copies ? copy_ctx : add_ctx;
+        assign own_last = own_last_q[copies];
+        assign copies = copy_ctx != '0 && (!last_q || add_ctx == '0);
+        assign turn = copies ? copy_turn : add_turn;
 
-        rr_arb #(.N(Cfg.N)) i_copies (
-            .clk_i, .rst_ni, .clear_i(go_i), .req_i(copy_ctx),
-            .grant_o(copy_grant), .idx_o(copy_turn),
+        rr_arb #(
+            .N(Cfg.N)
+        ) i_copies (
+            .clk_i,
+            .rst_ni,
+            .clear_i(go_i),
+            .req_i(copy_ctx),
+            .grant_o(copy_grant),
+            .idx_o(copy_turn),
             .advance_i(served && copies)
         );
         always_ff @(posedge clk_i) begin
             if (go_i) begin
-                last_q     <= 1'b0;
+                last_q <= 1'b0;
                 own_last_q <= '0;
             end else if (ready_i && valid_o) begin
-                last_q             <= copies;
+                last_q <= copies;
                 own_last_q[copies] <= own_first || turn == Cfg.GpuW'(cfg_i.port);
             end
         end
         wire unused_grant = &{1'b0, copy_grant};
     end else begin : gen_adder
         assign {lane_ctx, add_ctx} = {may, may};
-        assign valid_o  = may != '0;
+        assign valid_o = may != '0;
         assign own_last = own_o;
-        assign turn     = add_turn;
-        assign copies   = 1'b0;
+        assign turn = add_turn;
+        assign copies = 1'b0;
         wire unused_lanes = &{1'b0, copy_rows, add_room_i, copy_room_i};
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            used_q   <= '0;
+            used_q <= '0;
             inside_q <= '0;
-            up_q     <= '0;
+            up_q <= '0;
         end else begin
             for (int unsigned c = 0; c < Cfg.N; c++) begin
                 if (take[c] != give[c] || st_left[c])
                     used_q[c] <= used_q[c] + CrdW'(take[c]) - CrdW'(give[c]) - CrdW'(st_left[c]);
             end
-            if (up_begin != up_out_i)   up_q <= up_q + (up_out_i ? '1 : 4'd1);
+            if (up_begin != up_out_i) up_q <= up_q + (up_out_i ? '1 : 4'd1);
             if (own_begin != own_out_i) inside_q <= inside_q + (own_out_i ? '1 : 5'd1);
         end
-        if (go_i)                    ctx_o <= '0;
+        if (go_i) ctx_o <= '0;
         else if (ready_i && valid_o) ctx_o <= own_first ? Cfg.GpuW'(cfg_i.port) : turn;
     end
 

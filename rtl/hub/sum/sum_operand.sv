@@ -21,33 +21,33 @@ module sum_operand #(
     input  wire logic rst_ni,
 
     input  wire logic                 blk_valid_i,
-    input  wire logic                 blk_need_i, // has a part in it
+    input  wire logic                 blk_need_i,  // has a part in it
     input  wire logic [Cfg.AddrW-1:0] blk_addr_i,
-    input  wire logic [Cfg.PayW-1:0]  blk_last_i, // flits less 1
-    output logic                      blk_next_o, // block done
-    output logic                      at_end_o,   // of a block of 16 flits at most 2 are
-                                                  // still to be granted
+    input  wire logic [Cfg.PayW-1:0]  blk_last_i,  // flits less 1
+    output logic                      blk_next_o,  // block done
+    output logic                      at_end_o,    // of a block of 16 flits at most 2 are
+                                                   // still to be granted
 
-    output read_t               rd_o,
-    input  wire logic           rd_ready_i,
-    input  wire answer_t        rd_i,
+    output read_t        rd_o,
+    input  wire logic    rd_ready_i,
+    input  wire answer_t rd_i,
 
     output logic                 valid_o,
     input  wire logic            ready_i,
     output logic [Cfg.FlitW-1:0] data_o
 );
-    logic                grant, room, last;
+    logic grant, room, last;
     logic [Cfg.PayW-1:0] idx_q;
 
     assign rd_o.valid = blk_valid_i && blk_need_i && room;
-    assign rd_o.addr  = blk_addr_i + Cfg.AddrW'(idx_q);
-    assign grant      = rd_o.valid && rd_ready_i;
-    assign last       = idx_q == blk_last_i;
-    assign at_end_o   = Cfg.PayW == 4 && idx_q[Cfg.PayW-1:1] == '1 && blk_last_i == '1;
+    assign rd_o.addr = blk_addr_i + Cfg.AddrW'(idx_q);
+    assign grant = rd_o.valid && rd_ready_i;
+    assign last = idx_q == blk_last_i;
+    assign at_end_o = Cfg.PayW == 4 && idx_q[Cfg.PayW-1:1] == '1 && blk_last_i == '1;
     assign blk_next_o = blk_valid_i && (!blk_need_i || (grant && last));
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni)    idx_q <= '0;
+        if (!rst_ni) idx_q <= '0;
         else if (grant) idx_q <= last ? '0 : idx_q + 1'b1;
     end
 
@@ -55,9 +55,15 @@ module sum_operand #(
         .Width(Cfg.FlitW),
         .Depth(16)
     ) i_data (
-        .clk_i, .rst_ni, .promise_i(grant), .room_o(room),
-        .push_i(rd_i.rvalid), .data_i(rd_i.rdata),
-        .valid_o, .ready_i, .data_o
+        .clk_i,
+        .rst_ni,
+        .promise_i(grant),
+        .room_o(room),
+        .push_i(rd_i.rvalid),
+        .data_i(rd_i.rdata),
+        .valid_o,
+        .ready_i,
+        .data_o
     );
 
     `MW_STABLE(rd_o.valid, rd_ready_i, rd_o.addr, "a read changes before memory takes it")

@@ -23,32 +23,32 @@ module sum_own #(
     input  wire own_t own_i,
     output logic      ready_o,
 
-    input  wire dest_t        dest_i, // where rows go
-    output logic              dest_ready_o,
+    input  wire dest_t dest_i,  // where rows go
+    output logic       dest_ready_o,
 
-    output write_t        out_wr_o,
-    input  wire logic     out_wr_ready_i,
+    output write_t    out_wr_o,
+    input  wire logic out_wr_ready_i,
 
-    output logic pkt_done_o, // a packet is in memory
-    output logic row_done_o, // one cycle later: a row is
-    output logic row_more_o  // dest_i.more of this row
+    output logic pkt_done_o,  // a packet is in memory
+    output logic row_done_o,  // one cycle later: a row is
+    output logic row_more_o   // dest_i.more of this row
 );
-    logic                 row_end;
-    logic                 dest_q, dest_more_q; // dest_addr_q is the address of the next flit
+    logic row_end;
+    logic dest_q, dest_more_q;  // dest_addr_q is the address of the next flit
     logic [Cfg.AddrW-1:0] dest_addr_q;
 
     assign out_wr_o.valid = own_i.valid && dest_q && !own_i.poison;
-    assign out_wr_o.data  = own_i.data;
-    assign out_wr_o.addr  = dest_addr_q;
-    assign out_wr_o.be    = '1;
-    assign ready_o        = dest_q && (own_i.poison || out_wr_ready_i);
-    assign pkt_done_o     = own_i.valid && ready_o && own_i.last;
-    assign row_end        = pkt_done_o && own_i.row_last;
-    assign dest_ready_o   = !dest_q || row_end;
+    assign out_wr_o.data = own_i.data;
+    assign out_wr_o.addr = dest_addr_q;
+    assign out_wr_o.be = '1;
+    assign ready_o = dest_q && (own_i.poison || out_wr_ready_i);
+    assign pkt_done_o = own_i.valid && ready_o && own_i.last;
+    assign row_end = pkt_done_o && own_i.row_last;
+    assign dest_ready_o = !dest_q || row_end;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            dest_q     <= 1'b0;
+            dest_q <= 1'b0;
             row_done_o <= 1'b0;
         end else begin
             if (dest_ready_o) dest_q <= dest_i.valid;
@@ -56,7 +56,7 @@ module sum_own #(
         end
         row_more_o <= dest_more_q;
         if (dest_ready_o) dest_more_q <= dest_i.more;
-        if (dest_ready_o)            dest_addr_q <= dest_i.addr;
+        if (dest_ready_o) dest_addr_q <= dest_i.addr;
         else if (own_i.valid && ready_o) dest_addr_q <= dest_addr_q + 1'b1;
     end
 

@@ -27,25 +27,40 @@ module sum_queues #(
     output logic                      up_room_o,
     input  wire logic                 push_i,
     input  wire logic [Cfg.FlitW-1:0] data_i,
-    input  wire tag_t                 tag_i,     // of its packet
-    input  wire logic                 last_i,    // its last flit
+    input  wire tag_t                 tag_i,   // of its packet
+    input  wire logic                 last_i,  // its last flit
 
     output own_t      own_o,
     input  wire logic own_ready_i,
     output up_t       up_o,
     input  wire logic up_ready_i
 );
-    promise_fifo #(.Width($bits(own_t) - 1), .Depth(16)) i_own (
-        .clk_i, .rst_ni, .promise_i(promise_i && own_i), .room_o(own_room_o),
+    promise_fifo #(
+        .Width($bits(own_t) - 1),
+        .Depth(16)
+    ) i_own (
+        .clk_i,
+        .rst_ni,
+        .promise_i(promise_i && own_i),
+        .room_o(own_room_o),
         .push_i(push_i && tag_i.own),
         .data_i({last_i, tag_i.row_last, tag_i.poison, data_i}),
-        .valid_o(own_o.valid), .ready_i(own_ready_i),
+        .valid_o(own_o.valid),
+        .ready_i(own_ready_i),
         .data_o({own_o.last, own_o.row_last, own_o.poison, own_o.data})
     );
-    promise_fifo #(.Width($bits(up_t) - 1), .Depth(UpDepth)) i_up (
-        .clk_i, .rst_ni, .promise_i(promise_i && !own_i), .room_o(up_room_o),
+    promise_fifo #(
+        .Width($bits(up_t) - 1),
+        .Depth(UpDepth)
+    ) i_up (
+        .clk_i,
+        .rst_ni,
+        .promise_i(promise_i && !own_i),
+        .room_o(up_room_o),
         .push_i(push_i && !tag_i.own),
-        .data_i({tag_i, last_i, data_i}), .valid_o(up_o.valid), .ready_i(up_ready_i),
+        .data_i({tag_i, last_i, data_i}),
+        .valid_o(up_o.valid),
+        .ready_i(up_ready_i),
         .data_o({up_o.tag, up_o.last, up_o.data})
     );
 

@@ -24,35 +24,35 @@ module sum_result #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire stream_t        res_i,
-    output logic                res_ready_o,
-    input  wire logic           res_bad_i, // the link's mark
+    input  wire stream_t res_i,
+    output logic         res_ready_o,
+    input  wire logic    res_bad_i,  // the link's mark
 
     output logic      free_o,
     input  wire logic claim_i,
 
     // flits of claimed packets; also of the next one, which is not to be taken before its claim
-    output result_t        r_o,
-    input  wire logic      ready_i,
+    output result_t   r_o,
+    input  wire logic ready_i,
 
     output logic err_valid_o
 );
-    localparam int unsigned HBeatW    = $clog2(Cfg.HeadFlits + 1);
-    localparam int unsigned PoisonBit = 56;               // of the header
+    localparam int unsigned HBeatW = $clog2(Cfg.HeadFlits + 1);
+    localparam int unsigned PoisonBit = 56;  // of the header
 
     logic [HBeatW-1:0] beat_q;
     // poison: from this flit on
-    logic              payload, fire, first, payload_begin, poison, poison_q;
+    logic payload, fire, first, payload_begin, poison, poison_q;
 
-    assign payload       = beat_q == HBeatW'(Cfg.HeadFlits);
-    assign fire          = res_i.valid && res_ready_o;
-    assign first         = fire && beat_q == '0;
+    assign payload = beat_q == HBeatW'(Cfg.HeadFlits);
+    assign fire = res_i.valid && res_ready_o;
+    assign first = fire && beat_q == '0;
     assign payload_begin = fire && beat_q == HBeatW'(Cfg.HeadFlits - 1);
-    assign poison        = res_bad_i || ((beat_q == '0) ? res_i.data[PoisonBit] : poison_q);
+    assign poison = res_bad_i || ((beat_q == '0) ? res_i.data[PoisonBit] : poison_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            beat_q      <= '0;
+            beat_q <= '0;
             err_valid_o <= 1'b0;
         end else begin
             if (fire) beat_q <= res_i.last ? '0 : payload ? beat_q : beat_q + 1'b1;
@@ -66,39 +66,44 @@ module sum_result #(
         // has gone into the adder.
         logic claimed_q;
 
-        assign free_o      = payload && !claimed_q;
-        assign r_o.valid   = payload && res_i.valid;
-        assign r_o.data    = res_i.data;
-        assign r_o.poison  = poison_q || res_bad_i;
+        assign free_o = payload && !claimed_q;
+        assign r_o.valid = payload && res_i.valid;
+        assign r_o.data = res_i.data;
+        assign r_o.poison = poison_q || res_bad_i;
         assign res_ready_o = !payload || ready_i;
 
         always_ff @(posedge clk_i) begin
-            if (!rst_ni)                 claimed_q <= 1'b0;
-            else if (claim_i)            claimed_q <= 1'b1;
+            if (!rst_ni) claimed_q <= 1'b0;
+            else if (claim_i) claimed_q <= 1'b1;
             else if (fire && res_i.last) claimed_q <= 1'b0;
         end
         wire unused_begin = &{1'b0, payload_begin};
     end else begin : gen_queue
         // Far enough ahead for own packets in a row.
-        logic       room, push;
-        logic [4:0] free_q; // unclaimed packets of R
+        logic room, push;
+        logic [4:0] free_q;  // unclaimed packets of R
 
-        assign free_o      = free_q != '0;
+        assign free_o = free_q != '0;
         assign res_ready_o = !payload || room;
-        assign push        = fire && payload;
+        assign push = fire && payload;
 
         promise_fifo #(
             .Width(Cfg.FlitW + 1),
             .Depth(Cfg.SumFlits + 1)
         ) i_res (
-            .clk_i, .rst_ni,
-            .promise_i(push), .room_o(room), .push_i(push),
+            .clk_i,
+            .rst_ni,
+            .promise_i(push),
+            .room_o(room),
+            .push_i(push),
             .data_i({poison_q || res_bad_i, res_i.data}),
-            .valid_o(r_o.valid), .ready_i, .data_o({r_o.poison, r_o.data})
+            .valid_o(r_o.valid),
+            .ready_i,
+            .data_o({r_o.poison, r_o.data})
         );
 
         always_ff @(posedge clk_i) begin
-            if (!rst_ni)                       free_q <= '0;
+            if (!rst_ni) free_q <= '0;
             else if (payload_begin != claim_i) free_q <= free_q + (claim_i ? '1 : 5'd1);
         end
     end

@@ -23,13 +23,13 @@ module sum_uplink #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire up_t  up_i,
-    output logic      ready_o,
+    input  wire up_t up_i,
+    output logic     ready_o,
 
-    output stream_t        part_o,
-    input  wire logic      part_ready_i,
-    output logic           sst_valid_o,
-    input  wire logic      sst_ready_i,
+    output stream_t   part_o,
+    input  wire logic part_ready_i,
+    output logic      sst_valid_o,
+    input  wire logic sst_ready_i,
 
     output logic                out_o,     // a packet's last flit is taken
     output logic                out_st_o,  // of the packet at the front
@@ -40,29 +40,29 @@ module sum_uplink #(
 
     localparam int unsigned HBeatW = $clog2(Cfg.HeadFlits + 1);
 
-    logic              fire, payload;
+    logic fire, payload;
     logic [HBeatW-1:0] beat_q;
-    header_t           header;
+    header_t header;
 
-    assign payload   = beat_q == HBeatW'(Cfg.HeadFlits);
-    assign fire      = up_i.valid && (up_i.tag.st ? sst_ready_i : part_ready_i);
-    assign ready_o   = fire && payload;
-    assign out_o     = ready_o && up_i.last;
-    assign out_st_o  = up_i.tag.st;
+    assign payload = beat_q == HBeatW'(Cfg.HeadFlits);
+    assign fire = up_i.valid && (up_i.tag.st ? sst_ready_i : part_ready_i);
+    assign ready_o = fire && payload;
+    assign out_o = ready_o && up_i.last;
+    assign out_st_o = up_i.tag.st;
     assign out_dst_o = up_i.tag.dst;
     assign st_done_o = out_o && up_i.tag.st && up_i.tag.row_last;
 
     always_comb begin
-        header        = '0;
+        header = '0;
         header.opcode = up_i.tag.st ? OP_ST : OP_PARTIAL;
-        header.cls    = up_i.tag.st ? CLS_STORE : CLS_PART;
-        header.src    = cfg_i.port;
-        header.dst    = 5'(up_i.tag.dst);
-        header.len    = {15'(up_i.tag.count) + 15'd1} << Cfg.FlitLog2;
-        header.epoch  = cfg_i.epoch;
-        header.stage  = STAGE_COMBINE;
+        header.cls = up_i.tag.st ? CLS_STORE : CLS_PART;
+        header.src = cfg_i.port;
+        header.dst = 5'(up_i.tag.dst);
+        header.len = {15'(up_i.tag.count) + 15'd1} << Cfg.FlitLog2;
+        header.epoch = cfg_i.epoch;
+        header.stage = STAGE_COMBINE;
         header.poison = up_i.tag.poison;
-        header.addr   = up_i.tag.st ? 48'(up_i.tag.addr) << Cfg.FlitLog2 : '0;
+        header.addr = up_i.tag.st ? 48'(up_i.tag.addr) << Cfg.FlitLog2 : '0;
     end
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
@@ -81,8 +81,8 @@ module sum_uplink #(
     end
 
     assign part_o.valid = up_i.valid && !up_i.tag.st;
-    assign part_o.last  = payload && up_i.last;
-    assign sst_valid_o  = up_i.valid && up_i.tag.st;
+    assign part_o.last = payload && up_i.last;
+    assign sst_valid_o = up_i.valid && up_i.tag.st;
 
     wire unused = &{1'b0, cfg_i, up_i.tag.own};
 

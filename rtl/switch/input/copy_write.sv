@@ -16,7 +16,7 @@ module copy_write #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic       clk_i,
-    input  wire logic [4:0] port_i, // constant: the number of this port
+    input  wire logic [4:0] port_i,  // constant: the number of this port
 
     // the flit
     input  wire logic                 valid_i,
@@ -25,41 +25,41 @@ module copy_write #(
     input  wire logic [Cfg.FlitW-1:0] data_i,
     input  wire packet_pkg::cls_e     cls_i,
     // what it is: one of these, or it is dropped; both of the first two where a header is one flit
-    input  wire logic                begin_i,     // first of a header
-    input  wire logic                head_i,      // last of a header
-    input  wire logic                list_i,      // targets
-    input  wire logic                pay_i,       // payload
-    input  wire logic                refuse_i,    // with a header: nothing is written
-    input  wire logic [Cfg.PayW-1:0] flits_i,     // with head_i: of the payload, less 1
-    input  wire logic                described_i, // with head_i: its target has been looked up
+    input  wire logic                 begin_i,      // first of a header
+    input  wire logic                 head_i,       // last of a header
+    input  wire logic                 list_i,       // targets
+    input  wire logic                 pay_i,        // payload
+    input  wire logic                 refuse_i,     // with a header: nothing is written
+    input  wire logic [Cfg.PayW-1:0]  flits_i,      // with head_i: of the payload, less 1
+    input  wire logic                 described_i,  // with head_i: its target has been looked up
 
     // its target
     input  wire logic [15:0]      target_i,
-    input  wire logic [Cfg.N-1:0] sel_i,      // output, by header or list
-    input  wire logic [Cfg.N-1:0] list_sel_i, // by list
-    input  wire logic [Cfg.N-1:0] all_i,      // with pay_i: the outputs of the packet
-    input  wire logic             again_i,    // see target_walk
+    input  wire logic [Cfg.N-1:0] sel_i,       // output, by header or list
+    input  wire logic [Cfg.N-1:0] list_sel_i,  // by list
+    input  wire logic [Cfg.N-1:0] all_i,       // with pay_i: the outputs of the packet
+    input  wire logic             again_i,     // see target_walk
     input  wire logic [3:0]       earlier_i,
 
     // to the queues
     output logic [Cfg.N-1:0]     wr_valid_o,
     output logic [1:0]           wr_region_o,
-    output logic [Cfg.PayW:0]    wr_line_o, // see voq
+    output logic [Cfg.PayW:0]    wr_line_o,  // see voq
     output logic [Cfg.Lanes-1:0] wr_lane_o,
-    output logic [Cfg.FlitW:0]   wr_data_o, // {bad, flit}
+    output logic [Cfg.FlitW:0]   wr_data_o,  // {bad, flit}
     output logic [Cfg.N-1:0]     desc_we_o,
     output logic [Cfg.PayW-1:0]  desc_len_o,
 
-    output logic end_o,  // the payload ends here
-    output logic wrong_o // and not as the header says; with end_o
+    output logic end_o,   // the payload ends here
+    output logic wrong_o  // and not as the header says; with end_o
 );
     import packet_pkg::*;
 
-    localparam int unsigned HeadW = Cfg.PayW - 1;            // a flit of header and targets
+    localparam int unsigned HeadW = Cfg.PayW - 1;  // a flit of header and targets
 
-    logic [Cfg.PayW-1:0]  flits_q, count_q;
-    logic                 new_flit; // the target begins a target flit of its copy
-    logic [HeadW-1:0]     flit_no;
+    logic [Cfg.PayW-1:0] flits_q, count_q;
+    logic new_flit;  // the target begins a target flit of its copy
+    logic [HeadW-1:0] flit_no;
     logic [Cfg.FlitW-1:0] flit;
 
     // ---- header and targets ----
@@ -67,26 +67,26 @@ module copy_write #(
 
     always_comb begin
         wr_region_o = pay_i ? 2'd3 : cls_i;
-        flit_no     = head_i ? HeadW'(Cfg.HeadFlits - 1) : '0;
+        flit_no = head_i ? HeadW'(Cfg.HeadFlits - 1) : '0;
         if (cls_i == CLS_CTRL)
             flit_no = HeadW'(Cfg.HeadFlits + Cfg.ListFlits)
                       | (head_i ? HeadW'(Cfg.HeadFlits - 1) : '0);
-        wr_lane_o   = '1;
-        wr_valid_o  = '0;
-        desc_we_o   = '0;
+        wr_lane_o = '1;
+        wr_valid_o = '0;
+        desc_we_o = '0;
         if (begin_i || head_i) begin
             if (valid_i && !refuse_i) wr_valid_o = '1;
             if (described_i && head_i) desc_we_o = sel_i;
         end else if (list_i) begin
             if (valid_i) begin
                 wr_valid_o = list_sel_i;
-                desc_we_o  = list_sel_i;
+                desc_we_o = list_sel_i;
             end
             if (!again_i) begin
-                flit_no   = HeadW'(Cfg.HeadFlits - 1);
+                flit_no = HeadW'(Cfg.HeadFlits - 1);
                 wr_lane_o = Cfg.Lanes'(1) << (Cfg.Lanes - 1);
             end else begin
-                flit_no   = HeadW'(Cfg.HeadFlits) + HeadW'(earlier_i >> Cfg.LaneW);
+                flit_no = HeadW'(Cfg.HeadFlits) + HeadW'(earlier_i >> Cfg.LaneW);
                 wr_lane_o = new_flit ? '1 : Cfg.Lanes'(1) << earlier_i[Cfg.LaneW-1:0];
             end
         end else if (pay_i) begin
@@ -100,12 +100,11 @@ module copy_write #(
     always_comb begin
         flit = data_i;
         head = data_i[63:0];
-        op   = attributes_of(head.opcode);
+        op = attributes_of(head.opcode);
         if (list_i) begin
             // zeros behind the first target of a target flit
             for (int unsigned l = 0; l < Cfg.Lanes; l++)
-                flit[16*l +: 16] = (l != 0 && again_i && new_flit) ? '0
-                                  : target_i;
+            flit[16*l+:16] = (l != 0 && again_i && new_flit) ? '0 : target_i;
         end else if (begin_i) begin
             head.src = port_i;
             // the output fills it in
@@ -115,13 +114,13 @@ module copy_write #(
     end
 
     // ---- payload ----
-    assign end_o   = valid_i && pay_i && (last_i || count_q == flits_q);
+    assign end_o = valid_i && pay_i && (last_i || count_q == flits_q);
     assign wrong_o = !last_i || count_q != flits_q;
 
     // One that ends early gets its mark where the output expects the last flit.
-    assign wr_line_o  = pay_i ? {1'b0, last_i ? flits_q : count_q}
-                        : {1'b1, cls_i == CLS_REQ, flit_no};
-    assign wr_data_o  = {pay_i && (err_i || wrong_o), flit};
+    assign wr_line_o = pay_i ? {1'b0, last_i ? flits_q : count_q}
+                       : {1'b1, cls_i == CLS_REQ, flit_no};
+    assign wr_data_o = {pay_i && (err_i || wrong_o), flit};
     assign desc_len_o = head_i ? flits_i : flits_q;
 
     wire unused_attributes = &{1'b0, op};

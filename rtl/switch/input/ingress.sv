@@ -47,34 +47,34 @@ module ingress #(
     parameter type entry_t = `MW_ENTRY(Cfg),
     parameter type part_t = `MW_PART(Cfg)
 ) (
-    input  wire logic                  clk_i,
-    input  wire logic                  rst_ni,
-    input  wire logic [4:0]            port_i, // constant: the number of this port
-    input  wire logic [1:0]            epoch_i,
-    input  wire common_t               common_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [4:0] port_i,  // constant: the number of this port
+    input  wire logic [1:0] epoch_i,
+    input  wire common_t    common_i,
 
-    input  wire link_t        up_i,
-    input  wire logic [1:0]   crd_i, // {STORE, CTRL} credit on its way to the sender
+    input  wire link_t      up_i,
+    input  wire logic [1:0] crd_i,  // {STORE, CTRL} credit on its way to the sender
 
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
-    input  wire logic [Cfg.N-1:0]         partition_i, // outputs that this input may reach
+    input  wire logic [Cfg.N-1:0]         partition_i,  // outputs that this input may reach
 
     // to the queues of this input
-    output logic [Cfg.N-1:0] wr_valid_o,  // with PartSharedRam also of partials;
-                                          // see voq for what is Late
+    output logic [Cfg.N-1:0] wr_valid_o,   // with PartSharedRam also of partials;
+                                           // see voq for what is Late
     output copy_t            wr_o,
     output logic [Cfg.N-1:0] desc_we_o,
     output desc_t            desc_o,
     output logic [Cfg.N-1:0] push_o,
-    output logic             scarce_o,    // the sender has few STORE credits left
-    output logic             arrive_o,    // a STORE packet was accepted or rejected
-    output logic             ctrl_drop_o, // a CTRL packet was rejected: its credit goes back
+    output logic             scarce_o,     // the sender has few STORE credits left
+    output logic             arrive_o,     // a STORE packet was accepted or rejected
+    output logic             ctrl_drop_o,  // a CTRL packet was rejected: its credit goes back
 
     // open reductions of this port
     output logic             open_valid_o,
     output logic [Cfg.N-1:0] open_mask_o,
-    output logic [14:0]      open_bytes_o, // less 1
+    output logic [14:0]      open_bytes_o,  // less 1
     output red_pkg::red_t    open_red_o,
     input  wire logic        open_full_i,
 
@@ -85,95 +85,141 @@ module ingress #(
     output logic [Cfg.TokensLog2-1:0] index_o,
     input  wire logic                 lane_take_i,
     input  wire bundle_pkg::error_t   row_err_i,
-    output logic                      ready_free_o, // the CTRL credit of a READY goes back
+    output logic                      ready_free_o,  // the CTRL credit of a READY goes back
 
     // partials: {poison, last, flit}
-    output logic [Cfg.N-1:0]      part_come_o, // a packet begins: it will be written, if not now
+    output logic [Cfg.N-1:0]      part_come_o,  // a packet begins: it will be written, if not now
     output logic [Cfg.N-1:0]      part_we_o,
     output part_t                 part_o,
     input  wire logic [Cfg.N-1:0] part_full_i,
 
     output bundle_pkg::error_t err_o,
-    output logic               parts_idle_o, // partials that came are in their queues
+    output logic               parts_idle_o,  // partials that came are in their queues
     output logic               idle_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
-    logic               by_switch; // the switch opens reductions
-    bundle_pkg::error_t row_err; // see row_err_i
+    logic by_switch;  // the switch opens reductions
+    bundle_pkg::error_t row_err;  // see row_err_i
     assign by_switch = Cfg.SwitchReductions && common_i.switch_reductions;
     assign row_err = Cfg.SwitchReductions ? row_err_i : '{valid: 1'b0, code: ERR_NONE};
 
     // ---- link ----
-    logic first, second, enters, enter_last, enter_err, almost_full; // see credit_gate
+    logic first, second, enters, enter_last, enter_err, almost_full;  // see credit_gate
     err_e gate_code;
 
-    credit_gate #(.Cfg(Cfg)) i_gate (
-        .clk_i, .rst_ni, .valid_i(up_i.valid), .last_i(up_i.last), .err_i(up_i.err),
-        .cls_i(up_i.cls), .crd_i,
-        .almost_full_i(almost_full), .first_o(first), .second_o(second),
-        .enters_o(enters), .last_o(enter_last),
+    credit_gate #(
+        .Cfg(Cfg)
+    ) i_gate (
+        .clk_i,
+        .rst_ni,
+        .valid_i(up_i.valid),
+        .last_i(up_i.last),
+        .err_i(up_i.err),
+        .cls_i(up_i.cls),
+        .crd_i,
+        .almost_full_i(almost_full),
+        .first_o(first),
+        .second_o(second),
+        .enters_o(enters),
+        .last_o(enter_last),
         .err_o(enter_err),
-        .code_o(gate_code), .scarce_o
+        .code_o(gate_code),
+        .scarce_o
     );
 
-    err_e            part_code;
-    logic [Cfg.N-1:0]     part_we;
-    logic [Cfg.PayW-1:0]  part_idx;
+    err_e part_code;
+    logic [Cfg.N-1:0] part_we;
+    logic [Cfg.PayW-1:0] part_idx;
     logic [Cfg.FlitW+1:0] part_data;
-    logic                 pause; // the parser lets a partial pass
+    logic pause;  // the parser lets a partial pass
 
-    part_entry #(.Cfg(Cfg)) i_partials (
-        .clk_i, .port_i, .epoch_i,
-        .valid_i(up_i.valid), .first_i(first), .second_i(second),
-        .last_i(up_i.last), .err_i(up_i.err),
-        .cls_i(up_i.cls), .data_i(up_i.data),
-        .we_o(part_we), .idx_o(part_idx), .data_o(part_data),
-        .full_i(part_full_i), .code_o(part_code)
+    part_entry #(
+        .Cfg(Cfg)
+    ) i_partials (
+        .clk_i,
+        .port_i,
+        .epoch_i,
+        .valid_i(up_i.valid),
+        .first_i(first),
+        .second_i(second),
+        .last_i(up_i.last),
+        .err_i(up_i.err),
+        .cls_i(up_i.cls),
+        .data_i(up_i.data),
+        .we_o(part_we),
+        .idx_o(part_idx),
+        .data_o(part_data),
+        .full_i(part_full_i),
+        .code_o(part_code)
     );
 
     // ---- what the parser reads ----
-    typedef enum logic [2:0] {Low, Head, Targets, Payload, Drop} state_e;
+    typedef enum logic [2:0] {
+        Low,
+        Head,
+        Targets,
+        Payload,
+        Drop
+    } state_e;
     localparam state_e Begin = (Cfg.HeadFlits == 2) ? Low : Head;
 
-    state_e           state_q, state_next;
-    logic       in_list_q; // in state Targets
-    logic       flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
+    state_e state_q, state_next;
+    logic in_list_q;  // in state Targets
+    logic flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
     logic [1:0] flit_cls, cls_q;
-    cls_e             cls;           // of the flit
+    cls_e cls;  // of the flit
     logic [Cfg.FlitW-1:0] flit_data;
     logic [Cfg.LaneW-1:0] lane;
-    logic [15:0]          target, next_target, link_target; // of the flit; see queue_head
-    logic                 held, next_we;
-    logic                 open_late;                        // the packet before is pushed as an
-                                                            // open reduction
+    logic [15:0] target, next_target, link_target;  // of the flit; see queue_head
+    logic held, next_we;
+    logic open_late;  // the packet before is pushed as an
+                      // open reduction
 
-    queue_head #(.Cfg(Cfg)) i_queue (
-        .clk_i, .rst_ni, .now_i(common_i.now),
-        .valid_i(enters), .head_i((Cfg.HeadFlits == 2) ? second : first),
-        .last_i(enter_last), .err_i(enter_err),
-        .cls_i(up_i.cls), .data_i(up_i.data),
-        .list_i(in_list_q), .pause_i(pause), .lane_i(lane),
-        .begin_i(state_q == Begin), .late_i(open_late),
-        .valid_o(flit_there), .last_o(flit_last), .err_o(flit_err),
-        .cls_o(flit_cls), .data_o(flit_data),
-        .target_o(target), .stamp_o(desc_o.stamp),
-        .held_o(held), .next_we_o(next_we), .next_target_o(next_target),
+    queue_head #(
+        .Cfg(Cfg)
+    ) i_queue (
+        .clk_i,
+        .rst_ni,
+        .now_i(common_i.now),
+        .valid_i(enters),
+        .head_i((Cfg.HeadFlits == 2) ? second : first),
+        .last_i(enter_last),
+        .err_i(enter_err),
+        .cls_i(up_i.cls),
+        .data_i(up_i.data),
+        .list_i(in_list_q),
+        .pause_i(pause),
+        .lane_i(lane),
+        .begin_i(state_q == Begin),
+        .late_i(open_late),
+        .valid_o(flit_there),
+        .last_o(flit_last),
+        .err_o(flit_err),
+        .cls_o(flit_cls),
+        .data_o(flit_data),
+        .target_o(target),
+        .stamp_o(desc_o.stamp),
+        .held_o(held),
+        .next_we_o(next_we),
+        .next_target_o(next_target),
         .link_target_o(link_target),
-        .take_i(take), .almost_full_o(almost_full), .empty_o(queue_empty)
+        .take_i(take),
+        .almost_full_o(almost_full),
+        .empty_o(queue_empty)
     );
 
     assign flit_valid = flit_there && !pause;
-    assign cls        = cls_e'((state_q == Begin) ? flit_cls : cls_q);
+    assign cls = cls_e'((state_q == Begin) ? flit_cls : cls_q);
 
     // ---- header ----
-    logic [63:0] low_q; // first half of the header
-    header_t     head;  // valid in Head
-    cls_e            head_cls;      // of the header that is being checked
-    logic                is_dyn, is_group, is_ready, follow, has_pay, no_room;
-    logic [Cfg.PayW-1:0] flits; // of the payload, less 1
-    err_e            head_code;
+    logic [63:0] low_q;  // first half of the header
+    header_t head;  // valid in Head
+    cls_e head_cls;  // of the header that is being checked
+    logic is_dyn, is_group, is_ready, follow, has_pay, no_room;
+    logic [Cfg.PayW-1:0] flits;  // of the payload, less 1
+    err_e head_code;
 
     if (Cfg.HeadFlits == 2) begin : gen_half_head
         assign head = {flit_data, low_q};
@@ -182,92 +228,137 @@ module ingress #(
     end
     assign head_cls = (Cfg.HeadFlits == 2) ? cls_e'(cls_q) : cls;
 
-    header_check #(.Cfg(Cfg)) i_header (
-        .valid_i(state_q == Head), .head_i(head), .cls_i(head_cls), .epoch_i, .no_room_i(no_room),
-        .by_switch_i(by_switch), .dynamic_o(is_dyn), .follow_o(follow),
-        .group_o(is_group), .ready_o(is_ready),
-        .pay_o(has_pay), .flits_o(flits), .code_o(head_code)
+    header_check #(
+        .Cfg(Cfg)
+    ) i_header (
+        .valid_i(state_q == Head),
+        .head_i(head),
+        .cls_i(head_cls),
+        .epoch_i,
+        .no_room_i(no_room),
+        .by_switch_i(by_switch),
+        .dynamic_o(is_dyn),
+        .follow_o(follow),
+        .group_o(is_group),
+        .ready_o(is_ready),
+        .pay_o(has_pay),
+        .flits_o(flits),
+        .code_o(head_code)
     );
 
     // ---- targets ----
     logic [Cfg.GpuW-1:0] out, list_out;
-    logic [Cfg.N-1:0]  sel, list_sel, mask, all_q;   // outputs: of this target; up to
-                                                     // it; of the packet
-    logic          listing, in_range, reached, port_good, other_good, somewhere, allowed,
-                   one_more, lane_end, list_wait, clearing, twice, again;
-    logic [3:0]    earlier;
-    logic          decide, reject, accept;       // a target is checked; with it the packet is
-                                                 // rejected, or accepted
-    logic          row_open;                     // see row_outputs
-    logic [Cfg.N-1:0]  row_mask;
+    logic [Cfg.N-1:0] sel, list_sel, mask, all_q;  // outputs: of this target; up to
+                                                   // it; of the packet
+    logic listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end;
+    logic list_wait, clearing, twice, again;
+    logic [3:0] earlier;
+    logic decide, reject, accept;  // a target is checked; with it the packet is
+                                   // rejected, or accepted
+    logic row_open;  // see row_outputs
+    logic [Cfg.N-1:0] row_mask;
 
-    target_lookup #(.Cfg(Cfg)) i_lookup (
-        .clk_i, .port_i, .partition_i, .emap_i, .groups_i,
-        .listing_i(listing), .grouped_i(is_group), .follow_i(follow), .next_we_i(next_we),
-        .next_target_i(next_target), .held_i(held),
-        .link_target_i(link_target), .group_i(head.target0),
-        .dst_i(head.dst), .row_open_i(row_open), .row_mask_i(row_mask),
-        .sel_o(sel), .somewhere_o(somewhere), .allowed_o(allowed), .port_good_o(port_good),
+    target_lookup #(
+        .Cfg(Cfg)
+    ) i_lookup (
+        .clk_i,
+        .port_i,
+        .partition_i,
+        .emap_i,
+        .groups_i,
+        .listing_i(listing),
+        .grouped_i(is_group),
+        .follow_i(follow),
+        .next_we_i(next_we),
+        .next_target_i(next_target),
+        .held_i(held),
+        .link_target_i(link_target),
+        .group_i(head.target0),
+        .dst_i(head.dst),
+        .row_open_i(row_open),
+        .row_mask_i(row_mask),
+        .sel_o(sel),
+        .somewhere_o(somewhere),
+        .allowed_o(allowed),
+        .port_good_o(port_good),
         .other_good_o(other_good),
-        .out_o(out), .in_range_o(in_range), .reached_o(reached),
-        .list_out_o(list_out), .list_sel_o(list_sel)
+        .out_o(out),
+        .in_range_o(in_range),
+        .reached_o(reached),
+        .list_out_o(list_out),
+        .list_sel_o(list_sel)
     );
 
-    target_walk #(.Cfg(Cfg)) i_walk (
-        .clk_i, .rst_ni,
-        .valid_i(flit_valid), .head_i(state_q == Head), .list_i(in_list_q),
-        .dynamic_i(is_dyn), .cnt_i(head.cnt),
-        .next_i(decide && !reject && !accept), .done_i(reject || accept),
-        .expert_i(target[Cfg.ExpW+3:4]), .out_i(out), .sel_i(sel),
-        .list_out_i(list_out), .list_sel_i(list_sel),
-        .listing_o(listing), .wait_o(list_wait), .clearing_o(clearing),
-        .more_o(one_more), .lane_o(lane),
+    target_walk #(
+        .Cfg(Cfg)
+    ) i_walk (
+        .clk_i,
+        .rst_ni,
+        .valid_i(flit_valid),
+        .head_i(state_q == Head),
+        .list_i(in_list_q),
+        .dynamic_i(is_dyn),
+        .cnt_i(head.cnt),
+        .next_i(decide && !reject && !accept),
+        .done_i(reject || accept),
+        .expert_i(target[Cfg.ExpW+3:4]),
+        .out_i(out),
+        .sel_i(sel),
+        .list_out_i(list_out),
+        .list_sel_i(list_sel),
+        .listing_o(listing),
+        .wait_o(list_wait),
+        .clearing_o(clearing),
+        .more_o(one_more),
+        .lane_o(lane),
         .lane_end_o(lane_end),
-        .twice_o(twice), .again_o(again), .earlier_o(earlier), .count_o(desc_o.more),
-        .mask_o(mask), .all_o(all_q)
+        .twice_o(twice),
+        .again_o(again),
+        .earlier_o(earlier),
+        .count_o(desc_o.more),
+        .mask_o(mask),
+        .all_o(all_q)
     );
 
     // ---- decision ----
-    err_e code, lanes_code, row_code; // with reject; of a READY, see ready_lanes; see row_entry
-    logic row_bad;                     // something is wrong with rows
-    logic misplaced, spoilt, bad_head, list_good, good; // good: what was looked up
+    err_e code, lanes_code, row_code;  // with reject; of a READY, see ready_lanes; see row_entry
+    logic row_bad;  // something is wrong with rows
+    logic misplaced, spoilt, bad_head, list_good, good;  // good: what was looked up
     logic settled, wait_clear, pay_q, pay, pay_end, pay_wrong;
-    logic cut;                                          // a packet that ends inside its header
+    logic cut;  // a packet that ends inside its header
 
-    assign pay        = (state_q == Head) ? has_pay : pay_q;
+    assign pay = (state_q == Head) ? has_pay : pay_q;
     assign wait_clear = list_wait || (state_q == Head && open_late);
-    assign decide     = flit_valid && (state_q == Head || in_list_q) && !wait_clear;
+    assign decide = flit_valid && (state_q == Head || in_list_q) && !wait_clear;
 
     // the packet ends too early or too late
     assign misplaced = lane_end && flit_last != (!one_more && !pay);
     // what this flit holds says nothing: it may be what the link's wires
     // held in a cycle without one
-    assign spoilt    = flit_last && flit_err;
-    assign row_bad   = state_q == Head
-                       && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE));
-    assign bad_head  = head_code != ERR_NONE || misplaced || spoilt || row_bad
-                       || (!listing && !is_group && !follow && !is_ready && !port_good);
+    assign spoilt = flit_last && flit_err;
+    assign row_bad = state_q == Head
+                     && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE));
+    assign bad_head = head_code != ERR_NONE || misplaced || spoilt || row_bad
+                      || (!listing && !is_group && !follow && !is_ready && !port_good);
 
     assign list_good = reached && !twice;
-    assign good      = (listing && in_range && list_good) || other_good;
+    assign good = (listing && in_range && list_good) || other_good;
 
     always_comb begin
-        if (spoilt)                                  code = ERR_LENGTH;
-        else if (head_code != ERR_NONE)              code = head_code;
-        else if (row_bad)
-            code = (row_code != ERR_NONE) ? row_code : lanes_code;
-        else if (state_q == Head && is_ready)        code = ERR_LENGTH;
-        else if (!somewhere)
-            code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
-        else if (!allowed)                           code = ERR_PARTITION;
-        else if (twice)                              code = ERR_DUPLICATE;
-        else                                         code = ERR_LENGTH;
+        if (spoilt) code = ERR_LENGTH;
+        else if (head_code != ERR_NONE) code = head_code;
+        else if (row_bad) code = (row_code != ERR_NONE) ? row_code : lanes_code;
+        else if (state_q == Head && is_ready) code = ERR_LENGTH;
+        else if (!somewhere) code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
+        else if (!allowed) code = ERR_PARTITION;
+        else if (twice) code = ERR_DUPLICATE;
+        else code = ERR_LENGTH;
     end
 
-    assign cut     = flit_valid && state_q == Low && flit_last;
-    assign reject  = decide && (bad_head || !good);
+    assign cut = flit_valid && state_q == Low && flit_last;
+    assign reject = decide && (bad_head || !good);
     assign settled = decide && !one_more && !bad_head;
-    assign accept  = (settled && listing && in_range && list_good) || (settled && other_good);
+    assign accept = (settled && listing && in_range && list_good) || (settled && other_good);
 
     always_comb begin
         unique case (state_q)
@@ -277,7 +368,7 @@ module ingress #(
         endcase
     end
 
-    assign push_o   = (accept && !(state_q == Head && is_ready)) ? mask : '0;
+    assign push_o = (accept && !(state_q == Head && is_ready)) ? mask : '0;
     assign arrive_o = (accept || reject || cut) && cls == CLS_STORE;
 
     always_ff @(posedge clk_i) begin
@@ -285,24 +376,45 @@ module ingress #(
         else ctrl_drop_o <= (reject || cut) && cls == CLS_CTRL;
     end
 
-    request_open #(.Cfg(Cfg)) i_open (
-        .clk_i, .rst_ni, .first_i(flit_valid && state_q == Low), .head_i(state_q == Head),
-        .now_i(head), .low_i(low_q),
-        .decide_i(decide && head_cls == CLS_REQ), .more_i(one_more), .bad_i(bad_head || !good),
-        .no_room_o(no_room), .late_o(open_late), .valid_o(open_valid_o),
-        .bytes_o(open_bytes_o), .red_o(open_red_o),
+    request_open #(
+        .Cfg(Cfg)
+    ) i_open (
+        .clk_i,
+        .rst_ni,
+        .first_i(flit_valid && state_q == Low),
+        .head_i(state_q == Head),
+        .now_i(head),
+        .low_i(low_q),
+        .decide_i(decide && head_cls == CLS_REQ),
+        .more_i(one_more),
+        .bad_i(bad_head || !good),
+        .no_room_o(no_room),
+        .late_o(open_late),
+        .valid_o(open_valid_o),
+        .bytes_o(open_bytes_o),
+        .red_o(open_red_o),
         .full_i(open_full_i || by_switch)
     );
     assign open_mask_o = accept ? mask : '0;
 
     // ---- the open row ----
     if (Cfg.TargetListCache) begin : gen_row
-        row_outputs #(.Cfg(Cfg)) i_row (
-            .clk_i, .rst_ni, .epoch_i, .head_i(flit_valid && state_q == Head),
-            .header_i(head), .follow_i(follow),
-            .accept_i(accept), .mask_i(mask), .reject_i(reject && cls == CLS_STORE),
+        row_outputs #(
+            .Cfg(Cfg)
+        ) i_row (
+            .clk_i,
+            .rst_ni,
+            .epoch_i,
+            .head_i(flit_valid && state_q == Head),
+            .header_i(head),
+            .follow_i(follow),
+            .accept_i(accept),
+            .mask_i(mask),
+            .reject_i(reject && cls == CLS_STORE),
             .lost_i((cut || (reject && spoilt)) && cls == CLS_STORE),
-            .wrong_i(pay_end && (pay_wrong || flit_err)), .open_o(row_open), .mask_o(row_mask)
+            .wrong_i(pay_end && (pay_wrong || flit_err)),
+            .open_o(row_open),
+            .mask_o(row_mask)
         );
     end else begin : gen_no_row
         assign {row_open, row_mask} = '0;
@@ -312,52 +424,102 @@ module ingress #(
     logic lanes_idle;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
-        row_entry #(.Cfg(Cfg)) i_entry (
-            .clk_i, .rst_ni, .port_i, .common_i,
-            .head_i(flit_valid && state_q == Head), .header_i(head),
-            .follow_i(follow), .accept_i(accept), .mask_i(mask), .code_o(row_code), .entry_o
+        row_entry #(
+            .Cfg(Cfg)
+        ) i_entry (
+            .clk_i,
+            .rst_ni,
+            .port_i,
+            .common_i,
+            .head_i(flit_valid && state_q == Head),
+            .header_i(head),
+            .follow_i(follow),
+            .accept_i(accept),
+            .mask_i(mask),
+            .code_o(row_code),
+            .entry_o
         );
-        ready_lanes #(.Cfg(Cfg)) i_lanes (
-            .clk_i, .rst_ni, .port_i, .partition_i, .header_i(head), .code_o(lanes_code),
-            .push_i(accept && state_q == Head && is_ready), .home_o, .index_o, .take_i(lane_take_i),
-            .free_o(ready_free_o), .idle_o(lanes_idle)
+        ready_lanes #(
+            .Cfg(Cfg)
+        ) i_lanes (
+            .clk_i,
+            .rst_ni,
+            .port_i,
+            .partition_i,
+            .header_i(head),
+            .code_o(lanes_code),
+            .push_i(accept && state_q == Head && is_ready),
+            .home_o,
+            .index_o,
+            .take_i(lane_take_i),
+            .free_o(ready_free_o),
+            .idle_o(lanes_idle)
         );
     end else begin : gen_not_by_switch
         assign {entry_o, home_o, index_o, ready_free_o} = '0;
         assign lanes_idle = 1'b1;
         assign lanes_code = ERR_NONE;
-        assign row_code   = ERR_NONE;
+        assign row_code = ERR_NONE;
         wire unused_by_switch = &{1'b0, lane_take_i};
     end
 
     // ---- what the queues get ----
-    logic [Cfg.N-1:0]     copy_valid;
+    logic [Cfg.N-1:0] copy_valid;
     logic [Cfg.Lanes-1:0] copy_lane;
-    logic [Cfg.FlitW:0]   copy_data;
+    logic [Cfg.FlitW:0] copy_data;
 
-    copy_write #(.Cfg(Cfg)) i_copies (
-        .clk_i, .port_i, .valid_i(flit_valid), .last_i(flit_last), .err_i(flit_err),
-        .data_i(flit_data), .cls_i(cls),
-        .begin_i(state_q == Begin), .head_i(state_q == Head), .list_i(in_list_q),
+    copy_write #(
+        .Cfg(Cfg)
+    ) i_copies (
+        .clk_i,
+        .port_i,
+        .valid_i(flit_valid),
+        .last_i(flit_last),
+        .err_i(flit_err),
+        .data_i(flit_data),
+        .cls_i(cls),
+        .begin_i(state_q == Begin),
+        .head_i(state_q == Head),
+        .list_i(in_list_q),
         .pay_i(state_q == Payload),
         .refuse_i(cls == CLS_REQ && ((state_q == Begin) ? open_full_i || by_switch : no_room)),
         .flits_i(flits),
         .described_i(decide),
-        .target_i(target), .sel_i(sel), .list_sel_i(list_sel), .all_i(all_q),
-        .again_i(again), .earlier_i(earlier),
-        .wr_valid_o(copy_valid), .wr_region_o(wr_o.region),
-        .wr_line_o(wr_o.line), .wr_lane_o(copy_lane),
-        .wr_data_o(copy_data), .desc_we_o, .desc_len_o(desc_o.len),
-        .end_o(pay_end), .wrong_o(pay_wrong)
+        .target_i(target),
+        .sel_i(sel),
+        .list_sel_i(list_sel),
+        .all_i(all_q),
+        .again_i(again),
+        .earlier_i(earlier),
+        .wr_valid_o(copy_valid),
+        .wr_region_o(wr_o.region),
+        .wr_line_o(wr_o.line),
+        .wr_lane_o(copy_lane),
+        .wr_data_o(copy_data),
+        .desc_we_o,
+        .desc_len_o(desc_o.len),
+        .end_o(pay_end),
+        .wrong_o(pay_wrong)
     );
     if (Cfg.PartSharedRam) begin : gen_shared_ram
-        write_turns #(.Cfg(Cfg)) i_turns (
-            .clk_i, .rst_ni, .we_i(part_we), .idx_i(part_idx), .data_i(part_data),
+        write_turns #(
+            .Cfg(Cfg)
+        ) i_turns (
+            .clk_i,
+            .rst_ni,
+            .we_i(part_we),
+            .idx_i(part_idx),
+            .data_i(part_data),
             .pay_i(state_next == Payload),
-            .copy_valid_i(copy_valid), .copy_lane_i(copy_lane), .copy_data_i(copy_data),
+            .copy_valid_i(copy_valid),
+            .copy_lane_i(copy_lane),
+            .copy_data_i(copy_data),
             .pause_o(pause),
-            .part_we_o, .part_idx_o(part_o.idx),
-            .wr_valid_o, .wr_lane_o(wr_o.lane), .wr_data_o(wr_o.data),
+            .part_we_o,
+            .part_idx_o(part_o.idx),
+            .wr_valid_o,
+            .wr_lane_o(wr_o.lane),
+            .wr_data_o(wr_o.data),
             .idle_o(parts_idle_o)
         );
         assign part_o.data = '0;
@@ -390,10 +552,10 @@ module ingress #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            state_q   <= Begin;
+            state_q <= Begin;
             in_list_q <= 1'b0;
         end else begin
-            state_q   <= state_next;
+            state_q <= state_next;
             in_list_q <= state_next == Targets;
         end
         if (flit_valid && (state_q == Low || (Cfg.HeadFlits == 1 && state_q == Head))) begin
@@ -407,11 +569,18 @@ module ingress #(
     logic err_waits;
 
     error_join i_errors (
-        .clk_i, .rst_ni, .reject_i(reject), .code_i(code), .cut_i(cut),
-        .end_i(pay_end), .wrong_i(pay_wrong),
-        .link_code_i(err_e'(gate_code | part_code)),   // never both
+        .clk_i,
+        .rst_ni,
+        .reject_i(reject),
+        .code_i(code),
+        .cut_i(cut),
+        .end_i(pay_end),
+        .wrong_i(pay_wrong),
+        .link_code_i(err_e'(gate_code | part_code)),  // never both
         .row_err_i(row_err),
-        .waits_o(err_waits), .valid_o(err_o.valid), .code_o(err_o.code)
+        .waits_o(err_waits),
+        .valid_o(err_o.valid),
+        .code_o(err_o.code)
     );
 
     wire unused_fields = &{1'b0, target, low_q, common_i, row_err_i};

@@ -20,40 +20,40 @@ module queue_head #(
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
-    input  wire logic [Cfg.StampB-1:0] now_i, // the time
+    input  wire logic [Cfg.StampB-1:0] now_i,  // the time
 
     // what enters
     input  wire logic                 valid_i,
-    input  wire logic                 head_i, // the last flit of a header
+    input  wire logic                 head_i,  // the last flit of a header
     input  wire logic                 last_i,
     input  wire logic                 err_i,
     input  wire logic [1:0]           cls_i,
     input  wire logic [Cfg.FlitW-1:0] data_i,
 
     // what the parser reads
-    input  wire logic                 list_i,        // the flit is one of targets alone
-    input  wire logic                 pause_i,       // nothing is taken and no target is
-                                                     // done in this cycle
-    input  wire logic [Cfg.LaneW-1:0] lane_i,        // of the target in its flit, with list_i
-    input  wire logic                 begin_i,       // the flit begins a packet
-    input  wire logic                 late_i,        // stamp_o is read for the packet before
+    input  wire logic                 list_i,         // the flit is one of targets alone
+    input  wire logic                 pause_i,        // nothing is taken and no target is
+                                                      // done in this cycle
+    input  wire logic [Cfg.LaneW-1:0] lane_i,         // of the target in its flit, with list_i
+    input  wire logic                 begin_i,        // the flit begins a packet
+    input  wire logic                 late_i,         // stamp_o is read for the packet before
     output logic                      valid_o,
     output logic                      last_o,
     output logic                      err_o,
     output logic [1:0]                cls_o,
     output logic [Cfg.FlitW-1:0]      data_o,
-    output logic [15:0]               target_o,      // at lane_i, or of a header
-    output logic                      held_o,        // the flit is in the register;
-                                                     // always, with list_i
+    output logic [15:0]               target_o,       // at lane_i, or of a header
+    output logic                      held_o,         // the flit is in the register;
+                                                      // always, with list_i
     // next_target_o is the target of the flit in the register from the next cycle on
     output logic                      next_we_o,
     output logic [15:0]               next_target_o,
     // of a header that comes straight from the link: else target_o is not that one
     output logic [15:0]               link_target_o,
-    output logic [Cfg.StampB-1:0]     stamp_o,       // when the packet's first flit came
-    input  wire logic                 take_i,        // only with valid_o
-    output logic                      almost_full_o, // one flit more may enter, then none
-                                                     // until it falls
+    output logic [Cfg.StampB-1:0]     stamp_o,        // when the packet's first flit came
+    input  wire logic                 take_i,         // only with valid_o
+    output logic                      almost_full_o,  // one flit more may enter, then none
+                                                      // until it falls
     output logic                      empty_o
 );
     localparam int unsigned MaxPkt = Cfg.HeadFlits + Cfg.ListFlits + Cfg.PayFlits;
@@ -61,8 +61,8 @@ module queue_head #(
     // back when it was rejected
     localparam int unsigned Most   = (Cfg.StorePkts + 1) * MaxPkt + Cfg.CtrlPkts * Cfg.HeadFlits
                                      + Cfg.OpenRows * (Cfg.HeadFlits + Cfg.ListFlits);
-    localparam int unsigned Need   = $clog2(Most + 5);        // see flit_queue
-    localparam int unsigned DW     = (Need < 9) ? 9 : Need;   // a block RAM has 512 words
+    localparam int unsigned Need = $clog2(Most + 5);  // see flit_queue
+    localparam int unsigned DW = (Need < 9) ? 9 : Need;  // a block RAM has 512 words
 
     typedef struct packed {
         logic                 head;
@@ -73,22 +73,36 @@ module queue_head #(
     } flit_t;
     localparam int unsigned QueueW = $bits(flit_t) + Cfg.StampW;
 
-    logic              load;
-    flit_t             flit, held, load_flit;
+    logic load;
+    flit_t flit, held, load_flit;
     logic [QueueW-1:0] queued, register, loaded;
 
-    assign flit      = queued[$bits(flit_t)-1:0];
-    assign held      = register[$bits(flit_t)-1:0];
+    assign flit = queued[$bits(flit_t)-1:0];
+    assign held = register[$bits(flit_t)-1:0];
     assign load_flit = loaded[$bits(flit_t)-1:0];
     assign {last_o, err_o, cls_o, data_o} = {flit.last, flit.err, flit.cls, flit.data};
     wire unused_views = &{1'b0, flit.head, register, held, loaded, load_flit};
 
-    flit_queue #(.Width(QueueW), .DepthLog2(DW)) i_queue (
-        .clk_i, .rst_ni, .valid_i,
-        .data_i(QueueW'({now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i,
-                                        data: data_i}})),
-        .direct_i(!list_i), .valid_o, .data_o(queued), .held_valid_o(held_o), .load_o(load),
-        .load_data_o(loaded), .held_o(register), .take_i, .almost_full_o, .empty_o
+    flit_queue #(
+        .Width(QueueW),
+        .DepthLog2(DW)
+    ) i_queue (
+        .clk_i,
+        .rst_ni,
+        .valid_i,
+        .data_i(QueueW'({
+            now_i, flit_t'{head: head_i, last: last_i, err: err_i, cls: cls_i, data: data_i}
+        })),
+        .direct_i(!list_i),
+        .valid_o,
+        .data_o(queued),
+        .held_valid_o(held_o),
+        .load_o(load),
+        .load_data_o(loaded),
+        .held_o(register),
+        .take_i,
+        .almost_full_o,
+        .empty_o
     );
 
     // ---- target ----
@@ -97,14 +111,14 @@ module queue_head #(
     always_comb begin
         lane_target = '0;
         for (int unsigned l = 0; l < Cfg.Lanes; l++) begin
-            if (lane_i + 1'b1 == Cfg.LaneW'(l)) lane_target = held.data[16*l +: 16];
+            if (lane_i + 1'b1 == Cfg.LaneW'(l)) lane_target = held.data[16*l+:16];
         end
     end
-    assign next_we_o     = load || (list_i && !pause_i);
+    assign next_we_o = load || (list_i && !pause_i);
     assign next_target_o = !load ? lane_target : load_flit.head ? load_flit.data[Cfg.FlitW-1 -: 16]
                            : load_flit.data[15:0];
-    assign link_target_o = data_i[Cfg.FlitW-1 -: 16];
-    assign target_o      = held_o ? held_target_q : link_target_o;
+    assign link_target_o = data_i[Cfg.FlitW-1-:16];
+    assign target_o = held_o ? held_target_q : link_target_o;
 
     always_ff @(posedge clk_i) if (next_we_o) held_target_q <= next_target_o;
 
@@ -112,7 +126,7 @@ module queue_head #(
     if (Cfg.StampW != 0) begin : gen_stamp
         logic [Cfg.StampW-1:0] stamp, stamp_q;
 
-        assign stamp   = queued[QueueW-1 -: Cfg.StampW];
+        assign stamp = queued[QueueW-1-:Cfg.StampW];
         assign stamp_o = (begin_i && !late_i) ? stamp : stamp_q;
 
         always_ff @(posedge clk_i) if (valid_o && begin_i) stamp_q <= stamp;

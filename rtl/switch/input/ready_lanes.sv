@@ -20,13 +20,13 @@ module ready_lanes #(
 ) (
     input  wire logic             clk_i,
     input  wire logic             rst_ni,
-    input  wire logic [4:0]       port_i,      // constant: the number of this port
-    input  wire logic [Cfg.N-1:0] partition_i, // ports that this input may reach
+    input  wire logic [4:0]       port_i,       // constant: the number of this port
+    input  wire logic [Cfg.N-1:0] partition_i,  // ports that this input may reach
 
     input  wire packet_pkg::header_t header_i,
-    output error_pkg::err_e          code_o, // what is wrong with header_i, if it is a
-                                             // READY; ERR_NONE: nothing
-    input  wire logic                push_i, // header_i is a READY that is accepted
+    output error_pkg::err_e          code_o,  // what is wrong with header_i, if it is a
+                                              // READY; ERR_NONE: nothing
+    input  wire logic                push_i,  // header_i is a READY that is accepted
 
     output logic [Cfg.N-1:0]          home_o,  // a lane for this port, one-hot
     output logic [Cfg.TokensLog2-1:0] index_o,
@@ -43,10 +43,10 @@ module ready_lanes #(
         logic [Cfg.TokensLog2-1:0] index;
     } row_t;
 
-    logic [63:0]      upper; // of the header: the lanes, and a bit above them
+    logic [63:0] upper;  // of the header: the lanes, and a bit above them
     logic [Cfg.N-1:0] reach;
     row_t [Lanes-1:0] rows, queued;
-    logic             some, nowhere, barred, beyond;
+    logic some, nowhere, barred, beyond;
 
     assign upper = {header_i.target0, header_i.addr};
     assign reach = partition_i | (Cfg.N'(1) << port_i);
@@ -54,14 +54,17 @@ module ready_lanes #(
     always_comb begin
         {some, nowhere, barred, beyond} = '0;
         for (int unsigned i = 0; i < Lanes; i++) begin
-            automatic lane_t lane = upper[LaneBits*i +: LaneBits];
-            automatic logic  there = 32'(lane.home) < Cfg.N;
-            rows[i] = '{valid: lane.valid, home: lane.home[Cfg.GpuW-1:0],
-                        index: lane.index[Cfg.TokensLog2-1:0]};
-            some    |= lane.valid;
+            automatic lane_t lane = upper[LaneBits*i+:LaneBits];
+            automatic logic there = 32'(lane.home) < Cfg.N;
+            rows[i] = '{
+                valid: lane.valid,
+                home: lane.home[Cfg.GpuW-1:0],
+                index: lane.index[Cfg.TokensLog2-1:0]
+            };
+            some |= lane.valid;
             nowhere |= lane.valid && !there;
-            barred  |= lane.valid && there && !reach[lane.home[Cfg.GpuW-1:0]];
-            beyond  |= lane.valid && (lane.index >> Cfg.TokensLog2) != '0;
+            barred |= lane.valid && there && !reach[lane.home[Cfg.GpuW-1:0]];
+            beyond |= lane.valid && (lane.index >> Cfg.TokensLog2) != '0;
         end
         code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION
                  : beyond ? ERR_BOUNDS : ERR_NONE;
@@ -70,15 +73,24 @@ module ready_lanes #(
     // ---- packets ----
     logic there, pop;
 
-    fifo #(.Width(Lanes * $bits(row_t)), .Depth(Cfg.CtrlPkts)) i_packets (
-        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(), .data_i(rows), .valid_o(there),
-        .ready_i(pop), .data_o(queued),
+    fifo #(
+        .Width(Lanes * $bits(row_t)),
+        .Depth(Cfg.CtrlPkts)
+    ) i_packets (
+        .clk_i,
+        .rst_ni,
+        .valid_i(push_i),
+        .ready_o(),
+        .data_i(rows),
+        .valid_o(there),
+        .ready_i(pop),
+        .data_o(queued),
         .level_o()
     );
 
     // ---- lanes of the oldest ----
-    logic [Lanes-1:0] done_q, left, now; // that were taken; others that name a row; the one shown
-    row_t             row;
+    logic [Lanes-1:0] done_q, left, now;  // that were taken; others that name a row; the one shown
+    row_t row;
 
     always_comb begin
         row = '0;
@@ -87,11 +99,11 @@ module ready_lanes #(
         for (int unsigned i = 0; i < Lanes; i++) row |= now[i] ? queued[i] : '0;
     end
 
-    assign home_o  = there ? Cfg.N'(1) << row.home : '0;
+    assign home_o = there ? Cfg.N'(1) << row.home : '0;
     assign index_o = row.index;
-    assign pop     = take_i && left == now;
-    assign free_o  = pop;
-    assign idle_o  = !there;
+    assign pop = take_i && left == now;
+    assign free_o = pop;
+    assign idle_o = !there;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) done_q <= '0;

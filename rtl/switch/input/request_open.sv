@@ -19,27 +19,27 @@ module request_open #(
     input  wire logic rst_ni,
 
     // of the parser
-    input  wire logic                first_i,  // the first of two flits of a header comes
+    input  wire logic                first_i,   // the first of two flits of a header comes
     // the header is complete: it is now_i; from the next cycle on its first half is low_i
     input  wire logic                head_i,
     input  wire packet_pkg::header_t now_i,
     input  wire logic [63:0]         low_i,
-    input  wire logic                decide_i, // a target of a request is checked
-    input  wire logic                more_i,   // others follow
-    input  wire logic                bad_i,    // the request is rejected
+    input  wire logic                decide_i,  // a target of a request is checked
+    input  wire logic                more_i,    // others follow
+    input  wire logic                bad_i,     // the request is rejected
     output logic                     no_room_o,
     output logic                     late_o,
 
     // to the join
     output logic          valid_o,
-    output logic [14:0]   bytes_o, // less 1
+    output logic [14:0]   bytes_o,  // less 1
     output red_pkg::red_t red_o,
     input  wire logic     full_i
 );
     import packet_pkg::*;
 
-    logic        opens;
-    header_t     low; // its first half
+    logic opens;
+    header_t low;  // its first half
     logic [14:0] len;
 
     assign low = header_t'({64'b0, low_i});
@@ -49,8 +49,8 @@ module request_open #(
 
         // a late push of the request before may come with the first flit, and shows behind it
         assign no_room_o = first_q ? full_i : full_q;
-        assign len       = low.len;
-        assign red_o     = '{dtype: low.dtype, redop: low.redop};
+        assign len = low.len;
+        assign red_o = '{dtype: low.dtype, redop: low.redop};
 
         always_ff @(posedge clk_i) begin
             first_q <= first_i;
@@ -60,15 +60,16 @@ module request_open #(
     end else begin : gen_full_head
         logic now;
 
-        assign now       = head_i && !late_o;
+        assign now = head_i && !late_o;
         assign no_room_o = full_i;
-        assign len       = now ? now_i.len : low.len;
-        assign red_o     = now ? '{dtype: now_i.dtype, redop: now_i.redop}
-                           : '{dtype: low.dtype, redop: low.redop};
+        assign len = now ? now_i.len : low.len;
+        assign red_o = now ?
+            '{dtype: now_i.dtype, redop: now_i.redop}
+            : '{dtype: low.dtype, redop: low.redop};
         wire unused_first = &{1'b0, first_i};
     end
 
-    assign opens   = decide_i && len != '0 && !no_room_o;
+    assign opens = decide_i && len != '0 && !no_room_o;
     assign valid_o = (opens && !more_i) || late_o;
     assign bytes_o = len - 15'd1;
 

@@ -18,10 +18,10 @@ module row_entry #(
     parameter type common_t = `MW_COMMON(Cfg),
     parameter type entry_t = `MW_ENTRY(Cfg)
 ) (
-    input  wire logic           clk_i,
-    input  wire logic           rst_ni,
-    input  wire logic [4:0]     port_i,   // constant: the number of this port
-    input  wire common_t        common_i,
+    input  wire logic       clk_i,
+    input  wire logic       rst_ni,
+    input  wire logic [4:0] port_i,  // constant: the number of this port
+    input  wire common_t    common_i,
 
     // of the parser, see row_outputs
     input  wire logic                head_i,
@@ -30,32 +30,32 @@ module row_entry #(
     input  wire logic                accept_i,
     input  wire logic [Cfg.N-1:0]    mask_i,
 
-    output error_pkg::err_e code_o, // with head_i: what is wrong with it; ERR_NONE: nothing
+    output error_pkg::err_e code_o,  // with head_i: what is wrong with it; ERR_NONE: nothing
     output entry_t          entry_o
 );
     import packet_pkg::*;
     import error_pkg::*;
 
     typedef struct packed {
-        logic        row;    // of a row, with its targets
+        logic        row;     // of a row, with its targets
         logic        reduce;
         logic        own;
-        logic [4:0]  cnt;    // its own targets
-        logic [47:0] token;  // of all GPUs
+        logic [4:0]  cnt;     // its own targets
+        logic [47:0] token;   // of all GPUs
     } said_t;
 
-    said_t       said, said_q;
-    logic [4:0]  cnt_q;        // targets of the open row
+    said_t said, said_q;
+    logic [4:0] cnt_q;  // targets of the open row
     logic [47:0] index, above;
-    logic        gate;
+    logic gate, stores;
 
-    assign gate        = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
-    assign said.row    = cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode)
-                         && header_i.stage != STAGE_FLAT && header_i.cnt != '0;
+    assign gate = header_i.opcode == OP_DYMULTIMEM_ST && header_i.stage == STAGE_GATE;
+    assign stores = cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode);
+    assign said.row = stores && header_i.stage != STAGE_FLAT && header_i.cnt != '0;
     assign said.reduce = common_i.switch_reductions && gate && header_i.reduce;
-    assign said.own    = header_i.own;
-    assign said.cnt    = (head_i && follow_i) ? cnt_q : header_i.cnt;
-    assign said.token  = header_i.addr >> common_i.row_shift;
+    assign said.own = header_i.own;
+    assign said.cnt = (head_i && follow_i) ? cnt_q : header_i.cnt;
+    assign said.token = header_i.addr >> common_i.row_shift;
 
     assign code_o = (said.reduce && header_i.len == '0) ? ERR_LENGTH : ERR_NONE;
 
@@ -63,17 +63,17 @@ module row_entry #(
 
     // ---- with its last target the packet is accepted ----
     said_t of;
-    assign of   = head_i ? said : said_q;
+    assign of = head_i ? said : said_q;
     // of an own token its index is left, bits above are the home's
     assign index = of.token ^ (48'(port_i) << common_i.token_shift);
     assign above = ~48'd0 << common_i.token_shift | ~48'd0 << Cfg.TokensLog2;
 
     always_ff @(posedge clk_i) begin
         entry_o.valid <= rst_ni && accept_i && of.reduce;
-        entry_o.mine  <= (index & above) == '0;
-        entry_o.own   <= of.own;
-        entry_o.cnt   <= of.cnt;
-        entry_o.mask  <= mask_i;
+        entry_o.mine <= (index & above) == '0;
+        entry_o.own <= of.own;
+        entry_o.cnt <= of.cnt;
+        entry_o.mask <= mask_i;
         entry_o.index <= Cfg.TokensLog2'(index);
         if (accept_i && of.row) cnt_q <= of.cnt;
     end

@@ -23,14 +23,14 @@ module row_outputs #(
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
 
-    input  wire logic                head_i,   // a header is complete
-    input  wire packet_pkg::header_t header_i, // with head_i
-    input  wire logic                follow_i, // with head_i: it is a follower's
-    input  wire logic                accept_i, // the packet is accepted
-    input  wire logic [Cfg.N-1:0]    mask_i,   // with accept_i: its outputs
-    input  wire logic                reject_i, // it is rejected, and of class STORE
-    input  wire logic                lost_i,   // its header is lost, and it is of class STORE
-    input  wire logic                wrong_i,  // its payload has ended, and is marked bad
+    input  wire logic                head_i,    // a header is complete
+    input  wire packet_pkg::header_t header_i,  // with head_i
+    input  wire logic                follow_i,  // with head_i: it is a follower's
+    input  wire logic                accept_i,  // the packet is accepted
+    input  wire logic [Cfg.N-1:0]    mask_i,    // with accept_i: its outputs
+    input  wire logic                reject_i,  // it is rejected, and of class STORE
+    input  wire logic                lost_i,    // its header is lost, and it is of class STORE
+    input  wire logic                wrong_i,   // its payload has ended, and is marked bad
 
     output logic             open_o,
     output logic [Cfg.N-1:0] mask_o
@@ -38,15 +38,15 @@ module row_outputs #(
     import packet_pkg::*;
 
     // keep: the row is open behind the packet
-    logic       dynamic, dynamic_q, keep, keep_q, of_row, of_row_q;
-    logic       open_q, turned;
+    logic dynamic, dynamic_q, keep, keep_q, of_row, of_row_q;
+    logic open_q, turned;
     logic [1:0] epoch_q;
 
-    assign turned  = epoch_q != epoch_i;
-    assign open_o  = open_q && !turned;
+    assign turned = epoch_q != epoch_i;
+    assign open_o = open_q && !turned;
     assign dynamic = head_i ? cfg_pkg::stores_row(Cfg.RowSparse, header_i.opcode) : dynamic_q;
-    assign of_row  = head_i ? dynamic && header_i.stage != STAGE_FLAT : of_row_q && !turned;
-    assign keep    = head_i ? header_i.stage != STAGE_GATE : keep_q;
+    assign of_row = head_i ? dynamic && header_i.stage != STAGE_FLAT : of_row_q && !turned;
+    assign keep = head_i ? header_i.stage != STAGE_GATE : keep_q;
 
     always_ff @(posedge clk_i) begin
         epoch_q <= epoch_i;

@@ -12,32 +12,37 @@ module seen_table #(
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
-    input  wire logic                clear_i, // not with clearing_o
+    input  wire logic                clear_i,  // not with clearing_o
     output logic                     clearing_o,
     input  wire logic [Cfg.ExpW-1:0] expert_i,
-    input  wire logic                mark_i,  // expert_i has been seen
+    input  wire logic                mark_i,   // expert_i has been seen
     output logic                     seen_o
 );
-    localparam int unsigned SeenW = Cfg.MaxExperts / 8;   // bits of a word
+    localparam int unsigned SeenW = Cfg.MaxExperts / 8;  // bits of a word
 
-    logic [2:0]       clear_q;
+    logic [2:0] clear_q;
     logic [SeenW-1:0] seen, seen_bit;
 
     assign seen_bit = SeenW'(1) << expert_i[Cfg.ExpW-4:0];
-    assign seen_o   = (seen & seen_bit) != '0;
+    assign seen_o = (seen & seen_bit) != '0;
 
-    lutram #(.Width(SeenW), .Depth(8)) i_seen (
-        .clk_i, .we_i(clearing_o || mark_i),
-        .waddr_i(clearing_o ? clear_q : expert_i[Cfg.ExpW-1 -: 3]),
+    lutram #(
+        .Width(SeenW),
+        .Depth(8)
+    ) i_seen (
+        .clk_i,
+        .we_i(clearing_o || mark_i),
+        .waddr_i(clearing_o ? clear_q : expert_i[Cfg.ExpW-1-:3]),
         .wdata_i(clearing_o ? '0 : seen | seen_bit),
-        .raddr_i(expert_i[Cfg.ExpW-1 -: 3]), .rdata_o(seen)
+        .raddr_i(expert_i[Cfg.ExpW-1-:3]),
+        .rdata_o(seen)
     );
 
     // clear_i comes late: the counter, which is back at 0 behind its 8 steps, does not count it.
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             clearing_o <= 1'b1;
-            clear_q    <= '0;
+            clear_q <= '0;
         end else begin
             clearing_o <= clear_i || (clearing_o && clear_q != '1);
             if (clearing_o) clear_q <= clear_q + 3'd1;

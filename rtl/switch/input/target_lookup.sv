@@ -13,39 +13,39 @@ module target_lookup #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                     clk_i,
-    input  wire logic [4:0]               port_i,      // constant: the number of this port
-    input  wire logic [Cfg.N-1:0]         partition_i, // outputs that this input may reach
+    input  wire logic [4:0]               port_i,       // constant: the number of this port
+    input  wire logic [Cfg.N-1:0]         partition_i,  // outputs that this input may reach
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
 
     // the target is an expert (listing_i), a group (grouped_i), the open row
     // (follow_i), or else a port
-    input  wire logic        listing_i,
-    input  wire logic        grouped_i,
-    input  wire logic        follow_i,
+    input  wire logic             listing_i,
+    input  wire logic             grouped_i,
+    input  wire logic             follow_i,
     // next_target_i: the expert to look up from the next cycle on with held_i, until there
     // is another one; in bits 15:4
-    input  wire logic        next_we_i,
-    input  wire logic [15:0] next_target_i,
-    input  wire logic        held_i,
-    input  wire logic [15:0] link_target_i, // the expert to look up without held_i
-    input  wire logic [15:0] group_i,
-    input  wire logic [4:0]  dst_i,
+    input  wire logic             next_we_i,
+    input  wire logic [15:0]      next_target_i,
+    input  wire logic             held_i,
+    input  wire logic [15:0]      link_target_i,  // the expert to look up without held_i
+    input  wire logic [15:0]      group_i,
+    input  wire logic [4:0]       dst_i,
     // see row_outputs
     input  wire logic             row_open_i,
     input  wire logic [Cfg.N-1:0] row_mask_i,
 
-    output logic [Cfg.N-1:0] sel_o,        // the outputs behind it
-    output logic             somewhere_o,  // there is one
-    output logic             allowed_o,    // all of them may be reached; only with somewhere_o
-    output logic             port_good_o,  // if it is a port: it is one that may be reached
-    output logic             other_good_o, // it is a group or a row that may be reached, or a port
+    output logic [Cfg.N-1:0] sel_o,         // the outputs behind it
+    output logic             somewhere_o,   // there is one
+    output logic             allowed_o,     // all of them may be reached; only with somewhere_o
+    output logic             port_good_o,   // if it is a port: it is one that may be reached
+    output logic             other_good_o,  // it is a group or a row that may be reached, or a port
 
     // if it is an expert
-    output logic [Cfg.GpuW-1:0] out_o,      // its output
-    output logic                in_range_o, // there is such an expert in the map
-    output logic                reached_o,  // only with in_range_o: it is mapped, and its
-                                            // output may be reached
+    output logic [Cfg.GpuW-1:0] out_o,       // its output
+    output logic                in_range_o,  // there is such an expert in the map
+    output logic                reached_o,   // only with in_range_o: it is mapped, and its
+                                             // output may be reached
 
     // if it is one of a list behind the header: held_i is high then
     output logic [Cfg.GpuW-1:0] list_out_o,
@@ -68,74 +68,96 @@ module target_lookup #(
         return (expert >> Cfg.ExpW) == '0;
     endfunction
 
-    entry_t            entry, held_q;
-    logic [Cfg.GpuW:0] next_entry, link_entry; // {mapped, port}
-    logic              mapped, group_some, group_allowed, plain_some, plain_allowed, row_allowed;
-    logic [Cfg.N-1:0]  group_mask, self, reach, expert_at, group_sel, plain_sel;
+    entry_t entry, held_q;
+    logic [Cfg.GpuW:0] next_entry, link_entry;  // {mapped, port}
+    logic mapped, group_some, group_allowed, plain_some, plain_allowed, row_allowed;
+    logic [Cfg.N-1:0] group_mask, self, reach, expert_at, group_sel, plain_sel;
 
     // the map, twice: two experts are looked up at a time
     logic [Cfg.GpuW:0] map_data;
 
     assign map_data = {emap_i.data.valid, emap_i.data.gpu[Cfg.GpuW-1:0]};
 
-    lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_next_map (
-        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
-        .raddr_i(next_target_i[Cfg.ExpW+3:4]), .rdata_o(next_entry)
+    lutram #(
+        .Width(Cfg.GpuW + 1),
+        .Depth(Cfg.MaxExperts)
+    ) i_next_map (
+        .clk_i,
+        .we_i(emap_i.we),
+        .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i(map_data),
+        .raddr_i(next_target_i[Cfg.ExpW+3:4]),
+        .rdata_o(next_entry)
     );
-    lutram #(.Width(Cfg.GpuW + 1), .Depth(Cfg.MaxExperts)) i_link_map (
-        .clk_i, .we_i(emap_i.we), .waddr_i(emap_i.addr[Cfg.ExpW-1:0]), .wdata_i(map_data),
-        .raddr_i(link_target_i[Cfg.ExpW+3:4]), .rdata_o(link_entry)
+    lutram #(
+        .Width(Cfg.GpuW + 1),
+        .Depth(Cfg.MaxExperts)
+    ) i_link_map (
+        .clk_i,
+        .we_i(emap_i.we),
+        .waddr_i(emap_i.addr[Cfg.ExpW-1:0]),
+        .wdata_i(map_data),
+        .raddr_i(link_target_i[Cfg.ExpW+3:4]),
+        .rdata_o(link_entry)
     );
 
-    always_ff @(posedge clk_i) if (next_we_i)
-        held_q <= {is_in_range(next_target_i[15:4]), next_entry};
+    always_ff @(posedge clk_i)
+        if (next_we_i)
+            held_q <= {is_in_range(next_target_i[15:4]), next_entry};
     assign entry = held_i ? held_q : {is_in_range(link_target_i[15:4]), link_entry};
 
-    lutram #(.Width(Cfg.N), .Depth(Cfg.Groups)) i_groups (
-        .clk_i, .we_i(groups_i.we), .waddr_i(groups_i.addr[GW-1:0]),
+    lutram #(
+        .Width(Cfg.N),
+        .Depth(Cfg.Groups)
+    ) i_groups (
+        .clk_i,
+        .we_i(groups_i.we),
+        .waddr_i(groups_i.addr[GW-1:0]),
         .wdata_i(groups_i.data[Cfg.N-1:0]),
-        .raddr_i(group_i[GW-1:0]), .rdata_o(group_mask)
+        .raddr_i(group_i[GW-1:0]),
+        .rdata_o(group_mask)
     );
 
-    assign self       = Cfg.N'(1) << port_i;
-    assign reach      = partition_i & ~self;
+    assign self = Cfg.N'(1) << port_i;
+    assign reach = partition_i & ~self;
     assign in_range_o = entry.in_range;
-    assign mapped     = entry.mapped && in_range_o;
-    assign out_o      = entry.port;
+    assign mapped = entry.mapped && in_range_o;
+    assign out_o = entry.port;
     assign list_out_o = held_q.port;
 
     always_comb begin
-        expert_at     = '0;
-        list_sel_o    = '0;
-        plain_sel     = '0;
+        expert_at = '0;
+        list_sel_o = '0;
+        plain_sel = '0;
         plain_allowed = 1'b0;
         for (int unsigned i = 0; i < Cfg.N; i++) begin
-            expert_at[i]  = entry.mapped && entry.port == Cfg.GpuW'(i);
+            expert_at[i] = entry.mapped && entry.port == Cfg.GpuW'(i);
             list_sel_o[i] = held_q.in_range && held_q.mapped && held_q.port == Cfg.GpuW'(i);
             if (dst_i == 5'(i)) begin
-                plain_sel[i]  = 1'b1;
+                plain_sel[i] = 1'b1;
                 plain_allowed = reach[i];
             end
         end
-        plain_some    = 32'(dst_i) < Cfg.N;
-        group_sel     = ((group_i >> GW) == '0) ? group_mask & ~self : '0;
-        group_some    = group_sel != '0;
+        plain_some = 32'(dst_i) < Cfg.N;
+        group_sel = ((group_i >> GW) == '0) ? group_mask & ~self : '0;
+        group_some = group_sel != '0;
         group_allowed = (group_sel & ~reach) == '0;
-        row_allowed   = (row_mask_i & ~reach) == '0; // a partition may have changed
-        reached_o     = (expert_at & reach) != '0;
+        row_allowed = (row_mask_i & ~reach) == '0;  // a partition may have changed
+        reached_o = (expert_at & reach) != '0;
     end
 
     always_comb begin
-        if (listing_i)      {sel_o, somewhere_o, allowed_o} = {in_range_o ? expert_at : Cfg.N'(0),
-                                                               mapped, reached_o};
+        if (listing_i)
+            {sel_o, somewhere_o, allowed_o} = {
+                in_range_o ? expert_at : Cfg.N'(0), mapped, reached_o
+            };
         else if (grouped_i)
             {sel_o, somewhere_o, allowed_o} = {group_sel, group_some, group_allowed};
-        else if (follow_i)  {sel_o, somewhere_o, allowed_o} = {row_mask_i, row_open_i, row_allowed};
-        else                {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some,
-                                                               plain_allowed};
+        else if (follow_i) {sel_o, somewhere_o, allowed_o} = {row_mask_i, row_open_i, row_allowed};
+        else {sel_o, somewhere_o, allowed_o} = {plain_sel, plain_some, plain_allowed};
     end
 
-    assign port_good_o  = plain_some && plain_allowed;
+    assign port_good_o = plain_some && plain_allowed;
     assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed))
                           && (!follow_i || (row_open_i && row_allowed));
 

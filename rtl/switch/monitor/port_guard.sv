@@ -26,50 +26,56 @@ module port_guard #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [2:0] tick_i, // end of a period, of 2, of 4
-    input  wire logic       step_i, // every 32 cycles
+    input  wire logic [2:0] tick_i,  // end of a period, of 2, of 4
+    input  wire logic       step_i,  // every 32 cycles
     input  wire logic       enable_i,
     input  wire logic       disable_i,
 
-    input  wire link_t        up_i,   // of the link
-    output link_t             in_o,   // to the input
-    output logic              drop_o, // a packet was cut short, or not let in
+    input  wire link_t up_i,    // of the link
+    output link_t      in_o,    // to the input
+    output logic       drop_o,  // a packet was cut short, or not let in
 
     // a packet of class CTRL, STORE, PART (in this order) waits for the endpoint's credit
     input  wire logic [2:0] starved_i,
-    input  wire logic       late_i,    // a join has waited too long for a partial
-    input  wire logic       written_i, // partials that came are in their queues
-    input  wire logic       drained_i, // the input and its queues are empty
+    input  wire logic       late_i,     // a join has waited too long for a partial
+    input  wire logic       written_i,  // partials that came are in their queues
+    input  wire logic       drained_i,  // the input and its queues are empty
     input  wire logic       ready_i,
     output logic            down_o,
     output logic            flush_o,
 
-    output logic            report_o, // until report_take_i
+    output logic            report_o,  // until report_take_i
     output error_pkg::err_e report_code_o,
     input  wire logic       report_take_i
 );
     // {flush, down, marked, step}: the request of one of them has no time for more than a flip-flop
-    typedef enum logic [4:0] {Up = 5'b000_00, Marked = 5'b001_00, Shut = 5'b001_01,
-                              Down = 5'b011_00,
-                              Drain = 5'b011_01, Flush = 5'b111_00, Flushed = 5'b111_01,
-                                      Ready = 5'b111_10} state_e;
-    state_e     state_q;
-    logic       open_q; // the endpoint's packet has not ended
-    logic       drop_q; // the rest of it is dropped
+    typedef enum logic [4:0] {
+        Up      = 5'b000_00,
+        Marked  = 5'b001_00,
+        Shut    = 5'b001_01,
+        Down    = 5'b011_00,
+        Drain   = 5'b011_01,
+        Flush   = 5'b111_00,
+        Flushed = 5'b111_01,
+        Ready   = 5'b111_10
+    } state_e;
+    state_e state_q;
+    logic open_q;  // the endpoint's packet has not ended
+    logic drop_q;  // the rest of it is dropped
     logic [1:0] cls_q;
-    logic       shut_q; // a cycle behind the state, for the input alone: much waits for it there
-    logic       passing, cut, sinks, overdue;
+    logic shut_q;  // a cycle behind the state, for the input alone: much waits for it there
+    logic passing, cut, sinks, overdue;
     logic [3:0] late;
 
     // ---- packets ----
-    assign passing    = open_q && !drop_q;
-    assign cut        = passing && (shut_q || !up_i.valid);
-    assign in_o.data  = up_i.data;
+    assign passing = open_q && !drop_q;
+    assign cut = passing && (shut_q || !up_i.valid);
+    assign in_o.data = up_i.data;
     assign in_o.valid = passing || (up_i.valid && !open_q && !shut_q);
-    assign in_o.last  = cut || up_i.last;
-    assign in_o.err   = cut || up_i.err;
-    assign in_o.cls   = open_q ? cls_q : up_i.cls;
-    assign drop_o     = cut || (up_i.valid && !open_q && shut_q);
+    assign in_o.last = cut || up_i.last;
+    assign in_o.err = cut || up_i.err;
+    assign in_o.cls = open_q ? cls_q : up_i.cls;
+    assign drop_o = cut || (up_i.valid && !open_q && shut_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || flush_o) open_q <= 1'b0;
@@ -77,24 +83,28 @@ module port_guard #(
         shut_q <= rst_ni && state_q[2];
         if (!open_q) begin
             drop_q <= shut_q;
-            cls_q  <= up_i.cls;
+            cls_q <= up_i.cls;
         end else if (shut_q || !up_i.valid) begin
             drop_q <= 1'b1;
         end
     end
 
     // ---- time limits ----
-    stall_timer #(.Count(4)) i_timer (
-        .clk_i, .rst_ni(rst_ni && !state_q[2]),
+    stall_timer #(
+        .Count(4)
+    ) i_timer (
+        .clk_i,
+        .rst_ni(rst_ni && !state_q[2]),
         .tick_i({tick_i[0], tick_i[2], tick_i[1], tick_i[0]}),
-        .wait_i({open_q, starved_i}), .late_o(late)
+        .wait_i({open_q, starved_i}),
+        .late_o(late)
     );
 
     assign sinks = late[2:0] != '0;
-    assign overdue  = late_i;
+    assign overdue = late_i;
 
     // ---- state ----
-    assign down_o  = state_q[3];
+    assign down_o = state_q[3];
     assign flush_o = state_q[4];
 
     always_ff @(posedge clk_i) begin

@@ -16,16 +16,16 @@ module stall_timer #(
     input  wire logic [Count-1:0] wait_i,
     output logic [Count-1:0]      late_o
 );
-    logic [Count-1:0] low_q, high_q; // ticks seen, 3 at most
+    logic [Count-1:0] low_q, high_q;  // ticks seen, 3 at most
 
     assign late_o = low_q & high_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            low_q  <= '0;
+            low_q <= '0;
             high_q <= '0;
         end else begin
-            low_q  <= wait_i & (tick_i & (~low_q | high_q) | ~tick_i & low_q);
+            low_q <= wait_i & (tick_i & (~low_q | high_q) | ~tick_i & low_q);
             high_q <= wait_i & (tick_i & low_q | high_q);
         end
     end

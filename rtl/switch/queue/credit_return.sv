@@ -19,7 +19,7 @@ module credit_return #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic [Cfg.N-1:0] room_i, // queues of this input
+    input  wire logic [Cfg.N-1:0] room_i,  // queues of this input
     input  wire logic [Cfg.N-1:0] ctrl_free_i,
     input  wire logic             ctrl_drop_i,
     input  wire logic [Cfg.N-1:0] part_done_i,
@@ -30,12 +30,12 @@ module credit_return #(
 );
     localparam int unsigned W = $clog2(Cfg.CtrlPkts + 1);
 
-    logic [W-1:0]     ctrl_q;
+    logic [W-1:0] ctrl_q;
     logic [Cfg.N-1:0] grant;
 
-    assign grant       = part_hold_o & (~part_hold_o + 1'b1);
-    assign crd_o.cls   = {part_hold_o != '0, 1'b0, room_i == '1, ctrl_q != '0};
-    assign idle_o      = crd_o.cls == '0;
+    assign grant = part_hold_o & (~part_hold_o + 1'b1);
+    assign crd_o.cls = {part_hold_o != '0, 1'b0, room_i == '1, ctrl_q != '0};
+    assign idle_o = crd_o.cls == '0;
 
     always_comb begin
         crd_o.part = '0;
@@ -53,7 +53,7 @@ module credit_return #(
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            ctrl_q      <= '0;
+            ctrl_q <= '0;
             part_hold_o <= '0;
         end else begin
             if (crd_o.cls[0] || ctrl_drop_i || ctrl_free_i != '0)

@@ -17,12 +17,12 @@ module credit_use #(
 ) (
     input  wire logic         clk_i,
     input  wire logic         rst_ni,
-    input  wire logic         clear_i,   // the receiver holds all credits; wins over the two below
-    input  wire logic [W-1:0] limit_i,   // of credits in use
-    input  wire logic         take_i,    // only with ready_o
-    input  wire logic         back_i,    // only while one is in use
+    input  wire logic         clear_i,  // the receiver holds all credits; wins over the two below
+    input  wire logic [W-1:0] limit_i,  // of credits in use
+    input  wire logic         take_i,   // only with ready_o
+    input  wire logic         back_i,   // only while one is in use
     output logic              ready_o,
-    output logic [W-1:0]      used_o     // credits in use
+    output logic [W-1:0]      used_o    // credits in use
 );
     always_ff @(posedge clk_i) begin
         if (!rst_ni || clear_i) used_o <= '0;

@@ -27,11 +27,11 @@ module gated_ram #(
     output logic [Width-1:0]      rdata_o
 );
     (* no_rw_check, ram_style = "block" *)
-    logic [Width-1:0] mem [Depth];
+    logic [Width-1:0] mem[Depth];
 
     always_ff @(posedge clk_i) begin
         if (re_i) rdata_o <= mem[raddr_i];
-        else      rdata_o <= '0;
+        else rdata_o <= '0;
     end
 
     if (Lanes == 1) begin : gen_word
@@ -48,10 +48,10 @@ module gated_ram #(
                 if (lane_i != '1) begin
                     word = mem[waddr_i];
                     for (int unsigned l = 0; l < Lanes; l++) begin
-                        if (lane_i[l]) word[LaneW*l +: LaneW] = wdata_i[LaneW*l +: LaneW];
+                        if (lane_i[l]) word[LaneW*l+:LaneW] = wdata_i[LaneW*l+:LaneW];
                     end
                     if (Width % LaneW != 0 && lane_i[Lanes-1])
-                        word[Width-1 -: Rest] = wdata_i[Width-1 -: Rest];
+                        word[Width-1-:Rest] = wdata_i[Width-1-:Rest];
                 end
                 mem[waddr_i] <= word;
             end

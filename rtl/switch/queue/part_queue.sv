@@ -20,31 +20,31 @@ module part_queue #(
     input  wire logic clk_i,
     input  wire logic rst_ni,
 
-    input  wire logic                come_i, // a packet is on its way to here: with its
-                                             // first flit or before
+    input  wire logic                come_i,  // a packet is on its way to here: with its
+                                              // first flit or before
     input  wire logic                we_i,
-    input  wire logic [Cfg.PayW-1:0] widx_i, // flit of the packet; 0 starts one
+    input  wire logic [Cfg.PayW-1:0] widx_i,  // flit of the packet; 0 starts one
     input  wire logic [Width-1:0]    wdata_i,
     output logic                     full_o,
 
     output logic                     has_o,
     input  wire logic                re_i,
     input  wire logic [Cfg.PayW-1:0] ridx_i,
-    input  wire logic                done_i,  // with re_i: last flit that the reader
-                                              // takes of the packet
-    output logic [Width-1:0]         rdata_o, // one cycle after re_i, else 0; with
-                                              // PartSharedRam always
+    input  wire logic                done_i,   // with re_i: last flit that the reader
+                                               // takes of the packet
+    output logic [Width-1:0]         rdata_o,  // one cycle after re_i, else 0; with
+                                               // PartSharedRam always
 
-    output logic [PW+Cfg.PayW-1:0] waddr_o, // with we_i and re_i, for the RAM of the voq
+    output logic [PW+Cfg.PayW-1:0] waddr_o,  // with we_i and re_i, for the RAM of the voq
     output logic [PW+Cfg.PayW-1:0] raddr_o
 );
-    logic [PW:0]   come_q, wpkt_q, rpkt_q; // packets on their way, begun, read
+    logic [PW:0] come_q, wpkt_q, rpkt_q;  // packets on their way, begun, read
     logic [PW-1:0] open_q;
-    logic          start;
+    logic start;
 
-    assign start  = we_i && widx_i == '0;
-    assign has_o  = wpkt_q != rpkt_q;
-    assign full_o = (Cfg.PartSharedRam ? come_q : wpkt_q) - rpkt_q == (PW+1)'(Cfg.PartPkts);
+    assign start = we_i && widx_i == '0;
+    assign has_o = wpkt_q != rpkt_q;
+    assign full_o = (Cfg.PartSharedRam ? come_q : wpkt_q) - rpkt_q == (PW + 1)'(Cfg.PartPkts);
 
     assign waddr_o = {(widx_i == '0) ? wpkt_q[PW-1:0] : open_q, widx_i};
     assign raddr_o = {rpkt_q[PW-1:0], ridx_i};
@@ -57,8 +57,14 @@ module part_queue #(
             .Width(Width),
             .Depth(1 << (PW + Cfg.PayW))
         ) i_ram (
-            .clk_i, .we_i(we_i), .lane_i(1'b1), .waddr_i(waddr_o), .wdata_i(wdata_i), .re_i(re_i),
-            .raddr_i(raddr_o), .rdata_o(rdata_o)
+            .clk_i,
+            .we_i(we_i),
+            .lane_i(1'b1),
+            .waddr_i(waddr_o),
+            .wdata_i(wdata_i),
+            .re_i(re_i),
+            .raddr_i(raddr_o),
+            .rdata_o(rdata_o)
         );
     end
 
@@ -75,7 +81,7 @@ module part_queue #(
         if (start) open_q <= wpkt_q[PW-1:0];
     end
 
-    `MW_ASSERT(!start || wpkt_q - rpkt_q != (PW+1)'(Cfg.PartPkts), "a packet without a place")
+    `MW_ASSERT(!start || wpkt_q - rpkt_q != (PW + 1)'(Cfg.PartPkts), "a packet without a place")
     `MW_ASSERT(!done_i || (re_i && has_o), "nothing to read")
     `MW_CONTRACT(re_i, has_o, "a read, and no packet")
     `MW_CONTRACT(Cfg.PartSharedRam && start, come_q != wpkt_q || come_i,

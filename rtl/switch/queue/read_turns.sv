@@ -24,17 +24,17 @@ module read_turns #(
     // join it may begin a pass on this member, but for the turn, now or soon;
     // at most one, none within a pass
     input  wire logic [Cfg.Others-1:0] want_i,
-    input  wire logic [Cfg.Others-1:0] read_i, // it reads there; at the beginning of a
-                                               // pass only with may_o
-    input  wire logic [Cfg.Others-1:0] done_i, // with read_i: the last flit of the pass
+    input  wire logic [Cfg.Others-1:0] read_i,  // it reads there; at the beginning of a
+                                                // pass only with may_o
+    input  wire logic [Cfg.Others-1:0] done_i,  // with read_i: the last flit of the pass
     output logic [Cfg.Others-1:0]      may_o,
 
     // egress
-    input  wire logic                  open_i,  // it chooses a packet
-    input  wire logic [Cfg.Others-1:0] able_i,  // inputs with a packet that may go
-    input  wire logic [Cfg.Others-1:0] pop_i,   // the choice; only with open_i and able_i, and of
-                                                // what is not claimed
-    input  wire logic [Cfg.Others-1:0] reads_i, // it reads there: from the cycle behind pop_i on
+    input  wire logic                  open_i,   // it chooses a packet
+    input  wire logic [Cfg.Others-1:0] able_i,   // inputs with a packet that may go
+    input  wire logic [Cfg.Others-1:0] pop_i,    // the choice; only with open_i and able_i, and of
+                                                 // what is not claimed
+    input  wire logic [Cfg.Others-1:0] reads_i,  // it reads there: from the cycle behind pop_i on
     output logic [Cfg.Others-1:0]      claimed_o
 );
     logic [Cfg.Others-1:0] owed_q;
@@ -44,10 +44,10 @@ module read_turns #(
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             claimed_o <= '0;
-            owed_q    <= '0;
+            owed_q <= '0;
         end else begin
             claimed_o <= ~done_i & (read_i | (want_i & ~owed_q));
-            owed_q    <= able_i & ~pop_i & (owed_q | ({Cfg.Others{open_i}} & claimed_o));
+            owed_q <= able_i & ~pop_i & (owed_q | ({Cfg.Others{open_i}} & claimed_o));
         end
     end
 

@@ -41,49 +41,49 @@ module voq #(
 
     // from the input; all but wr_valid, desc_we and push are common to its queues
     // of packets or partials; this, wr_i.lane and wr_i.data a cycle behind all others if Late
-    input  wire logic         wr_valid_i,
+    input  wire logic  wr_valid_i,
     // region: class of a header or target flit, 3: payload of STORE; data:
     // {bad, flit}, or of the partials
-    input  wire copy_t        wr_i,
-    input  wire logic         desc_we_i, // of the packet that will be pushed next
+    input  wire copy_t wr_i,
+    input  wire logic  desc_we_i,  // of the packet that will be pushed next
     // dyn: has a target list; more: targets behind this output, less 1; pay: has a
     // payload; len: its flits, less 1
-    input  wire desc_t        desc_i,
-    input  wire logic         push_i,    // of class wr_i.region
+    input  wire desc_t desc_i,
+    input  wire logic  push_i,     // of class wr_i.region
 
     // look-ahead window, see window
-    input  wire logic                scarce_i, // the sender has few STORE credits left
-    input  wire logic [Cfg.SeqW-1:0] limit_i,  // packets, 0: no limit
+    input  wire logic                scarce_i,  // the sender has few STORE credits left
+    input  wire logic [Cfg.SeqW-1:0] limit_i,   // packets, 0: no limit
     input  wire window_t             win_i,
-    output logic                     here_o,   // a copy of that packet is here and
-                                               // has not been sent
-    input  wire logic                sent_i,   // the STORE packet that was taken is sent but
-                                               // for one flit at most
+    output logic                     here_o,    // a copy of that packet is here and
+                                                // has not been sent
+    input  wire logic                sent_i,    // the STORE packet that was taken is sent but
+                                                // for one flit at most
 
-    input  wire logic arrive_i, // a STORE packet of the input was accepted or rejected
-    input  wire logic issue_i,  // a STORE credit was returned to the sender
+    input  wire logic arrive_i,  // a STORE packet of the input was accepted or rejected
+    input  wire logic issue_i,   // a STORE credit was returned to the sender
     output logic      room_o,
 
     // to the output
-    output logic [2:0]                has_o,    // bit: class; STORE: there is one inside the window
-    output logic                      urgent_o, // the next STORE packet keeps others of the
-                                                // input from moving up
-    input  wire logic                 pop_i,    // the output takes a packet; its slot stays
-                                                // until free_i (STORE)
-    input  wire logic [1:0]           cls_i,    // of this class
-    output logic [Cfg.DescW-1:0]      desc_o,   // {stamp, slot, dyn, more, pay, len} of that
-    input  wire logic                 free_i,   // last flit of a STORE packet read
+    output logic [2:0]                has_o,  // bit: class; STORE: there is one inside the window
+    output logic                      urgent_o,  // the next STORE packet keeps others of the
+                                                 // input from moving up
+    input  wire logic                 pop_i,  // the output takes a packet; its slot stays
+                                              // until free_i (STORE)
+    input  wire logic [1:0]           cls_i,  // of this class
+    output logic [Cfg.DescW-1:0]      desc_o,  // {stamp, slot, dyn, more, pay, len} of that
+    input  wire logic                 free_i,  // last flit of a STORE packet read
     input  wire logic                 re_i,
     input  wire logic [Cfg.PayW:0]    rd_line_i,
     input  wire logic [Cfg.SlotW-1:0] rd_slot_i,
     output logic [Cfg.FlitW:0]        rdata_o,  // one cycle after re_i, else 0
 
     // partials; 0 without PartSharedRam
-    input  wire logic                  shared_we_i,  // what is written is of the partials
+    input  wire logic                      shared_we_i,    // what is written is of the partials
     input  wire logic [Cfg.SharedRamW-1:0] shared_waddr_i,
-    input  wire logic                  shared_re_i,
+    input  wire logic                      shared_re_i,
     input  wire logic [Cfg.SharedRamW-1:0] shared_raddr_i,
-    output logic [Cfg.WordW-1:0]       shared_rdata_o // one cycle after shared_re_i, else 0
+    output logic [Cfg.WordW-1:0]           shared_rdata_o  // one cycle after shared_re_i, else 0
 );
     import packet_pkg::*;
 
@@ -98,7 +98,7 @@ module voq #(
 
     // pointers, see ring_pkg; the ring of REQ may be a smaller one
     typedef logic [Cfg.SlotW:0] ptr_t;
-    typedef logic [ReqSlotW:0]  req_ptr_t;
+    typedef logic [ReqSlotW:0] req_ptr_t;
 
     function automatic ptr_t after(input ptr_t p);
         return ptr_t'(ring_pkg::after(ring_pkg::ptr_t'(p), Cfg.SlotW));
@@ -108,10 +108,10 @@ module voq #(
         return req_ptr_t'(ring_pkg::after(ring_pkg::ptr_t'(p), ReqSlotW));
     endfunction
 
-    ptr_t                 ctrl_w_q, ctrl_r_q, store_w_q, store_r_q;
-    req_ptr_t             req_w_q, req_r_q;
-    logic [Cfg.SlotW-1:0] open_q; // slot of the packet whose payload is being written
-    logic [RoomW-1:0]     room_q;
+    ptr_t ctrl_w_q, ctrl_r_q, store_w_q, store_r_q;
+    req_ptr_t req_w_q, req_r_q;
+    logic [Cfg.SlotW-1:0] open_q;  // slot of the packet whose payload is being written
+    logic [RoomW-1:0] room_q;
     logic [Cfg.SlotW-1:0] wr_slot;
 
     always_comb begin
@@ -123,15 +123,15 @@ module voq #(
         endcase
     end
 
-    logic [Cfg.PayW+Cfg.SlotW:0] waddr, ram_waddr, raddr; // {line, slot}
-    logic [Cfg.WordW-1:0]        word;
+    logic [Cfg.PayW+Cfg.SlotW:0] waddr, ram_waddr, raddr;  // {line, slot}
+    logic [Cfg.WordW-1:0] word;
 
     if (Cfg.PartSharedRam) begin : gen_shared_ram
         // of whom the word is that was read; nothing waits for the RAM to be reported
         logic host_q, shared_q;
 
         always_ff @(posedge clk_i) {host_q, shared_q} <= {re_i, shared_re_i};
-        assign rdata_o       = host_q ? word[Cfg.FlitW:0] : '0;
+        assign rdata_o = host_q ? word[Cfg.FlitW:0] : '0;
         assign shared_rdata_o = shared_q ? word : '0;
         assign waddr = shared_we_i
                        ? {2'b11, shared_waddr_i[Cfg.SharedRamW-1 -: Cfg.PayW-1], 1'b1,
@@ -142,7 +142,7 @@ module voq #(
     end else begin : gen_own_ram
         assign waddr = {wr_i.line, wr_slot};
         assign raddr = {rd_line_i, rd_slot_i};
-        assign rdata_o       = word;
+        assign rdata_o = word;
         assign shared_rdata_o = '0;
         wire unused_shared = &{1'b0, shared_we_i, shared_waddr_i, shared_re_i, shared_raddr_i};
     end
@@ -158,50 +158,75 @@ module voq #(
         .Depth(1 << (1 + Cfg.PayW + Cfg.SlotW)),
         .LaneW(16)
     ) i_ram (
-        .clk_i, .we_i(wr_valid_i), .lane_i(wr_i.lane), .waddr_i(ram_waddr), .wdata_i(wr_i.data),
-        .re_i(re_i || Cfg.PartSharedRam), .raddr_i(raddr), .rdata_o(word)
+        .clk_i,
+        .we_i(wr_valid_i),
+        .lane_i(wr_i.lane),
+        .waddr_i(ram_waddr),
+        .wdata_i(wr_i.data),
+        .re_i(re_i || Cfg.PartSharedRam),
+        .raddr_i(raddr),
+        .rdata_o(word)
     );
 
     // ---- what the output needs before it reads ----
     localparam int unsigned StoreDescW = 6 + Cfg.PayW + Cfg.StampW;
-    localparam int unsigned ReqDescW   = 5 + Cfg.StampW;
+    localparam int unsigned ReqDescW = 5 + Cfg.StampW;
 
     logic [StoreDescW-1:0] store_desc;
-    logic [ReqDescW-1:0]   req_desc;
+    logic [ReqDescW-1:0] req_desc;
     logic [Cfg.StampB-1:0] store_stamp, req_stamp, ctrl_stamp;
 
-    lutram #(.Width(StoreDescW), .Depth(1 << Cfg.SlotW)) i_store_desc (
-        .clk_i, .we_i(desc_we_i && wr_i.region == CLS_STORE), .waddr_i(store_w_q[Cfg.SlotW-1:0]),
+    lutram #(
+        .Width(StoreDescW),
+        .Depth(1 << Cfg.SlotW)
+    ) i_store_desc (
+        .clk_i,
+        .we_i(desc_we_i && wr_i.region == CLS_STORE),
+        .waddr_i(store_w_q[Cfg.SlotW-1:0]),
         .wdata_i(StoreDescW'({desc_i.stamp, desc_i.dyn, desc_i.more, desc_i.pay, desc_i.len})),
-        .raddr_i(store_r_q[Cfg.SlotW-1:0]), .rdata_o(store_desc)
+        .raddr_i(store_r_q[Cfg.SlotW-1:0]),
+        .rdata_o(store_desc)
     );
 
-    lutram #(.Width(ReqDescW), .Depth(1 << ReqSlotW)) i_req_desc (
-        .clk_i, .we_i(desc_we_i && wr_i.region == CLS_REQ), .waddr_i(req_w_q[ReqSlotW-1:0]),
+    lutram #(
+        .Width(ReqDescW),
+        .Depth(1 << ReqSlotW)
+    ) i_req_desc (
+        .clk_i,
+        .we_i(desc_we_i && wr_i.region == CLS_REQ),
+        .waddr_i(req_w_q[ReqSlotW-1:0]),
         .wdata_i(ReqDescW'({desc_i.stamp, desc_i.dyn, desc_i.more})),
         .raddr_i(req_r_q[ReqSlotW-1:0]),
         .rdata_o(req_desc)
     );
 
     if (Cfg.StampW != 0) begin : gen_stamp
-        lutram #(.Width(Cfg.StampW), .Depth(1 << Cfg.SlotW)) i_ctrl_stamp (
-            .clk_i, .we_i(desc_we_i && wr_i.region == CLS_CTRL), .waddr_i(ctrl_w_q[Cfg.SlotW-1:0]),
-            .wdata_i(desc_i.stamp), .raddr_i(ctrl_r_q[Cfg.SlotW-1:0]), .rdata_o(ctrl_stamp)
+        lutram #(
+            .Width(Cfg.StampW),
+            .Depth(1 << Cfg.SlotW)
+        ) i_ctrl_stamp (
+            .clk_i,
+            .we_i(desc_we_i && wr_i.region == CLS_CTRL),
+            .waddr_i(ctrl_w_q[Cfg.SlotW-1:0]),
+            .wdata_i(desc_i.stamp),
+            .raddr_i(ctrl_r_q[Cfg.SlotW-1:0]),
+            .rdata_o(ctrl_stamp)
         );
-        assign store_stamp = store_desc[StoreDescW-1 -: Cfg.StampW];
-        assign req_stamp   = req_desc[ReqDescW-1 -: Cfg.StampW];
+        assign store_stamp = store_desc[StoreDescW-1-:Cfg.StampW];
+        assign req_stamp = req_desc[ReqDescW-1-:Cfg.StampW];
     end else begin : gen_no_stamp
         assign {store_stamp, req_stamp, ctrl_stamp} = '0;
         wire unused_stamp = &{1'b0, desc_i.stamp};
     end
 
-    logic [2:0] has_q, single;        // a class has a packet (w_q != r_q); if so, it has one
-    logic       has_store, in_window; // the next STORE packet is inside the window
+    logic [2:0] has_q, single;  // a class has a packet (w_q != r_q); if so, it has one
+    logic has_store, in_window;  // the next STORE packet is inside the window
 
-    assign single    = {after_req(req_r_q) == req_w_q, after(store_r_q) == store_w_q,
-                        after(ctrl_r_q) == ctrl_w_q};
+    assign single = {
+        after_req(req_r_q) == req_w_q, after(store_r_q) == store_w_q, after(ctrl_r_q) == ctrl_w_q
+    };
     assign has_store = has_q[CLS_STORE];
-    assign has_o     = {has_q[CLS_REQ], has_store && in_window, has_q[CLS_CTRL]};
+    assign has_o = {has_q[CLS_REQ], has_store && in_window, has_q[CLS_CTRL]};
 
     always_comb begin
         unique case (cls_i)
@@ -211,18 +236,18 @@ module voq #(
             default:  desc_o = Cfg.DescW'({store_stamp, store_r_q[Cfg.SlotW-1:0],
                                            store_desc[5+Cfg.PayW:0]});
         endcase
-        if (!Cfg.Multicast) desc_o[1 + Cfg.PayW +: 5] = '0;
+        if (!Cfg.Multicast) desc_o[1+Cfg.PayW+:5] = '0;
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            ctrl_w_q  <= '0;
-            ctrl_r_q  <= '0;
+            ctrl_w_q <= '0;
+            ctrl_r_q <= '0;
             store_w_q <= '0;
             store_r_q <= '0;
-            req_w_q   <= '0;
-            req_r_q   <= '0;
-            has_q     <= '0;
+            req_w_q <= '0;
+            req_r_q <= '0;
+            has_q <= '0;
         end else begin
             if (push_i) begin
                 unique case (wr_i.region)
@@ -252,20 +277,26 @@ module voq #(
     // ---- look-ahead window ----
     if (Cfg.Window != 0) begin : gen_window
         logic [Cfg.SeqW-1:0] seq, ahead, sending_seq_q;
-        logic                sending_q; // a STORE packet was taken and is not sent
-        logic                first;     // the next STORE packet is the oldest of the input
+        logic sending_q;  // a STORE packet was taken and is not sent
+        logic first;  // the next STORE packet is the oldest of the input
 
-        lutram #(.Width(Cfg.SeqW), .Depth(1 << Cfg.SlotW)) i_seq (
-            .clk_i, .we_i(desc_we_i && wr_i.region == CLS_STORE),
+        lutram #(
+            .Width(Cfg.SeqW),
+            .Depth(1 << Cfg.SlotW)
+        ) i_seq (
+            .clk_i,
+            .we_i(desc_we_i && wr_i.region == CLS_STORE),
             .waddr_i(store_w_q[Cfg.SlotW-1:0]),
-            .wdata_i(win_i.seq), .raddr_i(store_r_q[Cfg.SlotW-1:0]), .rdata_o(seq)
+            .wdata_i(win_i.seq),
+            .raddr_i(store_r_q[Cfg.SlotW-1:0]),
+            .rdata_o(seq)
         );
 
-        assign ahead     = seq - win_i.oldest;
+        assign ahead = seq - win_i.oldest;
         assign in_window = limit_i == '0 || ahead < limit_i;
-        assign first     = has_store && ahead == '0;
-        assign urgent_o  = (limit_i == '0) ? scarce_i && !room_o : first;
-        assign here_o    = first || (sending_q && !sent_i && sending_seq_q == win_i.oldest);
+        assign first = has_store && ahead == '0;
+        assign urgent_o = (limit_i == '0) ? scarce_i && !room_o : first;
+        assign here_o = first || (sending_q && !sent_i && sending_seq_q == win_i.oldest);
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni) sending_q <= 1'b0;
@@ -282,11 +313,11 @@ module voq #(
     // ---- slots that are neither taken nor promised ----
     assign room_o = room_q != '0;
 
-    logic missed_q; // a packet of the input did not come here: its promise is void, a cycle later
+    logic missed_q;  // a packet of the input did not come here: its promise is void, a cycle later
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            room_q   <= '0;
+            room_q <= '0;
             missed_q <= 1'b0;
         end else begin
             missed_q <= arrive_i && !push_i;
@@ -294,7 +325,7 @@ module voq #(
         if (rst_ni && (missed_q || issue_i || free_i)) begin
             // -1, 0 or 1 for the input's events
             automatic logic [1:0] change = 2'(missed_q) - 2'(issue_i);
-            room_q <= room_q + {{(RoomW-1){change[1]}}, change[0]} + RoomW'(free_i);
+            room_q <= room_q + {{(RoomW - 1) {change[1]}}, change[0]} + RoomW'(free_i);
         end
     end
 

@@ -19,29 +19,29 @@ module window #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type window_t = `MW_WINDOW(Cfg)
 ) (
-    input  wire logic      clk_i,
-    input  wire logic      rst_ni,
-    input  wire logic      limited_i,
-    input  wire logic      push_i,  // packet seq enters its queues
-    input  wire logic      drop_i,  // a packet was rejected
-    input  wire logic      issue_i, // a credit goes to the sender
-    input  wire logic      here_i,  // a copy of packet oldest has not been sent
-    output window_t        win_o,
-    output logic           may_o,   // a credit may go to the sender
-    output logic           idle_o
+    input  wire logic clk_i,
+    input  wire logic rst_ni,
+    input  wire logic limited_i,
+    input  wire logic push_i,   // packet seq enters its queues
+    input  wire logic drop_i,   // a packet was rejected
+    input  wire logic issue_i,  // a credit goes to the sender
+    input  wire logic here_i,   // a copy of packet oldest has not been sent
+    output window_t   win_o,
+    output logic      may_o,    // a credit may go to the sender
+    output logic      idle_o
 );
-    logic [Cfg.SeqW-1:0] load_q; // packets from the oldest on, and credits that the sender may use
-    logic                step;
+    logic [Cfg.SeqW-1:0] load_q;  // packets from the oldest on, and credits that the sender may use
+    logic step;
 
     assign idle_o = win_o.seq == win_o.oldest;
-    assign step   = !here_i && !idle_o;
-    assign may_o  = !limited_i || load_q != Cfg.SeqW'(Cfg.StorePkts);
+    assign step = !here_i && !idle_o;
+    assign may_o = !limited_i || load_q != Cfg.SeqW'(Cfg.StorePkts);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
-            win_o.seq    <= '0;
+            win_o.seq <= '0;
             win_o.oldest <= '0;
-            load_q   <= Cfg.SeqW'(Cfg.StorePkts);
+            load_q <= Cfg.SeqW'(Cfg.StorePkts);
         end else if (limited_i) begin
             if (push_i) win_o.seq <= win_o.seq + 1'b1;
             if (step) win_o.oldest <= win_o.oldest + 1'b1;

@@ -25,16 +25,16 @@ module write_turns #(
     input  wire logic [Cfg.FlitW+1:0] data_i,
 
     // parser, see copy_write
-    input  wire logic                 pay_i,        // in the next cycle it is in a payload
-    input  wire logic [Cfg.N-1:0]     copy_valid_i, // not while it pauses
+    input  wire logic                 pay_i,         // in the next cycle it is in a payload
+    input  wire logic [Cfg.N-1:0]     copy_valid_i,  // not while it pauses
     input  wire logic [Cfg.Lanes-1:0] copy_lane_i,
     input  wire logic [Cfg.FlitW:0]   copy_data_i,
-    output logic                      pause_o,      // it takes and writes nothing
+    output logic                      pause_o,       // it takes and writes nothing
 
     // to the queues
-    output logic [Cfg.N-1:0]     part_we_o,  // a partial is written: its address
+    output logic [Cfg.N-1:0]     part_we_o,   // a partial is written: its address
     output logic [Cfg.PayW-1:0]  part_idx_o,
-    output logic [Cfg.N-1:0]     wr_valid_o, // of both: the word
+    output logic [Cfg.N-1:0]     wr_valid_o,  // of both: the word
     output logic [Cfg.Lanes-1:0] wr_lane_o,
     output logic [Cfg.FlitW+1:0] wr_data_o,
 
@@ -43,32 +43,41 @@ module write_turns #(
     // with one flit of a header one more comes while the first one leaves
     localparam int unsigned Depth = (Cfg.HeadFlits >= 2) ? Cfg.PayFlits : Cfg.PayFlits + 1;
 
-    logic                 waits, pay_q;
-    logic [Cfg.N-1:0]     to, valid;
+    logic waits, pay_q;
+    logic [Cfg.N-1:0] to, valid;
     logic [Cfg.Lanes-1:0] lane;
     logic [Cfg.FlitW+1:0] data, word;
 
     // never full, see above
-    fifo #(.Width(Cfg.N + Cfg.PayW + Cfg.FlitW + 2), .Depth(Depth)) i_wait (
-        .clk_i, .rst_ni, .valid_i(we_i != '0), .ready_o(),
-        .data_i({we_i, idx_i, data_i}), .valid_o(waits),
-        .ready_i(!pay_q), .data_o({to, part_idx_o, data}), .level_o()
+    fifo #(
+        .Width(Cfg.N + Cfg.PayW + Cfg.FlitW + 2),
+        .Depth(Depth)
+    ) i_wait (
+        .clk_i,
+        .rst_ni,
+        .valid_i(we_i != '0),
+        .ready_o(),
+        .data_i({we_i, idx_i, data_i}),
+        .valid_o(waits),
+        .ready_i(!pay_q),
+        .data_o({to, part_idx_o, data}),
+        .level_o()
     );
 
     always_ff @(posedge clk_i) pay_q <= rst_ni && pay_i;
 
-    assign pause_o   = waits && !pay_q;
+    assign pause_o = waits && !pay_q;
     assign part_we_o = pause_o ? to : '0;
-    assign idle_o    = !waits && we_i == '0;
-    assign valid     = part_we_o | copy_valid_i;
-    assign lane      = pause_o ? '1 : copy_lane_i;
-    assign word      = pause_o ? data : {1'b0, copy_data_i};
+    assign idle_o = !waits && we_i == '0;
+    assign valid = part_we_o | copy_valid_i;
+    assign lane = pause_o ? '1 : copy_lane_i;
+    assign word = pause_o ? data : {1'b0, copy_data_i};
 
     if (Cfg.Late) begin : gen_late
         always_ff @(posedge clk_i) begin
             wr_valid_o <= rst_ni ? valid : '0;
-            wr_lane_o  <= lane;
-            wr_data_o  <= word;
+            wr_lane_o <= lane;
+            wr_data_o <= word;
         end
     end else begin : gen_now
         assign {wr_valid_o, wr_lane_o, wr_data_o} = {valid, lane, word};

@@ -23,12 +23,12 @@ module dummy_partial #(
     input  wire logic               rst_ni,
     input  wire logic               tick_i,
     input  wire logic [Members-1:0] down_i,
-    input  wire logic               mark_i, // the first cycle of a port that is down
+    input  wire logic               mark_i,  // the first cycle of a port that is down
 
     // of the join
-    input  wire logic [Members-1:0] wait_i,  // the member that it waits for
+    input  wire logic [Members-1:0] wait_i,   // the member that it waits for
     input  wire logic               row_done_i,
-    input  wire logic [LevelW-1:0]  level_i, // open rows
+    input  wire logic [LevelW-1:0]  level_i,  // open rows
     output logic [Members-1:0]      late_o,
     output logic                    old_o,
 
@@ -43,15 +43,15 @@ module dummy_partial #(
     output logic [Members-1:0]      re_o,
     output logic [Members-1:0]      done_o
 );
-    logic              stands_q, late;
+    logic stands_q, late;
     logic [LevelW-1:0] old_q;
 
-    assign has_o  = has_i | down_i;
-    assign re_o   = re_i & has_i;
+    assign has_o = has_i | down_i;
+    assign re_o = re_i & has_i;
     assign done_o = done_i & has_i;
     assign term_o = {term_i[Width-1] || stands_q, term_i[Width-2:0]};
     assign late_o = late ? wait_i : '0;
-    assign old_o  = old_q != '0;
+    assign old_o = old_q != '0;
 
     always_ff @(posedge clk_i) begin
         stands_q <= (re_i & ~has_i) != '0;
@@ -61,8 +61,15 @@ module dummy_partial #(
     end
 
     // A join waits for one member at a time, and not in the cycle in which it goes on.
-    stall_timer #(.Count(1)) i_timer (.clk_i, .rst_ni, .tick_i, .wait_i(wait_i != '0),
-                                      .late_o(late));
+    stall_timer #(
+        .Count(1)
+    ) i_timer (
+        .clk_i,
+        .rst_ni,
+        .tick_i,
+        .wait_i(wait_i != '0),
+        .late_o(late)
+    );
 
     `MW_CONTRACT(1'b1, $onehot0(re_i) && $onehot0(wait_i),
                  "the join waits for two members, or reads two")

@@ -14,7 +14,7 @@
 
 module grant_queue #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned   Places = 16 // LUT RAM comes in 16 words
+    parameter int unsigned Places = 16  // LUT RAM comes in 16 words
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -25,37 +25,46 @@ module grant_queue #(
     output logic                           full_o,
 
     output logic        valid_o,
-    output logic [63:0] upper_o, // half of the header
+    output logic [63:0] upper_o,  // half of the header
     input  wire logic   sent_i,
 
-    output logic        idle_o
+    output logic idle_o
 );
     import packet_pkg::*;
 
-    logic                      there, pop, room;
+    logic there, pop, room;
     logic [$clog2(Places+1)-1:0] level;
-    logic [Cfg.GpuW-1:0]       home;
+    logic [Cfg.GpuW-1:0] home;
     logic [Cfg.TokensLog2-1:0] index;
-    logic [1:0]                count_q; // lanes that are filled
-    logic [3:0]                age_q;   // cycles that the first one has waited, at most 15
-    lane_t [Lanes-1:0]         lanes_q;
+    logic [1:0] count_q;  // lanes that are filled
+    logic [3:0] age_q;  // cycles that the first one has waited, at most 15
+    lane_t [Lanes-1:0] lanes_q;
 
-    fifo #(.Width(Cfg.GpuW + Cfg.TokensLog2), .Depth(Places)) i_rows (
-        .clk_i, .rst_ni, .valid_i(push_i), .ready_o(room), .data_i({home_i, index_i}),
-        .valid_o(there), .ready_i(pop),
-        .data_o({home, index}), .level_o(level)
+    fifo #(
+        .Width(Cfg.GpuW + Cfg.TokensLog2),
+        .Depth(Places)
+    ) i_rows (
+        .clk_i,
+        .rst_ni,
+        .valid_i(push_i),
+        .ready_o(room),
+        .data_i({home_i, index_i}),
+        .valid_o(there),
+        .ready_i(pop),
+        .data_o({home, index}),
+        .level_o(level)
     );
 
-    assign full_o  = 32'(level) >= Places - 1;
+    assign full_o = 32'(level) >= Places - 1;
     assign valid_o = count_q == 2'(Lanes) || age_q == '1;
     assign upper_o = 64'(lanes_q);
-    assign pop     = there && !valid_o;
-    assign idle_o  = !there && count_q == '0;
+    assign pop = there && !valid_o;
+    assign idle_o = !there && count_q == '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || sent_i) begin
             count_q <= '0;
-            age_q   <= '0;
+            age_q <= '0;
             for (int unsigned i = 0; i < Lanes; i++) lanes_q[i] <= '0;
         end else begin
             if (pop) count_q <= count_q + 2'd1;

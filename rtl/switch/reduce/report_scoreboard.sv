@@ -42,18 +42,18 @@ module report_scoreboard #(
     input  wire logic       down_i,  // the port is down
     output logic            fell_o,
 
-    input  wire logic                  tiles_i, // tile reductions
-    input  wire logic [Cfg.Others-1:0] all_i,   // members of every row then, by distance
+    input  wire logic                  tiles_i,  // tile reductions
+    input  wire logic [Cfg.Others-1:0] all_i,    // members of every row then, by distance
 
     input  wire entry_t                entry_i,
-    input  wire logic [Cfg.Others-1:0] members_i, // by distance, with entry_i
+    input  wire logic [Cfg.Others-1:0] members_i,  // by distance, with entry_i
 
     input  wire logic [Cfg.N-1:0]          lane_i,
     input  wire logic [Cfg.TokensLog2-1:0] lane_index_i [Cfg.N],
     output logic [Cfg.N-1:0]               take_o,
     output logic [Cfg.N-1:0]               bad_o,
 
-    output logic                      ready_to_open_o, // a row may be opened
+    output logic                      ready_to_open_o,  // a row may be opened
     output logic [Cfg.Others-1:0]     ready_members_o,
     output logic [Cfg.TokensLog2-1:0] ready_index_o,
     input  wire logic                 ready_take_i,
@@ -69,78 +69,99 @@ module report_scoreboard #(
         logic [1:0]            epoch;
         logic [Cfg.Others-1:0] members;
         logic                  own;
-        logic [4:0]            left; // reports of members to come
+        logic [4:0]            left;     // reports of members to come
     } word_t;
 
     // ---- one entry or lane a cycle ----
-    logic [Cfg.N-1:0]          choice;
-    logic                      any_lane, act_q, entry_q, own_q, mine_q;
-    logic [Cfg.N-1:0]          from_q;    // the lane's source
-    logic [Cfg.Others-1:0]     members_q;
-    logic [4:0]                cnt_q;
+    logic [Cfg.N-1:0] choice;
+    logic any_lane, act_q, entry_q, own_q, mine_q;
+    logic [Cfg.N-1:0] from_q;  // the lane's source
+    logic [Cfg.Others-1:0] members_q;
+    logic [4:0] cnt_q;
     logic [Cfg.TokensLog2-1:0] index, index_q, sweep_q;
 
     // what was taken is not there any more, though its source has no answer yet
-    rr_arb #(.N(Cfg.N)) i_arb (
-        .clk_i, .rst_ni, .clear_i(go_i), .req_i(lane_i & ~take_o), .grant_o(choice),
-        .idx_o(), .advance_i(any_lane)
+    rr_arb #(
+        .N(Cfg.N)
+    ) i_arb (
+        .clk_i,
+        .rst_ni,
+        .clear_i(go_i),
+        .req_i(lane_i & ~take_o),
+        .grant_o(choice),
+        .idx_o(),
+        .advance_i(any_lane)
     );
     assign any_lane = choice != '0 && !entry_i.valid && !sweep_busy_o;
 
     always_comb begin
         index = entry_i.valid ? entry_i.index : '0;
         for (int unsigned s = 0; s < Cfg.N; s++)
-            index |= (any_lane && choice[s]) ? lane_index_i[s] : '0;
+        index |= (any_lane && choice[s]) ? lane_index_i[s] : '0;
     end
 
     always_ff @(posedge clk_i) begin
-        act_q     <= rst_ni && (entry_i.valid || any_lane);
-        take_o    <= (rst_ni && any_lane) ? choice : '0;
-        entry_q   <= entry_i.valid;
-        from_q    <= choice;
-        own_q     <= entry_i.own;
-        mine_q    <= entry_i.mine;
+        act_q <= rst_ni && (entry_i.valid || any_lane);
+        take_o <= (rst_ni && any_lane) ? choice : '0;
+        entry_q <= entry_i.valid;
+        from_q <= choice;
+        own_q <= entry_i.own;
+        mine_q <= entry_i.mine;
         members_q <= members_i;
-        cnt_q     <= entry_i.cnt;
-        index_q   <= index;
+        cnt_q <= entry_i.cnt;
+        index_q <= index;
     end
 
     // ---- its word ----
-    word_t                     read, word, next, last_q; // last_q: written in the cycle before
+    word_t read, word, next, last_q;  // last_q: written in the cycle before
     logic [Cfg.TokensLog2-1:0] last_index_q;
-    logic                      last_valid_q, we, of_own, wanted, early, good, ready_to_open;
-    logic [Cfg.Others-1:0]     row_members; // of the row that is
+    logic last_valid_q, we, of_own, wanted, early, good, ready_to_open;
+    logic [Cfg.Others-1:0] row_members;  // of the row that is
 
-    table_ram #(.Width($bits(word_t)), .Depth(2**Cfg.TokensLog2)) i_words (
-        .clk_i, .we_i(we || sweep_busy_o), .waddr_i(sweep_busy_o ? sweep_q : index_q),
-        .wdata_i(sweep_busy_o ? '0 : next), .re_i(entry_i.valid || any_lane),
-        .raddr_i(index), .rdata_o(read)
+    table_ram #(
+        .Width($bits(word_t)),
+        .Depth(2 ** Cfg.TokensLog2)
+    ) i_words (
+        .clk_i,
+        .we_i(we || sweep_busy_o),
+        .waddr_i(sweep_busy_o ? sweep_q : index_q),
+        .wdata_i(sweep_busy_o ? '0 : next),
+        .re_i(entry_i.valid || any_lane),
+        .raddr_i(index),
+        .rdata_o(read)
     );
 
-    assign word   = (last_valid_q && last_index_q == index_q) ? last_q : read;
+    assign word = (last_valid_q && last_index_q == index_q) ? last_q : read;
     assign wanted = word.epoch == epoch_i && word.members != '0;
-    assign early  = word.epoch == epoch_i && word.members == '0 && word.own;
+    assign early = word.epoch == epoch_i && word.members == '0 && word.own;
     assign of_own = from_q[Cfg.N-1];
 
     // With tile reductions: the reports of the row that are missing.
-    logic                  tiles, fresh, missing_own;
+    logic tiles, fresh, missing_own;
     logic [Cfg.Others-1:0] missing;
 
-    assign tiles       = Cfg.TileReductions && tiles_i;
-    assign fresh       = word.epoch != epoch_i || word.left == '0;
-    assign missing     = fresh ? all_i : word.members;
+    assign tiles = Cfg.TileReductions && tiles_i;
+    assign fresh = word.epoch != epoch_i || word.left == '0;
+    assign missing = fresh ? all_i : word.members;
     assign missing_own = fresh ? all_i != '0 : word.own;
 
     always_comb begin
-        next = '{epoch: epoch_i, members: word.members, own: word.own && !of_own,
-                 left: word.left - 5'(!of_own)};
+        next = '{
+            epoch: epoch_i,
+            members: word.members,
+            own: word.own && !of_own,
+            left: word.left - 5'(!of_own)
+        };
         good = wanted && (of_own ? word.own : word.left != '0
                           && (from_q[Cfg.Others-1:0] & word.members) != '0);
         if (tiles) begin
-            next = '{epoch: epoch_i, members: missing & ~from_q[Cfg.Others-1:0],
-                     own: missing_own && !of_own, left: 5'd1};
-            good = !entry_q && (of_own ? missing_own
-                                : (from_q[Cfg.Others-1:0] & missing) != '0);
+            next = '{
+                epoch: epoch_i,
+                members: missing & ~from_q[Cfg.Others-1:0],
+                own: missing_own && !of_own,
+                left: 5'd1
+            };
+            good = !entry_q && (of_own ? missing_own : (from_q[Cfg.Others-1:0] & missing) != '0);
         end else if (entry_q) begin
             next = '{epoch: epoch_i, members: members_q, own: own_q && !early, left: cnt_q};
             good = mine_q && !wanted && (own_q || !early);
@@ -150,22 +171,22 @@ module report_scoreboard #(
         end
     end
 
-    assign we  = act_q && good && !fell_o;
+    assign we = act_q && good && !fell_o;
     assign ready_to_open = we && !next.own && (tiles ? next.members == '0
                                                : next.members != '0 && next.left == '0);
-    assign row_members   = tiles ? all_i : next.members;
+    assign row_members = tiles ? all_i : next.members;
 
     always_ff @(posedge clk_i) begin
         last_valid_q <= we;
-        last_q       <= next;
+        last_q <= next;
         last_index_q <= index_q;
-        bad_o        <= (rst_ni && act_q && !entry_q && !good && !fell_o) ? from_q : '0;
-        err_o.valid  <= rst_ni && act_q && entry_q && !good && !fell_o;
-        err_o.code   <= mine_q ? ERR_COUNT : ERR_BOUNDS;
+        bad_o <= (rst_ni && act_q && !entry_q && !good && !fell_o) ? from_q : '0;
+        err_o.valid <= rst_ni && act_q && entry_q && !good && !fell_o;
+        err_o.code <= mine_q ? ERR_COUNT : ERR_BOUNDS;
         if (!rst_ni) fell_o <= 1'b0;
-        else         fell_o <= down_i || (fell_o && !go_i);
+        else fell_o <= down_i || (fell_o && !go_i);
         if (!rst_ni) sweep_busy_o <= 1'b0;
-        else         sweep_busy_o <= sweep_busy_o ? sweep_q != '1 : sweep_i;
+        else sweep_busy_o <= sweep_busy_o ? sweep_q != '1 : sweep_i;
         sweep_q <= sweep_busy_o ? sweep_q + 1'b1 : '0;
     end
 
@@ -173,18 +194,34 @@ module report_scoreboard #(
     logic some_ready;
 
     if (Cfg.TokensLog2 <= 6) begin : gen_lut
-        fifo #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(),
+        fifo #(
+            .Width(Cfg.Others + Cfg.TokensLog2),
+            .Depth(2 ** Cfg.TokensLog2)
+        ) i_ready (
+            .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .valid_i(ready_to_open),
+            .ready_o(),
             .data_i({row_members, index_q}),
-            .valid_o(some_ready), .ready_i(ready_take_i),
-            .data_o({ready_members_o, ready_index_o}), .level_o()
+            .valid_o(some_ready),
+            .ready_i(ready_take_i),
+            .data_o({ready_members_o, ready_index_o}),
+            .level_o()
         );
     end else begin : gen_block
-        fifo_ram #(.Width(Cfg.Others + Cfg.TokensLog2), .Depth(2**Cfg.TokensLog2)) i_ready (
-            .clk_i, .rst_ni(rst_ni && !go_i), .valid_i(ready_to_open), .ready_o(),
+        fifo_ram #(
+            .Width(Cfg.Others + Cfg.TokensLog2),
+            .Depth(2 ** Cfg.TokensLog2)
+        ) i_ready (
+            .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .valid_i(ready_to_open),
+            .ready_o(),
             .data_i({row_members, index_q}),
-            .valid_o(some_ready), .ready_i(ready_take_i),
-            .data_o({ready_members_o, ready_index_o}), .level_o()
+            .valid_o(some_ready),
+            .ready_i(ready_take_i),
+            .data_o({ready_members_o, ready_index_o}),
+            .level_o()
         );
     end
     assign ready_to_open_o = some_ready && !fell_o;

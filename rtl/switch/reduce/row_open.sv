@@ -16,12 +16,12 @@
 
 module row_open #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned   Places = 16 // for rows in the grant queue
+    parameter int unsigned Places = 16  // for rows in the grant queue
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [4:0] port_i, // constant: the number of this port
-    input  wire logic [4:0] turn_i, // the port that may open a row
+    input  wire logic [4:0] port_i,  // constant: the number of this port
+    input  wire logic [4:0] turn_i,  // the port that may open a row
 
     // by distance, as all sets of ports here; see report_scoreboard
     input  wire logic                      ready_to_open_i,
@@ -30,10 +30,10 @@ module row_open #(
     output logic                           ready_take_o,
 
     // a row of this port is opened, with these members
-    input  wire logic                      full_i, // the join has no room for one more
-    output logic                           opened_o,
-    output logic [Cfg.Others-1:0]          members_o,
-    output logic [Cfg.TokensLog2-1:0]      index_o,
+    input  wire logic                 full_i,  // the join has no room for one more
+    output logic                      opened_o,
+    output logic [Cfg.Others-1:0]     members_o,
+    output logic [Cfg.TokensLog2-1:0] index_o,
 
     // a port opens a row of which this one is a member
     input  wire logic [Cfg.Others-1:0]     opened_i,
@@ -43,40 +43,49 @@ module row_open #(
     input  wire logic                  fell_i,
     output logic                       crowded_o,
     input  wire logic [Cfg.Others-1:0] crowded_i,
-    output logic                       grant_valid_o, // see grant_queue
+    output logic                       grant_valid_o,  // see grant_queue
     output logic [63:0]                grant_upper_o,
     input  wire logic                  grant_sent_i,
     output logic                       grants_idle_o,
 
-    output logic idle_o // but for rows that are ready to open
+    output logic idle_o  // but for rows that are ready to open
 );
-    logic [Cfg.GpuW-1:0]       home;
+    logic [Cfg.GpuW-1:0] home;
     logic [Cfg.TokensLog2-1:0] index;
 
     assign ready_take_o = ready_to_open_i && turn_i == port_i && !full_i && !crowded_o
         && (ready_members_i & crowded_i) == '0;
 
     always_ff @(posedge clk_i) begin
-        opened_o  <= rst_ni && ready_take_o;
+        opened_o <= rst_ni && ready_take_o;
         members_o <= ready_members_i;
-        index_o   <= ready_index_i;
+        index_o <= ready_index_i;
     end
 
     always_comb begin
-        home  = opened_o ? Cfg.GpuW'(port_i) : '0;
+        home = opened_o ? Cfg.GpuW'(port_i) : '0;
         index = opened_o ? index_o : '0;
         for (int unsigned d = 0; d < Cfg.Others; d++) begin
             if (opened_i[d]) begin
-                home  |= Cfg.GpuW'((32'(port_i) + d + 1) % Cfg.N);
+                home |= Cfg.GpuW'((32'(port_i) + d + 1) % Cfg.N);
                 index |= opened_index_i[d];
             end
         end
     end
 
-    grant_queue #(.Cfg(Cfg), .Places(Places)) i_grants (
-        .clk_i, .rst_ni, .push_i((opened_o || opened_i != '0) && !fell_i),
-        .home_i(home), .index_i(index),
-        .full_o(crowded_o), .valid_o(grant_valid_o), .upper_o(grant_upper_o), .sent_i(grant_sent_i),
+    grant_queue #(
+        .Cfg(Cfg),
+        .Places(Places)
+    ) i_grants (
+        .clk_i,
+        .rst_ni,
+        .push_i((opened_o || opened_i != '0) && !fell_i),
+        .home_i(home),
+        .index_i(index),
+        .full_o(crowded_o),
+        .valid_o(grant_valid_o),
+        .upper_o(grant_upper_o),
+        .sent_i(grant_sent_i),
         .idle_o(grants_idle_o)
     );
     assign idle_o = grants_idle_o && !opened_o;
