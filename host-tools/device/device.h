@@ -71,10 +71,9 @@ int mw_device_open(struct mw_device_asked *asked, struct mw_device **device, str
 int mw_device_finish(int status, const struct mw_error *err, FILE *errors);
 
 /// The options of the commands.
-extern const struct mw_option_table mw_list_table, mw_info_table, mw_firmware_table;
-/// `moeswitch list`, `info` and `firmware`: argv[0] is the name of the command.
+extern const struct mw_option_table mw_list_table, mw_firmware_table;
+/// `moeswitch list` and `firmware`: argv[0] is the name of the command.
 int mw_list_command(int argc, char **argv, FILE *out, FILE *errors);
-int mw_info_command(int argc, char **argv, FILE *out, FILE *errors);
 int mw_firmware_command(int argc, char **argv, FILE *out, FILE *errors);
 
 #endif

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "device/top.h"
 #include "hardware/hardware_command.h"
+#include "run/info.h"
 #include "run/run.h"
 #include "run/selftest.h"
 #include "sweep/sweep.h"

@@ -85,8 +85,7 @@ static unsigned lists_of(const struct mw_device_info *info, unsigned experts)
     return lists;
 }
 
-/// A primitive that the system needs and the device lacks, or NULL.
-static const char *missing(const struct mw_system *s, const struct mw_device_info *info)
+const char *mw_system_lack(const struct mw_system *s, const struct mw_device_info *info)
 {
     const struct {
         const char *name;
@@ -110,7 +109,7 @@ static void look_for(struct job *j, const struct mw_system *system, struct mw_le
     struct mw_device_info info;
     if (mw_job_info(j, &info))
         return;
-    const char *primitive = missing(system, &info);
+    const char *primitive = mw_system_lack(system, &info);
     unsigned lists = system->source_lists ? lists_of(&info, j->experts) : 0;
     left->out = primitive || lists > info.local_experts;
     if (primitive)

@@ -25,6 +25,9 @@ unsigned mw_throttle_trip(const struct mw_run_params *params, unsigned k);
 bool mw_system_fit_layer(struct mw_system *system, const struct mw_run_params *params,
                          const struct mw_workload *workload);
 
+/// The setting of a primitive that the system needs and the device lacks, or NULL.
+const char *mw_system_lack(const struct mw_system *system, const struct mw_device_info *info);
+
 /// Find out before a run whether the device holds it under every system that `params` asks for;
 /// params->shape has its GPUs. `touched` gets what each takes of this machine where the device is
 /// simulated, 0 for systems that were not asked for. If all are, those that need a primitive which

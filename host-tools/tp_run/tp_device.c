@@ -51,7 +51,18 @@ static int failed(struct job *j, const char *what, int code)
 
 // ---- device and layer ---------------------------------------------------------------------------
 
-static int open_device(struct job *j)
+const char *mw_tp_lack(const struct mw_tp_system *system, const struct mw_device_info *info)
+{
+    if (!info->gathered)
+        return "gathered";
+    if (!info->more_events)
+        return "more_events";
+    if (!info->delay)
+        return "delay";
+    return system->reduce == MW_TP_TILES && !info->tile_reductions ? "tile_reductions" : NULL;
+}
+
+static int open_device(struct job *j, struct mw_device_info *info)
 {
     const struct mw_run_params *p = j->params;
     struct mw_open_options o;
@@ -64,21 +75,34 @@ static int open_device(struct job *j)
     o.small = mw_setting_value(&p->settings, "small", 0);
     o.primitives = p->link_cycles > 1 || p->settings.count || tiles(j) ? MW_PRIMITIVES_ALL
                                                                        : MW_PRIMITIVES_PUBLISHED;
-    struct mw_device_info info;
     int status = mw_device_open_built(&o, &j->device, j->err);
-    int code = status ? 0 : mw_info(j->device, &info);
-    if (status || code)
-        return status ? status : failed(j, "device", code);
-    if (!info.gathered || !info.more_events || !info.delay || (tiles(j) && !info.tile_reductions))
-        return mw_fail(j->err, MW_EXIT_INPUT,
-                       "--workload %s: the device lacks the primitive %s (moeswitch info lists its "
-                       "primitives)",
-                       mw_tp_kind_names[j->p->o.kind],
-                       !info.gathered      ? "gathered"
-                       : !info.more_events ? "more_events"
-                       : !info.delay       ? "delay"
-                                           : "tile_reductions");
-    return MW_EXIT_OK;
+    int code = status ? 0 : mw_info(j->device, info);
+    return code ? failed(j, "device", code) : status;
+}
+
+int mw_tp_device_lack(const struct mw_run_params *params, const struct mw_tp_problem *p,
+                      const struct mw_tp_system *system, const char **lack, struct mw_error *err)
+{
+    struct job j = {.params = params, .p = p, .system = system, .err = err};
+    struct mw_device_info info;
+    int status = open_device(&j, &info);
+    if (!status)
+        *lack = mw_tp_lack(system, &info);
+    mw_close(j.device);
+    return status;
+}
+
+/// The device, which must have all that the system needs.
+static int open_whole(struct job *j)
+{
+    struct mw_device_info info;
+    int status = open_device(j, &info);
+    const char *lack = status ? NULL : mw_tp_lack(j->system, &info);
+    return lack ? mw_fail(j->err, MW_EXIT_INPUT,
+                          "--workload %s: the device lacks the primitive %s (moeswitch info lists "
+                          "its primitives)",
+                          mw_tp_kind_names[j->p->o.kind], lack)
+                : status;
 }
 
 /// Numbers of gathered rows.
@@ -176,7 +200,7 @@ static int set_up(struct job *j)
 {
     unsigned tokens[MW_MAX_PORTS] = {0}, experts[MW_MAX_PORTS];
     int status, code;
-    if ((status = open_device(j)) || (status = configure(j)) || (status = make_groups(j)))
+    if ((status = open_whole(j)) || (status = configure(j)) || (status = make_groups(j)))
         return status;
     code = mw_streams_load(j->device, &j->layout, MW_STREAMS, make_streams, j);
     if (code)

@@ -86,18 +86,37 @@ static int check_memory(const struct job *j)
                    mw_bytes_text(available, has, sizeof has));
 }
 
-/// The systems that were named, or all that fit; why the others are left out.
-static void choose(struct job *j)
+/// Whether "all" is without the system: `why` says it. What all systems need is not looked at: a
+/// device without that runs none, and the first one says so.
+static int look_for(struct job *j, const struct mw_tp_system *system, char *why, size_t bytes)
 {
+    const char *text = mw_tp_unfit(&j->p, system), *lack = NULL;
+    snprintf(why, bytes, "%s", text ? text : "");
+    if (text || system->reduce != MW_TP_TILES)
+        return MW_EXIT_OK;
+    int status = mw_tp_device_lack(j->params, &j->p, system, &lack, j->err);
+    if (lack)
+        snprintf(why, bytes,
+                 "the device lacks the primitive %s (moeswitch info lists its primitives)", lack);
+    return status;
+}
+
+/// The systems that were named, or all that fit; why the others are left out.
+static int choose(struct job *j)
+{
+    char why[200];
     for (unsigned i = 0; i < j->params->tp_systems; i++)
         j->system[j->asked++] = j->params->tp_system[i];
     for (unsigned i = 0; i < MW_TP_SYSTEMS && !j->params->tp_systems; i++) {
-        const char *why = mw_tp_unfit(&j->p, mw_tp_systems[i]);
-        if (why)
+        int status = look_for(j, mw_tp_systems[i], why, sizeof why);
+        if (status)
+            return status;
+        if (*why)
             mw_report_paragraph(j->out, "%s is left out: %s", mw_tp_systems[i]->name, why);
         else
             j->system[j->asked++] = mw_tp_systems[i];
     }
+    return MW_EXIT_OK;
 }
 
 /// One system, and its line.
@@ -183,9 +202,10 @@ static int carry_out(struct job *j)
         status = MW_EXIT_FAILED;
     if (status)
         return status;
-    choose(j);
     mw_interrupt_begin();
-    status = run_systems(j);
+    status = choose(j);
+    if (!status)
+        status = run_systems(j);
     mw_interrupt_end();
     if (status > MW_EXIT_MISMATCH)
         return status;

@@ -25,13 +25,31 @@ static void test_info(void **state)
     assert_int_equal(run_command("info --device sim " SMALL), 0);
     assert_out("GPUs             4, 8.0 GiB of memory each");
     assert_out("flits            8 bytes");
-    assert_out("primitives       adder_bypass, target_list_cache, switch_reductions, "
-               "tile_reductions, token_order, "
-               "link_rate, delay, "
-               "row_ranges, "
-               "more_events, gathered, row_sparse, source_lists, packet_manager, "
-               "cache_limit\n");
+    assert_out(
+        "primitives       adder_bypass, target_list_cache, switch_reductions, "
+        "tile_reductions, token_order, "
+        "link_rate, delay, "
+        "row_ranges, "
+        "more_events, gathered, row_sparse, source_lists, packet_manager, "
+        "cache_limit\n"
+        "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp, "
+        "moeswitch\n"
+        "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles\n");
     assert_null(strstr(out_text, "firmware"));
+}
+
+/// A device without all primitives says which systems it cannot run, and for want of what.
+static void test_info_lacks(void **state)
+{
+    (void)state;
+    setenv("MOESWITCH_MODEL", "build/model/n2f8-published/libmwsim.so", 1);
+    assert_int_equal(run_command("info --gpus 2 --flit-bytes 8"), 0);
+    unsetenv("MOESWITCH_MODEL");
+    assert_out(
+        "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp\n"
+        "lacks for        moeswitch: target_list_cache\n"
+        "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring\n"
+        "lacks for        tiles: tile_reductions\n");
 }
 
 static void test_selftest(void **state)
@@ -98,9 +116,9 @@ static void test_bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),       cmocka_unit_test(test_selftest),
-        cmocka_unit_test(test_bench_link), cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_info),      cmocka_unit_test(test_info_lacks),
+        cmocka_unit_test(test_selftest),  cmocka_unit_test(test_bench_link),
+        cmocka_unit_test(test_no_device), cmocka_unit_test(test_bad_input),
     };
     return cmocka_run_group_tests_name("device_commands", tests, NULL, NULL);
 }

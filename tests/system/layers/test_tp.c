@@ -224,6 +224,21 @@ static void command_runs(void **state)
     free(csv);
 }
 
+/// "all" is without what the device cannot run, which by name is refused.
+static void lacking_systems_are_left_out(void **state)
+{
+    (void)state;
+    setenv("MOESWITCH_MODEL", "build/model/n2f8-published/libmwsim.so", 1);
+    assert_int_equal(run_command("run --workload gemm-rs --gpus 2 --flit-bytes 8 --rows 8"), 0);
+    assert_non_null(strstr(out_text, "tiles is left out: the device lacks the primitive "
+                                     "tile_reductions"));
+    assert_non_null(strstr(out_text, "\nring "));
+    assert_null(strstr(out_text, "\ntiles  "));
+    assert_int_equal(
+        run_command("run --workload gemm-rs --gpus 2 --flit-bytes 8 --rows 8 --system tiles"), 2);
+    unsetenv("MOESWITCH_MODEL");
+}
+
 /// A shape's times, those of its links, and what is assumed.
 static void shapes_are_scaled(void **state)
 {
@@ -248,10 +263,11 @@ static void shapes_are_scaled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sizes),    cmocka_unit_test(parts_take_their_times),
-        cmocka_unit_test(cycles_repeat),   cmocka_unit_test(differences_show),
-        cmocka_unit_test(chain_is_faster), cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(command_runs),    cmocka_unit_test(shapes_are_scaled),
+        cmocka_unit_test(random_sizes),      cmocka_unit_test(parts_take_their_times),
+        cmocka_unit_test(cycles_repeat),     cmocka_unit_test(differences_show),
+        cmocka_unit_test(chain_is_faster),   cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(command_runs),      cmocka_unit_test(lacking_systems_are_left_out),
+        cmocka_unit_test(shapes_are_scaled),
     };
     return cmocka_run_group_tests_name("tensor-parallel", tests, scratch_make, scratch_remove);
 }
