@@ -146,7 +146,7 @@ $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsL
     RowRanges=0 Gathered=0 TileReductions=0 RowSparse=0 SourceLists=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
-UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 \
+UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=10 TokensLog2=5 MaxExperts=128 MaxLocalExperts=16 \
     CacheEntries=64 Reds=0 Events=32 RowRanges=1
 UNIT_SRCS_rx_store := tests/unit/hub/rx_hub.sv
 $(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \

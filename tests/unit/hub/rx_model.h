@@ -18,8 +18,10 @@ namespace tb {
 #endif
 // Parameters of rx_hub, and where a test has its tables.
 static const unsigned N = 4, LOG_N = 2, F = PARAM_FlitBytes, HF = 16 / F;
-static const unsigned LE = 4, EXPERTS = 64, SLOTS = 32, CTRL_SLOTS = 16, RESULTS = 4, MEM = 1 << 17;
-static const unsigned AL = 0x0400, GT = 0x4000, XD = 0x8000, YD = 0x10000;
+static const unsigned LE = PARAM_MaxLocalExperts, EXPERTS = PARAM_MaxExperts;
+static const unsigned SLOTS = 32, CTRL_SLOTS = 16, RESULTS = 4;
+static const unsigned MEM = 1 << PARAM_MemBytesLog2;
+static const unsigned AL = 0x0400, GT = 0x4000, XD = MEM / 4, YD = MEM / 2;
 
 struct rx_bench : model<Vrx_hub> {
     struct ports {

@@ -32,6 +32,7 @@ struct bench : sums<Vrow_sum> {
     std::deque<row> rows[N]; // by context
     unsigned term_wait = 0, pend_wait = 0;
     uint64_t left_before_own = 0; // packets of others when the last own row ended
+    std::deque<bool> own_due;     // own rows to come: whether another row of the token follows
 
     explicit bench(unsigned flits, unsigned percent_ready = 100, unsigned part_credits = 0)
         : sums(EPOCH, OWN, percent_ready, part_credits)
@@ -211,7 +212,6 @@ struct bench : sums<Vrow_sum> {
     }
 
     std::deque<row> dests;
-    std::deque<bool> own_due; // whether another row of the token follows
     std::map<unsigned, bytes> written;
     bytes last_sum;
     unsigned errors = 0, spoilt = 0, st_done = 0, st_due = 0;
@@ -426,5 +426,32 @@ TEST(own_rows_get_more)
             "F=%u, %u cycles per flit of the uplink: %lu packets before the last own row's end\n",
             F, period, static_cast<unsigned long>(b.left_before_own));
         assert_in_range(b.left_before_own, 1, rows * packets); // in turn: N - 1 times as many
+    }
+}
+
+// No more packets are chosen than keep the uplink busy: an own row whose result comes late, while
+// others have waited for a slow uplink, waits for two of their packets at most.
+TEST_IF(F == 8 && PARAM_AdderBypass, late_own_row_finds_room)
+{
+    for (unsigned terms = 1; terms <= 2; terms++) {
+        bench b(PF);
+        b.up_period = 8;
+        b.credit_delay = 0;
+        b.cfg.set("adder_bypass", 0);
+        b.cfg.drive(b.dut.cfg_i);
+        b.results.rate = 0;
+        row own = b.row_of(PF, terms);
+        own.use_r = true;
+        b.add(OWN, own);
+        for (unsigned i = 0; i < 12 * (N - 1); i++)
+            b.add((OWN + 1 + i % (N - 1)) % N, b.row_of(PF, terms));
+        b.cycles(1000);
+        b.results.rate = 100;
+        const uint64_t took = b.until("the own row", 5000, [&] { return b.own_due.empty(); });
+        printf("F=%u: a late own row of %u terms took %lu cycles\n", F, terms,
+               static_cast<unsigned long>(took));
+        assert_true(took <= 2 * b.up_period * (HF + PF));
+        b.up_period = 0;
+        b.run(20000);
     }
 }

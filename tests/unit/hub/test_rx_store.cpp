@@ -17,7 +17,7 @@
 using namespace tb;
 
 static const unsigned TOKENS_LOG2 = 5;
-static const unsigned ST_LO = 0x18003, ST_HI = 0x1bff5;
+static const unsigned ST_LO = MEM / 4 * 3 + 3, ST_HI = MEM / 8 * 7 - 11;
 static const unsigned LISTS = 0x1230; // in a memory of their own
 static const bool BY_SWITCH = PARAM_SwitchReductions;
 
@@ -294,7 +294,7 @@ struct bench : rx_bench {
             }
             break;
         case 12: // too many, or none, of a token that no row of this source is of
-            h.cnt = percent(50) ? 0 : LE + 1 + below(16 - LE);
+            h.cnt = percent(50) ? 0 : LE + 1 + below(std::max(16 - LE, 1u));
             i.p.targets.resize(h.cnt);
             if (!h.cnt)
                 h.addr = uint64_t{(src + 1) % N} << s.token_shift << row_shift;
@@ -962,7 +962,7 @@ TEST(layer_with_everything)
     for (unsigned run = 0; run < 12; run++) {
         settings s;
         s.port = rng.below(N);
-        s.k = 1 + rng.below(8);
+        s.k = 1 + rng.below(16);
         s.row_bytes = F * (1 + rng.below(256 / F));
         s.token_shift = 3 + rng.below(TOKENS_LOG2 - 2);
         s.tokens = 1 + rng.below(std::min(8u, 1u << s.token_shift));
@@ -1141,6 +1141,53 @@ TEST(table_is_slow)
     s.ordered = 3;
     s.cap_shift = 6 - 2;
     one_layer(s);
+}
+
+// More rows of an expert than its number within 5 bits can name.
+TEST_IF(PARAM_RowsLog2 - log2_up(LE) >= 6, many_rows_of_an_expert)
+{
+    settings s;
+    s.cap_shift = 6;
+    s.k = 8;
+    s.tokens = 1 << TOKENS_LOG2;
+    s.density = 100;
+    s.row_bytes = F;
+    bench b(s);
+    b.sweep();
+    b.go(1);
+    b.make_layer();
+    assert_true(*std::max_element(b.expected_rows.begin(), b.expected_rows.end()) > 32);
+    b.run(400000);
+    b.check();
+}
+
+// Of packets that send and control offer in the same cycle, the first of a layer is send's, whoever
+// had the last one of the layer before.
+TEST(send_goes_first)
+{
+    settings s;
+    s.counts = false;
+    bench b(s);
+    b.sweep();
+    for (unsigned layer = 0; layer < 4; layer++) {
+        b.go(layer);
+        std::vector<packet_source *> order{&b.local, &b.control};
+        if (layer % 2 == 0)
+            order.push_back(&b.local); // the last one
+        for (packet_source *stream : order) {
+            item p = b.plain(s.port, F);
+            b.plain_at[s.port] += p.p.h.len;
+            b.add(s.port, p);
+            b.sources[s.port].sent++;
+            stream->queue.push_back(b.encoded(p.p));
+        }
+        b.cycle();
+        assert_true(b.dut.loc_valid_i && b.dut.clo_valid_i);
+        b.until("a flit", 100, [&] { return b.dut.loc_ready_o || b.dut.clo_ready_o; });
+        assert_false(b.dut.clo_ready_o);
+        b.run(1000);
+        b.check();
+    }
 }
 
 // The same layers with fewer entries in use: the same answers, more misses. Single layers may have

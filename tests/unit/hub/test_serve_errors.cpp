@@ -27,6 +27,8 @@ struct serve : model<Vreduce_serve> {
     unsigned miss = 0; // the one look-up behind so many others that has no row, if not 0
     uint64_t look_due = 0;
     unsigned lookups = 0;
+    bool take_dests = true;
+    std::deque<unsigned> dests; // of own rows: flits, as they come
 
     struct answer {
         unsigned requester, packets, flits; // of the last one
@@ -82,7 +84,7 @@ struct serve : model<Vreduce_serve> {
             dut.al_err_i = unallocated || (miss && lookups == miss);
         }
         dut.al_row_i = static_cast<uint32_t>(rng.bits(4));
-        dut.dest_ready_i = 1;
+        dut.dest_ready_i = take_dests;
     }
     void sample() override
     {
@@ -92,6 +94,8 @@ struct serve : model<Vreduce_serve> {
             look_due = now + 2 + (percent(30) ? below(5) : 0);
             lookups++;
         }
+        if (dut.dest_valid_o && dut.dest_ready_i)
+            dests.push_back(dut.dest_addr_o);
     }
 
     static uint16_t own(unsigned le) { return target(le * N + PORT); }
@@ -141,6 +145,19 @@ struct serve : model<Vreduce_serve> {
         dut.req_last_i = percent(50);
         dut.req_err_i = percent(50);
         rng.fill(&dut.req_data_i, F);
+    }
+    // An own request of a static row, as row_build makes it.
+    void send_own(const packet &p)
+    {
+        const wire w = encode(p, F, &rng);
+        dut.own_static_i = 1;
+        for (size_t i = 0; i < w.flits(); i++) {
+            dut.own_valid_i = 1;
+            put(dut.own_data_i, w.at(i));
+            dut.own_last_i = w.last(i);
+            cycle();
+        }
+        dut.own_valid_i = 0;
     }
     // A request that gets its row.
     void ask(const packet &p, bool poison = false)
@@ -385,6 +402,44 @@ TEST(two_errors_at_once)
         b.errors.expect_between(b.now + 1, b.now + 1, MW_HWERR_LENGTH);
         b.send(q);
         b.idle();
+    }
+}
+
+// An own row is set up once there is a place for its destination, at any port: none is lost while
+// nobody takes them.
+TEST(destinations_wait)
+{
+    for (unsigned port : {0u, PORT, N - 1}) {
+        serve b;
+        b.cfg.set("port", port);
+        b.cfg.drive(b.dut.cfg_i);
+        b.reset();
+        b.begin();
+        b.take_dests = false;
+        b.dut.row_ctx_i = static_cast<uint8_t>(port);
+        std::vector<unsigned> want;
+        unsigned popped = 0;
+        for (unsigned cycle = 0; cycle < 3000; cycle++) {
+            b.take_dests = cycle > 1500;
+            if (want.size() < 40 && want.size() - popped < WINDOW) {
+                const unsigned flit = b.below(1000);
+                packet p = b.fixed(port, uint64_t{flit} * F, F);
+                p.h.dst = port;
+                p.h.tag = 0;
+                p.h.cnt = 1;
+                want.push_back((flit + b.dut.static_delta_i) % (MEM / F));
+                b.send_own(p);
+            }
+            b.settle();
+            b.dut.row_pop_i = b.dut.rows_pend_o >> port & 1;
+            popped += b.dut.row_pop_i;
+            b.cycle();
+            b.dut.row_pop_i = 0;
+            if (cycle == 1500)
+                assert_in_range(popped, 8, 16);
+        }
+        assert_int_equal(popped, want.size());
+        assert_true(std::vector<unsigned>(b.dests.begin(), b.dests.end()) == want);
     }
 }
 
