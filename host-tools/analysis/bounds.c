@@ -9,9 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/// The busiest port and direction; the first of several equal ones.
-static struct mw_bound busiest_link(const struct mw_traffic *t, unsigned gpus,
-                                    const struct mw_link_parameters *link)
+struct mw_bound mw_busiest_link(const struct mw_traffic *t, unsigned gpus,
+                                const struct mw_link_parameters *link)
 {
     struct mw_bound best = {0};
     for (unsigned p = 0; p < gpus; p++) {
@@ -34,7 +33,7 @@ struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer,
 {
     struct mw_traffic t;
     mw_traffic_strict(w, layer, link->flit_bytes, &t);
-    return busiest_link(&t, w->shape.gpus, link);
+    return mw_busiest_link(&t, w->shape.gpus, link);
 }
 
 uint64_t mw_default_expert_cycles(const struct mw_workload *w,
@@ -112,7 +111,7 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
     mw_traffic_count(w, layer, system, link, phases);
     if (system->phased) {
         for (unsigned p = 0; p < MW_PHASES; p++)
-            b->own_phase[p] = busiest_link(&phases[p], w->shape.gpus, link);
+            b->own_phase[p] = mw_busiest_link(&phases[p], w->shape.gpus, link);
         b->own_link = phase_sum(b->own_phase);
         b->own_phase[MW_EXPERT] = later(b->own_phase[MW_EXPERT], engine);
         b->own = phase_sum(b->own_phase);
@@ -120,7 +119,7 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
     }
     for (unsigned p = 1; p < MW_PHASES; p++)
         mw_traffic_add(&phases[0], &phases[p]);
-    b->own_link = busiest_link(&phases[0], w->shape.gpus, link);
+    b->own_link = mw_busiest_link(&phases[0], w->shape.gpus, link);
     b->own = later(b->own_link, engine);
 }
 

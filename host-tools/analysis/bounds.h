@@ -38,6 +38,9 @@ struct mw_bounds {
 /// The bounds of one layer.
 void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
                        const struct mw_link_parameters *link, struct mw_bounds *bounds);
+/// The busiest port and direction of the first `gpus`; the first of several equal ones.
+struct mw_bound mw_busiest_link(const struct mw_traffic *t, unsigned gpus,
+                                const struct mw_link_parameters *link);
 /// The strict bound of the links alone, in cycles; the expert's default time comes from it.
 struct mw_bound mw_strict_link(const struct mw_workload *w, unsigned layer,
                                const struct mw_link_parameters *link);

@@ -14,6 +14,18 @@ enum { MOST_BYTES = 1 << 16, MOST_FILES = 16 };
 
 const char *const mw_gemm_names[MW_GEMM_TYPES] = {"bf16", "fp8", "fp4"};
 
+MW_TERMS(mw_gemm_type_values, {"bf16", NULL}, {"fp8", NULL}, {"fp4", NULL});
+
+int mw_set_gemm_type(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    for (unsigned i = 0; i < MW_GEMM_TYPES; i++)
+        if (strcmp(text, mw_gemm_names[i]) == 0) {
+            *(enum mw_gemm_type *)place = (enum mw_gemm_type)i;
+            return MW_EXIT_OK;
+        }
+    return mw_fail_choice(name, text, mw_gemm_type_values, err);
+}
+
 /// A number of the file. Ranges are those of machines that can exist: a rate in bytes,
 /// say, is above the most.
 struct field {
@@ -22,15 +34,22 @@ struct field {
     double least, most;
     bool whole; ///< an unsigned, else a double
     const char *unit;
+    bool optional; ///< 0 where the file does not have it
 };
 
 static const struct field fields[] = {
-    {"gpus", offsetof(struct mw_hardware, gpus), 2, 128, true, ""},
-    {"planes", offsetof(struct mw_hardware, planes), 1, MW_MAX_PLANES, true, ""},
-    {"link_gbytes_per_s", offsetof(struct mw_hardware, link_gbytes), 0.001, 1e5, false, " GB/s"},
-    {"link_latency_ns", offsetof(struct mw_hardware, link_ns), 0.1, 1e6, false, " ns"},
-    {"memory_gbytes_per_s", offsetof(struct mw_hardware, memory_gbytes), 0.001, 1e6, false,
-     " GB/s"},
+    {"gpus", offsetof(struct mw_hardware, gpus), 2, 128, true, "", false},
+    {"planes", offsetof(struct mw_hardware, planes), 1, MW_MAX_PLANES, true, "", false},
+    {"link_gbytes_per_s", offsetof(struct mw_hardware, link_gbytes), 0.001, 1e5, false, " GB/s",
+     false},
+    {"link_latency_ns", offsetof(struct mw_hardware, link_ns), 0.1, 1e6, false, " ns", false},
+    {"memory_gbytes_per_s", offsetof(struct mw_hardware, memory_gbytes), 0.001, 1e6, false, " GB/s",
+     false},
+    {"memory_gbytes", offsetof(struct mw_hardware, capacity_gbytes), 0.001, 1e6, false, " GB",
+     true},
+    {"network_gbytes_per_s", offsetof(struct mw_hardware, network_gbytes), 0.001, 1e5, false,
+     " GB/s", true},
+    {"network_latency_ns", offsetof(struct mw_hardware, network_ns), 0.1, 1e9, false, " ns", true},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -55,6 +74,8 @@ static int get_field(struct mw_hardware *h, const cJSON *root, const char *path,
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, f->key);
     double value;
+    if (!item && f->optional)
+        return MW_EXIT_OK;
     if (!item)
         return mw_fail(err, MW_EXIT_INPUT, "%s: key \"%s\" is missing", path, f->key);
     int status = get_number(item, path, f->key, f->least, f->most, f->unit, &value, err);
@@ -228,7 +249,8 @@ int mw_hardware_write(FILE *out, const struct mw_hardware *h, struct mw_error *e
             continue;
         }
         memcpy(&value, at, sizeof value);
-        mw_json_double(&j, fields[i].key, value);
+        if (value > 0)
+            mw_json_double(&j, fields[i].key, value);
     }
     mw_json_object(&j, "tflops", true);
     for (unsigned i = 0; i < MW_GEMM_TYPES; i++)

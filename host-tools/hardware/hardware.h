@@ -24,10 +24,16 @@ struct mw_hardware {
     double link_gbytes;   ///< GB/s (10^9 bytes) of all planes together, in each direction
     double link_ns;       ///< from GPU to switch, or from switch to GPU
     double memory_gbytes; ///< GB/s of the GPU's memory
-    double tflops[MW_GEMM_TYPES];    ///< 10^12 operations per second; 0: not stated
+    double tflops[MW_GEMM_TYPES]; ///< 10^12 operations per second; 0: not stated
+    double capacity_gbytes;       ///< GB of the GPU's memory; 0: not stated
+    double network_gbytes;        ///< GB/s of a GPU to other machines, per direction; 0: not stated
+    double network_ns;            ///< from GPU to GPU of two machines; 0: not stated
     char source[MW_HARDWARE_SOURCE]; ///< of these numbers
 };
 
+/// The value of --gemm-type and other types: `place` is an enum mw_gemm_type.
+int mw_set_gemm_type(void *place, const char *name, const char *text, struct mw_error *err);
+mw_terms mw_gemm_type_values;
 /// The value of --hardware for option_table.h: `place` is a const struct mw_hardware *. A preset's
 /// name, else the path of a file, whose contents are kept until the program ends. MW_EXIT_INPUT:
 /// no such preset or file, or a file that contradicts itself, with file, key and cause.

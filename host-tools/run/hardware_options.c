@@ -9,18 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-MW_TERMS(mw_gemm_type_values, {"bf16", NULL}, {"fp8", NULL}, {"fp4", NULL});
-
-int mw_set_gemm_type(void *place, const char *name, const char *text, struct mw_error *err)
-{
-    for (unsigned i = 0; i < MW_GEMM_TYPES; i++)
-        if (strcmp(text, mw_gemm_names[i]) == 0) {
-            *(enum mw_gemm_type *)place = (enum mw_gemm_type)i;
-            return MW_EXIT_OK;
-        }
-    return mw_fail_choice(name, text, mw_gemm_type_values, err);
-}
-
 /// The time of an expert's row, which a register of the layer must hold.
 static int take_expert(struct mw_run_params *p, struct mw_error *err)
 {

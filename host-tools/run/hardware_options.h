@@ -7,10 +7,6 @@
 #include "cli/option_table.h"
 #include "experiment/params.h"
 
-/// The value of --gemm-type: `place` is an enum mw_gemm_type.
-int mw_set_gemm_type(void *place, const char *name, const char *text, struct mw_error *err);
-mw_terms mw_gemm_type_values;
-
 /// GPUs, link latency, time of an expert's row and the simulated share of a row from
 /// params->hardware, if there is one. Options that were given stay. MW_EXIT_INPUT: the fabric or
 /// the machine cannot do what was asked.

@@ -28,7 +28,9 @@ LAYERS = {
     },
     "host-tools": {
         "program/pages": ("program", "cli"),
-        "program": ("sweep", "bench", "run", "device", "hardware", "trace", "cli", "base"),
+        "program": ("plan", "sweep", "bench", "run", "device", "hardware", "trace", "cli", "base"),
+        "plan": ("report", "cost", "systems", "experiment", "analysis", "hardware", "trace", "cli", "formats", "base"),
+        "cost": ("systems", "analysis", "hardware", "trace", "cli", "formats", "base"),
         "sweep": ("run", "tp_run", "systems", "experiment", "tp", "analysis", "device", "hardware", "trace", "cli",
                   "formats", "base"),
         "bench": ("experiment", "device", "golden", "hardware", "trace", "cli", "formats", "base"),

@@ -165,6 +165,26 @@ static void files_come_back(void **state)
     ", \"link_latency_ns\": " ns ", \"memory_gbytes_per_s\": " memory ", \"tflops\": " tflops \
     ", \"source\": \"s\"}"
 
+/// Memory and network may be missing, and are then not written.
+static void plans_need_more(void **state)
+{
+    (void)state;
+    const char *text = MACHINE("8", "4", "450", "250", "3350", "{\"bf16\": 989}");
+    char more[400];
+    assert_int_equal(SHOW(file(text)), MW_EXIT_OK);
+    assert_null(strstr(out_text, "memory_gbytes\""));
+    assert_null(strstr(out_text, "network"));
+    snprintf(more, sizeof more, "{\"memory_gbytes\": 80, \"network_gbytes_per_s\": 50, %s",
+             text + 1);
+    assert_int_equal(SHOW(file(more)), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "\"memory_gbytes\": 80"));
+    assert_non_null(strstr(out_text, "\"network_gbytes_per_s\": 50"));
+    assert_null(strstr(out_text, "network_latency_ns"));
+    snprintf(more, sizeof more, "{\"network_latency_ns\": 0, %s", text + 1);
+    refuse_words(mw_hardware_command, "hardware", (const char *const[]){file(more), NULL},
+                 "\"network_latency_ns\" is not a number from 0.1");
+}
+
 static void refuses_bad_files(void **state)
 {
     (void)state;
@@ -376,6 +396,7 @@ int main(void)
         cmocka_unit_test(planes_have_every_element_once),
         cmocka_unit_test(rows_follow_the_roofline),
         cmocka_unit_test(files_come_back),
+        cmocka_unit_test(plans_need_more),
         cmocka_unit_test(refuses_bad_files),
         cmocka_unit_test(a_run_takes_what_no_option_says),
         cmocka_unit_test(a_run_refuses_what_the_fabric_lacks),

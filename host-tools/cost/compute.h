@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time of operators: from measured tables where these have the sizes, else by a roofline.
+#ifndef MW_COST_COMPUTE_H
+#define MW_COST_COMPUTE_H
+
+#include "cost/operators.h"
+
+struct mw_compute_row; ///< a measured time
+
+/// Measured times of `--compute FILE`; all zero: none.
+struct mw_compute {
+    struct mw_compute_row *row;
+    size_t count;
+    const char *path;
+};
+
+/// Read a CSV with a line of names. GEMMs have the columns m, n and k; experts num_tokens,
+/// hidden_size, inter_size, topk, num_experts and moe_ep_size, as AIConfigurator's tables do. Time
+/// is the column `latency` in milliseconds, or `us`. gemm_dtype or moe_dtype names the type: names
+/// that begin with "fp8" or "nvfp4" and "fp4", all others are bf16. Other columns are skipped.
+/// MW_EXIT_INPUT: a column that is missing, or a value that is no positive number, with file and
+/// line.
+int mw_compute_read(struct mw_compute *c, const char *path, struct mw_error *err);
+void mw_compute_free(struct mw_compute *c);
+
+/// Seconds of the operator's forward. `measured` becomes true where the time is from the table:
+/// of the same type, n and k (and number of experts), on the line between the next smaller and the
+/// next larger m, and not beyond these.
+double mw_compute_seconds(const struct mw_compute *c, const struct mw_task *t,
+                          const struct mw_operator *op, bool *measured);
+
+#endif

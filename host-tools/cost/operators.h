@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators of a layer on one GPU: sizes, operations and bytes of memory.
+#ifndef MW_COST_OPERATORS_H
+#define MW_COST_OPERATORS_H
+
+#include "cost/parallel.h"
+
+enum mw_operator_kind {
+    MW_OP_GEMM,      ///< m x k times k x n
+    MW_OP_EXPERTS,   ///< the three GEMMs of all local experts, m rows of all together
+    MW_OP_ATTENTION, ///< scores and their sum over values
+    MW_OP_POINTWISE, ///< norms, activations, residuals, permutation: bytes alone
+};
+
+struct mw_operator {
+    const char *name;
+    enum mw_operator_kind kind;
+    enum mw_gemm_type type;
+    double m, n, k;         ///< sizes of a GEMM; of experts: rows, inner size, hidden
+    double flops;           ///< of forward; a multiply-add has two
+    double bytes;           ///< that forward moves to and from memory
+    double backward;        ///< time of backward, in times of forward
+    bool selective;         ///< selective recomputation runs it again
+    unsigned local_experts; ///< of MW_OP_EXPERTS
+};
+
+enum { MW_OPERATORS = 16 };
+
+/// What one layer of a stage works on, on one GPU.
+struct mw_layer_work {
+    double tokens;      ///< of a micro-batch, before tensor parallelism
+    double sequences;   ///< whose keys and values it reads
+    double context;     ///< mean tokens that a token attends to
+    double expert_rows; ///< of the routed experts of the GPU, the busiest one
+    unsigned local_experts;
+    bool dense;
+};
+
+/// Operators of one layer in forward order; returns how many of `op` are set.
+unsigned mw_layer_operators(const struct mw_task *t, const struct mw_parallel *p,
+                            const struct mw_layer_work *w, struct mw_operator op[MW_OPERATORS]);
+/// The head (logits) of `tokens` tokens.
+struct mw_operator mw_head_operator(const struct mw_task *t, const struct mw_parallel *p,
+                                    double tokens);
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which GPUs and experts the tokens of a sample go to, when the experts of a layer lie on several
+// GPUs of one or more machines.
+#ifndef MW_COST_ROUTING_H
+#define MW_COST_ROUTING_H
+
+#include "analysis/traffic.h"
+#include "trace/trace.h"
+#include "trace/workload.h"
+
+/// A sample of tokens on `ep` GPUs, `switched` of each machine.
+struct mw_routing {
+    unsigned ep;       ///< GPUs with experts of a layer
+    unsigned machines; ///< they lie in
+    unsigned switched; ///< of one machine: ep / machines
+    unsigned experts_per_gpu;
+    /// Tokens of one machine's switches, as a workload of at most MW_MAX_GPUS GPUs without hidden
+    /// values. With several machines its tokens are those that come to a machine, and its lists
+    /// have the places of that machine's experts alone.
+    struct mw_workload w;
+    double machines_per_token; ///< that have an expert of it, mean
+    double far_machines;       ///< of these, not the token's own
+    double far_rows;           ///< experts of a token on other machines, mean
+    double remote;             ///< GPUs of a machine with an expert of a token, its own excluded
+    double sampled_remote;     ///< the same in the workload, which has fewer GPUs above MW_MAX_GPUS
+    size_t tokens;             ///< of the whole sample
+    /// Rows of each expert: of the sample; of each range of tokens (MW_OVERLAP_RANGES); of tokens
+    /// of each GPU of the workload. The first dimension is the range or the GPU.
+    unsigned *rows, *range_rows, *source_rows;
+    unsigned experts;
+    double busiest; ///< rows of the busiest GPU over the mean
+};
+
+/// Make it of layer `layer` of a trace, whose tokens repeat if there are too few, with up to
+/// `tokens_per_gpu` tokens of each switched GPU; `ep` divides the experts, and is a multiple of
+/// `gpus` (of a machine) where it is larger. MW_EXIT_FAILED: no memory.
+int mw_routing_make(struct mw_routing *r, const struct mw_trace *trace, size_t layer, unsigned ep,
+                    unsigned gpus, unsigned tokens_per_gpu, struct mw_error *err);
+void mw_routing_free(struct mw_routing *r);
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch plan`, see plan.h: what it does in which order.
+#include "plan/plan.h"
+
+#include "cli/command_help.h"
+#include "systems/system_list.h"
+#include "trace/trace_options.h"
+
+#include <stdlib.h>
+
+enum { SYNTHETIC_TOKENS = 1 << 14 };
+
+/// The routing: a trace of the model, or a synthetic one with its sizes.
+static int get_trace(struct mw_plan *plan, struct mw_error *err)
+{
+    const struct mw_plan_params *p = plan->params;
+    const struct mw_transformer *m = &p->task.model;
+    if (!p->trace) {
+        const struct mw_synthetic how = {
+            .layers = p->layer + 1,
+            .tokens = SYNTHETIC_TOKENS,
+            .k = m->k,
+            .experts = m->experts,
+            .sigma = p->sigma,
+            .locality = p->locality,
+            .groups = m->groups,
+            .topk_groups = m->topk_groups,
+            .seed = 1,
+        };
+        int status = mw_synthetic_check(&how, err);
+        return status ? status : mw_trace_make(&plan->trace, &how, err);
+    }
+    struct mw_trace_said said = p->said;
+    said.model_experts = m->experts;
+    int status = mw_trace_load(&plan->trace, p->trace, &said, err);
+    if (status)
+        return status;
+    const struct mw_trace *t = &plan->trace;
+    if (t->experts != m->experts || t->k != m->k)
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: %u experts, k %u, but %s has %u and %u", t->name,
+                         t->experts, t->k, m->name, m->experts, m->k);
+    else if (p->layer >= t->layers || !t->tokens)
+        status = mw_fail(err, MW_EXIT_INPUT, "--layer %u: %s has %zu layers of %zu tokens",
+                         p->layer, t->name, t->layers, t->tokens);
+    else
+        status = mw_trace_check(t, p->layer, t->tokens, true, err);
+    if (status)
+        mw_trace_free(&plan->trace);
+    return status;
+}
+
+static int search(struct mw_plan *plan, struct mw_error *err)
+{
+    const struct mw_plan_params *p = plan->params;
+    plan->planner = (struct mw_planner){.task = p->task,
+                                        .calibration = &mw_calibrated,
+                                        .trace = &plan->trace,
+                                        .layer = p->layer,
+                                        .tile = p->tile};
+    int status = p->compute ? mw_compute_read(&plan->planner.compute, p->compute, err) : MW_EXIT_OK;
+    if (!status)
+        status = mw_planner_make(&plan->planner, err);
+    plan->search.top = p->top;
+    for (unsigned i = 0; i < MW_SYSTEMS; i++)
+        plan->search.system[i] = mw_run_asks_for(&p->run, i);
+    if (!status)
+        status = mw_search_run(&plan->search, &plan->planner, &p->fixed, p->recompute_fixed, err);
+    if (!status && p->explain > plan->search.found)
+        status = mw_fail(err, MW_EXIT_INPUT, "--explain %u: there are %u configurations",
+                         p->explain, plan->search.found);
+    return status;
+}
+
+static int write_all(const struct mw_plan *plan, FILE *out, struct mw_error *err)
+{
+    const struct mw_data_files *files = &plan->params->files;
+    struct mw_json j = {0};
+    struct mw_csv csv = {0};
+    FILE *tables = mw_tables_open(out, mw_data_replaces_tables(files), err);
+    if (!tables)
+        return MW_EXIT_FAILED;
+    mw_plan_report(tables, plan);
+    mw_csv_begin(&csv, "configurations", &j);
+    int status = mw_plan_json(&j, plan, err);
+    if (!status)
+        status = mw_data_write(files, out, &j, &csv, err);
+    mw_tables_close(tables, out);
+    mw_json_free(&j);
+    mw_csv_free(&csv);
+    return status;
+}
+
+static int check_files(const struct mw_plan_params *p, struct mw_error *err)
+{
+    static const char *const option[] = {"json", "csv"};
+    const char *const path[] = {p->files.json, p->files.csv};
+    int status = mw_data_check(&p->files, p->trace, err);
+    if (!status && p->compute)
+        status = mw_outputs_spare(option, path, 2, p->compute, err);
+    return status ? status : mw_data_probe(&p->files, err);
+}
+
+static int plan_step(const struct mw_plan_params *params, FILE *out, struct mw_error *err)
+{
+    struct mw_plan plan = {.params = params};
+    int status = check_files(params, err);
+    if (!status)
+        status = get_trace(&plan, err);
+    if (status)
+        return status;
+    status = search(&plan, err);
+    if (!status)
+        status = write_all(&plan, out, err);
+    mw_planner_free(&plan.planner);
+    mw_search_free(&plan.search);
+    mw_trace_free(&plan.trace);
+    return status;
+}
+
+int mw_plan_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    bool help = false;
+    struct mw_plan_params *p = calloc(1, sizeof *p);
+    int status = p ? mw_plan_parse(p, argc, argv, &help, &err) : mw_fail_memory(&err, "the plan");
+    if (!status && help)
+        mw_command_help(&mw_plan_table, out);
+    else if (!status)
+        status = plan_step(p, out, &err);
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    free(p);
+    return status;
+}
