@@ -41,6 +41,7 @@
 #   make format       clang-format on every C and C++ file, verible on the RTL
 #   make docs         writes the generated pages of docs/reference anew
 #   make validation   simulates the machines of bench/measured.json, and writes docs/validation.md; half an hour
+#   make calibration  runs the layers of bench/calibrate, and writes the coefficients of moeswitch plan; an hour
 #   V=1 shows the commands. Parallel as the machine has cores unless -j is given.
 
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
@@ -109,14 +110,15 @@ $(MAP_SV) $(MAP_H) $(GEN)/map.md &: spec/gen_map.py spec/map.toml | $(B)/.setup
 	$(call say,GEN,address map from spec/map.toml)
 	$(Q)$(PY) spec/gen_map.py $(GEN)
 
-# the page of `run --html`, its style and scripts in place of their names: as string
+# the pages of `run --html` and `plan --html`, their styles and scripts in place of their names: as string
 # literals, up to the JSON and after it
-PAGE_DIR := host-tools/report/html
-PAGE_H := $(GEN)/page_template.h
-$(PAGE_H): $(wildcard $(PAGE_DIR)/*)
+PAGE_DIRS := host-tools/report/html host-tools/plan/html
+PAGE_H := $(GEN)/page_template.h $(GEN)/plan_template.h
+page_path = $(firstword $(wildcard $(addsuffix /$(1),$(PAGE_DIRS))))
+$(PAGE_H): $(GEN)/%_template.h: $(wildcard $(addsuffix /*,$(PAGE_DIRS)))
 	$(Q)mkdir -p $(@D)
-	$(Q)sed 's,^@\(.*\.\(css\|js\)\)@$$,cat $(PAGE_DIR)/\1,e' $(PAGE_DIR)/page.html \
-	    | sed 's/[\\"?]/\\&/g; s/.*/"&\\n"/; s/^"@data@\\n"$$/,/' >$@
+	$(Q)sed 's,^@\(.*\.\(css\|js\)\)@$$,cat $(addsuffix /\1,$(PAGE_DIRS)) 2>/dev/null || true,e' \
+	    $(call page_path,$*.html) | sed 's/[\\"?]/\\&/g; s/.*/"&\\n"/; s/^"@data@\\n"$$/,/' >$@
 
 # what FAR=1 sets (kind_far of sim/model.mk), for the tool: MaxLatency=2047 is MW_FAR_MAX_LATENCY
 FAR_H := $(GEN)/far_links.h
@@ -657,9 +659,13 @@ docs: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)cp $^ docs/reference/
 
 # the tool builds the models with long links that it needs
-.PHONY: validation
+.PHONY: validation calibration
 validation: $(TOOL)
 	$(Q)bench/validation.py
+	$(Q)bench/validation_models.py
+
+calibration: $(TOOL)
+	$(Q)$(TOOL) calibrate bench/calibrate --out $(B)/calibrate --write host-tools/cost/calibration.inc
 
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/reference/$$f.md || \

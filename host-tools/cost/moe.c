@@ -4,10 +4,13 @@
 #include "cost/moe.h"
 
 #include "analysis/resources.h"
+#include "cost/fit_features.h"
 #include "systems/system_list.h"
 
 #include <math.h>
 
+const char *const mw_feature_names[MW_FEATURES] = {"first", "second", "third",   "fourth",  "adder",
+                                                   "banks", "tile",   "latency", "constant"};
 const char *const mw_range_names[MW_RANGES] = {"GPUs",
                                                "remote GPUs of a token",
                                                "tokens of a GPU",
@@ -19,34 +22,62 @@ const char *const mw_range_names[MW_RANGES] = {"GPUs",
 
 // ---- engines ------------------------------------------------------------------------------------
 
-/// Cycles of the busiest engine if each expert's rows of `rows` fill whole tiles. Rows of the
-/// sample are scaled to those of the layer.
+/// Rows of the layer for each of the sample.
+static double row_scale(const struct mw_routing *r, const struct mw_moe_layer *layer)
+{
+    return layer->tokens * r->ep / (double)r->tokens;
+}
+
+/// Cycles in which an engine moves a row.
+static double moved_cycles(const struct mw_moe_layer *layer)
+{
+    return ceil(2.0 * layer->dispatch / layer->flit_bytes) / MW_ENGINE_FLITS;
+}
+
+/// Cycles of the busiest engine. A tile has rows of one expert and one of `ranges`, and takes the
+/// time of its experts full or not. Rows of the sample are scaled to those of the layer.
 static double tiled_engine(const struct mw_routing *r, const struct mw_moe_layer *layer,
                            const unsigned *rows, unsigned ranges, double scale)
 {
-    const double flits = ceil(2.0 * layer->dispatch / layer->flit_bytes);
-    const double row = fmax(layer->expert_cycles, flits / MW_ENGINE_FLITS);
     double most = 0;
     for (unsigned g = 0; g < r->ep; g++) {
-        double tiles = 0;
+        double tiles = 0, all = 0;
         for (unsigned i = 0; i < ranges * r->experts_per_gpu; i++) {
             const unsigned e = g * r->experts_per_gpu + i % r->experts_per_gpu;
-            const double all = rows[(size_t)(i / r->experts_per_gpu) * r->experts + e] * scale;
-            tiles += ceil(all / layer->tile);
+            const double own = rows[(size_t)(i / r->experts_per_gpu) * r->experts + e] * scale;
+            tiles += ceil(own / layer->tile);
+            all += own;
         }
-        most = fmax(most, tiles * layer->tile * row);
+        most =
+            fmax(most, fmax(tiles * layer->tile * layer->expert_cycles, all * moved_cycles(layer)));
     }
     return most;
+}
+
+/// Share of the rows that are in the first tile of their expert: of the layer's time, as much
+/// passes before experts start, and about as much behind the last row's arrival.
+static double first_share(const struct mw_routing *r, const struct mw_moe_layer *layer)
+{
+    const double scale = row_scale(r, layer);
+    double first = 0, all = 0;
+    for (unsigned e = 0; e < r->experts; e++) {
+        const double own = r->rows[e] * scale;
+        first += fmin(own, layer->tile);
+        all += own;
+    }
+    return all > 0 ? first / all : 0;
 }
 
 static double engine_of(const struct mw_routing *r, const struct mw_system *system,
                         const struct mw_moe_layer *layer)
 {
-    const double scale = layer->tokens * r->ep / (double)r->tokens;
+    const double scale = row_scale(r, layer);
     if (system->source_lists)
         return tiled_engine(r, layer, r->source_rows, r->w.shape.gpus, scale);
     if (system->row_ranges)
         return tiled_engine(r, layer, r->range_rows, MW_OVERLAP_RANGES, scale);
+    if (system->gathered)
+        return tiled_engine(r, layer, r->gathered_rows, MW_ALL_GATHERED, scale);
     return tiled_engine(r, layer, r->rows, 1, scale);
 }
 
@@ -110,20 +141,27 @@ void mw_moe_features(const struct mw_routing *r, const struct mw_system *system,
                      double feature[MW_FEATURES])
 {
     const double scale = layer->tokens * r->machines_per_token / r->w.shape.tokens_per_gpu;
-    const double engine = engine_of(r, system, layer), adder = counts->adder * scale;
+    const double engine = engine_of(r, system, layer), first = first_share(r, layer);
+    const double adder = counts->adder * scale;
+    feature[MW_F_TILE] = layer->tile * fmax(layer->expert_cycles, moved_cycles(layer));
     feature[MW_F_LATENCY] = layer->link_latency;
     feature[MW_F_CONSTANT] = 1;
+    feature[MW_F_SECOND] = engine;
     if (system->phased) {
-        feature[MW_F_DISPATCH] = counts->dispatch * scale;
-        feature[MW_F_ENGINE] = engine;
-        feature[MW_F_COMBINE] = fmax(counts->combine * scale, adder);
+        const double link = counts->combine * scale;
+        feature[MW_F_FIRST] = counts->dispatch * scale + fmax(link, adder);
+        feature[MW_F_THIRD] = fmin(link, adder);
+        feature[MW_F_FOURTH] = first * adder;
+        feature[MW_F_ADDER] = feature[MW_F_BANKS] = 0;
         return;
     }
-    const double moved = fmax(counts->link * scale, fmax(adder, counts->banks * scale));
-    const double flits = ceil(2.0 * layer->dispatch / layer->flit_bytes);
-    feature[MW_F_DISPATCH] = fmax(moved, engine);
-    feature[MW_F_COMBINE] = fmin(moved, engine);
-    feature[MW_F_ENGINE] = layer->tile * fmax(layer->expert_cycles, flits / MW_ENGINE_FLITS);
+    const double link = counts->link * scale;
+    feature[MW_F_FIRST] = fmax(link, engine);
+    feature[MW_F_SECOND] = fmin(link, engine);
+    feature[MW_F_THIRD] = first * link;
+    feature[MW_F_FOURTH] = first * engine;
+    feature[MW_F_ADDER] = adder;
+    feature[MW_F_BANKS] = counts->banks * scale;
 }
 
 // ---- times --------------------------------------------------------------------------------------
@@ -156,9 +194,7 @@ unsigned mw_moe_outside(const struct mw_calibration *c, const struct mw_routing 
 double mw_moe_cycles(const struct mw_calibration *c, unsigned system, const struct mw_routing *r,
                      const struct mw_moe_counts *counts, const struct mw_moe_layer *layer)
 {
-    double feature[MW_FEATURES], cycles = 0;
+    double feature[MW_FEATURES];
     mw_moe_features(r, &mw_systems[system], counts, layer, feature);
-    for (unsigned i = 0; i < MW_FEATURES; i++)
-        cycles += c->coefficient[system][i] * feature[i];
-    return cycles;
+    return mw_fit_value(c->coefficient[system], feature);
 }

@@ -18,16 +18,23 @@ struct mw_moe_layer {
     unsigned link_latency;      ///< cycles
 };
 
-/// Features of a layer. Of systems in phases the first three follow one another; of others the
-/// longest decides, and the second longest adds a part.
+/// Features of a layer, in cycles. Systems in phases have three parts of time that follow one
+/// another: dispatch, experts, combine. Of others the longer of links and engine decides, and the
+/// rest adds a share. First rows are the share of rows in the first tile of their expert.
 enum mw_feature {
-    MW_F_DISPATCH, ///< in phases: the busiest link; else the longest of links, engine, adder, banks
-    MW_F_COMBINE,  ///< in phases: the longest of link and adder; else the second longest
-    MW_F_ENGINE,   ///< in phases: whole tiles of the busiest engine; else one tile
+    MW_F_FIRST,    ///< in phases: links in dispatch, then the longer of links and adder in combine;
+                   ///< else the longer of links and engine
+    MW_F_SECOND,   ///< in phases: whole tiles of the busiest engine; else the shorter one
+    MW_F_THIRD,    ///< in phases: the shorter of links and adder; else links, for first rows
+    MW_F_FOURTH,   ///< in phases: the adder, for first rows; else the engine, for first rows
+    MW_F_ADDER,    ///< not in phases
+    MW_F_BANKS,    ///< of memory, not in phases
+    MW_F_TILE,     ///< one tile
     MW_F_LATENCY,  ///< of a link
-    MW_F_CONSTANT,
+    MW_F_CONSTANT, ///< 1
 };
-enum { MW_FEATURES = 5 };
+enum { MW_FEATURES = 9 };
+extern const char *const mw_feature_names[MW_FEATURES];
 
 /// What the tokens of a routing's sample take of links, adders and banks, in cycles of the busiest
 /// one: in each phase, and of both together.

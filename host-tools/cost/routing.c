@@ -63,19 +63,42 @@ static void visit(struct walk *w, const uint16_t *ids, unsigned machine)
     w->sampled_remote += remote_gpus(to, k, 0, r->w.experts_per_gpu, gpus, home);
 }
 
+/// The range of token number `at` of `tokens`, by where ranges end.
+static unsigned range_of(const unsigned *ends, size_t at, size_t tokens)
+{
+    unsigned range = 0;
+    while (at >= mw_range_end(ends[range], MW_RANGE_PARTS, (uint32_t)tokens))
+        range++;
+    return range;
+}
+
+/// The range of a GPU's gathered tokens in which token `at` of GPU `source` is: others' begin with
+/// those of the next GPU, own ones come last.
+static unsigned gathered_range(unsigned gpus, unsigned gpu, size_t source, size_t at, size_t tokens)
+{
+    const size_t turn = (source + gpus - gpu - 1) % gpus;
+    if (source == gpu)
+        return MW_GATHERED_RANGES;
+    return range_of(mw_gathered_ends, turn * tokens + at, (gpus - 1) * tokens);
+}
+
 static void count_rows(struct walk *w, const uint16_t *ids, unsigned own)
 {
     struct mw_routing *r = w->r;
-    const size_t tokens = r->w.shape.tokens_per_gpu;
+    const size_t tokens = r->w.shape.tokens_per_gpu, at = w->sampled % tokens;
     const size_t source = w->sampled / tokens;
-    const size_t range = w->sampled % tokens * MW_OVERLAP_RANGES / tokens;
-    for (unsigned i = 0; i < w->trace->k; i++)
-        if (ids[i] != MW_NO_EXPERT) {
-            w->far_rows += ids[i] / (r->switched * r->experts_per_gpu) != own;
-            r->rows[ids[i]]++;
-            r->range_rows[range * r->experts + ids[i]]++;
-            r->source_rows[source * r->experts + ids[i]]++;
-        }
+    const size_t range = range_of(mw_overlap_ends, at, tokens);
+    for (unsigned i = 0; i < w->trace->k; i++) {
+        if (ids[i] == MW_NO_EXPERT)
+            continue;
+        const unsigned gpu = ids[i] / r->experts_per_gpu % r->w.shape.gpus;
+        const size_t gathered = gathered_range(r->w.shape.gpus, gpu, source, at, tokens);
+        w->far_rows += ids[i] / (r->switched * r->experts_per_gpu) != own;
+        r->rows[ids[i]]++;
+        r->range_rows[range * r->experts + ids[i]]++;
+        r->gathered_rows[gathered * r->experts + ids[i]]++;
+        r->source_rows[source * r->experts + ids[i]]++;
+    }
 }
 
 /// The machine of a token's own GPU: tokens go round.
@@ -115,11 +138,13 @@ static int allocate(struct mw_routing *r, const struct mw_trace *trace, struct m
     const size_t all = (size_t)r->w.tokens * r->w.k;
     r->rows = calloc(trace->experts, sizeof *r->rows);
     r->range_rows = calloc((size_t)trace->experts * MW_OVERLAP_RANGES, sizeof *r->range_rows);
+    r->gathered_rows = calloc((size_t)trace->experts * MW_ALL_GATHERED, sizeof *r->gathered_rows);
     r->source_rows = calloc((size_t)trace->experts * r->w.shape.gpus, sizeof *r->source_rows);
     r->w.layer = calloc(1, sizeof *r->w.layer);
     if (r->w.layer)
         r->w.layer[0].ids = malloc(all * sizeof *r->w.layer[0].ids);
-    if (!r->rows || !r->range_rows || !r->source_rows || !r->w.layer || !r->w.layer[0].ids)
+    if (!r->rows || !r->range_rows || !r->gathered_rows || !r->source_rows || !r->w.layer ||
+        !r->w.layer[0].ids)
         return mw_fail_memory(err, "a sample of the routing");
     for (size_t i = 0; i < all; i++)
         r->w.layer[0].ids[i] = MW_NO_EXPERT;
@@ -167,6 +192,7 @@ void mw_routing_free(struct mw_routing *r)
     free(r->w.layer);
     free(r->rows);
     free(r->range_rows);
+    free(r->gathered_rows);
     free(r->source_rows);
     *r = (struct mw_routing){0};
 }

@@ -5,7 +5,7 @@
 #ifndef MW_COST_ROUTING_H
 #define MW_COST_ROUTING_H
 
-#include "analysis/traffic.h"
+#include "systems/generator.h"
 #include "trace/trace.h"
 #include "trace/workload.h"
 
@@ -25,12 +25,15 @@ struct mw_routing {
     double remote;             ///< GPUs of a machine with an expert of a token, its own excluded
     double sampled_remote;     ///< the same in the workload, which has fewer GPUs above MW_MAX_GPUS
     size_t tokens;             ///< of the whole sample
-    /// Rows of each expert: of the sample; of each range of tokens (MW_OVERLAP_RANGES); of tokens
-    /// of each GPU of the workload. The first dimension is the range or the GPU.
-    unsigned *rows, *range_rows, *source_rows;
+    /// Rows of each expert: of the sample; of each range on which experts run under `overlap`, and
+    /// under `nvls` (own tokens are the last one); of tokens of each GPU of the workload. The first
+    /// dimension is the range or the GPU.
+    unsigned *rows, *range_rows, *gathered_rows, *source_rows;
     unsigned experts;
     double busiest; ///< rows of the busiest GPU over the mean
 };
+
+enum { MW_ALL_GATHERED = MW_GATHERED_RANGES + 1 };
 
 /// Make it of layer `layer` of a trace, whose tokens repeat if there are too few, with up to
 /// `tokens_per_gpu` tokens of each switched GPU; `ep` divides the experts, and is a multiple of

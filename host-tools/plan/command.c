@@ -1,33 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `moeswitch plan`, see plan.h: what it does in which order.
+#include "plan/chakra.h"
+#include "plan/moe_csv.h"
 #include "plan/plan.h"
 
+#include "base/output.h"
+#include "base/text.h"
 #include "cli/command_help.h"
+#include "report/page.h"
 #include "systems/system_list.h"
 #include "trace/trace_options.h"
 
 #include <stdlib.h>
 
-enum { SYNTHETIC_TOKENS = 1 << 14 };
+enum { SYNTHETIC_TOKENS = 1 << 14, MOE_TOKENS = 4096 };
 
-/// The routing: a trace of the model, or a synthetic one with its sizes.
+/// Of a synthetic trace with the model's sizes.
+static struct mw_synthetic synthetic_of(const struct mw_plan_params *p)
+{
+    const struct mw_transformer *m = &p->task.model;
+    return (struct mw_synthetic){
+        .layers = p->layer + 1,
+        .tokens = SYNTHETIC_TOKENS,
+        .k = m->k,
+        .experts = m->experts,
+        .sigma = p->sigma,
+        .locality = p->locality,
+        .groups = m->groups,
+        .topk_groups = m->topk_groups,
+        .seed = 1,
+    };
+}
+
+/// The routing: a trace of the model, or a synthetic one.
 static int get_trace(struct mw_plan *plan, struct mw_error *err)
 {
     const struct mw_plan_params *p = plan->params;
     const struct mw_transformer *m = &p->task.model;
     if (!p->trace) {
-        const struct mw_synthetic how = {
-            .layers = p->layer + 1,
-            .tokens = SYNTHETIC_TOKENS,
-            .k = m->k,
-            .experts = m->experts,
-            .sigma = p->sigma,
-            .locality = p->locality,
-            .groups = m->groups,
-            .topk_groups = m->topk_groups,
-            .seed = 1,
-        };
+        const struct mw_synthetic how = synthetic_of(p);
         int status = mw_synthetic_check(&how, err);
         return status ? status : mw_trace_make(&plan->trace, &how, err);
     }
@@ -72,7 +84,67 @@ static int search(struct mw_plan *plan, struct mw_error *err)
     return status;
 }
 
-static int write_all(const struct mw_plan *plan, FILE *out, struct mw_error *err)
+/// Of the best configuration, for those who read more than the tables.
+static int vary(struct mw_plan *plan, struct mw_error *err)
+{
+    const struct mw_plan_params *p = plan->params;
+    const struct mw_synthetic how = synthetic_of(p);
+    if (!p->files.json && !p->html)
+        return MW_EXIT_OK;
+    return mw_variants_make(&plan->variants, &plan->search, &plan->planner, p->trace ? NULL : &how,
+                            err);
+}
+
+static int write_page(const struct mw_plan *plan, const struct mw_json *j, FILE *out,
+                      struct mw_error *err)
+{
+    size_t size;
+    if (!plan->params->html)
+        return MW_EXIT_OK;
+    char *text = mw_page_html(MW_PAGE_PLAN, j, &size);
+    if (!text)
+        return mw_fail_memory(err, "the page");
+    int status = mw_data_send(out, plan->params->html, text, size, err);
+    free(text);
+    return status;
+}
+
+static int write_moe_csv(const struct mw_plan *plan, FILE *out, struct mw_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!plan->params->moe_csv)
+        return MW_EXIT_OK;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return mw_fail_memory(err, "moe.csv");
+    mw_moe_csv(f, &plan->planner, &plan->search.best[0], MOE_TOKENS);
+    fclose(f);
+    int status = text ? mw_data_send(out, plan->params->moe_csv, text, size, err)
+                      : mw_fail_memory(err, "moe.csv");
+    free(text);
+    return status;
+}
+
+static int write_chakra(struct mw_plan *plan, FILE *tables, struct mw_error *err)
+{
+    const struct mw_plan_params *p = plan->params;
+    struct mw_chakra_times times;
+    struct mw_chakra_counts counts;
+    if (!p->chakra)
+        return MW_EXIT_OK;
+    int status =
+        mw_chakra_times_of(&times, &plan->planner, &plan->search.best[0], p->chakra_ranks, err);
+    if (!status)
+        status = mw_chakra_file(p->chakra, p->chakra_out, &times, &counts, err);
+    if (!status)
+        fprintf(tables, "%s: %zu nodes, %zu with times (%zu all-to-all), %.0f us together\n",
+                MW_SHOWN(p->chakra_out), counts.nodes, counts.timed, counts.all_to_all,
+                counts.micros);
+    return status;
+}
+
+static int write_all(struct mw_plan *plan, FILE *out, struct mw_error *err)
 {
     const struct mw_data_files *files = &plan->params->files;
     struct mw_json j = {0};
@@ -85,6 +157,12 @@ static int write_all(const struct mw_plan *plan, FILE *out, struct mw_error *err
     int status = mw_plan_json(&j, plan, err);
     if (!status)
         status = mw_data_write(files, out, &j, &csv, err);
+    if (!status)
+        status = write_page(plan, &j, out, err);
+    if (!status)
+        status = write_moe_csv(plan, out, err);
+    if (!status)
+        status = write_chakra(plan, tables, err);
     mw_tables_close(tables, out);
     mw_json_free(&j);
     mw_csv_free(&csv);
@@ -93,11 +171,19 @@ static int write_all(const struct mw_plan *plan, FILE *out, struct mw_error *err
 
 static int check_files(const struct mw_plan_params *p, struct mw_error *err)
 {
-    static const char *const option[] = {"json", "csv"};
-    const char *const path[] = {p->files.json, p->files.csv};
-    int status = mw_data_check(&p->files, p->trace, err);
-    if (!status && p->compute)
-        status = mw_outputs_spare(option, path, 2, p->compute, err);
+    enum { FILES = 5 };
+    static const char *const option[FILES] = {"json", "csv", "html", "chakra-out", "moe-csv"};
+    const char *const path[FILES] = {p->files.json, p->files.csv, p->html, p->chakra_out,
+                                     p->moe_csv};
+    int status = mw_outputs_differ(option, path, FILES, err);
+    if (!status && p->trace)
+        status = mw_outputs_spare_trace(option, path, FILES, p->trace, err);
+    if (!status)
+        status = mw_outputs_spare(option, path, FILES, p->compute, err);
+    if (!status)
+        status = mw_outputs_spare(option, path, FILES, p->chakra, err);
+    for (unsigned i = 2; i < FILES && !status; i++)
+        status = mw_output_probe(mw_is_standard(path[i]) ? NULL : path[i], err);
     return status ? status : mw_data_probe(&p->files, err);
 }
 
@@ -110,6 +196,8 @@ static int plan_step(const struct mw_plan_params *params, FILE *out, struct mw_e
     if (status)
         return status;
     status = search(&plan, err);
+    if (!status)
+        status = vary(&plan, err);
     if (!status)
         status = write_all(&plan, out, err);
     mw_planner_free(&plan.planner);

@@ -179,6 +179,21 @@ static double moe_seconds(const struct mw_planner *p, const struct mw_parallel *
     return fmax(seconds, network + (mw_systems[system].phased ? experts : 0));
 }
 
+int mw_layer_communication(struct mw_planner *p, struct mw_step *s, double *seconds,
+                           double *nothing, double *bytes, struct mw_error *err)
+{
+    const struct mw_moe_cache *c = find(p, &s->parallel, err);
+    const double *coefficient = p->calibration->coefficient[s->system];
+    if (!c)
+        return MW_EXIT_FAILED;
+    *seconds = moe_seconds(p, &s->parallel, c, s->system, 0, s);
+    *nothing = (coefficient[MW_F_LATENCY] * p->combine.link_latency + coefficient[MW_F_CONSTANT]) *
+               p->combine.cycle_ns * 1e-9;
+    *nothing = s->parallel.ep > 1 ? fmin(*nothing, *seconds) : 0;
+    *bytes = own_tokens(p, &s->parallel) * p->trace->k * p->task.model.hidden * ACTIVATION;
+    return MW_EXIT_OK;
+}
+
 /// What of dispatch and combine is not hidden: by the layer's experts, as the system does it, or by
 /// all compute of another micro-batch.
 static double exposed(const struct mw_planner *p, const struct mw_parallel *how,

@@ -171,6 +171,18 @@ static const struct mw_option options[] = {
                 "lines of the table of configurations, {} (default {default})"),
     MW_UNSIGNED("explain", AT(explain), 1, MOST_TOP, "N",
                 "show where the time and the memory of line N go"),
+    MW_PATH("chakra", AT(chakra), "FILE",
+            "a Chakra execution trace, whose communication gets the times of the best "
+            "configuration"),
+    MW_PATH("chakra-out", AT(chakra_out), "FILE", "where the trace of --chakra goes with them"),
+    MW_UNSIGNED("chakra-ranks", AT(chakra_ranks), 2, MOST_GPUS, "N",
+                "GPUs of its collectives, {} (default: as many as share the experts)"),
+    MW_PATH("moe-csv", AT(moe_csv), "FILE",
+            "time of experts for LLMServingSim (moe.csv): tokens, activated experts, "
+            "microseconds"),
+    MW_PATH("html", AT(html), "FILE",
+            "a page to look at: parts of the step, a timeline, configurations, speed-up against "
+            "GPUs and k"),
     MW_DATA_OPTIONS(AT(files), "everything"),
 };
 
@@ -211,7 +223,7 @@ const struct mw_option_table mw_plan_table = {
     .text =
         "Predicts the time of a training step, of prefill or of a decode step under each system, "
         "for every way to share it over GPUs whose memory it fits. Dispatch and combine of experts "
-        "are the flits of each system. All else is a roofline, or measured "
+        "are calibrated on the RTL (moeswitch calibrate). All else is a roofline, or measured "
         "times; networks have a latency and a rate.",
     .section = sections,
     .defaults = defaults,
@@ -298,6 +310,8 @@ int mw_plan_parse(struct mw_plan_params *p, int argc, char **argv, bool *help, s
                        p->top);
     if (p->redundant && p->trace)
         return mw_fail(err, MW_EXIT_INPUT, "--redundant-experts: not with --trace");
+    if (!p->chakra != !p->chakra_out || (p->chakra_ranks && !p->chakra))
+        return mw_fail(err, MW_EXIT_INPUT, "--%s is missing", p->chakra ? "chakra-out" : "chakra");
     p->task.model.experts += p->redundant;
     take_machine(p);
     return check_sizes(p, err);

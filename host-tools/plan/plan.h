@@ -8,6 +8,7 @@
 #include "cli/tables.h"
 #include "experiment/params.h"
 #include "plan/search.h"
+#include "plan/variants.h"
 
 struct mw_plan_params {
     struct mw_task task;
@@ -22,6 +23,10 @@ struct mw_plan_params {
     unsigned redundant; ///< experts of each layer that are there twice
     double sigma, locality;
     unsigned tile, top, explain;
+    const char *html;                ///< file for a page to look at, or NULL
+    const char *chakra, *chakra_out; ///< an execution trace, and where it goes with times; or NULL
+    unsigned chakra_ranks;           ///< of its collectives; 0: as many as share the experts
+    const char *moe_csv;             ///< file for LLMServingSim, or NULL
     struct mw_data_files files;
 };
 
@@ -31,6 +36,7 @@ struct mw_plan {
     struct mw_planner planner;
     struct mw_trace trace;
     struct mw_search search;
+    struct mw_variants variants; ///< where JSON or a page is written
 };
 
 extern const struct mw_option_table mw_plan_table;

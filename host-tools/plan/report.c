@@ -65,7 +65,7 @@ static void report_head(FILE *out, const struct mw_plan *plan)
                         mw_schedule_names[t->schedule],
                         t->overlap_batches ? ", batches overlap" : "", plan->trace.name);
     mw_report_paragraph(out,
-                        "communication of experts: flits of each system; all else: %sroofline at "
+                        "communication of experts: calibrated on the RTL; all else: %sroofline at "
                         "%g %% of FLOPS, %g %% in attention, %g %% of memory GB/s; networks: "
                         "latency and rate",
                         plan->params->compute ? "measured times, where there are none " : "",

@@ -48,7 +48,7 @@ static void json_params(struct mw_json *j, const struct mw_plan *plan)
 static void json_assumptions(struct mw_json *j, const struct mw_plan_params *p)
 {
     mw_json_object(j, "assumptions", false);
-    mw_json_string(j, "moe_communication", "flits of each system");
+    mw_json_string(j, "moe_communication", "calibrated on the RTL");
     mw_json_string(j, "compute", p->compute ? "measured, else roofline" : "roofline");
     mw_json_double(j, "gemm_efficiency", p->task.gemm_share);
     mw_json_double(j, "attention_efficiency", p->task.attention_share);
@@ -99,6 +99,23 @@ static void json_step(struct mw_json *j, const struct mw_task *t, const struct m
     mw_json_end(j);
 }
 
+static void json_variants(struct mw_json *j, const char *key, const struct mw_variant *list,
+                          unsigned count)
+{
+    mw_json_array(j, key, false);
+    for (unsigned i = 0; i < count; i++) {
+        mw_json_object(j, NULL, true);
+        mw_json_uint(j, "value", list[i].value);
+        mw_json_object(j, "ms", true);
+        for (unsigned s = 0; s < MW_SYSTEMS; s++)
+            if (list[i].seconds[s] > 0)
+                mw_json_double(j, mw_systems[s].name, 1e3 * list[i].seconds[s]);
+        mw_json_end(j);
+        mw_json_end(j);
+    }
+    mw_json_end(j);
+}
+
 int mw_plan_json(struct mw_json *j, const struct mw_plan *plan, struct mw_error *err)
 {
     const struct mw_search *s = &plan->search;
@@ -121,6 +138,8 @@ int mw_plan_json(struct mw_json *j, const struct mw_plan *plan, struct mw_error 
     for (unsigned i = 0; i < s->found; i++)
         json_step(j, t, &s->best[i]);
     mw_json_end(j);
+    json_variants(j, "by_gpus", plan->variants.by_gpus, plan->variants.gpus);
+    json_variants(j, "by_k", plan->variants.by_k, plan->variants.ks);
     mw_json_end(j);
     return mw_json_close(j, err);
 }

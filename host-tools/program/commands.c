@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "device/top.h"
 #include "hardware/hardware_command.h"
+#include "plan/calibrate.h"
 #include "plan/plan.h"
 #include "run/info.h"
 #include "run/run.h"
@@ -24,7 +25,7 @@ const struct mw_command mw_commands[] = {
     {&mw_top_table, mw_top_command},           {&mw_list_table, mw_list_command},
     {&mw_info_table, mw_info_command},         {&mw_selftest_table, mw_selftest_command},
     {&mw_firmware_table, mw_firmware_command}, {&mw_hardware_table, mw_hardware_command},
-    {&mw_plan_table, mw_plan_command},
+    {&mw_plan_table, mw_plan_command},         {&mw_calibrate_table, mw_calibrate_command},
 };
 const unsigned mw_command_count = sizeof mw_commands / sizeof *mw_commands;
 

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 /// What comes before the JSON and after it.
-static const char *const template[] = {
+static const char *const run_template[] = {
 #include "page_template.h"
+};
+static const char *const plan_template[] = {
+#include "plan_template.h"
 };
 
 /// JSON as one line. White space is data only inside strings, and "<" is found nowhere else.
@@ -27,8 +30,9 @@ static void write_json(FILE *out, const char *text)
     }
 }
 
-char *mw_page_html(const struct mw_json *json, size_t *size)
+char *mw_page_html(enum mw_page page, const struct mw_json *json, size_t *size)
 {
+    const char *const *template = page == MW_PAGE_PLAN ? plan_template : run_template;
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
     if (!out)

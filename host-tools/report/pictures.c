@@ -50,7 +50,7 @@ int mw_pictures_write(const struct mw_run_params *params, FILE *out, const struc
         status = deliver(out, params->plot, text, size, err);
     }
     if (params->html && !status) {
-        char *text = mw_page_html(json, &size);
+        char *text = mw_page_html(MW_PAGE_RUN, json, &size);
         status = deliver(out, params->html, text, size, err);
     }
     if (params->timeline && !status) {

@@ -6,9 +6,9 @@
 #ifndef MW_HOST_GENERATOR_H
 #define MW_HOST_GENERATOR_H
 
-#include "moeswitch.h"
+#include "analysis/traffic.h"
 
-struct mw_system;
+#include "moeswitch.h"
 
 /// Whose streams are made.
 struct mw_place {
@@ -36,6 +36,15 @@ void mw_charge(struct mw_stream *s, uint32_t cycles);
 
 /// Where a range of tokens ends: `parts` of `all` parts of them, rounded down.
 uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens);
+
+enum {
+    MW_RANGE_PARTS = 64,     ///< of the tokens, in which these ranges end
+    MW_GATHERED_RANGES = 14, ///< of others' tokens
+};
+/// Where ranges of tokens end on which experts run: of every home's tokens, and of gathered tokens
+/// of all others, which begin behind the own ones.
+extern const unsigned mw_overlap_ends[MW_OVERLAP_RANGES];
+extern const unsigned mw_gathered_ends[MW_GATHERED_RANGES];
 
 extern const struct mw_generator mw_generate_unicast;
 extern const struct mw_generator mw_generate_overlap;

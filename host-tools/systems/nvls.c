@@ -14,11 +14,11 @@
 #include "analysis/bounds.h"
 #include "systems/generator.h"
 
-enum { RANGES = 14, PARTS = 64, TURNS = 8 };
+enum { RANGES = MW_GATHERED_RANGES, PARTS = MW_RANGE_PARTS, TURNS = 8 };
 
 /// Ends of the ranges of others' tokens, in parts of them: small at first, as nothing
 /// is summed before.
-static const unsigned range_end[RANGES] = {1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 46, 52, 58, PARTS};
+const unsigned mw_gathered_ends[RANGES] = {1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 46, 52, 58, PARTS};
 
 /// Counters of events: barriers behind gather and sums, flags of routing entries, ranges that the
 /// own experts have done.
@@ -92,7 +92,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     add_others(sums, at, 0, others, add_empty);
     mw_stream_sum_dense(sums, own, at->tokens, MW_DENSE_ALL);
     for (unsigned r = 0, from = 0; r < RANGES; r++) {
-        uint32_t end = mw_range_end(range_end[r], PARTS, others);
+        uint32_t end = mw_range_end(mw_gathered_ends[r], PARTS, others);
         add_others(experts, at, from, end, add_experts);
         mw_stream_flag(experts, EXPERTS, true);
         mw_stream_wait(sums, EXPERTS, r + 1);

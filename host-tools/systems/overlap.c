@@ -12,15 +12,14 @@
 // counter last was flagged by all and those flags have come: the partial sums of a range leave
 // behind its experts, which waited for all flags of its rows, and a GPU's flag of partial sums
 // comes behind its flag of the same range's rows.
-#include "analysis/bounds.h"
 #include "systems/generator.h"
 
-enum { RANGES = MW_OVERLAP_RANGES, PARTS = 64, WINDOW = 3 };
+enum { RANGES = MW_OVERLAP_RANGES, PARTS = MW_RANGE_PARTS, WINDOW = 3 };
 
 /// Ends of the ranges in parts of the tokens: small at last, as what is done with the last one
 /// has nothing beside it.
-static const unsigned range_end[RANGES] = {5,  10, 15, 20, 25, 30, 35,   40,
-                                           45, 49, 53, 57, 60, 62, PARTS};
+const unsigned mw_overlap_ends[RANGES] = {5,  10, 15, 20, 25, 30, 35,   40,
+                                          45, 49, 53, 57, 60, 62, PARTS};
 
 /// Counters of events: SW0 counts ranges that the own experts have done, the others
 /// flags of ranges.
@@ -44,7 +43,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     mw_stream_poll(dispatch, MW_EV_COUNTS, gpus, c->exchange);
     mw_stream_prefix(dispatch);
     for (unsigned r = 0, from = 0; r < RANGES; r++) {
-        uint32_t count = mw_range_end(range_end[r], PARTS, tokens) - from;
+        uint32_t count = mw_range_end(mw_overlap_ends[r], PARTS, tokens) - from;
         uint32_t addresses = c->address * count;
         if (r >= WINDOW)
             wait_flags(dispatch, SUMS, r - WINDOW, gpus - 1, c->poll + addresses);

@@ -29,7 +29,8 @@ LAYERS = {
     "host-tools": {
         "program/pages": ("program", "cli"),
         "program": ("plan", "sweep", "bench", "run", "device", "hardware", "trace", "cli", "base"),
-        "plan": ("report", "cost", "systems", "experiment", "analysis", "hardware", "trace", "cli", "formats", "base"),
+        "plan": ("sweep", "report", "cost", "systems", "experiment", "analysis", "hardware", "trace", "cli", "formats",
+                 "base"),
         "cost": ("systems", "analysis", "hardware", "trace", "cli", "formats", "base"),
         "sweep": ("run", "tp_run", "systems", "experiment", "tp", "analysis", "device", "hardware", "trace", "cli",
                   "formats", "base"),

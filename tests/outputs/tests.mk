@@ -3,6 +3,7 @@
 # top` beside it; traces as NumPy writes them; what bench/results.py, bench/flashdmoe.py and bench/validation.py
 # write; and that bench/never_slower.py holds.
 TEST_CMDS += --command 'page: $(PY) tests/outputs/page.py $(B)' \
+    --command 'plan page: $(PY) tests/outputs/plan_page.py $(B)' \
     --command 'formats: $(PY) tests/outputs/formats.py $(B)' \
     --command 'timeline: $(PY) tests/outputs/timeline.py $(B)' \
     --command 'results: $(PY) tests/outputs/results.py $(B)' \

@@ -386,7 +386,7 @@ static void shows_tables(void **state)
 {
     (void)state;
     assert_int_equal(PLAN(SMALL, "--top", "2", "--explain", "2", "--system", "unicast,dysharp"), 0);
-    assert_non_null(strstr(out_text, "flits of each system; all else: roofline"));
+    assert_non_null(strstr(out_text, "calibrated on the RTL; all else: roofline"));
     assert_non_null(strstr(out_text, "Line 2: "));
     assert_non_null(strstr(out_text, "weights"));
     assert_null(strstr(out_text, "nvls"));

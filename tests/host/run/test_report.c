@@ -485,7 +485,7 @@ static void assert_embeds(const char *value, const char *embedded)
     mw_json_uint(&j, "number", 7);
     mw_json_end(&j);
     assert_int_equal(mw_json_close(&j, NULL), MW_EXIT_OK);
-    char *page = mw_page_html(&j, &size);
+    char *page = mw_page_html(MW_PAGE_RUN, &j, &size);
     assert_non_null(page);
     assert_int_equal(strlen(page), size);
     snprintf(want, sizeof want, "id=\"data\">\n{\"a  key\":\"%s\",\"number\":7}</script>\n",

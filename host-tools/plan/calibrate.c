@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch calibrate`, see calibrate.h: sweeps, fit, comparison, and the table for the source.
+#include "plan/calibrate.h"
+
+#include "base/output.h"
+#include "base/text.h"
+#include "cli/command_help.h"
+#include "cli/tables.h"
+#include "sweep/sweep.h"
+#include "systems/system_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_GRIDS = 64, NAME_BYTES = 256, MOST_PATH = MW_PATH_BYTES + 2 * NAME_BYTES };
+
+/// Errors that runs which are not fitted may have.
+static const double MEDIAN = 0.03, LARGEST = 0.10;
+
+struct asked {
+    const char *grids, *out, *write;
+    unsigned jobs;
+    bool list, collect;
+};
+
+// ---- options ------------------------------------------------------------------------------------
+
+#define AT(field) offsetof(struct asked, field)
+
+static const struct mw_option options[] = {
+    MW_PATH("out", AT(out), "DIR", "folder of the sweeps (default: build/calibrate)"),
+    MW_UNSIGNED("jobs", AT(jobs), 1, 256, "J", "runs side by side, {} (default {default})"),
+    MW_FLAG("list", AT(list),
+            "print the commands that are left to run, a line each: for GNU parallel or a Slurm "
+            "array"),
+    MW_FLAG("collect", AT(collect), "run none, and fit what is there"),
+    MW_PATH("write", AT(write), "FILE",
+            "the coefficients as the source has them, in cost/calibration.inc"),
+};
+
+static int take_word(void *params, const char *text, struct mw_error *err)
+{
+    struct asked *a = params;
+    if (a->grids || !*text)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: unexpected word, see moeswitch calibrate --help",
+                       text);
+    a->grids = text;
+    return MW_EXIT_OK;
+}
+
+static MW_TERMS(words, {"DIR", "with grids of moeswitch sweep: those of fit-*.json are fitted, "
+                               "those of held-*.json compared"});
+static MW_TERMS(exits,
+                {"0", "the errors of runs that are not fitted are within 3 % in the median "
+                      "and 10 % at most"},
+                {"1", "they are not, or a run has a wrong result"},
+                {"2", "bad input, or too few runs"},
+                {"3", "a run's device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
+                {"130", MW_EXIT_INTERRUPTED_TEXT});
+static const struct mw_section sections[] = {{"The grids", words}, {"Exit status", exits}, {0}};
+
+static void defaults(void *params)
+{
+    *(struct asked *)params = (struct asked){.out = "build/calibrate", .jobs = 1};
+}
+
+const struct mw_option_table mw_calibrate_table = {
+    .command = "calibrate",
+    .option = options,
+    .count = sizeof options / sizeof *options,
+    .word = take_word,
+    .file = "DIR",
+    .summary = "fit the communication of moeswitch plan to RTL runs",
+    .synopsis = "DIR [OPTION]...",
+    .text = "Runs layers under every system as sweeps, and fits coefficients with which moeswitch "
+            "plan predicts dispatch, experts and combine. What has been run is not run again.",
+    .section = sections,
+    .defaults = defaults,
+    .params_bytes = sizeof(struct asked),
+};
+
+// ---- grids --------------------------------------------------------------------------------------
+
+/// Names of the grids in the folder, in alphabetical order, without ".json".
+struct grids {
+    unsigned count;
+    char name[MOST_GRIDS][NAME_BYTES];
+};
+
+static bool is_held(const char *name)
+{
+    return strncmp(name, "held-", 5) == 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static int find_grids(struct grids *g, const char *folder, struct mw_error *err)
+{
+    DIR *dir = opendir(folder);
+    *g = (struct grids){0};
+    if (!dir)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: no such folder", folder);
+    for (const struct dirent *e; (e = readdir(dir)) && g->count < MOST_GRIDS;) {
+        const size_t length = strlen(e->d_name);
+        if (length < 6 || length - 5 >= NAME_BYTES || strcmp(e->d_name + length - 5, ".json") != 0)
+            continue;
+        if (strncmp(e->d_name, "fit-", 4) == 0 || is_held(e->d_name))
+            snprintf(g->name[g->count++], NAME_BYTES, "%.*s", (int)length - 5, e->d_name);
+    }
+    closedir(dir);
+    qsort(g->name, g->count, sizeof *g->name, compare_names);
+    return g->count ? MW_EXIT_OK
+                    : mw_fail(err, MW_EXIT_INPUT, "%s: no fit-*.json and no held-*.json", folder);
+}
+
+/// A command of the tool with up to 8 words.
+static int sweep(const struct asked *a, const char *name, FILE *out, FILE *errors)
+{
+    char grid[MOST_PATH], folder[MOST_PATH], jobs[16];
+    char *word[9] = {"sweep", grid, "--out", folder};
+    int count = 4;
+    snprintf(grid, sizeof grid, "%s/%s.json", a->grids, name);
+    snprintf(folder, sizeof folder, "%s/%s", a->out, name);
+    snprintf(jobs, sizeof jobs, "%u", a->jobs);
+    if (a->list || a->collect) {
+        word[count++] = a->list ? "--list" : "--collect";
+    } else {
+        word[count++] = "--jobs";
+        word[count++] = jobs;
+    }
+    return mw_sweep_command(count, word, out, errors);
+}
+
+static int make_folder(const char *path, struct mw_error *err)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return MW_EXIT_OK;
+    return mw_fail(err, MW_EXIT_INPUT, "%s: cannot make the folder: %s", path, strerror(errno));
+}
+
+static int run_sweeps(const struct asked *a, const struct grids *g, FILE *out, FILE *errors)
+{
+    int status = MW_EXIT_OK;
+    for (unsigned i = 0; i < g->count && !status; i++)
+        status = sweep(a, g->name[i], out, errors);
+    return status;
+}
+
+// ---- results ------------------------------------------------------------------------------------
+
+static int report_line(FILE *out, const struct mw_calibration *c,
+                       const struct mw_calibration_run *run, size_t count, unsigned system,
+                       struct mw_error *err)
+{
+    struct mw_calibration_errors fitted, held;
+    int status = mw_calibration_errors(&fitted, c, run, count, system, false, err);
+    if (!status)
+        status = mw_calibration_errors(&held, c, run, count, system, true, err);
+    if (status)
+        return status;
+    fprintf(out, "%-13s %6zu %8.1f %8.1f %6zu %8.1f %8.1f ",
+            system < MW_SYSTEMS ? mw_systems[system].name : "all", fitted.runs, 100 * fitted.median,
+            100 * fitted.largest, held.runs, 100 * held.median, 100 * held.largest);
+    for (unsigned i = 0; system < MW_SYSTEMS && i < MW_FEATURES; i++)
+        fprintf(out, " %8.3f", c->coefficient[system][i]);
+    fputc('\n', out);
+    return MW_EXIT_OK;
+}
+
+static int report(FILE *out, const struct mw_calibration *c, const struct mw_calibration_run *run,
+                  size_t count, struct mw_error *err)
+{
+    int status = MW_EXIT_OK;
+    fprintf(out, "%-13s %24s %24s  coefficients of\n%-13s %6s %8s %8s %6s %8s %8s ", "",
+            "fitted: runs, errors, %", "not fitted: errors, %", "system", "runs", "median",
+            "largest", "runs", "median", "largest");
+    for (unsigned i = 0; i < MW_FEATURES; i++)
+        fprintf(out, " %8s", mw_feature_names[i]);
+    fputc('\n', out);
+    for (unsigned i = 0; i <= MW_SYSTEMS && !status; i++)
+        status = report_line(out, c, run, count, i, err);
+    for (unsigned i = 0; i < MW_RANGES && !status; i++)
+        fprintf(out, "%s: %g to %g\n", mw_range_names[i], c->low[i], c->high[i]);
+    return status;
+}
+
+/// The text of cost/calibration.inc.
+static void write_source(FILE *f, const struct mw_calibration *c)
+{
+    fputs("// Written by `make calibration` (moeswitch calibrate bench/calibrate).\n"
+          "// clang-format off\n.coefficient = {\n",
+          f);
+    for (unsigned s = 0; s < MW_SYSTEMS; s++) {
+        fputs("    {", f);
+        for (unsigned i = 0; i < MW_FEATURES; i++)
+            fprintf(f, "%s%.6g", i ? ", " : "", c->coefficient[s][i]);
+        fprintf(f, "}, // %s\n", mw_systems[s].name);
+    }
+    for (unsigned high = 0; high < 2; high++) {
+        fprintf(f, high ? ".high = {" : "},\n.low = {");
+        for (unsigned i = 0; i < MW_RANGES; i++)
+            fprintf(f, "%s%.6g", i ? ", " : "", high ? c->high[i] : c->low[i]);
+        fputs("},\n", f);
+    }
+    fputs("// clang-format on\n", f);
+}
+
+static int write_file(const char *path, const struct mw_calibration *c, struct mw_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return mw_fail_memory(err, path);
+    write_source(f, c);
+    fclose(f);
+    int status = text ? mw_output_write(path, text, size, err) : mw_fail_memory(err, path);
+    free(text);
+    return status;
+}
+
+static int judge(const struct mw_calibration *c, const struct mw_calibration_run *run, size_t count,
+                 struct mw_error *err)
+{
+    struct mw_calibration_errors held;
+    int status = mw_calibration_errors(&held, c, run, count, MW_SYSTEMS, true, err);
+    if (status || (held.median <= MEDIAN && held.largest <= LARGEST))
+        return status;
+    return mw_fail(err, MW_EXIT_MISMATCH,
+                   "runs that are not fitted have errors of %.1f %% in the median and %.1f %% at "
+                   "most, wanted are %.0f %% and %.0f %%",
+                   100 * held.median, 100 * held.largest, 100 * MEDIAN, 100 * LARGEST);
+}
+
+static int fit(const struct asked *a, const struct grids *g, FILE *out, struct mw_error *err)
+{
+    struct mw_calibration_run *run = NULL;
+    struct mw_calibration c;
+    size_t count = 0;
+    int status = MW_EXIT_OK;
+    for (unsigned i = 0; i < g->count && !status; i++) {
+        char path[MOST_PATH];
+        snprintf(path, sizeof path, "%s/%s/results.csv", a->out, g->name[i]);
+        status = mw_calibration_read(&run, &count, path, is_held(g->name[i]), err);
+    }
+    if (!status)
+        status = mw_calibration_fit(&c, run, count, err);
+    if (!status)
+        status = report(out, &c, run, count, err);
+    if (!status && a->write)
+        status = write_file(a->write, &c, err);
+    if (!status)
+        status = judge(&c, run, count, err);
+    free(run);
+    return status;
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int check(const struct asked *a, struct mw_error *err)
+{
+    if (!a->grids)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "the folder of grids is missing, see moeswitch calibrate --help");
+    if (a->list && (a->collect || a->write))
+        return mw_fail(err, MW_EXIT_INPUT, "--list and --%s: the first fits nothing",
+                       a->collect ? "collect" : "write");
+    if (strlen(a->grids) >= MW_PATH_BYTES || strlen(a->out) >= MW_PATH_BYTES)
+        return mw_fail(err, MW_EXIT_INPUT, "%.40s...: the name is too long",
+                       strlen(a->out) >= MW_PATH_BYTES ? a->out : a->grids);
+    return mw_output_probe(a->write, err);
+}
+
+int mw_calibrate_command(int argc, char **argv, FILE *out, FILE *errors)
+{
+    struct mw_error err = {0};
+    struct mw_options_said said;
+    struct asked a;
+    struct grids *g = calloc(1, sizeof *g);
+    defaults(&a);
+    int status = g ? mw_options_parse(&mw_calibrate_table, argc, argv, &a, &said, &err)
+                   : mw_fail_memory(&err, "the grids");
+    if (!status && said.help) {
+        mw_command_help(&mw_calibrate_table, out);
+        free(g);
+        return status;
+    }
+    if (!status)
+        status = check(&a, &err);
+    if (!status)
+        status = find_grids(g, a.grids, &err);
+    if (!status && !a.list)
+        status = make_folder(a.out, &err);
+    if (!status)
+        status = run_sweeps(&a, g, out, errors);
+    if (!status && !a.list)
+        status = fit(&a, g, out, &err);
+    if (err.text[0])
+        fprintf(errors, "moeswitch: %s\n", err.text);
+    free(g);
+    return status;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `moeswitch calibrate`: least squares find known coefficients, features of layers worked out by
+// hand, tables of sweeps and each way in which they are refused, and the repository's calibration.
+#include "host/support.h"
+#include "host/words.h"
+
+#include "plan/calibrate.h"
+#include "systems/system_list.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+#define REFUSE(part, ...) \
+    refuse_words(mw_calibrate_command, "calibrate", (const char *const[]){__VA_ARGS__, NULL}, part)
+
+static bool near(double a, double b, double share)
+{
+    return fabs(a - b) <= share * fabs(b) + 1e-12;
+}
+
+// ---- least squares ------------------------------------------------------------------------------
+
+enum { POINTS = 40 };
+
+/// Features of any size, the last of them constant.
+static void make_points(struct mw_fit_point point[POINTS], const double coefficient[MW_FEATURES])
+{
+    for (unsigned p = 0; p < POINTS; p++) {
+        for (unsigned f = 0; f < MW_FEATURES; f++)
+            point[p].feature[f] = 1 + (p * 7919u + f * 104729u + p * f * 31u) % 9973u;
+        point[p].feature[MW_F_CONSTANT] = 1;
+        point[p].cycles = mw_fit_value(coefficient, point[p].feature);
+    }
+}
+
+static void finds_coefficients(void **state)
+{
+    (void)state;
+    static const double known[][MW_FEATURES] = {{1, 2, 0.5, 0.25, 3, 1.5, 8, 2, 100},
+                                                {1.2, 0, 0.9, 0, 0, 1, 0, 0, 0},
+                                                {[MW_F_CONSTANT] = 7}};
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+        struct mw_fit_point point[POINTS];
+        double found[MW_FEATURES];
+        make_points(point, known[i]);
+        assert_true(mw_fit_features(point, POINTS, found));
+        for (unsigned p = 0; p < POINTS; p++)
+            assert_true(near(mw_fit_value(found, point[p].feature), point[p].cycles, 1e-6));
+    }
+}
+
+/// A part that takes less time the longer it is gets none.
+static void has_no_negative_coefficient(void **state)
+{
+    (void)state;
+    static const double known[MW_FEATURES] = {2, 2, 2, 2, -0.1, 2, 2, 2, 1};
+    struct mw_fit_point point[POINTS];
+    double found[MW_FEATURES];
+    make_points(point, known);
+    assert_true(mw_fit_features(point, POINTS, found));
+    for (unsigned f = 0; f < MW_FEATURES; f++)
+        assert_true(found[f] >= 0);
+    assert_true(found[4] == 0);
+}
+
+static void errors_are_relative(void **state)
+{
+    (void)state;
+    struct mw_calibration c = {0};
+    struct mw_calibration_run run[4] = {0};
+    struct mw_calibration_errors e;
+    c.coefficient[0][MW_F_CONSTANT] = 100;
+    c.coefficient[1][MW_F_CONSTANT] = 100;
+    static const double cycles[] = {100, 80, 125, 50};
+    for (unsigned i = 0; i < 4; i++) {
+        run[i] = (struct mw_calibration_run){.system = i == 3, .held = i > 0};
+        run[i].point.feature[MW_F_CONSTANT] = 1;
+        run[i].point.cycles = cycles[i];
+    }
+    assert_int_equal(mw_calibration_errors(&e, &c, run, 4, MW_SYSTEMS, true, NULL), MW_EXIT_OK);
+    assert_int_equal(e.runs, 3);
+    assert_true(near(e.median, 0.25, 1e-9) && near(e.largest, 1, 1e-9));
+    assert_int_equal(mw_calibration_errors(&e, &c, run, 4, 0, false, NULL), MW_EXIT_OK);
+    assert_true(e.runs == 1 && e.median == 0 && e.largest == 0);
+}
+
+// ---- features -----------------------------------------------------------------------------------
+
+/// Two GPUs with two experts each; each token goes to one expert of each GPU.
+static void features_by_hand(void **state)
+{
+    (void)state;
+    uint16_t ids[16];
+    for (unsigned i = 0; i < 8; i++) {
+        ids[2 * i] = (uint16_t)(i % 2);
+        ids[2 * i + 1] = (uint16_t)(2 + i % 2);
+    }
+    const struct mw_trace trace = {.layers = 1, .tokens = 8, .k = 2, .experts = 4, .ids = ids};
+    const struct mw_moe_layer layer = {.tokens = 8,
+                                       .dispatch = 64,
+                                       .combine = 64,
+                                       .tile = 3,
+                                       .expert_cycles = 10,
+                                       .flit_bytes = 16,
+                                       .link_latency = 5};
+    const struct mw_system *s = mw_system_find("unicast");
+    struct mw_error err = {0};
+    struct mw_routing r;
+    struct mw_moe_counts counts;
+    double f[MW_FEATURES], double_f[MW_FEATURES];
+    // a sample of half of the layer's tokens
+    assert_int_equal(mw_routing_make(&r, &trace, 0, 2, 8, 4, &err), MW_EXIT_OK);
+    mw_moe_count(&r, s, &layer, &counts);
+    mw_moe_features(&r, s, &counts, &layer, f);
+    // each expert has 8 rows: three tiles of three rows, of two experts
+    assert_true(f[MW_F_SECOND] == 2 * 3 * 3 * 10);
+    assert_true(f[MW_F_TILE] == 3 * 10);
+    assert_true(f[MW_F_LATENCY] == 5 && f[MW_F_CONSTANT] == 1);
+    assert_true(
+        near(f[MW_F_FIRST], 2 * (counts.dispatch + fmax(counts.combine, counts.adder)), 1e-12));
+    // rows of twice the values: more flits, in dispatch alone
+    struct mw_moe_layer wide = layer;
+    wide.dispatch = 128;
+    mw_moe_count(&r, s, &wide, &counts);
+    mw_moe_features(&r, s, &counts, &wide, double_f);
+    assert_true(double_f[MW_F_FIRST] > f[MW_F_FIRST] + 8 * 8);
+    assert_true(double_f[MW_F_THIRD] == f[MW_F_THIRD]);
+    mw_routing_free(&r);
+}
+
+static void outside_by_name(void **state)
+{
+    (void)state;
+    uint16_t ids[] = {0, 1, 2, 3};
+    const struct mw_trace trace = {.layers = 1, .tokens = 4, .k = 1, .experts = 4, .ids = ids};
+    struct mw_moe_layer layer = {.tokens = 8,
+                                 .dispatch = 64,
+                                 .combine = 64,
+                                 .tile = 3,
+                                 .expert_cycles = 10,
+                                 .flit_bytes = 16,
+                                 .link_latency = 5};
+    struct mw_calibration c = {0};
+    struct mw_error err = {0};
+    struct mw_routing r;
+    assert_int_equal(mw_routing_make(&r, &trace, 0, 4, 8, 1, &err), MW_EXIT_OK);
+    mw_moe_ranges(&r, &layer, c.low);
+    mw_moe_ranges(&r, &layer, c.high);
+    assert_int_equal(mw_moe_outside(&c, &r, &layer), 0);
+    layer.tokens = 9;
+    layer.link_latency = 4;
+    assert_int_equal(mw_moe_outside(&c, &r, &layer), 1 << MW_R_TOKENS | 1 << MW_R_LATENCY);
+    mw_routing_free(&r);
+}
+
+/// Every system's time grows with the longest part, and ranges are ranges.
+static void repository_has_a_calibration(void **state)
+{
+    (void)state;
+    for (unsigned s = 0; s < MW_SYSTEMS; s++) {
+        double sum = 0;
+        for (unsigned f = 0; f < MW_FEATURES; f++) {
+            assert_true(mw_calibrated.coefficient[s][f] >= 0);
+            sum += f < MW_F_TILE ? mw_calibrated.coefficient[s][f] : 0;
+        }
+        assert_true(sum >= 0.9);
+    }
+    for (unsigned i = 0; i < MW_RANGES; i++)
+        assert_true(mw_calibrated.low[i] < mw_calibrated.high[i]);
+}
+
+// ---- tables of sweeps ---------------------------------------------------------------------------
+
+#define NAMES \
+    "system,gpus,tokens_per_gpu,hidden,experts,k,tile,expert_cycles,link_latency,flit_bytes,seed," \
+    "sigma,locality,cycles\n"
+#define ROW "unicast,2,4,64,4,2,3,10,5,16,1,0.5,0.2,"
+
+static const char *file_of(const char *name, const char *text)
+{
+    const char *path = scratch(name);
+    write_file(path, text, strlen(text));
+    return path;
+}
+
+static void reads_sweeps(void **state)
+{
+    (void)state;
+    struct mw_calibration_run *run = NULL;
+    struct mw_calibration c;
+    struct mw_error err = {0};
+    size_t count = 0;
+    const char *path = file_of("results.csv", NAMES ROW "900\n" ROW "901\n");
+    assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_OK);
+    assert_int_equal(mw_calibration_read(&run, &count, path, true, &err), MW_EXIT_OK);
+    assert_int_equal(count, 4);
+    assert_true(run[1].point.cycles == 901 && !run[1].held && run[2].held);
+    assert_true(run[0].point.feature[MW_F_LATENCY] == 5 && run[0].range[MW_R_GPUS] == 2);
+    assert_int_equal(mw_calibration_fit(&c, run, count, &err), MW_EXIT_INPUT);
+    assert_line(err.text, "unicast: 2 runs to fit 9 coefficients are too few");
+    free(run);
+}
+
+static void refuses_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *part;
+    } bad[] = {
+        {"system,gpus\nunicast,2\n", "no column \"tokens_per_gpu\""},
+        {NAMES "t3,2,4,64,4,2,3,10,5,16,1,0.5,0.2,9\n", "line 2: t3 is no system of MoE layers"},
+        {NAMES ROW "0\n", "\"0\" of column cycles"},
+        {NAMES "unicast,2,4,,4,2,3,10,5,16,1,0.5,0.2,9\n", "\"\" of column hidden"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct mw_calibration_run *run = NULL;
+        struct mw_error err = {0};
+        size_t count = 0;
+        const char *path = file_of("bad.csv", bad[i].text);
+        assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_INPUT);
+        assert_line(err.text, bad[i].part);
+        free(run);
+    }
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static void refuses_commands(void **state)
+{
+    (void)state;
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", scratch("grids"));
+    REFUSE("the folder of grids is missing", "--jobs", "1");
+    REFUSE("no such folder", folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    REFUSE("no fit-*.json and no held-*.json", folder);
+    REFUSE("--list and --write", folder, "--list", "--write", "x");
+    REFUSE("unexpected word", folder, "more");
+}
+
+/// --list passes the sweeps' commands on.
+static void lists_runs(void **state)
+{
+    (void)state;
+    char folder[512], path[600];
+    snprintf(folder, sizeof folder, "%s", scratch("few"));
+    assert_int_equal(mkdir(folder, 0777), 0);
+    static const char grid[] = "{\"system\": [\"unicast\", \"dysharp\"], \"gpus\": 2, "
+                               "\"flit-bytes\": 8, \"hidden\": 64, \"tokens-per-gpu\": [2, 4]}";
+    snprintf(path, sizeof path, "%s/fit-a.json", folder);
+    write_file(path, grid, sizeof grid - 1);
+    assert_int_equal(run_words(mw_calibrate_command, "calibrate",
+                               (const char *const[]){folder, "--list", "--out", folder, NULL}),
+                     MW_EXIT_OK);
+    unsigned lines = 0;
+    for (const char *c = out_text; (c = strchr(c, '\n')); c++)
+        lines++;
+    assert_int_equal(lines, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_coefficients),  cmocka_unit_test(has_no_negative_coefficient),
+        cmocka_unit_test(errors_are_relative), cmocka_unit_test(features_by_hand),
+        cmocka_unit_test(outside_by_name),     cmocka_unit_test(repository_has_a_calibration),
+        cmocka_unit_test(reads_sweeps),        cmocka_unit_test(refuses_tables),
+        cmocka_unit_test(refuses_commands),    cmocka_unit_test(lists_runs),
+    };
+    return cmocka_run_group_tests_name("calibrate", tests, scratch_make, finish_words);
+}
