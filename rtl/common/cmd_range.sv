@@ -39,7 +39,6 @@ module cmd_range #(
     assign no_bytes_o = far || sum[Cfg.MemBytesLog2+1]
                         || (sum[Cfg.MemBytesLog2] && sum[Cfg.MemBytesLog2-1:0] != '0);
 
-    wire unused = &{1'b0, sum};
 endmodule
 
 `default_nettype wire

@@ -218,7 +218,6 @@ module fp32_add #(
         else if (valid3_q) res_o <= round(norm_q, half_i);
     end
 
-    wire unused = &{1'b0, b_i, pick_i, max_i};
 endmodule
 
 `default_nettype wire

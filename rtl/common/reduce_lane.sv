@@ -155,7 +155,6 @@ module reduce_lane #(
         end
     end
 
-    wire unused = &{1'b0, red_i, red_q_i, red_end_i, words};
 endmodule
 
 `default_nettype wire

@@ -178,8 +178,6 @@ module row_ranges #(
         end
     end
 
-    wire unused = &{1'b0, cfg_i, cmd_i, src_rows_i, own_base_i};
-
     `MW_STABLE(entry_valid_o, entry_ready_i, entry_row_o,
                "a request of an entry ends before it is taken")
     `MW_STABLE(item_valid_o, item_done_i, item_token_o,

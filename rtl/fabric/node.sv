@@ -209,7 +209,6 @@ module node #(
         );
     end else begin : gen_no_faults
         assign {up_o, dn_crd_o} = {up, dn_crd};
-        wire unused_fault = &{1'b0, fault};
     end
 
     // ---- registers ----

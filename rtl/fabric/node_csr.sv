@@ -227,7 +227,6 @@ module node_csr #(
     end else begin : gen_no_manager
         assign counts_ack = is_manager ? busy_q : node_ack;
         assign counts_data = is_manager ? '0 : node_data;
-        wire unused_manager = &{1'b0, manager_i};
     end
 
     always_comb begin
@@ -251,11 +250,7 @@ module node_csr #(
     assign status = is_count ? counts_data : word;
     assign hwif_in.status.wr_ack = hwif_out.status.req && hwif_out.status.req_is_wr;
 
-    wire unused = &{1'b0, hwif_out.shifts.token_shift.value, hwif_out.shifts.n_shift.value,
-                    hwif_out.shifts.cap_shift.value, hwif_out.row.local_experts.value,
-                    stall_wr, stall_rd, rd_data,
-                        hwif_out.status.wr_data, hwif_out.status.wr_biten,
-                        hwif_out.status.addr[1:0]};
+    wire unused = &{1'b0, stall_wr, stall_rd, rd_data};
 endmodule
 
 `default_nettype wire

@@ -63,7 +63,6 @@ module node_link #(
     );
     assign dn_tx_crd_o = dn_tx_crd.cls;
     assign quiet_o = !up_busy && !dn_busy;
-    wire unused = &{1'b0, dn_tx_crd.part};
 
     always_ff @(posedge clk_i) node_reset_o <= rst_ni && flush_i;
 endmodule

@@ -103,7 +103,6 @@ module expert_rows #(
                 homes_q <= by_home;
                 stop_q <= none ? '0 : NumW'(range_end);
             end
-        wire unused_end = &{1'b0, range_end};  // of as many tokens as there can be all bits
     end else begin : gen_received
         assign {gathered, homes, outside, from, from_base} = '0;
         assign stop = recv_rows_i;
@@ -241,7 +240,6 @@ module expert_rows #(
             end
             if (rd_i.rvalid && !token_q) next_first_q <= first_q;
         end
-        wire unused_ready = &{1'b0, ready};
     end else begin : gen_all
         assign {token_ask, token_q, item, row_first} = '0;
         assign push_o.more = start && gathered;
@@ -249,7 +247,6 @@ module expert_rows #(
         assign {row_src_o, row_base} = '0;
         assign named = ended;
         assign read_row = row_q;
-        wire unused_ranges = &{1'b0, go_i, src_rows_i, own_base_i, homes};
     end
 
     // ---- IDs --------------------------------------------------------------------
@@ -334,7 +331,6 @@ module expert_rows #(
 
     assign push_o.last = run_i && started_q && named && !asked_q && !next_valid_q && !cur_valid_q
                          && !look_q && !push_q;
-    wire unused = &{1'b0, emap_i.data.local_expert};
 endmodule
 
 `default_nettype wire

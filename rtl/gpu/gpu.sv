@@ -82,8 +82,6 @@ module gpu #(
     assign host_ready_o = !host.valid || host_done;
     assign host_busy_o = host.valid;
 
-    wire unused = &{1'b0, host.addr[31:Cfg.AddrW]};  // the host checks its addresses
-
     // ---- memory ----
     // The read ports of the hub, and MISC; the write ports of the hub, and the host's.
     // of the hub's those that there are
@@ -131,7 +129,6 @@ module gpu #(
             assign wr_ready_o[p] = wr_ready[p];
         end else begin : gen_none
             assign wr_ready_o[p] = 1'b0;
-            wire unused_wr = &{1'b0, wr_i[p]};
         end
     end
 
@@ -189,7 +186,6 @@ module gpu #(
         end else begin : gen_none
             assign rd_ready_o[p] = 1'b0;
             assign rd_o[p] = '0;
-            wire unused_rd = &{1'b0, rd_i[p]};
         end
     end
 

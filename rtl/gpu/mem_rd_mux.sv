@@ -84,7 +84,6 @@ module mem_rd_mux #(
 
     `MW_ASSERT(rd_i.rvalid == (back_q[Latency-1] != '0), "memory with another latency")
 `ifdef SYNTHESIS
-    wire unused = &{1'b0, rd_i.rvalid};
 `endif
     `MW_NEXT(rd_o.valid && !go_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),
              "a read changes before memory takes it")

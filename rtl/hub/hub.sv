@@ -534,8 +534,6 @@ module hub #(
     end else begin : gen_no_lists
         assign {lane_ready, lists_idle, rd_o[RdList]} = {2'b01, (Cfg.AddrW + 1)'(0)};
         assign req = rxreq;
-        wire unused_lists = &{1'b0, lane_valid, lane_home, lane_index, keep_level, keep_done,
-                              rd_ready_i[RdList], rd_i[RdList]};
     end
 
     stream_t creq;
@@ -677,7 +675,6 @@ module hub #(
     end
 
     assign recv_rows_o = recv_rows[15:0];
-    wire unused_rows = &{1'b0, recv_rows[RowW-1:16]};  // memory holds fewer
 
     assign idle_o = {
         tok_idle,

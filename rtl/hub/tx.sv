@@ -278,7 +278,6 @@ module tx #(
         );
     end else begin : gen_no_throttle
         assign {throttled, throttle_first, held, turn_due} = '0;
-        wire unused_share = &{1'b0, share_i};
     end
 
     // ---- throttle -------------------------------------------------------------------------------
@@ -303,8 +302,6 @@ module tx #(
     assign link_idle_o = !up_o.valid;
     assign idle_o = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid
                     && !part_i.valid && !sst_valid_i;
-
-    wire unused = &{1'b0, cfg_i, crd_i.cls[CLS_REQ]};
 
 `ifndef SYNTHESIS
     logic begun_q;  // a packet has begun and not ended

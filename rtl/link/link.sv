@@ -79,7 +79,6 @@ module link #(
     );
 
     if (PartW < 5) begin : gen_unused
-        wire unused = &{1'b0, part_in[4:PartW]};
         `MW_CONTRACT(NumPart > 1 && crd_i.cls[packet_pkg::CLS_PART], crd_i.part < 5'(NumPart),
                      "a credit for a requester that does not exist")
     end

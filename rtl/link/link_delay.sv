@@ -33,7 +33,6 @@ module link_delay #(
     end
 
     if (MaxLatency == 1) begin : gen_one
-        wire unused = &{1'b0, latency_i};
         assign busy_o = valid_o;
 
         always_ff @(posedge clk_i) begin

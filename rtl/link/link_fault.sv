@@ -70,8 +70,6 @@ module link_fault #(
         if (up_i.valid && first_q) mute_q <= active_q && fault_i.answer && up_i.cls == CLS_PART;
     end
 
-    wire unused_header = &{1'b0, said, turned};
-
     `MW_CONTRACT(up_o.valid, up_i.valid, "a flit that the endpoint has not sent")
     `MW_CONTRACT(!active_q && !stopped_q && (first_q || !mute_q), up_o == up_i && crd_o == crd_i,
                  "an endpoint without a fault, and its flits change")

@@ -92,7 +92,6 @@ module switch_common #(
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_hold
         assign hold_o[p] = hold_q[(5*p)%16];
     end
-    wire unused_hold = &{1'b0, hold_q};
 
     // ---- time limits: the period is that of a bit of a counter ----
     if (Cfg.Guard) begin : gen_tick
@@ -122,7 +121,6 @@ module switch_common #(
         end
     end else begin : gen_no_tick
         assign common_o.tick = '0;
-        wire unused_limit = &{1'b0, ctl_i.limit};
     end
     assign common_o.step = scan_q == '1;
 
@@ -212,9 +210,7 @@ module switch_common #(
     end else begin : gen_no_monitor
         assign {common_o.now, common_o.mon_count, common_o.mon_sample, common_o.mon_idx} = '0;
         assign {mon_read_o, mon_samples_o, mon_data_o} = '0;
-        wire unused_monitor = &{1'b0, run_i, ctl_i.mon_interval, ctl_i.mon_read, ctl_i.mon_port};
         for (genvar p = 0; p < Cfg.N; p++) begin : gen_unused
-            wire unused_data = &{1'b0, mon_data_i[p]};
         end
     end
 

@@ -183,9 +183,6 @@ module switch_port #(
         assign in = up_i;
         assign {drop, down_o, flush_o, mark, report} = '0;
         assign report_code = error_pkg::ERR_NONE;
-        wire unused_guard = &{1'b0, common_i.tick, common_i.step, enable_i, disable_i, starved,
-                              late_i, parts_idle, queued_i, quiet_i, requests_here,
-                              marks, olds, report_take};
     end
     assign rst_in = rst_ni && !flush_o;
 
@@ -264,7 +261,6 @@ module switch_port #(
     end else begin : gen_no_window
         assign {may, win_idle} = '1;
         assign win_o = '0;
-        wire unused_here = &{1'b0, here_i};
     end
 
     logic [Cfg.N-1:0] part_hold;
@@ -377,7 +373,6 @@ module switch_port #(
             assign term = shared_term;
             assign shared_waddr = Cfg.SharedRamW'(part_waddr);
             assign shared_raddr = Cfg.SharedRamW'(part_raddr);
-            wire unused_term = &{1'b0, own_term};
         end else begin : gen_own_ram
             assign term = own_term;
             assign shared_waddr = '0;
@@ -417,7 +412,6 @@ module switch_port #(
     end else begin : gen_no_dummy
         assign {j_has, q_re, q_done, j_term} = {q_has, j_re, j_done, gen_in[Cfg.Others-1].term_or};
         assign {late_o, old} = '0;
-        wire unused_dummy = &{1'b0, j_wait, row_done, rows};
     end
 
     // ---- output ----
@@ -539,10 +533,7 @@ module switch_port #(
         assign {opened_index, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
         assign {opener_idle, requests_here} = {1'b1, has_req != '0};
-        wire unused_by_switch = &{1'b0, sweep_i, falls, crowds, entry, lane_home, backs_i.lane_take,
-                                  backs_i.lane_bad, strobes_i.ready, strobes_i.opened, grant_sent};
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
-            wire unused_index = &{1'b0, notified_i[d].lane_index, notified_i[d].opened_index};
         end
     end
 
@@ -655,7 +646,6 @@ module switch_port #(
         );
     end else begin : gen_full_rate
         assign {dn_hold, dn_busy} = '0;
-        wire unused_wait = &{1'b0, common_i.link_wait};
     end
     assign pop = by_distance(pop_n, port_i);
     assign re = by_distance(re_n, port_i);
@@ -732,9 +722,6 @@ module switch_port #(
         );
     end else begin : gen_no_monitor
         assign mon_data_o = '0;
-        wire unused_monitor = &{1'b0, common_i.mon_classes, common_i.mon_count, common_i.mon_sample,
-                                common_i.mon_idx, mon_read_i, common_i.mon_series,
-                                common_i.mon_word, leave, leave_stamp};
     end
 
     assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle

@@ -6,16 +6,20 @@ usage: plumbing.py [--by-module]
 
 Counts, of all modules below rtl: lines of code (neither empty nor only comment), and which of them are a module's
 header (from `module` to its `);`) or an instance (from the name of another module to its `);`); parameters declared in
-headers; the most ports that a module has, an array or a struct being one.
+headers; the most ports that a module has, an array or a struct being one; `wire unused`, which reads what no
+configuration does (unread.py). Exit status 1 where there are more than UNUSED of them.
 """
 import argparse
 import pathlib
 import re
+import sys
 
 HEADER = re.compile(r"^\s*module\s+(\w+)")
 PARAMETER = re.compile(r"^\s*(?:#\s*\()?\s*parameter\b")
 PORT = re.compile(r"^\s*(?:input|output|inout)\b")
-FOLDERS = ("common", "link", "switch", "hub", "gpu", "fabric", "host", "soc", "top")
+READS = re.compile(r"^\s*wire\s+unused")
+UNUSED = 39
+FOLDERS = ("common", "link", "cdc", "switch", "hub", "gpu", "fabric", "host", "soc", "top")
 
 
 class Module:
@@ -72,12 +76,13 @@ def main():
     args = p.parse_args()
     paths = sorted(f for folder in FOLDERS for f in pathlib.Path("rtl", folder).rglob("*.sv"))
     names = [m[1] for f in paths for line in stripped(f.read_text()) if (m := HEADER.match(line))]
-    modules, code, lines = [], 0, 0
+    modules, code, lines, unused = [], 0, 0, 0
     for f in paths:
         found, outside = count(f, names)
         modules += found
         code += outside + sum(m.code for m in found)
         lines += len(f.read_text().splitlines())
+        unused += sum(bool(READS.match(line)) for line in stripped(f.read_text()))
     if args.by_module:
         for m in sorted(modules, key=lambda m: -m.plumbing):
             print(f"{m.name:20} {m.code:4} lines, {m.header:3} header, {m.instances:3} instances, "
@@ -86,7 +91,9 @@ def main():
     plumbing = sum(m.plumbing for m in modules)
     print(f"rtl: {lines} lines, {code} of code; headers and instances {plumbing} = {100 * plumbing / code:.1f} %; "
           f"{sum(m.parameters for m in modules)} parameters; "
-          f"at most {most.ports} ports ({most.name})")
+          f"at most {most.ports} ports ({most.name}); {unused} wires unused")
+    if unused > UNUSED:
+        sys.exit(f"plumbing.py: more than {UNUSED} wires unused")
 
 
 if __name__ == "__main__":

@@ -180,12 +180,10 @@ module control #(
             if (accept) le_q <= '0;
             else if (list_q && head_end) le_q <= list_last ? '0 : le_q + 1'b1;
         end
-        wire unused_home = &{1'b0, tile_i.home};
     end else begin : gen_no_lists
         assign {list_in, list_refused, tile_go, list, tile, flag_rows, notified_local_o} = '0;
         assign list_last = 1'b1;
         assign flag_kind = FLAG_EVENT;
-        wire unused_lists = &{1'b0, tile_i, notified_rows_i};
     end
     assign tile_ready_o = tile_go;
     assign notified_gpu_o = to_q;
@@ -456,7 +454,6 @@ module control #(
     end else begin : gen_no_order
         assign {sort_ready, sort_walk, sort_end, charge, share_o, pick_o} = '0;
         assign walk_first = cmd_i.a[Cfg.TokensLog2:0];
-        wire unused_order = &{1'b0, tok, begin_i, pick_take_i, copies_here_i};
     end
 
     // ---- other GPUs' copies, and reports to other GPUs ------------------------------------------
@@ -514,8 +511,6 @@ module control #(
         .ctl_header_o,
         .idle_o(notified)
     );
-
-    wire unused = &{1'b0, cfg_i, cmd_i, cnt_i};
 
     `MW_STABLE(ctl_valid_o, ctl_ready_i, ctl_header_o.opcode,
                "a control packet changes before it is taken")

@@ -93,7 +93,6 @@ module copy_bases #(
             assign src_rows_o[s] = node_pkg::RowW'(rows);
         end else begin : gen_none
             assign src_rows_o[s] = '0;
-            wire unused_src = &{1'b0, src_i[s]};
         end
     end
 
@@ -114,7 +113,6 @@ module copy_bases #(
         assign notified_row_o = known_q[notified_q_i] ? node_pkg::RowW'(word) : '0;
     end else begin : gen_none_notified
         assign notified_row_o = '0;
-        wire unused_notified = &{1'b0, notified_q_i};
     end
 
     always_ff @(posedge clk_i) begin
@@ -124,8 +122,6 @@ module copy_bases #(
         else if (received) recv_q <= recv_q + cnt_val_i[BaseW-1:0];
         if (keep_i) own_base_q <= base_row;
     end
-
-    wire unused = &{1'b0, port_i, cnt_src_i, cnt_idx_i, cnt_val_i};
 
     `MW_CONTRACT(1'b1, $onehot0({cnt_valid_i, keep_i, base_take_i}), "two operations in one cycle")
     `MW_CONTRACT(received, recv_q <= recv_q + cnt_val_i[BaseW-1:0],

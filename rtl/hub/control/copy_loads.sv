@@ -127,8 +127,6 @@ module copy_loads #(
         end
     end
 
-    wire unused = &{1'b0, cnt_i};
-
     `MW_CONTRACT(find_i, !busy_o, "a search begins inside a search")
 endmodule
 

@@ -116,7 +116,6 @@ module ctrl_packets #(
         assign {by_switch, lane_room, tok_ready_o, idle_o} = 4'b0001;
         assign tell = sig_valid_i && !sig_own;
         assign notified = AddrB'(sig_token_i[Cfg.TokW-1:0]);
-        wire unused_tok = &{1'b0, tok_valid_i, tok_index_i};
     end
 
     always_ff @(posedge clk_i) begin
@@ -151,7 +150,6 @@ module ctrl_packets #(
         if (Cfg.SwitchReductions) ctl_header_o.target0 = 16'(ctl_addr_q >> 48);
     end
 
-    wire unused = &{1'b0, cfg_i, sig_token_i};
 endmodule
 
 `default_nettype wire

@@ -131,7 +131,6 @@ module entry_counts #(
         assign held = 1'b0;
         assign done_o = walk_done;
         assign tok_o = '0;
-        wire unused_tokens = &{1'b0, charge_i, entry.pos};
     end
 
     // ---- counters -------------------------------------------------------------------------------
@@ -164,8 +163,6 @@ module entry_counts #(
         if (!rst_ni) clear_q <= '0;
         else if (clearing_o) clear_q <= clear_q + 1'b1;
     end
-
-    wire unused = &{1'b0, cfg_i, emap_i.data, entry};
 
     `MW_CONTRACT(wipe_i, !counting_i, "a counter is cleared while entries are counted")
 endmodule

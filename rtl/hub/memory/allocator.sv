@@ -480,8 +480,6 @@ module allocator #(
     assign sweep_busy_o = sweep_q != SweepOff;
     assign idle_o = !look_q && !busy_o && sweep_q == SweepOff;
 
-    wire unused = &{1'b0, cfg_i, entry, take_token, take_le, word, given};
-
     `MW_CONTRACT(req_i[0].valid || req_i[1].valid, !sweep_busy_o, "a request during a sweep")
     `MW_STABLE(alm_rd_o.valid, alm_rd_ready_i, alm_rd_o.addr,
                "a read changes before memory takes it")

@@ -26,7 +26,6 @@ module based_address #(
         assign address_o = address_i;
     end
 
-    wire unused = &{1'b0, base_i};
 endmodule
 
 `default_nettype wire

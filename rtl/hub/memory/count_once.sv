@@ -93,7 +93,6 @@ module count_once #(
     assign err_o.valid = cnt_i.valid && cnt_i.last && twice;
     assign err_o.code = error_pkg::ERR_COUNT;
 
-    wire unused = &{1'b0, cfg_i, cnt_i};
 endmodule
 
 `default_nettype wire

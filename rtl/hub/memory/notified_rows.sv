@@ -55,12 +55,10 @@ module notified_rows #(
                     row: node_pkg::RowW'(row)
                 };
         end
-        wire unused = &{1'b0, ev_i};
     end else begin : gen_none
         for (genvar u = 0; u < Users; u++) begin : gen_user
             assign rows_o[u] = '{rows: src_rows_i[u], notified: 1'b0, row: '0};
         end
-        wire unused = &{1'b0, clk_i, rst_ni, go_i, ev_i, src_i[0], src_i[1]};
     end
 endmodule
 

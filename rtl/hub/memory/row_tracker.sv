@@ -280,7 +280,6 @@ module row_tracker #(
     end else begin : gen_no_lists
         assign exp_val = cnt_i.val[NumW-1:0];
         assign {early, late} = '0;
-        wire unused_list = &{1'b0, cnt_list_i, said_i};
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
@@ -339,8 +338,6 @@ module row_tracker #(
                         : error_pkg::ERR_BOUNDS;
     assign ev_row_o = append && !pushed_q;
     assign idle_o = !trk_q && !append_q && !sweep_q;
-
-    wire unused = &{1'b0, cfg_i, trk_i, cnt_i, push_i, stat_le_i, list_i, left};
 
     `MW_NEXT(trk_i.valid, !trk_i.valid, "bytes of two rows in two cycles")
     `MW_CONTRACT(trk_i.valid || push, !sweep_busy_o, "rows change during a sweep")

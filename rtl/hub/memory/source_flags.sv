@@ -101,13 +101,11 @@ module source_flags #(
                     last: 1'b1
                 };
         end
-        wire unused = &{1'b0, cfg_i, landed_i.token, notified_q};
     end else begin : gen_none
         assign cnt_o = cnt_i;
         assign {cnt_list_o, err_o.valid} = '0;
         assign err_o.code = error_pkg::ERR_NONE;
         assign idle_o = 1'b1;
-        wire unused = &{1'b0, clk_i, rst_ni, go_i, cfg_i, said_i, landed_i};
     end
 
     `MW_CONTRACT(said_i.valid && said_i.tile, !landed_i.valid, "a FLAG and bytes in one cycle")

@@ -135,7 +135,6 @@ module token_tracker #(
         end
     end else begin : gen_signals
         assign {part, bytes, bytes_in} = '0;
-        wire unused_bytes = &{1'b0, sig_bytes_i, bytes, bytes_in};
     end
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
@@ -185,7 +184,6 @@ module token_tracker #(
 
         assign {grant_q, first, waits, held, own_room, lane_valid_o} = 6'b000010;
         assign lane_token_o = '0;
-        wire unused_by_switch = &{1'b0, arm_remote_i, lane_ready_i};
     end
 
     assign current = entry.epoch == cfg_i.epoch;
@@ -258,7 +256,7 @@ module token_tracker #(
     assign sweep_busy_o = sweep_q;
     assign idle_o = open && !lane_valid_o;  // what waits in the queue waits for combine
 
-    wire unused = &{1'b0, cfg_i, rdy_room, rdy_level, arm_token_i, own_token_i, sig_token_i};
+    wire unused = &{1'b0, rdy_room, rdy_level};
 endmodule
 
 `default_nettype wire

@@ -88,7 +88,6 @@ module grant_lanes #(
                 .level_o(level)
             );
             assign some[l] = valid[l];
-            wire unused_level = &{1'b0, level};
         end else begin : gen_block
             fifo_ram #(
                 .Width($bits(row_t)),
@@ -137,8 +136,6 @@ module grant_lanes #(
     end
 
     assign idle_o = some == '0;
-
-    wire unused = &{1'b0, cfg_i, lanes_i};
 
     `MW_CONTRACT(push_i, lanes_i[0].valid, "a packet without a lane")
     `MW_STABLE(own_valid_o, own_ready_i, index_o, "a row of its own token goes before it is taken")

@@ -128,8 +128,6 @@ module list_keep #(
     assign wr_o.data = targets;
     assign idle_o = level_q == '0;
 
-    wire unused = &{1'b0, cfg_i, tgt_i[3:0], token_i};
-
     `MW_CONTRACT(take_i && idx_i == '0, room_o, "a list without a place")
     `MW_CONTRACT(take_i, last_i == (5'(idx_i) + 5'd1 == cnt_i), "a list of another length")
     `MW_STABLE(wr_o.valid, wr_ready_i, {wr_o.addr, wr_o.data},

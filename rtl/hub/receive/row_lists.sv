@@ -100,8 +100,6 @@ module row_lists #(
     assign cnt_o = !follows ? hd_i.cnt : same ? row.cnt : 5'd1;
     assign tgt_o = follows ? kept : hd_i.tgt;
 
-    wire unused = &{1'b0, hd_i, idx_i};
-
     `MW_CONTRACT(take_i, epoch_q == epoch_i, "the epoch changes under a packet")
     `MW_CONTRACT(take_i && !cut_i, 5'(idx_i) < cnt_o, "a target behind the last one")
 endmodule

@@ -284,7 +284,6 @@ module rx #(
         assign grant_code = ERR_NONE;
         assign sig_valid_o = sig_valid;
         assign sig_token_o = node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
-        wire unused_lane = &{1'b0, lane_ready_i};
     end
 
     // ---- credits, errors ----
@@ -318,7 +317,7 @@ module rx #(
 
     assign idle_o = !ctrl_valid && grants_idle;
 
-    wire unused = &{1'b0, ctrl_level, header, poisoned, cfg_i};
+    wire unused = &{1'b0, ctrl_level};
 
     `MW_NEXT(rx_i.valid && !rx_i.last, rx_i.valid && rx_i.cls == $past(rx_i.cls),
              "the link gives a packet with a gap, or of two classes")

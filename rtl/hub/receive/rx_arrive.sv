@@ -276,7 +276,6 @@ module rx_arrive #(
         assign hd_o.row = high_out.addr[RowBit+:RowBits];
     end else begin : gen_no_row
         assign hd_o.row = '0;
-        wire unused_lists = &{1'b0, lists_i, rowsp_q};
     end
 
     // ---- targets ----
@@ -385,7 +384,7 @@ module rx_arrive #(
     assign crd_o = free_valid_i && free_link;
     assign idle_o = all_free == '1 && phase_q[0] == Low && phase_q[1] == Low;
 
-    wire unused = &{1'b0, head, op, room, level, tgt_behind, tgt_flit};
+    wire unused = &{1'b0, level};
 
     `MW_CONTRACT(whole, room, "a packet without a place")
     `MW_CONTRACT(free_valid_i, free_slot_i < SlotW'(Slots), "a slot that does not exist is freed")

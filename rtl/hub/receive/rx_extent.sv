@@ -67,7 +67,6 @@ module rx_extent #(
         endcase
     end
 
-    wire unused = &{1'b0, token_mul, said_i};
 endmodule
 
 `default_nettype wire

@@ -324,7 +324,6 @@ module rx_resolve #(
     end else begin : gen_no_keep
         assign {keep_wait, keep_wr_o, keep_level_o, keep_done_o} = '0;
         assign keep_idle_o = 1'b1;
-        wire unused_keep = &{1'b0, opens, keep_wr_ready_i};
     end
 
     // ---- check ----------------------------------------------------------------------------
@@ -429,7 +428,6 @@ module rx_resolve #(
     end else begin : gen_no_lists_of
         assign {lists, chosen, said, no_list, said_o} = '0;
         assign list = le;
-        wire unused_row = &{1'b0, s0_q.row, hd_i.row};
     end
 
     always_comb begin
@@ -562,8 +560,7 @@ module rx_resolve #(
 
     assign job_left = job_level != '0;
 
-    wire unused = &{1'b0, cfg_i, park_room, park_valid, job_push_ready, emap_i.data, base, al_i.row,
-                    hd_i, s1_q.tgt};
+    wire unused = &{1'b0, park_valid};
 
     `MW_STABLE(job_valid_o, job_ready_i, job_o, "a job changes before it is taken")
     `MW_CONTRACT(park_push, park_room, "a parked target without a place")

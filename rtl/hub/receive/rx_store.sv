@@ -338,7 +338,7 @@ module rx_store #(
                 .raddr_i(pay_raddr[LinkAw-1:0]),
                 .rdata_o(pay_data[w])
             );
-            wire unused_slot = &{1'b0, pay_raddr, pay_next, pay_here};
+            wire unused_slot = &{1'b0, pay_next, pay_here};
         end
 
         if (Cfg.Reds && w == 0) begin : gen_red
@@ -461,10 +461,7 @@ module rx_store #(
         assign red_busy = 1'b0;
         assign rd_o.valid = 1'b0;
         assign rd_o.addr = '0;
-        wire unused_rd = &{1'b0, rd_ready_i, rd_i.rvalid, rd_i.rdata};
     end
-
-    wire unused = &{1'b0, account_q, start_cnt, w_wr[0], w_wr[1], cnt[1]};
 
     `MW_NEXT(trk_o.valid, !trk_o.valid, "two reports in two cycles")
     `MW_CONTRACT(account_valid_q, waiting != '0, "more jobs than the packet has targets")

@@ -35,7 +35,6 @@ module slot_place #(
     assign outside_o = index >= W'(cfg_i.tokens) || position >= W'(cfg_i.k)
                        || in_row > 16'(cfg_i.row_bytes);
 
-    wire unused = &{1'b0, cfg_i};
 endmodule
 
 `default_nettype wire

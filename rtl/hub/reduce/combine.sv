@@ -318,7 +318,6 @@ module combine #(
 
     assign idle_o = !busy_q;
 
-    wire unused = &{1'b0, cfg_i, cmd_i, rdy_token_i, own_base_i};
 endmodule
 
 `default_nettype wire

@@ -124,8 +124,6 @@ module entry_reader #(
 
     always_comb id_o = flit[16*32'(half[Cfg.LaneW-1:0])+:16];
 
-    wire unused = &{1'b0, cfg_i, id_half};
-
     `MW_NEXT(rd_o.valid && !go_i && !rd_ready_i, rd_o.valid && $stable(rd_o.addr),
              "a read changes before memory takes it")
     `MW_CONTRACT(rd_i.rvalid, reading_q, "an answer that was not requested")

@@ -191,7 +191,6 @@ module grant_lists #(
     assign req_o.err = 1'b0;
     assign idle_o = used_q == '0 && !req_o.valid;
 
-    wire unused = &{1'b0, cfg_i};
 endmodule
 
 `default_nettype wire

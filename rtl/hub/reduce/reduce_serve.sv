@@ -253,7 +253,6 @@ module reduce_serve #(
 
     assign idle_o = idle_setup && some == '0 && rows_o.pend == '0 && !in_valid;
 
-    wire unused = &{1'b0, low};
 endmodule
 
 `default_nettype wire

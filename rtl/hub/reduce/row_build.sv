@@ -438,7 +438,6 @@ module row_build #(
     assign own_static_o = static_row;
     assign req_o.last = pkt_last;
 
-    wire unused = &{1'b0, cfg_i, emap_i.data, groups_i.data};
 endmodule
 
 `default_nettype wire

@@ -166,12 +166,10 @@ module row_return #(
             assign ahead = left_q[tile_home] - due;
             assign tile_o.valid = waits && !ahead[NumW-1];
             assign idle_o = some == '0 && !valid_q && !waits;
-            wire unused_level = &{1'b0, level};
         end else begin : gen_no_tiles
             assign tile_room = 1'b1;
             assign tile_o = '0;
             assign idle_o = some == '0 && !valid_q;
-            wire unused_tiles = &{1'b0, tile_ready_i, out.last, out.rows};
         end
     end else begin : gen_signals
         assign sig_o.valid = row_i.valid;
@@ -179,12 +177,9 @@ module row_return #(
         assign {item_valid_o, item_home_o, item_row_o, item_token_o, item_pos_o} = '0;
         assign tile_o = '0;
         assign idle_o = 1'b1;
-        wire unused_item = &{1'b0, clk_i, rst_ni, go_i, item_done_i, left_i, tile_ready_i};
     end
 
     assign sig_o.token = row_i.token;
-
-    wire unused = &{1'b0, cfg_i, row_i};
 
     `MW_CONTRACT(item_done_i, item_valid_o, "an item ends that is not there")
     `MW_NEXT(item_valid_o && !go_i && !item_done_i, item_valid_o && $stable

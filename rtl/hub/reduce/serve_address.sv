@@ -79,7 +79,6 @@ module serve_address #(
         else if (load_i) addr_o <= number;
     end
 
-    wire unused = &{1'b0, cfg_i, low_i, x_i, row_i};
 endmodule
 
 `default_nettype wire

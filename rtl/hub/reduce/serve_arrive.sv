@@ -123,7 +123,6 @@ module serve_arrive #(
         if (!req_i.valid && own_i.valid) own_ctx_q <= own_ctx;
     end
 
-    wire unused = &{1'b0, cfg_i, header, rq_static_q, data};
 endmodule
 
 `default_nettype wire

@@ -98,7 +98,6 @@ module serve_rows #(
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign row_o.red = '0;
-        wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
         lutram #(
             .Width($bits(red_pkg::red_t)),
@@ -147,8 +146,6 @@ module serve_rows #(
         .ready_i(dest_ready_i),
         .data_o({dest_o.more, dest_o.addr})
     );
-
-    wire unused = &{1'b0, cfg_i, low_i};
 
     `MW_CONTRACT(push_i, (room_o & (Cfg.N'(1) << ctx_i)) != '0, "a row without a place")
     `MW_CONTRACT(row_pop_i, (rows_o.pend & (Cfg.N'(1) << row_ctx_i)) != '0,

@@ -265,7 +265,6 @@ module serve_setup #(
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
-        wire unused_red = &{1'b0, word_i.red};
     end else begin : gen_red
         always_ff @(posedge clk_i) if (state_q == Head1) red_o <= word_i.red;
     end
@@ -289,7 +288,7 @@ module serve_setup #(
     assign al_req_o.le = le_q;
     assign al_req_o.token = node_pkg::TokenW'(x_q);
 
-    wire unused = &{1'b0, grant, al_i, cfg_i};
+    wire unused = &{1'b0, grant};
 
     `MW_STABLE(al_req_o.valid, al_req_ready_i, al_req_o,
                "a request changes before the allocator takes it")

@@ -207,8 +207,6 @@ module dispatch_throttle #(
         end
     end
 
-    wire unused = &{1'b0, cfg_i};
-
     `MW_CONTRACT(hold_o, throttled_o && limited, "a packet waits that is not dispatch")
 endmodule
 

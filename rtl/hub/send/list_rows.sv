@@ -68,8 +68,6 @@ module list_rows #(
         end
     end else begin : gen_none
         assign {row_o, notified_rows_o} = '0;
-        wire unused = &{1'b0, clk_i, rst_ni, cfg_i, begin_i, look_gpu_i, look_local_i, take_i,
-                        notified_gpu_i, notified_local_i};
     end
 endmodule
 

@@ -139,7 +139,6 @@ module manager_entries #(
     end
     if (E == 1) begin : gen_no_pairs
         assign pairs_new = '0;
-        wire unused = &{1'b0, earlier, pairs};
     end
 
     logic [Cfg.GpuW-1:0] pick_part_q;

@@ -174,7 +174,6 @@ module manager_parse #(
         .level_o(level)
     );
 
-    wire unused = &{1'b0, emap_i, header_q, map_gpu};
     `MW_ASSERT(!got_q || descs_room, "a header without a place")
     `MW_CONTRACT(flit_take_i, flit_o.valid, "a flit is taken that is not there")
     `MW_CONTRACT(desc_take_i, desc_o.valid, "a description is taken that is not there")

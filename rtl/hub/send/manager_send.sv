@@ -109,7 +109,6 @@ module manager_send #(
         st_o.data = !head_q ? data_i
                     : Cfg.FlitW'(header >> ((Cfg.HeadFlits == 2 && out_half_q) ? Cfg.FlitW : 0));
     end
-    wire unused = &{1'b0, next_i};
 
     `MW_STABLE(st_o.valid, st_ready_i, {st_o.last, st_o.data}, "a flit changes before it is taken")
     `MW_CONTRACT(next_take_o, next_i.mask != '0, "a store without a sector")

@@ -379,7 +379,7 @@ module send #(
     assign err_o.valid = list_err.valid || cmd_err.valid;
     assign err_o.code = list_err.valid ? list_err.code : cmd_err.code;
 
-    wire unused = &{1'b0, cfg_i, cmd_i, groups_i.data, own_row};
+    wire unused = &{1'b0, own_row};
 endmodule
 
 `default_nettype wire

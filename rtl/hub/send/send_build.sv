@@ -259,12 +259,10 @@ module send_build #(
         assign addr_step = cut_q ? (SumW - StepW + 1)'(place) : (SumW - StepW + 1)'({pkt_q, 2'd0});
     end else begin : gen_in_order
         assign addr_step = (SumW - StepW + 1)'(pkt_q);
-        wire unused_scatter = &{1'b0, scatter_i};
     end
     assign red = sends_i.opcode == OP_MULTIMEM_RED;
     assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
     assign opens = by_switch_i && dyn && !rowsp && gate_q && !sends_i.flat;
-    wire unused_lists = &{1'b0, sends_i.lists, row_i};
     assign op = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
     assign len = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:StepW]} + addr_step;

@@ -180,8 +180,6 @@ module send_list #(
         end
     end
 
-    wire unused = &{1'b0, emap_i.data, port_i};
-
     always_ff @(posedge clk_i) begin
         err_o.valid <= rst_ni && take && bad && !bad_q;
         err_o.code <= unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_DUPLICATE;

@@ -117,7 +117,6 @@ module send_read #(
         end
     end else begin : gen_in_order
         assign flit = Cfg.AddrW'(flit_q);
-        wire unused_cut = &{1'b0, cut_i, scatter_i};
     end
 
     // ---- memory ---------------------------------------------------------------------------------
@@ -177,8 +176,8 @@ module send_read #(
         .level_o(pay_level)
     );
 
-    wire unused = &{1'b0, k_last_i, pay_room, pay_level};  // pay_room: a place in the queue is
-                                                           // there by slots_q
+    wire unused = &{1'b0, pay_room, pay_level};  // pay_room: a place in the queue is
+    // there by slots_q
 
     `MW_CONTRACT(pay_take_i, pay_valid_o, "a payload flit is taken that is not there")
     `MW_CONTRACT(job_take_i, job_valid_o, "a transfer is taken that is not there")

@@ -494,8 +494,6 @@ module send_transfers #(
             token: first_token_q | Cfg.TokW'(token_q)
         };
 
-    wire unused = &{1'b0, cfg_i, cmd_i};
-
     `MW_STABLE(xfer_valid_o, xfer_take_i, {xfer_from_o, xfer_last_o},
                "a transfer changes before it is taken")
     `MW_STABLE(arm_o.valid, arm_ready_i, arm_o, "a token changes before it is armed")

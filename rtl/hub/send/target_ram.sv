@@ -36,7 +36,6 @@ module target_ram #(
         assign target0_o = 16'(lane[nth_i[Cfg.LaneW-1:0]]);
     end else begin : gen_first
         assign target0_o = 16'(lane[0]);
-        wire unused_nth = &{1'b0, nth_i};
     end
 
     for (genvar l = 0; l < Cfg.Lanes; l++) begin : gen_lane
@@ -73,10 +72,8 @@ module target_ram #(
         );
     end else begin : gen_no_rows
         assign row_o = '0;
-        wire unused_row = &{1'b0, wr_i.row};
     end
 
-    wire unused_word = &{1'b0, word_i[2:WordW]};  // the list ends before word 2**WordW
 endmodule
 
 `default_nettype wire

@@ -53,7 +53,6 @@ module lane_join #(
         assign word_o = add_i;
         assign add_ready_o = ready_i;
         assign copy_ready_o = 1'b0;
-        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, copy_i, copy_word_i};
     end
 
     `MW_CONTRACT(Cfg.AdderBypass, !(add_ready_o && copy_ready_o), "flits of both lanes are taken")

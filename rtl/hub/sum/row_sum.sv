@@ -324,7 +324,6 @@ module row_sum #(
     end else begin : gen_adder
         assign add_r = r;
         assign {copy_r_ready, copy_room, copy_busy, copy_own, copy_up, copy_rd_o} = '0;
-        wire unused_copy = &{1'b0, copy_rd_ready_i, copy_rd_i, copy_own_ready, copy_up_ready};
     end
 
     // ---- where sums and copies go -----------------------------------------------------

@@ -130,8 +130,6 @@ module sum_add #(
 
     assign busy_o = valid_i || adding || own_o.valid || up_o.valid;
 
-    wire unused = &{1'b0, pass_i};
-
     `MW_NEXT(up_o.valid && up_ready_i && !up_o.last, up_o.valid,
              "a gap inside a packet for the uplink")
     `MW_CONTRACT(fire_o && pass_i.last, pass_i.tag.own ? own_room : up_room,

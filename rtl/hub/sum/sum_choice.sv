@@ -148,14 +148,12 @@ module sum_choice #(
                 own_last_q[copies] <= own_first || turn == Cfg.GpuW'(cfg_i.port);
             end
         end
-        wire unused_grant = &{1'b0, copy_grant};
     end else begin : gen_adder
         assign {lane_ctx, add_ctx} = {may, may};
         assign valid_o = may != '0;
         assign own_last = own_o;
         assign turn = add_turn;
         assign copies = 1'b0;
-        wire unused_lanes = &{1'b0, copy_rows, add_room_i, copy_room_i};
     end
 
     always_ff @(posedge clk_i) begin
@@ -175,7 +173,7 @@ module sum_choice #(
         else if (ready_i && valid_o) ctx_o <= own_first ? Cfg.GpuW'(cfg_i.port) : turn;
     end
 
-    wire unused = &{1'b0, grant, cfg_i};
+    wire unused = &{1'b0, grant};
 
     `MW_CONTRACT(take != '0, (take & ~rows_i.pend) == '0, "a packet of a row that is not there")
     `MW_CONTRACT(give != '0, used_q[Cfg.GpuW'(part_crd_i.port)] != '0,

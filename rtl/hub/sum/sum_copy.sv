@@ -176,8 +176,6 @@ module sum_copy #(
         else if ((next && !tag.own) != up_end) whole_q <= whole_q + (up_end ? '1 : 5'd1);
     end
 
-    wire unused = &{1'b0, pass, red};
-
     `MW_CONTRACT(up_end, whole_q != '0, "a packet leaves before it is whole")
     `MW_NEXT(up_o.valid && up_ready_i && !up_o.last, up_o.valid, "a gap inside a packet")
     `MW_CONTRACT(fire && pass.need_r, res_i.valid, "a flit without its operand")

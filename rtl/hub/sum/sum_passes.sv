@@ -149,12 +149,9 @@ module sum_passes #(
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign pass_red_o = '0;
-        wire unused_red = &{1'b0, row_i.red};
     end else begin : gen_red
         always_ff @(posedge clk_i) if (begin_o) pass_red_o <= row_i.red;
     end
-
-    wire unused = &{1'b0, pkt_q};
 
     `MW_CONTRACT(pass_push_o && !copy_q, pass_room_i, "a pass without a place")
     `MW_CONTRACT(pass_push_o && pass_o.copy, pass_o.first && pass_o.last && !pass_o.pair,

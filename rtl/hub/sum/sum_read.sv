@@ -97,7 +97,6 @@ module sum_read #(
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign red_o = '0;
-        wire unused_red = &{1'b0, red_i};
     end else begin : gen_red
         lutram #(
             .Width($bits(red_pkg::red_t)),

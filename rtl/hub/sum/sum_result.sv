@@ -77,7 +77,6 @@ module sum_result #(
             else if (claim_i) claimed_q <= 1'b1;
             else if (fire && res_i.last) claimed_q <= 1'b0;
         end
-        wire unused_begin = &{1'b0, payload_begin};
     end else begin : gen_queue
         // Far enough ahead for own packets in a row.
         logic room, push;

@@ -74,8 +74,6 @@ module sum_up_join #(
         assign up_o = add_i;
         assign add_ready_o = ready_i;
         assign copy_ready_o = 1'b0;
-        wire unused_lanes = &{1'b0, clk_i, rst_ni, choose_i, ctx_i, copy_i, copy_word_i.valid,
-                              copy_word_i};
     end
 
     `MW_NEXT(up_o.valid && ready_i && !up_o.last, up_o.valid && up_o.tag.dst == $past

@@ -84,8 +84,6 @@ module sum_uplink #(
     assign part_o.last = payload && up_i.last;
     assign sst_valid_o = up_i.valid && up_i.tag.st;
 
-    wire unused = &{1'b0, cfg_i, up_i.tag.own};
-
     `MW_NEXT(fire && !part_o.last, up_i.valid, "a gap inside a packet")
     `MW_CONTRACT(out_o, payload, "a packet without a payload")
 endmodule

@@ -123,8 +123,6 @@ module copy_write #(
     assign wr_data_o = {pay_i && (err_i || wrong_o), flit};
     assign desc_len_o = head_i ? flits_i : flits_q;
 
-    wire unused_attributes = &{1'b0, op};
-
     always_ff @(posedge clk_i) begin
         if (valid_i && head_i) begin
             flits_q <= flits_i;

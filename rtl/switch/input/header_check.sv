@@ -83,7 +83,6 @@ module header_check #(
         end
     end
 
-    wire unused_fields = &{1'b0, head_i, op, span[Cfg.FlitLog2-1:0]};
 endmodule
 
 `default_nettype wire

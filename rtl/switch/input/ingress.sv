@@ -460,7 +460,6 @@ module ingress #(
         assign lanes_idle = 1'b1;
         assign lanes_code = ERR_NONE;
         assign row_code = ERR_NONE;
-        wire unused_by_switch = &{1'b0, lane_take_i};
     end
 
     // ---- what the queues get ----
@@ -582,8 +581,6 @@ module ingress #(
         .valid_o(err_o.valid),
         .code_o(err_o.code)
     );
-
-    wire unused_fields = &{1'b0, target, low_q, common_i, row_err_i};
 
     assign idle_o = queue_empty && state_q == Begin && first && parts_idle_o && !err_waits
                     && !err_o.valid && !clearing && lanes_idle;

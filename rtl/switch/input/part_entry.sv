@@ -75,7 +75,6 @@ module part_entry #(
         end
     end
 
-    wire unused_fields = &{1'b0, head};
 endmodule
 
 `default_nettype wire

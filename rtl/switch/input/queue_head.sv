@@ -81,7 +81,6 @@ module queue_head #(
     assign held = register[$bits(flit_t)-1:0];
     assign load_flit = loaded[$bits(flit_t)-1:0];
     assign {last_o, err_o, cls_o, data_o} = {flit.last, flit.err, flit.cls, flit.data};
-    wire unused_views = &{1'b0, flit.head, register, held, loaded, load_flit};
 
     flit_queue #(
         .Width(QueueW),
@@ -132,7 +131,6 @@ module queue_head #(
         always_ff @(posedge clk_i) if (valid_o && begin_i) stamp_q <= stamp;
     end else begin : gen_no_stamp
         assign stamp_o = '0;
-        wire unused_now = &{1'b0, now_i, begin_i, late_i};
     end
 
     `MW_CONTRACT(list_i && valid_o, held_o, "a flit of targets comes straight from the link")

@@ -110,8 +110,6 @@ module ready_lanes #(
         else if (take_i) done_q <= pop ? '0 : done_q | now;
     end
 
-    wire unused = &{1'b0, header_i, upper[63], row.valid};
-
     `MW_CONTRACT(push_i, code_o == ERR_NONE, "a READY enters that must be rejected")
     `MW_CONTRACT(take_i, there, "a lane is taken that nobody offers")
     `MW_NEXT(there && !take_i, there && $stable(home_o) && $stable(index_o),

@@ -56,7 +56,6 @@ module request_open #(
             first_q <= first_i;
             if (first_q) full_q <= full_i;
         end
-        wire unused_head = &{1'b0, head_i};
     end else begin : gen_full_head
         logic now;
 
@@ -66,7 +65,6 @@ module request_open #(
         assign red_o = now ?
             '{dtype: now_i.dtype, redop: now_i.redop}
             : '{dtype: low.dtype, redop: low.redop};
-        wire unused_first = &{1'b0, first_i};
     end
 
     assign opens = decide_i && len != '0 && !no_room_o;
@@ -77,8 +75,6 @@ module request_open #(
         if (!rst_ni) late_o <= 1'b0;
         else late_o <= opens && more_i && bad_i;
     end
-
-    wire unused_fields = &{1'b0, now_i, low};
 
     `MW_CONTRACT(valid_o, !full_i, "a reduction opens without room")
     `MW_CONTRACT(late_o, !decide_i, "a header is checked while the request before is pushed")

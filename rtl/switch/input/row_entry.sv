@@ -78,8 +78,6 @@ module row_entry #(
         if (accept_i && of.row) cnt_q <= of.cnt;
     end
 
-    wire unused = &{1'b0, header_i, common_i};
-
     `MW_NEXT(entry_o.valid, !entry_o.valid, "two entries in two cycles")
     `MW_CONTRACT(accept_i && head_i, code_o == ERR_NONE,
                  "a packet is accepted that must be rejected")

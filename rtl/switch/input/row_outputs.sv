@@ -57,8 +57,6 @@ module row_outputs #(
         if (accept_i && of_row && !(head_i && follow_i)) mask_o <= mask_i;
     end
 
-    wire unused = &{1'b0, header_i};
-
     `MW_CONTRACT(accept_i, !reject_i, "a packet is accepted and rejected")
     `MW_CONTRACT(accept_i && head_i && follow_i, open_o,
                  "a follower without an open row is accepted")

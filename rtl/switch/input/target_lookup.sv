@@ -161,8 +161,6 @@ module target_lookup #(
     assign other_good_o = !listing_i && (!grouped_i || (group_some && group_allowed))
                           && (!follow_i || (row_open_i && row_allowed));
 
-    wire unused_fields = &{1'b0, emap_i.addr, emap_i.data, groups_i.addr, next_target_i[3:0],
-                           link_target_i[3:0]};
 endmodule
 
 `default_nettype wire

@@ -234,7 +234,6 @@ module egress #(
         assign leave_stamp_o = (cls_o == CLS_PART) ? res_stamp_i : desc_i[Cfg.DescW-1-:Cfg.StampW];
     end else begin : gen_no_stamp
         assign leave_stamp_o = '0;
-        wire unused_stamp = &{1'b0, res_stamp_i};
     end
 
     always_ff @(posedge clk_i) begin
@@ -362,9 +361,6 @@ module egress #(
     assign dn_o.err = made_q[Cfg.FlitW] || (last_pay_q && rdata_i[Cfg.FlitW]);
     assign idle_o = !busy_q && !valid_q && has_ctrl_i == '0 && has_req_i == '0
                     && has_store_i == '0 && !error_valid_i;
-
-    wire unused_half = &{1'b0, head_bits[127:64], grant_valid_i};
-    wire unused_crd = &{1'b0, dn_crd_i[CLS_REQ]};
 
 `ifndef SYNTHESIS
     logic begun_q;  // a packet has begun and not ended

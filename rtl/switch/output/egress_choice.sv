@@ -168,7 +168,6 @@ module egress_choice #(
     end else begin : gen_no_urgent
         assign urgent = 1'b0;
         assign store_from = any_store;
-        wire unused_urgent = &{1'b0, urgent_i};
     end
 
     `MW_CONTRACT(start_o, $onehot({ctrl, req, part, store}), "packets of two classes start")

@@ -117,8 +117,6 @@ module flit_queue #(
                "a flit for which there is no room")
     `MW_ASSERT(!take_i || valid_o, "nothing to take")
 
-    wire unused_round = &{1'b0, wptr[DW], rptr[DW]};
-
     `MW_NEXT(held_valid_o && !take_i, held_valid_o && $stable(held_o),
              "a flit goes before it is taken")
     `MW_CONTRACT(empty_o, level_q + DW'(put_q) == DW'(fetch_q), "empty, and flits are in the RAM")

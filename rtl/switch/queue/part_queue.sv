@@ -51,7 +51,6 @@ module part_queue #(
 
     if (Cfg.PartSharedRam) begin : gen_shared_ram
         assign rdata_o = '0;
-        wire unused_shared = &{1'b0, wdata_i, re_i};
     end else begin : gen_ram
         gated_ram #(
             .Width(Width),

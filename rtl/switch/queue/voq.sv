@@ -144,7 +144,7 @@ module voq #(
         assign raddr = {rd_line_i, rd_slot_i};
         assign rdata_o = word;
         assign shared_rdata_o = '0;
-        wire unused_shared = &{1'b0, shared_we_i, shared_waddr_i, shared_re_i, shared_raddr_i};
+        wire unused_shared = &{1'b0, shared_we_i, shared_waddr_i, shared_raddr_i};
     end
 
     if (Cfg.Late) begin : gen_late
@@ -216,7 +216,6 @@ module voq #(
         assign req_stamp = req_desc[ReqDescW-1-:Cfg.StampW];
     end else begin : gen_no_stamp
         assign {store_stamp, req_stamp, ctrl_stamp} = '0;
-        wire unused_stamp = &{1'b0, desc_i.stamp};
     end
 
     logic [2:0] has_q, single;  // a class has a packet (w_q != r_q); if so, it has one
@@ -307,7 +306,6 @@ module voq #(
     end else begin : gen_no_window
         assign in_window = 1'b1;
         assign {here_o, urgent_o} = '0;
-        wire unused_window = &{1'b0, scarce_i, limit_i, win_i.seq, win_i.oldest, sent_i};
     end
 
     // ---- slots that are neither taken nor promised ----

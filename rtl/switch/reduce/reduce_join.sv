@@ -140,7 +140,6 @@ module reduce_join #(
             came_stamp_q, (came_mask_q & away_i) != '0, came_mask_q & ~away_i, came_bytes_q
         });
         assign red = '0;
-        wire unused_red = &{1'b0, came_red_q};
     end else begin : gen_red
         assign came = OpenW'({
             came_stamp_q,
@@ -305,7 +304,6 @@ module reduce_join #(
         assign res_stamp_o = desc[DescW-1-:Cfg.StampW];
     end else begin : gen_no_stamp
         assign {stamp_q, res_stamp_o} = '0;
-        wire unused_stamp = &{1'b0, came_stamp_q};
     end
 
     lutram #(

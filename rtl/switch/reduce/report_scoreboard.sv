@@ -229,7 +229,6 @@ module report_scoreboard #(
     assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !ready_to_open_o && bad_o == '0
         && !err_o.valid && !sweep_busy_o;
 
-    wire unused = &{1'b0, entry_i.mask, tiles_i, all_i};
 endmodule
 
 `default_nettype wire
