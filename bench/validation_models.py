@@ -82,8 +82,8 @@ def section(data):
     yield from table([["paper", "claims", "here", "dispatch and combine, of the slower step without bubbles",
                        "speed-up"]] + [claim_row(c) for c in data["claims"]])
     yield "\n" + fill("Here experts' communication is a smaller part of a step than in the papers: DySHARP reports "
-                      "70.4% of a layer of DeepSeek-V3. The prediction has no cost of software, and no SMs that communication "
-                      "takes from compute.") + "\n"
+                      "70.4% of a layer of DeepSeek-V3. The prediction has no cost of software, and no SMs that "
+                      "communication takes from compute.") + "\n"
     yield fill("CAIS claims 1.38 in inference over tensor parallelism with NVLS. Its workloads run on the RTL "
                       "([tensor parallelism](design/tensor-parallel.md)). The plan has collectives of tensor "
                       "parallelism by latency and rate, for all systems alike, and so states no speed-up of CAIS.")

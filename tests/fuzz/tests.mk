@@ -5,11 +5,11 @@
 # that the firmware runs on is no target: its branches would take half of the time.
 FUZZ_SECONDS := 8
 # make fuzz FUZZ=firmware: only that one
-FUZZ := reply firmware device arrays
+FUZZ := reply firmware device arrays plan
 FUZZ_RUNS := 10000000
 FUZZ_FLAGS = -rss_limit_mb=4096 -max_len=256 -seed=$(or $(MW_SEED),1) -print_final_stats=1
 SANITIZERS := address,undefined -fno-sanitize-recover=undefined
-FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device $(B)/fuzz/arrays
+FUZZERS := $(B)/fuzz/reply $(B)/fuzz/firmware $(B)/fuzz/device $(B)/fuzz/arrays $(B)/fuzz/plan
 
 $(B)/fuzz/reply: tests/fuzz/reply.c \
     $(wildcard driver/src/transport_usb/usb_reply.[ch] driver/src/transport_usb/frame.[ch])
@@ -23,7 +23,10 @@ $(B)/fuzz/arrays: tests/fuzz/arrays.c $(addprefix host-tools/,$(addprefix base/,
     $(addprefix formats/,json_read.c npy.c npy_elements.c npy_header.c npz.c) \
     $(addprefix trace/,counts.c trace.c trace_axes.c trace_counts.c trace_declared.c trace_load.c trace_make.c \
     meta.c)) $(LIBS)
-$(B)/fuzz/arrays: FUZZ_LIBS := $(LIBS) $(LDLIBS)
+$(B)/fuzz/plan: tests/fuzz/plan.c $(addprefix host-tools/,$(addprefix base/,error.c input.c text.c) \
+    $(addprefix formats/,csv_read.c json_read.c protobuf.c) $(addprefix cost/,transformer.c transformer_file.c \
+    compute.c collective.c operators.c) plan/chakra.c) $(LIBS)
+$(B)/fuzz/arrays $(B)/fuzz/plan: FUZZ_LIBS := $(LIBS) $(LDLIBS)
 $(B)/fuzz/firmware: CPPFLAGS += -Ifirmware
 $(B)/fuzz/firmware: FUZZ_LIBS := -lcmocka
 $(B)/fuzz/reply $(B)/fuzz/device: tests/fuzz/input.h

@@ -5,8 +5,9 @@
 usage: plan_page.py BUILD    exit status 1, with a line, when something is wrong
 
 The page has the JSON of the plan, loads no other file and writes no error to the console. Every system has its bar,
-whose width is its time; every configuration its row; the timeline a block for each stage, micro-batch and direction; each
-speed-up chart a line for each system. Figures of the tables are those of the JSON. It fits wide and narrow windows.
+whose width is its time; every configuration its row; the timeline a block for each stage, micro-batch and direction;
+each speed-up chart a line for each system. Figures of the tables are those of the JSON. It fits wide and narrow
+windows.
 """
 import json
 import re
