@@ -138,9 +138,9 @@ static int write_chakra(struct mw_plan *plan, FILE *tables, struct mw_error *err
     if (!status)
         status = mw_chakra_file(p->chakra, p->chakra_out, &times, &counts, err);
     if (!status)
-        fprintf(tables, "%s: %zu nodes, %zu with times (%zu all-to-all), %.0f us together\n",
+        fprintf(tables, "%s: %zu nodes, %zu with times (%zu all-to-all%s), %.0f us together\n",
                 MW_SHOWN(p->chakra_out), counts.nodes, counts.timed, counts.all_to_all,
-                counts.micros);
+                plan->search.best[0].outside ? ", extrapolated *" : "", counts.micros);
     return status;
 }
 

@@ -268,7 +268,7 @@ static void writes_a_trace(void **state)
         run_words(mw_plan_command, "plan",
                   (const char *const[]){SMALL, "--chakra", path, "--chakra-out", to, NULL}),
         0);
-    assert_non_null(strstr(out_text, "1 nodes, 1 with times (1 all-to-all)"));
+    assert_non_null(strstr(out_text, "1 nodes, 1 with times (1 all-to-all, extrapolated *)"));
     refuse_words(mw_plan_command, "plan", (const char *const[]){SMALL, "--chakra", path, NULL},
                  "--chakra-out is missing");
     refuse_words(mw_plan_command, "plan",
