@@ -47,9 +47,9 @@ def md_text(text):
 
 
 # attribute of an opcode: what it may be, the first one where it is not stated
-ATTRIBUTES = {"targets": ("none", "port", "group", "experts"), "sender": ("none", "hub", "switch"),
+ATTRIBUTES = {"targets": ("none", "port", "group", "experts", "loads"), "sender": ("none", "hub", "switch"),
               "receiver": ("none", "hub", "switch"),
-              "needs": ("nothing", "multicast", "reductions", "row_sparse", "switch_reductions")}
+              "needs": ("nothing", "multicast", "reductions", "row_sparse", "switch_reductions", "merged_loads")}
 
 
 def attribute(opcode, name):
@@ -66,6 +66,7 @@ def attribute_table(opcodes):
             sv += sv_enum("unit" if name == "sender" else name, "UNIT" if name == "sender" else name.upper(),
                           (len(values) - 1).bit_length(), [(v.upper(), i, "") for i, v in enumerate(values)])
     sv += """  // what is true of every packet of an opcode; of one that there is not, all 0
+  // (loads: those of merged loads are there)
   typedef struct packed {
     cls_e cls;
     targets_e targets;  // experts: a list of them
@@ -75,25 +76,32 @@ def attribute_table(opcodes):
     needs_e needs;  // what must be built for it
   } attributes_t;
 
-  function automatic attributes_t attributes_of(opcode_e op);
+  function automatic attributes_t attributes_of(opcode_e op, logic loads);
     attributes_t a;
 """
     there = [o for o in opcodes if attribute(o, "sender") != "none"]
+
+    def one_of(opcodes):
+        """Whether op is one of these. Those of merged loads cost nothing in a build without."""
+        optional = [f"OP_{o['name']}" for o in opcodes if attribute(o, "needs") == "merged_loads"]
+        always = [f"OP_{o['name']}" for o in opcodes if f"OP_{o['name']}" not in optional]
+        terms = [f"op inside {{{', '.join(always)}}}"] * bool(always)
+        terms += [f"(loads && op inside {{{', '.join(optional)}}})"] * bool(optional)
+        return " || ".join(terms)
 
     def chosen(field, prefix, values, value_of):
         """Each value with the opcodes that have it. No case: synthesis would make a memory of its table."""
         text = ""
         for v in values[1:]:
-            names = [f"OP_{o['name']}" for o in there if value_of(o) == v]
-            text += f"op inside {{{', '.join(names)}}} ? {prefix}{v.upper()} : "
+            text += f"({one_of([o for o in there if value_of(o) == v])}) ? {prefix}{v.upper()} : "
         return f"    a.{field} = {text}{prefix}{values[0].upper()};\n"
 
     sv += chosen("cls", "CLS_", ("CTRL", "STORE", "REQ", "PART"), lambda o: o["class"])
     for name, values in ATTRIBUTES.items():
         prefix = "UNIT_" if name in ("sender", "receiver") else f"{name.upper()}_"
         sv += chosen(name, prefix, values, lambda o, name=name: attribute(o, name))
-    paid = ", ".join(f"OP_{o['name']}" for o in there if o.get("payload"))
-    return sv + f"    a.payload = op inside {{{paid}}};\n    return a;\n  endfunction\n\n"
+    paid = one_of([o for o in there if o.get("payload")])
+    return sv + f"    a.payload = {paid};\n    return a;\n  endfunction\n\n"
 
 
 def packet(out):
@@ -122,7 +130,7 @@ def packet(out):
     lane = p["lane"]["fields"]
     lane_bits = sum(f[1] for f in lane)
     assert lane_bits * p["constants"]["LANES"]["value"] <= 64, "lanes fit the upper half of a header"
-    sv += struct("lane_t", lane, "  // a row that a READY or a GRANT names\n")
+    sv += struct("lane_t", lane, "  // a row that a READY, a GRANT or an LD names\n")
     sv += f"  localparam int unsigned LaneBits = {lane_bits};\n\n"
     sv += attribute_table(p["opcode"])
     sv += "endpackage\n/* verilator lint_on UNUSEDPARAM */\n`default_nettype wire\n"
@@ -134,7 +142,8 @@ def packet(out):
     c += "\n" + c_enum("MW_CLS", classes) + c_enum("MW_OP", ops)
     for e in p["enum"]:
         c += c_enum("MW_" + e["name"].upper(), e["values"])
-    c += "/* a lane of a READY or a GRANT; lane i lies at bit MW_LANE_BITS * i of the second word of the header */\n"
+    c += ("/* a lane of a READY, a GRANT or an LD; lane i lies at bit MW_LANE_BITS * i of the second word of the "
+          "header */\n")
     c += f"#define MW_LANE_BITS {lane_bits}\n"
     c += "static inline uint64_t mw_lane_pack(" + ", ".join(f"uint32_t {n}" for n, _, _ in lane) + ")\n{\n    return "
     shifts = [sum(f[1] for f in lane[:i]) for i in range(len(lane))]
@@ -175,7 +184,7 @@ def packet(out):
     for n, w, d in lane:
         rows.append((n, f"{bit + w - 1}:{bit}" if w > 1 else str(bit), d))
         bit += w
-    md += (f"## Lane of a READY or a GRANT\n\nLane i lies at bit {lane_bits} i of the header's upper half.\n\n"
+    md += (f"## Lane of a READY, a GRANT or an LD\n\nLane i lies at bit {lane_bits} i of the header's upper half.\n\n"
            + md_table(["field", "bits", "meaning"], rows))
     for e in p["enum"]:
         md += f"## {e['name']}\n\n" + md_table(["name", "value", "meaning"], e["values"])

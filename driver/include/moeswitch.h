@@ -200,6 +200,11 @@ struct mw_device_info {
     unsigned ctrl_pkts;      ///< credits of control packets, GPU to switch
     unsigned rx_result_pkts; ///< credits of results, switch to GPU
     bool tile_reductions;    ///< tile_reductions of mw_layer_config, and _expert_homes, exist
+    bool merge_loads;        ///< merge_loads of mw_layer_config, mw_stream_ld_cais, _sync and
+                             ///< _expert_landed exist. If so:
+    unsigned merge_entries;  ///< of the table of loads at each port of the switch
+    unsigned open_loads;     ///< rows that a GPU may load at a time
+    unsigned open_syncs;     ///< tiles that it may have reported and not been granted
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -465,9 +470,18 @@ struct mw_layer_config {
     /// bit of the result. 0: 512, or all if the device has fewer. MW_ERR_CAPACITY: more than the
     /// device has, or fewer and it has no cache_limit.
     unsigned cache_entries;
+    /// Merged loads: GPUs load rows of all homes (mw_stream_ld_cais). The switch fetches a row once
+    /// for all loads of it that wait. The row of own token i at GPU g lands at row g << token_shift
+    /// | i of xd_base, and is read at row i of load_base. Both are in mw_layout. Requires
+    /// tile_reductions, and gpus << token_shift received_rows.
+    /// MW_ERR_CAPACITY: the device has no merge_loads.
+    bool merge_loads;
+    unsigned load_first;    ///< own tokens from this one on are loaded, those below are summed
+    unsigned load_expert;   ///< own expert that mw_stream_expert_landed runs on rows that landed
+    unsigned merge_entries; ///< entries of each table of loads in use; 511: all; 0: none merges
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
-/// rpm_timer 256, all else 0. `size` as for mw_open_defaults_of.
+/// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.
 MW_API void mw_layer_defaults_of(struct mw_layer_config *config, size_t size);
 static inline void mw_layer_defaults(struct mw_layer_config *config)
 {
@@ -503,6 +517,7 @@ struct mw_layout {
     unsigned buffers;      ///< for mw_feed; the first has the addresses above
     struct mw_feed_buffer buffer[MW_FEED_BUFFERS];
     uint64_t rt_bytes, row_bytes; ///< of a routing table, and of hidden values or output rows
+    uint64_t load_base; ///< merge_loads: rows that others load, by own token; made as xs_base
 };
 /// Lay out the memories for `config`.
 /// MW_ERR_CAPACITY: the device cannot hold it. The message names the size that is too large, and
@@ -633,6 +648,24 @@ MW_API int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles);
 /// MW_ERR_CAPACITY at load: the device has no tile_reductions.
 MW_API int mw_stream_expert_homes(struct mw_stream *s, uint32_t first, uint32_t tokens,
                                   bool report);
+
+// *Merged loads*, in layers with merge_loads. The rows must not be stored to in the same layer.
+enum mw_load_flags {
+    MW_LOAD_ALONE = 1,  ///< the switch fetches each row for each GPU
+    MW_LOAD_BESIDE = 2, ///< the stream continues when the loads start
+};
+/// Load own tokens [first, first + tokens) of every GPU; own ones are copied. With `tile` (at most
+/// 255), tiles of so many tokens are loaded when all GPUs have reported them, of GPU 0, 1, ...,
+/// then the next tile. With 0 no GPU waits for another, and the rows must be in memory. `flags`: a
+/// sum of mw_load_flags. All GPUs need the same calls in the same order.
+/// MW_ERR_CAPACITY at load: the device has no merge_loads.
+MW_API int mw_stream_ld_cais(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned tile,
+                             unsigned flags);
+/// Offer own tokens below first + tokens: earlier instructions of the stream have written them.
+MW_API int mw_stream_sync(struct mw_stream *s, uint32_t first, uint32_t tokens);
+/// expert.rows of the next `rows` rows that land, in the order in which they land.
+/// mw_stream_expert_cycles may follow.
+MW_API int mw_stream_expert_landed(struct mw_stream *s, uint32_t rows);
 /// Which dense rows of gathered tokens are written.
 enum mw_dense {
     MW_DENSE_EMPTY = 2, ///< those of tokens without own experts: -0
@@ -825,6 +858,17 @@ struct mw_counters {
 /// Read all counters. While a layer runs, the device continues between two registers. Each port's
 /// cycles are read together with its flits.
 MW_API int mw_counters_read(struct mw_device *device, struct mw_counters *counters);
+/// Merged loads of the rows of each GPU since go; 0 on a device without merge_loads.
+struct mw_load_counters {
+    struct {
+        uint32_t loads, fetches;  ///< rows loaded by other GPUs, rows fetched for them
+        uint32_t bypasses;        ///< of the fetches: those past the table, for one GPU
+        uint32_t evictions;       ///< entries that lost their data
+        uint32_t most_entries;    ///< in use at a time
+        uint32_t spread, longest; ///< cycles from an entry's first to its last load: sum, most
+    } port[MW_MAX_PORTS];
+};
+MW_API int mw_load_counters_read(struct mw_device *device, struct mw_load_counters *counters);
 /// Read the counters of one port alone. This takes at most a tenth of the time.
 MW_API int mw_port_counters_read(struct mw_device *device, unsigned port,
                                  struct mw_port_counters *counters);

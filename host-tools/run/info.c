@@ -100,6 +100,7 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"target_list_cache", i->target_list_cache},
                {"switch_reductions", i->switch_reductions},
                {"tile_reductions", i->tile_reductions},
+               {"merge_loads", i->merge_loads},
                {"token_order", i->token_order},
                {"link_rate", i->link_rate},
                {"delay", i->delay},

@@ -28,6 +28,7 @@ void mw_run_defaults(struct mw_run_params *params)
         .locality = 0.2,
         .layer_count = 1,
         .shape = {.gpus = 8, .tokens_per_gpu = 64, .hidden = 512, .seed = 1},
+        .tp = {.merge_entries = MW_BUILT_MERGES},
         .tile = 16,
         .flit_bytes = 16,
         .link_latency = 1,
@@ -154,6 +155,12 @@ static const struct mw_option options[] = {
     MW_UNSIGNED("start-spread", AT(tp.start), 0, MW_TP_MOST_START, "C",
                 "cycles over which the seed spreads the starts of the GPUs, {} (default "
                 "{default})"),
+    MW_UNSIGNED("merge-entries", AT(tp.merge_entries), 0, MW_BUILT_MERGES, "E",
+                "entries of each port's table of loads, {}; 0: each load is fetched (default "
+                "{default}, or as many as the device has)"),
+    MW_FLAG("no-merge", AT(tp.no_merge), "GPUs send loads that the switch does not merge"),
+    MW_FLAG("no-sync", AT(tp.no_sync),
+            "GPUs load tiles without waiting for each other; of ag-gemm only"),
 
     MW_GROUP("Synthetic trace"),
     MW_SYNTHETIC_OPTIONS(AT, , MW_BUILT_EXPERTS),

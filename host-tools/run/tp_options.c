@@ -13,8 +13,11 @@ static const char *const moe_options[] = {
     "batches",       "allow-padding", "experts",       "k",        "sigma",    "groups",
     "repeat-tokens", "jobs",          "partial-tiles", "locality", "spread",   "topk-groups",
     "costs",         "in-flight",     "trace-fst",     "hardware", "gemm-type"};
-static const char *const tp_options[] = {"rows",           "shape",  "gemm-rs-cycles", "ln-cycles",
-                                         "ag-gemm-cycles", "jitter", "start-spread"};
+static const char *const tp_options[] = {
+    "rows",   "shape",        "gemm-rs-cycles", "ln-cycles", "ag-gemm-cycles",
+    "jitter", "start-spread", "merge-entries",  "no-merge",  "no-sync"};
+
+static const char *const load_options[] = {"merge-entries", "no-merge", "no-sync"};
 
 /// Settings that leave packets as they are.
 static const char *const tp_settings[] = {
@@ -60,6 +63,20 @@ static int check_cycles(const struct mw_run_params *params, const struct mw_opti
     return MW_EXIT_OK;
 }
 
+/// Options of loads, where the workload has none or the switch shall merge none.
+static int check_loads(const struct mw_run_params *params, const struct mw_options_said *said,
+                       struct mw_error *err)
+{
+    const struct mw_tp_problem p = {.o = params->tp};
+    const char *option = given(load_options, COUNT(load_options), said);
+    if (option && !mw_tp_gathers(&p))
+        return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --workload %s, which loads nothing",
+                       option, mw_tp_kind_names[p.o.kind]);
+    if (p.o.no_merge && mw_option_given(&mw_run_table, said, "merge-entries"))
+        return mw_fail(err, MW_EXIT_INPUT, "--merge-entries: not with --no-merge");
+    return MW_EXIT_OK;
+}
+
 int mw_tp_check_options(const struct mw_run_params *params, const struct mw_options_said *said,
                         struct mw_error *err)
 {
@@ -68,6 +85,7 @@ int mw_tp_check_options(const struct mw_run_params *params, const struct mw_opti
     const char *option = moe ? given(tp_options, COUNT(tp_options), said)
                              : given(moe_options, COUNT(moe_options), said);
     const char *system = moe ? params->tp_only : params->moe_only;
+    int status;
     if (option)
         return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --workload %s", option, workload);
     if (system)
@@ -76,5 +94,6 @@ int mw_tp_check_options(const struct mw_run_params *params, const struct mw_opti
         if (!has(tp_settings, COUNT(tp_settings), params->settings.item[i].name))
             return mw_fail(err, MW_EXIT_INPUT, "--set %s: not with --workload %s",
                            params->settings.item[i].name, workload);
-    return check_cycles(params, said, err);
+    status = check_loads(params, said, err);
+    return status ? status : check_cycles(params, said, err);
 }

@@ -14,7 +14,8 @@ const char *const mw_tp_kind_names[MW_TP_KINDS] = {"moe", "ag-gemm", "gemm-rs", 
                                                    "sublayer"};
 
 const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS] = {
-    &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain, &mw_tp_pull, &mw_tp_t3, &mw_tp_ring, &mw_tp_tiles};
+    &mw_tp_nvls, &mw_tp_nvls_tile, &mw_tp_chain, &mw_tp_pull,
+    &mw_tp_t3,   &mw_tp_ring,      &mw_tp_tiles, &mw_tp_cais_ordered};
 
 const struct mw_tp_part_names mw_tp_parts[MW_TP_PARTS] = {
     {"GEMM-1", "gemm-rs-cycles", "gemm_rs_cycles"},
@@ -52,15 +53,17 @@ const struct mw_tp_system *mw_tp_system_find(const char *name)
 
 const char *mw_tp_unfit(const struct mw_tp_problem *p, const struct mw_tp_system *s)
 {
-    const bool groups =
-        s->gather != MW_TP_MULTICAST || s->reduce == MW_TP_PUSH || s->reduce == MW_TP_STEPS;
+    const bool groups = s->gather == MW_TP_LOADS || s->gather == MW_TP_FORWARD ||
+                        s->reduce == MW_TP_PUSH || s->reduce == MW_TP_STEPS;
     if (groups && p->gpus > MW_TP_MOST_GPUS)
         return "it needs a static group per GPU and one of all, there are 16: at most 15 GPUs";
     if (s->overlapped && p->o.kind != MW_TP_SUBLAYER)
         return "only sublayer has an LN to wait at, else its streams are those of chain";
     if (s->reduce == MW_TP_PUSH && !mw_tp_reduces(p))
         return "the workload reduces nothing, so that its streams are those of pull";
-    if (s->reduce == MW_TP_TILES && !mw_tp_reduces(p))
+    if (s->gather == MW_TP_MERGED && !mw_tp_gathers(p))
+        return "the workload gathers nothing, so that its streams are those of tiles";
+    if (s->reduce == MW_TP_TILES && s->gather == MW_TP_MULTICAST && !mw_tp_reduces(p))
         return "the workload reduces nothing, so that its streams are those of chain";
     if (s->gather == MW_TP_LOADS && s->reduce == MW_TP_SWITCH && !mw_tp_gathers(p))
         return "the workload gathers nothing, so that its streams are those of chain";
@@ -92,6 +95,24 @@ unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum 
     return (block << token_shift) + (unsigned)part * mw_tp_own(p) + place;
 }
 
+/// Loads of rows that may not be there yet; tables that a tile does not fit in, so that more of its
+/// loads pass them than without SYNC.
+static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
+{
+    const unsigned entries = p->o.merge_entries;
+    if (p->o.no_sync && mw_tp_reduces(p))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--no-sync: not with --workload %s, whose rows are not there at the start",
+                       mw_tp_kind_names[p->o.kind]);
+    if (mw_tp_syncs(p) && mw_tp_gathers(p) && entries && entries < p->tile)
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "--merge-entries %u: fewer than --tile %u rows, which all GPUs load together: "
+            "expected as many, 0, or --no-sync",
+            entries, p->tile);
+    return MW_EXIT_OK;
+}
+
 int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)
 {
     if (p->o.rows % p->gpus)
@@ -108,5 +129,5 @@ int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)
     if (p->o.shape && p->o.shape->gpus != p->gpus)
         return mw_fail(err, MW_EXIT_INPUT, "--shape %s: its times are those of %u GPUs, not of %u",
                        p->o.shape->name, p->o.shape->gpus, p->gpus);
-    return MW_EXIT_OK;
+    return check_loads(p, err);
 }

@@ -52,6 +52,9 @@ struct mw_tp_options {
     const struct mw_tp_shape *shape; ///< of a model, or NULL
     bool given[MW_TP_PARTS];         ///< an option says the part's time per row,
     uint64_t cycles[MW_TP_PARTS];    ///< which is this one
+    // of merged loads
+    unsigned merge_entries; ///< of each table that may be in use; 0: none merges
+    bool no_sync, no_merge; ///< GPUs load without waiting for each other; one fetch for each load
 };
 
 /// One run's workload.
@@ -71,6 +74,7 @@ enum mw_tp_reduce {
 enum mw_tp_gather {
     MW_TP_MULTICAST, ///< multimem.st to all GPUs
     MW_TP_LOADS,     ///< each GPU loads each row: multimem.ld_reduce over a group of one
+    MW_TP_MERGED,    ///< the same, by loads that the switch merges: ld.cais
     MW_TP_FORWARD,   ///< st.linear to the next GPU, N - 1 steps
 };
 
@@ -88,7 +92,7 @@ struct mw_tp_system {
     void (*make)(const struct mw_tp_at *at, struct mw_stream *s);
 };
 
-enum { MW_TP_SYSTEMS = 7 };
+enum { MW_TP_SYSTEMS = 8 };
 extern const struct mw_tp_system *const mw_tp_systems[MW_TP_SYSTEMS]; ///< `nvls` comes first
 const struct mw_tp_system *mw_tp_system_find(const char *name);       ///< NULL if there is none
 /// Why the system cannot run the workload, or would send what another one sends; NULL: it can.
@@ -112,6 +116,11 @@ static inline bool mw_tp_has(const struct mw_tp_problem *p, enum mw_tp_part part
 {
     return p->o.kind == MW_TP_SUBLAYER || (part == MW_TP_GEMM_1 && mw_tp_reduces(p)) ||
            (part == MW_TP_GEMM_2 && p->o.kind == MW_TP_AG_GEMM);
+}
+/// Whether tiles are loaded when all GPUs have reported them.
+static inline bool mw_tp_syncs(const struct mw_tp_problem *p)
+{
+    return !p->o.no_sync;
 }
 /// The shortest time per row of the workload's parts: that of the layer, which parts may replace.
 uint64_t mw_tp_layer_cycles(const struct mw_tp_problem *p);

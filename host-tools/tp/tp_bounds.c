@@ -27,11 +27,15 @@ struct load {
     uint64_t rows, headers;
 };
 
+static uint64_t load_flits(const struct mw_tp_problem *p, struct load load)
+{
+    return load.rows * row_flits(p) + load.headers * mw_bare_flits(1, p->flit_bytes);
+}
+
 static void put(const struct mw_tp_problem *p, struct mw_traffic *t, enum mw_direction direction,
                 enum mw_class class, struct load load)
 {
-    const uint64_t flits =
-        load.rows * row_flits(p) + load.headers * mw_bare_flits(1, p->flit_bytes);
+    const uint64_t flits = load_flits(p, load);
     const uint64_t payload = load.rows * mw_tp_row_bytes(p);
     for (unsigned g = 0; g < p->gpus; g++)
         t->flits[g][direction][class] += flits;
@@ -54,11 +58,14 @@ static void put_rounds(const struct mw_tp_problem *p, struct mw_traffic *t, enum
     put_both(p, t, class, (struct load){0, rounds * (p->gpus - 1)});
 }
 
-/// Rows that are named several to a packet: how many depends on when they come.
+/// Rows that are named several to a packet: how many depends on when they come. `before` others of
+/// the same packets are put already.
 static void put_gathered(const struct mw_tp_problem *p, struct mw_traffic *t,
-                         enum mw_direction direction, enum mw_class class, uint64_t rows)
+                         enum mw_direction direction, enum mw_class class, uint64_t rows,
+                         uint64_t before)
 {
-    const uint64_t least = mw_div_up(rows, MW_ROWS_GATHERED);
+    const uint64_t least =
+        mw_div_up(before + rows, MW_ROWS_GATHERED) - mw_div_up(before, MW_ROWS_GATHERED);
     put(p, t, direction, class, (struct load){0, least});
     for (unsigned g = 0; g < p->gpus; g++)
         t->gathered[g][direction][class] += (rows - least) * mw_bare_flits(1, p->flit_bytes);
@@ -81,8 +88,8 @@ static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_sy
     case MW_TP_TILES: // each row is reported by all, and granted to all
         put(p, t, MW_UP, MW_PARTIAL, (struct load){others, 0});
         put(p, t, MW_DOWN, MW_PARTIAL, (struct load){own, 0});
-        put_gathered(p, t, MW_UP, MW_CTRL, p->o.rows);
-        put_gathered(p, t, MW_DOWN, MW_REQUEST, p->o.rows);
+        put_gathered(p, t, MW_UP, MW_CTRL, p->o.rows, 0);
+        put_gathered(p, t, MW_DOWN, MW_REQUEST, p->o.rows, 0);
         break;
     case MW_TP_PUSH:
         put_both(p, t, MW_STORE, (struct load){others, 0});
@@ -97,8 +104,34 @@ static void count_reduction(const struct mw_tp_problem *p, const struct mw_tp_sy
         put_rounds(p, t, MW_CTRL, 1);
 }
 
+uint64_t mw_tp_least_fetches(const struct mw_tp_problem *p)
+{
+    const bool merges = p->o.merge_entries && !p->o.no_merge;
+    return mw_tp_own(p) * (merges ? 1ull : p->gpus - 1);
+}
+
+/// Each row is loaded by all others and arrives there, as often as it is fetched its home sends it;
+/// each tile is reported by all, and granted to all.
+static void count_loads(const struct mw_tp_problem *p, const uint64_t *fetches,
+                        struct mw_traffic *t)
+{
+    const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1);
+    const uint64_t tiles = mw_tp_syncs(p) ? p->gpus * mw_div_up(own, p->tile) : 0;
+    const uint64_t before = mw_tp_reduces(p) ? p->o.rows : 0;
+    put(p, t, MW_DOWN, MW_STORE, (struct load){others, 0});
+    put_gathered(p, t, MW_UP, MW_CTRL, others, 0);
+    put_gathered(p, t, MW_UP, MW_CTRL, tiles, before);
+    put_gathered(p, t, MW_DOWN, MW_REQUEST, tiles, before);
+    for (unsigned g = 0; g < p->gpus; g++) {
+        const uint64_t rows = fetches ? fetches[g] : mw_tp_least_fetches(p);
+        t->flits[g][MW_UP][MW_STORE] += load_flits(p, (struct load){rows, 0});
+        t->flits[g][MW_DOWN][MW_REQUEST] += load_flits(p, (struct load){0, rows});
+        t->payload[g][MW_UP] += rows * mw_tp_row_bytes(p);
+    }
+}
+
 static void count_gather(const struct mw_tp_problem *p, const struct mw_tp_system *s,
-                         struct mw_traffic *t)
+                         const uint64_t *fetches, struct mw_traffic *t)
 {
     const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1), ranges = s->ranges(p);
     const bool second = mw_tp_has(p, MW_TP_GEMM_2);
@@ -119,6 +152,9 @@ static void count_gather(const struct mw_tp_problem *p, const struct mw_tp_syste
         if (mw_tp_reduces(p))
             put_rounds(p, t, MW_CTRL, ranges);
         break;
+    case MW_TP_MERGED:
+        count_loads(p, fetches, t);
+        break;
     case MW_TP_FORWARD:
         put_both(p, t, MW_STORE, (struct load){others, 0});
         put_rounds(p, t, MW_STORE, p->gpus - 1);
@@ -127,13 +163,13 @@ static void count_gather(const struct mw_tp_problem *p, const struct mw_tp_syste
 }
 
 void mw_tp_traffic(const struct mw_tp_problem *p, const struct mw_tp_system *system,
-                   struct mw_traffic phases[MW_TP_PHASES])
+                   const uint64_t *fetches, struct mw_traffic phases[MW_TP_PHASES])
 {
     memset(phases, 0, MW_TP_PHASES * sizeof *phases);
     if (mw_tp_reduces(p))
         count_reduction(p, system, &phases[MW_TP_PHASE_REDUCE]);
     if (mw_tp_gathers(p))
-        count_gather(p, system, &phases[MW_TP_PHASE_GATHER]);
+        count_gather(p, system, fetches, &phases[MW_TP_PHASE_GATHER]);
 }
 
 // ---- times --------------------------------------------------------------------------------------
@@ -219,7 +255,9 @@ static struct mw_bound bank_time(const struct mw_tp_problem *p, const struct mw_
         writes += by_switch ? own : all;
     }
     if (mw_tp_gathers(p)) {
-        reads += s->gather == MW_TP_MULTICAST ? own : all;
+        reads += s->gather == MW_TP_MULTICAST ? own
+                 : s->gather == MW_TP_MERGED  ? own + mw_tp_least_fetches(p)
+                                              : all;
         writes += all;
     }
     const uint64_t rows = reads > writes ? reads : writes;
@@ -256,7 +294,7 @@ void mw_tp_bounds(const struct mw_tp_problem *p, const struct mw_tp_system *s,
                   struct mw_tp_bounds *b)
 {
     struct mw_traffic phases[MW_TP_PHASES], all;
-    mw_tp_traffic(p, s, phases);
+    mw_tp_traffic(p, s, NULL, phases);
     all = phases[0];
     for (unsigned i = 1; i < MW_TP_PHASES; i++)
         mw_traffic_add(&all, &phases[i]);

@@ -20,9 +20,12 @@ struct mw_tp_bounds {
     struct mw_bound limit;                ///< the longest of own, adder and banks
 };
 
-/// Flits of every port, direction and class, by phase.
+/// Flits of every port, direction and class, by phase. Of merged loads fetches[g] is how often rows
+/// of GPU g are fetched; NULL: as seldom as can be.
 void mw_tp_traffic(const struct mw_tp_problem *p, const struct mw_tp_system *system,
-                   struct mw_traffic phases[MW_TP_PHASES]);
+                   const uint64_t *fetches, struct mw_traffic phases[MW_TP_PHASES]);
+/// The fewest fetches of a home's rows, where loads are merged.
+uint64_t mw_tp_least_fetches(const struct mw_tp_problem *p);
 void mw_tp_bounds(const struct mw_tp_problem *p, const struct mw_tp_system *system,
                   struct mw_tp_bounds *b);
 /// The strict bound of the links.

@@ -44,6 +44,11 @@ static bool tiles(const struct job *j)
     return j->system->reduce == MW_TP_TILES;
 }
 
+static bool merged(const struct job *j)
+{
+    return j->system->gather == MW_TP_MERGED;
+}
+
 static int failed(struct job *j, const char *what, int code)
 {
     return mw_device_failed(j->err, what, code);
@@ -59,7 +64,9 @@ const char *mw_tp_lack(const struct mw_tp_system *system, const struct mw_device
         return "more_events";
     if (!info->delay)
         return "delay";
-    return system->reduce == MW_TP_TILES && !info->tile_reductions ? "tile_reductions" : NULL;
+    if (system->reduce == MW_TP_TILES && !info->tile_reductions)
+        return "tile_reductions";
+    return system->gather == MW_TP_MERGED && !info->merge_loads ? "merge_loads" : NULL;
 }
 
 static int open_device(struct job *j, struct mw_device_info *info)
@@ -128,6 +135,15 @@ static uint64_t address(const struct job *j, bool output, unsigned number)
     return base + (uint64_t)number * mw_tp_row_bytes(j->p);
 }
 
+/// Rows are loaded from the output of LN to the input of GEMM-2.
+static void configure_loads(struct job *j)
+{
+    j->config.merge_loads = true;
+    j->config.load_first = mw_tp_number(j->p, 0, MW_TP_GEMM_2, 0, 0);
+    j->config.load_expert = MW_TP_GEMM_2;
+    j->config.merge_entries = j->p->o.merge_entries;
+}
+
 static int configure(struct job *j)
 {
     const struct mw_tp_problem *p = j->p;
@@ -146,6 +162,8 @@ static int configure(struct job *j)
     // through the adder terms are read beside the engine's tables, not at the same port of memory
     c->adder_bypass = !tiles(j);
     c->open_rows = j->params->open_rows;
+    if (merged(j))
+        configure_loads(j);
     int status = mw_settings_apply(&j->params->settings, c, j->err);
     if (status)
         return status;
@@ -153,8 +171,12 @@ static int configure(struct job *j)
     if (code)
         return failed(j, "the device cannot hold this run", code);
     j->layout.st_lo = j->layout.yd_base; // sums are stored where a part's output is
-    if (tiles(j))                        // they go to the input of LN
-        j->layout.out_base = address(j, false, number(j, MW_TP_LN, 0, 0));
+    if (tiles(j))                        // they go to the input of LN, or are what is gathered
+        j->layout.out_base =
+            address(j, merged(j) && !mw_tp_has(p, MW_TP_LN), number(j, MW_TP_LN, 0, 0));
+    if (merged(j)) // index load_first is that of the first of LN's results
+        j->layout.load_base = address(j, true, number(j, MW_TP_LN, 0, 0)) -
+                              (uint64_t)c->load_first * mw_tp_row_bytes(p);
     code = mw_expert_map_even(j->device, MW_TP_PARTS * p->gpus);
     return code ? failed(j, "expert map", code) : MW_EXIT_OK;
 }
@@ -177,7 +199,7 @@ static int make_group(struct job *j, unsigned index, unsigned first, unsigned la
 
 static int make_groups(struct job *j)
 {
-    const bool each = j->system->gather != MW_TP_MULTICAST;
+    const bool each = j->system->gather != MW_TP_MULTICAST && !merged(j);
     int status = make_group(j, MW_MAX_PORTS, 0, j->p->gpus - 1, &j->all);
     for (unsigned g = 0; g < j->p->gpus && each && !status; g++)
         status = make_group(j, g, g, g, &j->one[g]);
@@ -362,14 +384,16 @@ static int check(struct job *j, struct mw_tp_result *r)
 
 // ---- the run ------------------------------------------------------------------------------------
 
-static int take_counters(struct job *j, struct mw_layer_result *r)
+static int take_counters(struct job *j, struct mw_tp_result *r)
 {
     struct mw_counters *c = malloc(sizeof *c);
     if (!c)
         return mw_fail_memory(j->err, "counters");
     int code = mw_counters_read(j->device, c);
     if (!code)
-        mw_layer_counters(r, c, j->p->gpus);
+        mw_layer_counters(&r->layer, c, j->p->gpus);
+    if (!code)
+        code = mw_load_counters_read(j->device, &r->loads);
     free(c);
     return code ? failed(j, "counters", code) : MW_EXIT_OK;
 }
@@ -428,7 +452,7 @@ static int run(struct job *j, struct mw_tp_result *r)
     if (j->params->timeline)
         status = mw_timeline_stop(r->layer.timeline, j->device, j->err);
     if (!status)
-        status = take_counters(j, &r->layer);
+        status = take_counters(j, r);
     return status ? status : check(j, r);
 }
 

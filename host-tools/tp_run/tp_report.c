@@ -67,14 +67,108 @@ void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p)
                         mw_bound_text(&b.strict, at, sizeof at));
 }
 
+// ---- merged loads -------------------------------------------------------------------------------
+
+/// Of all ports.
+struct loads {
+    uint64_t loads, fetches, bypasses, evictions, spread;
+    uint64_t entries, longest; ///< most of a port
+};
+
+static bool merges(const struct mw_tp_result *r)
+{
+    return r->system->gather == MW_TP_MERGED;
+}
+
+static struct loads loads_of(const struct mw_tp_result *r, const struct mw_tp_problem *p)
+{
+    struct loads sum = {0};
+    for (unsigned g = 0; g < p->gpus; g++) {
+        sum.loads += r->loads.port[g].loads;
+        sum.fetches += r->loads.port[g].fetches;
+        sum.bypasses += r->loads.port[g].bypasses;
+        sum.evictions += r->loads.port[g].evictions;
+        sum.spread += r->loads.port[g].spread;
+        if (r->loads.port[g].most_entries > sum.entries)
+            sum.entries = r->loads.port[g].most_entries;
+        if (r->loads.port[g].longest > sum.longest)
+            sum.longest = r->loads.port[g].longest;
+    }
+    return sum;
+}
+
+/// The share of the loads that could join another one's fetch which did. Of two GPUs there are
+/// none.
+static double merge_rate(const struct mw_tp_problem *p, const struct loads *sum)
+{
+    return mw_ratio((double)(sum->loads - sum->fetches), (double)(p->gpus - 2) * p->o.rows);
+}
+
+/// Cycles from the first to the last load of a row, of those that went through the table.
+static double mean_spread(const struct loads *sum)
+{
+    return mw_ratio((double)sum->spread, (double)(sum->fetches - sum->bypasses));
+}
+
+void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw_tp_problem *p)
+{
+    const struct loads sum = loads_of(r, p);
+    char rate[48] = "none could be merged";
+    if (!merges(r))
+        return;
+    if (p->gpus > 2)
+        snprintf(rate, sizeof rate, "%.1f %% of those possible merged", 100 * merge_rate(p, &sum));
+    mw_report_paragraph(out,
+                        "%s: %" PRIu64 " loads, %s; %" PRIu64 " fetches, %" PRIu64
+                        " of them past the table; %" PRIu64 " evictions; at most %" PRIu64
+                        " entries of a port in use; %.1f cycles from first to last load of an "
+                        "entry, at most %" PRIu64,
+                        r->system->name, sum.loads, rate, sum.fetches, sum.bypasses, sum.evictions,
+                        sum.entries, mean_spread(&sum), sum.longest);
+}
+
+/// What a counter of loads may be, from least to most.
+struct load_limit {
+    const char *what;
+    uint64_t counted, least, most;
+};
+
+/// Counters of loads that cannot be; the first of them in `first`.
+static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
+                            struct mw_flit_error *first)
+{
+    const uint64_t all = (uint64_t)mw_tp_own(p) * (p->gpus - 1), least = mw_tp_least_fetches(p);
+    const bool table = p->o.merge_entries && !p->o.no_merge;
+    unsigned found = 0;
+    for (unsigned g = 0; g < p->gpus && merges(r); g++) {
+        const struct load_limit limits[] = {
+            {"loads", r->loads.port[g].loads, all, all},
+            {"fetches", r->loads.port[g].fetches, least, all},
+            {"bypasses", r->loads.port[g].bypasses, table ? 0 : all, all},
+            {"evictions", r->loads.port[g].evictions, 0, 0},
+            {"entries", r->loads.port[g].most_entries, 0, table ? p->o.merge_entries : 0}};
+        for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
+            const struct load_limit *l = &limits[i];
+            if ((l->counted < l->least || l->counted > l->most) && !found++)
+                *first = (struct mw_flit_error){0, g, "home", l->what, l->counted, l->least};
+        }
+    }
+    return found;
+}
+
+// ---- sums and mistakes --------------------------------------------------------------------------
+
 /// Counters that differ from the list; the first of them in `first`.
 static unsigned flit_errors(const struct mw_tp_result *r, const struct mw_tp_problem *p,
                             struct mw_flit_error *first)
 {
     struct mw_traffic want[MW_TP_PHASES];
     const struct mw_traffic *got = &r->layer.traffic;
-    unsigned found = 0;
-    mw_tp_traffic(p, r->system, want);
+    uint64_t fetches[MW_MAX_PORTS] = {0};
+    unsigned found = load_errors(r, p, first);
+    for (unsigned g = 0; g < p->gpus; g++)
+        fetches[g] = r->loads.port[g].fetches;
+    mw_tp_traffic(p, r->system, fetches, want);
     for (unsigned i = 1; i < MW_TP_PHASES; i++)
         mw_traffic_add(&want[0], &want[i]);
     for (unsigned g = 0; g < p->gpus; g++)
@@ -183,6 +277,9 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_string(j, "shape", p->o.shape ? p->o.shape->name : NULL);
     mw_json_uint(j, "jitter", p->o.jitter);
     mw_json_uint(j, "start_spread", p->o.start);
+    mw_json_uint(j, "merge_entries", p->o.merge_entries);
+    mw_json_bool(j, "no_merge", p->o.no_merge);
+    mw_json_bool(j, "no_sync", p->o.no_sync);
     mw_json_uint(j, "flit_bytes", p->flit_bytes);
     mw_json_uint(j, "link_latency", params->link_latency);
     mw_json_uint(j, "link_cycles", p->link_cycles);
@@ -214,6 +311,25 @@ static void json_first(struct mw_json *j, const struct mw_tp_mismatch *m)
     mw_json_end(j);
 }
 
+static void json_loads(struct mw_json *j, const struct mw_tp_result *r,
+                       const struct mw_tp_problem *p)
+{
+    const struct loads sum = loads_of(r, p);
+    mw_json_object(j, "loads", true);
+    mw_json_uint(j, "loads", sum.loads);
+    mw_json_uint(j, "fetches", sum.fetches);
+    mw_json_uint(j, "bypasses", sum.bypasses);
+    mw_json_uint(j, "evictions", sum.evictions);
+    if (p->gpus > 2)
+        mw_json_double(j, "merge_rate", merge_rate(p, &sum));
+    else
+        mw_json_null(j, "merge_rate");
+    mw_json_uint(j, "most_entries", sum.entries);
+    mw_json_double(j, "spread_mean", mean_spread(&sum));
+    mw_json_uint(j, "spread_most", sum.longest);
+    mw_json_end(j);
+}
+
 static void json_system(struct mw_json *j, const struct mw_tp_result *r,
                         const struct mw_tp_problem *p)
 {
@@ -225,6 +341,8 @@ static void json_system(struct mw_json *j, const struct mw_tp_result *r,
     json_part(j, "engine", &s->engine);
     json_part(j, "banks", &s->banks);
     json_part(j, "limit", &s->limit);
+    if (merges(r))
+        json_loads(j, r, p);
     if (r->layer.wrong)
         json_first(j, &r->first);
     if (r->layer.monitor)

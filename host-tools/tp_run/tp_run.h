@@ -19,6 +19,7 @@ struct mw_tp_result {
     const struct mw_tp_system *system;
     struct mw_result run; ///< of one layer
     struct mw_layer_result layer;
+    struct mw_load_counters loads; ///< by home
     struct mw_tp_mismatch first;
     struct mw_summary summary;
 };
@@ -39,6 +40,8 @@ int mw_tp_device_run(const struct mw_run_params *params, const struct mw_tp_prob
 void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p);
 void mw_tp_summarize(struct mw_tp_result *r, const struct mw_tp_problem *p, uint64_t base_cycles,
                      const char *over);
+/// How many loads the switch merged, of systems that have such loads.
+void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw_tp_problem *p);
 int mw_tp_report_differences(FILE *err, const struct mw_tp_result *r,
                              const struct mw_tp_problem *p);
 int mw_tp_report_json(struct mw_json *j, const struct mw_run_params *params,

@@ -26,6 +26,9 @@ enum {
     MW_BUILT_CTRLS = 16,
     MW_BUILT_RESULTS = 4,  ///< credits of a downlink
     MW_BUILT_CACHE = 4096, ///< entries of an allocator's cache
+    MW_BUILT_MERGES = 320, ///< entries of a port's table of loads
+    MW_BUILT_LOADS = 32,   ///< rows that a GPU may load at a time
+    MW_BUILT_SYNCS = 8,    ///< tiles that it may have reported and not been granted
     // of a layer's registers, see mw_layer_set
     MW_MAX_TILE = 255,
     MW_MAX_EXPERT_CYCLES = 65535,

@@ -91,12 +91,16 @@ package bundle_pkg;
         // the switch opens the reductions of rows: their bytes, log2 of the bytes between
         logic        switch_reductions;
         logic        tile_reductions;    // all members of a partition have a term of each row
+        logic        merge_loads;        // rows are loaded, from this index at their homes on
+        logic [14:0] load_first;
+        logic [8:0]  load_entries;       // of the tables of loads, as many may be in use
         logic [14:0] row_bytes;          // them, and of the tokens of a GPU
         logic [3:0]  row_shift;
         logic [3:0]  token_shift;
         logic [4:0]  cnt_port;           // the counter that is read: it follows after at most 3
                                          // cycles
         logic [3:0]  cnt_idx;
+        logic        cnt_loads;          // ... of loads
         logic [15:0] mon_interval;       // monitors, see switch_monitor
         logic [3:0]  mon_classes;
         logic        mon_read;           // of what, in port, series and word: it follows after at

@@ -95,13 +95,15 @@
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
 
 // Broadcast by switch_common to all ports: cycles that pass on a downlink behind each flit;
-// whether the switch opens the reductions of rows, whether all GPUs compute each, how large these
-// and their strides and a GPU's tokens are, and the port that may open one; limits of credits and
+// whether the switch opens the reductions of rows, whether all GPUs compute each, whether rows are
+// loaded, from which index on, and how many may wait in a table, how large rows and their strides
+// and a GPU's tokens are, and the port that may open one; limits of credits and
 // of the look-ahead window (0: none); ends of periods, of one, two and four, and of 32 cycles; the
 // time; which counters are cleared, added to and read, see port_counters; when monitors count,
 // sample, and where, and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
     logic [1:0] link_wait; logic switch_reductions; logic tile_reductions; \
+    logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic cnt_loads; \
     logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [4:0] turn; logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; \
     logic [Cfg.SeqW-1:0] window_limit; logic [2:0] tick; logic step; logic [Cfg.StampB-1:0] now; \
@@ -175,22 +177,27 @@
 // What a port of the switch says to all others: its output goes down (mark); rows are open in its
 // join that were begun before a port went down last (old); it was down since the last go (fell),
 // see report_scoreboard; no row is to be opened that concerns it (crowded), see grant_queue; of its
-// strobes ready and opened, which token of its GPU they are about.
+// strobes ready and opened, which token of its GPU they are about; the lane is of an LD, and may be
+// merged; of its backs load_bad, the error.
 `define MW_NOTIFIED(Cfg) struct packed { \
     logic mark; logic old; logic fell; logic crowded; logic [Cfg.TokensLog2-1:0] lane_index; \
+    logic lane_load; logic lane_merge; error_pkg::err_e load_code; \
     logic [Cfg.TokensLog2-1:0] opened_index;}
 
 // Between ports of the switch, a bit for each other port, by distance. From an input to the queues:
 // there is a word, a description, a push, a partial; the credit of the partial before still waits;
-// a lane of a READY of a row of that port; a row was opened that it is a member of. And back: there
-// is room, a CTRL packet has left, a queue of partials is full; the lane was taken, one was wrong.
+// a lane of a READY of a row of that port; a row was opened that it is a member of; its load is
+// answered. And back: there is room, a CTRL packet has left, a queue of partials is full; the lane
+// was taken, one was wrong, one of an LD was.
 `define MW_STROBES(Cfg) struct packed { \
     logic [Cfg.Others-1:0] wr; logic [Cfg.Others-1:0] desc; logic [Cfg.Others-1:0] push; \
     logic [Cfg.Others-1:0] come; \
-    logic [Cfg.Others-1:0] hold; logic [Cfg.Others-1:0] ready; logic [Cfg.Others-1:0] opened;}
+    logic [Cfg.Others-1:0] hold; logic [Cfg.Others-1:0] ready; logic [Cfg.Others-1:0] opened; \
+    logic [Cfg.Others-1:0] answered;}
 `define MW_BACKS(Cfg) struct packed { \
     logic [Cfg.Others-1:0] room; logic [Cfg.Others-1:0] ctrl_free; \
     logic [Cfg.Others-1:0] part_full; \
-    logic [Cfg.Others-1:0] lane_take; logic [Cfg.Others-1:0] lane_bad;}
+    logic [Cfg.Others-1:0] lane_take; logic [Cfg.Others-1:0] lane_bad; \
+    logic [Cfg.Others-1:0] load_bad;}
 
 `endif

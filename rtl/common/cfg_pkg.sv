@@ -55,6 +55,11 @@ package cfg_pkg;
         bit            SwitchReductions;  // the switch opens the reduction of a row that all
                                           // members have reported
         bit            TileReductions;    // also of rows that all GPUs compute, without a dispatch
+        bit            MergeLoads;        // GPUs load rows, and the switch merges loads of one
+        int unsigned   MergeEntries;      // rows that wait for an answer at a port, in sets of
+        int unsigned   MergeWays;
+        int unsigned   OpenLoads;         // rows that a GPU may load at a time
+        int unsigned   OpenSyncs;         // tiles that it may have reported and not been granted
         bit            LinkRate;          // links may be slower than a flit per cycle
         bit            Guard;             // the switch bears endpoints that misbehave
         bit            Monitor;           // latency histogram and time series of each port of the
@@ -100,6 +105,9 @@ package cfg_pkg;
                                    // its queue of packets
         int unsigned GrantRows;    // rows that may be granted and not begun at a hub, see
                                    // grant_lanes
+        int unsigned LoadPlaces;   // rows that other GPUs may load from one at a time
+        int unsigned OpenLoadW;    // number of rows that a GPU loads
+        int unsigned MergeW;       // index of an entry of the table of loads
         int unsigned StampW;       // when a packet came, 0 without monitors
         int unsigned StampB;       // of a signal that holds it
         int unsigned DescW;        // description of a packet in a queue of the switch
@@ -143,6 +151,11 @@ package cfg_pkg;
         c.RpmEntries = 8;
         c.SwitchReductions = 1'b1;
         c.TileReductions = 1'b0;
+        c.MergeLoads = 1'b0;
+        c.MergeEntries = 32;
+        c.MergeWays = 4;
+        c.OpenLoads = 32;
+        c.OpenSyncs = 8;
         c.LinkRate = 1'b1;
         c.Guard = 1'b1;
         c.Monitor = 1'b1;
@@ -200,6 +213,11 @@ package cfg_pkg;
         // open ones of all homes, and own ones that have closed while their results, of a packet
         // and a flit at least, wait: at the switch, in the hub's queue, behind that
         c.GrantRows = c.N * c.OpenRows + c.ResultSlots + c.RxResultPkts + c.SumFlits;
+        // and tiles of rows that are loaded
+        if (c.MergeLoads) c.GrantRows = c.GrantRows + c.OpenSyncs;
+        c.LoadPlaces = c.Others * c.OpenLoads;
+        c.OpenLoadW = $clog2(c.OpenLoads + 1);
+        c.MergeW = index_w(c.MergeEntries);
         c.StampW = c.Monitor ? map_pkg::MonitorStampBits : 0;
         c.StampB = most(c.StampW, 1);
         c.DescW = c.SlotW + 6 + c.PayW + c.StampW;

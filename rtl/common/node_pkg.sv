@@ -22,8 +22,9 @@ package node_pkg;
                           RdList = 8, HubReads = 9;
     localparam int unsigned WrSt = 0, WrOut = 2, WrAlloc = 3, WrList = 4;  // WrSt: two
     localparam int unsigned HubWrites = 5;
-    localparam int unsigned HubControl = 0, HubSend = 1, HubCombine = 2, HubPush = 3, HubUnits = 4;
-    localparam int unsigned HubErrors = 9;  // sources of errors in a hub
+    localparam int unsigned HubControl = 0, HubSend = 1, HubCombine = 2, HubPush = 3;
+    localparam int unsigned HubLoad = 4, HubUnits = 5;
+    localparam int unsigned HubErrors = 10;  // sources of errors in a hub
 
     // A byte address in a memory of any size, as instructions name it.
     typedef logic [33:0] byte_t;
@@ -91,6 +92,11 @@ package node_pkg;
                                               // opens reductions
         logic             tile_reductions;    // rows that all GPUs compute are; with
                                               // switch_reductions
+        logic             merge_loads;        // rows are loaded through the switch; with
+                                              // tile_reductions
+        logic [14:0]      load_first;         // index at their homes from which on
+        logic [5:0]       load_expert;        // own expert that computes them
+        logic [35:0]      load_base;          // own ones, by index
         logic             row_returns;        // they return singly to slots at home, where their
                                               // bytes are counted
         logic             source_lists;       // of st.rowsp a list per {expert, source}, in which

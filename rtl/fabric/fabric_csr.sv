@@ -163,6 +163,10 @@ module fabric_csr #(
     assign ctl_o.limit = hwif_out.limit.period.value;
     assign ctl_o.switch_reductions = Cfg.SwitchReductions && hwif_out.rows.enable.value;
     assign ctl_o.tile_reductions = Cfg.TileReductions && hwif_out.rows.tiles.value;
+    assign ctl_o.merge_loads   = Cfg.MergeLoads && hwif_out.loads.enable.value
+                                 && hwif_out.rows.tiles.value && hwif_out.rows.enable.value;
+    assign ctl_o.load_first = Cfg.MergeLoads ? hwif_out.loads.first.value : '0;
+    assign ctl_o.load_entries = Cfg.MergeLoads ? hwif_out.loads.entries.value : '0;
     assign ctl_o.row_bytes = hwif_out.rows.row_bytes.value;
     assign ctl_o.row_shift = hwif_out.rows.row_shift.value;
     assign ctl_o.token_shift = hwif_out.rows.token_shift.value;
@@ -243,13 +247,16 @@ module fabric_csr #(
     // ---- counters and monitors of the switch: its read paths have up to 4 cycles ----
     logic [2:0] wait_q;
     logic [8:0] cnt_q;
+    logic loads_q;  // counters of loads are read
     logic [13:0] mon_q;  // {series, port, word}
-    logic cnt_read, mon_read, reading_mon_q;
+    logic cnt_read, load_read, mon_read, reading_mon_q;
 
     assign {ctl_o.cnt_port, ctl_o.cnt_idx} = cnt_q;
+    assign ctl_o.cnt_loads = loads_q;
     assign {ctl_o.mon_series, ctl_o.mon_port, ctl_o.mon_word} = mon_q;
     assign ctl_o.mon_read = wait_q != '0 && reading_mon_q;
-    assign cnt_read = hwif_out.counters.req;
+    assign cnt_read = hwif_out.counters.req || load_read;
+    assign load_read = Cfg.MergeLoads && hwif_out.load_counters.req;
     assign mon_read = hwif_out.histogram.req || hwif_out.series.req;
     assign run_o = busy_q;
     assign ctl_o.mon_interval = hwif_out.monitor.interval.value;
@@ -263,7 +270,10 @@ module fabric_csr #(
         end else if (wait_q != '0) begin
             wait_q <= wait_q - 3'd1;
         end
-        if (cnt_read) cnt_q <= hwif_out.counters.addr[10:2];
+        if (cnt_read) begin
+            cnt_q <= load_read ? hwif_out.load_counters.addr[10:2] : hwif_out.counters.addr[10:2];
+            loads_q <= load_read;
+        end
         if (hwif_out.histogram.req)
             mon_q <= {1'b0, hwif_out.histogram.addr[12:8], 2'b00, hwif_out.histogram.addr[7:2]};
         else if (hwif_out.series.req) mon_q <= {1'b1, hwif_out.series.addr[14:2]};
@@ -321,6 +331,10 @@ module fabric_csr #(
         hwif_in.primitives.link_rate.next = Cfg.LinkRate;
         hwif_in.primitives.switch_reductions.next = Cfg.SwitchReductions;
         hwif_in.primitives.tile_reductions.next = Cfg.TileReductions;
+        hwif_in.primitives.merge_loads.next = Cfg.MergeLoads;
+        hwif_in.load_room.entries.next = Cfg.MergeLoads ? 9'(Cfg.MergeEntries) : '0;
+        hwif_in.load_room.open_loads.next = Cfg.MergeLoads ? 8'(Cfg.OpenLoads) : '0;
+        hwif_in.load_room.open_syncs.next = Cfg.MergeLoads ? 8'(Cfg.OpenSyncs) : '0;
         hwif_in.primitives.delay.next = Cfg.Delay;
         hwif_in.primitives.row_ranges.next = Cfg.RowRanges;
         hwif_in.primitives.row_sparse.next = Cfg.RowSparse;
@@ -336,8 +350,13 @@ module fabric_csr #(
         hwif_in.series.wr_ack = 1'b0;
         hwif_in.series.rd_ack = wait_q == 3'd1 && reading_mon_q && ctl_o.mon_series;
         hwif_in.series.rd_data = mon_data_i;
-        hwif_in.counters.rd_ack = wait_q == 3'd1 && !reading_mon_q;
+        hwif_in.counters.rd_ack = wait_q == 3'd1 && !reading_mon_q && !loads_q;
         hwif_in.counters.rd_data = cnt_data_i;
+        hwif_in.load_counters.wr_ack = 1'b0;
+        hwif_in.load_counters.rd_ack       = Cfg.MergeLoads ? wait_q == 3'd1 && loads_q
+                                                              && !reading_mon_q
+                                             : hwif_out.load_counters.req;
+        hwif_in.load_counters.rd_data = Cfg.MergeLoads ? cnt_data_i : '0;
     end
 
     wire unused = &{1'b0, stall_wr, stall_rd};

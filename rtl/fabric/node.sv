@@ -219,7 +219,7 @@ module node #(
     assign unit_idle = {
         cmd_ready[node_pkg::HubPush] && cmd_ready[node_pkg::HubCombine],
         expert_idle,
-        cmd_ready[node_pkg::HubSend],
+        cmd_ready[node_pkg::HubSend] && cmd_ready[node_pkg::HubLoad],
         cmd_ready[node_pkg::HubControl]
     };
     assign hub_idle = {part_idle[6], !dn.valid && !host_busy, part_idle[5:0]};
@@ -259,7 +259,7 @@ module node #(
         // what counts nothing happening stops with the layer
         .count_i({
             gpu_count.tile,
-            |{gpu_count.retire, retire[3], retire[2], retire[1], retire[0]},
+            |{gpu_count.retire, retire[4], retire[3], retire[2], retire[1], retire[0]},
             ev.token,
             ev.row,
             hub_count.miss,

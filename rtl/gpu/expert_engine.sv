@@ -12,6 +12,7 @@
 // retires when the rows of the range are done. A tile then holds rows of one instruction, and the
 // last tile of each expert holds the rest. With gathered tokens imm replaces expert_cycles, unless
 // it is 0. With flags 7 (TileReductions) a signal names each row, whose number is {home, index}.
+// With flags 3 (MergeLoads) the rows are the next of those that the tracker has listed as loaded.
 // Ports: Region bases must be aligned to 128 bytes, and the row stride must be four flits or more.
 // The memory answers 3 cycles after the grant.
 // Order: Signals in the order of the tile's rows.
@@ -80,6 +81,9 @@ module expert_engine #(
     // ---- instruction ----------------------------------------------------------------
     logic run_q, unicast_q, ranged_q, gathered, silent_q, back_q, number_q, by_number, all_started;
     logic finished;
+    logic landed;  // of rows that are loaded
+    assign landed = Cfg.MergeLoads && cmd_i.op == isa_pkg::I_EXPERT_ROWS
+                    && cmd_i.flags[2:0] == 3'd3;
     assign by_number = Cfg.TileReductions && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[1];
     assign cmd_ready_o = !run_q;
     assign retire_o = run_q && finished;
@@ -92,7 +96,7 @@ module expert_engine #(
             ranged_q <= Cfg.RowRanges && cmd_i.op == isa_pkg::I_EXPERT_ROWS && cmd_i.flags[0]
                         && !by_number;
             silent_q <= (cmd_i.op == isa_pkg::I_EXPERT_ROWS || cmd_i.flags[0])
-                        && !(by_number && cmd_i.flags[0]);
+                        && !(by_number && cmd_i.flags[0] && !landed);
             back_q <= Cfg.RowSparse && cmd_i.flags[1] && !by_number;
             number_q <= by_number;
         end else if (finished) begin
@@ -114,6 +118,28 @@ module expert_engine #(
         assign row_cycles = cfg_i.expert_cycles;
     end
 
+    // ---- rows that are loaded -----------------------------------------------------------
+    bundle_pkg::stat_t stat;
+    logic landed_bad;  // more rows than there may be
+
+    if (Cfg.MergeLoads) begin : gen_quota
+        expert_quota #(
+            .Cfg(Cfg)
+        ) i_quota (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .cfg_i,
+            .take_i(cmd_valid_i && cmd_ready_o && landed && !landed_bad),
+            .rows_i(cmd_i.b[Cfg.TokW:0]),
+            .le_i(stat_le_o),
+            .stat_i,
+            .stat_o(stat)
+        );
+    end else begin : gen_no_quota
+        assign stat = stat_i;
+    end
+
     // ---- tiles --------------------------------------------------------------------------
     tile_t tile;
     logic tile_ready, path_idle, path_empty, fetch_busy;
@@ -128,7 +154,7 @@ module expert_engine #(
         .run_i(run_q),
         .engine_idle_i(path_idle && !fetch_busy && !tile.valid),
         .stat_le_o,
-        .stat_i,
+        .stat_i(stat),
         .counts_all_i,
         .tile_o(tile),
         .tile_ready_i(tile_ready),
@@ -157,6 +183,8 @@ module expert_engine #(
         .src_rows_i,
         .own_base_i,
         .err_valid_o,
+        .landed_i(landed),
+        .outside_o(landed_bad),
         .rd_o(mux[1]),
         .rd_ready_i(mux_ready[1]),
         .rd_i('{rvalid: mux_rvalid[1], rdata: mux_rdata}),

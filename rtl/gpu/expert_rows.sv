@@ -11,6 +11,7 @@
 //   reads the flit with the token of each in advance. push_o.more marks its start.
 // - Gathered tokens (with Gathered, cmd_i.flags[1]): rows are those of a range of tokens of all
 //   GPUs, and entries those of the routing table, with IDs at their start.
+// - Rows that are loaded (with MergeLoads, landed_i): none is named. The tracker lists them itself.
 // - Rows of every home (with TileReductions, cmd_i.flags[2:1] both): those of a range of indices,
 //   of the homes in turn. Each entry's row goes with its first flit.
 // Order: Rows ascending, list positions ascending; of every home index by index. push_o.last rises
@@ -45,6 +46,8 @@ module expert_rows #(
     input  wire bundle_pkg::src_rows_t     src_rows_i,
     input  wire logic [node_pkg::RowW-1:0] own_base_i,  // first row of the own copies
     output logic                           err_valid_o,
+    input  wire logic                      landed_i,  // the instruction names no rows: they come
+    output logic                           outside_o, // and it is of too many
 
     output read_t        rd_o,
     input  wire logic    rd_ready_i,
@@ -73,6 +76,7 @@ module expert_rows #(
 
     assign start = cmd_valid_i && cmd_i.op == isa_pkg::I_EXPERT_ROWS;
     assign gathered_o = run_i && gathered;
+    assign outside_o = outside;
 
     if (Cfg.Gathered) begin : gen_gathered
         logic none, gathered_q, by_home, homes_q;
@@ -94,14 +98,14 @@ module expert_rows #(
         assign by_home = Cfg.TileReductions && cmd_i.flags[2:1] == 2'b11;
         assign homes = Cfg.TileReductions && homes_q;
         assign outside = start && cmd_i.flags[1] && none;
-        assign from = (cmd_i.flags[1] && !none) ? NumW'(cmd_i.a) : '0;
+        assign from = (cmd_i.flags[1] && !none && !landed_i) ? NumW'(cmd_i.a) : '0;
         assign from_base = LineW'(from) << cfg_i.k_shift;
         assign stop = gathered_q ? stop_q : NumW'(recv_rows_i);
         always_ff @(posedge clk_i)
             if (!run_i) begin
                 gathered_q <= cmd_i.flags[1];
                 homes_q <= by_home;
-                stop_q <= none ? '0 : NumW'(range_end);
+                stop_q <= (none || landed_i) ? '0 : NumW'(range_end);
             end
     end else begin : gen_received
         assign {gathered, homes, outside, from, from_base} = '0;

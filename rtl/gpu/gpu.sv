@@ -201,15 +201,13 @@ module gpu #(
 
     // ---- instruction streams ----
     localparam int unsigned UControl = 0, USend = 1, UExpert = 2,
-                            UCombine = 3, UPush = 4, Units = 5;
+                            UCombine = 3, UPush = 4, ULoad = 5, Units = 5 + 32'(Cfg.MergeLoads);
     logic cmd_valid[Units], cmd_ready[Units], retire[Units];
 
-    assign cmd_valid_o = '{
-            cmd_valid[UControl],
-            cmd_valid[USend],
-            cmd_valid[UCombine],
-            cmd_valid[UPush]
-        };
+    assign cmd_valid_o[HubControl] = cmd_valid[UControl];
+    assign cmd_valid_o[HubSend] = cmd_valid[USend];
+    assign cmd_valid_o[HubCombine] = cmd_valid[UCombine];
+    assign cmd_valid_o[HubPush] = cmd_valid[UPush];
     assign {cmd_ready[UControl], retire[UControl]} = {
         cmd_ready_i[HubControl], retire_i[HubControl]
     };
@@ -218,6 +216,13 @@ module gpu #(
         cmd_ready_i[HubCombine], retire_i[HubCombine]
     };
     assign {cmd_ready[UPush], retire[UPush]} = {cmd_ready_i[HubPush], retire_i[HubPush]};
+
+    if (Cfg.MergeLoads) begin : gen_load
+        assign cmd_valid_o[HubLoad] = cmd_valid[ULoad];
+        assign {cmd_ready[ULoad], retire[ULoad]} = {cmd_ready_i[HubLoad], retire_i[HubLoad]};
+    end else begin : gen_no_load
+        assign cmd_valid_o[HubLoad] = 1'b0;
+    end
 
     bundle_pkg::error_t stream_err;
     logic expert_err;

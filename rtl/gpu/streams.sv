@@ -18,7 +18,8 @@
 // Errors: ERR_INSTR, and the stream stops: an unknown instruction; flag with flags.2 in a layer
 // without source_lists; st.rowsp with flags.0 or .1 in a layer with source_lists; rows that return
 // in a layer without row_returns (expert with flags.1); expert.rows that reports rows in a layer
-// without tile_reductions (flags 7); sum.st or gathered tokens of sum in a layer
+// without tile_reductions (flags 7); in a layer without merge_loads sync, ld.cais and expert.rows
+// of loaded rows (flags 3); sum.st or gathered tokens of sum in a layer
 // with row_returns; a wait that no counter can end; a delay of 2^31 cycles or more, also after a
 // wait (without Delay: any); a 64th instruction that is not I_END.
 `default_nettype none
@@ -30,7 +31,7 @@ module streams #(
     parameter type read_t = `MW_READ(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
     localparam int unsigned S = isa_pkg::Streams,
-    localparam int unsigned Units = 5
+    localparam int unsigned Units = 5 + 32'(Cfg.MergeLoads)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -43,7 +44,8 @@ module streams #(
     input  wire logic    rd_ready_i,
     input  wire answer_t rd_i,
 
-    output logic            cmd_valid_o [Units],  // 0 control, 1 send, 2 expert, 3 combine, 4 push
+    // 0 control, 1 send, 2 expert, 3 combine, 4 push, 5 load
+    output logic            cmd_valid_o [Units],
     input  wire logic       cmd_ready_i [Units],
     output isa_pkg::instr_t cmd_o,                // shared by all units
     input  wire logic       retire_i [Units],
@@ -118,10 +120,11 @@ module streams #(
     assign rd_o.valid = fetching_q && asked_q != ($clog2(HF + 1))'(HF);
 
     // ---- decode -------------------------------------------------------------
-    logic is_end, is_wait, is_delay, is_unit, returns, lists, bad, issue;
+    logic is_end, is_wait, is_delay, is_unit, returns, lists, loads, bad, issue;
     logic [2:0] unit;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
     assign lists = Cfg.SourceLists && cfg_i.source_lists;
+    assign loads = Cfg.MergeLoads && cfg_i.merge_loads;
     always_comb begin
         is_end = 1'b0;
         is_wait = 1'b0;
@@ -138,6 +141,11 @@ module streams #(
             I_COUNT, I_PREFIX, I_SIGNAL, I_FENCE: is_unit = 1'b1;
             I_FLAG: is_unit = lists || !cmd_o.flags[2];
             I_ORDER: is_unit = Cfg.TokenOrder;
+            I_SYNC: is_unit = loads;
+            I_LD_CAIS: begin
+                is_unit = loads;
+                unit    = Cfg.MergeLoads ? 3'd5 : 3'd0;
+            end
             I_DYMULTIMEM_ST, I_ST_ROWSP, I_ST, I_ST_LINEAR, I_MULTIMEM_ST, I_MULTIMEM_RED: begin
                 is_unit = (cmd_o.op != I_ST_ROWSP
                            || (Cfg.RowSparse && !(lists && cmd_o.flags[1:0] != '0)))
@@ -150,7 +158,8 @@ module streams #(
                           : cmd_o.flags[1:0] == 2'd0 || (cmd_o.flags[1:0] == 2'd1 && Cfg.RowRanges)
                             || (cmd_o.flags[1:0] == 2'd2 && Cfg.Gathered)
                             || (cmd_o.flags[2:0] == 3'd7 && Cfg.TileReductions
-                                && cfg_i.tile_reductions);
+                                && cfg_i.tile_reductions)
+                            || (cmd_o.flags[2:0] == 3'd3 && loads);
                 unit    = 3'd2;
             end
             I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE: begin

@@ -74,13 +74,16 @@ module hub #(
     begin : gen_check_tiles
         $error("hub: TileReductions needs SwitchReductions, Gathered and RowRanges");
     end
+    if (Cfg.MergeLoads && !Cfg.TileReductions) begin : gen_check_loads
+        $error("hub: MergeLoads needs TileReductions");
+    end
     if (Cfg.SourceLists && !Cfg.RowSparse) begin : gen_check_lists
         $error("hub: SourceLists needs RowSparse");
     end
 
     localparam int unsigned ErrSend = 0, ErrControl = 1, ErrRx = 2,
                             ErrStore = 3, ErrRows = 4, ErrRed = 5,
-                            ErrTokens = 8;
+                            ErrTokens = 8, ErrLoad = 9;
 
     // ---- what streams wait for ----
     bundle_pkg::count_t counts, notified_counts, once;  // of COUNTS; and of lists; and each
@@ -98,6 +101,7 @@ module hub #(
 
     // ---- receive side ----
     bundle_pkg::landed_t trk;
+    bundle_pkg::token_t loaded;  // a row that this GPU has loaded is complete
     logic alloc_sweep_busy, rows_sweep_busy, tokens_sweep_busy, rows_idle;
 
     assign sweep_busy_o = alloc_sweep_busy || rows_sweep_busy || tokens_sweep_busy;
@@ -113,6 +117,7 @@ module hub #(
         .sweep_i,
         .sweep_busy_o(rows_sweep_busy),
         .trk_i(trk),
+        .loaded_o(loaded),
         .cnt_i(once),
         .cnt_list_i(list_counts),
         .counted_i(rows_here),
@@ -155,6 +160,10 @@ module hub #(
     logic [Cfg.GpuW-1:0] lane_home;
     logic [Cfg.TokensLog2-1:0] lane_index;
     logic [KeepW-1:0] keep_level;
+    // rows that are loaded: granted tiles (lane_home, lane_index), those of this GPU
+    logic tile_valid, tile_take, fetch, fetch_room;
+    logic [Cfg.TokensLog2-1:0] fetch_index;
+    logic [15:0] fetch_ref;
 
     rx #(
         .Cfg(Cfg)
@@ -180,6 +189,12 @@ module hub #(
         .lane_ready_i(lane_ready),
         .lane_home_o(lane_home),
         .lane_index_o(lane_index),
+        .tile_valid_o(tile_valid),
+        .tile_ready_i(tile_take),
+        .fetch_o(fetch),
+        .fetch_room_i(fetch_room),
+        .fetch_index_o(fetch_index),
+        .fetch_ref_o(fetch_ref),
         .res_push_o(rxres_push),
         .res_room_i(rxres_room),
         .res_crd_i(rxres_crd),
@@ -356,6 +371,12 @@ module hub #(
     logic st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic ctl_valid, ctl_ready;
     packet_pkg::header_t ctl_header;
+    // rows that are loaded: own ones, and the reports of tiles
+    logic load_own_valid, load_own_ready, answered;
+    logic [Cfg.TokensLog2-1:0] load_own_index, report_index;
+    logic report_valid, report_ready;
+    logic [Cfg.GpuW-1:0] report_home;
+    logic [Cfg.TokensLog2:0] offered;
     // rows of send in a list, for control's FLAGs
     logic [Cfg.GpuW-1:0] notified_gpu;
     logic [ExpertW-1:0] notified_local;
@@ -389,6 +410,14 @@ module hub #(
         .begin_o(order_begin),
         .pick_i(pick),
         .pick_take_o(pick_take),
+        .fetch_i(fetch),
+        .fetch_room_o(fetch_room),
+        .fetch_index_i(fetch_index),
+        .fetch_ref_i(fetch_ref),
+        .own_valid_i(load_own_valid),
+        .own_ready_o(load_own_ready),
+        .own_index_i(load_own_index),
+        .answered_o(answered),
         .cst_i(cst),
         .cst_ready_o(cst_ready),
         .clo_i(clo),
@@ -480,6 +509,11 @@ module hub #(
         .begin_i(order_begin),
         .pick_o(pick),
         .pick_take_i(pick_take),
+        .offered_o(offered),
+        .report_valid_i(report_valid),
+        .report_ready_o(report_ready),
+        .report_home_i(report_home),
+        .report_index_i(report_index),
         .ctl_valid_o(ctl_valid),
         .ctl_ready_i(ctl_ready),
         .ctl_header_o(ctl_header),
@@ -490,6 +524,64 @@ module hub #(
         .err_o(err_o[ErrControl]),
         .idle_o(control_idle)
     );
+
+    // ---- rows that this GPU loads ----
+    logic up_ctl_valid, up_ctl_ready;  // control's packets, and LDs
+    packet_pkg::header_t up_ctl_header;
+
+    if (Cfg.MergeLoads) begin : gen_loads
+        logic ld_valid, ld_ready;
+        packet_pkg::header_t ld_header;
+
+        load #(
+            .Cfg(Cfg)
+        ) i_load (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .cfg_i,
+            .cmd_valid_i(cmd_valid_i[HubLoad]),
+            .cmd_ready_o(cmd_ready_o[HubLoad]),
+            .cmd_i,
+            .retire_o(retire_o[HubLoad]),
+            .offered_i(offered),
+            .report_valid_o(report_valid),
+            .report_ready_i(report_ready),
+            .report_home_o(report_home),
+            .report_index_o(report_index),
+            .grant_valid_i(tile_valid),
+            .grant_ready_o(tile_take),
+            .grant_home_i(lane_home),
+            .grant_index_i(lane_index),
+            .ld_valid_o(ld_valid),
+            .ld_ready_i(ld_ready),
+            .ld_header_o(ld_header),
+            .own_valid_o(load_own_valid),
+            .own_ready_i(load_own_ready),
+            .own_index_o(load_own_index),
+            .landed_i(loaded),
+            .err_o(err_o[ErrLoad])
+        );
+        ctl_turn i_turn (
+            .clk_i,
+            .rst_ni,
+            .ctl_valid_i(ctl_valid),
+            .ctl_ready_o(ctl_ready),
+            .ctl_header_i(ctl_header),
+            .ld_valid_i(ld_valid),
+            .ld_ready_o(ld_ready),
+            .ld_header_i(ld_header),
+            .valid_o(up_ctl_valid),
+            .ready_i(up_ctl_ready),
+            .header_o(up_ctl_header)
+        );
+    end else begin : gen_no_loads
+        assign {up_ctl_valid, up_ctl_header, ctl_ready} = {ctl_valid, ctl_header, up_ctl_ready};
+        assign {cmd_ready_o[HubLoad], retire_o[HubLoad]} = 2'b10;
+        assign {report_valid, report_home, report_index, tile_take} = '0;
+        assign {load_own_valid, load_own_index} = '0;
+        assign err_o[ErrLoad] = '{valid: 1'b0, code: error_pkg::ERR_NONE};
+    end
 
     notified_rows #(
         .Cfg(Cfg)
@@ -636,9 +728,9 @@ module hub #(
         .go_i,
         .cfg_i,
         .share_i(share),
-        .ctl_valid_i(ctl_valid),
-        .ctl_ready_o(ctl_ready),
-        .ctl_header_i(ctl_header),
+        .ctl_valid_i(up_ctl_valid),
+        .ctl_ready_o(up_ctl_ready),
+        .ctl_header_i(up_ctl_header),
         .req_i(creq),
         .req_ready_o(creq_ready),
         .st_i(up_st),
@@ -679,7 +771,7 @@ module hub #(
     assign idle_o = {
         tok_idle,
         !up_o.valid && !up_busy,
-        tx_idle && manager_idle,
+        tx_idle && manager_idle && answered,
         control_idle,
         red_idle && !back_valid && return_idle,
         rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid,

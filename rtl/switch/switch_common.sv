@@ -60,6 +60,10 @@ module switch_common #(
         ctl_i.row_shift,
         ctl_i.token_shift
     };
+    assign {common_o.merge_loads, common_o.load_first, common_o.load_entries, common_o.cnt_loads}
+           = {
+        ctl_i.merge_loads, ctl_i.load_first, ctl_i.load_entries, ctl_i.cnt_loads
+    };
 
     if (Cfg.SwitchReductions) begin : gen_turn
         always_ff @(posedge clk_i) begin
@@ -160,7 +164,8 @@ module switch_common #(
             end
             cnt_high_q <= read.high;
             cnt_low_q <= read.low;
-            cnt_bytes_q <= common_o.cnt_at[8] || common_o.cnt_at[9];
+            cnt_bytes_q <= common_o.cnt_at[8] || common_o.cnt_at[9]
+                           || (Cfg.MergeLoads && common_o.cnt_loads);
         end
     end
     always_comb begin

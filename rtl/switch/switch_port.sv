@@ -128,12 +128,18 @@ module switch_port #(
     logic [Cfg.TokensLog2-1:0] lane_index, opened_index;
     logic [Cfg.Others-1:0] marks, olds, falls, crowds;
 
+    logic lane_load, lane_merge;
+    error_pkg::err_e load_code;
+
     assign notified_o = '{
             mark: mark,
             old: old,
             fell: fell,
             crowded: crowded,
             lane_index: lane_index,
+            lane_load: lane_load,
+            lane_merge: lane_merge,
+            load_code: load_code,
             opened_index: opened_index
         };
     for (genvar d = 0; d < Cfg.Others; d++) begin : gen_notified
@@ -195,6 +201,12 @@ module switch_port #(
     logic lane_take, ready_free;
     bundle_pkg::error_t row_err;
     entry_t entry;
+    logic [Cfg.OpenLoadW-1:0] load_room;
+    logic [1:0] load_open;
+    packet_pkg::header_t answer;
+    logic [Cfg.Others-1:0] answer_mask;
+    error_pkg::err_e answer_code;
+    logic answer_accept;
 
     ingress #(
         .Cfg(Cfg)
@@ -227,7 +239,15 @@ module switch_port #(
         .index_o(lane_index),
         .lane_take_i(lane_take),
         .row_err_i(row_err),
+        .load_o(lane_load),
+        .merge_o(lane_merge),
         .ready_free_o(ready_free),
+        .load_room_i(load_room),
+        .load_open_o(load_open),
+        .answer_o(answer),
+        .answer_mask_i(by_number(answer_mask, port_i)),
+        .answer_code_i(answer_code),
+        .answer_accept_o(answer_accept),
         .part_come_o(part_come),
         .part_we_o(part_we),
         .part_o,
@@ -448,14 +468,17 @@ module switch_port #(
     end
 
     // ---- rows that the switch opens: this port's, and others of which it is a member ----
-    logic opened_q, grant_valid, grant_sent, opener_idle;
+    logic opened_q, joins_q, grant_valid, grant_sent, fetch_valid, opener_idle;
     logic [Cfg.Others-1:0] opened_members_q;
     logic [63:0] grant_upper;
+    logic [Cfg.Others-1:0] load_lanes, load_take;  // rows of this port's GPU that others load
+    logic load_err;  // a load of this port's GPU was wrong
+    error_pkg::err_e load_err_code;
 
     if (Cfg.SwitchReductions) begin : gen_by_switch
         logic ready_to_open, ready_take, own_lane_take, own_lane_bad, table_idle, open_idle;
         logic grants_idle;
-        logic [Cfg.Others-1:0] ready_members;
+        logic [Cfg.Others-1:0] ready_members, ready_taken;
         logic [Cfg.TokensLog2-1:0] ready_index, lane_indices[Cfg.N], opened_indices[Cfg.Others];
         bundle_pkg::error_t table_err;
 
@@ -482,9 +505,9 @@ module switch_port #(
             .all_i(by_distance(partition_i, port_i)),
             .entry_i(entry),
             .members_i(by_distance(entry.mask, port_i)),
-            .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready}),
+            .lane_i({|(lane_home & (Cfg.N'(1) << port_i)), strobes_i.ready & ~load_lanes}),
             .lane_index_i(lane_indices),
-            .take_o({own_lane_take, backs_o.lane_take}),
+            .take_o({own_lane_take, ready_taken}),
             .bad_o({own_lane_bad, backs_o.lane_bad}),
             .ready_to_open_o(ready_to_open),
             .ready_members_o(ready_members),
@@ -493,10 +516,13 @@ module switch_port #(
             .err_o(table_err),
             .idle_o(table_idle)
         );
+        assign backs_o.lane_take = ready_taken | load_take;
         assign strobes_o.ready = by_distance(lane_home, port_i);
         assign lane_take = own_lane_take || backs_i.lane_take != '0;
-        assign row_err.valid = table_err.valid || own_lane_bad || backs_i.lane_bad != '0;
-        assign row_err.code = table_err.valid ? table_err.code : error_pkg::ERR_COUNT;
+        assign row_err.valid = table_err.valid || own_lane_bad || backs_i.lane_bad != '0
+                               || load_err;
+        assign row_err.code  = table_err.valid ? table_err.code
+                               : load_err ? load_err_code : error_pkg::ERR_COUNT;
 
         row_open #(
             .Cfg(Cfg)
@@ -510,7 +536,10 @@ module switch_port #(
             .ready_index_i(ready_index),
             .ready_take_o(ready_take),
             .full_i(open_full),
+            .loads_i(common_i.merge_loads),
+            .load_first_i(common_i.load_first),
             .opened_o(opened_q),
+            .joins_o(joins_q),
             .members_o(opened_members_q),
             .index_o(opened_index),
             .opened_i(strobes_i.opened),
@@ -526,15 +555,101 @@ module switch_port #(
         );
         assign strobes_o.opened = opened_q ? opened_members_q : '0;
         assign opener_idle = table_idle && open_idle;
-        assign requests_here = has_req != '0 || !grants_idle;
+        assign requests_here = has_req != '0 || !grants_idle || fetch_valid;
     end else begin : gen_not_by_switch
         assign {sweep_busy_o, fell, crowded, backs_o.lane_take, backs_o.lane_bad} = '0;
         assign {strobes_o.ready, strobes_o.opened} = '0;
         assign {opened_index, opened_q, opened_members_q, lane_take, grant_valid, grant_upper} = '0;
+        assign joins_q = 1'b0;
         assign row_err = '{valid: 1'b0, code: error_pkg::ERR_NONE};
         assign {opener_idle, requests_here} = {1'b1, has_req != '0};
         for (genvar d = 0; d < Cfg.Others; d++) begin : gen_unused
         end
+    end
+
+    // ---- loads: of this port's GPU, and of its rows by others ----
+    logic made_valid, made_fetch, made_sent, loads_idle;
+    logic [63:0] made_upper;
+    logic [31:0] load_count;
+
+    if (Cfg.MergeLoads) begin : gen_loads
+        logic fetch_sent;
+        logic [63:0] fetch_upper;
+        logic [Cfg.Others-1:0] may_merge;
+        logic [Cfg.TokensLog2-1:0] indices[Cfg.Others];
+
+        always_comb begin
+            load_err_code = error_pkg::ERR_NONE;
+            for (int unsigned d = 0; d < Cfg.Others; d++) begin
+                indices[d] = notified_i[d].lane_index;
+                may_merge[d] = notified_i[d].lane_merge;
+                load_lanes[d] = notified_i[d].lane_load;
+                if (backs_i.load_bad[d]) load_err_code = notified_i[d].load_code;
+            end
+        end
+        assign load_err = backs_i.load_bad != '0;
+
+        load_window #(
+            .Cfg(Cfg)
+        ) i_window (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .open_i(load_open),
+            .answered_i(strobes_i.answered),
+            .bad_i(backs_i.load_bad),
+            .room_o(load_room)
+        );
+        merge_table #(
+            .Cfg(Cfg)
+        ) i_table (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .port_i,
+            .reach_i(by_distance(partition_i, port_i)),
+            .fell_i(fell),
+            .limit_i(common_i.load_entries),
+            .row_bytes_i(common_i.row_bytes),
+            .row_shift_i(common_i.row_shift),
+            .lane_i(strobes_i.ready & load_lanes),
+            .lane_merge_i(may_merge),
+            .lane_index_i(indices),
+            .take_o(load_take),
+            .bad_o(backs_o.load_bad),
+            .bad_code_o(load_code),
+            .fetch_valid_o(fetch_valid),
+            .fetch_upper_o(fetch_upper),
+            .fetch_sent_i(fetch_sent),
+            .answer_i(answer),
+            .answer_mask_o(answer_mask),
+            .answer_code_o(answer_code),
+            .answer_accept_i(answer_accept),
+            .answered_o(strobes_o.answered),
+            .count_o(load_count),
+            .count_idx_i(common_i.cnt_addr),
+            .idle_o(loads_idle)
+        );
+        request_turn i_turn (
+            .clk_i,
+            .rst_ni,
+            .grant_valid_i(grant_valid),
+            .grant_upper_i(grant_upper),
+            .grant_sent_o(grant_sent),
+            .fetch_valid_i(fetch_valid),
+            .fetch_upper_i(fetch_upper),
+            .fetch_sent_o(fetch_sent),
+            .valid_o(made_valid),
+            .fetch_o(made_fetch),
+            .upper_o(made_upper),
+            .sent_i(made_sent)
+        );
+    end else begin : gen_no_loads
+        assign {made_valid, made_upper, grant_sent} = {grant_valid, grant_upper, made_sent};
+        assign {made_fetch, fetch_valid, load_lanes, load_take, load_err} = '0;
+        assign {load_err_code, load_code, answer_code} = {3{error_pkg::ERR_NONE}};
+        assign {load_room, load_count, answer_mask, strobes_o.answered, backs_o.load_bad} = '0;
+        assign loads_idle = 1'b1;
     end
 
     // of requests, or of rows that the switch opens: bf16 sums of whole rows
@@ -543,7 +658,7 @@ module switch_port #(
     ) i_join (
         .clk_i,
         .rst_ni,
-        .open_valid_i(open_valid || opened_q),
+        .open_valid_i(open_valid || joins_q),
         .open_mask_i(opened_q ? opened_members_q : members),
         .open_bytes_i(opened_q ? common_i.row_bytes - 15'd1 : open_bytes),
         .open_red_i(opened_q ? '0 : open_red),
@@ -615,9 +730,10 @@ module switch_port #(
         .res_last_o(res_last),
         .res_data_i(res_data),
         .res_err_i(res_err),
-        .grant_valid_i(grant_valid),
-        .grant_upper_i(grant_upper),
-        .grant_sent_o(grant_sent),
+        .grant_valid_i(made_valid),
+        .grant_fetch_i(made_fetch),
+        .grant_upper_i(made_upper),
+        .grant_sent_o(made_sent),
         .error_valid_i(back_valid_q),
         .error_code_i(8'(err_code_q)),
         .error_sent_o(back_sent),
@@ -680,6 +796,16 @@ module switch_port #(
     assign link_cls = '{up_i.cls, dn_o.cls};
     assign link_len = '{link_head[0].len[7:0], link_head[1].len[7:0]};
 
+    bundle_pkg::counter_t port_count;
+    if (Cfg.MergeLoads) begin : gen_load_count
+        assign cnt_o = !common_i.cnt_loads ? port_count : '{
+                high: 27'(load_count >> 10),
+                low: cnt_read_i ? load_count[9:0] : '0
+            };
+    end else begin : gen_port_count
+        assign cnt_o = port_count;
+    end
+
     port_counters i_counters (
         .clk_i,
         .clear_i(!rst_ni || go_i),
@@ -697,8 +823,8 @@ module switch_port #(
         .wait_credit_i(wait_credit),
         .discard_i(discard),
         .drop_i(drop),
-        .high_o(cnt_o.high),
-        .low_o(cnt_o.low)
+        .high_o(port_count.high),
+        .low_o(port_count.low)
     );
 
     // ---- monitor ----
@@ -725,7 +851,7 @@ module switch_port #(
     end
 
     assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle
-                    && !err_waits_q && !report && !flush_o && opener_idle;
+                    && !err_waits_q && !report && !flush_o && opener_idle && loads_idle;
 
     `MW_CONTRACT(open_valid, !opened_q, "a request and a row open in one cycle")
     `MW_NEXT(err_o.valid && !err_take_i, err_o.valid, "an error goes before it is taken")

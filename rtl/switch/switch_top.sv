@@ -87,6 +87,10 @@ module switch_top #(
         );
     end
 
+    if (Cfg.MergeLoads && !Cfg.TileReductions) begin : gen_check_loads
+        $error("switch_top: MergeLoads needs TileReductions");
+    end
+
     // ---- what the ports share ----
     common_t common;
     logic [Cfg.N-1:0] hold, cnt_read, err_take, idle, sweep_busy;
@@ -149,6 +153,8 @@ module switch_top #(
             assign to_strobes[p].opened[d] = from_strobes[Q].opened[Cfg.N-2-d];
             assign to_backs[p].lane_take[d] = from_backs[Q].lane_take[Cfg.N-2-d];
             assign to_backs[p].lane_bad[d] = from_backs[Q].lane_bad[Cfg.N-2-d];
+            assign to_backs[p].load_bad[d] = from_backs[Q].load_bad[Cfg.N-2-d];
+            assign to_strobes[p].answered[d] = from_strobes[Q].answered[Cfg.N-2-d];
             assign to_backs[p].room[d] = from_backs[Q].room[Cfg.N-2-d];
             assign to_here[p][d] = from_here[Q][Cfg.N-2-d];
             assign to_queued[p][d] = from_queued[Q][Cfg.N-2-d];

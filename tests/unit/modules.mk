@@ -25,11 +25,11 @@ UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
 UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 \
-    TileReductions=1 RowSparse=1 SourceLists=1 RpmEntries=8
+    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
-    StorePkts=16 SwitchReductions=1 TileReductions=1
+    StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 OpenLoads=16 OpenSyncs=4
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0
@@ -43,7 +43,8 @@ UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/switch/test_switch.cpp
 UNIT_SRCS_switch_2_8 := tests/unit/switch/switch_bench.sv
-UNIT_C_switch_2_8 := tests/unit/switch/switch_guard.cpp tests/unit/switch/switch_rows.cpp
+UNIT_C_switch_2_8 := tests/unit/switch/switch_guard.cpp tests/unit/switch/switch_rows.cpp \
+    tests/unit/switch/switch_loads.cpp
 UNIT_PARAMS_switch_2_8 := N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0
 $(eval $(call variant,switch_4_8,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16))
 $(eval $(call variant,switch_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16))
@@ -62,6 +63,11 @@ $(eval $(call variant,switch_tiles_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 
     TokensLog2=5 OpenRows=3 SwitchReductions=1 TileReductions=1))
 $(eval $(call variant,switch_tiles_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 \
     SwitchReductions=1 TileReductions=1))
+# ... and rows that all load
+$(eval $(call variant,switch_loads_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 TokensLog2=5 \
+    OpenRows=3 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=4 MergeWays=1 OpenLoads=4 OpenSyncs=2))
+$(eval $(call variant,switch_loads_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 \
+    SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 MergeWays=3 OpenLoads=16 OpenSyncs=4))
 $(eval $(call variant,switch_reductions_shared_ram,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 \
     PartSharedRam=1 SwitchReductions=1))
 $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 \
@@ -191,6 +197,12 @@ UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/switch/slot_pointer_sizes.sv
 UNIT += link_sizes
 UNIT_SRCS_link_sizes := rtl/link/link_delay.sv rtl/link/link.sv tests/unit/link/link_sizes.sv
+UNIT += merge_table
+UNIT_SRCS_merge_table := rtl/switch/load/merge_table.sv
+UNIT_PARAMS_merge_table := N=5 FlitBytes=16 TokensLog2=6 TileReductions=1 MergeLoads=1 MergeEntries=12 MergeWays=3 \
+    OpenLoads=8
+$(eval $(call variant,merge_table_2,merge_table,N=2 FlitBytes=8 TokensLog2=6 TileReductions=1 MergeLoads=1 \
+    MergeEntries=4 MergeWays=4 OpenLoads=8))
 UNIT += reduce_join
 UNIT_SRCS_reduce_join := rtl/switch/reduce/reduce_join.sv
 UNIT_PARAMS_reduce_join := N=5 FlitBytes=8

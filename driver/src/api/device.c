@@ -54,6 +54,19 @@ static int check_info(const struct mw_device_info *info, unsigned mem_log2, unsi
     return 0;
 }
 
+/// Of a device that merges loads.
+static int read_load_room(struct mw_device *d, struct mw_device_info *info)
+{
+    uint32_t room;
+    int status = mwi_read(d, MWI_FABRIC(load_room), &room);
+    if (status)
+        return status;
+    info->merge_entries = MWI_GET(MW_FABRIC__LOAD_ROOM__ENTRIES, room);
+    info->open_loads = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_LOADS, room);
+    info->open_syncs = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_SYNCS, room);
+    return 0;
+}
+
 static int read_info(struct mw_device *d, struct mw_device_info *info)
 {
     struct {
@@ -100,6 +113,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .target_list_cache = MWI_GET(MW_FABRIC__PRIMITIVES__TARGET_LIST_CACHE, r.primitives),
         .switch_reductions = MWI_GET(MW_FABRIC__PRIMITIVES__SWITCH_REDUCTIONS, r.primitives),
         .tile_reductions = MWI_GET(MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS, r.primitives),
+        .merge_loads = MWI_GET(MW_FABRIC__PRIMITIVES__MERGE_LOADS, r.primitives),
         .token_order = MWI_GET(MW_FABRIC__PRIMITIVES__TOKEN_ORDER, r.primitives),
         .link_rate = MWI_GET(MW_FABRIC__PRIMITIVES__LINK_RATE, r.primitives),
         .delay = MWI_GET(MW_FABRIC__PRIMITIVES__DELAY, r.primitives),
@@ -112,7 +126,8 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .cache_limit = MWI_GET(MW_FABRIC__PRIMITIVES__CACHE_LIMIT, r.primitives),
         .cache_entries = 1u << (MWI_GET(MW_FABRIC__CAPACITY__CACHE_LOG2, r.capacity) & 31),
     };
-    return check_info(info, mem_log2, rows_log2, tokens_log2);
+    status = info->merge_loads ? read_load_room(d, info) : 0;
+    return status ? status : check_info(info, mem_log2, rows_log2, tokens_log2);
 }
 
 static int set_up(struct mw_device *d, const struct mw_open_options *o)

@@ -94,6 +94,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                         MWI_PUT(MW_NODE__USES__TARGET_LIST_CACHE, c->target_list_cache) |
                         MWI_PUT(MW_NODE__USES__SWITCH_REDUCTIONS, c->switch_reductions) |
                         MWI_PUT(MW_NODE__USES__TILE_REDUCTIONS, c->tile_reductions) |
+                        MWI_PUT(MW_NODE__USES__MERGE_LOADS, c->merge_loads) |
                         MWI_PUT(MW_NODE__USES__DISPATCH_THROTTLE, c->dispatch_throttle) |
                         MWI_PUT(MW_NODE__USES__ROW_RETURNS, c->row_returns) |
                         MWI_PUT(MW_NODE__USES__PACKET_MANAGER, c->packet_manager) |
@@ -104,8 +105,13 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
         {REG(lead), MWI_PUT(MW_NODE__LEAD__ROWS, c->throttle_lead)},
         {REG(dispatch_throttle), MWI_PUT(MW_NODE__DISPATCH_THROTTLE__AHEAD, c->throttle_ahead) |
                                      MWI_PUT(MW_NODE__DISPATCH_THROTTLE__IDLE, c->throttle_idle)},
+        // these where there are such
+        {REG(loads), MWI_PUT(MW_NODE__LOADS__FIRST, c->load_first) |
+                         MWI_PUT(MW_NODE__LOADS__EXPERT, c->load_expert)},
+        {REG(load_base), MWI_BASE(l->load_base)},
     };
-    unsigned count = sizeof all / sizeof *all;
+    enum { LOADS = 2 };
+    unsigned count = sizeof all / sizeof *all - (info->merge_loads ? 0 : LOADS);
     static_assert(sizeof all / sizeof *all <= MAX_REGS, "room for all registers");
     for (unsigned i = 0; i < count; i++)
         r[i] = all[i];
@@ -126,10 +132,10 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
 /// What a layout that mw_layout_make did not make could have wrong: fields of registers.
 static int check_layout(const struct mw_device *d, const struct mw_layout *l)
 {
-    const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3],
-                                l->rt_base,   l->ce_base,   l->al_base,   l->xs_base,
-                                l->out_base,  l->yd_base,   l->xd_base,   l->gt_base,
-                                l->cb_base,   l->rl_base,   l->st_lo,     l->st_hi};
+    const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3], l->rt_base,
+                                l->ce_base,   l->al_base,   l->xs_base,   l->out_base,  l->yd_base,
+                                l->xd_base,   l->gt_base,   l->cb_base,   l->rl_base,   l->st_lo,
+                                l->st_hi,     l->load_base};
     for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
         if (address[i] % MW_BASE_UNIT || address[i] > d->info.mem_bytes)
             return mwi_fail(MW_ERR_INVALID,
@@ -170,6 +176,16 @@ static int write_nodes(struct mw_device *d, const struct mw_layer_config *c,
     return status;
 }
 
+static int write_loads(struct mw_device *d, const struct mw_layer_config *c)
+{
+    return !d->info.merge_loads
+               ? 0
+               : mwi_write(d, MWI_FABRIC(loads),
+                           MWI_PUT(MW_FABRIC__LOADS__FIRST, c->load_first) |
+                               MWI_PUT(MW_FABRIC__LOADS__ENTRIES, c->merge_entries) |
+                               MWI_PUT(MW_FABRIC__LOADS__ENABLE, c->merge_loads));
+}
+
 int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
                   const struct mw_layout *layout, const unsigned *tokens, const unsigned *experts,
                   unsigned streams)
@@ -190,6 +206,8 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
                                MWI_PUT(MW_FABRIC__ROWS__TOKEN_SHIFT, layout->token_shift) |
                                MWI_PUT(MW_FABRIC__ROWS__TILES, config->tile_reductions) |
                                MWI_PUT(MW_FABRIC__ROWS__ENABLE, config->switch_reductions));
+    if (!status)
+        status = write_loads(d, config);
     if (!status)
         status = write_nodes(d, config, layout, tokens, experts, streams);
     if (!status)

@@ -14,6 +14,7 @@ enum {
     MAX_ROW_BYTES = 32752, ///< 15 bits, a multiple of 16
     TOKEN_BITS = 20,       ///< of a global token index and of a row number (rtl/common/node_pkg.sv)
     ALIGN = 128,           ///< of regions: a flit of each bank
+    MERGE_ENTRIES = 511,   ///< of a register: as many as there are
 };
 
 void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
@@ -23,7 +24,8 @@ void mw_layer_defaults_of(struct mw_layer_config *config, size_t size)
                                              .adder_bypass = true,
                                              .throttle_lead = 1,
                                              .throttle_idle = 256,
-                                             .rpm_timer = 256};
+                                             .rpm_timer = 256,
+                                             .merge_entries = MERGE_ENTRIES};
     mwi_give_layer(config, &defaults, size);
 }
 
@@ -57,6 +59,10 @@ static const struct setting {
     SETTING(target_list_cache, false, true),
     SETTING(switch_reductions, false, true),
     SETTING(tile_reductions, false, true),
+    SETTING(merge_loads, false, true),
+    SETTING(load_first, 0, 32767),
+    SETTING(load_expert, 0, 63),
+    SETTING(merge_entries, 0, MERGE_ENTRIES),
     SETTING(row_returns, false, true),
     SETTING(source_lists, false, true),
     SETTING(dispatch_throttle, false, true),
@@ -151,6 +157,27 @@ static int check_credits(const struct mw_device_info *info, const struct mw_laye
     return 0;
 }
 
+static int check_loads(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    const uint64_t numbers = (uint64_t)info->gpus << mwi_log2_up(c->tokens_per_gpu);
+    if (!c->merge_loads)
+        return 0;
+    if (!info->merge_loads)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "merge_loads: this device's switch merges no loads: leave it out");
+    if (!c->tile_reductions)
+        return mwi_fail(MW_ERR_INVALID, "merge_loads: only with tile_reductions");
+    if (c->load_expert >= c->experts_per_gpu)
+        return mwi_fail(MW_ERR_INVALID, "load_expert: %u of %u experts per GPU", c->load_expert,
+                        c->experts_per_gpu);
+    if (c->received_rows < numbers)
+        return mwi_fail(MW_ERR_INVALID,
+                        "merge_loads: %u received rows, the tokens of all GPUs take %llu",
+                        c->received_rows, (unsigned long long)numbers);
+    return numbers > info->rows ? above("tokens of all GPUs that land as rows", numbers, info->rows)
+                                : 0;
+}
+
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     if (c->k < 1 || c->k > MW_MAX_TARGETS)
@@ -173,6 +200,8 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     if (c->window > info->window)
         return above("window", c->window, info->window);
     status = check_credits(info, c);
+    if (!status)
+        status = check_loads(info, c);
     if (status)
         return status;
     if (c->target_list_cache && !info->target_list_cache)
@@ -310,6 +339,7 @@ static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
     l->cb_base = take(l, slots << l->row_shift);
     l->rl_base = take(
         l, c->switch_reductions ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
+    l->load_base = l->xs_base;
     l->scratch = take(l, c->scratch_bytes);
     l->st_lo = unicast ? l->xd_base : c->row_returns ? l->cb_base : l->scratch;
     l->st_hi = l->end;

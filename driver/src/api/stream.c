@@ -15,12 +15,14 @@ enum {
     EXPERT_GATHERED = 2,
     EXPERT_REPORT = 1, // with EXPERT_HOMES
     EXPERT_HOMES = 4 | EXPERT_GATHERED,
+    EXPERT_LANDED = EXPERT_RANGE | EXPERT_GATHERED,
     EXPERT_RETURN = 2,
     COPY_ROWS = 1,
     COPY_ROUTES = 2,
     REDUCE_ROWS = 1,
     SUM_OWN_GATHERED = 5,
 };
+enum { MOST_SYNC = 255 }; ///< tokens of a tile of ld.cais
 
 void mw_stream_init(struct mw_stream *s)
 {
@@ -325,6 +327,30 @@ int mw_stream_expert_homes(struct mw_stream *s, uint32_t first, uint32_t tokens,
                      tokens);
 }
 
+int mw_stream_expert_landed(struct mw_stream *s, uint32_t rows)
+{
+    return add_range(s, MW_I_EXPERT_ROWS, EXPERT_LANDED, 0, rows);
+}
+
+int mw_stream_ld_cais(struct mw_stream *s, uint32_t first, uint32_t tokens, unsigned tile,
+                      unsigned flags)
+{
+    if (s && tile > MOST_SYNC)
+        return refuse(s, "tokens of a tile", tile, MOST_SYNC + 1);
+    if (s && flags > (MW_LOAD_ALONE | MW_LOAD_BESIDE))
+        return refuse(s, "flags", flags, (MW_LOAD_ALONE | MW_LOAD_BESIDE) + 1);
+    return add(s, (struct mw_instr){.op = MW_I_LD_CAIS,
+                                    .flags = (uint8_t)flags,
+                                    .imm = (uint16_t)tile,
+                                    .a = first,
+                                    .b = tokens});
+}
+
+int mw_stream_sync(struct mw_stream *s, uint32_t first, uint32_t tokens)
+{
+    return add_range(s, MW_I_SYNC, 0, first, tokens);
+}
+
 int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles)
 {
     MWI_NEED(s);
@@ -357,8 +383,11 @@ int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens,
 /// What an instruction needs that the device was built without, NULL: nothing.
 static const char *lacks(const struct mw_device_info *info, const struct mw_instr *in)
 {
-    static const char GATHERED[] = "gathered tokens";
+    static const char GATHERED[] = "gathered tokens", LOADS[] = "merged loads";
     switch (in->op) {
+    case MW_I_LD_CAIS:
+    case MW_I_SYNC:
+        return info->merge_loads ? NULL : LOADS;
     case MW_I_DELAY:
         return info->delay ? NULL : "delay";
     case MW_I_ST_ROWSP:
@@ -368,6 +397,8 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_EXPERT_ROWS:
         if (in->flags & EXPERT_GATHERED && !info->gathered)
             return GATHERED;
+        if (in->flags == EXPERT_LANDED)
+            return info->merge_loads ? NULL : LOADS;
         if (in->flags & EXPERT_GATHERED)
             return (in->flags & EXPERT_HOMES) == EXPERT_HOMES && !info->tile_reductions
                        ? "rows of every home in turn"

@@ -330,7 +330,7 @@ static struct mw_layer_config config_of(const struct mw_handle *h, enum mwi_prog
     struct mw_layer_config c = h->config;
     if (program != MWI_FUSED) {
         c.in_flight = 0;
-        c.switch_reductions = c.tile_reductions = c.row_returns = c.source_lists =
+        c.switch_reductions = c.tile_reductions = c.merge_loads = c.row_returns = c.source_lists =
             c.dispatch_throttle = false;
     }
     return c;

@@ -92,6 +92,36 @@ int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
     return mwi_unlock(device, status);
 }
 
+static int read_loads(struct mw_device *d, unsigned port, struct mw_load_counters *c)
+{
+    uint32_t *const place[] = {
+        &c->port[port].loads,     &c->port[port].fetches,      &c->port[port].bypasses,
+        &c->port[port].evictions, &c->port[port].most_entries, &c->port[port].spread,
+        &c->port[port].longest,
+    };
+    enum { COUNT = sizeof place / sizeof *place };
+    struct mw_register list[COUNT];
+    for (unsigned i = 0; i < COUNT; i++)
+        list[i].address = MWI_FABRIC(load_counters) + 4 * (PORT_WORDS * port + i);
+    int status = mwi_read_list(d, list, COUNT);
+    for (unsigned i = 0; i < COUNT && !status; i++)
+        *place[i] = list[i].value;
+    return status;
+}
+
+int mw_load_counters_read(struct mw_device *device, struct mw_load_counters *counters)
+{
+    MWI_NEED(device);
+    MWI_NEED(counters);
+    *counters = (struct mw_load_counters){0};
+    mwi_lock(device);
+    int status = mwi_check_well(device, __func__);
+    const unsigned ports = device->info.merge_loads ? device->info.gpus : 0;
+    for (unsigned p = 0; p < ports && !status; p++)
+        status = read_loads(device, p, counters);
+    return mwi_unlock(device, status);
+}
+
 int mw_port_counters_read(struct mw_device *device, unsigned port,
                           struct mw_port_counters *counters)
 {
@@ -169,6 +199,10 @@ const char *mw_op_name(unsigned op)
         return "multimem.red";
     case MW_I_MULTIMEM_ST:
         return "multimem.st";
+    case MW_I_SYNC:
+        return "sync";
+    case MW_I_LD_CAIS:
+        return "ld.cais";
     case MW_I_EXPERT:
         return "expert";
     case MW_I_EXPERT_ROWS:

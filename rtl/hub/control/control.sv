@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Unit control: count, prefix, signal, flag, fence and order, and the small packets that the hub
-// sends to other GPUs.
+// Unit control: count, prefix, signal, flag, fence, order and sync, and the small packets that the
+// hub sends to other GPUs.
 //
 // Function:
 // - count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or
@@ -16,13 +16,15 @@
 // - With SourceLists, flag with flags.2 reports to every GPU, p first, the number of rows of send
 //   in each of its lists. After each tile of rows that has returned (tile_i) its home is notified,
 //   between instructions.
+// - sync: own rows below its end are in memory, for unit load (offered_o). The greatest end since
+//   go counts.
 // - ctrl_packets sends ACKs, signals of the expert engine, and events.
 // Order: COUNTS, FLAG and FENCE are in the store class, after everything that tx took before.
 // Back-pressure: ready, which does not depend on the port's own valid.
 // Errors: Nothing is sent, and the instruction retires: an instruction of another unit (INSTR), an
 // event counter that packets do not count (BOUNDS), tokens of 2^token_shift or more (BOUNDS), a
-// count of rows of fewer or more tokens than the layer has (BOUNDS). An impossible copy count
-// (BOUNDS) is not added.
+// count of rows of fewer or more tokens than the layer has (BOUNDS), sync of rows that are not
+// loaded (BOUNDS). An impossible copy count (BOUNDS) is not added.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -91,6 +93,13 @@ module control #(
     output pick_t       pick_o,
     input  wire logic   pick_take_i,
 
+    // unit load: own rows with indices below it are in memory; a tile that it reports
+    output logic [Cfg.TokensLog2:0]        offered_o,
+    input  wire logic                      report_valid_i,
+    output logic                           report_ready_o,
+    input  wire logic [Cfg.GpuW-1:0]       report_home_i,
+    input  wire logic [Cfg.TokensLog2-1:0] report_index_i,
+
     output logic                ctl_valid_o,
     input  wire logic           ctl_ready_i,
     output packet_pkg::header_t ctl_header_o,
@@ -129,6 +138,7 @@ module control #(
     logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced;
     logic event_ready, known, no_tokens, refused, part, bad_count, notified, drained, head_end;
     logic known_event;
+    logic not_offered;  // a sync of rows that are not loaded
     iop_e op_q;
     logic tell_q;  // the rows of st are reported
     logic list_in, list_refused, list, tile, tile_go, alone;  // see gen_lists
@@ -143,14 +153,15 @@ module control #(
     assign cmd_ready_o = state_q == Idle && !tile_go;
     assign accept = cmd_valid_i && cmd_ready_o;
     assign known = cmd_i.op inside {I_COUNT, I_PREFIX, I_SIGNAL, I_FLAG, I_FENCE}
-                   || (Cfg.TokenOrder && cmd_i.op == I_ORDER);
+                   || (Cfg.TokenOrder && cmd_i.op == I_ORDER)
+                   || (Cfg.MergeLoads && cmd_i.op == I_SYNC);
     // Receivers take the rows of a source once, so a count is that of all its tokens.
     assign part = !cmd_i.flags[0] && (cmd_i.a[Cfg.TokensLog2:0] != '0
                                       || range_end != (Cfg.TokensLog2+1)'(cfg_i.tokens));
     assign known_event = cfg_pkg::counted(Cfg.Events, 48'(cmd_i.imm));
     assign refused = !known || (cmd_i.op inside {I_COUNT, I_ORDER} && no_tokens)
                      || (cmd_i.op == I_COUNT && part)
-                     || list_refused
+                     || list_refused || not_offered
                      || (cmd_i.op inside {I_SIGNAL, I_FLAG} && !list_in
                          && !known_event)
                      || (!Cfg.RowRanges && cmd_i.op == I_FLAG && cmd_i.flags[1]);
@@ -220,6 +231,20 @@ module control #(
                      || list_in) ? port : (port == Cfg.GpuW'(Cfg.N - 1)) ? '0 : port + 1'b1;
         else if (tile_go) to_q <= tile_i.home[Cfg.GpuW-1:0];
         else if (to_next) to_q <= (to_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : to_q + 1'b1;
+    end
+
+    // ---- own rows that other GPUs may load ------------------------------------------------------
+    if (Cfg.MergeLoads) begin : gen_offers
+        assign not_offered = cmd_i.op == I_SYNC
+                             && (no_tokens || (cmd_i.b != '0
+                                               && cmd_i.a < 32'(cfg_i.load_first)));
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) offered_o <= '0;
+            else if (accept && cmd_i.op == I_SYNC && !not_offered && range_end > offered_o)
+                offered_o <= range_end;
+        end
+    end else begin : gen_no_offers
+        assign {not_offered, offered_o} = '0;
     end
 
     // ---- counting -------------------------------------------------------------------------------
@@ -506,6 +531,10 @@ module control #(
         .tok_valid_i,
         .tok_ready_o,
         .tok_index_i,
+        .report_valid_i,
+        .report_ready_o,
+        .report_home_i,
+        .report_index_i,
         .ctl_valid_o,
         .ctl_ready_i,
         .ctl_header_o,

@@ -3,7 +3,8 @@
 // Sends the hub's packets of class CTRL: ACKs that rx_store requests, signals of the expert engine,
 // and events.
 //
-// Function: In layers with switch-initiated reductions READYs from ready_gather replace signals. An
+// Function: In layers with switch-initiated reductions READYs from ready_gather replace signals.
+// They report tiles of rows that are loaded, too (report_*), before finished rows. An
 // ACK for the GPU itself counts at once (own_ack_o). The signal of an own token goes to the token
 // tracker (own_*, global index). With tile reductions the switch gets it like those of others.
 // Order: First in, first out within each kind. The kinds alternate.
@@ -38,6 +39,11 @@ module ctrl_packets #(
     output logic                           tok_ready_o,
     input  wire logic [Cfg.TokensLog2-1:0] tok_index_i,
 
+    input  wire logic                      report_valid_i, // SYNC of a tile of this home
+    output logic                           report_ready_o,
+    input  wire logic [Cfg.GpuW-1:0]       report_home_i,
+    input  wire logic [Cfg.TokensLog2-1:0] report_index_i,
+
     input  wire logic       event_valid_i,
     output logic            event_ready_o,
     input  wire logic [4:0] event_dst_i,
@@ -55,7 +61,15 @@ module ctrl_packets #(
 
     logic [2:0] want, ready;  // 0 ACK, 1 SIGNAL, 2 EVENT; ready: no other comes first
     logic [1:0] first_q;
-    logic ctl_free, sig_own, ack_own, by_switch, tiles, lane_room, tell;
+    logic
+        ctl_free,
+        sig_own,
+        ack_own,
+        by_switch,
+        tiles,
+        lane_room,
+        tell,
+        report;  // a tile's lane goes first
     logic [AddrB-1:0] notified;
     logic [Cfg.GpuW-1:0] sig_home;
     opcode_e ctl_op_q;
@@ -79,7 +93,7 @@ module ctrl_packets #(
     end
 
     assign event_ready_o = ready[2];
-    assign sig_ready_o = sig_own ? own_ready_i : by_switch ? lane_room : ready[1];
+    assign sig_ready_o = sig_own ? own_ready_i : by_switch ? lane_room && !report : ready[1];
     assign own_valid_o = sig_valid_i && sig_own;
     assign own_token_o = sig_token_i;
     assign ack_ready_o = ack_own ? !ack_rx_i : ready[0];
@@ -90,6 +104,8 @@ module ctrl_packets #(
         lane_t [Lanes-1:0] lanes;
 
         assign by_switch = cfg_i.switch_reductions;
+        assign report = Cfg.MergeLoads && report_valid_i;
+        assign report_ready_o = lane_room;
         assign tell = by_switch ? pkt_valid : sig_valid_i && !sig_own;
         assign notified = by_switch ? lanes : AddrB'(sig_token_i[Cfg.TokW-1:0]);
 
@@ -99,10 +115,10 @@ module ctrl_packets #(
             .clk_i,
             .rst_ni,
             .port_i(cfg_i.port[Cfg.GpuW-1:0]),
-            .far_valid_i(by_switch && sig_valid_i && !sig_own),
+            .far_valid_i(report || (by_switch && sig_valid_i && !sig_own)),
             .far_ready_o(lane_room),
-            .far_home_i(sig_home),
-            .far_index_i(sig_token_i[Cfg.TokensLog2-1:0]
+            .far_home_i(report ? report_home_i : sig_home),
+            .far_index_i(report ? report_index_i : sig_token_i[Cfg.TokensLog2-1:0]
                          & ~(~Cfg.TokensLog2'(0) << cfg_i.token_shift)),
             .own_valid_i(tok_valid_i),
             .own_ready_o(tok_ready_o),
@@ -114,6 +130,7 @@ module ctrl_packets #(
         );
     end else begin : gen_signals
         assign {by_switch, lane_room, tok_ready_o, idle_o} = 4'b0001;
+        assign {report, report_ready_o} = '0;
         assign tell = sig_valid_i && !sig_own;
         assign notified = AddrB'(sig_token_i[Cfg.TokW-1:0]);
     end

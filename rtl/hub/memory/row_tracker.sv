@@ -9,7 +9,9 @@
 // experts, of each GPU once (see count_once), and counted_i reports that all have arrived. Bytes
 // and counts come in any order. push_* serves unicast: the engine appends rows itself (any number
 // of RowW bits below N << TokensLog2 + 4). With or after push_i.last the lists are complete. The
-// expected count is what was pushed, whatever is announced, until push_i.more starts others. With
+// expected count is what was pushed, whatever is announced, until push_i.more starts others. In
+// layers with merge_loads a row has its number, {home, index}, in place of {le, row}, and row_bytes
+// bytes. When it is complete it joins the list of trk_i.le as if it were pushed (loaded_o). With
 // source_lists a list holds the rows that are present when its source reports that it is complete.
 // Entries of another epoch are empty. sweep_i clears all that the configuration uses, before the
 // first layer, when the epoch wraps, and when more rows are used than before.
@@ -35,6 +37,7 @@ module row_tracker #(
     output logic                     sweep_busy_o,
 
     input  wire bundle_pkg::landed_t trk_i,
+    output bundle_pkg::token_t       loaded_o, // the number of a row that is loaded and complete
 
     input  wire bundle_pkg::count_t       cnt_i,
     input  wire logic                     cnt_list_i,  // it is all of a list, which is complete and
@@ -98,8 +101,10 @@ module row_tracker #(
     if (Bounded) begin : gen_bounded
         logic [6:0] lists;
         assign lists = node_pkg::lists(Cfg.SourceLists, cfg_i);
+        // rows that are loaded have the numbers of tokens
         assign sweep_end = at_q == '1
-                           || (7'(at_q >> cfg_i.cap_shift) >= lists && (at_q >> Cfg.LocalW) != '0);
+                           || (7'(at_q >> cfg_i.cap_shift) >= lists && (at_q >> Cfg.LocalW) != '0
+                               && (!Cfg.MergeLoads || 32'(at_q >> cfg_i.token_shift) >= Cfg.N));
     end else begin : gen_all
         assign sweep_end = at_q == '1;
     end
@@ -123,6 +128,8 @@ module row_tracker #(
     } trk_t;
 
     logic trk_q, append_q, pushed_q;  // pushed_q: the lists are the engine's
+    logic loads;  // rows are loaded: they have numbers
+    logic loaded_q;  // with append_q: one is complete
     trk_t t_q;
     row_t trk_at, at1_q;
     count_t count;
@@ -130,8 +137,11 @@ module row_tracker #(
     logic [LeftW:0] left;
     logic push;
 
-    assign trk_at = area(trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift) | trk_i.row[Cfg.RowsLog2-1:0];
-    assign threshold = LeftW'(cfg_i.row_bytes) + LeftW'({cfg_i.k, 2'b00});
+    assign loads = Cfg.MergeLoads && cfg_i.merge_loads;
+    assign trk_at = (loads ? '0 : area(
+        trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift
+    )) | trk_i.row[Cfg.RowsLog2-1:0];
+    assign threshold = LeftW'(cfg_i.row_bytes) + (loads ? '0 : LeftW'({cfg_i.k, 2'b00}));
     assign to_come = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
     assign left = {1'b0, to_come} - (LeftW + 1)'(t_q.bytes);
 
@@ -162,6 +172,7 @@ module row_tracker #(
             if (go_i) pushed_q <= 1'b0;
             else if (push || push_i.last) pushed_q <= 1'b1;
         end
+        loaded_q <= loads && trk_q;
         if (trk_i.valid) begin
             t_q <= '{
                 le: trk_i.le[Cfg.LocalW-1:0],
@@ -171,6 +182,7 @@ module row_tracker #(
                 bytes: trk_i.bytes
             };
             at1_q <= trk_at;
+            if (loads) {t_q.token, t_q.pos} <= (Cfg.TokW + 4)'(trk_i.row);
         end else if (push) begin
             t_q.le <= push_i.le[Cfg.LocalW-1:0];
             {t_q.token, t_q.pos} <= push_i.row[Cfg.TokW+3:0];
@@ -327,7 +339,7 @@ module row_tracker #(
         else list_o.rvalid <= list_i.valid;
     end
 
-    assign list_o.row = pushed_q ? node_pkg::RowW'(entry[EntryW-1:Cfg.RowsLog2])
+    assign list_o.row = (pushed_q || loads) ? node_pkg::RowW'(entry[EntryW-1:Cfg.RowsLog2])
                         : node_pkg::RowW'(entry[Cfg.RowsLog2-1:0]);
     assign list_o.token = node_pkg::TokenW'(entry[EntryW-1-:Cfg.TokW]);
     assign list_o.pos = entry[Cfg.RowsLog2+:4];
@@ -336,7 +348,9 @@ module row_tracker #(
                          || late;
     assign err_o.code = ((trk_q && left[LeftW]) || early || late) ? error_pkg::ERR_COUNT
                         : error_pkg::ERR_BOUNDS;
-    assign ev_row_o = append && !pushed_q;
+    assign ev_row_o = append && (loads ? loaded_q : !pushed_q);
+    assign loaded_o.valid = append_q && loaded_q;
+    assign loaded_o.token = node_pkg::TokenW'({t_q.token, t_q.pos});
     assign idle_o = !trk_q && !append_q && !sweep_q;
 
     `MW_NEXT(trk_i.valid, !trk_i.valid, "bytes of two rows in two cycles")

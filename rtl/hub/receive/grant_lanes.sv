@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Rows that GRANT packets name: a place for every row that may be granted, and one lane at a time
-// for the token tracker (own tokens) or for grant_lists (other GPUs').
+// for the token tracker (own tokens), for grant_lists (other GPUs'), or for unit load.
 //
 // Function: A packet's lanes are those from the first one on. Lane i waits in queue i, with room
 // for as many packets as can hold Places lanes, of which the oldest may have lost all but its last.
 // Places (Cfg.GrantRows) is the number of rows whose lanes may be here at once. A row of another
 // home stays open until this hub has sent its partial sum, so there are at most OpenRows of each.
 // An own row may close earlier. Its result then waits at the switch, in this hub's queue of
-// results, or behind that (sum_result), since only the own row takes it.
+// results, or behind that (sum_result), since only the own row takes it. In layers with merge_loads
+// a row from load_first on is a granted tile of unit load, of which OpenSyncs may be here.
 // Order: As they come.
 // Back-pressure: None for packets while at most Places lanes are inside. Otherwise a packet is not
 // taken (room_o). A lane waits for those before it, and with them only for memory and the token
@@ -35,7 +36,9 @@ module grant_lanes #(
     input  wire logic                 own_ready_i,
     output logic                      far_valid_o,
     input  wire logic                 far_ready_i,
-    output logic [Cfg.GpuW-1:0]       home_o,  // of either
+    output logic                      load_valid_o, // a tile of rows that are loaded, of any home
+    input  wire logic                 load_ready_i,
+    output logic [Cfg.GpuW-1:0]       home_o,  // of each
     output logic [Cfg.TokensLog2-1:0] index_o,
 
     output bundle_pkg::error_t err_o,  // stays until
@@ -57,7 +60,7 @@ module grant_lanes #(
     row_t in[Lanes], out[Lanes], row;
     logic [Lanes-1:0] valid, some, room, take;  // some: rows are there, shown or not
     logic [1:0] at_q;
-    logic pop, here, strange, own;
+    logic pop, here, strange, own, loads;
 
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         localparam int unsigned Depth = (Places + l) / (l + 1);
@@ -122,11 +125,14 @@ module grant_lanes #(
 
     assign strange = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
     assign own = 5'(row.home) == cfg_i.port;
-    assign own_valid_o = here && !strange && own;
-    assign far_valid_o = here && !strange && !own;
+    assign loads = Cfg.MergeLoads && cfg_i.merge_loads && 15'(row.index) >= cfg_i.load_first;
+    assign own_valid_o = here && !strange && !loads && own;
+    assign far_valid_o = here && !strange && !loads && !own;
+    assign load_valid_o = here && !strange && loads;
     assign home_o = row.home;
     assign index_o = row.index;
-    assign pop = here && (strange ? err_ready_i : own ? own_ready_i : far_ready_i);
+    assign pop         = here && (strange ? err_ready_i : loads ? load_ready_i : own ? own_ready_i
+                                  : far_ready_i);
     assign err_o.valid = here && strange;
     assign err_o.code = row.unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_BOUNDS;
 
@@ -141,6 +147,8 @@ module grant_lanes #(
     `MW_STABLE(own_valid_o, own_ready_i, index_o, "a row of its own token goes before it is taken")
     `MW_STABLE(far_valid_o, far_ready_i, {home_o, index_o},
                "a row of another home goes before it is taken")
+    `MW_STABLE(load_valid_o, load_ready_i, {home_o, index_o},
+               "a tile of loaded rows goes before it is taken")
     `MW_STABLE(err_o.valid, err_ready_i, err_o.code, "an error goes before it is taken")
 endmodule
 

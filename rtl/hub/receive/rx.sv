@@ -10,7 +10,8 @@
 //   REQ    flits pass to reduce_serve (req_o), which has a place for every request of the
 //          window; err: it ended wrongly. With switch-initiated reductions these are GRANTs.
 //          Their rows go on one by one, own tokens' to the token tracker in place of signals,
-//          others' to grant_lists (lane_)
+//          others' to grant_lists (lane_), those that are loaded to unit load (tile_). FETCHs
+//          (fetch_) are among them, for load_serve, where rows are loaded
 //   PART   flits wait in rx_store's queue for RxResultPkts packets (res_push_o), with
 //          data, last and err of st_o
 //
@@ -26,7 +27,9 @@
 // of another class, keep their place, poisoned, as their receiver waits for an answer. rx_store
 // checks STORE packets. SIGNAL is an unknown opcode where rows return, and with switch-initiated
 // reductions, as is a request there. A wrong GRANT (EPOCH; LENGTH: with a size, damaged, or its
-// lanes not from the first one on) names no row. Each row is checked by grant_lanes.
+// lanes not from the first one on) names no row. Each row is checked by grant_lanes. A wrong FETCH
+// is dropped: EPOCH and LENGTH as of a GRANT, OPCODE in layers without merge_loads, BOUNDS: an
+// index that is not of a row that is loaded, WINDOW: load_serve has no place.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -65,6 +68,13 @@ module rx #(
     input  wire logic                 lane_ready_i,
     output logic [Cfg.GpuW-1:0]       lane_home_o,
     output logic [Cfg.TokensLog2-1:0] lane_index_o,
+    // a tile of rows that are loaded: lane_home_o, lane_index_o
+    output logic                      tile_valid_o,
+    input  wire logic                 tile_ready_i,
+    output logic                      fetch_o,     // another GPU loads a row of this one
+    input  wire logic                 fetch_room_i,
+    output logic [Cfg.TokensLog2-1:0] fetch_index_o,
+    output logic [15:0]               fetch_ref_o,
 
     // PART
     output logic      res_push_o,
@@ -95,7 +105,7 @@ module rx #(
         logic [ValW-1:0] val;   // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, by_switch, sig_known;
+    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, by_switch, sig_known, fetches;
     header_t header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
@@ -105,6 +115,7 @@ module rx #(
     assign first = first_q;
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign sig_known = !by_switch && !(Cfg.RowSparse && cfg_i.row_returns);
+    assign fetches = Cfg.MergeLoads && cfg_i.merge_loads && header.opcode == OP_FETCH;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) first_q <= 1'b1;
@@ -117,7 +128,7 @@ module rx #(
                     : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
     assign alien = !(is_part ? header.opcode == OP_RESULT
-                     : by_switch ? header.opcode == OP_GRANT
+                     : by_switch ? header.opcode == OP_GRANT || fetches
                      : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
 
     always_comb begin
@@ -234,14 +245,17 @@ module rx #(
 
     if (Cfg.SwitchReductions) begin : gen_grants
         logic low_good, low_good_q, second_q, good, push, room, own_valid;
+        logic upper, whole, is_fetch, fetch_good, beyond;  // upper: the high half is here
         lane_t [Lanes-1:0] lanes;
 
         // The low half is good; of the flit it is the high one's turn.
         assign low_good = first ? !bad_epoch && !alien && !sized : low_good_q;
         assign lanes = (LaneBits * Lanes)'({header.target0, header.addr});
-        assign good = low_good && ((Cfg.HeadFlits == 1) ? first : second_q) && !rx_i.err
-                      && lanes[0].valid && (lanes[1].valid || !lanes[2].valid);
-        assign push = by_switch && is_req && rx_i.last && good;
+        assign upper = (Cfg.HeadFlits == 1) ? first : second_q;
+        assign whole = low_good && upper && !rx_i.err;
+        assign good = whole && (is_fetch ? fetch_good
+                                : lanes[0].valid && (lanes[1].valid || !lanes[2].valid));
+        assign push = by_switch && is_req && rx_i.last && good && !is_fetch;
 
         always_ff @(posedge clk_i) begin
             if (is_req && first) low_good_q <= low_good;
@@ -250,9 +264,10 @@ module rx #(
 
         assign grant_err = by_switch && is_req
                            && ((first && !low_good) || (rx_i.last && low_good && !good));
-        assign grant_code = (!first || low_good) ? ERR_LENGTH : bad_epoch ? ERR_EPOCH
+        assign grant_code = (low_good && whole && beyond) ? ERR_BOUNDS
+                            : (!first || low_good) ? ERR_LENGTH : bad_epoch ? ERR_EPOCH
                             : alien ? ERR_OPCODE : ERR_LENGTH;
-        assign grant_lost = push && !room;
+        assign grant_lost = (push && !room) || (fetch_o && !fetch_room_i);
 
         grant_lanes #(
             .Cfg(Cfg)
@@ -267,6 +282,8 @@ module rx #(
             .own_ready_i(sig_ready_i),
             .far_valid_o(lane_valid_o),
             .far_ready_i(lane_ready_i),
+            .load_valid_o(tile_valid_o),
+            .load_ready_i(tile_ready_i),
             .home_o(lane_home_o),
             .index_o(lane_index_o),
             .err_o(lane_err),
@@ -274,12 +291,29 @@ module rx #(
             .idle_o(grants_idle)
         );
 
+        if (Cfg.MergeLoads) begin : gen_fetches
+            logic fetch_q;  // of the packet whose low half has come
+
+            assign is_fetch = first ? fetches : fetch_q;
+            assign beyond   = is_fetch && ((header.addr >> Cfg.TokensLog2) != '0
+                                           || (header.addr >> cfg_i.token_shift) != '0
+                                           || header.addr < 48'(cfg_i.load_first));
+            assign fetch_good = !beyond;
+            assign fetch_o = by_switch && is_req && rx_i.last && good && is_fetch;
+            assign fetch_index_o = header.addr[Cfg.TokensLog2-1:0];
+            assign fetch_ref_o = header.target0;
+            always_ff @(posedge clk_i) if (is_req && first) fetch_q <= fetches;
+        end else begin : gen_no_fetches
+            assign {is_fetch, beyond, fetch_good, fetch_o, fetch_index_o, fetch_ref_o} = '0;
+        end
+
         assign sig_valid_o = by_switch ? own_valid : sig_valid;
         assign sig_token_o = by_switch ? (node_pkg::TokenW'(cfg_i.port) << cfg_i.token_shift)
                                     | node_pkg::TokenW'(lane_index_o)
                              : node_pkg::TokenW'(ctrl_out.val[Cfg.TokW-1:0]);
     end else begin : gen_no_grants
         assign {grant_err, grant_lost, grants_idle, lane_valid_o} = 4'b0010;
+        assign {tile_valid_o, fetch_o, fetch_index_o, fetch_ref_o} = '0;
         assign {lane_err, lane_home_o, lane_index_o} = '0;
         assign grant_code = ERR_NONE;
         assign sig_valid_o = sig_valid;

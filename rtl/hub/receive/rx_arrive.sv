@@ -35,6 +35,7 @@ module rx_arrive #(
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
     input  wire logic       lists_i,  // addresses of ST_ROWSP have the row, too
+    input  wire logic       loads_i,  // LD_RESPs may come
 
     input  wire marked_t st_i,
 
@@ -207,10 +208,11 @@ module rx_arrive #(
     end
 
     always_comb begin
-        op = attributes_of(head.opcode);
+        op = attributes_of(head.opcode, Cfg.MergeLoads);
         known = op.sender == UNIT_HUB && op.cls == CLS_STORE
                 && (op.needs != NEEDS_ROW_SPARSE || Cfg.RowSparse)
-                && (op.needs != NEEDS_REDUCTIONS || Cfg.Reds);
+                && (op.needs != NEEDS_REDUCTIONS || Cfg.Reds)
+                && (op.needs != NEEDS_MERGED_LOADS || (Cfg.MergeLoads && loads_i));
         dynamic = op.targets == TARGETS_EXPERTS;
         // a row that is open, see row_lists
         follows = Cfg.TargetListCache && head.stage != STAGE_FLAT;

@@ -100,6 +100,9 @@ module rx_resolve #(
 
     localparam int unsigned RedW = $bits(red_pkg::red_t);
 
+    if (Cfg.MergeLoads && Cfg.RowsLog2 < Cfg.TokW) begin : gen_check_loads
+        $error("rx_resolve: with MergeLoads there are as many rows as tokens of all GPUs");
+    end
     if (Cfg.MaddrW < Cfg.MemBytesLog2 || Cfg.MaddrW < Cfg.TokW + 15 || Cfg.MaddrW > 48
         || Cfg.MemBytesLog2 > 34
         || Cfg.RowsLog2 > node_pkg::RowW || Cfg.TokW > node_pkg::TokenW
@@ -135,6 +138,7 @@ module rx_resolve #(
     typedef struct packed {
         logic                 ask;     // waits for the allocator
         logic                 chosen;  // or has the row of its source
+        logic                 loaded;  // or is one that this GPU loads: its place is its number's
         logic [3:0]           idx;
         logic [1:0]           stage;
         logic [Cfg.AddrW-1:0] off;     // flit offset in the row, flit address, or source of counts
@@ -330,7 +334,7 @@ module rx_resolve #(
     logic mapped;
     logic [Cfg.LocalW-1:0] le;
     logic [7:0] span;  // last byte of the payload, from the start of its first flit on
-    logic no_payload, dynamic, outside, red, lo_far, hi_far, below, above;
+    logic no_payload, dynamic, loaded, outside, red, lo_far, hi_far, below, above;
     red_pkg::red_t red_kind;
     logic [ByteW:0] row_end;  // bytes of the row
     err_e err;
@@ -351,11 +355,12 @@ module rx_resolve #(
     );
 
     assign dynamic = s0_q.op == OP_DYMULTIMEM_ST;
+    assign loaded = Cfg.MergeLoads && s0_q.op == OP_LD_RESP;
     assign red = Cfg.Reds && s0_q.op == OP_MULTIMEM_RED;
     assign red_kind = {s0_q.src, s0_q.stage[1]};
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
     assign span = 8'(s0_q.lane) + s0_q.len - 8'd1;
-    assign row_end = (s0_q.stage == STAGE_GATE) ? (ByteW+1)'({cfg_i.k, 2'b00})
+    assign row_end = (s0_q.stage == STAGE_GATE && !loaded) ? (ByteW+1)'({cfg_i.k, 2'b00})
                      : (ByteW+1)'(cfg_i.row_bytes);
 
     // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind
@@ -430,12 +435,26 @@ module rx_resolve #(
         assign list = le;
     end
 
+    // Rows that this GPU loads lie at their numbers, {home, index}.
+    logic not_loaded;  // the index is none of a row that is loaded
+    logic [Cfg.RowsLog2-1:0] number;
+
+    if (Cfg.MergeLoads) begin : gen_loaded
+        assign number = Cfg.RowsLog2'(s0_q.src) << cfg_i.token_shift | Cfg.RowsLog2'(s0_q.token);
+        assign not_loaded = s0_q.token >> cfg_i.token_shift != '0
+                            || 32'(s0_q.token) < 32'(cfg_i.load_first);
+    end else begin : gen_none_loaded
+        assign {number, not_loaded} = '0;
+    end
+
     always_comb begin
         unique case (s0_q.op)
             OP_DYMULTIMEM_ST:             outside = row_end < s0_q.end_ || no_list;
             OP_FLAG:                      outside = no_list;
             OP_FENCE, OP_COUNTS:          outside = 1'b0;
-            default:                      outside = below || above || (slot && slot_outside);
+            default:
+                outside = loaded ? row_end < s0_q.end_ || not_loaded
+                          : below || above || (slot && slot_outside);
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
@@ -453,8 +472,9 @@ module rx_resolve #(
     always_comb begin
         s1_d.ask = dynamic && !chosen && err == ERR_NONE;
         s1_d.chosen = chosen;
+        s1_d.loaded = loaded;
         s1_d.idx = s0_q.idx;
-        s1_d.stage = s0_q.stage;
+        s1_d.stage = loaded ? 2'(STAGE_DISPATCH) : s0_q.stage;
         s1_d.off = (s0_q.op == OP_COUNTS) ? Cfg.AddrW'(s0_q.src)
                    : Cfg.AddrW'(s0_q.first >> Cfg.FlitLog2);
         s1_d.err = err;
@@ -464,11 +484,12 @@ module rx_resolve #(
         s1_d.job.null_ = no_payload || err != ERR_NONE;
         s1_d.job.counts = s0_q.op == OP_COUNTS;
         s1_d.job.red = red;
-        s1_d.job.track = dynamic && s0_q.stage != STAGE_COMBINE;
+        s1_d.job.track = (dynamic && s0_q.stage != STAGE_COMBINE) || loaded;
         s1_d.job.lane = s0_q.lane;
         s1_d.job.span = span[6:0];
-        s1_d.job.le = list;
-        s1_d.job.row = lists && slot ? Cfg.RowsLog2'(s0_q.src) : Cfg.RowsLog2'(s0_q.row);
+        s1_d.job.le = loaded ? cfg_i.load_expert[Cfg.LocalW-1:0] : list;
+        s1_d.job.row    = loaded ? number : lists && slot ? Cfg.RowsLog2'(s0_q.src)
+                          : Cfg.RowsLog2'(s0_q.row);
         s1_d.job.home = slot;
         s1_d.job.token = red ? Cfg.TokW'(red_kind) : slot ? Cfg.TokW'(slot_index) : s0_q.token;
         s1_d.job.pos = s1_d.job.counts ? 4'(s0_q.stage) : s0_q.tgt[3:0];
@@ -512,8 +533,10 @@ module rx_resolve #(
     logic [35:0] base;
     logic [Cfg.AddrW-1:0] row_off;
     logic missed, job_push_ready;
+    logic row_loaded;  // the row is loaded
     job_t job;
 
+    assign row_loaded = Cfg.MergeLoads && s1_q.loaded;
     assign s1_done = s1_valid_q && (!s1_q.ask || al_i.valid);
     assign missed = s1_q.ask && al_i.miss;
     assign park_push = s1_done && missed;
@@ -524,15 +547,16 @@ module rx_resolve #(
             STAGE_COMBINE:  base = cfg_i.yd_base;
             default:        base = cfg_i.gt_base;
         endcase
-        if (!s1_q.ask && !s1_q.chosen) base = '0;
+        if (!s1_q.ask && !s1_q.chosen && !row_loaded) base = '0;
         // strides are a flit at least
         shift = ((s1_q.stage == STAGE_GATE) ? cfg_i.gate_shift : cfg_i.row_shift)
                 - 4'(Cfg.FlitLog2);
         job = s1_q.job;
-        if (!lists || s1_q.ask) job.row = al_i.row[Cfg.RowsLog2-1:0];
-        key = (Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | job.row;
+        if ((!lists || s1_q.ask) && !row_loaded) job.row = al_i.row[Cfg.RowsLog2-1:0];
+        key = (row_loaded ? '0 : Cfg.RowsLog2'(s1_q.job.le) << cfg_i.cap_shift) | job.row;
         // a multiplication for a shift: see rx_extent
-        row_off = (s1_q.ask || s1_q.chosen) ? Cfg.AddrW'(key) * (Cfg.AddrW'(1) << shift) : '0;
+        row_off = (s1_q.ask || s1_q.chosen || row_loaded)
+                  ? Cfg.AddrW'(key) * (Cfg.AddrW'(1) << shift) : '0;
         job.addr = base[Cfg.MemBytesLog2-1:Cfg.FlitLog2] + (row_off | s1_q.off);
         if (s1_q.ask && al_i.err) begin
             job.null_ = 1'b1;

@@ -6,10 +6,10 @@
 // write the jobs. Each has its own payload RAM with the link's payload, so both read one flit per
 // cycle. The local stream's payload has a separate RAM, and worker 0 writes it. This module holds
 // the payload RAMs, the queue's end and the accounts: a slot is free (st_crd_o returns the link's
-// credit) when all its targets are finished. Every finished job of a dispatched row is reported
-// to the row tracker (trk_*). Results (class PART) wait in the RAM of worker 0, which has time to
-// spare (shared_ram_fifo). The link writes one flit per cycle, of any class. While worker 0 has no
-// job of the link, the read port serves the results.
+// credit) when all its targets are finished. Every finished job of a row that is dispatched or
+// loaded is reported to the row tracker (trk_*). Results (class PART) wait in the RAM of worker 0,
+// which has time to spare (shared_ram_fifo). The link writes one flit per cycle, of any class.
+// While worker 0 has no job of the link, the read port serves the results.
 // Order: Stores of one source may overtake each other (parked look-ups, two workers). FLAG and
 // FENCE act when memory has granted all earlier stores and they are reported.
 // Back-pressure: None to the link, ready/valid to the local stream. The workers wait for memory,
@@ -143,6 +143,7 @@ module rx_store #(
         .rst_ni,
         .epoch_i(cfg_i.epoch),
         .lists_i(cfg_i.source_lists),
+        .loads_i(cfg_i.merge_loads),
         .st_i,
         .loc_i,
         .loc_ready_o,

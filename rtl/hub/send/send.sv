@@ -72,6 +72,16 @@ module send #(
     input  wire pick_t pick_i,
     output logic       pick_take_o,
 
+    // rows that are loaded: of a FETCH, or own ones
+    input  wire logic                      fetch_i,
+    output logic                           fetch_room_o,
+    input  wire logic [Cfg.TokensLog2-1:0] fetch_index_i,
+    input  wire logic [15:0]               fetch_ref_i,
+    input  wire logic                      own_valid_i,
+    output logic                           own_ready_o,
+    input  wire logic [Cfg.TokensLog2-1:0] own_index_i,
+    output logic                           answered_o,  // none is on its way
+
     input  wire stream_t cst_i,  // packets of control for the uplink
     output logic         cst_ready_o,
     input  wire stream_t clo_i,  // or for this GPU
@@ -108,6 +118,9 @@ module send #(
         logic [4:0]          remote;   // targets
         logic [4:0]          own;
         logic [Cfg.TokW-1:0] token;
+        logic                answer;   // a row that is loaded: LD_RESP, whatever the instruction
+        logic                poison;
+        logic [15:0]         ref_;     // of its FETCH
     } job_t;
 
     logic walk, picks, build_idle;
@@ -226,9 +239,11 @@ module send #(
     bundle_pkg::sends_t sends;
     logic drained, xfer_valid, xfer_take, xfer_ids, job_valid, job_take, job_waits, read_idle;
     logic pay_valid, pay_take;
-    job_t xfer, job;
-    logic [Cfg.AddrW-1:0] xfer_from;
-    logic [LenW-Cfg.FlitLog2-1:0] xfer_last;
+    logic read_all_idle, build_all_idle, all_idle;  // of loaded rows, too
+    job_t xfer, job, cmd_xfer;  // cmd_xfer: of an instruction
+    logic [Cfg.AddrW-1:0] xfer_from, cmd_from;
+    logic [LenW-Cfg.FlitLog2-1:0] xfer_last, cmd_last;
+    logic cmd_xfer_valid, cmd_xfer_take, cmd_ids;
     logic [Cfg.FlitW-1:0] pay_data;
 
     assign drained = read_idle && build_idle;
@@ -264,15 +279,83 @@ module send #(
         .base_q_o,
         .base_row_i,
         .base_take_o,
-        .xfer_valid_o(xfer_valid),
-        .xfer_take_i(xfer_take),
-        .xfer_o(xfer),
-        .xfer_from_o(xfer_from),
-        .xfer_last_o(xfer_last),
-        .xfer_ids_o(xfer_ids),
+        .xfer_valid_o(cmd_xfer_valid),
+        .xfer_take_i(cmd_xfer_take),
+        .xfer_o(cmd_xfer),
+        .xfer_from_o(cmd_from),
+        .xfer_last_o(cmd_last),
+        .xfer_ids_o(cmd_ids),
         .sends_o(sends),
         .err_o(cmd_err)
     );
+
+    // ---- rows that are loaded, beside the instruction's transfers -------------------------------
+    if (Cfg.MergeLoads) begin : gen_loads
+        logic row_valid, row_take, row_own, row_poison, row_idle, row, row_next_q;
+        logic [15:0] row_ref;
+        logic [ShiftW-1:0] row_addr;
+        logic [LenW-1:0] row_end;
+        logic [Cfg.AddrW-1:0] row_from;
+
+        load_serve #(
+            .Cfg(Cfg),
+            .ShiftW(ShiftW)
+        ) i_serve (
+            .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .cfg_i,
+            .push_i(fetch_i),
+            .room_o(fetch_room_o),
+            .index_i(fetch_index_i),
+            .ref_i(fetch_ref_i),
+            .own_valid_i,
+            .own_ready_o,
+            .own_index_i,
+            .xfer_valid_o(row_valid),
+            .xfer_take_i(row_take),
+            .xfer_own_o(row_own),
+            .xfer_ref_o(row_ref),
+            .xfer_poison_o(row_poison),
+            .xfer_addr_o(row_addr),
+            .xfer_from_o(row_from),
+            .xfer_end_o(row_end),
+            .idle_o(row_idle)
+        );
+
+        assign row = row_valid && (row_next_q || !cmd_xfer_valid);
+        assign row_take = xfer_take && row;
+        assign cmd_xfer_take = xfer_take && !row;
+        assign xfer_valid = row_valid || cmd_xfer_valid;
+        assign xfer_from = row ? row_from : cmd_from;
+        assign xfer_last = row ? row_end[LenW-1:Cfg.FlitLog2] : cmd_last;
+        assign xfer_ids = !row && cmd_ids;
+        assign answered_o = row_idle && all_idle;
+
+        always_comb begin
+            xfer = cmd_xfer;
+            if (row) begin
+                xfer = '0;
+                xfer.answer = 1'b1;
+                xfer.poison = row_poison;
+                xfer.ref_ = row_ref;
+                xfer.st = !row_own;
+                xfer.loc = row_own;
+                xfer.addr = row_addr;
+                xfer.pkts = PktsW'(row_end >> 7);
+                xfer.tail = row_end[6:0];
+            end
+        end
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) row_next_q <= 1'b1;
+            else if (xfer_take) row_next_q <= !row;
+        end
+    end else begin : gen_no_loads
+        assign {xfer_valid, xfer, xfer_from, xfer_last, xfer_ids} = {
+            cmd_xfer_valid, cmd_xfer, cmd_from, cmd_last, cmd_ids
+        };
+        assign cmd_xfer_take = xfer_take;
+        assign {fetch_room_o, own_ready_o, answered_o} = 3'b001;
+    end
 
     send_read #(
         .Cfg(Cfg),
@@ -295,6 +378,7 @@ module send #(
         .job_o(job),
         .waits_o(job_waits),
         .idle_o(read_idle),
+        .all_idle_o(read_all_idle),
         .walk_valid_i(walk_rd.valid),
         .walk_ready_o(walk_rd_ready),
         .walk_addr_i(walk_rd.addr),
@@ -344,8 +428,10 @@ module send #(
         .st_ready_i(own_ready[0]),
         .loc_o(own_pkt[1]),
         .loc_ready_i(own_ready[1]),
-        .idle_o(build_idle)
+        .idle_o(build_idle),
+        .all_idle_o(build_all_idle)
     );
+    assign all_idle = read_all_idle && build_all_idle;
 
     // control's packets join here, between send's
     loc_merge #(

@@ -62,7 +62,8 @@ module send_build #(
     input  wire logic st_ready_i,
     output stream_t   loc_o,
     input  wire logic loc_ready_i,
-    output logic      idle_o
+    output logic      idle_o,     // of an instruction's packets, not those of loaded rows
+    output logic      all_idle_o  // of any
 );
     import packet_pkg::*;
     localparam int unsigned WW = $clog2(Cfg.Words);
@@ -77,12 +78,25 @@ module send_build #(
     logic [4:0] dst_q, remote_q, own_q, remote, own;  // targets of the transfer;
                                                       // of the packet
     logic [Cfg.TokW-1:0] token_q;
+    logic answer_q, poison_q;  // a row that is loaded
+    logic [15:0] ref_q;
+    bundle_pkg::sends_t sends;
     logic last_pkt, step, pay_step, head_step, pkt_end, job_end;
+    logic out_answer_q;  // the flits that are offered are an answer's
 
-    assign rowsp = Cfg.RowSparse && sends_i.rowsp;
-    assign dyn = sends_i.opcode == OP_DYMULTIMEM_ST || rowsp;
-    assign meta = sends_i.meta && gate_q;
-    assign follows = once_i && dyn && !rowsp && !sends_i.flat && (pkt_q != '0 || gate_q);
+    always_comb begin
+        sends = sends_i;
+        if (answer_q) begin
+            sends = '0;
+            sends.opcode = OP_LD_RESP;
+            sends.group = ref_q;
+        end
+    end
+
+    assign rowsp = Cfg.RowSparse && sends.rowsp;
+    assign dyn = sends.opcode == OP_DYMULTIMEM_ST || rowsp;
+    assign meta = sends.meta && gate_q;
+    assign follows = once_i && dyn && !rowsp && !sends.flat && (pkt_q != '0 || gate_q);
     assign remote = rowsp ? 5'd1 : (dyn && !follows) ? remote_q : '0;
     assign own = (dyn && !follows) ? own_q : '0;
     assign last_pkt = pkt_q == pkts_q;
@@ -90,7 +104,8 @@ module send_build #(
                       : meta ? 7'({k_i, 2'b00} + 7'({k_i, 1'b0}) + 7'd3) : tail_q;
     assign job_end = pkt_end && last_pkt;
     assign job_take_o = job_valid_i && (!active_q || job_end);
-    assign idle_o = !active_q && !st_o.valid && !loc_o.valid;
+    assign idle_o = !(active_q && !answer_q) && !((st_o.valid || loc_o.valid) && !out_answer_q);
+    assign all_idle_o = !active_q && !st_o.valid && !loc_o.valid;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) active_q <= 1'b0;
@@ -112,6 +127,9 @@ module send_build #(
             remote_q <= job_i.remote;
             own_q <= job_i.own;
             token_q <= job_i.token;
+            answer_q <= job_i.answer;
+            poison_q <= job_i.poison;
+            ref_q <= job_i.ref_;
         end
     end
 
@@ -232,9 +250,10 @@ module send_build #(
         h.src = src;
         h.len = 15'(len);
         h.epoch = epoch;
-        h.dtype = sends_i.kind.dtype;
-        h.redop = sends_i.kind.redop;
-        h.stage = gate ? STAGE_GATE : sends_i.flat ? STAGE_FLAT : STAGE_DISPATCH;
+        h.dtype = sends.kind.dtype;
+        h.redop = sends.kind.redop;
+        h.stage = gate ? STAGE_GATE : sends.flat ? STAGE_FLAT : STAGE_DISPATCH;
+        h.poison = poison_q;
         h.addr = addr;
         return h;
     endfunction
@@ -260,10 +279,11 @@ module send_build #(
     end else begin : gen_in_order
         assign addr_step = (SumW - StepW + 1)'(pkt_q);
     end
-    assign red = sends_i.opcode == OP_MULTIMEM_RED;
-    assign multi = sends_i.opcode == OP_MULTIMEM_ST || red;
-    assign opens = by_switch_i && dyn && !rowsp && gate_q && !sends_i.flat;
-    assign op = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends_i.opcode;
+    assign red = sends.opcode == OP_MULTIMEM_RED;
+    // ... and of a row that is loaded: target0 is the group's number, or what its FETCH said
+    assign multi = sends.opcode == OP_MULTIMEM_ST || red || answer_q;
+    assign opens = by_switch_i && dyn && !rowsp && gate_q && !sends.flat;
+    assign op = (rowsp && gate_q) ? OP_ST_ROWSP_NOP : sends.opcode;
     assign len = 8'(len_last) + 8'd1;
     assign addr_sum = {1'b0, addr_q[SumW-1:StepW]} + addr_step;
     assign addr = 48'({
@@ -295,6 +315,7 @@ module send_build #(
             else if (loc_ready_i) loc_o.valid <= 1'b0;
         end
         if (step) begin
+            out_answer_q <= answer_q;
             st_o.last <= pkt_end;
             loc_o.last <= pkt_end;
             st_own_q <= '0;
@@ -313,13 +334,13 @@ module send_build #(
                     op,
                     dst_q,
                     remote,
-                    follows ? '0 : dyn ? remote0_i : multi ? sends_i.group : '0,
+                    follows ? '0 : dyn ? remote0_i : multi ? sends.group : '0,
                     opens,
                     opens && own_q != '0,
-                    (Cfg.SourceLists && sends_i.lists) ? row_i : '0
+                    (Cfg.SourceLists && sends.lists) ? row_i : '0
                 ) >> (head_half ? Cfg.FlitW : 0));
                 loc_own_q <= Cfg.FlitW'(head_own(
-                    rowsp ? OP_DYMULTIMEM_ST : (dyn || red) ? sends_i.opcode : OP_ST,
+                    rowsp ? OP_DYMULTIMEM_ST : (dyn || red || answer_q) ? sends.opcode : OP_ST,
                     port_i,
                     own,
                     (dyn && !follows) ? own0_i : '0,

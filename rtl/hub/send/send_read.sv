@@ -37,8 +37,10 @@ module send_read #(
     output logic      job_valid_o,  // slot a
     input  wire logic job_take_i,
     output job_t      job_o,
-    output logic      waits_o,      // slot b holds a transfer
-    output logic      idle_o,       // no slot does
+    // of an instruction, not a row that is loaded: slot b holds a transfer; no slot does
+    output logic      waits_o,
+    output logic      idle_o,
+    output logic      all_idle_o,   // no slot does, of any
 
     input  wire logic                 walk_valid_i,
     output logic                      walk_ready_o,
@@ -58,23 +60,26 @@ module send_read #(
     // ---- transfers ------------------------------------------------------------------------------
     job_t job_b_q;
     logic move_b, reading_q, ids_q, pay_last, pay_gnt;
+    logic b_valid_q, row_q;  // row_q: the payload is that of a loaded row
     logic [Cfg.AddrW-1:0] from_q;
     logic [LenW-Cfg.FlitLog2-1:0] flit_q, last_q;  // flit to request, last one
 
-    assign move_b = waits_o && (!job_valid_o || job_take_i);
+    assign move_b = b_valid_q && (!job_valid_o || job_take_i);
     assign xfer_take_o = xfer_valid_i && (!reading_q || (pay_last && !ids_q))
-                         && (!waits_o || move_b);
+                         && (!b_valid_q || move_b);
     assign pay_last = pay_gnt && flit_q == last_q;
-    assign idle_o = !reading_q && !job_valid_o && !waits_o;
+    assign waits_o = b_valid_q && !job_b_q.answer;
+    assign idle_o = !(reading_q && !row_q) && !(job_valid_o && !job_o.answer) && !waits_o;
+    assign all_idle_o = !reading_q && !job_valid_o && !b_valid_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
             job_valid_o <= 1'b0;
-            waits_o <= 1'b0;
+            b_valid_q <= 1'b0;
             reading_q <= 1'b0;
         end else begin
-            if (xfer_take_o) waits_o <= 1'b1;
-            else if (move_b) waits_o <= 1'b0;
+            if (xfer_take_o) b_valid_q <= 1'b1;
+            else if (move_b) b_valid_q <= 1'b0;
             if (move_b) job_valid_o <= 1'b1;
             else if (job_take_i) job_valid_o <= 1'b0;
             if (xfer_take_o) reading_q <= 1'b1;
@@ -83,6 +88,7 @@ module send_read #(
         if (move_b) job_o <= job_b_q;
         if (xfer_take_o) begin
             job_b_q <= xfer_i;
+            row_q <= xfer_i.answer;
             from_q <= from_i;
             last_q <= last_i;
             ids_q <= ids_i;

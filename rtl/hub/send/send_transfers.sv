@@ -491,7 +491,10 @@ module send_transfers #(
             nth: nth,
             remote: remote_q,
             own: own_q,
-            token: first_token_q | Cfg.TokW'(token_q)
+            token: first_token_q | Cfg.TokW'(token_q),
+            answer: 1'b0,
+            poison: 1'b0,
+            ref_: '0
         };
 
     `MW_STABLE(xfer_valid_o, xfer_take_i, {xfer_from_o, xfer_last_o},

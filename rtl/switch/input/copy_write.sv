@@ -100,7 +100,7 @@ module copy_write #(
     always_comb begin
         flit = data_i;
         head = data_i[63:0];
-        op = attributes_of(head.opcode);
+        op = attributes_of(head.opcode, Cfg.MergeLoads);
         if (list_i) begin
             // zeros behind the first target of a target flit
             for (int unsigned l = 0; l < Cfg.Lanes; l++)

@@ -17,11 +17,13 @@ module header_check #(
     input  wire logic                no_room_i,  // for one more open reduction, or
                                                  // requests are not taken
     input  wire logic                by_switch_i,  // the switch opens reductions
+    input  wire logic                loads_i,      // rows are loaded
 
     output logic                dynamic_o,  // its targets are experts
     output logic                follow_o,  // its targets are those of the open row, see row_outputs
     output logic                group_o,  // its target is a static group
     output logic                ready_o,  // it ends here, see ready_lanes
+    output logic                answer_o,  // its targets are those of a load, see merge_table
     output logic                pay_o,  // a payload follows
     output logic [Cfg.PayW-1:0] flits_o,  // of the payload, less 1
     output error_pkg::err_e     code_o
@@ -34,12 +36,13 @@ module header_check #(
     logic [8:0] span;  // bytes from the start of the first payload flit, less 1
     logic [Cfg.FlitLog2-1:0] skip;
 
-    assign op = attributes_of(head_i.opcode);
+    assign op = attributes_of(head_i.opcode, Cfg.MergeLoads);
     always_comb begin
         unique case (op.needs)
             NEEDS_NOTHING:           built = 1'b1;
             NEEDS_ROW_SPARSE:        built = Cfg.Multicast && Cfg.RowSparse;
             NEEDS_SWITCH_REDUCTIONS: built = Cfg.SwitchReductions && by_switch_i;
+            NEEDS_MERGED_LOADS:      built = Cfg.MergeLoads && loads_i;
             default:                 built = Cfg.Multicast;
         endcase
     end
@@ -48,7 +51,9 @@ module header_check #(
     assign follow_o = Cfg.Multicast && Cfg.TargetListCache && head_i.opcode == OP_DYMULTIMEM_ST
                       && head_i.cnt == '0 && head_i.stage != STAGE_FLAT;
     assign group_o = built && op.targets == TARGETS_GROUP;
-    assign ready_o = built && head_i.opcode == OP_READY;
+    assign ready_o   = built && (head_i.opcode == OP_READY
+                                 || (Cfg.MergeLoads && head_i.opcode == OP_LD));
+    assign answer_o = Cfg.MergeLoads && built && op.targets == TARGETS_LOADS;
     assign pay_o = op.payload && head_i.len != '0;
     // partial sums have a queue of their own, in front of ingress
     assign known = built && op.sender == UNIT_HUB && op.cls != CLS_PART

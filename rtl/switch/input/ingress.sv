@@ -13,7 +13,7 @@
 //                   experts named before)
 //   row_outputs     outputs of the open row, whose later packets have no list
 //   row_entry       rows whose reduction the switch will open
-//   ready_lanes     finished rows of READY packets, which end here
+//   ready_lanes     finished rows of READY packets, and rows of LDs, which end here
 //   request_open    the open reduction that a request becomes
 //   copy_write      the queues that get a flit, and its place there
 //   part_entry      partials
@@ -85,7 +85,17 @@ module ingress #(
     output logic [Cfg.TokensLog2-1:0] index_o,
     input  wire logic                 lane_take_i,
     input  wire bundle_pkg::error_t   row_err_i,
+    output logic                      load_o,        // the lane is of an LD, see ready_lanes
+    output logic                      merge_o,
     output logic                      ready_free_o,  // the CTRL credit of a READY goes back
+    input  wire logic [Cfg.OpenLoadW-1:0] load_room_i,  // see load_window
+    output logic [1:0]                load_open_o,   // loads that begin
+
+    // the answer of a load: its outputs, what is wrong with it; see merge_table
+    output packet_pkg::header_t   answer_o,
+    input  wire logic [Cfg.N-1:0] answer_mask_i,
+    input  wire error_pkg::err_e  answer_code_i,
+    output logic                  answer_accept_o,
 
     // partials: {poison, last, flit}
     output logic [Cfg.N-1:0]      part_come_o,  // a packet begins: it will be written, if not now
@@ -217,7 +227,7 @@ module ingress #(
     logic [63:0] low_q;  // first half of the header
     header_t head;  // valid in Head
     cls_e head_cls;  // of the header that is being checked
-    logic is_dyn, is_group, is_ready, follow, has_pay, no_room;
+    logic is_dyn, is_group, is_ready, is_answer, follow, has_pay, no_room;
     logic [Cfg.PayW-1:0] flits;  // of the payload, less 1
     err_e head_code;
 
@@ -237,10 +247,12 @@ module ingress #(
         .epoch_i,
         .no_room_i(no_room),
         .by_switch_i(by_switch),
+        .loads_i(common_i.merge_loads),
         .dynamic_o(is_dyn),
         .follow_o(follow),
         .group_o(is_group),
         .ready_o(is_ready),
+        .answer_o(is_answer),
         .pay_o(has_pay),
         .flits_o(flits),
         .code_o(head_code)
@@ -248,8 +260,8 @@ module ingress #(
 
     // ---- targets ----
     logic [Cfg.GpuW-1:0] out, list_out;
-    logic [Cfg.N-1:0] sel, list_sel, mask, all_q;  // outputs: of this target; up to
-                                                   // it; of the packet
+    logic [Cfg.N-1:0] looked_up, sel, list_sel;  // outputs of this target, first by its table
+    logic [Cfg.N-1:0] mask, all_q;  // outputs: up to it; of the packet
     logic listing, in_range, reached, port_good, other_good, somewhere, allowed, one_more, lane_end;
     logic list_wait, clearing, twice, again;
     logic [3:0] earlier;
@@ -277,7 +289,7 @@ module ingress #(
         .dst_i(head.dst),
         .row_open_i(row_open),
         .row_mask_i(row_mask),
-        .sel_o(sel),
+        .sel_o(looked_up),
         .somewhere_o(somewhere),
         .allowed_o(allowed),
         .port_good_o(port_good),
@@ -288,6 +300,8 @@ module ingress #(
         .list_out_o(list_out),
         .list_sel_o(list_sel)
     );
+
+    assign sel = is_answer ? answer_mask_i : looked_up;
 
     target_walk #(
         .Cfg(Cfg)
@@ -337,9 +351,11 @@ module ingress #(
     // held in a cycle without one
     assign spoilt = flit_last && flit_err;
     assign row_bad = state_q == Head
-                     && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE));
+                     && (row_code != ERR_NONE || (is_ready && lanes_code != ERR_NONE)
+                         || (is_answer && answer_code_i != ERR_NONE));
     assign bad_head = head_code != ERR_NONE || misplaced || spoilt || row_bad
-                      || (!listing && !is_group && !follow && !is_ready && !port_good);
+                      || (!listing && !is_group && !follow && !is_ready && !is_answer
+                          && !port_good);
 
     assign list_good = reached && !twice;
     assign good = (listing && in_range && list_good) || other_good;
@@ -347,7 +363,8 @@ module ingress #(
     always_comb begin
         if (spoilt) code = ERR_LENGTH;
         else if (head_code != ERR_NONE) code = head_code;
-        else if (row_bad) code = (row_code != ERR_NONE) ? row_code : lanes_code;
+        else if (row_bad)
+            code = (row_code != ERR_NONE) ? row_code : is_answer ? answer_code_i : lanes_code;
         else if (state_q == Head && is_ready) code = ERR_LENGTH;
         else if (!somewhere) code = (follow && !listing) ? ERR_TARGETS : ERR_UNMAPPED;
         else if (!allowed) code = ERR_PARTITION;
@@ -447,16 +464,26 @@ module ingress #(
             .port_i,
             .partition_i,
             .header_i(head),
+            .load_i(Cfg.MergeLoads && head.opcode == packet_pkg::OP_LD),
             .code_o(lanes_code),
             .push_i(accept && state_q == Head && is_ready),
+            .load_first_i(common_i.load_first),
+            .token_shift_i(common_i.token_shift),
+            .load_room_i,
+            .opened_o(load_open_o),
             .home_o,
             .index_o,
+            .load_o,
+            .merge_o,
             .take_i(lane_take_i),
             .free_o(ready_free_o),
             .idle_o(lanes_idle)
         );
+        assign answer_o = head;
+        assign answer_accept_o = accept && state_q == Head && is_answer;
     end else begin : gen_not_by_switch
-        assign {entry_o, home_o, index_o, ready_free_o} = '0;
+        assign {entry_o, home_o, index_o, ready_free_o, load_o, merge_o, load_open_o} = '0;
+        assign {answer_o, answer_accept_o} = '0;
         assign lanes_idle = 1'b1;
         assign lanes_code = ERR_NONE;
         assign row_code = ERR_NONE;

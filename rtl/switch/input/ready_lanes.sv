@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Checks the lanes of the READY packets of one input, and offers accepted lanes to the ports of
-// their homes, one at a time.
+// Checks the lanes of the READY packets of one input, and of its LDs, and offers accepted lanes to
+// the ports of their homes, one at a time.
 //
+// Function: With MergeLoads an LD (load_i) names rows that this GPU loads. Its lanes are marked
+// load_o, and merge_o if they may be merged.
 // Order: The order of packets and lanes.
 // Back-pressure: None. A packet holds its CTRL credit until its last lane is taken (free_o), so
 // each has a place. An offered lane is stable until take_i reports, one cycle late, that it was
 // taken. The taker ignores it in that cycle.
 // Latency: A lane waits for one lane of each other input, and for entries at the home's port (see
-// report_scoreboard).
+// report_scoreboard), or for its queue of FETCHs (see merge_table).
 // Errors: A packet without a lane (LENGTH), with a home that does not exist (UNMAPPED) or may not
 // be reached (PARTITION), or with an index without an entry (BOUNDS) must not be pushed. The port
-// itself may always be reached.
+// itself may always be reached. An LD must name neither its own port (PARTITION) nor an index that
+// is not one of rows that are loaded (BOUNDS), nor more rows than the window has room for (WINDOW).
 `default_nettype none
 `include "assert.svh"
 
@@ -24,12 +27,20 @@ module ready_lanes #(
     input  wire logic [Cfg.N-1:0] partition_i,  // ports that this input may reach
 
     input  wire packet_pkg::header_t header_i,
-    output error_pkg::err_e          code_o,  // what is wrong with header_i, if it is a
-                                              // READY; ERR_NONE: nothing
-    input  wire logic                push_i,  // header_i is a READY that is accepted
+    input  wire logic                load_i,  // header_i is an LD, not a READY
+    output error_pkg::err_e          code_o,  // what is wrong with header_i, if it is one
+                                              // of these; ERR_NONE: nothing
+    input  wire logic                push_i,  // header_i is one of these that is accepted
+    // rows that are loaded: indices from load_first_i on, below 1 << token_shift_i
+    input  wire logic [14:0]              load_first_i,
+    input  wire logic [3:0]               token_shift_i,
+    input  wire logic [Cfg.OpenLoadW-1:0] load_room_i,  // see load_window
+    output logic [1:0]                    opened_o,     // with push_i: loads of the LD
 
     output logic [Cfg.N-1:0]          home_o,  // a lane for this port, one-hot
     output logic [Cfg.TokensLog2-1:0] index_o,
+    output logic                      load_o,  // it is of an LD
+    output logic                      merge_o, // and may be merged
     input  wire logic                 take_i,
     output logic                      free_o,  // the credit of a packet goes back
     output logic                      idle_o
@@ -47,12 +58,17 @@ module ready_lanes #(
     logic [Cfg.N-1:0] reach;
     row_t [Lanes-1:0] rows, queued;
     logic some, nowhere, barred, beyond;
+    logic [1:0] count;  // of valid lanes
+    logic load;
 
     assign upper = {header_i.target0, header_i.addr};
-    assign reach = partition_i | (Cfg.N'(1) << port_i);
+    assign load = Cfg.MergeLoads && load_i;
+    assign reach = load ? partition_i & ~(Cfg.N'(1) << port_i)
+                   : partition_i | (Cfg.N'(1) << port_i);
 
     always_comb begin
         {some, nowhere, barred, beyond} = '0;
+        count = '0;
         for (int unsigned i = 0; i < Lanes; i++) begin
             automatic lane_t lane = upper[LaneBits*i+:LaneBits];
             automatic logic there = 32'(lane.home) < Cfg.N;
@@ -65,10 +81,16 @@ module ready_lanes #(
             nowhere |= lane.valid && !there;
             barred |= lane.valid && there && !reach[lane.home[Cfg.GpuW-1:0]];
             beyond |= lane.valid && (lane.index >> Cfg.TokensLog2) != '0;
+            if (load)
+                beyond |= lane.valid && (lane.index < load_first_i
+                                               || (lane.index >> token_shift_i) != '0);
+            count += 2'(lane.valid);
         end
         code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION
-                 : beyond ? ERR_BOUNDS : ERR_NONE;
+                 : beyond ? ERR_BOUNDS
+                 : (load && Cfg.OpenLoadW'(count) > load_room_i) ? ERR_WINDOW : ERR_NONE;
     end
+    assign opened_o = (load && push_i) ? count : '0;
 
     // ---- packets ----
     logic there, pop;
@@ -87,6 +109,25 @@ module ready_lanes #(
         .data_o(queued),
         .level_o()
     );
+
+    if (Cfg.MergeLoads) begin : gen_kind
+        fifo #(
+            .Width(2),
+            .Depth(Cfg.CtrlPkts)
+        ) i_kinds (
+            .clk_i,
+            .rst_ni,
+            .valid_i(push_i),
+            .ready_o(),
+            .data_i({load_i, header_i.merge}),
+            .valid_o(),
+            .ready_i(pop),
+            .data_o({load_o, merge_o}),
+            .level_o()
+        );
+    end else begin : gen_ready
+        assign {load_o, merge_o} = '0;
+    end
 
     // ---- lanes of the oldest ----
     logic [Lanes-1:0] done_q, left, now;  // that were taken; others that name a row; the one shown

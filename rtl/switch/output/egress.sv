@@ -62,8 +62,9 @@ module egress #(
     input  wire logic [Cfg.FlitW-1:0]  res_data_i,
     input  wire logic                  res_err_i,
 
-    // rows that concern the endpoint were opened; both stable until grant_sent_o
+    // rows that concern the endpoint were opened; all stable until grant_sent_o
     input  wire logic        grant_valid_i,
+    input  wire logic        grant_fetch_i,  // it is a FETCH, of a row that others load
     input  wire logic [63:0] grant_upper_i,  // half of the header
     output logic             grant_sent_o,
 
@@ -304,7 +305,8 @@ module egress #(
 
     always_comb begin
         head = '0;
-        head.opcode = (cls_q == CLS_CTRL) ? OP_ERROR : grant_busy_q ? OP_GRANT : OP_RESULT;
+        head.opcode = (cls_q == CLS_CTRL) ? OP_ERROR : !grant_busy_q ? OP_RESULT
+                      : (Cfg.MergeLoads && grant_fetch_i) ? OP_FETCH : OP_GRANT;
         head.cls = cls_e'(cls_q);
         head.src = port_i;
         head.dst = port_i;

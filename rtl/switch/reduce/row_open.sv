@@ -10,6 +10,8 @@
 // Back-pressure: A row waits while the join has no room (full_i), and while a grant queue that it
 // would enter is full (crowded). Neither waits for a row that is not open. A port that has been
 // down since the last go (fell_i) gets no grants.
+// Rows that are loaded (their indices, from load_first_i on, are of tiles) enter no join, and wait
+// for grant queues only.
 // Latency: N cycles to its slot, plus the above.
 `default_nettype none
 `include "assert.svh"
@@ -31,7 +33,10 @@ module row_open #(
 
     // a row of this port is opened, with these members
     input  wire logic                 full_i,  // the join has no room for one more
+    input  wire logic                 loads_i,  // rows are loaded, from this index on
+    input  wire logic [14:0]          load_first_i,
     output logic                      opened_o,
+    output logic                      joins_o,  // and enters the join
     output logic [Cfg.Others-1:0]     members_o,
     output logic [Cfg.TokensLog2-1:0] index_o,
 
@@ -53,13 +58,18 @@ module row_open #(
     logic [Cfg.GpuW-1:0] home;
     logic [Cfg.TokensLog2-1:0] index;
 
-    assign ready_take_o = ready_to_open_i && turn_i == port_i && !full_i && !crowded_o
+    logic synced, synced_q;
+
+    assign synced = Cfg.MergeLoads && loads_i && 15'(ready_index_i) >= load_first_i;
+    assign joins_o = opened_o && !(Cfg.MergeLoads && synced_q);
+    assign ready_take_o = ready_to_open_i && turn_i == port_i && (!full_i || synced) && !crowded_o
         && (ready_members_i & crowded_i) == '0;
 
     always_ff @(posedge clk_i) begin
         opened_o <= rst_ni && ready_take_o;
         members_o <= ready_members_i;
         index_o <= ready_index_i;
+        synced_q <= synced;
     end
 
     always_comb begin
@@ -89,6 +99,7 @@ module row_open #(
         .idle_o(grants_idle_o)
     );
     assign idle_o = grants_idle_o && !opened_o;
+
 
     `MW_CONTRACT(1'b1, $onehot0({opened_o, opened_i}), "two rows in one cycle")
 endmodule

@@ -15,14 +15,15 @@
 
 static struct mw_tp_problem problem(enum mw_tp_kind kind, unsigned gpus, unsigned rows)
 {
-    return (struct mw_tp_problem){.o = {.kind = kind, .rows = rows, .jitter = 20, .start = 100},
-                                  .gpus = gpus,
-                                  .hidden = 512,
-                                  .flit_bytes = 16,
-                                  .link_cycles = 1,
-                                  .tile = 4,
-                                  .seed = 7,
-                                  .cycles = {32, 32, 32}};
+    return (struct mw_tp_problem){
+        .o = {.kind = kind, .rows = rows, .jitter = 20, .start = 100, .merge_entries = 32},
+        .gpus = gpus,
+        .hidden = 512,
+        .flit_bytes = 16,
+        .link_cycles = 1,
+        .tile = 4,
+        .seed = 7,
+        .cycles = {32, 32, 32}};
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -125,13 +126,12 @@ static void sums_in_any_order_are_exact(void **state)
 
 // ---- flits --------------------------------------------------------------------------------------
 
-/// Of port 0: flits of {up, down} by class, control, store, request, partial.
-static void assert_flits(enum mw_tp_kind kind, const char *system,
-                         const uint64_t want[MW_DIRECTIONS][MW_CLASSES])
+/// Of each port: flits of {up, down} by class, control, store, request, partial.
+static void assert_flits_of(const struct mw_tp_problem *p, const char *system,
+                            const uint64_t want[MW_DIRECTIONS][MW_CLASSES])
 {
-    struct mw_tp_problem p = problem(kind, 8, 352);
     struct mw_traffic phases[MW_TP_PHASES];
-    mw_tp_traffic(&p, mw_tp_system_find(system), phases);
+    mw_tp_traffic(p, mw_tp_system_find(system), NULL, phases);
     for (unsigned g = 0; g < 8; g++)
         for (unsigned d = 0; d < MW_DIRECTIONS; d++)
             for (unsigned c = 0; c < MW_CLASSES; c++) {
@@ -140,6 +140,13 @@ static void assert_flits(enum mw_tp_kind kind, const char *system,
                     sum += phases[i].flits[g][d][c];
                 assert_int_equal(sum, want[d][c]);
             }
+}
+
+static void assert_flits(enum mw_tp_kind kind, const char *system,
+                         const uint64_t want[MW_DIRECTIONS][MW_CLASSES])
+{
+    const struct mw_tp_problem p = problem(kind, 8, 352);
+    assert_flits_of(&p, system, want);
 }
 
 /// 44 rows of a home and 308 others of 72 flits; 7 other GPUs.
@@ -179,13 +186,61 @@ static void flits_are_those_counted_by_hand(void **state)
         (const uint64_t[][MW_CLASSES]){{7 * 11, own, 44, others}, {7 * 11, others, 308, own}});
 }
 
+/// 308 loads take 103 headers. 11 tiles of 8 homes are reported in 30, or in 147 together with 352
+/// rows of sums. A header for each of 44 fetches follows the grants.
+static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
+{
+    (void)state;
+    const uint64_t own = 44 * 72, others = 308 * 72;
+    struct mw_tp_problem p = problem(MW_TP_AG_GEMM, 8, 352);
+    assert_flits_of(&p, "cais-ordered",
+                    (const uint64_t[][MW_CLASSES]){{30 + 103, own, 0, 0}, {0, others, 30 + 44, 0}});
+    assert_flits(
+        MW_TP_SUBLAYER, "cais-ordered",
+        (const uint64_t[][MW_CLASSES]){{147 + 103, own, 0, others}, {0, others, 147 + 44, own}});
+    assert_flits(
+        MW_TP_GEMM_AR, "cais-ordered",
+        (const uint64_t[][MW_CLASSES]){{147 + 103, own, 0, others}, {0, others, 147 + 44, own}});
+    p.tile = 5; // nine tiles, the last one smaller
+    assert_flits_of(&p, "cais-ordered",
+                    (const uint64_t[][MW_CLASSES]){{24 + 103, own, 0, 0}, {0, others, 24 + 44, 0}});
+    p.o.no_sync = true;
+    assert_flits_of(&p, "cais-ordered",
+                    (const uint64_t[][MW_CLASSES]){{103, own, 0, 0}, {0, others, 44, 0}});
+    p.o.merge_entries = 0; // a fetch for each load
+    const uint64_t alone[][MW_CLASSES] = {{103, others, 0, 0}, {0, others, 308, 0}};
+    assert_flits_of(&p, "cais-ordered", alone);
+    p.o.merge_entries = 32;
+    p.o.no_merge = true;
+    assert_flits_of(&p, "cais-ordered", alone);
+}
+
+/// Each home sends a row as often as it is fetched.
+static void flits_follow_the_fetches(void **state)
+{
+    (void)state;
+    const struct mw_tp_problem p = problem(MW_TP_AG_GEMM, 8, 352);
+    const uint64_t fetches[8] = {44, 50, 308, 44, 44, 45, 46, 47};
+    struct mw_traffic phases[MW_TP_PHASES];
+    mw_tp_traffic(&p, mw_tp_system_find("cais-ordered"), fetches, phases);
+    const struct mw_traffic *t = &phases[MW_TP_PHASE_GATHER];
+    for (unsigned g = 0; g < 8; g++) {
+        assert_int_equal(t->flits[g][MW_UP][MW_STORE], fetches[g] * 72);
+        assert_int_equal(t->payload[g][MW_UP], fetches[g] * 1024);
+        assert_int_equal(t->flits[g][MW_DOWN][MW_REQUEST], 30 + fetches[g]);
+        assert_int_equal(t->payload[g][MW_DOWN], 308 * 1024);
+        assert_int_equal(t->gathered[g][MW_UP][MW_CTRL], 308 - 103 + 88 - 30);
+        assert_int_equal(t->gathered[g][MW_DOWN][MW_REQUEST], 88 - 30);
+    }
+}
+
 /// Reports and grants of rows may come one by one.
 static void flits_that_depend_on_time_have_a_limit(void **state)
 {
     (void)state;
     struct mw_tp_problem p = problem(MW_TP_GEMM_RS, 8, 352);
     struct mw_traffic phases[MW_TP_PHASES];
-    mw_tp_traffic(&p, mw_tp_system_find("tiles"), phases);
+    mw_tp_traffic(&p, mw_tp_system_find("tiles"), NULL, phases);
     const struct mw_traffic *t = &phases[MW_TP_PHASE_REDUCE];
     for (unsigned g = 0; g < 8; g++) {
         assert_int_equal(t->gathered[g][MW_UP][MW_CTRL], 352 - 118);
@@ -208,6 +263,12 @@ static void bounds_are_those_computed_by_hand(void **state)
     mw_tp_bounds(&p, mw_tp_system_find("nvls"), &b);
     assert_int_equal(b.own.cycles, 2 * 352 * 40 + 308 * 72 + 44 + 2 * 7 + 308 * 72 + 3 * 7);
     p = problem(MW_TP_AG_GEMM, 8, 352);
+    mw_tp_bounds(&p, mw_tp_system_find("cais-ordered"), &b);
+    assert_int_equal(b.own.cycles, 308 * 72 + 30 + 44);
+    assert_int_equal(b.banks.cycles, 704 * 64 / 4); // of GEMM-2 and of what lands
+    p.o.no_merge = true;                            // uplinks are as full as downlinks
+    mw_tp_bounds(&p, mw_tp_system_find("cais-ordered"), &b);
+    assert_int_equal(b.own.cycles, 308 * 72 + 30 + 308);
     p.link_cycles = 2;
     mw_tp_bounds(&p, mw_tp_system_find("chain"), &b);
     assert_int_equal(b.strict.cycles, 2 * 308 * 72);
@@ -268,7 +329,9 @@ static void streams_have_the_times_of_the_parts(void **state)
                 continue;
             // rows of all homes are counted one by one, or by their indices
             const bool tiles = mw_tp_systems[i]->reduce == MW_TP_TILES;
-            const unsigned part = instr->a / (tiles ? mw_tp_own(&p) : p.o.rows);
+            const bool landed = instr->flags == 3; // of rows in the order in which they come
+            const unsigned part =
+                landed ? MW_TP_GEMM_2 : instr->a / (tiles ? mw_tp_own(&p) : p.o.rows);
             found[part] += instr->b * (instr->flags & 4 ? p.gpus : 1);
             assert_int_equal(instr->imm, part == MW_TP_LN ? 0 : p.cycles[part]);
         }
@@ -324,6 +387,48 @@ static void streams_fit(void **state)
                     if (mw_stream_end(&s[k]))
                         fail_msg("%s, %u GPUs, stream %u: %s", system->name, gpus, k, mw_message());
             }
+}
+
+/// One ld.cais has all rows, and every row is offered once, in order. GEMM-2 waits for as many rows
+/// as it takes, so that the engine is free for LN; the last rows wait for GEMM-1 and LN.
+static void loads_follow_the_offers(void **state)
+{
+    (void)state;
+    const struct mw_layout layout = {.row_shift = 10, .token_shift = 8};
+    const struct mw_tp_problem p = problem(MW_TP_SUBLAYER, 8, 352);
+    const struct mw_tp_system *system = mw_tp_system_find("cais-ordered");
+    const struct mw_tp_at at = {&p, &layout, 3, system->ranges(&p), 0, NULL};
+    struct mw_stream s[MW_STREAMS];
+    unsigned loads = 0, offered = 2 * 44, landed = 0, rows = 0, done = 0, waited = 0;
+    for (unsigned k = 0; k < MW_STREAMS; k++)
+        mw_stream_init(&s[k]);
+    system->make(&at, s);
+    for (unsigned k = 0; k < MW_STREAMS; k++)
+        for (unsigned i = 0; i < s[k].count; i++) {
+            const struct mw_instr *in = &s[k].instr[i];
+            if (in->op == MW_I_LD_CAIS) {
+                loads++;
+                assert_true(in->a == 2 * 44 && in->b == 44 && in->imm == 4);
+                assert_int_equal(in->flags, MW_LOAD_BESIDE);
+            } else if (in->op == MW_I_SYNC) {
+                assert_int_equal(in->a, offered);
+                offered += in->b;
+                assert_int_equal(s[k].instr[i - 1].op, MW_I_EXPERT_ROWS);
+            } else if (in->op == MW_I_WAIT && in->imm == MW_EV_ROWS) {
+                rows = in->a;
+            } else if (in->op == MW_I_WAIT && in->imm == MW_EV_SW0) {
+                waited = in->a;
+            } else if (in->op == MW_I_FLAG) {
+                done++;
+            } else if (in->op == MW_I_EXPERT_ROWS && in->flags == 3) {
+                landed += in->b;
+                assert_true(landed == rows || waited == 2);
+            }
+        }
+    assert_int_equal(loads, 1);
+    assert_int_equal(offered, 3 * 44);
+    assert_int_equal(landed, 352);
+    assert_int_equal(done, 2);
 }
 
 /// Delays of all streams of a system: how many, their sum, and a hash.
@@ -402,12 +507,15 @@ int main(void)
         cmocka_unit_test(the_order_shows),
         cmocka_unit_test(sums_in_any_order_are_exact),
         cmocka_unit_test(flits_are_those_counted_by_hand),
+        cmocka_unit_test(flits_of_merged_loads_are_those_counted_by_hand),
+        cmocka_unit_test(flits_follow_the_fetches),
         cmocka_unit_test(flits_that_depend_on_time_have_a_limit),
         cmocka_unit_test(bounds_are_those_computed_by_hand),
         cmocka_unit_test(bounds_add_the_times_of_the_parts),
         cmocka_unit_test(streams_have_the_times_of_the_parts),
         cmocka_unit_test(shapes_have_times_per_row),
         cmocka_unit_test(streams_fit),
+        cmocka_unit_test(loads_follow_the_offers),
         cmocka_unit_test(delays_follow_the_seed),
         cmocka_unit_test(rows_have_one_place),
     };

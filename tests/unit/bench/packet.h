@@ -33,8 +33,8 @@ inline bool has_group(unsigned opcode)
 inline bool has_payload(unsigned opcode)
 {
     return opcode == MW_OP_ST || opcode == MW_OP_MULTIMEM_ST || opcode == MW_OP_MULTIMEM_RED ||
-           stores_row(opcode) || opcode == MW_OP_COUNTS || opcode == MW_OP_PARTIAL ||
-           opcode == MW_OP_RESULT;
+           stores_row(opcode) || opcode == MW_OP_COUNTS || opcode == MW_OP_LD_RESP ||
+           opcode == MW_OP_PARTIAL || opcode == MW_OP_RESULT;
 }
 /// What an endpoint may ask of the switch; partial sums are answers.
 inline bool may_ask(unsigned opcode)

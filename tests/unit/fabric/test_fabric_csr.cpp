@@ -83,8 +83,8 @@ struct registers : model<Vfabric_csr> {
         nodes();
         uint32_t monitor = static_cast<uint32_t>(dut.ctl_mon_series_o << 16 |
                                                  dut.ctl_mon_port_o << 8 | dut.ctl_mon_word_o);
-        uint32_t counter =
-            0x5000u + (static_cast<uint32_t>(dut.ctl_cnt_port_o) << 4) + dut.ctl_cnt_idx_o;
+        uint32_t counter = (dut.ctl_cnt_loads_o ? 0x6000u : 0x5000u) +
+                           (static_cast<uint32_t>(dut.ctl_cnt_port_o) << 4) + dut.ctl_cnt_idx_o;
         dut.mon_data_i = dut.ctl_mon_read_o && mon_path.through(monitor)
                              ? monitor
                              : static_cast<uint32_t>(rng());
@@ -161,7 +161,8 @@ TEST(identification)
     assert_int_equal(b.read(FABRIC(up_room)), 16 | 16u << 16);
     assert_int_equal(b.read(FABRIC(down_room)), 32 | 4u << 16);
     assert_int_equal(b.read(FABRIC(tables)), 64 | 16u << 16);
-    assert_int_equal(b.read(FABRIC(primitives)), 0x3fff);
+    assert_int_equal(b.read(FABRIC(primitives)), 0x7fff);
+    assert_int_equal(b.read(FABRIC(load_room)), 24 | 16u << 16 | 4u << 24);
 }
 
 TEST(node_accesses)
@@ -187,8 +188,8 @@ TEST(node_accesses)
 TEST(refused)
 {
     registers b;
-    const uint32_t addresses[] = {0x60,    0xffc,   0x1800,  0x1ffc,     0x10000 + 0x1000 * NODES,
-                                  0x30000, 0x40000, 0x50000, 0x80010000, 0xfffffffc};
+    const uint32_t addresses[] = {
+        0x68, 0xffc, 0x10000 + 0x1000 * NODES, 0x30000, 0x40000, 0x50000, 0x80010000, 0xfffffffc};
     for (uint32_t a : addresses) {
         uint32_t value = 1;
         assert_false(b.access(true, a, &value));
@@ -222,6 +223,8 @@ TEST(monitors)
                          1u << 16 | port << 8 | word);
         assert_int_equal(b.read(FABRIC(counters) + 4 * (16 * port + counter)),
                          0x5000 + 16 * port + counter);
+        assert_int_equal(b.read(FABRIC(load_counters) + 4 * (16 * port + counter)),
+                         0x6000 + 16 * port + counter);
     }
     assert_false(b.dut.run_o);
     b.dut.all_idle_i = 0;
@@ -336,6 +339,8 @@ TEST(any_settings)
         FIELD(rows, ctl_token_shift_o, MW_FABRIC__ROWS__TOKEN_SHIFT),
         FIELD(rows, ctl_switch_reductions_o, MW_FABRIC__ROWS__ENABLE),
         FIELD(rows, ctl_tile_reductions_o, MW_FABRIC__ROWS__TILES),
+        FIELD(loads, ctl_load_first_o, MW_FABRIC__LOADS__FIRST),
+        FIELD(loads, ctl_load_entries_o, MW_FABRIC__LOADS__ENTRIES),
         FIELD(monitor, ctl_mon_interval_o, MW_FABRIC__MONITOR__INTERVAL),
         FIELD(monitor, ctl_mon_classes_o, MW_FABRIC__MONITOR__CLASSES),
     };

@@ -125,6 +125,10 @@ static const field FIELDS[] = {
     {"target_list_cache", NODE(uses), 1, 1},
     {"switch_reductions", NODE(uses), 2, 1},
     {"tile_reductions", NODE(uses), 7, 1},
+    {"merge_loads", NODE(uses), 8, 1},
+    {"load_first", NODE(loads), 0, 15},
+    {"load_expert", NODE(loads), 16, 6},
+    {"load_base", NODE(load_base), 0, 32, MW_BASE_UNIT},
     {"row_returns", NODE(uses), 4, 1},
     {"source_lists", NODE(uses), 6, 1},
     {"dispatch_throttle", NODE(uses), 3, 1},
@@ -144,16 +148,18 @@ TEST(configuration)
         uint32_t reg[0x100] = {};
         node_cfg expect;
         // switch-initiated reductions: no rows return then; without them no tile reductions, and
-        // without those rows no lists
-        bool by_switch = false, returns = false;
+        // without those no loads; without rows that return no lists
+        bool by_switch = false, tiles = false, returns = false;
         expect.set("port", 21);
         expect.set("epoch", 2);
         for (const field &f : FIELDS) {
             uint64_t value = b.rng.word() & ((UINT64_C(1) << f.width) - 1);
             by_switch |= value && !strcmp(f.name, "switch_reductions");
+            tiles |= value && by_switch && !strcmp(f.name, "tile_reductions");
             returns |= value && !by_switch && !strcmp(f.name, "row_returns");
             const bool off = (by_switch && !strcmp(f.name, "row_returns")) ||
                              (!by_switch && !strcmp(f.name, "tile_reductions")) ||
+                             (!tiles && !strcmp(f.name, "merge_loads")) ||
                              (!returns && !strcmp(f.name, "source_lists"));
             expect.set(f.name, off ? 0 : value * f.unit);
             reg[f.address / 4] |= static_cast<uint32_t>(value) << f.low;

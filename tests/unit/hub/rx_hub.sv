@@ -122,7 +122,8 @@ module rx_hub #(
         .ack_src_o(),
         .st_o(st), .st_crd_i(st_crd),
         .req_o, .req_ready_i(1'b1), .lane_valid_o, .lane_ready_i, .lane_home_o, .lane_index_o,
-        .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
+        .tile_valid_o(), .tile_ready_i(1'b1), .fetch_o(), .fetch_room_i(1'b1), .fetch_index_o(),
+        .fetch_ref_o(), .res_push_o(res_push), .res_room_i(res_room), .res_crd_i(res_crd),
         .err_o(err_o[0]), .idle_o(idle_o[0])
     );
     /* verilator lint_on PINCONNECTEMPTY */
@@ -203,14 +204,16 @@ module rx_hub #(
         .hit_o, .miss_o, .idle_o(idle_o[2])
     );
 
+    /* verilator lint_off PINCONNECTEMPTY */
     row_tracker #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_i(trk),
         .cnt_i(cnt_o), .cnt_list_i(cnt_list), .counted_i(rows_here), .said_i(lists_here),
         .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o, .ev_row_o,
-        .list_i, .list_o,
+        .list_i, .list_o, .loaded_o(),
         .err_o(err_o[2]), .idle_o(idle_o[3])
     );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     token_tracker #(.Cfg(Cfg)) i_tokens (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_tokens),

@@ -361,7 +361,7 @@ static void same_but_poisoned(hub &b, const packet &sent, const bytes &got, bool
 TEST(requests)
 {
     hub b;
-    for (unsigned op : {MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_MULTIMEM_LD_REDUCE, MW_OP_LD_CAIS,
+    for (unsigned op : {MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_MULTIMEM_LD_REDUCE, MW_OP_FETCH,
                         MW_OP_SIGNAL, MW_OP_ST, MW_OP_RESULT}) {
         for (unsigned i = 0; i < 12; i++) {
             packet p;

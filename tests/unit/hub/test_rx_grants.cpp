@@ -93,7 +93,7 @@ struct hub : model<Vrx> {
         if (fault < tb::BARE_FAULTS) {
             tb::spoil_bare(
                 p, fault, F, rng,
-                {MW_OP_MULTIMEM_LD_REDUCE, MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_LD_CAIS, MW_OP_READY});
+                {MW_OP_MULTIMEM_LD_REDUCE, MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_FETCH, MW_OP_READY});
         } else { // a hole, or none
             const bool hole = percent(50);
             set_lane(p.h, 0, hole, 0, 0);

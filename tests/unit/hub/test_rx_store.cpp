@@ -240,7 +240,7 @@ struct bench : rx_bench {
             code = MW_HWERR_EPOCH;
             break;
         case 1:
-            h.opcode = percent(50) ? MW_OP_PARTIAL : MW_OP_LD;
+            h.opcode = percent(50) ? MW_OP_PARTIAL : MW_OP_LD_RESP;
             code = MW_HWERR_OPCODE;
             break;
         case 2:

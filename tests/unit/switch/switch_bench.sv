@@ -74,6 +74,9 @@ module switch_bench #(
         ctl.limit         = settings.limit;
         ctl.switch_reductions = settings.switch_reductions;
         ctl.tile_reductions = settings.tile_reductions;
+        ctl.merge_loads   = settings.merge_loads;
+        ctl.load_first    = settings.load_first;
+        ctl.load_entries  = settings.load_entries;
         ctl.row_bytes     = settings.row_bytes;
         ctl.row_shift     = settings.row_shift;
         ctl.token_shift   = settings.token_shift;

@@ -143,6 +143,8 @@ class hubs : public tb::model<Vswitch_bench> {
     std::vector<std::vector<std::pair<uint64_t, unsigned>>> reported;     // [src]: when, code
     uint64_t next_id = 1;
     std::function<void(unsigned, const mw_header &)> on_packet;
+    // packets that another model expects and judges: of loads
+    std::function<bool(unsigned, const mw_header &, bool)> takes;
 
     // ---- rows that the switch opens ----
     unsigned row_bytes = 0, token_shift = 0;
@@ -171,6 +173,7 @@ class hubs : public tb::model<Vswitch_bench> {
         dut.ctl_throttle_i = dut.ctl_store_credits_i = dut.ctl_part_credits_i = dut.ctl_window_i =
             dut.ctl_link_wait_i = 0;
         dut.ctl_cnt_port_i = dut.ctl_cnt_idx_i = 0;
+        dut.ctl_merge_loads_i = dut.ctl_cnt_loads_i = 0;
         dut.run_i = dut.ctl_mon_interval_i = dut.ctl_mon_read_i = dut.ctl_mon_port_i =
             dut.ctl_mon_series_i = dut.ctl_mon_word_i = 0;
         dut.ctl_mon_classes_i = 15;
@@ -1288,6 +1291,8 @@ class hubs : public tb::model<Vswitch_bench> {
             q.dn_bytes += h.len & 255;
         if (on_packet)
             on_packet(p, h);
+        if (takes && takes(p, h, err))
+            return;
         if (h.opcode == MW_OP_GRANT)
             return grant(p, h);
         if (h.opcode == MW_OP_RESULT && rules.by_switch) {

@@ -18,6 +18,7 @@ module rx_arrive #(
     input  wire logic       rst_ni,
     input  wire logic [1:0] epoch_i,
     input  wire logic       lists_i,
+    input  wire logic       loads_i,
 
     input  wire `MW_MARKED(Cfg) st_i,
 
@@ -96,7 +97,7 @@ module rx_arrive #(
     end
 
     logic unused;
-    assign unused = ^{epoch_i, lists_i, st_i, loc_i, hd_slot_i, hd_tgt_i};
+    assign unused = ^{epoch_i, lists_i, loads_i, st_i, loc_i, hd_slot_i, hd_tgt_i};
 endmodule
 
 `default_nettype wire

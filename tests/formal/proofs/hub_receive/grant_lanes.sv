@@ -46,7 +46,8 @@ module prove_grant_lanes #(
     grant_lanes #(.Cfg(Cfg), .LutDepth(LutDepth)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .push_i(push), .room_o(room),
         .lanes_i, .own_valid_o(own_valid),
-        .own_ready_i, .far_valid_o(far_valid), .far_ready_i, .home_o(home), .index_o(index),
+        .own_ready_i, .far_valid_o(far_valid), .far_ready_i,
+        .load_valid_o(), .load_ready_i(1'b0), .home_o(home), .index_o(index),
         .err_o(err), .err_ready_i,
         .idle_o(idle)
     );

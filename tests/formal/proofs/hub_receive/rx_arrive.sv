@@ -46,7 +46,8 @@ module prove_rx_arrive #(
 
     // a flit of targets behind the first
     rx_arrive #(.Cfg(Cfg), .LocPkts(LocPkts), .MaxTargets(Cfg.Lanes + 1)) i_dut (
-        .clk_i, .rst_ni(rst_n), .epoch_i, .lists_i(1'b0), .st_i, .loc_i, .loc_ready_o(loc_ready),
+        .clk_i, .rst_ni(rst_n), .epoch_i, .lists_i(1'b0), .loads_i(1'b0), .st_i, .loc_i,
+        .loc_ready_o(loc_ready),
         .pay_we_o(pay_we), .pay_link_addr_o(pay_addr[0]), .pay_loc_addr_o(pay_addr[1]),
         .pkt_valid_o(pkt_valid), .pkt_ready_i, .pkt_slot_o(pkt_slot),
         .pkt_bad_o(pkt_bad), .pkt_flits_o(pkt_flits),

@@ -48,6 +48,7 @@ module prove_rx_link #(
         .ev_valid_o(ev_valid), .ev_idx_o(ev_idx), .ev_ready_i, .ev_ack_o(ev_ack),
         .ack_src_o(ack_src),
         .st_o(st), .st_crd_i(1'b0), .req_o(req), .req_ready_i,
+        .tile_ready_i(1'b0), .fetch_room_i(1'b0),
         .res_push_o(res_push), .res_room_i, .res_crd_i(1'b0), .err_o(err), .idle_o(idle)
     );
 

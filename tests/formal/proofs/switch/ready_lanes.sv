@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// The lanes of one input's READY packets, beside a copy of those that are inside. The table of a
-// lane's home takes it whenever it likes, and says so in the cycle behind.
+// The lanes of one input's READY packets, and of its LDs, beside a copy of those that are inside.
+// The table of a lane's home takes it whenever it likes, and says so in the cycle behind.
 `default_nettype none
 
 module prove_ready_lanes #(
     parameter int unsigned N = 3,
+    parameter bit MergeLoads = 1'b0,
     localparam int unsigned TokensLog2 = 2,
     localparam int unsigned Pkts = 2
 ) (
-    input wire logic         clk_i, push_i, now_i,
+    input wire logic         clk_i, push_i, now_i, load_i, merge_i,
+    input wire logic [1:0]   first_i, shift_i, // of rows that are loaded
+    input wire logic [2:0]   room_i,           // for loads
     input wire logic [63:0]  upper_i,
     input wire logic [N-1:0] partition_i
 );
@@ -22,17 +25,23 @@ module prove_ready_lanes #(
         c.TokensLog2 = TokensLog2;
         c.CtrlPkts = Pkts;
         c.SwitchReductions = 1'b1;
+        c.TileReductions = MergeLoads;
+        c.MergeLoads = MergeLoads;
+        c.OpenLoads = 4;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
     typedef struct packed {
+        logic                  load;
+        logic                  merge;
         logic                  valid;
         logic [Cfg.GpuW-1:0]   home;
         logic [TokensLog2-1:0] index;
     } row_t;
 
-    logic                  rst_n, push, free, idle, take_q;
+    logic                  rst_n, push, free, idle, take_q, load, merge, is_load;
+    logic [1:0]            opened;
     header_t               head;
     err_e                  code;
     logic [N-1:0]          home;
@@ -41,13 +50,18 @@ module prove_ready_lanes #(
     always_comb begin
         head = '0;
         {head.target0, head.addr} = upper_i;
+        head.merge = merge_i;
     end
+    assign is_load = MergeLoads && load_i;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     ready_lanes #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .port_i(5'd1), .partition_i, .header_i(head),
-        .code_o(code), .push_i(push),
-        .home_o(home), .index_o(index), .take_i(take_q), .free_o(free), .idle_o(idle)
+        .load_i, .code_o(code), .push_i(push),
+        .load_first_i(15'(first_i)), .token_shift_i(4'(shift_i)), .load_room_i(room_i),
+        .opened_o(opened),
+        .home_o(home), .index_o(index), .load_o(load), .merge_o(merge), .take_i(take_q),
+        .free_o(free), .idle_o(idle)
     );
 
     // a table takes a lane that it sees and has not taken already
@@ -58,20 +72,29 @@ module prove_ready_lanes #(
     logic [1:0]       count_q, count;
     lane_t            lane;
     logic             sound; // as the rules say it
+    logic [1:0]       loads; // of the packet
 
     always_comb begin
         sound = 1'b0;
+        loads = '0;
         for (int unsigned i = 0; i < Lanes; i++) begin
             lane      = upper_i[LaneBits*i +: LaneBits];
-            coming[i] = '{valid: lane.valid, home: lane.home[Cfg.GpuW-1:0],
+            coming[i] = '{load: is_load, merge: is_load && merge_i, valid: lane.valid,
+                          home: lane.home[Cfg.GpuW-1:0],
                           index: lane.index[TokensLog2-1:0]};
             sound    |= lane.valid;
+            loads    += 2'(is_load && lane.valid);
         end
         for (int unsigned i = 0; i < Lanes; i++) begin
             lane = upper_i[LaneBits*i +: LaneBits];
             if (lane.valid) sound &= 32'(lane.home) < N && 32'(lane.index) < 2**TokensLog2
-                                     && (lane.home == 5'd1 || (partition_i >> lane.home & 1) != '0);
+                                     && ((lane.home == 5'd1 && !is_load)
+                                         || (lane.home != 5'd1
+                                             && (partition_i >> lane.home & 1) != '0))
+                                     && (!is_load || (lane.index >= 15'(first_i)
+                                                      && 32'(lane.index) < 32'd1 << shift_i));
         end
+        sound &= 3'(loads) <= room_i;
     end
     assign push = rst_n && push_i && code == ERR_NONE && 32'(count_q) < Pkts;
 
@@ -114,6 +137,9 @@ module prove_ready_lanes #(
             // one lane after another, each once
             a_home:  assert (home == ((count_q == '0) ? '0 : N'(1) << first.home));
             a_index: assert (count_q == '0 || index == first.index);
+            a_kind:  assert (count_q == '0
+                             || (load == first.load && (!load || merge == first.merge)));
+            a_open:  assert (opened == (push ? loads : 2'd0));
             // the credit with the last one
             a_free:  assert (free == (take_q && one));
             a_some:  assert (!take_q || count_q != '0);

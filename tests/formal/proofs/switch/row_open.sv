@@ -48,7 +48,7 @@ module prove_row_open #(
             .ready_to_open_i(ready_to_open_q[p]),
             .ready_members_i(1'b1),
             .ready_index_i(ready_index_q[p]), .ready_take_o(take[p]),
-            .full_i(full[p]), .opened_o(opened[p]),
+            .full_i(full[p]), .loads_i(1'b0), .load_first_i('0), .opened_o(opened[p]), .joins_o(),
             .members_o(), .index_o(index[p]), .opened_i(opened[1-p]), .opened_index_i(other),
             .fell_i(fell_i[p]),
             .crowded_o(crowded[p]), .crowded_i(crowded[1-p]),

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Unit load: loads rows of all homes through the switch (ld.cais).
+//
+// Function: The range [a, a + b) of indices of every home is cut into tiles of imm rows. Tiles are
+// taken in order of their first index, and of each index home 0, 1, ... N - 1. With SYNC (imm not
+// 0) each is reported to the switch (report_*), whose GRANT (grant_*) says that all GPUs have
+// reported it. The rows of a granted tile of another home become lanes of LD packets (ld_*). Own
+// rows go to load_serve of this hub (own_*), which copies them. Without SYNC tiles of one row are
+// granted at once. A row is open from its lane on until it is complete in memory (landed_i). An own
+// tile waits until offered_i is beyond its rows.
+// Order: Tiles are reported in the order above, the same at all GPUs. Lanes follow in the order of
+// GRANTs, own rows beside them.
+// Back-pressure: At most Cfg.OpenSyncs tiles are reported and not begun, so a GRANT has its place.
+// At most Cfg.OpenLoads rows of other homes are open. Lanes wait for the uplink's CTRL credit, own
+// rows for load_serve.
+// Latency: Lanes are gathered as those of READYs, see ready_gather. The instruction retires when
+// all of its rows are in memory. With flags.1 it retires in the cycle behind its start, and the
+// unit is ready for the next one when all rows are in memory.
+// Errors: BOUNDS, and nothing is loaded: indices beyond 2^token_shift or below load_first, tiles of
+// more than 255 rows. COUNT: a GRANT of a tile that is not reported or not in the range names no
+// row.
+`default_nettype none
+`include "assert.svh"
+
+module load #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                clk_i,
+    input  wire logic                rst_ni,
+    input  wire logic                go_i,
+    input  wire node_pkg::node_cfg_t cfg_i,
+
+    input  wire logic            cmd_valid_i,
+    output logic                 cmd_ready_o,
+    input  wire isa_pkg::instr_t cmd_i,
+    output logic                 retire_o,
+
+    input  wire logic [Cfg.TokensLog2:0] offered_i, // own rows with indices below it are in memory
+
+    output logic                           report_valid_o,
+    input  wire logic                      report_ready_i,
+    output logic [Cfg.GpuW-1:0]            report_home_o,
+    output logic [Cfg.TokensLog2-1:0]      report_index_o, // of the tile's first row
+
+    input  wire logic                      grant_valid_i,
+    output logic                           grant_ready_o,
+    input  wire logic [Cfg.GpuW-1:0]       grant_home_i,
+    input  wire logic [Cfg.TokensLog2-1:0] grant_index_i,
+
+    output logic                ld_valid_o,
+    input  wire logic           ld_ready_i,
+    output packet_pkg::header_t ld_header_o,
+
+    output logic                      own_valid_o,
+    input  wire logic                 own_ready_i,
+    output logic [Cfg.TokensLog2-1:0] own_index_o,
+
+    input  wire bundle_pkg::token_t landed_i, // the number of a row that is complete
+
+    output bundle_pkg::error_t err_o
+);
+    import packet_pkg::*;
+
+    localparam int unsigned IndexW = Cfg.TokensLog2;
+    localparam int unsigned LeftW = Cfg.TokW + 1;
+    localparam int unsigned SyncW = $clog2(Cfg.OpenSyncs + 1);
+
+    // ---- instruction ----------------------------------------------------------------------------
+    logic run_q, refused_q, early_q, alone_q, accept, outside, finished;
+    logic [7:0] tile_q;
+    logic [IndexW:0] range_end, first_q, end_q;
+    logic [LeftW-1:0] left_q;  // rows that are not complete
+    logic no_tokens;
+
+    cmd_range #(
+        .Cfg(Cfg)
+    ) i_range (
+        .first_i({cmd_i.a_high, cmd_i.a}),
+        .count_i(cmd_i.b),
+        .shift_i({1'b0, cfg_i.token_shift}),
+        .end_o(range_end),
+        .no_tokens_o(no_tokens),
+        .no_bytes_o()
+    );
+
+    assign cmd_ready_o = !run_q && !refused_q;
+    assign accept = cmd_valid_i && cmd_ready_o;
+    assign outside     = no_tokens || cmd_i.imm[15:8] != '0
+                         || (cmd_i.b != '0 && cmd_i.a < 32'(cfg_i.load_first));
+    assign finished = run_q && left_q == '0;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            run_q <= 1'b0;
+            refused_q <= 1'b0;
+            retire_o <= 1'b0;
+            early_q <= 1'b0;
+        end else begin
+            refused_q <= accept && outside;
+            retire_o <= (accept && (outside || cmd_i.flags[1])) || (finished && !early_q);
+            if (accept) run_q <= !outside;
+            else if (finished) run_q <= 1'b0;
+            if (accept) early_q <= cmd_i.flags[1];
+        end
+        if (accept) begin
+            alone_q <= cmd_i.flags[0];
+            tile_q <= cmd_i.imm[7:0];
+            first_q <= cmd_i.a[IndexW:0];
+            end_q <= range_end;
+        end
+        if (accept) left_q <= LeftW'(cmd_i.b[IndexW:0]) * LeftW'(Cfg.N);
+        else if (landed_i.valid && left_q != '0) left_q <= left_q - 1'b1;
+    end
+
+    // ---- tiles in their order -------------------------------------------------------------------
+    logic walk_q, sync, own, offered, may, next, at_end;
+    logic [Cfg.GpuW-1:0] home_q;
+    logic [IndexW:0] index_q, tile_end;
+    logic [SyncW-1:0] used_q, reported_q;  // tiles that have a place; of them those not granted
+    logic far_done, own_done, push, granted;
+
+    // A range ends within twice the indices, and so does a tile's first row.
+    assign tile_end = (tile_q == '0) ? index_q + 1'b1
+                      : ((IndexW+2)'(index_q) + (IndexW+2)'(tile_q) < (IndexW+2)'(end_q))
+                      ? index_q + (IndexW+1)'(tile_q) : end_q;
+    assign sync = tile_q != '0;
+    assign own = 5'(home_q) == cfg_i.port;
+    assign offered = !own || offered_i >= tile_end;
+    assign may = walk_q && used_q != SyncW'(Cfg.OpenSyncs) && offered;
+    assign next = may && (!sync || report_ready_i);
+    assign at_end = home_q == Cfg.GpuW'(Cfg.N - 1);
+
+    assign report_valid_o = may && sync;
+    assign report_home_o = home_q;
+    assign report_index_o = index_q[IndexW-1:0];
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) walk_q <= 1'b0;
+        else if (accept) walk_q <= !outside && cmd_i.b != '0;
+        else if (next && at_end && tile_end == end_q) walk_q <= 1'b0;
+        if (accept) begin
+            home_q <= '0;
+            index_q <= cmd_i.a[IndexW:0];
+        end else if (next) begin
+            home_q <= at_end ? '0 : home_q + 1'b1;
+            if (at_end) index_q <= tile_end;
+        end
+    end
+
+    // ---- granted tiles --------------------------------------------------------------------------
+    logic grant_take, far_push, own_push, push_own;
+    logic [Cfg.GpuW-1:0] push_home, far_home, own_home;
+    logic [IndexW-1:0] push_index, far_index;
+    logic far_valid, far_take;
+
+    assign grant_ready_o = !refused_q;
+    assign grant_take = grant_valid_i && grant_ready_o;
+    assign granted       = grant_take && reported_q != '0
+                           && (IndexW+1)'(grant_index_i) >= first_q
+                           && (IndexW+1)'(grant_index_i) < end_q;
+    assign push = granted || (next && !sync);
+    assign push_home = sync ? grant_home_i : home_q;
+    assign push_index = sync ? grant_index_i : index_q[IndexW-1:0];
+    assign push_own = 5'(push_home) == cfg_i.port;
+    assign far_push = push && !push_own;
+    assign own_push = push && push_own;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            used_q <= '0;
+            reported_q <= '0;
+        end else begin
+            used_q <= used_q + SyncW'(next) - SyncW'(far_done) - SyncW'(own_done);
+            reported_q <= reported_q + SyncW'(next && sync) - SyncW'(granted);
+        end
+    end
+
+    load_tiles #(
+        .Cfg(Cfg)
+    ) i_far (
+        .clk_i,
+        .rst_ni(rst_ni && !go_i),
+        .tile_i(tile_q),
+        .end_i(end_q),
+        .push_i(far_push),
+        .home_i(push_home),
+        .index_i(push_index),
+        .row_valid_o(far_valid),
+        .row_take_i(far_take),
+        .home_o(far_home),
+        .index_o(far_index),
+        .done_o(far_done)
+    );
+    load_tiles #(
+        .Cfg(Cfg)
+    ) i_own (
+        .clk_i,
+        .rst_ni(rst_ni && !go_i),
+        .tile_i(tile_q),
+        .end_i(end_q),
+        .push_i(own_push),
+        .home_i(push_home),
+        .index_i(push_index),
+        .row_valid_o(own_valid_o),
+        .row_take_i(own_valid_o && own_ready_i),
+        .home_o(own_home),
+        .index_o(own_index_o),
+        .done_o(own_done)
+    );
+
+    // ---- lanes, of rows that are open -----------------------------------------------------------
+    logic [Cfg.OpenLoadW-1:0] open_q;
+    logic lane_valid, lane_ready, landed_far, ld_idle;
+    lane_t [Lanes-1:0] lanes;
+
+    assign lane_valid = far_valid && open_q != Cfg.OpenLoadW'(Cfg.OpenLoads);
+    assign far_take = lane_valid && lane_ready;
+    assign landed_far = landed_i.valid && open_q != '0
+                        && 5'(landed_i.token >> cfg_i.token_shift) != cfg_i.port;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) open_q <= '0;
+        else if (far_take != landed_far) open_q <= open_q + (far_take ? Cfg.OpenLoadW'(1) : '1);
+    end
+
+    ready_gather #(
+        .Cfg(Cfg)
+    ) i_gather (
+        .clk_i,
+        .rst_ni(rst_ni && !go_i),
+        .port_i(cfg_i.port[Cfg.GpuW-1:0]),
+        .far_valid_i(lane_valid),
+        .far_ready_o(lane_ready),
+        .far_home_i(far_home),
+        .far_index_i(far_index),
+        .own_valid_i(1'b0),
+        .own_ready_o(),
+        .own_index_i('0),
+        .pkt_valid_o(ld_valid_o),
+        .pkt_take_i(ld_valid_o && ld_ready_i),
+        .lanes_o(lanes),
+        .idle_o(ld_idle)
+    );
+
+    always_comb begin
+        ld_header_o = '0;
+        ld_header_o.opcode = OP_LD;
+        ld_header_o.cls = CLS_CTRL;
+        ld_header_o.src = cfg_i.port;
+        ld_header_o.epoch = cfg_i.epoch;
+        ld_header_o.merge = !alone_q;
+        {ld_header_o.target0, ld_header_o.addr} = 64'(lanes);
+    end
+
+    // ---- errors ---------------------------------------------------------------------------------
+    assign err_o.valid = refused_q || (grant_take && !granted);
+    assign err_o.code = refused_q ? error_pkg::ERR_BOUNDS : error_pkg::ERR_COUNT;
+
+
+    `MW_STABLE(report_valid_o && !go_i, report_ready_i || go_i, {report_home_o, report_index_o},
+               "a report changes before it is taken")
+    `MW_STABLE(own_valid_o && !go_i, own_ready_i || go_i, own_index_o,
+               "an own row goes before it is taken")
+    `MW_CONTRACT(1'b1, reported_q <= used_q, "a tile is reported that has no place")
+    `MW_CONTRACT(1'b1, used_q <= SyncW'(Cfg.OpenSyncs), "more tiles than places")
+    `MW_CONTRACT(1'b1, open_q <= Cfg.OpenLoadW'(Cfg.OpenLoads), "more open rows than allowed")
+    `MW_CONTRACT(finished, !walk_q && used_q == '0 && open_q == '0,
+                 "all rows are here, and one was not loaded")
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// A queue of tiles of rows that may be loaded, which leave row by row.
+//
+// Function: A tile begins with row index of a home. It has tile_i rows, or those below end_i.
+// Order: Tiles as they come, rows by index.
+// Back-pressure: Rows by row_take_i. The queue has Cfg.OpenSyncs places, and its user counts them:
+// a place is free when the last row of its tile has left (done_o).
+// Latency: A row in each cycle, the first in the cycle behind its tile.
+`default_nettype none
+`include "assert.svh"
+
+module load_tiles #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                      clk_i,
+    input  wire logic                      rst_ni,
+
+    // constant while tiles are here
+    input  wire logic [7:0]                tile_i, // 0: 1
+    input  wire logic [Cfg.TokensLog2:0]   end_i,
+
+    input  wire logic                      push_i,
+    input  wire logic [Cfg.GpuW-1:0]       home_i,
+    input  wire logic [Cfg.TokensLog2-1:0] index_i, // below end_i
+
+    output logic                           row_valid_o,
+    input  wire logic                      row_take_i,
+    output logic [Cfg.GpuW-1:0]            home_o,
+    output logic [Cfg.TokensLog2-1:0]      index_o,
+    output logic                           done_o   // with its last row a tile leaves
+);
+    logic room;
+    logic [$clog2(Cfg.OpenSyncs+1)-1:0] level;
+    logic [Cfg.TokensLog2-1:0] first;
+    logic [7:0] at_q;  // row of the tile
+    logic last;
+
+    fifo #(
+        .Width(Cfg.GpuW + Cfg.TokensLog2),
+        .Depth(Cfg.OpenSyncs)
+    ) i_tiles (
+        .clk_i,
+        .rst_ni,
+        .valid_i(push_i),
+        .ready_o(room),
+        .data_i({home_i, index_i}),
+        .valid_o(row_valid_o),
+        .ready_i(done_o),
+        .data_o({home_o, first}),
+        .level_o(level)
+    );
+
+    assign index_o = first + Cfg.TokensLog2'(at_q);
+    assign last = 9'(at_q) + 9'd1 >= 9'(tile_i) || (Cfg.TokensLog2 + 1)'(index_o) + 1'b1 == end_i;
+    assign done_o = row_take_i && last;
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni) at_q <= '0;
+        else if (row_take_i) at_q <= last ? '0 : at_q + 1'b1;
+    end
+
+
+    `MW_CONTRACT(push_i, room, "a tile without a place")
+    `MW_CONTRACT(push_i, (Cfg.TokensLog2 + 1)'(index_i) < end_i, "a tile without a row")
+    `MW_CONTRACT(row_take_i, row_valid_o, "a row is taken that is not there")
+    `MW_STABLE(row_valid_o, row_take_i, {home_o, index_o}, "a row goes before it is taken")
+endmodule
+
+`default_nettype wire

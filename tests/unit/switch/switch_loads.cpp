@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows that GPUs load through the switch: every GPU loads every row of the others, with and without
+// SYNC, beside sums of other rows and stores; homes answer as slowly as they like; each error by
+// name; a reader and a home that go down. Linked into the tests of switch_top.
+
+#include "switch_model.h"
+
+#if PARAM_MergeLoads
+
+namespace {
+constexpr unsigned TOKENS = 1u << PARAM_TokensLog2, WINDOW = PARAM_OpenLoads,
+                   SYNCS = PARAM_OpenSyncs;
+using lane = std::pair<unsigned, unsigned>; // home, index
+
+struct loads {
+    std::unique_ptr<hubs> b = std::make_unique<hubs>(1);
+    const unsigned n = b->n;
+    unsigned first = 0, rows = 0, tile = 4, entries = PARAM_MergeEntries, merged = 100;
+    bool sync = true;
+    unsigned serve = 100; // percent of the cycles in which a home could queue a packet and does
+
+    struct wanted { // a row, at its reader
+        bool open = false, done = false;
+        unsigned bytes = 0;
+    };
+    struct fetch {
+        unsigned index, who, byte;
+    };
+    struct gpu {
+        std::map<lane, wanted> row;
+        std::deque<lane> to_load;
+        unsigned next = 0, synced = 0, granted = 0, open = 0; // in the order of tiles
+        std::deque<fetch> fetches;
+        unsigned fetched = 0, asked = 0;
+        std::set<lane> grants;
+    };
+    std::vector<gpu> gpus = std::vector<gpu>(n);
+    bool silent = false;
+
+    loads()
+    {
+        b->usual_tables();
+        b->takes = [this](unsigned p, const mw_header &h, bool err) { return arrived(p, h, err); };
+    }
+
+    void layer(unsigned row_bytes)
+    {
+        b->auto_report = false;
+        b->dut.ctl_merge_loads_i = 1;
+        first = b->rng.below(TOKENS / 4);
+        b->dut.ctl_load_first_i = static_cast<uint16_t>(first);
+        b->dut.ctl_load_entries_i = static_cast<uint16_t>(entries);
+        b->layer(true, row_bytes, true);
+        rows = std::min((1u << b->token_shift) - first, 40u);
+        gpus.assign(n, {});
+    }
+
+    // ---- packets ----
+    void raw(unsigned src, const packet &p)
+    {
+        const unsigned cls = p.h.cls;
+        b->ports[src].queue[cls].push_back({tb::encode(p, b->f), cls});
+        b->ports[src].queued[cls]++;
+    }
+    packet ld(unsigned src, const std::vector<lane> &lanes, bool merge = true)
+    {
+        packet p = b->ready(src, lanes);
+        p.h.opcode = MW_OP_LD;
+        p.h.merge = merge;
+        return p;
+    }
+    uint8_t content(unsigned home, unsigned index, unsigned byte) const
+    {
+        return static_cast<uint8_t>(home * 89 + index * 31 + byte * 7 + byte / 128);
+    }
+    packet answer(unsigned home, const fetch &f, unsigned len)
+    {
+        packet p = b->make(MW_OP_LD_RESP, home, 0);
+        p.h.stage = MW_STAGE_DISPATCH;
+        p.h.addr = uint64_t{f.index} << b->rules.row_shift | f.byte;
+        p.h.target0 = f.who;
+        p.h.len = len;
+        for (unsigned i = 0; i < len; i++)
+            p.payload.push_back(content(home, f.index, f.byte + i));
+        return p;
+    }
+    unsigned packet_bytes(const fetch &f) const { return std::min(128u, b->row_bytes - f.byte); }
+
+    // ---- what comes ----
+    bool arrived(unsigned p, const mw_header &h, bool err)
+    {
+        if (h.opcode == MW_OP_FETCH)
+            return fetched(p, h);
+        if (h.opcode == MW_OP_LD_RESP)
+            return answered(p, h, err);
+        return h.opcode == MW_OP_GRANT && granted(p, h);
+    }
+    bool fetched(unsigned p, const mw_header &h)
+    {
+        gpu &g = gpus[p];
+        assert_int_equal(h.src, p);
+        assert_int_equal(h.dst, p);
+        assert_int_equal(h.epoch, b->rules.epoch);
+        assert_int_equal(h.len | h.cnt | h.stage | h.tag | h.poison, 0);
+        assert_true(h.addr >= first && h.addr < 1u << b->token_shift);
+        g.fetches.push_back({static_cast<unsigned>(h.addr), h.target0, 0});
+        g.fetched++;
+        assert_in_range(g.fetches.size(), 1, (n - 1) * WINDOW);
+        return true;
+    }
+    bool answered(unsigned p, const mw_header &h, bool err)
+    {
+        gpu &g = gpus[p];
+        assert_false(err);
+        const unsigned index = static_cast<unsigned>(h.addr >> b->rules.row_shift);
+        auto it = g.row.find({h.src, index});
+        assert_true(it != g.row.end() && it->second.open);
+        wanted &w = it->second;
+        assert_int_equal(h.addr & ((1u << b->rules.row_shift) - 1), w.bytes);
+        assert_int_equal(b->ports[p].rx.size(), MW_HEADER_BYTES + (h.len + b->f - 1) / b->f * b->f);
+        for (unsigned i = 0; i < h.len; i++)
+            assert_int_equal(b->ports[p].rx[MW_HEADER_BYTES + i],
+                             content(h.src, index, w.bytes + i));
+        w.bytes += h.len;
+        if (w.bytes == b->row_bytes) {
+            w.open = false;
+            w.done = true;
+            g.open--;
+        }
+        return true;
+    }
+    // Lanes of tiles; the packet may have lanes of sums, too.
+    bool granted(unsigned p, const mw_header &h)
+    {
+        const uint64_t upper = h.addr | uint64_t{h.target0} << 48;
+        bool sums = false;
+        for (unsigned i = 0; i < MW_LANES; i++) {
+            const uint64_t l = upper >> MW_LANE_BITS * i;
+            const unsigned home = l >> 15 & 31, index = l & 0x7fff;
+            if (!(l >> 20 & 1))
+                continue;
+            if (index < first) {
+                sums = true;
+                continue;
+            }
+            assert_true(gpus[p].grants.insert({home, index}).second);
+            for (unsigned q = 0; q < n; q++) // all have reported it
+                assert_true(place(home, index) < gpus[q].next);
+            gpus[p].granted++;
+            if (home != p)
+                for (unsigned k = index; k < std::min(index + tile, first + rows); k++)
+                    gpus[p].to_load.push_back({home, k});
+        }
+        assert_false(sums);
+        return true;
+    }
+
+    // ---- what GPUs do ----
+    unsigned tiles() const { return (rows + tile - 1) / tile * n; }
+    unsigned place(unsigned home, unsigned index) const
+    {
+        return (index - first) / tile * n + home;
+    }
+    lane tile_at(unsigned at) const { return {at % n, first + at / n * tile}; }
+
+    void report(unsigned p)
+    {
+        gpu &g = gpus[p];
+        if (g.next == tiles() || b->ports[p].queue[MW_CLS_CTRL].size() > 3 || !b->percent(30))
+            return;
+        if (!sync) {
+            const auto [home, index] = tile_at(g.next++);
+            for (unsigned k = index; home != p && k < std::min(index + tile, first + rows); k++)
+                g.to_load.push_back({home, k});
+            return;
+        }
+        std::vector<lane> some;
+        while (g.next < tiles() && some.size() < MW_LANES && g.next - g.granted < SYNCS)
+            some.push_back(tile_at(g.next++));
+        if (!some.empty())
+            raw(p, b->ready(p, some));
+    }
+    void ask(unsigned p)
+    {
+        gpu &g = gpus[p];
+        if (g.to_load.empty() || b->ports[p].queue[MW_CLS_CTRL].size() > 3 || !b->percent(40))
+            return;
+        std::vector<lane> some;
+        while (!g.to_load.empty() && some.size() < MW_LANES && g.open < WINDOW) {
+            some.push_back(g.to_load.front());
+            g.row[g.to_load.front()].open = true;
+            g.to_load.pop_front();
+            g.open++;
+            g.asked++;
+        }
+        if (!some.empty())
+            raw(p, ld(p, some, b->percent(merged)));
+    }
+    void serve_fetches(unsigned p)
+    {
+        gpu &g = gpus[p];
+        if (g.fetches.empty() || silent || b->ports[p].queue[MW_CLS_STORE].size() > 3 ||
+            !b->percent(serve))
+            return;
+        fetch &f = g.fetches.front();
+        const unsigned len = packet_bytes(f);
+        raw(p, answer(p, f, len));
+        f.byte += len;
+        if (f.byte == b->row_bytes)
+            g.fetches.pop_front();
+    }
+    bool all_done() const
+    {
+        for (unsigned p = 0; p < n; p++) {
+            if (b->down[p])
+                continue;
+            const gpu &g = gpus[p];
+            if (g.next < tiles() || !g.to_load.empty() || g.open || !g.fetches.empty())
+                return false;
+        }
+        return true;
+    }
+    void step()
+    {
+        for (unsigned p = 0; p < n; p++) {
+            report(p);
+            ask(p);
+            serve_fetches(p);
+        }
+        b->cycle();
+    }
+    void load_all(uint64_t limit = 400000)
+    {
+        const uint64_t end = b->now + limit;
+        while (!all_done() && b->now < end)
+            step();
+        assert_true(all_done());
+        b->finish();
+        for (unsigned p = 0; p < n; p++) {
+            unsigned done = 0;
+            for (const auto &r : gpus[p].row)
+                done += r.second.done;
+            assert_int_equal(done, rows * (n - 1));
+            assert_int_equal(gpus[p].granted, sync ? tiles() : 0);
+        }
+        check();
+    }
+    uint32_t count(unsigned p, unsigned i)
+    {
+        b->dut.ctl_cnt_loads_i = 1;
+        const uint32_t c = b->counter(p, i);
+        b->dut.ctl_cnt_loads_i = 0;
+        return c;
+    }
+    void check()
+    {
+        for (unsigned p = 0; p < n; p++) {
+            assert_int_equal(count(p, 0), rows * (n - 1));
+            assert_int_equal(count(p, 1), gpus[p].fetched);
+            assert_in_range(gpus[p].fetched, rows, rows * (n - 1));
+            assert_in_range(count(p, 2), 0, gpus[p].fetched);
+            assert_in_range(count(p, 4), 0, std::min(entries, unsigned{PARAM_MergeEntries}));
+            if (!entries || !merged)
+                assert_int_equal(count(p, 2), rows * (n - 1));
+        }
+        b->check_counters();
+    }
+
+    // What port src is reported for a packet.
+    void wrong(unsigned code, unsigned src, const packet &p)
+    {
+        const std::vector<unsigned> before = b->reports;
+        if (code)
+            b->reject(src, code);
+        raw(src, p);
+        b->run(200);
+        for (unsigned q = 0; q < n; q++)
+            assert_int_equal(b->reports[q] - before[q], q == src && code);
+    }
+};
+} // namespace
+
+TEST(loads_are_answered)
+{
+    loads l;
+    for (unsigned k = 0; k < 8; k++) {
+        l.sync = k % 2;
+        l.entries = l.b->rng.pick({0u, 1u, 3u, 511u});
+        l.merged = l.b->rng.pick({100u, 100u, 60u, 0u});
+        l.tile = l.b->rng.between(1, 5);
+        l.serve = l.b->rng.pick({100u, 20u});
+        l.b->credit_delay = l.b->rng.pick({0u, 100u});
+        l.b->start_percent = l.b->rng.pick({100u, 60u});
+        l.layer(l.b->f * l.b->rng.between(1, 128 / l.b->f * 2));
+        l.load_all();
+    }
+}
+
+TEST(loads_that_wait_share_one_fetch)
+{
+    loads l;
+    l.layer(256);
+    l.silent = true;
+    const unsigned home = l.n - 1;
+    for (unsigned p = 0; p < home; p++) {
+        std::vector<lane> lanes;
+        for (unsigned k = 0; k < MW_LANES; k++) {
+            lanes.push_back({home, l.first + k});
+            l.gpus[p].row[lanes.back()].open = true;
+        }
+        l.gpus[p].open = MW_LANES;
+        l.raw(p, l.ld(p, lanes));
+    }
+    l.b->run(300);
+    assert_int_equal(l.gpus[home].fetched, MW_LANES);
+    l.silent = false;
+    while (!l.gpus[home].fetches.empty())
+        l.b->cycle(), l.serve_fetches(home);
+    l.b->finish();
+    assert_int_equal(l.gpus[home].fetched, MW_LANES);
+    for (unsigned p = 0; p < home; p++)
+        assert_int_equal(l.gpus[p].open, 0);
+}
+
+TEST(loads_that_are_wrong)
+{
+    loads l;
+    hubs &b = *l.b;
+    l.layer(256);
+    const unsigned home = 0, q = 1, i = l.first;
+    auto is = [&](unsigned code, const std::vector<lane> &lanes) {
+        l.wrong(code, q, l.ld(q, lanes));
+    };
+    is(MW_HWERR_PARTITION, {{q, i}}); // its own
+    is(MW_HWERR_BOUNDS, {{home, 1u << b.token_shift}});
+    if (l.first)
+        is(MW_HWERR_BOUNDS, {{home, l.first - 1}});
+    if (l.n < 32)
+        is(MW_HWERR_UNMAPPED, {{l.n, i}});
+    is(MW_HWERR_LENGTH, {});
+    packet p = l.ld(q, {{home, i}});
+    p.h.epoch ^= 1;
+    l.wrong(MW_HWERR_EPOCH, q, p);
+    p = l.ld(q, {{home, i}});
+    p.h.len = 1;
+    l.wrong(MW_HWERR_LENGTH, q, p);
+
+    // the same row twice while it waits; then the window
+    l.silent = true;
+    is(MW_HWERR_NONE, {{home, i}});
+    is(MW_HWERR_COUNT, {{home, i}});
+    l.gpus[q].row[{home, i}].open = true;
+    unsigned open = 1;
+    for (; open < WINDOW; open++) {
+        l.gpus[q].row[{home, i + open}].open = true;
+        is(MW_HWERR_NONE, {{home, i + open}});
+    }
+    is(MW_HWERR_WINDOW, {{home, i + open}});
+    l.gpus[q].open = open;
+    assert_int_equal(l.gpus[home].fetches.size(), WINDOW);
+
+    // answers that nobody waits for
+    loads::fetch f = l.gpus[home].fetches.front();
+    auto bad = [&](unsigned code, loads::fetch g, unsigned len) {
+        l.wrong(code, home, l.answer(home, g, len));
+    };
+    bad(MW_HWERR_TARGETS, {f.index + 1, f.who, 0}, 128);
+    bad(MW_HWERR_TARGETS, {f.index, f.who ^ 0x4000, 0}, 128);
+    bad(MW_HWERR_LENGTH, {f.index, f.who, 0}, 64);
+    bad(MW_HWERR_LENGTH, {f.index, f.who, 64}, 128);
+    p = l.answer(home, f, 128);
+    p.h.epoch ^= 1;
+    l.wrong(MW_HWERR_EPOCH, home, p);
+    l.silent = false;
+    while (!l.gpus[home].fetches.empty() || l.gpus[q].open)
+        l.b->cycle(), l.serve_fetches(home);
+    bad(MW_HWERR_TARGETS, f, 128);
+    b.finish();
+    assert_int_equal(l.gpus[q].open, 0);
+}
+
+TEST(loads_without_their_layer)
+{
+    loads l;
+    l.b->layer(true, 64, true);
+    l.wrong(MW_HWERR_OPCODE, 1, l.ld(1, {{0, 0}}));
+    l.b->row_bytes = 64;
+    l.wrong(MW_HWERR_OPCODE, 0, l.answer(0, {0, 0, 0}, 64));
+    l.b->finish();
+}
+
+TEST(loads_of_a_partition)
+{
+    loads l;
+    hubs &b = *l.b;
+    if (l.n < 3)
+        return;
+    const unsigned last = l.n - 1;
+    const uint32_t others = (1u << last) - 1;
+    for (unsigned p = 0; p < last; p++)
+        b.set_partition(p, others);
+    l.layer(64);
+    l.wrong(MW_HWERR_PARTITION, 1, l.ld(1, {{last, l.first}}));
+    // the home alone excludes the reader
+    l.wrong(MW_HWERR_PARTITION, last, l.ld(last, {{0, l.first}}));
+    assert_int_equal(l.gpus[0].fetches.size(), 0);
+    l.wrong(MW_HWERR_NONE, 1, l.ld(1, {{0, l.first}}));
+    l.gpus[1].row[{0, l.first}].open = true;
+    l.gpus[1].open = 1;
+    while (l.gpus[1].open)
+        b.cycle(), l.serve_fetches(0);
+    b.finish();
+}
+
+TEST(loads_of_a_home_that_is_down)
+{
+    loads l;
+    hubs &b = *l.b;
+    l.layer(64);
+    const unsigned home = 0, q = 1;
+    b.faulty[home] = true;
+    b.disable(home);
+    b.run(100);
+    l.wrong(MW_HWERR_OWES, q, l.ld(q, {{home, l.first}}));
+    b.enable(home);
+    b.run(500);
+    b.faulty[home] = false;
+    l.wrong(MW_HWERR_OWES, q, l.ld(q, {{home, l.first}}));
+    l.layer(64);
+    l.load_all();
+}
+#endif
