@@ -146,6 +146,9 @@ static void streams(void **state)
     REFUSED(mw_stream_expert_gathered(NULL, 0, 1));
     REFUSED(mw_stream_expert_cycles(NULL, 1));
     REFUSED(mw_stream_expert_homes(NULL, 0, 1, true));
+    REFUSED(mw_stream_expert_landed(NULL, 1));
+    REFUSED(mw_stream_ld_cais(NULL, 0, 1, 1, 0));
+    REFUSED(mw_stream_sync(NULL, 0, 1));
     REFUSED(mw_stream_sum_dense(NULL, 0, 1, (enum mw_dense)1));
     REFUSED(mw_stream_multimem_ld_reduce_rows(NULL, 0, 0, 0, 1, 10));
     REFUSED(mw_stream_sum_gathered(NULL, 0, 1, 0));
@@ -217,6 +220,7 @@ static void running(void **state)
     struct mw_layout l;
     struct mw_port_counters port;
     struct mw_counters *k = malloc(sizeof *k);
+    struct mw_load_counters loads;
     struct mw_sample sample;
     uint32_t bins[MW_HISTOGRAM_BINS];
     uint64_t first;
@@ -237,6 +241,8 @@ static void running(void **state)
     REFUSED(mw_stream_position(device, 0, 0, NULL));
     REFUSED(mw_counters_read(NULL, k));
     REFUSED(mw_counters_read(device, NULL));
+    REFUSED(mw_load_counters_read(NULL, &loads));
+    REFUSED(mw_load_counters_read(device, NULL));
     REFUSED(mw_port_counters_read(NULL, 0, &port));
     REFUSED(mw_port_counters_read(device, 0, NULL));
     REFUSED(mw_monitor_set(NULL, 0, 0));

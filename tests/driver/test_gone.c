@@ -93,6 +93,7 @@ static void watched(void *context, const struct mw_watch_event *event)
 static void calls_for_the_device(const struct mw_layout *layout)
 {
     static struct mw_counters counters;
+    static struct mw_load_counters loads;
     static struct mw_stream streams[WAITING_GPUS];
     static struct mw_simulation simulation;
     const struct mw_layer_config config = small_config();
@@ -155,6 +156,7 @@ static void calls_for_the_device(const struct mw_layout *layout)
     GONE(mw_fed_wait, device, 0, NULL, NULL);
     GONE(mw_stream_position, device, 0, 0, &issued);
     GONE(mw_counters_read, device, &counters);
+    GONE(mw_load_counters_read, device, &loads);
     GONE(mw_port_counters_read, device, 0, &port);
     GONE(mw_monitor_set, device, 0, 0);
     GONE(mw_histogram_read, device, 0, bins);

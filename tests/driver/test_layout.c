@@ -203,6 +203,32 @@ static void layouts_at_their_limits(void **state)
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
 }
 
+/// Rows that are loaded land as gathered tokens of all GPUs, of which there are 8 each.
+static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config c)
+{
+    struct mw_layout l;
+    c.merge_loads = true;
+    c.received_rows = 31;
+    info->merge_loads = false;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
+    info->merge_loads = true;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    assert_message("merge_loads: 31 received rows, the tokens of all GPUs take 32");
+    c.received_rows = 32;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    assert_int_equal(l.load_base, l.xs_base);
+    c.load_expert = c.experts_per_gpu;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    c.load_expert = 0;
+    info->rows = 31;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
+    info->rows = 32;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    c.tile_reductions = false;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    assert_message("merge_loads: only with tile_reductions");
+}
+
 /// What may be asked for together, and in how many lists of rows.
 static void layouts_of_settings(void **state)
 {
@@ -241,6 +267,8 @@ static void layouts_of_settings(void **state)
     c.k = 1;
     c.switch_reductions = false;
     assert_code(mw_layout_of(&info, &c, &l), MW_ERR_INVALID);
+    c.switch_reductions = true;
+    layouts_of_loads(&info, c);
     c = small_config();
     c.row_returns = true; // slots of as many places as k, rounded up, where stores land
     assert_code(mw_layout_make(device, &c, &l), 0);
@@ -306,6 +334,10 @@ static void settings_at_their_limits(void **state)
                  {"target_list_cache", 0, 1},
                  {"switch_reductions", 0, 1},
                  {"tile_reductions", 0, 1},
+                 {"merge_loads", 0, 1},
+                 {"load_first", 0, 32767},
+                 {"load_expert", 0, 63},
+                 {"merge_entries", 0, 511},
                  {"row_returns", 0, 1},
                  {"source_lists", 0, 1},
                  {"dispatch_throttle", 0, 1}};

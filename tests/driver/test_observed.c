@@ -43,6 +43,31 @@ static void counters(void **state)
     assert_message("port 4 of 4");
 }
 
+/// Those of loads are read where there are some.
+static void load_counters(void **state)
+{
+    (void)state;
+    struct mw_load_counters k;
+    struct mw_device_info info;
+    memset(&k, 0xff, sizeof k);
+    assert_code(mw_load_counters_read(device, &k), 0);
+    assert_int_equal(k.port[2].loads, 0);
+    mw_close(device);
+    *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm;
+    *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 320;
+    assert_code(fake_open(&fake, &device), 0);
+    assert_code(mw_info(device, &info), 0);
+    assert_true(info.merge_entries == 320 && info.open_loads == 32 && info.open_syncs == 8);
+    for (unsigned i = 0; i < 7; i++)
+        *fake_fabric(&fake, FABRIC(load_counters) + 4 * (16 * 2 + i)) = 100 + i;
+    assert_code(mw_load_counters_read(device, &k), 0);
+    const uint32_t want[] = {100, 101, 102, 103, 104, 105, 106};
+    assert_memory_equal(&k.port[2], want, sizeof want);
+    assert_int_equal(k.port[1].loads, 0);
+    fake_fail_at(&fake, 0);
+    assert_code(mw_load_counters_read(device, &k), MW_ERR_IO);
+}
+
 /// A ring of samples that has gone round: the oldest first, and any part of them.
 static void series(void **state)
 {
@@ -218,7 +243,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(counters), TEST(series), TEST(series_goes_on), TEST(monitor_limits), TEST(report),
+        TEST(counters), TEST(load_counters), TEST(series), TEST(series_goes_on), TEST(monitor_limits), TEST(report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,35 @@ static void registers(void **state)
     assert_int_equal(*fake_fabric(&fake, FABRIC(credits)), 6 | 3 << 8 | 2 << 16 | 8u << 24);
 }
 
+/// Of a device that merges loads, the switch and the GPUs are told which rows those are.
+static void loads_are_configured(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    fake_open_with_all();
+    c.k = 1;
+    c.target_list_cache = c.switch_reductions = c.tile_reductions = c.merge_loads = true;
+    c.received_rows = 32;
+    c.load_first = 3;
+    c.load_expert = 2;
+    c.merge_entries = 300;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    l.load_base = 0x1230;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
+    for (unsigned g = 0; g < 4; g++) {
+        assert_true(*fake_node(&fake, g, NODE(uses)) & MW_NODE__USES__MERGE_LOADS_bm);
+        assert_int_equal(*fake_node(&fake, g, NODE(loads)), 3 | 2 << 16);
+        assert_int_equal(*fake_node(&fake, g, NODE(load_base)), BASE(l.load_base));
+    }
+    assert_int_equal(*fake_fabric(&fake, FABRIC(loads)), 3 | 300u << 16 | 1u << 31);
+    c.merge_loads = false;
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(loads)) >> 31, 0);
+    l.load_base = fake.gpus * (uint64_t)FAKE_MEM; // behind the memory
+    assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
+}
+
 static void configure_checks(void **state)
 {
     (void)state;
@@ -543,7 +572,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
         TEST(registers),
-        TEST(configure_checks),
+        TEST(loads_are_configured), TEST(configure_checks),
         TEST(launch_cycles_fit_their_register),
         TEST(epochs),
         TEST(settings_that_move_tables),

@@ -54,6 +54,12 @@ static void stream_words(void **state)
     mw_stream_expert_homes(&s, 30, 31, true);
     mw_stream_expert_cycles(&s, 7);
     mw_stream_expert_homes(&s, 32, 33, false);
+    mw_stream_expert_landed(&s, 34);
+    mw_stream_expert_cycles(&s, 8);
+    mw_stream_ld_cais(&s, 35, 36, 0, 0);
+    mw_stream_ld_cais(&s, 35, 36, 255, MW_LOAD_ALONE);
+    mw_stream_ld_cais(&s, 35, 36, 4, MW_LOAD_BESIDE);
+    mw_stream_sync(&s, 37, 38);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_EMPTY);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_SUMS);
     mw_stream_sum_dense(&s, 25, 26, MW_DENSE_ALL);
@@ -101,6 +107,11 @@ static void stream_words(void **state)
         INSTR(MW_I_EXPERT_ROWS, 2, 65535, 23, 24, 0),
         INSTR(MW_I_EXPERT_ROWS, 7, 7, 30, 31, 0),
         INSTR(MW_I_EXPERT_ROWS, 6, 0, 32, 33, 0),
+        INSTR(MW_I_EXPERT_ROWS, 3, 8, 0, 34, 0),
+        INSTR(MW_I_LD_CAIS, 0, 0, 35, 36, 0),
+        INSTR(MW_I_LD_CAIS, 1, 255, 35, 36, 0),
+        INSTR(MW_I_LD_CAIS, 2, 4, 35, 36, 0),
+        INSTR(MW_I_SYNC, 0, 0, 37, 38, 0),
         INSTR(MW_I_SUM, 2, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 3, 0, 25, 26, 0),
         INSTR(MW_I_SUM, 6, 0, 25, 26, 0),
@@ -302,6 +313,21 @@ static void add_reports(struct mw_stream *s)
     mw_stream_expert_homes(s, 0, 1, true);
 }
 
+static void add_landed(struct mw_stream *s)
+{
+    mw_stream_expert_landed(s, 1);
+}
+
+static void add_loads(struct mw_stream *s)
+{
+    mw_stream_ld_cais(s, 0, 1, 0, 0);
+}
+
+static void add_sync(struct mw_stream *s)
+{
+    mw_stream_sync(s, 0, 1);
+}
+
 static void add_dense(struct mw_stream *s)
 {
     mw_stream_sum_dense(s, 0, 1, MW_DENSE_EMPTY);
@@ -355,6 +381,9 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_gathered, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, add_homes, "rows of every home in turn"},
         {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, add_reports, "rows of every home in turn"},
+        {MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm, add_landed, "merged loads"},
+        {MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm, add_loads, "merged loads"},
+        {MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm, add_sync, "merged loads"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_dense, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_reduce_rows, "gathered tokens"},
         {MW_FABRIC__PRIMITIVES__GATHERED_bm, add_sum_gathered, "gathered tokens"},
@@ -368,7 +397,8 @@ static void streams_need_primitives(void **state)
     uint32_t all = *fake_fabric(&fake, FABRIC(primitives)) | MW_FABRIC__PRIMITIVES__DELAY_bm |
                    MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm |
                    MW_FABRIC__PRIMITIVES__GATHERED_bm | MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
-                   MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm;
+                   MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm |
+                   MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm;
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         for (unsigned without = 0; without < 2; without++) {
             struct mw_stream s[4];

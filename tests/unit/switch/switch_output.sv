@@ -175,7 +175,8 @@ module switch_output #(
         .res_valid_i, .res_len_i, .res_poison_i, .res_stamp_i, .res_start_o, .res_read_o,
         .res_first_o, .res_last_o,
         .res_data_i, .res_err_i,
-        .grant_valid_i, .grant_upper_i, .grant_sent_o, .error_valid_i, .error_code_i, .error_sent_o,
+        .grant_valid_i, .grant_fetch_i(1'b0), .grant_upper_i, .grant_sent_o,
+        .error_valid_i, .error_code_i, .error_sent_o,
         .dn_o, .dn_crd_i,
         .wait_turn_o, .wait_credit_o, .starved_o, .discard_o, .leave_o, .leave_stamp_o, .idle_o
     );

@@ -59,7 +59,7 @@ module prove_egress #(
         .res_valid_i, .res_len_i, .res_poison_i(1'b0), .res_stamp_i('0),
         .res_start_o(res_start), .res_read_o(),
         .res_first_o(), .res_last_o(), .res_data_i('0), .res_err_i(1'b0),
-        .grant_valid_i, .grant_upper_i('0), .grant_sent_o(grant_sent),
+        .grant_valid_i, .grant_fetch_i(1'b0), .grant_upper_i('0), .grant_sent_o(grant_sent),
         .error_valid_i, .error_code_i(8'd1), .error_sent_o(error_sent), .dn_o(dn), .dn_crd_i,
         .wait_turn_o(), .wait_credit_o(), .starved_o(starved), .discard_o(discard),
         .leave_o(), .leave_stamp_o(),

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Unit load with one instruction, between a switch that grants reported tiles in any order, an
+// uplink that takes LDs at any time, and rows that land in any order behind their lanes.
+`default_nettype none
+
+module prove_load #(
+    localparam int unsigned N = 2,
+    localparam int unsigned TokensLog2 = 2,
+    localparam int unsigned Rows = 2**TokensLog2,
+    localparam int unsigned Open = 2,
+    localparam int unsigned Syncs = 2
+) (
+    input wire logic                  clk_i, cmd_i, sync_i, report_ready_i, grant_i, ld_ready_i,
+    input wire logic                  own_ready_i, land_i,
+    input wire logic [TokensLog2-1:0] a_i,
+    input wire logic [TokensLog2:0]   b_i, offered_i,
+    input wire logic [1:0]            tile_i,
+    input wire logic [TokensLog2:0]   grant_tile_i, land_row_i // {home, index}
+);
+    import packet_pkg::*;
+    function automatic cfg_pkg::cfg_t sizes();
+        cfg_pkg::cfg_t c;
+        c = cfg_pkg::usual();
+        c.N = N;
+        c.TokensLog2 = TokensLog2;
+        c.MergeLoads = 1'b1;
+        c.OpenLoads = Open;
+        c.OpenSyncs = Syncs;
+        return cfg_pkg::derived(c);
+    endfunction
+    localparam cfg_pkg::cfg_t Cfg = sizes();
+
+    node_pkg::node_cfg_t cfg;
+    isa_pkg::instr_t     cmd;
+    bundle_pkg::token_t  landed;
+    bundle_pkg::error_t  err;
+    header_t             header;
+    logic                rst_n, ready, retire, report_valid, report_home, grant_ready, ld_valid;
+    logic                own_valid, started_q, accept;
+    logic [TokensLog2-1:0] report_index, own_index;
+    logic [TokensLog2:0]   first_q, end_q;
+
+    always_comb begin
+        cfg             = '0;
+        cfg.port        = 5'd1;
+        cfg.token_shift = 4'(TokensLog2);
+        cmd             = '0;
+        cmd.op          = isa_pkg::I_LD_CAIS;
+        cmd.a           = 32'(a_i);
+        cmd.b           = 32'(b_i);
+        cmd.imm         = sync_i ? 16'(tile_i) : '0;
+        landed          = '{valid: land_i, token: node_pkg::TokenW'(land_row_i)};
+    end
+
+    f_reset i_reset (.clk_i, .rst_no(rst_n));
+    load #(.Cfg(Cfg)) i_dut (
+        .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .cmd_valid_i(cmd_i), .cmd_ready_o(ready),
+        .cmd_i(cmd), .retire_o(retire), .offered_i,
+        .report_valid_o(report_valid), .report_ready_i, .report_home_o(report_home),
+        .report_index_o(report_index),
+        .grant_valid_i(grant_i), .grant_ready_o(grant_ready),
+        .grant_home_i(grant_tile_i[TokensLog2]), .grant_index_i(grant_tile_i[TokensLog2-1:0]),
+        .ld_valid_o(ld_valid), .ld_ready_i, .ld_header_o(header),
+        .own_valid_o(own_valid), .own_ready_i, .own_index_o(own_index), .landed_i(landed),
+        .err_o(err)
+    );
+    assign accept = cmd_i && ready;
+
+    // ---- tiles that are reported, rows that are open, rows that are here ----
+    logic [2*Rows-1:0]   tiles_q, open_q, here_q, lanes;
+    logic                wrong; // a lane of a row that is open or here, or of no row of the range
+    logic [TokensLog2:0] offered_q;
+    logic                report_q, own_q;
+    lane_t               lane;
+    logic [63:0]         upper;
+
+    assign upper = {header.target0, header.addr};
+    always_comb begin
+        lanes = '0;
+        wrong = 1'b0;
+        for (int unsigned i = 0; i < Lanes; i++) begin
+            lane = upper[LaneBits*i +: LaneBits];
+            if (ld_valid && ld_ready_i && lane.valid) begin
+                wrong |= lane.home != '0 || 15'(first_q) > lane.index || lane.index >= 15'(end_q)
+                         || lanes[lane.index[TokensLog2-1:0]];
+                lanes[lane.index[TokensLog2-1:0]] = 1'b1;
+            end
+        end
+        if (own_valid && own_ready_i) lanes[Rows + 32'(own_index)] = 1'b1;
+    end
+
+    always_ff @(posedge clk_i) begin
+        offered_q <= rst_n ? offered_i : '0;
+        if (!rst_n) begin
+            {tiles_q, open_q, here_q} <= '0;
+            started_q <= 1'b0;
+        end else begin
+            started_q <= started_q || accept;
+            tiles_q   <= (tiles_q | ((2*Rows)'(report_valid && report_ready_i)
+                                     << {report_home, report_index}))
+                         & ~((2*Rows)'(grant_i) << grant_tile_i);
+            open_q    <= (open_q | lanes) & ~((2*Rows)'(land_i) << land_row_i);
+            here_q    <= here_q | ((2*Rows)'(land_i) << land_row_i);
+        end
+        if (accept) begin
+            first_q <= (TokensLog2+1)'(a_i);
+            end_q   <= (TokensLog2+1)'(a_i) + b_i;
+        end
+    end
+    always_comb begin
+        assume (!(cmd_i && started_q) && 32'(a_i) + 32'(b_i) <= Rows);
+        assume (offered_i >= offered_q);
+        if (sync_i) assume (tile_i != '0);
+        if (grant_i) assume (tiles_q[grant_tile_i]);
+        if (land_i) assume (open_q[land_row_i]);
+        if (!rst_n) assume (!cmd_i && !grant_i && !land_i);
+    end
+
+    logic [3:0] others;
+    logic [2*Rows-1:0] range;
+    always_comb begin
+        others = '0;
+        range  = '0;
+        for (int unsigned r = 0; r < Rows; r++) begin
+            others += 4'(open_q[r]);
+            if ((TokensLog2+1)'(r) >= first_q && (TokensLog2+1)'(r) < end_q)
+                {range[r], range[Rows + r]} = 2'b11;
+        end
+    end
+
+    always_ff @(posedge clk_i) if (rst_n) begin
+        // each row once, own ones when they are offered, no more open than the window
+        a_lane:   assert (!wrong && (lanes & (open_q | here_q)) == '0);
+        a_range:  assert (lanes == '0 || (lanes & ~range) == '0);
+        a_own:    assert (!own_valid || (TokensLog2+1)'(own_index) < offered_i);
+        a_window: assert (32'(others) <= Open);
+        a_syncs:  assert ($countones(tiles_q) <= 32'(Syncs));
+        // it retires when all rows are here, and not before
+        a_retire: assert (!retire || !started_q || here_q == range);
+        a_error:  assert (!err.valid);
+        c_start:  cover (accept);
+        c_retire: cover (retire && started_q && here_q != '0);
+        c_syncs:  cover ($countones(tiles_q) == 32'(Syncs));
+    end
+endmodule
+
+`default_nettype wire
