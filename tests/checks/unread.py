@@ -56,7 +56,8 @@ def self_test():
             (folder / "log").write_text(logs[folder.name])
             (folder / "Vtop__ver.d").write_text(f"Vtop.cpp : {files}\n")
         got = judge(folders)
-    want = ["%Warning-WIDTH: b.sv:5:1: too wide", "a.sv:1: no configuration reads x_i", "b.sv:4: no configuration reads w"]
+    want = ["%Warning-WIDTH: b.sv:5:1: too wide", "a.sv:1: no configuration reads x_i",
+            "b.sv:4: no configuration reads w"]
     if got != want:
         sys.exit(f"unread.py: {got}")
     print("3 found")
