@@ -67,6 +67,7 @@ module rx_hub #(
     output bundle_pkg::count_t cnt_o, // of COUNTS, or of lists with source_lists,
                                       // each of a source once
     output logic               copies_here_o,
+    output logic               rows_here_o,
     output logic               ev_valid_o [2], // of FLAG, of EVENT
     output logic [4:0]         ev_idx_o [2],
     output bundle_pkg::event_t flag_o,
@@ -145,7 +146,7 @@ module rx_hub #(
     bundle_pkg::port_t      ack;
     bundle_pkg::count_t       counts, notified;
     bundle_pkg::source_flag_t said;
-    logic                     cnt_list, said_idle, store_idle, rows_here;
+    logic                     cnt_list, said_idle, store_idle;
     logic [2**Cfg.LocalW-1:0] lists_here;
     bundle_pkg::error_t       said_err, twice_err;
 
@@ -178,7 +179,7 @@ module rx_hub #(
 
     count_once #(.Cfg(Cfg)) i_once (
         .clk_i, .rst_ni, .go_i, .cfg_i, .cnt_i(notified), .cnt_list_i(cnt_list), .cnt_o,
-        .rows_here_o(rows_here), .copies_here_o, .lists_o(lists_here), .err_o(twice_err)
+        .rows_here_o, .copies_here_o, .lists_o(lists_here), .err_o(twice_err)
     );
     assign err_o[4] = said_err.valid ? said_err : twice_err;
 
@@ -208,7 +209,7 @@ module rx_hub #(
     row_tracker #(.Cfg(Cfg)) i_rows (
         .clk_i, .rst_ni, .go_i, .cfg_i, .sweep_i, .sweep_busy_o(sweep_rows),
         .trk_i(trk),
-        .cnt_i(cnt_o), .cnt_list_i(cnt_list), .counted_i(rows_here), .said_i(lists_here),
+        .cnt_i(cnt_o), .cnt_list_i(cnt_list), .counted_i(rows_here_o), .said_i(lists_here),
         .push_i, .push_ready_o, .stat_le_i, .stat_o, .counts_all_o, .rows_done_o, .ev_row_o,
         .list_i, .list_o, .loaded_o(),
         .err_o(err_o[2]), .idle_o(idle_o[3])

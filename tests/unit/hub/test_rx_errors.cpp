@@ -44,6 +44,7 @@ struct hub : rx_bench {
     std::vector<bool> request_err, result_bad; // of each flit
     std::vector<unsigned> ready;               // tokens
     unsigned rate = 100, result_rate = 100;
+    bool all_rows = false;
 
     explicit hub(unsigned its_epoch = 2)
         : rx_bench({{"port", PORT},
@@ -108,6 +109,8 @@ struct hub : rx_bench {
         flags += dut.ev_valid_o[0];
         events += dut.ev_valid_o[1];
         counts += dut.cnt_valid_o;
+        assert_true(dut.rows_here_o || !all_rows || dut.go_i); // once all are here they stay
+        all_rows = dut.rows_here_o && !dut.go_i;
     }
 
     // ---- packets ----
@@ -702,6 +705,55 @@ TEST(slots_that_rows_return_to)
         b.send(b.store(at(token, 1, 0), 32), MW_CLS_STORE);
         b.settle_down();
         b.errors.done();
+    }
+}
+
+// Slots of any number, size and place: what starts in one belongs to its token and stays in its
+// row, what starts beside them is a store as any other.
+TEST(slots_of_any_size)
+{
+    hub b;
+    for (unsigned round = 0; round < 16; round++) {
+        const unsigned k = 1 + b.below(16), k_shift = log2_up(k);
+        const unsigned tokens = 1 + b.below(1u << TOKEN_SHIFT), row_shift = 7 + b.below(3);
+        const unsigned row = F * (1 + b.below((1u << row_shift) / F));
+        const unsigned first = 0x8000 + F * b.below(0x2000 / F);
+        const unsigned all = 1u << (TOKEN_SHIFT + k_shift + row_shift), armed = tokens - 1;
+        b.next_layer(); // in which no token is armed
+        b.cfg.set("row_returns", 1);
+        b.cfg.set("st_lo", 0x7f00);
+        b.cfg.set("st_hi", MEM);
+        b.cfg.set("cb_base", first);
+        b.cfg.set("k", k);
+        b.cfg.set("k_shift", k_shift);
+        b.cfg.set("tokens", tokens);
+        b.cfg.set("row_bytes", row);
+        b.cfg.set("row_shift", row_shift);
+        b.cfg.drive(b.dut.cfg_i);
+        b.dut.arm_valid_i = 1;
+        b.dut.arm_token_i = PORT << TOKEN_SHIFT | armed;
+        b.dut.arm_count_i = 31;
+        b.cycle();
+        b.dut.arm_valid_i = 0;
+        for (unsigned i = 0; i < 30; i++) {
+            const unsigned token = b.below(1u << TOKEN_SHIFT), place = b.below(1u << k_shift);
+            const unsigned offset = F * b.below((1u << row_shift) / F), len = F * (1 + b.below(2));
+            unsigned at = first + ((token << k_shift | place) << row_shift) + offset;
+            const bool slot = i % 5 != 0;
+            if (!slot)
+                at = i % 2 ? first - F : first + all;
+            const packet p = b.store(at, len);
+            if (slot && (token >= tokens || place >= k || offset + len > row)) {
+                b.fails(STORE, MW_HWERR_BOUNDS, p);
+                continue;
+            }
+            if (slot && token != armed) // nothing armed it
+                b.errors.expect_between(b.now, b.now + 40, MW_HWERR_COUNT, TOKENS);
+            b.send(p, MW_CLS_STORE);
+            b.settle_down();
+            b.errors.done();
+            assert_true(b.mem.read(at, len) == p.payload);
+        }
     }
 }
 

@@ -49,6 +49,8 @@ struct tracker : model<Vtoken_tracker> {
     };
     source<arm> arms;
     source<unsigned> own, sig;
+    std::deque<unsigned> pieces; // bytes of each sig, where rows return
+    std::vector<unsigned> bytes; // of a row that is not whole
 
     tracker() { reset(); }
     // With tables that are swept, and a layer begun.
@@ -75,6 +77,7 @@ struct tracker : model<Vtoken_tracker> {
         cfg.set("epoch", epoch);
         cfg.drive(dut.cfg_i);
         left.assign(TOKENS, 0);
+        bytes.assign(TOKENS, 0);
         waits.assign(TOKENS, false);
     }
 
@@ -109,6 +112,8 @@ struct tracker : model<Vtoken_tracker> {
         dut.own_token_i = dut.own_valid_i ? own.front() : rng.bits(22);
         dut.sig_valid_i = sig.offer(rng);
         dut.sig_token_i = dut.sig_valid_i ? sig.front() : rng.bits(22);
+        dut.sig_bytes_i =
+            static_cast<uint8_t>(dut.sig_valid_i && !pieces.empty() ? pieces.front() : rng.bits(8));
         dut.rdy_ready_i = percent(rate);
     }
 
@@ -124,6 +129,21 @@ struct tracker : model<Vtoken_tracker> {
             return wrong(MW_HWERR_COUNT);
         if (--left[index] == 0)
             (waits[index] ? finished : ready).push_back(index);
+    }
+
+    // A piece of a row: each row_bytes of a token's bytes are a signal.
+    void land(unsigned token)
+    {
+        const unsigned index = token - first, row = static_cast<unsigned>(cfg["row_bytes"]);
+        const unsigned piece = pieces.front();
+        pieces.pop_front();
+        if (token < first || index >= tokens || left[index] == 0)
+            return signal(token);
+        bytes[index] += piece;
+        if (bytes[index] >= row) {
+            bytes[index] -= row;
+            signal(token);
+        }
     }
 
     void grant(unsigned token)
@@ -150,6 +170,7 @@ struct tracker : model<Vtoken_tracker> {
             if (a.token < first || a.token - first >= tokens)
                 return wrong(MW_HWERR_BOUNDS);
             left[a.token - first] = a.count;
+            bytes[a.token - first] = 0;
             waits[a.token - first] = by_switch && a.remote;
             if (a.count == 0 && !waits[a.token - first])
                 ready.push_back(a.token - first);
@@ -159,6 +180,8 @@ struct tracker : model<Vtoken_tracker> {
         if (sig.taken(dut.sig_ready_o)) {
             if (by_switch)
                 grant(s);
+            else if (cfg["row_returns"])
+                land(s);
             else
                 signal(s);
         }
@@ -240,6 +263,52 @@ TEST(tokens_become_ready)
     }
     assert_true(b.done > 2000);
     assert_true(b.errors.count(MW_HWERR_COUNT) > 20 && b.errors.count(MW_HWERR_BOUNDS) > 20);
+}
+
+// Where rows return, in pieces that may hold the end of one row and the beginning of the next: rows
+// of each size, beside own experts, whose signals are whole, and tokens that are left unfinished.
+TEST(rows_in_pieces)
+{
+    tracker b;
+    unsigned layer = 0;
+    for (unsigned row : {1u, 8u, 120u, 128u, 136u, 1000u, 2048u, 4104u, 8192u, 16392u, 32752u}) {
+        b.configure(layer % 2, 2 + layer % 3, layer % 4);
+        b.cfg.set("row_returns", 1);
+        b.cfg.set("row_bytes", row);
+        b.cfg.drive(b.dut.cfg_i);
+        if (layer++ % 4 == 0)
+            b.sweep();
+        b.go();
+        std::vector<std::pair<unsigned, unsigned>> order; // token, piece; 0: an own expert
+        for (unsigned t = 0; t < std::min(b.tokens, 1 + 40000 / row); t++) {
+            const unsigned own = b.below(2), rows = b.rng.between(1, row < 5000 ? 15 : 3);
+            b.arms.queue.push_back({b.first + t, own + rows, false});
+            order.insert(order.end(), own, {b.first + t, 0});
+            // in the next layer nothing is left of what is left out here
+            unsigned to_come = rows * row - (t % 4 == 3 ? b.rng.between(1, row) : 0);
+            while (to_come) {
+                const unsigned piece = std::min(to_come, b.rng.between(1, 128));
+                order.push_back({b.first + t, piece});
+                to_come -= piece;
+            }
+        }
+        order.push_back({b.first + b.tokens, 1});
+        b.until("the tokens to be armed", 1000, [&] { return b.arms.empty(); });
+        b.rng.shuffle(order);
+        for (auto &o : order) {
+            if (!o.second) {
+                b.own.queue.push_back(o.first);
+                continue;
+            }
+            b.sig.queue.push_back(o.first);
+            b.pieces.push_back(o.second);
+        }
+        b.until("all pieces", 100000, [&] { return b.sig.empty(); });
+        b.finish();
+    }
+    b.cfg.set("row_returns", 0);
+    assert_int_equal(b.errors.count(MW_HWERR_BOUNDS), layer);
+    assert_int_equal(b.errors.count(MW_HWERR_COUNT), 0);
 }
 
 // A layer is broken off with counts open; when its epoch comes again, behind a sweep, they are
