@@ -243,7 +243,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(counters), TEST(load_counters), TEST(series), TEST(series_goes_on), TEST(monitor_limits), TEST(report),
+        TEST(counters),       TEST(load_counters),  TEST(series),
+        TEST(series_goes_on), TEST(monitor_limits), TEST(report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -572,7 +572,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
         TEST(registers),
-        TEST(loads_are_configured), TEST(configure_checks),
+        TEST(loads_are_configured),
+        TEST(configure_checks),
         TEST(launch_cycles_fit_their_register),
         TEST(epochs),
         TEST(settings_that_move_tables),
