@@ -513,7 +513,8 @@ $(addprefix lint-device-,$(LINT_DEVICES) $(LINT_LONG_DEVICES)): lint-device-%: $
 # the front end that synthesis uses is stricter in places: on the configuration of boards, and
 # with the primitives that these lack
 LINT_PRIMITIVES := AdderBypass=1 TargetListCache=1 TokenOrder=1 SwitchReductions=1 TileReductions=1 MergeLoads=1 \
-    LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1 RpmEntries=8 CacheLimit=1
+    LinkRate=1 Events=32 Delay=1 RowRanges=1 Gathered=1 RowSparse=1 SourceLists=1 RpmEntries=8 CacheLimit=1 \
+    RowsLog2=7
 .PHONY: lint-slang-boards lint-slang-primitives
 lint-slang: lint-slang-boards lint-slang-primitives
 lint-slang-primitives: LINT_SETTINGS := $(LINT_PRIMITIVES)
