@@ -262,6 +262,26 @@ static void settings_that_move_tables(void **state)
     }
 }
 
+/// Rows that are loaded have the numbers of tokens, so more tokens use more of what is swept, even
+/// where experts have become fewer and their lists longer by the same factor.
+static void more_tokens_are_swept(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config(), other;
+    struct mw_layout l, more;
+    c.experts_per_gpu = 2;
+    assert_code(mw_layout_make(device, &c, &l), 0);
+    other = c;
+    other.experts_per_gpu = 1;
+    more = l;
+    more.token_shift++;
+    more.cap_shift++;
+    assert_true(sweeps_for(&c, &l));
+    assert_false(sweeps_for(&c, &l));
+    assert_true(sweeps_for(&other, &more));
+    assert_false(sweeps_for(&other, &more));
+}
+
 struct seen {
     unsigned calls;
     uint64_t tokens, total, cycles;
@@ -577,6 +597,7 @@ int main(void)
         TEST(launch_cycles_fit_their_register),
         TEST(epochs),
         TEST(settings_that_move_tables),
+        TEST(more_tokens_are_swept),
         TEST(progress_and_timeout),
         TEST(hardware_errors),
         TEST(anything_is_progress),

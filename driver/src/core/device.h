@@ -25,7 +25,7 @@ struct mwi_state {
         begun; ///< layers that have begun, in any way, and resets: what changes it leaves no rows
     unsigned epoch;    ///< of the next layer
     bool sweep;        ///< the allocation tables must be cleared before it
-    uint64_t swept[4]; ///< where they are, how large, the rows and the cache, as last configured
+    uint64_t swept[5]; ///< where they are, how large, rows, cache and tokens, as last configured
     uint64_t tokens_total; ///< of the layer, for progress
     uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible,
     uint64_t delays;       ///< besides what its streams wait for nothing but time

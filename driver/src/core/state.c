@@ -9,6 +9,7 @@
 #include "core/layer_sizes.h"
 #include "core/notify.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -162,13 +163,15 @@ int mwi_check_free(const struct mw_device *d, const char *call, const struct mw_
 static void note_tables(struct mwi_state *s, const struct mw_layer_config *c,
                         const struct mw_layout *l)
 {
-    const uint64_t tables[4] = {
+    const uint64_t tables[] = {
         l->al_base,
         (uint64_t)c->experts_per_gpu << (l->n_shift + l->token_shift),
         mwi_lists_of(c, l->n_shift) << l->cap_shift,
         c->cache_entries,
+        l->token_shift, // of the numbers of rows that are loaded
     };
-    for (unsigned i = 0; i < 4; i++) {
+    static_assert(sizeof tables == sizeof s->swept, "all of them are kept");
+    for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
         s->sweep |= s->swept[i] != tables[i];
         s->swept[i] = tables[i];
     }
