@@ -52,7 +52,8 @@ using in_bits =
     std::conditional_t<L <= 8, uint8_t, std::conditional_t<L <= 16, uint16_t, uint32_t>>;
 struct M {
     // Wider than it must be: where clang 19 sees vectors of bits through logic as wide as they are,
-    // it does not always come to an end. Bits above L are 0.
+    // it does not always come to an end. Bits above L are 0. Of fewer than 8 lanes it must not see
+    // vectors through logic of any width (of).
     using bits = std::conditional_t<L <= 16, uint32_t, uint64_t>;
     bits lanes;
 
@@ -79,6 +80,10 @@ inline M operator^(M a, M b)
 }
 inline B of(M m)
 {
+#ifdef __AVX512F__
+    if constexpr (L < 8)
+        asm("" : "+r"(m.lanes));
+#endif
     const auto bits = static_cast<in_bits>(m.lanes);
     B b;
     memcpy(&b, &bits, sizeof b);

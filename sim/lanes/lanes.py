@@ -34,12 +34,19 @@ from translate.verilated import calls, function_body, structures, variables, wit
 
 def write_rules(folder, top, parts):
     """What every part begins with takes as long to read as the part itself to compile: clang reads it once. load() is
-    compiled with other options."""
+    compiled with other options.
+
+    Of some code clang's choice of AVX-512 instructions does not end. COMPILE_SECONDS of processor time are many times
+    what the largest part needs: a part that takes more is compiled without AVX-512, which makes it slower and no
+    different."""
     header, objects = f"{top}_lanes.h", " ".join(f"{top}_lanes_{i}.o" for i in range(parts))
-    (folder / f"{top}_lanes.mk").write_text(f"""{top}_lanes.a: {objects} {top}_lanes_load.o
+    (folder / f"{top}_lanes.mk").write_text(f"""COMPILE_SECONDS ?= 200
+{top}_lanes.a: {objects} {top}_lanes_load.o
 \trm -f $@ && ar rcs $@ $^
 {objects}: %.o: %.cpp {header}.pch
-\t$(CXX) $(CXXFLAGS) -include-pch {header}.pch -c -o $@ $<
+\t@(ulimit -t $(COMPILE_SECONDS) && exec $(CXX) $(CXXFLAGS) -include-pch {header}.pch -c -o $@ $<) || {{ \\
+\t    [ $$? -gt 128 ] && echo "  WARNING    $<: no end in $(COMPILE_SECONDS) s, so without AVX-512" >&2 && \\
+\t    $(CXX) $(CXXFLAGS) -mno-avx512f -c -o $@ $<; }}
 .INTERMEDIATE: {header}.pch
 {header}.pch: {header} $(HEADERS)
 \t$(CXX) $(CXXFLAGS) -x c++-header -o $@ $<

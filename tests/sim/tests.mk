@@ -35,6 +35,15 @@ lanes-refuses: $(LANES)/test_lanes
 	    | grep -q 'VL_STRANGE.*BACKEND=plain' || \
 	    { echo "sim/lanes/lanes.py takes a call that it does not know"; exit 1; }
 
+# a compiler that does not end where it may take AVX-512
+.PHONY: lanes-endless
+lanes-endless: $(LANES)/test_lanes
+	$(Q)rm -rf $(LANES)-endless && cp -r $(LANES) $(LANES)-endless && rm $(LANES)-endless/Vlanes_sample_lanes_0.o
+	$(Q)MODEL_CXX=$(MODEL_CXX) $(MAKE) -s -C $(LANES)-endless -f Vlanes_sample_lanes.mk COMPILE_SECONDS=1 \
+	    CXX=$(CURDIR)/tests/sim/endless.sh HEADERS=$(CURDIR)/sim/lanes/lanes.h \
+	    CXXFLAGS="$(LANES_FLAGS) -DMW_COPIES=5 -w" Vlanes_sample_lanes_0.o 2>&1 | grep -q 'so without AVX-512' \
+	    && test -s $(LANES)-endless/Vlanes_sample_lanes_0.o
+
 .PHONY: lanes-refused
 lanes-refused: | $(B)/.setup
 	$(Q)VERILATOR_ROOT=$(VROOT) $(PY) tests/sim/refused.py $(VERILATOR_BIN) $(B)/tests/sim/refused
@@ -52,7 +61,7 @@ ring-refuses: $(RING)/test_ring
 
 LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring
 TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' \
-    --command 'lanes-refused: make lanes-refused' \
+    --command 'lanes-endless: make lanes-endless' --command 'lanes-refused: make lanes-refused' \
     --command 'model-stamps: $(PY) tests/sim/stamps.py . $(B)/tests/sim/stamps' \
     --command 'goals: $(PY) tests/sim/goals.py . $(B)/tests/sim/goals' \
     --command 'lanes-fallback: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback' \
