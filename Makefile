@@ -25,6 +25,7 @@
 #   make synth-check  the fabric through Yosys for ECP5, with its area; make synth-part TOP=row_sum
 #                     SET='AdderBypass=1' one module
 #   make formal       the short proofs of tests/formal, make formal-long the others
+#   make link-ram     RAM of a port and a hub with links of up to 64 and of up to 2 047 cycles: N=8 F=16
 #   make pnr          switch and node placed and routed for the ECP5 85F: area and clock, to docs/reference/fpga.md;
 #                     P=node-4 one part, SET='AdderBypass=1' with other settings, not to the page
 #   make bitstream    a board's bitstream: BOARD=ecpix5-85f [N=2] [UNTIL=netlist|packed ends there]; make load and make
@@ -434,8 +435,8 @@ early-synth-check early-formal early-lint: early-%: | gen $(DEV_REG_SV) $(DEV_IP
 	@$(MAKE) -s $* FORMAL='--jobs 1' >$(B)/test-logs/early-$*.log 2>&1 \
 	    || echo "  $* fails: it runs again among the tests"
 
-.PHONY: all test test-all run lint format formal formal-long synth-check synth-part pnr mutants docs docs-check \
-    core-check exports-check clean help
+.PHONY: all test test-all run lint format formal formal-long synth-check synth-part link-ram pnr mutants docs \
+    docs-check core-check exports-check clean help
 # the model that runs every system; others are built when a command first needs them
 MAIN_MODEL := $(call model_so,8.16.0.0)
 all: $(TOOL) $(if $(DRIVER_SRC),library) $(MAIN_MODEL)
@@ -623,6 +624,11 @@ synth-check: $(RTL)
 synth-part: $(RTL)
 	$(if $(TOP),,$(error synth-part: which module? TOP=row_sum, for example))
 	$(Q)$(SYNTH_SMALL) $(addprefix --param ,$(SET)) --top $(TOP) --out $(B)/synth-part --levels 2 $(RTL)
+
+# KiB of a port and of a hub, with links of up to 64 cycles and of up to 2 047 (docs/design/area.md)
+link-ram: $(RTL)
+	$(Q)for top in switch_port hub; do $(PY) flow/ecp5/memories.py --out $(B)/link-ram --top $$top \
+	    $(addprefix --param ,$(call settings_of,$(N),$(F),0)) $(addprefix --other ,$(kind_far)) $(RTL) || exit; done
 
 # proofs, each with a fault that it must find; FORMAL='--only NAME' runs one
 FORMAL ?=
