@@ -36,7 +36,7 @@ static const struct mw_hardware presets[] = {
      "network: arXiv 2412.19437, section 3.1 (InfiniBand), 400 Gb/s per GPU"},
     {"hgx-b200",
      8,
-     2,
+     18,
      900,
      250,
      8000,
@@ -44,7 +44,8 @@ static const struct mw_hardware presets[] = {
      180,
      NETWORK,
      "NVIDIA HGX B200 data sheet: NVLink 1.8 TB/s in both directions, 2 NVSwitch, 8 TB/s, 1.44 TB "
-     "of 8 GPUs, dense FLOPS; 250 ns a link and network: as hgx-h100"},
+     "of 8 GPUs, dense FLOPS; the 9 links of a GPU to each switch as planes of one link, as in "
+     "gb200-nvl72; 250 ns a link and network: as hgx-h100"},
     {"gh200-nvl32",
      32,
      9,

@@ -44,6 +44,7 @@ static void derives_a_plane(void **state)
         {"hgx-h100", 8, 28 * 64, 3516, 8 / 112.5},
         {"gh200-nvl32", 16, 13 * 64, 781, 0.32}, // 12.4 packets: 13 of them
         {"gb200-nvl72", 16, 7 * 64, 781, 0.32},  // 6.2: 7
+        {"hgx-b200", 16, 7 * 64, 781, 0.32},     // the same links
         {"moe-hub", 16, 28 * 64, 781, 0.32},
     };
     struct mw_error err = {0};

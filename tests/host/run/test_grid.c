@@ -593,7 +593,7 @@ static void tables_machines(void **state)
     // of a machine whose links no device has, the first such point
     refuses("{\"hardware\": \"hgx-h100\", \"flit-bytes\": [16, 8]}",
             "links have at most 2047: --flit-bytes 16, or a shorter --link-latency (at");
-    refuses("{\"hardware\": \"hgx-b200\", \"flit-bytes\": 16}",
+    refuses("{\"hardware\": \"hgx-h100\", \"flit-bytes\": 16, \"link-cycles\": 2}",
             "links have at most 2047: take a shorter --link-latency (at");
 }
 
