@@ -127,11 +127,24 @@ function parameterRows(place, value) {
     });
 }
 
+// ---- loads that the switch merges ----
+
+const LOADS = [["loads", "loads"], ["fetches", "fetches from the home"], ["bypasses", "fetches past the table"],
+    ["evictions", "evictions"], ["merge_rate", "merged, of those possible", times], ["most_entries", "most entries of a port in use"],
+    ["spread_mean", "first to last load of an entry, mean cycles", times], ["spread_most", "at most"]];
+
+function loads() {
+    const row = (s, i) => [s.system, ...LOADS.map(([key, , format]) => figure(`${system(i)}/loads/${key}`, format ?? null))];
+    return systems.some((s) => s.loads) ? figures("loads that the switch merges", ["system", ...LOADS.map(([, head]) => head)],
+        () => systems.flatMap((s, i) => s.loads ? [row(s, i)] : [])) : null;
+}
+
 function run() {
     const words = ["backend", "verilator", "compiler", "flags", "sources"], ranges = systems.some((s) => s.ranges !== undefined);
     return [figures("parameters of the run", ["parameter", "value"], () => parameterRows("/params", params)),
         ranges ? figures("ranges of rows that a system pipelines", ["system", "ranges"],
             () => systems.map((s, i) => [s.system, figure(`${system(i)}/ranges`)])) : null,
+        loads(),
         figures("what simulated it, and how fast", ["system", "simulated cycles", "seconds of wall clock", "cycles per second",
             "<backend", "<Verilator", "<compiler", "<flags and settings", "<sources, SHA-256"],
             () => systems.map((s, i) => [s.system, figure(`${system(i)}/simulated_cycles`),

@@ -564,7 +564,7 @@ TEST(link_reset_at_every_phase)
         }
     print_message("%u of 140 were unheard\n", unheard);
     assert_int_equal(given, 0); // what was not given until the reset never is
-    assert_true(unheard > 20); // 29 to 34 as the seed has the pauses of the stream
+    assert_true(unheard > 20);  // 29 to 34 as the seed has the pauses of the stream
 }
 
 /// SYNC and INFO of a host that is answered VERSION; all else is not for it.
