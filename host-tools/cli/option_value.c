@@ -50,8 +50,8 @@ int mw_set_real(const char *name, const char *text, double low, double high, dou
     *value = strtod(text, &stop);
     if (stop != text && !*stop && *value >= low && *value <= high)
         return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from %g to %g", name, text, low,
-                   high);
+    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: expected a number from %.10g to %.10g", name, text,
+                   low, high);
 }
 
 int mw_fail_choice(const char *name, const char *text, mw_terms *terms, struct mw_error *err)

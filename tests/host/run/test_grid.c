@@ -148,17 +148,17 @@ static void takes_systems_of_workloads(void **state)
     struct mw_error err = {0};
     double weight[9];
     assert_string_equal(systems_of("{\"workload\": \"sublayer\"}"),
-                        "nvls,nvls-tile,chain,pull,t3,ring,tiles");
+                        "nvls,nvls-tile,chain,pull,t3,ring,tiles,cais-ordered");
     assert_string_equal(grid.left_out, "");
     assert_string_equal(systems_of("{\"workload\": \"ag-gemm\", \"system\": \"all\"}"),
-                        "nvls,chain,pull,ring");
+                        "nvls,chain,pull,ring,cais-ordered");
     assert_string_equal(grid.left_out, "nvls-tile, t3, tiles");
     assert_string_equal(systems_of("{\"workload\": [\"ag-gemm\", \"gemm-rs\"], \"gpus\": 2}"),
                         "nvls,chain,ring");
-    assert_string_equal(grid.left_out, "nvls-tile, pull, t3, tiles");
+    assert_string_equal(grid.left_out, "nvls-tile, pull, t3, tiles, cais-ordered");
     assert_int_equal(mw_grid_check(&grid, weight, &err), 0);
     assert_string_equal(systems_of("{\"gpus\": [2, 16], \"workload\": \"sublayer\"}"),
-                        "nvls,nvls-tile,chain,tiles");
+                        "nvls,nvls-tile,chain,tiles,cais-ordered");
     assert_string_equal(grid.left_out, "pull, t3, ring");
     assert_int_equal(mw_grid_check(&grid, weight, &err), 0);
     assert_string_equal(systems_of("{\"workload\": [\"moe\", \"sublayer\"]}"), "nvls");

@@ -27,14 +27,14 @@ static void test_info(void **state)
     assert_out("flits            8 bytes");
     assert_out(
         "primitives       adder_bypass, target_list_cache, switch_reductions, "
-        "tile_reductions, token_order, "
+        "tile_reductions, merge_loads, token_order, "
         "link_rate, delay, "
         "row_ranges, "
         "more_events, gathered, row_sparse, source_lists, packet_manager, "
         "cache_limit\n"
         "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp, "
         "moeswitch\n"
-        "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles\n");
+        "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles, cais-ordered\n");
     assert_null(strstr(out_text, "firmware"));
 }
 
@@ -49,7 +49,7 @@ static void test_info_lacks(void **state)
         "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp\n"
         "lacks for        moeswitch: target_list_cache\n"
         "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring\n"
-        "lacks for        tiles: tile_reductions\n");
+        "lacks for        tiles: tile_reductions, cais-ordered: tile_reductions\n");
 }
 
 static void test_selftest(void **state)
