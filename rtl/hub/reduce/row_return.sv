@@ -64,7 +64,7 @@ module row_return #(
         logic back, take, give, valid_q, tile_room;
         ptr_t wptr_q[Cfg.N], rptr_q[Cfg.N];
         logic [NumW-1:0] given_q[Cfg.N], left_q[Cfg.N];  // items for each home
-        entry_t in, out;
+        entry_t in, out;  // out: the item, from the cycle behind give on
 
         if (Cfg.RowsLog2 > Cfg.LineW) begin : gen_check
             $error("row_return: memory holds fewer rows than RowsLog2 says");
@@ -118,7 +118,8 @@ module row_return #(
             .idx_o(pick),
             .advance_i(give)
         );
-        lutram #(
+        // A queue that is read has a row, and one that is full takes none: never the same address.
+        ram_sdp #(
             .Width($bits(entry_t)),
             .Depth(Depth * 2 ** Cfg.GpuW)
         ) i_rows (
@@ -126,6 +127,8 @@ module row_return #(
             .we_i(take),
             .waddr_i({home, wptr_q[home][PtrW-2:0]}),
             .wdata_i(in),
+            .wbe_i('1),
+            .re_i(give),
             .raddr_i({pick, rptr_q[pick][PtrW-2:0]}),
             .rdata_o(out)
         );
@@ -133,20 +136,24 @@ module row_return #(
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) valid_q <= 1'b0;
             else valid_q <= valid_q ? !item_done_i : give;
-            if (give) begin
-                item_home_o <= pick;
-                item_row_o <= out.row;
-                item_token_o <= out.token;
-                item_pos_o <= out.pos;
-            end
+            if (give) item_home_o <= pick;
         end
+
+        assign item_row_o = out.row;
+        assign item_token_o = out.token;
+        assign item_pos_o = out.pos;
 
         if (Cfg.SourceLists) begin : gen_tiles
             logic [NumW-1:0] due, ahead;  // number of the row behind which the tile at
                                           // the front is reported
             logic [Cfg.GpuW-1:0] tile_home;
-            logic waits;
+            logic waits, out_new_q;  // out is of the cycle before
             logic [$clog2(Tiles+1)-1:0] level;
+
+            always_ff @(posedge clk_i) begin
+                if (!rst_ni || go_i) out_new_q <= 1'b0;
+                else out_new_q <= give;
+            end
 
             fifo #(
                 .Width(Cfg.GpuW + 8 + NumW),
@@ -154,9 +161,9 @@ module row_return #(
             ) i_tiles (
                 .clk_i,
                 .rst_ni(rst_ni && !go_i),
-                .valid_i(give && out.last && cfg_i.source_lists),
+                .valid_i(out_new_q && out.last && cfg_i.source_lists),
                 .ready_o(tile_room),
-                .data_i({pick, out.rows, given_q[pick] + NumW'(1)}),
+                .data_i({item_home_o, out.rows, given_q[item_home_o]}),
                 .valid_o(waits),
                 .ready_i(tile_o.valid && tile_ready_i),
                 .data_o({tile_home, tile_o.rows, due}),
