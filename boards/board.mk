@@ -11,10 +11,17 @@ BOARD ?=
 BOARD_DIR = $(B)/board/$(BOARD)-$(if $(filter 1,$(PADS)),pads,n$(BOARD_N))
 BOARD_MODS := $(filter-out rtl/board/ecp5_cells.sv,$(wildcard rtl/board/*.sv))
 BOARD_N := $(if $(filter command line environment,$(origin N)),$(N),4)
-BOARD_SETTINGS := N=$(BOARD_N) FlitBytes=8 $(SMALL_PARAMS)
-# from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F
-BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 \
-    3,$(BOARD_N)),,$(B)/threads/n$(BOARD_N)f8-small-threads/node_threads.il))
+# of a board: without its primitives, which board.toml names (board, N)
+board_sizes = N=$(2) FlitBytes=8 $(SMALL_PARAMS)
+board_primitives = $(shell sed -n 's/^primitives = \[\(.*\)\]/\1/p' boards/$(1)/board.toml 2>/dev/null)
+# from four on one node serves all (docs/design/threads.md): as many nodes do not fit an 85F. Without primitives it is
+# that of the models (board, N)
+board_node = $(if $(call board_primitives,$(1)),$(B)/board/$(1)-n$(2)/node,$(B)/threads/n$(2)f8-small-threads)
+BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(call \
+    board_node,$(BOARD),$(BOARD_N))/node_threads.il))
+$(foreach b,$(BOARDS),$(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(BOARD_N))),$(if $(call board_primitives,$(b)),$(eval \
+    $(call node_rules,$(call board_node,$(b),$(n)),$(n),$$(PY) flow/ecp5/board.py $(b) \
+    $(call board_sizes,$(b),$(n)))))))
 BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' boards/$(BOARD)/board.toml \
     2>/dev/null)),pins,usb)
 BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) \
@@ -41,7 +48,8 @@ bitstream: $(BOARD_NODE) gen $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS) $(F
 	$(call say,BITSTREAM,$(BOARD) N=$(BOARD_N)$(if $(UNTIL),$(comma) until $(UNTIL)))
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) \
 	    $(addprefix --seed ,$(SEEDS)) $(if $(BEST),--best) $(addprefix --fabric-mhz ,$(FABRIC_MHZ)) \
-	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) $(addprefix --param ,$(BOARD_SETTINGS)) \
+	    $(addprefix --until ,$(UNTIL)) $(addprefix --node ,$(BOARD_NODE)) \
+	    $(addprefix --param ,$(call board_sizes,$(BOARD),$(BOARD_N))) \
 	    $(if $(filter 1,$(PADS)),$(patsubst rtl/top/device.sv,tests/synth/device_stub.sv,$(BOARD_RTL)),$(BOARD_RTL))
 
 flash load: | $(B)/.setup
@@ -64,10 +72,11 @@ lint-boards: $(addprefix lint-board-,$(LINT_BOARDS))
 $(addprefix lint-board-,$(BOARDS)): lint-board-%: lint-board-%.2
 # of the one node for all: its netlist, and what surrounds it
 lint_threads = $(if $(filter 4,$(call dotted,$(1),2)),experiments/node_threads/node_threads.vlt \
-    experiments/node_threads/fabric_threads.sv $(B)/threads/n4f8-small-threads/node_threads.v)
+    experiments/node_threads/fabric_threads.sv $(call board_node,$(call dotted,$(1),1),4)/node_threads.v)
+lint_settings = $(shell $(PY) flow/ecp5/board.py $(1) $(call board_sizes,$(1),$(2)))
 lint_clocks = $(B)/board/lint-$(1)
 $(addprefix lint-board-,$(LINT_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) \
-    $(USB_CORE) $(USB_PINS) $(B)/threads/n4f8-small-threads/node_threads.v
+    $(USB_CORE) $(USB_PINS) $(foreach b,$(LINT_BOARDS),$(filter %.v,$(call lint_threads,$(b))))
 	$(call say,LINT,board $(call dotted,$*,1) N=$(call dotted,$*,2))
 	$(Q)$(PY) flow/ecp5/clocks.py $(call dotted,$*,1) $(call lint_clocks,$*) $(filter 4,$(call dotted,$*,2))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) \
@@ -75,7 +84,8 @@ $(addprefix lint-board-,$(LINT_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(D
 	    boards/$(call dotted,$*,1)/top.sv -- env $(VERILATOR) \
 	    --lint-only --quiet --top-module $(shell sed -n 's/^top = "\(.*\)"/\1/p' \
 	    boards/$(call dotted,$*,1)/board.toml) \
-	    $(call cfg,N=$(call dotted,$*,2) FlitBytes=8 $(SMALL_PARAMS)) $(VWARN) -Wno-DECLFILENAME -y rtl/board \
+	    $(call cfg,$(call lint_settings,$(call dotted,$*,1),$(call dotted,$*,2))) $(VWARN) -Wno-DECLFILENAME \
+	    -y rtl/board \
 	    -y $(call lint_clocks,$*) \
 	    $(filter %.vlt,$(call lint_threads,$*)) $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) $(call lint_clocks,$*)/clocks_pkg.sv \
 	    rtl/board/ecp5_cells.sv $(filter-out %.vlt,$(call lint_threads,$*)) boards/$(call dotted,$*,1)/top.sv

@@ -9,15 +9,18 @@ threads_so = $(B)/model/$(threads_conf)-$(2)/libmwsim.so
 # threads_rules: N.F, name
 threads_params = N=$(call dotted,$(1),1) FlitBytes=$(call dotted,$(1),2) $(SMALL_PARAMS) \
     $(if $(filter beside,$(2)),Faults=1)
-define threads_rules
-$(B)/threads/$(threads_conf)-$(2)/node_threads.v $(B)/threads/$(threads_conf)-$(2)/node_threads.il &: $(RTL) \
-    $(RTL_TYPES) $(THREADS_PY) flow/ecp5/settings.py | $(B)/.setup
-	@mkdir -p $(B)/threads/$(threads_conf)-$(2)
-	$$(call say,THREADS,node$$(comma) N=$(call dotted,$(1),1)$$(comma) $(call dotted,$(1),2)-byte flits \
-	    (half a minute))
-	$$(Q)$$(PY) experiments/node_threads/rewrite/rewrite.py --top node --threads $(call dotted,$(1),1) \
-	    --out $(B)/threads/$(threads_conf)-$(2) $(addprefix --param ,$(threads_params)) $(RTL)
+# node_rules: folder, threads, command that prints the settings: others make the netlist anew
+define node_rules
+$(1)/node_threads.v $(1)/node_threads.il &: $(RTL) $(RTL_TYPES) $(THREADS_PY) flow/ecp5/settings.py $(1)/settings \
+    | $(B)/.setup
+	$$(call say,THREADS,$(1) (half a minute))
+	$$(Q)$$(PY) experiments/node_threads/rewrite/rewrite.py --top node --threads $(2) --out $(1) \
+	    $$(addprefix --param ,$$(file <$(1)/settings)) $(RTL)
+$(1)/settings: FORCE | $(B)/.setup
+	@mkdir -p $$(@D) && $(3) >$$@.$$$$$$$$ && $$(if_changed)
 endef
+threads_rules = $(call node_rules,$(B)/threads/$(threads_conf)-$(2),$(call dotted,$(1),1),echo '$(strip \
+    $(threads_params))')
 
 # threads_model_rules: N.F, name, files of the top. What both fabrics begin with must be the same
 # where they are compared: 0. In the netlist of a node that may misbehave, some bits of its uplink

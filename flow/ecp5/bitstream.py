@@ -6,15 +6,15 @@ usage: bitstream.py --board NAME [--out DIR] [--firmware HEX] [--seed N ...] [--
 netlist|packed] [--node FILE] [--param NAME=VALUE ...] FILE...
        bitstream.py --board NAME [--out DIR] [--firmware HEX] --only-firmware
 
-FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv. Every seed is placed
-and routed until one meets every clock of board.toml; DIR/NAME.bit is of the first that does, DIR/NAME.json says all
-of it. --best: every seed to its end; DIR/NAME.bit is of the one that meets every clock and has the fastest nodes.
-The netlist's crossings between clocks are checked before anything is placed (crossings.py). --until netlist ends
-there, --until packed when nextpnr has packed it and knows that it fits. What is placed is DIR/netlist.json, with
-four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or routed already, from the same
-netlist and pins with the same options, is not again: seeds may run side by side, a command each, and a last one
-takes all of them. --node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it: one node
-that serves all (docs/design/threads.md), with a clock of its own. --only-firmware: another firmware into what
+FILE: the RTL, packages first; the board's own top is added. --param: a setting of cfg_pkg.sv, which a primitive of
+board.toml replaces. Every seed is placed and routed until one meets every clock of board.toml; DIR/NAME.bit is of the
+first that does, DIR/NAME.json says all of it. --best: every seed to its end; DIR/NAME.bit is of the one that meets
+every clock and has the fastest nodes. The netlist's crossings between clocks are checked before anything is placed
+(crossings.py). --until netlist ends there, --until packed when nextpnr has packed it and knows that it fits. What is
+placed is DIR/netlist.json, with four GPUs DIR/planned.json: floorplan.py fixes the block RAMs. What is placed or routed
+already, from the same netlist and pins with the same options, is not again: seeds may run side by side, a command each,
+and a last one takes all of them. --node: node_threads.il of experiments/node_threads/rewrite, node_threads.v beside it:
+one node that serves all (docs/design/threads.md), with a clock of its own. --only-firmware: another firmware into what
 is placed and routed in DIR.
 Exit status 1: a clock is missed (the path is named), a crossing is wrong, or it does not fit; 2: bad input or a tool
 failed; 130: Ctrl-C. DIR/NAME.bit is whole or not there.
@@ -71,7 +71,16 @@ def stop(text, status=1):
     sys.exit(status)
 
 
-def netlist(b, a, out):
+def check_plan(b, a, out):
+    """Ends before minutes of synthesis where the floorplan does not know a unit that has block RAMs."""
+    try:
+        mods = flow.read_rtlil(out / "merged.il") | flow.read_rtlil(a.node)
+        floorplan.check_units(floorplan.memories(mods, b["top"]))
+    except floorplan.NoPlace as e:
+        stop(str(e))
+
+
+def netlist(b, a, out, plan):
     """OUT/netlist.json, made anew where a source has changed. The CPU's RAM holds random words, which ecpbram finds."""
     words = ram_init.random_words()
     ram_init.write_hex(out / "random.hex", words)
@@ -83,6 +92,8 @@ def netlist(b, a, out):
     # the front end of all else cannot read what Amaranth writes
     core = next(f for f in a.files if pathlib.Path(f).stem.startswith("usb_core"))
     flow.elaborate(out, b["top"], params, files, 0, apart=[pathlib.Path(core).stem, *(n.stem for n in nodes)])
+    if plan:
+        check_plan(b, a, out)
     made = out / "synthesized"
     sources = [out / "merged.il", pathlib.Path(core), *([a.node] if a.node else []),
                *(pathlib.Path(m.__file__) for m in (flow, flow.carry))]
@@ -248,6 +259,7 @@ def main():
     flow.YOSYS = flow.wasm
     b = boards.load(a.board)
     boards.check_pins(b)
+    a.param = boards.settings(b, a.param)
     try:
         ram_init.read_hex(a.firmware)
     except ram_init.BadFirmware as e:
@@ -271,7 +283,7 @@ def main():
         mhz = clocks.make(b, out, a.fabric_mhz, threads)
         for old in (*(f"{b['id']}.{end}" for end in ("bit", "config", "json")), "missed.json"):
             (out / old).unlink(missing_ok=True)
-        area = netlist(b, a, out)
+        area = netlist(b, a, out, plan)
         b["netlist"] = planned(out, plan)
     if a.until == "netlist":
         return

@@ -1,5 +1,9 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A board's folder below boards/: board.toml, pins.lpf, top.sv. docs/developer/porting.md has the fields."""
+"""A board's folder below boards/: board.toml, pins.lpf, top.sv. docs/developer/porting.md has the fields.
+
+usage: board.py BOARD NAME=VALUE...    prints these settings of cfg_pkg.sv with the board's primitives in them
+"""
 import pathlib
 import re
 import sys
@@ -8,10 +12,16 @@ import tomllib
 ROOT = pathlib.Path("boards")
 CAPACITY = {"TRELLIS_COMB": 83640, "TRELLIS_FF": 83640, "DP16KD": 208, "MULT18X18D": 156}  # of an 85F, by nextpnr
 DEVICES = {"um5g-85k": "LFE5UM5G-85F", "85k": "LFE5U-85F"}
-FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "floorplan": dict,
-          "loader": dict}
+FIELDS = {"name": str, "top": str, "usb": str, "part": dict, "clock": dict, "domains": dict, "primitives": list,
+          "floorplan": dict, "loader": dict}
 PART = {"name": str, "device": str, "package": str, "speed": int}
 FLOORPLAN = {"mirrored": bool}
+# by their names in `moeswitch info`, what they are in cfg_pkg.sv
+PRIMITIVES = {"adder_bypass": "AdderBypass=1", "target_list_cache": "TargetListCache=1",
+              "switch_reductions": "SwitchReductions=1", "tile_reductions": "TileReductions=1",
+              "token_order": "TokenOrder=1", "link_rate": "LinkRate=1", "delay": "Delay=1", "row_ranges": "RowRanges=1",
+              "more_events": "Events=32", "gathered": "Gathered=1", "row_sparse": "RowSparse=1",
+              "source_lists": "SourceLists=1", "packet_manager": "RpmEntries=8", "cache_limit": "CacheLimit=1"}
 LOADER = {"load": list, "flash": list, "note": str}
 
 
@@ -40,7 +50,7 @@ def load(name):
     folder = ROOT / name
     where = folder / "board.toml"
     try:
-        b = {"floorplan": {}} | tomllib.loads(where.read_text())
+        b = {"floorplan": {}, "primitives": []} | tomllib.loads(where.read_text())
     except tomllib.TOMLDecodeError as e:
         refuse(f"{where}: {e}")
     need(where, b, FIELDS)
@@ -51,6 +61,9 @@ def load(name):
             refuse(f"{where}: floorplan: {field} is no field: it has {', '.join(FLOORPLAN)}")
     b["floorplan"] = dict.fromkeys(FLOORPLAN, False) | b["floorplan"]
     need(f"{where}: floorplan", b["floorplan"], FLOORPLAN)
+    for primitive in b["primitives"]:
+        if primitive not in PRIMITIVES:
+            refuse(f"{where}: primitives: {primitive} is none of {', '.join(PRIMITIVES)}")
     if b["part"]["device"] not in DEVICES or not b["part"]["name"].startswith(DEVICES[b["part"]["device"]] + "-"):
         refuse(f"{where}: part {b['part']['name']} is none that nextpnr has as --{b['part']['device']}")
     for file in ("pins.lpf", "top.sv"):
@@ -58,6 +71,12 @@ def load(name):
             refuse(f"{folder}: {file} is missing")
     return b | {"folder": folder, "id": name, "ports": top_ports(folder / "top.sv"),
                 "pins": located(folder / "pins.lpf")}
+
+
+def settings(b, assignments):
+    """These settings, NAME=VALUE, where the board's primitives replace those of their names."""
+    own = dict(PRIMITIVES[p].split("=") for p in b["primitives"])
+    return [f"{name}={own.get(name, value)}" for name, _, value in (a.partition("=") for a in assignments)]
 
 
 def top_ports(path):
@@ -85,3 +104,7 @@ def check_pins(b):
         if ball in balls:
             refuse(f"{where}: {port} and {balls[ball]} have the same ball {ball}")
         balls[ball] = port
+
+
+if __name__ == "__main__":
+    print(*settings(load(sys.argv[1]), sys.argv[2:]))

@@ -39,6 +39,19 @@ DEVICE_4 = (
     (r"\.i_soc\.|\.i_node\.i_csr\.", 82, *HUB),
     (r"\.i_usb\.", 22, *USB),
 )
+# With more primitives the hub has a third more of them: its adder bypass lies beside the uplink, where it ends.
+WIDE_SWITCH, WIDE_HUB, WIDE_GPU = (0, 16), (16, 39), (39, 48)
+WIDE_4 = (
+    *((pattern, y, *WIDE_SWITCH) for pattern, y, *_ in DEVICE_4[:4]),
+    *((pattern, y, *WIDE_GPU) for pattern, y, *_ in DEVICE_4[4:8]),
+    (r"\.i_hub\.(?:i_(?:rows|tx)|i_reduction\.i_sum\.gen_lanes)\.", 46, *WIDE_HUB),
+    (r"\.i_hub\.i_reduction\.", 22, *WIDE_HUB),
+    (r"\.i_hub\.i_(?:rx_store|send)\.", 70, *WIDE_HUB),
+    (r"\.i_soc\.|\.i_node\.i_csr\.|\.i_hub\.(?:i_(?:control|return|rx|tokens)|gen_manager)\.", 82, *WIDE_HUB),
+    DEVICE_4[-1],
+)
+BLOCK = '\\ram_style "block"'
+PLANS = {"DEVICE_4": DEVICE_4, "WIDE_4": WIDE_4}  # the first one that has a place for everything is taken
 
 
 class NoPlace(Exception):
@@ -76,17 +89,41 @@ def order(name):
     return (source(name, 4) or (0, 0))[1], [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", name)]
 
 
-def device_4(names, mirrored=False):
-    """{name: BEL} of the block RAMs of a device of four GPUs and one node for all of them."""
-    columns = COLUMNS[::-1] if mirrored else COLUMNS
-    units = [[] for _ in DEVICE_4]
+def unit_of(units, name):
+    """Index of a block RAM's unit, or None."""
+    return next((i for i, (pattern, *_) in enumerate(units) if re.search(pattern, name)), None)
+
+
+def check_units(names):
+    """Ends where no plan has a unit for each of these block RAMs, or memories that become some: what is to be added."""
+    missing = [[n for n in names if unit_of(units, n) is None] for units in PLANS.values()]
+    if all(missing):
+        raise NoPlace(f"{missing[-1][0]}: of no unit of the device, add it in flow/ecp5/floorplan.py to "
+                      f"{list(PLANS)[-1]}: what its hierarchical name has in it, the row with the most space, the "
+                      "columns")
+
+
+def memories(mods, top):
+    """Hierarchical names of the memories below TOP that are to be in block RAM; MODS is of flow.read_rtlil."""
+    found, block = [], False
+    for line in mods[f"\\{top}"]:
+        if line.startswith("  attribute "):
+            block |= BLOCK in line
+            continue
+        if m := re.match(r"  (?:memory .*|cell \$mem_v2) \\(\S+)$", line):
+            found += [m[1]] if block else []
+        elif (m := re.match(r"  cell \\(\S+) \\(\S+)$", line)) and f"\\{m[1]}" in mods:
+            found += [f"{m[2]}.{name}" for name in memories(mods, m[1])]
+        block = False
+    return found
+
+
+def by_units(units, names, columns):
+    members = [[] for _ in units]
     for name in names:
-        unit = next((i for i, (pattern, *_) in enumerate(DEVICE_4) if re.search(pattern, name)), None)
-        if unit is None:
-            raise NoPlace(f"{name}: of no unit of the device, say in flow/ecp5/floorplan.py where it lies")
-        units[unit].append(name)
+        members[unit_of(units, name)].append(name)
     plan = {}
-    for (pattern, row, begin, end), unit in zip(DEVICE_4, units):
+    for (pattern, row, begin, end), unit in zip(units, members):
         if len(unit) > end - begin:
             raise NoPlace(f"{unit[end - begin]}: {len(unit)} block RAMs, and {end - begin} places for them in "
                           "flow/ecp5/floorplan.py")
@@ -94,6 +131,20 @@ def device_4(names, mirrored=False):
             x, k = columns[begin + i * (end - begin) // len(unit)]
             plan[name] = f"X{x}/Y{row}/EBR{k}"
     return plan
+
+
+def device_4(names, mirrored=False):
+    """{name: BEL} of the block RAMs of a device of four GPUs and one node for all of them."""
+    columns, fault = COLUMNS[::-1] if mirrored else COLUMNS, None
+    check_units(names)
+    for units in PLANS.values():
+        if any(unit_of(units, n) is None for n in names):
+            continue
+        try:
+            return by_units(units, names, columns)
+        except NoPlace as e:
+            fault = e
+    raise fault
 
 
 def apply(design, plan):

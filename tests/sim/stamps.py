@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What models are made with makes them anew when it changes, and not otherwise: in a copy of the sources, by the
-Verilated links of two GPUs.
+Verilated links of two GPUs; netlists of nodes with threads, by the settings that they depend on.
 
 usage: stamps.py ROOT FOLDER
 """
@@ -34,6 +34,27 @@ def kinds(folder):
     for words in (("PRIMITIVES=published", "SMALL=1"), ("PRIMITIVES=basic", "SMALL=0", "TRACE=1"), ("PRIMITIVES=few",)):
         status, said = make(folder, *words, "help")
         expect(f"{words} are refused", status != 0 and f"*** {words[0]}: " in said, said)
+
+
+def nodes(folder):
+    """Netlists of nodes with threads: that of the models, and of a board, which has more primitives."""
+    board = folder / "boards/ecpix5-85f/board.toml"
+    text, found = re.subn(r"^primitives = .*", 'primitives = ["delay", "more_events"]', board.read_text(), flags=re.M)
+    expect("board.toml names primitives", found == 1, text)
+    board.write_text(text)
+    places = {"build/threads/n4f8-small-threads": "Delay=0", "build/board/ecpix5-85f-n4/node": "Delay=1"}
+    for place, delay in places.items():
+        file, said = folder / place / "settings", make(folder, "-pq", "help")[1]
+        rule = re.search(rf"^{place}/node_threads\.il:.*$", said, re.M)
+        expect(f"{place}: made anew with other settings", rule and f"{place}/settings" in rule[0], rule or said)
+        status, said = make(folder, f"{place}/settings")
+        expect(f"{place}: settings", status == 0 and delay in file.read_text().split(), said)
+        before = file.stat().st_mtime_ns
+        make(folder, f"{place}/settings")
+        expect(f"{place}: not made anew with the same settings", file.stat().st_mtime_ns == before, "")
+        make(folder, f"{place}/settings", "SMALL_PARAMS=Delay=0 Events=16 MemBytesLog2=13")
+        expect(f"{place}: other settings", file.stat().st_mtime_ns != before
+               and {"MemBytesLog2=13", delay} <= set(file.read_text().split()), file.read_text())
 
 
 def main():
@@ -93,6 +114,7 @@ def main():
     why = tools.read_text()
     expect("a processor without AVX2", "why lanes are for x86-64 with AVX2, which -march=x86-64 has not" in why, why)
     kinds(folder)
+    nodes(folder)
     print("models are made anew when they should be")
 
 

@@ -143,6 +143,12 @@ def test_boards(work):
         made = clocks.make(alone, work)
         expect(f"{name}: with a node each, both names are one clock", "node" not in made
                and "assign node_o = fabric_o;" in (work / "board_clocks.sv").read_text(), made)
+    some = {"primitives": ["delay", "more_events"]}
+    expect("primitives replace settings of their names",
+           boards.settings(some, ["N=4", "Delay=0", "Events=16", "Gathered=0"])
+           == ["N=4", "Delay=1", "Events=32", "Gathered=0"])
+    known = (ROOT / "rtl/common/cfg_pkg.sv").read_text()
+    expect("primitives are settings", all(f" {p.split('=')[0]};" in known for p in boards.PRIMITIVES.values()))
     # broken folders: one change each
     base = work / "boards"
     shutil.rmtree(work, ignore_errors=True)
@@ -155,6 +161,8 @@ def test_boards(work):
             ("a clock that the PLL cannot make", "board.toml", 'name = "fabric", mhz = 48.0',
              'name = "fabric", mhz = 1.0', "1 MHz"),
             ("a field that is missing", "board.toml", 'usb = "ulpi"', "", "usb is missing"),
+            ("a primitive that is none", "board.toml", "primitives = []", 'primitives = ["delay", "delays"]',
+             "primitives: delays is none of adder_bypass,"),
             ("a floorplan that is no table", "board.toml", 'usb = "ulpi"', 'usb = "ulpi"\nfloorplan = true',
              "floorplan is no dict"),
             ("a floorplan of another kind", "board.toml", "[loader]", "[floorplan]\nmirrored = 1\n[loader]",

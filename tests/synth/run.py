@@ -171,7 +171,15 @@ def check_floorplan():
         fail(f"a place for {wrong}")
 
 
-def device_rams():
+# block RAMs of the hub: of a device with the primitives of few systems, or of all
+FEW = {"i_reduction.i_serve.i_ram": 17, "i_rows.i_list": 8, "i_send.i_read": 2, "i_tx.i_store": 6,
+       "i_rx_store.i_payload": 18}
+MANY = {"i_reduction.i_serve.i_ram": 4, "i_reduction.i_sum.i_read": 16, "i_reduction.i_sum.gen_lanes.i_copy": 7,
+        "i_rows.i_list": 8, "i_send.i_read": 2, "i_tx.i_store": 6, "i_rx_store.i_payload": 19, "i_rx.gen_grants": 2,
+        "i_return.gen_returns": 3, "i_tokens.gen_returns": 2}
+
+
+def device_rams(hub):
     """Names of block RAMs as a device of four GPUs has them: of the switch's ports, of the GPU's banks, of what else
     has a place, and of the USB core."""
     device = "i_board.i_device.i_cross.i_device"
@@ -180,15 +188,13 @@ def device_rams():
     ports = [f"{fabric}.i_core.i_switch.gen_port[{p}].i_port.{q}.i_ram.mem.0.{half}"
              for p in range(4) for q in queues for half in range(2)]
     banks = [f"{fabric}.i_node.i_gpu.i_mem.gen_bank[{b}].i_ram.mem.0.{n}" for b in range(4) for n in range(8)]
-    hub = {"i_reduction.i_serve.i_ram": 17, "i_rows.i_list": 8, "i_send.i_read": 2, "i_tx.i_store": 6,
-           "i_rx_store.i_payload": 18}
     rest = [f"{fabric}.i_node.i_hub.{unit}.mem.0.{n}" for unit, many in hub.items() for n in range(many)]
     rest += [f"{fabric}.i_node.i_csr.i_counts.mem.0.0", *(f"{device}.i_soc.i_ram.mem.0.{n}" for n in range(13))]
     return ports, banks, rest, [f"i_board.i_device.i_usb.device.fifo.{n}.0" for n in range(4)]
 
 
-def check_device_plan():
-    ports, banks, rest, usb = device_rams()
+def check_device_plan(hub, most):
+    ports, banks, rest, usb = device_rams(hub)
     names = ports + banks + rest + usb
     plan = floorplan.device_4(names)
     places = {f"X{x}/Y{y}/EBR{k}" for y in floorplan.ROWS for x, k in floorplan.COLUMNS}
@@ -198,7 +204,7 @@ def check_device_plan():
         fail("a block RAM of a device without a place")
     column = {name: bel.split("/")[0] for name, bel in plan.items()}
     row = {name: floorplan.ROWS.index(int(bel.split("/")[1][1:])) for name, bel in plan.items()}
-    if max(list(row.values()).count(r) for r in range(4)) > 44:
+    if max(list(row.values()).count(r) for r in range(4)) > most:
         fail("a row of the device is full")
     for name in ports + banks:
         if row[name] != int(re.search(r"gen_(?:port|bank)\[(\d)", name)[1]):
@@ -223,6 +229,26 @@ def check_device_plan():
         fail(f"a place for each of {wrong}")
 
 
+def check_memories():
+    """Memories that are to be block RAMs are found in the RTL and in a node that is flat, and a unit that has no place
+    is named before synthesis."""
+    mods = {"\\top": [r"  cell \port$1 \gen_port[0].i_port", r"  cell \nodes \i_node", "  cell $and $1"],
+            "\\port$1": ['  attribute \\ram_style "block"', "  attribute \\no_rw_check 1'1",
+                         r"  memory width 32 size 64 \i_ram.mem", r"  memory width 4 size 16 \lut"],
+            "\\nodes": ['  attribute \\ram_style "distributed"', r"  cell $mem_v2 \i_hub.i_few.mem",
+                       "    parameter \\SIZE 64", '  attribute \\ram_style "block"',
+                       r"  cell $mem_v2 \i_hub.i_new.mem"]}
+    found = floorplan.memories(mods, "top")
+    if found != ["gen_port[0].i_port.i_ram.mem", "i_node.i_hub.i_new.mem"]:
+        fail(f"memories for block RAM: {found}")
+    try:
+        floorplan.check_units(found)
+    except floorplan.NoPlace as e:
+        if "gen_port[0].i_port.i_ram.mem: of no unit" in str(e) and "WIDE_4" in str(e):
+            return
+    fail("a unit without a place is not named")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", default="build/tests/synth")
@@ -232,7 +258,9 @@ def main():
     print(f"synth: seed {seed}", flush=True)
     rng = random.Random(seed)
     check_floorplan()
-    check_device_plan()
+    check_device_plan(FEW, 44)
+    check_device_plan(MANY, 46)
+    check_memories()
     flow.yosys(out, "samples", "read_slang --threads 1 --keep-hierarchy --top samples tests/synth/samples.sv\n"
                f"synth_ecp5 -top samples -noflatten -nowidelut\nwrite_json {out}/samples.json")
     mapped = {name.split("$")[0]: m for name, m in json.loads((out / "samples.json").read_text())["modules"].items()}
