@@ -627,7 +627,7 @@ synth-part: $(RTL)
 
 # KiB of a port and of a hub, with links of up to 64 cycles and of up to 2 047 (docs/design/area.md)
 link-ram: $(RTL)
-	$(Q)for top in switch_port hub; do $(PY) flow/ecp5/memories.py --out $(B)/link-ram --top $$top \
+	$(Q)for top in switch_port hub; do $(PY) flow/ecp5/link_ram.py --out $(B)/link-ram --top $$top \
 	    $(addprefix --param ,$(call settings_of,$(N),$(F),0)) $(addprefix --other ,$(kind_far)) $(RTL) || exit; done
 
 # proofs, each with a fault that it must find; FORMAL='--only NAME' runs one

@@ -3,7 +3,7 @@
 """The RAM that a part has in two configurations: a table of the modules whose memories differ by
 0.1 KiB or more, and of all memories.
 
-usage: memories.py --out DIR --top NAME --param NAME=VALUE ... --other NAME=VALUE ... FILE...
+usage: link_ram.py --out DIR --top NAME --param NAME=VALUE ... --other NAME=VALUE ... FILE...
 
 OTHER are settings of the second configuration besides those of the first. Memories are those that Yosys finds in the
 RTL, of any size; a module stands for all its instances. Exit status 2: Yosys failed."""
