@@ -146,7 +146,7 @@ static void takes_systems_of_workloads(void **state)
 {
     (void)state;
     struct mw_error err = {0};
-    double weight[9];
+    double weight[16];
     assert_string_equal(systems_of("{\"workload\": \"sublayer\"}"),
                         "nvls,nvls-tile,chain,pull,t3,ring,tiles,cais-ordered");
     assert_string_equal(grid.left_out, "");
