@@ -84,6 +84,7 @@ int mw_demand_of_workload(struct mw_demand *d, const struct mw_workload *w, stru
     for (unsigned l = 0; l < w->layers; l++)
         ids[l] = w->layer[l].ids;
     int status = mw_demand_count(d, &w->shape, w->k, w->experts, ids, w->layers, err);
+    d->replicas = w->replicas;
     free(ids);
     return status;
 }
@@ -100,6 +101,7 @@ int mw_demand_of_trace(struct mw_demand *d, const struct mw_trace *trace, const 
         ids[l] = trace->ids + mw_trace_at(trace, numbers[l / batches], l % batches * tokens);
     int status = mw_demand_count(d, shape, trace->k, trace->experts, ids, layers * batches, err);
     d->given = !trace->synthetic;
+    d->replicas = trace->replicas;
     free(ids);
     return status;
 }

@@ -10,6 +10,7 @@
 struct mw_demand {
     struct mw_shape shape;
     unsigned k, experts;
+    unsigned replicas;        ///< of the experts, where lists name places
     bool given;               ///< by a trace: no option says how many experts there are
     unsigned layers;          ///< batches included
     unsigned rows_per_expert; ///< most tokens of an expert

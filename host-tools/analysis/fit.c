@@ -181,6 +181,8 @@ static int refuse_memory(const struct mw_fit *f, const struct mw_device_info *in
 /// What to do about too many.
 static const char *fewer_experts(const struct mw_demand *d)
 {
+    if (d->replicas)
+        return "lower --replicas";
     return d->given ? "take a trace of fewer experts" : "lower --experts";
 }
 

@@ -139,12 +139,11 @@ static int take(const struct mw_option_table *t, int id, const char *word, void 
         said->help = true;
         return MW_EXIT_OK;
     }
-    uint64_t bit = UINT64_C(1) << i;
     const struct mw_option *o = &t->option[i];
-    if (said->given & bit && o->kind != MW_OPTION_FLAG && !o->repeats)
+    if (said->given[i] && o->kind != MW_OPTION_FLAG && !o->repeats)
         return mw_fail(err, MW_EXIT_INPUT, "--%s %s: --%s is there twice", o->name, optarg,
                        o->name);
-    said->given |= bit;
+    said->given[i] = true;
     return set(o, params, optarg ? optarg : "", err);
 }
 
@@ -185,7 +184,7 @@ bool mw_option_given(const struct mw_option_table *t, const struct mw_options_sa
 {
     for (unsigned i = 0; i < t->count; i++)
         if (t->option[i].name && strcmp(t->option[i].name, name) == 0)
-            return said->given >> i & 1;
+            return said->given[i];
     assert(!"an option of the table");
     return false;
 }

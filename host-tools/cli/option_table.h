@@ -86,7 +86,7 @@ struct mw_option {
 #define MW_CHOICE(n, place, function, terms, value, text) \
     MW_OPTION(n, MW_OPTION_OWN, place, 0, 0, function, value, text, terms)
 
-enum { MW_MAX_OPTIONS = 64 };
+enum { MW_MAX_OPTIONS = 96 };
 
 /// Something that help and manual page tell behind the options: what the columns
 /// are, exit statuses.
@@ -113,10 +113,10 @@ struct mw_option_table {
     size_t params_bytes; ///< of them
 };
 
-/// What a command line said: bit i of `given` is option i. After `help` nothing else was looked at.
+/// What a command line said, of each option of the table. After `help` nothing else was looked at.
 struct mw_options_said {
     bool help;
-    uint64_t given;
+    bool given[MW_MAX_OPTIONS];
 };
 
 /// The ends of a number's range, as text.

@@ -13,12 +13,19 @@ const char *mw_caption_layer(const struct mw_captions *c, unsigned layer,
     return text;
 }
 
-const char *mw_caption_expert(const struct mw_captions *c, unsigned gpu, unsigned local,
-                              char text[MW_CAPTION_BYTES])
+unsigned mw_captions_expert(const struct mw_captions *c, unsigned layer, unsigned gpu,
+                            unsigned local)
+{
+    const unsigned place = gpu * c->experts_per_gpu + local;
+    return c->layers ? mw_expert_at(c->layers, layer, place) : place;
+}
+
+const char *mw_caption_expert(const struct mw_captions *c, unsigned layer, unsigned gpu,
+                              unsigned local, char text[MW_CAPTION_BYTES])
 {
     if (c->parts)
         snprintf(text, MW_CAPTION_BYTES, "%s", c->parts[local]);
     else
-        snprintf(text, MW_CAPTION_BYTES, "expert %u", gpu * c->experts_per_gpu + local);
+        snprintf(text, MW_CAPTION_BYTES, "expert %u", mw_captions_expert(c, layer, gpu, local));
     return text;
 }

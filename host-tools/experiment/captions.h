@@ -19,8 +19,11 @@ enum { MW_CAPTION_BYTES = 64 };
 /// "layer 7", or the workload's name, in `text`, which it returns; `layer` is an index.
 const char *mw_caption_layer(const struct mw_captions *c, unsigned layer,
                              char text[MW_CAPTION_BYTES]);
-/// "expert 12", or the part's name; `local` is the number of an expert at GPU `gpu`.
-const char *mw_caption_expert(const struct mw_captions *c, unsigned gpu, unsigned local,
-                              char text[MW_CAPTION_BYTES]);
+/// The expert, or the part, that GPU `gpu` has at place `local` of its own.
+unsigned mw_captions_expert(const struct mw_captions *c, unsigned layer, unsigned gpu,
+                            unsigned local);
+/// "expert 12", or the part's name.
+const char *mw_caption_expert(const struct mw_captions *c, unsigned layer, unsigned gpu,
+                              unsigned local, char text[MW_CAPTION_BYTES]);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/tables.h"
 #include "device/device.h"
 #include "hardware/derive.h"
+#include "placement/placement.h"
 #include "tp/tp.h"
 #include "trace/models.h"
 #include "trace/workload.h"
@@ -34,6 +35,7 @@ struct mw_run_params {
     unsigned groups, topk_groups;
     size_t layers[MW_MAX_LAYERS]; ///< run back to back, without a reset in between
     unsigned layer_count;
+    struct mw_placing placing;
     struct mw_shape shape; ///< GPUs, tokens, hidden size, padding, spread, seed
     const struct mw_system *system[MW_SYSTEMS]; ///< those that run, in this order
     unsigned systems;                           ///< of them; 0: all, but those left out

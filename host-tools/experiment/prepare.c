@@ -55,7 +55,10 @@ int mw_run_route(struct mw_run_params *params, struct mw_trace *trace, struct mw
         status = get_trace(params, trace, err);
     if (status)
         return status;
-    status = mw_workload_check(trace, params->layers, params->layer_count, &params->shape, err);
+    status = mw_placement_apply(trace, params->layers, params->layer_count, &params->shape,
+                                &params->placing, err);
+    if (!status)
+        status = mw_workload_check(trace, params->layers, params->layer_count, &params->shape, err);
     if (status)
         mw_trace_free(trace);
     return status;

@@ -71,6 +71,7 @@ int mw_timeline_stop(const struct mw_timeline *t, struct mw_device *device, stru
 struct scene {
     struct mw_json *j;
     const struct mw_captions *captions;
+    unsigned layer;   ///< its index
     unsigned process; ///< of GPU 0
     uint64_t from;    ///< when it begins
     /// What they are at, and since when.
@@ -124,8 +125,9 @@ static void take_stream(struct scene *s, const struct mw_watch_event *e)
 static void end_of_tile(struct scene *s, const struct mw_watch_event *was, uint64_t now)
 {
     char name[MW_CAPTION_BYTES];
-    unsigned expert = was->place * s->captions->experts_per_gpu + was->tile.local_expert;
-    mw_caption_expert(s->captions, was->place, was->tile.local_expert, name);
+    const unsigned expert =
+        mw_captions_expert(s->captions, s->layer, was->place, was->tile.local_expert);
+    mw_caption_expert(s->captions, s->layer, was->place, was->tile.local_expert, name);
     begin(s, "X", name, was->place, ENGINE, was->cycle);
     mw_json_uint(s->j, "dur", now - was->cycle);
     mw_json_string(s->j, "cat", "tile");
@@ -161,13 +163,14 @@ static void take_rows(struct scene *s, const struct mw_watch_event *e)
     mw_json_end(s->j);
 }
 
-static void write_layer(struct mw_json *j, const struct mw_captions *captions, unsigned process,
-                        uint64_t from, const struct mw_layer_result *r)
+static void write_layer(struct mw_json *j, const struct mw_captions *captions, unsigned layer,
+                        unsigned process, uint64_t from, const struct mw_layer_result *r)
 {
     static const struct scene none;
     struct scene s = none;
     s.j = j;
     s.captions = captions;
+    s.layer = layer;
     s.process = process;
     s.from = from;
     for (size_t i = 0; i < r->timeline->count; i++) {
@@ -234,7 +237,7 @@ static void write_system(struct mw_json *j, const struct mw_captions *captions,
     for (unsigned l = 0; l < s->result->layers; l++) {
         const struct mw_layer_result *r = &s->result->layer[l];
         write_span(j, captions, l, process, from, r->cycles);
-        write_layer(j, captions, process + 1, from, r);
+        write_layer(j, captions, l, process + 1, from, r);
         from += r->cycles;
     }
 }

@@ -86,7 +86,7 @@ static void load_row(const struct mw_workload *w, unsigned layer, unsigned token
         if (ids[j] == MW_NO_EXPERT)
             continue;
         row->gpu[row->count] = mw_gpu_of_expert(w, ids[j]);
-        row->coefficient[row->count] = w->coefficients[ids[j]];
+        row->coefficient[row->count] = w->coefficients[mw_expert_at(w, layer, ids[j])];
         row->weight[row->count] = weights[j];
         row->count++;
     }

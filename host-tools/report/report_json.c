@@ -5,6 +5,19 @@
 #include "analysis/resources.h"
 #include "report/report.h"
 
+/// Where experts are, if not each at the place of its number.
+static void json_placing(struct mw_json *j, const struct mw_placing *how,
+                         const struct mw_workload *w)
+{
+    if (mw_placing_plain(how))
+        return;
+    mw_json_string(j, "placement", how->by ? how->by : "contiguous");
+    if (mw_placing_by_loads(how))
+        mw_json_string(j, "expert_loads", how->loads ? how->loads : "layer");
+    mw_json_uint(j, "replicas", w->replicas);
+    mw_json_string(j, "replica_choice", mw_replica_choice_name(how->choice));
+}
+
 static void json_params(struct mw_json *j, const struct mw_run_params *params,
                         const struct mw_trace *trace, const struct mw_workload *w)
 {
@@ -29,7 +42,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     if (w->shape.batches)
         mw_json_uint(j, "batches", w->shape.batches);
     mw_json_uint(j, "hidden", w->shape.hidden);
-    mw_json_uint(j, "experts", w->experts);
+    mw_json_uint(j, "experts", w->experts - w->replicas);
+    json_placing(j, &params->placing, w);
     mw_json_uint(j, "k", w->k);
     mw_json_uint(j, "tile", params->tile);
     mw_json_bool(j, "partial_tiles", params->partial_tiles);

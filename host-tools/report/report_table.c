@@ -52,6 +52,21 @@ static void print_facts(FILE *out, const struct mw_run_params *params, const str
         100 * facts.home_share, facts.busiest, facts.rows[facts.busiest]);
 }
 
+static void print_placing(FILE *out, const struct mw_placing *how, const struct mw_workload *w)
+{
+    char loads[600] = "";
+    if (mw_placing_plain(how))
+        return;
+    if (mw_placing_by_loads(how))
+        snprintf(loads, sizeof loads, " of %s",
+                 !how->loads                  ? "the layer itself"
+                 : mw_placing_loads_file(how) ? MW_SHOWN(how->loads)
+                                              : "the layer before, of layer 0 of itself");
+    mw_report_paragraph(out, "placement: %s%s; %u replicas, %u places of each GPU, choice: %s",
+                        how->by ? MW_SHOWN(how->by) : "contiguous", loads, w->replicas,
+                        w->experts_per_gpu, mw_replica_choice_name(how->choice));
+}
+
 void mw_report_head(FILE *out, const struct mw_run_params *params, const struct mw_trace *trace,
                     const struct mw_workload *w)
 {
@@ -68,10 +83,11 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
         "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
         "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
         ", costs of software: %s",
-        layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts, w->k,
-        params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
+        layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts - w->replicas,
+        w->k, params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
         params->flit_bytes, params->link_latency, w->shape.seed,
         mw_costs_text(params->costs, &params->settings, costs, sizeof costs));
+    print_placing(out, &params->placing, w);
     for (unsigned l = 0; l < w->layers; l++)
         print_facts(out, params, w, l);
 }

@@ -126,6 +126,24 @@ static const struct mw_option options[] = {
         "jobs", AT(jobs), 1, MW_MAX_PLANES, "J",
         "systems that run side by side, {}, each in a thread of its own (default {default}), or "
         "with --planes all planes, each in a process; more than 1 on sim only"),
+    MW_CHOICE("placement", AT(placing.by), mw_set_placement, mw_placement_values, "NAME|FILE",
+              "where experts are: {}, by which every GPU gets about as many rows, or the path of a "
+              "CSV file with the columns expert and gpu (default contiguous)"),
+    MW_CHOICE("expert-loads", AT(placing.loads), mw_set_expert_loads, mw_expert_load_values,
+              "NAME|FILE",
+              "rows of each expert for --placement loads: of the tokens that run ({}: in the layer "
+              "or the one before it), or the path of a file of counts as EPLB takes (default "
+              "layer)"),
+    MW_UNSIGNED("replicas", AT(placing.replicas), 0, MW_MAX_EXPERTS, "R",
+                "extra places of experts on all GPUs together, {}, as SGLang's redundant experts: "
+                "of those with most rows for each place with --placement loads, else of the first; "
+                "with the experts a multiple of the GPUs, and at most one of an expert on a GPU "
+                "(default {default}, or as many as the file of --placement has)"),
+    MW_CHOICE("replica-choice", AT(placing.choice), mw_set_replica_choice, mw_replica_choice_values,
+              "HOW",
+              "the place that a token's home picks of an expert's, {}: by a hash of token and "
+              "expert (default), the GPU that it has given fewest rows, or one that gets the token "
+              "anyway"),
     MW_FLAG("allow-padding", AT(shape.allow_padding), "accept -1 (no expert) in the trace"),
     MW_FLAG("repeat-tokens", AT(repeat_tokens),
             "a trace with fewer tokens begins anew behind its last"),
@@ -303,6 +321,11 @@ static int check_outputs(const struct mw_run_params *params, struct mw_error *er
     int status = mw_outputs_differ(option, path, count, err);
     if (!status)
         status = mw_outputs_spare(option, path, count, mw_hardware_file(params->hardware), err);
+    if (!status)
+        status = mw_outputs_spare(option, path, count, mw_placing_file(&params->placing), err);
+    if (!status)
+        status =
+            mw_outputs_spare(option, path, count, mw_placing_loads_file(&params->placing), err);
     return status ? status : mw_outputs_spare_trace(option, path, count, params->trace, err);
 }
 
@@ -331,6 +354,15 @@ static int check_combination(const struct mw_run_params *params, const struct mw
         return mw_fail(err, MW_EXIT_INPUT, "--timeline: only with --device sim");
     if (params->device.usb && params->jobs > 1)
         return mw_fail(err, MW_EXIT_INPUT, "--jobs %u: only with --device sim", params->jobs);
+    if (params->shape.batches && params->layer_count > 1 && !mw_placing_same(&params->placing))
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "--batches %u: of %u layers, each with a placement of its own: fed layers have "
+            "one expert map",
+            params->shape.batches, params->layer_count);
+    if (params->placing.loads && !mw_placing_by_loads(&params->placing))
+        return mw_fail(err, MW_EXIT_INPUT, "--expert-loads %s: only with --placement loads",
+                       params->placing.loads);
     if (params->shape.batches * params->layer_count > MW_MAX_LAYERS)
         return mw_fail(err, MW_EXIT_INPUT, "--batches %u: of %u layers, more than %d in all",
                        params->shape.batches, params->layer_count, MW_MAX_LAYERS);

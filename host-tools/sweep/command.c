@@ -153,12 +153,24 @@ static int sum_up(const struct mw_sweep *s, size_t before, struct mw_error *err)
                    path);
 }
 
+/// Refuse a file that this sweep writes if it is one that a value of an axis names.
+static int spare_input(const struct mw_grid *g, unsigned axis, const char *path,
+                       struct mw_error *err)
+{
+    static const char *const option[] = {"out"};
+    int status = MW_EXIT_OK;
+    for (unsigned v = 0; axis < MW_MAX_AXES && v < g->axis[axis].count && !status; v++)
+        status = mw_outputs_spare(option, &path, 1, g->axis[axis].value[v], err);
+    return status;
+}
+
 /// Refuse a folder in which a file that this sweep writes is the grid, or a file of a trace.
 static int spare_inputs(const struct mw_sweep *s, bool plot, struct mw_error *err)
 {
     static const char *const option[] = {"out"};
     const struct mw_grid *g = &s->grid;
-    const unsigned trace = mw_grid_axis(g, "trace"), machine = mw_grid_axis(g, "hardware");
+    static const char *const inputs[] = {"hardware", "placement", "expert-loads"};
+    const unsigned trace = mw_grid_axis(g, "trace");
     const unsigned files = plot ? 2 + g->axes : 1;
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < files && !status; i++) {
@@ -172,8 +184,8 @@ static int spare_inputs(const struct mw_sweep *s, bool plot, struct mw_error *er
         status = mw_outputs_spare(option, &path, 1, g->path, err);
         for (unsigned v = 0; trace < MW_MAX_AXES && v < g->axis[trace].count && !status; v++)
             status = mw_outputs_spare_trace(option, &path, 1, g->axis[trace].value[v], err);
-        for (unsigned v = 0; machine < MW_MAX_AXES && v < g->axis[machine].count && !status; v++)
-            status = mw_outputs_spare(option, &path, 1, g->axis[machine].value[v], err);
+        for (unsigned k = 0; k < sizeof inputs / sizeof *inputs && !status; k++)
+            status = spare_input(g, mw_grid_axis(g, inputs[k]), path, err);
     }
     return status;
 }

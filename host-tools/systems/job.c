@@ -6,7 +6,6 @@
 #include "analysis/costs.h"
 #include "device/device_build.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -123,29 +122,13 @@ int mw_job_stuck(struct job *j, const char *what, int code)
     return MW_EXIT_STUCK;
 }
 
-/// What each GPU has of the values and, where there is one, of the layer.
-static void make_parts(const struct mw_workload *w, const struct mw_layer *layer,
-                       const uint16_t *values, struct mw_tokens *part)
+/// What each GPU has of the values.
+static void make_parts(const struct mw_workload *w, const uint16_t *values, struct mw_tokens *part)
 {
     const size_t own = w->shape.tokens_per_gpu;
-    static_assert((int16_t)MW_NO_EXPERT == -1, "lists are as the library takes them");
-    for (size_t g = 0; g < w->shape.gpus; g++) {
-        part[g] = (struct mw_tokens){.tokens = (unsigned)own};
-        if (values)
-            part[g].x = values + g * own * w->shape.hidden;
-        if (layer) {
-            part[g].topk_idx = (const int16_t *)layer->ids + g * own * w->k;
-            part[g].topk_weights = layer->weights + g * own * w->k;
-        }
-    }
-}
-
-int mw_job_load_routing(struct job *j, unsigned index, uint64_t address)
-{
-    struct mw_tokens part[MW_MAX_GPUS];
-    make_parts(j->w, &j->w->layer[index], NULL, part);
-    int code = mw_routing_load(j->device, address, j->w->k, part);
-    return code ? mw_job_failed(j, "routing tables", code) : MW_EXIT_OK;
+    for (size_t g = 0; g < w->shape.gpus; g++)
+        part[g] =
+            (struct mw_tokens){.tokens = (unsigned)own, .x = values + g * own * w->shape.hidden};
 }
 
 /// Rows of each GPU that are moved at once: few enough that a run can be stopped in between.
@@ -161,7 +144,7 @@ int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, co
     unsigned own = j->w->shape.tokens_per_gpu, hidden = j->w->shape.hidden;
     for (unsigned from = 0, count; from < own; from += count) {
         count = own - from < rows_at_once(j) ? own - from : rows_at_once(j);
-        make_parts(j->w, NULL, values + (size_t)from * hidden, part);
+        make_parts(j->w, values + (size_t)from * hidden, part);
         for (unsigned g = 0; g < j->w->shape.gpus; g++)
             part[g].tokens = count;
         int code = mw_rows_load(j->device, address + ((uint64_t)from << j->layout.row_shift),

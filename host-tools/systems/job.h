@@ -62,6 +62,8 @@ int mw_job_interrupted(struct job *j);
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.
 int mw_job_stuck(struct job *j, const char *what, int code);
+/// Write the expert map of a layer (an index), and what each place computes.
+int mw_job_load_experts(struct job *j, unsigned layer);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
 int mw_job_load_routing(struct job *j, unsigned layer, uint64_t address);
 /// Write [tokens][hidden] values as rows, some at a time at `address`, where they lie

@@ -12,12 +12,6 @@
 
 // ---- device -------------------------------------------------------------------------------------
 
-static int map_experts(struct job *j)
-{
-    int code = mw_expert_map_even(j->device, j->w->experts);
-    return code ? mw_job_failed(j, "expert map", code) : MW_EXIT_OK;
-}
-
 /// A static group of all GPUs, over all that they have laid out.
 static int make_group(struct job *j)
 {
@@ -63,13 +57,6 @@ static int configure(struct job *j)
 
 // ---- data of a layer ----------------------------------------------------------------------------
 
-static int load_coefficients(struct job *j)
-{
-    int code =
-        mw_coefficients_load(j->device, &j->layout, j->w->experts_per_gpu, j->w->coefficients);
-    return code ? mw_job_failed(j, "expert coefficients", code) : MW_EXIT_OK;
-}
-
 /// The share of a layer's time that moving its rows once takes: they go in twice and come out once.
 static double begin_layer(struct job *j)
 {
@@ -91,7 +78,9 @@ static int load_layer(struct job *j, double moving)
     const struct mw_workload *w = j->w;
     size_t values = (size_t)w->tokens * w->shape.hidden;
     uint16_t *out = j->result->layer[j->layer].out;
-    int status = mw_job_load_routing(j, j->layer, j->layout.rt_base);
+    int status = mw_job_load_experts(j, j->layer);
+    if (!status)
+        status = mw_job_load_routing(j, j->layer, j->layout.rt_base);
     mw_job_step(j, moving);
     if (!status)
         status = mw_job_load_rows(j, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
@@ -206,9 +195,8 @@ static int run_layers(struct job *j)
     struct mw_demand demand;
     struct mw_fit fit;
     int status = mw_demand_of_workload(&demand, j->w, j->err);
-    if (status || (status = mw_job_layout(j, &demand, &fit)) || (status = map_experts(j)) ||
-        (status = make_group(j)) || (status = load_streams(j)) || (status = load_coefficients(j)) ||
-        (status = configure(j)))
+    if (status || (status = mw_job_layout(j, &demand, &fit)) || (status = make_group(j)) ||
+        (status = load_streams(j)) || (status = configure(j)))
         return status;
     for (j->layer = 0; j->layer < j->w->layers && !status; j->layer++) {
         double moving = begin_layer(j);

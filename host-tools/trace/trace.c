@@ -108,5 +108,6 @@ void mw_trace_free(struct mw_trace *trace)
 {
     free(trace->ids);
     free(trace->weights);
+    free(trace->expert_at);
     *trace = (struct mw_trace){0};
 }

@@ -59,6 +59,10 @@ struct mw_trace {
     bool uniform;          ///< there are no gate weights: every one is 1 / k
     uint16_t *ids;         ///< [layers][tokens][k], expert or MW_NO_EXPERT
     float *weights;        ///< [layers][tokens][k]
+    /// Where lists name places of experts (placement/placement.h), `experts` is the number of
+    /// places, and this many of them are extra places of an expert that has one.
+    unsigned replicas;
+    uint16_t *expert_at; ///< [layers][experts], the expert of each place; NULL: lists name experts
 };
 
 /// Parameters of a synthetic trace.

@@ -76,8 +76,13 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     layer->ids = malloc(list * sizeof *layer->ids);
     layer->weights = malloc(list * sizeof *layer->weights);
     layer->x = malloc(values * sizeof *layer->x);
-    if (!layer->ids || !layer->weights || !layer->x)
+    if (trace->expert_at)
+        layer->expert_at = malloc(w->experts * sizeof *layer->expert_at);
+    if (!layer->ids || !layer->weights || !layer->x || (trace->expert_at && !layer->expert_at))
         return mw_fail_memory(err, "a layer");
+    if (trace->expert_at)
+        memcpy(layer->expert_at, trace->expert_at + layer->number * w->experts,
+               w->experts * sizeof *layer->expert_at);
     size_t from = mw_trace_at(trace, layer->number, layer->first);
     memcpy(layer->ids, trace->ids + from, list * sizeof *layer->ids);
     for (size_t i = 0; i < list; i++)
@@ -113,6 +118,7 @@ int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const 
     w->tokens = (unsigned)tokens;
     w->k = trace->k;
     w->experts = trace->experts;
+    w->replicas = trace->replicas;
     w->experts_per_gpu = trace->experts / shape->gpus;
     w->layers = layers * batches;
     w->coefficients = malloc(w->experts * sizeof *w->coefficients);
@@ -137,6 +143,7 @@ void mw_workload_free(struct mw_workload *w)
         free(w->layer[i].ids);
         free(w->layer[i].weights);
         free(w->layer[i].x);
+        free(w->layer[i].expert_at);
     }
     free(w->layer);
     free(w->coefficients);

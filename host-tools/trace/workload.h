@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A workload: what one run computes. Layers of a trace cut to N GPUs with T tokens each, with
-// hidden values and expert coefficients made from a seed. Experts are placed contiguously (expert e
-// on GPU e / (E / N)), tokens too (token t on GPU t / T).
+// hidden values and expert coefficients made from a seed. Tokens are placed contiguously (token t
+// on GPU t / T), and so are the numbers that lists have (number e on GPU e / (E / N)): those of
+// experts, or of their places where a placement was asked for (placement/placement.h).
 #ifndef MW_HOST_WORKLOAD_H
 #define MW_HOST_WORKLOAD_H
 
@@ -57,18 +58,20 @@ struct mw_shape {
 
 /// One layer, in the layout in which the GPUs hold it.
 struct mw_layer {
-    size_t number;  ///< in the trace
-    size_t first;   ///< token of the trace that its tokens begin with
-    uint16_t *ids;  ///< [N * T][k], expert or MW_NO_EXPERT
-    float *weights; ///< [N * T][k], 0 where there is no expert
-    uint16_t *x;    ///< [N * T][H], bf16 hidden values, all of them normal numbers
+    size_t number;       ///< in the trace
+    size_t first;        ///< token of the trace that its tokens begin with
+    uint16_t *ids;       ///< [N * T][k], expert or its place, or MW_NO_EXPERT
+    float *weights;      ///< [N * T][k], 0 where there is no expert
+    uint16_t *x;         ///< [N * T][H], bf16 hidden values, all of them normal numbers
+    uint16_t *expert_at; ///< [experts], the expert of each place; NULL: the place of its number
 };
 
 struct mw_workload {
     struct mw_shape shape;
     unsigned tokens; ///< N * T
     unsigned k, experts, experts_per_gpu;
-    uint16_t *coefficients; ///< [experts], bf16, see mw_expert_coefficient
+    unsigned replicas;      ///< of `experts` places, those beyond one for each expert
+    uint16_t *coefficients; ///< of each expert, bf16, see mw_expert_coefficient
     unsigned layers;        ///< those asked for, each as often as there are batches
     struct mw_layer *layer;
 };
@@ -91,6 +94,12 @@ uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread sp
 static inline unsigned mw_gpu_of_expert(const struct mw_workload *w, unsigned expert)
 {
     return expert / w->experts_per_gpu;
+}
+
+/// The expert of a place, `layer` as an index.
+static inline unsigned mw_expert_at(const struct mw_workload *w, unsigned layer, unsigned place)
+{
+    return w->layer[layer].expert_at ? w->layer[layer].expert_at[place] : place;
 }
 
 static inline unsigned mw_gpu_of_token(const struct mw_workload *w, unsigned token)

@@ -111,6 +111,7 @@ const NAMES = {
     flit_bytes: "flit, bytes", link_latency: "link latency, cycles", link_cycles: "link, cycles per flit",
     in_flight: "tokens in flight per home, 0: no limit", open_rows: "open rows per home, 0: as the device has",
     allow_padding: "padding allowed", spread: "spread of the coefficients", jitter: "jitter, percent",
+    expert_loads: "loads of experts", replicas: "replicas of experts", replica_choice: "choice among replicas",
     moeswitch_as_dysharp: "moeswitch sends what dysharp does", start_spread: "starts of the GPUs spread over, cycles",
 };
 

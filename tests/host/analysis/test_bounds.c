@@ -25,7 +25,7 @@ static void set_up(struct by_hand *b)
                                      0xffff, 0xffff, 0xffff, 0xffff};
     memset(b, 0, sizeof *b);
     memcpy(b->ids, ids, sizeof ids);
-    b->layer = (struct mw_layer){0, 0, b->ids, b->weights, NULL};
+    b->layer = (struct mw_layer){.ids = b->ids, .weights = b->weights};
     b->w = (struct mw_workload){
         .shape = {.gpus = 4, .tokens_per_gpu = 1, .hidden = 70, .allow_padding = true},
         .tokens = 4,

@@ -133,7 +133,7 @@ static void set_up(struct by_hand *b, unsigned gpus, unsigned k)
         b->coefficients[e] = 0x3f80;
     for (unsigned t = 0; t < 8; t++)
         b->x[t] = 0x3f80;
-    b->layer = (struct mw_layer){0, 0, b->ids, b->weights, b->x};
+    b->layer = (struct mw_layer){.ids = b->ids, .weights = b->weights, .x = b->x};
     b->w = (struct mw_workload){
         .shape = {.gpus = gpus, .tokens_per_gpu = 1, .hidden = 1, .allow_padding = true},
         .tokens = gpus,
