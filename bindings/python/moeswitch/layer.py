@@ -33,21 +33,36 @@ def _per_gpu(values, gpus, what, columns, of):
     return found
 
 
+def _places(gpu_of_expert, experts):
+    """Places of the experts, on each GPU in the order of their numbers."""
+    gpus = [whole(g, f"gpu_of_expert[{e}]") for e, g in enumerate(gpu_of_expert)]
+    if len(gpus) != experts:
+        raise ValueError(f"gpu_of_expert: {len(gpus)} GPUs of {experts} experts")
+    places = ffi.new("struct mw_expert_place[]", experts)
+    for e, g in enumerate(gpus):
+        places[e].expert, places[e].gpu, places[e].local_expert = e, g, gpus[:e].count(g)
+    return places
+
+
 class DyMulticast(Local):
     """A dynamic multicast object (`cuDyMulticastCreate`), bound to the device's memories.
 
-    hidden: values of a token, a multiple of half a flit's bytes; experts: of all GPUs, a multiple of N, in equal parts
-    one GPU behind the other; k: experts per token; tokens: of all GPUs together; rows_per_expert: most rows that an
-    expert gets, without it as many as there are tokens.
+    hidden: values of a token, a multiple of half a flit's bytes; experts: of all GPUs; k: experts per token; tokens: of
+    all GPUs together; rows_per_expert: most rows that an expert gets, without it as many as there are tokens;
+    gpu_of_expert [experts]: where each expert is, without it in equal parts one GPU behind the other. An expert with
+    several places (a replica) has a number, and a coefficient, for each.
     """
 
-    def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None):
+    def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None):
         hidden, experts = whole(hidden, "hidden", UNSIGNED // 2), whole(experts, "experts")
         k, tokens = whole(k, "k"), whole(tokens, "tokens")
         rows = tokens if rows_per_expert is None else whole(rows_per_expert, "rows_per_expert")
         prop = ffi.new("struct mw_dymulticast_prop *", {
             "size": ffi.sizeof("struct mw_dymulticast_prop"), "block_bytes": 2 * hidden, "region_sets": 2, "k": k,
             "experts": experts})
+        if gpu_of_expert is not None:
+            places = _places(gpu_of_expert, experts)
+            prop.places = places
         made = ffi.new("struct mw_dymulticast **")
         check(lib.mw_dymulticast_create(device._pointer(), prop, made))
         self._object = ffi.gc(made[0], lib.mw_dymulticast_destroy)

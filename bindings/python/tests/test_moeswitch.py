@@ -61,6 +61,25 @@ class Layers(unittest.TestCase):
             self.assertEqual([o.shape for o in out], [(n, HIDDEN) for n in tokens])
             self.assertGreater(handle.cycles, 0)
 
+    def test_experts_anywhere(self):
+        x, idx, weights = make(self.random, [9, 12])
+        coefficients = 2.0 ** self.random.integers(-1, 2, EXPERTS)
+        where = [0, 1, 1, 0, 1, 0, 1, 0]
+        layer = self.device.dymulticast(HIDDEN, EXPERTS, K, 24, gpu_of_expert=where)
+        self.same(layer.dispatch(x, idx, weights, coefficients).combine(), golden(x, idx, weights, coefficients))
+        # number EXPERTS is a second place of expert 0, on the other GPU, which the second home picks
+        idx[1] = np.where(idx[1] == 0, EXPERTS, idx[1])
+        layer = self.device.dymulticast(HIDDEN, EXPERTS + 1, K, 24, gpu_of_expert=where + [1])
+        coefficients = np.append(coefficients, coefficients[0])
+        handle = layer.dispatch(x, idx, weights, coefficients)
+        self.same(handle.combine(), golden(x, idx, weights, coefficients))
+        rows = handle.counts()
+        self.assertEqual([rows[0], rows[EXPERTS]], [np.sum(idx[0] == 0), np.sum(idx[1] == EXPERTS)])
+        with self.assertRaisesRegex(moeswitch.Error, "expert 8: GPU 2 of 2"):
+            self.device.dymulticast(HIDDEN, EXPERTS + 1, K, 24, gpu_of_expert=where + [2])
+        with self.assertRaisesRegex(ValueError, "gpu_of_expert: 8 GPUs of 9 experts"):
+            self.device.dymulticast(HIDDEN, EXPERTS + 1, K, 24, gpu_of_expert=where)
+
     def test_again_and_changed(self):
         data = make(self.random, [8, 8], empty=False)
         handle = self.device.dymulticast(HIDDEN, EXPERTS, K, 16).dispatch(*data)
