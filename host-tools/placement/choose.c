@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What senders do where experts have several places, see place.h. A sender knows the placement, its
-// own tokens, and what it has sent: nothing here looks at another GPU's tokens.
+// own tokens, and what it has sent. Only MW_CHOICE_SHARED looks at what others send.
 #include "base/random.h"
 #include "placement/place.h"
 
@@ -17,10 +17,10 @@ struct index {
     uint16_t *place; ///< [places]
 };
 
-/// One GPU's tokens, in their order.
+/// A GPU that sends its tokens in their order.
 struct sender {
     unsigned home;
-    unsigned given[MW_MAX_GPUS]; ///< rows, its own GPU's included
+    unsigned *given; ///< rows to each GPU that it knows of, its own GPU's included
 };
 
 static unsigned gpu_of(const struct index *x, unsigned place)
@@ -86,6 +86,19 @@ static void choose_list(const struct index *x, struct sender *s, enum mw_replica
         }
 }
 
+/// Tokens of all GPUs, one of each in turn.
+static void choose_lists(const struct index *x, enum mw_replica_choice choice, size_t first,
+                         uint16_t *ids, unsigned per_gpu, unsigned k)
+{
+    unsigned given[MW_MAX_GPUS][MW_MAX_GPUS] = {{0}};
+    for (unsigned i = 0; i < per_gpu; i++)
+        for (unsigned home = 0; home < x->sizes->gpus; home++) {
+            const size_t token = first + (size_t)home * per_gpu + i;
+            struct sender s = {home, given[choice == MW_CHOICE_SHARED ? 0 : home]};
+            choose_list(x, &s, choice, token, ids + token * k, k);
+        }
+}
+
 int mw_choose_places(const struct mw_place_sizes *sizes, const uint16_t *expert_at,
                      enum mw_replica_choice choice, uint16_t *ids, size_t tokens, unsigned per_gpu,
                      unsigned k, struct mw_error *err)
@@ -93,15 +106,11 @@ int mw_choose_places(const struct mw_place_sizes *sizes, const uint16_t *expert_
     struct index x = {.sizes = sizes,
                       .first = calloc(sizes->experts + 1, sizeof *x.first),
                       .place = calloc(sizes->places, sizeof *x.place)};
-    struct sender s = {0};
     bool ok = x.first && x.place;
     if (ok)
         fill_index(&x, expert_at);
-    for (size_t t = 0; ok && t < tokens; t++) {
-        if (t % per_gpu == 0)
-            s = (struct sender){.home = (unsigned)(t / per_gpu % sizes->gpus)};
-        choose_list(&x, &s, choice, t, ids + t * k, k);
-    }
+    for (size_t first = 0; ok && first < tokens; first += (size_t)sizes->gpus * per_gpu)
+        choose_lists(&x, choice, first, ids, per_gpu, k);
     free(x.first);
     free(x.place);
     return ok ? MW_EXIT_OK : mw_fail_memory(err, "places of experts");

@@ -20,7 +20,8 @@ static const char by_loads[] = "loads", earlier[] = "earlier";
 
 MW_TERMS(mw_placement_values, {"contiguous", NULL}, {by_loads, NULL});
 MW_TERMS(mw_expert_load_values, {"layer", NULL}, {earlier, NULL});
-MW_TERMS(mw_replica_choice_values, {"hash", NULL}, {"least", NULL}, {"near", NULL});
+MW_TERMS(mw_replica_choice_values, {"hash", NULL}, {"least", NULL}, {"near", NULL},
+         {"shared", NULL});
 
 /// A name of `terms`, the first of which gives NULL, or a path: it has a dot or a slash.
 static int set_name_or_file(const char **place, mw_terms *terms, const char *name, const char *text,

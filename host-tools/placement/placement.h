@@ -9,11 +9,14 @@
 #include "cli/option_table.h"
 #include "trace/workload.h"
 
-/// How a sender picks one of an expert's places for a token, from its own tokens alone.
+/// How a sender picks one of an expert's places for a token: from its own tokens alone, but for the
+/// last one.
 enum mw_replica_choice {
-    MW_CHOICE_HASH,  ///< by a hash of token and expert
-    MW_CHOICE_LEAST, ///< the GPU that it has given the fewest rows so far
-    MW_CHOICE_NEAR,  ///< a GPU that gets the token anyway or is its home, else as `least`
+    MW_CHOICE_HASH,   ///< by a hash of token and expert
+    MW_CHOICE_LEAST,  ///< the GPU that it has given the fewest rows so far
+    MW_CHOICE_NEAR,   ///< a GPU that gets the token anyway or is its home, else as `least`
+    MW_CHOICE_SHARED, ///< the GPU that all senders have given the fewest, as nobody but a switch
+                      ///< sees
 };
 
 struct mw_placing {

@@ -139,11 +139,12 @@ static const struct mw_option options[] = {
                 "of those with most rows for each place with --placement loads, else of the first; "
                 "with the experts a multiple of the GPUs, and at most one of an expert on a GPU "
                 "(default {default}, or as many as the file of --placement has)"),
-    MW_CHOICE("replica-choice", AT(placing.choice), mw_set_replica_choice, mw_replica_choice_values,
-              "HOW",
-              "the place that a token's home picks of an expert's, {}: by a hash of token and "
-              "expert (default), the GPU that it has given fewest rows, or one that gets the token "
-              "anyway"),
+    MW_CHOICE(
+        "replica-choice", AT(placing.choice), mw_set_replica_choice, mw_replica_choice_values,
+        "HOW",
+        "the place that a token's home picks of an expert's, {}: by a hash of token and "
+        "expert (default), the GPU that it has given fewest rows, one that gets the token anyway, "
+        "or (a bound, no mechanism) the GPU that all homes have given fewest"),
     MW_FLAG("allow-padding", AT(shape.allow_padding), "accept -1 (no expert) in the trace"),
     MW_FLAG("repeat-tokens", AT(repeat_tokens),
             "a trace with fewer tokens begins anew behind its last"),

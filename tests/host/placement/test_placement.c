@@ -142,7 +142,7 @@ static void lists_name_places(void **state)
     (void)state;
     static const char *const by[] = {NULL, "loads", "loads"};
     for (unsigned kind = 0; kind < 3; kind++)
-        for (unsigned choice = MW_CHOICE_HASH; choice <= MW_CHOICE_NEAR; choice++)
+        for (unsigned choice = MW_CHOICE_HASH; choice <= MW_CHOICE_SHARED; choice++)
             for (unsigned gpus = 2; gpus <= 8; gpus++) {
                 const struct mw_shape shape = {.gpus = gpus, .tokens_per_gpu = 20, .hidden = 8};
                 const struct mw_placing how = {.by = by[kind],
@@ -190,25 +190,27 @@ static void choices_do_what_they_are_for(void **state)
     (void)state;
     const struct mw_shape shape = {.gpus = 8, .tokens_per_gpu = 256, .hidden = 8};
     const unsigned mean = 256 * K;
-    unsigned most[5], copies[5];
-    const struct mw_placing hows[5] = {{.replicas = 8},
+    unsigned most[6], copies[6];
+    const struct mw_placing hows[6] = {{.replicas = 8},
                                        {.by = "loads"},
                                        {.by = "loads", .replicas = 16},
                                        {.by = "loads", .replicas = 16, .choice = MW_CHOICE_LEAST},
-                                       {.by = "loads", .replicas = 16, .choice = MW_CHOICE_NEAR}};
-    for (unsigned i = 0; i < 5; i++) {
+                                       {.by = "loads", .replicas = 16, .choice = MW_CHOICE_NEAR},
+                                       {.by = "loads", .replicas = 16, .choice = MW_CHOICE_SHARED}};
+    for (unsigned i = 0; i < 6; i++) {
         struct mw_trace t;
         make_trace(&t, &shape, 32, 3);
         apply(&t, &shape, &hows[i]);
         copies[i] = count_rows(&t, &shape, 2, &most[i]);
         mw_trace_free(&t);
     }
-    for (unsigned i = 0; i < 5; i++)
+    for (unsigned i = 0; i < 6; i++)
         print_message("busiest %u, mean %u; copies %u\n", most[i], mean, copies[i]);
     assert_true(most[0] > mean + mean / 4);
     assert_true(most[1] < most[0] - most[0] / 5);
     assert_true(most[2] < mean + mean / 10);
     assert_true(most[3] < mean + mean / 50);
+    assert_true(most[5] < most[3]);
     assert_true(copies[4] < copies[2] - copies[2] / 10);
 }
 

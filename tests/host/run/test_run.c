@@ -326,7 +326,7 @@ static void refuses_bad_options(void **state)
         {{"--replicas", "4097"}, "--replicas 4097: expected a whole number from 0 to 4096"},
         {{"--replicas", "1"}, "are 65 places, which cannot be divided evenly over 8 GPUs; 8 can"},
         {{"--replicas", "449"}, "--replicas 449: at most 448"},
-        {{"--replica-choice", "any"}, "--replica-choice any: expected hash, least or near"},
+        {{"--replica-choice", "any"}, "--replica-choice any: expected hash, least, near or shared"},
         {{"--workload", "ag-gemm", "--replicas", "8"}, "--replicas: not with --workload ag-gemm"},
         {{"--bogus"}, "--bogus: unknown option"},
         {{"--model", "deepsek-v3"}, "--model deepsek-v3: did you mean deepseek-v3? known are "},
