@@ -215,7 +215,7 @@ static void choices_do_what_they_are_for(void **state)
 }
 
 /// What a sender picks depends on its own tokens alone.
-static void senders_know_their_own_tokens(void **state)
+static void choices_depend_on_own_tokens(void **state)
 {
     (void)state;
     enum { GPUS = 4, TOKENS = 30, EXPERTS = 6, PLACES = 12 };
@@ -391,7 +391,7 @@ int main(void)
         cmocka_unit_test(full_gpus_make_way),
         cmocka_unit_test(lists_name_places),
         cmocka_unit_test(choices_do_what_they_are_for),
-        cmocka_unit_test(senders_know_their_own_tokens),
+        cmocka_unit_test(choices_depend_on_own_tokens),
         cmocka_unit_test(exact_sums_keep_their_bits),
         cmocka_unit_test(files_say_where_experts_are),
         cmocka_unit_test(files_are_refused_by_name),
