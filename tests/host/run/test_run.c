@@ -501,6 +501,23 @@ static void json_is_the_same_twice(void **state)
     assert_true(S_ISCHR(st.st_mode));
 }
 
+/// Head and JSON say where experts are; without a placement they have no line of it.
+static void reports_a_placement(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN(SMALL), MW_EXIT_OK);
+    assert_null(strstr(out_text, "placement"));
+    assert_int_equal(RUN(SMALL, "--placement", "loads", "--expert-loads", "earlier", "--replicas",
+                         "4", "--replica-choice", "near"),
+                     MW_EXIT_OK);
+    assert_non_null(
+        strstr(out_text, "placement: loads of the layer before, of layer 0 of itself; "));
+    assert_non_null(strstr(out_text, "choice: near"));
+    assert_int_equal(RUN(SMALL, "--replicas", "8", "--json", "-"), MW_EXIT_OK);
+    assert_non_null(strstr(out_text, "\"experts\": 8,\n    \"placement\": \"contiguous\",\n    "
+                                     "\"replicas\": 8,\n    \"replica_choice\": \"hash\""));
+}
+
 /// However many run at once, the same comes out in the same order.
 static void jobs_change_nothing_but_time(void **state)
 {
@@ -607,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup(tells_a_mismatch, reset),
         cmocka_unit_test_setup(tells_a_stuck_device, reset),
         cmocka_unit_test_setup(json_is_the_same_twice, reset),
+        cmocka_unit_test_setup(reports_a_placement, reset),
         cmocka_unit_test_setup(refuses_what_does_not_fit, reset),
         cmocka_unit_test_setup(jobs_change_nothing_but_time, reset),
         cmocka_unit_test_setup(the_first_failure_counts, reset),
