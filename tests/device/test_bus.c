@@ -17,7 +17,7 @@
 
 #define FABRIC(reg) ((uint32_t)offsetof(mw_fabric_t, reg))
 
-enum { LIMIT = 20000000, BLOCK = 8192, ASLEEP = 100000 };
+enum { LIMIT = 20000000, BLOCK = 4096, ASLEEP = 30000 };
 
 static uint8_t data[BLOCK];
 
@@ -108,12 +108,12 @@ static void test_suspend(void **state)
     fill();
     assert_true(e->ops->plug(e->model, false));
     sync_at_once(e);
-    sleep_in(e, &(struct mw_frame_header){.type = MW_FRAME_MEM_WRITE, .argument = 64}, BLOCK, 4000);
+    sleep_in(e, &(struct mw_frame_header){.type = MW_FRAME_MEM_WRITE, .argument = 64}, BLOCK, 2000);
     check_block(e, 64);
     // behind the request, in the middle of the reply
     sleep_in(e,
              &(struct mw_frame_header){.type = MW_FRAME_MEM_READ, .argument = 64, .count = BLOCK},
-             0, 5000);
+             0, 2500);
     assert_memory_equal(e->payload, data, BLOCK);
     // the device sleeps while it has something to tell
     sleep_in(e, &(struct mw_frame_header){.type = MW_FRAME_WAIT, .argument = 1000}, 0, 10);

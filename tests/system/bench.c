@@ -168,7 +168,7 @@ bool bench_has(const struct bench *b, const struct mw_system *system)
 void bench_all(const char *options, bench_edit *edit, void *context)
 {
     static unsigned turn;
-    const unsigned step = test_cases(2, 1);
+    const unsigned step = test_cases(3, 1);
     struct bench b;
     print_message("moeswitch run %s\n", options);
     bench_options(&b, "%s", options);

@@ -377,7 +377,7 @@ static void goes_on_behind_runs_that_fail(void **state)
     (void)state;
     char path[200], folder[200];
     static const char text[] =
-        "{\"system\": \"dysharp\", \"gpus\": 2, \"flit-bytes\": 8, \"experts\": 8, \"k\": 2, "
+        "{\"system\": \"dysharp\", \"gpus\": 4, \"flit-bytes\": 8, \"experts\": 8, \"k\": 2, "
         "\"hidden\": [16376, 32], \"tokens-per-gpu\": [512, 6], \"set\": {\"quiet_cycles\": "
         "2000000}}";
     snprintf(path, sizeof path, "%s", scratch("large.json"));

@@ -64,7 +64,7 @@ static void rows(void **state)
     (void)state;
     static const unsigned hidden[] = {4, 16, 20, 32, 36, 48, 64, 80, 264, 520, 1024};
     for (unsigned i = 0; i < sizeof hidden / sizeof *hidden; i++) {
-        for (unsigned scatter = 0; scatter < 6; scatter += 1 + i % 2) {
+        for (unsigned scatter = i % 2; scatter < 6; scatter += test_cases(2, 1) + i % 2) {
             char more[160];
             snprintf(more, sizeof more, ON "--hidden %u --set scatter=%u --set rpm_timer=%u",
                      hidden[i], scatter, i % 3 * 100);

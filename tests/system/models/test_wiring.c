@@ -4,7 +4,7 @@
 // other test (pair.h). N = 3, so that a lane is left over, and 16-byte flits.
 #include "system/pair.h"
 
-enum { FEW = 8, MANY = 24 };
+enum { FEW = 4, MANY = 24 };
 
 static const struct pair_models models = {
     .path = {"build/model/n3f16/libmwsim.so", "build/model/n3f16-fst/libmwsim.so"},
