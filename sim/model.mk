@@ -107,7 +107,7 @@ include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 # without some primitives, and plain ones, one with waveforms, beside others; as N.F.small.trace[.backend]
 MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain
 LONG_MODELS := 9.8.1.0 9.8.1.0.plain 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 \
-    $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain
+    $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain 5.16.0.0 6.16.0.0 7.16.0.0
 asked_kind := $(or $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter 1,$(FAR)),far),$(SMALL))
 asked := $(N).$(F).$(asked_kind).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))
