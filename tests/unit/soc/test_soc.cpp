@@ -1063,7 +1063,8 @@ struct any_firmware : bench {
 TEST(any_firmware_is_replaced)
 {
     const char *text = getenv("MW_FIRMWARES");
-    const unsigned count = text ? static_cast<unsigned>(strtoul(text, nullptr, 0)) : tb::cases(24, 50);
+    const unsigned count =
+        text ? static_cast<unsigned>(strtoul(text, nullptr, 0)) : tb::cases(24, 50);
     any_firmware b;
     assert_true(b.held(true));
     std::vector<uint32_t> good = b.ram();
