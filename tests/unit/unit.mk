@@ -50,6 +50,11 @@ LONG_UNIT_BINS := $(foreach u,$(LONG_UNITS),$(call unit_bin,$(u)))
 
 # of a test's own code, which runs beside Verilator's; UNIT_OPT='-O0 -g' to look at one in a debugger
 UNIT_OPT ?= -O1
+# Tests that run for some seconds. Others take longer to compile than to run: clang compiles them without optimization,
+# in half of the time.
+UNIT_BUSY := soc usb_core usb_core_pins switch_4_8 switch_loads_5_16 switch_rate_8 switch_shared_ram_8 \
+    packet_manager_16 reduce_lane host_link host_link_16 $(LONG_UNITS)
+unit_busy = $(or $(2),$(filter $(1),$(UNIT_BUSY)),$(filter-out file,$(origin UNIT_OPT)))
 
 UNIT_BENCH := $(wildcard tests/unit/bench/*.h)
 
@@ -81,6 +86,11 @@ $(UNIT_PCH).gch: tests/unit/bench/pch.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)cp $< $(UNIT_PCH) && $(UNIT_CXX) -x c++-header -o $@ $(UNIT_PCH)
+# clang marks what its standard library calls itself as deprecated
+UNIT_CLANG = $(patsubst $(CXX),$(MODEL_CXX),$(patsubst $(UNIT_OPT),-O0,$(UNIT_CXX))) -Wno-deprecated-declarations
+$(UNIT_PCH).pch: tests/unit/bench/pch.h | $(B)/.setup
+	@mkdir -p $(@D)
+	$(Q)$(UNIT_CLANG) -x c++-header -o $@ $<
 
 # unit_program: name, top, test, folder, SystemVerilog sources (packages first), their warnings, further sources to link
 define unit_program
@@ -107,7 +117,7 @@ $(4)/unit_inputs.h: $(4)/V$(2).mk tests/unit/bench/inputs.py
 
 $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_C_$(1))) \
     $$(call obj,$$(filter %.c,$$(UNIT_C_$(1)) $(7))) \
-    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) \
+    $$(wildcard $(UNIT_FOLDERS:%=%*.h)) $(UNIT_BENCH) $(UNIT_PCH).gch $(UNIT_PCH).pch $(UNIT_DIR)/bench.a $(UNIT_RUNTIME) \
     $(B)/libmwgolden.a | $(GEN_H) $$(UNIT_NEEDS_$(1))
 	$$(call say,CXX,$(4:$(B)/%=%))
 	$$(Q)find $$(@D) -name '*.gch' ! -exec grep -q ^CPCH {} \; -delete # of another compiler
@@ -117,7 +127,8 @@ $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_
 	    CXXFLAGS="$$(filter-out $(CXX),$$(UNIT_CXX)) -w -include $(abspath $(UNIT_PCH))"; \
 	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 \
 	    || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$$(UNIT_CXX) -include $(UNIT_PCH) $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) \
+	$$(Q)$(if $(call unit_busy,$(1),$(7)),$$(UNIT_CXX) -include $(UNIT_PCH),$$(UNIT_CLANG) -include-pch $(UNIT_PCH).pch) \
+	    $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) \
 	    $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
 	    $$(@D)/V$(2)__ALL.a $(UNIT_RUNTIME) $(UNIT_DIR)/bench.a $(B)/libmwgolden.a -lcmocka $$(LDLIBS) \
