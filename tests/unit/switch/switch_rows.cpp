@@ -814,7 +814,11 @@ void report_all(hubs &b, unsigned rows, bool in_order, unsigned others)
         if (!in_order)
             std::shuffle(left[p].begin(), left[p].end(), b.rng);
     }
+    constexpr unsigned TURNS = 200000; // many more than a port without credits ever takes
+    unsigned turns = 0;
     for (size_t some = 1; some;) {
+        if (++turns > TURNS)
+            fail_msg("reports of %zu rows are left", some);
         some = 0;
         for (unsigned p = 0; p < b.n; p++) {
             some += left[p].size();
