@@ -5,7 +5,7 @@ INSTALL_CHECK := $(B)/install-check
 DEB_CHECK := $(B)/deb-check
 TEST_CMDS += --command 'example-lines: $(PY) tests/packaging/example.py README.md'
 TEST_CMDS += --command 'install: make packages-check'
-LONG_CMDS += --command 'install-bare: make packages-check && $(PY) tests/packaging/bare.py $(DEB_CHECK) $(B)/bare'
+LONG_CMDS += --command 'install-bare: make packages-again && $(PY) tests/packaging/bare.py $(DEB_CHECK) $(B)/bare'
 INSTALL_MAKE = $(fresh_make) -s DESTDIR=$(abspath $(INSTALL_CHECK)) PREFIX=/usr $(PACKAGED)
 
 # The shared library has exactly the functions of its header; what is installed builds the
@@ -33,13 +33,14 @@ install-check: $(B)/libmoeswitch.so $(B)/moeswitch $(call model_so,2.8.0.0)
 	$(Q)[ -z "$$(find $(INSTALL_CHECK) ! -type d)" ] || { find $(INSTALL_CHECK) ! -type d; \
 	    echo "make uninstall leaves these" >&2; exit 1; }
 
-# The packages, made twice in other circumstances, are the same, bit for bit, and lintian has nothing to say; they work
+# Of the packages lintian has nothing to say. Made twice in other circumstances, they are the same, bit for bit; they work
 # in a bare Debian, where this machine can have one.
 deb_make = $(fresh_make) -s $(PACKAGED) deb
 LINTIAN := lintian --allow-root --fail-on error,warning
-.PHONY: packages-check
+.PHONY: packages-check packages-again
 packages-check: install-check
 	$(Q)$(deb_make) DEB=$(DEB_CHECK)
 	$(Q)$(LINTIAN) $(DEB_CHECK)/*.deb
+packages-again: packages-check
 	$(Q)umask 077; TZ=Pacific/Auckland LC_ALL=C.UTF-8 $(deb_make) DEB=$(DEB_CHECK)/again
 	$(Q)for f in $(DEB_CHECK)/*.deb; do cmp $$f $(DEB_CHECK)/again/$${f##*/} || exit 1; done
