@@ -205,6 +205,7 @@ struct mw_device_info {
     unsigned merge_entries;  ///< of the table of loads at each port of the switch
     unsigned open_loads;     ///< rows that a GPU may load at a time
     unsigned open_syncs;     ///< tiles that it may have reported and not been granted
+    bool row_types;          ///< dispatch_type of mw_layer_config exists
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -479,6 +480,11 @@ struct mw_layer_config {
     unsigned load_first;    ///< own tokens from this one on are loaded, those below are summed
     unsigned load_expert;   ///< own expert that mw_stream_expert_landed runs on rows that landed
     unsigned merge_entries; ///< entries of each table of loads in use; 511: all; 0: none merges
+    /// Type of the hidden values at xs_base and xd_base, MW_ROWTYPE_ of packet.h. With
+    /// MW_ROWTYPE_E4M3 a row there has row_bytes / 2 bytes, a multiple of the flit, as far apart as
+    /// all rows. The experts convert it without rounding, and their results have row_bytes.
+    /// Excludes merge_loads. MW_ERR_CAPACITY: the device has no row_types.
+    unsigned dispatch_type;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.

@@ -4,6 +4,7 @@
 #include "analysis/fit.h"
 
 #include "base/text.h"
+#include "trace/row_type.h"
 
 #include "isa.h"
 
@@ -37,6 +38,7 @@ void mw_fit_config(struct mw_layer_config *c, const struct mw_demand *d, bool mu
     c->k = d->k;
     c->tokens_per_gpu = d->shape.tokens_per_gpu;
     c->row_bytes = 2 * d->shape.hidden;
+    c->dispatch_type = d->shape.dispatch_type;
     c->experts_per_gpu = d->experts / d->shape.gpus;
     c->rows_per_expert = d->rows_per_expert;
     // a unicast layout is one with received rows: at least one, where no token has any expert
@@ -197,6 +199,18 @@ int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
                        "%u bytes per row are no multiple of the %u-byte flit: --hidden must be a "
                        "multiple of %u",
                        c->row_bytes, info->flit_bytes, info->flit_bytes / 2);
+    const unsigned sent = (unsigned)mw_row_type_bytes(c->dispatch_type, d->shape.hidden);
+    if (sent % info->flit_bytes)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--dispatch-type %s: %u bytes per row are no multiple of the %u-byte flit: "
+                       "--hidden must be a multiple of %u",
+                       mw_row_type_names[c->dispatch_type], sent, info->flit_bytes,
+                       info->flit_bytes);
+    if (c->dispatch_type != MW_ROWTYPE_BF16 && !info->row_types)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--dispatch-type %s: this device's rows are bf16 in both directions: leave "
+                       "it out",
+                       mw_row_type_names[c->dispatch_type]);
     if (c->row_bytes > MAX_ROW)
         return mw_fail(err, MW_EXIT_INPUT, "bytes per row: %u, it has %d: --hidden may be %d",
                        c->row_bytes, MAX_ROW, MAX_ROW / 2 / 8 * 8);

@@ -8,11 +8,12 @@
 #include "analysis/packet_size.h"
 #include "golden/places.h"
 
-/// Rows that a GPU adds, reads and writes, each of all flits of the hidden values, without those of
-/// its engine. But where all rows are gathered it writes no more than it reads: what comes and is
-/// computed is read again, an output row is written for each that was sent.
+/// Rows that a GPU adds, reads and writes, each of all flits of a result, without those of its
+/// engine; and those that it sends to experts, or gets, which have a size of their own. But where
+/// all rows are gathered it writes no more than it reads: what comes and is computed is read again,
+/// an output row is written for each that was sent.
 struct load {
-    uint64_t additions, reads, writes;
+    uint64_t additions, reads, writes, sent, got;
 };
 
 /// Where the switch adds: homes send each row once, and all sum their own experts' rows.
@@ -22,7 +23,7 @@ static void add_reduced(struct load load[MW_MAX_GPUS], const struct mw_workload 
     for (unsigned t = 0; t < w->tokens; t++) {
         struct mw_places p;
         mw_places_find(w, layer, t, &p);
-        load[p.home].reads += p.remote_rows || p.at[p.home];
+        load[p.home].sent += p.remote_rows || p.at[p.home];
     }
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         load[q].reads += facts->rows[q];
@@ -38,7 +39,7 @@ static void add_at_home(struct load load[MW_MAX_GPUS], const struct mw_places *p
     for (unsigned q = 0; q < gpus; q++) {
         if (!p->at[q])
             continue;
-        home->reads++; // a copy is sent, read for each
+        home->sent++; // a copy, read for each
         if (q == p->home)
             continue;
         load[q].reads += p->at[q];
@@ -70,7 +71,7 @@ static void add_rows_at_home(struct load load[MW_MAX_GPUS], const struct mw_plac
     }
     if (p->remote_gpus == 1)
         groups = 0;
-    home->reads += p->remote_rows + (own > 0);          // sent
+    home->sent += p->remote_rows + (own > 0);
     home->reads += rows + groups + (own && rows > own); // added
     home->additions += rows ? rows - 1u : 0;
 }
@@ -97,12 +98,13 @@ static void add_gathered(struct load load[MW_MAX_GPUS], const struct mw_workload
         mw_places_find(w, layer, t, &p);
         for (unsigned q = 0; q < w->shape.gpus; q++) {
             const bool sums = p.at[q] && q != p.home;
-            load[q].writes += 2; // the row, the dense row
+            load[q].got++;
+            load[q].writes++; // the dense row
             load[q].reads += (sums ? p.at[q] : 0) + 1;
             load[q].additions += sums ? p.at[q] - 1u : 0;
         }
         struct load *home = &load[p.home];
-        home->reads++; // sent
+        home->sent++;
         home->writes++;
         home->additions++;
         if (p.at[p.home]) {
@@ -125,7 +127,8 @@ void mw_resources_compute(const struct mw_workload *w, unsigned layer,
 {
     struct load load[MW_MAX_GPUS] = {0};
     struct mw_layer_facts facts;
-    uint64_t flits = (2ull * w->shape.hidden + flit_bytes - 1) / flit_bytes;
+    const uint64_t flits = mw_div_up(mw_row_bytes(w), flit_bytes),
+                   sent = mw_div_up(mw_dispatch_bytes(w), flit_bytes);
     *r = (struct mw_resources){.engine = bounds->own_engine, .limit = bounds->own};
     mw_layer_facts(w, layer, &facts);
     if (system->gathered)
@@ -136,10 +139,10 @@ void mw_resources_compute(const struct mw_workload *w, unsigned layer,
         add_unicast(load, w, layer, system->row_sparse);
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         // the engine's too
-        uint64_t reads = load[q].reads + facts.rows[q], writes = load[q].writes + facts.rows[q];
-        uint64_t rows = reads > writes ? reads : writes;
+        const uint64_t reads = load[q].reads * flits + (load[q].sent + facts.rows[q]) * sent,
+                       writes = (load[q].writes + facts.rows[q]) * flits + load[q].got * sent;
         take(&r->adder, MW_ADDER, q, load[q].additions * flits);
-        take(&r->banks, MW_BANKS, q, mw_div_up(rows * flits, MW_MEM_BANKS));
+        take(&r->banks, MW_BANKS, q, mw_div_up(reads > writes ? reads : writes, MW_MEM_BANKS));
     }
     if (r->adder.cycles > r->limit.cycles)
         r->limit = r->adder;

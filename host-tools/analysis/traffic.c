@@ -34,7 +34,7 @@ static uint64_t multicast_flits(const struct mw_workload *w, const struct mw_sys
                                 unsigned targets, unsigned f)
 {
     unsigned each = system->target_list_cache ? 0 : targets;
-    return mw_packet_flits(mw_row_bytes(w), each, f) + mw_packet_flits(4ull * w->k, each, f) +
+    return mw_packet_flits(mw_dispatch_bytes(w), each, f) + mw_packet_flits(4ull * w->k, each, f) +
            (system->target_list_cache ? mw_list_flits(targets, f) : 0);
 }
 
@@ -45,14 +45,14 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
         return;
     if (system->multicast)
         put(t, p->home, MW_UP, MW_STORE, multicast_flits(w, system, p->remote_rows, f),
-            mw_row_bytes(w) + 4ull * w->k);
+            mw_dispatch_bytes(w) + 4ull * w->k);
     // By an address that says all, the last packet carries token index and expert IDs too.
     uint64_t last = (system->row_sparse ? 0 : 4 + 2ull * w->k) + 4ull * w->k;
-    uint64_t row = mw_packet_flits(mw_row_bytes(w), 0, f), more = 0;
+    uint64_t row = mw_packet_flits(mw_dispatch_bytes(w), 0, f), more = 0;
     if (system->scatter)
-        row = mw_scattered_flits(mw_row_bytes(w), f);
+        row = mw_scattered_flits(mw_dispatch_bytes(w), f);
     if (system->packet_manager) {
-        more = row - mw_merged_flits(mw_row_bytes(w), system->scatter, system->row_sparse, f);
+        more = row - mw_merged_flits(mw_dispatch_bytes(w), system->scatter, system->row_sparse, f);
         row -= more;
     }
     for (unsigned q = 0; q < w->shape.gpus; q++) {
@@ -60,11 +60,11 @@ static void count_dispatch(const struct mw_workload *w, const struct mw_system *
             continue;
         if (system->multicast) {
             put(t, q, MW_DOWN, MW_STORE, multicast_flits(w, system, p->at[q], f),
-                mw_row_bytes(w) + 4ull * w->k);
+                mw_dispatch_bytes(w) + 4ull * w->k);
         } else {
             const uint64_t rows = system->row_sparse ? p->at[q] : 1;
             send(t, p->home, q, MW_STORE, rows * (row + mw_packet_flits(last, 0, f)),
-                 rows * (mw_row_bytes(w) + last));
+                 rows * (mw_dispatch_bytes(w) + last));
             t->gathered[p->home][MW_UP][MW_STORE] += rows * more;
             t->gathered[q][MW_DOWN][MW_STORE] += rows * more;
         }
@@ -135,16 +135,17 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
 static void count_gathered(const struct mw_workload *w, unsigned home, unsigned f,
                            struct mw_traffic phases[MW_PHASES])
 {
-    const uint64_t row = mw_packet_flits(mw_row_bytes(w), 0, f),
+    const uint64_t sent = mw_packet_flits(mw_dispatch_bytes(w), 0, f),
+                   row = mw_packet_flits(mw_row_bytes(w), 0, f),
                    entry = mw_packet_flits(MW_ROUTE_BYTES, 0, f);
     struct mw_traffic *dispatch = &phases[MW_DISPATCH], *combine = &phases[MW_COMBINE];
-    put(dispatch, home, MW_UP, MW_STORE, row + entry, mw_row_bytes(w) + MW_ROUTE_BYTES);
+    put(dispatch, home, MW_UP, MW_STORE, sent + entry, mw_dispatch_bytes(w) + MW_ROUTE_BYTES);
     put(combine, home, MW_UP, MW_REQUEST, mw_bare_flits(0, f), 0);
     put(combine, home, MW_DOWN, MW_PARTIAL, row, mw_row_bytes(w));
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         if (q == home)
             continue;
-        put(dispatch, q, MW_DOWN, MW_STORE, row + entry, mw_row_bytes(w) + MW_ROUTE_BYTES);
+        put(dispatch, q, MW_DOWN, MW_STORE, sent + entry, mw_dispatch_bytes(w) + MW_ROUTE_BYTES);
         put(combine, q, MW_DOWN, MW_REQUEST, mw_bare_flits(0, f), 0);
         put(combine, q, MW_UP, MW_PARTIAL, row, mw_row_bytes(w));
     }
@@ -247,7 +248,8 @@ void mw_traffic_strict(const struct mw_workload *w, unsigned layer, unsigned fli
 {
     memset(t, 0, sizeof *t);
     uint64_t combine = mw_packet_flits(mw_row_bytes(w), 0, flit_bytes);
-    uint64_t dispatch = combine + mw_packet_flits(4ull * w->k, 0, flit_bytes);
+    uint64_t dispatch = mw_packet_flits(mw_dispatch_bytes(w), 0, flit_bytes) +
+                        mw_packet_flits(4ull * w->k, 0, flit_bytes);
     for (unsigned i = 0; i < w->tokens; i++) {
         struct mw_places p;
         mw_places_find(w, layer, i, &p);

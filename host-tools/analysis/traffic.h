@@ -8,6 +8,7 @@
 
 #include "analysis/costs.h"
 #include "packet.h"
+#include "trace/row_type.h"
 #include "trace/workload.h"
 
 enum mw_direction { MW_UP, MW_DOWN, MW_DIRECTIONS }; ///< GPU to switch, switch to GPU
@@ -80,10 +81,15 @@ struct mw_link_parameters {
     unsigned tile;          ///< rows that an engine starts together; 0: 1
 };
 
-/// Bytes of a token's hidden values.
+/// Bytes of a token's results, and of its hidden values on their way to the experts.
 static inline uint64_t mw_row_bytes(const struct mw_workload *w)
 {
-    return 2ull * w->shape.hidden;
+    return mw_row_type_bytes(MW_ROWTYPE_BF16, w->shape.hidden);
+}
+
+static inline uint64_t mw_dispatch_bytes(const struct mw_workload *w)
+{
+    return mw_row_type_bytes(w->shape.dispatch_type, w->shape.hidden);
 }
 
 /// Rows that an engine starts together.

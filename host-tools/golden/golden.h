@@ -5,6 +5,7 @@
 #ifndef MW_HOST_GOLDEN_H
 #define MW_HOST_GOLDEN_H
 
+#include "trace/row_type.h"
 #include "trace/workload.h"
 
 /// Order in which a token's terms are added. Only the first one is right; the others exist to show
@@ -16,8 +17,6 @@ enum mw_order {
     MW_ORDER_EXPERTS_REVERSED, ///< experts of a GPU from the end of the list
     MW_ORDER_HOME_FIRST,       ///< home's sum in front of the remote ones, rounded once
 };
-
-enum { MW_BF16_NAN = 0x7fff };
 
 /// fp32 value of a bf16, exact.
 float mw_bf16_to_float(uint16_t v);

@@ -42,6 +42,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     if (w->shape.batches)
         mw_json_uint(j, "batches", w->shape.batches);
     mw_json_uint(j, "hidden", w->shape.hidden);
+    if (w->shape.dispatch_type != MW_ROWTYPE_BF16)
+        mw_json_string(j, "dispatch_type", mw_row_type_names[w->shape.dispatch_type]);
     mw_json_uint(j, "experts", w->experts - w->replicas);
     json_placing(j, &params->placing, w);
     mw_json_uint(j, "k", w->k);

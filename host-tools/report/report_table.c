@@ -71,6 +71,7 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
                     const struct mw_workload *w)
 {
     char layers[128], costs[256];
+    const bool typed = w->shape.dispatch_type != MW_ROWTYPE_BF16;
     layer_numbers(params, layers, sizeof layers);
     fprintf(out, "%s", MW_SHOWN(trace->name));
     if (trace->model[0])
@@ -80,11 +81,12 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
         mw_report_paragraph(out, "the trace has no gate weights: every one is taken as 1/k");
     mw_report_paragraph(
         out,
-        "%s: %u GPUs, %u tokens each, hidden %u, %u experts, k %u, tile %u%s, expert "
+        "%s: %u GPUs, %u tokens each, hidden %u%s%s, %u experts, k %u, tile %u%s, expert "
         "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
         ", costs of software: %s",
-        layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, w->experts - w->replicas,
-        w->k, params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
+        layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, typed ? " sent as " : "",
+        typed ? mw_row_type_names[w->shape.dispatch_type] : "", w->experts - w->replicas, w->k,
+        params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
         params->flit_bytes, params->link_latency, w->shape.seed,
         mw_costs_text(params->costs, &params->settings, costs, sizeof costs));
     print_placing(out, &params->placing, w);

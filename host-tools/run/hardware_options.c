@@ -32,6 +32,11 @@ int mw_hardware_apply(struct mw_run_params *p, const struct mw_options_said *sai
         return mw_option_given(&mw_run_table, said, "gemm-type")
                    ? mw_fail(err, MW_EXIT_INPUT, "--gemm-type: only with --hardware")
                    : MW_EXIT_OK;
+    if (p->shape.dispatch_type != MW_ROWTYPE_BF16)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--dispatch-type %s: not with --hardware, whose planes share rows of one "
+                       "size",
+                       mw_row_type_names[p->shape.dispatch_type]);
     int status = mw_machine_sizes(p->hardware, &p->device, &p->shape.gpus, &p->flit_bytes, err);
     if (status)
         return status;

@@ -101,6 +101,7 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"switch_reductions", i->switch_reductions},
                {"tile_reductions", i->tile_reductions},
                {"merge_loads", i->merge_loads},
+               {"row_types", i->row_types},
                {"token_order", i->token_order},
                {"link_rate", i->link_rate},
                {"delay", i->delay},

@@ -87,6 +87,25 @@ static int set_spread(void *spread, const char *name, const char *text, struct m
     return MW_EXIT_OK;
 }
 
+static bool row_types(unsigned i, struct mw_term *term)
+{
+    if (i >= MW_ROW_TYPES)
+        return false;
+    *term = (struct mw_term){mw_row_type_names[i], NULL};
+    return true;
+}
+
+static int set_row_type(void *type, const char *name, const char *text, struct mw_error *err)
+{
+    for (unsigned i = 0; i < MW_ROW_TYPES; i++) {
+        if (strcmp(text, mw_row_type_names[i]))
+            continue;
+        *(unsigned *)type = i;
+        return MW_EXIT_OK;
+    }
+    return mw_fail_choice(name, text, row_types, err);
+}
+
 // ---- the table ----------------------------------------------------------------------------------
 
 #define AT(field) offsetof(struct mw_run_params, field)
@@ -120,6 +139,9 @@ static const struct mw_option options[] = {
     MW_UNSIGNED(
         "hidden", AT(shape.hidden), 1, MW_BUILT_HIDDEN, "H",
         "bf16 values per token, {}, a multiple of half of --flit-bytes (default {default})"),
+    MW_CHOICE("dispatch-type", AT(shape.dispatch_type), set_row_type, row_types, "TYPE",
+              "of the values on their way to the experts, {}: bf16 (default), or FP8 with a scale "
+              "that the experts' coefficients include; results are bf16"),
     MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several, which run in that order"),
     MW_UNSIGNED(

@@ -9,11 +9,12 @@
 
 /// Options that only MoE layers have, or only tensor-parallel workloads.
 static const char *const moe_options[] = {
-    "trace",         "axes",          "model",         "layer",    "layers",    "tokens-per-gpu",
-    "batches",       "allow-padding", "experts",       "k",        "sigma",     "groups",
-    "repeat-tokens", "jobs",          "partial-tiles", "locality", "spread",    "topk-groups",
-    "costs",         "in-flight",     "trace-fst",     "hardware", "gemm-type", "placement",
-    "expert-loads",  "replicas",      "replica-choice"};
+    "trace",          "axes",           "model",         "layer",     "layers",
+    "tokens-per-gpu", "batches",        "allow-padding", "experts",   "k",
+    "sigma",          "groups",         "repeat-tokens", "jobs",      "partial-tiles",
+    "locality",       "spread",         "topk-groups",   "costs",     "in-flight",
+    "trace-fst",      "hardware",       "gemm-type",     "placement", "expert-loads",
+    "replicas",       "replica-choice", "dispatch-type"};
 static const char *const tp_options[] = {
     "rows",   "shape",        "gemm-rs-cycles", "ln-cycles", "ag-gemm-cycles",
     "jitter", "start-spread", "merge-entries",  "no-merge",  "no-sync"};

@@ -7,6 +7,7 @@
 #include "systems/job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { CLOCK_HZ = 60000000 }; ///< of a simulated device
 
@@ -25,7 +26,7 @@ static int start(struct feeding *f, unsigned layer)
     const struct mw_feed_buffer *b = &j->layout.buffer[buffer];
     int status = mw_job_load_routing(j, layer, b->rt_base);
     if (!status)
-        status = mw_job_load_rows(j, b->xs_base, j->w->layer[layer].x, "hidden values");
+        status = mw_job_load_hidden(j, layer, b->xs_base);
     if (status)
         return status;
     int code = mw_feed(j->device, &j->layout, buffer, &f->number[layer]);
@@ -44,12 +45,16 @@ static int spoil(struct feeding *f)
     struct job *j = f->job;
     int status = MW_EXIT_OK;
     for (unsigned b = 0; b < j->layout.buffers && b < j->w->layers && !status; b++) {
-        const uint16_t *old[] = {j->w->layer[b].x, j->result->layer[b].out};
+        const unsigned width[] = {mw_job_dispatch_words(j), j->w->shape.hidden};
         const uint64_t base[] = {j->layout.buffer[b].xs_base, j->layout.buffer[b].out_base};
         for (unsigned k = 0; k < 2 && !status; k++) {
-            for (size_t i = 0; i < values_of(j); i++)
-                f->out[i] = (uint16_t)~old[k][i];
-            status = mw_job_load_rows(j, base[k], f->out, "spoilt rows");
+            if (k)
+                memcpy(f->out, j->result->layer[b].out, values_of(j) * sizeof *f->out);
+            else
+                mw_job_pack_hidden(j, b, f->out);
+            for (size_t i = 0; i < (size_t)j->w->tokens * width[k]; i++)
+                f->out[i] = (uint16_t)~f->out[i];
+            status = mw_job_load_words(j, base[k], f->out, width[k], "spoilt rows");
         }
     }
     return status;

@@ -7,6 +7,7 @@
 #include "device/device_build.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { AT_ONCE = 256 << 10 }; ///< bytes of each GPU
@@ -43,7 +44,8 @@ static enum mw_primitives primitives_of(const struct job *j)
 {
     const struct mw_system *s = j->system;
     const struct mw_settings *settings = &j->params->settings;
-    if (j->every || !costs_alone(settings) || j->params->link_cycles > 1 || s->target_list_cache ||
+    if (j->every || !costs_alone(settings) || j->params->link_cycles > 1 ||
+        j->params->shape.dispatch_type != MW_ROWTYPE_BF16 || s->target_list_cache ||
         s->switch_reductions || s->token_order || s->dispatch_throttle)
         return MW_PRIMITIVES_ALL;
     if (settings->count || s->row_ranges || s->gathered || s->row_sparse || s->source_lists)
@@ -122,13 +124,13 @@ int mw_job_stuck(struct job *j, const char *what, int code)
     return MW_EXIT_STUCK;
 }
 
-/// What each GPU has of the values.
-static void make_parts(const struct mw_workload *w, const uint16_t *values, struct mw_tokens *part)
+/// What each GPU has of the values, so many a row.
+static void make_parts(const struct mw_workload *w, const uint16_t *values, size_t width,
+                       struct mw_tokens *part)
 {
     const size_t own = w->shape.tokens_per_gpu;
     for (size_t g = 0; g < w->shape.gpus; g++)
-        part[g] =
-            (struct mw_tokens){.tokens = (unsigned)own, .x = values + g * own * w->shape.hidden};
+        part[g] = (struct mw_tokens){.tokens = (unsigned)own, .x = values + g * own * width};
 }
 
 /// Rows of each GPU that are moved at once: few enough that a run can be stopped in between.
@@ -140,15 +142,49 @@ static unsigned rows_at_once(const struct job *j)
 
 int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what)
 {
+    return mw_job_load_words(j, address, values, j->w->shape.hidden, what);
+}
+
+unsigned mw_job_dispatch_words(const struct job *j)
+{
+    return (unsigned)mw_dispatch_bytes(j->w) / 2;
+}
+
+void mw_job_pack_hidden(const struct job *j, unsigned layer, uint16_t *words)
+{
+    const struct mw_shape *s = &j->w->shape;
+    const uint16_t *x = j->w->layer[layer].x;
+    for (size_t t = 0; t < j->w->tokens; t++)
+        mw_row_type_pack(s->dispatch_type, x + t * s->hidden, s->hidden,
+                         words + t * mw_job_dispatch_words(j));
+}
+
+int mw_job_load_hidden(struct job *j, unsigned layer, uint64_t address)
+{
+    static const char what[] = "hidden values";
+    if (j->w->shape.dispatch_type == MW_ROWTYPE_BF16)
+        return mw_job_load_rows(j, address, j->w->layer[layer].x, what);
+    uint16_t *words = malloc((size_t)j->w->tokens * mw_job_dispatch_words(j) * sizeof *words);
+    if (!words)
+        return mw_fail_memory(j->err, what);
+    mw_job_pack_hidden(j, layer, words);
+    int status = mw_job_load_words(j, address, words, mw_job_dispatch_words(j), what);
+    free(words);
+    return status;
+}
+
+int mw_job_load_words(struct job *j, uint64_t address, const uint16_t *values, unsigned width,
+                      const char *what)
+{
     struct mw_tokens part[MW_MAX_GPUS];
-    unsigned own = j->w->shape.tokens_per_gpu, hidden = j->w->shape.hidden;
+    unsigned own = j->w->shape.tokens_per_gpu;
     for (unsigned from = 0, count; from < own; from += count) {
         count = own - from < rows_at_once(j) ? own - from : rows_at_once(j);
-        make_parts(j->w, values + (size_t)from * hidden, part);
+        make_parts(j->w, values + (size_t)from * width, width, part);
         for (unsigned g = 0; g < j->w->shape.gpus; g++)
             part[g].tokens = count;
         int code = mw_rows_load(j->device, address + ((uint64_t)from << j->layout.row_shift),
-                                2 * hidden, j->layout.row_shift, part);
+                                2 * width, j->layout.row_shift, part);
         if (code)
             return mw_job_failed(j, what, code);
         if (!mw_job_goes_on(j, (double)(from + count) / own))

@@ -69,6 +69,14 @@ int mw_job_load_routing(struct job *j, unsigned layer, uint64_t address);
 /// Write [tokens][hidden] values as rows, some at a time at `address`, where they lie
 /// apart; and read them.
 int mw_job_load_rows(struct job *j, uint64_t address, const uint16_t *values, const char *what);
+/// The same with rows of `width` words of 16 bits.
+int mw_job_load_words(struct job *j, uint64_t address, const uint16_t *values, unsigned width,
+                      const char *what);
+/// Write the hidden values of a layer (an index) as rows of dispatch. How many words such a row
+/// has; and all of them, one behind the other.
+int mw_job_load_hidden(struct job *j, unsigned layer, uint64_t address);
+unsigned mw_job_dispatch_words(const struct job *j);
+void mw_job_pack_hidden(const struct job *j, unsigned layer, uint16_t *words);
 int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what);
 
 /// Run all layers again through the device's queue of layers, without and with feeding.

@@ -83,7 +83,7 @@ static int load_layer(struct job *j, double moving)
         status = mw_job_load_routing(j, j->layer, j->layout.rt_base);
     mw_job_step(j, moving);
     if (!status)
-        status = mw_job_load_rows(j, j->layout.xs_base, w->layer[j->layer].x, "hidden values");
+        status = mw_job_load_hidden(j, j->layer, j->layout.xs_base);
     for (size_t i = 0; i < values; i++)
         out[i] = 0xdead;
     mw_job_step(j, 2 * moving);

@@ -4,6 +4,7 @@
 #include "trace/workload.h"
 
 #include "base/random.h"
+#include "trace/row_type.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,24 @@ static uint16_t random_bf16(uint64_t bits, int low, int high)
     return (uint16_t)(sign << 15 | exponent << 7 | mantissa);
 }
 
-uint16_t mw_hidden_value(uint64_t seed, size_t layer, size_t token, unsigned element)
+static uint64_t element_bits(uint64_t seed, size_t layer, size_t token, unsigned element)
 {
     uint64_t place = (uint64_t)token * MW_MAX_HIDDEN + element;
-    return random_bf16(mw_hash3(seed ^ 0x68696464656e, layer, place), -20, 20);
+    return mw_hash3(seed ^ 0x68696464656e, layer, place);
+}
+
+uint16_t mw_hidden_value(uint64_t seed, size_t layer, size_t token, unsigned element)
+{
+    return random_bf16(element_bits(seed, layer, token, element), -20, 20);
+}
+
+uint16_t mw_typed_value(unsigned type, uint64_t seed, size_t layer, size_t token, unsigned element)
+{
+    if (type != MW_ROWTYPE_E4M3)
+        return mw_hidden_value(seed, layer, token, element);
+    const uint64_t bits = element_bits(seed, layer, token, element);
+    const unsigned sign = (unsigned)(bits >> 63) << 7;
+    return mw_e4m3_to_bf16((uint8_t)(sign | (1 + (bits & 0xffffffffu) * 126 / 0x100000000u)));
 }
 
 uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread)
@@ -90,7 +105,8 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     uint16_t *x = layer->x;
     for (unsigned t = 0; t < w->tokens; t++)
         for (unsigned h = 0; h < w->shape.hidden; h++)
-            *x++ = mw_hidden_value(w->shape.seed, layer->number, layer->first + t, h);
+            *x++ = mw_typed_value(w->shape.dispatch_type, w->shape.seed, layer->number,
+                                  layer->first + t, h);
     return MW_EXIT_OK;
 }
 

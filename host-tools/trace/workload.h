@@ -51,6 +51,7 @@ struct mw_shape {
     unsigned tokens_per_gpu; ///< T, at least 1
     unsigned batches;        ///< of N * T tokens of each layer, one behind the other; 0: 1
     unsigned hidden;         ///< H, bf16 values per token, 1 .. MW_MAX_HIDDEN
+    unsigned dispatch_type;  ///< MW_ROWTYPE_ in which they are sent to the experts
     bool allow_padding;      ///< lists may have empty places
     enum mw_spread spread;
     uint64_t seed;
@@ -62,7 +63,7 @@ struct mw_layer {
     size_t first;        ///< token of the trace that its tokens begin with
     uint16_t *ids;       ///< [N * T][k], expert or its place, or MW_NO_EXPERT
     float *weights;      ///< [N * T][k], 0 where there is no expert
-    uint16_t *x;         ///< [N * T][H], bf16 hidden values, all of them normal numbers
+    uint16_t *x;         ///< [N * T][H], bf16 hidden values: normal numbers that dispatch_type has
     uint16_t *expert_at; ///< [experts], the expert of each place; NULL: the place of its number
 };
 
@@ -87,6 +88,8 @@ void mw_workload_free(struct mw_workload *w);
 
 /// Hidden value of an element: a bf16 of either sign with an exponent from 2^-20 to 2^20.
 uint16_t mw_hidden_value(uint64_t seed, size_t layer, size_t token, unsigned element);
+/// The same of a type: of one with fewer values any of those but zeros and NaN.
+uint16_t mw_typed_value(unsigned type, uint64_t seed, size_t layer, size_t token, unsigned element);
 
 /// c_e of the emulated expert: a bf16 of either sign.
 uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread);

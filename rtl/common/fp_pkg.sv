@@ -57,6 +57,20 @@ package fp_pkg;
         return {x[15], exp, frac, 13'd0};
     endfunction
 
+    // bf16 of the same value as an e4m3; its subnormals are normal numbers of bf16.
+    function automatic logic [15:0] e4m3_to_bf16(input logic [7:0] x);
+        logic [7:0] exp;
+        logic [2:0] frac;
+        exp = 8'(x[6:3]) + 8'd120;
+        frac = x[2:0];
+        if (x[6:0] == '1) return NaN16;
+        if (x[6:3] == '0) begin
+            exp = x[2] ? 8'd120 : x[1] ? 8'd119 : x[0] ? 8'd118 : '0;
+            frac = x[2] ? {x[1:0], 1'b0} : x[1] ? {x[0], 2'b00} : '0;
+        end
+        return {x[7], exp, frac, 4'd0};
+    endfunction
+
     // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals
     // made, overflow to infinity.
     function automatic logic [15:0] rne_fp16(input logic [31:0] x);

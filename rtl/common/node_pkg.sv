@@ -48,6 +48,8 @@ package node_pkg;
         logic [6:0]       local_experts;      // experts on this GPU
         logic [14:0]      row_bytes;          // bytes of a row, a multiple of the flit
         logic [3:0]       row_shift;          // log2 of the row stride
+        logic [14:0]      dispatch_bytes;     // the same of a row of dispatch, 0: row_bytes
+        logic [1:0]       dispatch_type;      // packet_pkg::rowtype_e of its elements
         logic [3:0]       gate_shift;         // log2 of the gate stride
         logic [4:0]       cap_shift;          // log2 of the rows per expert
         logic [3:0]       cache_log2;         // log2 of the entries of the allocator's cache in
@@ -113,6 +115,11 @@ package node_pkg;
     } node_cfg_t;
 
     /* verilator lint_off UNUSEDSIGNAL */  // a function uses a part of the configuration
+    // Bytes of a row of dispatch.
+    function automatic logic [14:0] dispatch_row(input bit built, input node_cfg_t c);
+        return (built && c.dispatch_bytes != '0) ? c.dispatch_bytes : c.row_bytes;
+    endfunction
+
     // Lists of rows that experts run on: one of each own expert or, with source_lists,
     // of each {expert, source}.
     function automatic logic [6:0] lists(input bit built, input node_cfg_t c);

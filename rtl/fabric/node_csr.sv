@@ -92,6 +92,8 @@ module node_csr #(
         cfg_o.cap_shift = 5'(hwif_out.shifts.cap_shift.value[CapShiftW-1:0]);
         cfg_o.cache_log2 = Cfg.CacheLimit ? hwif_out.shifts.cache_log2.value : '0;
         cfg_o.row_bytes = hwif_out.row.row_bytes.value;
+        cfg_o.dispatch_bytes = Cfg.RowTypes ? hwif_out.dispatch_row.bytes.value : '0;
+        cfg_o.dispatch_type = Cfg.RowTypes ? hwif_out.dispatch_row.kind.value : '0;
         cfg_o.local_experts = 7'(hwif_out.row.local_experts.value[LocalW-1:0]);
         cfg_o.xs_base = {hwif_out.xs_base.addr.value, Unit};
         cfg_o.rt_base = {hwif_out.rt_base.addr.value, Unit};

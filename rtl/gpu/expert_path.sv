@@ -2,16 +2,19 @@
 //
 // Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
 //
+// Function: With RowTypes, elements of one byte (cfg_i.dispatch_type) become bf16 in expert_unpack.
 // Order: Rows in the order of arrival. A row passes in groups of four flits, two cycles each: flits
-// 0 and 2, then 1 and 3 (see gpu_mem).
+// 0 and 2, then 1 and 3 (see gpu_mem). A group of one-byte elements becomes two groups. The first
+// two of their four cycles read it. Each is written a cycle later than its number says, so such a
+// row takes a cycle more.
 // Back-pressure: Memory refuses neither reads nor writes, and answers after a fixed time. Nothing
 // is queued.
-// Latency: What was read is written 7 cycles later. Two flits per cycle are sustained across rows
-// and tiles while row_i.valid is high when a row ends. A tile starts when its first row is present,
-// the time of the previous tile is over, and that tile's last flits are read. It takes tile *
-// row_cycles_i cycles. Nothing of it is read earlier. done_*: its time is over and its last flits
-// are read. The next tile starts when that was taken. Results are in memory WriteLatency cycles
-// later.
+// Latency: A step of a row is written 7 cycles after it fires. Two flits per cycle are sustained
+// across rows and tiles while row_i.valid is high when a row ends. A tile starts when its first row
+// is present, the time of the previous tile is over, and that tile's last flits are read. It takes
+// tile * row_cycles_i cycles. Nothing of it is read earlier. done_*: its time is over and its last
+// flits are read. The next tile starts when that was taken. Results are in memory WriteLatency
+// cycles later.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -60,6 +63,8 @@ module expert_path #(
     // ---- shape of a row: its last group, and how much of it there is -----------------
     logic [OffW-1:0] last_q;
     logic [1:0] rest_q;  // flits of the last group, 0: all
+    logic [OffW:0] step;  // that fires: {group, odd} of what is written
+    logic reads, writes, ends, next_group;  // it does; it is the row's last, its group's
 
     always_ff @(posedge clk_i) begin
         last_q <= OffW'((cfg_i.row_bytes - 15'(Cfg.FlitBytes)) >> (Cfg.FlitLog2 + 2));
@@ -75,8 +80,8 @@ module expert_path #(
     logic [RdLat-1:0] take_q;
     fp_pkg::factor_t factor_q;
 
-    assign at_last = at_q == last_q;
-    assign row_end = fire && odd_q && at_last;
+    assign at_last = step[OffW:1] == last_q;
+    assign row_end = fire && ends;
     assign tile_end = row_end && last_row_q;
     assign over = have_q && (!open_q || tile_end) && (!busy_q || time_end);
     assign out = over && done_ready_i;
@@ -113,7 +118,7 @@ module expert_path #(
             odd_q <= 1'b0;
         end else if (fire) begin
             odd_q <= !odd_q;
-            if (odd_q) at_q <= at_q + 1'b1;
+            if (next_group) at_q <= at_q + 1'b1;
         end
         if (start_o) begin
             done_le_o <= row_i.le;
@@ -127,11 +132,11 @@ module expert_path #(
     logic [StepW-1:0] addr_q[Delay];
     logic moving;
 
-    assign rd_o.valid = row_q;
-    assign fire = row_q && rd_ready_i;
+    assign rd_o.valid = row_q && reads;
+    assign fire = row_q && (rd_ready_i || !reads);
     assign rd_o.addr = {x_q + GroupW'(at_q), odd_q};
-    assign here[0] = fire && !(at_last && odd_q && rest_q == 2'd1);
-    assign here[1] = fire && !(at_last && (odd_q ? rest_q != '0 : ^rest_q));
+    assign here[0] = fire && writes && !(at_last && step[0] && rest_q == 2'd1);
+    assign here[1] = fire && writes && !(at_last && (step[0] ? rest_q != '0 : ^rest_q));
 
     always_comb begin
         moving = 1'b0;
@@ -143,7 +148,7 @@ module expert_path #(
             for (int unsigned d = 0; d < Delay; d++) valid_q[d] <= '0;
         end else if (fire || moving) begin
             valid_q[0] <= here;
-            addr_q[0] <= {y_q + GroupW'(at_q), odd_q};
+            addr_q[0] <= {y_q + GroupW'(step[OffW:1]), step[0]};
             for (int unsigned d = 1; d < Delay; d++) begin
                 valid_q[d] <= valid_q[d-1];
                 addr_q[d] <= addr_q[d-1];
@@ -154,6 +159,47 @@ module expert_path #(
     assign wr_o.valid = valid_q[Delay-1];
     assign wr_o.addr = addr_q[Delay-1];
 
+    // ---- elements of one byte: step s of a row writes what step s - 1 would in bf16 -------------
+    logic [Cfg.FlitW-1:0] x[2];
+
+    if (Cfg.RowTypes) begin : gen_types
+        logic codes, half_q;  // half_q: the second half of the group
+        logic [OffW+1:0] slot, last_slot;
+
+        assign codes = cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3;
+        assign slot = {at_q, half_q, odd_q};
+        assign last_slot = {1'b0, last_q, 1'b1} + 1'b1;
+        assign step = codes ? (OffW + 1)'(slot - 1'b1) : {at_q, odd_q};
+        assign ends = codes ? slot == last_slot : odd_q && at_last;
+        assign reads = !codes || (!half_q && !ends);
+        assign writes = !codes || slot != '0;
+        assign next_group = odd_q && (!codes || half_q);
+
+        always_ff @(posedge clk_i)
+            if (row_take_o) half_q <= 1'b0;
+            else if (fire && odd_q) half_q <= codes && !half_q;
+
+        expert_unpack #(
+            .Cfg(Cfg),
+            .RdLat(RdLat)
+        ) i_unpack (
+            .clk_i,
+            .codes_i(codes),
+            .read_i(fire && reads),
+            .odd_i(odd_q),
+            .step_i(step[1:0]),
+            .data_i(rd_data_i),
+            .x_o(x)
+        );
+    end else begin : gen_bf16
+        assign step = {at_q, odd_q};
+        assign ends = odd_q && at_last;
+        assign reads = 1'b1;
+        assign writes = 1'b1;
+        assign next_group = odd_q;
+        assign x = rd_data_i;
+    end
+
     for (genvar h = 0; h < 2; h++) begin : gen_half
         expert_lanes #(
             .Lanes(Cfg.Lanes)
@@ -161,7 +207,7 @@ module expert_path #(
             .clk_i,
             .valid_i(valid_q[RdLat-1][h]),
             .factor_i(factor_q),
-            .x_i(rd_data_i[h]),
+            .x_i(x[h]),
             .y_o(wr_data_o[h])
         );
     end

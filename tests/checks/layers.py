@@ -40,7 +40,7 @@ LAYERS = {
         "report": ("systems", "experiment", "analysis", "golden", "hardware", "placement", "trace", "cli", "formats",
                    "base"),
         "tp_run": ("report", "systems", "experiment", "tp", "analysis", "device", "golden", "cli", "formats", "base"),
-        "systems": ("experiment", "tp", "analysis", "device", "cli", "base"),
+        "systems": ("experiment", "tp", "analysis", "device", "trace", "cli", "base"),
         "experiment": ("tp", "analysis", "device", "hardware", "placement", "trace", "cli", "formats", "base"),
         "tp": ("analysis", "golden", "trace", "cli", "base"),
         "analysis": ("device", "golden", "trace", "cli", "base"),

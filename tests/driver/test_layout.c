@@ -101,6 +101,8 @@ static void layout_limits(void **state)
         BAD(row_bytes, 0, MW_ERR_INVALID, "flit"),
         BAD(row_bytes, 44, MW_ERR_INVALID, "bytes per row: 44 is no multiple of the 8-byte flit"),
         BAD(row_bytes, 32760, MW_ERR_CAPACITY, "bytes per row: 32760, the device holds 32752"),
+        BAD(dispatch_type, 2, MW_ERR_INVALID, "dispatch_type: there is no type 2"),
+        BAD(dispatch_type, 1, MW_ERR_CAPACITY, "dispatch_type: this device's rows are bf16"),
         BAD(tokens_per_gpu, 129, MW_ERR_CAPACITY, "tokens per GPU: 129, the device holds 128"),
         BAD(experts_per_gpu, 17, MW_ERR_CAPACITY, "experts per GPU: 17, the device holds 16"),
         BAD(rows_per_expert, 513, MW_ERR_CAPACITY, "rows of all experts"),
@@ -224,6 +226,17 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
     info->rows = 32;
     assert_code(mw_layout_of(info, &c, &l), 0);
+    info->row_types = true;
+    c.dispatch_type = MW_ROWTYPE_E4M3;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    assert_message("dispatch_type: not with merge_loads");
+    c.merge_loads = false;
+    c.row_bytes = 4 * info->flit_bytes;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    c.row_bytes = 3 * info->flit_bytes;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    assert_message("bytes per row of dispatch: 12 is no multiple of the 8-byte flit");
+    c.merge_loads = true;
     c.tile_reductions = false;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
     assert_message("merge_loads: only with tile_reductions");

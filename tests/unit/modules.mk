@@ -25,20 +25,22 @@ UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
 UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 \
-    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8
+    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
-    StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 OpenLoads=16 OpenSyncs=4
+    StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 OpenLoads=16 OpenSyncs=4 \
+    RowTypes=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
-UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0
+UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0 \
+    RowTypes=0
 $(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 \
-    SwitchReductions=0))
+    SwitchReductions=0 RowTypes=1))
 $(eval $(call variant,send_by_switch,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 \
-    SwitchReductions=1))
+    SwitchReductions=1 RowTypes=0))
 $(eval $(call variant,send_by_switch_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 \
-    RpmEntries=8 SwitchReductions=1))
+    RpmEntries=8 SwitchReductions=1 RowTypes=0))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
 UNIT_TEST_switch_2_8 := tests/unit/switch/test_switch.cpp
@@ -98,10 +100,10 @@ UNIT_ANY_switch_parts := 1
 UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxStorePkts=16 RxResultPkts=4 TokensLog2=12
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
-UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=0 SourceLists=1 FlitBytes=8 \
-    MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=0 SourceLists=1 RowTypes=0 \
+    FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
 $(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=1 \
-    SourceLists=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+    SourceLists=1 RowTypes=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
 UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchReductions=0 Gathered=1
@@ -133,7 +135,7 @@ UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
 $(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
 UNIT += dispatch_throttle
-UNIT_PARAMS_dispatch_throttle := N=4 TokensLog2=5
+UNIT_PARAMS_dispatch_throttle := N=4 TokensLog2=5 RowTypes=1
 UNIT_SRCS_dispatch_throttle := rtl/hub/send/dispatch_throttle.sv
 UNIT += packet_manager
 UNIT_PARAMS_packet_manager := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=16 RpmEntries=8
@@ -153,12 +155,13 @@ $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsL
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=10 TokensLog2=5 MaxExperts=128 MaxLocalExperts=16 \
-    CacheEntries=64 Reds=0 Events=32 RowRanges=1
+    CacheEntries=64 Reds=0 Events=32 RowRanges=1 RowTypes=0
 UNIT_SRCS_rx_store := tests/unit/hub/rx_hub.sv
 $(eval $(call variant,rx_store_16,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \
-    MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0))
+    MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=16 RowRanges=0 RowTypes=1))
 $(eval $(call variant,rx_store_by_switch,rx_store,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 \
-    MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
+    MaxExperts=64 MaxLocalExperts=4 CacheEntries=16 Reds=0 Events=32 RowRanges=1 SwitchReductions=1 \
+    RowTypes=0))
 UNIT += rx_events
 UNIT_TOP_rx_events := rx
 UNIT_PARAMS_rx_events := N=4 FlitBytes=8 TokensLog2=5 Events=32
@@ -180,14 +183,15 @@ $(eval $(call variant,link_fault_16,link_fault,FlitBytes=16))
 UNIT += rx_errors
 UNIT_TOP_rx_errors := rx_hub
 UNIT_PARAMS_rx_errors := N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 MaxLocalExperts=4 \
-    CacheEntries=64 Reds=0 Events=32 RowRanges=1
+    CacheEntries=64 Reds=0 Events=32 RowRanges=1 RowTypes=0
 UNIT_SRCS_rx_errors := tests/unit/hub/rx_hub.sv
 $(eval $(call variant,rx_errors_lists,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 MaxExperts=64 \
-    MaxLocalExperts=4 CacheEntries=64 Reds=0 TargetListCache=0 Events=16 RowRanges=0 SwitchReductions=0))
+    MaxLocalExperts=4 CacheEntries=64 Reds=0 TargetListCache=0 Events=16 RowRanges=0 SwitchReductions=0 RowTypes=0))
 $(eval $(call variant,rx_errors_by_switch,rx_errors,N=4 FlitBytes=8 MemBytesLog2=17 RowsLog2=6 TokensLog2=5 \
-    MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchReductions=1))
+    MaxExperts=64 MaxLocalExperts=4 CacheEntries=64 Reds=0 Events=32 RowRanges=1 SwitchReductions=1 \
+    RowTypes=0))
 $(eval $(call variant,rx_errors_16,rx_errors,N=4 FlitBytes=16 MemBytesLog2=17 RowsLog2=9 TokensLog2=5 MaxExperts=64 \
-    MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0))
+    MaxLocalExperts=4 CacheEntries=16 Reds=1 Events=32 RowRanges=0 RowTypes=1))
 UNIT += serve_errors
 UNIT_TOP_serve_errors := reduce_serve
 UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExperts=64

@@ -112,9 +112,13 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
     };
     enum { LOADS = 2 };
     unsigned count = sizeof all / sizeof *all - (info->merge_loads ? 0 : LOADS);
-    static_assert(sizeof all / sizeof *all <= MAX_REGS, "room for all registers");
+    static_assert(sizeof all / sizeof *all < MAX_REGS, "room for all registers");
     for (unsigned i = 0; i < count; i++)
         r[i] = all[i];
+    if (info->row_types)
+        r[count++] = (struct reg_value){
+            REG(dispatch_row), MWI_PUT(MW_NODE__DISPATCH_ROW__BYTES, mwi_dispatch_bytes(c)) |
+                                   MWI_PUT(MW_NODE__DISPATCH_ROW__KIND, c->dispatch_type)};
     return count;
 }
 

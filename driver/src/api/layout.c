@@ -141,6 +141,21 @@ int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, uns
     return bytes > MAX_ROW_BYTES ? above(what, bytes, MAX_ROW_BYTES) : 0;
 }
 
+static int check_dispatch(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    if (c->dispatch_type == MW_ROWTYPE_BF16)
+        return 0;
+    if (c->dispatch_type != MW_ROWTYPE_E4M3)
+        return mwi_fail(MW_ERR_INVALID, "dispatch_type: there is no type %u", c->dispatch_type);
+    if (!info->row_types)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "dispatch_type: this device's rows are bf16 in both directions: leave it "
+                        "out");
+    if (c->merge_loads)
+        return mwi_fail(MW_ERR_INVALID, "dispatch_type: not with merge_loads");
+    return mwi_check_row_bytes(info, "bytes per row of dispatch", mwi_dispatch_bytes(c));
+}
+
 static int check_credits(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     const struct {
@@ -202,6 +217,8 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
     status = check_credits(info, c);
     if (!status)
         status = check_loads(info, c);
+    if (!status)
+        status = check_dispatch(info, c);
     if (status)
         return status;
     if (c->target_list_cache && !info->target_list_cache)

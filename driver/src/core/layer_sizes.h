@@ -15,6 +15,12 @@ static inline unsigned mwi_log2_up(uint64_t n)
     return s;
 }
 
+/// Bytes of a row of dispatch.
+static inline unsigned mwi_dispatch_bytes(const struct mw_layer_config *c)
+{
+    return c->dispatch_type == MW_ROWTYPE_E4M3 ? c->row_bytes / 2 : c->row_bytes;
+}
+
 /// Lists of rows of a GPU: of each expert or, with source_lists, of each {expert, source}.
 static inline uint64_t mwi_lists_of(const struct mw_layer_config *c, unsigned n_shift)
 {

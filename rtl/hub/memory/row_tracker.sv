@@ -134,6 +134,7 @@ module row_tracker #(
     row_t trk_at, at1_q;
     count_t count;
     logic [LeftW-1:0] threshold, to_come;
+    logic [14:0] row_bytes;
     logic [LeftW:0] left;
     logic push;
 
@@ -141,7 +142,8 @@ module row_tracker #(
     assign trk_at = (loads ? '0 : area(
         trk_i.le[Cfg.LocalW-1:0], cfg_i.cap_shift
     )) | trk_i.row[Cfg.RowsLog2-1:0];
-    assign threshold = LeftW'(cfg_i.row_bytes) + (loads ? '0 : LeftW'({cfg_i.k, 2'b00}));
+    assign row_bytes = node_pkg::dispatch_row(Cfg.RowTypes, cfg_i);
+    assign threshold = LeftW'(row_bytes) + (loads ? '0 : LeftW'({cfg_i.k, 2'b00}));
     assign to_come = (count.touched && count.epoch == cfg_i.epoch) ? count.left : threshold;
     assign left = {1'b0, to_come} - (LeftW + 1)'(t_q.bytes);
 

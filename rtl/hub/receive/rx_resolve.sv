@@ -337,6 +337,7 @@ module rx_resolve #(
     logic no_payload, dynamic, loaded, outside, red, lo_far, hi_far, below, above;
     red_pkg::red_t red_kind;
     logic [ByteW:0] row_end;  // bytes of the row
+    logic [14:0] row_bytes;  // unless they are gate weights
     err_e err;
 
     lutram #(
@@ -360,8 +361,11 @@ module rx_resolve #(
     assign red_kind = {s0_q.src, s0_q.stage[1]};
     assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
     assign span = 8'(s0_q.lane) + s0_q.len - 8'd1;
+    assign row_bytes = (s0_q.stage == STAGE_DISPATCH) ? node_pkg::dispatch_row(
+        Cfg.RowTypes, cfg_i
+    ) : cfg_i.row_bytes;
     assign row_end = (s0_q.stage == STAGE_GATE && !loaded) ? (ByteW+1)'({cfg_i.k, 2'b00})
-                     : (ByteW+1)'(cfg_i.row_bytes);
+                     : (ByteW+1)'(row_bytes);
 
     // Explicit stores: between st_lo and st_hi, which may have any value, and inside memory, behind
     // which an end is by 127 bytes at most.

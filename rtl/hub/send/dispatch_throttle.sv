@@ -3,13 +3,14 @@
 // Dispatch throttle: lets dispatch and partial sums share an uplink so that both end together. Next
 // to tx, for layers with uses.dispatch_throttle.
 //
-// Function: A token with remote targets takes P + 1 packets of dispatch, and a partial sum takes P.
-// With D such tokens and B rows of partial sums (share_i), lead = (packets of dispatch sent) B P -
-// (packets of partial sums sent) D (P + 1). One row of dispatch is (P + 1) B P.
+// Function: A token with remote targets takes Q + 1 packets of dispatch, and a partial sum takes P.
+// Q is P, unless rows of dispatch have a size of their own. With D such tokens and B rows of
+// partial sums (share_i), lead = (packets of dispatch sent) B P - (packets of partial sums sent) D
+// (Q + 1). One row of dispatch is (Q + 1) B P.
 // - If the lead is cfg.throttle_lead rows or more, partial sums go first. Otherwise
 //   dispatch goes first (first_o).
 // - If the lead is above cfg.throttle_ahead rows, dispatch waits (hold_o). If no flit has left for
-//   cfg.throttle_idle cycles, the next P + 1 packets of it may go. A tile that needs them then gets
+//   cfg.throttle_idle cycles, the next Q + 1 packets of it may go. A tile that needs them then gets
 //   its rows, and nothing waits for ever.
 // - Packets without gate weights count like the others. When share_i is available, one adder
 //   computes the constants, and earlier packets are added, one per cycle. Until then both outputs
@@ -49,9 +50,9 @@ module dispatch_throttle #(
     output logic hold_o        // it is dispatch, and waits
 );
     localparam int unsigned CountW = Cfg.TokensLog2 + 1;  // D, and a limit in rows
-    localparam int unsigned PktsW = 9;  // P + 1: at most 257
+    localparam int unsigned PktsW = 9;  // Q + 1: at most 257
     localparam int unsigned TimesW = CountW + PktsW;  // a multiplier
-    localparam int unsigned StepW = Cfg.TokW + 1 + PktsW;  // B P, D (P + 1)
+    localparam int unsigned StepW = Cfg.TokW + 1 + PktsW;  // B P, D (Q + 1)
     // signed, all of either and a row
     localparam int unsigned LeadW = StepW + CountW + PktsW + 1;
     localparam int unsigned SentW = Cfg.TokW + 1 + PktsW;  // packets of a layer
@@ -93,7 +94,7 @@ module dispatch_throttle #(
 
     // ---- constants, and the lead ----------------------------------------------------------------
     // lead_q is the accumulator of each product, high bit of the multiplier first: X = B P, Y =
-    // D (P + 1), and of two numbers of rows times (P + 1), times X: more_q, of how many more than
+    // D (Q + 1), and of two numbers of rows times (Q + 1), times X: more_q, of how many more than
     // cfg.throttle_lead may be ahead; and minus those of cfg.throttle_lead, so that lead_q is
     // the lead less these from then on.
     typedef enum logic [2:0] {
@@ -109,7 +110,8 @@ module dispatch_throttle #(
     state_e state_q;
     logic [TimesW-1:0] times_q;
     logic [$clog2(TimesW)-1:0] bit_q;
-    logic [PktsW-1:0] pkts, pkts_1;
+    logic [PktsW-1:0] pkts, pkts_1;  // P, Q + 1
+    logic [14:0] sent_bytes;
     logic [CountW-1:0] ahead, lead;
     logic last, limited, up, down;
     logic [StepW-1:0] part_step_q, send_step_q;
@@ -117,7 +119,8 @@ module dispatch_throttle #(
     logic [SentW-1:0] dispatch_q, partial_q;  // sent and not added up
 
     assign pkts = PktsW'((16'(cfg_i.row_bytes) + 16'd127) >> 7);
-    assign pkts_1 = pkts + 1'b1;
+    assign sent_bytes = node_pkg::dispatch_row(Cfg.RowTypes, cfg_i);
+    assign pkts_1 = PktsW'((16'(sent_bytes) + 16'd127) >> 7) + 1'b1;
     assign limited = cfg_i.throttle_ahead != '0 && (cfg_i.throttle_ahead >> CountW) == '0;
     assign ahead = cfg_i.throttle_ahead[CountW-1:0];
     assign lead = (limited && cfg_i.throttle_lead > cfg_i.throttle_ahead) ? ahead

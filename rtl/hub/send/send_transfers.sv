@@ -439,6 +439,7 @@ module send_transfers #(
     logic [Cfg.MemBytesLog2:0] xfer_base, xfer_row;
     logic [Cfg.MemBytesLog2+1:0] xfer_sum;
     logic [LenW-1:0] xfer_len, xfer_end;
+    logic [14:0] row_bytes;
     logic xfer_st, xfer_loc, cut;
 
     assign xfer_valid_o = gate_q || state_q == ROW;
@@ -447,6 +448,8 @@ module send_transfers #(
     logic [Cfg.GpuW-1:0] dst_gpu;
     assign dst_gpu = gate_q ? gate_gpu_q : gpu_q;
     assign dst_own = gate_q ? gate_own_q : at_own;
+
+    assign row_bytes = node_pkg::dispatch_row(Cfg.RowTypes, cfg_i);
 
     always_comb begin
         xfer_base = is_dyn ? {1'b0, x_q} :
@@ -465,7 +468,7 @@ module send_transfers #(
                     : !gate_q
                       ? cfg_i.xs_base[Cfg.MemBytesLog2-1:Cfg.FlitLog2]
                       + x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2] : {row_q, SubW'(32 / Cfg.FlitBytes)};
-        xfer_len = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(cfg_i.row_bytes)
+        xfer_len = (!by_token && !apart) ? bytes_q : !gate_q ? LenW'(row_bytes)
                    : LenW'({cfg_i.k, 2'b00});
         xfer_end = xfer_len - 1'b1;
         xfer_st = is_dyn ? far : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0

@@ -430,6 +430,47 @@ static void compute_parts(const struct mw_workload *w, const struct mw_system *s
 }
 
 // Rows of 9 flits. GPU 1 computes four rows, sums two of token 0 and two of its own.
+/// One byte for each of the 70 values on their way to the experts: 5 flits of 16 bytes, 9 of 8.
+static void typed_rows_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    set_up(&b);
+    b.w.shape.dispatch_type = MW_ROWTYPE_E4M3;
+    struct mw_system s = bare("dysharp");
+    // 1+1+5, 1+1+1; partial rows as ever
+    struct mw_traffic t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 10, 2, 0);
+    expect(&t, 1, MW_DOWN, 0, 10, 2, 0);
+    expect(&t, 3, MW_DOWN, 0, 8, 1, 0);
+    expect(&t, 1, MW_UP, 2, 0, 0, 11);
+    expect(&t, 0, MW_DOWN, 3, 0, 0, 11);
+    assert_int_equal(t.payload[0][MW_UP], 86);
+    assert_int_equal(t.payload[0][MW_DOWN], 140);
+    // 2+1+9, 2+1+2
+    t = total(&b.w, &s, 8);
+    expect(&t, 0, MW_UP, 0, 17, 3, 0);
+    // two copies of 1+5 and 1+2, of 28 bytes; rows back of 1+8 and 1+1
+    s = bare("unicast");
+    t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 18, 0, 0);
+    expect(&t, 0, MW_DOWN, 0, 22, 0, 0);
+    // a copy to all, and a routing entry of 1+8; the second token's goes to home 0, too
+    s = bare("nvls");
+    t = total(&b.w, &s, 16);
+    expect(&t, 0, MW_UP, 0, 15, 1, 33);
+    mw_traffic_strict(&b.w, 0, 16, &t);
+    assert_int_equal(mw_traffic_flits(&t, 0, MW_UP), 8);
+    assert_int_equal(mw_traffic_flits(&t, 0, MW_DOWN), 11);
+    // GPU 1 reads 4 rows to compute and 1 to send to itself, of 5 flits, and 4 to sum, of 9
+    const struct mw_link_parameters link = {16, 1, 1, 0};
+    struct mw_resources r;
+    s = bare("dysharp");
+    compute_parts(&b.w, &s, &link, &r);
+    expect_part(&r.engine, 4 * 9 / 2, "engine 1");
+    expect_part(&r.banks, (5 * 5 + 4 * 9 + 3) / 4, "banks 1");
+}
+
 static void resources_by_hand(void **state)
 {
     (void)state;
@@ -618,6 +659,7 @@ int main(void)
         cmocka_unit_test(systems_synchronise_as_listed),
         cmocka_unit_test(bounds_by_hand),
         cmocka_unit_test(resources_by_hand),
+        cmocka_unit_test(typed_rows_by_hand),
         cmocka_unit_test(engines_by_hand),
         cmocka_unit_test(invariants_on_random_workloads),
         cmocka_unit_test(worked_example_on_the_real_trace),

@@ -3,6 +3,7 @@
 // Tests of the workload: placement, data from the seed, what it refuses.
 #include "host/support.h"
 
+#include "trace/row_type.h"
 #include "trace/workload.h"
 
 static void make_trace(struct mw_trace *trace, unsigned experts, unsigned k)
@@ -75,6 +76,26 @@ static void hidden_values_are_wide(void **state)
         assert_in_range(mantissa[m], all / 128 / 2, all / 128 * 2);
     assert_in_range(sign[0], all * 4 / 10, all * 6 / 10);
     assert_int_equal(mw_hidden_value(seed, 1, 2, 3), mw_hidden_value(seed, 1, 2, 3));
+}
+
+/// Those of e4m3 are all of its values but zeros and NaN, each as often.
+static void hidden_values_have_their_type(void **state)
+{
+    (void)state;
+    const uint64_t seed = test_seed();
+    unsigned count[256] = {0};
+    for (unsigned t = 0; t < 64; t++)
+        for (unsigned h = 0; h < 512; h++)
+            count[mw_e4m3_from_bf16(mw_typed_value(MW_ROWTYPE_E4M3, seed, 1, t, h))]++;
+    for (unsigned code = 0; code < 256; code++) {
+        const unsigned magnitude = code & 0x7f, each = 64 * 512 / 252;
+        if (magnitude == 0 || magnitude == 0x7f)
+            assert_int_equal(count[code], 0);
+        else
+            assert_in_range(count[code], each / 2, each * 3 / 2);
+    }
+    assert_int_equal(mw_typed_value(MW_ROWTYPE_BF16, seed, 1, 2, 3),
+                     mw_hidden_value(seed, 1, 2, 3));
 }
 
 static void coefficients_have_their_spread(void **state)
@@ -158,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_a_trace),
         cmocka_unit_test(hidden_values_are_wide),
+        cmocka_unit_test(hidden_values_have_their_type),
         cmocka_unit_test(coefficients_have_their_spread),
         cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(padding_has_weight_zero),

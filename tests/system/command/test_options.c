@@ -282,7 +282,7 @@ static void built_is_what_was_said(void **state)
             SAME(link_rate), SAME(tile_reductions);
         SAME(delay), SAME(row_ranges), SAME(row_sparse), SAME(source_lists), SAME(more_events);
         SAME(gathered), SAME(packet_manager), SAME(cache_limit), SAME(cache_entries);
-        SAME(merge_loads);
+        SAME(merge_loads), SAME(row_types);
 #undef SAME
     }
 }
@@ -297,6 +297,7 @@ static void refuses_before_it_builds(void **state)
         const char *words, *says;
     } bad[] = {
         {NO_MODEL "--hidden 33", "--hidden must be a multiple of 8"},
+        {NO_MODEL "--hidden 24 --dispatch-type e4m3-tensor", "--hidden must be a multiple of 16"},
         {NO_MODEL "--hidden 33 --trace-fst %s", "--hidden must be a multiple of 8"},
         {NO_MODEL "--hidden 16376 --experts 1023", "experts"},
         {"run --gpus 32 --tokens-per-gpu 8192 --hidden 16376 --experts 1024 --k 16", "cannot hold"},

@@ -76,6 +76,23 @@ static void rows(void **state)
         "--gpus 2 --flit-bytes 8 --tokens-per-gpu 2 --experts 4 --k 2 --tile 1 --hidden 16376");
 }
 
+/// Rows of dispatch of one byte per value: those sizes, and what else depends on them.
+static void types_of_rows(void **state)
+{
+    (void)state;
+#define E4M3 "--dispatch-type e4m3-tensor "
+    ALL(E4M3 "--gpus 2 --flit-bytes 8 --tokens-per-gpu 5 --experts 4 --k 2 --tile 1 --hidden 8",
+        E4M3 "--gpus 4 --flit-bytes 8 --tokens-per-gpu 5 --experts 8 --k 3 --tile 2 --hidden 72",
+        E4M3 "--gpus 8 --flit-bytes 16 --tokens-per-gpu 5 --tile 2 --hidden 16",
+        E4M3 "--gpus 8 --flit-bytes 16 --tokens-per-gpu 5 --tile 2 --hidden 112 --spread far",
+        E4M3 "--gpus 8 --flit-bytes 16 --tokens-per-gpu 5 --tile 2 --hidden 144 --layers 0,1,0",
+        E4M3 "--gpus 8 --flit-bytes 16 --tokens-per-gpu 3 --tile 2 --hidden 2048",
+        E4M3 "--gpus 2 --flit-bytes 8 --tokens-per-gpu 2 --experts 4 --k 2 --tile 1 --hidden 16376",
+        E4M3 N4 "--tokens-per-gpu 8 --tile 1 --expert-cycles 0 --link-latency 7",
+        E4M3 N8 "--tokens-per-gpu 8 --tile 4 --set throttle=200 --set down_throttle=120",
+        E4M3 N4 "--tokens-per-gpu 8 --tile 2 --set scatter=3 --set packet_manager=1");
+}
+
 static void engines(void **state)
 {
     (void)state;
@@ -489,6 +506,7 @@ int main(void)
         cmocka_unit_test(tiles),
         cmocka_unit_test(experts_per_token),
         cmocka_unit_test(rows),
+        cmocka_unit_test(types_of_rows),
         cmocka_unit_test(engines),
         cmocka_unit_test(links),
         cmocka_unit_test(limits),

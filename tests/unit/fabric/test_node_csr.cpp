@@ -97,6 +97,8 @@ static const field FIELDS[] = {
     {"cache_log2", NODE(shifts), 25, 4},
     {"row_bytes", NODE(row), 0, 15},
     {"local_experts", NODE(row), 16, 7},
+    {"dispatch_bytes", NODE(dispatch_row), 0, 15},
+    {"dispatch_type", NODE(dispatch_row), 16, 2},
     {"xs_base", NODE(xs_base), 0, 32, MW_BASE_UNIT},
     {"rt_base", NODE(rt_base), 0, 32, MW_BASE_UNIT},
     {"xd_base", NODE(xd_base), 0, 32, MW_BASE_UNIT},

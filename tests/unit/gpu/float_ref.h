@@ -29,6 +29,17 @@ static inline float from_bf16(uint16_t h)
     return to_float(static_cast<uint32_t>(h) << 16);
 }
 
+// Sign, 4 bits of exponent, 3 of fraction; the largest magnitude but one is 448, the largest a NaN.
+static inline float from_e4m3(uint8_t c)
+{
+    const int exponent = c >> 3 & 15, fraction = c & 7;
+    if ((c & 0x7f) == 0x7f)
+        return NAN;
+    const float magnitude = exponent ? std::ldexp(static_cast<float>(8 + fraction), exponent - 10)
+                                     : std::ldexp(static_cast<float>(fraction), -9);
+    return c & 0x80 ? -magnitude : magnitude;
+}
+
 // The nearer of the two bf16 around f; 2^128 stands for infinity.
 static inline uint16_t nearest_bf16(float f)
 {

@@ -18,6 +18,7 @@ static const unsigned F = sizeof(Vexpert_engine::rd_rdata_i);
 static const unsigned MEM = 1u << 18, MAX_LOCAL = 16, MAX_EXPERTS = 64, LATENCY = 3;
 static const unsigned PORT = 2, N = PARAM_N;
 static const bool TILES = PARAM_TileReductions;
+static const bool TYPES = PARAM_RowTypes;
 
 // The engine's product: subnormal operands and products below 2^-126 before rounding are zeros.
 static float multiply(float a, float b)
@@ -191,11 +192,23 @@ struct engine : model<Vexpert_engine> {
 
     uint32_t base(const char *name) const { return static_cast<uint32_t>(cfg[name]); }
 
+    // Rows of dispatch have elements of one byte.
+    void set_codes()
+    {
+        codes = true;
+        cfg.set("dispatch_type", MW_ROWTYPE_E4M3);
+    }
+
+    uint16_t element(uint32_t x, unsigned i) const
+    {
+        return codes ? nearest_bf16(from_e4m3(mem.data[x + i])) : mem.get<uint16_t>(x + 2 * i);
+    }
+
     // Y row from x row; what it must become, not what it is.
     void compute_row(uint32_t x, uint32_t y, uint16_t c, uint32_t gate)
     {
         for (unsigned b = 0; b < row_bytes; b += 2) {
-            uint16_t v = result(mem.get<uint16_t>(x + b), c, gate);
+            uint16_t v = result(element(x, b / 2), c, gate);
             memcpy(&want[y + b], &v, 2);
         }
     }
@@ -221,6 +234,7 @@ struct engine : model<Vexpert_engine> {
     unsigned row_bytes = 0, row_shift = 0, total = 0;
     uint64_t idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
+    bool codes = false;
     bool gathered = false; // entries are those of the routing table, else of the meta table
     bool reports = false;  // rows of expert.rows are signalled by their numbers
     std::vector<unsigned> reported;
@@ -436,7 +450,7 @@ struct engine : model<Vexpert_engine> {
 static void random_layer(engine &b, dice &rng)
 {
     unsigned experts = 1 + rng.below(8);
-    b.set_row(F * rng.pick({1, 2, 3, 4, 5, 8, 15, 16, 33}));
+    b.set_row((b.codes ? 2 * F : F) * rng.pick({1, 2, 3, 4, 5, 8, 15, 16, 33}));
     unsigned cap = 0;
     while (cap < 6 && (experts << (cap + 1)) * (1u << b.row_shift) <= 0xfc00)
         cap++;
@@ -466,6 +480,8 @@ TEST(random_layers)
     dice rng;
     for (unsigned round = 0; round < 60; round++) {
         engine b;
+        if (TYPES && rng.percent(50))
+            b.set_codes();
         random_layer(b, rng);
         if (rng.percent(50))
             random_layer(b, rng); // nothing of the first one is left
@@ -481,6 +497,31 @@ TEST(long_rows)
         b.set_map(1, 0x800, 0x10000, 0x20000, 0x30000);
         b.cfg.set("local_experts", 1);
         b.plan({2});
+        b.run({}, 100000);
+    }
+}
+
+// The longest rows of one-byte elements, and every code of them.
+TEST(codes)
+{
+    if (!TYPES)
+        return;
+    for (unsigned bytes : {512u, 0x4000 + 2 * F, 32752 / (2 * F) * (2 * F)}) {
+        engine b;
+        b.set_codes();
+        b.set_row(bytes);
+        b.set_map(0, 0x800, 0x10000, 0x20000, 0x30000);
+        b.cfg.set("local_experts", 1);
+        b.plan({1});
+        for (unsigned i = 0; i < bytes / 2; i++)
+            b.mem.set(0x20000 + i, static_cast<uint8_t>(i));
+        b.mem.set<uint16_t>(0x800, 0x3f80); // of 1.0
+        b.mem.set<uint32_t>(0x10000 + 4 * b.list[0][0].pos, 0x3f800000);
+        b.want = b.mem.data;
+        for (unsigned i = 0; i < bytes / 2; i++) {
+            const uint16_t v = nearest_bf16(from_e4m3(static_cast<uint8_t>(i)));
+            memcpy(&b.want[0x30000 + 2 * i], &v, 2);
+        }
         b.run({}, 100000);
     }
 }
@@ -532,9 +573,12 @@ TEST(slow_memory_makes_tiles_longer)
     assert_true(b.mem_stalls > 300);
 }
 
-static double cycles_per_row(unsigned experts, unsigned rows, unsigned tile, unsigned bytes)
+static double cycles_per_row(unsigned experts, unsigned rows, unsigned tile, unsigned bytes,
+                             bool codes = false)
 {
     engine b;
+    if (codes)
+        b.set_codes();
     b.set_row(bytes);
     b.set_map(6, 0x100, 0x800, 0x10000, 0x28000);
     if (experts > 1)
@@ -560,6 +604,8 @@ TEST(data_path_is_full)
            one, two, big, odd, shorter, tiny);
     assert_true(one <= 34 && two <= 34 && big <= 32.5 && odd <= 16.5 && shorter <= 8.5 &&
                 tiny <= 7.5);
+    if (TYPES)
+        assert_true(cycles_per_row(2, 32, 8, 64 * F, true) <= 33.5);
 }
 
 // Full experts are served in turn.

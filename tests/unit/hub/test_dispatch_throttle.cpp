@@ -20,7 +20,7 @@ static const unsigned READY = 1200; // cycles in which constants are made, and 3
 struct throttle : model<Vdispatch_throttle> {
     node_cfg cfg;
     std::deque<bool> queue; // whether each is dispatch
-    unsigned tokens = 0, rows = 0, pkts = 1, ahead = 0, lead = 0, idle = 0;
+    unsigned tokens = 0, rows = 0, pkts = 1, sent = 1, ahead = 0, lead = 0, idle = 0;
     int64_t dispatch = 0, partials = 0;
     unsigned free = 0; // packets that may go whatever the lead
     bool notified = false;
@@ -45,6 +45,12 @@ struct throttle : model<Vdispatch_throttle> {
         quiet();
     }
 
+    // Of a row that takes so many packets.
+    unsigned bytes_of(unsigned packets)
+    {
+        return 128 * packets - (packets == 256 ? 16 : below(128) / 16 * 16);
+    }
+
     // A layer begins, with any numbers; what waits in the queue stays there.
     void begin()
     {
@@ -55,7 +61,9 @@ struct throttle : model<Vdispatch_throttle> {
         lead = rng.pick({0u, 1u, 2u, 6u, COUNT - 1, COUNT, COUNT + 1, 0xffffu});
         idle = rng.pick({0u, 1u, 20u, 65535u});
         cfg.set("dispatch_throttle", 1);
-        cfg.set("row_bytes", 128 * pkts - (pkts == 256 ? 16 : below(128) / 16 * 16));
+        sent = PARAM_RowTypes ? rng.pick({1u, 3u, pkts, 256u}) : pkts;
+        cfg.set("row_bytes", bytes_of(pkts));
+        cfg.set("dispatch_bytes", PARAM_RowTypes ? bytes_of(sent) : 0);
         cfg.set("throttle_ahead", ahead);
         cfg.set("throttle_lead", lead);
         cfg.set("throttle_idle", idle);
@@ -136,10 +144,10 @@ struct throttle : model<Vdispatch_throttle> {
     }
 
     bool limited() const { return ahead && ahead < COUNT; }
-    int64_t row() const { return int64_t{pkts + 1} * rows * pkts; }
+    int64_t row() const { return int64_t{sent + 1} * rows * pkts; }
     int64_t now_ahead() const
     {
-        return dispatch * rows * pkts - partials * int64_t{tokens} * (pkts + 1);
+        return dispatch * rows * pkts - partials * int64_t{tokens} * (sent + 1);
     }
     int64_t wanted() const
     {
@@ -216,7 +224,7 @@ TEST(a_wait_ends)
             throttle b;
             do
                 b.begin();
-            while (!b.limited() || b.ahead > 5 || b.pkts > 5);
+            while (!b.limited() || b.ahead > 5 || b.sent > 5);
             b.cfg.set("throttle_idle", idle);
             b.cfg.drive(b.dut.cfg_i);
             b.share();
@@ -241,8 +249,8 @@ TEST(a_wait_ends)
                                 again || !long_ago ? idle + 1
                                 : idle > 1         ? 1
                                                    : idle + 1);
-                b.free = b.pkts + 1;
-                for (unsigned i = 0; i < b.pkts + 1; i++) {
+                b.free = b.sent + 1;
+                for (unsigned i = 0; i < b.sent + 1; i++) {
                     b.settle();
                     assert_true(b.dut.throttled_o && !b.dut.hold_o);
                     while (b.queue.size() < 2)

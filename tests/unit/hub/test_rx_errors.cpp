@@ -27,7 +27,7 @@ static const unsigned PORT = 1, OTHER = 2;
 static const unsigned TOKEN_SHIFT = 3, CAP_SHIFT = 2, ROW_SHIFT = 8, ROW = 2 * 128, K = 4;
 static const unsigned ST_LO = 0x18000, ST_HI = 0x1c000, TOKEN_BITS = 5 + 2;
 static const unsigned ROWS_LOG2 = F == 8 ? 6 : 9;
-static const bool REDS = PARAM_Reds, LISTS = PARAM_TargetListCache;
+static const bool REDS = PARAM_Reds, LISTS = PARAM_TargetListCache, TYPES = PARAM_RowTypes;
 enum unit { RX, STORE, ROWS, TOKENS, SAID };
 
 // An expert of this GPU.
@@ -52,6 +52,7 @@ struct hub : rx_bench {
                     {"k", K},
                     {"token_shift", TOKEN_SHIFT},
                     {"row_bytes", ROW},
+                    {"dispatch_bytes", TYPES ? ROW : 0},
                     {"row_shift", ROW_SHIFT},
                     {"gate_shift", 4},
                     {"cap_shift", CAP_SHIFT},
@@ -596,11 +597,12 @@ TEST(stores_out_of_bounds)
     // rows, gate weights, tokens
     const unsigned token = OTHER << TOKEN_SHIFT;
     for (unsigned stage : {MW_STAGE_DISPATCH, MW_STAGE_COMBINE}) {
-        b.set("row_bytes", 128 + F);
+        const char *size = TYPES && stage == MW_STAGE_DISPATCH ? "dispatch_bytes" : "row_bytes";
+        b.set(size, 128 + F);
         b.rejects(MW_HWERR_BOUNDS, b.row(token, stage, 128, F + 1));
         b.rejects(MW_HWERR_BOUNDS, b.row(token, stage, 128 + F, 1));
         b.rejects(MW_HWERR_BOUNDS, b.row(token, stage, 255, 1));
-        b.set("row_bytes", ROW);
+        b.set(size, ROW);
     }
     b.rejects(MW_HWERR_BOUNDS, b.row(token, MW_STAGE_GATE, 0, 4 * K + 1));
     b.rejects(MW_HWERR_BOUNDS, b.row(token, MW_STAGE_GATE, 4 * K, 1));

@@ -77,7 +77,10 @@ struct bench : rx_bench {
         : rx_bench({{"port", set.port},
                     {"k", set.k},
                     {"token_shift", set.token_shift},
-                    {"row_bytes", set.row_bytes},
+                    // results fill their places, whatever the size of what is dispatched
+                    {"row_bytes",
+                     PARAM_RowTypes ? 1u << std::max(log2_up(set.row_bytes), 7u) : set.row_bytes},
+                    {"dispatch_bytes", PARAM_RowTypes ? set.row_bytes : 0},
                     {"row_shift", std::max(log2_up(set.row_bytes), 7u)},
                     {"gate_shift", log2_up(std::max(4 * set.k, F))},
                     {"cap_shift", set.cap_shift},

@@ -24,7 +24,7 @@ using namespace tb;
 #ifndef PARAM_SwitchReductions
 #define PARAM_SwitchReductions 0
 #endif
-static const bool BY_SWITCH = PARAM_SwitchReductions;
+static const bool BY_SWITCH = PARAM_SwitchReductions, TYPES = PARAM_RowTypes;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2,
                       EXPERTS = PARAM_MaxExperts;
 
@@ -35,6 +35,7 @@ struct rates {
 };
 
 struct layer {
+    // row_bytes: of a row of dispatch
     unsigned k, row_bytes, row_shift, tokens, token_shift, port, latency, in_flight;
     unsigned own_percent, empty_percent, bad_percent;
     unsigned once;        // of a token's packets the first alone carries targets
@@ -194,7 +195,8 @@ struct hub : model<Vsend> {
         cfg.set("k", l.k);
         cfg.set("tokens", l.tokens);
         cfg.set("token_shift", l.token_shift);
-        cfg.set("row_bytes", l.row_bytes);
+        cfg.set("row_bytes", TYPES ? F * rng.between(1, 40) : l.row_bytes);
+        cfg.set("dispatch_bytes", TYPES ? l.row_bytes : 0);
         cfg.set("scatter", l.scatter);
         cfg.set("row_shift", l.row_shift);
         cfg.set("xs_base", xs);
