@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calibration of the repository, which `moeswitch calibrate` writes, see moe.h.
-#include "cost/moe.h"
+// See calibration.h.
+#include "cost/calibration.h"
 
-const struct mw_calibration mw_calibrated = {
+const struct mw_calibration mw_calibrated[MW_FITS] = {
 #include "cost/calibration.inc"
 };
+
+unsigned mw_calibration_outside(const struct mw_calibration *c, const double value[MW_RANGES])
+{
+    unsigned outside = 0;
+    for (unsigned i = 0; i < MW_RANGES; i++)
+        if (value[i] < c->low[i] || value[i] > c->high[i])
+            outside |= 1u << i;
+    return outside;
+}

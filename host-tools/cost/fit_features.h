@@ -4,8 +4,9 @@
 #ifndef MW_COST_FIT_FEATURES_H
 #define MW_COST_FIT_FEATURES_H
 
-#include "cost/moe.h"
+#include "cost/calibration.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /// A run: what its layer has, and the cycles that it took.

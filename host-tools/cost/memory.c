@@ -85,8 +85,8 @@ static double cache_bytes(const struct mw_task *t, const struct mw_parallel *p)
         return 0;
     const double split = m->kv_rank ? 1 : fmin(p->tp, m->kv_heads);
     const double layers = (double)mw_part_layers(t, p) * p->virtual_stages;
-    return (double)t->batch / p->dp * t->sequence / p->cp * layers * mw_kept_values(m) *
-           mw_type_bytes[t->cache] / split;
+    return (double)t->batch / p->dp * mw_attended_behind(m, t->sequence) / p->cp * layers *
+           mw_kept_values(m) * mw_type_bytes[t->cache] / split;
 }
 
 void mw_memory_parts(const struct mw_task *t, const struct mw_parallel *p, double expert_rows,

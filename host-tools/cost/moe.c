@@ -8,6 +8,7 @@
 #include "systems/system_list.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *const mw_feature_names[MW_FEATURES] = {"first", "second", "third",   "fourth",  "adder",
                                                    "banks", "tile",   "latency", "constant"};
@@ -143,6 +144,7 @@ void mw_moe_features(const struct mw_routing *r, const struct mw_system *system,
     const double scale = layer->tokens * r->machines_per_token / r->w.shape.tokens_per_gpu;
     const double engine = engine_of(r, system, layer), first = first_share(r, layer);
     const double adder = counts->adder * scale;
+    memset(feature, 0, MW_FEATURES * sizeof *feature);
     feature[MW_F_TILE] = layer->tile * fmax(layer->expert_cycles, moved_cycles(layer));
     feature[MW_F_LATENCY] = layer->link_latency;
     feature[MW_F_CONSTANT] = 1;
@@ -152,7 +154,6 @@ void mw_moe_features(const struct mw_routing *r, const struct mw_system *system,
         feature[MW_F_FIRST] = counts->dispatch * scale + fmax(link, adder);
         feature[MW_F_THIRD] = fmin(link, adder);
         feature[MW_F_FOURTH] = first * adder;
-        feature[MW_F_ADDER] = feature[MW_F_BANKS] = 0;
         return;
     }
     const double link = counts->link * scale;
@@ -183,12 +184,8 @@ unsigned mw_moe_outside(const struct mw_calibration *c, const struct mw_routing 
                         const struct mw_moe_layer *layer)
 {
     double value[MW_RANGES];
-    unsigned outside = 0;
     mw_moe_ranges(r, layer, value);
-    for (unsigned i = 0; i < MW_RANGES; i++)
-        if (value[i] < c->low[i] || value[i] > c->high[i])
-            outside |= 1u << i;
-    return outside;
+    return mw_calibration_outside(c, value);
 }
 
 double mw_moe_cycles(const struct mw_calibration *c, unsigned system, const struct mw_routing *r,

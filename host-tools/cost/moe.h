@@ -6,6 +6,7 @@
 #ifndef MW_COST_MOE_H
 #define MW_COST_MOE_H
 
+#include "cost/calibration.h"
 #include "cost/routing.h"
 
 /// What a layer's time depends on besides its routing.
@@ -33,7 +34,6 @@ enum mw_feature {
     MW_F_LATENCY,  ///< of a link
     MW_F_CONSTANT, ///< 1
 };
-enum { MW_FEATURES = 9 };
 extern const char *const mw_feature_names[MW_FEATURES];
 
 /// What the tokens of a routing's sample take of links, adders and banks, in cycles of the busiest
@@ -61,20 +61,12 @@ enum mw_range {
     MW_R_LATENCY, ///< cycles of a link
     MW_R_BUSIEST, ///< rows of the busiest GPU over the mean
 };
-enum { MW_RANGES = 8 };
 extern const char *const mw_range_names[MW_RANGES];
-
-struct mw_calibration {
-    double coefficient[MW_SYSTEMS][MW_FEATURES]; ///< in the order of mw_systems
-    double low[MW_RANGES], high[MW_RANGES];
-};
-/// That of the repository: cost/calibration.inc, which `moeswitch calibrate` writes.
-extern const struct mw_calibration mw_calibrated;
 
 /// Where a layer is in the ranges: value of each.
 void mw_moe_ranges(const struct mw_routing *r, const struct mw_moe_layer *layer,
                    double value[MW_RANGES]);
-/// Bit i: quantity i is outside its range, so that the time is an extrapolation.
+/// As mw_calibration_outside.
 unsigned mw_moe_outside(const struct mw_calibration *c, const struct mw_routing *r,
                         const struct mw_moe_layer *layer);
 

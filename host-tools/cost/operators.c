@@ -41,6 +41,12 @@ static void add(struct list *l, struct mw_operator op)
     l->op[l->count++] = op;
 }
 
+static void add_split(struct list *l, struct mw_operator op, enum mw_split split)
+{
+    op.split = split;
+    add(l, op);
+}
+
 /// `count` matrices, one for each of as many heads.
 static void add_heads(struct list *l, const char *name, double count, double m, double k, double n)
 {
@@ -52,9 +58,10 @@ static void add_heads(struct list *l, const char *name, double count, double m, 
 }
 
 /// Scores and sums of `width` values per head, token and token before it.
-static void add_core(struct list *l, const struct mw_layer_work *w, double heads, double width,
-                     double kept)
+static void add_core(struct list *l, const struct mw_parallel *p, const struct mw_layer_work *w,
+                     double heads, double width, double kept)
 {
+    const struct mw_transformer *m = &l->t->model;
     const bool decode = l->t->goal == MW_DECODE;
     const double cached = w->sequences * w->context * kept * mw_type_bytes[l->t->cache];
     add(l, (struct mw_operator){
@@ -67,6 +74,15 @@ static void add_core(struct list *l, const struct mw_layer_work *w, double heads
                .flops = 2 * w->tokens * w->context * heads * width,
                .bytes = (decode ? cached : 0) + w->tokens * heads * width * 2 * ACTIVATION,
                .backward = ATTENTION_BACKWARD,
+               .sequences = p->cp > 1 || m->window ? 0 : w->sequences,
+               .span = decode ? l->t->sequence : w->tokens / w->sequences,
+               .heads = (unsigned)heads,
+               .kv_heads = m->kv_rank            ? 0
+                           : m->kv_heads > p->tp ? m->kv_heads / p->tp
+                                                 : 1,
+               .head_size = m->kv_rank ? 0 : m->head_size,
+               .cache = decode ? l->t->cache : MW_GEMM_BF16,
+               .decode = decode,
            });
 }
 
@@ -77,21 +93,25 @@ static void add_latent(struct list *l, const struct mw_parallel *p, const struct
     const struct mw_transformer *m = &l->t->model;
     const double heads = (double)m->heads / p->tp, unshared = m->head_size - m->rope_size;
     if (m->q_rank)
-        add(l, gemm(l->t, "query down", w->tokens, m->hidden, m->q_rank));
-    add(l,
-        gemm(l->t, "query up", w->tokens, m->q_rank ? m->q_rank : m->hidden, heads * m->head_size));
+        add_split(l, gemm(l->t, "query down", w->tokens, m->hidden, m->q_rank), MW_SPLIT_GATHERED);
+    add_split(
+        l,
+        gemm(l->t, "query up", w->tokens, m->q_rank ? m->q_rank : m->hidden, heads * m->head_size),
+        m->q_rank ? MW_SPLIT_NONE : MW_SPLIT_GATHERED);
     l->op[l->count - 1].selective = true;
-    add(l, gemm(l->t, "kv down", w->tokens, m->hidden, m->kv_rank + m->rope_size));
+    add_split(l, gemm(l->t, "kv down", w->tokens, m->hidden, m->kv_rank + m->rope_size),
+              MW_SPLIT_GATHERED);
     if (l->t->goal == MW_DECODE) {
         add_heads(l, "key absorbed", heads, w->tokens, unshared, m->kv_rank);
-        add_core(l, w, heads, 2.0 * m->kv_rank + m->rope_size, mw_kept_values(m));
+        add_core(l, p, w, heads, 2.0 * m->kv_rank + m->rope_size, mw_kept_values(m));
         add_heads(l, "value absorbed", heads, w->tokens, m->kv_rank, m->value_size);
     } else {
         add(l, gemm(l->t, "kv up", w->tokens, m->kv_rank, heads * (unshared + m->value_size)));
         l->op[l->count - 1].selective = true;
-        add_core(l, w, heads, m->head_size + m->value_size, 0);
+        add_core(l, p, w, heads, m->head_size + m->value_size, 0);
     }
-    add(l, gemm(l->t, "output", w->tokens, heads * m->value_size, m->hidden));
+    add_split(l, gemm(l->t, "output", w->tokens, heads * m->value_size, m->hidden),
+              MW_SPLIT_REDUCED);
 }
 
 /// A GPU with fewer heads than keys and values has one of these at least.
@@ -100,16 +120,19 @@ static void add_grouped(struct list *l, const struct mw_parallel *p, const struc
     const struct mw_transformer *m = &l->t->model;
     const double heads = (double)m->heads / p->tp;
     const double kv = m->kv_heads > p->tp ? (double)m->kv_heads / p->tp : 1;
-    add(l, gemm(l->t, "query, key, value", w->tokens, m->hidden, (heads + 2 * kv) * m->head_size));
-    add_core(l, w, heads, 2.0 * m->head_size, 2 * kv * m->head_size);
-    add(l, gemm(l->t, "output", w->tokens, heads * m->head_size, m->hidden));
+    add_split(
+        l, gemm(l->t, "query, key, value", w->tokens, m->hidden, (heads + 2 * kv) * m->head_size),
+        MW_SPLIT_GATHERED);
+    add_core(l, p, w, heads, 2.0 * m->head_size, 2 * kv * m->head_size);
+    add_split(l, gemm(l->t, "output", w->tokens, heads * m->head_size, m->hidden),
+              MW_SPLIT_REDUCED);
 }
 
 static void add_ffn(struct list *l, const char *up, const char *down, double tokens, double size)
 {
     const double hidden = l->t->model.hidden;
-    add(l, gemm(l->t, up, tokens, hidden, 2 * size));
-    add(l, gemm(l->t, down, tokens, size, hidden));
+    add_split(l, gemm(l->t, up, tokens, hidden, 2 * size), MW_SPLIT_GATHERED);
+    add_split(l, gemm(l->t, down, tokens, size, hidden), MW_SPLIT_REDUCED);
 }
 
 static void add_experts(struct list *l, const struct mw_layer_work *w)

@@ -13,16 +13,30 @@ enum mw_operator_kind {
     MW_OP_POINTWISE, ///< norms, activations, residuals, permutation: bytes alone
 };
 
+/// Where a GEMM's rows come from or go to in tensor parallelism.
+enum mw_split {
+    MW_SPLIT_NONE,     ///< of one GPU alone
+    MW_SPLIT_GATHERED, ///< it reads those of all GPUs
+    MW_SPLIT_REDUCED,  ///< all GPUs' results are added
+};
+
 struct mw_operator {
     const char *name;
     enum mw_operator_kind kind;
     enum mw_gemm_type type;
-    double m, n, k;         ///< sizes of a GEMM; of experts: rows, inner size, hidden
-    double flops;           ///< of forward; a multiply-add has two
-    double bytes;           ///< that forward moves to and from memory
-    double backward;        ///< time of backward, in times of forward
-    bool selective;         ///< selective recomputation runs it again
+    double m, n, k;  ///< sizes of a GEMM; of experts: rows, inner size, hidden
+    double flops;    ///< of forward; a multiply-add has two
+    double bytes;    ///< that forward moves to and from memory
+    double backward; ///< time of backward, in times of forward
+    bool selective;  ///< selective recomputation runs it again
+    enum mw_split split;
     unsigned local_experts; ///< of MW_OP_EXPERTS
+    /// Of MW_OP_ATTENTION: whole sequences, and tokens of each that are new or, in decode, before
+    /// the new one. sequences 0: context parallelism or windows split them.
+    double sequences, span;
+    unsigned heads, kv_heads, head_size; ///< of the GPU; the last two are 0 in latent attention
+    enum mw_gemm_type cache;             ///< of kept keys and values
+    bool decode;
 };
 
 enum { MW_OPERATORS = 16 };

@@ -6,6 +6,7 @@
 #include "cost/transformer_file.h"
 #include "trace/models.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,9 +45,21 @@ static const struct rest presets[] = {
     {"qwen3-235b",
      {.layers = 94, .heads = 64, .kv_heads = 4, .head_size = 128, .vocabulary = 151936}},
     {"gpt-oss-20b",
-     {.layers = 24, .heads = 64, .kv_heads = 8, .head_size = 64, .vocabulary = 201088}},
+     {.layers = 24,
+      .heads = 64,
+      .kv_heads = 8,
+      .head_size = 64,
+      .window = 128,
+      .windowed = 12,
+      .vocabulary = 201088}},
     {"gpt-oss-120b",
-     {.layers = 36, .heads = 64, .kv_heads = 8, .head_size = 64, .vocabulary = 201088}},
+     {.layers = 36,
+      .heads = 64,
+      .kv_heads = 8,
+      .head_size = 64,
+      .window = 128,
+      .windowed = 18,
+      .vocabulary = 201088}},
     {"mixtral-8x7b",
      {.layers = 32, .heads = 32, .kv_heads = 8, .head_size = 128, .vocabulary = 32000}},
     {"phi-3.5-moe",
@@ -155,10 +168,29 @@ double mw_active_weights(const struct mw_transformer *m)
     return weights(m, m->k);
 }
 
-double mw_model_flops(const struct mw_transformer *m, double sequence)
+/// The mean of layers with a window and of those without.
+static double mean_layer(const struct mw_transformer *m, double windowed, double other)
+{
+    const double share = m->window ? (double)m->windowed / m->layers : 0;
+    return share * windowed + (1 - share) * other;
+}
+
+double mw_attended_behind(const struct mw_transformer *m, double sequence)
+{
+    return mean_layer(m, fmin(m->window, sequence), sequence);
+}
+
+/// Before token w of a sequence the window is not full.
+double mw_attended_within(const struct mw_transformer *m, double sequence)
+{
+    const double w = fmin(m->window, sequence);
+    return mean_layer(m, w - w * w / (2 * sequence), sequence / 2);
+}
+
+double mw_model_flops(const struct mw_transformer *m, double attended)
 {
     const double value = m->kv_rank ? m->value_size : m->head_size;
-    const double attention = (double)m->layers * m->heads * (m->head_size + value) * sequence;
+    const double attention = 2.0 * m->layers * m->heads * (m->head_size + value) * attended;
     return 2 * (mw_active_weights(m) - (double)m->vocabulary * m->hidden) + attention;
 }
 

@@ -26,6 +26,8 @@ struct mw_transformer {
     unsigned expert_size; ///< inner size of a routed expert: gate, up and down of hidden x size
     unsigned shared_size; ///< inner size of all shared experts together; 0: none
     unsigned dense_size;  ///< inner size of a dense layer's FFN
+    unsigned window;      ///< tokens before it that a token attends to in some layers; 0: to all
+    unsigned windowed;    ///< layers with a window
     unsigned vocabulary;  ///< embedding and head have vocabulary x hidden each
     unsigned predicted;   ///< layers of multi-token prediction, which training has in addition
     unsigned groups, topk_groups; ///< of group-limited routing, as in trace.h; 0: none
@@ -47,9 +49,13 @@ double mw_dense_weights(const struct mw_transformer *m);
 /// All weights of the model, without multi-token prediction; and those that a token uses.
 double mw_all_weights(const struct mw_transformer *m);
 double mw_active_weights(const struct mw_transformer *m);
-/// Operations (a multiply-add has two) of one token of a sequence of `sequence` tokens in forward,
-/// with causal attention. Training has three times as many. Used for MFU.
-double mw_model_flops(const struct mw_transformer *m, double sequence);
+/// Tokens that a token attends to, as the mean of all layers: of one behind `sequence` others, or
+/// of all tokens of a sequence as their mean.
+double mw_attended_behind(const struct mw_transformer *m, double sequence);
+double mw_attended_within(const struct mw_transformer *m, double sequence);
+/// Operations (a multiply-add has two) of forward of one token that attends to so many. Training
+/// has three times as many. Used for MFU.
+double mw_model_flops(const struct mw_transformer *m, double attended);
 /// Values that a token keeps for later ones in a layer: keys and values, or their latent.
 double mw_kept_values(const struct mw_transformer *m);
 

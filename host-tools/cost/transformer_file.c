@@ -4,6 +4,7 @@
 // the file has counts.
 #include "cost/transformer_file.h"
 
+#include "base/text.h"
 #include "formats/json.h"
 
 #include <cjson/cJSON.h>
@@ -43,6 +44,7 @@ static const struct field optional[] = {
     {{"num_nextn_predict_layers", "num_mtp_layers"}, AT(predicted), MOST_LAYERS},
     {{"n_group"}, AT(groups), MOST},
     {{"topk_group"}, AT(topk_groups), MOST},
+    {{"sliding_window"}, AT(window), MOST},
 };
 #undef AT
 
@@ -132,6 +134,33 @@ static int get_heads(struct mw_transformer *m, const cJSON *root, const char *pa
     return MW_EXIT_OK;
 }
 
+/// Layers whose attention has a window: all, or those that layer_types names.
+static int get_window(struct mw_transformer *m, const cJSON *root, const char *path,
+                      struct mw_error *err)
+{
+    const cJSON *types = cJSON_GetObjectItemCaseSensitive(root, "layer_types"), *type;
+    if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(root, "use_sliding_window")))
+        m->window = 0;
+    m->windowed = types && !cJSON_IsNull(types) ? 0 : m->layers;
+    if (!m->windowed && (unsigned)cJSON_GetArraySize(types) != m->layers)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"layer_types\" has no text for each of %u layers",
+                       path, m->layers);
+    cJSON_ArrayForEach(type, types)
+    {
+        const char *name = cJSON_GetStringValue(type);
+        const bool windowed = name && strcmp(name, "sliding_attention") == 0;
+        if (!windowed && (!name || strcmp(name, "full_attention") != 0))
+            return mw_fail(err, MW_EXIT_INPUT,
+                           "%s: \"layer_types\" has %s, expected full_attention or "
+                           "sliding_attention",
+                           path, name ? MW_SHOWN(name) : "no text");
+        m->windowed += windowed;
+    }
+    m->windowed = m->window ? m->windowed : 0;
+    m->window = m->windowed ? m->window : 0;
+    return MW_EXIT_OK;
+}
+
 static int check(const struct mw_transformer *m, const char *path, struct mw_error *err)
 {
     if (m->k > m->experts)
@@ -161,6 +190,8 @@ static int get_shape(struct mw_transformer *m, const cJSON *root, const char *pa
         status = GET(needed, true);
     if (!status)
         status = get_heads(m, root, path, err);
+    if (!status)
+        status = get_window(m, root, path, err);
     m->shared_size = shared ? shared : m->shared_size;
     if (m->groups <= 1)
         m->groups = m->topk_groups = 0;

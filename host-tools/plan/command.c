@@ -66,7 +66,8 @@ static int search(struct mw_plan *plan, struct mw_error *err)
 {
     const struct mw_plan_params *p = plan->params;
     plan->planner = (struct mw_planner){.task = p->task,
-                                        .calibration = &mw_calibrated,
+                                        .calibration = mw_calibrated,
+                                        .tensor_system = p->tensor_system,
                                         .trace = &plan->trace,
                                         .layer = p->layer,
                                         .tile = p->tile};

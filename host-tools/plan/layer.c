@@ -3,7 +3,7 @@
 // See layer.h.
 #include "plan/layer.h"
 
-#include "cost/collective.h"
+#include "plan/collectives.h"
 #include "systems/system_list.h"
 
 #include <math.h>
@@ -12,7 +12,6 @@
 enum {
     ACTIVATION = 2,   ///< bytes
     SAMPLE = 512,     ///< tokens of a GPU in a sample of the routing, at most
-    FLIT = 16,        ///< bytes
     TILE_SHARE = 4,   ///< of an expert's rows, a tile has at most one part of so many
     BACKWARD_MOE = 2, ///< experts' time of backward in that of forward
 };
@@ -38,12 +37,12 @@ static double row_bytes(const struct mw_task *t)
 
 static int take_rows(struct mw_planner *p, struct mw_error *err)
 {
-    const double flits = ceil(row_bytes(&p->task) / FLIT);
+    const double flits = ceil(row_bytes(&p->task) / MW_PLAN_FLIT);
     const struct mw_expert_shape combine = {.hidden = p->task.model.hidden};
-    const struct mw_expert_shape dispatch = {.hidden = (unsigned)flits * FLIT / ACTIVATION};
-    int status = mw_plane_of(&p->combine, p->task.hardware, FLIT, 1, &combine, err);
+    const struct mw_expert_shape dispatch = {.hidden = (unsigned)flits * MW_PLAN_FLIT / ACTIVATION};
+    int status = mw_plane_of(&p->combine, p->task.hardware, MW_PLAN_FLIT, 1, &combine, err);
     if (!status)
-        status = mw_plane_of(&p->dispatch, p->task.hardware, FLIT, 1, &dispatch, err);
+        status = mw_plane_of(&p->dispatch, p->task.hardware, MW_PLAN_FLIT, 1, &dispatch, err);
     return status;
 }
 
@@ -96,7 +95,7 @@ static struct mw_moe_layer moe_layer(const struct mw_planner *p, const struct mw
         .combine = p->combine.hidden,
         .tile = (unsigned)fmax(1, fmin(p->tile, share)),
         .expert_cycles = row_seconds * 1e9 / p->combine.cycle_ns,
-        .flit_bytes = FLIT,
+        .flit_bytes = MW_PLAN_FLIT,
         .link_latency = p->combine.link_latency,
     };
 }
@@ -169,9 +168,9 @@ static double moe_seconds(const struct mw_planner *p, const struct mw_parallel *
     if (how->ep == 1)
         return experts;
     const struct mw_moe_layer layer = moe_layer(p, how, experts / s->expert_rows);
-    s->outside |= mw_moe_outside(p->calibration, &c->routing, &layer);
+    s->outside |= mw_moe_outside(&p->calibration[MW_FIT_MOE], &c->routing, &layer);
     const double cycles =
-        mw_moe_cycles(p->calibration, system, &c->routing, &c->counts[system], &layer);
+        mw_moe_cycles(&p->calibration[MW_FIT_MOE], system, &c->routing, &c->counts[system], &layer);
     const double seconds = fmax(experts, cycles * p->combine.cycle_ns * 1e-9);
     if (c->routing.machines == 1)
         return seconds;
@@ -183,7 +182,7 @@ int mw_layer_communication(struct mw_planner *p, struct mw_step *s, double *seco
                            double *nothing, double *bytes, struct mw_error *err)
 {
     const struct mw_moe_cache *c = find(p, &s->parallel, err);
-    const double *coefficient = p->calibration->coefficient[s->system];
+    const double *coefficient = p->calibration[MW_FIT_MOE].coefficient[s->system];
     if (!c)
         return MW_EXIT_FAILED;
     *seconds = moe_seconds(p, &s->parallel, c, s->system, 0, s);
@@ -227,7 +226,8 @@ static struct mw_layer_work work_of(const struct mw_planner *p, const struct mw_
     return (struct mw_layer_work){
         .tokens = mw_part_tokens(t, how),
         .sequences = how->micro_batch,
-        .context = decode ? (double)t->sequence / how->cp : t->sequence / 2.0,
+        .context = decode ? mw_attended_behind(&t->model, t->sequence) / how->cp
+                          : mw_attended_within(&t->model, t->sequence),
         .expert_rows = dense ? 0 : s->expert_rows,
         .local_experts = t->model.experts / how->ep,
         .dense = dense,
@@ -254,6 +254,9 @@ static void add_operators(const struct mw_planner *p, const struct mw_parallel *
         time->part[MW_P_RECOMPUTE] += again ? forward : 0;
         time->forward += forward;
         time->backward += backward + (again ? forward : 0);
+        const enum mw_side side = part_of(&op[i]) == MW_P_FFN ? MW_SIDE_FFN : MW_SIDE_ATTENTION;
+        time->gathered[side] += op[i].split == MW_SPLIT_GATHERED ? forward : 0;
+        time->reduced[side] += op[i].split == MW_SPLIT_REDUCED ? forward : 0;
         if (op[i].kind == MW_OP_EXPERTS)
             s->moe_experts = forward;
     }
@@ -275,37 +278,6 @@ static void add_moe(const struct mw_planner *p, const struct mw_parallel *how, u
     time->backward += back;
 }
 
-/// Tensor parallelism gathers the tokens before, and reduces them after, attention and the FFN that
-/// is split; context parallelism gathers keys and values beside attention.
-static void add_collectives(const struct mw_planner *p, const struct mw_parallel *how, bool dense,
-                            struct mw_layer_time *time)
-{
-    const struct mw_task *t = &p->task;
-    const double tokens = mw_part_tokens(t, how);
-    const double bytes = tokens * t->model.hidden * ACTIVATION;
-    const double pairs = dense || t->model.shared_size ? 2 : 1;
-    const bool train = t->goal == MW_TRAIN;
-    const double again = train ? 1 + (how->recompute == MW_RECOMPUTE_FULL) : 0;
-    if (how->tp > 1) {
-        const struct mw_group group = {how->tp, 1};
-        const double tensor = 2 * pairs * mw_gather_seconds(t->hardware, group, bytes);
-        time->part[MW_P_TENSOR] += tensor * (1 + again);
-        time->forward += tensor;
-        time->backward += tensor * again;
-    }
-    if (how->cp > 1 && t->goal != MW_DECODE) {
-        const struct mw_group group = {how->cp, how->tp};
-        const double kept = mw_kept_values(&t->model) / (t->model.kv_rank ? 1 : how->tp);
-        const double gather =
-            mw_gather_seconds(t->hardware, group, tokens * how->cp * kept * ACTIVATION);
-        const double hidden = time->part[MW_P_ATTENTION] / (train ? 3 : 1);
-        const double context = fmax(0, gather - hidden);
-        time->part[MW_P_CONTEXT] += context * (train ? 3 : 1);
-        time->forward += context;
-        time->backward += train ? 2 * context : 0;
-    }
-}
-
 int mw_layer_time(struct mw_planner *p, const struct mw_parallel *how, unsigned system, bool dense,
                   struct mw_step *s, struct mw_layer_time *time, struct mw_error *err)
 {
@@ -316,7 +288,7 @@ int mw_layer_time(struct mw_planner *p, const struct mw_parallel *how, unsigned 
     add_operators(p, how, dense, s, time);
     if (!dense)
         add_moe(p, how, system, c, s, time);
-    add_collectives(p, how, dense, time);
+    mw_collectives_add(p, how, dense || p->task.model.shared_size, s, time);
     return MW_EXIT_OK;
 }
 

@@ -6,9 +6,15 @@
 
 #include "plan/step.h"
 
+enum { MW_PLAN_FLIT = 16 }; ///< bytes, of every machine
+
+enum mw_side { MW_SIDE_ATTENTION, MW_SIDE_FFN, MW_SIDES };
+
 struct mw_layer_time {
     double part[MW_STEP_PARTS]; ///< seconds of forward and backward
     double forward, backward;   ///< backward with what is recomputed; 0 without training
+    /// Seconds of forward GEMMs that read gathered rows, and of those whose results are added.
+    double gathered[MW_SIDES], reduced[MW_SIDES];
 };
 
 /// Set rows and remote GPUs of `s`, which depend on the routing. MW_EXIT_FAILED: no memory.

@@ -5,6 +5,7 @@
 
 #include "hardware/hardware.h"
 #include "systems/system_list.h"
+#include "tp/tp.h"
 #include "trace/trace_options.h"
 
 #include <string.h>
@@ -81,6 +82,18 @@ static int set_recompute(void *place, const char *name, const char *text, struct
     return status;
 }
 
+static bool tensor_system_values(unsigned i, struct mw_term *term)
+{
+    if (i < MW_TP_SYSTEMS)
+        *term = (struct mw_term){mw_tp_systems[i]->name, NULL};
+    return i < MW_TP_SYSTEMS;
+}
+
+static int set_tensor_system(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    return set_term(place, name, text, tensor_system_values, err);
+}
+
 static bool moe_system_values(unsigned i, struct mw_term *term)
 {
     if (i < MW_SYSTEMS)
@@ -126,6 +139,8 @@ static const struct mw_option options[] = {
 
     MW_GROUP("Parallelism: sizes that are given; all others are tried"),
     SIZE("tp", tp, "GPUs that split every projection, {}, a divisor of the heads"),
+    MW_CHOICE("tp-system", AT(tensor_system), set_tensor_system, tensor_system_values, "NAME",
+              "of the collectives of tp, as run --workload has them: {} (default nvls)"),
     SIZE("cp", cp, "GPUs that split a sequence, {}"),
     SIZE("ep", ep, "GPUs that split the experts, {}, a divisor of them; within tp * cp * dp GPUs"),
     SIZE("pp", pp, "stages of the pipeline, {}"),

@@ -16,7 +16,8 @@ struct mw_plan_params {
     struct mw_run_params run;   ///< of this only the systems
     struct mw_parallel fixed;   ///< sizes that were given; 0: all are tried
     bool recompute_fixed;
-    double memory; ///< GB of a GPU; 0: the machine's
+    unsigned tensor_system; ///< an index of mw_tp_systems
+    double memory;          ///< GB of a GPU; 0: the machine's
     const char *compute, *trace;
     struct mw_trace_said said;
     unsigned layer;     ///< of the trace
@@ -51,6 +52,7 @@ int mw_plan_parse(struct mw_plan_params *params, int argc, char **argv, bool *he
 void mw_plan_report(FILE *out, const struct mw_plan *plan);
 /// The same for programs; rows of CSV are the array "configurations". MW_EXIT_FAILED: no memory.
 int mw_plan_json(struct mw_json *j, const struct mw_plan *plan, struct mw_error *err);
+enum { MW_OUTSIDE_BYTES = 512 };
 /// Names of quantities outside the calibrated ranges, with commas; "" if there are none. Returns
 /// `text`.
 const char *mw_plan_outside(unsigned outside, char *text, size_t size);

@@ -3,12 +3,13 @@
 // Tables of `moeswitch plan` for people, see plan.h.
 #include "plan/plan.h"
 
+#include "cost/tensor.h"
 #include "report/report.h"
 #include "systems/system_list.h"
 
 #include <string.h>
 
-enum { SIZES = 160, OUTSIDE = 256 };
+enum { SIZES = 160 };
 
 const char *mw_plan_sizes(const struct mw_parallel *p, char *text, size_t size)
 {
@@ -37,9 +38,11 @@ const char *mw_plan_outside(unsigned outside, char *text, size_t size)
 {
     size_t at = 0;
     *text = 0;
-    for (unsigned i = 0; i < MW_RANGES && at < size; i++)
+    for (unsigned i = 0; i < MW_RANGES + MW_TENSOR_RANGES && at < size; i++)
         if (outside >> i & 1)
-            at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "", mw_range_names[i]);
+            at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "",
+                                   i < MW_RANGES ? mw_range_names[i]
+                                                 : mw_tensor_range_names[i - MW_RANGES]);
     return text;
 }
 
@@ -64,12 +67,14 @@ static void report_head(FILE *out, const struct mw_plan *plan)
                         t->batch, t->sequence, mw_gemm_names[t->gemm], mw_gemm_names[t->dispatch],
                         mw_schedule_names[t->schedule],
                         t->overlap_batches ? ", batches overlap" : "", plan->trace.name);
-    mw_report_paragraph(out,
-                        "communication of experts: calibrated on the RTL; all else: %sroofline at "
-                        "%g %% of FLOPS, %g %% in attention, %g %% of memory GB/s; networks: "
-                        "latency and rate",
-                        plan->params->compute ? "measured times, where there are none " : "",
-                        100 * t->gemm_share, 100 * t->attention_share, 100 * t->memory_share);
+    mw_report_paragraph(
+        out,
+        "communication of experts and tensor parallelism (%s): calibrated on the RTL; "
+        "all else: %sroofline at %g %% of FLOPS, %g %% in attention, %g %% of "
+        "memory GB/s; networks: latency and rate",
+        mw_tp_systems[plan->params->tensor_system]->name,
+        plan->params->compute ? "measured times, where there are none " : "", 100 * t->gemm_share,
+        100 * t->attention_share, 100 * t->memory_share);
     mw_report_paragraph(out, "%zu configurations, of which %zu do not fit %.1f GB and are left out",
                         plan->search.tried, plan->search.too_large, t->capacity / 1e9);
 }
@@ -137,7 +142,7 @@ void mw_plan_report(FILE *out, const struct mw_plan *plan)
     const char *base;
     const double over = base_of(s, &base);
     unsigned outside = 0;
-    char text[OUTSIDE], number[16];
+    char text[MW_OUTSIDE_BYTES], number[16];
     report_head(out, plan);
     report_columns(out, "The fastest of each system", "over");
     for (unsigned i = 0; i < MW_SYSTEMS; i++)

@@ -5,6 +5,7 @@
 
 #include "formats/json.h"
 #include "systems/system_list.h"
+#include "tp/tp.h"
 
 #include "moeswitch.h"
 
@@ -40,6 +41,7 @@ static void json_params(struct mw_json *j, const struct mw_plan *plan)
     mw_json_double(j, "optimizer_bytes", t->optimizer_bytes);
     mw_json_string(j, "schedule", mw_schedule_names[t->schedule]);
     mw_json_bool(j, "overlap_batches", t->overlap_batches);
+    mw_json_string(j, "tp_system", mw_tp_systems[p->tensor_system]->name);
     mw_json_string(j, "routing", plan->trace.name);
     mw_json_uint(j, "tile", p->tile);
     mw_json_end(j);
@@ -49,6 +51,7 @@ static void json_assumptions(struct mw_json *j, const struct mw_plan_params *p)
 {
     mw_json_object(j, "assumptions", false);
     mw_json_string(j, "moe_communication", "calibrated on the RTL");
+    mw_json_string(j, "tensor_parallelism", "calibrated on the RTL");
     mw_json_string(j, "compute", p->compute ? "measured, else roofline" : "roofline");
     mw_json_double(j, "gemm_efficiency", p->task.gemm_share);
     mw_json_double(j, "attention_efficiency", p->task.attention_share);
@@ -71,7 +74,7 @@ static void json_parallel(struct mw_json *j, const struct mw_parallel *p)
 
 static void json_step(struct mw_json *j, const struct mw_task *t, const struct mw_step *s)
 {
-    char outside[256];
+    char outside[MW_OUTSIDE_BYTES];
     mw_json_object(j, NULL, false);
     mw_json_string(j, "system", mw_systems[s->system].name);
     mw_json_double(j, "ms", 1e3 * s->seconds);
@@ -106,6 +109,7 @@ static void json_variants(struct mw_json *j, const char *key, const struct mw_va
     for (unsigned i = 0; i < count; i++) {
         mw_json_object(j, NULL, true);
         mw_json_uint(j, "value", list[i].value);
+        mw_json_bool(j, "extrapolated", list[i].extrapolated);
         mw_json_object(j, "ms", true);
         for (unsigned s = 0; s < MW_SYSTEMS; s++)
             if (list[i].seconds[s] > 0)

@@ -165,8 +165,9 @@ double mw_task_tokens(const struct mw_task *t)
 
 double mw_step_mfu(const struct mw_task *t, const struct mw_step *s)
 {
-    const double context = t->goal == MW_DECODE ? 2.0 * t->sequence : t->sequence;
-    const double flops = mw_model_flops(&t->model, context) * (t->goal == MW_TRAIN ? 3 : 1);
+    const double attended = t->goal == MW_DECODE ? mw_attended_behind(&t->model, t->sequence)
+                                                 : mw_attended_within(&t->model, t->sequence);
+    const double flops = mw_model_flops(&t->model, attended) * (t->goal == MW_TRAIN ? 3 : 1);
     return flops * mw_task_tokens(t) /
            (s->seconds * t->gpus * t->hardware->tflops[MW_GEMM_BF16] * 1e12);
 }

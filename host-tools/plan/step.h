@@ -40,7 +40,8 @@ struct mw_step {
     double moe_experts;             ///< of these, experts alone
     double expert_rows;             ///< of a micro-batch at the busiest GPU
     double remote;                  ///< GPUs of a machine that a token goes to
-    unsigned outside;               ///< quantities outside the calibrated ranges, as bits
+    unsigned outside;               ///< quantities outside the calibrated ranges, as bits: those of
+                                    ///< experts, then from MW_RANGES on of tensor parallelism
     unsigned measured, operators;   ///< operators of a layer whose time is measured, and all
 };
 
@@ -50,7 +51,8 @@ struct mw_moe_cache; ///< counts of a routing, by the GPUs of expert parallelism
 struct mw_planner {
     struct mw_task task;
     struct mw_compute compute;
-    const struct mw_calibration *calibration;
+    const struct mw_calibration *calibration; ///< [MW_FITS]
+    unsigned tensor_system;                   ///< an index of mw_tp_systems
     const struct mw_trace *trace;
     size_t layer;                      ///< of the trace
     unsigned tile;                     ///< rows that an engine starts together, at most

@@ -14,6 +14,7 @@ static int take(struct mw_variant *one, const struct mw_search *s, struct mw_pla
             continue;
         status = mw_step_make(p, how, i, &step, err);
         one->seconds[i] = step.seconds;
+        one->extrapolated |= !status && step.outside;
     }
     return status;
 }

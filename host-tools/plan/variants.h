@@ -12,6 +12,7 @@ enum { MW_VARIANTS = 12 };
 struct mw_variant {
     unsigned value;             ///< GPUs of expert parallelism, or experts per token
     double seconds[MW_SYSTEMS]; ///< of each system; 0: not compared
+    bool extrapolated;          ///< of one system at least
 };
 
 struct mw_variants {

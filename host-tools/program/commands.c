@@ -7,7 +7,7 @@
 #include "device/device.h"
 #include "device/top.h"
 #include "hardware/hardware_command.h"
-#include "plan/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "plan/plan.h"
 #include "run/info.h"
 #include "run/run.h"

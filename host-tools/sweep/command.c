@@ -57,9 +57,10 @@ static int take_word(void *params, const char *text, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
-static MW_TERMS(words,
-                {"FILE", "a JSON object: option names of moeswitch run, with a value or a list "
-                         "of values each: {\"gpus\": [4, 8], \"set\": {\"window\": [4, 16]}}"});
+static MW_TERMS(words, {"FILE",
+                        "a JSON object: option names of moeswitch run, with a value or a list "
+                        "of values each: {\"gpus\": [4, 8], \"set\": {\"window\": [4, 16]}}; or of "
+                        "moeswitch plan, with \"command\": \"plan\""});
 static MW_TERMS(exits, {"0", "every bit of every run is right"},
                 {"1", "a bit, a flit count or a bound of one is wrong"},
                 {"2", "bad input, or a run that cannot be"},
@@ -75,7 +76,8 @@ const struct mw_option_table mw_sweep_table = {
     .file = "FILE",
     .summary = "run a grid of options, here or on a cluster, into one table",
     .synopsis = "FILE [OPTION]...",
-    .text = "Runs every point of a grid of options of moeswitch run, each as a command of its own, "
+    .text = "Runs every point of a grid of options of moeswitch run or plan, each as a command of "
+            "its own, "
             "and writes one table of all. What has been run is not run again: a sweep that was "
             "ended goes on where it was.",
     .section = sections,
@@ -153,39 +155,36 @@ static int sum_up(const struct mw_sweep *s, size_t before, struct mw_error *err)
                    path);
 }
 
-/// Refuse a file that this sweep writes if it is one that a value of an axis names.
-static int spare_input(const struct mw_grid *g, unsigned axis, const char *path,
-                       struct mw_error *err)
+/// Refuse a file that this sweep writes where it is the grid, or one that a point reads.
+static int spare(const struct mw_grid *g, const char *path, struct mw_error *err)
 {
-    static const char *const option[] = {"out"};
-    int status = MW_EXIT_OK;
-    for (unsigned v = 0; axis < MW_MAX_AXES && v < g->axis[axis].count && !status; v++)
-        status = mw_outputs_spare(option, &path, 1, g->axis[axis].value[v], err);
+    static const char *const option[] = {"out"}, *const inputs[] = {"hardware", "model", "compute",
+                                                                    "placement", "expert-loads"};
+    const unsigned trace = mw_grid_axis(g, "trace");
+    int status = mw_outputs_spare(option, &path, 1, g->path, err);
+    for (unsigned v = 0; trace < MW_MAX_AXES && v < g->axis[trace].count && !status; v++)
+        status = mw_outputs_spare_trace(option, &path, 1, g->axis[trace].value[v], err);
+    for (unsigned i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        const unsigned axis = mw_grid_axis(g, inputs[i]);
+        for (unsigned v = 0; axis < MW_MAX_AXES && v < g->axis[axis].count && !status; v++)
+            status = mw_outputs_spare(option, &path, 1, g->axis[axis].value[v], err);
+    }
     return status;
 }
 
-/// Refuse a folder in which a file that this sweep writes is the grid, or a file of a trace.
 static int spare_inputs(const struct mw_sweep *s, bool plot, struct mw_error *err)
 {
-    static const char *const option[] = {"out"};
     const struct mw_grid *g = &s->grid;
-    static const char *const inputs[] = {"hardware", "placement", "expert-loads"};
-    const unsigned trace = mw_grid_axis(g, "trace");
     const unsigned files = plot ? 2 + g->axes : 1;
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < files && !status; i++) {
         char name[MW_RESULT_PATH];
-        const char *path = name;
         if (i < 2)
             snprintf(name, sizeof name, "%s/%s", s->folder, i ? "plots.gp" : "results.csv");
         else
             snprintf(name, sizeof name, "%s/by-%s.svg", s->folder,
                      mw_column_name(g, mw_column_of_axis(g, i - 2)));
-        status = mw_outputs_spare(option, &path, 1, g->path, err);
-        for (unsigned v = 0; trace < MW_MAX_AXES && v < g->axis[trace].count && !status; v++)
-            status = mw_outputs_spare_trace(option, &path, 1, g->axis[trace].value[v], err);
-        for (unsigned k = 0; k < sizeof inputs / sizeof *inputs && !status; k++)
-            status = spare_input(g, mw_grid_axis(g, inputs[k]), path, err);
+        status = spare(g, name, err);
     }
     return status;
 }

@@ -5,7 +5,6 @@
 
 #include "analysis/bounds.h"
 #include "formats/json.h"
-#include "run/run.h"
 #include "systems/system_list.h"
 
 #include <cjson/cJSON.h>
@@ -15,22 +14,28 @@
 enum { GRID_BYTES = 1 << 20, VALUE_BYTES = 100 };
 
 #define SET "set"
+#define COMMAND "command"
 
 // ---- one axis -----------------------------------------------------------------------------------
 
-/// Options that name files are a run's outputs, which are the sweep's; the trace is none.
+/// Options that name files are a run's outputs, which are the sweep's, but for these.
+static bool is_input(const struct mw_option *o)
+{
+    return strcmp(o->name, "trace") == 0 || strcmp(o->name, "compute") == 0;
+}
+
 static bool is_for_sweeps(const struct mw_option *o)
 {
-    static const char *const own[] = {"jobs", "quiet", "details", SET};
+    static const char *const own[] = {"jobs", "quiet", "details", "explain", SET};
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(o->name, own[i]) == 0)
             return false;
-    return o->kind != MW_OPTION_PATH || strcmp(o->name, "trace") == 0;
+    return o->kind != MW_OPTION_PATH || is_input(o);
 }
 
-static const struct mw_option *find_option(const char *name)
+static const struct mw_option *find_option(const struct mw_grid *g, const char *name)
 {
-    const struct mw_option_table *t = &mw_run_table;
+    const struct mw_option_table *t = g->swept->table;
     for (unsigned i = 0; i < t->count; i++)
         if (t->option[i].name && strcmp(t->option[i].name, name) == 0)
             return &t->option[i];
@@ -39,15 +44,15 @@ static const struct mw_option *find_option(const char *name)
 
 static int unknown(const struct mw_grid *g, const char *name, struct mw_error *err)
 {
-    const struct mw_option_table *t = &mw_run_table;
+    const struct mw_option_table *t = g->swept->table;
     const char *names[MW_MAX_OPTIONS];
     unsigned count = 0;
     for (unsigned i = 0; i < t->count; i++)
         if (t->option[i].name)
             names[count++] = t->option[i].name;
     const char *near = mw_closest(name, names, count);
-    return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is no option of moeswitch run%s%s%s", g->path,
-                   name, near ? " (\"" : "", near ? near : "", near ? "\"?)" : "");
+    return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is no option of moeswitch %s%s%s%s", g->path,
+                   name, g->swept->name, near ? " (\"" : "", near ? near : "", near ? "\"?)" : "");
 }
 
 /// An axis without values; `setting` of "set", or NULL.
@@ -56,7 +61,7 @@ static int add_axis(struct mw_grid *g, const char *name, const char *setting, st
 {
     char whole[VALUE_BYTES];
     snprintf(whole, sizeof whole, "%s%s%s", name, setting ? "." : "", setting ? setting : "");
-    const struct mw_option *o = find_option(name);
+    const struct mw_option *o = find_option(g, name);
     if (!o)
         return unknown(g, name, err);
     if (!setting && !is_for_sweeps(o))
@@ -238,6 +243,21 @@ static int add_all_systems(struct mw_grid *g, struct mw_axis *a, struct mw_error
     return status;
 }
 
+/// Which command's options the keys are.
+static int take_command(struct mw_grid *g, const cJSON *root, struct mw_error *err)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, COMMAND);
+    const char *name = item ? cJSON_GetStringValue(item) : mw_swept_run.name;
+    if (name && strcmp(name, mw_swept_run.name) == 0)
+        g->swept = &mw_swept_run;
+    else if (name && strcmp(name, mw_swept_plan.name) == 0)
+        g->swept = &mw_swept_plan;
+    else
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\": expected \"%s\" or \"%s\"", g->path,
+                       COMMAND, mw_swept_run.name, mw_swept_plan.name);
+    return MW_EXIT_OK;
+}
+
 static int take_object(struct mw_grid *g, const cJSON *root, struct mw_error *err)
 {
     const cJSON *each;
@@ -245,8 +265,13 @@ static int take_object(struct mw_grid *g, const cJSON *root, struct mw_error *er
     int status = MW_EXIT_OK;
     if (!cJSON_IsObject(root))
         return mw_fail(err, MW_EXIT_INPUT, "%s: line 1: not a JSON object", g->path);
+    status = take_command(g, root, err);
+    if (status)
+        return status;
     cJSON_ArrayForEach(each, root)
     {
+        if (strcmp(each->string, COMMAND) == 0)
+            continue;
         if (strcmp(each->string, SET) == 0)
             status = add_settings(g, each, err);
         else

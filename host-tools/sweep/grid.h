@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A grid: the options of `moeswitch run` that a sweep varies, and the runs that they make together.
+// A grid: the options of `moeswitch run` or `moeswitch plan` that a sweep varies, and the runs that
+// they make together.
 #ifndef MW_SWEEP_GRID_H
 #define MW_SWEEP_GRID_H
 
-#include "cli/option_table.h"
+#include "sweep/swept.h"
 
 enum {
     MW_MAX_AXES = 48,
     MW_MAX_POINTS = 100000,
-    MW_POINT_WORDS = 2 * MW_MAX_AXES + 1, ///< of a command line, "run" in front
+    MW_POINT_WORDS = 2 * MW_MAX_AXES + 1, ///< of a command line, the command in front
     MW_POINT_ID = 17,                     ///< bytes of a point's name
     MW_LEFT_OUT = 100,
 };
@@ -27,15 +28,16 @@ struct mw_axis {
 /// one system a value.
 struct mw_grid {
     const char *path;
+    const struct mw_swept *swept;
     unsigned axes;
     struct mw_axis axis[MW_MAX_AXES];
     size_t points;
     char left_out[MW_LEFT_OUT]; ///< systems that "all" is without, as they do not run all workloads
 };
 
-/// Read a grid: a JSON object whose keys are options of `moeswitch run`, with a value or a list
-/// of values each, and for --set an object of such. MW_EXIT_INPUT, and a line, for keys and
-/// values that cannot be.
+/// Read a grid: a JSON object whose keys are options of the command that "command" names, with a
+/// value or a list of values each, and for --set an object of such. MW_EXIT_INPUT, and a line, for
+/// keys and values that cannot be.
 int mw_grid_read(struct mw_grid *grid, const char *path, struct mw_error *err);
 /// Add an option with one value, which the file must not say. MW_EXIT_INPUT: it does, and
 /// the grid is freed.
@@ -53,8 +55,8 @@ size_t mw_grid_other(const struct mw_grid *grid, size_t point, unsigned axis, un
 /// The axis of that name, or MW_MAX_AXES.
 unsigned mw_grid_axis(const struct mw_grid *grid, const char *name);
 
-/// The words of a point's command line, "run" first and NULL last; texts that are not the grid's
-/// are in `store`. Returns how many there are.
+/// The words of a point's command line, the command first and NULL last; texts that are not the
+/// grid's are in `store`. Returns how many there are.
 struct mw_point {
     char *word[MW_POINT_WORDS + 1];
     char store[MW_MAX_AXES][160];

@@ -86,7 +86,7 @@ int mw_sweep_models(const struct mw_sweep *s, struct mw_error *err)
 {
     struct mw_open_options known[KNOWN], o;
     unsigned count = 0;
-    for (size_t i = 0; i < s->grid.points; i++) {
+    for (size_t i = 0; s->grid.swept->simulates && i < s->grid.points; i++) {
         struct mw_device *device;
         unsigned k = 0;
         if (s->row[i].cell)

@@ -10,21 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// What is drawn: a column, times a factor.
-static const struct {
-    const char *column, *title;
-    double factor;
-} panels[] = {
-    {"speedup", "speed-up over unicast", 1},
-    {"up_payload_bytes", "payload up, KiB per GPU", 1.0 / 1024},
-    {"down_payload_bytes", "payload down, KiB per GPU", 1.0 / 1024},
-    {"strict_share", "share of the strict bound, %", 100},
-    {"own_share", "share of own bound, %", 100},
-    {"hit_rate", "allocator hit rate, %", 100},
-};
-
-enum { PANELS = sizeof panels / sizeof *panels };
-
 static bool has_number(const struct mw_row *row, unsigned column)
 {
     char *end;
@@ -51,7 +36,7 @@ static bool is_drawn(const struct mw_sweep *s, const char *system, unsigned colu
 {
     for (size_t i = 0; i < s->grid.points; i++)
         if (has_number(&s->row[i], column) &&
-            strcmp(s->row[i].cell[mw_column_find("system")], system) == 0)
+            strcmp(s->row[i].cell[mw_column_find(&s->grid, "system")], system) == 0)
             return true;
     return false;
 }
@@ -89,8 +74,8 @@ static bool begins_line(const struct mw_sweep *s, size_t point, const char *x)
 }
 
 /// The rows of a system, or, with the row of a point, those on one line with it.
-static void write_using(FILE *out, const struct mw_sweep *s, const char *x, unsigned panel,
-                        const char *system, const struct mw_row *row)
+static void write_using(FILE *out, const struct mw_sweep *s, const char *x,
+                        const struct mw_panel *panel, const char *system, const struct mw_row *row)
 {
     fprintf(out, "using (strcol('system') eq '%s'", system);
     for (unsigned a = 0; row && a < s->grid.axes; a++)
@@ -99,13 +84,12 @@ static void write_using(FILE *out, const struct mw_sweep *s, const char *x, unsi
             fprintf(out, " && strcol('%s') eq ", mw_column_name(&s->grid, column));
             write_quoted(out, row->cell[column]);
         }
-    fprintf(out, " ? column('%s') : NaN):(%g * column('%s'))", x, panels[panel].factor,
-            panels[panel].column);
+    fprintf(out, " ? column('%s') : NaN):(%g * column('%s'))", x, panel->factor, panel->column);
 }
 
 /// The line of a point: its system's colour, and dashes of its own.
-static void write_line(FILE *out, const struct mw_sweep *s, const char *x, unsigned panel,
-                       size_t point, unsigned dashes)
+static void write_line(FILE *out, const struct mw_sweep *s, const char *x,
+                       const struct mw_panel *panel, size_t point, unsigned dashes)
 {
     const unsigned axis = mw_grid_axis(&s->grid, "system");
     const char *system = mw_grid_value(&s->grid, point, axis);
@@ -123,15 +107,16 @@ static void write_line(FILE *out, const struct mw_sweep *s, const char *x, unsig
 }
 
 /// A line for each system and each value of other options, and a point for each run.
-static void write_panel(FILE *out, const struct mw_sweep *s, const char *x, unsigned panel)
+static void write_panel(FILE *out, const struct mw_sweep *s, const char *x,
+                        const struct mw_panel *panel)
 {
     const unsigned axis = mw_grid_axis(&s->grid, "system");
     const struct mw_axis *systems = &s->grid.axis[axis];
     const char *between = "plot ";
-    fprintf(out, "set title '%s'\n", panels[panel].title);
+    fprintf(out, "set title '%s'\n", panel->title);
     for (unsigned i = 0; i < systems->count; i++) {
         unsigned dashes = 0;
-        if (!is_drawn(s, systems->value[i], mw_column_find(panels[panel].column)))
+        if (!is_drawn(s, systems->value[i], mw_column_find(&s->grid, panel->column)))
             continue;
         for (size_t p = 0; p < s->grid.points; p++) {
             if (mw_grid_choice(&s->grid, p, axis) != i || !begins_line(s, p, x))
@@ -151,8 +136,8 @@ static void write_picture(FILE *out, const struct mw_sweep *s, const char *x)
 {
     fprintf(out, "\nset output 'by-%s.svg'\n", x);
     fprintf(out, "set multiplot layout 2, 3 title 'against %s' noenhanced\n", x);
-    for (unsigned p = 0; p < PANELS; p++)
-        write_panel(out, s, x, p);
+    for (unsigned p = 0; p < s->grid.swept->panels; p++)
+        write_panel(out, s, x, &s->grid.swept->panel[p]);
     fputs("unset multiplot\nunset output\n", out);
 }
 

@@ -2,13 +2,10 @@
 //
 // See grid.h: the points of a grid.
 #include "base/random.h"
-#include "run/run.h"
 #include "sweep/grid.h"
-#include "systems/systems.h"
-#include "tp_run/tp_run.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /// Points between two values of an axis.
@@ -38,7 +35,7 @@ const char *mw_grid_value(const struct mw_grid *g, size_t point, unsigned axis)
 unsigned mw_grid_point(const struct mw_grid *g, size_t point, struct mw_point *p)
 {
     unsigned n = 0;
-    p->word[n++] = (char *)"run";
+    p->word[n++] = (char *)g->swept->name;
     for (unsigned i = 0; i < g->axes; i++) {
         const struct mw_axis *a = &g->axis[i];
         const char *value = mw_grid_value(g, point, i);
@@ -79,7 +76,8 @@ static uint64_t hash_text(uint64_t h, const char *text)
 
 void mw_grid_id(const struct mw_grid *g, size_t point, char id[MW_POINT_ID])
 {
-    uint64_t sum = 0; // of all options, in any order
+    // of all options, in any order
+    uint64_t sum = g->swept == &mw_swept_run ? 0 : hash_text(0, g->swept->name);
     for (unsigned i = 0; i < g->axes; i++)
         sum += hash_text(hash_text(0, g->axis[i].name), mw_grid_value(g, point, i));
     snprintf(id, MW_POINT_ID, "%016" PRIx64, mw_mix64(sum));
@@ -90,33 +88,8 @@ void mw_grid_id(const struct mw_grid *g, size_t point, char id[MW_POINT_ID])
 static int check_point(const struct mw_grid *g, size_t point, double *weight, struct mw_error *err)
 {
     struct mw_point words;
-    struct mw_trace trace;
-    struct mw_tp_problem problem = {0};
-    struct mw_run_params *p = calloc(1, sizeof *p);
-    bool help;
-    if (!p)
-        return mw_fail_memory(err, "a run");
-    unsigned count = mw_grid_point(g, point, &words);
-    int status = mw_run_parse(p, (int)count, words.word, &help, err);
-    if (!status && p->list_models)
-        status = mw_fail(err, MW_EXIT_INPUT, "--model list: expected the name of one");
-    if (!status && p->device.usb)
-        status = mw_fail(err, MW_EXIT_INPUT, "--device usb: a sweep runs on simulated devices");
-    if (!status && p->tp.kind) {
-        status = mw_tp_prepare(p, &problem, err);
-        *weight = (double)problem.gpus * problem.o.rows * problem.hidden;
-        free(p);
-        return status;
-    }
-    if (!status)
-        status = mw_system_settings_check(p, err);
-    if (!status && !(status = mw_run_route(p, &trace, err)))
-        mw_trace_free(&trace);
-    if (!status)
-        *weight = (double)p->shape.gpus * p->shape.tokens_per_gpu * p->shape.hidden *
-                  p->layer_count * (p->shape.batches ? p->shape.batches : 1);
-    free(p);
-    return status;
+    const unsigned count = mw_grid_point(g, point, &words);
+    return g->swept->check((int)count, words.word, weight, err);
 }
 
 int mw_grid_check(const struct mw_grid *g, double *weight, struct mw_error *err)

@@ -10,8 +10,8 @@
 
 /// The table's columns of one run, as text; "" where there is nothing to say.
 struct mw_row {
-    char **cell; ///< NULL: there is no result
-    double cycles;
+    char **cell;   ///< NULL: there is no result
+    double time;   ///< of the unit of its column
     double wrong;  ///< elements and counters that are wrong
     char *sources; ///< hash of what simulated it, or NULL
 };
@@ -22,7 +22,7 @@ const char *mw_column_name(const struct mw_grid *grid, unsigned column);
 /// The column that an axis is in.
 unsigned mw_column_of_axis(const struct mw_grid *grid, unsigned axis);
 /// A fixed one, which is there.
-unsigned mw_column_find(const char *name);
+unsigned mw_column_find(const struct mw_grid *grid, const char *name);
 
 /// Read the result of a point, which is whole or malformed (MW_EXIT_INPUT, and a line).
 int mw_row_read(const struct mw_grid *grid, size_t point, const char *path, struct mw_row *row,

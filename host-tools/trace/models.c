@@ -21,7 +21,7 @@ static const struct mw_model models[] = {
     {"phi-3.5-moe", "Phi-3.5-MoE", 16, 2, 4096, 6400, 0, 0,
      "config.json of microsoft/Phi-3.5-MoE-instruct; PhimoeConfig of transformers"},
     {"pangu-ultra-moe", "Pangu Ultra MoE", 256, 8, 7680, 2048, 0, 0,
-     "configuration of openPangu-Ultra-MoE-718B; arXiv 2505.04519"},
+     "OpenPanguMoEConfig of openPangu-Ultra-MoE-718B; arXiv 2505.04519"},
     {"small", "DySHARP Small", 64, 8, 2048, 0, 0, 0,
      "arXiv 2605.05607, workloads; k 8 of its 8, 16, 32"},
     {"medium", "DySHARP Medium", 128, 8, 4096, 0, 0, 0,

@@ -6,8 +6,8 @@ usage: plan_page.py BUILD    exit status 1, with a line, when something is wrong
 
 The page has the JSON of the plan, loads no other file and writes no error to the console. Every system has its bar,
 whose width is its time; every configuration its row; the timeline a block for each stage, micro-batch and direction;
-each speed-up chart a line for each system. Figures of the tables are those of the JSON. It fits wide and narrow
-windows.
+each speed-up chart a line for each system. Figures of the tables are those of the JSON. What is extrapolated has its
+mark. It fits wide and narrow windows.
 """
 import json
 import re
@@ -29,6 +29,11 @@ COUNTS = """(() => {
     return {widths, figures, rows: count("#configurations .scroll tbody tr"), jobs: count("#step svg[role] rect"),
             gpus: count("#gpus path.line"), k: count("#k path.line"),
             wide: document.documentElement.scrollWidth > innerWidth,
+            marked: [...document.querySelectorAll("#configurations .scroll tbody tr")].map((row) =>
+                row.cells[0].textContent.endsWith("*")),
+            notes: [...document.querySelectorAll(".extrapolated")].map((p) => p.textContent),
+            charts: ["gpus", "k"].map((id) => [...document.querySelectorAll(`#${id} text`)].filter((t) =>
+                t.textContent.endsWith("*")).length),
             hidden: [...document.querySelectorAll("section")].filter((s) => s.hidden).map((s) => s.id)};
 })()"""
 
@@ -49,6 +54,23 @@ def check_figures(found, root):
                 fail(f"{pointer}: {text}, but {value}")
         elif plain.lower() != str(value).lower():
             fail(f"{pointer}: {text}, but {value}")
+
+
+def check_marks(found, root):
+    """Every line, point and table beyond the calibrated ranges has its mark, and a note names all of the quantities."""
+    if found["marked"] != [s["extrapolated"] for s in root["configurations"]]:
+        fail(f"marks of configurations: {found['marked']}")
+    for key, count in zip(("by_gpus", "by_k"), found["charts"], strict=True):
+        right = sum(one["extrapolated"] for one in root[key]) if len(root[key]) > 1 else 0
+        if count != right:
+            fail(f"{count} marks of {right} in the chart {key}")
+    steps = root["systems"] + root["configurations"]
+    reasons = {name for s in steps for name in s["extrapolated_by"].split(", ")} - {""}
+    for note in found["notes"]:
+        if not all(name in note for name in reasons):
+            fail(f"{note}: it lacks some of {reasons}")
+    if bool(found["notes"]) != bool(reasons):
+        fail(f"{len(found['notes'])} notes of {len(reasons)} quantities")
 
 
 def check_page(browser, path, root):
@@ -72,6 +94,7 @@ def check_page(browser, path, root):
     if (found["gpus"], found["k"]) != (lines["by_gpus"], lines["by_k"]):
         fail(f"{found['gpus']} and {found['k']} lines, not {lines}")
     check_figures(found, root)
+    check_marks(found, root)
     for width in (1280, 360):
         browser.size(width)
         if browser.evaluate(COUNTS)["wide"]:

@@ -12,6 +12,11 @@ const SIZES = [["tp", "tp"], ["cp", "cp"], ["ep", "ep"], ["pp", "pp"], ["dp", "d
 // A figure of the JSON by its place there (a JSON Pointer).
 const at = (pointer) => pointer.split("/").slice(1).reduce((value, key) => value?.[key], data);
 const ms = (value) => decimal(value, 3);
+// What is beyond the calibrated ranges has a mark; `reasons` says of what, in all systems and configurations.
+const mark = (one) => one.extrapolated ? " *" : "";
+const reasons = [...new Set([...systems, ...data.configurations].flatMap((s) => s.extrapolated_by.split(", ")).filter(Boolean))];
+const note = (list) => list.some((one) => one.extrapolated)
+    ? el("p", {class: "extrapolated"}, "* extrapolated beyond the calibrated ranges: " + reasons.join(", ")) : null;
 const colour = (name) => "s" + systems.findIndex((s) => s.system === name) % 10;
 
 // ---- systems ----
@@ -33,14 +38,13 @@ function compare() {
     const used = PARTS.filter((key) => systems.some((s) => s.part_ms[key] > 0));
     const heads = ["system", "parts of the step", "ms", `times as fast as ${base.system}`, "tokens/s of a GPU", "MFU"];
     const rows = systems.map((s, i) => el("tr", {class: s.ms === best.ms ? "best" : null},
-        el("th", {scope: "row"}, swatch(colour(s.system)), s.system + (s.extrapolated ? " *" : "")),
+        el("th", {scope: "row"}, swatch(colour(s.system)), s.system + mark(s)),
         el("td", {class: "chart"}, partsBar(s, most)), figure(`/systems/${i}/ms`, ms), el("td", {}, times(base.ms / s.ms)),
         figure(`/systems/${i}/tokens_per_s_per_gpu`, (value) => decimal(value, 1)), figure(`/systems/${i}/mfu`, percent)));
-    const outside = systems.find((s) => s.extrapolated);
     return [legend(used.map((key) => ["p" + PARTS.indexOf(key), WORDS[key]])),
         el("table", {class: "compare"}, el("thead", {}, el("tr", {}, heads.map((text) => el("th", {scope: "col"}, text)))),
            el("tbody", {}, rows)),
-        outside ? el("p", {}, `* extrapolated beyond the calibrated ranges: ${outside.extrapolated_by}`) : null,
+        note(systems),
         figures("parts of the step of each system, ms", ["system", ...used.map((key) => WORDS[key])],
             () => systems.map((s, i) => [s.system, used.map((key) => figure(`/systems/${i}/part_ms/${key}`, ms))]))];
 }
@@ -107,10 +111,11 @@ function configurations() {
             `${digits(data.configurations_too_large)} do not fit ${decimal(params.memory_gbytes, 1)} GB.`),
         table("The fastest configurations", ["number", "<system", "ms", "tokens/s of a GPU", "MFU", ...SIZES.map(([, name]) => name),
             "<recomputation", "<limit", "memory, GB"],
-            list.map((s, i) => [String(i + 1), figure(`${place(i)}/system`), figure(`${place(i)}/ms`, ms),
+            list.map((s, i) => [i + 1 + mark(s), figure(`${place(i)}/system`), figure(`${place(i)}/ms`, ms),
                 figure(`${place(i)}/tokens_per_s_per_gpu`, (value) => decimal(value, 1)), figure(`${place(i)}/mfu`, percent),
                 SIZES.map(([key]) => figure(`${place(i)}/${key}`)), figure(`${place(i)}/recompute`), cell(WORDS[s.limit]),
                 cell(decimal(memory.reduce((sum, key) => sum + s.memory_gb[key], 0), 1))])),
+        note(list),
         figures("memory of each configuration, GB", ["number", ...memory],
             () => list.map((_, i) => [String(i + 1), memory.map((key) => figure(`${place(i)}/memory_gb/${key}`, ms))]))];
 }
@@ -129,15 +134,17 @@ function speedups(name, axisName) {
         grid.push(svg("line", {class: "grid", x1: 0, x2: "100%", y1: y(value), y2: y(value)}));
         scale.push(label("100%", y(value) + 4, Number(value.toPrecision(3)), "end"));
     }
-    list.forEach((one, i) => grid.push(label(share(x(i, 100)), HEIGHT + 14, (i ? "" : axisName + " ") + digits(one.value), "middle")));
+    list.forEach((one, i) => grid.push(label(share(x(i, 100)), HEIGHT + 14, (i ? "" : axisName + " ") + digits(one.value) + mark(one),
+        "middle")));
     const lines = systems.map((s) => svg("path", {class: "line " + colour(s.system),
         d: "M" + list.map((one, i) => `${x(i, 1000).toFixed(1)} ${y(of(one, s)).toFixed(1)}`).join("L")},
         svg("title", {}, s.system)));
     return [legend(systems.map((s) => [colour(s.system), s.system])),
         el("div", {class: "scaled"}, chart(HEIGHT + FOOT, null, scale),
            chart(HEIGHT + FOOT, `How many times as fast as ${base} each system is`, grid, stretched(HEIGHT, lines))),
+        note(list),
         figures("ms of each system", [axisName, ...systems.map((s) => s.system)],
-            () => list.map((one, i) => [String(one.value), systems.map((s) => figure(`/${name}/${i}/ms/${s.system}`, ms))]))];
+            () => list.map((one, i) => [one.value + mark(one), systems.map((s) => figure(`/${name}/${i}/ms/${s.system}`, ms))]))];
 }
 
 const gpus = () => speedups("by_gpus", "GPUs");
@@ -156,7 +163,8 @@ const run = () => [table("Assumptions", ["what", "<value"], rowsOf("/assumptions
 function head() {
     document.title = "moeswitch plan: " + plain(params.model.name);
     byId("title").append(plain(params.model.name), el("span", {}, `${params.goal} on ${digits(params.gpus)} GPUs, ${plain(params.hardware)}`));
-    byId("trace").append("communication of experts: calibrated on the RTL; all else: " + data.assumptions.compute);
+    byId("trace").append(`communication of experts and tensor parallelism (${params.tp_system}): calibrated on the RTL; all else: ` +
+        data.assumptions.compute);
     byId("chips").append(...[["batch", params.batch], ["sequence", params.sequence], ["GEMMs", params.gemm_type],
         ["dispatch", params.dispatch_type], ["schedule", params.schedule]].map(([name, value]) =>
             el("li", {}, name + " ", el("b", {}, digits(value)))));

@@ -5,7 +5,7 @@
 #include "host/support.h"
 #include "host/words.h"
 
-#include "plan/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "systems/system_list.h"
 
 #include <math.h>
@@ -67,21 +67,22 @@ static void has_no_negative_coefficient(void **state)
 static void errors_are_relative(void **state)
 {
     (void)state;
-    struct mw_calibration c = {0};
+    struct mw_calibration c[MW_FITS] = {0};
     struct mw_calibration_run run[4] = {0};
     struct mw_calibration_errors e;
-    c.coefficient[0][MW_F_CONSTANT] = 100;
-    c.coefficient[1][MW_F_CONSTANT] = 100;
+    c[MW_FIT_MOE].coefficient[0][MW_F_CONSTANT] = 100;
+    c[MW_FIT_MOE].coefficient[1][MW_F_CONSTANT] = 100;
     static const double cycles[] = {100, 80, 125, 50};
     for (unsigned i = 0; i < 4; i++) {
         run[i] = (struct mw_calibration_run){.system = i == 3, .held = i > 0};
         run[i].point.feature[MW_F_CONSTANT] = 1;
         run[i].point.cycles = cycles[i];
     }
-    assert_int_equal(mw_calibration_errors(&e, &c, run, 4, MW_SYSTEMS, true, NULL), MW_EXIT_OK);
+    assert_int_equal(mw_calibration_errors(&e, c, run, 4, MW_FIT_MOE, MW_FIT_SYSTEMS, true, NULL),
+                     MW_EXIT_OK);
     assert_int_equal(e.runs, 3);
     assert_true(near(e.median, 0.25, 1e-9) && near(e.largest, 1, 1e-9));
-    assert_int_equal(mw_calibration_errors(&e, &c, run, 4, 0, false, NULL), MW_EXIT_OK);
+    assert_int_equal(mw_calibration_errors(&e, c, run, 4, MW_FIT_MOE, 0, false, NULL), MW_EXIT_OK);
     assert_true(e.runs == 1 && e.median == 0 && e.largest == 0);
 }
 
@@ -158,16 +159,19 @@ static void outside_by_name(void **state)
 static void repository_has_a_calibration(void **state)
 {
     (void)state;
-    for (unsigned s = 0; s < MW_SYSTEMS; s++) {
-        double sum = 0;
-        for (unsigned f = 0; f < MW_FEATURES; f++) {
-            assert_true(mw_calibrated.coefficient[s][f] >= 0);
-            sum += f < MW_F_TILE ? mw_calibrated.coefficient[s][f] : 0;
+    for (unsigned i = 0; i < MW_FITS; i++) {
+        const struct mw_calibration *c = &mw_calibrated[i];
+        for (unsigned s = 0; s < mw_fit_kinds[i].systems; s++) {
+            double sum = 0;
+            for (unsigned f = 0; f < MW_FEATURES; f++) {
+                assert_true(c->coefficient[s][f] >= 0);
+                sum += f < MW_F_TILE ? c->coefficient[s][f] : 0;
+            }
+            assert_true(sum >= 0.9);
         }
-        assert_true(sum >= 0.9);
+        for (unsigned r = 0; r < mw_fit_kinds[i].ranges; r++)
+            assert_true(c->low[r] < c->high[r]);
     }
-    for (unsigned i = 0; i < MW_RANGES; i++)
-        assert_true(mw_calibrated.low[i] < mw_calibrated.high[i]);
 }
 
 // ---- tables of sweeps ---------------------------------------------------------------------------
@@ -188,7 +192,7 @@ static void reads_sweeps(void **state)
 {
     (void)state;
     struct mw_calibration_run *run = NULL;
-    struct mw_calibration c;
+    struct mw_calibration c[MW_FITS];
     struct mw_error err = {0};
     size_t count = 0;
     const char *path = file_of("results.csv", NAMES ROW "900\n" ROW "901\n");
@@ -197,8 +201,8 @@ static void reads_sweeps(void **state)
     assert_int_equal(count, 4);
     assert_true(run[1].point.cycles == 901 && !run[1].held && run[2].held);
     assert_true(run[0].point.feature[MW_F_LATENCY] == 5 && run[0].range[MW_R_GPUS] == 2);
-    assert_int_equal(mw_calibration_fit(&c, run, count, &err), MW_EXIT_INPUT);
-    assert_line(err.text, "unicast: 2 runs to fit 9 coefficients are too few");
+    assert_int_equal(mw_calibration_fit(c, run, count, &err), MW_EXIT_INPUT);
+    assert_line(err.text, "unicast: 2 runs to fit 11 coefficients are too few");
     free(run);
 }
 
@@ -208,7 +212,7 @@ static void refuses_tables(void **state)
     static const struct {
         const char *text, *part;
     } bad[] = {
-        {"system,gpus\nunicast,2\n", "no column \"tokens_per_gpu\""},
+        {"system,gpus\nunicast,2\n", "no column \"hidden\""},
         {NAMES "t3,2,4,64,4,2,3,10,5,16,1,0.5,0.2,9\n", "line 2: t3 is no system of MoE layers"},
         {NAMES ROW "0\n", "\"0\" of column cycles"},
         {NAMES "unicast,2,4,,4,2,3,10,5,16,1,0.5,0.2,9\n", "\"\" of column hidden"},
@@ -222,6 +226,81 @@ static void refuses_tables(void **state)
         assert_line(err.text, bad[i].part);
         free(run);
     }
+}
+
+#define TENSOR_NAMES \
+    "workload,system,gpus,rows,hidden,tile,gemm_rs_cycles,ln_cycles,ag_gemm_cycles,link_latency," \
+    "flit_bytes,cycles\n"
+
+/// Parts that a workload has not are empty.
+static void reads_workloads(void **state)
+{
+    (void)state;
+    struct mw_calibration_run *run = NULL;
+    struct mw_error err = {0};
+    size_t count = 0;
+    const char *path =
+        file_of("tensor.csv", TENSOR_NAMES "gemm-rs,t3,8,64,64,4,20,,,5,16,3000\n"
+                                           "sublayer,nvls,8,64,64,4,20,9,30,5,16,7000\n");
+    assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(mw_calibration_runs(run, count, MW_FIT_TENSOR), 2);
+    assert_string_equal(mw_fit_system(MW_FIT_TENSOR, run[0].system), "t3");
+    assert_true(run[0].range[MW_TR_ROWS] == 64 && run[0].range[MW_TR_CYCLES] == 20);
+    assert_true(run[0].point.feature[MW_T_REDUCE] == 5);
+    assert_true(run[0].point.feature[MW_T_GATHER] == 0);
+    // one round of each
+    assert_true(run[1].point.feature[MW_T_REDUCE] == 5);
+    assert_true(run[1].point.feature[MW_T_GATHER_ROUND] == 1);
+    // phases with barriers: 64 rows of 20 and of 30 cycles, and those of LN beside the sums
+    assert_true(run[1].point.feature[MW_T_OWN] >= 64 * (20 + 30));
+    free(run);
+    run = NULL;
+    count = 0;
+    path = file_of("tensor.csv", TENSOR_NAMES "gemm,t3,8,64,64,4,20,,,5,16,3000\n");
+    assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_INPUT);
+    assert_line(err.text, "line 2: gemm is no workload");
+    path = file_of("tensor.csv", TENSOR_NAMES "gemm-rs,dysharp,8,64,64,4,20,,,5,16,3000\n");
+    assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_INPUT);
+    assert_line(err.text, "dysharp is no system of tensor parallelism");
+    free(run);
+}
+
+/// A workload that a system lacks runs with the streams of another one, whose time counts. Rows
+/// beyond those that are counted take their share.
+static void workloads_of_any_size(void **state)
+{
+    (void)state;
+    struct mw_tensor_work work = {.kind = MW_TP_AG_GEMM,
+                                  .gpus = 72,
+                                  .rows = 1 << 21,
+                                  .hidden = 416,
+                                  .cycles = {0, 0, 100},
+                                  .tile = 4,
+                                  .flit_bytes = 16,
+                                  .link_latency = 781};
+    struct mw_calibration c = {0};
+    unsigned chain = 0, pull = 0;
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
+        const char *name = mw_fit_system(MW_FIT_TENSOR, i);
+        chain = strcmp(name, "chain") == 0 ? i : chain;
+        pull = strcmp(name, "pull") == 0 ? i : pull;
+    }
+    for (unsigned i = 0; i < MW_TP_SYSTEMS; i++) {
+        const unsigned as = mw_tensor_system(MW_TP_AG_GEMM, i);
+        const char *name = mw_fit_system(MW_FIT_TENSOR, i);
+        const bool other = strcmp(name, "t3") == 0          ? as == pull
+                           : strcmp(name, "tiles") == 0     ? as == chain
+                           : strcmp(name, "nvls-tile") == 0 ? as == chain
+                                                            : as == i;
+        assert_true(other);
+        assert_int_equal(mw_tensor_system(MW_TP_SUBLAYER, i), i);
+    }
+    c.coefficient[chain][MW_T_OWN] = 1;
+    const double twice = mw_tensor_cycles(&c, &work, chain);
+    assert_true(near(twice, 100.0 * (1 << 21), 1e-3));
+    work.rows = 1 << 20;
+    assert_true(near(mw_tensor_cycles(&c, &work, chain), twice / 2, 1e-3));
 }
 
 // ---- the command --------------------------------------------------------------------------------
@@ -266,6 +345,7 @@ int main(void)
         cmocka_unit_test(errors_are_relative), cmocka_unit_test(features_by_hand),
         cmocka_unit_test(outside_by_name),     cmocka_unit_test(repository_has_a_calibration),
         cmocka_unit_test(reads_sweeps),        cmocka_unit_test(refuses_tables),
+        cmocka_unit_test(reads_workloads),     cmocka_unit_test(workloads_of_any_size),
         cmocka_unit_test(refuses_commands),    cmocka_unit_test(lists_runs),
     };
     return cmocka_run_group_tests_name("calibrate", tests, scratch_make, finish_words);

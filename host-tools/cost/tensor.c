@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See tensor.h.
+#include "cost/tensor.h"
+
+#include "cost/fit_features.h"
+#include "tp/tp_bounds.h"
+
+#include <math.h>
+
+const char *const mw_tensor_feature_names[MW_FEATURES] = {
+    "own",    "other",    "engine/r", "links/r", "banks",   "reduce",
+    "gather", "rounds r", "rounds g", "LN",      "constant"};
+const char *const mw_tensor_range_names[MW_TENSOR_RANGES] = {
+    "GPUs of tensor parallelism", "its rows", "values of its rows", "cycles of a GEMM's row",
+    "its link latency"};
+
+enum { COUNTED_ROWS = 1 << 20 }; ///< more rows are counted as parts of so many
+
+/// The problem that bounds are counted of: at most MW_MAX_GPUS GPUs, a multiple of them as rows,
+/// and whole cycles.
+static struct mw_tp_problem problem_of(const struct mw_tensor_work *w)
+{
+    const unsigned gpus = w->gpus < MW_MAX_GPUS ? w->gpus : MW_MAX_GPUS;
+    const double own = ceil(fmin(w->rows, COUNTED_ROWS) / gpus);
+    struct mw_tp_problem p = {
+        .o = {.kind = w->kind, .rows = (unsigned)own * gpus, .merge_entries = MW_BUILT_MERGES},
+        .gpus = gpus,
+        .hidden = w->hidden,
+        .flit_bytes = w->flit_bytes,
+        .link_cycles = 1,
+        .tile = w->tile,
+    };
+    for (unsigned i = 0; i < MW_TP_PARTS; i++)
+        p.cycles[i] = (uint64_t)ceil(w->cycles[i]);
+    return p;
+}
+
+static double reduce_rounds(const struct mw_tp_problem *p, const struct mw_tp_system *s)
+{
+    if (!mw_tp_reduces(p))
+        return 0;
+    return s->reduce == MW_TP_STEPS ? p->gpus - 1 : s->reduce == MW_TP_SWITCH ? s->ranges(p) : 1;
+}
+
+static double gather_rounds(const struct mw_tp_problem *p, const struct mw_tp_system *s)
+{
+    if (!mw_tp_gathers(p))
+        return 0;
+    return s->gather == MW_TP_FORWARD ? p->gpus - 1
+           : s->gather == MW_TP_LOADS ? s->ranges(p) * (p->gpus - 1)
+                                      : 1;
+}
+
+static double longest_part(const struct mw_tp_problem *p)
+{
+    double most = (double)mw_tp_least_cycles(p);
+    for (unsigned i = 0; i < MW_TP_PARTS; i++)
+        if (mw_tp_has(p, (enum mw_tp_part)i))
+            most = fmax(most, (double)p->cycles[i]);
+    return most;
+}
+
+void mw_tensor_features(const struct mw_tensor_work *w, unsigned system,
+                        double feature[MW_FEATURES])
+{
+    const struct mw_tp_system *s = mw_tp_systems[system];
+    const struct mw_tp_problem p = problem_of(w);
+    const double scale = fmax(1, w->rows / p.o.rows), ranges = s->ranges(&p);
+    struct mw_tp_bounds b;
+    mw_tp_bounds(&p, s, &b);
+    const double own = (double)b.own.cycles * scale, link = (double)b.own_link.cycles * scale;
+    const double engine = (double)b.engine.cycles * scale;
+    feature[MW_T_OWN] = own;
+    feature[MW_T_OTHER] = fmax(0, link + engine - own);
+    feature[MW_T_ENGINE_RANGE] = engine / ranges;
+    feature[MW_T_LINK_RANGE] = link / ranges;
+    feature[MW_T_BANKS] = (double)b.banks.cycles * scale;
+    feature[MW_T_REDUCE] = reduce_rounds(&p, s) * w->link_latency;
+    feature[MW_T_GATHER] = gather_rounds(&p, s) * w->link_latency;
+    feature[MW_T_REDUCE_ROUND] = reduce_rounds(&p, s);
+    feature[MW_T_GATHER_ROUND] = gather_rounds(&p, s);
+    feature[MW_T_NORM] = mw_tp_has(&p, MW_TP_LN);
+    feature[MW_T_CONSTANT] = 1;
+}
+
+void mw_tensor_ranges(const struct mw_tensor_work *w, double value[MW_RANGES])
+{
+    const struct mw_tp_problem p = problem_of(w);
+    for (unsigned i = 0; i < MW_RANGES; i++)
+        value[i] = 0;
+    value[MW_TR_GPUS] = w->gpus;
+    value[MW_TR_ROWS] = w->rows;
+    value[MW_TR_HIDDEN] = w->hidden;
+    value[MW_TR_CYCLES] = longest_part(&p);
+    value[MW_TR_LATENCY] = w->link_latency;
+}
+
+static unsigned index_of(const char *name)
+{
+    unsigned i = 0;
+    while (i < MW_TP_SYSTEMS && mw_tp_systems[i] != mw_tp_system_find(name))
+        i++;
+    return i;
+}
+
+unsigned mw_tensor_system(enum mw_tp_kind kind, unsigned system)
+{
+    const struct mw_tp_problem p = {.o.kind = kind, .gpus = 2};
+    const struct mw_tp_system *s = mw_tp_systems[system];
+    if (!mw_tp_unfit(&p, s))
+        return system;
+    if (s->reduce == MW_TP_PUSH)
+        return index_of("pull");
+    return index_of(s->gather == MW_TP_MERGED ? "tiles" : "chain");
+}
+
+double mw_tensor_cycles(const struct mw_calibration *c, const struct mw_tensor_work *w,
+                        unsigned system)
+{
+    const unsigned as = mw_tensor_system(w->kind, system);
+    double feature[MW_FEATURES];
+    mw_tensor_features(w, as, feature);
+    return mw_fit_value(c->coefficient[as], feature);
+}
