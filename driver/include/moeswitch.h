@@ -206,6 +206,7 @@ struct mw_device_info {
     unsigned open_loads;     ///< rows that a GPU may load at a time
     unsigned open_syncs;     ///< tiles that it may have reported and not been granted
     bool row_types;          ///< dispatch_type of mw_layer_config exists
+    bool multimem_red;       ///< mw_stream_multimem_red exists
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -607,6 +608,7 @@ MW_API int mw_stream_st_linear(struct mw_stream *s, unsigned gpu, uint64_t from,
 MW_API int mw_stream_multimem_st(struct mw_stream *s, unsigned group, uint64_t from, uint32_t bytes,
                                  uint64_t to);
 /// Reduce this GPU's memory into that of every member. mw_stream_reduction selects the operator.
+/// MW_ERR_CAPACITY at load: the device has no multimem_red.
 MW_API int mw_stream_multimem_red(struct mw_stream *s, unsigned group, uint64_t from,
                                   uint32_t bytes, uint64_t to);
 /// `flags` are those of the instruction (docs/reference/isa.md).

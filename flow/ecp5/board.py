@@ -21,7 +21,8 @@ PRIMITIVES = {"adder_bypass": "AdderBypass=1", "target_list_cache": "TargetListC
               "switch_reductions": "SwitchReductions=1", "tile_reductions": "TileReductions=1",
               "token_order": "TokenOrder=1", "link_rate": "LinkRate=1", "delay": "Delay=1", "row_ranges": "RowRanges=1",
               "more_events": "Events=32", "gathered": "Gathered=1", "row_sparse": "RowSparse=1",
-              "source_lists": "SourceLists=1", "packet_manager": "RpmEntries=8", "cache_limit": "CacheLimit=1"}
+              "source_lists": "SourceLists=1", "packet_manager": "RpmEntries=8", "cache_limit": "CacheLimit=1",
+              "multimem_red": "Reds=1"}
 LOADER = {"load": list, "flash": list, "note": str}
 
 

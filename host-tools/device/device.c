@@ -97,6 +97,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .gathered = true,
         .packet_manager = true,
         .cache_limit = true,
+        .multimem_red = true,
         .cache_entries = MW_BUILT_CACHE,
     };
     *info = large;

@@ -111,7 +111,8 @@ static void show_primitives(const struct mw_device_info *i, FILE *out)
                {"row_sparse", i->row_sparse},
                {"source_lists", i->source_lists},
                {"packet_manager", i->packet_manager},
-               {"cache_limit", i->cache_limit}};
+               {"cache_limit", i->cache_limit},
+               {"multimem_red", i->multimem_red}};
     const char *before = "primitives       ";
     bool some = false;
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
@@ -159,7 +160,7 @@ static const char *tp_name(unsigned s)
 
 static const char *tp_lack(unsigned s, const struct mw_device_info *i)
 {
-    return mw_tp_lack(mw_tp_systems[s], i);
+    return mw_tp_lack(mw_tp_systems[s], true, i);
 }
 
 static void show_sizes(const struct mw_device_info *i, FILE *out)

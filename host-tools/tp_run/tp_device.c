@@ -56,8 +56,10 @@ static int failed(struct job *j, const char *what, int code)
 
 // ---- device and layer ---------------------------------------------------------------------------
 
-const char *mw_tp_lack(const struct mw_tp_system *system, const struct mw_device_info *info)
+const char *mw_tp_lack(const struct mw_tp_system *system, bool reduces,
+                       const struct mw_device_info *info)
 {
+    const bool red = system->reduce == MW_TP_PUSH || system->reduce == MW_TP_STEPS;
     if (!info->gathered)
         return "gathered";
     if (!info->more_events)
@@ -66,6 +68,8 @@ const char *mw_tp_lack(const struct mw_tp_system *system, const struct mw_device
         return "delay";
     if (system->reduce == MW_TP_TILES && !info->tile_reductions)
         return "tile_reductions";
+    if (red && reduces && !info->multimem_red)
+        return "multimem_red";
     return system->gather == MW_TP_MERGED && !info->merge_loads ? "merge_loads" : NULL;
 }
 
@@ -94,7 +98,7 @@ int mw_tp_device_lack(const struct mw_run_params *params, const struct mw_tp_pro
     struct mw_device_info info;
     int status = open_device(&j, &info);
     if (!status)
-        *lack = mw_tp_lack(system, &info);
+        *lack = mw_tp_lack(system, mw_tp_reduces(p), &info);
     mw_close(j.device);
     return status;
 }
@@ -104,7 +108,7 @@ static int open_whole(struct job *j)
 {
     struct mw_device_info info;
     int status = open_device(j, &info);
-    const char *lack = status ? NULL : mw_tp_lack(j->system, &info);
+    const char *lack = status ? NULL : mw_tp_lack(j->system, mw_tp_reduces(j->p), &info);
     return lack ? mw_fail(j->err, MW_EXIT_INPUT,
                           "--workload %s: the device lacks the primitive %s (moeswitch info lists "
                           "its primitives)",

@@ -92,7 +92,7 @@ static int look_for(struct job *j, const struct mw_tp_system *system, char *why,
 {
     const char *text = mw_tp_unfit(&j->p, system), *lack = NULL;
     snprintf(why, bytes, "%s", text ? text : "");
-    if (text || system->reduce != MW_TP_TILES)
+    if (text || system->reduce == MW_TP_SWITCH)
         return MW_EXIT_OK;
     int status = mw_tp_device_lack(j->params, &j->p, system, &lack, j->err);
     if (lack)

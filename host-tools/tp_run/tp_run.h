@@ -26,8 +26,10 @@ struct mw_tp_result {
 
 /// The workload that `params` asks for. MW_EXIT_INPUT: sizes, settings or a system do not fit.
 int mw_tp_prepare(struct mw_run_params *params, struct mw_tp_problem *p, struct mw_error *err);
-/// The setting of a primitive that the system needs and the device lacks, or NULL.
-const char *mw_tp_lack(const struct mw_tp_system *system, const struct mw_device_info *info);
+/// The setting of a primitive that the system needs for a workload that reduces rows, or reduces
+/// none, and the device lacks, or NULL.
+const char *mw_tp_lack(const struct mw_tp_system *system, bool reduces,
+                       const struct mw_device_info *info);
 /// What a device that the system would be run on lacks for it, or NULL.
 int mw_tp_device_lack(const struct mw_run_params *params, const struct mw_tp_problem *p,
                       const struct mw_tp_system *system, const char **lack, struct mw_error *err);

@@ -363,6 +363,11 @@ static void add_signal(struct mw_stream *s)
     mw_stream_signal(s, MW_EV_SW23);
 }
 
+static void add_red(struct mw_stream *s)
+{
+    mw_stream_multimem_red(s, 0, 0, 64, 0);
+}
+
 /// What a device was built without is refused with its name, and nothing is written.
 static void streams_need_primitives(void **state)
 {
@@ -391,6 +396,7 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm, add_return, "rows that return"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_signal, "event counters from SW8 on"},
+        {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, add_red, "multimem.red"},
     };
     struct mw_layer_config c = small_config();
     struct mw_layout l;

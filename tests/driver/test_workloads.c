@@ -18,8 +18,8 @@
 
 enum { GPUS = 2 };
 
-/// Run `workload` on a device with these primitives; the line that refuses it.
-static const char *refused(char *workload, char *rows, uint32_t primitives)
+/// Run `workload` under `system` on a device with these primitives; the line that refuses it.
+static const char *refused(char *workload, const char *system, char *rows, uint32_t primitives)
 {
     static struct mw_error err;
     static struct mw_run_params params;
@@ -27,7 +27,7 @@ static const char *refused(char *workload, char *rows, uint32_t primitives)
     char *argv[] = {"run", "--workload",   workload, "--gpus",   "2",   "--rows",
                     rows,  "--flit-bytes", "8",      "--hidden", "512", NULL};
     struct mw_tp_problem problem;
-    struct mw_tp_result r = {.system = mw_tp_system_find("chain")};
+    struct mw_tp_result r = {.system = mw_tp_system_find(system)};
     bool help;
     fake_init(&fake, GPUS, 8);
     *fake_fabric(&fake, offsetof(mw_fabric_t, primitives)) = primitives;
@@ -46,18 +46,20 @@ static void a_missing_primitive_is_named(void **state)
     (void)state;
     static const struct {
         uint32_t bit;
-        const char *name;
-    } needs[] = {{MW_FABRIC__PRIMITIVES__GATHERED_bm, "gathered"},
-                 {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, "more_events"},
-                 {MW_FABRIC__PRIMITIVES__DELAY_bm, "delay"}};
-    const uint32_t all = needs[0].bit | needs[1].bit | needs[2].bit;
+        const char *system, *name;
+    } needs[] = {{MW_FABRIC__PRIMITIVES__GATHERED_bm, "chain", "gathered"},
+                 {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, "chain", "more_events"},
+                 {MW_FABRIC__PRIMITIVES__DELAY_bm, "chain", "delay"},
+                 {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, "t3", "multimem_red"},
+                 {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, "ring", "multimem_red"},
+                 {MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm, "tiles", "tile_reductions"}};
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         char line[160];
         snprintf(line, sizeof line,
                  "--workload gemm-ar: the device lacks the primitive %s (moeswitch info lists its "
                  "primitives)",
                  needs[i].name);
-        assert_string_equal(refused("gemm-ar", "8", all & ~needs[i].bit), line);
+        assert_string_equal(refused("gemm-ar", needs[i].system, "8", ~needs[i].bit), line);
     }
 }
 
@@ -65,7 +67,7 @@ static void a_missing_primitive_is_named(void **state)
 static void rows_need_room(void **state)
 {
     (void)state;
-    const char *line = refused("sublayer", "2000", UINT32_MAX);
+    const char *line = refused("sublayer", "chain", "2000", UINT32_MAX);
     assert_non_null(strstr(line, "the device cannot hold this run: "));
 }
 

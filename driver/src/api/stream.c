@@ -410,6 +410,8 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_MULTIMEM_ST:
     case MW_I_MULTIMEM_LD_REDUCE:
         return in->flags && !info->gathered ? GATHERED : NULL;
+    case MW_I_MULTIMEM_RED:
+        return info->multimem_red ? NULL : "multimem.red";
     case MW_I_FLAG:
         if (in->flags & FLAG_ROWS && !info->row_ranges)
             return "flags that report rows";

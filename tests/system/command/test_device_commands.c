@@ -31,7 +31,7 @@ static void test_info(void **state)
         "link_rate, delay, "
         "row_ranges, "
         "more_events, gathered, row_sparse, source_lists, packet_manager, "
-        "cache_limit\n"
+        "cache_limit, multimem_red\n"
         "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp, "
         "moeswitch\n"
         "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles, cais-ordered\n");
