@@ -27,7 +27,7 @@ def plan(model, hardware, **options):
 
     Returns what `--json` writes as a dict: "params", "assumptions", "systems" (the fastest configuration of each) and
     "configurations" (the fastest of all, the first is the best). Times are in milliseconds, memory in GB (10^9 bytes).
-    "extrapolated" is true where experts' communication is beyond the calibrated ranges.
+    "extrapolated" is true where communication of experts or of tensor parallelism is beyond the calibrated ranges.
 
     The tool is `moeswitch` on the PATH, or the file that MOESWITCH_TOOL names. ValueError: bad input, or no
     configuration fits, with the tool's line. OSError: the tool is missing or failed.
