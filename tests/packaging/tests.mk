@@ -33,8 +33,8 @@ install-check: $(B)/libmoeswitch.so $(B)/moeswitch $(call model_so,2.8.0.0)
 	$(Q)[ -z "$$(find $(INSTALL_CHECK) ! -type d)" ] || { find $(INSTALL_CHECK) ! -type d; \
 	    echo "make uninstall leaves these" >&2; exit 1; }
 
-# Of the packages lintian has nothing to say. Made twice in other circumstances, they are the same, bit for bit; they work
-# in a bare Debian, where this machine can have one.
+# Of the packages lintian has nothing to say. Made twice in other circumstances, they are the same, bit for bit. They
+# work in a bare Debian, where this machine can have one.
 deb_make = $(fresh_make) -s $(PACKAGED) deb
 LINTIAN := lintian --allow-root --fail-on error,warning
 .PHONY: packages-check packages-again

@@ -127,7 +127,8 @@ $(4)/test_$(1): $(4)/V$(2).mk $(4)/unit_inputs.h $(3) $$(filter-out %.c,$$(UNIT_
 	    CXXFLAGS="$$(filter-out $(CXX),$$(UNIT_CXX)) -w -include $(abspath $(UNIT_PCH))"; \
 	    $$(MAKE) -s -C $$(@D) -f V$(2).mk V$(2)__ALL.a "$$$$@" >$$(@D)/make.log 2>&1 \
 	    || { cat $$(@D)/make.log; exit 1; }
-	$$(Q)$(if $(call unit_busy,$(1),$(7)),$$(UNIT_CXX) -include $(UNIT_PCH),$$(UNIT_CLANG) -include-pch $(UNIT_PCH).pch) \
+	$$(Q)$(if $(call unit_busy,$(1),$(7)),$$(UNIT_CXX) -include $(UNIT_PCH),\
+	    $$(UNIT_CLANG) -include-pch $(UNIT_PCH).pch) \
 	    $$(CPPFLAGS) -Itests/unit $(UNIT_FOLDERS:%/=-I%) -I$$(@D) \
 	    $$(addprefix -DPARAM_,$$(UNIT_PARAMS_$(1))) \
 	    $(if $(7),-DUNIT_NETLIST) -o $$@ $$(filter %.cpp %.o,$$^) \
