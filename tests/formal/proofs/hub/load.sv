@@ -142,7 +142,8 @@ module prove_load #(
         c_start:  cover (accept);
         c_syncs:  cover ($countones(tiles_q) == 32'(Syncs));
     end
-    // With fewer open rows a packet of three lanes never fills, and its wait is longer than the bound.
+    // With fewer open rows a packet of three lanes never fills, and its wait is longer than
+    // the bound.
     if (Open >= Lanes)
         always_ff @(posedge clk_i)
             if (rst_n) c_retire: cover (retire && started_q && here_q != '0);
