@@ -9,6 +9,9 @@
 
 /// Own parts that are done, where rows are loaded: GEMM-1, and LN.
 enum { DONE = MW_EV_SW0, BOTH = 2 };
+/// Ranges that GEMM-1 may be ahead of the sums. The switch grants rows in the order in which all
+/// have reported them, so loads wait for the sums of all rows that GEMM-1 has reported before.
+enum { AHEAD = 4 };
 
 /// The counter of the range, whose rows have arrived from so many GPUs. A GPU may be several ranges
 /// ahead.
@@ -124,8 +127,7 @@ static void add_loads(const struct mw_tp_at *at, struct mw_stream *s)
     const struct mw_tp_problem *p = at->p;
     const unsigned flags =
         (p->o.no_merge ? MW_LOAD_ALONE : 0) | (mw_tp_has(p, MW_TP_GEMM_2) ? MW_LOAD_BESIDE : 0);
-    mw_stream_ld_cais(s, number(at, MW_TP_GEMM_2, 0, 0), mw_tp_own(p), mw_tp_syncs(p) ? p->tile : 0,
-                      flags);
+    mw_stream_ld_cais(s, number(at, MW_TP_GEMM_2, 0, 0), mw_tp_own(p), mw_tp_sync_rows(p), flags);
 }
 
 /// GEMM-2 of as many rows as the range has, in the order in which they come. The engine, once it
@@ -143,6 +145,13 @@ static void add_landed(const struct mw_tp_at *at, struct mw_stream *s, unsigned 
     mw_tp_cycles(at, s, MW_TP_GEMM_2);
 }
 
+static void add_ahead(const struct mw_tp_at *at, struct mw_stream *s, unsigned r)
+{
+    if (mw_tp_gathers(at->p) && r >= AHEAD)
+        mw_stream_wait(s, MW_EV_TOKENS, begin(at, r - AHEAD + 1));
+    add_gemm(at, s, MW_TP_GEMM_1, r);
+}
+
 static void add_done(const struct mw_tp_at *at, struct mw_stream *s)
 {
     if (mw_tp_reduces(at->p) && mw_tp_has(at->p, MW_TP_GEMM_2))
@@ -158,7 +167,7 @@ static void make_cais_ordered(const struct mw_tp_at *at, struct mw_stream *s)
     add_loads(at, &s[MW_TP_SECOND]);
     for (unsigned r = 0; r < at->ranges; r++) {
         if (mw_tp_reduces(at->p))
-            add_gemm(at, &s[MW_TP_FIRST], MW_TP_GEMM_1, r);
+            add_ahead(at, &s[MW_TP_FIRST], r);
         add_offer(at, &s[MW_TP_GATHER], r);
         if (mw_tp_has(at->p, MW_TP_GEMM_2))
             add_landed(at, &s[MW_TP_SECOND], r);

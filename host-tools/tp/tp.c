@@ -99,17 +99,17 @@ unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum 
 /// loads pass them than without SYNC.
 static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
 {
-    const unsigned entries = p->o.merge_entries;
+    const unsigned entries = p->o.merge_entries, sync = mw_tp_sync_rows(p);
     if (p->o.no_sync && mw_tp_reduces(p))
         return mw_fail(err, MW_EXIT_INPUT,
                        "--no-sync: not with --workload %s, whose rows are not there at the start",
                        mw_tp_kind_names[p->o.kind]);
-    if (mw_tp_syncs(p) && mw_tp_gathers(p) && entries && entries < p->tile)
+    if (mw_tp_gathers(p) && entries && entries < sync)
         return mw_fail(
             err, MW_EXIT_INPUT,
             "--merge-entries %u: fewer than --tile %u rows, which all GPUs load together: "
             "expected as many, 0, or --no-sync",
-            entries, p->tile);
+            entries, sync);
     return MW_EXIT_OK;
 }
 

@@ -117,10 +117,11 @@ static inline bool mw_tp_has(const struct mw_tp_problem *p, enum mw_tp_part part
     return p->o.kind == MW_TP_SUBLAYER || (part == MW_TP_GEMM_1 && mw_tp_reduces(p)) ||
            (part == MW_TP_GEMM_2 && p->o.kind == MW_TP_AG_GEMM);
 }
-/// Whether tiles are loaded when all GPUs have reported them.
-static inline bool mw_tp_syncs(const struct mw_tp_problem *p)
+/// Rows that are loaded together when all GPUs have reported them; 0: none waits. Rows behind sums
+/// come one by one, and a tile of them would wait for its last.
+static inline unsigned mw_tp_sync_rows(const struct mw_tp_problem *p)
 {
-    return !p->o.no_sync;
+    return p->o.no_sync ? 0 : mw_tp_reduces(p) ? 1 : p->tile;
 }
 /// The shortest time per row of the workload's parts: that of the layer, which parts may replace.
 uint64_t mw_tp_layer_cycles(const struct mw_tp_problem *p);

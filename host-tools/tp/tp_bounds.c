@@ -116,7 +116,8 @@ static void count_loads(const struct mw_tp_problem *p, const uint64_t *fetches,
                         struct mw_traffic *t)
 {
     const uint64_t own = mw_tp_own(p), others = own * (p->gpus - 1);
-    const uint64_t tiles = mw_tp_syncs(p) ? p->gpus * mw_div_up(own, p->tile) : 0;
+    const unsigned sync = mw_tp_sync_rows(p);
+    const uint64_t tiles = sync ? p->gpus * mw_div_up(own, sync) : 0;
     const uint64_t before = mw_tp_reduces(p) ? p->o.rows : 0;
     put(p, t, MW_DOWN, MW_STORE, (struct load){others, 0});
     put_gathered(p, t, MW_UP, MW_CTRL, others, 0);

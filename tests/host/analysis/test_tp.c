@@ -186,8 +186,8 @@ static void flits_are_those_counted_by_hand(void **state)
         (const uint64_t[][MW_CLASSES]){{7 * 11, own, 44, others}, {7 * 11, others, 308, own}});
 }
 
-/// 308 loads take 103 headers. 11 tiles of 8 homes are reported in 30, or in 147 together with 352
-/// rows of sums. A header for each of 44 fetches follows the grants.
+/// 308 loads take 103 headers. 11 tiles of 8 homes are reported in 30. Behind sums each of 352 rows
+/// is reported, in 235 together with the sums. A header for each of 44 fetches follows the grants.
 static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
 {
     (void)state;
@@ -197,10 +197,10 @@ static void flits_of_merged_loads_are_those_counted_by_hand(void **state)
                     (const uint64_t[][MW_CLASSES]){{30 + 103, own, 0, 0}, {0, others, 30 + 44, 0}});
     assert_flits(
         MW_TP_SUBLAYER, "cais-ordered",
-        (const uint64_t[][MW_CLASSES]){{147 + 103, own, 0, others}, {0, others, 147 + 44, own}});
+        (const uint64_t[][MW_CLASSES]){{235 + 103, own, 0, others}, {0, others, 235 + 44, own}});
     assert_flits(
         MW_TP_GEMM_AR, "cais-ordered",
-        (const uint64_t[][MW_CLASSES]){{147 + 103, own, 0, others}, {0, others, 147 + 44, own}});
+        (const uint64_t[][MW_CLASSES]){{235 + 103, own, 0, others}, {0, others, 235 + 44, own}});
     p.tile = 5; // nine tiles, the last one smaller
     assert_flits_of(&p, "cais-ordered",
                     (const uint64_t[][MW_CLASSES]){{24 + 103, own, 0, 0}, {0, others, 24 + 44, 0}});
@@ -390,7 +390,8 @@ static void streams_fit(void **state)
 }
 
 /// One ld.cais has all rows, and every row is offered once, in order. GEMM-2 waits for as many rows
-/// as it takes, so that the engine is free for LN; the last rows wait for GEMM-1 and LN.
+/// as it takes, so that the engine is free for LN; the last rows wait for GEMM-1 and LN. GEMM-1
+/// waits for sums, so that it reports at most 12 rows of each home before them.
 static void loads_follow_the_offers(void **state)
 {
     (void)state;
@@ -400,6 +401,7 @@ static void loads_follow_the_offers(void **state)
     const struct mw_tp_at at = {&p, &layout, 3, system->ranges(&p), 0, NULL};
     struct mw_stream s[MW_STREAMS];
     unsigned loads = 0, offered = 2 * 44, landed = 0, rows = 0, done = 0, waited = 0;
+    unsigned sums = 0;
     for (unsigned k = 0; k < MW_STREAMS; k++)
         mw_stream_init(&s[k]);
     system->make(&at, s);
@@ -408,7 +410,7 @@ static void loads_follow_the_offers(void **state)
             const struct mw_instr *in = &s[k].instr[i];
             if (in->op == MW_I_LD_CAIS) {
                 loads++;
-                assert_true(in->a == 2 * 44 && in->b == 44 && in->imm == 4);
+                assert_true(in->a == 2 * 44 && in->b == 44 && in->imm == 1);
                 assert_int_equal(in->flags, MW_LOAD_BESIDE);
             } else if (in->op == MW_I_SYNC) {
                 assert_int_equal(in->a, offered);
@@ -418,6 +420,10 @@ static void loads_follow_the_offers(void **state)
                 rows = in->a;
             } else if (in->op == MW_I_WAIT && in->imm == MW_EV_SW0) {
                 waited = in->a;
+            } else if (in->op == MW_I_WAIT && k == MW_TP_FIRST) {
+                sums = in->a;
+            } else if (in->op == MW_I_EXPERT_ROWS && k == MW_TP_FIRST) {
+                assert_true(in->a + in->b <= sums + 12);
             } else if (in->op == MW_I_FLAG) {
                 done++;
             } else if (in->op == MW_I_EXPERT_ROWS && in->flags == 3) {
@@ -429,6 +435,25 @@ static void loads_follow_the_offers(void **state)
     assert_int_equal(offered, 3 * 44);
     assert_int_equal(landed, 352);
     assert_int_equal(done, 2);
+}
+
+/// Loads that all GPUs send together fit into the table. Behind sums that is one row.
+static void tables_hold_a_tile_of_loads(void **state)
+{
+    (void)state;
+    struct mw_error err = {0};
+    struct mw_tp_problem p = problem(MW_TP_AG_GEMM, 8, 352);
+    p.o.merge_entries = p.tile;
+    assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
+    p.o.merge_entries = 0;
+    assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
+    p.o.merge_entries = p.tile - 1;
+    assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_INPUT);
+    p.o.no_sync = true;
+    assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
+    p = problem(MW_TP_SUBLAYER, 8, 352);
+    p.o.merge_entries = 1;
+    assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
 }
 
 /// Delays of all streams of a system: how many, their sum, and a hash.
@@ -516,6 +541,7 @@ int main(void)
         cmocka_unit_test(shapes_have_times_per_row),
         cmocka_unit_test(streams_fit),
         cmocka_unit_test(loads_follow_the_offers),
+        cmocka_unit_test(tables_hold_a_tile_of_loads),
         cmocka_unit_test(delays_follow_the_seed),
         cmocka_unit_test(rows_have_one_place),
     };
