@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,4 +26,30 @@ int mw_input_open(FILE **file, size_t *size, const char *path, struct mw_error *
     }
     *size = (size_t)st.st_size;
     return MW_EXIT_OK;
+}
+
+int mw_input_text(char **text, size_t *size, const char *path, size_t most, const char *what,
+                  struct mw_error *err)
+{
+    FILE *f;
+    *text = NULL;
+    int status = mw_input_open(&f, size, path, err);
+    if (status)
+        return status;
+    if (*size > most) {
+        status =
+            mw_fail(err, MW_EXIT_INPUT, "%s: %zu bytes, more than %s can have", path, *size, what);
+    } else if (!(*text = calloc(1, *size + 1))) {
+        status = mw_fail_memory(err, path);
+    } else {
+        *size = fread(*text, 1, *size, f); // fewer where somebody has cut the file since
+        if (ferror(f))
+            status = mw_fail(err, MW_EXIT_FAILED, "%s: cannot read: %s", path, strerror(errno));
+    }
+    fclose(f);
+    if (status) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
 }

@@ -21,20 +21,10 @@ struct reader {
 static int read_text(struct mw_csv_table *t, const char *path, size_t most, const char *what,
                      struct mw_error *err)
 {
-    FILE *f;
-    size_t bytes;
-    int status = mw_input_open(&f, &bytes, path, err);
-    if (status)
-        return status;
-    if (bytes > most)
-        status =
-            mw_fail(err, MW_EXIT_INPUT, "%s: %zu bytes, more than %s can have", path, bytes, what);
-    else if (!(t->text = calloc(1, bytes + 1)))
-        status = mw_fail_memory(err, path);
-    const size_t got = status ? 0 : fread(t->text, 1, bytes, f);
-    if (!status && memchr(t->text, 0, got))
+    size_t size;
+    int status = mw_input_text(&t->text, &size, path, most, what, err);
+    if (!status && memchr(t->text, 0, size))
         status = mw_fail(err, MW_EXIT_INPUT, "%s: a NUL, which no CSV has", path);
-    fclose(f);
     return status;
 }
 

@@ -9,26 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// The whole of a regular file, ended by a NUL.
-static int read_text(const char *path, size_t most, const char *what, char **text, size_t *size,
-                     struct mw_error *err)
-{
-    FILE *f;
-    size_t bytes;
-    int status = mw_input_open(&f, &bytes, path, err);
-    if (status)
-        return status;
-    if (bytes > most)
-        status =
-            mw_fail(err, MW_EXIT_INPUT, "%s: %zu bytes, more than %s can have", path, bytes, what);
-    else if (!(*text = calloc(1, bytes + 1)))
-        status = mw_fail_memory(err, path);
-    else
-        *size = fread(*text, 1, bytes, f);
-    fclose(f);
-    return status;
-}
-
 /// The text, and where in it the walk is.
 struct walk {
     const char *path, *text, *at;
@@ -172,7 +152,7 @@ int mw_json_read(cJSON **root, const char *path, size_t most, const char *what,
     char *text = NULL;
     size_t size = 0;
     *root = NULL;
-    int status = read_text(path, most, what, &text, &size, err);
+    int status = mw_input_text(&text, &size, path, most, what, err);
     if (status)
         return status;
     const char *end = NULL;

@@ -241,35 +241,17 @@ int mw_chakra_apply(FILE *out, const uint8_t *text, size_t size, const char *pat
     return status;
 }
 
-static int read_file(uint8_t **text, size_t *size, const char *path, struct mw_error *err)
-{
-    FILE *f;
-    int status = mw_input_open(&f, size, path, err);
-    if (status)
-        return status;
-    if (*size > MOST_BYTES)
-        status =
-            mw_fail(err, MW_EXIT_INPUT, "%s: %zu bytes, more than a trace can have", path, *size);
-    else if (!(*text = malloc(*size + 1)))
-        status = mw_fail_memory(err, path);
-    else
-        *size = fread(*text, 1, *size, f);
-    fclose(f);
-    return status;
-}
-
 int mw_chakra_file(const char *in, const char *out, const struct mw_chakra_times *times,
                    struct mw_chakra_counts *counts, struct mw_error *err)
 {
-    uint8_t *text = NULL;
-    char *made = NULL;
+    char *text = NULL, *made = NULL;
     size_t size = 0, bytes = 0;
-    int status = read_file(&text, &size, in, err);
+    int status = mw_input_text(&text, &size, in, MOST_BYTES, "a trace", err);
     FILE *f = status ? NULL : open_memstream(&made, &bytes);
     if (!status && !f)
         status = mw_fail_memory(err, out);
     if (!status)
-        status = mw_chakra_apply(f, text, size, in, times, counts, err);
+        status = mw_chakra_apply(f, (const uint8_t *)text, size, in, times, counts, err);
     if (f)
         fclose(f);
     if (!status)
