@@ -5,9 +5,9 @@
 
 static void same_in_lanes_and_plain(void **state)
 {
-    static const struct configuration_model models[] = {{2, 8, false, 16, 16, 48, 8, false}};
+    static const struct configuration_model models[] = {{2, 8, false, 16, 8, 24, 8, false}};
     (void)state;
-    backends_compare(models, test_cases(4, 12));
+    backends_compare(models, test_cases(6, 12));
 }
 
 int main(void)
