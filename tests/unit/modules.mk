@@ -197,6 +197,9 @@ UNIT_TOP_serve_errors := reduce_serve
 UNIT_PARAMS_serve_errors := N=4 FlitBytes=8 MemBytesLog2=19 TokensLog2=5 MaxExperts=64
 UNIT_SRCS_serve_errors := rtl/hub/reduce/reduce_serve.sv
 $(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 MemBytesLog2=18 TokensLog2=5 MaxExperts=64))
+UNIT += ranges_and_places
+UNIT_SRCS_ranges_and_places := tests/unit/common/ranges_and_places.sv
+UNIT_PARAMS_ranges_and_places := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/switch/slot_pointer_sizes.sv
 UNIT += link_sizes

@@ -11,7 +11,7 @@
 module scatter_order #(
     parameter int unsigned Width = 8
 ) (
-    input  wire logic [2:0]       scatter_i,  // more than 5 as 5, 0 as 1
+    input  wire logic [2:0]       scatter_i,  // from 1, more than 5 as 5
     input  wire logic [Width-1:0] index_i,    // that leave before it
     input  wire logic [Width-1:0] last_i,     // packets of the transfer, less 1
     output logic [Width-1:0]      place_o     // which one it is

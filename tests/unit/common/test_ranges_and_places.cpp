@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cmd_range with ranges that end at, before and behind each bound, and with any bit of an operand
+// alone; scatter_order in every transfer of up to 256 packets. MW_SEED repeats a run.
+#include "bench/dut.h"
+
+using namespace tb;
+
+static constexpr unsigned TOKENS = PARAM_TokensLog2, MEMORY = PARAM_MemBytesLog2;
+
+struct ranges : model<Vranges_and_places> {
+    void check(uint64_t first, uint64_t count, unsigned shift)
+    {
+        dut.first_i = first;
+        dut.count_i = static_cast<uint32_t>(count);
+        dut.shift_i = static_cast<uint8_t>(shift);
+        settle();
+        const uint64_t end = first + count;
+        if (dut.no_tokens_o != (end > 1ull << shift) || dut.no_bytes_o != (end > 1ull << MEMORY))
+            fail_msg("[%#llx, %#llx), shift %u: tokens %u, bytes %u",
+                     static_cast<unsigned long long>(first), static_cast<unsigned long long>(end),
+                     shift, dut.no_tokens_o, dut.no_bytes_o);
+        if (!dut.no_tokens_o)
+            assert_int_equal(dut.end_o, end);
+    }
+    /// Ranges of all kinds whose end is near `bound`.
+    void near(uint64_t bound, unsigned shift)
+    {
+        const uint64_t high = std::min(bound + below(3), (uint64_t{1} << 34) - 1);
+        const uint64_t end = high - std::min<uint64_t>(high, below(3));
+        const uint64_t first =
+            rng.one_in(3) ? end - std::min<uint64_t>(end, below(4)) : rng.bits(34) % (end + 1);
+        if (end - first < uint64_t{1} << 32)
+            check(first, end - first, shift);
+    }
+    unsigned below(unsigned n) { return static_cast<unsigned>(rng.below(n)); }
+};
+
+TEST(ranges_end_at_their_bounds)
+{
+    ranges b;
+    for (unsigned i = 0; i < 60000; i++) {
+        const unsigned shift = b.below(TOKENS + 1);
+        b.near(uint64_t{4} << b.below(32), shift);
+        b.near(uint64_t{1} << shift, shift);
+        b.near(uint64_t{1} << MEMORY, shift);
+    }
+    for (unsigned shift = 0; shift <= TOKENS; shift++)
+        for (unsigned i = 0; i < 34; i++)
+            for (unsigned j = 0; j < 32; j++) {
+                b.check(uint64_t{1} << i, 0, shift);
+                b.check(0, uint64_t{1} << j, shift);
+                b.check(uint64_t{1} << i, uint64_t{1} << j, shift);
+                b.check((uint64_t{1} << i) - 1, uint64_t{1} << j, shift);
+            }
+}
+
+TEST(packets_leave_line_by_line)
+{
+    model<Vranges_and_places> b;
+    for (unsigned scatter = 1; scatter < 8; scatter++) {
+        const unsigned lines = 1u << (std::min(scatter, 5u) - 1), window = 4 * lines;
+        for (unsigned last = 0; last < 256; last++)
+            for (unsigned i = 0; i <= last; i++) {
+                const unsigned first = i / window * window, at = i - first;
+                const bool whole = first + window <= last + 1;
+                b.dut.scatter_i = static_cast<uint8_t>(scatter);
+                b.dut.last_i = static_cast<uint8_t>(last);
+                b.dut.index_i = static_cast<uint8_t>(i);
+                b.settle();
+                assert_int_equal(b.dut.place_o, whole ? first + at % lines * 4 + at / lines : i);
+            }
+    }
+}
