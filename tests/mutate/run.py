@@ -156,9 +156,9 @@ def units():
 
 
 def table(names):
-    """Rows of docs/developer/testing.md: (unit tests, modules). A test's name may be short for one like the first:
-    `switch_2_8`, `_4_8`."""
-    rows = []
+    """Rows of docs/developer/testing.md: (unit tests, modules, how many their benches have: `as above` counts, too). A
+    test's name may be short for one like the first: `switch_2_8`, `_4_8`."""
+    rows, above = [], 0
     known = {f.stem for d in RTL_DIRS for f in pathlib.Path("rtl", d).rglob("*.sv")}
     for line in pathlib.Path("docs/developer/testing.md").read_text().splitlines():
         cells = line.split("|")
@@ -171,15 +171,16 @@ def table(names):
                      and w[0] == "_" else [""])
             tests += [s + w for s in stems if s + w in names and s + w not in tests][:1]
         modules = [m for m in words[1] if m in known and not m.endswith("_pkg")]
+        above = len(modules) + (above if "as above" in cells[2] else 0)
         if tests and modules:
-            rows.append((tests, modules))
+            rows.append((tests, modules, above))
     return rows
 
 
 def tests_of(rows):
-    """{module: its tests, the most specific first: of the row that names the fewest modules}."""
+    """{module: its tests, the most specific first: of the row whose benches have the fewest modules}."""
     order = collections.defaultdict(list)
-    for tests, modules in sorted(rows, key=lambda r: len(r[1])):
+    for tests, modules, _ in sorted(rows, key=lambda r: r[2]):
         for m in modules:
             order[m] += [t for t in tests if t not in order[m]]
     return dict(order)
