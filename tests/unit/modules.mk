@@ -200,6 +200,9 @@ $(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 MemBytesLog2
 UNIT += ranges_and_places
 UNIT_SRCS_ranges_and_places := tests/unit/common/ranges_and_places.sv
 UNIT_PARAMS_ranges_and_places := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8
+UNIT += row_lists
+UNIT_SRCS_row_lists := rtl/hub/receive/row_lists.sv
+UNIT_PARAMS_row_lists := N=5 MaxExperts=64 MaxLocalExperts=16 TokensLog2=6
 UNIT += slot_pointer_sizes
 UNIT_SRCS_slot_pointer_sizes := rtl/switch/queue/slot_pointer.sv tests/unit/switch/slot_pointer_sizes.sv
 UNIT += link_sizes
