@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for cmd_range and scatter_order, which have no clock.
+// Bench for cmd_range, scatter_order and rx_extent, which have no clock.
 `default_nettype none
 
 module ranges_and_places #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    localparam int unsigned ByteW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15
 ) (
     input  wire logic                    clk_i,
     input  wire logic                    rst_ni,
@@ -17,7 +18,16 @@ module ranges_and_places #(
     input  wire logic [2:0]              scatter_i,
     input  wire logic [7:0]              index_i,
     input  wire logic [7:0]              last_i,
-    output logic [7:0]                   place_o
+    output logic [7:0]                   place_o,
+    input  wire logic [3:0]              row_shift_i,
+    input  wire logic [5:0]              op_i,
+    input  wire logic                    said_i,
+    input  wire logic [7:0]              len_i,
+    input  wire logic [Cfg.MaddrW-1:0]   addr_i,
+    output logic [ByteW-1:0]             first_o,
+    output logic [ByteW:0]               behind_o,
+    output logic [Cfg.TokW-1:0]          token_o,
+    output logic                         beyond_o
 );
     cmd_range #(
         .Cfg(Cfg)
@@ -36,6 +46,19 @@ module ranges_and_places #(
         .index_i,
         .last_i,
         .place_o
+    );
+    rx_extent #(
+        .Cfg(Cfg)
+    ) i_extent (
+        .row_shift_i,
+        .op_i(packet_pkg::opcode_e'(op_i)),
+        .said_i,
+        .len_i,
+        .addr_i,
+        .first_o,
+        .end_o(behind_o),
+        .token_o,
+        .beyond_o
     );
 endmodule
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cmd_range with ranges that end at, before and behind each bound, and with any bit of an operand
-// alone; scatter_order in every transfer of up to 256 packets. MW_SEED repeats a run.
+// alone; scatter_order in every transfer of up to 256 packets; rx_extent with every row shift,
+// opcode and bit of an address. MW_SEED repeats a run.
 #include "bench/dut.h"
+#include "bench/packet.h"
+#include "isa.h"
 
 using namespace tb;
 
@@ -71,4 +74,65 @@ TEST(packets_leave_line_by_line)
                 assert_int_equal(b.dut.place_o, whole ? first + at % lines * 4 + at / lines : i);
             }
     }
+}
+
+struct extents : model<Vranges_and_places> {
+    static constexpr unsigned TOKEN_BITS = TOKENS + log2_up(PARAM_N), ADDRESS_BITS = 25;
+
+    /// Whether the address names what there is.
+    bool inside(unsigned op, uint64_t addr, unsigned row_shift, bool said) const
+    {
+        switch (op) {
+        case MW_OP_DYMULTIMEM_ST:
+            return addr < uint64_t{1} << (TOKEN_BITS + row_shift);
+        case MW_OP_FENCE:
+            return true;
+        case MW_OP_COUNTS:
+            return addr % PARAM_FlitBytes == 0;
+        case MW_OP_FLAG: {
+            const unsigned event = addr & 31;
+            const bool counts = event <= MW_EV_SW7 || event >= MW_EV_SW8;
+            return said ? addr < uint64_t{1} << 23 && addr < uint64_t{1} << MEMORY
+                        : counts && addr >> 5 < uint64_t{2} << TOKEN_BITS;
+        }
+        default:
+            return addr < uint64_t{1} << MEMORY;
+        }
+    }
+    void check(unsigned op, uint64_t addr, unsigned row_shift, unsigned len)
+    {
+        dut.op_i = static_cast<uint8_t>(op);
+        dut.addr_i = static_cast<uint32_t>(addr);
+        dut.row_shift_i = static_cast<uint8_t>(row_shift);
+        dut.len_i = static_cast<uint8_t>(len);
+        dut.said_i = rng.one_in(2);
+        settle();
+        const bool of_row = op == MW_OP_DYMULTIMEM_ST;
+        const uint64_t first = addr & ((uint64_t{1} << (of_row ? row_shift : MEMORY)) - 1);
+        assert_int_equal(dut.first_o, first);
+        assert_int_equal(dut.behind_o, first + len);
+        if (of_row)
+            assert_int_equal(dut.token_o, addr >> row_shift & ((1u << TOKEN_BITS) - 1));
+        if (dut.beyond_o == inside(op, addr, row_shift, dut.said_i))
+            fail_msg("opcode %u, address %#llx, row shift %u, said %u: beyond %u", op,
+                     static_cast<unsigned long long>(addr), row_shift, dut.said_i, dut.beyond_o);
+    }
+};
+
+TEST(payloads_lie_where_their_header_says)
+{
+    extents b;
+    static const unsigned ops[] = {MW_OP_DYMULTIMEM_ST, MW_OP_FLAG,  MW_OP_FENCE,
+                                   MW_OP_COUNTS,        MW_OP_ST,    MW_OP_MULTIMEM_ST,
+                                   MW_OP_PARTIAL,       MW_OP_RESULT};
+    for (unsigned op : ops)
+        for (unsigned row_shift = log2_up(PARAM_FlitBytes); row_shift < 16; row_shift++) {
+            for (unsigned bit = 0; bit < extents::ADDRESS_BITS; bit++)
+                for (unsigned i = 0; i < 8; i++) // a bit alone, and above others
+                    b.check(op, uint64_t{1} << bit | b.rng.bits(i ? bit : 0), row_shift,
+                            static_cast<unsigned>(b.rng.bits(8)));
+            for (unsigned i = 0; i < 200; i++)
+                b.check(op, b.rng.bits(extents::ADDRESS_BITS), row_shift,
+                        static_cast<unsigned>(b.rng.bits(8)));
+        }
 }
