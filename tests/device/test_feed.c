@@ -17,6 +17,7 @@
 
 #include "fabric_regs.h"
 #include "golden/golden.h"
+#include "host/support.h"
 #include "map.h"
 #include "node_regs.h"
 #include "report/report.h"
@@ -83,7 +84,7 @@ static void test_feeding(void **state)
     struct mw_error err = {0};
     struct mw_summary s[MW_SYSTEMS];
     // at the pins all takes longer: the last one alone
-    unsigned systems = usb ? 1 : getenv("MW_LONG") ? MW_SYSTEMS : 5;
+    unsigned systems = usb ? 1 : test_cases(5, MW_SYSTEMS);
     device = endpoints_open(model);
     endpoints_sync(device);
     mw_run_defaults(&p);

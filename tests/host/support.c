@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <ftw.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +46,13 @@ void write_file(const char *path, const void *bytes, size_t size)
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, size, f), size);
     assert_int_equal(fclose(f), 0);
+}
+
+const char *write_text(const char *name, const char *text)
+{
+    const char *path = scratch(name);
+    write_file(path, text, strlen(text));
+    return path;
 }
 
 void write_npy(const char *path, const char *header, const void *elements, size_t size)
@@ -118,6 +126,11 @@ uint64_t test_seed(void)
 unsigned test_cases(unsigned few, unsigned many)
 {
     return getenv("MW_LONG") ? many : few;
+}
+
+bool is_near(double a, double b, double share)
+{
+    return fabs(a - b) <= share * fabs(b);
 }
 
 void assert_line_has(const char *text, const char *const *parts)

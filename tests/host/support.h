@@ -23,6 +23,8 @@ int scratch_make(void **state);
 int scratch_remove(void **state);
 
 void write_file(const char *path, const void *bytes, size_t size);
+/// A file of the scratch folder; returns its path.
+const char *write_text(const char *name, const char *text);
 /// A version 1.0 file with the given header text, padded as NumPy does, and elements.
 void write_npy(const char *path, const char *header, const void *elements, size_t size);
 /// A folder with topk_ids.npy, topk_weights.npy and meta.json; returns its path.
@@ -37,6 +39,9 @@ uint64_t test_seed(void);
 
 /// How many cases a test draws: `few`, and where MW_LONG is set, as `make test-all` does, `many`.
 unsigned test_cases(unsigned few, unsigned many);
+
+/// Whether a is within this share of b.
+bool is_near(double a, double b, double share);
 
 /// The text must contain every one of the strings that follow, and be one line.
 #define assert_line(text, ...) assert_line_has(text, (const char *const[]){__VA_ARGS__, NULL})

@@ -14,18 +14,6 @@
 #define REFUSE(part, ...) \
     refuse_words(mw_plan_command, "plan", (const char *const[]){__VA_ARGS__, NULL}, part)
 
-static const char *file_of(const char *name, const char *text)
-{
-    const char *path = scratch(name);
-    write_file(path, text, strlen(text));
-    return path;
-}
-
-static bool near(double a, double b, double share)
-{
-    return fabs(a - b) <= share * fabs(b);
-}
-
 // ---- memory and operators -----------------------------------------------------------------------
 
 static struct mw_task small_task(enum mw_goal goal)
@@ -115,7 +103,7 @@ static void operators_by_hand(void **state)
     const double seconds = o->bytes / 3350e9, compute = o->flops / (989e12 * 0.5);
     const struct mw_compute none = {0};
     bool measured = true;
-    assert_true(near(mw_compute_seconds(&none, &t, o, &measured), fmax(seconds, compute), 1e-9));
+    assert_true(is_near(mw_compute_seconds(&none, &t, o, &measured), fmax(seconds, compute), 1e-9));
     assert_false(measured);
 }
 
@@ -128,12 +116,12 @@ static void measured_times_are_taken(void **state)
     struct mw_error err = {0};
     struct mw_compute c;
     bool measured;
-    const char *path = file_of("gemm.csv", "framework,gemm_dtype,m,n,k,latency\n"
-                                           "x,bfloat16,16,64,32,1\nx,bfloat16,32,64,32,3\n"
-                                           "x,fp8_block,16,64,32,9\n");
+    const char *path = write_text("gemm.csv", "framework,gemm_dtype,m,n,k,latency\n"
+                                              "x,bfloat16,16,64,32,1\nx,bfloat16,32,64,32,3\n"
+                                              "x,fp8_block,16,64,32,9\n");
     assert_int_equal(mw_compute_read(&c, path, &err), MW_EXIT_OK);
     struct mw_operator op = {.kind = MW_OP_GEMM, .m = 24, .n = 64, .k = 32, .bytes = 1};
-    assert_true(near(mw_compute_seconds(&c, &t, &op, &measured), 2e-3, 1e-9) && measured);
+    assert_true(is_near(mw_compute_seconds(&c, &t, &op, &measured), 2e-3, 1e-9) && measured);
     op.m = 33;
     mw_compute_seconds(&c, &t, &op, &measured);
     assert_false(measured);
@@ -143,14 +131,14 @@ static void measured_times_are_taken(void **state)
     assert_false(measured);
     op.n = 64;
     op.type = MW_GEMM_FP8;
-    assert_true(near(mw_compute_seconds(&c, &t, &op, &measured), 9e-3, 1e-9) && measured);
+    assert_true(is_near(mw_compute_seconds(&c, &t, &op, &measured), 9e-3, 1e-9) && measured);
     mw_compute_free(&c);
-    path = file_of("moe.csv", "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,"
-                              "moe_ep_size,us\nbfloat16,40,64,32,2,8,2,5\n");
+    path = write_text("moe.csv", "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,"
+                                 "moe_ep_size,us\nbfloat16,40,64,32,2,8,2,5\n");
     assert_int_equal(mw_compute_read(&c, path, &err), MW_EXIT_OK);
     op = (struct mw_operator){
         .kind = MW_OP_EXPERTS, .m = 40, .n = 32, .k = 64, .local_experts = 4, .bytes = 1};
-    assert_true(near(mw_compute_seconds(&c, &t, &op, &measured), 5e-6, 1e-9) && measured);
+    assert_true(is_near(mw_compute_seconds(&c, &t, &op, &measured), 5e-6, 1e-9) && measured);
     op.local_experts = 8;
     mw_compute_seconds(&c, &t, &op, &measured);
     assert_false(measured);
@@ -167,7 +155,7 @@ static void measured_attention_is_taken(void **state)
     struct mw_error err = {0};
     struct mw_compute c;
     bool measured;
-    const char *path = file_of(
+    const char *path = write_text(
         "attention.csv",
         "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,"
         "window_size,beam_width,latency\n"
@@ -182,7 +170,7 @@ static void measured_attention_is_taken(void **state)
     t.cache = MW_GEMM_FP8;
     unsigned count = mw_layer_operators(&t, &p, &w, op);
     const struct mw_operator *o = find_operator(op, count, "attention");
-    assert_true(near(mw_compute_seconds(&c, &t, o, &measured), 2e-3, 1e-9) && measured);
+    assert_true(is_near(mw_compute_seconds(&c, &t, o, &measured), 2e-3, 1e-9) && measured);
     t.cache = MW_GEMM_BF16;
     count = mw_layer_operators(&t, &p, &w, op);
     mw_compute_seconds(&c, &t, find_operator(op, count, "attention"), &measured);
@@ -191,21 +179,21 @@ static void measured_attention_is_taken(void **state)
     w = (struct mw_layer_work){.tokens = 64, .sequences = 2, .context = 16, .expert_rows = 16};
     count = mw_layer_operators(&t, &p, &w, op);
     o = find_operator(op, count, "attention");
-    assert_true(near(mw_compute_seconds(&c, &t, o, &measured), 5e-3, 1e-9) && measured);
+    assert_true(is_near(mw_compute_seconds(&c, &t, o, &measured), 5e-3, 1e-9) && measured);
     p.cp = 2;
     count = mw_layer_operators(&t, &p, &w, op);
     mw_compute_seconds(&c, &t, find_operator(op, count, "attention"), &measured);
     assert_false(measured);
     mw_compute_free(&c);
-    path = file_of("mla.csv", "mla_dtype,kv_cache_dtype,num_heads,batch_size,isl,tp_size,step,"
-                              "latency\nbfloat16,bfloat16,4,2,32,1,0,7\n");
+    path = write_text("mla.csv", "mla_dtype,kv_cache_dtype,num_heads,batch_size,isl,tp_size,step,"
+                                 "latency\nbfloat16,bfloat16,4,2,32,1,0,7\n");
     assert_int_equal(mw_compute_read(&c, path, &err), MW_EXIT_OK);
     p.cp = 1;
     t.model.kv_rank = 32;
     t.model.rope_size = t.model.value_size = 8;
     count = mw_layer_operators(&t, &p, &w, op);
     o = find_operator(op, count, "attention");
-    assert_true(near(mw_compute_seconds(&c, &t, o, &measured), 7e-3, 1e-9) && measured);
+    assert_true(is_near(mw_compute_seconds(&c, &t, o, &measured), 7e-3, 1e-9) && measured);
     mw_compute_free(&c);
 }
 
@@ -228,7 +216,7 @@ static void refuses_tables(void **state)
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
         REFUSE(bad[i].part, "--model", "mixtral-8x7b", "--hardware", "hgx-h100", "--compute",
-               file_of("bad.csv", bad[i].text));
+               write_text("bad.csv", bad[i].text));
 }
 
 static void csv_values(void **state)
@@ -236,8 +224,8 @@ static void csv_values(void **state)
     (void)state;
     struct mw_csv_table t;
     struct mw_error err = {0};
-    const char *path = file_of("a.csv", "\xef\xbb\xbf"
-                                        "a,\"b,c\"\r\n1,\"x \"\"y\"\"\"\n\n\"\",2");
+    const char *path = write_text("a.csv", "\xef\xbb\xbf"
+                                           "a,\"b,c\"\r\n1,\"x \"\"y\"\"\"\n\n\"\",2");
     assert_int_equal(mw_csv_read(&t, path, 1000, "a table", &err), MW_EXIT_OK);
     assert_int_equal(t.rows, 2);
     assert_int_equal(t.columns, 2);

@@ -18,18 +18,6 @@
 /// A model and a machine that plan in milliseconds.
 #define SMALL "--model", "mixtral-8x7b", "--hardware", "hgx-h100", "--goal", "prefill"
 
-static const char *file_of(const char *name, const char *text)
-{
-    const char *path = scratch(name);
-    write_file(path, text, strlen(text));
-    return path;
-}
-
-static bool near(double a, double b, double share)
-{
-    return fabs(a - b) <= share * fabs(b);
-}
-
 // ---- shapes -------------------------------------------------------------------------------------
 
 /// Weights that the models' own pages state, in 10^9: all, and of a token.
@@ -48,8 +36,8 @@ static void presets_have_their_weights(void **state)
         struct mw_transformer m;
         struct mw_error err = {0};
         assert_int_equal(mw_set_transformer(&m, "model", models[i].name, &err), MW_EXIT_OK);
-        assert_true(near(mw_all_weights(&m) / 1e9, models[i].all, 0.02));
-        assert_true(near(mw_active_weights(&m) / 1e9, models[i].active, 0.08));
+        assert_true(is_near(mw_all_weights(&m) / 1e9, models[i].all, 0.02));
+        assert_true(is_near(mw_active_weights(&m) / 1e9, models[i].active, 0.08));
     }
 }
 
@@ -92,7 +80,7 @@ static void config_is_the_preset(void **state)
     for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
         struct mw_transformer preset, read;
         struct mw_error err = {0};
-        const char *path = file_of("config.json", models[i].config);
+        const char *path = write_text("config.json", models[i].config);
         assert_int_equal(mw_set_transformer(&preset, "model", models[i].name, &err), MW_EXIT_OK);
         assert_int_equal(mw_set_transformer(&read, "model", path, &err), MW_EXIT_OK);
         memcpy(read.name, preset.name, sizeof read.name);
@@ -120,10 +108,10 @@ static void config_of_grouped_heads(void **state)
     struct mw_transformer m;
     struct mw_error err = {0};
     const char *path =
-        file_of("grouped.json",
-                "{\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
-                "\"num_key_value_heads\": 2, \"vocab_size\": 10, \"intermediate_size\": 32,"
-                "\"num_local_experts\": 8, \"num_experts_per_tok\": 2, \"q_lora_rank\": null}");
+        write_text("grouped.json",
+                   "{\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
+                   "\"num_key_value_heads\": 2, \"vocab_size\": 10, \"intermediate_size\": 32,"
+                   "\"num_local_experts\": 8, \"num_experts_per_tok\": 2, \"q_lora_rank\": null}");
     assert_int_equal(mw_set_transformer(&m, "model", path, &err), MW_EXIT_OK);
     assert_int_equal(m.head_size, 16);
     assert_int_equal(m.expert_size, 32);
@@ -153,7 +141,7 @@ static void config_of_windows(void **state)
         struct mw_transformer m;
         struct mw_error err = {0};
         snprintf(text, sizeof text, "{%s%s", TWO_LAYERS, texts[i].text);
-        const char *path = file_of("window.json", text);
+        const char *path = write_text("window.json", text);
         assert_int_equal(mw_set_transformer(&m, "model", path, &err), MW_EXIT_OK);
         assert_int_equal(m.window, texts[i].window);
         assert_int_equal(m.windowed, texts[i].windowed);
@@ -190,7 +178,7 @@ static void refuses_configs(void **state)
          "\"layer_types\" has linear_attention, expected full_attention or sliding_attention"},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const char *path = file_of("bad.json", bad[i].text);
+        const char *path = write_text("bad.json", bad[i].text);
         REFUSE(bad[i].part, "--model", path, "--hardware", "hgx-h100");
     }
     REFUSE("did you mean mixtral-8x7b?", "--model", "mixtral-8x7", "--hardware", "hgx-h100");
@@ -244,7 +232,7 @@ static void check_steps(const cJSON *list, const cJSON *params, bool sorted)
     double before = 0;
     for (const cJSON *s = list->child; s; s = s->next) {
         const double gpus = number(s, "tp") * number(s, "cp") * number(s, "pp") * number(s, "dp");
-        assert_true(near(sum(s, "part_ms"), number(s, "ms"), 1e-9));
+        assert_true(is_near(sum(s, "part_ms"), number(s, "ms"), 1e-9));
         assert_true(sum(s, "memory_gb") <= number(params, "memory_gbytes"));
         assert_true(gpus == number(params, "gpus"));
         assert_true(fmod(number(params, "batch"), number(s, "dp")) == 0);
@@ -273,7 +261,7 @@ static void plans_are_whole(void **state)
         double fastest = INFINITY;
         for (const cJSON *s = systems->child; s; s = s->next)
             fastest = fmin(fastest, number(s, "ms"));
-        assert_true(near(number(best->child, "ms"), fastest, 1e-12));
+        assert_true(is_near(number(best->child, "ms"), fastest, 1e-12));
         cJSON_Delete(j);
     }
 }

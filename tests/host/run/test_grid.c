@@ -16,9 +16,7 @@ static char folder[200];
 
 static const char *write_grid(const char *text)
 {
-    const char *path = scratch("grid.json");
-    write_file(path, text, strlen(text));
-    return path;
+    return write_text("grid.json", text);
 }
 
 static void read_grid(const char *text)

@@ -19,9 +19,7 @@ enum { MOST_WORDS = 40, MOST_LINES = 16 };
 
 static const char *grid_of(const char *text)
 {
-    const char *path = scratch("grid.json");
-    write_file(path, text, strlen(text));
-    return path;
+    return write_text("grid.json", text);
 }
 
 /// Do what a shell does with a line of --list.
