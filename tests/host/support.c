@@ -48,7 +48,7 @@ void write_file(const char *path, const void *bytes, size_t size)
     assert_int_equal(fclose(f), 0);
 }
 
-const char *write_text(const char *name, const char *text)
+const char *scratch_text(const char *name, const char *text)
 {
     const char *path = scratch(name);
     write_file(path, text, strlen(text));

@@ -24,7 +24,7 @@ int scratch_remove(void **state);
 
 void write_file(const char *path, const void *bytes, size_t size);
 /// A file of the scratch folder; returns its path.
-const char *write_text(const char *name, const char *text);
+const char *scratch_text(const char *name, const char *text);
 /// A version 1.0 file with the given header text, padded as NumPy does, and elements.
 void write_npy(const char *path, const char *header, const void *elements, size_t size);
 /// A folder with topk_ids.npy, topk_weights.npy and meta.json; returns its path.

@@ -283,7 +283,7 @@ static const struct mw_shape small = {.gpus = 2, .tokens_per_gpu = 5, .hidden = 
 /// Of four experts and two GPUs.
 static int apply_text(const char *name, const char *text, struct mw_placing how, struct mw_trace *t)
 {
-    const char *path = write_text(name, text);
+    const char *path = scratch_text(name, text);
     if (strcmp(name, "places.csv") == 0)
         how.by = path;
     else

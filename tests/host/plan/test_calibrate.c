@@ -188,7 +188,7 @@ static void reads_sweeps(void **state)
     struct mw_calibration c[MW_FITS];
     struct mw_error err = {0};
     size_t count = 0;
-    const char *path = write_text("results.csv", NAMES ROW "900\n" ROW "901\n");
+    const char *path = scratch_text("results.csv", NAMES ROW "900\n" ROW "901\n");
     assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_OK);
     assert_int_equal(mw_calibration_read(&run, &count, path, true, &err), MW_EXIT_OK);
     assert_int_equal(count, 4);
@@ -214,7 +214,7 @@ static void refuses_tables(void **state)
         struct mw_calibration_run *run = NULL;
         struct mw_error err = {0};
         size_t count = 0;
-        const char *path = write_text("bad.csv", bad[i].text);
+        const char *path = scratch_text("bad.csv", bad[i].text);
         assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_INPUT);
         assert_line(err.text, bad[i].part);
         free(run);
@@ -233,8 +233,8 @@ static void reads_workloads(void **state)
     struct mw_error err = {0};
     size_t count = 0;
     const char *path =
-        write_text("tensor.csv", TENSOR_NAMES "gemm-rs,t3,8,64,64,4,20,,,5,16,3000\n"
-                                              "sublayer,nvls,8,64,64,4,20,9,30,5,16,7000\n");
+        scratch_text("tensor.csv", TENSOR_NAMES "gemm-rs,t3,8,64,64,4,20,,,5,16,3000\n"
+                                                "sublayer,nvls,8,64,64,4,20,9,30,5,16,7000\n");
     assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_OK);
     assert_int_equal(count, 2);
     assert_int_equal(mw_calibration_runs(run, count, MW_FIT_TENSOR), 2);
@@ -250,10 +250,10 @@ static void reads_workloads(void **state)
     free(run);
     run = NULL;
     count = 0;
-    path = write_text("tensor.csv", TENSOR_NAMES "gemm,t3,8,64,64,4,20,,,5,16,3000\n");
+    path = scratch_text("tensor.csv", TENSOR_NAMES "gemm,t3,8,64,64,4,20,,,5,16,3000\n");
     assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_INPUT);
     assert_line(err.text, "line 2: gemm is no workload");
-    path = write_text("tensor.csv", TENSOR_NAMES "gemm-rs,dysharp,8,64,64,4,20,,,5,16,3000\n");
+    path = scratch_text("tensor.csv", TENSOR_NAMES "gemm-rs,dysharp,8,64,64,4,20,,,5,16,3000\n");
     assert_int_equal(mw_calibration_read(&run, &count, path, false, &err), MW_EXIT_INPUT);
     assert_line(err.text, "dysharp is no system of tensor parallelism");
     free(run);

@@ -116,9 +116,9 @@ static void measured_times_are_taken(void **state)
     struct mw_error err = {0};
     struct mw_compute c;
     bool measured;
-    const char *path = write_text("gemm.csv", "framework,gemm_dtype,m,n,k,latency\n"
-                                              "x,bfloat16,16,64,32,1\nx,bfloat16,32,64,32,3\n"
-                                              "x,fp8_block,16,64,32,9\n");
+    const char *path = scratch_text("gemm.csv", "framework,gemm_dtype,m,n,k,latency\n"
+                                                "x,bfloat16,16,64,32,1\nx,bfloat16,32,64,32,3\n"
+                                                "x,fp8_block,16,64,32,9\n");
     assert_int_equal(mw_compute_read(&c, path, &err), MW_EXIT_OK);
     struct mw_operator op = {.kind = MW_OP_GEMM, .m = 24, .n = 64, .k = 32, .bytes = 1};
     assert_true(is_near(mw_compute_seconds(&c, &t, &op, &measured), 2e-3, 1e-9) && measured);
@@ -133,8 +133,8 @@ static void measured_times_are_taken(void **state)
     op.type = MW_GEMM_FP8;
     assert_true(is_near(mw_compute_seconds(&c, &t, &op, &measured), 9e-3, 1e-9) && measured);
     mw_compute_free(&c);
-    path = write_text("moe.csv", "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,"
-                                 "moe_ep_size,us\nbfloat16,40,64,32,2,8,2,5\n");
+    path = scratch_text("moe.csv", "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,"
+                                   "moe_ep_size,us\nbfloat16,40,64,32,2,8,2,5\n");
     assert_int_equal(mw_compute_read(&c, path, &err), MW_EXIT_OK);
     op = (struct mw_operator){
         .kind = MW_OP_EXPERTS, .m = 40, .n = 32, .k = 64, .local_experts = 4, .bytes = 1};
@@ -155,7 +155,7 @@ static void measured_attention_is_taken(void **state)
     struct mw_error err = {0};
     struct mw_compute c;
     bool measured;
-    const char *path = write_text(
+    const char *path = scratch_text(
         "attention.csv",
         "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,"
         "window_size,beam_width,latency\n"
@@ -185,8 +185,8 @@ static void measured_attention_is_taken(void **state)
     mw_compute_seconds(&c, &t, find_operator(op, count, "attention"), &measured);
     assert_false(measured);
     mw_compute_free(&c);
-    path = write_text("mla.csv", "mla_dtype,kv_cache_dtype,num_heads,batch_size,isl,tp_size,step,"
-                                 "latency\nbfloat16,bfloat16,4,2,32,1,0,7\n");
+    path = scratch_text("mla.csv", "mla_dtype,kv_cache_dtype,num_heads,batch_size,isl,tp_size,step,"
+                                   "latency\nbfloat16,bfloat16,4,2,32,1,0,7\n");
     assert_int_equal(mw_compute_read(&c, path, &err), MW_EXIT_OK);
     p.cp = 1;
     t.model.kv_rank = 32;
@@ -216,7 +216,7 @@ static void refuses_tables(void **state)
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
         REFUSE(bad[i].part, "--model", "mixtral-8x7b", "--hardware", "hgx-h100", "--compute",
-               write_text("bad.csv", bad[i].text));
+               scratch_text("bad.csv", bad[i].text));
 }
 
 static void csv_values(void **state)
@@ -224,8 +224,8 @@ static void csv_values(void **state)
     (void)state;
     struct mw_csv_table t;
     struct mw_error err = {0};
-    const char *path = write_text("a.csv", "\xef\xbb\xbf"
-                                           "a,\"b,c\"\r\n1,\"x \"\"y\"\"\"\n\n\"\",2");
+    const char *path = scratch_text("a.csv", "\xef\xbb\xbf"
+                                             "a,\"b,c\"\r\n1,\"x \"\"y\"\"\"\n\n\"\",2");
     assert_int_equal(mw_csv_read(&t, path, 1000, "a table", &err), MW_EXIT_OK);
     assert_int_equal(t.rows, 2);
     assert_int_equal(t.columns, 2);

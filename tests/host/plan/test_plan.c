@@ -80,7 +80,7 @@ static void config_is_the_preset(void **state)
     for (unsigned i = 0; i < sizeof models / sizeof *models; i++) {
         struct mw_transformer preset, read;
         struct mw_error err = {0};
-        const char *path = write_text("config.json", models[i].config);
+        const char *path = scratch_text("config.json", models[i].config);
         assert_int_equal(mw_set_transformer(&preset, "model", models[i].name, &err), MW_EXIT_OK);
         assert_int_equal(mw_set_transformer(&read, "model", path, &err), MW_EXIT_OK);
         memcpy(read.name, preset.name, sizeof read.name);
@@ -107,11 +107,11 @@ static void config_of_grouped_heads(void **state)
     (void)state;
     struct mw_transformer m;
     struct mw_error err = {0};
-    const char *path =
-        write_text("grouped.json",
-                   "{\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
-                   "\"num_key_value_heads\": 2, \"vocab_size\": 10, \"intermediate_size\": 32,"
-                   "\"num_local_experts\": 8, \"num_experts_per_tok\": 2, \"q_lora_rank\": null}");
+    const char *path = scratch_text(
+        "grouped.json",
+        "{\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
+        "\"num_key_value_heads\": 2, \"vocab_size\": 10, \"intermediate_size\": 32,"
+        "\"num_local_experts\": 8, \"num_experts_per_tok\": 2, \"q_lora_rank\": null}");
     assert_int_equal(mw_set_transformer(&m, "model", path, &err), MW_EXIT_OK);
     assert_int_equal(m.head_size, 16);
     assert_int_equal(m.expert_size, 32);
@@ -141,7 +141,7 @@ static void config_of_windows(void **state)
         struct mw_transformer m;
         struct mw_error err = {0};
         snprintf(text, sizeof text, "{%s%s", TWO_LAYERS, texts[i].text);
-        const char *path = write_text("window.json", text);
+        const char *path = scratch_text("window.json", text);
         assert_int_equal(mw_set_transformer(&m, "model", path, &err), MW_EXIT_OK);
         assert_int_equal(m.window, texts[i].window);
         assert_int_equal(m.windowed, texts[i].windowed);
@@ -178,7 +178,7 @@ static void refuses_configs(void **state)
          "\"layer_types\" has linear_attention, expected full_attention or sliding_attention"},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const char *path = write_text("bad.json", bad[i].text);
+        const char *path = scratch_text("bad.json", bad[i].text);
         REFUSE(bad[i].part, "--model", path, "--hardware", "hgx-h100");
     }
     REFUSE("did you mean mixtral-8x7b?", "--model", "mixtral-8x7", "--hardware", "hgx-h100");

@@ -16,7 +16,7 @@ static char folder[200];
 
 static const char *write_grid(const char *text)
 {
-    return write_text("grid.json", text);
+    return scratch_text("grid.json", text);
 }
 
 static void read_grid(const char *text)

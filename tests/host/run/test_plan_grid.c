@@ -19,7 +19,7 @@ enum { MOST_WORDS = 40, MOST_LINES = 16 };
 
 static const char *grid_of(const char *text)
 {
-    return write_text("grid.json", text);
+    return scratch_text("grid.json", text);
 }
 
 /// Do what a shell does with a line of --list.
