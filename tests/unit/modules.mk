@@ -200,6 +200,10 @@ $(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 MemBytesLog2
 UNIT += ranges_and_places
 UNIT_SRCS_ranges_and_places := tests/unit/common/ranges_and_places.sv
 UNIT_PARAMS_ranges_and_places := N=4 FlitBytes=8 MemBytesLog2=17 TokensLog2=8 SourceLists=1 RowRanges=1 Events=32
+UNIT += row_ranges
+UNIT_SRCS_row_ranges := rtl/common/row_ranges.sv
+UNIT_PARAMS_row_ranges := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=6 RowRanges=1 Own=0
+$(eval $(call variant,row_ranges_own,row_ranges,N=4 FlitBytes=16 MemBytesLog2=18 TokensLog2=8 RowRanges=1 Own=1))
 UNIT += row_lists
 UNIT_SRCS_row_lists := rtl/hub/receive/row_lists.sv
 UNIT_PARAMS_row_lists := N=5 MaxExperts=64 MaxLocalExperts=16 TokensLog2=6
