@@ -41,8 +41,8 @@ def engine(p):
            f"first input on ({p['depth']} from reset)")
     join = lambda sets: "; ".join(", ".join(f"{k}={v}" for k, v in s.items()) for s in sets)
     sizes, long = join(p.get("params", [])), join(p.get("long_params", []))
-    return how + (f", {sizes}" if sizes else "") + (f"; {long} (long)" if long
-                                                    else "") + (" (long)" if p.get("long") else "")
+    return how + (f", {sizes}" if sizes else "") + (f"; long: {long}" if long else "") + (" (long)" if p.get("long")
+                                                                                          else "")
 
 
 def harness(p):
