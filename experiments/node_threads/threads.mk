@@ -87,7 +87,7 @@ threads-area: $(B)/threads/n4f8-small-threads/node_threads.il
 
 # the assembly, around the netlist itself
 .PHONY: lint-threads
-lint: lint-threads
+lint-long: lint-threads
 lint-threads: $(B)/threads/n4f8-small-threads/node_threads.v
 	$(call say,LINT,rtl of fabric_threads N=4 F=8)
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) \
