@@ -21,5 +21,6 @@ python-check: $(PYTHON_WHEEL) $(B)/libmoeswitch.so $(B)/moeswitch
 	$(Q)rm -rf $(PYTHON)/site && $(PIP) install --no-deps --no-index --target $(PYTHON)/site $(PYTHON_WHEEL)
 	$(Q)export PYTHONPATH=$(abspath $(PYTHON))/site MOESWITCH_LIBRARY=$(abspath $(B))/libmoeswitch.so; \
 	    export MOESWITCH_TOOL=$(abspath $(B))/moeswitch; $(PY) -W error bindings/python/tests/test_plan.py && \
+	    $(PY) -W error bindings/python/tests/test_chakra.py && \
 	    $(PY) -W error bindings/python/tests/test_moeswitch.py && $(PY) -W error bindings/python/tests/test_processes.py \
 	    && $(PY) -W error bindings/python/examples/layer.py

@@ -23,6 +23,10 @@ static int read_text(struct mw_csv_table *t, const char *path, size_t most, cons
 {
     size_t size;
     int status = mw_input_text(&t->text, &size, path, most, what, err);
+    if (!status && size >= 4 && memcmp(t->text, "PAR1", 4) == 0)
+        status = mw_fail(
+            err, MW_EXIT_INPUT,
+            "%s: a Parquet table, and a CSV is needed (docs/user/plan.md converts one)", path);
     if (!status && memchr(t->text, 0, size))
         status = mw_fail(err, MW_EXIT_INPUT, "%s: a NUL, which no CSV has", path);
     return status;

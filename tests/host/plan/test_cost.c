@@ -213,6 +213,7 @@ static void refuses_tables(void **state)
         {"batch_size,isl,num_heads,us\n", "no column \"step\""},
         {"m,n,k,us\n1,1,1,\"1\n", "a quote without its end"},
         {"m,n,k,us\n1,1,1,\"1\"2\n", "line 2: text behind a quote"},
+        {"PAR1\x15\x04PAR1", "a Parquet table, and a CSV is needed"},
     };
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
         REFUSE(bad[i].part, "--model", "mixtral-8x7b", "--hardware", "hgx-h100", "--compute",
