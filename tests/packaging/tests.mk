@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `make install` and `make deb` write. One size and kind is enough here, that of a model which other tests need.
-PACKAGED := PACKAGE_MODELS=2.8 PACKAGE_KINDS=0 LANES_OPT=-O0
+# What `make install` and `make deb` write. One size and kind is enough here: the model that other tests have, in
+# test-all one for processors of PACKAGE_ARCH.
+PACKAGED := PACKAGE_MODELS=2.8 PACKAGE_KINDS=0 \
+    $(if $(MW_LONG),LANES_OPT=-O0,PORTABLE=$(B) PACKAGE_ARCH=$(MODEL_ARCH))
 INSTALL_CHECK := $(B)/install-check
 DEB_CHECK := $(B)/deb-check
 TEST_CMDS += --command 'example-lines: $(PY) tests/packaging/example.py README.md'
