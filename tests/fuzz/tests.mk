@@ -3,7 +3,7 @@
 # corpus/TARGET.tar.xz has the inputs that a long run needed to reach everything. `make fuzz-corpus` adds what longer
 # runs have found. `tests/fuzz/corpus.py add tests/fuzz/corpus/TARGET.tar.xz FILE` adds one input. The device in memory
 # that the firmware runs on is no target: its branches would take half of the time.
-FUZZ_SECONDS := 5
+FUZZ_SECONDS := $(if $(MW_LONG),10,2)
 # make fuzz FUZZ=firmware: only that one
 FUZZ := reply firmware device arrays plan
 FUZZ_RUNS := 10000000
