@@ -36,7 +36,8 @@ def fits(mhz, asked, exact):
 def best_divisor(vco, asked, exact):
     """The divisor whose frequency fits best, or None: that below or above the quotient."""
     below = int(vco / asked)
-    found = [d for d in (below, below + 1) if d in DIVISORS and within(vco / d, OUT_MHZ) and fits(vco / d, asked, exact)]
+    found = [d for d in (below, below + 1) if d in DIVISORS and within(vco / d, OUT_MHZ)
+             and fits(vco / d, asked, exact)]
     return min(found, key=lambda d: abs(vco / d - asked), default=None)
 
 
