@@ -203,6 +203,10 @@ $(eval $(call variant,serve_errors_16,serve_errors,N=5 FlitBytes=16 MemBytesLog2
 UNIT += ranges_and_places
 UNIT_SRCS_ranges_and_places := tests/unit/common/ranges_and_places.sv
 UNIT_PARAMS_ranges_and_places := N=4 FlitBytes=8 MemBytesLog2=17 TokensLog2=8 SourceLists=1 RowRanges=1 Events=32
+UNIT += rx_jobs
+UNIT_SRCS_rx_jobs := tests/unit/hub/rx_jobs.sv
+UNIT_PARAMS_rx_jobs := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=4 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16 \
+    Events=32 SwitchReductions=1 TileReductions=1 MergeLoads=1 RowTypes=1
 UNIT += row_ranges
 UNIT_SRCS_row_ranges := rtl/common/row_ranges.sv
 UNIT_PARAMS_row_ranges := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=6 RowRanges=1 Own=0
