@@ -47,9 +47,11 @@ def md_text(text):
 
 
 # attribute of an opcode: what it may be, the first one where it is not stated
-ATTRIBUTES = {"targets": ("none", "port", "group", "experts", "loads"), "sender": ("none", "hub", "switch"),
-              "receiver": ("none", "hub", "switch"),
+ATTRIBUTES = {"targets": ("none", "port", "group", "experts", "loads"),
+              "extent": ("none", "memory", "row", "event", "counts"),
+              "sender": ("none", "hub", "switch"), "receiver": ("none", "hub", "switch"),
               "needs": ("nothing", "multicast", "reductions", "row_sparse", "switch_reductions", "merged_loads")}
+FLAGS = ("payload", "ordered")  # and those that are true or false
 
 
 def attribute(opcode, name):
@@ -58,19 +60,29 @@ def attribute(opcode, name):
     return value
 
 
+def attribute_enums():
+    """The values of each attribute, as name, number and text. Sender and receiver share those of a unit."""
+    return {"unit" if name == "sender" else name: [(v.upper(), i, v) for i, v in enumerate(values)]
+            for name, values in ATTRIBUTES.items() if name != "receiver"}
+
+
+def attribute_prefix(name):
+    return "UNIT_" if name in ("sender", "receiver") else f"{name.upper()}_"
+
+
 def attribute_table(opcodes):
     """SystemVerilog: a function that returns what is true of every packet of an opcode."""
     sv = ""
-    for name, values in ATTRIBUTES.items():
-        if name != "receiver":
-            sv += sv_enum("unit" if name == "sender" else name, "UNIT" if name == "sender" else name.upper(),
-                          (len(values) - 1).bit_length(), [(v.upper(), i, "") for i, v in enumerate(values)])
+    for name, values in attribute_enums().items():
+        sv += sv_enum(name, name.upper(), (len(values) - 1).bit_length(), values)
     sv += """  // what is true of every packet of an opcode; of one that there is not, all 0
   // (loads: those of merged loads are there)
   typedef struct packed {
     cls_e cls;
     targets_e targets;  // experts: a list of them
+    extent_e extent;  // what the address names
     logic payload;  // one follows the header
+    logic ordered;  // it takes effect behind every earlier store of its source
     unit_e sender;  // a hub, whose uplink may carry it, or the switch alone
     unit_e receiver;
     needs_e needs;  // what must be built for it
@@ -98,10 +110,44 @@ def attribute_table(opcodes):
 
     sv += chosen("cls", "CLS_", ("CTRL", "STORE", "REQ", "PART"), lambda o: o["class"])
     for name, values in ATTRIBUTES.items():
-        prefix = "UNIT_" if name in ("sender", "receiver") else f"{name.upper()}_"
-        sv += chosen(name, prefix, values, lambda o, name=name: attribute(o, name))
-    paid = one_of([o for o in there if o.get("payload")])
-    return sv + f"    a.payload = {paid};\n    return a;\n  endfunction\n\n"
+        sv += chosen(name, attribute_prefix(name), values, lambda o, name=name: attribute(o, name))
+    for name in FLAGS:
+        sv += f"    a.{name} = {one_of([o for o in there if o.get(name)])};\n"
+    return sv + "    return a;\n  endfunction\n\n"
+
+
+def attribute_array(opcodes):
+    """C: the same by the number of the opcode, of every one that a header has room for."""
+    c = "".join(c_enum(f"MW_{name.upper()}", values) for name, values in attribute_enums().items())
+    c += "/* what is true of every packet of an opcode; of one that there is not, all 0 */\nstruct mw_opcode {\n"
+    c += "".join(f"    uint8_t {name};\n" for name in ("cls", *ATTRIBUTES, *FLAGS)) + "};\n"
+    c += "static inline struct mw_opcode mw_opcode(unsigned opcode)\n{\n    static const struct mw_opcode all[64] = {\n"
+    by_value = {o["value"]: o for o in opcodes if attribute(o, "sender") != "none"}
+    for value in range(64):
+        o = by_value.get(value)
+        words = [f"MW_CLS_{o['class']}", *(f"MW_{attribute_prefix(n)}{attribute(o, n).upper()}" for n in ATTRIBUTES),
+                 *(str(int(o.get(n, False))) for n in FLAGS)] if o else ["0"] * (1 + len(ATTRIBUTES) + len(FLAGS))
+        c += f"        {{{', '.join(words)}}},{' /* ' + o['name'] + ' */' if o else ''}\n"
+    return c + "    };\n    return all[opcode & 63];\n}\n\n"
+
+
+def attribute_page(opcodes):
+    """The section of packets.md on what is true of every packet of an opcode."""
+    there = [o for o in opcodes if attribute(o, "sender") != "none"]
+    rows = [(o["name"], attribute(o, "targets"), attribute(o, "extent"), *("yes" if o.get(f) else "no" for f in FLAGS),
+             f"{attribute(o, 'sender')} to {attribute(o, 'receiver')}", attribute(o, "needs").replace("_", " "))
+            for o in there]
+    notes = [("targets", "what names the receivers: port (dst), group (target0 is a static group), experts (a list), "
+                         "loads (all that wait for the row)"),
+             ("address", "what addr of a packet of class STORE names: memory (a byte of it), row (a byte of a token's "
+                         "row; with stage FLAT a byte of memory), event (an event counter), counts (the first of the "
+                         "words)"),
+             ("payload", "one follows the header"),
+             ("ordered", "it takes effect once every earlier store of its source is in memory"),
+             ("way", "sender and receiver"),
+             ("needs", "the primitives that must be built for it")]
+    return ("## Attributes of opcodes\n\n" + md_table(["column", "meaning"], notes)
+            + md_table(["opcode", "targets", "address", "payload", "ordered", "way", "needs"], rows))
 
 
 def packet(out):
@@ -139,7 +185,7 @@ def packet(out):
     c = C_HEAD.format(src="packet.toml") + "#ifndef MW_PACKET_H\n#define MW_PACKET_H\n#include <stdint.h>\n\n"
     for n, k in p["constants"].items():
         c += f"#define MW_{n} {k['value']} /* {k['doc']} */\n"
-    c += "\n" + c_enum("MW_CLS", classes) + c_enum("MW_OP", ops)
+    c += "\n" + c_enum("MW_CLS", classes) + c_enum("MW_OP", ops) + attribute_array(p["opcode"])
     for e in p["enum"]:
         c += c_enum("MW_" + e["name"].upper(), e["values"])
     c += ("/* a lane of a READY, a GRANT or an LD; lane i lies at bit MW_LANE_BITS * i of the second word of the "
@@ -169,12 +215,9 @@ def packet(out):
 
     md = ("# Packet formats\n\nGenerated from `spec/packet.toml`.\n\n## Classes\n\n"
           + md_table(["class", "value", "meaning"], [(n, v, d) for n, v, d in classes]))
-    attributes = [("reserved", "", "") if attribute(o, "sender") == "none"
-                  else (attribute(o, "targets"), "yes" if o.get("payload") else "no",
-                        f"{attribute(o, 'sender')} to {attribute(o, 'receiver')}") for o in p["opcode"]]
-    md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "targets", "payload", "way", "meaning"],
-                                      [(o["name"], f"0x{o['value']:02x}", o["class"], *a, o["doc"])
-                                       for o, a in zip(p["opcode"], attributes)])
+    md += "## Opcodes\n\n" + md_table(["opcode", "value", "class", "meaning"],
+                                      [(o["name"], f"0x{o['value']:02x}", o["class"], o["doc"]) for o in p["opcode"]])
+    md += attribute_page(p["opcode"])
     bit, rows = 0, []
     for n, w, d in fields:
         rows.append((n, f"{bit + w - 1}:{bit}", d))

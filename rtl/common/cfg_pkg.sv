@@ -236,14 +236,12 @@ package cfg_pkg;
             (events == isa_pkg::Events && (number >> $clog2(isa_pkg::EV_SW8)) == 48'd1);
     endfunction
 
-    // Whether a packet stores what belongs to a row, at experts that its list names:
-    // a list of one, if row-sparse.
+    // Whether a packet stores what belongs to a row, at experts that its list names.
     function automatic bit stores_row(input bit row_sparse, input packet_pkg::opcode_e opcode);
-        return opcode == packet_pkg::OP_DYMULTIMEM_ST || is_rowsp(row_sparse, opcode);
-    endfunction
-
-    function automatic bit is_rowsp(input bit row_sparse, input packet_pkg::opcode_e opcode);
-        return row_sparse && opcode inside {packet_pkg::OP_ST_ROWSP, packet_pkg::OP_ST_ROWSP_NOP};
+        packet_pkg::attributes_t op;
+        op = packet_pkg::attributes_of(opcode, 1'b0);
+        return op.targets == packet_pkg::TARGETS_EXPERTS && op.payload
+               && (row_sparse || op.needs != packet_pkg::NEEDS_ROW_SPARSE);
     endfunction
 
     function automatic cfg_t chosen();

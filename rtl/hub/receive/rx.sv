@@ -105,7 +105,8 @@ module rx #(
         logic [ValW-1:0] val;   // token, event counter, source of the ACK or error code
     } ctrl_t;
 
-    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, by_switch, sig_known, fetches;
+    logic is_ctrl, is_req, is_part, first, first_q, bad_epoch, alien, by_switch, sig_known;
+    attributes_t op;
     header_t header, poisoned;
     logic [Cfg.FlitW-1:0] patched;
 
@@ -115,7 +116,6 @@ module rx #(
     assign first = first_q;
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign sig_known = !by_switch && !(Cfg.RowSparse && cfg_i.row_returns);
-    assign fetches = Cfg.MergeLoads && cfg_i.merge_loads && header.opcode == OP_FETCH;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) first_q <= 1'b1;
@@ -127,9 +127,11 @@ module rx #(
     assign header = (Cfg.HeadFlits == 1) ? header_t'(rx_i.data)
                     : header_t'({rx_i.data[63:0], rx_i.data[63:0]});
     assign bad_epoch = header.epoch != cfg_i.epoch;
-    assign alien = !(is_part ? header.opcode == OP_RESULT
-                     : by_switch ? header.opcode == OP_GRANT || fetches
-                     : header.opcode inside {OP_MULTIMEM_LD_REDUCE, OP_DYMULTIMEM_LD_REDUCE});
+    // Partial sums come added up. The switch or a hub requests rows, as the layer says.
+    assign op = attributes_of(header.opcode, Cfg.MergeLoads && cfg_i.merge_loads);
+    assign alien = op.receiver != UNIT_HUB
+                   || (is_part ? op.cls != CLS_PART
+                       : op.cls != CLS_REQ || op.sender != (by_switch ? UNIT_SWITCH : UNIT_HUB));
 
     always_comb begin
         poisoned = header;
@@ -292,8 +294,9 @@ module rx #(
         );
 
         if (Cfg.MergeLoads) begin : gen_fetches
-            logic fetch_q;  // of the packet whose low half has come
+            logic fetches, fetch_q;  // fetch_q: of the packet whose low half has come
 
+            assign fetches = cfg_i.merge_loads && header.opcode == OP_FETCH;
             assign is_fetch = first ? fetches : fetch_q;
             assign beyond   = is_fetch && ((header.addr >> Cfg.TokensLog2) != '0
                                            || (header.addr >> cfg_i.token_shift) != '0

@@ -197,7 +197,8 @@ module rx_arrive #(
     logic rowsp_q;  // of the header whose high half comes: a low half came
                     // before it from the same source
 
-    assign rowsp = cfg_pkg::is_rowsp(Cfg.RowSparse, head.opcode);
+    assign op = attributes_of(head.opcode, Cfg.MergeLoads);
+    assign rowsp = Cfg.RowSparse && op.needs == NEEDS_ROW_SPARSE;
 
     if (Cfg.HeadFlits == 1) begin : gen_one
         assign rowsp_q = rowsp;
@@ -208,7 +209,6 @@ module rx_arrive #(
     end
 
     always_comb begin
-        op = attributes_of(head.opcode, Cfg.MergeLoads);
         known = op.sender == UNIT_HUB && op.cls == CLS_STORE
                 && (op.needs != NEEDS_ROW_SPARSE || Cfg.RowSparse)
                 && (op.needs != NEEDS_REDUCTIONS || Cfg.Reds)

@@ -3,9 +3,8 @@
 // Finds where a store's payload lies, from its header. Combinational, between the header memory and
 // rx_resolve's first register.
 //
-// Function: The address of a dymultimem.st is {token, byte inside the row}, split at row_shift. So
-// is that of a row that is loaded. Others have addresses of memory. Only one comparison with the
-// end remains for rx_resolve.
+// Function: An address of a row is {token, byte inside the row}, split at row_shift. Others are
+// addresses of memory. Only one comparison with the end remains for rx_resolve.
 `default_nettype none
 
 module rx_extent #(
@@ -13,8 +12,7 @@ module rx_extent #(
     localparam int unsigned ByteW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15
 ) (
     input  wire logic [3:0]            row_shift_i,  // at least LogF
-    input  wire packet_pkg::opcode_e   op_i,         // ST for a dymultimem.st that says
-                                                     // where it lands
+    input  wire packet_pkg::extent_e   extent_i,     // what its address names
     input  wire logic                  said_i,       // a FLAG that says rows: 23 bits of
                                                      // its address count
     input  wire logic [7:0]            len_i,
@@ -42,30 +40,28 @@ module rx_extent #(
     // one bit: how far a token's bits are below bit MaxShift of the address
     logic [MaxShift-Cfg.FlitLog2:0] token_up;
     logic [TokTop-Cfg.FlitLog2-1:0] token_mul;
-    opcode_e op;
     logic [14:0] in_row;  // ones where an address has the byte inside the row
 
     assign in_row = ~(15'h7fff << row_shift_i);
     assign token_up = (MaxShift - Cfg.FlitLog2 + 1)'(1) << (4'(MaxShift) - row_shift_i);
     assign token_mul = addr_i[TokTop-1:Cfg.FlitLog2] * (TokTop - Cfg.FlitLog2)'(token_up);
     assign token_o = token_mul[MaxShift-Cfg.FlitLog2+:Cfg.TokW];
-    assign op = (Cfg.MergeLoads && op_i == OP_LD_RESP) ? OP_DYMULTIMEM_ST : op_i;
-    assign first_o = (op == OP_DYMULTIMEM_ST) ? ByteW'(addr_i[14:0] & in_row)
+    assign first_o = (extent_i == EXTENT_ROW) ? ByteW'(addr_i[14:0] & in_row)
                      : ByteW'(addr_i[Cfg.MemBytesLog2-1:0]);
     assign end_o = (ByteW + 1)'(first_o) + (ByteW + 1)'(len_i);
 
     always_comb begin
-        unique case (op)
-            OP_DYMULTIMEM_ST:  beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0
+        unique case (extent_i)
+            EXTENT_ROW:        beyond_o = (addr_i[Cfg.TokW+14:Cfg.TokW] & ~in_row) != '0
                                           || (addr_i >> (Cfg.TokW + 15)) != '0;
-            OP_FLAG: if (Cfg.SourceLists && said_i)
+            EXTENT_EVENT: if (Cfg.SourceLists && said_i)
                                beyond_o = (addr_i >> 23) != '0
                                           || (addr_i >> Cfg.MemBytesLog2) != '0;
                      else      beyond_o = !cfg_pkg::counted(Cfg.Events, Cfg.RowRanges
                                                             ? 48'(addr_i[4:0]) : 48'(addr_i))
                                           || (addr_i >> (RowAt + Cfg.TokW + 1)) != '0;
-            OP_FENCE:          beyond_o = 1'b0;
-            OP_COUNTS:         beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;
+            EXTENT_NONE:       beyond_o = 1'b0;
+            EXTENT_COUNTS:     beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;
             default:           beyond_o = (addr_i >> Cfg.MemBytesLog2) != '0;
         endcase
     end

@@ -162,6 +162,7 @@ module rx_resolve #(
     logic [JobLvW-1:0] job_level;
     logic fill_q, start_q, from_park, last_target, flat, beyond;
     opcode_e op;
+    attributes_t arrived;  // of op
     logic said_in;  // a FLAG that says rows
     logic [ByteW-1:0] first;
     logic [ByteW:0] end_;
@@ -172,7 +173,7 @@ module rx_resolve #(
     assign hd_tgt_o = from_park ? park_idx : idx_q;
     // A dynamic store that says where it lands: each target makes the job of a plain one.
     assign flat = !hd_i.bad && hd_i.op == OP_DYMULTIMEM_ST && hd_i.stage == STAGE_FLAT;
-    assign ordered = !hd_i.bad && !pkt_bad_i && (hd_i.op == OP_FLAG || hd_i.op == OP_FENCE);
+    assign ordered = !hd_i.bad && !pkt_bad_i && arrived.ordered;
     assign drained = !s0_valid_q && !s1_valid_q && park_level == '0 && !job_left && !busy_i;
     assign start_slot_o = pkt_slot_i;
     assign start_cnt_o = pkt_bad_i ? 5'd1 : cnt;
@@ -184,6 +185,7 @@ module rx_resolve #(
     assign pkt_ready_o = fetch_new && last_target && (idx_q != '0 || start_ready_i);
     assign park_pop = from_park && !fill_q && (!s0_valid_q || s0_go);
     assign op = flat ? OP_ST : hd_i.op;
+    assign arrived = attributes_of(op, Cfg.MergeLoads);
     assign said_in = Cfg.SourceLists && cfg_i.source_lists && op == OP_FLAG
                      && hd_i.stage != FLAG_EVENT;
     assign fetch = park_pop || (fetch_new && (idx_q != '0 || start_ready_i));
@@ -225,7 +227,7 @@ module rx_resolve #(
         .Cfg(Cfg)
     ) i_extent (
         .row_shift_i(cfg_i.row_shift),
-        .op_i(op),
+        .extent_i(arrived.extent),
         .said_i(said_in),
         .len_i(hd_i.len),
         .addr_i(hd_i.addr),
@@ -334,7 +336,8 @@ module rx_resolve #(
     logic mapped;
     logic [Cfg.LocalW-1:0] le;
     logic [7:0] span;  // last byte of the payload, from the start of its first flit on
-    logic no_payload, dynamic, loaded, outside, red, lo_far, hi_far, below, above;
+    logic dynamic, loaded, outside, red, lo_far, hi_far, below, above;
+    attributes_t resolved;  // of the packet in s0
     red_pkg::red_t red_kind;
     logic [ByteW:0] row_end;  // bytes of the row
     logic [14:0] row_bytes;  // unless they are gate weights
@@ -359,7 +362,7 @@ module rx_resolve #(
     assign loaded = Cfg.MergeLoads && s0_q.op == OP_LD_RESP;
     assign red = Cfg.Reds && s0_q.op == OP_MULTIMEM_RED;
     assign red_kind = {s0_q.src, s0_q.stage[1]};
-    assign no_payload = s0_q.op == OP_FLAG || s0_q.op == OP_FENCE;
+    assign resolved = attributes_of(s0_q.op, Cfg.MergeLoads);
     assign span = 8'(s0_q.lane) + s0_q.len - 8'd1;
     assign row_bytes = (s0_q.stage == STAGE_DISPATCH) ? node_pkg::dispatch_row(
         Cfg.RowTypes, cfg_i
@@ -392,7 +395,7 @@ module rx_resolve #(
             .outside_o(slot_outside),
             .index_o(slot_index)
         );
-        assign slot = cfg_i.row_returns && here && !red && s0_q.op inside {OP_ST, OP_MULTIMEM_ST};
+        assign slot = cfg_i.row_returns && here && !red && resolved.extent == EXTENT_MEMORY;
     end else begin : gen_no_slots
         assign {slot, slot_outside, slot_index} = '0;
     end
@@ -452,19 +455,17 @@ module rx_resolve #(
     end
 
     always_comb begin
-        unique case (s0_q.op)
-            OP_DYMULTIMEM_ST:             outside = row_end < s0_q.end_ || no_list;
-            OP_FLAG:                      outside = no_list;
-            OP_FENCE, OP_COUNTS:          outside = 1'b0;
-            default:
-                outside = loaded ? row_end < s0_q.end_ || not_loaded
-                          : below || above || (slot && slot_outside);
+        unique case (resolved.extent)
+            EXTENT_ROW:    outside = row_end < s0_q.end_ || no_list || (loaded && not_loaded);
+            EXTENT_MEMORY: outside = below || above || (slot && slot_outside);
+            EXTENT_EVENT:  outside = no_list;
+            default:       outside = 1'b0;
         endcase
         err = ERR_NONE;
         if (s0_q.bad) err = err_e'(s0_q.len);
-        else if (s0_q.cut || (!no_payload && span[7]) ||
+        else if (s0_q.cut || (resolved.payload && span[7]) ||
                  (!s0_q.retry
-                  && s0_q.flits != (no_payload ? '0 : FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1)))
+                  && s0_q.flits != (resolved.payload ? FlitsW'(span[6:Cfg.FlitLog2]) + 1'b1 : '0)))
             err = ERR_LENGTH;
         else if (s0_q.no_row) err = ERR_TARGETS;
         else if (red && !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_kind)) err = ERR_REDUCTION;
@@ -485,7 +486,7 @@ module rx_resolve #(
         s1_d.tgt = s0_q.tgt;
         s1_d.job = '0;
         s1_d.job.slot = s0_q.slot;
-        s1_d.job.null_ = no_payload || err != ERR_NONE;
+        s1_d.job.null_ = !resolved.payload || err != ERR_NONE;
         s1_d.job.counts = s0_q.op == OP_COUNTS;
         s1_d.job.red = red;
         s1_d.job.track = (dynamic && s0_q.stage != STAGE_COMBINE) || loaded;

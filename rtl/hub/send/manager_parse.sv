@@ -93,7 +93,8 @@ module manager_parse #(
     end
 
     // ---- the header -----------------------------------------------------------------------------
-    logic map_valid, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
+    logic map_valid, to_port, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
+    attributes_t op;
     logic [Cfg.GpuW-1:0] map_gpu;
     logic [LineW:0] behind;  // the line's byte behind the packet's last one
     logic [Cfg.MergeRowW-1:0] row;  // of a token, in its line
@@ -111,11 +112,13 @@ module manager_parse #(
         .rdata_o({map_valid, map_gpu})
     );
 
+    assign op = attributes_of(header_q.opcode, 1'b0);
+    assign to_port = op.cls == CLS_STORE && op.targets == TARGETS_PORT;
     assign st = header_q.opcode == OP_ST && header_q.cnt == '0;
     assign dyn = header_q.opcode == OP_DYMULTIMEM_ST
                  && header_q.cnt == 5'd1 && !target_list_cache_i;
     assign nop = header_q.opcode == OP_ST_ROWSP_NOP;
-    assign rowsp = (nop || header_q.opcode == OP_ST_ROWSP) && header_q.cnt == 5'd1;
+    assign rowsp = op.needs == NEEDS_ROW_SPARSE && header_q.cnt == 5'd1;
     assign here = 6'(header_q.dst) < 6'(Cfg.N);
     assign single = st ? here : (dyn || rowsp) && map_valid;
     // nothing in it that the key does not have
@@ -138,9 +141,7 @@ module manager_parse #(
         desc = '0;
         desc.valid = got_q;
         if (plain && one_line) desc.kind = sectors ? bundle_pkg::Keep : bundle_pkg::BehindLine;
-        else if (st && single) desc.kind = bundle_pkg::BehindGpu;
-        else if (header_q.opcode inside {OP_FLAG, OP_FENCE, OP_COUNTS} && here)
-            desc.kind = bundle_pkg::BehindGpu;
+        else if (to_port && here) desc.kind = bundle_pkg::BehindGpu;
         else desc.kind = bundle_pkg::BehindAll;
         desc.part = (desc.kind == bundle_pkg::BehindAll) ? '0 : (dyn || rowsp) ? map_gpu
                     : header_q.dst[Cfg.GpuW-1:0];

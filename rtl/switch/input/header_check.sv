@@ -51,8 +51,8 @@ module header_check #(
     assign follow_o = Cfg.Multicast && Cfg.TargetListCache && head_i.opcode == OP_DYMULTIMEM_ST
                       && head_i.cnt == '0 && head_i.stage != STAGE_FLAT;
     assign group_o = built && op.targets == TARGETS_GROUP;
-    assign ready_o   = built && (head_i.opcode == OP_READY
-                                 || (Cfg.MergeLoads && head_i.opcode == OP_LD));
+    // partial sums, which have a target, go on to its join
+    assign ready_o = built && op.receiver == UNIT_SWITCH && op.targets == TARGETS_NONE;
     assign answer_o = Cfg.MergeLoads && built && op.targets == TARGETS_LOADS;
     assign pay_o = op.payload && head_i.len != '0;
     // partial sums have a queue of their own, in front of ingress

@@ -14,35 +14,32 @@ namespace tb {
 /// It has exactly one target.
 inline bool is_rowsp(unsigned opcode)
 {
-    return opcode == MW_OP_ST_ROWSP || opcode == MW_OP_ST_ROWSP_NOP;
+    return mw_opcode(opcode).needs == MW_NEEDS_ROW_SPARSE;
+}
+inline bool has_targets(unsigned opcode)
+{
+    return mw_opcode(opcode).targets == MW_TARGETS_EXPERTS;
+}
+inline bool has_group(unsigned opcode)
+{
+    return mw_opcode(opcode).targets == MW_TARGETS_GROUP;
+}
+inline bool has_payload(unsigned opcode)
+{
+    return mw_opcode(opcode).payload;
 }
 /// What belongs to a row, at each of its targets.
 inline bool stores_row(unsigned opcode)
 {
-    return opcode == MW_OP_DYMULTIMEM_ST || is_rowsp(opcode);
+    return has_targets(opcode) && has_payload(opcode);
 }
-inline bool has_targets(unsigned opcode)
-{
-    return stores_row(opcode) || opcode == MW_OP_DYMULTIMEM_LD_REDUCE;
-}
-inline bool has_group(unsigned opcode)
-{
-    return opcode == MW_OP_MULTIMEM_ST || opcode == MW_OP_MULTIMEM_RED ||
-           opcode == MW_OP_MULTIMEM_LD_REDUCE;
-}
-inline bool has_payload(unsigned opcode)
-{
-    return opcode == MW_OP_ST || opcode == MW_OP_MULTIMEM_ST || opcode == MW_OP_MULTIMEM_RED ||
-           stores_row(opcode) || opcode == MW_OP_COUNTS || opcode == MW_OP_LD_RESP ||
-           opcode == MW_OP_PARTIAL || opcode == MW_OP_RESULT;
-}
-/// What an endpoint may ask of the switch; partial sums are answers.
+/// What an endpoint may ask of the switch, without primitives of the switch itself; partial sums
+/// are answers.
 inline bool may_ask(unsigned opcode)
 {
-    return opcode == MW_OP_SIGNAL || opcode == MW_OP_EVENT || opcode == MW_OP_ACK ||
-           opcode == MW_OP_ERROR || opcode == MW_OP_ST || opcode == MW_OP_FLAG ||
-           opcode == MW_OP_FENCE || opcode == MW_OP_COUNTS || has_group(opcode) ||
-           has_targets(opcode);
+    const struct mw_opcode op = mw_opcode(opcode);
+    return op.sender == MW_UNIT_HUB && op.receiver == MW_UNIT_HUB &&
+           op.needs != MW_NEEDS_MERGED_LOADS;
 }
 
 /// One entry of a target list.

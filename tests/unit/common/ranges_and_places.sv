@@ -29,6 +29,10 @@ module ranges_and_places #(
     output logic [Cfg.TokW-1:0]          token_o,
     output logic                         beyond_o
 );
+    packet_pkg::attributes_t op;
+
+    assign op = packet_pkg::attributes_of(packet_pkg::opcode_e'(op_i), 1'b1);
+
     cmd_range #(
         .Cfg(Cfg)
     ) i_range (
@@ -51,7 +55,7 @@ module ranges_and_places #(
         .Cfg(Cfg)
     ) i_extent (
         .row_shift_i,
-        .op_i(packet_pkg::opcode_e'(op_i)),
+        .extent_i(op.extent),
         .said_i,
         .len_i,
         .addr_i,

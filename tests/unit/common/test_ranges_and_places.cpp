@@ -82,14 +82,14 @@ struct extents : model<Vranges_and_places> {
     /// Whether the address names what there is.
     bool inside(unsigned op, uint64_t addr, unsigned row_shift, bool said) const
     {
-        switch (op) {
-        case MW_OP_DYMULTIMEM_ST:
+        switch (mw_opcode(op).extent) {
+        case MW_EXTENT_ROW:
             return addr < uint64_t{1} << (TOKEN_BITS + row_shift);
-        case MW_OP_FENCE:
+        case MW_EXTENT_NONE:
             return true;
-        case MW_OP_COUNTS:
+        case MW_EXTENT_COUNTS:
             return addr % PARAM_FlitBytes == 0;
-        case MW_OP_FLAG: {
+        case MW_EXTENT_EVENT: {
             const unsigned event = addr & 31;
             const bool counts = event <= MW_EV_SW7 || event >= MW_EV_SW8;
             return said ? addr < uint64_t{1} << 23 && addr < uint64_t{1} << MEMORY
@@ -107,7 +107,7 @@ struct extents : model<Vranges_and_places> {
         dut.len_i = static_cast<uint8_t>(len);
         dut.said_i = rng.one_in(2);
         settle();
-        const bool of_row = op == MW_OP_DYMULTIMEM_ST;
+        const bool of_row = mw_opcode(op).extent == MW_EXTENT_ROW;
         const uint64_t first = addr & ((uint64_t{1} << (of_row ? row_shift : MEMORY)) - 1);
         assert_int_equal(dut.first_o, first);
         assert_int_equal(dut.behind_o, first + len);
@@ -122,11 +122,10 @@ struct extents : model<Vranges_and_places> {
 TEST(payloads_lie_where_their_header_says)
 {
     extents b;
-    static const unsigned ops[] = {MW_OP_DYMULTIMEM_ST, MW_OP_FLAG,  MW_OP_FENCE,
-                                   MW_OP_COUNTS,        MW_OP_ST,    MW_OP_MULTIMEM_ST,
-                                   MW_OP_PARTIAL,       MW_OP_RESULT};
-    for (unsigned op : ops)
+    for (unsigned op = 0; op < 64; op++)
         for (unsigned row_shift = log2_up(PARAM_FlitBytes); row_shift < 16; row_shift++) {
+            if (mw_opcode(op).cls != MW_CLS_STORE)
+                continue;
             for (unsigned bit = 0; bit < extents::ADDRESS_BITS; bit++)
                 for (unsigned i = 0; i < 8; i++) // a bit alone, and above others
                     b.check(op, uint64_t{1} << bit | b.rng.bits(i ? bit : 0), row_shift,

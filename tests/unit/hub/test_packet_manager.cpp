@@ -144,15 +144,14 @@ struct manager : model<Vpacket_manager> {
     unsigned behind(const packet &p) const
     {
         const mw_header &h = p.h;
-        if (h.opcode == MW_OP_FLAG || h.opcode == MW_OP_FENCE || h.opcode == MW_OP_COUNTS)
-            return h.dst < N ? 1 : 2;
         const bool plain = !h.tag && !h.poison && !h.dtype && !h.redop && !h.reduce && !h.own;
         const bool short_one = h.addr % LINE + h.len <= LINE && h.len;
         if (h.opcode == MW_OP_ST && h.cnt == 0 && h.dst < N)
             return plain && short_one && !(h.addr >> ADDR_BITS) && !h.target0 ? 0 : 1;
-        const bool one =
-            h.cnt == 1 && (h.opcode == MW_OP_ST_ROWSP || h.opcode == MW_OP_ST_ROWSP_NOP ||
-                           (h.opcode == MW_OP_DYMULTIMEM_ST && !target_list_cache));
+        if (mw_opcode(h.opcode).targets == MW_TARGETS_PORT)
+            return h.dst < N ? 1 : 2;
+        const bool one = h.cnt == 1 && (is_rowsp(h.opcode) ||
+                                        (h.opcode == MW_OP_DYMULTIMEM_ST && !target_list_cache));
         const unsigned expert = h.target0 >> 4;
         return one && expert < PARAM_MaxExperts && expert != UNMAPPED && plain && short_one &&
                        !(h.addr >> ADDR_BITS)
@@ -166,11 +165,7 @@ struct manager : model<Vpacket_manager> {
     static const unsigned ADDR_BITS =
         TOKEN_BITS > PARAM_MemBytesLog2 ? TOKEN_BITS : PARAM_MemBytesLog2;
 
-    static bool has_list(const packet &p)
-    {
-        return p.h.opcode == MW_OP_DYMULTIMEM_ST || p.h.opcode == MW_OP_ST_ROWSP ||
-               p.h.opcode == MW_OP_ST_ROWSP_NOP;
-    }
+    static bool has_list(const packet &p) { return stores_row(p.h.opcode); }
     bool busy() const { return in.busy(); }
     // a token's row, where a line holds several
     unsigned row_bits() const { return std::min(row_shift, 7u); }

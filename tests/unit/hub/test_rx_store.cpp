@@ -199,13 +199,6 @@ struct bench : rx_bench {
                             : std::vector<uint16_t>{own(0)});
     }
 
-    // Whether it may store to rows of experts that it names.
-    static bool names_experts(unsigned opcode)
-    {
-        return opcode == MW_OP_DYMULTIMEM_ST || opcode == MW_OP_ST_ROWSP ||
-               opcode == MW_OP_ST_ROWSP_NOP;
-    }
-
     // The words of a GPU whose experts are more than a packet holds belong to experts
     // that are not here.
     item counts(unsigned src, unsigned kind)
@@ -339,7 +332,7 @@ struct bench : rx_bench {
         };
         for (item &i : items) {
             packet &p = i.p;
-            if (!names_experts(p.h.opcode))
+            if (!stores_row(p.h.opcode))
                 continue;
             if (!well_formed(i)) {
                 open.reset();
@@ -502,7 +495,7 @@ struct bench : rx_bench {
     bool places(const item &i, std::vector<unsigned> &at) const
     {
         bool all = true;
-        if (!names_experts(i.p.h.opcode) || i.p.h.stage == MW_STAGE_FLAT) {
+        if (!stores_row(i.p.h.opcode) || i.p.h.stage == MW_STAGE_FLAT) {
             at.push_back(static_cast<unsigned>(i.p.h.addr));
             return true;
         }
@@ -823,7 +816,7 @@ struct bench : rx_bench {
                 if (!i.writes)
                     continue;
                 places(i, at);
-                if (names_experts(i.p.h.opcode) && i.p.h.stage != MW_STAGE_FLAT)
+                if (stores_row(i.p.h.opcode) && i.p.h.stage != MW_STAGE_FLAT)
                     lost += static_cast<unsigned>(i.rows.size() - at.size());
                 for (unsigned a : at)
                     std::copy(i.p.payload.begin(), i.p.payload.end(), expected.begin() + a);

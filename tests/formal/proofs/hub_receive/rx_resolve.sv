@@ -332,6 +332,7 @@ module prove_rx_resolve #(
     want_t            w0, w1;
     logic             idx0, idx1, beyond0;
     opcode_e          op0;
+    attributes_t      arrived0;
     logic [14:0]      first0;
     logic [15:0]      end0;
     logic [1:0]       token0;
@@ -341,11 +342,12 @@ module prove_rx_resolve #(
     // That what is held between the steps is of its packet: the numbers
     // themselves are judged by want().
     rx_extent #(.Cfg(Cfg)) i_extent (
-        .row_shift_i(cfg.row_shift), .op_i(op0), .len_i(p0.hd.len),
+        .row_shift_i(cfg.row_shift), .extent_i(arrived0.extent), .len_i(p0.hd.len),
         .addr_i(p0.hd.addr), .first_o(first0),
         .end_o(end0), .token_o(token0), .beyond_o(beyond0)
     );
 
+    assign arrived0 = attributes_of(op0, Cfg.MergeLoads);
     assign idx0 = i_dut.s0_q.idx[0];
     assign idx1 = i_dut.s1_q.idx[0];
     assign p0   = packet_q[i_dut.s0_q.slot];
