@@ -15,8 +15,8 @@ MILLION = 1_000_000
 
 def collective(number, kind, size):
     """A node that has every field of the schema, and its numbers as Chakra's converters write them."""
-    node = schema.Node(id=number, name=f"collective {number}", type=schema.COMM_COLL_NODE, ctrl_deps=[1], data_deps=[1, 2],
-                       start_time_micros=77, duration_micros=3)
+    node = schema.Node(id=number, name=f"collective {number}", type=schema.COMM_COLL_NODE, ctrl_deps=[1],
+                       data_deps=[1, 2], start_time_micros=77, duration_micros=3)
     node.inputs.values, node.outputs.types = "[1]", "['Tensor']"
     node.attr.append(schema.AttributeProto(name="is_cpu_op", bool_val=False))
     node.attr.append(schema.AttributeProto(name="comm_type", int64_val=kind))
