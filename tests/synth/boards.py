@@ -485,16 +485,17 @@ def test_read_back(work):
                        capture_output=True, text=True)
     expect("read back: a bitstream is packed", r.returncode == 0 and bit.exists(), r.stderr)
     whole = bit.read_bytes()
-    expect("read back: it is whole", read_back.fault(bit, config) is None, read_back.fault(bit, config))
+    fault = read_back.fault(bit, config)
+    expect("read back: it is whole", fault is None, fault)
     write([*words[:-1], f"{int(words[-1], 16) ^ 1:03x}"])
-    expect("read back: a bit of a block RAM is another",
-           "other words in block RAM 1" in (read_back.fault(bit, config) or ""), read_back.fault(bit, config))
+    fault = read_back.fault(bit, config) or ""
+    expect("read back: a bit of a block RAM is another", "other words in block RAM 1" in fault, fault)
     write(words)
     for what, broken in (("a byte of it is another", whole[:-5000] + bytes([whole[-5000] ^ 16]) + whole[-4999:]),
                          ("it ends too soon", whole[:-3000]), ("it is none", b"no bitstream")):
         bit.write_bytes(broken)
-        expect(f"read back: {what}", (read_back.fault(bit, config) or "").startswith(str(bit)),
-               read_back.fault(bit, config))
+        fault = read_back.fault(bit, config) or ""
+        expect(f"read back: {what}", fault.startswith(str(bit)), fault)
 
 
 def test_ram(work):
