@@ -417,7 +417,7 @@ T ?=
 # Programs that run long go first, so that the end is not one of them alone.
 FIRST := $(addprefix $(B)/tests/device/,test_device test_bus test_interrupted test_small test_feed) \
     $(addprefix $(B)/tests/system/,test_bench test_systems test_random test_wiring test_command test_stuck) \
-    $(foreach u,switch_rate_8 switch_loads_5_16 reduce_lane,$(call unit_bin,$(u)))
+    $(foreach u,soc switch_loads_5_16 usb_core,$(call unit_bin,$(u)))
 TESTS := $(FIRST) $(filter-out $(FIRST) $(LONG_C_TESTS),$(C_TESTS)) $(filter-out $(FIRST),$(UNIT_BINS))
 # before hours of building; what only a command of a test holds passes here
 $(if $(and $(T),$(filter test test-all,$(MAKECMDGOALS))),$(if $(findstring $(T),$(TEST_CMDS) $(LONG_CMDS) $(TESTS) \

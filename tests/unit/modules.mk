@@ -291,6 +291,7 @@ UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/switch/test_switch_rate.cpp
 UNIT_SRCS_switch_rate_8 := tests/unit/switch/switch_bench.sv
 UNIT_PARAMS_switch_rate_8 := N=8 FlitBytes=16 MaxExperts=64 StorePkts=32
+$(eval $(call variant,switch_rate_4,switch_rate_8,N=4 FlitBytes=16 MaxExperts=64 StorePkts=32))
 $(eval $(call variant,switch_rate_shared_ram,switch_rate_8,N=8 FlitBytes=8 MaxExperts=64 StorePkts=32 PartSharedRam=1))
 $(eval $(call variant,switch_rate_16,switch_rate_8,N=16 FlitBytes=16 MaxExperts=64 StorePkts=32 Guard=0 Monitor=0))
 UNIT += rx_grants

@@ -42,7 +42,7 @@ UNIT_RUNTIME := $(B)/verilated/$(if $(filter 1,$(UNIT_WAVES)),fst,plain).a
 # a minute or more to build or to run, and others have their modules with other parameters:
 # only `make test-all` has them
 LONG_UNITS := switch_5_16 switch_reductions_2_8 switch_reductions_5_16 switch_reductions_8_8 switch_tiles_2_8 \
-    switch_tiles_5_16 switch_rate_16 switch_rate_shared_ram switch_8_16 switch_shared_ram_16 \
+    switch_tiles_5_16 switch_rate_8 switch_rate_16 switch_rate_shared_ram switch_8_16 switch_shared_ram_16 \
     switch_reductions_shared_ram reduction_n8 link_fuzz_16
 unit_bin = $(UNIT_DIR)/$(1)/test_$(1)
 UNIT_BINS := $(foreach u,$(filter-out $(LONG_UNITS),$(UNIT)),$(call unit_bin,$(u)))
@@ -52,8 +52,8 @@ LONG_UNIT_BINS := $(foreach u,$(LONG_UNITS),$(call unit_bin,$(u)))
 UNIT_OPT ?= -O1
 # Tests that run for some seconds. Others take longer to compile than to run: clang compiles them without optimization,
 # in half of the time.
-UNIT_BUSY := soc usb_core usb_core_pins switch_4_8 switch_loads_5_16 switch_rate_8 switch_shared_ram_8 \
-    packet_manager_16 reduce_lane host_link host_link_16 $(LONG_UNITS)
+UNIT_BUSY := soc usb_core usb_core_pins switch_loads_5_16 switch_rate_4 packet_manager_16 reduce_lane host_link \
+    host_link_16 $(LONG_UNITS)
 unit_busy = $(or $(2),$(filter $(1),$(UNIT_BUSY)),$(filter-out file,$(origin UNIT_OPT)))
 
 UNIT_BENCH := $(wildcard tests/unit/bench/*.h)
