@@ -207,6 +207,12 @@ UNIT += rx_jobs
 UNIT_SRCS_rx_jobs := tests/unit/hub/rx_jobs.sv
 UNIT_PARAMS_rx_jobs := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=4 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16 \
     Events=32 SwitchReductions=1 TileReductions=1 MergeLoads=1 RowTypes=1
+UNIT += allocator
+UNIT_SRCS_allocator := rtl/hub/memory/allocator.sv
+UNIT_PARAMS_allocator := N=5 FlitBytes=8 MemBytesLog2=15 TokensLog2=4 RowsLog2=5 MaxLocalExperts=16 CacheEntries=64 \
+    CacheLimit=1
+$(eval $(call variant,allocator_16,allocator,N=4 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 RowsLog2=6 \
+    MaxLocalExperts=8 CacheEntries=16 CacheLimit=0))
 UNIT += row_ranges
 UNIT_SRCS_row_ranges := rtl/common/row_ranges.sv
 UNIT_PARAMS_row_ranges := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=6 RowRanges=1 Own=0
