@@ -7,6 +7,7 @@ usage: validation_models.py [OUTPUT]
 
 OUTPUT is docs/validation.md unless named. Its section is replaced, or put at its end.
 """
+import ast
 import json
 import pathlib
 import subprocess
@@ -19,18 +20,36 @@ PUBLISHED = "bench/published.json"
 TITLE = "## Whole models"
 WITHIN = 0.15
 KERNELS = 0.68  # of the tool: a share that single GEMMs reach
-EVEN = "--sigma 0 --locality 0 --top 1 --json -"
+EVEN = "--sigma 0 --locality 0"
+NOT_OF_LAYERS = "head", "bubble", "gradients", "optimizer"
 
 
-def plan(options, system=""):
+def plan(options, system="", routing=EVEN):
     """{system: its fastest configuration}"""
-    words = f"{options} {EVEN} {'--system ' + system if system else ''}".split()
+    words = f"{options} {routing} --top 1 --json - {'--system ' + system if system else ''}".split()
     done = subprocess.run([TOOL, "plan", *words], check=True, capture_output=True, text=True)
-    return {s["system"]: s for s in json.loads(done.stdout)["systems"]}
+    found = json.loads(done.stdout)
+    return {s["system"]: {**s, "layers": layers_of(found["params"], s)} for s in found["systems"]}
+
+
+def layers_of(params, step):
+    """Of all micro-batches of a GPU."""
+    model = params["model"]
+    layers = model["layers"] + (model["predicted_layers"] if params["goal"] == "train" else 0)
+    return params["batch"] / step["dp"] / step["micro_batch"] * layers / step["pp"]
 
 
 def share_of(data, point):
     return data["dense"][point["dense"]]["share"] if "dense" in point else KERNELS
+
+
+def product(text):
+    """A sum of numbers."""
+    allowed = (ast.Expression, ast.BinOp, ast.Constant, ast.Add, ast.Mult, ast.Div)
+    tree = ast.parse(text, mode="eval")
+    if not all(isinstance(node, allowed) for node in ast.walk(tree)):
+        raise ValueError(text)
+    return eval(compile(tree, PUBLISHED, "eval"))
 
 
 class Point:
@@ -38,10 +57,30 @@ class Point:
 
     def __init__(self, data, point):
         self.point, self.share = point, share_of(data, point)
-        system = point.get("system", "unicast")
-        self.step = plan(f"{point['options']} --gemm-efficiency {self.share}", system)[system]
+        self.step = self.run(point["options"])
         self.predicted = self.step["tokens_per_s_per_gpu"]
-        self.error = self.predicted / point["measured"] - 1
+        self.error = self.error_of(self.predicted)
+
+    def run(self, options, routing=EVEN):
+        system = self.point.get("system", "unicast")
+        share = "" if "--gemm-efficiency" in options else f"--gemm-efficiency {self.share}"
+        return plan(f"{options} {share}", system, routing)[system]
+
+    def error_of(self, tokens):
+        return tokens / self.point["measured"] - 1
+
+    def vary(self, options):
+        """Tokens per second with other options, or another routing."""
+        own = self.point["options"]
+        step = self.run(own, options) if "--sigma" in options else self.run(f"{own} {options}")
+        return step["tokens_per_s_per_gpu"]
+
+    def layers(self):
+        """Milliseconds of a layer of a micro-batch: predicted, and measured if all else takes what is predicted."""
+        parts, count = self.step["part_ms"], self.step["layers"]
+        others = sum(parts[p] for p in NOT_OF_LAYERS)
+        measured = self.step["ms"] * self.predicted / self.point["measured"]
+        return (self.step["ms"] - others) / count, (measured - others) / count
 
     def row(self):
         p = self.point
@@ -49,7 +88,12 @@ class Point:
                 self.step["limit"]]
 
     def verdict(self):
-        return f"- {self.point['name']}, {self.error:+.1%}: {self.point.get('reason', 'The reason is not known.')}"
+        layer, measured = self.layers()
+        tokens = [self.vary(options) for options in self.point.get("variants", [])]
+        sums = {name: 1e3 * product(text) for name, text in self.point.get("sums", {}).items()}
+        reason = self.point.get("reason", "The reason is not known.")
+        return f"- {self.point['name']}, {self.error:+.1%}: " + reason.format(
+            layer=layer, measured_layer=measured, tokens=tokens, errors=[self.error_of(t) for t in tokens], sums=sums)
 
 
 def claim_row(claim):

@@ -224,11 +224,12 @@ double mw_compute_seconds(const struct mw_compute *c, const struct mw_task *t,
                           const struct mw_operator *op, bool *measured)
 {
     const double found = measured_seconds(c, op);
+    const double sms = t->overlap_batches ? 1 - t->communication_share : 1;
     *measured = found > 0;
     if (*measured)
-        return found;
+        return found / sms;
     const double share = op->kind == MW_OP_ATTENTION ? t->attention_share : t->gemm_share;
-    const double compute = op->flops / (t->hardware->tflops[op->type] * 1e12 * share);
+    const double compute = op->flops / (t->hardware->tflops[op->type] * 1e12 * share * sms);
     const double memory = op->bytes / (t->hardware->memory_gbytes * 1e9 * t->memory_share);
     return fmax(compute, memory);
 }

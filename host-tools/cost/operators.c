@@ -11,8 +11,8 @@ const char *const mw_schedule_names[MW_SCHEDULES] = {"1f1b", "dualpipe"};
 /// Bytes of an activation; times of backward in those of forward. Attention's backward has five
 /// matrix products where forward has two.
 static const double ACTIVATION = 2, BACKWARD = 2, ATTENTION_BACKWARD = 2.5;
-/// Rows of hidden values that norms, residuals, quantization and RoPE read and write per token.
-static const double POINTWISE_ROWS = 14;
+/// Rows of hidden values that two norms, two residuals and RoPE read and write per token.
+static const double POINTWISE_ROWS = 12;
 
 struct list {
     const struct mw_task *t;
@@ -101,6 +101,7 @@ static void add_latent(struct list *l, const struct mw_parallel *p, const struct
     l->op[l->count - 1].selective = true;
     add_split(l, gemm(l->t, "kv down", w->tokens, m->hidden, m->kv_rank + m->rope_size),
               MW_SPLIT_GATHERED);
+    l->op[l->count - 1].same_input = true;
     if (l->t->goal == MW_DECODE) {
         add_heads(l, "key absorbed", heads, w->tokens, unshared, m->kv_rank);
         add_core(l, p, w, heads, 2.0 * m->kv_rank + m->rope_size, mw_kept_values(m));
@@ -177,6 +178,34 @@ static void add_pointwise(struct list *l, const struct mw_parallel *p,
            });
 }
 
+/// What makes bf16 values those of the GEMMs' type. Forward reads inputs and writes them once;
+/// training keeps a second copy in columns, for gradients of weights. Backward does the same with
+/// gradients of outputs.
+static void add_quantization(struct list *l)
+{
+    const double bytes = mw_type_bytes[l->t->gemm];
+    const double copies = l->t->goal == MW_TRAIN ? 2 : 1;
+    double inputs = 0, outputs = 0;
+    for (unsigned i = 0; i < l->count; i++) {
+        const struct mw_operator *op = &l->op[i];
+        if (op->kind == MW_OP_EXPERTS) {
+            inputs += op->m * (op->k + op->n);
+            outputs += op->m * (op->k + 2 * op->n);
+        } else if (op->kind == MW_OP_GEMM && op->type == l->t->gemm) {
+            inputs += op->same_input ? 0 : op->m * op->k;
+            outputs += op->m * op->n;
+        }
+    }
+    add(l, (struct mw_operator){
+               .name = "quantization",
+               .kind = MW_OP_POINTWISE,
+               .type = MW_GEMM_BF16,
+               .bytes = inputs * (ACTIVATION + copies * bytes),
+               .backward =
+                   outputs * (ACTIVATION + 2 * bytes) / (inputs * (ACTIVATION + copies * bytes)),
+           });
+}
+
 unsigned mw_layer_operators(const struct mw_task *t, const struct mw_parallel *p,
                             const struct mw_layer_work *w, struct mw_operator op[MW_OPERATORS])
 {
@@ -196,6 +225,8 @@ unsigned mw_layer_operators(const struct mw_task *t, const struct mw_parallel *p
                     (double)m->shared_size / p->tp);
         add_experts(&l, w);
     }
+    if (t->gemm != MW_GEMM_BF16)
+        add_quantization(&l);
     add_pointwise(&l, p, w);
     return l.count;
 }

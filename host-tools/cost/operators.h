@@ -29,6 +29,7 @@ struct mw_operator {
     double bytes;    ///< that forward moves to and from memory
     double backward; ///< time of backward, in times of forward
     bool selective;  ///< selective recomputation runs it again
+    bool same_input; ///< of a GEMM: that of the one before it
     enum mw_split split;
     unsigned local_experts; ///< of MW_OP_EXPERTS
     /// Of MW_OP_ATTENTION: whole sequences, and tokens of each that are new or, in decode, before

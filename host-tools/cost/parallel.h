@@ -47,6 +47,7 @@ struct mw_task {
     double gradient_bytes, optimizer_bytes; ///< of a weight; the second is shared by replicas
     double capacity;                        ///< bytes of a GPU's memory
     double gemm_share, attention_share, memory_share; ///< of peak rates that are reached, 0 .. 1
+    double communication_share; ///< of the SMs, for communication while batches overlap, 0 .. 1
 };
 
 /// How GPUs share a step: tp * cp * dp * pp GPUs. Experts lie on ep of the tp * cp * dp.

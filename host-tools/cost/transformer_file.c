@@ -101,7 +101,7 @@ static int get_experts(struct mw_transformer *m, const cJSON *root, const char *
     if (!item)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: a model without experts: none of n_routed_experts, num_experts, "
-                       "num_local_experts",
+                       "num_local_experts, num_routed_experts",
                        path);
     if (!cJSON_IsNumber(item) || item->valuedouble != floor(item->valuedouble) ||
         item->valuedouble < 2 || item->valuedouble > MOST)
@@ -129,6 +129,10 @@ static int get_heads(struct mw_transformer *m, const cJSON *root, const char *pa
     }
     if (!m->kv_heads)
         m->kv_heads = m->heads;
+    if (!m->head_size && m->hidden % m->heads)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: no \"head_dim\", and %u heads do not divide %u values", path, m->heads,
+                       m->hidden);
     if (!m->head_size)
         m->head_size = m->hidden / m->heads;
     return MW_EXIT_OK;

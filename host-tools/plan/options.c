@@ -154,6 +154,8 @@ static const struct mw_option options[] = {
     MW_FLAG("overlap-batches", AT(task.overlap_batches),
             "dispatch and combine run beside the compute of another micro-batch, as in DualPipe "
             "and two-batch overlap"),
+    MW_REAL("communication-share", AT(task.communication_share), 0, 0.9, "X",
+            "share of a GPU's SMs that this communication has, {} (default {default})"),
 
     MW_GROUP("Routing"),
     MW_PATH("trace", AT(trace), "DIR", "of the model (default: synthetic)"),

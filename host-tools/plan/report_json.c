@@ -14,6 +14,7 @@ static void json_model(struct mw_json *j, const struct mw_transformer *m)
     mw_json_object(j, "model", true);
     mw_json_string(j, "name", m->name);
     mw_json_uint(j, "layers", m->layers);
+    mw_json_uint(j, "predicted_layers", m->predicted);
     mw_json_uint(j, "hidden", m->hidden);
     mw_json_uint(j, "experts", m->experts);
     mw_json_uint(j, "k", m->k);
@@ -56,6 +57,7 @@ static void json_assumptions(struct mw_json *j, const struct mw_plan_params *p)
     mw_json_double(j, "gemm_efficiency", p->task.gemm_share);
     mw_json_double(j, "attention_efficiency", p->task.attention_share);
     mw_json_double(j, "memory_efficiency", p->task.memory_share);
+    mw_json_double(j, "communication_share", p->task.communication_share);
     mw_json_string(j, "networks", "latency and rate");
     mw_json_end(j);
 }

@@ -202,7 +202,7 @@ static int none_fits(const struct mw_search *s, const struct mw_planner *p, stru
         largest = bytes[i] > bytes[largest] ? i : largest;
     return mw_fail(err, MW_EXIT_INPUT,
                    "none of %zu configurations fits %.1f GB of a GPU: the smallest (%s) takes "
-                   "%.1f GB, %.1f GB too much; its %s alone take %.1f GB",
+                   "%.1f GB, %.1f GB too much; %s alone: %.1f GB",
                    s->tried, p->task.capacity / 1e9,
                    mw_plan_sizes(&s->smallest.parallel, sizes, sizeof sizes), all / 1e9,
                    (all - p->task.capacity) / 1e9, mw_memory_names[largest], bytes[largest] / 1e9);

@@ -107,6 +107,50 @@ static void operators_by_hand(void **state)
     assert_false(measured);
 }
 
+/// What FP8 and FP4 add: inputs once in inference, in training twice, and gradients of outputs.
+static void quantization_by_hand(void **state)
+{
+    (void)state;
+    struct mw_task t = small_task(MW_PREFILL);
+    const struct mw_parallel p = {
+        .tp = 1, .cp = 1, .ep = 2, .pp = 1, .dp = 4, .virtual_stages = 1, .micro_batch = 1};
+    const struct mw_layer_work w = {
+        .tokens = 32, .sequences = 1, .context = 16, .expert_rows = 40, .local_experts = 4};
+    // query, key and value, and output; experts: 64 and 32 values of a row
+    const double inputs = 32 * (64 + 64) + 40 * (64 + 32);
+    const double outputs = 32 * (128 + 64) + 40 * (64 + 2 * 32);
+    struct mw_operator op[MW_OPERATORS];
+    unsigned count = mw_layer_operators(&t, &p, &w, op);
+    for (unsigned i = 0; i < count; i++)
+        assert_string_not_equal(op[i].name, "quantization");
+    t.gemm = MW_GEMM_FP8;
+    count = mw_layer_operators(&t, &p, &w, op);
+    assert_true(is_near(find_operator(op, count, "quantization")->bytes, inputs * 3, 1e-9));
+    t.goal = MW_TRAIN;
+    count = mw_layer_operators(&t, &p, &w, op);
+    const struct mw_operator *o = find_operator(op, count, "quantization");
+    assert_true(is_near(o->bytes, inputs * 4, 1e-9));
+    assert_true(is_near(o->bytes * o->backward, outputs * 4, 1e-9));
+}
+
+/// Communication has its SMs only where batches overlap, and takes them from operations alone.
+static void communication_takes_sms(void **state)
+{
+    (void)state;
+    struct mw_task t = small_task(MW_PREFILL);
+    const struct mw_compute none = {0};
+    const struct mw_operator busy = {.kind = MW_OP_GEMM, .flops = 1e15};
+    const struct mw_operator moved = {.kind = MW_OP_POINTWISE, .bytes = 1e9};
+    bool measured;
+    const double alone = mw_compute_seconds(&none, &t, &busy, &measured);
+    const double bytes = mw_compute_seconds(&none, &t, &moved, &measured);
+    t.communication_share = 0.2;
+    assert_true(mw_compute_seconds(&none, &t, &busy, &measured) == alone);
+    t.overlap_batches = true;
+    assert_true(is_near(mw_compute_seconds(&none, &t, &busy, &measured), alone / 0.8, 1e-9));
+    assert_true(mw_compute_seconds(&none, &t, &moved, &measured) == bytes);
+}
+
 /// Times between two sizes lie on their line; other sizes, types and numbers of experts are not
 /// taken.
 static void measured_times_are_taken(void **state)
@@ -245,6 +289,8 @@ int main(void)
         cmocka_unit_test(memory_by_hand),
         cmocka_unit_test(memory_of_decode),
         cmocka_unit_test(operators_by_hand),
+        cmocka_unit_test(quantization_by_hand),
+        cmocka_unit_test(communication_takes_sms),
         cmocka_unit_test(measured_times_are_taken),
         cmocka_unit_test(measured_attention_is_taken),
         cmocka_unit_test(refuses_tables),
