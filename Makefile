@@ -687,7 +687,7 @@ validation: $(TOOL)
 	$(Q)bench/validation_models.py
 
 calibration: $(TOOL)
-	$(Q)$(TOOL) calibrate bench/calibrate --out $(B)/calibrate --write host-tools/cost/calibration.inc
+	$(Q)$(TOOL) calibrate bench/calibrate --again --out $(B)/calibrate --write host-tools/cost/calibration.inc
 
 docs-check: $(DOC_PAGES:%=$(GEN)/%.md)
 	$(Q)for f in $(DOC_PAGES); do cmp $(GEN)/$$f.md docs/reference/$$f.md || \

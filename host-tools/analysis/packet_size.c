@@ -4,8 +4,7 @@
 #include "analysis/packet_size.h"
 
 enum {
-    PAYLOAD_BYTES = 128, ///< most that a packet carries
-    SECTOR_BYTES = 32,   ///< what a scattered store does
+    SECTOR_BYTES = 32, ///< what a scattered store does
     HEADER_BYTES = 16,
     TARGET_BYTES = 2,
 };
@@ -22,10 +21,10 @@ uint64_t mw_list_flits(unsigned targets, unsigned f)
 
 uint64_t mw_packet_flits(uint64_t bytes, unsigned targets, unsigned f)
 {
-    uint64_t full = bytes / PAYLOAD_BYTES, rest = bytes % PAYLOAD_BYTES;
+    uint64_t full = bytes / MW_PAYLOAD_BYTES, rest = bytes % MW_PAYLOAD_BYTES;
     uint64_t packets = full + (rest != 0);
-    return packets * (HEADER_BYTES / f + mw_list_flits(targets, f)) + full * (PAYLOAD_BYTES / f) +
-           mw_div_up(rest, f);
+    return packets * (HEADER_BYTES / f + mw_list_flits(targets, f)) +
+           full * (MW_PAYLOAD_BYTES / f) + mw_div_up(rest, f);
 }
 
 uint64_t mw_scattered_flits(uint64_t bytes, unsigned f)

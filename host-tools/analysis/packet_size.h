@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { MW_PAYLOAD_BYTES = 128 }; ///< most that a packet carries
+
 /// a / b, rounded up; b is not 0.
 uint64_t mw_div_up(uint64_t a, uint64_t b);
 /// Flits of a list of `targets`, the first of which rides in the header.

@@ -16,15 +16,17 @@ extern const struct mw_option_table mw_calibrate_table;
 /// The command: argv[0] is "calibrate". Returns the exit status.
 int mw_calibrate_command(int argc, char **argv, FILE *out, FILE *errors);
 
-/// What is fitted alike: its systems, names of its features and ranges, and its limits.
+/// What is fitted alike: its systems, its features and ranges, and its limits.
 struct mw_fit_kind {
     const char *title;
-    unsigned systems, ranges;
+    unsigned systems, features, ranges;
     const char *const *feature_names, *const *range_names;
     double median, largest; ///< errors that runs which are not fitted may have
 };
 extern const struct mw_fit_kind mw_fit_kinds[MW_FITS];
 const char *mw_fit_system(enum mw_fit fit, unsigned system);
+
+enum { MW_CALIBRATION_BYTES = 1 << 26 }; ///< of a sweep's table, at most
 
 /// A run of a sweep.
 struct mw_calibration_run {

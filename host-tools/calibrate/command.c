@@ -3,6 +3,7 @@
 // `moeswitch calibrate`, see calibrate.h: sweeps, fit, comparison, and the table for the source.
 #include "calibrate/calibrate.h"
 
+#include "base/input.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "cli/command_help.h"
@@ -14,13 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_GRIDS = 64, NAME_BYTES = 256, MOST_PATH = MW_PATH_BYTES + 2 * NAME_BYTES };
 
 struct asked {
     const char *grids, *out, *write;
     unsigned jobs;
-    bool list, collect;
+    bool list, collect, again;
 };
 
 // ---- options ------------------------------------------------------------------------------------
@@ -34,6 +36,7 @@ static const struct mw_option options[] = {
             "print the commands that are left to run, a line each: for GNU parallel or a Slurm "
             "array"),
     MW_FLAG("collect", AT(collect), "run none, and fit what is there"),
+    MW_FLAG("again", AT(again), "run grids that have a table, too, and replace the tables"),
     MW_PATH("write", AT(write), "FILE",
             "the coefficients as the source has them, in cost/calibration.inc"),
 };
@@ -49,10 +52,11 @@ static int take_word(void *params, const char *text, struct mw_error *err)
 }
 
 static MW_TERMS(words, {"DIR", "with grids of moeswitch sweep: those of fit-*.json are fitted, "
-                               "those of held-*.json compared"});
+                               "those of held-*.json compared. A table *.csv of the same "
+                               "name has the grid's runs"});
 static MW_TERMS(exits,
                 {"0", "the errors of runs that are not fitted are within 3 % in the median "
-                      "and 10 % at most; of tensor parallelism 5 % and 25 %"},
+                      "and 10 % at most"},
                 {"1", "they are not, or a run has a wrong result"},
                 {"2", "bad input, or too few runs"},
                 {"3", "a run's device stopped making progress"}, {"4", MW_EXIT_FAILED_TEXT},
@@ -88,6 +92,27 @@ struct grids {
     char name[MOST_GRIDS][NAME_BYTES];
 };
 
+/// The grid, and the table of its runs.
+static const char grid_file[] = ".json", table_file[] = ".csv";
+
+static void path_of(char path[MOST_PATH], const struct asked *a, const char *name,
+                    const char *extension)
+{
+    snprintf(path, MOST_PATH, "%s/%.*s%s", a->grids, NAME_BYTES - 1, name, extension);
+}
+
+static void results_of(char path[MOST_PATH], const struct asked *a, const char *name)
+{
+    snprintf(path, MOST_PATH, "%s/%.*s/results.csv", a->out, NAME_BYTES - 1, name);
+}
+
+static bool has_table(const struct asked *a, const char *name)
+{
+    char path[MOST_PATH];
+    path_of(path, a, name, table_file);
+    return !a->again && access(path, F_OK) == 0;
+}
+
 static bool is_held(const char *name)
 {
     return strncmp(name, "held-", 5) == 0;
@@ -106,7 +131,7 @@ static int find_grids(struct grids *g, const char *folder, struct mw_error *err)
         return mw_fail(err, MW_EXIT_INPUT, "%s: no such folder", folder);
     for (const struct dirent *e; (e = readdir(dir)) && g->count < MOST_GRIDS;) {
         const size_t length = strlen(e->d_name);
-        if (length < 6 || length - 5 >= NAME_BYTES || strcmp(e->d_name + length - 5, ".json") != 0)
+        if (length < 6 || length - 5 >= NAME_BYTES || strcmp(e->d_name + length - 5, grid_file))
             continue;
         if (strncmp(e->d_name, "fit-", 4) == 0 || is_held(e->d_name))
             snprintf(g->name[g->count++], NAME_BYTES, "%.*s", (int)length - 5, e->d_name);
@@ -123,7 +148,7 @@ static int sweep(const struct asked *a, const char *name, FILE *out, FILE *error
     char grid[MOST_PATH], folder[MOST_PATH], jobs[16];
     char *word[9] = {"sweep", grid, "--out", folder};
     int count = 4;
-    snprintf(grid, sizeof grid, "%s/%s.json", a->grids, name);
+    path_of(grid, a, name, grid_file);
     snprintf(folder, sizeof folder, "%s/%s", a->out, name);
     snprintf(jobs, sizeof jobs, "%u", a->jobs);
     if (a->list || a->collect) {
@@ -146,7 +171,8 @@ static int run_sweeps(const struct asked *a, const struct grids *g, FILE *out, F
 {
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < g->count && !status; i++)
-        status = sweep(a, g->name[i], out, errors);
+        if (!has_table(a, g->name[i]))
+            status = sweep(a, g->name[i], out, errors);
     return status;
 }
 
@@ -166,8 +192,7 @@ static int report_line(FILE *out, const struct mw_calibration c[MW_FITS],
             system < MW_FIT_SYSTEMS ? mw_fit_system(fit, system) : "all", fitted.runs,
             100 * fitted.median, 100 * fitted.largest, held.runs, 100 * held.median,
             100 * held.largest);
-    for (unsigned i = 0;
-         system < MW_FIT_SYSTEMS && i < MW_FEATURES && mw_fit_kinds[fit].feature_names[i]; i++)
+    for (unsigned i = 0; system < MW_FIT_SYSTEMS && i < mw_fit_kinds[fit].features; i++)
         fprintf(out, " %8.3f", c[fit].coefficient[system][i]);
     fputc('\n', out);
     return MW_EXIT_OK;
@@ -182,7 +207,7 @@ static int report_kind(FILE *out, const struct mw_calibration c[MW_FITS],
     fprintf(out, "%s\n%-13s %24s %24s  coefficients of\n%-13s %6s %8s %8s %6s %8s %8s ",
             kind->title, "", "fitted: runs, errors, %", "not fitted: errors, %", "system", "runs",
             "median", "largest", "runs", "median", "largest");
-    for (unsigned i = 0; i < MW_FEATURES && kind->feature_names[i]; i++)
+    for (unsigned i = 0; i < kind->features; i++)
         fprintf(out, " %8s", kind->feature_names[i]);
     fputc('\n', out);
     for (unsigned i = 0; i < kind->systems && !status; i++)
@@ -249,6 +274,24 @@ static int write_file(const char *path, const struct mw_calibration c[MW_FITS],
     return status;
 }
 
+/// Put the results of the sweeps beside their grids.
+static int write_tables(const struct asked *a, const struct grids *g, struct mw_error *err)
+{
+    int status = MW_EXIT_OK;
+    for (unsigned i = 0; i < g->count && !status; i++) {
+        char from[MOST_PATH], to[MOST_PATH];
+        char *text = NULL;
+        size_t size;
+        results_of(from, a, g->name[i]);
+        path_of(to, a, g->name[i], table_file);
+        status = mw_input_text(&text, &size, from, MW_CALIBRATION_BYTES, "a sweep's table", err);
+        if (!status)
+            status = mw_output_write(to, text, size, err);
+        free(text);
+    }
+    return status;
+}
+
 static int judge(const struct mw_calibration c[MW_FITS], const struct mw_calibration_run *run,
                  size_t count, struct mw_error *err)
 {
@@ -276,7 +319,10 @@ static int fit(const struct asked *a, const struct grids *g, FILE *out, struct m
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < g->count && !status; i++) {
         char path[MOST_PATH];
-        snprintf(path, sizeof path, "%s/%s/results.csv", a->out, g->name[i]);
+        if (has_table(a, g->name[i]))
+            path_of(path, a, g->name[i], table_file);
+        else
+            results_of(path, a, g->name[i]);
         status = mw_calibration_read(&run, &count, path, is_held(g->name[i]), err);
     }
     if (!status)
@@ -285,6 +331,8 @@ static int fit(const struct asked *a, const struct grids *g, FILE *out, struct m
         status = report(out, c, run, count, err);
     if (!status && a->write)
         status = write_file(a->write, c, err);
+    if (!status && a->again)
+        status = write_tables(a, g, err);
     if (!status)
         status = judge(c, run, count, err);
     free(run);

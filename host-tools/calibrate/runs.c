@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 1 << 26 };
-
 const struct mw_fit_kind mw_fit_kinds[MW_FITS] = {
-    {"MoE layers", MW_SYSTEMS, MW_RANGES, mw_feature_names, mw_range_names, 0.03, 0.10},
-    {"tensor parallelism", MW_TP_SYSTEMS, MW_TENSOR_RANGES, mw_tensor_feature_names,
-     mw_tensor_range_names, 0.05, 0.25},
+    {"MoE layers", MW_SYSTEMS, MW_FEATURES, MW_RANGES, mw_feature_names, mw_range_names, 0.03,
+     0.10},
+    {"tensor parallelism", MW_TP_SYSTEMS, MW_TENSOR_FEATURES, MW_TENSOR_RANGES,
+     mw_tensor_feature_names, mw_tensor_range_names, 0.03, 0.10},
 };
 _Static_assert((int)MW_SYSTEMS <= MW_FIT_SYSTEMS && (int)MW_TP_SYSTEMS <= MW_FIT_SYSTEMS,
                "coefficients of each system");
@@ -183,7 +182,7 @@ int mw_calibration_read(struct mw_calibration_run **run, size_t *count, const ch
 {
     struct mw_csv_table t;
     unsigned system = 0;
-    int status = mw_csv_read(&t, path, MOST_BYTES, "a sweep's table", err);
+    int status = mw_csv_read(&t, path, MW_CALIBRATION_BYTES, "a sweep's table", err);
     if (status)
         return status;
     const unsigned workload = mw_csv_column(&t, "workload");
@@ -242,9 +241,10 @@ static int fit_system(struct mw_calibration *c, enum mw_fit fit, unsigned system
     for (size_t i = 0; i < count; i++)
         if (run[i].fit == fit && run[i].system == system && !run[i].held)
             point[points++] = run[i].point;
-    if (points <= MW_FEATURES || !mw_fit_features(point, points, c->coefficient[system]))
-        status = mw_fail(err, MW_EXIT_INPUT, "%s: %zu runs to fit %d coefficients are too few",
-                         mw_fit_system(fit, system), points, MW_FEATURES);
+    const unsigned features = mw_fit_kinds[fit].features;
+    if (points <= features || !mw_fit_features(point, points, c->coefficient[system]))
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: %zu runs to fit %u coefficients are too few",
+                         mw_fit_system(fit, system), points, features);
     free(point);
     return status;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 enum {
-    MW_FEATURES = 11,   ///< of either kind, at most; others are 0
+    MW_FEATURES = 9,    ///< of either kind, at most; others are 0
     MW_RANGES = 8,      ///< quantities that runs cover
     MW_FIT_SYSTEMS = 8, ///< of either kind, at most
 };

@@ -4,18 +4,17 @@
 #include "cost/tensor.h"
 
 #include "cost/fit_features.h"
+#include "cost/tensor_schedule.h"
 #include "tp/tp_bounds.h"
 
 #include <math.h>
 
-const char *const mw_tensor_feature_names[MW_FEATURES] = {
-    "own",    "other",    "engine/r", "links/r", "banks",   "reduce",
-    "gather", "rounds r", "rounds g", "LN",      "constant"};
+const char *const mw_tensor_feature_names[MW_FEATURES] = {"schedule"};
 const char *const mw_tensor_range_names[MW_TENSOR_RANGES] = {
-    "GPUs of tensor parallelism", "its rows", "values of its rows", "cycles of a GEMM's row",
-    "its link latency"};
+    "GPUs of tensor parallelism", "rows of tensor parallelism", "values of a tensor-parallel row",
+    "cycles of a tensor-parallel row", "link latency of tensor parallelism"};
 
-enum { COUNTED_ROWS = 1 << 20 }; ///< more rows are counted as parts of so many
+enum { COUNTED_ROWS = MW_TP_MOST_ROWS }; ///< more rows are counted as parts of so many
 
 /// The problem that bounds are counted of: at most MW_MAX_GPUS GPUs, a multiple of them as rows,
 /// and whole cycles.
@@ -36,22 +35,6 @@ static struct mw_tp_problem problem_of(const struct mw_tensor_work *w)
     return p;
 }
 
-static double reduce_rounds(const struct mw_tp_problem *p, const struct mw_tp_system *s)
-{
-    if (!mw_tp_reduces(p))
-        return 0;
-    return s->reduce == MW_TP_STEPS ? p->gpus - 1 : s->reduce == MW_TP_SWITCH ? s->ranges(p) : 1;
-}
-
-static double gather_rounds(const struct mw_tp_problem *p, const struct mw_tp_system *s)
-{
-    if (!mw_tp_gathers(p))
-        return 0;
-    return s->gather == MW_TP_FORWARD ? p->gpus - 1
-           : s->gather == MW_TP_LOADS ? s->ranges(p) * (p->gpus - 1)
-                                      : 1;
-}
-
 static double longest_part(const struct mw_tp_problem *p)
 {
     double most = (double)mw_tp_least_cycles(p);
@@ -61,27 +44,29 @@ static double longest_part(const struct mw_tp_problem *p)
     return most;
 }
 
+/// Some systems run on few GPUs. With more, time grows as the bound does.
+static double schedule(struct mw_tp_problem p, const struct mw_tp_system *s, unsigned link_latency)
+{
+    struct mw_tp_bounds asked, run;
+    mw_tp_bounds(&p, s, &asked);
+    if (mw_tp_unfit(&p, s)) {
+        p.o.rows = mw_tp_own(&p) * MW_TP_MOST_GPUS;
+        p.gpus = MW_TP_MOST_GPUS;
+    }
+    mw_tp_bounds(&p, s, &run);
+    return mw_tensor_schedule(&p, s, link_latency) * (double)asked.own.cycles /
+           (double)run.own.cycles;
+}
+
 void mw_tensor_features(const struct mw_tensor_work *w, unsigned system,
                         double feature[MW_FEATURES])
 {
     const struct mw_tp_system *s = mw_tp_systems[system];
     const struct mw_tp_problem p = problem_of(w);
-    const double scale = fmax(1, w->rows / p.o.rows), ranges = s->ranges(&p);
-    struct mw_tp_bounds b;
-    mw_tp_bounds(&p, s, &b);
-    const double own = (double)b.own.cycles * scale, link = (double)b.own_link.cycles * scale;
-    const double engine = (double)b.engine.cycles * scale;
-    feature[MW_T_OWN] = own;
-    feature[MW_T_OTHER] = fmax(0, link + engine - own);
-    feature[MW_T_ENGINE_RANGE] = engine / ranges;
-    feature[MW_T_LINK_RANGE] = link / ranges;
-    feature[MW_T_BANKS] = (double)b.banks.cycles * scale;
-    feature[MW_T_REDUCE] = reduce_rounds(&p, s) * w->link_latency;
-    feature[MW_T_GATHER] = gather_rounds(&p, s) * w->link_latency;
-    feature[MW_T_REDUCE_ROUND] = reduce_rounds(&p, s);
-    feature[MW_T_GATHER_ROUND] = gather_rounds(&p, s);
-    feature[MW_T_NORM] = mw_tp_has(&p, MW_TP_LN);
-    feature[MW_T_CONSTANT] = 1;
+    const double scale = fmax(1, w->rows / p.o.rows);
+    for (unsigned i = 0; i < MW_FEATURES; i++)
+        feature[i] = 0;
+    feature[MW_T_SCHEDULE] = schedule(p, s, w->link_latency) * scale;
 }
 
 void mw_tensor_ranges(const struct mw_tensor_work *w, double value[MW_RANGES])

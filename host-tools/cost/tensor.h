@@ -19,23 +19,9 @@ struct mw_tensor_work {
     unsigned tile, flit_bytes, link_latency;
 };
 
-/// Features in cycles. A round is what must return before the next one starts: a step to the next
-/// GPU, the sums of a range, or its rows of one home. `own` is the own bound of links and engine.
-/// `other` is what the shorter of the two takes, as far as the bound does not have it. A range is
-/// one part of the rows, which passes each part of the workload before the next one does.
-enum mw_tensor_feature {
-    MW_T_OWN,
-    MW_T_OTHER,
-    MW_T_ENGINE_RANGE, ///< time of the engine for one range
-    MW_T_LINK_RANGE,   ///< time of the links for one range
-    MW_T_BANKS,
-    MW_T_REDUCE,       ///< latency of a link for each round of the reduction
-    MW_T_GATHER,       ///< the same of the gather
-    MW_T_REDUCE_ROUND, ///< 1 for each round of the reduction
-    MW_T_GATHER_ROUND, ///< the same of the gather
-    MW_T_NORM,         ///< 1 where LN is between them
-    MW_T_CONSTANT,     ///< 1
-};
+/// The one feature: cycles by tensor_schedule.h, so that a coefficient is the share of them that
+/// runs take.
+enum mw_tensor_feature { MW_T_SCHEDULE, MW_TENSOR_FEATURES };
 extern const char *const mw_tensor_feature_names[MW_FEATURES];
 
 enum mw_tensor_range { MW_TR_GPUS, MW_TR_ROWS, MW_TR_HIDDEN, MW_TR_CYCLES, MW_TR_LATENCY };

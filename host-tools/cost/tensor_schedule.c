@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See tensor_schedule.h. A stream has one instruction at a time. The engine runs an instruction to
+// its end, then that of the lowest stream that waits. A unit moves rows for one instruction at a
+// time. All that moves shares both directions of the link. Rates are constant between two events,
+// so time goes from event to event.
+#include "cost/tensor_schedule.h"
+
+#include "analysis/packet_size.h"
+#include "analysis/traffic.h"
+#include "isa.h"
+#include "tp/streams.h"
+#include "tp/tp_bounds.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    HOP_CYCLES = 15,     ///< of hub, port and switch, for each link that a packet crosses
+    ISSUE_CYCLES = 12,   ///< from the end of an instruction to the start of the next one
+    ENGINE_CYCLES = 40,  ///< of an instruction of the engine, besides its tiles
+    REDUCED_ROWS = 1,    ///< whose time a reduction takes besides that of its flits
+    FLAG_SELF = 1,       ///< flags of `flag`: this GPU alone counts
+    CREDIT_LINKS = 3,    ///< that a load's credits cross
+    BUFFER_PACKETS = 32, ///< of stores that the switch holds for a GPU (StorePkts)
+    NEAR_LATENCY = 64,   ///< longer links have as many credits as they need
+};
+
+/// Groups of the streams: this GPU, any other one, or all.
+enum { OWN, OTHER, ALL };
+
+/// Cycles of a flit where GPUs send each other single rows, measured with 8 GPUs: sums at their
+/// homes in `gemm-rs` under `t3`, stores to the next GPU in `ag-gemm` under `ring`. Loads and sums
+/// take turns: `gemm-ar` under `t3` takes the time of both.
+#define LOAD_RATE 1.75
+#define SUM_RATE 1.15
+#define STORE_RATE 1.1
+
+enum unit { COMBINE, SEND, PUSH, SUMS, LOADS, UNITS };
+enum { MOST_POSTS = 256 };
+
+/// Rows that move.
+struct transfer {
+    bool busy, turns;
+    double up, down, rate; ///< flits, and cycles of each
+    double left;           ///< share that is still to move
+    double tail;           ///< cycles from the last flit to the end
+    double least;          ///< time before which it does not end
+    unsigned stream;       ///< that waits for the end; MW_STREAMS: none
+    unsigned event, count; ///< counted at the end if none waits
+};
+
+/// Rows that no instruction moves: sums that the switch opens, or loads of reported rows.
+struct queue {
+    unsigned first, end;
+    struct range {
+        double from, until;
+        unsigned rows; ///< of each home
+    } item[MW_STREAM_INSTRS];
+};
+
+struct machine {
+    const struct mw_tp_problem *p;
+    const struct mw_tp_system *system;
+    double now, hop, row, header; ///< cycles; cycles of a link; flits of a row and of a header
+    double buffered;              ///< flits of a multicast that the uplink sends in its gaps
+
+    struct mw_stream streams[MW_STREAMS];
+    unsigned next[MW_STREAMS];
+    double ready[MW_STREAMS]; ///< when its next instruction may start; INFINITY: one runs
+    bool asks[MW_STREAMS];    ///< for the engine
+
+    unsigned engine; ///< stream that has it, or MW_STREAMS
+    double engine_end;
+    unsigned landed; ///< rows that must have been loaded before the engine ends; 0: none
+
+    struct transfer moving[UNITS];
+    double unit_free[UNITS]; ///< when the unit's last instruction ended
+    struct queue queues[UNITS];
+    unsigned counted[MW_EVENTS];
+    unsigned posts;
+    struct post {
+        double time;
+        unsigned event, count;
+    } post[MOST_POSTS];
+};
+
+/// Count an event later.
+static void put_post(struct machine *m, double time, unsigned event, unsigned count)
+{
+    assert(m->posts < MOST_POSTS);
+    m->post[m->posts++] = (struct post){time, event, count};
+}
+
+// ---- transfers ----------------------------------------------------------------------------------
+
+static double alone(const struct transfer *t)
+{
+    return fmax(t->up, t->down) * t->rate;
+}
+
+/// Share a direction by flits: who demands less than an equal share gets its demand, and the rest
+/// share what is left. `speed` falls to the share of its own speed that each transfer keeps.
+static void share(const double demand[UNITS], double speed[UNITS])
+{
+    double left = 1;
+    unsigned sharers = 0;
+    bool open[UNITS];
+    for (unsigned u = 0; u < UNITS; u++)
+        sharers += open[u] = demand[u] > 0;
+    for (bool more = true; more && sharers;) {
+        more = false;
+        for (unsigned u = 0; u < UNITS; u++)
+            if (open[u] && demand[u] <= left / sharers) {
+                open[u] = false;
+                more = true;
+                left -= demand[u];
+                sharers--;
+                break;
+            }
+    }
+    for (unsigned u = 0; u < UNITS; u++)
+        if (open[u])
+            speed[u] = fmin(speed[u], left / sharers / demand[u]);
+}
+
+static void speeds(const struct machine *m, double speed[UNITS])
+{
+    double up[UNITS] = {0}, down[UNITS] = {0};
+    unsigned turns = 0;
+    for (unsigned u = 0; u < UNITS; u++) {
+        const struct transfer *t = &m->moving[u];
+        speed[u] = 1;
+        if (!t->busy)
+            continue;
+        up[u] = t->up / alone(t);
+        down[u] = t->down / alone(t);
+        turns += t->turns;
+    }
+    share(up, speed);
+    share(down, speed);
+    for (unsigned u = 0; u < UNITS; u++)
+        if (m->moving[u].turns && turns > 1)
+            speed[u] = fmin(speed[u], 1.0 / turns);
+}
+
+static void end_transfer(struct machine *m, enum unit unit)
+{
+    struct transfer *t = &m->moving[unit];
+    const double end = fmax(m->now, t->least) + t->tail;
+    t->busy = false;
+    if (t->stream < MW_STREAMS) {
+        m->unit_free[unit] = end;
+        m->ready[t->stream] = end + ISSUE_CYCLES;
+    } else {
+        put_post(m, end, t->event, t->count);
+    }
+}
+
+static void put_range(struct machine *m, enum unit unit, struct range range)
+{
+    struct queue *q = &m->queues[unit];
+    assert(q->end < MW_STREAM_INSTRS);
+    q->item[q->end++] = range;
+}
+
+/// Sums go up as rows of all others, and come down as own rows. Loads do the reverse.
+static struct transfer transfer_of(const struct machine *m, enum unit unit, struct range range)
+{
+    const bool sums = unit == SUMS;
+    const double own = range.rows, others = own * (m->p->gpus - 1);
+    const double many = others * m->row + own * m->header;
+    const double few = own * m->row + others * m->header / MW_ROWS_GATHERED;
+    return (struct transfer){
+        .busy = true,
+        .up = sums ? many : few,
+        .down = sums ? few : many,
+        .rate = 1,
+        .left = 1,
+        .tail = 2 * m->hop,
+        .least = range.until,
+        .stream = MW_STREAMS,
+        .event = sums ? MW_EV_TOKENS : MW_EV_ROWS,
+        .count = range.rows * (sums ? 1 : m->p->gpus),
+    };
+}
+
+static void start_ranges(struct machine *m)
+{
+    for (unsigned unit = SUMS; unit <= LOADS; unit++) {
+        struct queue *q = &m->queues[unit];
+        if (!m->moving[unit].busy && q->first < q->end && q->item[q->first].from <= m->now)
+            m->moving[unit] = transfer_of(m, (enum unit)unit, q->item[q->first++]);
+    }
+}
+
+// ---- instructions -------------------------------------------------------------------------------
+
+static enum unit unit_of(const struct mw_instr *in)
+{
+    return in->op == MW_I_MULTIMEM_LD_REDUCE ? COMBINE : in->op == MW_I_MULTIMEM_RED ? PUSH : SEND;
+}
+
+static bool is_copy(const struct mw_instr *in)
+{
+    return in->op == MW_I_MULTIMEM_LD_REDUCE || in->op == MW_I_MULTIMEM_RED ||
+           in->op == MW_I_MULTIMEM_ST || in->op == MW_I_ST_LINEAR;
+}
+
+/// Credits of a home's answers come back while a load runs. Long links have as many as they need.
+static double load_tail(const struct machine *m)
+{
+    const double latency = m->hop - HOP_CYCLES;
+    return 4 * m->hop + (latency > NEAR_LATENCY ? 0 : CREDIT_LINKS * latency);
+}
+
+/// What a copy to others moves on this GPU's link, by itself and for the others.
+static struct transfer copy_of(const struct machine *m, const struct mw_instr *in)
+{
+    const double rows = (double)in->b / mw_tp_row_bytes(m->p), flits = rows * m->row;
+    const double others = m->p->gpus - 1, headers = rows * m->header;
+    const bool all = in->imm == ALL;
+    struct transfer t = {.busy = true, .up = flits, .down = flits, .rate = STORE_RATE, .left = 1};
+    if (in->op == MW_I_MULTIMEM_LD_REDUCE) {
+        t.up = all ? flits * others + headers : flits + headers;
+        t.down = all ? flits + headers * others : flits + headers;
+        t.rate = all ? 1 : LOAD_RATE;
+        t.turns = !all;
+        t.tail = all ? 4 * m->hop + REDUCED_ROWS * m->row : load_tail(m);
+    } else if (all) {
+        t.up = fmax(0, flits - m->buffered);
+        t.down = flits * others;
+        t.rate = 1;
+    } else if (in->op == MW_I_MULTIMEM_RED) {
+        t.rate = SUM_RATE;
+        t.turns = true;
+    }
+    return t;
+}
+
+/// False: the unit moves other rows. Copies inside this GPU take no link.
+static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr *in)
+{
+    const enum unit unit = unit_of(in);
+    struct transfer *t = &m->moving[unit];
+    if (t->busy || m->unit_free[unit] > m->now)
+        return false;
+    if (in->imm == OWN) {
+        m->ready[stream] = m->now + (double)in->b / m->p->flit_bytes + ISSUE_CYCLES;
+        return true;
+    }
+    *t = copy_of(m, in);
+    t->stream = stream;
+    m->ready[stream] = INFINITY;
+    return true;
+}
+
+static bool by_tiles(const struct machine *m)
+{
+    return m->system->reduce == MW_TP_TILES;
+}
+
+/// Part of an instruction of the engine. Gathered rows of part i are rows from i * rows on.
+static enum mw_tp_part part_of(const struct machine *m, unsigned stream, const struct mw_instr *in)
+{
+    if (stream == MW_TP_FIRST)
+        return MW_TP_GEMM_1;
+    if (stream == MW_TP_SECOND)
+        return MW_TP_GEMM_2;
+    return by_tiles(m) ? MW_TP_LN : (enum mw_tp_part)(in->a / m->p->o.rows);
+}
+
+/// Rows that come by merged loads are started as they come.
+static bool comes_landed(const struct machine *m, unsigned stream)
+{
+    return m->system->gather == MW_TP_MERGED && stream == MW_TP_SECOND;
+}
+
+static void start_engine(struct machine *m, unsigned stream)
+{
+    const struct mw_instr *in = &m->streams[stream].instr[m->next[stream]];
+    const enum mw_tp_part part = part_of(m, stream, in);
+    const bool homes = by_tiles(m) && part != MW_TP_LN && !comes_landed(m, stream);
+    const unsigned rows = homes ? in->b * m->p->gpus : in->b;
+    const double row_cycles = fmax(m->p->cycles[part], mw_tp_least_cycles(m->p));
+    const double tile = row_cycles * m->p->tile;
+    m->asks[stream] = false;
+    m->engine = stream;
+    m->engine_end = m->now + ENGINE_CYCLES + (double)mw_div_up(rows, m->p->tile) * tile;
+    if (comes_landed(m, stream))
+        m->landed += rows;
+    if (homes && part == MW_TP_GEMM_1)
+        put_range(m, SUMS,
+                  (struct range){.from = m->now + ENGINE_CYCLES + tile + 2 * m->hop,
+                                 .until = m->engine_end + 2 * m->hop + m->row,
+                                 .rows = in->b});
+}
+
+static bool engine_ends(const struct machine *m)
+{
+    return m->engine < MW_STREAMS && m->engine_end <= m->now &&
+           (!comes_landed(m, m->engine) || m->counted[MW_EV_ROWS] >= m->landed);
+}
+
+static void end_engine(struct machine *m)
+{
+    m->next[m->engine]++;
+    m->ready[m->engine] = m->now + ISSUE_CYCLES;
+    m->engine = MW_STREAMS;
+}
+
+/// What takes no unit. False: the event is still to come.
+static bool control(struct machine *m, unsigned stream, const struct mw_instr *in)
+{
+    const double arrival = m->now + 2 * m->hop;
+    if (in->op == MW_I_WAIT && m->counted[in->imm] < in->a)
+        return false;
+    m->ready[stream] = m->now + ISSUE_CYCLES;
+    if (in->op == MW_I_FLAG && in->flags & FLAG_SELF)
+        put_post(m, m->now, in->imm, 1);
+    else if (in->op == MW_I_FLAG || in->op == MW_I_SIGNAL)
+        put_post(m, arrival, in->imm, m->p->gpus - 1);
+    else if (in->op == MW_I_FENCE)
+        m->ready[stream] = arrival + 2 * m->hop;
+    else if (in->op == MW_I_SYNC)
+        put_range(m, LOADS, (struct range){.from = arrival, .rows = in->b});
+    return true;
+}
+
+/// False: the stream waits.
+static bool step(struct machine *m, unsigned stream)
+{
+    const struct mw_stream *s = &m->streams[stream];
+    if (m->next[stream] == s->count || m->ready[stream] > m->now)
+        return false;
+    const struct mw_instr *in = &s->instr[m->next[stream]];
+    if (in->op == MW_I_EXPERT_ROWS) {
+        m->asks[stream] = true;
+        m->ready[stream] = INFINITY;
+        return true;
+    }
+    const bool started = is_copy(in) ? start_copy(m, stream, in) : control(m, stream, in);
+    m->next[stream] += started;
+    return started;
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+static void count_posts(struct machine *m)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < m->posts; i++)
+        if (m->post[i].time <= m->now)
+            m->counted[m->post[i].event] += m->post[i].count;
+        else
+            m->post[kept++] = m->post[i];
+    m->posts = kept;
+}
+
+/// All that happens now.
+static void settle(struct machine *m)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        count_posts(m);
+        if (engine_ends(m))
+            end_engine(m);
+        for (unsigned i = 0; i < MW_STREAMS; i++)
+            more |= step(m, i);
+        for (unsigned i = 0; i < MW_STREAMS && m->engine == MW_STREAMS; i++)
+            if (m->asks[i])
+                start_engine(m, i);
+        start_ranges(m);
+    }
+}
+
+static double later(const struct machine *m, double next, double time)
+{
+    return time > m->now ? fmin(next, time) : next;
+}
+
+/// Time of the next event; INFINITY: there is none.
+static double next_event(const struct machine *m, const double speed[UNITS])
+{
+    double next = INFINITY;
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        next = later(m, next, m->ready[i]);
+    for (unsigned i = 0; i < m->posts; i++)
+        next = later(m, next, m->post[i].time);
+    for (unsigned u = 0; u < UNITS; u++) {
+        const struct queue *q = &m->queues[u];
+        if (m->moving[u].busy)
+            next = fmin(next, m->now + m->moving[u].left * alone(&m->moving[u]) / speed[u]);
+        else if (q->first < q->end)
+            next = later(m, next, q->item[q->first].from);
+    }
+    return m->engine < MW_STREAMS ? later(m, next, m->engine_end) : next;
+}
+
+/// Move until `time`. What has less than a flit left is done: rounding leaves some.
+static void move(struct machine *m, double time, const double speed[UNITS])
+{
+    const double cycles = time - m->now;
+    m->now = time;
+    for (unsigned u = 0; u < UNITS; u++) {
+        struct transfer *t = &m->moving[u];
+        if (!t->busy)
+            continue;
+        t->left -= cycles * speed[u] / alone(t);
+        if (t->left * alone(t) < 1e-6)
+            end_transfer(m, (enum unit)u);
+    }
+}
+
+static void make_streams(struct machine *m)
+{
+    // cycles of a part are taken from `p`: those of an instruction have a limit
+    struct mw_tp_problem p = *m->p;
+    const struct mw_layout layout = {.token_shift = 0};
+    unsigned one[MW_MAX_PORTS] = {OWN};
+    for (unsigned i = 0; i < MW_TP_PARTS; i++)
+        p.cycles[i] = 1;
+    for (unsigned i = 1; i < MW_MAX_PORTS; i++)
+        one[i] = OTHER;
+    const struct mw_tp_at at = {
+        .p = &p, .layout = &layout, .ranges = m->system->ranges(&p), .all = ALL, .one = one};
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        mw_stream_init(&m->streams[i]);
+    m->system->make(&at, m->streams);
+}
+
+static double run(const struct mw_tp_problem *p, const struct mw_tp_system *system,
+                  unsigned link_latency, double buffered)
+{
+    struct machine m = {
+        .p = p,
+        .system = system,
+        .hop = HOP_CYCLES + link_latency,
+        .row = (double)mw_packet_flits(mw_tp_row_bytes(p), 1, p->flit_bytes),
+        .header = (double)mw_bare_flits(1, p->flit_bytes),
+        .buffered = buffered,
+        .engine = MW_STREAMS,
+    };
+    make_streams(&m);
+    for (;;) {
+        double speed[UNITS];
+        settle(&m);
+        speeds(&m, speed);
+        const double next = next_event(&m, speed);
+        if (isinf(next))
+            break;
+        move(&m, next, speed);
+    }
+    for (unsigned i = 0; i < MW_STREAMS; i++)
+        assert(m.next[i] == m.streams[i].count && !m.streams[i].error);
+    return m.now;
+}
+
+/// The first packets of a multicast cross the uplink while it has nothing else to send, or beside
+/// other rows. That decides which part asks for the engine first. GPUs differ in this: the mean of
+/// both counts.
+double mw_tensor_schedule(const struct mw_tp_problem *p, const struct mw_tp_system *system,
+                          unsigned link_latency)
+{
+    const double buffer =
+        (double)mw_packet_flits((uint64_t)MW_PAYLOAD_BYTES * BUFFER_PACKETS, 1, p->flit_bytes);
+    return (run(p, system, link_latency, 0) + run(p, system, link_latency, buffer)) / 2;
+}
