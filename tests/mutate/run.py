@@ -157,7 +157,7 @@ def units():
 
 def table(names):
     """Rows of docs/developer/testing.md: (unit tests, modules, how many their benches have: `as above` counts, too). A
-    test's name may be short for one like the first: `switch_2_8`, `_4_8`."""
+    test's name may be short for one like the first: `switch_4_8`, `_min`."""
     rows, above = [], 0
     known = {f.stem for d in RTL_DIRS for f in pathlib.Path("rtl", d).rglob("*.sv")}
     for line in pathlib.Path("docs/developer/testing.md").read_text().splitlines():
