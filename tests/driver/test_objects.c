@@ -377,8 +377,8 @@ static struct mw_multicast *make_group(unsigned a, unsigned b)
     return m;
 }
 
-/// A group that nobody has bound has no members, whatever the table holds at first, and
-/// after it was destroyed.
+/// A group that nobody has bound has no members, whatever the table holds at first and behind a
+/// reset, and after it was destroyed.
 static void groups(void **state)
 {
     (void)state;
@@ -394,6 +394,10 @@ static void groups(void **state)
     mw_multicast_destroy(a);
     assert_int_equal(*fake_fabric(&fake, FABRIC(groups)), 0);
     assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 4), 12);
+    // behind a reset, in which the tables become anything, all of them are as before
+    assert_code(mw_reset(device), 0);
+    for (unsigned i = 0; i < 16; i++)
+        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 4 * i), i == 1 ? 12 : 0);
     // while a layer runs its table stays as it is; the next begins without it
     struct mw_layer_config c = small_config();
     struct mw_layout layout;

@@ -166,6 +166,26 @@ static void test_queue(void **state)
                  MW_SOC__FABRIC_RESET__HOLD_bm);
 }
 
+/// A layer's start is that of the clock, in all of its 64 bits.
+static void test_start(void **state)
+{
+    (void)state;
+    for (unsigned bit = 10; bit < 64; bit++) {
+        struct mw_frame_fed r;
+        unsigned count;
+        begin();
+        fake.time = UINT64_C(1) << bit;
+        const uint64_t before = fake.time;
+        must_add(1, false, 0);
+        poll();
+        const uint64_t behind = fake.time;
+        end_layer(5);
+        poll();
+        assert_int_equal(ask(0, &r, &count), MW_STATUS_OK);
+        assert_true(r.start > before && r.start <= behind);
+    }
+}
+
 /// As many registers as a FEED may have, and one more; of the last address of the fabric and
 /// the first one behind it.
 static void test_registers(void **state)
@@ -211,20 +231,24 @@ static void test_late(void **state)
     }
 }
 
-/// FED answers when the layer is done, when its time is over, or when another frame has arrived.
+/// FED answers when the layer is done, when its time is over, or when another frame has arrived;
+/// also while the lower half of the clock wraps.
 static void test_patience(void **state)
 {
     (void)state;
     uint32_t *link = &fake.regs.soc[offsetof(mw_soc_t, link) / 4];
-    for (unsigned how = 0; how < 3; how++) {
+    for (unsigned i = 0; i < 6; i++) {
+        const unsigned how = i % 3;
         begin();
+        if (i >= 3)
+            fake.time = UINT32_MAX - 10000;
         must_add(1, false, 0);
         poll();
         fake.regs.soc[offsetof(mw_soc_t, mbox_count) / 4] = 20000;
         fake_command(MW_FRAME_FED, 0, 0);
         uint64_t since = fake.time;
         unsigned words;
-        for (unsigned i = 0; i < 10; i++) {
+        for (unsigned polls = 0; polls < 10; polls++) {
             command_poll(&feed, &board, true);
             assert_false(fake.replied);
             poll();
@@ -438,11 +462,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue),    cmocka_unit_test(test_registers),
-        cmocka_unit_test(test_late),     cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_sweep),    cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_reset),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_stranger),
+        cmocka_unit_test(test_queue),     cmocka_unit_test(test_start),
+        cmocka_unit_test(test_registers), cmocka_unit_test(test_late),
+        cmocka_unit_test(test_patience),  cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_failure),   cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_stranger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,8 @@ static void test_watch(void **state)
     begin();
     struct watch w;
     uint32_t *busy = &fake.regs.fabric[offsetof(mw_fabric_t, state) / 4];
+    // errors of the link from before are none
+    fake.regs.soc[offsetof(mw_soc_t, link) / 4] = PUT(MW_SOC__LINK__ERRORS, 5) | 1 << 8;
     watch_begin(&w);
     watch_poll(&w, &board, false);
     assert_int_equal(log_next() - log_first(), 0);
@@ -242,7 +244,7 @@ static void test_watch(void **state)
     }
     fake.regs.soc[offsetof(mw_soc_t, fault) / 4] = 0x80060000 | MW_SOC__FAULT__VALID_bm;
     watch_poll(&w, &board, false);
-    fake.regs.soc[offsetof(mw_soc_t, link) / 4] = PUT(MW_SOC__LINK__ERRORS, 1) | 2 << 8;
+    fake.regs.soc[offsetof(mw_soc_t, link) / 4] = PUT(MW_SOC__LINK__ERRORS, 6) | 2 << 8;
     watch_poll(&w, &board, false);
     watch_poll(&w, &board, false);
     const struct {

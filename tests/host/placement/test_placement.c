@@ -161,6 +161,38 @@ static void lists_name_places(void **state)
             }
 }
 
+/// Loads are those of all batches, and where no layer is earlier those of the layer: the expert
+/// with the most rows gets the only replica.
+static void loads_are_of_what_runs(void **state)
+{
+    (void)state;
+    enum { GPUS = 2, TOKENS = 10, EXPERTS = 5 };
+    static const size_t first[1] = {0};
+    for (unsigned earlier = 0; earlier < 2; earlier++)
+        for (unsigned batches = 1; batches <= 2; batches++) {
+            const struct mw_shape shape = {
+                .gpus = GPUS, .tokens_per_gpu = TOKENS, .hidden = 8, .batches = batches};
+            const struct mw_shape all = {.gpus = GPUS, .tokens_per_gpu = 2 * TOKENS, .hidden = 8};
+            const struct mw_placing how = {
+                .by = "loads", .loads = earlier ? "earlier" : NULL, .replicas = 1};
+            struct mw_trace t;
+            make_trace(&t, &all, EXPERTS, 1);
+            const size_t ids = (size_t)GPUS * TOKENS * K;
+            for (size_t i = 0; i < 2 * ids; i++) { // expert 0 has most of the first batch
+                const bool second = i >= ids;
+                const size_t other = 1 + (i / K + i % K) % (second ? EXPERTS - 2 : EXPERTS - 1);
+                t.ids[i] = (uint16_t)(i % K ? other : second ? EXPERTS - 1 : 0);
+            }
+            if (mw_placement_apply(&t, first, 1, &shape, &how, &err))
+                fail_msg("%s", err.text);
+            unsigned copies[EXPERTS];
+            const struct mw_place_sizes s = {GPUS, EXPERTS, EXPERTS + 1};
+            count_copies(&s, t.expert_at, copies);
+            assert_int_equal(copies[batches == 1 ? 0 : EXPERTS - 1], 2);
+            mw_trace_free(&t);
+        }
+}
+
 /// Rows that each GPU of a layer gets, and tokens that reach one that is not their home.
 static unsigned count_rows(const struct mw_trace *t, const struct mw_shape *shape, size_t layer,
                            unsigned *most)
@@ -237,6 +269,46 @@ static void choices_depend_on_own_tokens(void **state)
                              MW_EXIT_OK);
         assert_memory_equal(ids + 2 * TOKENS, other + 2 * TOKENS, TOKENS * sizeof *ids);
         assert_int_equal(ids[2 * TOKENS + 1], MW_NO_EXPERT);
+    }
+}
+
+/// `least` up to 32 GPUs: of the places of an expert that on the GPU that got the fewest rows from
+/// this one, and of several the next behind it. Each batch begins anew.
+static void least_picks_the_least(void **state)
+{
+    (void)state;
+    enum { TOKENS = 12, BATCHES = 2, EXPERTS = 7, ROOM = 3 };
+    struct mw_random r = {test_seed()};
+    for (unsigned gpus = 2; gpus <= MW_MAX_GPUS; gpus += 5) {
+        const struct mw_place_sizes s = {gpus, EXPERTS, ROOM * gpus};
+        uint16_t at[ROOM * MW_MAX_GPUS], ids[BATCHES * TOKENS * MW_MAX_GPUS];
+        uint16_t expert[BATCHES * TOKENS * MW_MAX_GPUS];
+        const unsigned tokens = BATCHES * TOKENS * gpus;
+        for (unsigned p = 0; p < s.places; p++)
+            at[p] = (uint16_t)(p % EXPERTS);
+        for (unsigned i = 0; i < tokens; i++) // one of those that have a place
+            ids[i] = expert[i] =
+                (uint16_t)mw_random_below(&r, s.places < EXPERTS ? s.places : EXPERTS);
+        assert_int_equal(mw_choose_places(&s, at, MW_CHOICE_LEAST, ids, tokens, TOKENS, 1, &err),
+                         MW_EXIT_OK);
+        for (unsigned from = 0; from < tokens; from += TOKENS) {
+            const unsigned home = from / TOKENS % gpus;
+            unsigned given[MW_MAX_GPUS] = {0};
+            for (unsigned i = from; i < from + TOKENS; i++) {
+                unsigned best = gpus;
+                for (unsigned step = 0; step < gpus; step++) {
+                    const unsigned q = (home + step) % gpus;
+                    bool here = false;
+                    for (unsigned p = q * ROOM; p < (q + 1) * ROOM; p++)
+                        here |= at[p] == expert[i];
+                    if (here && (best == gpus || given[q] < given[best]))
+                        best = q;
+                }
+                assert_int_equal(ids[i] / ROOM, best);
+                assert_int_equal(at[ids[i]], expert[i]);
+                given[best]++;
+            }
+        }
     }
 }
 
@@ -391,6 +463,8 @@ int main(void)
         cmocka_unit_test(lists_name_places),
         cmocka_unit_test(choices_do_what_they_are_for),
         cmocka_unit_test(choices_depend_on_own_tokens),
+        cmocka_unit_test(least_picks_the_least),
+        cmocka_unit_test(loads_are_of_what_runs),
         cmocka_unit_test(exact_sums_keep_their_bits),
         cmocka_unit_test(files_say_where_experts_are),
         cmocka_unit_test(files_are_refused_by_name),
