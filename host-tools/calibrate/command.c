@@ -274,14 +274,17 @@ static int write_file(const char *path, const struct mw_calibration c[MW_FITS],
     return status;
 }
 
-/// Put the results of the sweeps beside their grids.
-static int write_tables(const struct asked *a, const struct grids *g, struct mw_error *err)
+/// Put the results of the sweeps beside their grids. A grid without results keeps its table.
+static int write_tables(const struct asked *a, const struct grids *g, const bool ran[MOST_GRIDS],
+                        struct mw_error *err)
 {
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < g->count && !status; i++) {
         char from[MOST_PATH], to[MOST_PATH];
         char *text = NULL;
         size_t size;
+        if (!ran[i])
+            continue;
         results_of(from, a, g->name[i]);
         path_of(to, a, g->name[i], table_file);
         status = mw_input_text(&text, &size, from, MW_CALIBRATION_BYTES, "a sweep's table", err);
@@ -316,15 +319,20 @@ static int fit(const struct asked *a, const struct grids *g, FILE *out, struct m
     struct mw_calibration_run *run = NULL;
     struct mw_calibration c[MW_FITS];
     size_t count = 0;
+    bool ran[MOST_GRIDS] = {false};
     int status = MW_EXIT_OK;
     for (unsigned i = 0; i < g->count && !status; i++) {
         char path[MOST_PATH];
+        const size_t before = count;
         if (has_table(a, g->name[i]))
             path_of(path, a, g->name[i], table_file);
         else
             results_of(path, a, g->name[i]);
         status = mw_calibration_read(&run, &count, path, is_held(g->name[i]), err);
+        ran[i] = count > before;
     }
+    if (!status && !count)
+        status = mw_fail(err, MW_EXIT_INPUT, "%s: no run of its grids has a result", a->grids);
     if (!status)
         status = mw_calibration_fit(c, run, count, err);
     if (!status)
@@ -332,7 +340,7 @@ static int fit(const struct asked *a, const struct grids *g, FILE *out, struct m
     if (!status && a->write)
         status = write_file(a->write, c, err);
     if (!status && a->again)
-        status = write_tables(a, g, err);
+        status = write_tables(a, g, ran, err);
     if (!status)
         status = judge(c, run, count, err);
     free(run);

@@ -458,13 +458,14 @@ static double run(const struct mw_tp_problem *p, const struct mw_tp_system *syst
     return m.now;
 }
 
-/// The first packets of a multicast cross the uplink while it has nothing else to send, or beside
-/// other rows. That decides which part asks for the engine first. GPUs differ in this: the mean of
-/// both counts.
+/// The first packets of a multicast cross the uplink while it has nothing else to send: the switch
+/// holds them. Where LN waits for the engine, GPUs differ in what asks for it first. There it is
+/// the mean of this and of multicasts that cross beside other rows.
 double mw_tensor_schedule(const struct mw_tp_problem *p, const struct mw_tp_system *system,
                           unsigned link_latency)
 {
     const double buffer =
         (double)mw_packet_flits((uint64_t)MW_PAYLOAD_BYTES * BUFFER_PACKETS, 1, p->flit_bytes);
-    return (run(p, system, link_latency, 0) + run(p, system, link_latency, buffer)) / 2;
+    const double cycles = run(p, system, link_latency, buffer);
+    return mw_tp_has(p, MW_TP_LN) ? (cycles + run(p, system, link_latency, 0)) / 2 : cycles;
 }
