@@ -459,7 +459,7 @@ static double run(const struct mw_tp_problem *p, const struct mw_tp_system *syst
 }
 
 /// The first packets of a multicast cross the uplink while it has nothing else to send: the switch
-/// holds them. Where LN waits for the engine, GPUs differ in what asks for it first. There it is
+/// holds them. Where LN waits for the engine, GPUs differ in which request comes first. There it is
 /// the mean of this and of multicasts that cross beside other rows.
 double mw_tensor_schedule(const struct mw_tp_problem *p, const struct mw_tp_system *system,
                           unsigned link_latency)
