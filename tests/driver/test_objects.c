@@ -187,6 +187,60 @@ static void threads(void **state)
     assert_true(fake.go >= 3 * THREADS * ROUNDS / 2); // half of the layers have two phases
 }
 
+struct second {
+    struct layer l;
+    struct mw_handle *handle;
+    int code;
+};
+
+static void *run_layer(void *context)
+{
+    struct second *s = context;
+    s->code = mw_layer_run(s->handle, s->l.rows, NULL, NULL);
+    return NULL;
+}
+
+/// At the first poll of a combine: another handle's layer, from begin to end.
+static int overtake(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    (void)tokens;
+    (void)total;
+    (void)cycles;
+    struct second *s = context;
+    pthread_t thread;
+    if (s->code == 1) {
+        assert_int_equal(pthread_create(&thread, NULL, run_layer, s), 0);
+        pthread_join(thread, NULL);
+    }
+    return 0;
+}
+
+/// A combine waits for its own dispatch. When that ends, another layer begins first, which takes
+/// the rows away.
+static void overtaken(void **state)
+{
+    (void)state;
+    static struct layer l;
+    static struct second s;
+    const struct mw_wait_options o = {
+        .size = sizeof o, .step_cycles = 1000, .progress = overtake, .progress_context = &s};
+    struct mw_dymulticast *m = make_object(EXPERTS);
+    struct mw_handle *h;
+    fake.layer_cycles = 5000;
+    make_layer(&l, 1);
+    make_layer(&s.l, 2);
+    s.code = 1; // not run yet
+    assert_code(mw_handle_create(m, s.l.part, s.l.coefficient, &s.handle), 0);
+    assert_code(mw_dispatch(m, l.part, l.coefficient, &h), 0);
+    assert_code(mw_combine(h, l.rows, &o, NULL), 0);
+    assert_code(s.code, 0);
+    assert_own_rows(&l);
+    assert_own_rows(&s.l);
+    mw_handle_destroy(h);
+    mw_handle_destroy(s.handle);
+    mw_dymulticast_destroy(m);
+}
+
 // ---- maps ---------------------------------------------------------------------------------------
 
 /// Each layer begins with the map of its object, one that mw_launch starts with that
@@ -431,9 +485,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(handles),       TEST(written_over), TEST(bound_anew),     TEST(threads),
-        TEST(maps),          TEST(data),         TEST(configurations), TEST(destroyed_object),
-        TEST(closed_device), TEST(limits),       TEST(groups),         TEST(bind_fails),
+        TEST(handles),          TEST(written_over),  TEST(bound_anew), TEST(threads),
+        TEST(overtaken),        TEST(maps),          TEST(data),       TEST(configurations),
+        TEST(destroyed_object), TEST(closed_device), TEST(limits),     TEST(groups),
+        TEST(bind_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

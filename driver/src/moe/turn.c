@@ -23,7 +23,8 @@ static int wait_for_dispatch(struct mw_handle *h, const struct mwi_pause *pause)
         return mwi_run_to_done(d, &none, others_step, &own);
     const int status = mwi_wait(d, pause->options, h->layer, NULL);
     h->begun = status == MW_ERR_DEVICE ? 0 : h->begun;
-    return status;
+    // when it ended another layer may have begun, which took the rows: they come once more
+    return status == MW_ERR_STATE && !mwi_rows_held(h) ? 0 : status;
 }
 
 int mwi_handle_begin(struct mw_handle *h, const struct mwi_pause *pause)
