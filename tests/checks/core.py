@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+CONFIGURATION = "c.N=2;c.FlitBytes=8;"  # what is not listed is missing with few nodes as with many
+
 
 def core_files(fileset, mark=""):
     text = pathlib.Path("moeswitch.core").read_text()
@@ -55,7 +57,8 @@ def lint_options():
 def fusesoc(program, verilator, folder, *words):
     """Runs FuseSoC in a build folder of its own, with that Verilator."""
     environment = {**os.environ, "PATH": f"{pathlib.Path(verilator).absolute().parent}:{os.environ['PATH']}"}
-    done = subprocess.run([program, "--cores-root", ".", "run", "--build-root", folder, *words, "moeswitch"],
+    done = subprocess.run([program, "--cores-root", ".", "run", "--build-root", folder, *words, "moeswitch",
+                           f"--MW_CFG={CONFIGURATION}"],
                           env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     # FuseSoC reports a warning of the tool, and ends with 0
