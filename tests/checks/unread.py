@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 UNREAD = re.compile(r"^%Warning-UNUSEDSIGNAL: ([^\s:]+):(\d+):\d+: Signal is not (?:used|driven, nor used): '(\w+)'")
-PART = re.compile(r"^%Warning-UNUSEDSIGNAL: \S+ Bits of signal are not used: ")
+PART = re.compile(r"^%Warning-UNUSEDSIGNAL: \S+ Bits of (?:signal|function variable) are not used: ")
 MESSAGE = re.compile(r"^%(?:Warning|Error)")
 
 
@@ -46,8 +46,10 @@ def self_test():
     """Both configurations have a.sv, one has b.sv."""
     message = "%Warning-UNUSEDSIGNAL: {}.sv:{}:5: {}: '{}'{}\n"
     whole, part = "Signal is not used", "Bits of signal are not used"
+    variable = "Bits of function variable are not used"
     always = message.format("a", 1, whole, "x_i", "")
-    logs = {"one": always + message.format("a", 2, whole, "y_i", "") + message.format("a", 3, part, "z_i", "[1]"),
+    logs = {"one": always + message.format("a", 2, whole, "y_i", "") + message.format("a", 3, part, "z_i", "[1]")
+            + message.format("a", 4, variable, "op", "[1]"),
             "two": always + message.format("b", 4, whole, "w", "") + "%Warning-WIDTH: b.sv:5:1: too wide\n"}
     with tempfile.TemporaryDirectory() as d:
         folders = [pathlib.Path(d, name) for name in logs]
