@@ -405,6 +405,7 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     params->expert_cycles_given = mw_option_given(&mw_run_table, &said, "expert-cycles");
     for (unsigned i = 0; i < MW_TP_PARTS; i++)
         params->tp.given[i] = mw_option_given(&mw_run_table, &said, mw_tp_parts[i].option);
+    params->tp.entries_given = mw_option_given(&mw_run_table, &said, "merge-entries");
     params->monitor_must = params->interval || params->plot;
     params->monitor = params->monitor_must || params->html;
     if (params->model)

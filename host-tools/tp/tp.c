@@ -113,6 +113,20 @@ static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
     return MW_EXIT_OK;
 }
 
+int mw_tp_check_entries(const struct mw_tp_problem *p, unsigned entries, struct mw_error *err)
+{
+    if (p->o.entries_given && p->o.merge_entries > entries)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--merge-entries %u: expected at most the %u of the device's tables",
+                       p->o.merge_entries, entries);
+    if (p->o.merge_entries && entries < mw_tp_sync_rows(p))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--tile %u: expected at most as many rows as the device's tables have "
+                       "entries (%u), --merge-entries 0, or --no-sync",
+                       mw_tp_sync_rows(p), entries);
+    return MW_EXIT_OK;
+}
+
 int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err)
 {
     if (p->o.rows % p->gpus)

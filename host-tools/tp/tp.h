@@ -54,6 +54,7 @@ struct mw_tp_options {
     uint64_t cycles[MW_TP_PARTS];    ///< which is this one
     // of merged loads
     unsigned merge_entries; ///< of each table that may be in use; 0: none merges
+    bool entries_given;     ///< an option says so; else as many as there are
     bool no_sync, no_merge; ///< GPUs load without waiting for each other; one fetch for each load
 };
 
@@ -150,5 +151,7 @@ unsigned mw_tp_number(const struct mw_tp_problem *p, unsigned token_shift, enum 
 
 /// MW_EXIT_INPUT, and a line: sizes that do not fit together.
 int mw_tp_check(const struct mw_tp_problem *p, struct mw_error *err);
+/// The same for a device whose tables of loads have so many entries.
+int mw_tp_check_entries(const struct mw_tp_problem *p, unsigned entries, struct mw_error *err);
 
 #endif

@@ -109,11 +109,12 @@ static int open_whole(struct job *j)
     struct mw_device_info info;
     int status = open_device(j, &info);
     const char *lack = status ? NULL : mw_tp_lack(j->system, mw_tp_reduces(j->p), &info);
-    return lack ? mw_fail(j->err, MW_EXIT_INPUT,
-                          "--workload %s: the device lacks the primitive %s (moeswitch info lists "
-                          "its primitives)",
-                          mw_tp_kind_names[j->p->o.kind], lack)
-                : status;
+    if (lack)
+        return mw_fail(j->err, MW_EXIT_INPUT,
+                       "--workload %s: the device lacks the primitive %s (moeswitch info lists "
+                       "its primitives)",
+                       mw_tp_kind_names[j->p->o.kind], lack);
+    return status || !merged(j) ? status : mw_tp_check_entries(j->p, info.merge_entries, j->err);
 }
 
 /// Numbers of gathered rows.

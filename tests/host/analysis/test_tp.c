@@ -456,6 +456,40 @@ static void tables_hold_a_tile_of_loads(void **state)
     assert_int_equal(mw_tp_check(&p, &err), MW_EXIT_OK);
 }
 
+static void assert_refused_entries(const struct mw_tp_problem *p, unsigned entries,
+                                   const char *line)
+{
+    struct mw_error err = {0};
+    assert_int_equal(mw_tp_check_entries(p, entries, &err), line ? MW_EXIT_INPUT : MW_EXIT_OK);
+    if (line)
+        assert_string_equal(err.text, line);
+}
+
+/// An option asks for no more entries than the device has. Without one there may be fewer than
+/// usual, but not fewer than a tile has rows.
+static void devices_may_have_small_tables(void **state)
+{
+    (void)state;
+    struct mw_tp_problem p = problem(MW_TP_AG_GEMM, 8, 352);
+    p.o.merge_entries = 32;
+    assert_refused_entries(&p, 31, NULL);
+    p.o.entries_given = true;
+    assert_refused_entries(&p, 32, NULL);
+    assert_refused_entries(&p, 31,
+                           "--merge-entries 32: expected at most the 31 of the device's "
+                           "tables");
+    p.o.entries_given = false;
+    p.tile = 5;
+    assert_refused_entries(&p, 5, NULL);
+    assert_refused_entries(&p, 4,
+                           "--tile 5: expected at most as many rows as the device's tables "
+                           "have entries (4), --merge-entries 0, or --no-sync");
+    p.o.merge_entries = 0;
+    assert_refused_entries(&p, 4, NULL);
+    p = problem(MW_TP_SUBLAYER, 8, 352);
+    assert_refused_entries(&p, 1, NULL);
+}
+
 /// Delays of all streams of a system: how many, their sum, and a hash.
 struct delays {
     unsigned count;
@@ -542,6 +576,7 @@ int main(void)
         cmocka_unit_test(streams_fit),
         cmocka_unit_test(loads_follow_the_offers),
         cmocka_unit_test(tables_hold_a_tile_of_loads),
+        cmocka_unit_test(devices_may_have_small_tables),
         cmocka_unit_test(delays_follow_the_seed),
         cmocka_unit_test(rows_have_one_place),
     };

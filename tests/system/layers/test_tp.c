@@ -155,6 +155,62 @@ static void chain_is_faster(void **state)
     assert_true(nvls > chain * 5 / 4 && pull > chain * 5 / 4);
 }
 
+// ---- options of merged loads --------------------------------------------------------------------
+
+/// Of all homes together, but for the entries: of the one with most.
+struct loads {
+    unsigned loads, fetches, bypasses, most_entries;
+};
+
+/// Counters of the loads of ag-gemm under cais-ordered, with right bits and flits.
+static struct loads loads_with(const char *options)
+{
+    struct loads sum = {0};
+    char words[400];
+    snprintf(words, sizeof words,
+             "--workload ag-gemm --gpus 4 --flit-bytes 8 --rows 48 --hidden 64 --tile 3 "
+             "--expert-cycles 20%s",
+             options);
+    workload_make(&workload, words);
+    const struct mw_tp_result r =
+        workload_pass(&workload, mw_tp_system_find("cais-ordered"), (struct mw_device_choice){0});
+    for (unsigned g = 0; g < workload.problem.gpus; g++) {
+        sum.loads += r.loads.port[g].loads;
+        sum.fetches += r.loads.port[g].fetches;
+        sum.bypasses += r.loads.port[g].bypasses;
+        if (r.loads.port[g].most_entries > sum.most_entries)
+            sum.most_entries = r.loads.port[g].most_entries;
+    }
+    print_message("%s: %u fetches of %u loads, %u entries\n", options, sum.fetches, sum.loads,
+                  sum.most_entries);
+    return sum;
+}
+
+/// A table in which no entry may be in use merges nothing, as if no GPU sent loads that may merge.
+static void loads_merge_as_the_options_say(void **state)
+{
+    (void)state;
+    enum { ROWS = 48, LOADS = 3 * ROWS };
+    const struct loads all = loads_with(""), few = loads_with(" --merge-entries 3");
+    const struct loads none = loads_with(" --merge-entries 0"), alone = loads_with(" --no-merge");
+    assert_true(all.loads == LOADS && few.loads == LOADS);
+    assert_true(all.fetches < LOADS && all.bypasses == 0);
+    assert_in_range(few.most_entries, 1, 3);
+    assert_true(few.fetches >= all.fetches && few.fetches < LOADS);
+    assert_true(none.loads == LOADS && none.fetches == LOADS && none.bypasses == LOADS);
+    assert_true(none.most_entries == 0);
+    assert_true(alone.loads == LOADS && alone.fetches == LOADS && alone.bypasses == LOADS);
+}
+
+/// GPUs that start apart merge loads if they wait for each other, and else fewer.
+static void sync_merges_the_loads_of_late_gpus(void **state)
+{
+    (void)state;
+    const struct loads sync = loads_with(" --start-spread 20000");
+    const struct loads apart = loads_with(" --start-spread 20000 --no-sync");
+    assert_true(apart.loads == sync.loads && apart.fetches > sync.fetches);
+}
+
 // ---- what is refused ----------------------------------------------------------------------------
 
 static void refuses(const char *words, const char *line)
@@ -196,6 +252,11 @@ static void bad_input_is_refused(void **state)
     refuses("--workload ag-gemm --system t3", "the workload reduces nothing");
     refuses("--workload gemm-ar --system nvls-tile", "only sublayer has an LN");
     refuses("--workload sublayer --gpus 16 --rows 32 --system ring", "at most 15 GPUs");
+    refuses("--workload sublayer --no-sync", "--no-sync: not with --workload sublayer, whose rows");
+    refuses("--workload ag-gemm --tile 4 --merge-entries 3", "fewer than --tile 4 rows");
+    refuses("--workload ag-gemm --merge-entries 321", "--merge-entries 321: expected a whole");
+    refuses("--workload ag-gemm --no-merge --merge-entries 9", "not with --no-merge");
+    refuses("--workload gemm-rs --no-merge", "--no-merge: not with --workload gemm-rs, which");
 }
 
 /// What the command prints, and its exit status.
@@ -266,11 +327,17 @@ static void shapes_are_scaled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sizes),      cmocka_unit_test(parts_take_their_times),
-        cmocka_unit_test(cycles_repeat),     cmocka_unit_test(differences_show),
-        cmocka_unit_test(chain_is_faster),   cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(command_runs),      cmocka_unit_test(lacking_systems_are_left_out),
+        cmocka_unit_test(random_sizes),
+        cmocka_unit_test(parts_take_their_times),
+        cmocka_unit_test(cycles_repeat),
+        cmocka_unit_test(differences_show),
+        cmocka_unit_test(chain_is_faster),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(command_runs),
+        cmocka_unit_test(lacking_systems_are_left_out),
         cmocka_unit_test(shapes_are_scaled),
+        cmocka_unit_test(loads_merge_as_the_options_say),
+        cmocka_unit_test(sync_merges_the_loads_of_late_gpus),
     };
     return cmocka_run_group_tests_name("tensor-parallel", tests, scratch_make, scratch_remove);
 }
