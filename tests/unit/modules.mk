@@ -311,6 +311,9 @@ $(eval $(call variant,rx_grants_min,rx_grants,N=2 FlitBytes=16 TokensLog2=15 Ope
 UNIT += ready_gather
 UNIT_PARAMS_ready_gather := N=5 TokensLog2=6 SwitchReductions=1
 UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv
+UNIT += load
+UNIT_PARAMS_load := N=5 TokensLog2=6 SwitchReductions=1 TileReductions=1 MergeLoads=1 OpenLoads=6 OpenSyncs=3
+UNIT_SRCS_load := rtl/hub/load/load.sv
 UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchReductions=1
 UNIT_SRCS_kept_lists := tests/unit/hub/kept_lists.sv

@@ -65,6 +65,7 @@ module load #(
     localparam int unsigned IndexW = Cfg.TokensLog2;
     localparam int unsigned LeftW = Cfg.TokW + 1;
     localparam int unsigned SyncW = $clog2(Cfg.OpenSyncs + 1);
+    localparam int unsigned SumW = ((IndexW > 8) ? IndexW : 8) + 2;  // of an index and a tile
 
     // ---- instruction ----------------------------------------------------------------------------
     logic run_q, refused_q, early_q, alone_q, accept, outside, finished;
@@ -120,9 +121,9 @@ module load #(
     logic [SyncW-1:0] used_q, reported_q;  // tiles that have a place; of them those not granted
     logic far_done, own_done, push, granted;
 
-    // A range ends within twice the indices, and so does a tile's first row.
+    // A tile may reach beyond all indices, and have more rows than there are.
     assign tile_end = (tile_q == '0) ? index_q + 1'b1
-                      : ((IndexW+2)'(index_q) + (IndexW+2)'(tile_q) < (IndexW+2)'(end_q))
+                      : (SumW'(index_q) + SumW'(tile_q) < SumW'(end_q))
                       ? index_q + (IndexW+1)'(tile_q) : end_q;
     assign sync = tile_q != '0;
     assign own = 5'(home_q) == cfg_i.port;
