@@ -22,6 +22,7 @@ enum {
     ENGINE_CYCLES = 40,  ///< of an instruction of the engine, besides its tiles
     REDUCED_ROWS = 1,    ///< whose time a reduction takes besides that of its flits
     FLAG_SELF = 1,       ///< flags of `flag`: this GPU alone counts
+    FLAG_HOMES = 4,      ///< of `expert.rows`: rows of all homes
     CREDIT_LINKS = 3,    ///< that a load's credits cross
     BUFFER_PACKETS = 32, ///< of stores that the switch holds for a GPU (StorePkts)
     NEAR_LATENCY = 64,   ///< longer links have as many credits as they need
@@ -261,11 +262,12 @@ static bool by_tiles(const struct machine *m)
     return m->system->reduce == MW_TP_TILES;
 }
 
-/// Part of an instruction of the engine. Gathered rows of part i are rows from i * rows on.
+/// Part of an instruction of the engine. Gathered rows of part i are rows from i * rows on. With
+/// tile reductions LN may also be in the stream of GEMM-1, whose rows are those of all homes.
 static enum mw_tp_part part_of(const struct machine *m, unsigned stream, const struct mw_instr *in)
 {
     if (stream == MW_TP_FIRST)
-        return MW_TP_GEMM_1;
+        return by_tiles(m) && !(in->flags & FLAG_HOMES) ? MW_TP_LN : MW_TP_GEMM_1;
     if (stream == MW_TP_SECOND)
         return MW_TP_GEMM_2;
     return by_tiles(m) ? MW_TP_LN : (enum mw_tp_part)(in->a / m->p->o.rows);
@@ -416,12 +418,13 @@ static void move(struct machine *m, double time, const double speed[UNITS])
 
 static void make_streams(struct machine *m)
 {
-    // cycles of a part are taken from `p`: those of an instruction have a limit
+    // cycles of a part are taken from m->p: those of an instruction have a limit
     struct mw_tp_problem p = *m->p;
     const struct mw_layout layout = {.token_shift = 0};
     unsigned one[MW_MAX_PORTS] = {OWN};
     for (unsigned i = 0; i < MW_TP_PARTS; i++)
-        p.cycles[i] = 1;
+        if (p.cycles[i] > MW_MAX_EXPERT_CYCLES)
+            p.cycles[i] = MW_MAX_EXPERT_CYCLES;
     for (unsigned i = 1; i < MW_MAX_PORTS; i++)
         one[i] = OTHER;
     const struct mw_tp_at at = {

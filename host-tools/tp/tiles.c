@@ -5,13 +5,9 @@
 // GPUs compute the rows of all homes in turn. Behind the sums `tiles` goes on in ranges, as `chain`
 // does. In `cais-ordered` each GPU loads the rows tile by tile, and the switch merges the loads
 // (docs/design/merged-loads.md).
+#include "analysis/packet_size.h"
 #include "tp/streams.h"
-
-/// Own parts that are done, where rows are loaded: GEMM-1, and LN.
-enum { DONE = MW_EV_SW0, BOTH = 2 };
-/// Ranges that GEMM-1 may be ahead of the sums. The switch grants rows in the order in which all
-/// have reported them, so loads wait for the sums of all rows that GEMM-1 has reported before.
-enum { AHEAD = 4 };
+#include "tp/tp_bounds.h"
 
 /// The counter of the range, whose rows have arrived from so many GPUs. A GPU may be several ranges
 /// ahead.
@@ -20,61 +16,54 @@ static unsigned gathered(unsigned r)
     return r < MW_SW_EVENTS ? MW_EV_SW0 + r : MW_EV_SW8 + (r - MW_SW_EVENTS);
 }
 
-/// Rows of range r at a home, and before them.
-static unsigned begin(const struct mw_tp_at *at, unsigned r)
+static unsigned number(const struct mw_tp_at *at, enum mw_tp_part part, unsigned home,
+                       unsigned place)
 {
-    return mw_tp_begin(at->p, at->ranges, r);
+    return mw_tp_number(at->p, at->layout->token_shift, part, home, place);
 }
 
-static unsigned rows(const struct mw_tp_at *at, unsigned r)
+static uint64_t in(const struct mw_tp_at *at, enum mw_tp_part part, unsigned place)
 {
-    return begin(at, r + 1) - begin(at, r);
+    return at->layout->xd_base +
+           ((uint64_t)number(at, part, at->gpu, place) << at->layout->row_shift);
 }
 
-static unsigned number(const struct mw_tp_at *at, enum mw_tp_part part, unsigned home, unsigned r)
-{
-    return mw_tp_number(at->p, at->layout->token_shift, part, home, begin(at, r));
-}
-
-static uint64_t in(const struct mw_tp_at *at, enum mw_tp_part part, unsigned r)
-{
-    return at->layout->xd_base + ((uint64_t)number(at, part, at->gpu, r) << at->layout->row_shift);
-}
-
-/// Where a home has the range that is gathered: sums, or LN of them.
-static uint64_t source(const struct mw_tp_at *at, unsigned r)
+/// Where a home has the row that is gathered: a sum, or LN of it.
+static uint64_t source(const struct mw_tp_at *at, unsigned place)
 {
     const uint64_t distance = at->layout->yd_base - at->layout->xd_base;
-    return in(at, MW_TP_LN, r) + (mw_tp_has(at->p, MW_TP_LN) ? distance : 0);
+    return in(at, MW_TP_LN, place) + (mw_tp_has(at->p, MW_TP_LN) ? distance : 0);
 }
 
-/// GEMM-1 or GEMM-2 of the range's rows of every home.
+/// GEMM-1 or GEMM-2 of these rows of every home, range r.
 static void add_gemm(const struct mw_tp_at *at, struct mw_stream *s, enum mw_tp_part part,
-                     unsigned r)
+                     struct mw_tp_span span, unsigned r)
 {
-    mw_tp_jitter(at, s, part, at->p->gpus * rows(at, r), r);
-    mw_stream_expert_homes(s, number(at, part, 0, r), rows(at, r), part == MW_TP_GEMM_1);
+    mw_tp_jitter(at, s, part, at->p->gpus * span.rows, r);
+    mw_stream_expert_homes(s, number(at, part, 0, span.first), span.rows, part == MW_TP_GEMM_1);
     mw_tp_cycles(at, s, part);
 }
 
-/// LN of the range's own rows, when their sums are there.
-static void add_norm(const struct mw_tp_at *at, struct mw_stream *s, unsigned r)
+/// LN of these own rows, range r, when their sums are there.
+static void add_norm(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
+                     unsigned r)
 {
-    mw_stream_wait(s, MW_EV_TOKENS, begin(at, r + 1));
+    mw_stream_wait(s, MW_EV_TOKENS, span.first + span.rows);
     if (!mw_tp_has(at->p, MW_TP_LN))
         return;
-    mw_tp_jitter(at, s, MW_TP_LN, rows(at, r), r);
-    mw_stream_expert_gathered(s, number(at, MW_TP_LN, at->gpu, r), rows(at, r));
+    mw_tp_jitter(at, s, MW_TP_LN, span.rows, r);
+    mw_stream_expert_gathered(s, number(at, MW_TP_LN, at->gpu, span.first), span.rows);
     mw_tp_cycles(at, s, MW_TP_LN);
 }
 
 // ---- tiles --------------------------------------------------------------------------------------
 
-static void add_gather(const struct mw_tp_at *at, struct mw_stream *s, unsigned r)
+static void add_gather(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
+                       unsigned r)
 {
-    add_norm(at, s, r);
-    mw_stream_multimem_st(s, at->all, source(at, r), rows(at, r) * mw_tp_row_bytes(at->p),
-                          in(at, MW_TP_GEMM_2, r));
+    add_norm(at, s, span, r);
+    mw_stream_multimem_st(s, at->all, source(at, span.first), mw_tp_bytes(at, span),
+                          in(at, MW_TP_GEMM_2, span.first));
     if (mw_tp_has(at->p, MW_TP_GEMM_2)) {
         mw_stream_flag(s, gathered(r), false);
         mw_stream_flag(s, gathered(r), true);
@@ -83,13 +72,15 @@ static void add_gather(const struct mw_tp_at *at, struct mw_stream *s, unsigned 
 
 static void make_range(const struct mw_tp_at *at, struct mw_stream *s, unsigned r)
 {
+    const unsigned first = mw_tp_begin(at->p, at->ranges, r);
+    const struct mw_tp_span span = {first, mw_tp_begin(at->p, at->ranges, r + 1) - first};
     struct mw_stream *second = &s[MW_TP_SECOND];
-    add_gemm(at, &s[MW_TP_FIRST], MW_TP_GEMM_1, r);
+    add_gemm(at, &s[MW_TP_FIRST], MW_TP_GEMM_1, span, r);
     if (mw_tp_gathers(at->p))
-        add_gather(at, &s[MW_TP_GATHER], r);
+        add_gather(at, &s[MW_TP_GATHER], span, r);
     if (mw_tp_has(at->p, MW_TP_GEMM_2)) {
         mw_stream_wait(second, gathered(r), at->p->gpus);
-        add_gemm(at, second, MW_TP_GEMM_2, r);
+        add_gemm(at, second, MW_TP_GEMM_2, span, r);
     }
 }
 
@@ -113,12 +104,128 @@ static unsigned ranges_of_tiles(const struct mw_tp_problem *p)
 
 // ---- cais-ordered -------------------------------------------------------------------------------
 
-/// Loads of the own rows of a range may come; all of them, where they are input.
-static void add_offer(const struct mw_tp_at *at, struct mw_stream *s, unsigned r)
+enum {
+    /// Own parts that are done, where rows are loaded: LN, and GEMM-1.
+    DONE = MW_EV_SW0,
+    BOTH = 2,
+    /// Ranges of GEMM-1, or of LN, that GEMM-1 may be ahead of the sums. The switch grants rows in
+    /// the order in which all have reported them, so loads wait for the sums of all rows that
+    /// GEMM-1 has reported before.
+    AHEAD = 4,
+    NORMS_AHEAD = 2,
+    /// Cycles in which the engine changes from one instruction to the next.
+    CHANGE = 50,
+    /// Of how many instructions start, loads, done and end of a stream leave room.
+    INSTRS = MW_STREAM_INSTRS - 3,
+};
+
+/// Rows of each home in a range of a GEMM, and own rows in one of LN: multiples of SYNC's tiles.
+struct sizes {
+    unsigned gemm, norm;
+};
+
+static unsigned ranges_with(const struct mw_tp_problem *p, unsigned rows)
 {
+    return (unsigned)mw_div_up(mw_tp_own(p), rows);
+}
+
+static struct mw_tp_span range(const struct mw_tp_at *at, unsigned rows, unsigned r)
+{
+    const unsigned first = r * rows, rest = mw_tp_own(at->p) - first;
+    return (struct mw_tp_span){first, rest < rows ? rest : rows};
+}
+
+/// Instructions of a range's LN and offer: wait, delay, LN, sync.
+static unsigned norm_instrs(const struct mw_tp_problem *p)
+{
+    return mw_tp_has(p, MW_TP_LN) ? 3 + (p->o.jitter > 0) : 2;
+}
+
+/// Ranges whose LN has room in its own stream.
+static unsigned norm_ranges(const struct mw_tp_problem *p)
+{
+    return INSTRS / norm_instrs(p);
+}
+
+/// The most ranges whose instructions have room. GEMM-1's stream also has a wait for each range,
+/// but for the first ones, and LN of ranges for which the own stream has no room, behind a wait.
+/// GEMM-2 alone needs no ranges but for its delays.
+static unsigned most_ranges(const struct mw_tp_problem *p)
+{
+    const unsigned delay = p->o.jitter > 0, norms = norm_ranges(p);
+    const unsigned first = (INSTRS + AHEAD) / (2 + delay);
+    if (!mw_tp_reduces(p))
+        return delay ? norms : 1;
+    if (!mw_tp_has(p, MW_TP_LN) || first < norms)
+        return first < norms ? first : norms;
+    const unsigned more = (INSTRS + AHEAD - 1 - norms * (2 + delay)) / (2 + delay + norm_instrs(p));
+    return norms + more;
+}
+
+/// Cycles of the engine for its rows. Besides: for places of tiles that LN does not use, for those
+/// that GEMMs do not use, and for changes of instructions.
+struct engine_time {
+    uint64_t rows, norm_unused, gemm_unused, changes;
+};
+
+/// Places that ranges of so many rows of each home leave unused in tiles.
+static uint64_t unused(const struct mw_tp_problem *p, unsigned homes, unsigned rows)
+{
+    const uint64_t own = mw_tp_own(p), rest = own % rows * homes;
+    const uint64_t tiles =
+        own / rows * mw_div_up((uint64_t)rows * homes, p->tile) + mw_div_up(rest, p->tile);
+    return tiles * p->tile - own * homes;
+}
+
+static struct engine_time engine_time(const struct mw_tp_problem *p, struct sizes sizes)
+{
+    struct engine_time t = {0};
+    for (unsigned part = 0; part < MW_TP_PARTS; part++) {
+        const bool norm = part == MW_TP_LN;
+        const unsigned homes = norm ? 1 : p->gpus, rows = norm ? sizes.norm : sizes.gemm;
+        if (!mw_tp_has(p, (enum mw_tp_part)part))
+            continue;
+        t.rows += (uint64_t)mw_tp_own(p) * homes * p->cycles[part];
+        *(norm ? &t.norm_unused : &t.gemm_unused) += unused(p, homes, rows) * p->cycles[part];
+        t.changes += CHANGE * ranges_with(p, rows);
+    }
+    return t;
+}
+
+/// As few rows as the streams have room for: sums are loaded the earlier. More, where the engine
+/// would take a fifteenth longer than the strict bound: of LN alone where places that it does not
+/// use take longest.
+static struct sizes sizes_of(const struct mw_tp_problem *p)
+{
+    const unsigned own = mw_tp_own(p);
+    const uint64_t link = mw_tp_strict_link(p).cycles;
+    const uint64_t least = mw_div_up(mw_div_up(own, most_ranges(p)), MW_TP_SYNC_ROWS);
+    struct sizes s = {(unsigned)least * MW_TP_SYNC_ROWS, (unsigned)least * MW_TP_SYNC_ROWS};
+    while (mw_tp_reduces(p) && s.norm < own) {
+        const struct engine_time t = engine_time(p, s);
+        const uint64_t others = t.gemm_unused + t.changes, bound = t.rows > link ? t.rows : link;
+        if (15 * (t.rows + t.norm_unused + others) <= 16 * bound)
+            break;
+        s.norm += MW_TP_SYNC_ROWS;
+        if (t.norm_unused < others)
+            s.gemm += MW_TP_SYNC_ROWS;
+    }
+    return s;
+}
+
+/// Loads of the own rows of range r may come; all of them, where they are input. Ranges for which
+/// the stream has no room follow GEMM-1, when those before are done.
+static void add_offer(const struct mw_tp_at *at, struct mw_stream *streams, unsigned rows,
+                      unsigned r)
+{
+    const struct mw_tp_span span = range(at, rows, r);
+    const unsigned room = norm_ranges(at->p);
+    struct mw_stream *s = &streams[r < room ? MW_TP_GATHER : MW_TP_FIRST];
+    if (r == room)
+        mw_stream_wait(s, DONE, 1);
     if (mw_tp_reduces(at->p))
-        add_norm(at, s, r);
-    mw_stream_sync(s, number(at, MW_TP_GEMM_2, 0, r), rows(at, r));
+        add_norm(at, s, span, r);
+    mw_stream_sync(s, number(at, MW_TP_GEMM_2, 0, span.first), span.rows);
 }
 
 /// All rows, in the order that all GPUs have. The stream goes on to compute them.
@@ -131,13 +238,14 @@ static void add_loads(const struct mw_tp_at *at, struct mw_stream *s)
 }
 
 /// GEMM-2 of as many rows as the range has, in the order in which they come. The engine, once it
-/// waits for rows, computes nothing else: up to the last range they are there before, and then no
+/// waits for rows, computes nothing else: up to the last ones they are there before, and then no
 /// other part is left.
-static void add_landed(const struct mw_tp_at *at, struct mw_stream *s, unsigned r)
+static void add_landed(const struct mw_tp_at *at, struct mw_stream *s, struct mw_tp_span span,
+                       unsigned r)
 {
-    const unsigned count = at->p->gpus * rows(at, r);
-    if (mw_tp_reduces(at->p) && r + 1 < at->ranges)
-        mw_stream_wait(s, MW_EV_ROWS, at->p->gpus * begin(at, r + 1));
+    const unsigned count = at->p->gpus * span.rows, behind = span.first + span.rows;
+    if (mw_tp_reduces(at->p) && behind < mw_tp_own(at->p))
+        mw_stream_wait(s, MW_EV_ROWS, at->p->gpus * behind);
     else if (mw_tp_reduces(at->p))
         mw_stream_wait(s, DONE, BOTH);
     mw_tp_jitter(at, s, MW_TP_GEMM_2, count, r);
@@ -145,11 +253,41 @@ static void add_landed(const struct mw_tp_at *at, struct mw_stream *s, unsigned 
     mw_tp_cycles(at, s, MW_TP_GEMM_2);
 }
 
-static void add_ahead(const struct mw_tp_at *at, struct mw_stream *s, unsigned r)
+/// Ranges whose GEMM-2 is taken row by row, a third of them at most, as far as the stream has room:
+/// LN, which others wait for, then waits less for the engine. None, where the engine has no time
+/// for more instructions, or for tiles that are not full.
+static unsigned split_ranges(const struct mw_tp_problem *p, unsigned rows)
 {
-    if (mw_tp_gathers(at->p) && r >= AHEAD)
-        mw_stream_wait(s, MW_EV_TOKENS, begin(at, r - AHEAD + 1));
-    add_gemm(at, s, MW_TP_GEMM_1, r);
+    enum { EACH = 2 }; // a wait, and rows
+    const unsigned ranges = ranges_with(p, rows), room = INSTRS / EACH - ranges;
+    if (!mw_tp_reduces(p) || p->o.jitter || rows > MW_TP_SYNC_ROWS || p->gpus % p->tile)
+        return 0;
+    return room < ranges / 3 ? room : ranges / 3;
+}
+
+static void add_second(const struct mw_tp_at *at, struct mw_stream *s, unsigned rows)
+{
+    const unsigned ranges = ranges_with(at->p, rows), split = split_ranges(at->p, rows);
+    for (unsigned r = 0; r < ranges; r++) {
+        const struct mw_tp_span span = range(at, rows, r);
+        if (r + split < ranges)
+            add_landed(at, s, span, r);
+        else
+            for (unsigned i = 0; i < span.rows; i++)
+                add_landed(at, s, (struct mw_tp_span){span.first + i, 1}, r);
+    }
+}
+
+static void add_first(const struct mw_tp_at *at, struct mw_stream *s, struct sizes sizes)
+{
+    const unsigned gemms = AHEAD * sizes.gemm, norms = NORMS_AHEAD * sizes.norm;
+    const unsigned ahead = gemms > norms ? gemms : norms;
+    for (unsigned r = 0; r < ranges_with(at->p, sizes.gemm); r++) {
+        const struct mw_tp_span span = range(at, sizes.gemm, r);
+        if (mw_tp_gathers(at->p) && span.first + sizes.gemm > ahead)
+            mw_stream_wait(s, MW_EV_TOKENS, span.first + sizes.gemm - ahead);
+        add_gemm(at, s, MW_TP_GEMM_1, span, r);
+    }
 }
 
 static void add_done(const struct mw_tp_at *at, struct mw_stream *s)
@@ -160,30 +298,25 @@ static void add_done(const struct mw_tp_at *at, struct mw_stream *s)
 
 static void make_cais_ordered(const struct mw_tp_at *at, struct mw_stream *s)
 {
+    const struct sizes sizes = sizes_of(at->p);
     for (unsigned i = 0; i < MW_STREAMS; i++)
         mw_tp_start(at, &s[i]);
-    if (mw_tp_reduces(at->p))
+    if (mw_tp_reduces(at->p)) {
         mw_stream_dymultimem_ld_reduce(&s[MW_TP_REDUCTION], 0, mw_tp_own(at->p), false);
-    add_loads(at, &s[MW_TP_SECOND]);
-    for (unsigned r = 0; r < at->ranges; r++) {
-        if (mw_tp_reduces(at->p))
-            add_ahead(at, &s[MW_TP_FIRST], r);
-        add_offer(at, &s[MW_TP_GATHER], r);
-        if (mw_tp_has(at->p, MW_TP_GEMM_2))
-            add_landed(at, &s[MW_TP_SECOND], r);
+        add_first(at, &s[MW_TP_FIRST], sizes);
     }
-    add_done(at, &s[MW_TP_FIRST]);
+    for (unsigned r = 0; r < ranges_with(at->p, sizes.norm); r++)
+        add_offer(at, s, sizes.norm, r);
     add_done(at, &s[MW_TP_GATHER]);
+    add_done(at, &s[MW_TP_FIRST]);
+    add_loads(at, &s[MW_TP_SECOND]);
+    if (mw_tp_has(at->p, MW_TP_GEMM_2))
+        add_second(at, &s[MW_TP_SECOND], sizes.gemm);
 }
 
-/// As many as the fullest stream allows, besides start, done and end: that of LN, or of GEMM-2.
-/// GEMM-2 alone needs no ranges but for its delays.
 static unsigned ranges_of_cais_ordered(const struct mw_tp_problem *p)
 {
-    const unsigned delay = p->o.jitter > 0;
-    const unsigned instrs = mw_tp_has(p, MW_TP_LN) ? 3 + delay : 2;
-    const unsigned most = mw_tp_reduces(p) || delay ? (MW_STREAM_INSTRS - 3) / instrs : 1;
-    return most < mw_tp_own(p) ? most : mw_tp_own(p);
+    return ranges_with(p, sizes_of(p).gemm);
 }
 
 const struct mw_tp_system mw_tp_cais_ordered = {

@@ -105,11 +105,10 @@ static int check_loads(const struct mw_tp_problem *p, struct mw_error *err)
                        "--no-sync: not with --workload %s, whose rows are not there at the start",
                        mw_tp_kind_names[p->o.kind]);
     if (mw_tp_gathers(p) && entries && entries < sync)
-        return mw_fail(
-            err, MW_EXIT_INPUT,
-            "--merge-entries %u: fewer than --tile %u rows, which all GPUs load together: "
-            "expected as many, 0, or --no-sync",
-            entries, sync);
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--merge-entries %u: fewer than the %u rows that all GPUs load together: "
+                       "expected as many, 0, or --no-sync",
+                       entries, sync);
     return MW_EXIT_OK;
 }
 
@@ -121,9 +120,9 @@ int mw_tp_check_entries(const struct mw_tp_problem *p, unsigned entries, struct 
                        p->o.merge_entries, entries);
     if (p->o.merge_entries && entries < mw_tp_sync_rows(p))
         return mw_fail(err, MW_EXIT_INPUT,
-                       "--tile %u: expected at most as many rows as the device's tables have "
-                       "entries (%u), --merge-entries 0, or --no-sync",
-                       mw_tp_sync_rows(p), entries);
+                       "--workload %s: the device's tables have %u entries, fewer than the %u rows "
+                       "that all GPUs load together: expected --merge-entries 0, or --no-sync",
+                       mw_tp_kind_names[p->o.kind], entries, mw_tp_sync_rows(p));
     return MW_EXIT_OK;
 }
 

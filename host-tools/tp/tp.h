@@ -33,6 +33,7 @@ extern const struct mw_tp_part_names {
 
 enum {
     MW_TP_RANGES = 11,    ///< most ranges that a system pipelines
+    MW_TP_SYNC_ROWS = 2,  ///< of a home that are loaded together, where rows are sums
     MW_TP_MOST_GPUS = 15, ///< of systems with a static group per GPU and one of all
     MW_TP_MOST_ROWS = 65536,
     MW_TP_LEAST_HIDDEN = 64,
@@ -118,11 +119,11 @@ static inline bool mw_tp_has(const struct mw_tp_problem *p, enum mw_tp_part part
     return p->o.kind == MW_TP_SUBLAYER || (part == MW_TP_GEMM_1 && mw_tp_reduces(p)) ||
            (part == MW_TP_GEMM_2 && p->o.kind == MW_TP_AG_GEMM);
 }
-/// Rows that are loaded together when all GPUs have reported them; 0: none waits. Rows behind sums
-/// come one by one, and a tile of them would wait for its last.
+/// Rows that are loaded together when all GPUs have reported them; 0: none waits. A large tile of
+/// rows behind sums would wait for the last of them.
 static inline unsigned mw_tp_sync_rows(const struct mw_tp_problem *p)
 {
-    return p->o.no_sync ? 0 : mw_tp_reduces(p) ? 1 : p->tile;
+    return p->o.no_sync ? 0 : mw_tp_reduces(p) ? MW_TP_SYNC_ROWS : p->tile;
 }
 /// The shortest time per row of the workload's parts: that of the layer, which parts may replace.
 uint64_t mw_tp_layer_cycles(const struct mw_tp_problem *p);

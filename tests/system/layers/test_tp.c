@@ -253,7 +253,7 @@ static void bad_input_is_refused(void **state)
     refuses("--workload gemm-ar --system nvls-tile", "only sublayer has an LN");
     refuses("--workload sublayer --gpus 16 --rows 32 --system ring", "at most 15 GPUs");
     refuses("--workload sublayer --no-sync", "--no-sync: not with --workload sublayer, whose rows");
-    refuses("--workload ag-gemm --tile 4 --merge-entries 3", "fewer than --tile 4 rows");
+    refuses("--workload ag-gemm --tile 4 --merge-entries 3", "fewer than the 4 rows that all GPUs");
     refuses("--workload ag-gemm --merge-entries 321", "--merge-entries 321: expected a whole");
     refuses("--workload ag-gemm --no-merge --merge-entries 9", "not with --no-merge");
     refuses("--workload gemm-rs --no-merge", "--no-merge: not with --workload gemm-rs, which");
