@@ -12,8 +12,8 @@ another size, speed or fault.
 
 What the guest writes comes back over its serial console. Checked: list, info and selftest; a layer of every system
 through USB has the same bits, cycles and counters as through `sim` in this process; so have tensor-parallel workloads
-under every system, the lines of `bench`, and batches that are fed while the one before runs; a device that is unplugged
-again and again loses nothing that it acknowledged.
+under every system (the whole device: under two), the lines of `bench`, and batches that are fed while the one before
+runs; a device that is unplugged again and again loses nothing that it acknowledged.
 """
 import json
 import os
@@ -42,12 +42,12 @@ BENCH = {"sim": f"all --gpus 2 --flit-bytes 8 --maxbytes 4K{'' if LONG else ' --
 # tensor-parallel workloads, whose parts have times of their own
 PARALLEL = {
     "sim": f"--workload sublayer --gpus 2 --flit-bytes 8 --rows {12 if LONG else 4} --hidden 64 --tile 2 "
-           "--gemm-rs-cycles 30 --ln-cycles 5 --jitter 20 --start-spread 100",
+           f"--gemm-rs-cycles 30 --ln-cycles 5 --jitter 20 --start-spread 100{'' if LONG else ' --system chain,tiles'}",
     "FABRIC": "--workload gemm-ar --gpus 4 --flit-bytes 8 --rows 20 --hidden 64 --tile 2 --gemm-rs-cycles 30",
 }
 FEEDS = {"sim": f"--gpus 2 {SIZES} --batches {'4' if LONG else '3 --system dysharp,moeswitch'}",
          "FABRIC": f"--gpus 4 {SIZES} --batches 4 --system dysharp"}
-DISCONNECTS = 20
+DISCONNECTS = 20 if LONG else 7
 # one program has the device until a second one has been refused
 SECOND = ("sh -c 'soak --serial STUB --seconds 100 & p=$!; n=0; while ! moeswitch list | grep \"STUB .*in use\" && [ "
           "$n -lt 100 ]; do n=$((n+1)); "
