@@ -321,6 +321,30 @@ TEST(lanes_wait_for_room_of_fetches)
     b.finish();
 }
 
+TEST(a_layer_that_is_broken_off_leaves_nothing)
+{
+    merge_table b;
+    for (unsigned i = 0; i < 20; i++) {
+        b.fetch_rate = b.rng.pick({0u, 50u});
+        b.answer_rate = b.rng.pick({0u, 20u});
+        for (auto &l : b.lanes)
+            for (unsigned j = b.below(4); j--;)
+                l.queue.push_back({b.below(8) * 8 + j, b.percent(50)});
+        b.until("all loads", 1000, [&] {
+            return std::all_of(b.lanes.begin(), b.lanes.end(),
+                               [](const auto &l) { return l.queue.empty(); });
+        });
+        b.cycles(b.below(20));
+        b.go();
+        b.settle();
+        assert_true(b.dut.idle_o);
+        b.fetch_rate = b.answer_rate = 60;
+        load_rows(b, 10, 70);
+        b.check_counts();
+        b.go();
+    }
+}
+
 TEST(errors_of_readers)
 {
     merge_table b;
