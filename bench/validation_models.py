@@ -10,6 +10,7 @@ OUTPUT is docs/validation.md unless named. Its section is replaced, or put at it
 import ast
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -72,8 +73,10 @@ class Point:
     def vary(self, options):
         """Tokens per second with other options, or another routing."""
         own = self.point["options"]
-        step = self.run(own, options) if "--sigma" in options else self.run(f"{own} {options}")
-        return step["tokens_per_s_per_gpu"]
+        if "--sigma" in options:
+            return self.run(own, options)["tokens_per_s_per_gpu"]
+        name = options.split()[0]
+        return self.run(re.sub(rf"{name} \S+ ?", "", own) + " " + options)["tokens_per_s_per_gpu"]
 
     def layers(self):
         """Milliseconds of a layer of a micro-batch: predicted, and measured if all else takes what is predicted."""
