@@ -15,7 +15,8 @@ import pathlib
 import flow
 import settings
 
-WRAPPERS = {"ram_sdp", "lutram", "gated_ram", "fifo", "fifo_ram", "table_ram", "lut_table", "pkt_fifo", "promise_fifo"}
+WRAPPERS = {"ram_sdp", "lutram", "gated_ram", "fifo", "fifo_ram", "fifo_sized", "table_ram", "lut_table", "pkt_fifo",
+            "promise_fifo"}
 KIB = 8 * 1024
 
 

@@ -18,7 +18,7 @@
 module load_serve #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter int unsigned ShiftW = 40,  // of a transfer's address
-    parameter int unsigned LutDepth = 128,  // the deepest queue that is in LUT RAM
+    parameter int unsigned LutDepth = 128,  // the deepest queue in LUT RAM, as in grant_lanes
     localparam int unsigned LenW = (Cfg.MemBytesLog2 > 15) ? Cfg.MemBytesLog2 : 15
 ) (
     input  wire logic                clk_i,
@@ -55,37 +55,21 @@ module load_serve #(
 
     assign push = push_i && room_o;
 
-    if (Cfg.LoadPlaces <= LutDepth) begin : gen_lut
-        fifo #(
-            .Width(Cfg.TokensLog2 + 16),
-            .Depth(Cfg.LoadPlaces)
-        ) i_fetches (
-            .clk_i,
-            .rst_ni,
-            .valid_i(push),
-            .ready_o(room_o),
-            .data_i({index_i, ref_i}),
-            .valid_o(here),
-            .ready_i(take && !take_own),
-            .data_o({fetch_index, fetch_ref}),
-            .level_o(level)
-        );
-    end else begin : gen_block
-        fifo_ram #(
-            .Width(Cfg.TokensLog2 + 16),
-            .Depth(Cfg.LoadPlaces)
-        ) i_fetches (
-            .clk_i,
-            .rst_ni,
-            .valid_i(push),
-            .ready_o(room_o),
-            .data_i({index_i, ref_i}),
-            .valid_o(here),
-            .ready_i(take && !take_own),
-            .data_o({fetch_index, fetch_ref}),
-            .level_o(level)
-        );
-    end
+    fifo_sized #(
+        .Width(Cfg.TokensLog2 + 16),
+        .Depth(Cfg.LoadPlaces),
+        .LutDepth(LutDepth)
+    ) i_fetches (
+        .clk_i,
+        .rst_ni,
+        .valid_i(push),
+        .ready_o(room_o),
+        .data_i({index_i, ref_i}),
+        .valid_o(here),
+        .ready_i(take && !take_own),
+        .data_o({fetch_index, fetch_ref}),
+        .level_o(level)
+    );
 
     // ---- a transfer -----------------------------------------------------------------------------
     logic [RowW-1:0] row;

@@ -221,37 +221,20 @@ module token_tracker #(
     logic rdy_room;
     logic [$clog2(2**Cfg.TokensLog2+1)-1:0] rdy_level;
 
-    if (Cfg.TokensLog2 <= 6) begin : gen_lut
-        fifo #(
-            .Width(Cfg.TokensLog2),
-            .Depth(2 ** Cfg.TokensLog2)
-        ) i_ready (
-            .clk_i,
-            .rst_ni(rst_ni && !go_i),
-            .valid_i(ready),
-            .ready_o(rdy_room),
-            .data_i(index_q),
-            .valid_o(rdy_valid_o),
-            .ready_i(rdy_ready_i),
-            .data_o(rdy_token_o),
-            .level_o(rdy_level)
-        );
-    end else begin : gen_block
-        fifo_ram #(
-            .Width(Cfg.TokensLog2),
-            .Depth(2 ** Cfg.TokensLog2)
-        ) i_ready (
-            .clk_i,
-            .rst_ni(rst_ni && !go_i),
-            .valid_i(ready),
-            .ready_o(rdy_room),
-            .data_i(index_q),
-            .valid_o(rdy_valid_o),
-            .ready_i(rdy_ready_i),
-            .data_o(rdy_token_o),
-            .level_o(rdy_level)
-        );
-    end
+    fifo_sized #(
+        .Width(Cfg.TokensLog2),
+        .Depth(2 ** Cfg.TokensLog2)
+    ) i_ready (
+        .clk_i,
+        .rst_ni(rst_ni && !go_i),
+        .valid_i(ready),
+        .ready_o(rdy_room),
+        .data_i(index_q),
+        .valid_o(rdy_valid_o),
+        .ready_i(rdy_ready_i),
+        .data_o(rdy_token_o),
+        .level_o(rdy_level)
+    );
 
     assign sweep_busy_o = sweep_q;
     assign idle_o = open && !lane_valid_o;  // what waits in the queue waits for combine

@@ -21,7 +21,8 @@
 
 module grant_lanes #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned LutDepth = 128  // the deepest queue that is in LUT RAM
+    // the deepest queue in LUT RAM: up to eight GPUs a row is shown in the next cycle
+    parameter int unsigned LutDepth = 128
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -75,39 +76,22 @@ module grant_lanes #(
 
         logic [$clog2(Depth+1)-1:0] level;
 
-        if (Depth <= LutDepth) begin : gen_lut
-            fifo #(
-                .Width($bits(row_t)),
-                .Depth(Depth)
-            ) i_rows (
-                .clk_i,
-                .rst_ni,
-                .valid_i(push_i && room_o && lanes_i[l].valid),
-                .ready_o(room[l]),
-                .data_i(in[l]),
-                .valid_o(valid[l]),
-                .ready_i(take[l]),
-                .data_o(out[l]),
-                .level_o(level)
-            );
-            assign some[l] = valid[l];
-        end else begin : gen_block
-            fifo_ram #(
-                .Width($bits(row_t)),
-                .Depth(Depth)
-            ) i_rows (
-                .clk_i,
-                .rst_ni,
-                .valid_i(push_i && room_o && lanes_i[l].valid),
-                .ready_o(room[l]),
-                .data_i(in[l]),
-                .valid_o(valid[l]),
-                .ready_i(take[l]),
-                .data_o(out[l]),
-                .level_o(level)
-            );
-            assign some[l] = level != '0;  // it shows a row a cycle later
-        end
+        fifo_sized #(
+            .Width($bits(row_t)),
+            .Depth(Depth),
+            .LutDepth(LutDepth)
+        ) i_rows (
+            .clk_i,
+            .rst_ni,
+            .valid_i(push_i && room_o && lanes_i[l].valid),
+            .ready_o(room[l]),
+            .data_i(in[l]),
+            .valid_o(valid[l]),
+            .ready_i(take[l]),
+            .data_o(out[l]),
+            .level_o(level)
+        );
+        assign some[l] = level != '0;  // it may show a row a cycle later
 
         assign take[l] = pop && at_q == 2'(l);
     end

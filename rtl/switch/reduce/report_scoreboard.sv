@@ -193,37 +193,20 @@ module report_scoreboard #(
     // ---- rows that are ready to open ----
     logic some_ready;
 
-    if (Cfg.TokensLog2 <= 6) begin : gen_lut
-        fifo #(
-            .Width(Cfg.Others + Cfg.TokensLog2),
-            .Depth(2 ** Cfg.TokensLog2)
-        ) i_ready (
-            .clk_i,
-            .rst_ni(rst_ni && !go_i),
-            .valid_i(ready_to_open),
-            .ready_o(),
-            .data_i({row_members, index_q}),
-            .valid_o(some_ready),
-            .ready_i(ready_take_i),
-            .data_o({ready_members_o, ready_index_o}),
-            .level_o()
-        );
-    end else begin : gen_block
-        fifo_ram #(
-            .Width(Cfg.Others + Cfg.TokensLog2),
-            .Depth(2 ** Cfg.TokensLog2)
-        ) i_ready (
-            .clk_i,
-            .rst_ni(rst_ni && !go_i),
-            .valid_i(ready_to_open),
-            .ready_o(),
-            .data_i({row_members, index_q}),
-            .valid_o(some_ready),
-            .ready_i(ready_take_i),
-            .data_o({ready_members_o, ready_index_o}),
-            .level_o()
-        );
-    end
+    fifo_sized #(
+        .Width(Cfg.Others + Cfg.TokensLog2),
+        .Depth(2 ** Cfg.TokensLog2)
+    ) i_ready (
+        .clk_i,
+        .rst_ni(rst_ni && !go_i),
+        .valid_i(ready_to_open),
+        .ready_o(),
+        .data_i({row_members, index_q}),
+        .valid_o(some_ready),
+        .ready_i(ready_take_i),
+        .data_o({ready_members_o, ready_index_o}),
+        .level_o()
+    );
     assign ready_to_open_o = some_ready && !fell_o;
     // a row that became ready to open is seen two cycles later at most
     assign idle_o = !entry_i.valid && !act_q && !last_valid_q && !ready_to_open_o && bad_o == '0

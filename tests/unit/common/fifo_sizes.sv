@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
-// Bench for fifo and fifo_ram: queues of many depths side by side, each with
+// Bench for fifo and fifo_ram in fifo_sized: queues of many depths side by side, each with
 // ports of its own. Queue i has depth Depths[i]; from FirstRam on they are
 // block-RAM queues. tests/unit/common/test_fifo_sizes.cpp has the same list.
 `default_nettype none
@@ -24,17 +24,10 @@ module fifo_sizes #(
     for (genvar i = 0; i < Count; i++) begin : gen_queue
         logic [$clog2(Depths[i]+1)-1:0] level;
         assign level_o[i] = 32'(level);
-        if (i < FirstRam) begin : gen_lutram
-            fifo #(.Width(32), .Depth(Depths[i])) i_dut (
-                .clk_i, .rst_ni, .valid_i(valid_i[i]), .ready_o(ready_o[i]), .data_i(data_i[i]),
-                .valid_o(valid_o[i]), .ready_i(ready_i[i]), .data_o(data_o[i]), .level_o(level)
-            );
-        end else begin : gen_ram
-            fifo_ram #(.Width(32), .Depth(Depths[i])) i_dut (
-                .clk_i, .rst_ni, .valid_i(valid_i[i]), .ready_o(ready_o[i]), .data_i(data_i[i]),
-                .valid_o(valid_o[i]), .ready_i(ready_i[i]), .data_o(data_o[i]), .level_o(level)
-            );
-        end
+        fifo_sized #(.Width(32), .Depth(Depths[i]), .LutDepth((i < FirstRam) ? 64 : 0)) i_dut (
+            .clk_i, .rst_ni, .valid_i(valid_i[i]), .ready_o(ready_o[i]), .data_i(data_i[i]),
+            .valid_o(valid_o[i]), .ready_i(ready_i[i]), .data_o(data_o[i]), .level_o(level)
+        );
     end
 endmodule
 
