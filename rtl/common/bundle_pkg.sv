@@ -225,6 +225,21 @@ package bundle_pkg;
         logic       use_r;
     } request_t;
 
+    // What row_build says of the item of unit combine: it is done, its row of the own copies was
+    // used, an expert is not mapped or the group has no member; no own row is outstanding.
+    typedef struct packed {
+        logic done;
+        logic copied;
+        logic unmapped;
+        logic quiet;
+    } built_t;
+
+    // A term's address is written, in a cycle in which no flit arrives.
+    typedef struct packed {
+        logic       we;
+        logic [3:0] idx;
+    } term_write_t;
+
     // Which term of a row row_sum requests.
     typedef struct packed {
         logic       re;

@@ -56,6 +56,40 @@
     bundle_pkg::request_t low; red_pkg::red_t red; logic [Cfg.ExpW:0] target; logic over; \
     logic [Cfg.MaddrW-1:0] x; logic [Cfg.Lanes-1:0][Cfg.ExpW:0] targets;}
 
+// An item of unit combine: own token, or byte address of a static row; the slot with its routing
+// entry; static: the last row. And what its command says of all items: rows of own experts, or of
+// own memory, are among the terms (own); sum: tokens are gathered ones, and sums go to their dense
+// rows (dense), none of them counts as having own experts (fill), every own token has a place in
+// copy, not those alone (every); flits of the last static row; flits from a static row to where it
+// goes (delta); the next row of the own copies.
+`define MW_ITEM(Cfg) struct packed { \
+    logic valid; logic slot; logic last; logic [Cfg.ItemW-1:0] x;}
+`define MW_ITEMS(Cfg) struct packed { \
+    logic is_static; logic sum; logic own; logic dense; logic fill; logic every; \
+    logic [3:0] group; red_pkg::red_t red; logic [14-Cfg.FlitLog2:0] last_flits; \
+    logic [Cfg.AddrW-1:0] delta; logic [Cfg.LineW-1:0] copy;}
+
+// A received row that unit push sends: to which GPU, where it lies, its token there; pos: to which
+// slot of the token it returns.
+`define MW_BACK(Cfg) struct packed { \
+    logic valid; logic [Cfg.GpuW-1:0] home; logic [Cfg.LineW-1:0] row; \
+    logic [Cfg.TokensLog2-1:0] token; logic [3:0] pos;}
+
+// A word of a request in its context's queue: of which request, which word. And one that arrives:
+// keep: it is written.
+`define MW_PLACE(Cfg) struct packed { \
+    logic valid; logic [Cfg.OpenW-1:0] slot; logic [Cfg.BeatW-1:0] beat;}
+`define MW_ARRIVAL(Cfg) struct packed { \
+    logic valid; logic keep; logic [Cfg.GpuW-1:0] ctx; logic [Cfg.OpenW-1:0] slot; \
+    logic [Cfg.BeatW-1:0] beat;}
+
+// A row that is set up: of this context, the own one (own); done, as it was requested, or poisoned
+// and without terms (bad); type and operator; an address: of a term, where the row goes (st), or,
+// with dest, where an own row goes.
+`define MW_SETUP(Cfg) struct packed { \
+    logic [Cfg.GpuW-1:0] ctx; logic own; logic done; logic dest; bundle_pkg::request_t low; \
+    logic bad; red_pkg::red_t red; logic [Cfg.AddrW-1:0] addr;}
+
 // Contexts with a row, and those whose row has one term at most, R counted; of the own context's
 // row: it ends with R, and reads what the row before wrote. An address of a term of it. A flit
 // of R; poison, it is not valid.

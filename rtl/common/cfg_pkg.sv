@@ -89,6 +89,7 @@ package cfg_pkg;
         int unsigned TokW;         // number of a token of any GPU
         int unsigned MaddrW;       // multimem address: of a byte of a row of any token, or
                                    // in own memory
+        int unsigned ItemW;        // item of unit combine: own token, or byte address
         int unsigned CountW;       // rows of one expert
         int unsigned EventW;       // number of an event counter
         int unsigned RpmW;         // index of an entry of the packet manager
@@ -198,6 +199,7 @@ package cfg_pkg;
         c.LineW = c.AddrW - c.PayW;
         c.TokW = c.TokensLog2 + c.GpuW;
         c.MaddrW = most(c.TokW + 15, c.MemBytesLog2);
+        c.ItemW = most(c.MemBytesLog2, c.TokensLog2);
         c.CountW = (c.RowsLog2 < node_pkg::RowW) ? c.RowsLog2 + 1 : node_pkg::RowW;
         c.EventW = $clog2(c.Events);
         c.RpmW = index_w(c.RpmEntries);

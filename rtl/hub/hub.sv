@@ -18,7 +18,8 @@ module hub #(
     parameter type stream_t = `MW_STREAM(Cfg),
     parameter type share_t = `MW_SHARE(Cfg),
     parameter type range_t = `MW_RANGE(Cfg),
-    parameter type pick_t = `MW_PICK(Cfg)
+    parameter type pick_t = `MW_PICK(Cfg),
+    parameter type back_t = `MW_BACK(Cfg)
 ) (
     input  wire logic                     clk_i,
     input  wire logic                     rst_ni,
@@ -436,11 +437,8 @@ module hub #(
 
     // ---- finished rows of the expert engine ----
     bundle_pkg::token_t done;
-    logic done_ready, back_valid, back_done;
-    logic [Cfg.GpuW-1:0] back_home;
-    logic [Cfg.LineW-1:0] back_row;
-    logic [Cfg.TokensLog2-1:0] back_token;
-    logic [3:0] back_pos;
+    logic done_ready, back_done;
+    back_t back;
 
     row_return #(
         .Cfg(Cfg)
@@ -453,11 +451,7 @@ module hub #(
         .ready_o(sig_ready_o),
         .sig_o(done),
         .sig_ready_i(done_ready),
-        .item_valid_o(back_valid),
-        .item_home_o(back_home),
-        .item_row_o(back_row),
-        .item_token_o(back_token),
-        .item_pos_o(back_pos),
+        .item_o(back),
         .item_done_i(back_done),
         .left_i(back_left),
         .tile_o(tile),
@@ -646,9 +640,8 @@ module hub #(
         .cmd_ready_o(cmd_ready_o[HubCombine]),
         .cmd_i,
         .retire_o(retire_o[HubCombine]),
-        .rdy_valid_i(rdy_valid),
+        .rdy_i('{valid: rdy_valid, token: rdy_token}),
         .rdy_ready_o(rdy_ready),
-        .rdy_token_i(rdy_token),
         .tok_done_o(tok_done),
         .own_base_i(own_base),
         .push_valid_i(cmd_valid_i[HubPush]),
@@ -656,11 +649,7 @@ module hub #(
         .push_retire_o(retire_o[HubPush]),
         .src_o(row_src[0]),
         .src_rows_i(notified[0]),
-        .back_valid_i(back_valid),
-        .back_home_i(back_home),
-        .back_row_i(back_row),
-        .back_token_i(back_token),
-        .back_pos_i(back_pos),
+        .back_i(back),
         .back_done_o(back_done),
         .back_left_o(back_left),
         .rd_o(rd_o[RdCombine]),
@@ -773,7 +762,7 @@ module hub #(
         !up_o.valid && !up_busy,
         tx_idle && manager_idle && answered,
         control_idle,
-        red_idle && !back_valid && return_idle,
+        red_idle && !back.valid && return_idle,
         rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid,
         rx_idle && lists_idle
     };

@@ -1,5 +1,6 @@
 UNIT += fifo_sizes
-UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/fifo_sized.sv rtl/common/ram_sdp.sv tests/unit/common/fifo_sizes.sv
+UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/fifo_sized.sv rtl/common/ram_sdp.sv \
+    tests/unit/common/fifo_sizes.sv
 UNIT += rr_arb_sizes
 UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/common/rr_arb_sizes.sv
 UNIT += reduce_lane

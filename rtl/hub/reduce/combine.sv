@@ -28,12 +28,12 @@
 // range or result that is outside memory or not aligned to flits, or to the stride of rows that lie
 // apart (BOUNDS).
 `default_nettype none
+`include "bundles.svh"
 
 module combine #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    // own token, or byte address
-    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2
-                                    : Cfg.TokensLog2
+    parameter type item_t = `MW_ITEM(Cfg),
+    parameter type items_t = `MW_ITEMS(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -45,9 +45,9 @@ module combine #(
     input  wire isa_pkg::instr_t cmd_i,
     output logic                 retire_o,
 
-    input  wire logic                        rdy_valid_i,  // own tokens whose experts have finished
+    input  wire bundle_pkg::token_t          rdy_i,  // an own token whose experts have finished:
+                                                     // index at home
     output logic                             rdy_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] rdy_token_i,  // index at home
     output logic                             tok_done_o,
     input  wire logic [node_pkg::RowW-1:0]   own_base_i,   // unicast: first row of the own copies
 
@@ -57,30 +57,9 @@ module combine #(
     output logic                 entry_slot_o,
     input  wire logic            entry_got_i,
 
-    // the oldest item, and what the command says of all
-    output logic                     item_valid_o,
-    output logic                     item_slot_o,
-    output logic [ItemW-1:0]         item_o,
-    output logic                     item_last_o,
-    output logic                     static_o,
-    output logic                     sum_o,
-    output logic                     own_o,           // rows of own experts, or of own memory,
-                                                      // are among the terms
-    output logic                     dense_o,         // sum: tokens are gathered ones, sums go
-                                                      // to their dense rows
-    output logic                     fill_o,          // and none of them counts as
-                                                      // having own experts
-    output logic                     every_o,         // sum: every own token has a place in
-                                                      // copy_o, not those alone
-    output logic [3:0]               group_o,
-    output red_pkg::red_t            red_o,
-    output logic [14-Cfg.FlitLog2:0] last_flits_o,    // of the last static row
-    output logic [Cfg.AddrW-1:0]     static_delta_o,  // flits from a static row to where it goes
-    output logic [Cfg.LineW-1:0]     copy_o,          // next row of the own copies
-    input  wire logic                copy_next_i,
-    input  wire logic                item_done_i,
-    input  wire logic                unmapped_i,      // an item has an expert that is not there
-    input  wire logic                quiet_i,         // no own row is outstanding
+    output item_t                    item_o,  // the oldest one
+    output items_t                   items_o,
+    input  wire bundle_pkg::built_t  built_i,
     input  wire logic                row_done_i,
     input  wire logic                row_more_i,      // of its token another row follows
 
@@ -113,9 +92,12 @@ module combine #(
     red_pkg::red_t red_in;
     mode_e mode_q, mode_in;
     logic option_q;  // flags.0 of the command: tokens as they get ready; sum: the own rows
-    logic copies_q;  // copy_o counts
+    logic copies_q;  // items_o.copy counts
     logic apart_in, apart_q, uneven;  // static rows lie 2^row_shift apart; but end between two
-    logic dense_in, every_in, every_off;  // see dense_o, every_o; tokens from c on are not there
+    logic
+        dense_in,
+        every_in,
+        every_off;  // see items_o.dense, items_o.every; tokens from c on are not there
 
     logic [4:0] all_shift;  // log2 of the tokens of all GPUs
     assign all_shift = Cfg.Gathered ? 5'(cfg_i.token_shift) + 5'(cfg_i.n_shift) : '0;
@@ -190,11 +172,11 @@ module combine #(
                      || (by_switch && mode_in == Dynamic && red_in != '0);
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
-        assign red_o = '0;
+        assign items_o.red = '0;
     end else begin : gen_red
         red_pkg::red_t red_q;
         always_ff @(posedge clk_i) if (take) red_q <= red_in;
-        assign red_o = red_q;
+        assign items_o.red = red_q;
     end
 
     always_ff @(posedge clk_i) begin
@@ -210,13 +192,13 @@ module combine #(
         if (take) begin
             mode_q <= mode_in;
             option_q <= cmd_i.flags[0];
-            group_o <= cmd_i.imm[3:0];
-            static_delta_o <= Cfg.AddrW'(to >> Cfg.FlitLog2)
+            items_o.group <= cmd_i.imm[3:0];
+            items_o.delta <= Cfg.AddrW'(to >> Cfg.FlitLog2)
                               - Cfg.AddrW'({cmd_i.a_high, cmd_i.a} >> Cfg.FlitLog2);
         end
-        if (take && every_in) copy_o <= Cfg.LineW'(cmd_i.c);
-        else if (take && !copies_q) copy_o <= Cfg.LineW'(own_base_i);
-        else if (copy_next_i) copy_o <= copy_o + 1'b1;
+        if (take && every_in) items_o.copy <= Cfg.LineW'(cmd_i.c);
+        else if (take && !copies_q) items_o.copy <= Cfg.LineW'(own_base_i);
+        else if (built_i.copied) items_o.copy <= items_o.copy + 1'b1;
     end
 
     if (Cfg.Gathered) begin : gen_gathered
@@ -226,43 +208,43 @@ module combine #(
                 {apart_q, dense_q, fill_q, every_q} <= {
                     apart_in, dense_in, cmd_i.flags[2], every_in
                 };
-        assign {dense_o, fill_o, every_o} = {dense_q, fill_q, every_q};
+        assign {items_o.dense, items_o.fill, items_o.every} = {dense_q, fill_q, every_q};
     end else begin : gen_own
-        assign {apart_q, dense_o, fill_o, every_o} = '0;
+        assign {apart_q, items_o.dense, items_o.fill, items_o.every} = '0;
     end
 
-    assign static_o = mode_q == Static;
-    assign sum_o = mode_q == Sum;
-    assign own_o = mode_q != Sum || option_q || returns;
+    assign items_o.is_static = mode_q == Static;
+    assign items_o.sum = mode_q == Sum;
+    assign items_o.own = mode_q != Sum || option_q || returns;
     assign tok_done_o = row_done_i && !row_more_i && mode_q != Static;
 
     // ---- items --------------------------------------------------------------------
     // cur_q: token, or byte address of a static row; left_q: as many still to be named, or bytes.
-    logic [ItemW-1:0] cur_q, item_in;
-    logic [ItemW:0] left_q, step;
-    logic [ItemW+1:0] rest;
+    logic [Cfg.ItemW-1:0] cur_q, item_in;
+    logic [Cfg.ItemW:0] left_q, step;
+    logic [Cfg.ItemW+1:0] rest;
     logic last_in, reading_q, room, from_ready, start, got;
     logic [1:0] full_q;
     logic wpar_q, rpar_q;
 
-    assign step = apart_q ? (ItemW+1)'(1) << cfg_i.row_shift
-                  : static_o ? (ItemW+1)'(cfg_i.row_bytes) : (ItemW+1)'(1);
+    assign step = apart_q ? (Cfg.ItemW+1)'(1) << cfg_i.row_shift
+                  : items_o.is_static ? (Cfg.ItemW+1)'(cfg_i.row_bytes) : (Cfg.ItemW+1)'(1);
     assign rest = {1'b0, left_q} - {1'b0, step};
-    assign last_in = rest[ItemW+1] || rest[ItemW:0] == '0;
+    assign last_in = rest[Cfg.ItemW+1] || rest[Cfg.ItemW:0] == '0;
     assign from_ready = (option_q || by_switch) && (mode_q == Dynamic
                                                     || (mode_q == Sum && returns));
     assign room = !reading_q && left_q != '0 && !full_q[wpar_q];
-    assign item_in = from_ready ? ItemW'(rdy_token_i) : cur_q;
+    assign item_in = from_ready ? Cfg.ItemW'(rdy_i.token) : cur_q;
 
-    assign entry_valid_o = room && !static_o && !tiles && (!from_ready || rdy_valid_i);
+    assign entry_valid_o = room && !items_o.is_static && !tiles && (!from_ready || rdy_i.valid);
     assign entry_token_o = Cfg.LineW'(item_in);
     assign entry_slot_o = wpar_q;
     assign rdy_ready_o = room && from_ready && (tiles || entry_ready_i);
-    assign start = static_o ? room : tiles ? room && rdy_valid_i : entry_valid_o && entry_ready_i;
-    assign got = (static_o || tiles) ? start : entry_got_i;
+    assign start = items_o.is_static ? room : tiles ? room && rdy_i.valid : entry_valid_o && entry_ready_i;
+    assign got = (items_o.is_static || tiles) ? start : entry_got_i;
 
     lutram #(
-        .Width(ItemW + 1),
+        .Width(Cfg.ItemW + 1),
         .Depth(2)
     ) i_item (
         .clk_i,
@@ -270,12 +252,12 @@ module combine #(
         .waddr_i(wpar_q),
         .wdata_i({last_in, item_in}),
         .raddr_i(rpar_q),
-        .rdata_o({item_last_o, item_o})
+        .rdata_o({item_o.last, item_o.x})
     );
 
-    assign item_valid_o = full_q[rpar_q];
-    assign item_slot_o = rpar_q;
-    assign finish = busy_q && left_q == '0 && !reading_q && full_q == '0 && quiet_i;
+    assign item_o.valid = full_q[rpar_q];
+    assign item_o.slot = rpar_q;
+    assign finish = busy_q && left_q == '0 && !reading_q && full_q == '0 && built_i.quiet;
     assign retire_o = finish;
 
     always_ff @(posedge clk_i) begin
@@ -292,25 +274,25 @@ module combine #(
                 full_q[wpar_q] <= 1'b1;
                 wpar_q <= !wpar_q;
             end
-            if (item_done_i) begin
+            if (built_i.done) begin
                 full_q[rpar_q] <= 1'b0;
                 rpar_q <= !rpar_q;
             end
-            if (take) left_q <= refused ? '0 : (ItemW + 1)'(cmd_i.b);
-            else if (start) left_q <= last_in ? '0 : rest[ItemW:0];
+            if (take) left_q <= refused ? '0 : (Cfg.ItemW + 1)'(cmd_i.b);
+            else if (start) left_q <= last_in ? '0 : rest[Cfg.ItemW:0];
         end
         if (take) begin
-            cur_q <= ItemW'({cmd_i.a_high, cmd_i.a});
+            cur_q <= Cfg.ItemW'({cmd_i.a_high, cmd_i.a});
         end else if (start) begin
-            cur_q <= cur_q + ItemW'(step);
-            last_flits_o <= (15-Cfg.FlitLog2)'((apart_q ? (ItemW+1)'(cfg_i.row_bytes) : left_q)
+            cur_q <= cur_q + Cfg.ItemW'(step);
+            items_o.last_flits <= (15-Cfg.FlitLog2)'((apart_q ? (Cfg.ItemW+1)'(cfg_i.row_bytes) : left_q)
                                                >> Cfg.FlitLog2);
         end
     end
 
     // ---- errors -------------------------------------------------------------------
     always_ff @(posedge clk_i) begin
-        err_o.valid <= rst_ni && (unmapped_i || (take && refused));
+        err_o.valid <= rst_ni && (built_i.unmapped || (take && refused));
         err_o.code <= busy_q ? ERR_UNMAPPED : !known ? ERR_INSTR : strange ? ERR_REDUCTION
                       : closed ? ERR_WINDOW : lost ? ERR_UNMAPPED
                       : ERR_BOUNDS;

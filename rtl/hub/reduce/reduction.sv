@@ -20,7 +20,10 @@ module reduction #(
     parameter type rows_t = `MW_ROWS(Cfg),
     parameter type row_t = `MW_ROW(Cfg),
     parameter type dest_t = `MW_DEST(Cfg),
-    parameter type term_t = `MW_TERM(Cfg)
+    parameter type term_t = `MW_TERM(Cfg),
+    parameter type item_t = `MW_ITEM(Cfg),
+    parameter type items_t = `MW_ITEMS(Cfg),
+    parameter type back_t = `MW_BACK(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -35,9 +38,8 @@ module reduction #(
     output logic                             cmd_ready_o,
     input  wire isa_pkg::instr_t             cmd_i,
     output logic                             retire_o,
-    input  wire logic                        rdy_valid_i,
+    input  wire bundle_pkg::token_t          rdy_i,
     output logic                             rdy_ready_o,
-    input  wire logic [node_pkg::TokenW-1:0] rdy_token_i,
     output logic                             tok_done_o,
     input  wire logic [node_pkg::RowW-1:0]   own_base_i,
 
@@ -49,14 +51,9 @@ module reduction #(
     input  wire bundle_pkg::src_rows_t src_rows_i,
 
     // a row that returns, see row_return
-    input  wire logic                      back_valid_i,
-    input  wire logic [Cfg.GpuW-1:0]       back_home_i,
-    input  wire logic [Cfg.LineW-1:0]      back_row_i,
-    input  wire logic [Cfg.TokensLog2-1:0] back_token_i,
-    input  wire logic [3:0]                back_pos_i,
-    output logic                           back_done_o,
-    output bundle_pkg::port_t              back_left_o,  // the last flit of such a row for
-                                                         // this home has
+    input  wire back_t        back_i,
+    output logic              back_done_o,
+    output bundle_pkg::port_t back_left_o,  // the last flit of such a row for this home has
 
     // memory: a MISC client, SUMA, SUMB, another MISC client (adder bypass), OUT
     output read_t        rd_o,
@@ -96,7 +93,6 @@ module reduction #(
 );
 
     logic own_valid, own_ready, own_static;
-    logic [Cfg.AddrW-1:0] static_delta;
     rows_t rows;
     row_t row;
     logic row_pop, row_done, row_more;
@@ -110,19 +106,14 @@ module reduction #(
     logic idle_combine, idle_serve, idle_sum;
 
     // ---- units combine and push ---------------------------------------------------
-    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2
-                                    : Cfg.TokensLog2;
-
     logic route_valid, route_ready, route_slot, route_got, meta_valid, meta_ready, meta_first;
     logic meta_got;
-    logic [Cfg.LineW-1:0] route_token, meta_row, own_copy;
+    logic [Cfg.LineW-1:0] route_token, meta_row;
     logic [Cfg.TokensLog2-1:0] meta_token, push_token;
-    logic item_valid, item_slot, item_last, item_static, item_sum, item_own, item_dense, item_fill;
-    logic item_every, item_copied, item_done, unmapped, own_quiet;
-    logic [ItemW-1:0] item;
-    logic [3:0] group;
-    red_pkg::red_t red;
-    logic [14-Cfg.FlitLog2:0] last_flits;
+    item_t item;
+    items_t items;
+    back_t back;
+    bundle_pkg::built_t built;
     logic push_item, push_done, push_quiet, push_err;
     bundle_pkg::error_t combine_err;
     logic id_meta;
@@ -133,6 +124,15 @@ module reduction #(
     logic returns;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
     assign back_done_o = push_done && returns;
+    always_comb begin
+        back = back_i;
+        if (!returns) begin
+            back.valid = push_item;
+            back.home = src_o;
+            back.row = meta_row;
+            back.token = push_token;
+        end
+    end
     assign back_left_o = '{valid: st_done && returns, port: 5'(st_home)};
 
     combine #(
@@ -146,9 +146,8 @@ module reduction #(
         .cmd_ready_o,
         .cmd_i,
         .retire_o,
-        .rdy_valid_i,
+        .rdy_i,
         .rdy_ready_o,
-        .rdy_token_i,
         .tok_done_o,
         .own_base_i,
         .entry_valid_o(route_valid),
@@ -156,25 +155,9 @@ module reduction #(
         .entry_token_o(route_token),
         .entry_slot_o(route_slot),
         .entry_got_i(route_got),
-        .item_valid_o(item_valid),
-        .item_slot_o(item_slot),
         .item_o(item),
-        .item_last_o(item_last),
-        .static_o(item_static),
-        .sum_o(item_sum),
-        .own_o(item_own),
-        .dense_o(item_dense),
-        .fill_o(item_fill),
-        .every_o(item_every),
-        .group_o(group),
-        .red_o(red),
-        .last_flits_o(last_flits),
-        .static_delta_o(static_delta),
-        .copy_o(own_copy),
-        .copy_next_i(item_copied),
-        .item_done_i(item_done),
-        .unmapped_i(unmapped),
-        .quiet_i(own_quiet),
+        .items_o(items),
+        .built_i(built),
         .row_done_i(row_done),
         .row_more_i(row_more),
         .err_o(combine_err),
@@ -219,7 +202,7 @@ module reduction #(
         .route_ready_o(route_ready),
         .route_token_i(route_token),
         .route_slot_i(route_slot),
-        .route_gathered_i(item_dense),
+        .route_gathered_i(items.dense),
         .route_got_o(route_got),
         .meta_valid_i(meta_valid),
         .meta_ready_o(meta_ready),
@@ -231,7 +214,7 @@ module reduction #(
         .rd_ready_i,
         .rd_i,
         .id_meta_i(id_meta),
-        .id_slot_i(item_slot),
+        .id_slot_i(item.slot),
         .id_idx_i(id_idx),
         .id_o(id)
     );
@@ -244,29 +227,11 @@ module reduction #(
         .cfg_i,
         .emap_i,
         .groups_i,
-        .item_valid_i(item_valid),
         .item_i(item),
-        .item_last_i(item_last),
-        .static_i(item_static),
-        .sum_i(item_sum),
-        .own_i(item_own),
-        .dense_i(item_dense),
-        .fill_i(item_fill),
-        .every_i(item_every),
-        .group_i(group),
-        .red_i(red),
-        .last_flits_i(last_flits),
-        .copy_i(own_copy),
-        .copy_next_o(item_copied),
-        .item_done_o(item_done),
-        .unmapped_o(unmapped),
-        .quiet_o(own_quiet),
+        .items_i(items),
+        .built_o(built),
         .row_done_i(row_done),
-        .push_valid_i(returns ? back_valid_i : push_item),
-        .push_src_i(returns ? back_home_i : src_o),
-        .push_row_i(returns ? back_row_i : meta_row),
-        .push_token_i(returns ? back_token_i : push_token),
-        .push_pos_i(back_pos_i),
+        .push_i(back),
         .push_done_o(push_done),
         .push_quiet_o(push_quiet),
         .st_done_i(st_done),
@@ -293,7 +258,7 @@ module reduction #(
         .own_i('{valid: own_valid, last: req_o.last, data: req_o.data}),
         .own_ready_o(own_ready),
         .own_static_i(own_static),
-        .static_delta_i(static_delta),
+        .static_delta_i(items.delta),
         .al_req_o,
         .al_req_ready_i,
         .al_i,

@@ -33,8 +33,9 @@
 module row_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type stream_t = `MW_STREAM(Cfg),
-    localparam int unsigned ItemW = (Cfg.MemBytesLog2 > Cfg.TokensLog2) ? Cfg.MemBytesLog2
-                                    : Cfg.TokensLog2
+    parameter type item_t = `MW_ITEM(Cfg),
+    parameter type items_t = `MW_ITEMS(Cfg),
+    parameter type back_t = `MW_BACK(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -43,37 +44,16 @@ module row_build #(
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
 
-    // item of combine, and what its command says
-    input  wire logic                     item_valid_i,
-    input  wire logic [ItemW-1:0]         item_i,  // own token, or byte address of a static row
-    input  wire logic                     item_last_i,  // static: the last row
-    input  wire logic                     static_i,
-    input  wire logic                     sum_i,
-    input  wire logic                     own_i,  // its own row has terms of own experts,
-                                                  // or of own memory
-    input  wire logic                     dense_i,  // sum: of gathered tokens, see combine
-    input  wire logic                     fill_i,
-    input  wire logic                     every_i,
-    input  wire logic [3:0]               group_i,
-    input  wire red_pkg::red_t            red_i,
-    input  wire logic [14-Cfg.FlitLog2:0] last_flits_i,
-    input  wire logic [Cfg.LineW-1:0]     copy_i,  // row of the own copies
-    output logic                          copy_next_o,  // was used
-    output logic                          item_done_o,
-    output logic                          unmapped_o,  // an expert is not mapped, or the
-                                                       // group has no member
-    output logic                          quiet_o,  // no own row is outstanding
-    input  wire logic                     row_done_i,
+    input  wire item_t              item_i,
+    input  wire items_t             items_i,
+    output bundle_pkg::built_t      built_o,
+    input  wire logic               row_done_i,
 
     // item of push
-    input  wire logic                      push_valid_i,
-    input  wire logic [Cfg.GpuW-1:0]       push_src_i,
-    input  wire logic [Cfg.LineW-1:0]      push_row_i,
-    input  wire logic [Cfg.TokensLog2-1:0] push_token_i,
-    input  wire logic [3:0]                push_pos_i,    // where rows return
-    output logic                           push_done_o,
-    output logic                           push_quiet_o,  // no row of push is outstanding
-    input  wire logic                      st_done_i,     // the last flit of a row has left
+    input  wire back_t push_i,
+    output logic       push_done_o,
+    output logic       push_quiet_o,  // no row of push is outstanding
+    input  wire logic  st_done_i,     // the last flit of a row has left
 
     // expert IDs of the item's entry
     output logic             id_meta_o,
@@ -144,7 +124,7 @@ module row_build #(
         .we_i(groups_i.we),
         .waddr_i(groups_i.addr),
         .wdata_i({group_others != '0, group_member != '0}),
-        .raddr_i(group_i),
+        .raddr_i(items_i.group),
         .rdata_o({group_remote, group_own})
     );
 
@@ -176,37 +156,37 @@ module row_build #(
     assign limit = (cfg_i.open_rows == '0 || 32'(cfg_i.open_rows) > Cfg.OpenRows)
                    ? OutW'(Cfg.OpenRows) : OutW'(cfg_i.open_rows);
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
-    assign by_rows = returns && !push && sum_i;
-    assign can = item_valid_i && open_q < limit;
-    assign push_can = push_valid_i && push_open_q < limit;
+    assign by_rows = returns && !push && items_i.sum;
+    assign can = item_i.valid && open_q < limit;
+    assign push_can = push_i.valid && push_open_q < limit;
 
     assign push = (state_q == Wait) ? push_can && (!can || !push_q) : push_q;
-    assign static_row = !push && static_i;
-    assign dynamic = !push && !static_i && !sum_i;
-    assign dense = Cfg.Gathered && !push && dense_i;
+    assign static_row = !push && items_i.is_static;
+    assign dynamic = !push && !items_i.is_static && !items_i.sum;
+    assign dense = Cfg.Gathered && !push && items_i.dense;
     assign remote = tiles || (static_row ? group_remote : remote_cnt_q != '0 && !bad_q);
-    assign nothing = !push_q && !by_rows && (dense ? own_i != (own_cnt_q != '0)
-                                 : own_i ? sum_i && own_cnt_q == '0 && remote : !remote);
+    assign nothing = !push_q && !by_rows && (dense ? items_i.own != (own_cnt_q != '0)
+                                 : items_i.own ? items_i.sum && own_cnt_q == '0 && remote : !remote);
 
     assign id_meta_o = push;
     assign id_idx_o = j_q[3:0];
-    assign item_done_o = state_q == Next && !push_q;
+    assign built_o.done = state_q == Next && !push_q;
     assign push_done_o = state_q == Next && push_q;
-    assign copy_next_o = item_done_o && sum_i && own_i
-                         && (own_cnt_q != '0 || (Cfg.Gathered && every_i));
-    assign quiet_o = open_q == '0;
+    assign built_o.copied = built_o.done && items_i.sum && items_i.own
+                         && (own_cnt_q != '0 || (Cfg.Gathered && items_i.every));
+    assign built_o.quiet = open_q == '0;
     assign push_quiet_o = push_open_q == '0;
-    assign unmapped_o = state_q == Shift && state_d != Shift && bad_q && own_i;
+    assign built_o.unmapped = state_q == Shift && state_d != Shift && bad_q && items_i.own;
 
     assign home = Cfg.TokW'(Cfg.GpuW'(cfg_i.port)) << cfg_i.token_shift;
 
     // Of the own row: the row of the own copies, or what the item names.
     always_comb begin
-        if (push) addr = Cfg.MaddrW'(push_row_i);
-        else if (by_rows) addr = ((kind_d == Row) ? Cfg.MaddrW'(home) : '0) | Cfg.MaddrW'(item_i);
-        else if (static_i) addr = Cfg.MaddrW'(item_i);
-        else if (!sum_i) addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i);
-        else addr = (own_i && !dense) ? Cfg.MaddrW'(copy_i) : Cfg.MaddrW'(item_i);
+        if (push) addr = Cfg.MaddrW'(push_i.row);
+        else if (by_rows) addr = ((kind_d == Row) ? Cfg.MaddrW'(home) : '0) | Cfg.MaddrW'(item_i.x);
+        else if (items_i.is_static) addr = Cfg.MaddrW'(item_i.x);
+        else if (!items_i.sum) addr = Cfg.MaddrW'(home) | Cfg.MaddrW'(item_i.x);
+        else addr = (items_i.own && !dense) ? Cfg.MaddrW'(items_i.copy) : Cfg.MaddrW'(item_i.x);
     end
 
     // ---- sums where rows return: which rows a token has ---------------------------
@@ -288,7 +268,7 @@ module row_build #(
         target = {
             (kind_q == Slots) ? (by_rows ? Cfg.ExpW'(of_gpu.first) : Cfg.ExpW'(q_q))
                   : tiles ? '0 : (dynamic || (by_rows && kind_q == Row)) ? id_i[Cfg.ExpW-1:0]
-                  : (push && returns) ? Cfg.ExpW'(push_pos_i) : Cfg.ExpW'(j_q[3:0]),
+                  : (push && returns) ? Cfg.ExpW'(push_i.pos) : Cfg.ExpW'(j_q[3:0]),
             j_q[3:0]
         };
         for (int unsigned l = 0; l < Cfg.Lanes; l++) targets[l] = 16'(targets_q[l]);
@@ -314,8 +294,8 @@ module row_build #(
             Shift:   if (shifts_q == '0 && (!by_rows || open_q < limit)) begin
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d = by_rows ? kind_rows : (push_q || dense) ? Row : !own_i ? Slots
-                                  : (remote && !sum_i && !by_switch) ? Req : Row;
+                         kind_d = by_rows ? kind_rows : (push_q || dense) ? Row : !items_i.own ? Slots
+                                  : (remote && !items_i.sum && !by_switch) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;
             Targets: ;
@@ -365,10 +345,10 @@ module row_build #(
             remote_cnt_q <= '0;
             member_q <= '0;
             bad_q <= static_row && !group_remote && !group_own;
-            first_q <= TgtW'(group_i);
+            first_q <= TgtW'(items_i.group);
         end else if (state_q == Scan) begin
             if (mine) begin
-                own_cnt_q <= own_cnt_q + 5'(!(dense && fill_i));
+                own_cnt_q <= own_cnt_q + 5'(!(dense && items_i.fill));
             end else if (mapped) begin
                 member_q[gpu] <= 1'b1;
                 if (dynamic || !member_q[gpu]) remote_cnt_q <= remote_cnt_q + 1'b1;
@@ -402,26 +382,28 @@ module row_build #(
         header.opcode = static_row ? OP_MULTIMEM_LD_REDUCE : OP_DYMULTIMEM_LD_REDUCE;
         header.cls = CLS_REQ;
         header.src = cfg_i.port;
-        if (push_q) header.len = 15'(push_token_i);
-        else if (!static_i && kind_q != Req) header.len = 15'(item_i[Cfg.TokensLog2-1:0]);
-        else if (static_i && item_last_i) header.len = 15'(last_flits_i) << Cfg.FlitLog2;
+        if (push_q) header.len = 15'(push_i.token);
+        else if (!items_i.is_static && kind_q != Req)
+            header.len = 15'(item_i.x[Cfg.TokensLog2-1:0]);
+        else if (items_i.is_static && item_i.last)
+            header.len = 15'(items_i.last_flits) << Cfg.FlitLog2;
         else header.len = cfg_i.row_bytes;
         header.cnt = send_q;
         header.epoch = cfg_i.epoch;
         header.stage = STAGE_COMBINE;
-        header.dtype = push_q ? DTYPE_BF16 : red_i.dtype;
-        header.redop = push_q ? REDOP_ADD : red_i.redop;
+        header.dtype = push_q ? DTYPE_BF16 : items_i.red.dtype;
+        header.redop = push_q ? REDOP_ADD : items_i.red.redop;
         header.addr = 48'(addr_q);
         header.target0 = (kind_q == Group) ? {12'(of_gpu.first), 4'd0} : 16'(first_q);
         if (kind_q != Req) begin
-            header.dst = push_q ? 5'(push_src_i) : cfg_i.port;
+            header.dst = push_q ? 5'(push_i.home) : cfg_i.port;
             header.tag[1] = by_rows ? more : dense || (kind_q == Slots && own_cnt_q != '0);
-            header.tag[2] = !push_q && !sum_i && remote;
-            header.tag[3] = push_q || tiles || (sum_i && kind_q == Row && !returns)
+            header.tag[2] = !push_q && !items_i.sum && remote;
+            header.tag[3] = push_q || tiles || (items_i.sum && kind_q == Row && !returns)
                             || (kind_q == Group && !sole);
             header.tag[4] = dense || kind_q inside {Slots, Group};
             header.tag[5] = bad_q;
-            header.tag[6] = !push_q && sum_i && kind_q == Row && remote && !dense;
+            header.tag[6] = !push_q && items_i.sum && kind_q == Row && remote && !dense;
             header.tag[7] = push_q;
         end
     end

@@ -18,6 +18,7 @@
 
 module row_return #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type back_t = `MW_BACK(Cfg),
     parameter int unsigned Depth = 64  // rows of a queue, a power of two
 ) (
     input  wire logic                clk_i,
@@ -30,14 +31,9 @@ module row_return #(
     output bundle_pkg::token_t         sig_o,
     input  wire logic                  sig_ready_i,
 
-    output logic                      item_valid_o,
-    output logic [Cfg.GpuW-1:0]       item_home_o,
-    output logic [Cfg.LineW-1:0]      item_row_o,    // of all experts' rows
-    output logic [Cfg.TokensLog2-1:0] item_token_o,  // at home
-    output logic [3:0]                item_pos_o,
+    output back_t                     item_o,
     input  wire logic                 item_done_i,
-    input  wire bundle_pkg::port_t    left_i,        // the last flit of an item's row
-                                                     // for this home has
+    input  wire bundle_pkg::port_t    left_i,  // the last flit of an item's row for this home has
 
     output bundle_pkg::tile_back_t tile_o,
     input  wire logic              tile_ready_i,
@@ -75,7 +71,7 @@ module row_return #(
         assign sig_o.valid = row_i.valid && !back;
         assign ready_o = back ? !full[home] : sig_ready_i;
         assign take = row_i.valid && back && !full[home];
-        assign item_valid_o = valid_q;
+        assign item_o.valid = valid_q;
         assign in = '{
                 last: row_i.last,
                 rows: row_i.rows,
@@ -136,12 +132,12 @@ module row_return #(
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) valid_q <= 1'b0;
             else valid_q <= valid_q ? !item_done_i : give;
-            if (give) item_home_o <= pick;
+            if (give) item_o.home <= pick;
         end
 
-        assign item_row_o = out.row;
-        assign item_token_o = out.token;
-        assign item_pos_o = out.pos;
+        assign item_o.row = out.row;
+        assign item_o.token = out.token;
+        assign item_o.pos = out.pos;
 
         if (Cfg.SourceLists) begin : gen_tiles
             logic [NumW-1:0] due, ahead;  // number of the row behind which the tile at
@@ -163,7 +159,7 @@ module row_return #(
                 .rst_ni(rst_ni && !go_i),
                 .valid_i(out_new_q && out.last && cfg_i.source_lists),
                 .ready_o(tile_room),
-                .data_i({item_home_o, out.rows, given_q[item_home_o]}),
+                .data_i({item_o.home, out.rows, given_q[item_o.home]}),
                 .valid_o(waits),
                 .ready_i(tile_o.valid && tile_ready_i),
                 .data_o({tile_home, tile_o.rows, due}),
@@ -181,16 +177,15 @@ module row_return #(
     end else begin : gen_signals
         assign sig_o.valid = row_i.valid;
         assign ready_o = sig_ready_i;
-        assign {item_valid_o, item_home_o, item_row_o, item_token_o, item_pos_o} = '0;
+        assign item_o = '0;
         assign tile_o = '0;
         assign idle_o = 1'b1;
     end
 
     assign sig_o.token = row_i.token;
 
-    `MW_CONTRACT(item_done_i, item_valid_o, "an item ends that is not there")
-    `MW_NEXT(item_valid_o && !go_i && !item_done_i, item_valid_o && $stable
-             ({item_home_o, item_row_o, item_token_o, item_pos_o}),
+    `MW_CONTRACT(item_done_i, item_o.valid, "an item ends that is not there")
+    `MW_NEXT(item_o.valid && !go_i && !item_done_i, item_o.valid && $stable(item_o),
              "an item changes before it is done")
 endmodule
 

@@ -36,6 +36,7 @@ module prove_row_build #(
     endfunction
 
     logic                rst_n, item_done, push_done, quiet, push_quiet, own_valid, meta;
+    bundle_pkg::built_t  built;
     logic [3:0]          idx;
     `MW_STREAM(Cfg)      req;
     header_t             header;
@@ -65,18 +66,16 @@ module prove_row_build #(
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     row_build #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
-        .item_valid_i(item_i), .item_i('0), .item_last_i(last_i), .static_i, .sum_i, .own_i,
-        .dense_i, .fill_i, .every_i,
-        .group_i('0), .red_i('0),
-        .last_flits_i(7'd1), .copy_i('0), .copy_next_o(), .item_done_o(item_done),
-        .unmapped_o(), .quiet_o(quiet),
-        .row_done_i, .push_valid_i(push_i), .push_src_i(1'b1), .push_row_i('0),
-        .push_token_i('0), .push_pos_i('0),
+        .item_i('{valid: item_i, last: last_i, default: '0}),
+        .items_i('{is_static: static_i, sum: sum_i, own: own_i, dense: dense_i, fill: fill_i,
+                   every: every_i, last_flits: 7'd1, default: '0}),
+        .built_o(built), .row_done_i, .push_i('{valid: push_i, home: 1'b1, default: '0}),
         .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
         .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),
         .req_o(req), .req_ready_i, .own_valid_o(own_valid), .own_ready_i, .own_static_o()
     );
     assign header = req.data;
+    assign {item_done, quiet} = {built.done, built.quiet};
 
     logic       req_fire, own_fire, req_in_q, own_in_q, asked_q, with_r, of_push, r_q, push_row_q;
     logic [2:0] rows_q, st_q, limit; // own rows, and those of push, that are not done
@@ -188,7 +187,7 @@ module prove_row_build #(
     );
 
     logic unused;
-    assign unused = ^{meta, idx, header, req.data};
+    assign unused = ^{meta, idx, header, req.data, built};
 endmodule
 
 `default_nettype wire
