@@ -43,7 +43,9 @@ module reduce_serve #(
     parameter type row_t = `MW_ROW(Cfg),
     parameter type term_t = `MW_TERM(Cfg),
     parameter type dest_t = `MW_DEST(Cfg),
-    parameter type request_bus_t = `MW_REQUEST(Cfg)
+    parameter type request_bus_t = `MW_REQUEST(Cfg),
+    parameter type place_t = `MW_PLACE(Cfg),
+    parameter type setup_t = `MW_SETUP(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -101,8 +103,7 @@ module reduce_serve #(
     bundle_pkg::error_t in_err;
     logic [Cfg.N-1:0] some;  // contexts with a request
     logic [Cfg.OpenW-1:0] wptr, rptr;
-    logic [Cfg.GpuW-1:0] ctx;  // whose row is being set up
-    logic pop;  // its request is done with
+    setup_t set_up;  // the row that is being set up
 
     serve_arrive #(
         .Cfg(Cfg)
@@ -134,22 +135,18 @@ module reduce_serve #(
         .push_i(in_push),
         .full_o(in_full),
         .wptr_o(wptr),
-        .out_ctx_i(ctx),
-        .pop_i(pop),
+        .out_ctx_i(set_up.ctx),
+        .pop_i(set_up.done),
         .rptr_o(rptr),
         .some_o(some)
     );
 
     // ---- set-up -------------------------------------------------------------------
-    logic own, bad, term_we, dest_push, dest_room, re, row_slot, sum_slot, idle_setup;
+    logic dest_room, row_slot, sum_slot, idle_setup;
     logic [Cfg.N-1:0] row_room;
-    logic [Cfg.OpenW-1:0] slot;
-    logic [Cfg.BeatW-1:0] beat;
+    place_t at;
     request_bus_t word;
-    bundle_pkg::request_t low;
-    red_pkg::red_t red;
-    logic [3:0] term_idx;
-    logic [Cfg.AddrW-1:0] addr;
+    bundle_pkg::term_write_t term_write;
     error_pkg::err_e bad_code;
 
     serve_setup #(
@@ -165,24 +162,14 @@ module reduce_serve #(
         .room_i(row_room),
         .dest_room_i(dest_room),
         .wait_i(in_valid),
-        .ctx_o(ctx),
-        .own_o(own),
-        .re_o(re),
+        .at_o(at),
         .rptr_i(rptr),
-        .slot_o(slot),
-        .beat_o(beat),
         .word_i(word),
         .al_req_o,
         .al_req_ready_i,
         .al_i,
-        .addr_o(addr),
-        .term_we_o(term_we),
-        .term_idx_o(term_idx),
-        .dest_push_o(dest_push),
-        .pop_o(pop),
-        .low_o(low),
-        .bad_o(bad),
-        .red_o(red),
+        .row_o(set_up),
+        .term_o(term_write),
         .err_o(bad_code),
         .idle_o(idle_setup)
     );
@@ -191,25 +178,17 @@ module reduce_serve #(
         .Cfg(Cfg)
     ) i_ram (
         .clk_i,
-        .in_valid_i(in_valid),
-        .in_keep_i(in_keep),
-        .in_ctx_i(in_ctx),
-        .in_slot_i(wptr),
-        .in_beat_i(in_beat),
+        .in_i('{valid: in_valid, keep: in_keep, ctx: in_ctx, slot: wptr, beat: in_beat}),
         .in_word_i(in_word),
-        .ctx_i(ctx),
-        .re_i(re),
-        .slot_i(slot),
-        .beat_i(beat),
+        .ctx_i(set_up.ctx),
+        .at_i(at),
         .word_o(word),
-        .term_we_i(term_we),
+        .term_i(term_write),
         .term_row_i(row_slot),
-        .term_idx_i(term_idx),
-        .term_addr_i(addr),
-        .sum_re_i(term_i.re),
+        .term_addr_i(set_up.addr),
+        .sum_i(term_i),
         .sum_ctx_i(row_ctx_i),
         .sum_row_i(sum_slot),
-        .sum_idx_i(term_i.idx),
         .sum_o(term_o)
     );
 
@@ -222,15 +201,8 @@ module reduce_serve #(
         .cfg_i,
         .room_o(row_room),
         .dest_room_o(dest_room),
-        .ctx_i(ctx),
-        .own_i(own),
+        .setup_i(set_up),
         .slot_o(row_slot),
-        .push_i(pop),
-        .low_i(low),
-        .bad_i(bad),
-        .addr_i(addr),
-        .red_i(red),
-        .dest_push_i(dest_push),
         .rows_o,
         .row_ctx_i,
         .row_slot_o(sum_slot),
@@ -242,7 +214,7 @@ module reduce_serve #(
 
     // ---- errors -------------------------------------------------------------------
     logic set_err;
-    assign set_err = pop && bad && !low.bad;
+    assign set_err = set_up.done && set_up.bad && !set_up.low.bad;
 
     always_ff @(posedge clk_i) begin
         err_o.valid <= rst_ni && (in_err.valid || set_err);

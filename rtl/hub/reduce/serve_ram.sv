@@ -20,36 +20,30 @@
 module serve_ram #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
     parameter type request_bus_t = `MW_REQUEST(Cfg),
+    parameter type arrival_t = `MW_ARRIVAL(Cfg),
+    parameter type place_t = `MW_PLACE(Cfg),
     parameter type term_t = `MW_TERM(Cfg)
 ) (
     input  wire logic clk_i,
 
     // arriving flits
-    input  wire logic                 in_valid_i,
-    input  wire logic                 in_keep_i,
-    input  wire logic [Cfg.GpuW-1:0]  in_ctx_i,
-    input  wire logic [Cfg.OpenW-1:0] in_slot_i,
-    input  wire logic [Cfg.BeatW-1:0] in_beat_i,
-    input  wire request_bus_t         in_word_i,
+    input  wire arrival_t     in_i,
+    input  wire request_bus_t in_word_i,
 
     // set-up of a row of this context
-    input  wire logic [Cfg.GpuW-1:0]  ctx_i,
-    input  wire logic                 re_i,        // reads a word of its request
-    input  wire logic [Cfg.OpenW-1:0] slot_i,
-    input  wire logic [Cfg.BeatW-1:0] beat_i,
-    output request_bus_t              word_o,      // words 0 and 1 have the header's
-                                                   // halves, or 0 both
-    input  wire logic                 term_we_i,   // not in a cycle with in_valid_i
-    input  wire logic                 term_row_i,  // row slot
-    input  wire logic [3:0]           term_idx_i,
-    input  wire logic [Cfg.AddrW-1:0] term_addr_i,
+    input  wire logic [Cfg.GpuW-1:0]     ctx_i,
+    input  wire place_t                  at_i,         // a word of its request that is read
+    output request_bus_t                 word_o,       // words 0 and 1 have the header's
+                                                       // halves, or 0 both
+    input  wire bundle_pkg::term_write_t term_i,       // not in a cycle with in_i
+    input  wire logic                    term_row_i,   // row slot
+    input  wire logic [Cfg.AddrW-1:0]    term_addr_i,
 
     // row_sum
-    input  wire logic                sum_re_i,
-    input  wire logic [Cfg.GpuW-1:0] sum_ctx_i,
-    input  wire logic                sum_row_i,
-    input  wire logic [3:0]          sum_idx_i,
-    output term_t                    sum_o
+    input  wire bundle_pkg::term_req_t sum_i,
+    input  wire logic [Cfg.GpuW-1:0]   sum_ctx_i,
+    input  wire logic                  sum_row_i,
+    output term_t                      sum_o
 );
     localparam int unsigned TgtW = Cfg.ExpW + 1;
     localparam int unsigned LowW = $bits(bundle_pkg::request_t);
@@ -82,21 +76,21 @@ module serve_ram #(
     endfunction
 
     if (Cfg.HeadFlits == 1) begin : gen_header1
-        assign in_word = (in_beat_i == '0) ? WordW'({in_word_i.red, in_high, in_word_i.low})
+        assign in_word = (in_i.beat == '0) ? WordW'({in_word_i.red, in_high, in_word_i.low})
                          : WordW'(in_word_i.targets);
     end else begin : gen_header2
-        assign in_word = (in_beat_i == '0) ? WordW'({in_word_i.red, in_word_i.low})
-                         : (in_beat_i == Cfg.BeatW'(1))
+        assign in_word = (in_i.beat == '0) ? WordW'({in_word_i.red, in_word_i.low})
+                         : (in_i.beat == Cfg.BeatW'(1))
                          ? WordW'(in_high) : WordW'(in_word_i.targets);
     end
 
     logic [RamAw-1:0] waddr, raddr;
 
     always_comb begin
-        if (in_valid_i) waddr = req_addr(in_ctx_i, in_slot_i, in_beat_i);
-        else waddr = term_addr(ctx_i, term_row_i, term_idx_i);
-        if (re_i) raddr = req_addr(ctx_i, slot_i, beat_i);
-        else raddr = term_addr(sum_ctx_i, sum_row_i, sum_idx_i);
+        if (in_i.valid) waddr = req_addr(in_i.ctx, in_i.slot, in_i.beat);
+        else waddr = term_addr(ctx_i, term_row_i, term_i.idx);
+        if (at_i.valid) raddr = req_addr(ctx_i, at_i.slot, at_i.beat);
+        else raddr = term_addr(sum_ctx_i, sum_row_i, sum_i.idx);
     end
 
     ram_sdp #(
@@ -104,11 +98,11 @@ module serve_ram #(
         .Depth(RamDepth)
     ) i_ram (
         .clk_i,
-        .we_i(in_valid_i ? in_keep_i : term_we_i),
+        .we_i(in_i.valid ? in_i.keep : term_i.we),
         .waddr_i(waddr),
-        .wdata_i(in_valid_i ? in_word : WordW'(term_addr_i)),
+        .wdata_i(in_i.valid ? in_word : WordW'(term_addr_i)),
         .wbe_i('1),
-        .re_i(re_i || sum_re_i),
+        .re_i(at_i.valid || sum_i.re),
         .raddr_i(raddr),
         .rdata_o(rdata)
     );
@@ -124,7 +118,7 @@ module serve_ram #(
         assign word_o.red = rdata[RedAt+:RedW];
     end
 
-    always_ff @(posedge clk_i) sum_o.valid <= !re_i && sum_re_i;
+    always_ff @(posedge clk_i) sum_o.valid <= !at_i.valid && sum_i.re;
 endmodule
 
 `default_nettype wire

@@ -13,6 +13,7 @@
 
 module serve_rows #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type setup_t = `MW_SETUP(Cfg),
     parameter type rows_t = `MW_ROWS(Cfg),
     parameter type row_t = `MW_ROW(Cfg),
     parameter type dest_t = `MW_DEST(Cfg)
@@ -21,17 +22,10 @@ module serve_rows #(
     input  wire logic                rst_ni,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    output logic [Cfg.N-1:0]          room_o,       // contexts with a place for a row
-    output logic                      dest_room_o,
-    input  wire logic [Cfg.GpuW-1:0]  ctx_i,        // context whose row is being set up
-    input  wire logic                 own_i,        // it is the own one
-    output logic                      slot_o,       // place of that row
-    input  wire logic                 push_i,       // it is set up:
-    input  wire bundle_pkg::request_t low_i,        // as it was requested
-    input  wire logic                 bad_i,        // poisoned, without terms
-    input  wire logic [Cfg.AddrW-1:0] addr_i,       // where it goes (st), or of dest_push_i
-    input  wire red_pkg::red_t        red_i,
-    input  wire logic                 dest_push_i,  // where an own row goes
+    output logic [Cfg.N-1:0] room_o,   // contexts with a place for a row
+    output logic             dest_room_o,
+    input  wire setup_t      setup_i,  // the row that is being set up
+    output logic             slot_o,   // its place
 
     output rows_t                    rows_o,
     input  wire logic [Cfg.GpuW-1:0] row_ctx_i,
@@ -58,13 +52,13 @@ module serve_rows #(
         end
     end
 
-    assign slot_o = set_q[ctx_i][0];
+    assign slot_o = set_q[setup_i.ctx][0];
     assign row_slot_o = sum_q[row_ctx_i][0];
 
-    assign alone = bad_i || low_i.cnt == '0;  // no other term
-    assign extra = low_i.use_r || (low_i.again && !bad_i);
-    assign steps = alone ? '0 : low_i.cnt - 5'(!extra);
-    assign length = (!(own_i || low_i.st) || low_i.is_static) ? {low_i.len_high, low_i.len_low}
+    assign alone = setup_i.bad || setup_i.low.cnt == '0;  // no other term
+    assign extra = setup_i.low.use_r || (setup_i.low.again && !setup_i.bad);
+    assign steps = alone ? '0 : setup_i.low.cnt - 5'(!extra);
+    assign length = (!(setup_i.own || setup_i.low.st) || setup_i.low.is_static) ? {setup_i.low.len_high, setup_i.low.len_low}
                     : cfg_i.row_bytes;
     assign flits = (15 - Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
@@ -73,11 +67,28 @@ module serve_rows #(
 
     if (Cfg.Gathered) begin : gen_dense
         logic dense;
-        assign dense = low_i.slots && low_i.is_explicit && !(Cfg.RowSparse && cfg_i.row_returns);
-        assign row = {dense, steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits};
+        assign dense = setup_i.low.slots && setup_i.low.is_explicit && !(Cfg.RowSparse && cfg_i.row_returns);
+        assign row = {
+            dense,
+            steps,
+            setup_i.low.use_r,
+            setup_i.low.st,
+            alone && !extra,
+            setup_i.bad,
+            setup_i.addr,
+            flits
+        };
         assign row_o.minus = row_read[RowBits-1];
     end else begin : gen_own
-        assign row = {steps, low_i.use_r, low_i.st, alone && !extra, bad_i, addr_i, flits};
+        assign row = {
+            steps,
+            setup_i.low.use_r,
+            setup_i.low.st,
+            alone && !extra,
+            setup_i.bad,
+            setup_i.addr,
+            flits
+        };
         assign row_o.minus = 1'b0;
     end
     assign {row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt,
@@ -89,8 +100,8 @@ module serve_rows #(
         .Depth(2 ** (Cfg.GpuW + 1))
     ) i_rows (
         .clk_i,
-        .we_i(push_i),
-        .waddr_i({ctx_i, slot_o}),
+        .we_i(setup_i.done),
+        .waddr_i({setup_i.ctx, slot_o}),
         .wdata_i(row),
         .raddr_i({row_ctx_i, row_slot_o}),
         .rdata_o(row_read)
@@ -104,9 +115,9 @@ module serve_rows #(
             .Depth(2 ** (Cfg.GpuW + 1))
         ) i_red (
             .clk_i,
-            .we_i(push_i),
-            .waddr_i({ctx_i, slot_o}),
-            .wdata_i(red_i),
+            .we_i(setup_i.done),
+            .waddr_i({setup_i.ctx, slot_o}),
+            .wdata_i(setup_i.red),
             .raddr_i({row_ctx_i, row_slot_o}),
             .rdata_o(row_o.red)
         );
@@ -120,16 +131,16 @@ module serve_rows #(
             set_q <= '0;
             sum_q <= '0;
         end else begin
-            if (push_i) set_q[ctx_i] <= set_q[ctx_i] + 1'b1;
+            if (setup_i.done) set_q[setup_i.ctx] <= set_q[setup_i.ctx] + 1'b1;
             if (row_pop_i) sum_q[row_ctx_i] <= sum_q[row_ctx_i] + 1'b1;
         end
-        if (push_i) one_q[ctx_i][slot_o] <= steps == '0;
-        if (push_i && own_i) begin
-            own_r_q[slot_o] <= low_i.use_r;
+        if (setup_i.done) one_q[setup_i.ctx][slot_o] <= steps == '0;
+        if (setup_i.done && setup_i.own) begin
+            own_r_q[slot_o] <= setup_i.low.use_r;
             // R of slots reads what rows before it have written there
-            own_again_q[slot_o] <= (low_i.again && !bad_i)
-                                   || (Cfg.RowSparse && cfg_i.row_returns && low_i.slots
-                                                               && !low_i.is_explicit);
+            own_again_q[slot_o] <= (setup_i.low.again && !setup_i.bad)
+                                   || (Cfg.RowSparse && cfg_i.row_returns && setup_i.low.slots
+                                                               && !setup_i.low.is_explicit);
         end
     end
 
@@ -138,19 +149,19 @@ module serve_rows #(
     ) i_dest (
         .clk_i,
         .rst_ni,
-        .promise_i(dest_push_i),
+        .promise_i(setup_i.dest),
         .room_o(dest_room_o),
-        .push_i(dest_push_i),
-        .data_i({low_i.more, addr_i}),
+        .push_i(setup_i.dest),
+        .data_i({setup_i.low.more, setup_i.addr}),
         .valid_o(dest_o.valid),
         .ready_i(dest_ready_i),
         .data_o({dest_o.more, dest_o.addr})
     );
 
-    `MW_CONTRACT(push_i, (room_o & (Cfg.N'(1) << ctx_i)) != '0, "a row without a place")
+    `MW_CONTRACT(setup_i.done, (room_o & (Cfg.N'(1) << setup_i.ctx)) != '0, "a row without a place")
     `MW_CONTRACT(row_pop_i, (rows_o.pend & (Cfg.N'(1) << row_ctx_i)) != '0,
                  "a row ends that is not there")
-    `MW_CONTRACT(dest_push_i, dest_room_o, "a destination without a place")
+    `MW_CONTRACT(setup_i.dest, dest_room_o, "a destination without a place")
 endmodule
 
 `default_nettype wire

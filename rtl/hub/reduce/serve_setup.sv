@@ -23,7 +23,9 @@
 
 module serve_setup #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter type request_bus_t = `MW_REQUEST(Cfg)
+    parameter type request_bus_t = `MW_REQUEST(Cfg),
+    parameter type place_t = `MW_PLACE(Cfg),
+    parameter type setup_t = `MW_SETUP(Cfg)
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_ni,
@@ -38,31 +40,20 @@ module serve_setup #(
     input  wire logic [Cfg.N-1:0] room_i,       // contexts with a place for a row
     input  wire logic             dest_room_i,  // a place for a destination
     input  wire logic             wait_i,       // a flit arrives
-    output logic [Cfg.GpuW-1:0]   ctx_o,        // whose row it is
-    output logic                  own_o,        // of the own port
 
-    output logic                      re_o,    // word of a request, here in the next cycle
+    output place_t                    at_o,    // word of a request, here in the next cycle
     input  wire logic [Cfg.OpenW-1:0] rptr_i,  // the context's oldest request, without wait_i
-    output logic [Cfg.OpenW-1:0]      slot_o,
-    output logic [Cfg.BeatW-1:0]      beat_o,
     input  wire request_bus_t         word_i,
 
     output bundle_pkg::alloc_req_t      al_req_o,
     input  wire logic                   al_req_ready_i,
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
-    output logic [Cfg.AddrW-1:0] addr_o,       // an address of the row
-    // to be written: it, or the destination, which is the row's last term (again)
-    output logic                 term_we_o,
-    output logic [3:0]           term_idx_o,
-    output logic                 dest_push_o,  // of the destination of an own row
-
-    output logic                 pop_o,
-    output bundle_pkg::request_t low_o,
-    output logic                 bad_o,
-    output red_pkg::red_t        red_o,
-    output error_pkg::err_e      err_o,  // why it is bad
-    output logic                 idle_o
+    output setup_t                  row_o,
+    // an address of the row is to be written: it, or the destination, which is its last term (again)
+    output bundle_pkg::term_write_t term_o,
+    output error_pkg::err_e         err_o,  // why it is bad
+    output logic                    idle_o
 );
     import error_pkg::*;
 
@@ -88,6 +79,22 @@ module serve_setup #(
     } state_e;
     state_e state_q, state_d;
 
+    logic [Cfg.GpuW-1:0] ctx_q;
+    logic own, done, dest, bad_q;
+    bundle_pkg::request_t low_q;
+    red_pkg::red_t red;
+    logic [Cfg.AddrW-1:0] addr;
+    assign row_o = '{
+            ctx: ctx_q,
+            own: own,
+            done: done,
+            dest: dest,
+            low: low_q,
+            bad: bad_q,
+            red: red,
+            addr: addr
+        };
+
     logic [Cfg.N-1:0] can_set, grant;
     logic [Cfg.GpuW-1:0] pick;
     logic [Cfg.OpenW-1:0] rptr_q;
@@ -105,7 +112,7 @@ module serve_setup #(
     logic [3:0] down_q;  // places that the address in x_q is still to be
                          // shifted down to the token
     logic down;
-    logic in_dest_q;  // addr_o is for the destination, not for a term
+    logic in_dest_q;  // addr is for the destination, not for a term
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++)
@@ -126,74 +133,74 @@ module serve_setup #(
 
     // grant_lists names tokens, not addresses
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
-    assign to_slot = Cfg.RowSparse && cfg_i.row_returns && low_o.slots && low_o.is_explicit;
-    assign own_o = 5'(ctx_o) == cfg_i.port;
-    assign here = own_o || low_o.st;
+    assign to_slot = Cfg.RowSparse && cfg_i.row_returns && low_q.slots && low_q.is_explicit;
+    assign own = 5'(ctx_q) == cfg_i.port;
+    assign here = own || low_q.st;
     // experts of a token
-    assign plain = !low_o.is_static && !low_o.is_explicit && !low_o.slots;
+    assign plain = !low_q.is_static && !low_q.is_explicit && !low_q.slots;
     assign behind = (Cfg.AddrW+1)'(x_q[Cfg.MemBytesLog2-1:Cfg.FlitLog2])
-                    + (Cfg.AddrW+1)'({low_o.len_high, low_o.len_low} >> Cfg.FlitLog2);
-    assign over = low_o.over || high_over_q
-                  || (low_o.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
+                    + (Cfg.AddrW+1)'({low_q.len_high, low_q.len_low} >> Cfg.FlitLog2);
+    assign over = low_q.over || high_over_q
+                  || (low_q.is_static && behind[Cfg.AddrW] && behind[OverW-1:0] != '0);
     assign lane_t = t_q[3:0] - 4'(!here);  // the wire puts target 0 into the header
     assign t_next = t_q + 1'b1;
-    assign last_term = !in_dest_q && t_next == low_o.cnt;
+    assign last_term = !in_dest_q && t_next == low_q.cnt;
     assign stored = state_q == Store && !wait_i;
     assign idle_o = state_q == Idle;
 
     always_comb begin
         state_d = state_q;
-        re_o = 1'b0;
-        slot_o = rptr_q;
-        beat_o = Cfg.BeatW'(Cfg.HeadFlits) + Cfg.BeatW'(lane_t >> Cfg.LaneW);
+        at_o.valid = 1'b0;
+        at_o.slot = rptr_q;
+        at_o.beat = Cfg.BeatW'(Cfg.HeadFlits) + Cfg.BeatW'(lane_t >> Cfg.LaneW);
         unique case (state_q)
             Idle:  if (can_set != '0) state_d = Head0;
             Head0: begin
-                slot_o = rptr_i;
-                beat_o = '0;
-                re_o   = !wait_i;
+                at_o.slot = rptr_i;
+                at_o.beat = '0;
+                at_o.valid   = !wait_i;
                 if (!wait_i) state_d = Head1;
             end
             Head1: begin
-                beat_o  = Cfg.BeatW'(1);
-                re_o    = Cfg.HeadFlits != 1;
+                at_o.beat  = Cfg.BeatW'(1);
+                at_o.valid    = Cfg.HeadFlits != 1;
                 state_d = (Cfg.HeadFlits == 1 && word_i.low.is_static) ? Begin : Start;
             end
             Start:  state_d = Begin;
-            Begin:  state_d = low_o.st ? (low_o.cnt == '0 ? Shift1 : Fetch)
-                              : own_o ? (to_slot ? Shift1 : Shift2) : (over || low_o.bad)
-                              ? Done : low_o.is_static ? Store : Fetch;
+            Begin:  state_d = low_q.st ? (low_q.cnt == '0 ? Shift1 : Fetch)
+                              : own ? (to_slot ? Shift1 : Shift2) : (over || low_q.bad)
+                              ? Done : low_q.is_static ? Store : Fetch;
             Fetch: begin
-                re_o    = 1'b1;
+                at_o.valid    = 1'b1;
                 state_d = Target;
             end
             Target: state_d = Lookup;
             Lookup: state_d = !plain ? Shift1 : mapped ? Ask : Done;
-            Ask:    if (down_q == '0 && bad_o)                 state_d = Done;
+            Ask:    if (down_q == '0 && bad_q)                 state_d = Done;
                     else if (al_req_o.valid && al_req_ready_i) state_d = Answer;
             Answer: if (al_i.valid) state_d = al_i.err ? Done : Shift2;
             Shift1: state_d = Shift2;
             Shift2: state_d = Store;
             Store: if (!wait_i) begin
-                if (low_o.st) state_d = in_dest_q ? Done : last_term ? Shift1 : Fetch;
-                else          state_d = (bad_o || last_term || (in_dest_q && low_o.cnt == '0))
-                                        ? Done : low_o.is_static ? Store : Fetch;
+                if (low_q.st) state_d = in_dest_q ? Done : last_term ? Shift1 : Fetch;
+                else          state_d = (bad_q || last_term || (in_dest_q && low_q.cnt == '0))
+                                        ? Done : low_q.is_static ? Store : Fetch;
             end
-            default: if (pop_o) state_d = Idle;
+            default: if (done) state_d = Idle;
         endcase
     end
 
-    assign pop_o = state_q == Done && !wait_i;
-    assign term_we_o = state_q == Store && (!in_dest_q || low_o.again);
-    assign term_idx_o = t_q[3:0];
-    assign dest_push_o = stored && in_dest_q && !low_o.st;
+    assign done = state_q == Done && !wait_i;
+    assign term_o.we = state_q == Store && (!in_dest_q || low_q.again);
+    assign term_o.idx = t_q[3:0];
+    assign dest = stored && in_dest_q && !low_q.st;
 
     serve_address #(
         .Cfg(Cfg)
     ) i_address (
         .clk_i,
         .cfg_i,
-        .low_i(low_o),
+        .low_i(low_q),
         .x_i(x_q),
         .dest_i(in_dest_q),
         .target_i((to_slot && in_dest_q) ? target_q : tgt_q),
@@ -201,12 +208,12 @@ module serve_setup #(
         .row_i(al_i.row),
         .static_delta_i,
         .load_i(state_q inside {Begin, Lookup}
-                || (stored && ((low_o.st && last_term) || low_o.is_static))),
+                || (stored && ((low_q.st && last_term) || low_q.is_static))),
         .lookup_i(state_q == Lookup),
         .alloc_i(state_q == Answer && al_i.valid),
         .index_i(state_q == Shift1),
         .base_i(state_q == Shift2),
-        .addr_o
+        .addr_o(addr)
     );
 
     assign down = down_q != '0 && state_q inside {Fetch, Target, Lookup, Ask};
@@ -215,39 +222,39 @@ module serve_setup #(
         if (!rst_ni) state_q <= Idle;
         else state_q <= state_d;
         unique case (state_q)
-            Idle:  ctx_o <= pick;
+            Idle:  ctx_q <= pick;
             Head0: rptr_q <= rptr_i;
             Head1: begin
-                low_o <= word_i.low;
+                low_q <= word_i.low;
                 if (Cfg.HeadFlits == 1)
                     {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
             end
             Start: if (Cfg.HeadFlits != 1)
                 {target_q, high_over_q, x_q} <= {word_i.target, word_i.over, word_i.x};
             Begin: begin
-                bad_o     <= over || low_o.bad;
+                bad_q     <= over || low_q.bad;
                 err_o     <= ERR_BOUNDS;
-                in_dest_q <= low_o.st ? low_o.cnt == '0 : own_o;
-                t_q       <= (own_o && !low_o.st) ? low_o.cnt : '0;
+                in_dest_q <= low_q.st ? low_q.cnt == '0 : own;
+                t_q       <= (own && !low_q.st) ? low_q.cnt : '0;
             end
             Target: tgt_q <= (!here && t_q == '0) ? target_q
                              : word_i.targets[lane_t[Cfg.LaneW-1:0]];
             Lookup: begin
                 le_q <= le;
                 if (plain && !mapped) begin
-                    bad_o <= 1'b1;
+                    bad_q <= 1'b1;
                     err_o <= ERR_UNMAPPED;
                 end
             end
             Answer: if (al_i.valid) begin
                 if (al_i.err) begin
-                    bad_o <= 1'b1;
+                    bad_q <= 1'b1;
                     err_o <= ERR_UNALLOCATED;
                 end
             end
             Store: begin
                 if (!wait_i) begin
-                    in_dest_q <= low_o.st && last_term;
+                    in_dest_q <= low_q.st && last_term;
                     t_q       <= in_dest_q ? '0 : t_next;
                 end
             end
@@ -255,18 +262,20 @@ module serve_setup #(
         endcase
         // Beside the search for its first term; what falls out must be 0.
         if (state_q == Begin)
-            down_q <= (here || low_o.is_static || by_switch) ? '0 : cfg_i.row_shift;
+            down_q <= (here || low_q.is_static || by_switch) ? '0 : cfg_i.row_shift;
         else if (down) down_q <= down_q - 1'b1;
         if (down) begin
             x_q <= x_q >> 1;
-            if (x_q[0]) bad_o <= 1'b1;
+            if (x_q[0]) bad_q <= 1'b1;
         end
     end
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
-        assign red_o = '0;
+        assign red = '0;
     end else begin : gen_red
-        always_ff @(posedge clk_i) if (state_q == Head1) red_o <= word_i.red;
+        red_pkg::red_t red_q;
+        always_ff @(posedge clk_i) if (state_q == Head1) red_q <= word_i.red;
+        assign red = red_q;
     end
 
     // ---- expert map: own experts --------------------------------------------------
@@ -284,7 +293,7 @@ module serve_setup #(
     assign mapped = emap_mine && !tgt_q[TgtW-1];
 
     assign {al_req_o.alloc, al_req_o.start, al_req_o.retry} = '0;
-    assign al_req_o.valid = state_q == Ask && down_q == '0 && !bad_o;
+    assign al_req_o.valid = state_q == Ask && down_q == '0 && !bad_q;
     assign al_req_o.le = le_q;
     assign al_req_o.token = node_pkg::TokenW'(x_q);
 
@@ -293,7 +302,7 @@ module serve_setup #(
     `MW_STABLE(al_req_o.valid, al_req_ready_i, al_req_o,
                "a request changes before the allocator takes it")
     `MW_CONTRACT(al_i.valid, state_q == Answer, "an answer that was not requested")
-    `MW_CONTRACT(dest_push_o, dest_room_i, "a destination without a place")
+    `MW_CONTRACT(dest, dest_room_i, "a destination without a place")
 endmodule
 
 `default_nettype wire
