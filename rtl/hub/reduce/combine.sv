@@ -240,7 +240,8 @@ module combine #(
     assign entry_token_o = Cfg.LineW'(item_in);
     assign entry_slot_o = wpar_q;
     assign rdy_ready_o = room && from_ready && (tiles || entry_ready_i);
-    assign start = items_o.is_static ? room : tiles ? room && rdy_i.valid : entry_valid_o && entry_ready_i;
+    assign start = items_o.is_static ? room : tiles ? room && rdy_i.valid
+                   : entry_valid_o && entry_ready_i;
     assign got = (items_o.is_static || tiles) ? start : entry_got_i;
 
     lutram #(
@@ -285,8 +286,8 @@ module combine #(
             cur_q <= Cfg.ItemW'({cmd_i.a_high, cmd_i.a});
         end else if (start) begin
             cur_q <= cur_q + Cfg.ItemW'(step);
-            items_o.last_flits <= (15-Cfg.FlitLog2)'((apart_q ? (Cfg.ItemW+1)'(cfg_i.row_bytes) : left_q)
-                                               >> Cfg.FlitLog2);
+            items_o.last_flits <= (15 - Cfg.FlitLog2)'(
+                (apart_q ? (Cfg.ItemW+1)'(cfg_i.row_bytes) : left_q) >> Cfg.FlitLog2);
         end
     end
 

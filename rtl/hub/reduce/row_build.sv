@@ -166,7 +166,8 @@ module row_build #(
     assign dense = Cfg.Gathered && !push && items_i.dense;
     assign remote = tiles || (static_row ? group_remote : remote_cnt_q != '0 && !bad_q);
     assign nothing = !push_q && !by_rows && (dense ? items_i.own != (own_cnt_q != '0)
-                                 : items_i.own ? items_i.sum && own_cnt_q == '0 && remote : !remote);
+                                 : items_i.own ? items_i.sum && own_cnt_q == '0 && remote
+                                 : !remote);
 
     assign id_meta_o = push;
     assign id_idx_o = j_q[3:0];
@@ -294,7 +295,8 @@ module row_build #(
             Shift:   if (shifts_q == '0 && (!by_rows || open_q < limit)) begin
                          state_d   = nothing ? Next : Head;
                          begin_pkt = 1'b1;
-                         kind_d = by_rows ? kind_rows : (push_q || dense) ? Row : !items_i.own ? Slots
+                         kind_d = by_rows ? kind_rows : (push_q || dense) ? Row
+                                  : !items_i.own ? Slots
                                   : (remote && !items_i.sum && !by_switch) ? Req : Row;
                      end
             Head:    if (head_done) state_d = Targets;

@@ -58,8 +58,8 @@ module serve_rows #(
     assign alone = setup_i.bad || setup_i.low.cnt == '0;  // no other term
     assign extra = setup_i.low.use_r || (setup_i.low.again && !setup_i.bad);
     assign steps = alone ? '0 : setup_i.low.cnt - 5'(!extra);
-    assign length = (!(setup_i.own || setup_i.low.st) || setup_i.low.is_static) ? {setup_i.low.len_high, setup_i.low.len_low}
-                    : cfg_i.row_bytes;
+    assign length = (!(setup_i.own || setup_i.low.st) || setup_i.low.is_static)
+                    ? {setup_i.low.len_high, setup_i.low.len_low} : cfg_i.row_bytes;
     assign flits = (15 - Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
     localparam int unsigned RowBits = 9 + 32'(Cfg.Gathered) + Cfg.AddrW + node_pkg::PktW + Cfg.PayW;
@@ -67,7 +67,8 @@ module serve_rows #(
 
     if (Cfg.Gathered) begin : gen_dense
         logic dense;
-        assign dense = setup_i.low.slots && setup_i.low.is_explicit && !(Cfg.RowSparse && cfg_i.row_returns);
+        assign dense = setup_i.low.slots && setup_i.low.is_explicit
+                       && !(Cfg.RowSparse && cfg_i.row_returns);
         assign row = {
             dense,
             steps,

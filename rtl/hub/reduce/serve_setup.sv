@@ -50,7 +50,7 @@ module serve_setup #(
     input  wire bundle_pkg::alloc_rsp_t al_i,
 
     output setup_t                  row_o,
-    // an address of the row is to be written: it, or the destination, which is its last term (again)
+    // an address of the row is to be written: it, or the destination, its last term (again)
     output bundle_pkg::term_write_t term_o,
     output error_pkg::err_e         err_o,  // why it is bad
     output logic                    idle_o

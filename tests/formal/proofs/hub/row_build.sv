@@ -37,6 +37,9 @@ module prove_row_build #(
 
     logic                rst_n, item_done, push_done, quiet, push_quiet, own_valid, meta;
     bundle_pkg::built_t  built;
+    `MW_ITEM(Cfg)        item;
+    `MW_ITEMS(Cfg)       items;
+    `MW_BACK(Cfg)        push;
     logic [3:0]          idx;
     `MW_STREAM(Cfg)      req;
     header_t             header;
@@ -63,13 +66,24 @@ module prove_row_build #(
         if (item_i || push_i) assume (!table_i);
     end
 
+    // one to be reduced, and a received one from GPU 1, which lie at 0
+    always_comb begin
+        item       = '0;
+        item.valid = item_i;
+        item.last  = last_i;
+        items      = '0;
+        {items.is_static, items.sum, items.own} = {static_i, sum_i, own_i};
+        {items.dense, items.fill, items.every} = {dense_i, fill_i, every_i};
+        items.last_flits = 7'd1;
+        push       = '0;
+        push.valid = push_i;
+        push.home  = 1'b1;
+    end
+
     f_reset i_reset (.clk_i, .rst_no(rst_n));
     row_build #(.Cfg(Cfg)) i_dut (
         .clk_i, .rst_ni(rst_n), .cfg_i(cfg), .emap_i(emap), .groups_i(groups),
-        .item_i('{valid: item_i, last: last_i, default: '0}),
-        .items_i('{is_static: static_i, sum: sum_i, own: own_i, dense: dense_i, fill: fill_i,
-                   every: every_i, last_flits: 7'd1, default: '0}),
-        .built_o(built), .row_done_i, .push_i('{valid: push_i, home: 1'b1, default: '0}),
+        .item_i(item), .items_i(items), .built_o(built), .row_done_i, .push_i(push),
         .push_done_o(push_done), .push_quiet_o(push_quiet), .st_done_i,
         .id_meta_o(meta), .id_idx_o(idx), .id_i({{10{ids_q[idx[0]][5]}}, ids_q[idx[0]]}),
         .req_o(req), .req_ready_i, .own_valid_o(own_valid), .own_ready_i, .own_static_o()
