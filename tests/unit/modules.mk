@@ -315,6 +315,12 @@ UNIT_SRCS_ready_gather := rtl/hub/control/ready_gather.sv
 UNIT += load
 UNIT_PARAMS_load := N=5 TokensLog2=6 SwitchReductions=1 TileReductions=1 MergeLoads=1 OpenLoads=6 OpenSyncs=3
 UNIT_SRCS_load := rtl/hub/load/load.sv
+UNIT += load_serve
+UNIT_PARAMS_load_serve := N=3 FlitBytes=8 MemBytesLog2=14 TokensLog2=6 SwitchReductions=1 TileReductions=1 \
+    MergeLoads=1 OpenLoads=4
+UNIT_SRCS_load_serve := rtl/hub/load/load_serve.sv
+$(eval $(call variant,load_serve_block,load_serve,N=9 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 SwitchReductions=1 \
+    TileReductions=1 MergeLoads=1 OpenLoads=32))
 UNIT += kept_lists
 UNIT_PARAMS_kept_lists := N=4 FlitBytes=8 MemBytesLog2=14 TokensLog2=5 MaxExperts=64 SwitchReductions=1
 UNIT_SRCS_kept_lists := tests/unit/hub/kept_lists.sv
