@@ -12,6 +12,7 @@
 #   make library      libmoeswitch.so, for programs of your own (README.md)
 #   make model        one Verilated device: N=4 F=8 [TRACE=1 with FST waveforms] [SMALL=1 memories as synth-check has
 #                     them] [FAR=1 links of up to 2 047 cycles] [BACKEND=plain|lanes] [PRIMITIVES=published|basic]
+#                     [LIKE=ecpix5-85f sizes and primitives of that board]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
 #   make soak         a million frames against the usb transport, with every fault, half an hour

@@ -22,6 +22,9 @@ BOARD_NODE = $(if $(filter 1,$(PADS)),,$(if $(filter 2 3,$(BOARD_N)),,$(call \
 $(foreach b,$(BOARDS),$(foreach n,$(sort 4 $(filter 4 5 6 7 8,$(BOARD_N))),$(if $(call board_primitives,$(b)),$(eval \
     $(call node_rules,$(call board_node,$(b),$(n)),$(n),$$(PY) flow/ecp5/board.py $(b) \
     $(call board_sizes,$(b),$(n)))))))
+# the device of LIKE in simulation, with one node for all, at its ULPI pins
+$(if $(LIKE),$(foreach n,$(filter 4 5 6 7 8,$(N)),$(eval \
+    $(call device_rules,n$(n)f8-$(LIKE)-threads,$(n),8,$(LIKE),device_usb,threads))))
 BOARD_USB = $(if $(filter pins,$(shell sed -n 's/^usb = "\(.*\)"/\1/p' boards/$(BOARD)/board.toml \
     2>/dev/null)),pins,usb)
 BOARD_RTL = $(if $(BOARD_NODE),experiments/node_threads/fabric_threads.sv) \

@@ -1,30 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole Verilated device, host link, firmware and USB core included.
 
-# device_rules: configuration, N, F, small, top module, `threads` if one node is to serve all (docs/design/threads.md):
-# build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at its ULPI pins under the
-# host of sim/ulpi, behind the C interface of sim/mw_device.h
+# device_rules: configuration, N, F, small or LIKE, top module, `threads` if one node is to serve all
+# (docs/design/threads.md): build/model/dev-n2f8/libmw<top>.so, rtl/top/device.sv at its endpoints, or device_usb.sv at
+# its ULPI pins under the host of sim/ulpi, behind the C interface of sim/mw_device.h
 DEVICE_VFLAGS := -O3 --x-assign fast --x-initial unique --noassert --output-split 15000 -Wno-lint -Wno-style
 device_ulpi = $(if $(filter device_usb,$(1)),$(call obj,$(wildcard sim/ulpi/*.c)))
 device_shim = sim/$(1).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/device.map \
     $(if $(filter device_usb,$(1)),$(wildcard sim/ulpi/*.[ch]))
-device_threads = $(B)/threads/n$(1)f$(2)-small-threads/node_threads.v
+# N, small or LIKE
+device_threads = $(if $(filter 1,$(2)),$(B)/threads/n$(1)f8-small-threads,$(call board_node,$(2),$(1)))/node_threads.v
+device_settings = $(if $(filter 0,$(3)),N=$(1) FlitBytes=$(2) $(LARGE_TABLES),$(call settings_of,$(1),$(2),$(3)))
 define device_rules
-$(call flags_rule,dev-$(1)/$(5),$(5) $(if $(6),with one node for all )$(DEVICE_VFLAGS) N=$(2) FlitBytes=$(3) \
-    $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES)); -O1)
+$(call flags_rule,dev-$(1)/$(5),$(5) $(if $(6),with one node for all )$(DEVICE_VFLAGS) \
+    $(call device_settings,$(2),$(3),$(4)); -O1)
 $(B)/model/dev-$(1)/$(5)/V$(5).mk: \
-    $(if $(6),$(call device_threads,$(2),$(3)) experiments/node_threads/fabric_threads.sv) \
+    $(if $(6),$(call device_threads,$(2),$(4)) experiments/node_threads/fabric_threads.sv) \
     $(B)/model/dev-$(1)/$(5)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(DEV_PKGS) $(DEV_REG_SV) $(DEV_IP) \
     $(USB_CORE) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(5)$$(comma) N=$(2)$$(comma) $(3)-byte \
 	    flits$(if $(filter 1,$(4)),$$(comma) small memories))
 	$$(Q)$(VERILATOR) --cc --prefix V$(5) --top-module $(5) \
-	    $(call cfg,N=$(2) FlitBytes=$(3) $(if $(filter 1,$(4)),$(SMALL_PARAMS),$(LARGE_TABLES))) -GClockKhz=0 \
+	    $(call cfg,$(call device_settings,$(2),$(3),$(4))) -GClockKhz=0 \
 	    $(if $(6),-GCycleClocks=$(2)) '-GFirmware="$(abspath $(FW)/firmware.hex)"' \
 	    $(DEVICE_VFLAGS) $(VLT) $(addprefix -y ,$(RTL_DIRS) $(DEV_DIRS)) \
 	    $(RTL_PKGS) $(DEV_PKGS) $(DEV_IP) rtl/top/$(5).sv \
-	    $(if $(6),experiments/node_threads/fabric_threads.sv $(call device_threads,$(2),$(3))) --Mdir $$(@D) \
+	    $(if $(6),experiments/node_threads/fabric_threads.sv $(call device_threads,$(2),$(4))) --Mdir $$(@D) \
 	    >$$(@D)/verilate.log 2>&1 || { cat $$(@D)/verilate.log; exit 1; }
 	$$(Q)$(start_of_large) $$(@D)/V$(5)___024root__*__Slow.cpp
 	$$(call verilator_deps,$$@)

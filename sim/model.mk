@@ -11,6 +11,8 @@ PRIMITIVES ?= all
 # 1: links of up to 2 047 cycles, with the credits that their round trip needs
 FAR ?= 0
 KINDS := published basic
+# a board of boards/: sizes and primitives of its device
+LIKE ?=
 $(if $(and $(filter 1,$(words $(F))),$(filter 8 16,$(F))),,$(error F=$(F): flits have 8 or 16 bytes))
 $(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 32),$(N))),,$(error N=$(N): 2 to 32 GPUs are possible))
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
@@ -19,6 +21,9 @@ $(if $(filter 1,$(FAR)),$(if $(filter 1,$(SMALL))$(filter $(KINDS),$(PRIMITIVES)
     nor PRIMITIVES=$(PRIMITIVES))))
 $(if $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter-out 0,$(SMALL) $(TRACE)),$(error PRIMITIVES=$(PRIMITIVES): neither \
     with SMALL=1 nor TRACE=1)))
+$(if $(LIKE),$(if $(wildcard boards/$(LIKE)/board.toml),,$(error LIKE=$(LIKE): a folder of boards is possible)))
+$(if $(LIKE),$(if $(filter-out 0 8,$(SMALL) $(FAR) $(F))$(filter $(KINDS),$(PRIMITIVES)),$(error LIKE=$(LIKE): with \
+    F=8$(comma) and none of SMALL=1$(comma) FAR=1$(comma) PRIMITIVES=)))
 # plain: Verilator's own code of the whole fabric, with g++ or clang, on any machine; what writes waveforms is always
 # that. lanes: the fabric in parts, which sim/lanes/lanes.py translates. Without either: lanes, or where they do
 # not work plain, with a line of warning.
@@ -38,6 +43,7 @@ BASIC_CACHE := CacheEntries=512 CacheLimit=0
 SMALL_PARAMS := MemBytesLog2=14 RowsLog2=6 TokensLog2=5 MaxExperts=32 MaxLocalExperts=4 CacheEntries=64 MaxLatency=8 \
     StorePkts=16 Window=0 RxStorePkts=12 RedTypes=1 RedOps=1 Reds=0 AdderBypass=0 $(BASIC_PARAMS) CacheLimit=0 \
     Faults=0 Monitor=0
+LIKE_PARAMS := $(if $(LIKE),$(shell $(PY) flow/ecp5/board.py $(LIKE) $(SMALL_PARAMS)))
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is
 # touched. Verilator takes arrays of 2^28 elements, which bounds 8-byte flits. large: flit bytes
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
@@ -52,8 +58,9 @@ kind_far := MaxLatency=2047 StorePkts=512 CtrlPkts=64 PartPkts=512 RxStorePkts=5
     RxCtrlPkts=64 OpenRows=64
 kind_published := $(PUBLISHED_PARAMS)
 kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE)
-# settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or neither (0)
-settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(call large,$(2)) $(kind_$(3)))
+# settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or LIKE or neither (0)
+settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(if $(filter $(LIKE),$(3)),$(LIKE_PARAMS), \
+    $(call large,$(2)) $(kind_$(3))))
 MODEL_OPT ?= -O2
 # that only tests run, a few short layers each: what they gain by optimization is less than it takes
 BRIEF_MODELS := n2f8-plain n3f16-fst n9f8-small n9f8-small-plain
@@ -109,7 +116,7 @@ include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain
 LONG_MODELS := 9.8.1.0 9.8.1.0.plain 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 \
     $(KINDS:%=32.16.%.0) 4.8.0.0.plain 8.16.0.0.plain 5.16.0.0 6.16.0.0 7.16.0.0
-asked_kind := $(or $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter 1,$(FAR)),far),$(SMALL))
+asked_kind := $(or $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter 1,$(FAR)),far),$(LIKE),$(SMALL))
 asked := $(N).$(F).$(asked_kind).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))
 backend_of = $(if $(filter plain,$(call dotted,$(1),5))$(filter-out 0,$(call dotted,$(1),4)),plain,lanes)
@@ -127,7 +134,7 @@ $(foreach m,$(MODELS) $(LONG_MODELS) $(asked) $(N).$(F).0.0 $(KINDS:%=$(N).$(F).
 device_so = $(B)/model/dev-$(call conf,$(1))/libmw$(call dotted,$(1),5).so
 # configuration as of a model, and top module
 DEVICES := 2.8.0.0.device 2.8.0.0.device_usb 4.8.1.0.device
-asked_devices := $(foreach t,device device_usb,$(N).$(F).$(SMALL).0.$(t))
+asked_devices := $(foreach t,device device_usb,$(N).$(F).$(or $(LIKE),$(SMALL)).0.$(t))
 # configuration, N, F
 device_rules_of = $(call device_rules,$(call conf,$(1)),$(2),$(3),$(call dotted,$(1),3),$(call dotted,$(1),5))
 $(foreach m,$(sort $(DEVICES) $(asked_devices)),$(eval \

@@ -124,8 +124,9 @@ $(B)/model/$(1)/libmwsim.so: \
 	    "BACKEND=lanes does not work: $$$$(sed -n 2p $(B)/model/$(1)/backend); BACKEND=plain does" >&2; \
 	    exit 1,echo "  WARNING    $(1) is plain$(comma) not lanes: $$$$(sed -n 2p $(B)/model/$(1)/backend)" >&2); }
 	$$(Q)! $(unless_lanes) || $$(MAKE) --no-print-directory model N=$(2) F=$(3) \
-	    $(if $(filter $(KINDS),$(4)),PRIMITIVES=$(4),$(if $(filter far,$(4)),FAR=1,SMALL=$(4))) TRACE=0 \
-	    BACKEND=plain
+	    $(if $(filter $(KINDS),$(4)),PRIMITIVES=$(4),$(if $(filter far,$(4)),FAR=1,$(if \
+	    $(filter 0 1,$(4)),SMALL,LIKE)=$(4))) \
+	    TRACE=0 BACKEND=plain
 	$$(Q)! $(unless_lanes) || cmp -s $(B)/model/$(1)-plain/libmwsim.so $$@ \
 	    || cp $(B)/model/$(1)-plain/libmwsim.so $$@
 	@$(unless_lanes) || $(call say_now,LINK,$$@)

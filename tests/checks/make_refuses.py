@@ -21,6 +21,8 @@ BAD = (
     (["model", "N=02"], "N=02: 2 to 32 GPUs"),
     (["model", "F=12"], "F=12: flits have 8 or 16 bytes"),
     (["model", "F=8 9"], "F=8 9: flits have 8 or 16 bytes"),
+    (["model", "LIKE=foo"], "LIKE=foo: a folder of boards"),
+    (["model", "LIKE=ecpix5-85f", "F=16"], "LIKE=ecpix5-85f: with F=8"),
     (["model", "BACKEND=fast"], "BACKEND=fast: plain and lanes"),
 )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Gate level: netlists of ECP5 cells in Verilator. make gate runs a small layer of every system on that of
-# BOARD=ecpix5-85f with N=4, as it goes to place and route. LUT4 is in the netlist already
+# Gate level: netlists of ECP5 cells in Verilator. make gate runs a small layer of every system that the board has the
+# primitives of on the netlist of BOARD=ecpix5-85f with N=4, as it goes to place and route. It holds LUT4 already
 GATE_CELLS := $(filter-out %/LUT4.sv,$(wildcard tests/gate/cells/*.sv))
 GATE_BOARD := ecpix5-85f
 GATE_N := 4
@@ -12,7 +12,8 @@ $(B)/gate/parts/gate_parts_netlist.v: tests/gate/parts.py tests/gate/netlist.py 
 	$(Q)$(PY) tests/gate/parts.py $(@D)
 
 # the netlist that a board's bitstream is placed and routed from, in the place of the device at its pins
-GATE := $(B)/model/gate-n$(GATE_N)f8-small
+GATE_CONF := n$(GATE_N)f8-$(GATE_BOARD)
+GATE := $(B)/model/gate-$(GATE_CONF)
 GATE_OPT ?= -O1
 $(GATE)/netlist/netlist.v: $(GATE_DIR)/netlist.json tests/gate/netlist.py tests/gate/cells/LUT4.sv \
     flow/ecp5/ram_init.py $(FW)/firmware.hex
@@ -31,10 +32,10 @@ $(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_
 	$(Q)$(MAKE) -s -C $(@D) -f Vdevice_usb.mk Vdevice_usb__ALL.a $(VMAKE_CLANG) OPT_FAST=$(GATE_OPT) OPT_SLOW=-O0 \
 	    CXXFLAGS="-w -fPIC" >$(@D)/make.log 2>&1 || { cat $(@D)/make.log; exit 1; }
 
-$(eval $(call flags_rule,gate-n$(GATE_N)f8-small,netlist of $(GATE_BOARD) -O3 --x-assign fast --x-initial unique \
+$(eval $(call flags_rule,gate-$(GATE_CONF),netlist of $(GATE_BOARD) -O3 --x-assign fast --x-initial unique \
     --noassert N=$(GATE_N) FlitBytes=8; $(GATE_OPT)))
 GATE_SOURCES := $(call device_shim,device_usb) $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS)
-$(eval $(call note_rule,gate-n$(GATE_N)f8-small,device,plain,$(GATE)/netlist/Vdevice_usb__ALL.a,$(GATE_SOURCES)))
+$(eval $(call note_rule,gate-$(GATE_CONF),device,plain,$(GATE)/netlist/Vdevice_usb__ALL.a,$(GATE_SOURCES)))
 $(GATE)/libmwdevice_usb.so: $(GATE)/netlist/Vdevice_usb__ALL.a $(GATE)/note.S $(call device_shim,device_usb) \
     $(call obj,$(wildcard sim/ulpi/*.c)) $(B)/verilated/plain.a
 	$(call say,LINK,$@)
@@ -47,22 +48,22 @@ $(B)/tests/gate/on_netlist: $(call obj,tests/gate/on_netlist.c tests/device/fram
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ -Wl,--wrap=mw_open $^ -lcmocka $(LDLIBS)
 
-# a layer of every system on the netlist; gate-rtl: on the RTL, with the same pads left out
-.PHONY: gate gate-run gate-rtl gate-rtl-run
+# a layer of every system on the netlist; gate-rtl: on the RTL, with the same pads left out; gate-threads: with one node
+# for all, at the rate that a board has
+GATE_NEEDS := $(B)/tests/gate/on_netlist $(B)/moeswitch
+.PHONY: gate gate-run gate-rtl gate-rtl-run gate-threads gate-threads-run
 gate:
 	$(Q)$(MAKE) -s bitstream BOARD=$(GATE_BOARD) N=$(GATE_N) UNTIL=netlist
-	$(Q)$(MAKE) -s gate-run N=$(GATE_N) F=8 SMALL=1
-gate-run: $(GATE)/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch $(B)/model/n$(GATE_N)f8-small/libmwsim.so
-	$(Q)$(PY) tests/gate/run.py $(B) gate-n$(GATE_N)f8-small 9000
+	$(Q)$(MAKE) -s gate-run N=$(GATE_N) F=8 LIKE=$(GATE_BOARD)
+gate-run: $(GATE)/libmwdevice_usb.so $(GATE_NEEDS) $(B)/model/$(GATE_CONF)/libmwsim.so
+	$(Q)$(PY) tests/gate/run.py $(B) gate-$(GATE_CONF) $(GATE_CONF) 9000
 gate-rtl:
-	$(Q)$(MAKE) -s gate-rtl-run N=2 F=8 SMALL=1
-gate-rtl-run: $(B)/model/dev-n2f8-small/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch \
-    $(B)/model/n2f8-small/libmwsim.so
-	$(Q)$(PY) tests/gate/run.py $(B) dev-n2f8-small 25000 60000 99000
-# with one node for all, at the rate that a board has
-.PHONY: gate-threads gate-threads-run
+	$(Q)$(MAKE) -s gate-rtl-run N=2 F=8 LIKE=$(GATE_BOARD)
+gate-rtl-run: $(B)/model/dev-n2f8-$(GATE_BOARD)/libmwdevice_usb.so $(GATE_NEEDS) \
+    $(B)/model/n2f8-$(GATE_BOARD)/libmwsim.so
+	$(Q)$(PY) tests/gate/run.py $(B) dev-n2f8-$(GATE_BOARD) n2f8-$(GATE_BOARD) 25000 60000 99000
 gate-threads:
-	$(Q)$(MAKE) -s gate-threads-run N=4 F=8 SMALL=1
-gate-threads-run: $(B)/model/dev-n4f8-small-threads/libmwdevice_usb.so $(B)/tests/gate/on_netlist $(B)/moeswitch \
-    $(B)/model/n4f8-small/libmwsim.so
-	$(Q)$(PY) tests/gate/run.py $(B) dev-n4f8-small-threads 9000
+	$(Q)$(MAKE) -s gate-threads-run N=$(GATE_N) F=8 LIKE=$(GATE_BOARD)
+gate-threads-run: $(B)/model/dev-$(GATE_CONF)-threads/libmwdevice_usb.so $(GATE_NEEDS) \
+    $(B)/model/$(GATE_CONF)/libmwsim.so
+	$(Q)$(PY) tests/gate/run.py $(B) dev-$(GATE_CONF)-threads $(GATE_CONF) 9000

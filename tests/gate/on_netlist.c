@@ -3,7 +3,7 @@
 // `moeswitch run` on the netlist of a board behind a ULPI PHY: the command as it is, but that a
 // device is opened at the pins of the Verilated netlist in place of the one that is asked for,
 // or of the device's RTL. The first argument is the folder of that model below build/model:
-// gate-n4f8-small, dev-n2f8-small.
+// gate-n4f8-ecpix5-85f, dev-n2f8-ecpix5-85f.
 #include "device/frames.h"
 
 #include "run/run.h"

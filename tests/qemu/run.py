@@ -3,12 +3,13 @@
 """The whole host path with a real kernel: a virtual machine with Debian's kernel, whose xHCI is connected by usb-redir
 to processes that hold the devices; in it, usbfs, libusb and the tool as they are.
 
-usage: run.py BUILD
+usage: run.py BUILD [BOARD]
 
 BUILD holds moeswitch, mw-usb-device, tests/usb/soak, qemu/kernel (unpacked), and the models dev-n2f8 and n4f8.
 The device is the whole Verilated one of two GPUs: host link, PicoRV32 with its firmware, fabric. Beside it stand
 some with the link and the firmware in C (sim/usb), in front of a fabric of four GPUs and of stubs, for what needs
-another size, speed or fault.
+another size, speed or fault. With BOARD, a folder of boards, there is the whole device of that board as well. Its
+models are n4f8-BOARD and dev-n4f8-BOARD (`make model LIKE=BOARD`).
 
 What the guest writes comes back over its serial console. Checked: list, info and selftest; a layer of every system
 through USB has the same bits, cycles and counters as through `sim` in this process; so have tensor-parallel workloads
@@ -18,6 +19,7 @@ runs; a device that is unplugged again and again loses nothing that it acknowled
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -45,6 +47,9 @@ PARALLEL = {
            f"--gemm-rs-cycles 30 --ln-cycles 5 --jitter 20 --start-spread 100{'' if LONG else ' --system chain,tiles'}",
     "FABRIC": "--workload gemm-ar --gpus 4 --flit-bytes 8 --rows 20 --hidden 64 --tile 2 --gemm-rs-cycles 30",
 }
+# what the device of a board runs
+BOARD_RUN = "--system all --gpus 4 --flit-bytes 8 --hidden 32 --experts 4 --k 2 --tokens-per-gpu 4 --tile 1"
+BOARD_PARALLEL = "--system all --workload sublayer --gpus 4 --flit-bytes 8 --rows 4 --hidden 64 --tile 1"
 FEEDS = {"sim": f"--gpus 2 {SIZES} --batches {'4' if LONG else '3 --system dysharp,moeswitch'}",
          "FABRIC": f"--gpus 4 {SIZES} --batches 4 --system dysharp"}
 DISCONNECTS = 20 if LONG else 7
@@ -84,27 +89,64 @@ def compare_reports(results, verb, expected, shows="dysharp"):
             fail(f"{device}: {verb}: cycles or counters through USB differ from those through sim")
 
 
-def run_here(build, work, words, command="run"):
-    """The report of a run through `sim` in this process."""
+def run_here(build, work, words, command="run", fabric=None):
+    """The report of a run through `sim` in this process, on the fabric that the library takes or another one."""
     path = work / "report.json"
     subprocess.run([build / "moeswitch", command, *words.split(), "--json", path], check=True,
-                   stdout=subprocess.DEVNULL)
+                   stdout=subprocess.DEVNULL, env=on_fabric(build, fabric))
     return json.loads(path.read_text())
 
 
+def on_fabric(build, fabric):
+    return os.environ | ({"MOESWITCH_MODEL": f"{build}/model/{fabric}/libmwsim.so"} if fabric else {})
+
+
+class Board:
+    """The device of a board: the lines of systems that `moeswitch info` prints, and which systems of each verb it
+    leaves out for which primitive."""
+
+    def __init__(self, build, name):
+        self.device, self.fabric = build / f"model/dev-n4f8-{name}/libmwdevice.so", f"n4f8-{name}"
+        said = subprocess.run([build / "moeswitch", "info", "--gpus", "4", "--flit-bytes", "8"], check=True, text=True,
+                              stdout=subprocess.PIPE, env=on_fabric(build, self.fabric)).stdout
+        self.lines = re.findall(r"^(?:MoE systems|tensor-parallel|lacks for) .*", said, re.M)
+        self.left, self.runs, verb = {"run": {}, "parallel": {}}, {"run": BOARD_RUN}, "run"
+        for line in self.lines:
+            if line.startswith("tensor-parallel"):
+                verb, self.runs["parallel"] = "parallel", BOARD_PARALLEL
+            if line.startswith("lacks for"):
+                self.left[verb] = dict(re.findall(r"(\S+): (\w+)", line))
+
+    def commands(self):
+        return [("board", "moeswitch info --device usb:BOARD"),
+                *(c for verb, words in self.runs.items() for c in on_device(verb, {"BOARD": words}))]
+
+    def check(self, results, wanted):
+        expect(results, "board", *map(re.escape, self.lines))
+        for verb, want in wanted.items():
+            expect(results, f"{verb}-BOARD", *(rf"\b{system} is left out: the device lacks the primitive {primitive}\b"
+                                               for system, primitive in self.left[verb].items()))
+            compare_reports(results, verb, {"BOARD": want}, want["systems"][0]["system"])
+
+
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     build = pathlib.Path(sys.argv[1]).resolve()
+    board = Board(build, sys.argv[2]) if len(sys.argv) == 3 else None
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         runs, parallel, feeds = ({device: run_here(build, work, words) for device, words in r.items()}
                                  for r in (RUNS, PARALLEL, FEEDS))
         benches = {device: run_here(build, work, words, "bench") for device, words in BENCH.items()}
+        of_board = {verb: run_here(build, work, words, fabric=board.fabric)
+                    for verb, words in (board.runs.items() if board else ())}
         with Machine(build, work) as machine:
             machine.plug("sim", "--whole", build / "model/dev-n2f8/libmwdevice.so")
             machine.plug("FABRIC", "--model", build / "model/n4f8/libmwsim.so")
+            if board:
+                machine.plug("BOARD", "--whole", board.device)
             machine.plug("DROPS", "--stub", "--drop-after", "500")
             machine.plug("STUB", "--stub")
             machine.plug("FULL", "--stub", "--full-speed")
@@ -118,6 +160,7 @@ def main():
                 *on_device("parallel", PARALLEL),
                 *on_device("bench", BENCH, "bench"),
                 *on_device("feed", FEEDS),
+                *(board.commands() if board else ()),
                 ("second", SECOND),
                 ("memory", f"sh -c 'echo 1 > {MEMORY}; moeswitch info --device usb:STUB; r=$?; echo 16 > {MEMORY}; "
                  "exit $r'"),
@@ -127,7 +170,7 @@ def main():
     expect(results, "list", rf"sim +\S+ +480 +{PROTOCOL}  free", r"FABRIC +", r"STUB +",
            rf"FULL +\S+ +12 +{PROTOCOL}  free", rf"DROPS +\S+ +480 +{PROTOCOL}  free")
     expect(results, "info", r"moeswitch, serial number sim", r"GPUs +2,")
-    expect(results, "ambiguous", "5 devices: name one by its serial number", status=2)
+    expect(results, "ambiguous", f"{6 if board else 5} devices: name one by its serial number", status=2)
     expect(results, "selftest", r"MEMORY 1: \d+ checked, 0 wrong", r"LINK 1: \d+ checked, 0 wrong")
     expect(results, "second", rf"STUB +\S+ +480 +{PROTOCOL}  in use", "STUB is in use by another program",
            " 0 failures", " 0 lost", status=4)
@@ -138,6 +181,8 @@ def main():
     compare_reports(results, "parallel", parallel, "chain")
     compare_reports(results, "bench", benches, "reduce_scatter")
     compare_reports(results, "feed", feeds)
+    if board:
+        board.check(results, of_board)
     print(results["feed-sim"][1].split("\n\n")[-1])
     print(f"the same bits, cycles and counters through USB as through sim, in {time.monotonic() - start:.0f} s")
 

@@ -20,9 +20,11 @@ $(B)/qemu/kernel/.done: | $(B)/.setup
 
 TEST_SYSTEM_NEEDS := $(TOOL) $(USBDEV) $(B)/tests/usb/soak $(B)/qemu/kernel/.done \
     $(foreach m,2.8.0.0 4.8.0.0,$(call model_so,$(m))) $(call device_so,2.8.0.0.device)
-.PHONY: test-system
+.PHONY: test-system test-system-board
+test-system-board: $(B)/model/n4f8-$(GATE_BOARD)/libmwsim.so $(B)/model/dev-n4f8-$(GATE_BOARD)/libmwdevice.so
 test-system: $(TEST_SYSTEM_NEEDS)
-	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/run.py $(B)
+	$(Q)$(if $(MW_LONG),$(MAKE) -s test-system-board N=4 F=8 LIKE=$(GATE_BOARD))
+	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PY) tests/qemu/run.py $(B) $(if $(MW_LONG),$(GATE_BOARD))
 TEST_CMDS += --command 'system through USB: make test-system'
 
 # the link's speed beside that of a bare libusb program, which is not part of this project: its folder is an argument
