@@ -367,6 +367,10 @@ struct jobs : model<Vrx_jobs> {
         if (follows && r && percent(70)) // of the open row
             h.addr = bits_of(
                 uint64_t{r->token} << get("row_shift") | bits_of(h.addr, get("row_shift")), MADDR);
+        // a home has 5 bits
+        const unsigned top = get("row_shift") + get("token_shift") + 5;
+        if (dynamic && top < get("row_shift") + TOK_W)
+            h.addr &= ~(uint64_t{bits_of(~0u, TOK_W - get("token_shift") - 5)} << top);
         now_in = h;
     }
     uint64_t address(const arrived &h)
