@@ -16,7 +16,19 @@
 #include <string.h>
 
 enum field { ID = 1, NAME = 2, TYPE = 3, DURATION = 7, ATTRIBUTE = 10 };
-enum attribute { ATTRIBUTE_NAME = 1, FIRST_NUMBER = 7, SINT32 = 15, SINT64 = 17, LAST_NUMBER = 25 };
+enum attribute {
+    ATTRIBUTE_NAME = 1,
+    INT32 = 7,
+    INT64 = 9,
+    UINT32 = 11,
+    UINT64 = 13,
+    SINT32 = 15,
+    SINT64 = 17,
+    FIXED32 = 19,
+    FIXED64 = 21,
+    SFIXED32 = 23,
+    SFIXED64 = 25
+};
 enum kind { COMM_SEND = 5, COMM_RECV = 6, COMM_COLL = 7, KINDS = 11 };
 enum collective {
     ALL_REDUCE,
@@ -37,7 +49,7 @@ struct node {
     uint64_t id;
     char name[NAME_BYTES];
     uint64_t type;
-    double comm_type, comm_size; ///< attributes; NONE: not there
+    double comm_type, comm_size; ///< attributes; NAN: not there
 };
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -48,27 +60,45 @@ static void copy_text(char *to, size_t size, const struct mw_pb *bytes)
     snprintf(to, size, "%.*s", (int)(length < size ? length : size - 1), (const char *)bytes->at);
 }
 
-/// A whole number of any of its types. Numbers that the schema has as zigzag are decoded.
-static bool number_of(const struct mw_pb_field *f, double *value)
+/// A whole number of any of its types. Those of SINT are zigzag: 0, -1, 1, -2 and so on.
+static void take_number(const struct mw_pb_field *f, double *value)
 {
-    if (f->number < FIRST_NUMBER || f->number > LAST_NUMBER || f->number % 2 == 0 ||
-        f->type == MW_PB_BYTES)
-        return false;
-    const bool zigzag = f->number == SINT32 || f->number == SINT64;
-    *value = (double)(zigzag ? f->value >> 1 : f->value);
-    return true;
+    if (f->type == MW_PB_BYTES)
+        return;
+    switch ((enum attribute)f->number) {
+    case SINT32:
+    case SINT64:
+        *value = f->value & 1 ? -1 - (double)(f->value >> 1) : (double)(f->value >> 1);
+        break;
+    case SFIXED32:
+        *value = (int32_t)f->value;
+        break;
+    case INT32:
+    case INT64:
+    case SFIXED64:
+        *value = (double)(int64_t)f->value;
+        break;
+    case UINT32:
+    case UINT64:
+    case FIXED32:
+    case FIXED64:
+        *value = (double)f->value;
+        break;
+    case ATTRIBUTE_NAME:
+        break;
+    }
 }
 
 static bool take_attribute(struct node *n, struct mw_pb bytes)
 {
     char name[NAME_BYTES] = "";
-    double value = NONE;
+    double value = NAN;
     struct mw_pb_field f;
     while (mw_pb_next(&bytes, &f)) {
         if (f.number == ATTRIBUTE_NAME && f.type == MW_PB_BYTES)
             copy_text(name, sizeof name, &f.bytes);
         else
-            number_of(&f, &value);
+            take_number(&f, &value);
     }
     if (strcmp(name, "comm_type") == 0)
         n->comm_type = value;
@@ -80,7 +110,7 @@ static bool take_attribute(struct node *n, struct mw_pb bytes)
 static bool take_node(struct node *n, struct mw_pb message)
 {
     struct mw_pb_field f;
-    *n = (struct node){.comm_type = NONE, .comm_size = NONE};
+    *n = (struct node){.comm_type = NAN, .comm_size = NAN};
     while (mw_pb_next(&message, &f)) {
         if (f.number == ID && f.type == MW_PB_VARINT)
             n->id = f.value;
@@ -128,12 +158,15 @@ static int time_node(const struct node *n, const char *path, const struct mw_cha
     if (n->type != COMM_SEND && n->type != COMM_RECV && n->type != COMM_COLL)
         return MW_EXIT_OK;
     // a number that is 0 may not be written
-    const double kind = n->comm_type == NONE ? ALL_REDUCE : n->comm_type;
-    if (n->type == COMM_COLL && !(kind < COLLECTIVES))
+    const double kind = isnan(n->comm_type) ? ALL_REDUCE : n->comm_type;
+    if (n->type == COMM_COLL && !(kind >= 0 && kind < COLLECTIVES))
         return refuse(path, n, "a collective of unknown kind", err);
-    if (n->comm_size == NONE && !(n->type == COMM_COLL && kind == BARRIER))
+    const bool sized = n->type != COMM_COLL || kind != BARRIER;
+    if (sized && isnan(n->comm_size))
         return refuse(path, n, "no comm_size", err);
-    const double bytes = fmax(0, n->comm_size);
+    if (sized && n->comm_size < 0)
+        return refuse(path, n, "comm_size is negative", err);
+    const double bytes = sized ? n->comm_size : 0;
     *seconds = n->type == COMM_COLL ? collective_seconds(t, (enum collective)kind, bytes)
                                     : mw_send_seconds(t->hardware, t->ranks, bytes);
     return MW_EXIT_OK;

@@ -59,8 +59,8 @@ static void put_node(FILE *trace, unsigned id, unsigned type, int comm_type, int
         mw_pb_put_number(n.f, 7, (uint64_t)duration);
     if (comm_type >= 0)
         put_attribute(n.f, "comm_type", 9, (uint64_t)comm_type);
-    if (comm_size >= 0)
-        put_attribute(n.f, "comm_size", 13, (uint64_t)comm_size);
+    if (comm_size != -1)
+        put_attribute(n.f, "comm_size", comm_size < 0 ? 9 : 13, (uint64_t)comm_size);
     put_bytes(n.f, 999, "new", 3);
     fclose(n.f);
     mw_pb_put(trace, n.size);
@@ -216,6 +216,8 @@ static void refuses_traces(void **state)
         {7, 10, 8, "node 4 (node): a collective of unknown kind"},
         {7, 6, -1, "node 4 (node): no comm_size"},
         {5, -1, -1, "node 4 (node): no comm_size"},
+        {7, 0, -2, "node 4 (node): comm_size is negative"},
+        {6, -1, -2, "node 4 (node): comm_size is negative"},
     };
     struct text in, out;
     struct mw_chakra_counts counts;
