@@ -4,6 +4,7 @@
 #include "formats/csv_read.h"
 
 #include "base/input.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,6 +96,17 @@ static int add_line(struct reader *r, size_t line)
     return MW_EXIT_OK;
 }
 
+/// Of two columns with one name none is the right one. Those without a name may repeat.
+static int check_names(const struct reader *r)
+{
+    const struct mw_csv_table *t = r->t;
+    for (unsigned i = 0; i < t->columns; i++)
+        if (*t->cell[i] && mw_csv_column(t, t->cell[i]) != i)
+            return mw_fail(r->err, MW_EXIT_INPUT, "%s: line %zu: the column \"%s\" is there twice",
+                           t->path, t->line[0], MW_SHOWN(t->cell[i]));
+    return MW_EXIT_OK;
+}
+
 static int take_line(struct reader *r)
 {
     struct mw_csv_table *t = r->t;
@@ -116,9 +128,10 @@ static int take_line(struct reader *r)
                        line, count, t->columns ? "" : "at most ",
                        t->columns ? t->columns : MW_CSV_COLUMNS);
     status = add_line(r, line);
-    t->rows += t->columns != 0;
+    const bool names = !t->columns;
+    t->rows += !names;
     t->columns = (unsigned)count;
-    return status;
+    return status || !names ? status : check_names(r);
 }
 
 int mw_csv_read(struct mw_csv_table *t, const char *path, size_t most, const char *what,

@@ -250,6 +250,7 @@ static void refuses_tables(void **state)
         {"", "line 1: no names of columns"},
         {"m,n,k\n1,1,1\n", "no column \"latency\""},
         {"m,n,latency\n1,1,1\n", "no column \"k\""},
+        {"m,n,m,k,us\n1,1,2,1,1\n", "line 1: the column \"m\" is there twice"},
         {"m,n,k,us\n1,1,1\n", "line 2: 3 values, expected 4"},
         {"m,n,k,us\n1,1,1,0\n", "line 2: \"0\" of column us is not a number"},
         {"m,n,k,us\n1,1,1,1\n\n1,x,1,1\n", "line 4: \"x\" of column n is not a number"},
