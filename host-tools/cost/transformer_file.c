@@ -129,6 +129,10 @@ static int get_heads(struct mw_transformer *m, const cJSON *root, const char *pa
     }
     if (!m->kv_heads)
         m->kv_heads = m->heads;
+    if (m->heads % m->kv_heads)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: \"num_key_value_heads\" %u does not divide %u heads", path, m->kv_heads,
+                       m->heads);
     if (!m->head_size && m->hidden % m->heads)
         return mw_fail(err, MW_EXIT_INPUT,
                        "%s: no \"head_dim\", and %u heads do not divide %u values", path, m->heads,
@@ -165,6 +169,25 @@ static int get_window(struct mw_transformer *m, const cJSON *root, const char *p
     return MW_EXIT_OK;
 }
 
+/// A step has one kind of layer behind its dense layers in front. Keys of other patterns may be
+/// there with the value that names none.
+static int check_pattern(const cJSON *root, const char *path, struct mw_error *err)
+{
+    static const char *const every[] = {"decoder_sparse_step",       "moe_layer_freq",
+                                        "interleave_moe_layer_step", "expert_layer_period",
+                                        "attn_layer_period",         "full_attention_interval"};
+    static const char expected[] = "behind dense layers in front all must be alike";
+    for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, every[i]);
+        if (item && !cJSON_IsNull(item) && !(cJSON_IsNumber(item) && item->valuedouble == 1))
+            return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is not 1: %s", path, every[i], expected);
+    }
+    const cJSON *dense = cJSON_GetObjectItemCaseSensitive(root, "mlp_only_layers");
+    if (dense && !cJSON_IsNull(dense) && !(cJSON_IsArray(dense) && !dense->child))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"mlp_only_layers\" is not []: %s", path, expected);
+    return MW_EXIT_OK;
+}
+
 static int check(const struct mw_transformer *m, const char *path, struct mw_error *err)
 {
     if (m->k > m->experts)
@@ -196,6 +219,8 @@ static int get_shape(struct mw_transformer *m, const cJSON *root, const char *pa
         status = get_heads(m, root, path, err);
     if (!status)
         status = get_window(m, root, path, err);
+    if (!status)
+        status = check_pattern(root, path, err);
     m->shared_size = shared ? shared : m->shared_size;
     if (m->groups <= 1)
         m->groups = m->topk_groups = 0;

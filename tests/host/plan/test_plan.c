@@ -135,7 +135,8 @@ static void config_of_windows(void **state)
         unsigned window, windowed;
     } texts[] = {{"\"sliding_window\": 8}", 8, 2},
                  {"\"sliding_window\": 8, \"use_sliding_window\": false}", 0, 0},
-                 {"\"sliding_window\": null}", 0, 0}};
+                 {"\"sliding_window\": null}", 0, 0},
+                 {"\"decoder_sparse_step\": 1, \"mlp_only_layers\": []}", 0, 0}};
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[400];
         struct mw_transformer m;
@@ -172,6 +173,14 @@ static void refuses_configs(void **state)
          "\"num_attention_heads\": 4, \"vocab_size\": 9, \"intermediate_size\": 8,"
          "\"num_experts_per_tok\": 2, \"kv_lora_rank\": 8}",
          "\"qk_rope_head_dim\" is missing"},
+        {"{" TWO_LAYERS "\"num_key_value_heads\": 3}",
+         "\"num_key_value_heads\" 3 does not divide 4 heads"},
+        {"{" TWO_LAYERS "\"num_key_value_heads\": 8}",
+         "\"num_key_value_heads\" 8 does not divide 4 heads"},
+        {"{" TWO_LAYERS "\"decoder_sparse_step\": 2}",
+         "\"decoder_sparse_step\" is not 1: behind dense layers in front all must be alike"},
+        {"{" TWO_LAYERS "\"mlp_only_layers\": [1]}",
+         "\"mlp_only_layers\" is not []: behind dense layers in front all must be alike"},
         {"{" TWO_LAYERS "\"sliding_window\": 8, \"layer_types\": [\"full_attention\"]}",
          "\"layer_types\" has no text for each of 2 layers"},
         {"{" TWO_LAYERS "\"layer_types\": [\"full_attention\", \"linear_attention\"]}",
