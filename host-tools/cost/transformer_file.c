@@ -195,6 +195,12 @@ static int check(const struct mw_transformer *m, const char *path, struct mw_err
                        m->experts);
     if (m->dense_layers >= m->layers)
         return mw_fail(err, MW_EXIT_INPUT, "%s: all %u layers are dense", path, m->layers);
+    if (m->dense_layers && !m->dense_size)
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "%s: key \"intermediate_size\" is missing, the inner size of %u dense layers "
+            "in front",
+            path, m->dense_layers);
     if (m->groups > 1 && m->experts % m->groups)
         return mw_fail(err, MW_EXIT_INPUT, "%s: %u groups do not divide %u experts", path,
                        m->groups, m->experts);

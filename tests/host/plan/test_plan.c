@@ -173,6 +173,10 @@ static void refuses_configs(void **state)
          "\"num_attention_heads\": 4, \"vocab_size\": 9, \"intermediate_size\": 8,"
          "\"num_experts_per_tok\": 2, \"kv_lora_rank\": 8}",
          "\"qk_rope_head_dim\" is missing"},
+        {"{\"n_routed_experts\": 4, \"num_hidden_layers\": 2, \"hidden_size\": 64,"
+         "\"num_attention_heads\": 4, \"vocab_size\": 9, \"moe_intermediate_size\": 8,"
+         "\"num_experts_per_tok\": 2, \"first_k_dense_replace\": 1}",
+         "key \"intermediate_size\" is missing, the inner size of 1 dense layers in front"},
         {"{" TWO_LAYERS "\"num_key_value_heads\": 3}",
          "\"num_key_value_heads\" 3 does not divide 4 heads"},
         {"{" TWO_LAYERS "\"num_key_value_heads\": 8}",
@@ -340,6 +344,10 @@ static void takes_a_trace(void **state)
     REFUSE("--layer 1: ", SMALL, "--trace", path, "--layer", "1");
     REFUSE("--redundant-experts: not with --trace", SMALL, "--trace", path, "--redundant-experts",
            "8");
+    REFUSE("--sigma: not with --trace", SMALL, "--trace", path, "--sigma", "0.5");
+    REFUSE("--locality: not with --trace", SMALL, "--trace", path, "--locality", "0");
+    REFUSE("--axes: only with --trace", SMALL, "--axes", "tokens,k");
+    REFUSE("--layer: only with --trace", SMALL, "--layer", "0");
     path = write_trace("other", 1, 16, 4, 8, ids, weights);
     REFUSE("8 experts, k 4, but mixtral-8x7b has 8 and 2", SMALL, "--trace", path);
 }
