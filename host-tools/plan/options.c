@@ -309,6 +309,21 @@ static void take_machine(struct mw_plan_params *p)
     t->capacity = 1e9 * (p->memory > 0 ? p->memory : h->capacity_gbytes);
 }
 
+/// Options of a synthetic trace beside a trace, and those of a trace without one.
+static int check_routing(const struct mw_plan_params *p, const struct mw_options_said *said,
+                         struct mw_error *err)
+{
+    static const char *const synthetic[] = {"redundant-experts", "sigma", "locality"},
+                             *const of_trace[] = {"axes", "layer"};
+    for (unsigned i = 0; i < 3 && p->trace; i++)
+        if (mw_option_given(&mw_plan_table, said, synthetic[i]))
+            return mw_fail(err, MW_EXIT_INPUT, "--%s: not with --trace", synthetic[i]);
+    for (unsigned i = 0; i < 2 && !p->trace; i++)
+        if (mw_option_given(&mw_plan_table, said, of_trace[i]))
+            return mw_fail(err, MW_EXIT_INPUT, "--%s: only with --trace", of_trace[i]);
+    return MW_EXIT_OK;
+}
+
 int mw_plan_parse(struct mw_plan_params *p, int argc, char **argv, bool *help, struct mw_error *err)
 {
     struct mw_options_said said;
@@ -325,11 +340,10 @@ int mw_plan_parse(struct mw_plan_params *p, int argc, char **argv, bool *help, s
     if (p->explain > p->top)
         return mw_fail(err, MW_EXIT_INPUT, "--explain %u: --top shows %u lines", p->explain,
                        p->top);
-    if (p->redundant && p->trace)
-        return mw_fail(err, MW_EXIT_INPUT, "--redundant-experts: not with --trace");
     if (!p->chakra != !p->chakra_out || (p->chakra_ranks && !p->chakra))
         return mw_fail(err, MW_EXIT_INPUT, "--%s is missing", p->chakra ? "chakra-out" : "chakra");
     p->task.model.experts += p->redundant;
+    status = check_routing(p, &said, err);
     take_machine(p);
-    return check_sizes(p, err);
+    return status ? status : check_sizes(p, err);
 }
