@@ -12,6 +12,7 @@
 /// A decoder of MoE layers. Sizes are numbers of values; a projection of a x b has a * b weights.
 struct mw_transformer {
     char name[64];
+    const char *file;      ///< the caller's path of a config.json; NULL: a preset
     unsigned layers;       ///< of the decoder, 1 .. 1024, with those that are dense
     unsigned dense_layers; ///< the first ones, with one FFN of dense_size in place of experts
     unsigned hidden;

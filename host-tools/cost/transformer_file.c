@@ -244,6 +244,7 @@ int mw_transformer_read(struct mw_transformer *m, const char *path, struct mw_er
     if (status)
         return status;
     const char *slash = strrchr(path, '/');
+    m->file = path;
     snprintf(m->name, sizeof m->name, "%s", slash ? slash + 1 : path);
     return MW_EXIT_OK;
 }

@@ -179,10 +179,9 @@ static int check_files(const struct mw_plan_params *p, struct mw_error *err)
     int status = mw_outputs_differ(option, path, FILES, err);
     if (!status && p->trace)
         status = mw_outputs_spare_trace(option, path, FILES, p->trace, err);
-    if (!status)
-        status = mw_outputs_spare(option, path, FILES, p->compute, err);
-    if (!status)
-        status = mw_outputs_spare(option, path, FILES, p->chakra, err);
+    const char *const input[] = {p->task.model.file, p->machine_file, p->compute, p->chakra};
+    for (unsigned i = 0; i < sizeof input / sizeof *input && !status; i++)
+        status = mw_outputs_spare(option, path, FILES, input[i], err);
     for (unsigned i = 2; i < FILES && !status; i++)
         status = mw_output_probe(mw_is_standard(path[i]) ? NULL : path[i], err);
     return status ? status : mw_data_probe(&p->files, err);

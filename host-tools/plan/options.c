@@ -299,6 +299,7 @@ static void take_machine(struct mw_plan_params *p)
     if (!t->gpus)
         t->gpus = h->gpus;
     p->machine = *h;
+    p->machine_file = mw_hardware_file(h);
     while (t->gpus % p->machine.gpus)
         p->machine.gpus--;
     t->hardware = &p->machine;

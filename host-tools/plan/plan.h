@@ -13,6 +13,7 @@
 struct mw_plan_params {
     struct mw_task task;
     struct mw_hardware machine; ///< the task's, with as many GPUs of it as are used
+    const char *machine_file;   ///< where it is from; NULL: a preset
     struct mw_run_params run;   ///< of this only the systems
     struct mw_parallel fixed;   ///< sizes that were given; 0: all are tried
     bool recompute_fixed;

@@ -8,6 +8,7 @@
 
 #include "bench/bench.h"
 #include "device/device.h"
+#include "plan/plan.h"
 #include "run/run.h"
 #include "sweep/sweep.h"
 #include "trace/gen.h"
@@ -112,7 +113,7 @@ static void sweeps_keep_theirs(void **state)
     assert_int_equal(size_of(grid), (long)strlen(text));
 }
 
-/// A file of a machine is an input of all three.
+/// A file of a machine is an input of all four.
 static void machines_stay(void **state)
 {
     (void)state;
@@ -132,7 +133,25 @@ static void machines_stay(void **state)
             "--hardware", machine, "--csv", machine);
     REFUSES(mw_sweep_command, "sweep", "would replace the input", grid, "--hardware", machine,
             "--out", scratch("swept"), "--collect");
+    REFUSES(mw_plan_command, "plan", "would replace the input", "--model", "mixtral-8x7b",
+            "--hardware", machine, "--memory", "80", "--json", machine);
     assert_int_equal(size_of(machine), sizeof text - 1);
+}
+
+static void models_stay(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"num_experts\": 4, \"num_hidden_layers\": 1, \"hidden_size\": 64, "
+        "\"num_attention_heads\": 4, "
+        "\"vocab_size\": 9, \"intermediate_size\": 8, \"num_experts_per_tok\": 2}";
+    static const char *const options[] = {"--json", "--csv", "--html", "--moe-csv"};
+    const char *config = scratch("config.json");
+    write_file(config, text, sizeof text - 1);
+    for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
+        REFUSES(mw_plan_command, "plan", "would replace the input", "--model", config, "--hardware",
+                "hgx-h100", options[i], config);
+    assert_int_equal(size_of(config), sizeof text - 1);
 }
 
 /// Two outputs that are one, by names that differ.
@@ -175,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run_keeps_its_trace), cmocka_unit_test(others_keep_theirs),
         cmocka_unit_test(sweeps_keep_theirs),  cmocka_unit_test(machines_stay),
-        cmocka_unit_test(two_outputs_are_two),
+        cmocka_unit_test(models_stay),         cmocka_unit_test(two_outputs_are_two),
     };
     return cmocka_run_group_tests_name("inputs stay", tests, begin, finish_words);
 }

@@ -83,6 +83,8 @@ static void config_is_the_preset(void **state)
         const char *path = scratch_text("config.json", models[i].config);
         assert_int_equal(mw_set_transformer(&preset, "model", models[i].name, &err), MW_EXIT_OK);
         assert_int_equal(mw_set_transformer(&read, "model", path, &err), MW_EXIT_OK);
+        assert_ptr_equal(read.file, path);
+        read.file = NULL;
         memcpy(read.name, preset.name, sizeof read.name);
         assert_memory_equal(&read, &preset, sizeof read);
     }
