@@ -255,6 +255,32 @@ static int does_not_divide(const char *name, unsigned size, const char *what, un
     return mw_fail(err, MW_EXIT_INPUT, "--%s %u: does not divide %u %s", name, size, of, what);
 }
 
+/// Stages that the schedule can run, as far as they are given.
+static int check_stages(const struct mw_task *t, const struct mw_parallel *f, struct mw_error *err)
+{
+    const bool dualpipe = t->goal == MW_TRAIN && t->schedule == MW_DUALPIPE;
+    const unsigned layers = mw_task_layers(t);
+    if (f->pp > layers)
+        return mw_fail(err, MW_EXIT_INPUT, "--pp %u: more stages than %u layers", f->pp, layers);
+    if (dualpipe && f->pp % 2)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--pp %u: --schedule dualpipe needs an even number of stages", f->pp);
+    if (f->virtual_stages <= 1)
+        return MW_EXIT_OK;
+    if (dualpipe)
+        return mw_fail(err, MW_EXIT_INPUT, "--virtual-stages %u: not with --schedule dualpipe",
+                       f->virtual_stages);
+    if (f->pp == 1)
+        return mw_fail(err, MW_EXIT_INPUT, "--virtual-stages %u: needs more than one stage (--pp)",
+                       f->virtual_stages);
+    const unsigned least = f->pp ? f->pp : 2;
+    if ((uint64_t)least * f->virtual_stages > layers)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--virtual-stages %u: more parts than %u layers, with %u stages",
+                       f->virtual_stages, layers, least);
+    return MW_EXIT_OK;
+}
+
 /// Sizes that are given, each alone and all together.
 static int check_sizes(const struct mw_plan_params *p, struct mw_error *err)
 {
@@ -275,6 +301,7 @@ static int check_sizes(const struct mw_plan_params *p, struct mw_error *err)
         {"dp", f->dp, t->batch, "sequences"},
         {"dp", f->dp, t->gpus, "GPUs"},
         {"micro-batch", f->micro_batch, t->batch, "sequences"},
+        {"micro-batch", f->micro_batch, t->batch / (f->dp ? f->dp : 1), "sequences of a replica"},
     };
     for (unsigned i = 0; i < sizeof rule / sizeof *rule; i++)
         if (rule[i].size && rule[i].of % rule[i].size)
@@ -285,10 +312,7 @@ static int check_sizes(const struct mw_plan_params *p, struct mw_error *err)
         return mw_fail(err, MW_EXIT_INPUT,
                        "--gpus %u: not %s the product of the sizes of tp, cp, pp and dp, %llu",
                        t->gpus, t->gpus % all ? "a multiple of" : "", (unsigned long long)all);
-    if (f->pp > mw_task_layers(t))
-        return mw_fail(err, MW_EXIT_INPUT, "--pp %u: more stages than %u layers", f->pp,
-                       mw_task_layers(t));
-    return MW_EXIT_OK;
+    return check_stages(t, f, err);
 }
 
 /// All machines have as many GPUs of the step: the most that divide it.

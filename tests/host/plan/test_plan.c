@@ -17,6 +17,7 @@
     refuse_words(mw_plan_command, "plan", (const char *const[]){__VA_ARGS__, NULL}, part)
 /// A model and a machine that plan in milliseconds.
 #define SMALL "--model", "mixtral-8x7b", "--hardware", "hgx-h100", "--goal", "prefill"
+#define TRAIN "--model", "mixtral-8x7b", "--hardware", "hgx-h100", "--schedule", "dualpipe"
 
 // ---- shapes -------------------------------------------------------------------------------------
 
@@ -321,6 +322,13 @@ static void refuses_sizes(void **state)
     REFUSE("--dp 4: does not divide 6 sequences", SMALL, "--dp", "4", "--batch", "6");
     REFUSE("--gpus 8: not a multiple of the product", SMALL, "--tp", "4", "--dp", "4");
     REFUSE("--pp 64: more stages than 32 layers", SMALL, "--gpus", "64", "--pp", "64");
+    REFUSE("--micro-batch 8: does not divide 4 sequences of a replica", SMALL, "--batch", "8",
+           "--dp", "2", "--micro-batch", "8");
+    REFUSE("--virtual-stages 17: more parts than 32 layers", SMALL, "--virtual-stages", "17");
+    REFUSE("--virtual-stages 2: needs more than one stage", SMALL, "--pp", "1", "--virtual-stages",
+           "2");
+    REFUSE("--virtual-stages 2: not with --schedule dualpipe", TRAIN, "--virtual-stages", "2");
+    REFUSE("--pp 1: --schedule dualpipe needs an even number", TRAIN, "--pp", "1");
     REFUSE("no sizes of parallelism divide", SMALL, "--batch", "1", "--dp", "1", "--tp", "1",
            "--pp", "1");
     REFUSE("--explain 3: --top shows 2", SMALL, "--top", "2", "--explain", "3");
