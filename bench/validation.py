@@ -194,7 +194,7 @@ def library_page(library):
     yield from table([["series", "operation", "median error", "largest error"]] + [
         [s["name"] + (" (fitted)" if not i else ""), op, f"{statistics.median(library.errors(i, op)):.1%}",
          f"{max(library.errors(i, op)):.1%}"] for i, s in enumerate(library.series) for op in OPERATIONS])
-    yield "\nMeasured and predicted, in us:\n"
+    yield "\nEach cell has the measured and the predicted time, in us:\n"
     yield from table(list(points_table(library)))
     yield ""
 
@@ -232,33 +232,35 @@ def savings(library):
 def page(libraries, source, command, sizes):
     yield "# Validation against real GPUs\n"
     yield fill("This page compares simulated times of dispatch and combine with times that others measured on real "
-               "GPUs. The system `unicast` runs with the row bytes of each operation, uniform or balanced routing, "
-               "and no time for experts. A time is predicted as")
+               "GPUs. The simulated system is `unicast`, with the row bytes of each operation, uniform or balanced "
+               "routing, and no time for experts. The time of an operation is predicted as")
     yield "\n    start-up of the operation + simulated time / rate\n"
     yield fill("A start-up is a cost of software. The rate is the bandwidth of the library's kernels as a share of "
                "that of simulated `unicast`. Above 100% the library is faster than the simulation. A library has "
-               "three constants: two start-ups and a rate. They are fitted on its first series, with the least "
-               "squares of relative errors, and predict the second series. `make validation` runs this command, which "
-               "writes the page in about half an hour:")
+               "three constants: two start-ups and a rate. They are fitted to its first series by least squares of "
+               "relative errors, and predict the second series. This command, which `make validation` "
+               "runs, writes the page in about half an hour:")
     yield f"\n    {command}\n"
     yield fill(f"Measured times are in `{MEASURED}`: {source[0]}. {source[1]}.") + "\n"
     yield "## How the simulation differs from the machines\n"
     yield fill("**FP8 and FP4.** All rows of a simulated layer have one length. So a layer cannot have quantized rows "
-               "in dispatch and bf16 rows in combine. Each operation runs in a layer of its own. Its bf16 rows have "
-               "as many bytes as the real rows with their scales.") + "\n"
-    yield fill("**Planes.** One plane is simulated, and stands for all. A row has the mean share of a plane, rounded "
-               "to flits. [`--hardware`](user/hardware.md#planes) alone would take the largest share.") + "\n"
+               "in dispatch and bf16 rows in combine. Dispatch and combine therefore run in two layers. The bf16 rows "
+               "of each layer have as many bytes as the real rows with their scales.") + "\n"
+    yield fill("**Planes.** A [plane](user/hardware.md#planes) is one of a machine's parallel switches, or an equal "
+               "part of one. Each plane carries a part of every row. One plane is simulated, and stands for all. Its "
+               "part of a row is the mean of all planes, rounded to flits. `--hardware` alone would take the largest "
+               "part.") + "\n"
     yield fill("**Metadata.** The simulated plane carries a packet of metadata for every row: token, gate weights and "
-               "expert IDs. A machine needs to send it on one plane only. The factor of metadata is the flits of a "
-               "row on a plane with an equal share of the metadata, over those with all of it. It multiplies the time "
-               "that dispatch takes beyond its smallest size.") + "\n"
+               "expert IDs. A machine needs to send it on one plane only. The *factor of metadata* corrects this: "
+               "flits of a row on a plane with an equal share of the metadata, divided by those with all of it. "
+               "It multiplies the time of dispatch beyond that of the smallest size.") + "\n"
     yield fill(f"**Sizes.** {', '.join(map(str, sizes))} tokens per GPU are simulated. Times between them are "
                f"interpolated linearly. Times above {sizes[-1]} are extrapolated from the last two.") + "\n"
-    yield fill("**Routing.** The tables do not state it. DeepEP is assumed to have uniform routing. For \"balanced\" "
-               "of TensorRT-LLM, a token's k experts are assumed to be on k GPUs, "
+    yield fill("**Routing.** The tables do not state the routing. DeepEP is assumed to have uniform routing. For "
+               "\"balanced\" of TensorRT-LLM, a token's k experts are assumed to be on k GPUs, "
                "with an equal number of rows on each GPU.") + "\n"
-    yield fill("**Dispatch.** Its simulated time includes the exchange of counts, and the fence and barrier after the "
-               "rows.") + "\n"
+    yield fill("**Dispatch.** The simulated time of dispatch includes the exchange of counts, and the fence and "
+               "barrier after the rows.") + "\n"
     for library in libraries:
         yield from library_page(library)
     yield "## Result\n"
@@ -271,9 +273,9 @@ def page(libraries, source, command, sizes):
         yield fill(f"The series that were not fitted keep to {aim}.")
     yield "\n## What multicast and reduction in the switch would save\n"
     yield fill("Times of dispatch and combine of bf16 rows, per layer. `unicast` runs the two phases one after the "
-               "other, and `dysharp` overlaps them. Times are simulated times over the rate above, without start-ups "
-               "and without time for experts. The error is the library's largest error above, "
-               "times what is saved.") + "\n"
+               "other, and `dysharp` overlaps them. They are simulated times divided by the rate above, without "
+               "start-ups and without time for experts. The error is the saved time multiplied by the library's "
+               "largest error above.") + "\n"
     yield from table([["machine", "tokens per GPU", "unicast, us", "dysharp, us", "saved, us", "error, us"]] +
                      [row for library in libraries for row in savings(library)])
 

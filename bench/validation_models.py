@@ -130,18 +130,18 @@ def pangu(data):
     peak = chosen["mfu"] / chosen["tokens_per_s_per_gpu"] * point["tokens_per_s"] / gpus / point["mfu"]
     yield "### Pangu Ultra MoE\n"
     yield fill(f"{point['source']}. The report does not state the NPU. `bench/ascend.json` has one die of an Ascend "
-               f"910C in nodes of 8, and the share is {point['share']:.0%}: a dense model has over 50% MFU on Ascend "
+               f"910C in nodes of 8. The share is {point['share']:.0%}, as a dense model has over 50% MFU on Ascend "
                "(arXiv 2504.07866). Sequences have 4 096 tokens, and a step has 15 360 (assumed). Here EP counts the "
-               "GPUs that share a layer's experts: with TP 8 and EP 4 these are 32. Collectives of TP go in rings, as "
+               "GPUs that share a layer's experts: with TP 8 and EP 4 these are 32. Collectives of TP use rings, as "
                "the NPUs' links have no switch that adds.") + "\n"
-    yield from table([["configuration", "MFU", "error", "ms"],
+    yield from table([["configuration", "MFU", "error", "step, ms"],
                       ["the report's: " + of(chosen), f"{chosen['mfu']:.1%}",
                        f"{chosen['mfu'] / point['mfu'] - 1:+.1%}", f"{chosen['ms']:.0f}"],
                       ["the plan's fastest: " + of(best), f"{best['mfu']:.1%}", "", f"{best['ms']:.0f}"]])
     yield "\n" + fill(f"{faster} of {fit} configurations that fit are faster than the report's, the fastest by "
                       f"{chosen['ms'] / best['ms'] - 1:.0%}. The plan and the report agree on PP 16 and "
                       f"{'VPP 2' if best['virtual_stages'] == 2 else 'differ on VPP'}. Tokens per second cannot be "
-                      f"compared: with 30.0% MFU they are those of NPUs with {peak:.0%} of this peak rate.") + "\n"
+                      f"compared: at 30.0% MFU they would need NPUs with {peak:.0%} of this peak rate.") + "\n"
 
 
 def tensor(claim):
@@ -150,36 +150,41 @@ def tensor(claim):
     parts = base["part_ms"]
     split = parts["attention"] + parts["tensor"]
     less = parts["tensor"] - other["part_ms"]["tensor"]
-    yield fill(f"{claim['paper']} claims {claim['what']}, of dense models. Its workloads run on the RTL ([tensor "
-               f"parallelism](design/tensor-parallel.md)), and calibrate the plan. {claim['setup']}, {claim['system']} "
-               f"over {claim['over']}: {base['ms'] / other['ms']:.2f}. Attention with its collectives alone is "
-               f"{split / (split - less):.2f} times as fast. Experts and their communication, which dense models have "
-               f"not, take {(parts['experts'] + parts['moe']) / base['ms']:.0%} of the step.")
+    yield fill(f"{claim['paper']} claims {claim['what']}, for dense models. Its workloads run on the RTL ([tensor "
+               f"parallelism](design/tensor-parallel.md)), and calibrate the plan. The speed-up of {claim['system']} "
+               f"over {claim['over']} is {base['ms'] / other['ms']:.2f} for {claim['setup']}. Attention with its "
+               f"collectives alone is {split / (split - less):.2f} times as fast. Experts and their communication, "
+               "which dense models do not have, take "
+               f"{(parts['experts'] + parts['moe']) / base['ms']:.0%} of the step.")
 
 
 def section(data):
     points = [Point(data, p) for p in data["points"]]
     yield TITLE + "\n"
-    yield fill("[`moeswitch plan`](user/plan.md) predicts published throughput. No constant is fitted to a model. In "
-               "training the share of FLOPS that GEMMs reach is that of a dense model on the same GPU, from one "
-               f"source: {data['dense_source']}.") + "\n"
+    yield fill("This section compares published throughput with what [`moeswitch plan`](user/plan.md) predicts. No "
+               "constant is fitted to a model. GEMMs reach a *share* of the peak FLOPS. In training it is the share "
+               f"that a dense model reaches on the same GPU, from one source: {data['dense_source']}.") + "\n"
     yield from (f"- {name}: {dense['source']}" for name, dense in data["dense"].items())
-    yield "\n" + fill(f"In inference it is {KERNELS:.0%}, the tool's default. Routing is an even load. The system is "
-                      "`unicast`, and in decode `flashdmoe`, as DeepEP's low-latency kernels send a row per expert. "
-                      f"Options and sources are in `{PUBLISHED}`.") + "\n"
-    yield from table([["model and machine", "share", "measured, tokens/s of a GPU", "predicted", "error", "limit"]] +
+    yield "\n" + fill(f"In inference the share is {KERNELS:.0%}, the tool's default. Experts have an even load. The "
+                      "system is `unicast`. In decode it is `flashdmoe`, as DeepEP's low-latency kernels send a row "
+                      f"per expert. Options and sources are in `{PUBLISHED}`. *Limit* is the part that takes most of "
+                      "the predicted time. This command writes the section:") + "\n"
+    yield "    bench/validation_models.py\n"
+    yield from table([["model and machine", "share", "measured, tokens/s per GPU", "predicted, tokens/s per GPU",
+                       "error", "limit"]] +
                      [p.row() for p in points])
     beyond = [p for p in points if abs(p.error) > WITHIN]
-    yield "\n" + fill(f"{len(points) - len(beyond)} of {len(points)} are within {WITHIN:.0%}. Beyond that:") + "\n"
+    yield "\n" + fill(f"{len(points) - len(beyond)} of {len(points)} predictions are within {WITHIN:.0%} of the "
+                      "measurement. The others:") + "\n"
     yield from (fill(p.verdict(), "  ") for p in beyond)
     yield ""
     yield from pangu(data)
     yield "### The papers' claims for whole models\n"
-    yield from table([["paper", "claims", "here", "dispatch and combine, of the slower step without bubbles",
+    yield from table([["paper", "claims", "here", "dispatch and combine, % of the slower step without bubbles",
                        "speed-up"]] + [claim_row(c) for c in data["claims"]])
-    yield "\n" + fill("Here experts' communication is a smaller part of a step than in the papers: DySHARP reports "
-                      "70.4% of a layer of DeepSeek-V3. The prediction has no cost of software, and no SMs that "
-                      "communication takes from compute.") + "\n"
+    yield "\n" + fill("Predicted communication of experts is a smaller part of a step than in the papers: DySHARP "
+                      "reports 70.4% of a layer of DeepSeek-V3. The prediction includes no cost of software, and no "
+                      "SMs that communication takes from compute.") + "\n"
     yield from tensor(data["tensor"])
 
 
