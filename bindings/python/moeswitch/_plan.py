@@ -9,13 +9,15 @@ TOOL = "moeswitch"
 
 def _words(options):
     """Options as words of a command line: gemm_type="fp8" is --gemm-type fp8. True is an option without a value; None
-    and False are none."""
+    and False are none. Those without a value come last: one that needs a value then takes no other option for it."""
+    words, alone = [], []
     for name, value in options.items():
-        if value is None or value is False:
-            continue
-        yield f"--{name.replace('_', '-')}"
-        if value is not True:
-            yield ",".join(value) if isinstance(value, (list, tuple)) else str(value)
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            alone.append(option)
+        elif value is not None and value is not False:
+            words += [option, ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)]
+    return words + alone
 
 
 def plan(model, hardware, **options):
@@ -32,8 +34,11 @@ def plan(model, hardware, **options):
     The tool is `moeswitch` on the PATH, or the file that MOESWITCH_TOOL names. ValueError: bad input, or no
     configuration fits, with the tool's line. OSError: the tool is missing or failed.
     """
+    for name in ("help", "json"):
+        if name in options:
+            raise ValueError(f"{name}: no option of this function, which returns what --json writes")
     tool = os.environ.get("MOESWITCH_TOOL") or TOOL
-    command = [tool, "plan", *_words({"model": model, "hardware": hardware, **options}), "--json", "-"]
+    command = [tool, "plan", *_words({"model": model, "hardware": hardware, "json": "-", **options})]
     done = subprocess.run(command, capture_output=True, text=True)
     message = done.stderr.strip().removeprefix("moeswitch: ")
     if done.returncode == 2:

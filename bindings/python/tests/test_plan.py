@@ -27,6 +27,12 @@ class Plans(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "fits 5.0 GB"):
             moeswitch.plan("mixtral-8x7b", "hgx-h100", memory=5)
 
+    def test_values_that_no_option_has(self):
+        for options, message in (({"gpus": True}, "--gpus"), ({"batch": [1, 2]}, "--batch 1,2"),
+                                 ({"help": True}, "^help: no option"), ({"json": "x"}, "^json: no option")):
+            with self.subTest(options), self.assertRaisesRegex(ValueError, message):
+                moeswitch.plan("mixtral-8x7b", "hgx-h100", **options)
+
     def test_no_tool(self):
         with mock.patch.dict(os.environ, MOESWITCH_TOOL="/nowhere/moeswitch"), self.assertRaises(OSError):
             moeswitch.plan("mixtral-8x7b", "hgx-h100")
