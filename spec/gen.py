@@ -60,14 +60,15 @@ def attribute(opcode, name):
     return value
 
 
+def attribute_enum(name):
+    """The enum of an attribute's values. Sender and receiver share that of a unit."""
+    return "unit" if name in ("sender", "receiver") else name
+
+
 def attribute_enums():
-    """The values of each attribute, as name, number and text. Sender and receiver share those of a unit."""
-    return {"unit" if name == "sender" else name: [(v.upper(), i, v) for i, v in enumerate(values)]
-            for name, values in ATTRIBUTES.items() if name != "receiver"}
-
-
-def attribute_prefix(name):
-    return "UNIT_" if name in ("sender", "receiver") else f"{name.upper()}_"
+    """The values of each enum, as name, number and text."""
+    return {attribute_enum(name): [(v.upper(), i, v) for i, v in enumerate(values)]
+            for name, values in ATTRIBUTES.items()}
 
 
 def attribute_table(opcodes):
@@ -110,7 +111,7 @@ def attribute_table(opcodes):
 
     sv += chosen("cls", "CLS_", ("CTRL", "STORE", "REQ", "PART"), lambda o: o["class"])
     for name, values in ATTRIBUTES.items():
-        sv += chosen(name, attribute_prefix(name), values, lambda o, name=name: attribute(o, name))
+        sv += chosen(name, f"{attribute_enum(name).upper()}_", values, lambda o, name=name: attribute(o, name))
     for name in FLAGS:
         sv += f"    a.{name} = {one_of([o for o in there if o.get(name)])};\n"
     return sv + "    return a;\n  endfunction\n\n"
@@ -125,7 +126,7 @@ def attribute_array(opcodes):
     by_value = {o["value"]: o for o in opcodes if attribute(o, "sender") != "none"}
     for value in range(64):
         o = by_value.get(value)
-        words = [f"MW_CLS_{o['class']}", *(f"MW_{attribute_prefix(n)}{attribute(o, n).upper()}" for n in ATTRIBUTES),
+        words = [f"MW_CLS_{o['class']}", *(f"MW_{attribute_enum(n)}_{attribute(o, n)}".upper() for n in ATTRIBUTES),
                  *(str(int(o.get(n, False))) for n in FLAGS)] if o else ["0"] * (1 + len(ATTRIBUTES) + len(FLAGS))
         c += f"        {{{', '.join(words)}}},{' /* ' + o['name'] + ' */' if o else ''}\n"
     return c + "    };\n    return all[opcode & 63];\n}\n\n"

@@ -284,12 +284,17 @@ struct jobs : model<Vrx_jobs> {
         else
             flags.push_back({0, h.src, f & 31, rows_of != 0, rows_of - 1});
     }
+    auto next_flag(unsigned kind)
+    {
+        assert_true(!flags.empty() && flags.front()[0] == kind);
+        const auto f = flags.front();
+        flags.pop_front();
+        return f;
+    }
     void see_events()
     {
         if (dut.ev_valid_o) {
-            assert_true(!flags.empty() && flags.front()[0] == 0);
-            const auto f = flags.front();
-            flags.pop_front();
+            const auto f = next_flag(0);
             assert_int_equal(dut.ev_src_o, f[1]);
             assert_int_equal(dut.ev_idx_o, f[2]);
             assert_int_equal(dut.ev_notified_o, f[3]);
@@ -298,9 +303,7 @@ struct jobs : model<Vrx_jobs> {
             events++;
         }
         if (dut.said_valid_o) {
-            assert_true(!flags.empty() && flags.front()[0] == 1);
-            const auto f = flags.front();
-            flags.pop_front();
+            const auto f = next_flag(1);
             assert_int_equal(dut.said_src_o, f[1]);
             assert_int_equal(dut.said_tile_o, f[2]);
             if (!f[2])
