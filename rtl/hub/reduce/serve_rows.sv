@@ -62,27 +62,39 @@ module serve_rows #(
                     ? {setup_i.low.len_high, setup_i.low.len_low} : cfg_i.row_bytes;
     assign flits = (15 - Cfg.FlitLog2)'((length - 15'd1) >> Cfg.FlitLog2);
 
-    localparam int unsigned BaseBits = 9 + Cfg.AddrW + node_pkg::PktW + Cfg.PayW;
-    localparam int unsigned RowBits = BaseBits + 32'(Cfg.Gathered);
-    logic [BaseBits-1:0] base_row;  // what rows have in every build
+    localparam int unsigned RowBits = 9 + 32'(Cfg.Gathered) + Cfg.AddrW + node_pkg::PktW + Cfg.PayW;
     logic [RowBits-1:0] row, row_read;
 
-    assign base_row = {
-        steps, setup_i.low.use_r, setup_i.low.st, alone && !extra, setup_i.bad, setup_i.addr, flits
-    };
     if (Cfg.Gathered) begin : gen_dense
         logic dense;
         assign dense = setup_i.low.slots && setup_i.low.is_explicit
                        && !(Cfg.RowSparse && cfg_i.row_returns);
-        assign row = {dense, base_row};
+        assign row = {
+            dense,
+            steps,
+            setup_i.low.use_r,
+            setup_i.low.st,
+            alone && !extra,
+            setup_i.bad,
+            setup_i.addr,
+            flits
+        };
         assign row_o.minus = row_read[RowBits-1];
     end else begin : gen_own
-        assign row = base_row;
+        assign row = {
+            steps,
+            setup_i.low.use_r,
+            setup_i.low.st,
+            alone && !extra,
+            setup_i.bad,
+            setup_i.addr,
+            flits
+        };
         assign row_o.minus = 1'b0;
     end
     assign {row_o.last, row_o.use_r, row_o.st, row_o.zero, row_o.poison, row_o.dest, row_o.last_pkt,
             row_o.last_len}
-           = row_read[BaseBits-1:0];
+           = row_read[RowBits-1-32'(Cfg.Gathered):0];
 
     lutram #(
         .Width(RowBits),
