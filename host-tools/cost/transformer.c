@@ -3,12 +3,14 @@
 // See transformer.h: presets, and what follows from a shape.
 #include "cost/transformer.h"
 
+#include "cli/command_help.h"
 #include "cost/transformer_file.h"
 #include "trace/models.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /// What a model has besides the experts that models.h has. Each number is from the config.json that
 /// models.h names as the source.
@@ -91,24 +93,36 @@ bool mw_transformer_names(unsigned i, struct mw_term *term)
 static const struct rest *find(const char *name)
 {
     for (unsigned i = 0; i < PRESETS; i++)
-        if (strcmp(name, presets[i].name) == 0)
+        if (strcasecmp(name, presets[i].name) == 0)
             return &presets[i];
     return NULL;
+}
+
+static int unknown(const char *name, const char *text, struct mw_error *err)
+{
+    const char *names[PRESETS];
+    char all[512];
+    for (unsigned i = 0; i < PRESETS; i++)
+        names[i] = presets[i].name;
+    mw_terms_names(mw_transformer_names, all, sizeof all);
+    const char *near = mw_closest(text, names, PRESETS);
+    return mw_fail(err, MW_EXIT_INPUT, "--%s %s: %s%s%sexpected %s, or the path of a config.json",
+                   name, text, near ? "did you mean " : "", near ? near : "", near ? "? " : "",
+                   all);
 }
 
 int mw_set_transformer(void *place, const char *name, const char *text, struct mw_error *err)
 {
     struct mw_transformer *m = place;
-    const struct mw_model *layer;
     if (strchr(text, '/') || (strchr(text, '.') && strstr(text, ".json")))
         return mw_transformer_read(m, text, err);
-    int status = mw_set_model(&layer, name, text, err);
+    const struct rest *rest = find(text);
+    const struct mw_model *layer;
+    if (!rest)
+        return unknown(name, text, err);
+    int status = mw_set_model(&layer, name, rest->name, err);
     if (status)
         return status;
-    const struct rest *rest = find(layer->name);
-    if (!rest)
-        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: its source states no number of layers", name,
-                       layer->name);
     *m = rest->shape;
     snprintf(m->name, sizeof m->name, "%s", layer->name);
     m->hidden = layer->hidden;

@@ -147,7 +147,10 @@ static int get_window(struct mw_transformer *m, const cJSON *root, const char *p
                       struct mw_error *err)
 {
     const cJSON *types = cJSON_GetObjectItemCaseSensitive(root, "layer_types"), *type;
-    if (cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(root, "use_sliding_window")))
+    const cJSON *use = cJSON_GetObjectItemCaseSensitive(root, "use_sliding_window");
+    if (use && !cJSON_IsNull(use) && !cJSON_IsBool(use))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"use_sliding_window\" is not true or false", path);
+    if (cJSON_IsFalse(use))
         m->window = 0;
     m->windowed = types && !cJSON_IsNull(types) ? 0 : m->layers;
     if (!m->windowed && (unsigned)cJSON_GetArraySize(types) != m->layers)

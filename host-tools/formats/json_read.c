@@ -72,12 +72,41 @@ static int skip_string(struct walk *w)
     return MW_EXIT_OK;
 }
 
+/// Behind a number as RFC 8259 (section 6) writes it; NULL: `at` has none. cJSON takes what strtod
+/// takes, such as 02048 and 1.
+static const char *number_end(const char *at)
+{
+    static const char digits[] = "0123456789";
+    at += *at == '-';
+    size_t whole = strspn(at, digits);
+    if (!whole || (whole > 1 && *at == '0'))
+        return NULL;
+    at += whole;
+    if (*at == '.') {
+        size_t part = strspn(at + 1, digits);
+        if (!part)
+            return NULL;
+        at += 1 + part;
+    }
+    if (*at == 'e' || *at == 'E') {
+        at += 1 + (at[1] == '+' || at[1] == '-');
+        size_t power = strspn(at, digits);
+        if (!power)
+            return NULL;
+        at += power;
+    }
+    return at;
+}
+
 /// A number of digits alone that no double holds exactly becomes the string of them.
 static int take_number(struct walk *w, cJSON *item)
 {
     size_t sign = *w->at == '-', digits = strspn(w->at + sign, "0123456789");
     size_t length = strspn(w->at, "+-.0123456789eE");
     const char *text = w->at;
+    if (number_end(text) != text + length)
+        return mw_fail(w->err, MW_EXIT_INPUT, "%s: line %u: malformed JSON, %.*s is no number",
+                       w->path, line_of(w->text, text), (int)(length < 40 ? length : 40), text);
     w->at += length;
     double size = item->valuedouble < 0 ? -item->valuedouble : item->valuedouble;
     if (sign + digits != length || size <= (double)MW_JSON_EXACT)

@@ -94,15 +94,6 @@ static int set_tensor_system(void *place, const char *name, const char *text, st
     return set_term(place, name, text, tensor_system_values, err);
 }
 
-static bool moe_system_values(unsigned i, struct mw_term *term)
-{
-    if (i < MW_SYSTEMS)
-        *term = (struct mw_term){mw_systems[i].name, NULL};
-    else if (i == MW_SYSTEMS)
-        *term = (struct mw_term){"all", NULL};
-    return i <= MW_SYSTEMS;
-}
-
 // ---- the table ----------------------------------------------------------------------------------
 
 #define SIZE(name, field, text) MW_UNSIGNED(name, AT(fixed.field), 1, MOST_GPUS, "N", text)
@@ -110,7 +101,7 @@ static bool moe_system_values(unsigned i, struct mw_term *term)
 static const struct mw_option options[] = {
     MW_GROUP("Step"),
     MW_CHOICE("model", AT(task.model), mw_set_transformer, mw_transformer_names, "NAME|FILE",
-              "{} or the path of a config.json of Hugging Face"),
+              "{}, or the path of a config.json of Hugging Face"),
     MW_HARDWARE_OPTION(AT(task.hardware), mw_set_hardware, "the machine, one or many of it"),
     MW_CHOICE("goal", AT(task.goal), set_goal, goal_values, "GOAL", "{} (default train)"),
     MW_UNSIGNED("gpus", AT(task.gpus), 1, MOST_GPUS, "N",
@@ -119,7 +110,7 @@ static const struct mw_option options[] = {
                 "sequences of a step, {} (default for each GPU: train 16, prefill 1, decode 128)"),
     MW_UNSIGNED("sequence", AT(task.sequence), 1, 1 << 24, "S",
                 "tokens of a sequence, in decode those before the new one, {} (default {default})"),
-    MW_CHOICE("system", AT(run), mw_set_systems, moe_system_values, "NAME",
+    MW_CHOICE("system", AT(run), mw_set_moe_systems, mw_moe_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several"),
 
     MW_GROUP("Types and memory"),
@@ -334,6 +325,19 @@ static void take_machine(struct mw_plan_params *p)
     t->capacity = 1e9 * (p->memory > 0 ? p->memory : h->capacity_gbytes);
 }
 
+/// Options that a goal does not use.
+static int check_goal(enum mw_goal goal, const struct mw_options_said *said, struct mw_error *err)
+{
+    static const char *const training[] = {"gradient-bytes", "optimizer-bytes", "recompute",
+                                           "schedule"};
+    for (unsigned i = 0; i < sizeof training / sizeof *training && goal != MW_TRAIN; i++)
+        if (mw_option_given(&mw_plan_table, said, training[i]))
+            return mw_fail(err, MW_EXIT_INPUT, "--%s: only with --goal train", training[i]);
+    if (goal == MW_TRAIN && mw_option_given(&mw_plan_table, said, "cache-type"))
+        return mw_fail(err, MW_EXIT_INPUT, "--cache-type: only with --goal prefill or decode");
+    return MW_EXIT_OK;
+}
+
 /// Options of a synthetic trace beside a trace, and those of a trace without one.
 static int check_routing(const struct mw_plan_params *p, const struct mw_options_said *said,
                          struct mw_error *err)
@@ -360,15 +364,15 @@ int mw_plan_parse(struct mw_plan_params *p, int argc, char **argv, bool *help, s
     if (!p->task.model.layers || !p->task.hardware)
         return mw_fail(err, MW_EXIT_INPUT, "--%s is missing, see moeswitch plan --help",
                        p->task.model.layers ? "hardware" : "model");
-    if (p->run.tp_only)
-        return mw_fail(err, MW_EXIT_INPUT, "--system %s: it runs no MoE layers", p->run.tp_only);
     if (p->explain > p->top)
         return mw_fail(err, MW_EXIT_INPUT, "--explain %u: --top shows %u lines", p->explain,
                        p->top);
     if (!p->chakra != !p->chakra_out || (p->chakra_ranks && !p->chakra))
         return mw_fail(err, MW_EXIT_INPUT, "--%s is missing", p->chakra ? "chakra-out" : "chakra");
     p->task.model.experts += p->redundant;
-    status = check_routing(p, &said, err);
+    status = check_goal(p->task.goal, &said, err);
+    if (!status)
+        status = check_routing(p, &said, err);
     take_machine(p);
     return status ? status : check_sizes(p, err);
 }

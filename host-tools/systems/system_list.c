@@ -99,6 +99,13 @@ bool mw_system_values(unsigned i, struct mw_term *term)
     return i == 0 || (mw_system_values(i - 1, &before) && before.name != all);
 }
 
+bool mw_moe_system_values(unsigned i, struct mw_term *term)
+{
+    if (i <= MW_SYSTEMS)
+        *term = (struct mw_term){i < MW_SYSTEMS ? mw_systems[i].name : all, NULL};
+    return i <= MW_SYSTEMS;
+}
+
 static bool has(const struct mw_run_params *params, const struct mw_system *system)
 {
     for (unsigned i = 0; i < params->systems; i++)
@@ -121,15 +128,16 @@ static bool has_tp(const struct mw_run_params *params, const struct mw_tp_system
 }
 
 /// One of the list `text`: a system of MoE layers, of tensor-parallel workloads, or of both.
+/// `known` are the names for the message about another one.
 static int add(struct mw_run_params *params, const char *option, const char *text, const char *at,
-               size_t length, struct mw_error *err)
+               size_t length, mw_terms *known, struct mw_error *err)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%.*s", (int)length, at);
     const struct mw_system *moe = length < sizeof name ? mw_system_find(name) : NULL;
     const struct mw_tp_system *tp = length < sizeof name ? mw_tp_system_find(name) : NULL;
     if (!moe && !tp)
-        return mw_fail_choice(option, text, mw_system_values, err);
+        return mw_fail_choice(option, text, known, err);
     if (moe ? has(params, moe) : has_tp(params, tp))
         return mw_fail(err, MW_EXIT_INPUT, "--%s %s: %s is there twice", option, text, name);
     if (moe)
@@ -143,18 +151,32 @@ static int add(struct mw_run_params *params, const char *option, const char *tex
     return MW_EXIT_OK;
 }
 
-int mw_set_systems(void *place, const char *name, const char *text, struct mw_error *err)
+static int set_systems(struct mw_run_params *params, const char *name, const char *text,
+                       mw_terms *known, struct mw_error *err)
 {
-    struct mw_run_params *params = place;
     params->systems = params->tp_systems = 0;
     params->moe_only = params->tp_only = NULL;
     if (strcmp(text, all) == 0)
         return MW_EXIT_OK;
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
-        int status = add(params, name, text, at, length, err);
+        int status = add(params, name, text, at, length, known, err);
         at += length;
         if (status || !*at)
             return status;
     }
+}
+
+int mw_set_systems(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    return set_systems(place, name, text, mw_system_values, err);
+}
+
+int mw_set_moe_systems(void *place, const char *name, const char *text, struct mw_error *err)
+{
+    const struct mw_run_params *params = place;
+    int status = set_systems(place, name, text, mw_moe_system_values, err);
+    if (!status && params->tp_only)
+        return mw_fail(err, MW_EXIT_INPUT, "--%s %s: it runs no MoE layers", name, params->tp_only);
+    return status;
 }

@@ -184,6 +184,9 @@ static void refuses_configs(void **state)
          "\"num_key_value_heads\" 3 does not divide 4 heads"},
         {"{" TWO_LAYERS "\"num_key_value_heads\": 8}",
          "\"num_key_value_heads\" 8 does not divide 4 heads"},
+        {"{" TWO_LAYERS "\"head_dim\": 016}", "line 1: malformed JSON, 016 is no number"},
+        {"{" TWO_LAYERS "\"use_sliding_window\": \"false\"}",
+         "\"use_sliding_window\" is not true or false"},
         {"{" TWO_LAYERS "\"decoder_sparse_step\": 2}",
          "\"decoder_sparse_step\" is not 1: behind dense layers in front all must be alike"},
         {"{" TWO_LAYERS "\"mlp_only_layers\": [1]}",
@@ -198,7 +201,10 @@ static void refuses_configs(void **state)
         REFUSE(bad[i].part, "--model", path, "--hardware", "hgx-h100");
     }
     REFUSE("did you mean mixtral-8x7b?", "--model", "mixtral-8x7", "--hardware", "hgx-h100");
-    REFUSE("states no number of layers", "--model", "large", "--hardware", "hgx-h100");
+    // layers without a model around them, which other commands know
+    REFUSE("--model large: expected deepseek-v3, deepseek-v2-lite, qwen3-235b, gpt-oss-20b, "
+           "gpt-oss-120b, mixtral-8x7b, phi-3.5-moe or pangu-ultra-moe, or the path of a",
+           "--model", "large", "--hardware", "hgx-h100");
 }
 
 // ---- routing ------------------------------------------------------------------------------------
@@ -333,6 +339,12 @@ static void refuses_sizes(void **state)
            "--pp", "1");
     REFUSE("--explain 3: --top shows 2", SMALL, "--top", "2", "--explain", "3");
     REFUSE("it runs no MoE layers", SMALL, "--system", "t3");
+    REFUSE("dysharp, moeswitch or all", SMALL, "--system", "t4");
+    REFUSE("--recompute: only with --goal train", SMALL, "--recompute", "full");
+    REFUSE("--schedule: only with --goal train", SMALL, "--schedule", "dualpipe");
+    REFUSE("--gradient-bytes: only with --goal train", SMALL, "--gradient-bytes", "2");
+    REFUSE("--optimizer-bytes: only with --goal train", SMALL, "--optimizer-bytes", "8");
+    REFUSE("--cache-type: only with --goal prefill or decode", TRAIN, "--cache-type", "fp8");
     REFUSE("states no TFLOPS of fp4", SMALL, "--gemm-type", "fp4");
     REFUSE("goal sleep", SMALL, "--goal", "sleep");
     REFUSE("none of", SMALL, "--memory", "5");

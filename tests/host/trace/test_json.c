@@ -167,6 +167,12 @@ static void refuses_bad_meta(void **state)
     refuse("{\"experts\": 64, \"note\": [\n{\"b\": {}, \"c\": 1,\n \"b\": 2}]}", "line 3",
            "\"b\" is there twice, first in line 2");
     refuse("{\"experts\": 18446744073709551615}", "\"experts\"", "whole number from 1 to 4096");
+    static const char *const numbers[] = {"064", "-01", "1.", "1e", "1.e3", "1e+", "-"};
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"experts\": 64,\n\"x\": %s}", numbers[i]);
+        refuse(text, "line 2", "malformed JSON");
+    }
     // in C a text ends there: a value, a key, and inside of what nobody looks at
     refuse("{\"experts\": 64,\n\"model\": \"m\\u0000n\"}", "line 2", "\\u0000 in a string");
     refuse("{\"experts\\u0000\": 64}", "line 1", "\\u0000 in a string");
