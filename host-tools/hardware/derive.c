@@ -4,12 +4,12 @@
 #include "hardware/derive.h"
 
 #include "formats/json.h"
+#include "trace/row_type.h"
 
 #include <math.h>
 
 enum {
-    PACKET_BYTES = 128, ///< of payload, and of the interleave
-    VALUE_BYTES = 2,    ///< bf16
+    VALUE_BYTES = 2, ///< bf16
     GEMMS = 3,
 };
 
@@ -41,11 +41,12 @@ int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned fl
     if (e->hidden * VALUE_BYTES % flit_bytes)
         return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: not a multiple of half of --flit-bytes %u",
                        e->hidden, flit_bytes);
-    const unsigned bytes = e->hidden * VALUE_BYTES;
-    const unsigned packets = (bytes + PACKET_BYTES - 1) / PACKET_BYTES;
-    const unsigned share = (packets + h->planes - 1) / h->planes * PACKET_BYTES;
+    const unsigned values = mw_row_type_values(e->dispatch_type);
+    const unsigned packets = (e->hidden + values - 1) / values;
+    const unsigned share = (packets + h->planes - 1) / h->planes * values;
     plane->row_hidden = e->hidden;
-    plane->hidden = (share < bytes ? share : bytes) / VALUE_BYTES;
+    plane->values = values;
+    plane->hidden = share < e->hidden ? share : e->hidden;
     if (!e->size)
         return MW_EXIT_OK;
     if (!(h->tflops[e->type] > 0))
@@ -56,12 +57,12 @@ int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned fl
     return MW_EXIT_OK;
 }
 
-unsigned mw_plane_element(const struct mw_hardware *h, unsigned plane, unsigned token,
-                          unsigned element)
+unsigned mw_plane_element(const struct mw_hardware *h, const struct mw_plane *share, unsigned plane,
+                          unsigned token, unsigned element)
 {
-    enum { VALUES = PACKET_BYTES / VALUE_BYTES };
+    const unsigned values = share->values;
     const unsigned first = (plane + h->planes - token % h->planes) % h->planes;
-    return (first + element / VALUES * h->planes) * VALUES + element % VALUES;
+    return (first + element / values * h->planes) * values + element % values;
 }
 
 void mw_plane_json(struct mw_json *j, const struct mw_hardware *h, const struct mw_plane *plane)

@@ -4,8 +4,9 @@
 //
 // Addresses interleave over the planes every 128 bytes, which is an assumption. Packet j of token
 // t uses plane (j + t) mod P, so each plane carries every token, and of each row the whole packets
-// that fall to it. The simulated plane has the largest share. Its header, target list and gate
-// weights are those of every plane.
+// that fall to it. These are packets of dispatch. A plane's results are those of its values, which
+// fill two or more packets where dispatch has a smaller type. The simulated plane has the largest
+// share. Its header, target list and gate weights are those of every plane.
 #ifndef MW_HOST_DERIVE_H
 #define MW_HOST_DERIVE_H
 
@@ -22,6 +23,7 @@ struct mw_plane {
     unsigned link_latency;  ///< cycles, at least 1
     unsigned hidden;        ///< bf16 values of the largest share of a row
     unsigned row_hidden;    ///< of the whole row
+    unsigned values;        ///< of a packet of dispatch
     uint64_t expert_cycles; ///< of a row of the expert's GEMMs; 0: not known
     double
         weights_share; ///< of that time that memory needs for the weights; above 1: memory limits
@@ -31,6 +33,7 @@ struct mw_plane {
 struct mw_expert_shape {
     unsigned hidden, size;
     enum mw_gemm_type type;
+    unsigned dispatch_type; ///< MW_ROWTYPE_ of rows to it
     double rows; ///< of an expert and layer, which share one load of its weights
 };
 
@@ -44,11 +47,12 @@ void mw_plane_link(struct mw_plane *plane, const struct mw_hardware *hardware, u
 int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *hardware, unsigned flit_bytes,
                 unsigned link_cycles, const struct mw_expert_shape *expert, struct mw_error *err);
 
-/// Which element of a whole row is number `element` of the share that a plane has of token `token`.
+/// Which element of a whole row is number `element` of the share that plane number `plane` has of
+/// token `token`.
 /// Of tokens with fewer packets there than others, some are at or beyond the end of the row:
 /// padding.
-unsigned mw_plane_element(const struct mw_hardware *hardware, unsigned plane, unsigned token,
-                          unsigned element);
+unsigned mw_plane_element(const struct mw_hardware *hardware, const struct mw_plane *share,
+                          unsigned plane, unsigned token, unsigned element);
 
 /// Members of a report's object `hardware`: the machine, and a cycle of its plane.
 void mw_plane_json(struct mw_json *j, const struct mw_hardware *hardware,

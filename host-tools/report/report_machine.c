@@ -9,19 +9,21 @@
 
 #include "analysis/facts.h"
 #include "base/text.h"
+#include "trace/row_type.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/// Bytes of whole rows that a GPU sends to others in dispatch, mean: each token's row to each of
-/// its remote GPUs. As many partial sums come back in combine.
-static double row_bytes(const struct mw_run_params *p, const struct mw_workload *w)
+/// Bytes of whole rows of a type that a GPU sends to others in dispatch, mean: each token's row to
+/// each of its remote GPUs. As many partial sums come back in combine, which are bf16.
+static double row_bytes(const struct mw_run_params *p, const struct mw_workload *w, unsigned type)
 {
+    const double row = (double)mw_row_type_bytes(type, p->plane.row_hidden);
     double bytes = 0;
     for (unsigned l = 0; l < w->layers; l++) {
         struct mw_layer_facts facts;
         mw_layer_facts(w, l, &facts);
-        bytes += facts.remote_gpus_per_token * w->shape.tokens_per_gpu * p->plane.row_hidden * 2;
+        bytes += facts.remote_gpus_per_token * w->shape.tokens_per_gpu * row;
     }
     return bytes;
 }
@@ -43,7 +45,9 @@ static void figures_of(struct figure figure[FIGURES], const struct mw_run_params
     const double dispatch = mw_plane_us(&p->plane, (double)c->dispatch);
     const double expert = mw_plane_us(&p->plane, (double)c->expert);
     const double combine = mw_plane_us(&p->plane, (double)c->combine);
-    const double gbytes = p->hardware->planes / 1e3, rows = row_bytes(p, w) / 1e3;
+    const double gbytes = p->hardware->planes / 1e3;
+    const double rows = row_bytes(p, w, w->shape.dispatch_type) / 1e3;
+    const double sums = row_bytes(p, w, MW_ROWTYPE_BF16) / 1e3;
     double bus = 0;
     for (unsigned d = 0; d < MW_DIRECTIONS; d++)
         bus = s->direction[d].payload_max > bus ? s->direction[d].payload_max : bus;
@@ -52,10 +56,10 @@ static void figures_of(struct figure figure[FIGURES], const struct mw_run_params
         {"dispatch_us", "dispatch", "us", true, dispatch},
         {"expert_us", "experts", "us", true, expert},
         {"combine_us", "combine", "us", true, combine},
-        {"algorithm_gbytes_per_s", "algorithm", "GB/s", false, mw_ratio(2 * rows, us)},
+        {"algorithm_gbytes_per_s", "algorithm", "GB/s", false, mw_ratio(rows + sums, us)},
         {"bus_gbytes_per_s", "bus", "GB/s", false, mw_ratio(bus * gbytes, us)},
         {"dispatch_gbytes_per_s", "dispatch", "GB/s", true, mw_ratio(rows, dispatch)},
-        {"combine_gbytes_per_s", "combine", "GB/s", true, mw_ratio(rows, combine)},
+        {"combine_gbytes_per_s", "combine", "GB/s", true, mw_ratio(sums, combine)},
     };
     memcpy(figure, made, sizeof made);
 }

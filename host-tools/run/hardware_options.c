@@ -32,11 +32,6 @@ int mw_hardware_apply(struct mw_run_params *p, const struct mw_options_said *sai
         return mw_option_given(&mw_run_table, said, "gemm-type")
                    ? mw_fail(err, MW_EXIT_INPUT, "--gemm-type: only with --hardware")
                    : MW_EXIT_OK;
-    if (p->shape.dispatch_type != MW_ROWTYPE_BF16)
-        return mw_fail(err, MW_EXIT_INPUT,
-                       "--dispatch-type %s: not with --hardware, whose planes share rows of one "
-                       "size",
-                       mw_row_type_names[p->shape.dispatch_type]);
     int status = mw_machine_sizes(p->hardware, &p->device, &p->shape.gpus, &p->flit_bytes, err);
     if (status)
         return status;
@@ -44,6 +39,7 @@ int mw_hardware_apply(struct mw_run_params *p, const struct mw_options_said *sai
         .hidden = p->shape.hidden,
         .size = p->model ? p->model->expert_size : 0,
         .type = p->gemm,
+        .dispatch_type = p->shape.dispatch_type,
         .rows = (double)p->shape.gpus * p->shape.tokens_per_gpu * p->k / p->experts,
     };
     status = mw_plane_of(&p->plane, p->hardware, p->flit_bytes, p->link_cycles, &expert, err);

@@ -70,8 +70,9 @@ static void take_share(const struct mw_run *run, unsigned plane)
         uint16_t *x = layer->x;
         for (unsigned t = 0; t < w->tokens; t++)
             for (unsigned h = 0; h < w->shape.hidden; h++)
-                *x++ = mw_hidden_value(w->shape.seed, layer->number, layer->first + t,
-                                       mw_plane_element(run->params.hardware, plane, t, h));
+                *x++ = mw_typed_value(
+                    w->shape.dispatch_type, w->shape.seed, layer->number, layer->first + t,
+                    mw_plane_element(run->params.hardware, &run->params.plane, plane, t, h));
     }
 }
 

@@ -18,6 +18,11 @@ uint64_t mw_row_type_bytes(unsigned type, unsigned hidden)
     return type == MW_ROWTYPE_E4M3 ? hidden : 2ull * hidden;
 }
 
+unsigned mw_row_type_values(unsigned type)
+{
+    return type == MW_ROWTYPE_E4M3 ? 128 : 64;
+}
+
 uint16_t mw_e4m3_to_bf16(uint8_t code)
 {
     unsigned sign = (code & 0x80u) << 8, exponent = code >> 3 & 15, fraction = code & 7;

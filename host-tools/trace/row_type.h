@@ -22,6 +22,9 @@ extern const char *const mw_row_type_names[MW_ROW_TYPES];
 /// Bytes of a row of `hidden` values.
 uint64_t mw_row_type_bytes(unsigned type, unsigned hidden);
 
+/// Values in 128 bytes of a row.
+unsigned mw_row_type_values(unsigned type);
+
 /// bf16 value of an e4m3 code, exact; NaN is MW_BF16_NAN.
 uint16_t mw_e4m3_to_bf16(uint8_t code);
 /// The code of a value that mw_e4m3_to_bf16 gives, -0 and NaN included.

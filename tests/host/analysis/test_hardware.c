@@ -8,6 +8,7 @@
 #include "bench/bench.h"
 #include "experiment/phases.h"
 #include "hardware/derive.h"
+#include "trace/row_type.h"
 #include "hardware/hardware_command.h"
 #include "run/run.h"
 
@@ -72,11 +73,14 @@ static void shares_are_whole_packets(void **state)
     for (h.planes = 1; h.planes <= 64; h.planes++)
         for (unsigned hidden = 8; hidden <= 1024; hidden += 8) {
             struct mw_plane p;
-            const struct mw_expert_shape expert = {.hidden = hidden};
-            assert_int_equal(mw_plane_of(&p, &h, 16, 1, &expert, &err), MW_EXIT_OK);
-            assert_true(p.hidden * h.planes >= hidden && p.hidden <= hidden);
-            assert_true(p.hidden == hidden || p.hidden % 64 == 0);
-            assert_true(p.hidden <= 64 || (p.hidden - 64) * h.planes < hidden);
+            for (unsigned type = 0; type < MW_ROW_TYPES; type++) {
+                const unsigned packet = 64 << type;
+                const struct mw_expert_shape expert = {.hidden = hidden, .dispatch_type = type};
+                assert_int_equal(mw_plane_of(&p, &h, 16, 1, &expert, &err), MW_EXIT_OK);
+                assert_true(p.hidden * h.planes >= hidden && p.hidden <= hidden);
+                assert_true(p.hidden == hidden || p.hidden % packet == 0);
+                assert_true(p.hidden <= packet || (p.hidden - packet) * h.planes < hidden);
+            }
         }
 }
 
@@ -92,14 +96,15 @@ static void planes_have_every_element_once(void **state)
     for (h.planes = 1; h.planes <= 19; h.planes += 3)
         for (unsigned i = 0; i < sizeof hidden / sizeof *hidden; i++)
             for (unsigned token = 0; token < 40; token++) {
-                const struct mw_expert_shape expert = {.hidden = hidden[i]};
+                const unsigned type = token % MW_ROW_TYPES;
+                const struct mw_expert_shape expert = {.hidden = hidden[i], .dispatch_type = type};
                 unsigned seen[MOST] = {0};
                 struct mw_plane p;
                 assert_int_equal(mw_plane_of(&p, &h, 8, 1, &expert, &err), MW_EXIT_OK);
                 for (unsigned plane = 0; plane < h.planes; plane++)
                     for (unsigned e = 0; e < p.hidden; e++) {
-                        const unsigned element = mw_plane_element(&h, plane, token, e);
-                        assert_int_equal((element / 64 + token) % h.planes, plane);
+                        const unsigned element = mw_plane_element(&h, &p, plane, token, e);
+                        assert_int_equal((element / (64 << type) + token) % h.planes, plane);
                         if (element < hidden[i])
                             seen[element]++;
                     }
@@ -281,6 +286,11 @@ static void a_run_takes_what_no_option_says(void **state)
     assert_int_equal(p.link_latency, 9);
     assert_int_equal(p.expert_cycles, 7);
     assert_int_equal(p.shape.hidden, 128);
+    // a row has 56 packets of 128 e4m3 values, of which one of 18 planes has 4 at most
+    assert_int_equal(PARSE("--hardware", "gb200-nvl72", "--gpus", "8", "--model", "deepseek-v3",
+                           "--dispatch-type", "e4m3-tensor"),
+                     0);
+    assert_int_equal(p.shape.hidden, 4 * 128);
     // without a model there is no size of an expert
     assert_int_equal(PARSE("--hardware", "hgx-h100"), 0);
     assert_false(p.expert_cycles_given);

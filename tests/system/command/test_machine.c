@@ -138,19 +138,19 @@ static void refuses_what_does_not_divide(void **state)
 }
 
 /// All three planes of the machine, with the bits of their own packets, take what one takes.
-static void runs_every_plane(void **state)
+static void runs_every_plane_of(const char *type)
 {
-    (void)state;
     cJSON *whole;
-    assert_int_equal(run_command("run " LAYER "--hardware %s --system unicast,moeswitch --json %s",
-                                 machine, json),
+    assert_int_equal(run_command("run " LAYER "--dispatch-type %s --hardware %s "
+                                 "--system unicast,moeswitch --json %s",
+                                 type, machine, json),
                      MW_EXIT_OK);
     const double one[] = {number(system_of(0, &whole), "cycles"),
                           number(cJSON_GetArrayItem(member(whole, "systems"), 1), "cycles")};
     cJSON_Delete(whole);
-    assert_int_equal(run_command("run " LAYER "--hardware %s --system unicast,moeswitch "
-                                 "--planes all --jobs 2 --json %s",
-                                 machine, json),
+    assert_int_equal(run_command("run " LAYER "--dispatch-type %s --hardware %s "
+                                 "--system unicast,moeswitch --planes all --jobs 2 --json %s",
+                                 type, machine, json),
                      MW_EXIT_OK);
     assert_string_equal(err_text, "");
     for (int i = 0; i < 2; i++) {
@@ -162,6 +162,13 @@ static void runs_every_plane(void **state)
             assert_true(cJSON_GetArrayItem(cycles, p)->valuedouble == one[i]);
         cJSON_Delete(whole);
     }
+}
+
+static void runs_every_plane(void **state)
+{
+    (void)state;
+    runs_every_plane_of("bf16");
+    runs_every_plane_of("e4m3-tensor");
 }
 
 /// Control characters of a name do not reach a terminal.
