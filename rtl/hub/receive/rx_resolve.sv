@@ -418,7 +418,7 @@ module rx_resolve #(
                            || (32'(said_le) << cfg_i.n_shift
                                | 32'(s0_q.src)) >= 32'(Cfg.MaxLocalExperts);
         // rows of other homes would return there
-        assign strange = 5'(s0_q.token >> cfg_i.token_shift) != s0_q.src
+        assign strange = 32'(s0_q.token) >> cfg_i.token_shift != 32'(s0_q.src)
                          || (s0_q.row >> cfg_i.cap_shift) != '0;
         assign list = Cfg.LocalW'(node_pkg::list_of(
             1'b1, cfg_i, said_le[node_pkg::ExpertW-1:0], s0_q.src

@@ -370,10 +370,6 @@ struct jobs : model<Vrx_jobs> {
         if (follows && r && percent(70)) // of the open row
             h.addr = bits_of(
                 uint64_t{r->token} << get("row_shift") | bits_of(h.addr, get("row_shift")), MADDR);
-        // a home has 5 bits
-        const unsigned top = get("row_shift") + get("token_shift") + 5;
-        if (dynamic && top < get("row_shift") + TOK_W)
-            h.addr &= ~(uint64_t{bits_of(~0u, TOK_W - get("token_shift") - 5)} << top);
         now_in = h;
     }
     uint64_t address(const arrived &h)
@@ -384,7 +380,9 @@ struct jobs : model<Vrx_jobs> {
             if (h.op == MW_OP_LD_RESP && percent(70))
                 token = near(get("load_first")) & ((1u << get("token_shift")) - 1);
             else if (percent(60))
-                token = bits_of(h.src << get("token_shift") | any(get("token_shift")), TOK_W);
+                token = bits_of((percent(80) ? h.src : h.src | any(3) << 5) << get("token_shift") |
+                                    any(get("token_shift")),
+                                TOK_W);
             const unsigned limit = row_limit(h, h.op == MW_OP_LD_RESP);
             if (percent(70)) // up to the row's end, or just behind it
                 in_row =
