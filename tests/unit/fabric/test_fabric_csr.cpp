@@ -381,8 +381,12 @@ static unsigned run_layer(registers &b, unsigned idle_at)
     b.dut.cfg_we_i = 1;
     b.dut.cfg_addr_i = FABRIC(control);
     b.dut.cfg_wdata_i = 1;
-    while (b.look(), !b.dut.go_o)
+    unsigned waited = 0;
+    for (b.look(); !b.dut.go_o; b.look()) {
+        if (++waited == 20)
+            fail_msg("no go %u cycles after it was written", waited);
         b.edge();
+    }
     assert_true(b.dut.cfg_ack_o);
     for (unsigned cycles = 0;; cycles++) {
         b.edge();
@@ -391,6 +395,8 @@ static unsigned run_layer(registers &b, unsigned idle_at)
         b.look();
         if (b.dut.done_o)
             return cycles;
+        if (cycles == idle_at + 1000)
+            fail_msg("the layer is not done %u cycles after all were idle", cycles - idle_at);
     }
 }
 

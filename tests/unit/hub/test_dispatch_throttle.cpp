@@ -243,8 +243,12 @@ TEST(a_wait_ends)
                     b.tick();
                 }
                 unsigned waited = 0;
-                for (b.settle(); b.dut.hold_o; b.settle(), waited++)
+                for (b.settle(); b.dut.hold_o; b.settle(), waited++) {
+                    if (waited > idle + 1)
+                        fail_msg("dispatch still waits after %u cycles: throttle_idle is %u",
+                                 waited, idle);
                     b.tick();
+                }
                 assert_in_range(waited, again || !long_ago ? idle : 0,
                                 again || !long_ago ? idle + 1
                                 : idle > 1         ? 1

@@ -478,10 +478,14 @@ TEST(selftest_fails)
     bench b;
     b.give(MW_FRAME_SELFTEST, 1u << MW_TEST_LINK, 0);
     // the test resets the fabric first: close the partition behind that
-    for (b.settle(); !b.dut.resetting_o; b.settle())
-        b.step();
-    for (b.settle(); b.dut.resetting_o; b.settle())
-        b.step();
+    for (bool resets : {true, false}) {
+        const uint64_t since = b.now;
+        for (b.settle(); b.dut.resetting_o != resets; b.settle()) {
+            if (b.now - since == 100000)
+                fail_msg("the fabric's reset does not %s", resets ? "begin" : "end");
+            b.step();
+        }
+    }
     b.write(FABRIC(partitions) + 4, 2);
     auto t = b.answer().records<mw_frame_selftest>();
     assert_int_equal(t.size(), GPUS);
