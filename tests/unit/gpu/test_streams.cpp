@@ -691,6 +691,41 @@ TEST(polls_come_late)
     }
 }
 
+// Every bit of a delay, alone or behind a wait, holds its stream.
+TEST_IF(PARAM_Delay, each_bit_delays)
+{
+    for (unsigned bit = 9; bit < 31; bit++) {
+        gpu b;
+        b.enable(3);
+        b.load(0, {poll_instr(MW_EV_ROWS, 1, 1u << bit), unit_instr(b, 0, 1, 1), END}, 0);
+        b.load(1, {delay_instr(1u << bit), unit_instr(b, 1, 1, 2), END}, 512);
+        b.go();
+        b.cycles(RESTART + 4);
+        b.event(MW_EV_ROWS);
+        b.cycles(400);
+        assert_int_equal(b.unit[1].runs + b.unit[2].runs, 0);
+    }
+}
+
+// Delays that begin late: when the last one does, all low bits of the time are or were ones.
+TEST_IF(PARAM_Delay, delays_add_up)
+{
+    gpu b;
+    b.enable(1);
+    std::vector<instr> p;
+    uint32_t all = 0;
+    for (unsigned bit = 8; bit < 17; bit++, all += p.back().a)
+        p.push_back(delay_instr(1u << bit));
+    p.push_back(unit_instr(b, 0, static_cast<unsigned>(p.size()), 1));
+    p.push_back(END);
+    b.load(0, p, 0);
+    b.go();
+    b.cycles(all + 50 * static_cast<unsigned>(p.size()));
+    assert_int_equal(b.unit[1].runs, 1);
+    assert_in_range(b.issued_at[0], all, all + 32 * p.size());
+    b.errors.done();
+}
+
 // 63 instructions and I_END are a program, 64 others are not.
 TEST(longest_program)
 {

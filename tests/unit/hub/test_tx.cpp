@@ -27,7 +27,8 @@ struct traffic {
     // dispatch_throttle: whether it is asked for, rows and cycles; what the counts
     // say, 0 tokens: nothing
     unsigned throttle_on = 0, ahead = 0, lead = 0, idle = 0, row_packets = 0, tokens = 0, rows = 0;
-    bool late = false; // the constants are made while packets leave
+    bool late = false;    // the constants are made while packets leave
+    bool returns = false; // rows return to their homes
     unsigned hold =
         0; // percent of the cycles in which none may start, as a link that is slower says
 };
@@ -68,6 +69,7 @@ struct uplink : model<Vtx> {
         cfg.set("throttle_lead", t.lead);
         cfg.set("throttle_idle", t.idle);
         cfg.set("row_bytes", 128 * t.row_packets);
+        cfg.set("row_returns", t.returns);
         cfg.drive(dut.cfg_i);
         dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
         dut.crd_cls_i = 0;
@@ -308,6 +310,7 @@ TEST(random)
         t.rows = rng.below(20);
         t.late = rng.below(2);
         t.hold = rng.pick({0, 0, 10, 60});
+        t.returns = rng.below(2);
         uplink b(t);
         b.run();
         b.spend_all();
@@ -347,6 +350,15 @@ TEST(low_classes)
     two.run();
     for (size_t i = 4; i + 1 < 190; i++)
         assert_int_not_equal(two.sources[i], two.sources[i + 1]);
+    // where rows return, two of them go for each of the queue
+    traffic rows = {{0, 0, 60, 120, 0}, 100, 100, 0, 0, 0};
+    rows.returns = true;
+    uplink returned(rows);
+    returned.run();
+    for (size_t i = 6; i + 2 < 170; i++)
+        assert_int_equal((returned.sources[i] == ST) + (returned.sources[i + 1] == ST) +
+                             (returned.sources[i + 2] == ST),
+                         1);
     traffic store = {{0, 0, 200, 0, 0}, 100, 100, 0, 0, 0},
             part = {{0, 0, 0, 0, 200}, 100, 100, 0, 0, 0};
     uplink s(store), p(part);
@@ -478,6 +490,8 @@ TEST(layers_begin_alike)
         before.throttle_on = rng.below(2);
         before.row_packets = before.tokens = before.rows = 7;
         before.lead = 1;
+        t.returns = rng.below(2);
+        before.returns = rng.below(2);
         uplink fresh(t), used(before);
         fresh.steady = used.steady = true;
         fresh.run();

@@ -596,6 +596,12 @@ TEST(switch_common)
         for (unsigned p = 0; p < N; p++)
             assert_int_equal(b.held[p], 0);
     }
+    { // a period that none of the low 15 bits has
+        common b;
+        b.limit = 16;
+        b.cycles((3 << 16) + 3);
+        assert_in_range(b.ticks[0], 2, 3);
+    }
     for (unsigned throttle : {64u, 200u}) {
         common b;
         b.throttle = throttle;
