@@ -5,6 +5,9 @@
 // each row comes out once, in the order in which the lanes came, own ones apart; what is wrong
 // is an error by name, and names nothing. As many rows may wait as can be granted. Requests and
 // SIGNALs are unknown opcodes there; in a layer without switch-initiated reductions, GRANTs are.
+//
+// In layers with merged loads, rows from load_first on are tiles for unit load, and FETCHs go to
+// load_serve in the cycle of their last flit.
 
 #include "bench/errors.h"
 #include "bench/stream.h"
@@ -15,21 +18,23 @@ using namespace tb;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, HF = MW_HEADER_BYTES / F;
 // open rows of every home, and results of own rows that have closed: in the hub's queue, at the
 // switch, and behind that queue
-static const unsigned PLACES =
-    N * PARAM_OpenRows + PARAM_RxResultPkts + (F == 8 ? 1 : 2) + (F == 8 ? 0 : 15);
+static const unsigned PLACES = N * PARAM_OpenRows + PARAM_RxResultPkts + (F == 8 ? 1 : 2) +
+                               (F == 8 ? 0 : 15) + PARAM_MergeLoads * PARAM_OpenSyncs;
 
 struct hub : model<Vrx> {
     struct row {
         unsigned home, index;
     };
     const unsigned epoch = rng.below(4), port = rng.below(N), shift;
-    unsigned own_rate = 100, far_rate = 100; // percent
+    const bool merges = PARAM_MergeLoads && percent(70);
+    const unsigned load_first = below((1u << shift) + 1);
+    unsigned own_rate = 100, far_rate = 100, tile_rate = 100; // percent
     packet_source link;
     std::deque<row> rows; // that are inside, or wrong ones among them
     std::deque<packet> coming;
     error_watch errors{"rx"};
-    watch own{"own rows"}, far{"other rows"};
-    uint64_t granted = 0;
+    watch own{"own rows"}, far{"other rows"}, tile{"tiles"};
+    uint64_t granted = 0, tiles = 0, fetched = 0;
     unsigned places = PLACES;
     bool by_switch = true;
 
@@ -41,6 +46,8 @@ struct hub : model<Vrx> {
         cfg.set("port", port);
         cfg.set("token_shift", shift);
         cfg.set("switch_reductions", by_switch);
+        cfg.set("merge_loads", merges);
+        cfg.set("load_first", load_first);
         cfg.drive(dut.cfg_i);
         link.pauses = false;
         dut.rx_valid_i = dut.st_crd_i = dut.res_crd_i = 0;
@@ -84,9 +91,24 @@ struct hub : model<Vrx> {
         return p;
     }
 
+    /// Of a row that is loaded, or of one near these or anywhere.
+    packet fetch(bool wrong)
+    {
+        packet p = grant(0, false);
+        p.h.opcode = MW_OP_FETCH;
+        p.h.target0 = static_cast<uint16_t>(rng());
+        p.h.addr = load_first + below(std::max((1u << shift) - load_first, 1u));
+        if (wrong && percent(50))
+            p.h.addr = rng.pick({0u, load_first - std::min(load_first, 1u), 1u << shift});
+        else if (wrong)
+            p.h.addr |= uint64_t{1} << below(48);
+        return p;
+    }
+
     packet any()
     {
-        packet p = grant(rng.between(1, 3), rng.one_in(3));
+        packet p = merges && rng.one_in(3) ? fetch(rng.one_in(3))
+                                           : grant(rng.between(1, 3), rng.one_in(3));
         if (!rng.one_in(5))
             return p;
         const unsigned fault = below(tb::BARE_FAULTS + 1);
@@ -94,7 +116,7 @@ struct hub : model<Vrx> {
             tb::spoil_bare(
                 p, fault, F, rng,
                 {MW_OP_MULTIMEM_LD_REDUCE, MW_OP_DYMULTIMEM_LD_REDUCE, MW_OP_FETCH, MW_OP_READY});
-        } else { // a hole, or none
+        } else if (p.h.opcode == MW_OP_GRANT) { // a hole, or none
             const bool hole = percent(50);
             set_lane(p.h, 0, hole, 0, 0);
             set_lane(p.h, 1, false, 0, 0);
@@ -106,7 +128,7 @@ struct hub : model<Vrx> {
     void send(const packet &p)
     {
         packet q = p;
-        if (q.h.cnt && q.h.opcode != MW_OP_GRANT)
+        if (q.h.cnt && q.h.opcode != MW_OP_GRANT && q.h.opcode != MW_OP_FETCH)
             q.targets.resize(q.h.cnt, static_cast<uint16_t>(q.h.target0));
         link.queue.push_back(encode(q, F, &rng));
         coming.push_back(q);
@@ -124,16 +146,19 @@ struct hub : model<Vrx> {
         dut.rx_err_i = valid ? link.err() : percent(50);
         dut.sig_ready_i = percent(own_rate);
         dut.lane_ready_i = percent(far_rate);
+        dut.tile_ready_i = percent(tile_rate);
+        dut.fetch_room_i = percent(90);
     }
 
     // A flit of it: an error of the low half is reported with the first one.
     void judge(const packet &p, size_t flits)
     {
         const bool first = flit == 0, last = flit + 1 == flits;
-        const unsigned code = p.h.epoch != epoch          ? MW_HWERR_EPOCH
-                              : p.h.opcode != MW_OP_GRANT ? MW_HWERR_OPCODE
-                              : p.h.len || p.h.cnt        ? MW_HWERR_LENGTH
-                                                          : MW_HWERR_NONE;
+        const bool is_fetch = merges && p.h.opcode == MW_OP_FETCH;
+        const unsigned code = p.h.epoch != epoch                       ? MW_HWERR_EPOCH
+                              : p.h.opcode != MW_OP_GRANT && !is_fetch ? MW_HWERR_OPCODE
+                              : p.h.len || p.h.cnt                     ? MW_HWERR_LENGTH
+                                                                       : MW_HWERR_NONE;
         if (code) {
             if (first)
                 errors.expect_between(now, now, code);
@@ -141,6 +166,10 @@ struct hub : model<Vrx> {
         }
         if (!last)
             return;
+        if (is_fetch) {
+            judge_fetch(p, flits == HF && !p.err);
+            return;
+        }
         bool valid[3];
         row list[3];
         for (unsigned l = 0; l < 3; l++)
@@ -153,6 +182,19 @@ struct hub : model<Vrx> {
             arrived.push_back(list[l]);
     }
 
+    void judge_fetch(const packet &p, bool whole)
+    {
+        fetches = whole && p.h.addr >= load_first && !(p.h.addr >> shift);
+        if (!fetches)
+            errors.expect_between(now, now, whole ? MW_HWERR_BOUNDS : MW_HWERR_LENGTH);
+        else if (!dut.fetch_room_i)
+            errors.expect_between(now, now, MW_HWERR_WINDOW);
+        else
+            fetched++;
+        if (fetches)
+            assert_true(dut.fetch_index_o == p.h.addr && dut.fetch_ref_o == p.h.target0);
+    }
+
     unsigned wrong(const row &r) const
     {
         return r.home >= N ? MW_HWERR_UNMAPPED : r.index >> shift ? MW_HWERR_BOUNDS : MW_HWERR_NONE;
@@ -161,47 +203,56 @@ struct hub : model<Vrx> {
     void sample() override
     {
         assert_false(dut.st_valid_o || dut.req_valid_o || dut.res_push_o || dut.crd_o);
+        fetches = false;
         const bool at_end = dut.rx_valid_i && dut.rx_last_i;
         if (dut.rx_valid_i)
             judge(coming.front(), link.front().flits());
+        assert_int_equal(dut.fetch_o, fetches);
         flit = dut.rx_valid_i && !at_end ? flit + 1 : 0;
         if (at_end)
             coming.pop_front();
         // of two errors in a cycle that of the link comes first
         if (!rows.empty() && wrong(rows.front())) {
-            assert_false(dut.sig_valid_o || dut.lane_valid_o);
+            assert_false(dut.sig_valid_o || dut.lane_valid_o || dut.tile_valid_o);
             if (dut.err_valid_o && errors.missing() == 0) {
                 errors.expect_between(now, now, wrong(rows.front()));
                 rows.pop_front();
             }
-        } else if (dut.sig_valid_o || dut.lane_valid_o) {
-            assert_true(!rows.empty() && !(dut.sig_valid_o && dut.lane_valid_o));
+        } else if (dut.sig_valid_o || dut.lane_valid_o || dut.tile_valid_o) {
+            assert_true(!rows.empty());
             const row r = rows.front();
-            assert_int_equal(dut.sig_valid_o, r.home == port);
+            const bool is_tile = merges && r.index >= load_first;
+            assert_int_equal(dut.tile_valid_o, is_tile);
+            assert_int_equal(dut.sig_valid_o, !is_tile && r.home == port);
+            assert_int_equal(dut.lane_valid_o, !is_tile && r.home != port);
             if (dut.sig_valid_o)
                 assert_int_equal(dut.sig_token_o, port << shift | r.index);
             else
                 assert_true(dut.lane_home_o == r.home && dut.lane_index_o == r.index);
         }
         errors.see(now, dut.err_valid_o, dut.err_code_o);
-        if (own.see(dut.sig_valid_o, dut.sig_ready_i, dut.sig_token_o) |
-            far.see(dut.lane_valid_o, dut.lane_ready_i, dut.lane_home_o, dut.lane_index_o)) {
+        bool taken = own.see(dut.sig_valid_o, dut.sig_ready_i, dut.sig_token_o);
+        taken |= far.see(dut.lane_valid_o, dut.lane_ready_i, dut.lane_home_o, dut.lane_index_o);
+        taken |= tile.see(dut.tile_valid_o, dut.tile_ready_i, dut.lane_home_o, dut.lane_index_o);
+        if (taken) {
             rows.pop_front();
             granted++;
+            tiles += dut.tile_valid_o;
         }
         if (dut.rx_valid_i)
             link.taken(true);
         for (const row &r : arrived)
             rows.push_back(r);
         arrived.clear();
-        silent =
-            rows.empty() || dut.sig_valid_o || dut.lane_valid_o || dut.err_valid_o ? 0 : silent + 1;
+        const bool shows =
+            dut.sig_valid_o || dut.lane_valid_o || dut.tile_valid_o || dut.err_valid_o;
+        silent = rows.empty() || shows ? 0 : silent + 1;
         assert_true(silent < 4); // the oldest row shows
     }
 
     void finish()
     {
-        own_rate = far_rate = 100;
+        own_rate = far_rate = tile_rate = 100;
         until("the last row", 20000, [&] { return link.empty() && rows.empty(); });
         cycles(4);
         errors.done();
@@ -211,17 +262,19 @@ struct hub : model<Vrx> {
     std::vector<row> arrived;
     size_t flit = 0;
     unsigned silent = 0;
+    bool fetches = false; ///< a FETCH goes on in this cycle
 };
 
 TEST(rows_in_their_order)
 {
-    uint64_t granted = 0;
+    uint64_t granted = 0, tiles = 0, fetched = 0;
     unsigned errors[256] = {};
     for (unsigned r = 0; r < 40; r++) {
         hub b;
         for (unsigned round = 0; round < 3; round++) {
             b.own_rate = b.rng.pick({100u, 50u, 10u});
             b.far_rate = b.rng.pick({100u, 50u, 10u});
+            b.tile_rate = b.rng.pick({100u, 50u, 10u});
             b.link.rate = b.rng.pick({100u, 50u, 10u});
             for (unsigned i = 0; i < 100; i++)
                 b.send(b.any());
@@ -229,10 +282,13 @@ TEST(rows_in_their_order)
             b.finish();
         }
         granted += b.granted;
+        tiles += b.tiles;
+        fetched += b.fetched;
         for (const auto &e : b.errors.seen)
             errors[e.code]++;
     }
-    assert_true(granted > 5000);
+    assert_true(granted > 5000 && (!PARAM_MergeLoads || (tiles > 1000 && fetched > 500)));
+    assert_true(!PARAM_MergeLoads || errors[MW_HWERR_WINDOW] > 30);
     for (unsigned code :
          {MW_HWERR_OPCODE, MW_HWERR_LENGTH, MW_HWERR_EPOCH, MW_HWERR_BOUNDS, MW_HWERR_UNMAPPED})
         if (code != MW_HWERR_UNMAPPED || N < 32)
@@ -244,7 +300,7 @@ TEST(a_place_for_each)
 {
     for (unsigned r = 0; r < 12; r++) {
         hub b;
-        b.own_rate = b.far_rate = 0;
+        b.own_rate = b.far_rate = b.tile_rate = 0;
         unsigned rows = 0;
         while (rows < PLACES) {
             unsigned lanes = r < 3 ? r + 1 : b.rng.between(1, 3);
@@ -320,7 +376,8 @@ TEST(unknown_in_other_layers)
     b.dut.rx_valid_i = 0;
     for (unsigned i = 0; i < 10; i++) {
         b.settle();
-        assert_false(b.dut.sig_valid_o || b.dut.lane_valid_o || b.dut.err_valid_o);
+        assert_false(b.dut.sig_valid_o || b.dut.lane_valid_o || b.dut.tile_valid_o ||
+                     b.dut.err_valid_o);
         b.edge();
     }
 }
