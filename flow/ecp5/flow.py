@@ -80,6 +80,25 @@ def read_rtlil(path):
     return mods
 
 
+NUMBERED = re.compile(r"([^\s{}]*?\$)(\d+)")
+
+
+def statements(lines):
+    """What is in a module, from its lines without the first and the last one, in an order of its own: one text for
+    modules that differ in automatic names only. These hold numbers that count through the whole design. Yosys sorts by
+    name, which has $100 before $99. So each number becomes its rank among those behind the same text."""
+    body, numbers, parts, attribute = "\n".join(lines), collections.defaultdict(set), [], False
+    for name, n in NUMBERED.findall(body):
+        numbers[name].add(int(n))
+    rank = {(name, n): f"{name}{i:05}" for name, of in numbers.items() for i, n in enumerate(sorted(of))}
+    for line in NUMBERED.sub(lambda m: rank[m[1], int(m[2])], body).splitlines():
+        if re.match(r"  (?!end$)\S", line) and not attribute:
+            parts.append("")
+        parts[-1] += f"{line}\n"
+        attribute = line.startswith("  attribute ")
+    return "".join(sorted(parts))
+
+
 def merge_equal(mods):
     """The front end makes a module of every instance; keeps one of those that differ in names of instances only.
     Returns {module: lines} without the rest."""
@@ -89,15 +108,12 @@ def merge_equal(mods):
     def visit(name):
         if name in same:
             return same[name]
-        lines, numbers = [], {}
+        lines = []
         for line in mods[name]:
             if (m := cell.match(line)) and m[1] in mods:
                 line = f"  cell {visit(m[1])} {m[2]}"
             lines.append(line)
-        body = "\n".join(lines[1:])
-        # automatic names hold numbers that count through the whole design
-        key = re.sub(r"(?<=\$)\d+", lambda m: str(numbers.setdefault(m[0], len(numbers))), body)
-        same[name] = first.setdefault(key, name)
+        same[name] = first.setdefault(statements(lines[1:-1]), name)
         if same[name] == name:
             kept[name] = lines
         return same[name]

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests flow/ecp5/carry.py: samples.sv, and random netlists, are the same circuits behind it, as Yosys proves; of the
 samples the LUTs go that can. Tests flow/ecp5/floorplan.py: each block RAM of the switch, and of a device, has a place
-of its own, that of no other is guessed, no row of the device is full.
+of its own, that of no other is guessed, no row of the device is full. Tests which modules flow.merge_equal takes for
+one.
 
 usage: run.py [--out DIR]   (seed: MW_SEED)
 
@@ -249,6 +250,30 @@ def check_memories():
     fail("a unit without a place is not named")
 
 
+def check_merge():
+    """Modules that differ in automatic names alone are one, wherever the numbers in these begin, in whatever order
+    Yosys sorts them by; modules that differ in anything else are not."""
+    def gates(first, inverted, width=1):
+        """An inverter of one input and a buffer of it, by names that hold FIRST and the number behind it."""
+        names = sorted((f"$gate${first}", f"$gate${first + 1}"))
+        kinds = {f"$gate${first}": ("$not", rf"\{inverted}"), f"$gate${first + 1}": ("$pos", r"\a")}
+        wires = [f"  wire width {width} {n}_Y" for n in names]
+        cells = [line for n in names for line in (r"  attribute \keep 1", f"  cell {kinds[n][0]} {n}",
+                                                  rf"    connect \A {kinds[n][1]}", rf"    connect \Y {n}_Y", "  end")]
+        return ["module x", r"  wire input 1 \a", r"  wire input 2 \b", *wires, *cells, "end"]
+
+    equal = {rf"\m$top.i_{n}": gates(n, "a") for n in (7, 9, 99)}
+    other = {r"\m$top.i_b": gates(9, "b"), r"\m$top.i_wide": gates(9, "a", 2)}
+    mods = equal | other
+    parts = [line for m in mods for line in (f"  cell {m} {m.replace('m$top.', '')}", "  end")]
+    mods[r"\top"] = [r"module \top", *parts, "end"]
+    kept = flow.merge_equal(mods)
+    if list(kept) != [r"\m$top.i_7", *other, r"\top"]:
+        fail(f"of modules that are equal or not these are kept: {', '.join(kept)}")
+    if sum(line == r"  cell \m$top.i_7 \i_" + n for line in kept[r"\top"] for n in ("7", "9", "99")) != 3:
+        fail(f"instances of equal modules: {kept[chr(92) + 'top']}")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", default="build/tests/synth")
@@ -261,6 +286,7 @@ def main():
     check_device_plan(FEW, 44)
     check_device_plan(MANY, 46)
     check_memories()
+    check_merge()
     flow.yosys(out, "samples", "read_slang --threads 1 --keep-hierarchy --top samples tests/synth/samples.sv\n"
                f"synth_ecp5 -top samples -noflatten -nowidelut\nwrite_json {out}/samples.json")
     mapped = {name.split("$")[0]: m for name, m in json.loads((out / "samples.json").read_text())["modules"].items()}
