@@ -41,7 +41,7 @@ UNIT_RUNTIME := $(B)/verilated/$(if $(filter 1,$(UNIT_WAVES)),fst,plain).a
 
 # a minute or more to build or to run, and others have their modules with other parameters:
 # only `make test-all` has them
-LONG_UNITS := switch_2_8 switch_5_16 switch_reductions_2_8 switch_reductions_5_16 switch_reductions_8_8 \
+LONG_UNITS := switch_2_8 switch_4_8 switch_5_16 switch_reductions_2_8 switch_reductions_5_16 switch_reductions_8_8 \
     switch_tiles_2_8 switch_tiles_5_16 switch_rate_8 switch_rate_16 switch_rate_shared_ram switch_8_16 \
     switch_shared_ram_16 switch_reductions_shared_ram reduction_n8 link_fuzz_16
 unit_bin = $(UNIT_DIR)/$(1)/test_$(1)
