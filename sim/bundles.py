@@ -9,8 +9,10 @@ bundle::bus_req::addr.
 """
 import pathlib
 import re
+import tomllib
 
-COMMON = pathlib.Path(__file__).resolve().parents[1] / "rtl/common"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+COMMON = ROOT / "rtl/common"
 
 
 def without_comments(path):
@@ -31,6 +33,8 @@ def width(kind):
     """of a field, as C++ says it; None: neither a number nor that of a flit"""
     if kind == "logic":
         return "1"
+    if kind == "packet_pkg::port_t":
+        return str(tomllib.loads((ROOT / "spec/packet.toml").read_text())["constants"]["PORT_BITS"]["value"])
     m = re.fullmatch(r"logic \[(\d+|Cfg\.FlitW-1):0\]", kind)
     return m and ("FLIT_BITS" if m[1][0] == "C" else str(int(m[1]) + 1))
 

@@ -166,6 +166,8 @@ def packet(out):
     sv += "\n" + sv_enum("cls", "Cls", 2, classes).replace("Cls_", "CLS_") + sv_enum("opcode", "OP", 6, ops)
     for e in p["enum"]:
         sv += sv_enum(e["name"], e["name"].upper(), e["width"], e["values"])
+    sv += "  typedef logic [PortBits-1:0] port_t;  // number of a port\n\n"
+
     def struct(name, fields, doc=""):
         lines = [(types.get(n, f"logic [{w - 1}:0]" if w > 1 else "logic"), n, d) for n, w, d in reversed(fields)]
         return doc + "  typedef struct packed {\n" + "".join(f"    {t} {n};  // {d}\n"

@@ -111,7 +111,7 @@ module fabric_threads #(
         .clk_i(node_clk_i),
         .thread_i(thread_q),
         .rst_ni(rst_ni && !node_reset[thread_q]),
-        .port_i(5'(thread_q)),
+        .port_i(packet_pkg::port_t'(thread_q)),
         .go_i(go),
         .run_i(run),
         .sweep_i(sweep),

@@ -79,42 +79,42 @@ package bundle_pkg;
 
     // What the registers say to the switch.
     typedef struct packed {
-        logic [7:0]  throttle;           // of 256 chances, how many a start of a packet on a
-                                         // downlink is put off by a cycle
-        logic [1:0]  link_wait;          // cycles that pass on a downlink behind each flit
-        logic [7:0]  store_credits;      // upper limits of downlink credits used, 0: all
-        logic [7:0]  part_credits;
-        logic [4:0]  window;             // look-ahead window of every input in STORE packets, 0:
-                                         // all that credits let in
-        logic [4:0]  limit;              // log2 of the period of the time limits in cycles, at most
-                                         // 22, 0: no time limits
+        logic [7:0] throttle;  // of 256 chances, how many a start of a packet on a
+                               // downlink is put off by a cycle
+        logic [1:0] link_wait;  // cycles that pass on a downlink behind each flit
+        logic [7:0] store_credits;  // upper limits of downlink credits used, 0: all
+        logic [7:0] part_credits;
+        logic [4:0] window;  // look-ahead window of every input in STORE packets, 0:
+                             // all that credits let in
+        logic [4:0] limit;  // log2 of the period of the time limits in cycles, at most
+                            // 22, 0: no time limits
         // the switch opens the reductions of rows: their bytes, log2 of the bytes between
-        logic        switch_reductions;
-        logic        tile_reductions;    // all members of a partition have a term of each row
-        logic        merge_loads;        // rows are loaded, from this index at their homes on
+        logic switch_reductions;
+        logic tile_reductions;  // all members of a partition have a term of each row
+        logic merge_loads;  // rows are loaded, from this index at their homes on
         logic [14:0] load_first;
-        logic [8:0]  load_entries;       // of the tables of loads, as many may be in use
-        logic [14:0] row_bytes;          // them, and of the tokens of a GPU
-        logic [3:0]  row_shift;
-        logic [3:0]  token_shift;
-        logic [4:0]  cnt_port;           // the counter that is read: it follows after at most 3
-                                         // cycles
-        logic [3:0]  cnt_idx;
-        logic        cnt_loads;          // ... of loads
-        logic [15:0] mon_interval;       // monitors, see switch_monitor
-        logic [3:0]  mon_classes;
-        logic        mon_read;           // of what, in port, series and word: it follows after at
-                                         // most 3 cycles
-        logic [4:0]  mon_port;
-        logic        mon_series;
-        logic [7:0]  mon_word;
+        logic [8:0] load_entries;  // of the tables of loads, as many may be in use
+        logic [14:0] row_bytes;  // them, and of the tokens of a GPU
+        logic [3:0] row_shift;
+        logic [3:0] token_shift;
+        packet_pkg::port_t cnt_port;  // the counter that is read: it follows after at most 3
+                                      // cycles
+        logic [3:0] cnt_idx;
+        logic cnt_loads;  // ... of loads
+        logic [15:0] mon_interval;  // monitors, see switch_monitor
+        logic [3:0] mon_classes;
+        logic mon_read;  // of what, in port, series and word: it follows after at
+                         // most 3 cycles
+        packet_pkg::port_t mon_port;
+        logic mon_series;
+        logic [7:0] mon_word;
     } switch_ctl_t;
 
     // Credits that go back to a sender, one packet per bit and class;
     // of class PART, whose they are.
     typedef struct packed {
-        logic [3:0] cls;
-        logic [4:0] part;
+        logic [3:0]        cls;
+        packet_pkg::port_t part;
     } credit_t;
 
     // A counter of a stream is added to, by a FLAG of src; notified: with it src says that its rows
@@ -122,7 +122,7 @@ package bundle_pkg;
     typedef struct packed {
         logic                      valid;
         logic [4:0]                idx;
-        logic [4:0]                src;
+        packet_pkg::port_t         src;
         logic                      notified;
         logic [node_pkg::RowW-1:0] row;
     } event_t;
@@ -132,7 +132,7 @@ package bundle_pkg;
     typedef struct packed {
         logic                         valid;
         logic                         tile;
-        logic [4:0]                   src;
+        packet_pkg::port_t            src;
         logic [node_pkg::ExpertW-1:0] list;
         logic [15:0]                  rows;
     } source_flag_t;
@@ -147,8 +147,8 @@ package bundle_pkg;
 
     // What comes from a port, or is for it.
     typedef struct packed {
-        logic       valid;
-        logic [4:0] port;
+        logic              valid;
+        packet_pkg::port_t port;
     } port_t;
 
     // A token of which something is reported.
@@ -162,7 +162,7 @@ package bundle_pkg;
         logic                        valid;
         logic [node_pkg::TokenW-1:0] token;
         logic [7:0]                  bytes;
-        logic [4:0]                  src;    // who stored them, with SourceLists
+        packet_pkg::port_t           src;    // who stored them, with SourceLists
     } slot_bytes_t;
 
     // A finished row of a token of any GPU; back: it returns to its home, to slot pos of the token,
@@ -180,9 +180,9 @@ package bundle_pkg;
 
     // A tile of rows of one GPU, its home, that have returned.
     typedef struct packed {
-        logic       valid;
-        logic [4:0] home;
-        logic [7:0] rows;
+        logic              valid;
+        packet_pkg::port_t home;
+        logic [7:0]        rows;
     } tile_back_t;
 
     // And how many rows it waits for; remote, with switch-initiated reductions: and others
@@ -285,13 +285,13 @@ package bundle_pkg;
     // A word of a COUNTS packet: kind 0, rows for an own expert idx; 1, copies
     // from GPU src to GPU idx.
     typedef struct packed {
-        logic        valid;
-        logic        kind;
-        logic [1:0]  halves;  // of kind 0: its packet is of the first 32 experts, of the others
-        logic [4:0]  src;
-        logic [5:0]  idx;
+        logic valid;
+        logic kind;
+        logic [1:0] halves;  // of kind 0: its packet is of the first 32 experts, of the others
+        packet_pkg::port_t src;
+        packet_pkg::port_t idx;
         logic [31:0] val;
-        logic        last;    // of its packet; behind count_once, of what src reports
+        logic last;  // of its packet; behind count_once, of what src reports
     } count_t;
 
     // What streams wait for: a FLAG and an EVENT by the numbers of their counters, COUNTS, a

@@ -108,7 +108,7 @@
 
 // Requests of a user of stream_mux for the GPUs' host ports, and the answers: lost, of a reset GPU.
 `define MW_USER(Cfg) struct packed { \
-    logic claim; logic valid; logic we; logic [4:0] gpu; logic [31:0] addr; \
+    logic claim; logic valid; logic we; logic [Cfg.PortW-1:0] gpu; logic [31:0] addr; \
     logic [Cfg.FlitW-1:0] wdata;}
 `define MW_HEARD(Cfg) struct packed {logic rvalid; logic lost; logic [Cfg.FlitW-1:0] rdata;}
 
@@ -139,7 +139,8 @@
     logic [1:0] link_wait; logic switch_reductions; logic tile_reductions; \
     logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic cnt_loads; \
     logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
-    logic [4:0] turn; logic [Cfg.StoreW-1:0] store_limit; logic [Cfg.PartW-1:0] part_limit; \
+    logic [Cfg.PortW-1:0] turn; logic [Cfg.StoreW-1:0] store_limit; \
+    logic [Cfg.PartW-1:0] part_limit; \
     logic [Cfg.SeqW-1:0] window_limit; logic [2:0] tick; logic step; logic [Cfg.StampB-1:0] now; \
     logic cnt_clearing; logic cnt_visit; logic [3:0] cnt_addr; logic [14:0] cnt_at; \
     logic mon_count; \
@@ -156,7 +157,8 @@
 // bits above the address are set; row: that its source has chosen in the list, with source_lists.
 // Of a red, src and the upper bit of stage are its red_t.
 `define MW_ARRIVED(Cfg) struct packed { \
-    logic bad; packet_pkg::opcode_e op; logic [4:0] src; logic [7:0] len; logic [4:0] cnt; \
+    logic bad; packet_pkg::opcode_e op; logic [Cfg.PortW-1:0] src; logic [7:0] len; \
+    logic [4:0] cnt; \
     logic [1:0] stage; \
     logic beyond; logic [Cfg.ExpW+4:0] tgt; logic [packet_pkg::RowBits-1:0] row; \
     logic [Cfg.MaddrW-1:0] addr;}

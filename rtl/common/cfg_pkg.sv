@@ -81,6 +81,7 @@ package cfg_pkg;
         int unsigned LaneW;        // index of one of these
         int unsigned Words;        // of 32 bits in a flit
         int unsigned GpuW;         // a GPU's number
+        int unsigned PortW;        // bits of a port's number that count, in packets and registers
         int unsigned Others;       // ports besides one
         int unsigned ExpW;         // an expert's number
         int unsigned LocalW;       // an expert's number on its GPU
@@ -192,6 +193,7 @@ package cfg_pkg;
         c.LaneW = $clog2(c.Lanes);
         c.Words = c.FlitBytes / 4;
         c.GpuW = index_w(c.N);
+        c.PortW = (c.N > packet_pkg::PortsNear) ? packet_pkg::PortBits : packet_pkg::NearBits;
         c.Others = c.N - 1;
         c.ExpW = index_w(c.MaxExperts);
         c.LocalW = index_w(c.MaxLocalExperts);
@@ -236,6 +238,34 @@ package cfg_pkg;
     function automatic bit counted(input int unsigned events, input logic [47:0] number);
         return (number >> $clog2(isa_pkg::SwEvents)) == '0 ||
             (events == isa_pkg::Events && (number >> $clog2(isa_pkg::EV_SW8)) == 48'd1);
+    endfunction
+
+    // Number of a port as a header has it.
+    function automatic packet_pkg::port_t port_of(
+        input cfg_t c, input logic [packet_pkg::PortBits-packet_pkg::NearBits-1:0] far,
+        input logic [packet_pkg::NearBits-1:0] near);
+        return (c.N > packet_pkg::PortsNear) ? {far, near} : packet_pkg::port_t'(near);
+    endfunction
+
+    // Home and index of the row that a lane names, and a lane that names one. With more ports than
+    // 5 bits can number, two bits of the index belong to the home.
+    function automatic packet_pkg::port_t lane_home(input cfg_t c, input packet_pkg::lane_t lane);
+        if (c.N <= packet_pkg::PortsNear) return packet_pkg::port_t'(lane.home);
+        return {lane.home, lane.index[14:packet_pkg::LaneFarBits]};
+    endfunction
+
+    function automatic logic [14:0] lane_index(input cfg_t c, input packet_pkg::lane_t lane);
+        if (c.N <= packet_pkg::PortsNear) return lane.index;
+        return 15'(lane.index[packet_pkg::LaneFarBits-1:0]);
+    endfunction
+
+    function automatic packet_pkg::lane_t lane_of(input cfg_t c, input packet_pkg::port_t home,
+                                                  input logic [14:0] index);
+        packet_pkg::lane_t lane;
+        lane = '{valid: 1'b1, home: home[packet_pkg::NearBits-1:0], index: index};
+        if (c.N > packet_pkg::PortsNear)
+            {lane.home, lane.index} = {home, index[packet_pkg::LaneFarBits-1:0]};
+        return lane;
     endfunction
 
     // Whether a packet stores what belongs to a row, at experts that its list names.

@@ -33,12 +33,12 @@ package node_pkg;
     // to every copy of the table.
     typedef struct packed {
         logic               valid;
-        logic [4:0]         gpu;
+        packet_pkg::port_t  gpu;
         logic [ExpertW-1:0] local_expert;
     } emap_t;
 
     typedef struct packed {
-        logic [4:0]       port;               // own port
+        logic [6:0]       port;               // own port, packet_pkg::port_t
         logic [1:0]       epoch;              // of this layer
         logic [4:0]       k;                  // experts per token, 1 .. 16
         logic [15:0]      tokens;             // own tokens
@@ -127,8 +127,9 @@ package node_pkg;
     endfunction
 
     // The list of an own expert's rows from this GPU.
-    function automatic logic [ExpertW-1:0] list_of(
-        input bit built, input node_cfg_t c, input logic [ExpertW-1:0] le, input logic [4:0] src);
+    function automatic logic [ExpertW-1:0] list_of(input bit built, input node_cfg_t c,
+                                                   input logic [ExpertW-1:0] le,
+                                                   input packet_pkg::port_t src);
         return (built && c.source_lists) ? le << c.n_shift | ExpertW'(src) : le;
     endfunction
     /* verilator lint_on UNUSEDSIGNAL */

@@ -165,7 +165,7 @@ module row_ranges #(
             if (state_q == Bounds) base_q <= (src_q == Cfg.GpuW'(Cfg.N - 1)) ? '0 : base_end;
         end
         for (int unsigned s = 0; s < Cfg.N; s++) begin
-            if (take) over_q[s] <= !Own && cfg_i.port == 5'(s);
+            if (take) over_q[s] <= !Own && cfg_i.port == packet_pkg::port_t'(s);
             else if (source_end && src_q == Cfg.GpuW'(s)) over_q[s] <= 1'b1;
         end
         if (state_q == Source) begin

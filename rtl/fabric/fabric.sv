@@ -87,7 +87,7 @@ module fabric #(
         ) i_node (
             .clk_i,
             .rst_ni(rst_ni && !node_reset[g]),
-            .port_i(5'(g)),
+            .port_i(packet_pkg::port_t'(g)),
             .go_i(go),
             .run_i(run),
             .sweep_i(sweep),

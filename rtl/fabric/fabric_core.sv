@@ -49,7 +49,7 @@ module fabric_core #(
     bundle_pkg::error_t sw_err;
     logic switch_idle, switch_sweeps, links_idle;
     logic [Cfg.N-1:0] port_enable, port_disable, port_quiet, port_down, port_flush, node_reset;
-    logic [4:0] sw_err_port;
+    logic [Cfg.PortW-1:0] sw_err_port;
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
         assign node_idle[g] = idle_i[g];

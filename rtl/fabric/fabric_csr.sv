@@ -53,7 +53,7 @@ module fabric_csr #(
     output logic [Cfg.N-1:0]        disable_o,
     input  wire logic [Cfg.N-1:0]   down_i,
     input  wire bundle_pkg::error_t sw_err_i,
-    input  wire logic [4:0]         sw_err_port_i
+    input  wire logic [Cfg.PortW-1:0] sw_err_port_i
 );
     // ---- bus: the access is registered, sent to its register block, and its answer registered ---
     typedef enum logic [1:0] {
@@ -200,7 +200,7 @@ module fabric_csr #(
 
     // ---- errors of the switch ----
     logic [7:0] first_q;
-    logic [4:0] first_port_q;
+    logic [Cfg.PortW-1:0] first_port_q;
     logic [15:0] errors_q;
 
     always_ff @(posedge clk_i) begin
@@ -224,7 +224,11 @@ module fabric_csr #(
     node_pkg::emap_t place;
     logic is_place;
     assign expert = hwif_out.emap.addr[13:2];
-    assign place = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
+    // its word has a GPU's lower 5 bits
+    assign {place.valid, place.gpu[4:0], place.local_expert} = hwif_out.emap.wr_data[$bits(
+        node_pkg::emap_t
+    )-3:0];
+    assign place.gpu[6:5] = '0;
     assign is_place = place.valid && 32'(place.gpu) < Cfg.N
                       && 32'(place.local_expert) < Cfg.MaxLocalExperts;
     assign emap_o = '{
@@ -251,9 +255,10 @@ module fabric_csr #(
     logic [13:0] mon_q;  // {series, port, word}
     logic cnt_read, load_read, mon_read, reading_mon_q;
 
-    assign {ctl_o.cnt_port, ctl_o.cnt_idx} = cnt_q;
+    assign {ctl_o.cnt_port, ctl_o.cnt_idx} = 11'(cnt_q);
     assign ctl_o.cnt_loads = loads_q;
-    assign {ctl_o.mon_series, ctl_o.mon_port, ctl_o.mon_word} = mon_q;
+    assign {ctl_o.mon_series, ctl_o.mon_port[4:0], ctl_o.mon_word} = mon_q;
+    assign ctl_o.mon_port[6:5] = '0;
     assign ctl_o.mon_read = wait_q != '0 && reading_mon_q;
     assign cnt_read = hwif_out.counters.req || load_read;
     assign load_read = Cfg.MergeLoads && hwif_out.load_counters.req;

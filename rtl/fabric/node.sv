@@ -19,7 +19,7 @@ module node #(
     input  wire logic       go_i,
     input  wire logic       run_i,   // a layer is not done: from the cycle behind go_i on
     input  wire logic       sweep_i,
-    input  wire logic [4:0] port_i,  // constant
+    input  wire packet_pkg::port_t port_i,  // constant
     input  wire logic [1:0] epoch_i,
 
     input  wire bundle_pkg::csr_req_t csr_i,
@@ -49,7 +49,7 @@ module node #(
     bundle_pkg::csr_req_t csr;
     logic go, run, sweep;
     logic [1:0] epoch_q;
-    logic [4:0] port_q;
+    packet_pkg::port_t port_q;
     link_t dn, up;
     logic [3:0] dn_crd;
 

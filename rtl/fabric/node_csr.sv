@@ -21,7 +21,7 @@ module node_csr #(
     input  wire bundle_pkg::csr_req_t csr_i,
     output bundle_pkg::bus_rsp_t      csr_o,
 
-    input  wire logic [4:0]     port_i,  // constant: this node's port
+    input  wire packet_pkg::port_t port_i,  // constant: this node's port
     input  wire logic [1:0]     epoch_i,
     output node_pkg::node_cfg_t cfg_o,
     output node_pkg::fault_t    fault_o,

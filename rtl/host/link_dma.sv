@@ -23,7 +23,7 @@ module link_dma #(
 
     input  wire logic        start_i,
     input  wire logic        write_i,
-    input  wire logic [4:0]  gpu_i,
+    input  wire logic [Cfg.PortW-1:0] gpu_i,
     input  wire logic [31:0] addr_i,
     input  wire logic [13:0] words_i,
     output logic             busy_o,
@@ -44,7 +44,7 @@ module link_dma #(
 
     logic write_q, flit_valid_q, push, pop, fifo_valid, fifo_room;
     logic [31:0] addr_q;
-    logic [4:0] gpu_q;
+    logic [Cfg.PortW-1:0] gpu_q;
     logic [13:0] ask_q;  // flits of a read not requested
     logic [13:0] left_q;  // words of a read not handed on
     logic [LevelW-1:0] out_q;  // flits requested and not handed on

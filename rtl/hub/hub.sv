@@ -86,6 +86,17 @@ module hub #(
                             ErrStore = 3, ErrRows = 4, ErrRed = 5,
                             ErrTokens = 8, ErrLoad = 9;
 
+    // GPUs have numbers below N, and so has each valid entry of the expert map. Synthesis of a hub
+    // apart has no other place to see it, and comparisons of all bits cost cells.
+    node_cfg_t cfg;
+    bundle_pkg::emap_write_t emap;
+    always_comb begin
+        cfg = cfg_i;
+        cfg.port = packet_pkg::port_t'(cfg_i.port[Cfg.GpuW-1:0]);
+        emap = emap_i;
+        emap.data.gpu = packet_pkg::port_t'(emap_i.data.gpu[Cfg.GpuW-1:0]);
+    end
+
     // ---- what streams wait for ----
     bundle_pkg::count_t counts, notified_counts, once;  // of COUNTS; and of lists; and each
                                                         // of a source once
@@ -114,7 +125,7 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .sweep_i,
         .sweep_busy_o(rows_sweep_busy),
         .trk_i(trk),
@@ -140,7 +151,7 @@ module hub #(
     bundle_pkg::slot_bytes_t slot;  // where rows return: in place of signals
     logic returns, sig_ready;
     logic [TokenW-1:0] own_first;
-    assign own_first = TokenW'(cfg_i.port) << cfg_i.token_shift;
+    assign own_first = TokenW'(cfg.port) << cfg.token_shift;
     bundle_pkg::arm_t arm;
     logic rsig_valid, rsig_ready, own_ready, rdy_valid, rdy_ready, arm_ready, tok_valid, tok_ready;
     logic tok_idle;
@@ -154,7 +165,7 @@ module hub #(
     logic loc_ready;
     bundle_pkg::port_t fack;
     logic fack_ready;
-    logic [4:0] ack_src;
+    packet_pkg::port_t ack_src;
     // rows that are granted to other GPUs' tokens, and their lists
     localparam int unsigned KeepW = $clog2(Cfg.Lanes + 1);
     logic lane_valid, lane_ready, keep_done, lists_idle;
@@ -171,7 +182,7 @@ module hub #(
     ) i_rx (
         .clk_i,
         .rst_ni,
-        .cfg_i,
+        .cfg_i(cfg),
         .rx_i(dn_i),
         .crd_o(dn_crd_o),
         .sig_valid_o(rsig_valid),
@@ -213,7 +224,7 @@ module hub #(
     ) i_alloc (
         .clk_i,
         .rst_ni,
-        .cfg_i,
+        .cfg_i(cfg),
         .sweep_i,
         .sweep_busy_o(alloc_sweep_busy),
         .req_i(al_req),
@@ -236,8 +247,8 @@ module hub #(
     ) i_rx_store (
         .clk_i,
         .rst_ni,
-        .cfg_i,
-        .emap_i,
+        .cfg_i(cfg),
+        .emap_i(emap),
         .st_i(rxst),
         .st_crd_o(rxst_crd),
         .res_push_i(rxres_push),
@@ -274,7 +285,7 @@ module hub #(
         .idle_o(rxst_idle)
     );
 
-    assign returns = Cfg.RowSparse && cfg_i.row_returns;
+    assign returns = Cfg.RowSparse && cfg.row_returns;
 
     // ---- what sources say of their rows ----
     bundle_pkg::error_t said_err, twice_err, tokens_err;
@@ -292,7 +303,7 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .said_i(said),
         .landed_i(landed),
         .cnt_i(counts),
@@ -308,7 +319,7 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .cnt_i(notified_counts),
         .cnt_list_i(list_counts),
         .cnt_o(once),
@@ -330,7 +341,7 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .sweep_i,
         .sweep_busy_o(tokens_sweep_busy),
         .arm_valid_i(arm.valid),
@@ -389,12 +400,12 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .cmd_valid_i(cmd_valid_i[HubSend]),
         .cmd_ready_o(cmd_ready_o[HubSend]),
         .cmd_i,
         .retire_o(retire_o[HubSend]),
-        .emap_i,
+        .emap_i(emap),
         .groups_i,
         .rd_o(rd_o[RdSend]),
         .rd_ready_i(rd_ready_i[RdSend]),
@@ -446,7 +457,7 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .row_i(sig_i),
         .ready_o(sig_ready_o),
         .sig_o(done),
@@ -465,12 +476,12 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .cmd_valid_i(cmd_valid_i[HubControl]),
         .cmd_ready_o(cmd_ready_o[HubControl]),
         .cmd_i,
         .retire_o(retire_o[HubControl]),
-        .emap_i,
+        .emap_i(emap),
         .cnt_i(once),
         .copies_here_i(copies_here),
         .rd_o(rd_o[RdControl]),
@@ -533,7 +544,7 @@ module hub #(
             .clk_i,
             .rst_ni,
             .go_i,
-            .cfg_i,
+            .cfg_i(cfg),
             .cmd_valid_i(cmd_valid_i[HubLoad]),
             .cmd_ready_o(cmd_ready_o[HubLoad]),
             .cmd_i,
@@ -603,7 +614,7 @@ module hub #(
         ) i_lists (
             .clk_i,
             .rst_ni,
-            .cfg_i,
+            .cfg_i(cfg),
             .lane_valid_i(lane_valid),
             .lane_ready_o(lane_ready),
             .home_i(lane_home),
@@ -616,7 +627,7 @@ module hub #(
             .req_o(granted),
             .idle_o(lists_idle)
         );
-        assign req = cfg_i.switch_reductions ? granted : rxreq;
+        assign req = cfg.switch_reductions ? granted : rxreq;
     end else begin : gen_no_lists
         assign {lane_ready, lists_idle, rd_o[RdList]} = {2'b01, (Cfg.AddrW + 1)'(0)};
         assign req = rxreq;
@@ -633,8 +644,8 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
-        .emap_i,
+        .cfg_i(cfg),
+        .emap_i(emap),
         .groups_i,
         .cmd_valid_i(cmd_valid_i[HubCombine]),
         .cmd_ready_o(cmd_ready_o[HubCombine]),
@@ -691,11 +702,11 @@ module hub #(
             .clk_i,
             .rst_ni,
             .go_i,
-            .on_i(cfg_i.packet_manager),
-            .timer_i(cfg_i.rpm_timer),
-            .target_list_cache_i(Cfg.TargetListCache && cfg_i.target_list_cache),
-            .row_shift_i(cfg_i.row_shift),
-            .emap_i,
+            .on_i(cfg.packet_manager),
+            .timer_i(cfg.rpm_timer),
+            .target_list_cache_i(Cfg.TargetListCache && cfg.target_list_cache),
+            .row_shift_i(cfg.row_shift),
+            .emap_i(emap),
             .st_i(st),
             .st_ready_o(st_ready),
             .st_o(up_st),
@@ -715,7 +726,7 @@ module hub #(
         .clk_i,
         .rst_ni,
         .go_i,
-        .cfg_i,
+        .cfg_i(cfg),
         .share_i(share),
         .ctl_valid_i(up_ctl_valid),
         .ctl_ready_o(up_ctl_ready),
@@ -746,7 +757,7 @@ module hub #(
         ) i_rate (
             .clk_i,
             .rst_ni,
-            .wait_i(cfg_i.link_wait),
+            .wait_i(cfg.link_wait),
             .valid_i(up_o.valid),
             .hold_o(up_hold),
             .busy_o(up_busy)

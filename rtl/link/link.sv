@@ -41,12 +41,12 @@ module link #(
     logic flit_busy, crd_busy, crd_valid;
     logic [3:0] crd;
     logic [PartW-1:0] part;
-    logic [4:0] part_in;
+    packet_pkg::port_t part_in;
 
     assign part_in = crd_i.part;
     assign busy_o = flit_busy || crd_busy;
     assign crd_o.cls = crd_valid ? crd : '0;
-    assign crd_o.part = 5'(part);
+    assign crd_o.part = packet_pkg::port_t'(part);
 
     link_delay #(
         .Width(Cfg.FlitW + 4),
@@ -79,7 +79,8 @@ module link #(
     );
 
     if (PartW < 5) begin : gen_unused
-        `MW_CONTRACT(NumPart > 1 && crd_i.cls[packet_pkg::CLS_PART], crd_i.part < 5'(NumPart),
+        `MW_CONTRACT(NumPart > 1 && crd_i.cls[packet_pkg::CLS_PART],
+                     crd_i.part < packet_pkg::port_t'(NumPart),
                      "a credit for a requester that does not exist")
     end
 

@@ -25,7 +25,7 @@ module gpu_window #(
 
     input  wire logic        req_i,
     input  wire logic [3:0]  we_i,   // byte enables, 0: read
-    input  wire logic [4:0]  gpu_i,
+    input  wire logic [Cfg.PortW-1:0] gpu_i,
     input  wire logic [31:0] addr_i,
     input  wire logic [31:0] wdata_i,
     output logic             ack_o,  // one cycle

@@ -46,7 +46,7 @@ module stream_mux #(
 
     typedef struct packed {
         logic                 we;
-        logic [4:0]           gpu;
+        logic [Cfg.PortW-1:0] gpu;
         logic [31:0]          addr;
         logic [Cfg.FlitW-1:0] wdata;
     } access_t;
@@ -62,7 +62,7 @@ module stream_mux #(
     logic down_last;  // the node of the last access is being reset
     // reads are open that it has forgotten; one of them is answered in its place
     logic gone_q, fake;
-    logic [4:0] gpu_q;
+    logic [Cfg.PortW-1:0] gpu_q;
     logic [OpenW-1:0] open_q;  // reads at the port, not answered
     logic rvalid_any, read_out;
     logic [Cfg.FlitW-1:0] rdata_any, rdata_q;
@@ -111,8 +111,8 @@ module stream_mux #(
         cut = 1'b0;
         down_last = 1'b0;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
-            if (head.gpu == 5'(g) && !host_down_i[g]) here = 1'b1;
-            if (gpu_q == 5'(g) && host_down_i[g]) down_last = 1'b1;
+            if (head.gpu == Cfg.PortW'(g) && !host_down_i[g]) here = 1'b1;
+            if (gpu_q == Cfg.PortW'(g) && host_down_i[g]) down_last = 1'b1;
             if (!host_ready_i[g]) begin
                 busy = 1'b1;
                 cut = cut || host_down_i[g];
@@ -126,7 +126,7 @@ module stream_mux #(
         rdata_any = '0;
         for (int unsigned g = 0; g < Cfg.N; g++) begin
             host_o[g].valid = head_valid && here && same && !gone_q && open_q != '1
-                              && head.gpu == 5'(g);
+                              && head.gpu == Cfg.PortW'(g);
             host_o[g].we = head.we;
             host_o[g].addr = head.addr;
             host_o[g].wdata = head.wdata;

@@ -24,7 +24,7 @@ module switch_common #(
     output logic [31:0]                  mon_samples_o,
     output logic [31:0]                  mon_data_o,
     output bundle_pkg::error_t           err_o,
-    output logic [4:0]                   err_port_o,
+    output logic [Cfg.PortW-1:0] err_port_o,
 
     // to and from the ports
     output common_t                   common_o,
@@ -67,8 +67,8 @@ module switch_common #(
 
     if (Cfg.SwitchReductions) begin : gen_turn
         always_ff @(posedge clk_i) begin
-            if (!rst_ni || go_i || common_o.turn == 5'(Cfg.N - 1)) common_o.turn <= '0;
-            else common_o.turn <= common_o.turn + 5'd1;
+            if (!rst_ni || go_i || common_o.turn == Cfg.PortW'(Cfg.N - 1)) common_o.turn <= '0;
+            else common_o.turn <= common_o.turn + 1'b1;
         end
     end else begin : gen_no_turn
         assign common_o.turn = '0;
@@ -138,7 +138,7 @@ module switch_common #(
         common_o.cnt_addr <= cnt_addr;
         common_o.cnt_at <= 15'(16'd1 << cnt_addr);
         for (int unsigned p = 0; p < Cfg.N; p++)
-        cnt_read_o[p] <= scan_q[0] && ctl_i.cnt_port == 5'(p);
+        cnt_read_o[p] <= scan_q[0] && ctl_i.cnt_port == packet_pkg::port_t'(p);
     end
 
     // Place of a state of port_counters' shift register in its order.
@@ -159,7 +159,7 @@ module switch_common #(
         if (!common_o.cnt_visit) begin
             automatic bundle_pkg::counter_t read = '0;  // of a port that is not there: 0
             for (int unsigned p = 0; p < Cfg.N; p++) begin
-                if (ctl_i.cnt_port == 5'(p)) read.high = cnt_i[p].high;
+                if (ctl_i.cnt_port == packet_pkg::port_t'(p)) read.high = cnt_i[p].high;
                 read.low |= cnt_i[p].low;
             end
             cnt_high_q <= read.high;
@@ -182,7 +182,7 @@ module switch_common #(
             if (err_i[p].valid && err_take_o == '0) begin
                 err_take_o[p] = 1'b1;
                 err_o.code = err_i[p].code;
-                err_port_o = 5'(p);
+                err_port_o = Cfg.PortW'(p);
             end
         end
     end
@@ -203,7 +203,7 @@ module switch_common #(
             .interval_i(ctl_i.mon_interval),
             .samples_o(mon_samples_o),
             .read_i(ctl_i.mon_read),
-            .read_port_i(ctl_i.mon_port),
+            .read_port_i(ctl_i.mon_port[Cfg.PortW-1:0]),
             .data_o(mon_data_o),
             .now_o(common_o.now),
             .count_o(common_o.mon_count),

@@ -31,7 +31,7 @@ module switch_port #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [4:0] port_i,
+    input  wire logic [Cfg.PortW-1:0] port_i,
     input  wire logic       go_i,
     input  wire logic [1:0] epoch_i,
     input  wire logic       sweep_i,  // of its tables, see report_scoreboard
@@ -112,14 +112,14 @@ module switch_port #(
 
     // A set of other ports by distance as one by number, and back.
     function automatic logic [Cfg.N-1:0] by_number(input logic [Cfg.Others-1:0] set,
-                                                   input logic [4:0] port);
+                                                   input logic [Cfg.PortW-1:0] port);
         logic [Cfg.N-1:0] from_self;
         from_self = {set, 1'b0};
         return (from_self << port) | (from_self >> (6'(Cfg.N) - 6'(port)));
     endfunction
 
     function automatic logic [Cfg.Others-1:0] by_distance(input logic [Cfg.N-1:0] set,
-                                                          input logic [4:0] port);
+                                                          input logic [Cfg.PortW-1:0] port);
         return Cfg.Others'((set >> (6'(port) + 6'd1)) | (set << (6'(Cfg.N - 1) - 6'(port))));
     endfunction
 

@@ -67,7 +67,7 @@ module switch_top #(
     output logic [31:0] mon_data_o,
 
     output bundle_pkg::error_t err_o,
-    output logic [4:0]         err_port_o
+    output logic [Cfg.PortW-1:0] err_port_o
 );
 
     if (Cfg.N < 2 || Cfg.N > 32 || (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)) begin : gen_check
@@ -179,7 +179,7 @@ module switch_top #(
         ) i_port (
             .clk_i,
             .rst_ni,
-            .port_i(5'(p)),
+            .port_i(Cfg.PortW'(p)),
             .go_i,
             .epoch_i,
             .sweep_i,

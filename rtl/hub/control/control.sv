@@ -75,7 +75,7 @@ module control #(
     input  wire bundle_pkg::port_t ack_i,      // rx_store: answer this GPU's fence
     output logic                   ack_ready_o,
     input  wire logic              ack_rx_i,   // rx: an own fence was answered
-    input  wire logic [4:0]        ack_src_i,  // by this GPU
+    input  wire packet_pkg::port_t ack_src_i,  // by this GPU
 
     input  wire bundle_pkg::count_t cnt_i,          // of each GPU once, see count_once
     input  wire logic               copies_here_i,  // the copy counts of all
@@ -318,8 +318,8 @@ module control #(
         h = '0;
         h.opcode = (op_q == I_COUNT) ? OP_COUNTS : (op_q == I_FLAG) ? OP_FLAG : OP_FENCE;
         h.cls = CLS_STORE;
-        h.src = cfg_i.port;
-        h.dst = 5'(to_q);
+        {h.src_far, h.src} = cfg_i.port;
+        {h.dst_far, h.dst} = port_t'(to_q);
         h.len = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * Cfg.N)
                 : (split && word_q == '0) ? 15'(PayloadMaxBytes)
                 : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
@@ -411,8 +411,8 @@ module control #(
     always_ff @(posedge clk_i) begin
         for (int unsigned g = 0; g < Cfg.N; g++) begin
             if (accept) acked_q[g] <= 1'b0;
-            else if ((ack_rx_i && ack_src_i == 5'(g))
-                     || (own_ack && !ack_rx_i && cfg_i.port == 5'(g)))
+            else if ((ack_rx_i && ack_src_i == port_t'(g))
+                     || (own_ack && !ack_rx_i && cfg_i.port == port_t'(g)))
                 acked_q[g] <= 1'b1;
         end
     end
@@ -491,7 +491,7 @@ module control #(
         .port_i(cfg_i.port),
         .cnt_valid_i(cnt_i.valid && cnt_i.kind),
         .cnt_src_i(cnt_i.src),
-        .cnt_idx_i(cnt_i.idx[4:0]),
+        .cnt_idx_i(cnt_i.idx),
         .cnt_val_i(cnt_i.val),
         .bad_o(bad_count),
         .keep_i(state_q == Prefix),
@@ -526,7 +526,7 @@ module control #(
         .own_token_o(own_o.token),
         .event_valid_i(state_q == Tell),
         .event_ready_o(event_ready),
-        .event_dst_i(5'(to_q)),
+        .event_dst_i(port_t'(to_q)),
         .event_idx_i(imm_q),
         .tok_valid_i,
         .tok_ready_o,

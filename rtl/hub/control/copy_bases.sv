@@ -18,17 +18,17 @@
 module copy_bases #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
-    input  wire logic       go_i,
-    input  wire logic [4:0] port_i,
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+    input  wire logic              go_i,
+    input  wire packet_pkg::port_t port_i,
 
-    input  wire logic        cnt_valid_i,  // a word of copy counts
-    input  wire logic [4:0]  cnt_src_i,    // of this GPU
-    input  wire logic [4:0]  cnt_idx_i,    // for this one
-    input  wire logic [31:0] cnt_val_i,
-    output logic             bad_o,        // it cannot be
-    input  wire logic        keep_i,
+    input  wire logic              cnt_valid_i,  // a word of copy counts
+    input  wire packet_pkg::port_t cnt_src_i,    // of this GPU
+    input  wire packet_pkg::port_t cnt_idx_i,    // for this one
+    input  wire logic [31:0]       cnt_val_i,
+    output logic                   bad_o,        // it cannot be
+    input  wire logic              keep_i,
 
     input  wire logic [Cfg.GpuW-1:0]  base_q_i,      // the next row at this GPU
     output logic [node_pkg::RowW-1:0] base_row_o,
@@ -49,7 +49,7 @@ module copy_bases #(
     logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q;
     logic [Cfg.N-1:0] known_q;
 
-    assign bad_o = cnt_valid_i && (6'(cnt_idx_i) >= 6'(Cfg.N)
+    assign bad_o = cnt_valid_i && (32'(cnt_idx_i) >= Cfg.N
                                    || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
     assign count = cnt_valid_i && !bad_o;
     assign received = count && cnt_idx_i == port_i;

@@ -22,10 +22,10 @@ module copy_loads #(
     parameter type share_t = `MW_SHARE(Cfg),
     parameter int unsigned Hot = 5  // at most N - 1
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
-    input  wire logic       go_i,
-    input  wire logic [4:0] port_i,
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+    input  wire logic              go_i,
+    input  wire packet_pkg::port_t port_i,
 
     input  wire bundle_pkg::count_t cnt_i,      // of kind 1 those that count here
     input  wire logic               cnt_bad_i,  // it cannot be: it is not added
@@ -53,8 +53,8 @@ module copy_loads #(
     logic [Cfg.GpuW-1:0] best_q;
 
     assign copies = cnt_i.valid && cnt_i.kind;
-    assign count = copies && !cnt_bad_i && cnt_i.src != cnt_i.idx[4:0];
-    assign own = cnt_i.idx[4:0] == port_i;
+    assign count = copies && !cnt_bad_i && cnt_i.src != cnt_i.idx;
+    assign own = cnt_i.idx == port_i;
     assign at = copies ? cnt_i.idx[Cfg.GpuW-1:0] : gpu_q;
     assign load = known_q[at] ? word : '0;
 
@@ -71,7 +71,7 @@ module copy_loads #(
     );
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_own
-        assign own_bit[g] = port_i == 5'(g);
+        assign own_bit[g] = port_i == packet_pkg::port_t'(g);
     end
 
     // ---- the share of this GPU ------------------------------------------------------------------

@@ -21,11 +21,11 @@ module ctrl_packets #(
     input  wire logic                go_i,
     input  wire node_pkg::node_cfg_t cfg_i,
 
-    input  wire logic       ack_valid_i,
-    output logic            ack_ready_o,
-    input  wire logic [4:0] ack_dst_i,
-    input  wire logic       ack_rx_i,  // a fence was answered from outside: an own answer waits
-    output logic            own_ack_o,
+    input  wire logic              ack_valid_i,
+    output logic                   ack_ready_o,
+    input  wire packet_pkg::port_t ack_dst_i,
+    input  wire logic              ack_rx_i,  // a fence was answered from outside: an own one waits
+    output logic                   own_ack_o,
 
     input  wire logic                        sig_valid_i,  // a row of this token is finished here
     output logic                             sig_ready_o,
@@ -44,10 +44,10 @@ module ctrl_packets #(
     input  wire logic [Cfg.GpuW-1:0]       report_home_i,
     input  wire logic [Cfg.TokensLog2-1:0] report_index_i,
 
-    input  wire logic       event_valid_i,
-    output logic            event_ready_o,
-    input  wire logic [4:0] event_dst_i,
-    input  wire logic [4:0] event_idx_i,  // event counter there
+    input  wire logic              event_valid_i,
+    output logic                   event_ready_o,
+    input  wire packet_pkg::port_t event_dst_i,
+    input  wire logic [4:0]        event_idx_i,  // event counter there
 
     output logic                ctl_valid_o,
     input  wire logic           ctl_ready_i,
@@ -73,7 +73,7 @@ module ctrl_packets #(
     logic [AddrB-1:0] notified;
     logic [Cfg.GpuW-1:0] sig_home;
     opcode_e ctl_op_q;
-    logic [4:0] ctl_dst_q;
+    port_t ctl_dst_q;
     logic [AddrB-1:0] ctl_addr_q;
 
     assign sig_home = Cfg.GpuW'(sig_token_i[Cfg.TokW-1:0] >> cfg_i.token_shift);
@@ -149,7 +149,7 @@ module ctrl_packets #(
             ctl_op_q <= (want[0] && ready[0]) ? OP_ACK : !(want[1] && ready[1]) ? OP_EVENT
                         : by_switch ? OP_READY : OP_SIGNAL;
             ctl_dst_q <= (want[0] && ready[0]) ? ack_dst_i
-                         : (want[1] && ready[1]) ? (by_switch ? '0 : 5'(sig_home))
+                         : (want[1] && ready[1]) ? (by_switch ? '0 : port_t'(sig_home))
                          : event_dst_i;
             ctl_addr_q <= (want[1] && ready[1]) ? notified : (want[0] && ready[0]) ? '0
                           : AddrB'(event_idx_i);
@@ -160,8 +160,8 @@ module ctrl_packets #(
         ctl_header_o = '0;
         ctl_header_o.opcode = ctl_op_q;
         ctl_header_o.cls = CLS_CTRL;
-        ctl_header_o.src = cfg_i.port;
-        ctl_header_o.dst = ctl_dst_q;
+        {ctl_header_o.src_far, ctl_header_o.src} = cfg_i.port;
+        {ctl_header_o.dst_far, ctl_header_o.dst} = ctl_dst_q;
         ctl_header_o.epoch = cfg_i.epoch;
         ctl_header_o.addr = 48'(ctl_addr_q);
         if (Cfg.SwitchReductions) ctl_header_o.target0 = 16'(ctl_addr_q >> 48);

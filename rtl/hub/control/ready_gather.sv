@@ -73,12 +73,11 @@ module ready_gather #(
     end
 
     always_comb begin
-        for (int unsigned l = 0; l < Lanes; l++)
-        lanes_o[l] = '{
-            valid: LaneCntW'(l) < cnt_q,
-            home: 5'(row_q[l].home),
-            index: 15'(row_q[l].index)
-        };
+        for (int unsigned l = 0; l < Lanes; l++) begin
+            lanes_o[l] =
+                cfg_pkg::lane_of(Cfg, packet_pkg::port_t'(row_q[l].home), 15'(row_q[l].index));
+            lanes_o[l].valid = LaneCntW'(l) < cnt_q;
+        end
     end
 
     assign pkt_valid_o = due_q;

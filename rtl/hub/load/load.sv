@@ -126,7 +126,7 @@ module load #(
                       : (SumW'(index_q) + SumW'(tile_q) < SumW'(end_q))
                       ? index_q + (IndexW+1)'(tile_q) : end_q;
     assign sync = tile_q != '0;
-    assign own = 5'(home_q) == cfg_i.port;
+    assign own = packet_pkg::port_t'(home_q) == cfg_i.port;
     assign offered = !own || offered_i >= tile_end;
     assign may = walk_q && used_q != SyncW'(Cfg.OpenSyncs) && offered;
     assign next = may && (!sync || report_ready_i);
@@ -163,7 +163,7 @@ module load #(
     assign push = granted || (next && !sync);
     assign push_home = sync ? grant_home_i : home_q;
     assign push_index = sync ? grant_index_i : index_q[IndexW-1:0];
-    assign push_own = 5'(push_home) == cfg_i.port;
+    assign push_own = packet_pkg::port_t'(push_home) == cfg_i.port;
     assign far_push = push && !push_own;
     assign own_push = push && push_own;
 
@@ -218,7 +218,8 @@ module load #(
     assign lane_valid = far_valid && open_q != Cfg.OpenLoadW'(Cfg.OpenLoads);
     assign far_take = lane_valid && lane_ready;
     assign landed_far = landed_i.valid && open_q != '0
-                        && 5'(landed_i.token >> cfg_i.token_shift) != cfg_i.port;
+                        && Cfg.PortW'(landed_i.token >> cfg_i.token_shift)
+                           != cfg_i.port[Cfg.PortW-1:0];
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) open_q <= '0;
@@ -248,7 +249,7 @@ module load #(
         ld_header_o = '0;
         ld_header_o.opcode = OP_LD;
         ld_header_o.cls = CLS_CTRL;
-        ld_header_o.src = cfg_i.port;
+        {ld_header_o.src_far, ld_header_o.src} = cfg_i.port;
         ld_header_o.epoch = cfg_i.epoch;
         ld_header_o.merge = !alone_q;
         {ld_header_o.target0, ld_header_o.addr} = 64'(lanes);

@@ -96,7 +96,7 @@ module source_flags #(
                     kind: 1'b0,
                     halves: '0,
                     src: notified_q.src,
-                    idx: notified_q.list,
+                    idx: packet_pkg::port_t'(notified_q.list),
                     val: 32'(notified_q.rows),
                     last: 1'b1
                 };

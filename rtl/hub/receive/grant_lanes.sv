@@ -65,13 +65,17 @@ module grant_lanes #(
 
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         localparam int unsigned Depth = (Places + l) / (l + 1);
+        packet_pkg::port_t home;
+        logic [14:0] index;
 
         always_comb begin
+            home = cfg_pkg::lane_home(Cfg, lanes_i[l]);
+            index = cfg_pkg::lane_index(Cfg, lanes_i[l]);
             in[l].more = l + 1 < Lanes && lanes_i[(l+1<Lanes)?l+1 : l].valid;
-            in[l].unmapped = 32'(lanes_i[l].home) >= Cfg.N;
-            in[l].beyond = (lanes_i[l].index >> Cfg.TokensLog2) != '0;
-            in[l].home = lanes_i[l].home[Cfg.GpuW-1:0];
-            in[l].index = lanes_i[l].index[Cfg.TokensLog2-1:0];
+            in[l].unmapped = 32'(home) >= Cfg.N;
+            in[l].beyond = (index >> Cfg.TokensLog2) != '0;
+            in[l].home = home[Cfg.GpuW-1:0];
+            in[l].index = index[Cfg.TokensLog2-1:0];
         end
 
         logic [$clog2(Depth+1)-1:0] level;
@@ -108,7 +112,7 @@ module grant_lanes #(
     end
 
     assign strange = row.unmapped || row.beyond || (row.index >> cfg_i.token_shift) != '0;
-    assign own = 5'(row.home) == cfg_i.port;
+    assign own = packet_pkg::port_t'(row.home) == cfg_i.port;
     assign loads = Cfg.MergeLoads && cfg_i.merge_loads && 15'(row.index) >= cfg_i.load_first;
     assign own_valid_o = here && !strange && !loads && own;
     assign far_valid_o = here && !strange && !loads && !own;

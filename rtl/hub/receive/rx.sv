@@ -55,7 +55,7 @@ module rx #(
     input  wire logic                   ev_ready_i,
     output logic [4:0]                  ev_idx_o,   // one that packets count
     output logic                        ev_ack_o,
-    output logic [4:0]                  ack_src_o,  // who answers
+    output packet_pkg::port_t           ack_src_o,  // who answers
 
     // STORE
     output marked_t   st_o,
@@ -165,14 +165,16 @@ module rx #(
     ctrl_t ctrl_in, ctrl_first, ctrl_first_q, ctrl_out;
     logic [$clog2(Cfg.RxCtrlPkts+1)-1:0] ctrl_level;
     logic sized;  // payload or targets, which no CTRL packet has
+    logic [Cfg.PortW-1:0] src;
     logic known_event;
     logic high_bad;  // token or event counter outside the range that exists
 
+    assign src = Cfg.PortW'(cfg_pkg::port_of(Cfg, header.src_far, header.src));
     assign sized = header.len != '0 || header.cnt != '0;
     assign known_event = cfg_pkg::counted(Cfg.Events, 48'(header.addr[Cfg.TokW-1:0]));
     assign high_bad = (header.addr >> Cfg.TokW) != '0 || (ctrl_first.kind == Event && !known_event);
 
-    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [4:0] src,
+    function automatic ctrl_t low_half(opcode_e opcode, logic has_size, logic [Cfg.PortW-1:0] port,
                                        logic [7:0] tag, logic epoch_bad, logic signals);
         ctrl_t c;
         c = '{kind: Err, val: ValW'(ERR_OPCODE)};
@@ -182,7 +184,7 @@ module rx #(
             case (opcode)
                 OP_SIGNAL: if (signals) c.kind = Signal;
                 OP_EVENT:  c.kind = Event;
-                OP_ACK:    c      = '{kind: Ack, val: ValW'(src)};
+                OP_ACK:    c      = '{kind: Ack, val: ValW'(port)};
                 OP_ERROR:  c.val  = ValW'(tag);
                 default: ;
             endcase
@@ -190,7 +192,7 @@ module rx #(
     endfunction
 
     assign ctrl_first = (Cfg.HeadFlits == 1) ? low_half(
-        header.opcode, sized, header.src, header.tag, bad_epoch, sig_known
+        header.opcode, sized, src, header.tag, bad_epoch, sig_known
     ) : ctrl_first_q;
 
     always_comb begin
@@ -207,9 +209,7 @@ module rx #(
 
     always_ff @(posedge clk_i) begin
         if (is_ctrl && first)
-            ctrl_first_q <= low_half(
-                header.opcode, sized, header.src, header.tag, bad_epoch, sig_known
-            );
+            ctrl_first_q <= low_half(header.opcode, sized, src, header.tag, bad_epoch, sig_known);
         // more flits than a header
         if (!rst_ni || rx_i.last) long_q <= 1'b0;
         else if (is_ctrl) long_q <= (Cfg.HeadFlits == 1) || !first;
@@ -233,7 +233,7 @@ module rx #(
     assign ev_valid_o = ctrl_valid && ctrl_out.kind == Event;
     assign ev_idx_o = 5'(ctrl_out.val[Cfg.EventW-1:0]);
     assign ev_ack_o = ctrl_valid && ctrl_out.kind == Ack;
-    assign ack_src_o = ctrl_out.val[4:0];
+    assign ack_src_o = port_t'(ctrl_out.val[Cfg.PortW-1:0]);
 
     // ---- GRANT ----
     logic sig_valid, grant_err, grant_lost, grants_idle;

@@ -87,12 +87,12 @@ module rx_arrive #(
     end
 
     typedef struct packed {
-        logic       bad;
-        logic [2:0] op;     // of the opcode: those that store have the same upper bits
-        logic [4:0] src;
-        logic [7:0] len;
-        logic [4:0] cnt;
-        logic [1:0] stage;
+        logic                 bad;
+        logic [2:0]           op;     // of the opcode: those that store have the same upper bits
+        logic [Cfg.PortW-1:0] src;
+        logic [7:0]           len;
+        logic [4:0]           cnt;
+        logic [1:0]           stage;
     } low_t;
 
     typedef struct packed {
@@ -229,13 +229,13 @@ module rx_arrive #(
             bad_code = ERR_TARGETS;
         low_in.bad = bad_code != ERR_NONE;
         low_in.op = rowsp ? 3'(OP_DYMULTIMEM_ST) : head.opcode[2:0];  // one with one target
-        low_in.src = head.src;
+        low_in.src = Cfg.PortW'(cfg_pkg::port_of(Cfg, head.src_far, head.src));
         low_in.len = low_in.bad ? bad_code : head.len[7:0];
         low_in.cnt = (dynamic && !low_in.bad) ? head.cnt : 5'd1;
         low_in.stage = head.stage;
         // source and stage of a red are not used: its type and operator take their place
         if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED)
-            {low_in.src, low_in.stage} = {head.dtype, head.redop, 1'b0};
+            {low_in.src, low_in.stage} = (Cfg.PortW + 2)'({head.dtype, head.redop, 1'b0});
         high_in.beyond = (head.addr >> Cfg.MaddrW) != '0;
         if (Cfg.SourceLists && lists_i && rowsp_q)
             high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;

@@ -121,7 +121,7 @@ module rx_resolve #(
                                           // flits
         logic                    bad;
         opcode_e                 op;
-        logic [4:0]              src;
+        logic [Cfg.PortW-1:0]    src;
         logic [7:0]              len;
         logic [1:0]              stage;
         logic [Cfg.FlitLog2-1:0] lane;    // of the address
@@ -304,7 +304,7 @@ module rx_resolve #(
         logic keep, room;
 
         assign keep = cfg_i.switch_reductions && opens
-                      && hd_i.stage == STAGE_DISPATCH && hd_i.src != cfg_i.port;
+                      && hd_i.stage == STAGE_DISPATCH && port_t'(hd_i.src) != cfg_i.port;
         assign keep_wait = keep && !room;
 
         list_keep #(
@@ -361,7 +361,7 @@ module rx_resolve #(
     assign dynamic = s0_q.op == OP_DYMULTIMEM_ST;
     assign loaded = Cfg.MergeLoads && s0_q.op == OP_LD_RESP;
     assign red = Cfg.Reds && s0_q.op == OP_MULTIMEM_RED;
-    assign red_kind = {s0_q.src, s0_q.stage[1]};
+    assign red_kind = {s0_q.src[NearBits-1:0], s0_q.stage[1]};
     assign resolved = attributes_of(s0_q.op, Cfg.MergeLoads);
     assign span = 8'(s0_q.lane) + s0_q.len - 8'd1;
     assign row_bytes = (s0_q.stage == STAGE_DISPATCH) ? node_pkg::dispatch_row(
@@ -411,7 +411,7 @@ module rx_resolve #(
         logic [6:0] said_le;
         logic [22:0] said_rows;  // with the local expert below
         assign lists = cfg_i.source_lists;
-        assign chosen = lists && dynamic && s0_q.src != cfg_i.port;
+        assign chosen = lists && dynamic && port_t'(s0_q.src) != cfg_i.port;
         assign said = lists && s0_q.op == OP_FLAG && s0_q.stage != FLAG_EVENT;
         assign said_le = said ? 7'(s0_q.first) : 7'(le);
         assign no_expert = said_le >= cfg_i.local_experts || (said_le >> Cfg.LocalW) != '0
@@ -421,7 +421,7 @@ module rx_resolve #(
         assign strange = 32'(s0_q.token) >> cfg_i.token_shift != 32'(s0_q.src)
                          || (s0_q.row >> cfg_i.cap_shift) != '0;
         assign list = Cfg.LocalW'(node_pkg::list_of(
-            1'b1, cfg_i, said_le[node_pkg::ExpertW-1:0], s0_q.src
+            1'b1, cfg_i, said_le[node_pkg::ExpertW-1:0], port_t'(s0_q.src)
         ));
         always_comb begin
             no_list = chosen && (no_expert || strange);
@@ -433,7 +433,7 @@ module rx_resolve #(
         assign said_o = '{
                 valid: acts && said,
                 tile: s0_q.stage == FLAG_TILE,
-                src: s0_q.src,
+                src: port_t'(s0_q.src),
                 list: node_pkg::ExpertW'(list),
                 rows: (s0_q.stage == FLAG_TILE) ? 16'(said_rows[7:0]) : said_rows[22:7]
             };
@@ -513,12 +513,12 @@ module rx_resolve #(
     assign al_req_o.retry = s0_q.retry;
     assign ev_o.valid = acts && s0_q.op == OP_FLAG && !said;
     assign ev_o.idx = 5'(s0_q.first[Cfg.EventW-1:0]);
-    assign ev_o.src = s0_q.src;
+    assign ev_o.src = port_t'(s0_q.src);
     assign ev_o.notified = Cfg.RowRanges && notified != '0;
     assign ev_o.row = node_pkg::RowW'(notified - (Cfg.TokW + 1)'(1));
     assign notified = (Cfg.TokW + 1)'(s0_q.first >> $clog2(isa_pkg::Events));
     assign ack_o.valid = acts && s0_q.op == OP_FENCE;
-    assign ack_o.port = s0_q.src;
+    assign ack_o.port = port_t'(s0_q.src);
 
     always_comb begin
         s0_go = s0_valid_q && s1_free && job_room;

@@ -450,7 +450,7 @@ module rx_store #(
     assign slot_o.valid = Cfg.RowSparse && account_valid_q && account_q.home;
     assign slot_o.token = node_pkg::TokenW'(account_q.token);
     assign slot_o.bytes = trk_o.bytes;
-    assign slot_o.src = Cfg.SourceLists ? 5'(account_q.row) : '0;
+    assign slot_o.src = Cfg.SourceLists ? packet_pkg::port_t'(Cfg.PortW'(account_q.row)) : '0;
 
     // An error of arrival is rare enough to take the place of one of resolve in the same cycle.
     assign err_o.valid = crd_err || res_err.valid;

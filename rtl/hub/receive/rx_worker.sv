@@ -142,12 +142,14 @@ module rx_worker #(
             if (step) begin
                 counts_q <= job_q.counts;
                 kind_q <= packet_pkg::counts_e'(job_q.pos[1:0]);
-                cnt_o.src <= job_q.addr[4:0];
+                cnt_o.src <= packet_pkg::port_t'(job_q.addr[Cfg.PortW-1:0]);
                 end_q <= job_q.span[Cfg.FlitLog2-1:2];
                 flit_idx_q <= idx_q;
             end
         end
-        assign cnt_o.idx = {kind_q == packet_pkg::COUNTS_ROWS_HIGH, flit_idx_q, word_q};
+        assign cnt_o.idx = packet_pkg::port_t'({
+            kind_q == packet_pkg::COUNTS_ROWS_HIGH, flit_idx_q, word_q
+        });
     end else begin : gen_write
         assign wr_o.valid = flit_q;
         assign take = flit_q && wr_ready_i;

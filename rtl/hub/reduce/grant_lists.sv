@@ -153,7 +153,7 @@ module grant_lists #(
         header = '0;
         header.opcode = OP_DYMULTIMEM_LD_REDUCE;
         header.cls = CLS_REQ;
-        header.src = 5'(home);
+        {header.src_far, header.src} = packet_pkg::port_t'(home);
         header.len = cfg_i.row_bytes;
         header.cnt = 5'(more) + 5'd1;
         header.epoch = cfg_i.epoch;

@@ -133,7 +133,7 @@ module reduction #(
             back.token = push_token;
         end
     end
-    assign back_left_o = '{valid: st_done && returns, port: 5'(st_home)};
+    assign back_left_o = '{valid: st_done && returns, port: packet_pkg::port_t'(st_home)};
 
     combine #(
         .Cfg(Cfg)

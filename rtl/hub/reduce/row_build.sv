@@ -113,7 +113,7 @@ module row_build #(
 
     assign none = id_i == '1;
     assign mapped = map_valid && (id_i >> Cfg.ExpW) == '0;
-    assign mine = mapped && 5'(gpu) == cfg_i.port;
+    assign mine = mapped && port_t'(gpu) == cfg_i.port;
 
     // Of a group: is this GPU a member, are others.
     lutram #(
@@ -130,8 +130,8 @@ module row_build #(
 
     always_comb begin
         for (int unsigned g = 0; g < Cfg.N; g++) begin
-            group_others[g] = groups_i.data[g] && cfg_i.port != 5'(g);
-            group_member[g] = groups_i.data[g] && cfg_i.port == 5'(g);
+            group_others[g] = groups_i.data[g] && cfg_i.port != port_t'(g);
+            group_member[g] = groups_i.data[g] && cfg_i.port == port_t'(g);
         end
     end
 
@@ -383,7 +383,7 @@ module row_build #(
         header = '0;
         header.opcode = static_row ? OP_MULTIMEM_LD_REDUCE : OP_DYMULTIMEM_LD_REDUCE;
         header.cls = CLS_REQ;
-        header.src = cfg_i.port;
+        {header.src_far, header.src} = cfg_i.port;
         if (push_q) header.len = 15'(push_i.token);
         else if (!items_i.is_static && kind_q != Req)
             header.len = 15'(item_i.x[Cfg.TokensLog2-1:0]);
@@ -398,7 +398,7 @@ module row_build #(
         header.addr = 48'(addr_q);
         header.target0 = (kind_q == Group) ? {12'(of_gpu.first), 4'd0} : 16'(first_q);
         if (kind_q != Req) begin
-            header.dst = push_q ? 5'(push_i.home) : cfg_i.port;
+            {header.dst_far, header.dst} = push_q ? port_t'(push_i.home) : cfg_i.port;
             header.tag[1] = by_rows ? more : dense || (kind_q == Slots && own_cnt_q != '0);
             header.tag[2] = !push_q && !items_i.sum && remote;
             header.tag[3] = push_q || tiles || (items_i.sum && kind_q == Row && !returns)

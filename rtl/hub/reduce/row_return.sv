@@ -96,7 +96,8 @@ module row_return #(
                     wptr_q[h] <= wptr_q[h] + ptr_t'(take && home == Cfg.GpuW'(h));
                     rptr_q[h] <= rptr_q[h] + ptr_t'(give && grant[h]);
                     given_q[h] <= given_q[h] + NumW'(give && grant[h]);
-                    left_q[h] <= left_q[h] + NumW'(left_i.valid && left_i.port == 5'(h));
+                    left_q[h] <= left_q[h]
+                                 + NumW'(left_i.valid && left_i.port == packet_pkg::port_t'(h));
                 end
             end
         end
@@ -165,7 +166,7 @@ module row_return #(
                 .data_o({tile_home, tile_o.rows, due}),
                 .level_o(level)
             );
-            assign tile_o.home = 5'(tile_home);
+            assign tile_o.home = packet_pkg::port_t'(tile_home);
             assign ahead = left_q[tile_home] - due;
             assign tile_o.valid = waits && !ahead[NumW-1];
             assign idle_o = some == '0 && !valid_q && !waits;

@@ -48,6 +48,7 @@ module serve_arrive #(
     logic [Cfg.GpuW-1:0] rq_ctx_q, own_ctx, own_ctx_q;
     logic rq_static_q, rq_drop_q;
     header_t header;
+    port_t src, dst;
 
     assign own_ready_o = !req_i.valid;
     assign valid_o = req_i.valid || own_i.valid;
@@ -55,10 +56,12 @@ module serve_arrive #(
     assign last = req_i.valid ? req_i.last : own_i.last;
     assign beat_o = req_i.valid ? rq_beat_q : own_beat_q;
     assign first = beat_o == '0;
-    assign own_ctx = !first ? own_ctx_q : Cfg.GpuW'(header.dst);
-    assign ctx_o = !req_i.valid ? own_ctx : first ? Cfg.GpuW'(header.src) : rq_ctx_q;
+    assign own_ctx = !first ? own_ctx_q : Cfg.GpuW'(dst);
+    assign ctx_o = !req_i.valid ? own_ctx : first ? Cfg.GpuW'(src) : rq_ctx_q;
     assign drop = req_i.valid && (first ? stray || full_i : rq_drop_q);
-    assign stray = 6'(header.src) >= 6'(Cfg.N) || header.src == cfg_i.port || header.len == '0;
+    assign src = cfg_pkg::port_of(Cfg, header.src_far, header.src);
+    assign dst = cfg_pkg::port_of(Cfg, header.dst_far, header.dst);
+    assign stray = 32'(src) >= Cfg.N || src == cfg_i.port || header.len == '0;
     assign keep_o = !drop;
     assign push_o = valid_o && last && !drop;
     assign err_o.valid = req_i.valid && first && drop;

@@ -116,7 +116,8 @@ module serve_setup #(
 
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++)
-        can_set[c] = some_i[c] && room_i[c] && (dest_room_i || 5'(c) != cfg_i.port);
+        can_set[c] = some_i[c] && room_i[c]
+                     && (dest_room_i || packet_pkg::port_t'(c) != cfg_i.port);
     end
 
     rr_arb #(
@@ -134,7 +135,7 @@ module serve_setup #(
     // grant_lists names tokens, not addresses
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign to_slot = Cfg.RowSparse && cfg_i.row_returns && low_q.slots && low_q.is_explicit;
-    assign own = 5'(ctx_q) == cfg_i.port;
+    assign own = packet_pkg::port_t'(ctx_q) == cfg_i.port;
     assign here = own || low_q.st;
     // experts of a token
     assign plain = !low_q.is_static && !low_q.is_explicit && !low_q.slots;

@@ -32,9 +32,11 @@ module list_rows #(
         logic [2**Cfg.LocalW-1:0] known_q;  // lists that have some
         logic [RowW-1:0] rows, notified_rows, next;
 
-        assign looked = Cfg.LocalW'(node_pkg::list_of(1'b1, cfg_i, look_local_i, 5'(look_gpu_i)));
+        assign looked = Cfg.LocalW'(node_pkg::list_of(
+            1'b1, cfg_i, look_local_i, packet_pkg::port_t'(look_gpu_i)
+        ));
         assign notified = Cfg.LocalW'(node_pkg::list_of(
-            1'b1, cfg_i, notified_local_i, 5'(notified_gpu_i)
+            1'b1, cfg_i, notified_local_i, packet_pkg::port_t'(notified_gpu_i)
         ));
         assign row_o = known_q[looked] ? rows : '0;
         assign notified_rows_o = known_q[notified] ? notified_rows : '0;

@@ -96,6 +96,8 @@ module manager_parse #(
     logic map_valid, to_port, st, dyn, rowsp, nop, here, single, plain, one_line, sectors;
     attributes_t op;
     logic [Cfg.GpuW-1:0] map_gpu;
+    port_t dst;
+    logic [3:0] ports_far;  // zero where ports have no upper bits
     logic [LineW:0] behind;  // the line's byte behind the packet's last one
     logic [Cfg.MergeRowW-1:0] row;  // of a token, in its line
     merge_t desc;
@@ -119,13 +121,15 @@ module manager_parse #(
                  && header_q.cnt == 5'd1 && !target_list_cache_i;
     assign nop = header_q.opcode == OP_ST_ROWSP_NOP;
     assign rowsp = op.needs == NEEDS_ROW_SPARSE && header_q.cnt == 5'd1;
-    assign here = 6'(header_q.dst) < 6'(Cfg.N);
+    assign dst = cfg_pkg::port_of(Cfg, header_q.dst_far, header_q.dst);
+    assign here = 32'(dst) < Cfg.N;
     assign single = st ? here : (dyn || rowsp) && map_valid;
+    assign ports_far = (Cfg.N > PortsNear) ? '0 : {header_q.src_far, header_q.dst_far};
     // nothing in it that the key does not have
     assign plain = single && (header_q.target0 >> (Cfg.ExpW + 4)) == '0
                    && (header_q.addr >> Cfg.MaddrW) == '0
                    && {header_q.tag, header_q.dtype, header_q.redop, header_q.poison,
-                       header_q.reduce, header_q.own, header_q.rsvd} == '0;
+                       header_q.reduce, header_q.own, ports_far} == '0;
     assign behind = {1'b0, header_q.addr[LineW-1:0]} + header_q.len[LineW:0];
     assign one_line = (header_q.len >> (LineW + 1)) == '0 && header_q.len != '0
                       && (!behind[LineW] || behind[LineW-1:0] == '0)
@@ -144,7 +148,7 @@ module manager_parse #(
         else if (to_port && here) desc.kind = bundle_pkg::BehindGpu;
         else desc.kind = bundle_pkg::BehindAll;
         desc.part = (desc.kind == bundle_pkg::BehindAll) ? '0 : (dyn || rowsp) ? map_gpu
-                    : header_q.dst[Cfg.GpuW-1:0];
+                    : dst[Cfg.GpuW-1:0];
         for (int unsigned s = 0; s < 4; s++) begin
             desc.mask[s] = header_q.addr[LineW-1:SectorW] <= 2'(s)
                            && {1'b0, behind} > 9'(s << SectorW);

@@ -112,7 +112,7 @@ module send #(
         logic [6:0]          tail;     // bytes of the last one, less 1
         logic                gate;     // it is a token's gate weights
         logic                cut;      // packets of 32 bytes, scattered
-        logic [4:0]          dst;
+        packet_pkg::port_t   dst;
         logic [1:0]          list_no;
         logic [3:0]          nth;      // rowsp: of the remote targets the one that it is for
         logic [4:0]          remote;   // targets

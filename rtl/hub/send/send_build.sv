@@ -30,7 +30,7 @@ module send_build #(
     input  wire logic rst_ni,
 
     // constant during an instruction
-    input  wire logic [4:0]         port_i,
+    input  wire packet_pkg::port_t  port_i,
     input  wire logic [1:0]         epoch_i,
     input  wire logic [4:0]         k_i,
     input  wire bundle_pkg::sends_t sends_i,
@@ -75,8 +75,8 @@ module send_build #(
     logic [AddrW-1:0] addr_q;
     logic [PktsW-1:0] pkts_q, pkt_q;
     logic [6:0] tail_q, len_last;
-    logic [4:0] dst_q, remote_q, own_q, remote, own;  // targets of the transfer;
-                                                      // of the packet
+    port_t dst_q;
+    logic [4:0] remote_q, own_q, remote, own;  // targets of the transfer; of the packet
     logic [Cfg.TokW-1:0] token_q;
     logic answer_q, poison_q;  // a row that is loaded
     logic [15:0] ref_q;
@@ -226,14 +226,14 @@ module send_build #(
     // ---- the two streams ------------------------------------------------------------------------
     // Headers are made inside the clocked block, so that simulation makes
     // them only when they leave.
-    function automatic header_t head_own(
-        input opcode_e op, input logic [4:0] dst, input logic [4:0] cnt, input logic [15:0] target0,
-        input logic reduce, input logic home, input logic [RowBits-1:0] row);
+    function automatic header_t head_own(input opcode_e op, input port_t dst, input logic [4:0] cnt,
+                                         input logic [15:0] target0, input logic reduce,
+                                         input logic home, input logic [RowBits-1:0] row);
         header_t h;
         h = '0;
         h.addr = 48'(row) << RowBit;
         h.opcode = op;
-        h.dst = dst;
+        {h.dst_far, h.dst} = dst;
         h.cnt = cnt;
         h.target0 = target0;
         h.reduce = reduce;
@@ -242,12 +242,12 @@ module send_build #(
     endfunction
 
     function automatic header_t head_both(input logic [47:0] addr, input logic [7:0] len,
-                                          input logic gate, input logic [4:0] src,
+                                          input logic gate, input port_t src,
                                           input logic [1:0] epoch);
         header_t h;
         h = '0;
         h.cls = CLS_STORE;
-        h.src = src;
+        {h.src_far, h.src} = src;
         h.len = 15'(len);
         h.epoch = epoch;
         h.dtype = sends.kind.dtype;

@@ -23,9 +23,9 @@ module send_list #(
     parameter type target_t = `MW_TARGET(Cfg),
     parameter type token_t = `MW_TOKEN(Cfg)
 ) (
-    input  wire logic       clk_i,
-    input  wire logic       rst_ni,
-    input  wire logic [4:0] port_i,
+    input  wire logic              clk_i,
+    input  wire logic              rst_ni,
+    input  wire packet_pkg::port_t port_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
 

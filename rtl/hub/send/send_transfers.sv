@@ -250,7 +250,7 @@ module send_transfers #(
 
     logic [Cfg.N-1:0] own_bit;  // one-hot own port
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_own
-        assign own_bit[g] = cfg_i.port == 5'(g);
+        assign own_bit[g] = cfg_i.port == packet_pkg::port_t'(g);
     end
 
     assign sends_o.opcode = rowsp ? packet_pkg::OP_ST_ROWSP
@@ -445,11 +445,13 @@ module send_transfers #(
     assign xfer_valid_o = gate_q || state_q == ROW;
 
     logic dst_own;
+    packet_pkg::port_t to_port;
     logic [Cfg.GpuW-1:0] dst_gpu;
     assign dst_gpu = gate_q ? gate_gpu_q : gpu_q;
     assign dst_own = gate_q ? gate_own_q : at_own;
 
     assign row_bytes = node_pkg::dispatch_row(Cfg.RowTypes, cfg_i);
+    assign to_port = packet_pkg::port_t'(imm_q[Cfg.PortW-1:0]);
 
     always_comb begin
         xfer_base = is_dyn ? {1'b0, x_q} :
@@ -472,9 +474,9 @@ module send_transfers #(
                    : LenW'({cfg_i.k, 2'b00});
         xfer_end = xfer_len - 1'b1;
         xfer_st = is_dyn ? far : is_st ? !dst_own : is_multi ? (members & ~own_bit) != '0
-                  : imm_q[4:0] != cfg_i.port;
+                  : to_port != cfg_i.port;
         xfer_loc = is_dyn ? near : is_st ? dst_own : is_multi ? (members & own_bit) != '0
-                   : imm_q[4:0] == cfg_i.port;
+                   : to_port == cfg_i.port;
     end
 
     assign cut = Cfg.RpmEntries != 0 && cfg_i.scatter != '0
@@ -489,7 +491,7 @@ module send_transfers #(
             tail: {cut ? 2'd0 : xfer_end[6:5], xfer_end[4:0]},
             gate: gate_q,
             cut: cut,
-            dst: is_st ? 5'(dst_gpu) : is_linear ? imm_q[4:0] : '0,
+            dst: is_st ? packet_pkg::port_t'(dst_gpu) : is_linear ? to_port : '0,
             list_no: list_q,
             nth: nth,
             remote: remote_q,

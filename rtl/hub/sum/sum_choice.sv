@@ -69,7 +69,7 @@ module sum_choice #(
     logic [3:0] up_q;  // the same of packets for the uplink
 
     assign copy_rows = rows_i.one & {Cfg.N{lanes_i}};
-    assign own_o = 5'(ctx_o) == cfg_i.port;
+    assign own_o = packet_pkg::port_t'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin = begin_i && !own_o;
     assign limit = (cfg_i.part_credits == '0 || 32'(cfg_i.part_credits) > Cfg.PartPkts)
@@ -87,9 +87,10 @@ module sum_choice #(
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
             may[c] = rows_i.pend[c]
-                     && ((5'(c) == cfg_i.port) ? own_ready : used_q[c] != limit && up_room);
+                     && ((packet_pkg::port_t'(c) == cfg_i.port) ? own_ready
+                         : used_q[c] != limit && up_room);
             take[c] = up_begin && ctx_o == Cfg.GpuW'(c);
-            give[c] = part_crd_i.valid && part_crd_i.port == 5'(c);
+            give[c] = part_crd_i.valid && part_crd_i.port[Cfg.GpuW-1:0] == Cfg.GpuW'(c);
             st_left[c] = up_out_i && up_st_i && up_dst_i == Cfg.GpuW'(c);
         end
     end

@@ -56,8 +56,8 @@ module sum_uplink #(
         header = '0;
         header.opcode = up_i.tag.st ? OP_ST : OP_PARTIAL;
         header.cls = up_i.tag.st ? CLS_STORE : CLS_PART;
-        header.src = cfg_i.port;
-        header.dst = 5'(up_i.tag.dst);
+        {header.src_far, header.src} = cfg_i.port;
+        {header.dst_far, header.dst} = port_t'(up_i.tag.dst);
         header.len = {15'(up_i.tag.count) + 15'd1} << Cfg.FlitLog2;
         header.epoch = cfg_i.epoch;
         header.stage = STAGE_COMBINE;

@@ -16,7 +16,7 @@ module copy_write #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic       clk_i,
-    input  wire logic [4:0] port_i,  // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
 
     // the flit
     input  wire logic                 valid_i,
@@ -106,7 +106,8 @@ module copy_write #(
             for (int unsigned l = 0; l < Cfg.Lanes; l++)
             flit[16*l+:16] = (l != 0 && again_i && new_flit) ? '0 : target_i;
         end else if (begin_i) begin
-            head.src = port_i;
+            head.src = port_i[NearBits-1:0];
+            if (Cfg.N > PortsNear) head.src_far = (PortBits - NearBits)'(port_i >> NearBits);
             // the output fills it in
             if (op.targets == TARGETS_EXPERTS) head.cnt = '0;
             flit[63:0] = head;

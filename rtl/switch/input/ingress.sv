@@ -49,7 +49,7 @@ module ingress #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [4:0] port_i,  // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
     input  wire logic [1:0] epoch_i,
     input  wire common_t    common_i,
 
@@ -286,7 +286,7 @@ module ingress #(
         .held_i(held),
         .link_target_i(link_target),
         .group_i(head.target0),
-        .dst_i(head.dst),
+        .dst_i(cfg_pkg::port_of(Cfg, head.dst_far, head.dst)),
         .row_open_i(row_open),
         .row_mask_i(row_mask),
         .sel_o(looked_up),

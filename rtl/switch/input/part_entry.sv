@@ -14,7 +14,7 @@ module part_entry #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic       clk_i,
-    input  wire logic [4:0] port_i,  // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
     input  wire logic [1:0] epoch_i,
 
     // of the link, all classes
@@ -40,9 +40,11 @@ module part_entry #(
     logic [Cfg.N-1:0] to_q, to;  // requester; none: the packet is dropped
     logic begins, pay, bare, poison_q, over_q;
     header_t head;  // its low half
+    port_t dst;
 
     assign begins = valid_i && first_i;
     assign head = {64'd0, data_i[63:0]};
+    assign dst = cfg_pkg::port_of(Cfg, head.dst_far, head.dst);
     assign bare = valid_i && cls_i == CLS_PART && last_i && (first_i || second_i);  // no payload
     assign pay = valid_i && cls_i == CLS_PART && !first_i && !second_i;
     assign to = (idx_o == '0 && !over_q) ? to_q & ~full_i : to_q;
@@ -54,7 +56,7 @@ module part_entry #(
         if (begins && cls_i == CLS_PART) begin
             if (head.opcode != OP_PARTIAL) code_o = ERR_OPCODE;
             else if (head.epoch != epoch_i) code_o = ERR_EPOCH;
-            else if (head.dst == port_i || 32'(head.dst) >= Cfg.N) code_o = ERR_UNMAPPED;
+            else if (dst == port_t'(port_i) || 32'(dst) >= Cfg.N) code_o = ERR_UNMAPPED;
         end else if (pay && idx_o == '0 && !over_q && (to_q & full_i) != '0) begin
             code_o = ERR_CREDIT;
         end
@@ -64,7 +66,7 @@ module part_entry #(
     always_ff @(posedge clk_i) begin
         if (begins) begin
             for (int unsigned i = 0; i < Cfg.N; i++)
-            to_q[i] <= head.dst == 5'(i) && head.dst != port_i;
+            to_q[i] <= dst == port_t'(i) && dst != port_t'(port_i);
             poison_q <= head.poison || head.epoch != epoch_i || head.opcode != OP_PARTIAL;
             idx_o <= '0;
             over_q <= 1'b0;

@@ -23,7 +23,7 @@ module ready_lanes #(
 ) (
     input  wire logic             clk_i,
     input  wire logic             rst_ni,
-    input  wire logic [4:0]       port_i,       // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] port_i,       // constant: the number of this port
     input  wire logic [Cfg.N-1:0] partition_i,  // ports that this input may reach
 
     input  wire packet_pkg::header_t header_i,
@@ -71,19 +71,20 @@ module ready_lanes #(
         count = '0;
         for (int unsigned i = 0; i < Lanes; i++) begin
             automatic lane_t lane = upper[LaneBits*i+:LaneBits];
-            automatic logic there = 32'(lane.home) < Cfg.N;
+            automatic port_t home = cfg_pkg::lane_home(Cfg, lane);
+            automatic logic [14:0] index = cfg_pkg::lane_index(Cfg, lane);
+            automatic logic there = 32'(home) < Cfg.N;
             rows[i] = '{
                 valid: lane.valid,
-                home: lane.home[Cfg.GpuW-1:0],
-                index: lane.index[Cfg.TokensLog2-1:0]
+                home: home[Cfg.GpuW-1:0],
+                index: index[Cfg.TokensLog2-1:0]
             };
             some |= lane.valid;
             nowhere |= lane.valid && !there;
-            barred |= lane.valid && there && !reach[lane.home[Cfg.GpuW-1:0]];
-            beyond |= lane.valid && (lane.index >> Cfg.TokensLog2) != '0;
+            barred |= lane.valid && there && !reach[home[Cfg.GpuW-1:0]];
+            beyond |= lane.valid && (index >> Cfg.TokensLog2) != '0;
             if (load)
-                beyond |= lane.valid && (lane.index < load_first_i
-                                               || (lane.index >> token_shift_i) != '0);
+                beyond |= lane.valid && (index < load_first_i || (index >> token_shift_i) != '0);
             count += 2'(lane.valid);
         end
         code_o = !some ? ERR_LENGTH : nowhere ? ERR_UNMAPPED : barred ? ERR_PARTITION

@@ -20,7 +20,7 @@ module row_entry #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [4:0] port_i,  // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
     input  wire common_t    common_i,
 
     // of the parser, see row_outputs

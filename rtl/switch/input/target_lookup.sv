@@ -13,7 +13,7 @@ module target_lookup #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
 ) (
     input  wire logic                     clk_i,
-    input  wire logic [4:0]               port_i,       // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] port_i,       // constant: the number of this port
     input  wire logic [Cfg.N-1:0]         partition_i,  // outputs that this input may reach
     input  wire bundle_pkg::emap_write_t  emap_i,
     input  wire bundle_pkg::group_write_t groups_i,
@@ -30,7 +30,7 @@ module target_lookup #(
     input  wire logic             held_i,
     input  wire logic [15:0]      link_target_i,  // the expert to look up without held_i
     input  wire logic [15:0]      group_i,
-    input  wire logic [4:0]       dst_i,
+    input  wire packet_pkg::port_t dst_i,
     // see row_outputs
     input  wire logic             row_open_i,
     input  wire logic [Cfg.N-1:0] row_mask_i,
@@ -133,7 +133,7 @@ module target_lookup #(
         for (int unsigned i = 0; i < Cfg.N; i++) begin
             expert_at[i] = entry.mapped && entry.port == Cfg.GpuW'(i);
             list_sel_o[i] = held_q.in_range && held_q.mapped && held_q.port == Cfg.GpuW'(i);
-            if (dst_i == 5'(i)) begin
+            if (dst_i == packet_pkg::port_t'(i)) begin
                 plain_sel[i] = 1'b1;
                 plain_allowed = reach[i];
             end

@@ -27,7 +27,7 @@ module merge_table #(
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
     input  wire logic                  go_i,
-    input  wire logic [4:0]            port_i,    // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] port_i,    // constant: the number of this port
     input  wire logic [Cfg.Others-1:0] reach_i,   // ports that the home may reach
     input  wire logic                  fell_i,    // see report_scoreboard
     input  wire logic [8:0]            limit_i,   // entries that may be in use

@@ -21,7 +21,7 @@ module switch_monitor #(
     input  wire logic [15:0] interval_i,  // changes only when no layer runs
     output logic [31:0]      samples_o,
     input  wire logic        read_i,      // data_o follows after 2 cycles
-    input  wire logic [4:0]  read_port_i,
+    input  wire logic [Cfg.PortW-1:0] read_port_i,
     output logic [31:0]      data_o,
 
     // to and from the monitors
@@ -60,14 +60,14 @@ module switch_monitor #(
 
     // ---- read-out ----
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_read
-        assign read_o[p] = read_i && read_port_i == 5'(p);
+        assign read_o[p] = read_i && read_port_i == Cfg.PortW'(p);
     end
 
     always_ff @(posedge clk_i)
         if (read_i) begin
             data_o <= '0;
             for (int unsigned p = 0; p < Cfg.N; p++) begin
-                if (read_port_i == 5'(p)) data_o <= data_i[p];
+                if (read_port_i == Cfg.PortW'(p)) data_o <= data_i[p];
             end
         end
 

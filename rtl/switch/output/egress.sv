@@ -19,7 +19,7 @@ module egress #(
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_ni,
-    input  wire logic [4:0]            port_i,  // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0]  port_i,  // constant: the number of this port
     input  wire logic                  go_i,
     input  wire logic [1:0]            epoch_i,
     input  wire logic                  hold_i,  // no packet starts in this cycle
@@ -308,8 +308,8 @@ module egress #(
         head.opcode = (cls_q == CLS_CTRL) ? OP_ERROR : !grant_busy_q ? OP_RESULT
                       : (Cfg.MergeLoads && grant_fetch_i) ? OP_FETCH : OP_GRANT;
         head.cls = cls_e'(cls_q);
-        head.src = port_i;
-        head.dst = port_i;
+        {head.src_far, head.src} = port_t'(port_i);
+        {head.dst_far, head.dst} = port_t'(port_i);
         head.epoch = epoch_i;
         if (cls_q == CLS_CTRL) begin
             head.tag = error_code_i;

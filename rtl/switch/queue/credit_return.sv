@@ -41,7 +41,7 @@ module credit_return #(
         crd_o.part = '0;
         if (part_hold_o != '0) begin
             for (int unsigned i = 0; i < Cfg.N; i++) begin
-                if (grant[i]) crd_o.part |= 5'(i);
+                if (grant[i]) crd_o.part |= packet_pkg::port_t'(i);
             end
         end
     end

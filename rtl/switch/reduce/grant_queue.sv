@@ -71,7 +71,7 @@ module grant_queue #(
             if (count_q != '0 && age_q != '1) age_q <= age_q + 4'd1;
             for (int unsigned i = 0; i < Lanes; i++) begin
                 if (pop && count_q == 2'(i))
-                    lanes_q[i] <= '{valid: 1'b1, home: 5'(home), index: 15'(index)};
+                    lanes_q[i] <= cfg_pkg::lane_of(Cfg, port_t'(home), 15'(index));
             end
         end
     end

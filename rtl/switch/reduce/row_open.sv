@@ -22,8 +22,8 @@ module row_open #(
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
-    input  wire logic [4:0] port_i,  // constant: the number of this port
-    input  wire logic [4:0] turn_i,  // the port that may open a row
+    input  wire logic [Cfg.PortW-1:0] port_i,  // constant: the number of this port
+    input  wire logic [Cfg.PortW-1:0] turn_i,  // the port that may open a row
 
     // by distance, as all sets of ports here; see report_scoreboard
     input  wire logic                      ready_to_open_i,

@@ -42,6 +42,13 @@ inline bool may_ask(unsigned opcode)
            op.needs != MW_NEEDS_MERGED_LOADS;
 }
 
+/// Data of an entry of the expert map, node_pkg::emap_t.
+inline uint16_t place(bool valid, unsigned gpu, unsigned local = 0)
+{
+    const unsigned local_bits = 6;
+    return static_cast<uint16_t>(valid << (MW_PORT_BITS + local_bits) | gpu << local_bits | local);
+}
+
 /// One entry of a target list.
 inline uint16_t target(unsigned expert, unsigned position = 0)
 {

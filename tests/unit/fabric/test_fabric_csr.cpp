@@ -3,6 +3,7 @@
 // fabric_csr with 5 nodes that answer after random times: routing of accesses, refusals, tables,
 // counters, go, done and the cycle count, errors of the switch. MW_SEED repeats a run.
 #include "bench/dut.h"
+#include "bench/packet.h"
 #include "fabric_regs.h"
 
 using namespace tb;
@@ -259,7 +260,7 @@ TEST(tables)
         if (expert < PARAM_MaxExperts) {
             valid = valid && gpu < NODES && local < PARAM_MaxLocalExperts;
             assert_int_equal(b.emap_address, expert);
-            assert_int_equal(b.emap_data, valid << 11 | gpu << 6 | local);
+            assert_int_equal(b.emap_data, place(valid, gpu, local));
         }
         uint32_t group = b.below(16), members = b.rng.word();
         b.write(FABRIC(groups) + 4 * group, members);

@@ -5,6 +5,7 @@
 // memory at the end; further tests hold the time of tiles, the choice of tiles, and the throughput
 // against the rules. MW_SEED repeats a run.
 #include "bench/memory.h"
+#include "bench/packet.h"
 #include "float_ref.h"
 #include "isa.h"
 #include "node_cfg.h"
@@ -185,7 +186,7 @@ struct engine : model<Vexpert_engine> {
     {
         dut.emap_we_i = 1;
         dut.emap_addr_i = static_cast<uint16_t>(id);
-        dut.emap_data_i = static_cast<uint16_t>(valid << 11 | gpu << 6 | le);
+        dut.emap_data_i = tb::place(valid, gpu, le);
         edge();
         dut.emap_we_i = 0;
     }

@@ -74,7 +74,7 @@ module rx_hub #(
     output logic               ev_ack_o,
     output logic               ack_valid_o,
     input  wire logic          ack_ready_i,
-    output logic [4:0]         ack_dst_o,
+    output logic [6:0]         ack_dst_o,
 
     input  wire bundle_pkg::push_t            push_i,
     output logic                              push_ready_o,

@@ -72,7 +72,7 @@ struct rx_bench : model<Vrx_hub> {
     {
         dut.emap_we_i = 1;
         dut.emap_addr_i = static_cast<uint16_t>(expert);
-        dut.emap_data_i = static_cast<uint16_t>(valid << 11 | gpu << 6 | le);
+        dut.emap_data_i = tb::place(valid, gpu, le);
         cycle();
         dut.emap_we_i = 0;
     }

@@ -372,7 +372,7 @@ struct hub : model<Vcontrol> {
         uint32_t seen = 0;
         for (unsigned j = 0; j < l.k; j++) {
             const unsigned e = mem.get<uint16_t>(rt + 128 * token + 2 * j);
-            if (e < EXPERTS && map[e] >> 11 && local(e) < l.local_experts)
+            if (e < EXPERTS && map[e] >> 13 && local(e) < l.local_experts)
                 seen |= 1u << gpu(e);
         }
         return seen;
@@ -445,7 +445,7 @@ struct hub : model<Vcontrol> {
         }
     }
 
-    unsigned gpu(unsigned e) const { return map[e] >> 6 & 31; }
+    unsigned gpu(unsigned e) const { return map[e] >> 6 & 127; }
     unsigned local(unsigned e) const { return map[e] & 63; }
 
     void expect_counts(bool copies_kind, unsigned a, unsigned b)
@@ -455,7 +455,7 @@ struct hub : model<Vcontrol> {
             uint32_t seen = 0;
             for (unsigned j = 0; j < l.k; j++) {
                 const unsigned e = mem.get<uint16_t>(rt + 128 * i + 2 * j);
-                if (e >= EXPERTS || !(map[e] >> 11) || local(e) >= l.local_experts)
+                if (e >= EXPERTS || !(map[e] >> 13) || local(e) >= l.local_experts)
                     continue;
                 n[gpu(e)][copies_kind ? 0 : local(e)] += !copies_kind || !(seen >> gpu(e) & 1);
                 seen |= 1u << gpu(e);
@@ -486,7 +486,7 @@ struct hub : model<Vcontrol> {
         for (unsigned e = 0; e < EXPERTS; e++) {
             const unsigned le =
                 below(rng.one_in(20) || !l.local_experts ? MAX_LOCAL : l.local_experts);
-            map[e] = rng.one_in(12) ? below(2048) : 1u << 11 | below(N) << 6 | le;
+            map[e] = rng.one_in(12) ? below(8192) : tb::place(true, below(N), le);
             dut.emap_we_i = 1;
             dut.emap_addr_i = static_cast<uint16_t>(e);
             dut.emap_data_i = static_cast<uint16_t>(map[e]);

@@ -50,7 +50,7 @@ struct manager : model<Vpacket_manager> {
             gpu_of.push_back(e % N);
             dut.emap_we_i = 1;
             dut.emap_addr_i = static_cast<uint16_t>(e);
-            dut.emap_data_i = static_cast<uint16_t>((e != UNMAPPED) << 11 | gpu_of[e] << 6);
+            dut.emap_data_i = tb::place(e != UNMAPPED, gpu_of[e]);
             settle();
             edge();
         }

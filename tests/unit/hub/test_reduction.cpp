@@ -532,7 +532,7 @@ struct bench : sums<Vreduction> {
             const bool mapped = e < experts.size();
             dut.emap_addr_i = static_cast<uint16_t>(e);
             dut.emap_data_i =
-                static_cast<uint16_t>(mapped ? 1u << 11 | gpu(e) << 6 | local(e) : rng.bits(11));
+                mapped ? tb::place(true, gpu(e), local(e)) : static_cast<uint16_t>(rng.bits(13));
             edge();
         }
         dut.emap_we_i = 0;

@@ -115,7 +115,7 @@ struct jobs : model<Vrx_jobs> {
             const bool valid = percent(80);
             const unsigned gpu = percent(80) ? get("port") : below(N), le = below(LISTS);
             map[e] = {valid && gpu == get("port"), le};
-            dut.emap_data_i = valid << 11 | gpu << 6 | le;
+            dut.emap_data_i = tb::place(valid, gpu, le);
             settle();
             edge();
         }

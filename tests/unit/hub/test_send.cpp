@@ -506,8 +506,7 @@ struct hub : model<Vsend> {
             dut.emap_we_i = 1;
             dut.emap_addr_i = static_cast<uint16_t>(e);
             // {valid, gpu[4:0], local expert[5:0]}
-            dut.emap_data_i =
-                static_cast<uint16_t>((map[e] >> 7) << 11 | gpu_of(e) << 6 | local[e]);
+            dut.emap_data_i = tb::place(map[e] >> 7, gpu_of(e), local[e]);
             settle();
             edge();
         }

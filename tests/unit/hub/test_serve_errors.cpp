@@ -66,7 +66,7 @@ struct serve : model<Vreduce_serve> {
         for (unsigned e = 0; e < EXPERTS; e++) {
             dut.emap_we_i = 1;
             dut.emap_addr_i = static_cast<uint16_t>(e);
-            dut.emap_data_i = static_cast<uint16_t>((e < N * LE) << 11 | e % N << 6 | e / N);
+            dut.emap_data_i = tb::place(e < N * LE, e % N, e / N);
             cycle();
         }
         dut.emap_we_i = 0;

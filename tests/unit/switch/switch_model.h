@@ -236,9 +236,9 @@ class hubs : public tb::model<Vswitch_bench> {
         rules.emap[e] = gpu;
         dut.emap_we_i = 1;
         dut.emap_addr_i = static_cast<uint16_t>(e);
-        dut.emap_data_i =
-            gpu < 0 ? static_cast<uint16_t>(rng() & 0x7ff)
-                    : static_cast<uint16_t>(0x800 | static_cast<unsigned>(gpu) << 6 | (rng() & 63));
+        dut.emap_data_i = gpu < 0 ? static_cast<uint16_t>(rng() & 0x1fff)
+                                  : tb::place(true, static_cast<unsigned>(gpu),
+                                              static_cast<unsigned>(rng() & 63));
         edge();
         dut.emap_we_i = 0;
     }

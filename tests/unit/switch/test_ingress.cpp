@@ -320,8 +320,9 @@ class input : public tb::model<Vingress> {
                                           : -1;
             rules.emap[now] = gpu;
             dut.emap_addr_i = static_cast<uint16_t>(now);
-            dut.emap_data_i = static_cast<uint16_t>(
-                gpu < 0 ? rng.bits(11) : 0x800 | static_cast<unsigned>(gpu) << 6 | rng.bits(6));
+            dut.emap_data_i = gpu < 0 ? static_cast<uint16_t>(rng.bits(13))
+                                      : tb::place(true, static_cast<unsigned>(gpu),
+                                                  static_cast<unsigned>(rng.bits(6)));
         }
         dut.groups_we_i = now >= EXPERTS && now < EXPERTS + 16;
         if (dut.groups_we_i) {

@@ -75,7 +75,7 @@ struct traffic : model<Vswitch_bench> {
         dut.emap_we_i = 1;
         for (unsigned e = 0; e < EXPERTS; e++) {
             dut.emap_addr_i = static_cast<uint16_t>(e);
-            dut.emap_data_i = static_cast<uint16_t>(0x800 | (e % N) << 6);
+            dut.emap_data_i = tb::place(true, e % N);
             edge();
         }
         dut.emap_we_i = 0;

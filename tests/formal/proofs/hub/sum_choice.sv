@@ -47,7 +47,7 @@ module prove_sum_choice #(
         .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx),
         .own_o(own), .begin_i(begin_q),
         .own_out_i, .up_out_i, .up_st_i, .up_dst_i,
-        .part_crd_i('{valid: crd_i, port: 5'(crd_port_i)})
+        .part_crd_i('{valid: crd_i, port: packet_pkg::port_t'(crd_port_i)})
     );
 
     // ---- row_sum: a choice begins a cycle later; packets end ----

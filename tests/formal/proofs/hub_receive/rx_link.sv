@@ -30,7 +30,7 @@ module prove_rx_link #(
 
     logic                rst_n, sig_valid, ev_valid, ev_ack, res_push, idle;
     logic [3:0]          crd, ev_idx;
-    logic [4:0]          ack_src;
+    packet_pkg::port_t   ack_src;
     `MW_MARKED(Cfg)      st, req;
     bundle_pkg::error_t  err;
     logic [node_pkg::TokenW-1:0] sig_token;
