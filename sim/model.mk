@@ -53,9 +53,9 @@ LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxL
     MergeLoads=1 MergeEntries=320 MergeWays=5 RowTypes=1
 # Links of up to 2 047 cycles. A round trip of 4 096 cycles holds 455 packets of nine 16-byte flits:
 # stores, partial sums and results have 512 places. Rows open at the switch for two round trips and a
-# half: 64 rows of 115 flits fill them.
+# half: 64 rows of 115 flits fill them. So do 128 loaded rows of 36 flits, of which tiles have two.
 kind_far := MaxLatency=2047 StorePkts=512 CtrlPkts=64 PartPkts=512 RxStorePkts=512 RxResultPkts=512 \
-    RxCtrlPkts=64 OpenRows=64
+    RxCtrlPkts=64 OpenRows=64 OpenLoads=128 OpenSyncs=64
 kind_published := $(PUBLISHED_PARAMS)
 kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE)
 # settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or LIKE or neither (0)

@@ -8,6 +8,7 @@
 
 #include "analysis/packet_size.h"
 #include "analysis/traffic.h"
+#include "far_links.h"
 #include "isa.h"
 #include "tp/streams.h"
 #include "tp/tp_bounds.h"
@@ -39,17 +40,20 @@ enum { OWN, OTHER, ALL };
 #define STORE_RATE 1.1
 
 enum unit { COMBINE, SEND, PUSH, SUMS, LOADS, UNITS };
-enum { MOST_POSTS = 256 };
+enum { MOST_POSTS = 256, MOST_FLAGS = 4 };
 
 /// Rows that move.
 struct transfer {
     bool busy, turns;
     double up, down, rate; ///< flits, and cycles of each
+    double own;            ///< flits that this GPU sends
     double left;           ///< share that is still to move
     double tail;           ///< cycles from the last flit to the end
     double least;          ///< time before which it does not end
     unsigned stream;       ///< that waits for the end; MW_STREAMS: none
     unsigned event, count; ///< counted at the end if none waits
+    unsigned flags;        ///< that follow it to the others
+    unsigned flag[MOST_FLAGS];
 };
 
 /// Rows that no instruction moves: sums that the switch opens, or loads of reported rows.
@@ -66,6 +70,7 @@ struct machine {
     const struct mw_tp_system *system;
     double now, hop, row, header; ///< cycles; cycles of a link; flits of a row and of a header
     double buffered;              ///< flits of a multicast that the uplink sends in its gaps
+    double landed_by;             ///< when the last store that nobody waits for is in memory
 
     struct mw_stream streams[MW_STREAMS];
     unsigned next[MW_STREAMS];
@@ -151,10 +156,14 @@ static void end_transfer(struct machine *m, enum unit unit)
     struct transfer *t = &m->moving[unit];
     const double end = fmax(m->now, t->least) + t->tail;
     t->busy = false;
+    if (unit == SEND || unit == PUSH)
+        m->landed_by = fmax(m->landed_by, end + 2 * m->hop);
+    for (unsigned i = 0; i < t->flags; i++)
+        put_post(m, end + 2 * m->hop, t->flag[i], m->p->gpus - 1);
     if (t->stream < MW_STREAMS) {
         m->unit_free[unit] = end;
         m->ready[t->stream] = end + ISSUE_CYCLES;
-    } else {
+    } else if (t->count) {
         put_post(m, end, t->event, t->count);
     }
 }
@@ -166,7 +175,8 @@ static void put_range(struct machine *m, enum unit unit, struct range range)
     q->item[q->end++] = range;
 }
 
-/// Sums go up as rows of all others, and come down as own rows. Loads do the reverse.
+/// Sums go up as rows of all others, and come down as own rows. Loads do the reverse: behind their
+/// request and that of the switch.
 static struct transfer transfer_of(const struct machine *m, enum unit unit, struct range range)
 {
     const bool sums = unit == SUMS;
@@ -179,7 +189,7 @@ static struct transfer transfer_of(const struct machine *m, enum unit unit, stru
         .down = sums ? few : many,
         .rate = 1,
         .left = 1,
-        .tail = 2 * m->hop,
+        .tail = (sums ? 2 : 4) * m->hop,
         .least = range.until,
         .stream = MW_STREAMS,
         .event = sums ? MW_EV_TOKENS : MW_EV_ROWS,
@@ -222,7 +232,8 @@ static struct transfer copy_of(const struct machine *m, const struct mw_instr *i
     const double rows = (double)in->b / mw_tp_row_bytes(m->p), flits = rows * m->row;
     const double others = m->p->gpus - 1, headers = rows * m->header;
     const bool all = in->imm == ALL;
-    struct transfer t = {.busy = true, .up = flits, .down = flits, .rate = STORE_RATE, .left = 1};
+    struct transfer t = {
+        .busy = true, .up = flits, .down = flits, .rate = STORE_RATE, .left = 1, .own = flits};
     if (in->op == MW_I_MULTIMEM_LD_REDUCE) {
         t.up = all ? flits * others + headers : flits + headers;
         t.down = all ? flits + headers * others : flits + headers;
@@ -240,6 +251,13 @@ static struct transfer copy_of(const struct machine *m, const struct mw_instr *i
     return t;
 }
 
+/// A multicast that the switch holds is done for its GPU when it has left.
+static bool is_buffered(const struct machine *m, const struct mw_instr *in)
+{
+    return in->op == MW_I_MULTIMEM_ST && in->imm == ALL &&
+           (double)in->b / mw_tp_row_bytes(m->p) * m->row <= m->buffered;
+}
+
 /// False: the unit moves other rows. Copies inside this GPU take no link.
 static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr *in)
 {
@@ -252,8 +270,13 @@ static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr
         return true;
     }
     *t = copy_of(m, in);
-    t->stream = stream;
-    m->ready[stream] = INFINITY;
+    if (is_buffered(m, in)) {
+        t->stream = MW_STREAMS;
+        m->ready[stream] = m->now + t->own + ISSUE_CYCLES;
+    } else {
+        t->stream = stream;
+        m->ready[stream] = INFINITY;
+    }
     return true;
 }
 
@@ -312,16 +335,36 @@ static void end_engine(struct machine *m)
     m->engine = MW_STREAMS;
 }
 
+/// A multicast that the switch holds, or NULL: flags and fences come behind it.
+static struct transfer *held(struct machine *m)
+{
+    struct transfer *t = &m->moving[SEND];
+    return t->busy && t->stream == MW_STREAMS ? t : NULL;
+}
+
+static void put_flag(struct machine *m, unsigned event)
+{
+    struct transfer *t = held(m);
+    if (!t) {
+        put_post(m, m->now + 2 * m->hop, event, m->p->gpus - 1);
+        return;
+    }
+    assert(t->flags < MOST_FLAGS);
+    t->flag[t->flags++] = event;
+}
+
 /// What takes no unit. False: the event is still to come.
 static bool control(struct machine *m, unsigned stream, const struct mw_instr *in)
 {
     const double arrival = m->now + 2 * m->hop;
-    if (in->op == MW_I_WAIT && m->counted[in->imm] < in->a)
+    if ((in->op == MW_I_WAIT && m->counted[in->imm] < in->a) || (in->op == MW_I_FENCE && held(m)))
         return false;
     m->ready[stream] = m->now + ISSUE_CYCLES;
     if (in->op == MW_I_FLAG && in->flags & FLAG_SELF)
         put_post(m, m->now, in->imm, 1);
-    else if (in->op == MW_I_FLAG || in->op == MW_I_SIGNAL)
+    else if (in->op == MW_I_FLAG)
+        put_flag(m, in->imm);
+    else if (in->op == MW_I_SIGNAL)
         put_post(m, arrival, in->imm, m->p->gpus - 1);
     else if (in->op == MW_I_FENCE)
         m->ready[stream] = arrival + 2 * m->hop;
@@ -458,17 +501,23 @@ static double run(const struct mw_tp_problem *p, const struct mw_tp_system *syst
     }
     for (unsigned i = 0; i < MW_STREAMS; i++)
         assert(m.next[i] == m.streams[i].count && !m.streams[i].error);
-    return m.now;
+    // a layer has ended when the last credit is back
+    return fmax(m.now, m.landed_by) + link_latency;
 }
 
 /// The first packets of a multicast cross the uplink while it has nothing else to send: the switch
 /// holds them. Where LN waits for the engine, GPUs differ in which request comes first. There it is
-/// the mean of this and of multicasts that cross beside other rows.
+/// the mean of this and of multicasts that cross beside other rows. With long links the switch
+/// holds every multicast of a range.
 double mw_tensor_schedule(const struct mw_tp_problem *p, const struct mw_tp_system *system,
                           unsigned link_latency)
 {
+    const bool far = link_latency > NEAR_LATENCY;
+    const unsigned packets = far ? MW_FAR_STORE_PKTS : BUFFER_PACKETS;
     const double buffer =
-        (double)mw_packet_flits((uint64_t)MW_PAYLOAD_BYTES * BUFFER_PACKETS, 1, p->flit_bytes);
+        (double)mw_packet_flits((uint64_t)MW_PAYLOAD_BYTES * packets, 1, p->flit_bytes);
     const double cycles = run(p, system, link_latency, buffer);
-    return mw_tp_has(p, MW_TP_LN) ? (cycles + run(p, system, link_latency, 0)) / 2 : cycles;
+    if (far || !mw_tp_has(p, MW_TP_LN))
+        return cycles;
+    return (cycles + run(p, system, link_latency, 0)) / 2;
 }
