@@ -4,12 +4,12 @@
 #include "hardware/derive.h"
 
 #include "formats/json.h"
-#include "trace/row_type.h"
 
 #include <math.h>
 
 enum {
-    VALUE_BYTES = 2, ///< bf16
+    PACKET_BYTES = 128, ///< of payload, and of the interleave
+    VALUE_BYTES = 2,    ///< bf16
     GEMMS = 3,
 };
 
@@ -41,7 +41,7 @@ int mw_plane_of(struct mw_plane *plane, const struct mw_hardware *h, unsigned fl
     if (e->hidden * VALUE_BYTES % flit_bytes)
         return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: not a multiple of half of --flit-bytes %u",
                        e->hidden, flit_bytes);
-    const unsigned values = mw_row_type_values(e->dispatch_type);
+    const unsigned values = e->values ? e->values : PACKET_BYTES / VALUE_BYTES;
     const unsigned packets = (e->hidden + values - 1) / values;
     const unsigned share = (packets + h->planes - 1) / h->planes * values;
     plane->row_hidden = e->hidden;

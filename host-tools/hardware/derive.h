@@ -33,8 +33,8 @@ struct mw_plane {
 struct mw_expert_shape {
     unsigned hidden, size;
     enum mw_gemm_type type;
-    unsigned dispatch_type; ///< MW_ROWTYPE_ of rows to it
-    double rows;            ///< of an expert and layer, which share one load of its weights
+    unsigned values; ///< in 128 bytes of a row to it; 0: of bf16, 64
+    double rows;     ///< of an expert and layer, which share one load of its weights
 };
 
 /// The link of one plane, on which a flit takes `link_cycles`: time of a cycle, and latency. The

@@ -5,6 +5,7 @@
 
 #include "experiment/machine.h"
 #include "run/run.h"
+#include "trace/row_type.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +40,7 @@ int mw_hardware_apply(struct mw_run_params *p, const struct mw_options_said *sai
         .hidden = p->shape.hidden,
         .size = p->model ? p->model->expert_size : 0,
         .type = p->gemm,
-        .dispatch_type = p->shape.dispatch_type,
+        .values = mw_row_type_values(p->shape.dispatch_type),
         .rows = (double)p->shape.gpus * p->shape.tokens_per_gpu * p->k / p->experts,
     };
     status = mw_plane_of(&p->plane, p->hardware, p->flit_bytes, p->link_cycles, &expert, err);

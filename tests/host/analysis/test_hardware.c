@@ -75,7 +75,8 @@ static void shares_are_whole_packets(void **state)
             struct mw_plane p;
             for (unsigned type = 0; type < MW_ROW_TYPES; type++) {
                 const unsigned packet = 64 << type;
-                const struct mw_expert_shape expert = {.hidden = hidden, .dispatch_type = type};
+                const struct mw_expert_shape expert = {.hidden = hidden,
+                                                       .values = mw_row_type_values(type)};
                 assert_int_equal(mw_plane_of(&p, &h, 16, 1, &expert, &err), MW_EXIT_OK);
                 assert_true(p.hidden * h.planes >= hidden && p.hidden <= hidden);
                 assert_true(p.hidden == hidden || p.hidden % packet == 0);
@@ -97,7 +98,8 @@ static void planes_have_every_element_once(void **state)
         for (unsigned i = 0; i < sizeof hidden / sizeof *hidden; i++)
             for (unsigned token = 0; token < 40; token++) {
                 const unsigned type = token % MW_ROW_TYPES;
-                const struct mw_expert_shape expert = {.hidden = hidden[i], .dispatch_type = type};
+                const struct mw_expert_shape expert = {.hidden = hidden[i],
+                                                       .values = mw_row_type_values(type)};
                 unsigned seen[MOST] = {0};
                 struct mw_plane p;
                 assert_int_equal(mw_plane_of(&p, &h, 8, 1, &expert, &err), MW_EXIT_OK);
