@@ -42,6 +42,7 @@ import traceback
 import proof
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "flow/ecp5"))
+import flow
 import settings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -157,7 +158,7 @@ def units():
 
 def table(names):
     """Rows of docs/developer/testing.md: (unit tests, modules, how many their benches have: `as above` counts, too). A
-    test's name may be short for one like the first: `switch_4_8`, `_min`."""
+    test's name may be short for one like the first: `switch_shared_ram_8`, `_min`."""
     rows, above = [], 0
     known = {f.stem for d in RTL_DIRS for f in pathlib.Path("rtl", d).rglob("*.sv")}
     for line in pathlib.Path("docs/developer/testing.md").read_text().splitlines():
@@ -213,10 +214,7 @@ def merge(mods, top):
         if name in new:
             return new[name]
         lines = [f"  cell {visit(m[1])} {m[2]}" if (m := CELL.match(x)) and m[1] in mods else x for x in mods[name]]
-        numbers = {}
-        body = "\n".join(x for x in lines[1:] if not x.lstrip().startswith("attribute "))
-        # automatic names hold numbers that count through the whole design
-        key = re.sub(r"(?<=\$)\d+", lambda m: str(numbers.setdefault(m[0], len(numbers))), body)
+        key = flow.statements([x for x in lines[1:-1] if not x.lstrip().startswith("attribute ")])
         base = name[1:].split("$")[0]
         if (base, key) not in first:
             first[base, key] = f"\\{base}__{count[base]}" if name != top else name
