@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "board.h"
 
-enum { MAGIC = 0x4d57, MAJOR = 1, SIMULATED_KHZ = 60000, BAUD = 115200 };
+enum { MAGIC = 0x4d57, MAJOR = 2, SIMULATED_KHZ = 60000, BAUD = 115200 };
 
 /// Of the CPU, and of what counts its clocks.
 static unsigned own_khz(const struct board *b)

@@ -27,7 +27,7 @@ def entry(node):
         return node.absolute_address, words, ALL if "r" in access else 0, ALL if "w" in access else 0, 0
     fields = list(node.fields())
     reset = sum((f.get_property("reset") or 0) << f.low for f in fields)
-    return (node.raw_absolute_address_offset if node.is_array else node.absolute_address,
+    return (node.raw_absolute_address if node.is_array else node.absolute_address,
             node.array_dimensions[0] if node.is_array else 1, sum(mask(f) for f in fields if f.is_sw_readable),
             sum(mask(f) for f in fields if f.is_sw_writable), reset)
 

@@ -41,7 +41,10 @@ static unsigned layer_queue_add(struct layer_queue *q, size_t count, bool sweep,
     const unsigned place = q->next % MW_HOST_FEED_LAYERS;
     for (size_t i = 0; i < count; i++) {
         const uint32_t address = q->layer[place].list[i].address;
-        if (address % 4 || address >= MW_MAP_SOC)
+        const bool fabric = address < MW_MAP_SOC,
+                   node =
+                       address >= MW_MAP_NODES && address < MW_MAP_NODES_ALL + MW_MAP_NODE_STRIDE;
+        if (address % 4 || !(fabric || node))
             return MW_STATUS_RANGE;
     }
     q->layer[place].count = (unsigned)count;

@@ -16,7 +16,7 @@ package bundle_pkg;
     // And of the static multicast groups: bit g of the data, GPU g is a member.
     typedef struct packed {
         logic        we;
-        logic [3:0]  addr;
+        logic [6:0]  addr;
         logic [31:0] data;
     } group_write_t;
 

@@ -67,15 +67,15 @@ module fabric_csr #(
     logic [Cfg.N-1:0] node_sel;
 
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_sel
-        assign node_sel[g] = addr_q[31:18] == '0 && addr_q[17:12] == 6'(16 + g);
+        assign node_sel[g] = addr_q[31:12] == map_pkg::Nodes[31:12] + 20'(g);
     end
 
     logic reg_req, reg_rd_ack, reg_wr_ack, reg_rd_err, reg_wr_err, stall_wr, stall_rd;
     logic [31:0] reg_rdata;
 
     // 0x20 control, 0x24 epoch, 0x28 link
-    assign locked = run_o && we_q && addr_q[15:4] == 12'h002 && addr_q[3:2] != 2'd3;
-    assign reg_req = bus_q == Access && addr_q[31:16] == '0 && !locked;
+    assign locked = run_o && we_q && addr_q[17:4] == 14'h002 && addr_q[3:2] != 2'd3;
+    assign reg_req = bus_q == Access && addr_q[31:18] == '0 && !locked;
     for (genvar g = 0; g < Cfg.N; g++) begin : gen_node
         assign node_o[g] = '{
                 req: bus_q == Access && node_sel[g],
@@ -137,7 +137,7 @@ module fabric_csr #(
         .rst_n(rst_ni),
         .s_cpuif_req(reg_req),
         .s_cpuif_req_is_wr(we_q),
-        .s_cpuif_addr(addr_q[15:0]),
+        .s_cpuif_addr(addr_q[17:0]),
         .s_cpuif_wr_data(wdata_q),
         .s_cpuif_wr_biten('1),
         .s_cpuif_req_stall_wr(stall_wr),
@@ -172,8 +172,8 @@ module fabric_csr #(
     assign ctl_o.token_shift = hwif_out.rows.token_shift.value;
 
     for (genvar p = 0; p < Cfg.N; p++) begin : gen_port
-        assign enable_o[p] = hwif_out.ports.up.value && hwif_out.ports.port.value == 5'(p);
-        assign disable_o[p] = hwif_out.ports.down.value && hwif_out.ports.port.value == 5'(p);
+        assign enable_o[p] = hwif_out.ports.up.value && hwif_out.ports.port.value == 7'(p);
+        assign disable_o[p] = hwif_out.ports.down.value && hwif_out.ports.port.value == 7'(p);
     end
 
     // ---- layer: busy, done, cycles ----
@@ -224,11 +224,7 @@ module fabric_csr #(
     node_pkg::emap_t place;
     logic is_place;
     assign expert = hwif_out.emap.addr[13:2];
-    // its word has a GPU's lower 5 bits
-    assign {place.valid, place.gpu[4:0], place.local_expert} = hwif_out.emap.wr_data[$bits(
-        node_pkg::emap_t
-    )-3:0];
-    assign place.gpu[6:5] = '0;
+    assign place = hwif_out.emap.wr_data[$bits(node_pkg::emap_t)-1:0];
     assign is_place = place.valid && 32'(place.gpu) < Cfg.N
                       && 32'(place.local_expert) < Cfg.MaxLocalExperts;
     assign emap_o = '{
@@ -236,29 +232,30 @@ module fabric_csr #(
             addr: expert,
             data: '{valid: is_place, gpu: place.gpu, local_expert: place.local_expert}
         };
-    assign groups_o.we = hwif_out.groups.req;
-    assign groups_o.addr = hwif_out.groups.addr[5:2];
+
+    // A mask of ports has four words, of which builds of up to 32 ports have the lowest.
+    assign groups_o.we = hwif_out.groups.req && hwif_out.groups.addr[3:2] == '0;
+    assign groups_o.addr = hwif_out.groups.addr[10:4];
     assign groups_o.data = hwif_out.groups.wr_data;
 
     always_ff @(posedge clk_i) begin
         for (int unsigned p = 0; p < Cfg.N; p++) begin
             if (!rst_ni) partition_o[p] <= '1;
-            else if (hwif_out.partitions.req && hwif_out.partitions.addr[6:2] == 5'(p))
+            else if (hwif_out.partitions.req && hwif_out.partitions.addr[10:2] == {7'(p), 2'd0})
                 partition_o[p] <= hwif_out.partitions.wr_data[Cfg.N-1:0];
         end
     end
 
     // ---- counters and monitors of the switch: its read paths have up to 4 cycles ----
     logic [2:0] wait_q;
-    logic [8:0] cnt_q;
+    logic [10:0] cnt_q;
     logic loads_q;  // counters of loads are read
-    logic [13:0] mon_q;  // {series, port, word}
+    logic [15:0] mon_q;  // {series, port, word}
     logic cnt_read, load_read, mon_read, reading_mon_q;
 
-    assign {ctl_o.cnt_port, ctl_o.cnt_idx} = 11'(cnt_q);
+    assign {ctl_o.cnt_port, ctl_o.cnt_idx} = cnt_q;
     assign ctl_o.cnt_loads = loads_q;
-    assign {ctl_o.mon_series, ctl_o.mon_port[4:0], ctl_o.mon_word} = mon_q;
-    assign ctl_o.mon_port[6:5] = '0;
+    assign {ctl_o.mon_series, ctl_o.mon_port, ctl_o.mon_word} = mon_q;
     assign ctl_o.mon_read = wait_q != '0 && reading_mon_q;
     assign cnt_read = hwif_out.counters.req || load_read;
     assign load_read = Cfg.MergeLoads && hwif_out.load_counters.req;
@@ -276,19 +273,19 @@ module fabric_csr #(
             wait_q <= wait_q - 3'd1;
         end
         if (cnt_read) begin
-            cnt_q <= load_read ? hwif_out.load_counters.addr[10:2] : hwif_out.counters.addr[10:2];
+            cnt_q <= load_read ? hwif_out.load_counters.addr[12:2] : hwif_out.counters.addr[12:2];
             loads_q <= load_read;
         end
         if (hwif_out.histogram.req)
-            mon_q <= {1'b0, hwif_out.histogram.addr[12:8], 2'b00, hwif_out.histogram.addr[7:2]};
-        else if (hwif_out.series.req) mon_q <= {1'b1, hwif_out.series.addr[14:2]};
+            mon_q <= {1'b0, hwif_out.histogram.addr[14:8], 2'b00, hwif_out.histogram.addr[7:2]};
+        else if (hwif_out.series.req) mon_q <= {1'b1, hwif_out.series.addr[16:2]};
         if (cnt_read || mon_read) reading_mon_q <= mon_read;
     end
 
     always_comb begin
         hwif_in.id.magic.next = 16'h4d57;
-        hwif_in.id.major.next = 8'd1;
-        hwif_in.id.minor.next = 8'd2;
+        hwif_in.id.major.next = 8'd2;
+        hwif_in.id.minor.next = 8'd0;
         hwif_in.size.ports.next = 8'(Cfg.N);
         hwif_in.size.flit_bytes.next = 8'(Cfg.FlitBytes);
         hwif_in.size.mem_log2.next = 8'(Cfg.MemBytesLog2);
@@ -312,13 +309,15 @@ module fabric_csr #(
         hwif_in.state.links_idle.next = links_idle_i;
         hwif_in.state.sweep_busy.next = sweep_busy_i;
         hwif_in.cycles.value.next = cycles_q;
-        hwif_in.node_idle.mask.next = 32'(node_idle_i);
-        hwif_in.node_error.mask.next = 32'(node_error_i);
+        for (int unsigned w = 0; w < 4; w++) begin
+            hwif_in.node_idle[w].mask.next = 32'(node_idle_i >> (32 * w));
+            hwif_in.node_error[w].mask.next = 32'(node_error_i >> (32 * w));
+            hwif_in.down[w].mask.next = 32'(down_i >> (32 * w));
+        end
         hwif_in.error.first.next = first_q;
-        hwif_in.error.port.next = first_port_q;
+        hwif_in.error.port.next = 7'(first_port_q);
         hwif_in.error.count.next = errors_q;
         hwif_in.lookahead.most.next = 8'(Cfg.Window);
-        hwif_in.down.mask.next = 32'(down_i);
         hwif_in.groups.rd_ack = 1'b0;
         hwif_in.groups.rd_data = '0;
         hwif_in.groups.wr_ack = hwif_out.groups.req;

@@ -29,9 +29,9 @@ struct part {
 static bool find_part(struct mwd_registers *r, uint32_t address, struct part *p)
 {
     const uint32_t gpu = (address - MW_MAP_NODES) / MW_MAP_NODE_STRIDE;
-    if (address < MW_MAP_NODES)
+    if (address < MW_MAP_SOC)
         *p = (struct part){FABRIC, COUNT(FABRIC), r->fabric, address};
-    else if (address >= MW_MAP_SOC)
+    else if (address < MW_MAP_NODES)
         *p = (struct part){SOC, COUNT(SOC), r->soc, address - MW_MAP_SOC};
     else if (gpu < r->gpus)
         *p = (struct part){NODE, COUNT(NODE), r->node[gpu], address % MW_MAP_NODE_STRIDE};
@@ -99,7 +99,7 @@ void mwd_registers_reset(struct mwd_registers *r, unsigned gpus, unsigned flit_b
     reset_part(SOC, COUNT(SOC), r->soc);
     for (unsigned g = 0; g < gpus; g++)
         reset_part(NODE, COUNT(NODE), r->node[g]);
-    WORD(id) = PUT(ID__MAGIC, 0x4d57) | PUT(ID__MAJOR, 1);
+    WORD(id) = PUT(ID__MAGIC, 0x4d57) | PUT(ID__MAJOR, 2);
     WORD(size) = PUT(SIZE__PORTS, gpus) | PUT(SIZE__FLIT_BYTES, flit_bytes) |
                  PUT(SIZE__MEM_LOG2, mem_log2) | PUT(SIZE__BANKS, 4);
     WORD(capacity) = PUT(CAPACITY__ROWS_LOG2, 10) | PUT(CAPACITY__TOKENS_LOG2, 7) |

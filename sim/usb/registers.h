@@ -17,7 +17,7 @@ enum { MWD_MAX_GPUS = 32 };
 
 struct mwd_registers {
     unsigned gpus;
-    uint32_t fabric[MW_MAP_NODES / 4];
+    uint32_t fabric[MW_MAP_SOC / 4];
     uint32_t node[MWD_MAX_GPUS][MW_MAP_NODE_STRIDE / 4];
     uint32_t soc[sizeof(mw_soc_t) / 4];
 };

@@ -25,7 +25,8 @@ static int cfg(void *context, bool write, uint32_t address, uint32_t *value)
 {
     struct stub *s = context;
     s->cycles += 2;
-    if (address >= MW_MAP_SOC || mwd_access(&s->registers, write, address, value))
+    if ((address >= MW_MAP_SOC && address < MW_MAP_NODES) ||
+        mwd_access(&s->registers, write, address, value))
         return -1;
     if (write && address == offsetof(mw_fabric_t, control) && *value & MW_FABRIC__CONTROL__GO_bm)
         *state_of(s) = MW_FABRIC__STATE__DONE_bm;

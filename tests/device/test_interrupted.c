@@ -254,7 +254,7 @@ static void spoil(struct device *t, const struct layer *l, struct mw_random *r)
                      0);
     for (unsigned g = 0; g < GPUS; g++) {
         if (chance(r, 3)) // a static group, which the layer has none of
-            write_register(t, FABRIC(groups) + 4 * below(r, 16), below(r, 1 << GPUS));
+            write_register(t, FABRIC(groups) + 16 * below(r, 16), below(r, 1 << GPUS));
         if (chance(r, 3)) {
             write_register(t, NODE(g, st_lo), operand(r));
             write_register(t, NODE(g, st_hi), operand(r));

@@ -104,7 +104,7 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
     if (failing(f))
         return f->fail_with;
     if (f->read_cycles && *fake_fabric(f, FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
-        pass(f, f->read_cycles(f, address >= 0x10000));
+        pass(f, f->read_cycles(f, address >= MW_MAP_NODES));
     if (address == FABRIC(down) && f->port_polls && !--f->port_polls)
         *fake_fabric(f, FABRIC(down)) = f->ports;
     if (mwd_access(&f->registers, false, address, value))

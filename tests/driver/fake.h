@@ -38,7 +38,7 @@ struct fake {
     /// Cycles of a layer that pass while a register of the fabric or of a node is read; NULL: none.
     unsigned (*read_cycles)(struct fake *f, bool node);
     unsigned go, sweeps, closed, resets;
-    uint32_t emap_at_go[64], groups_at_go[16]; ///< those tables when the last layer began
+    uint32_t emap_at_go[64], groups_at_go[64]; ///< those tables when the last layer began
     unsigned sweep_polls; ///< reads of `state` that show a sweep as busy, FAKE_MEM: for ever
     unsigned polls;       ///< of them left
     unsigned port_polls;  ///< reads of `down` before a port is down, or up

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLACE(gpu, local) (1u << 11 | (gpu) << 6 | (local))
+#define PLACE(gpu, local) (1u << 13 | (gpu) << 6 | (local))
 
 enum { GPUS = 4, K = 2, TOKENS = 3, HIDDEN = 12, EXPERTS = 8, ROWS = GPUS * TOKENS };
 
@@ -437,21 +437,21 @@ static void groups(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 16; i++)
-        *fake_fabric(&fake, FABRIC(groups) + 4 * i) = 0xf;
+        *fake_fabric(&fake, FABRIC(groups) + 16 * i) = 0xf;
     mw_close(device);
     assert_code(fake_open(&fake, &device), 0);
     for (unsigned i = 0; i < 16; i++)
-        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 4 * i), 0);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 16 * i), 0);
     struct mw_multicast *a = make_group(0, 1), *b = make_group(2, 3);
     assert_code(mw_multicast_bind_addr(a, 0), 0);
     assert_code(mw_multicast_bind_addr(b, 0), 0);
     mw_multicast_destroy(a);
     assert_int_equal(*fake_fabric(&fake, FABRIC(groups)), 0);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 4), 12);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 16), 12);
     // behind a reset, in which the tables become anything, all of them are as before
     assert_code(mw_reset(device), 0);
     for (unsigned i = 0; i < 16; i++)
-        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 4 * i), i == 1 ? 12 : 0);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 16 * i), i == 1 ? 12 : 0);
     // while a layer runs its table stays as it is; the next begins without it
     struct mw_layer_config c = small_config();
     struct mw_layout layout;
@@ -460,7 +460,7 @@ static void groups(void **state)
     assert_code(mw_layer_configure(device, &c, &layout, some, some, 1), 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_code(mw_launch(device), 0);
-        assert_int_equal(fake.groups_at_go[1], i ? 0 : 12);
+        assert_int_equal(fake.groups_at_go[4], i ? 0 : 12);
         mw_multicast_destroy(i ? NULL : b);
         assert_code(mw_wait(device, NULL, NULL), 0);
     }

@@ -77,11 +77,12 @@ static void open_checks(void **state)
     assert_code(try_open(4, 8, 1), MW_ERR_BUSY);
     assert_message("the fake refuses");
     fake.open_status = 0;
-    *fake_fabric(&fake, FABRIC(id)) = 0x4d570001;
+    *fake_fabric(&fake, FABRIC(id)) = 0x4d570102; // an older map
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
+    assert_message("registers of version 1, the library 2");
     *fake_fabric(&fake, FABRIC(id)) = 0x12340100;
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
-    *fake_fabric(&fake, FABRIC(id)) = 0x4d570100;
+    *fake_fabric(&fake, FABRIC(id)) = 0x4d570200;
     *fake_fabric(&fake, FABRIC(size)) = 200 | 8u << 8;
     assert_code(try_open(4, 8, 1), MW_ERR_VERSION);
     assert_message("claims 200 GPUs");
@@ -262,8 +263,8 @@ static void expert_map(void **state)
     (void)state;
     const struct mw_expert_place good[2] = {{63, 3, 15}, {5, 1, 2}};
     assert_code(mw_expert_map_set(device, good, 2), 0);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 63), 1 << 11 | 3 << 6 | 15);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 11 | 1 << 6 | 2);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 63), 1 << 13 | 3 << 6 | 15);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 13 | 1 << 6 | 2);
     const struct mw_expert_place bad[3][2] = {
         {{0, 0, 0}, {64, 0, 0}}, {{0, 0, 0}, {0, 0, 16}}, {{0, 0, 0}, {0, 4, 0}}};
     const int codes[3] = {MW_ERR_CAPACITY, MW_ERR_CAPACITY, MW_ERR_INVALID};
@@ -272,13 +273,13 @@ static void expert_map(void **state)
         assert_int_equal(*fake_fabric(&fake, FABRIC(emap)), 0); // checked as a whole first
     }
     assert_code(mw_partition_set(device, 2, 0x5), 0);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 8), 5);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 32), 5);
     assert_code(mw_partition_set(device, 4, 0x5), MW_ERR_INVALID);
     for (unsigned gpu = 4; gpu < 32; gpu++) // is not there
         assert_code(mw_partition_set(device, 2, 1u << gpu), MW_ERR_INVALID);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 8), 5);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 32), 5);
     assert_code(mw_expert_map_even(device, 64), 0);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 63), 1 << 11 | 3 << 6 | 15);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 63), 1 << 13 | 3 << 6 | 15);
     assert_code(mw_expert_map_even(device, 68), MW_ERR_CAPACITY);
     struct mw_multicast *m;
     assert_code(mw_multicast_create(device, 64, &m), 0);
@@ -304,7 +305,7 @@ static void multicast(void **state)
         assert_code(mw_multicast_bind_addr(m[i], FAKE_MEM - 4095), MW_ERR_RANGE);
         assert_code(mw_multicast_bind_addr(m[i], FAKE_MEM - 4096), 0);
         assert_int_equal(mw_multicast_group(m[i]), i);
-        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 4u * (unsigned)i), 8 | 1 << i % 3);
+        assert_int_equal(*fake_fabric(&fake, FABRIC(groups) + 16u * (unsigned)i), 8 | 1 << i % 3);
         assert_code(mw_multicast_add_device(m[i], 1), MW_ERR_STATE);
     }
     assert_code(mw_multicast_create(device, 4096, &m[16]), MW_ERR_CAPACITY);

@@ -127,7 +127,7 @@ static void assert_well(bool bound)
     assert_int_equal(fake.sweeps, sweeps + 1);
     assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), 0);
     assert_int_equal(fake.groups_at_go[0], bound ? 2 : 0);
-    assert_int_equal(fake.groups_at_go[1], 0);
+    assert_int_equal(fake.groups_at_go[4], 0);
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 
@@ -257,7 +257,7 @@ static void expert_map_after_reset(void **state)
     assert_code(mw_reset(device), 0);
     assert_code(configure(), 0);
     assert_code(mw_launch(device), 0);
-    assert_int_equal(fake.emap_at_go[5], 1 << 11 | 1 << 6 | 2);
+    assert_int_equal(fake.emap_at_go[5], 1 << 13 | 1 << 6 | 2);
     assert_code(mw_wait(device, NULL, NULL), 0);
 }
 

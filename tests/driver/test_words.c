@@ -140,7 +140,7 @@ static void dispatch_and_combine(void **state)
     assert_code(mw_layer_run(h, rows, NULL, &cycles), 0);
     assert_int_equal(cycles, 1000);
     assert_int_equal(fake.go, 1);
-    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 11 | 2 << 6 | 1);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(emap) + 4 * 5), 1 << 13 | 2 << 6 | 1);
     assert_memory_equal(fake.mem[3] + l.xs_base + (2u << l.row_shift), x[3][2], 2 * HIDDEN);
     assert_memory_equal(fake.mem[3] + l.ce_base, &coefficient[6], 4);
     uint8_t entry[MW_ROUTE_BYTES];

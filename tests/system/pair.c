@@ -146,7 +146,7 @@ static void disturb(struct pair *p)
         access_register(p, true, FABRIC(ports), &value);
     } else {
         value = (uint32_t)mw_random_below(p->random, 1 << p->models->gpus);
-        access_register(p, true, FABRIC(partitions) + 4 * port, &value);
+        access_register(p, true, FABRIC(partitions) + 16 * port, &value);
     }
 }
 

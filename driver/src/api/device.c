@@ -17,7 +17,7 @@
 
 enum {
     MWI_MAGIC = 0x4d57,
-    MWI_MAJOR = 1,                                                   ///< of the registers
+    MWI_MAJOR = 2,                                                   ///< of the registers
     MWI_MAX_LATENCY = MWI_GET(MW_FABRIC__LINK__LATENCY, UINT32_MAX), ///< cycles its register holds
 };
 

@@ -12,6 +12,7 @@
 enum {
     MWI_UNKNOWN = UINT32_MAX, ///< an entry of the map: which the device holds, or none was set
     MWI_GROUPS = 16,          ///< that instructions can name
+    MWI_MASK_STRIDE = 16,     ///< bytes of a mask of ports, whose words above the first are 0
 };
 
 struct mwi_tables {

@@ -22,7 +22,7 @@ int mwi_groups_load(struct mw_device *d)
     for (unsigned g = 0; g < d->info.groups && !status; g++) {
         if (t->group[g].known && t->group[g].has == t->group[g].wants)
             continue;
-        status = mwi_write(d, MWI_FABRIC(groups) + 4 * g, t->group[g].wants);
+        status = mwi_write(d, MWI_FABRIC(groups) + MWI_MASK_STRIDE * g, t->group[g].wants);
         t->group[g].known = !status;
         t->group[g].has = t->group[g].wants;
     }
@@ -62,7 +62,7 @@ int mwi_restore(struct mw_device *d)
 /// One entry of the expert map, emap_t of rtl/common/node_pkg.sv.
 static uint32_t place_word(const struct mw_expert_place *p)
 {
-    return 1u << 11 | p->gpu << 6 | p->local_expert;
+    return 1u << 13 | p->gpu << 6 | p->local_expert;
 }
 
 static_assert(MWI_LOCAL_EXPERTS == 1 << 6, "as many as its lowest bits");
@@ -72,7 +72,7 @@ bool mwi_map_place(const struct mw_device *d, unsigned expert, struct mw_expert_
     const uint32_t word = expert < d->info.experts ? d->tables->has[expert] : MWI_UNKNOWN;
     if (word == MWI_UNKNOWN)
         return false;
-    *place = (struct mw_expert_place){expert, word >> 6 & 31, word & 63};
+    *place = (struct mw_expert_place){expert, word >> 6 & 127, word & 63};
     return true;
 }
 
@@ -170,6 +170,6 @@ int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
     mwi_lock(device);
     int status = mwi_check_idle(device, __func__);
     if (!status)
-        status = mwi_write(device, MWI_FABRIC(partitions) + 4 * gpu, reachable);
+        status = mwi_write(device, MWI_FABRIC(partitions) + MWI_MASK_STRIDE * gpu, reachable);
     return mwi_unlock(device, status);
 }

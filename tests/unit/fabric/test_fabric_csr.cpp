@@ -5,6 +5,7 @@
 #include "bench/dut.h"
 #include "bench/packet.h"
 #include "fabric_regs.h"
+#include "map.h"
 
 using namespace tb;
 
@@ -174,7 +175,7 @@ TEST(node_accesses)
         uint32_t value = b.rng.word(), sent = value;
         bool write = b.percent(50);
         b.node_asked = NODES;
-        bool good = b.access(write, 0x10000 + 0x1000 * g + offset, &value);
+        bool good = b.access(write, MW_MAP_NODES + MW_MAP_NODE_STRIDE * g + offset, &value);
         assert_int_equal(good, g != 3);
         assert_int_equal(b.node_asked, g);
         assert_int_equal(b.node_address, offset);
@@ -189,8 +190,20 @@ TEST(node_accesses)
 TEST(refused)
 {
     registers b;
-    const uint32_t addresses[] = {
-        0x68, 0xffc, 0x10000 + 0x1000 * NODES, 0x30000, 0x40000, 0x50000, 0x80010000, 0xfffffffc};
+    const uint32_t addresses[] = {0x38,
+                                  0x3c,
+                                  0x4c,
+                                  0x68,
+                                  0xb0,
+                                  0x7fc,
+                                  0x1800,
+                                  0x12000,
+                                  0x40000,
+                                  0x50000,
+                                  MW_MAP_NODES + MW_MAP_NODE_STRIDE * NODES,
+                                  0x10000 + MW_MAP_NODES * 2,
+                                  0x80200000,
+                                  0xfffffffc};
     for (uint32_t a : addresses) {
         uint32_t value = 1;
         assert_false(b.access(true, a, &value));
@@ -218,7 +231,7 @@ TEST(monitors)
     assert_int_equal(b.read(FABRIC(monitor)), 1u << 31);
     assert_int_equal(b.read(FABRIC(samples)), 77);
     for (unsigned i = 0; i < 300; i++) {
-        unsigned port = b.below(32), bin = b.below(64), word = b.below(256), counter = b.below(16);
+        unsigned port = b.below(128), bin = b.below(64), word = b.below(256), counter = b.below(16);
         assert_int_equal(b.read(FABRIC(histogram) + 4 * (64 * port + bin)), port << 8 | bin);
         assert_int_equal(b.read(FABRIC(series) + 4 * (256 * port + word)),
                          1u << 16 | port << 8 | word);
@@ -252,9 +265,9 @@ TEST(tables)
         // a write that the tables hear is of an expert they have, to a GPU and a number that
         // there are, or to none
         uint32_t expert = around(PARAM_MaxExperts, 4096);
-        uint32_t valid = !b.rng.one_in(8), gpu = around(NODES, 32);
+        uint32_t valid = !b.rng.one_in(8), gpu = around(NODES, 128);
         uint32_t local = around(PARAM_MaxLocalExperts, 64);
-        b.write(FABRIC(emap) + 4 * expert, valid << 11 | gpu << 6 | local);
+        b.write(FABRIC(emap) + 4 * expert, place(valid, gpu, local));
         heard += expert < PARAM_MaxExperts;
         assert_int_equal(b.emaps, heard);
         if (expert < PARAM_MaxExperts) {
@@ -262,20 +275,24 @@ TEST(tables)
             assert_int_equal(b.emap_address, expert);
             assert_int_equal(b.emap_data, place(valid, gpu, local));
         }
-        uint32_t group = b.below(16), members = b.rng.word();
-        b.write(FABRIC(groups) + 4 * group, members);
+        // words of ports that there are not change nothing
+        uint32_t group = b.below(128), members = b.rng.word();
+        b.write(FABRIC(groups) + 16 * group + 4 * b.rng.between(1, 3), b.rng.word());
+        assert_int_equal(b.groups, i);
+        b.write(FABRIC(groups) + 16 * group, members);
         assert_int_equal(b.groups, i + 1);
         assert_int_equal(b.group_address, group);
         assert_int_equal(b.group_data, members);
     }
     uint32_t mask[NODES];
     for (unsigned p = 0; p < NODES; p++)
-        b.write(FABRIC(partitions) + 4 * p, mask[p] = b.rng.word());
-    b.write(FABRIC(partitions) + 4 * NODES, 0);
+        b.write(FABRIC(partitions) + 16 * p, mask[p] = b.rng.word());
+    b.write(FABRIC(partitions) + 16 * NODES, 0);
+    b.write(FABRIC(partitions) + 4, 0);
     for (unsigned p = 0; p < NODES; p++)
         assert_int_equal(b.dut.partition_o >> NODES * p & 0x1f, mask[p] & 0x1f);
     for (unsigned i = 0; i < 50; i++) {
-        unsigned port = b.below(32), index = b.below(16);
+        unsigned port = b.below(128), index = b.below(16);
         assert_int_equal(b.read(FABRIC(counters) + 4 * (16 * port + index)),
                          0x5000 + 16 * port + index);
     }
@@ -356,8 +373,8 @@ TEST(any_settings)
         const uint32_t at =
             b.rng.pick({FABRIC(epoch), FABRIC(link), FABRIC(credits), FABRIC(lookahead),
                         FABRIC(limit), FABRIC(monitor), FABRIC(rows),
-                        FABRIC(emap) + 4 * b.below(4096), FABRIC(groups) + 4 * b.below(16),
-                        FABRIC(partitions) + 4 * b.below(NODES), 0x10000 + 4 * b.below(0x400)});
+                        FABRIC(emap) + 4 * b.below(4096), FABRIC(groups) + 4 * b.below(512),
+                        FABRIC(partitions) + 4 * b.below(512), MW_MAP_NODES + 4 * b.below(0x400)});
         const uint32_t value = b.rng.word();
         b.write(at, value);
         for (field &f : fields)
@@ -366,6 +383,10 @@ TEST(any_settings)
         b.dut.node_idle_i = b.below(32);
         b.dut.node_error_i = b.below(32);
         b.dut.down_i = b.below(32);
+        for (unsigned w = 1; w < 4; w++)
+            assert_int_equal(b.read(FABRIC(node_idle) + 4 * w) |
+                                 b.read(FABRIC(node_error) + 4 * w) | b.read(FABRIC(down) + 4 * w),
+                             0);
         assert_int_equal(b.read(FABRIC(node_idle)), b.dut.node_idle_i);
         assert_int_equal(b.read(FABRIC(node_error)), b.dut.node_error_i);
         assert_int_equal(b.read(FABRIC(down)), b.dut.down_i);
@@ -450,7 +471,7 @@ TEST(locked_while_running)
             assert_int_equal(b.read(FABRIC(epoch)), 1);
             assert_int_equal(b.read(FABRIC(link)), 3);
             b.write(FABRIC(credits), 1);
-            b.write(0x11000 + 0x20, 5); // a node's, at the same place
+            b.write(MW_MAP_NODES + MW_MAP_NODE_STRIDE + 0x20, 5); // a node's, at the same place
         }
         b.cycles(3);
         assert_int_equal(b.dut.epoch_o, 1);
@@ -513,9 +534,9 @@ TEST(ports_up_and_down)
     // a node that is being reset does not answer; the others do
     b.dut.node_reset_i = 1u << 2;
     uint32_t value = 0;
-    assert_false(b.access(false, 0x12000 + 8, &value));
-    assert_false(b.access(true, 0x12000 + 8, &value));
-    assert_int_equal(b.read(0x11000 + 8), 1u << 16 | 8);
+    assert_false(b.access(false, MW_MAP_NODES + 2 * MW_MAP_NODE_STRIDE + 8, &value));
+    assert_false(b.access(true, MW_MAP_NODES + 2 * MW_MAP_NODE_STRIDE + 8, &value));
+    assert_int_equal(b.read(MW_MAP_NODES + MW_MAP_NODE_STRIDE + 8), 1u << 16 | 8);
     b.dut.node_reset_i = 0;
-    assert_int_equal(b.read(0x12000 + 8), 2u << 16 | 8);
+    assert_int_equal(b.read(MW_MAP_NODES + 2 * MW_MAP_NODE_STRIDE + 8), 2u << 16 | 8);
 }

@@ -486,7 +486,7 @@ TEST(selftest_fails)
             b.step();
         }
     }
-    b.write(FABRIC(partitions) + 4, 2);
+    b.write(FABRIC(partitions) + 16, 2);
     auto t = b.answer().records<mw_frame_selftest>();
     assert_int_equal(t.size(), GPUS);
     assert_true(t[0].failed > 0);
