@@ -483,7 +483,10 @@ struct mw_layer_config {
     unsigned merge_entries; ///< entries of each table of loads in use; 511: all; 0: none merges
     /// Type of the hidden values at xs_base and xd_base, MW_ROWTYPE_ of packet.h. With
     /// MW_ROWTYPE_E4M3 a row there has row_bytes / 2 bytes, a multiple of the flit, as far apart as
-    /// all rows. The experts convert it without rounding, and their results have row_bytes.
+    /// all rows. The experts convert it without rounding, and their results have row_bytes. With
+    /// MW_ROWTYPE_E4M3_BLOCKS the fp32 scales of its blocks of MW_SCALE_BLOCK values follow, filled
+    /// up with zeros to 16 bytes. Experts multiply the gate weight by the scale of a block, rounded
+    /// to fp32. A row then has whole blocks.
     /// Excludes merge_loads. MW_ERR_CAPACITY: the device has no row_types.
     unsigned dispatch_type;
 };

@@ -92,6 +92,19 @@ static void load_row(const struct mw_workload *w, unsigned layer, unsigned token
     }
 }
 
+/// Gate weights of the block of element `h`, in which its scale is a factor.
+static void scale_row(const struct mw_workload *w, unsigned layer, unsigned token, unsigned h,
+                      const struct row *row, struct row *scaled)
+{
+    const float *scales = w->layer[layer].scales;
+    *scaled = *row;
+    if (!scales)
+        return;
+    const float scale = scales[((size_t)token * w->shape.hidden + h) / MW_SCALE_BLOCK];
+    for (unsigned i = 0; i < row->count; i++)
+        scaled->weight[i] = mw_expert_multiply(row->weight[i], scale);
+}
+
 /// S_q of one element for every GPU q.
 static void sum_per_gpu(const struct row *row, uint16_t x, enum mw_order order, struct sum *s)
 {
@@ -137,13 +150,15 @@ static uint16_t combine(const struct sum *s, unsigned gpus, unsigned home, enum 
 void mw_golden_row(const struct mw_workload *w, unsigned layer, unsigned token, enum mw_order order,
                    uint16_t *out)
 {
-    struct row row;
+    struct row row, scaled;
     load_row(w, layer, token, &row);
     const uint16_t *x = w->layer[layer].x + (size_t)token * w->shape.hidden;
     unsigned home = mw_gpu_of_token(w, token);
     for (unsigned h = 0; h < w->shape.hidden; h++) {
         struct sum s[MW_MAX_GPUS] = {0};
-        sum_per_gpu(&row, x[h], order, s);
+        if (h % MW_SCALE_BLOCK == 0)
+            scale_row(w, layer, token, h, &row, &scaled);
+        sum_per_gpu(&scaled, x[h], order, s);
         out[h] = combine(s, w->shape.gpus, home, order);
     }
 }
@@ -176,15 +191,17 @@ static uint32_t reduce_element(const struct row *row, const uint32_t *y, unsigne
 void mw_golden_reduced_row(const struct mw_workload *w, unsigned layer, unsigned token,
                            unsigned dtype, unsigned redop, uint16_t *out)
 {
-    struct row row;
+    struct row row, scaled;
     load_row(w, layer, token, &row);
     const uint16_t *x = w->layer[layer].x + (size_t)token * w->shape.hidden;
     unsigned width = mw_reduce_bytes(dtype) / 2;
     for (unsigned h = 0; h < w->shape.hidden; h += width) {
         uint32_t y[MW_MAX_K] = {0};
+        if (h % MW_SCALE_BLOCK == 0)
+            scale_row(w, layer, token, h, &row, &scaled);
         for (unsigned i = 0; i < row.count; i++)
             for (unsigned part = 0; part < width; part++)
-                y[i] |= (uint32_t)mw_expert_value(x[h + part], row.coefficient[i], row.weight[i])
+                y[i] |= (uint32_t)mw_expert_value(x[h + part], row.coefficient[i], scaled.weight[i])
                         << 16 * part;
         uint32_t v =
             reduce_element(&row, y, w->shape.gpus, mw_gpu_of_token(w, token), dtype, redop);

@@ -67,11 +67,10 @@ static void take_share(const struct mw_run *run, unsigned plane)
     const struct mw_workload *w = &run->workload;
     for (unsigned l = 0; l < w->layers; l++) {
         const struct mw_layer *layer = &w->layer[l];
-        uint16_t *x = layer->x;
         for (unsigned t = 0; t < w->tokens; t++)
             for (unsigned h = 0; h < w->shape.hidden; h++)
-                *x++ = mw_typed_value(
-                    w->shape.dispatch_type, w->shape.seed, layer->number, layer->first + t,
+                mw_workload_set(
+                    w, layer, t, h,
                     mw_plane_element(run->params.hardware, &run->params.plane, plane, t, h));
     }
 }

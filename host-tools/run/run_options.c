@@ -139,9 +139,11 @@ static const struct mw_option options[] = {
     MW_UNSIGNED(
         "hidden", AT(shape.hidden), 1, MW_BUILT_HIDDEN, "H",
         "bf16 values per token, {}, a multiple of half of --flit-bytes (default {default})"),
-    MW_CHOICE("dispatch-type", AT(shape.dispatch_type), set_row_type, row_types, "TYPE",
-              "of the values on their way to the experts, {}: bf16 (default), or FP8 with a scale "
-              "that the experts' coefficients include; results are bf16"),
+    MW_CHOICE(
+        "dispatch-type", AT(shape.dispatch_type), set_row_type, row_types, "TYPE",
+        "of the values on their way to the experts, {}: bf16 (default), FP8 with a scale that "
+        "the experts' coefficients include, or FP8 with an fp32 scale per 128 values; "
+        "results are bf16"),
     MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several, which run in that order"),
     MW_UNSIGNED(

@@ -154,8 +154,10 @@ void mw_job_pack_hidden(const struct job *j, unsigned layer, uint16_t *words)
 {
     const struct mw_shape *s = &j->w->shape;
     const uint16_t *x = j->w->layer[layer].x;
+    const float *scales = j->w->layer[layer].scales;
     for (size_t t = 0; t < j->w->tokens; t++)
-        mw_row_type_pack(s->dispatch_type, x + t * s->hidden, s->hidden,
+        mw_row_type_pack(s->dispatch_type, x + t * s->hidden,
+                         scales ? scales + t * (s->hidden / MW_SCALE_BLOCK) : NULL, s->hidden,
                          words + t * mw_job_dispatch_words(j));
 }
 

@@ -40,6 +40,35 @@ uint16_t mw_typed_value(unsigned type, uint64_t seed, size_t layer, size_t token
     return mw_e4m3_to_bf16((uint8_t)(sign | (1 + (bits & 0xffffffffu) * 126 / 0x100000000u)));
 }
 
+/// Numbers over 15 binades, below a power of two that differs from block to block.
+static float make_block(uint64_t seed, size_t layer, size_t token, unsigned block, uint16_t *values)
+{
+    const unsigned first = block * MW_SCALE_BLOCK;
+    const int top =
+        (int)(mw_hash3(seed ^ 0x7363616c65, layer, (uint64_t)token * MW_MAX_HIDDEN + first) % 32) -
+        12;
+    float x[MW_SCALE_BLOCK];
+    for (unsigned i = 0; i < MW_SCALE_BLOCK; i++) {
+        const uint64_t bits = element_bits(seed, layer, token, first + i);
+        const uint32_t word = (uint32_t)random_bf16(bits, top - 14, top) << 16;
+        memcpy(&x[i], &word, sizeof word);
+    }
+    return mw_e4m3_scale(x, values);
+}
+
+void mw_workload_set(const struct mw_workload *w, const struct mw_layer *layer, unsigned token,
+                     unsigned h, unsigned element)
+{
+    const struct mw_shape *s = &w->shape;
+    uint16_t *x = layer->x + (size_t)token * s->hidden + h;
+    const size_t number = layer->first + token;
+    if (!layer->scales)
+        *x = mw_typed_value(s->dispatch_type, s->seed, layer->number, number, element);
+    else if (h % MW_SCALE_BLOCK == 0)
+        layer->scales[((size_t)token * s->hidden + h) / MW_SCALE_BLOCK] =
+            make_block(s->seed, layer->number, number, element / MW_SCALE_BLOCK, x);
+}
+
 uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread)
 {
     uint64_t bits = mw_hash3(seed ^ 0x657870657274, 0, expert);
@@ -79,6 +108,11 @@ static int check_shape(const struct mw_trace *trace, const struct mw_shape *shap
     if (!shape->hidden || shape->hidden > MW_MAX_HIDDEN)
         return mw_fail(err, MW_EXIT_INPUT, "--hidden %u: expected 1 to %d", shape->hidden,
                        MW_MAX_HIDDEN);
+    if (mw_row_type_scaled(shape->dispatch_type) && shape->hidden % MW_SCALE_BLOCK)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--dispatch-type %s: a scale belongs to %d values: --hidden must be a "
+                       "multiple of %d",
+                       mw_row_type_names[shape->dispatch_type], MW_SCALE_BLOCK, MW_SCALE_BLOCK);
     if (!layers)
         return mw_fail(err, MW_EXIT_INPUT, "--layers: no layer to run");
     return MW_EXIT_OK;
@@ -93,7 +127,11 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     layer->x = malloc(values * sizeof *layer->x);
     if (trace->expert_at)
         layer->expert_at = malloc(w->experts * sizeof *layer->expert_at);
-    if (!layer->ids || !layer->weights || !layer->x || (trace->expert_at && !layer->expert_at))
+    const bool scaled = mw_row_type_scaled(w->shape.dispatch_type);
+    if (scaled)
+        layer->scales = malloc(values / MW_SCALE_BLOCK * sizeof *layer->scales);
+    if (!layer->ids || !layer->weights || !layer->x || (scaled && !layer->scales) ||
+        (trace->expert_at && !layer->expert_at))
         return mw_fail_memory(err, "a layer");
     if (trace->expert_at)
         memcpy(layer->expert_at, trace->expert_at + layer->number * w->experts,
@@ -102,11 +140,9 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     memcpy(layer->ids, trace->ids + from, list * sizeof *layer->ids);
     for (size_t i = 0; i < list; i++)
         layer->weights[i] = layer->ids[i] == MW_NO_EXPERT ? 0.0f : trace->weights[from + i];
-    uint16_t *x = layer->x;
     for (unsigned t = 0; t < w->tokens; t++)
         for (unsigned h = 0; h < w->shape.hidden; h++)
-            *x++ = mw_typed_value(w->shape.dispatch_type, w->shape.seed, layer->number,
-                                  layer->first + t, h);
+            mw_workload_set(w, layer, t, h, h);
     return MW_EXIT_OK;
 }
 
@@ -159,6 +195,7 @@ void mw_workload_free(struct mw_workload *w)
         free(w->layer[i].ids);
         free(w->layer[i].weights);
         free(w->layer[i].x);
+        free(w->layer[i].scales);
         free(w->layer[i].expert_at);
     }
     free(w->layer);

@@ -3,6 +3,8 @@
 // Turns tiles into rows: requests each row of a tile from the tracker, computes its addresses,
 // reads coefficient and gate weight.
 //
+// Function: If rows have scales (RowTypes), a row leaves as blocks of ScaleBlock elements. Each has
+// addresses of its own, and the product of gate weight and scale in place of the weight.
 // Ports: The row stride must be four flits or more, and region bases aligned to four flits, so that
 // every row starts with a group of four. row_o is stable for 3 cycles after row_take_i, and
 // row_o.factor is complete 3 cycles after it. Memory answers 3 cycles after the grant. A
@@ -10,7 +12,7 @@
 // Order: Tiles and rows in the order of arrival.
 // Latency: A row costs 6 cycles if memory answers at once. It is read when the previous row was
 // taken. One complete row waits for the engine. For the next row the address of the coefficient is
-// ready, and for the one after it the list's answer.
+// ready, and for the one after it the list's answer. A block costs 7 cycles.
 `default_nettype none
 `include "bundles.svh"
 
@@ -54,6 +56,7 @@ module expert_fetch #(
     localparam int unsigned W = Cfg.MemBytesLog2;
     // memory holds no more rows
     localparam int unsigned LineW = (node_pkg::RowW < W) ? node_pkg::RowW : W;
+    localparam int unsigned LowW = Cfg.RowTypes ? 15 : 7;  // offset in what a shifted number names
 
     // ---- the list -----------------------------------------------------------------
     logic going_q, asked_q, info_valid_q, info_last_q, info_pop, ask, last, listed;
@@ -101,9 +104,10 @@ module expert_fetch #(
         Line,   // line = number of the row among the rows of all experts
         Coef,   // sum = address of the coefficient
         ReadC,  // read it; sum = address of the gate weight
-        ReadW,  // read it; sum = address of the hidden values
+        ReadW,  // read it; sum = address of the hidden values, or of a block's scale
+        ReadS,  // read it; sum = address of the block
         GiveX,  // give it; sum = address of the result
-        GiveY   // give it
+        GiveY   // give it; sum = address of the next block's scale
     } step_e;
 
     step_e step_q;
@@ -112,11 +116,16 @@ module expert_fetch #(
     logic unused_sum;  // no address is odd
     logic [3:0] pos_q, keep;
     logic [4:0] shift;
-    logic [6:0] low;
+    logic [LowW-1:0] low;
     logic [Cfg.FlitLog2-3:0] word_c_q, word_w_q;
-    logic half_c_q, is_w_q, last_q, next_busy_q;
+    logic half_c_q, is_c, last_q, next_busy_q;
     logic [node_pkg::ExpertW-1:0] le_q;
     logic [Cfg.CountW-1:0] place_q;
+
+    // Of rows that have scales: blocks after the first; another one comes; offsets of a block's
+    // result and of a scale, which lies behind the elements.
+    logic scaled, later, more;
+    logic [LowW-1:0] block_at, scale_at;
 
     // List position in the low bits of a unicast entry.
     assign keep = unicast_i ? 4'hf << cfg_i.k_shift : 4'hf;
@@ -141,25 +150,37 @@ module expert_fetch #(
                 shift = unicast_i ? 5'd7 - 5'(cfg_i.k_shift) : 5'(cfg_i.gate_shift);
                 // behind the token in an entry of the meta table, behind all expert IDs
                 // in one of the routing table
-                low = {
+                low = LowW'({
                     5'(pos_q) + ((Cfg.Gathered
                                      && gathered_i) ? 5'(isa_pkg::ListBytes / 4) : 5'(unicast_i)),
                     2'b00
-                };
+                });
                 base = cfg_i.gt_base[W-1:0];
             end
             ReadW: begin
                 if (unicast_i) shift = 5'(cfg_i.row_shift) - 5'(cfg_i.k_shift);
                 base = cfg_i.xd_base[W-1:0];
+                low = scale_at;
             end
             default: base = cfg_i.yd_base[W-1:0];
         endcase
-        if (step_q == ReadC || step_q == ReadW) operand[3:0] &= keep;
+        if (Cfg.RowTypes) begin
+            if (step_q == ReadS || (step_q == GiveY && scaled)) begin
+                if (unicast_i) shift = 5'(cfg_i.row_shift) - 5'(cfg_i.k_shift);
+                base = cfg_i.xd_base[W-1:0];
+                low = (step_q == ReadS) ? block_at >> 1 : scale_at;
+            end
+            if (step_q == GiveX) low = block_at;
+        end
+        if (step_q == ReadC || step_q == ReadW
+            || (Cfg.RowTypes && (step_q == ReadS || step_q == GiveY)))
+            operand[3:0] &= keep;
         shifted = (operand * (W'(1) << shift)) | W'(low);
         {sum, unused_sum} = shifted + base;
     end
 
-    assign rd_o.valid = (step_q == ReadC && !next_busy_q) || step_q == ReadW;
+    assign rd_o.valid = (step_q == ReadC && !next_busy_q) || step_q == ReadW
+                        || (Cfg.RowTypes && step_q == ReadS && !(later && next_busy_q));
     assign rd_o.addr = sum_q[W-1:Cfg.FlitLog2];
     assign info_pop = step_q == Coef;
     assign busy_o = asked_q || info_valid_q || step_q != Line || next_busy_q;
@@ -196,6 +217,12 @@ module expert_fetch #(
                 if (rd_ready_i) begin
                     sum_q <= sum;
                     word_w_q <= sum_q[Cfg.FlitLog2-1:2];
+                    step_q <= (Cfg.RowTypes && scaled) ? ReadS : GiveX;
+                end
+                ReadS:
+                if (Cfg.RowTypes && rd_ready_i && !(later && next_busy_q)) begin
+                    sum_q <= sum;
+                    next_busy_q <= 1'b1;
                     step_q <= GiveX;
                 end
                 GiveX: begin
@@ -205,48 +232,128 @@ module expert_fetch #(
                 end
                 default: begin
                     row_o.y <= sum_q[W-1:Cfg.FlitLog2+2];
-                    row_o.last <= last_q;
+                    row_o.last <= last_q && !(Cfg.RowTypes && more);
                     row_o.le <= le_q;
                     row_o.idx <= place_q;
-                    step_q <= Line;
+                    if (Cfg.RowTypes) sum_q <= sum;
+                    step_q <= (Cfg.RowTypes && more) ? ReadS : Line;
                 end
             endcase
         end
     end
 
-    // ---- coefficient and weight, in this order ------------------------------------------
-    logic [31:0] word, w_q;
+    // ---- coefficient, weight and scales, in this order ----------------------------------
+    logic [31:0] word, w_q, weight;
     logic [15:0] c_q;
-    logic start_q;
+    logic [Cfg.FlitLog2-3:0] word_at;
+    logic is_w, start_q, done;  // done: the last of a row or block is here
 
     always_comb begin
         word = rd_i.rdata[31:0];
         for (int unsigned i = 1; i < Cfg.FlitBytes / 4; i++) begin
-            if ((is_w_q ? word_w_q : word_c_q) == (Cfg.FlitLog2 - 2)'(i))
-                word = rd_i.rdata[32*i+:32];
+            if (word_at == (Cfg.FlitLog2 - 2)'(i)) word = rd_i.rdata[32*i+:32];
         end
     end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            is_w_q <= 1'b0;
             start_q <= 1'b0;
             row_o.valid <= 1'b0;
         end else begin
-            if (rd_i.rvalid) is_w_q <= !is_w_q;
-            start_q <= rd_i.rvalid && is_w_q;
-            if (rd_i.rvalid && is_w_q) row_o.valid <= 1'b1;
+            start_q <= done;
+            if (done) row_o.valid <= 1'b1;
             else if (row_take_i) row_o.valid <= 1'b0;
         end
-        if (rd_i.rvalid && !is_w_q) c_q <= half_c_q ? word[31:16] : word[15:0];
-        if (rd_i.rvalid && is_w_q) w_q <= word;
+        if (rd_i.rvalid && is_c) c_q <= half_c_q ? word[31:16] : word[15:0];
+        if (rd_i.rvalid && is_w) w_q <= word;
+    end
+
+    if (Cfg.RowTypes) begin : gen_scales
+        typedef enum logic [1:0] {
+            Coefficient,
+            Weight,
+            Scale
+        } answer_e;
+
+        localparam int unsigned BlockLog2 = $clog2(packet_pkg::ScaleBlock);
+        localparam int unsigned BlockW = 14 - BlockLog2;
+
+        answer_e answer_q;
+        logic [BlockW-1:0] block_q, blocks;  // that is next; of a row
+        logic more_q, is_s;  // the block of the next answer is not the row's last
+        logic [1:0] done_q;
+        logic [31:0] scale_q, product;
+        logic [Cfg.FlitLog2-3:0] word_s_q;
+
+        assign scaled = cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3_BLOCKS;
+        assign blocks = cfg_i.row_bytes[14:BlockLog2+1];
+        assign later = block_q != '0;
+        assign more = scaled && block_q != blocks;
+        assign block_at = LowW'({block_q, (BlockLog2 + 1)'(0)});
+        assign scale_at = scaled ? LowW'(cfg_i.row_bytes[14:1]) + LowW'({block_q, 2'b00}) : '0;
+
+        always_ff @(posedge clk_i) begin
+            if (step_q == Line) block_q <= '0;
+            else if (step_q == GiveX && scaled) block_q <= block_q + 1'b1;
+            if (step_q == GiveX) more_q <= scaled && block_q + 1'b1 != blocks;
+        end
+
+        assign is_c = answer_q == Coefficient;
+        assign is_w = answer_q == Weight;
+        assign is_s = answer_q == Scale;
+        assign done = scaled ? done_q[1] : rd_i.rvalid && is_w;
+        assign word_at = is_c ? word_c_q : is_w ? word_w_q : word_s_q;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) begin
+                answer_q <= Coefficient;
+                done_q <= '0;
+            end else begin
+                done_q <= {done_q[0], rd_i.rvalid && is_s};
+                if (rd_i.rvalid) begin
+                    if (is_c) answer_q <= Weight;
+                    else answer_q <= (is_w ? scaled : more_q) ? Scale : Coefficient;
+                end
+            end
+            if (rd_i.rvalid && is_s) scale_q <= word;
+        end
+
+        always_ff @(posedge clk_i)
+            if (step_q == ReadS && rd_ready_i)
+                word_s_q <= sum_q[Cfg.FlitLog2-1:2];
+
+        scale_multiply i_multiply (
+            .clk_i,
+            .w_i(w_q),
+            .s_i(scale_q),
+            .p_o(product)
+        );
+        assign weight = scaled ? product : w_q;
+    end else begin : gen_no_scales
+        logic is_w_q;
+
+        assign {scaled, later, more} = '0;
+        assign {block_at, scale_at} = '0;
+        assign is_c = !is_w_q;
+        assign is_w = is_w_q;
+        assign done = rd_i.rvalid && is_w_q;
+        assign word_at = is_w_q ? word_w_q : word_c_q;
+        assign weight = w_q;
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) is_w_q <= 1'b0;
+            else if (rd_i.rvalid) is_w_q <= !is_w_q;
+        end
+
+        logic unused;
+        assign unused = &{1'b0, later, more, block_at};
     end
 
     expert_factor i_factor (
         .clk_i,
         .start_i(start_q),
         .c_i(c_q),
-        .w_i(w_q),
+        .w_i(weight),
         .factor_o(row_o.factor)
     );
 endmodule

@@ -3,6 +3,8 @@
 // Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
 //
 // Function: With RowTypes, elements of one byte (cfg_i.dispatch_type) become bf16 in expert_unpack.
+// If these have scales, a row comes in blocks. Each is a row to this module, and row_i.last is that
+// of the last block of a tile.
 // Order: Rows in the order of arrival. A row passes in groups of four flits, two cycles each: flits
 // 0 and 2, then 1 and 3 (see gpu_mem). A group of one-byte elements becomes two groups. The first
 // two of their four cycles read it. Each is written a cycle later than its number says, so such a
@@ -65,10 +67,11 @@ module expert_path #(
     logic [1:0] rest_q;  // flits of the last group, 0: all
     logic [OffW:0] step;  // that fires: {group, odd} of what is written
     logic reads, writes, ends, next_group;  // it does; it is the row's last, its group's
+    logic [14:0] bytes;  // of its result
 
     always_ff @(posedge clk_i) begin
-        last_q <= OffW'((cfg_i.row_bytes - 15'(Cfg.FlitBytes)) >> (Cfg.FlitLog2 + 2));
-        rest_q <= cfg_i.row_bytes[Cfg.FlitLog2+:2];
+        last_q <= OffW'((bytes - 15'(Cfg.FlitBytes)) >> (Cfg.FlitLog2 + 2));
+        rest_q <= bytes[Cfg.FlitLog2+:2];
     end
 
     // ---- tile and row ------------------------------------------------------------------
@@ -166,7 +169,9 @@ module expert_path #(
         logic codes, half_q;  // half_q: the second half of the group
         logic [OffW+1:0] slot, last_slot;
 
-        assign codes = cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3;
+        assign codes = cfg_i.dispatch_type != packet_pkg::ROWTYPE_BF16;
+        assign bytes = (cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3_BLOCKS)
+                       ? 15'(2 * packet_pkg::ScaleBlock) : cfg_i.row_bytes;
         assign slot = {at_q, half_q, odd_q};
         assign last_slot = {1'b0, last_q, 1'b1} + 1'b1;
         assign step = codes ? (OffW + 1)'(slot - 1'b1) : {at_q, odd_q};
@@ -192,6 +197,7 @@ module expert_path #(
             .x_o(x)
         );
     end else begin : gen_bf16
+        assign bytes = cfg_i.row_bytes;
         assign step = {at_q, odd_q};
         assign ends = odd_q && at_last;
         assign reads = 1'b1;

@@ -145,7 +145,7 @@ static int check_dispatch(const struct mw_device_info *info, const struct mw_lay
 {
     if (c->dispatch_type == MW_ROWTYPE_BF16)
         return 0;
-    if (c->dispatch_type != MW_ROWTYPE_E4M3)
+    if (c->dispatch_type > MW_ROWTYPE_E4M3_BLOCKS)
         return mwi_fail(MW_ERR_INVALID, "dispatch_type: there is no type %u", c->dispatch_type);
     if (!info->row_types)
         return mwi_fail(MW_ERR_CAPACITY,
@@ -153,6 +153,9 @@ static int check_dispatch(const struct mw_device_info *info, const struct mw_lay
                         "out");
     if (c->merge_loads)
         return mwi_fail(MW_ERR_INVALID, "dispatch_type: not with merge_loads");
+    if (c->dispatch_type == MW_ROWTYPE_E4M3_BLOCKS && c->row_bytes % (2 * MW_SCALE_BLOCK))
+        return mwi_fail(MW_ERR_INVALID, "row_bytes: %u are no multiple of %d, a block of %d values",
+                        c->row_bytes, 2 * MW_SCALE_BLOCK, MW_SCALE_BLOCK);
     return mwi_check_row_bytes(info, "bytes per row of dispatch", mwi_dispatch_bytes(c));
 }
 

@@ -18,7 +18,12 @@ static inline unsigned mwi_log2_up(uint64_t n)
 /// Bytes of a row of dispatch.
 static inline unsigned mwi_dispatch_bytes(const struct mw_layer_config *c)
 {
-    return c->dispatch_type == MW_ROWTYPE_E4M3 ? c->row_bytes / 2 : c->row_bytes;
+    const unsigned elements = c->row_bytes / 2;
+    if (c->dispatch_type == MW_ROWTYPE_E4M3)
+        return elements;
+    if (c->dispatch_type == MW_ROWTYPE_E4M3_BLOCKS) // 4 bytes for each block, filled up to 16
+        return elements + (4 * elements / MW_SCALE_BLOCK + 15) / 16 * 16;
+    return c->row_bytes;
 }
 
 /// Lists of rows of a GPU: of each expert or, with source_lists, of each {expert, source}.

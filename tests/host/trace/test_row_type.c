@@ -34,6 +34,62 @@ static void every_code_is_exact(void **state)
     assert_true((double)mw_bf16_to_float(mw_e4m3_to_bf16(0x01)) == 0x1p-9);
 }
 
+/// Every number that lies at a code, between two, or a little beside that, and all beyond 448.
+static void nearest_codes(void **state)
+{
+    (void)state;
+    for (unsigned code = 0; code < 0x7e; code++) {
+        const float low = (float)value_of(code), high = (float)value_of(code + 1);
+        const float tie = (low + high) / 2;
+        const uint8_t c = (uint8_t)code, next = (uint8_t)(code + 1);
+        assert_int_equal(mw_e4m3_nearest(low), c);
+        assert_int_equal(mw_e4m3_nearest(-low), c | 0x80);
+        assert_int_equal(mw_e4m3_nearest(nextafterf(tie, 0)), c);
+        assert_int_equal(mw_e4m3_nearest(tie), code & 1 ? next : c);
+        assert_int_equal(mw_e4m3_nearest(nextafterf(tie, 500)), next);
+        assert_int_equal(mw_e4m3_nearest(-nextafterf(tie, 500)), next | 0x80);
+    }
+    assert_int_equal(mw_e4m3_nearest(1e30f), 0x7e);
+    assert_int_equal(mw_e4m3_nearest(-INFINITY), 0xfe);
+    assert_int_equal(mw_e4m3_nearest(NAN), 0x7f);
+}
+
+/// Of a block whose largest magnitude is 3.5: 448 times 2^-7. A block of zeros has DeepEP's least.
+static void blocks_are_scaled(void **state)
+{
+    (void)state;
+    float x[MW_SCALE_BLOCK] = {1, -3.5f, 0.25f};
+    uint16_t values[MW_SCALE_BLOCK];
+    assert_true((double)mw_e4m3_scale(x, values) == 0x1p-7);
+    assert_true((double)mw_bf16_to_float(values[0]) == 128);
+    assert_true((double)mw_bf16_to_float(values[1]) == -448);
+    assert_true((double)mw_bf16_to_float(values[2]) == 32);
+    assert_int_equal(values[MW_SCALE_BLOCK - 1], 0);
+    memset(x, 0, sizeof x);
+    assert_true(mw_e4m3_scale(x, values) == 1e-4f / 448.0f);
+}
+
+static void rows_with_scales_are_packed(void **state)
+{
+    (void)state;
+    enum { HIDDEN = 5 * MW_SCALE_BLOCK };
+    const float scales[] = {1, -2, 0.5f, 4, 3};
+    uint16_t values[HIDDEN];
+    uint8_t row[HIDDEN + 33];
+    memset(row, 0xaa, sizeof row);
+    for (unsigned i = 0; i < HIDDEN; i++)
+        values[i] = mw_e4m3_to_bf16(i % 0x7f);
+    assert_false(mw_row_type_scaled(MW_ROWTYPE_E4M3));
+    assert_int_equal(mw_row_type_bytes(MW_ROWTYPE_E4M3_BLOCKS, HIDDEN), HIDDEN + 32);
+    mw_row_type_pack(MW_ROWTYPE_E4M3_BLOCKS, values, scales, HIDDEN, row);
+    for (unsigned i = 0; i < HIDDEN; i++)
+        assert_int_equal(row[i], i % 0x7f);
+    assert_memory_equal(row + HIDDEN, scales, sizeof scales);
+    for (unsigned i = HIDDEN + sizeof scales; i < HIDDEN + 32; i++)
+        assert_int_equal(row[i], 0);
+    assert_int_equal(row[HIDDEN + 32], 0xaa);
+}
+
 static void rows_are_packed(void **state)
 {
     (void)state;
@@ -41,19 +97,20 @@ static void rows_are_packed(void **state)
     uint8_t row[12];
     memset(row, 0xaa, sizeof row);
     assert_int_equal(mw_row_type_bytes(MW_ROWTYPE_BF16, 5), 10);
-    mw_row_type_pack(MW_ROWTYPE_BF16, values, 5, row);
+    mw_row_type_pack(MW_ROWTYPE_BF16, values, NULL, 5, row);
     assert_memory_equal(row, values, 10);
     assert_int_equal(row[10], 0xaa);
     memset(row, 0xaa, sizeof row);
     assert_int_equal(mw_row_type_bytes(MW_ROWTYPE_E4M3, 5), 5);
-    mw_row_type_pack(MW_ROWTYPE_E4M3, values, 5, row);
+    mw_row_type_pack(MW_ROWTYPE_E4M3, values, NULL, 5, row);
     assert_memory_equal(row, ((uint8_t[]){0x38, 0xce, 0x00, 0x7e, 0x01, 0xaa}), 6);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_is_exact),
+        cmocka_unit_test(every_code_is_exact), cmocka_unit_test(nearest_codes),
+        cmocka_unit_test(blocks_are_scaled),   cmocka_unit_test(rows_with_scales_are_packed),
         cmocka_unit_test(rows_are_packed),
     };
     return cmocka_run_group_tests_name("row_type", tests, NULL, NULL);

@@ -169,6 +169,7 @@ static void runs_every_plane(void **state)
     (void)state;
     runs_every_plane_of("bf16");
     runs_every_plane_of("e4m3-tensor");
+    runs_every_plane_of("e4m3");
 }
 
 /// Control characters of a name do not reach a terminal.

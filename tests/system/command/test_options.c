@@ -298,6 +298,7 @@ static void refuses_before_it_builds(void **state)
     } bad[] = {
         {NO_MODEL "--hidden 33", "--hidden must be a multiple of 8"},
         {NO_MODEL "--hidden 24 --dispatch-type e4m3-tensor", "--hidden must be a multiple of 16"},
+        {NO_MODEL "--hidden 64 --dispatch-type e4m3", "--hidden must be a multiple of 128"},
         {NO_MODEL "--hidden 33 --trace-fst %s", "--hidden must be a multiple of 8"},
         {NO_MODEL "--hidden 16376 --experts 1023", "experts"},
         {"run --gpus 32 --tokens-per-gpu 8192 --hidden 16376 --experts 1024 --k 16", "cannot hold"},

@@ -91,6 +91,13 @@ static void types_of_rows(void **state)
         E4M3 N4 "--tokens-per-gpu 8 --tile 1 --expert-cycles 0 --link-latency 7",
         E4M3 N8 "--tokens-per-gpu 8 --tile 4 --set throttle=200 --set down_throttle=120",
         E4M3 N4 "--tokens-per-gpu 8 --tile 2 --set scatter=3 --set packet_manager=1");
+#define SCALED "--dispatch-type e4m3 "
+    ALL(SCALED "--gpus 2 --flit-bytes 8 --tokens-per-gpu 5 --experts 4 --k 2 --tile 1 --hidden 128",
+        SCALED "--gpus 4 --flit-bytes 8 --tokens-per-gpu 5 --experts 8 --k 3 --tile 2 --hidden 384 "
+               "--spread far",
+        SCALED N4 "--hidden 128 --tokens-per-gpu 5 --tile 1 --expert-cycles 0 --link-latency 7",
+        SCALED N4 "--hidden 256 --tokens-per-gpu 4 --tile 2 --set scatter=3 --set "
+                  "packet_manager=1");
 }
 
 static void engines(void **state)

@@ -193,11 +193,25 @@ struct engine : model<Vexpert_engine> {
 
     uint32_t base(const char *name) const { return static_cast<uint32_t>(cfg[name]); }
 
-    // Rows of dispatch have elements of one byte.
-    void set_codes()
+    // Rows of dispatch have elements of one byte, and scales behind them.
+    void set_codes(unsigned type = MW_ROWTYPE_E4M3)
     {
         codes = true;
-        cfg.set("dispatch_type", MW_ROWTYPE_E4M3);
+        scaled = type == MW_ROWTYPE_E4M3_BLOCKS;
+        cfg.set("dispatch_type", type);
+    }
+
+    // Where the scale of the block of an element is.
+    uint32_t scale_at(uint32_t x, unsigned i) const
+    {
+        return x + row_bytes / 2 + 4 * (i / MW_SCALE_BLOCK);
+    }
+
+    uint32_t gate_of(uint32_t x, unsigned i, uint32_t gate) const
+    {
+        if (!scaled)
+            return gate;
+        return to_bits(multiply(to_float(gate), to_float(mem.get<uint32_t>(scale_at(x, i)))));
     }
 
     uint16_t element(uint32_t x, unsigned i) const
@@ -209,7 +223,7 @@ struct engine : model<Vexpert_engine> {
     void compute_row(uint32_t x, uint32_t y, uint16_t c, uint32_t gate)
     {
         for (unsigned b = 0; b < row_bytes; b += 2) {
-            uint16_t v = result(element(x, b / 2), c, gate);
+            uint16_t v = result(element(x, b / 2), c, gate_of(x, b / 2, gate));
             memcpy(&want[y + b], &v, 2);
         }
     }
@@ -235,7 +249,7 @@ struct engine : model<Vexpert_engine> {
     unsigned row_bytes = 0, row_shift = 0, total = 0;
     uint64_t idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
-    bool codes = false;
+    bool codes = false, scaled = false;
     bool gathered = false; // entries are those of the routing table, else of the meta table
     bool reports = false;  // rows of expert.rows are signalled by their numbers
     std::vector<unsigned> reported;
@@ -260,9 +274,22 @@ struct engine : model<Vexpert_engine> {
         mem.set(base("ce_base") + 2 * le,
                 static_cast<uint16_t>(rng.one_in(4) ? rng() : 0x3f00 + below(256)));
         for (const entry &e : list[le]) {
-            mem.set(gate_at(le, e), rng.one_in(4) ? rng.word() : 0x3d000000u + below(0x2000000));
-            special_values(row_at("xd_base", le, e.row), row_bytes / 2);
+            const uint32_t x = row_at("xd_base", le, e.row);
+            mem.set(gate_at(le, e), rng.one_in(4) ? factor() : 0x3d000000u + below(0x2000000));
+            special_values(x, row_bytes / 2);
+            for (unsigned i = 0; scaled && i < row_bytes / 2; i += MW_SCALE_BLOCK)
+                mem.set(scale_at(x, i), rng.one_in(3) ? factor() : 0x3d000000u + below(0x2000000));
         }
+    }
+
+    // Of every class, and some next to where products leave the range of normal numbers.
+    uint32_t factor()
+    {
+        if (rng.one_in(2))
+            return rng.word();
+        return rng.pick<uint32_t>({0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00001, 0xff800001,
+                                   0x00000001, 0x807fffff, 0x00800000, 0x80800001, 0x7f7fffff,
+                                   0x3f800000, 0x3f800001, 0xbf7fffff, 0x1fffffff, 0x5f800000});
     }
 
     void compute(unsigned le, const entry &e)
@@ -451,7 +478,10 @@ struct engine : model<Vexpert_engine> {
 static void random_layer(engine &b, dice &rng)
 {
     unsigned experts = 1 + rng.below(8);
-    b.set_row((b.codes ? 2 * F : F) * rng.pick({1, 2, 3, 4, 5, 8, 15, 16, 33}));
+    if (b.scaled)
+        b.set_row(2 * MW_SCALE_BLOCK * rng.pick({1, 2, 3, 4, 5, 9}));
+    else
+        b.set_row((b.codes ? 2 * F : F) * rng.pick({1, 2, 3, 4, 5, 8, 15, 16, 33}));
     unsigned cap = 0;
     while (cap < 6 && (experts << (cap + 1)) * (1u << b.row_shift) <= 0xfc00)
         cap++;
@@ -481,8 +511,8 @@ TEST(random_layers)
     dice rng;
     for (unsigned round = 0; round < 60; round++) {
         engine b;
-        if (TYPES && rng.percent(50))
-            b.set_codes();
+        if (TYPES && rng.percent(60))
+            b.set_codes(rng.percent(50) ? MW_ROWTYPE_E4M3 : MW_ROWTYPE_E4M3_BLOCKS);
         random_layer(b, rng);
         if (rng.percent(50))
             random_layer(b, rng); // nothing of the first one is left
@@ -523,6 +553,28 @@ TEST(codes)
             const uint16_t v = nearest_bf16(from_e4m3(static_cast<uint8_t>(i)));
             memcpy(&b.want[0x30000 + 2 * i], &v, 2);
         }
+        b.run({}, 100000);
+    }
+}
+
+// The longest row of blocks, in which every code meets every scale's class.
+TEST(blocks)
+{
+    if (!TYPES)
+        return;
+    for (unsigned bytes : {2 * MW_SCALE_BLOCK, 32752 / (2 * MW_SCALE_BLOCK) * 2 * MW_SCALE_BLOCK}) {
+        engine b;
+        b.set_codes(MW_ROWTYPE_E4M3_BLOCKS);
+        b.set_row(bytes);
+        b.set_map(0, 0x800, 0x10000, 0x20000, 0x30000);
+        b.cfg.set("local_experts", 1);
+        b.plan({1});
+        b.mem.set<uint16_t>(0x800, 0x3f80); // of 1.0
+        b.mem.set<uint32_t>(0x10000 + 4 * b.list[0][0].pos, 0x3f800000);
+        for (unsigned i = 0; i < bytes / 2; i++)
+            b.mem.set(0x20000 + i, static_cast<uint8_t>(i ^ i >> 8));
+        b.want = b.mem.data;
+        b.compute_row(0x20000, 0x30000, 0x3f80, 0x3f800000);
         b.run({}, 100000);
     }
 }
