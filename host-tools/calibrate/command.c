@@ -381,7 +381,7 @@ int mw_calibrate_command(int argc, char **argv, FILE *out, FILE *errors)
         status = check(&a, &err);
     if (!status)
         status = find_grids(g, a.grids, &err);
-    if (!status && !a.list)
+    if (!status)
         status = make_folder(a.out, &err);
     if (!status)
         status = run_sweeps(&a, g, out, errors);

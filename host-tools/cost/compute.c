@@ -105,7 +105,10 @@ static int find_columns(struct columns *c, const struct mw_csv_table *t, struct 
     c->unit = 1e-6;
     if (!status && c->time == MW_CSV_NONE) {
         c->unit = 1e-3;
-        status = mw_csv_need(t, "latency", &c->time, err);
+        c->time = mw_csv_column(t, "latency");
+        if (c->time == MW_CSV_NONE)
+            status = mw_fail(err, MW_EXIT_INPUT,
+                             "%s: line 1: no column \"us\" and none \"latency\"", t->path);
     }
     return status;
 }

@@ -27,7 +27,7 @@ struct mw_stage_weights mw_stage_weights(const struct mw_task *t, const struct m
 {
     const struct mw_transformer *m = &t->model;
     const double layers = moe_layers(t, p), dense = p->pp == 1 ? m->dense_layers : 0;
-    const double vocabulary = (p->pp == 1 ? 2.0 : 1.0) * m->vocabulary * m->hidden;
+    const double vocabulary = (p->pp == 1 ? mw_tables(m) : 1) * m->vocabulary * m->hidden;
     const double shared = (layers + dense) * mw_attention_weights(m) +
                           layers * mw_shared_weights(m) + dense * mw_dense_weights(m);
     return (struct mw_stage_weights){

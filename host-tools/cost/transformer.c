@@ -164,12 +164,17 @@ double mw_dense_weights(const struct mw_transformer *m)
     return (double)FFN_MATRICES * m->hidden * m->dense_size;
 }
 
+double mw_tables(const struct mw_transformer *m)
+{
+    return m->tied ? 1 : 2;
+}
+
 /// With `experts` routed experts of each layer that has some.
 static double weights(const struct mw_transformer *m, unsigned experts)
 {
     return m->layers * mw_attention_weights(m) + m->dense_layers * mw_dense_weights(m) +
            (m->layers - m->dense_layers) * (mw_shared_weights(m) + experts * mw_expert_weights(m)) +
-           2.0 * m->vocabulary * m->hidden;
+           mw_tables(m) * m->vocabulary * m->hidden;
 }
 
 double mw_all_weights(const struct mw_transformer *m)
@@ -205,7 +210,8 @@ double mw_model_flops(const struct mw_transformer *m, double attended)
 {
     const double value = m->kv_rank ? m->value_size : m->head_size;
     const double attention = 2.0 * m->layers * m->heads * (m->head_size + value) * attended;
-    return 2 * (mw_active_weights(m) - (double)m->vocabulary * m->hidden) + attention;
+    const double unused = (mw_tables(m) - 1) * m->vocabulary * m->hidden; // of the embedding
+    return 2 * (mw_active_weights(m) - unused) + attention;
 }
 
 double mw_kept_values(const struct mw_transformer *m)

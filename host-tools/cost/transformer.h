@@ -30,6 +30,7 @@ struct mw_transformer {
     unsigned window;      ///< tokens before it that a token attends to in some layers; 0: to all
     unsigned windowed;    ///< layers with a window
     unsigned vocabulary;  ///< embedding and head have vocabulary x hidden each
+    bool tied;            ///< they are one
     unsigned predicted;   ///< layers of multi-token prediction, which training has in addition
     unsigned groups, topk_groups; ///< of group-limited routing, as in trace.h; 0: none
 };
@@ -41,6 +42,8 @@ mw_option_set mw_set_transformer;
 /// The presets, for help.
 mw_terms mw_transformer_names;
 
+/// Embedding and head, as tables that a GPU with both of them holds.
+double mw_tables(const struct mw_transformer *m);
 /// Weights of attention, of the router and shared experts, and of one routed expert, of a layer.
 double mw_attention_weights(const struct mw_transformer *m);
 double mw_shared_weights(const struct mw_transformer *m);

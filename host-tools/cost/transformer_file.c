@@ -46,7 +46,6 @@ static const struct field optional[] = {
     {{"topk_group"}, AT(topk_groups), MOST},
     {{"sliding_window"}, AT(window), MOST},
 };
-#undef AT
 
 /// The first of the keys that the file has with a value that is not null; NULL: none.
 static const cJSON *find(const cJSON *root, const char *const key[NAMES])
@@ -142,18 +141,34 @@ static int get_heads(struct mw_transformer *m, const cJSON *root, const char *pa
     return MW_EXIT_OK;
 }
 
-/// Layers whose attention has a window: all, or those that layer_types names.
+/// A key that is true or false; `otherwise` where it is missing or null.
+static int get_bool(bool *value, bool otherwise, const cJSON *root, const char *key,
+                    const char *path, struct mw_error *err)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+    *value = !item || cJSON_IsNull(item) ? otherwise : cJSON_IsTrue(item);
+    if (item && !cJSON_IsNull(item) && !cJSON_IsBool(item))
+        return mw_fail(err, MW_EXIT_INPUT, "%s: \"%s\" is not true or false", path, key);
+    return MW_EXIT_OK;
+}
+
+/// Layers whose attention has a window: all, those from max_window_layers on, or those that
+/// layer_types names.
 static int get_window(struct mw_transformer *m, const cJSON *root, const char *path,
                       struct mw_error *err)
 {
+    static const struct field full = {{"max_window_layers"}, AT(windowed), MOST_LAYERS};
     const cJSON *types = cJSON_GetObjectItemCaseSensitive(root, "layer_types"), *type;
-    const cJSON *use = cJSON_GetObjectItemCaseSensitive(root, "use_sliding_window");
-    if (use && !cJSON_IsNull(use) && !cJSON_IsBool(use))
-        return mw_fail(err, MW_EXIT_INPUT, "%s: \"use_sliding_window\" is not true or false", path);
-    if (cJSON_IsFalse(use))
-        m->window = 0;
-    m->windowed = types && !cJSON_IsNull(types) ? 0 : m->layers;
-    if (!m->windowed && (unsigned)cJSON_GetArraySize(types) != m->layers)
+    bool use;
+    int status = get_bool(&use, true, root, "use_sliding_window", path, err);
+    if (!status)
+        status = get(m, root, path, &full, false, err);
+    if (status)
+        return status;
+    const bool named = types && !cJSON_IsNull(types);
+    m->window = use ? m->window : 0;
+    m->windowed = named ? 0 : m->layers - (m->windowed < m->layers ? m->windowed : m->layers);
+    if (named && (unsigned)cJSON_GetArraySize(types) != m->layers)
         return mw_fail(err, MW_EXIT_INPUT, "%s: \"layer_types\" has no text for each of %u layers",
                        path, m->layers);
     cJSON_ArrayForEach(type, types)
@@ -167,6 +182,11 @@ static int get_window(struct mw_transformer *m, const cJSON *root, const char *p
                            path, name ? MW_SHOWN(name) : "no text");
         m->windowed += windowed;
     }
+    if (named && m->windowed && !m->window)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "%s: \"layer_types\" has sliding_attention, but no \"sliding_window\" is "
+                       "used",
+                       path);
     m->windowed = m->window ? m->windowed : 0;
     m->window = m->windowed ? m->window : 0;
     return MW_EXIT_OK;
@@ -204,6 +224,9 @@ static int check(const struct mw_transformer *m, const char *path, struct mw_err
             "%s: key \"intermediate_size\" is missing, the inner size of %u dense layers "
             "in front",
             path, m->dense_layers);
+    if (m->groups > 1 && !m->topk_groups)
+        return mw_fail(err, MW_EXIT_INPUT, "%s: key \"topk_group\" is missing, with %u groups",
+                       path, m->groups);
     if (m->groups > 1 && m->experts % m->groups)
         return mw_fail(err, MW_EXIT_INPUT, "%s: %u groups do not divide %u experts", path,
                        m->groups, m->experts);
@@ -215,7 +238,12 @@ static int get_shape(struct mw_transformer *m, const cJSON *root, const char *pa
 {
     if (!cJSON_IsObject(root))
         return mw_fail(err, MW_EXIT_INPUT, "%s: line 1: not a JSON object", path);
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(root, "text_config");
+    if (cJSON_IsObject(text)) // of a model that reads more than text
+        root = text;
     int status = GET(optional, false);
+    if (!status)
+        status = get_bool(&m->tied, false, root, "tie_word_embeddings", path, err);
     const unsigned shared = m->shared_size;
     // which says first what a dense model lacks
     if (!status)

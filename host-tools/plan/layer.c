@@ -14,6 +14,7 @@ enum {
     SAMPLE = 512,     ///< tokens of a GPU in a sample of the routing, at most
     TILE_SHARE = 4,   ///< of an expert's rows, a tile has at most one part of so many
     BACKWARD_MOE = 2, ///< experts' time of backward in that of forward
+    CROSSINGS = 4, ///< of links, at least: of the first row to its expert, of the last result back
 };
 
 /// A sample, and what each system sends of it.
@@ -171,7 +172,8 @@ static double moe_seconds(const struct mw_planner *p, const struct mw_parallel *
     s->outside |= mw_moe_outside(&p->calibration[MW_FIT_MOE], &c->routing, &layer);
     const double cycles =
         mw_moe_cycles(&p->calibration[MW_FIT_MOE], system, &c->routing, &c->counts[system], &layer);
-    const double seconds = fmax(experts, cycles * p->combine.cycle_ns * 1e-9);
+    const double least = experts + CROSSINGS * p->task.hardware->link_ns * 1e-9;
+    const double seconds = fmax(least, cycles * p->combine.cycle_ns * 1e-9);
     if (c->routing.machines == 1)
         return seconds;
     const double network = network_seconds(p, &c->routing, &mw_systems[system], layer.tokens);

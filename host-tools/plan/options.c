@@ -338,6 +338,22 @@ static int check_goal(enum mw_goal goal, const struct mw_options_said *said, str
     return MW_EXIT_OK;
 }
 
+/// Options that change nothing without another one.
+static int check_alone(const struct mw_plan_params *p, const struct mw_options_said *said,
+                       struct mw_error *err)
+{
+    const struct mw_transformer *m = &p->task.model;
+    if (!p->task.overlap_batches && mw_option_given(&mw_plan_table, said, "communication-share"))
+        return mw_fail(err, MW_EXIT_INPUT, "--communication-share: only with --overlap-batches");
+    if (p->fixed.tp == 1 && mw_option_given(&mw_plan_table, said, "tp-system"))
+        return mw_fail(err, MW_EXIT_INPUT, "--tp-system: not with --tp 1");
+    if (p->redundant && m->groups > 1 && m->experts % m->groups)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--redundant-experts %u: %u experts do not divide into %u groups",
+                       p->redundant, m->experts, m->groups);
+    return MW_EXIT_OK;
+}
+
 /// Options of a synthetic trace beside a trace, and those of a trace without one.
 static int check_routing(const struct mw_plan_params *p, const struct mw_options_said *said,
                          struct mw_error *err)
@@ -371,6 +387,8 @@ int mw_plan_parse(struct mw_plan_params *p, int argc, char **argv, bool *help, s
         return mw_fail(err, MW_EXIT_INPUT, "--%s is missing", p->chakra ? "chakra-out" : "chakra");
     p->task.model.experts += p->redundant;
     status = check_goal(p->task.goal, &said, err);
+    if (!status)
+        status = check_alone(p, &said, err);
     if (!status)
         status = check_routing(p, &said, err);
     take_machine(p);

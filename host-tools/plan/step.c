@@ -163,11 +163,19 @@ double mw_task_tokens(const struct mw_task *t)
     return (double)t->batch * (t->goal == MW_DECODE ? 1 : t->sequence);
 }
 
+static double head_flops(const struct mw_task *t)
+{
+    return 2.0 * t->model.vocabulary * t->model.hidden;
+}
+
 double mw_step_mfu(const struct mw_task *t, const struct mw_step *s)
 {
     const double attended = t->goal == MW_DECODE ? mw_attended_behind(&t->model, t->sequence)
                                                  : mw_attended_within(&t->model, t->sequence);
-    const double flops = mw_model_flops(&t->model, attended) * (t->goal == MW_TRAIN ? 3 : 1);
+    // of a prompt the head computes the last token alone
+    const double unneeded = t->goal == MW_PREFILL ? (1 - 1.0 / t->sequence) * head_flops(t) : 0;
+    const double token = mw_model_flops(&t->model, attended) - unneeded;
+    const double flops = token * (t->goal == MW_TRAIN ? 3 : 1);
     return flops * mw_task_tokens(t) /
            (s->seconds * t->gpus * t->hardware->tflops[MW_GEMM_BF16] * 1e12);
 }

@@ -248,7 +248,7 @@ static void refuses_tables(void **state)
         const char *text, *part;
     } bad[] = {
         {"", "line 1: no names of columns"},
-        {"m,n,k\n1,1,1\n", "no column \"latency\""},
+        {"m,n,k\n1,1,1\n", "line 1: no column \"us\" and none \"latency\""},
         {"m,n,k,us\n", "no rows behind the names of columns"},
         {"m,n,latency\n1,1,1\n", "no column \"k\""},
         {"m,n,m,k,us\n1,1,2,1,1\n", "line 1: the column \"m\" is there twice"},

@@ -104,6 +104,11 @@ static void windows_by_hand(void **state)
     assert_true(mw_attended_behind(&m, 100) == 100 && mw_attended_within(&m, 100) == 50);
 }
 
+#define TWO_LAYERS \
+    "\"n_routed_experts\": 4, \"num_hidden_layers\": 2, \"hidden_size\": 64," \
+    "\"num_attention_heads\": 4, \"vocab_size\": 9, \"intermediate_size\": 8," \
+    "\"num_experts_per_tok\": 2, "
+
 /// Without sizes of its own a head has hidden / heads values, and an expert those of an FFN.
 static void config_of_grouped_heads(void **state)
 {
@@ -124,12 +129,24 @@ static void config_of_grouped_heads(void **state)
     assert_true(mw_kept_values(&m) == 64);
 }
 
-#define TWO_LAYERS \
-    "\"n_routed_experts\": 4, \"num_hidden_layers\": 2, \"hidden_size\": 64," \
-    "\"num_attention_heads\": 4, \"vocab_size\": 9, \"intermediate_size\": 8," \
-    "\"num_experts_per_tok\": 2, "
+/// One table is embedding and head, and the text's sizes may be in an object of their own.
+static void config_of_tied_tables(void **state)
+{
+    (void)state;
+    struct mw_transformer m, tied;
+    struct mw_error err = {0};
+    const char *path =
+        scratch_text("untied.json", "{" TWO_LAYERS "\"tie_word_embeddings\": false}");
+    assert_int_equal(mw_set_transformer(&m, "model", path, &err), MW_EXIT_OK);
+    path = scratch_text("tied.json",
+                        "{\"text_config\": {" TWO_LAYERS "\"tie_word_embeddings\": true}}");
+    assert_int_equal(mw_set_transformer(&tied, "model", path, &err), MW_EXIT_OK);
+    assert_true(mw_all_weights(&m) - mw_all_weights(&tied) == 9 * 64);
+    assert_true(mw_model_flops(&m, 5) == mw_model_flops(&tied, 5));
+}
 
-/// Without layer_types all layers have the window, unless use_sliding_window is false.
+/// Without layer_types all layers from max_window_layers on have the window, unless
+/// use_sliding_window is false.
 static void config_of_windows(void **state)
 {
     (void)state;
@@ -139,6 +156,8 @@ static void config_of_windows(void **state)
     } texts[] = {{"\"sliding_window\": 8}", 8, 2},
                  {"\"sliding_window\": 8, \"use_sliding_window\": false}", 0, 0},
                  {"\"sliding_window\": null}", 0, 0},
+                 {"\"sliding_window\": 8, \"max_window_layers\": 1}", 8, 1},
+                 {"\"sliding_window\": 8, \"max_window_layers\": 3}", 0, 0},
                  {"\"decoder_sparse_step\": 1, \"mlp_only_layers\": []}", 0, 0}};
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[400];
@@ -187,6 +206,11 @@ static void refuses_configs(void **state)
         {"{" TWO_LAYERS "\"head_dim\": 016}", "line 1: malformed JSON, 016 is no number"},
         {"{" TWO_LAYERS "\"use_sliding_window\": \"false\"}",
          "\"use_sliding_window\" is not true or false"},
+        {"{" TWO_LAYERS "\"tie_word_embeddings\": 1}",
+         "\"tie_word_embeddings\" is not true or false"},
+        {"{" TWO_LAYERS "\"n_group\": 2}", "key \"topk_group\" is missing, with 2 groups"},
+        {"{" TWO_LAYERS "\"layer_types\": [\"full_attention\", \"sliding_attention\"]}",
+         "\"layer_types\" has sliding_attention, but no \"sliding_window\" is used"},
         {"{" TWO_LAYERS "\"decoder_sparse_step\": 2}",
          "\"decoder_sparse_step\" is not 1: behind dense layers in front all must be alike"},
         {"{" TWO_LAYERS "\"mlp_only_layers\": [1]}",
@@ -344,6 +368,11 @@ static void refuses_sizes(void **state)
     REFUSE("--schedule: only with --goal train", SMALL, "--schedule", "dualpipe");
     REFUSE("--gradient-bytes: only with --goal train", SMALL, "--gradient-bytes", "2");
     REFUSE("--optimizer-bytes: only with --goal train", SMALL, "--optimizer-bytes", "8");
+    REFUSE("--communication-share: only with --overlap-batches", SMALL, "--communication-share",
+           "0.2");
+    REFUSE("--tp-system: not with --tp 1", SMALL, "--tp", "1", "--tp-system", "ring");
+    REFUSE("--redundant-experts 3: 259 experts do not divide into 8 groups", "--model",
+           "deepseek-v3", "--hardware", "hgx-h100", "--redundant-experts", "3");
     REFUSE("--cache-type: only with --goal prefill or decode", TRAIN, "--cache-type", "fp8");
     REFUSE("states no TFLOPS of fp4", SMALL, "--gemm-type", "fp4");
     REFUSE("goal sleep", SMALL, "--goal", "sleep");
@@ -380,6 +409,7 @@ int main(void)
         cmocka_unit_test(presets_have_their_weights),
         cmocka_unit_test(config_is_the_preset),
         cmocka_unit_test(config_of_grouped_heads),
+        cmocka_unit_test(config_of_tied_tables),
         cmocka_unit_test(windows_by_hand),
         cmocka_unit_test(config_of_windows),
         cmocka_unit_test(refuses_configs),
