@@ -23,4 +23,5 @@ python-check: $(PYTHON_WHEEL) $(B)/libmoeswitch.so $(B)/moeswitch
 	    export MOESWITCH_TOOL=$(abspath $(B))/moeswitch; $(PY) -W error bindings/python/tests/test_plan.py && \
 	    $(PY) -W error bindings/python/tests/test_chakra.py && \
 	    $(PY) -W error bindings/python/tests/test_moeswitch.py && $(PY) -W error bindings/python/tests/test_processes.py \
-	    && $(PY) -W error bindings/python/examples/layer.py
+	    && $(PY) -W error bindings/python/examples/layer.py \
+	    && $(PY) -W error bindings/python/examples/backward.py
