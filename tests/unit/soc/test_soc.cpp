@@ -902,6 +902,21 @@ TEST(restart_behind_a_write)
     }
 }
 
+/// What the host writes to the RAM of a CPU that is held reaches no register: the CPU stays held,
+/// and the fabric is not reset.
+TEST(words_of_the_ram_are_no_registers)
+{
+    bench b;
+    assert_true(b.held(true));
+    for (unsigned i = 0; i < 64; i++) {
+        const uint32_t word = (b.rng.word() & ~1u) | 4;
+        b.write(MW_MAP_SOC_RAM + 4 * i, word);
+        assert_int_equal(b.read(MW_MAP_SOC_RAM + 4 * i), word);
+        assert_false(b.dut.resetting_o);
+    }
+    assert_int_equal(b.read(SOC(hold)), 1);
+}
+
 /// What the CPU reads where nothing is, is 0, and `fault` has the address: outside its RAM and the
 /// memories, of GPUs that do not exist, and where the bus has no register.
 TEST(reads_where_nothing_is)
