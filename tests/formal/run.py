@@ -19,6 +19,7 @@ proofs.toml lists the proofs. Fields of a [[proof]]:
             `make formal-long` the others
   abc       ABC commands before the engine, as "orpos; ": all assertions together, which is faster where
             they help each other
+  pdr       options of ABC's pdr, as "-m": one solver for all frames, which is faster where they are alike
   long      true: only `make formal-long` runs it
   threads   {top, file}: a module of which experiments/node_threads/rewrite makes one with N threads, TOP_threads,
             before anything is read; N and what else is a parameter of the module (`params` of it) are those of the
@@ -184,7 +185,7 @@ def by_abc(proof, params, folder, bug, log, most):
         if ("Networks are equivalent" in abc(f"orpos; ind -F {proof['steps'] + 1}")
             and "No output asserted" in abc(base)):
             return True
-    out = abc("pdr" if kind == "pdr" else f"bmc3 -F {proof['depth']}")
+    out = abc(f"pdr {proof.get('pdr', '')}" if kind == "pdr" else f"bmc3 -F {proof['depth']}")
     if kind == "induction" and "No output asserted" in out:
         raise Failure(f"not inductive, and no counterexample of {proof['depth']} cycles")
     if "Property proved" in out or re.search(r"No output asserted in \d+ frames", out):
