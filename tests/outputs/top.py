@@ -53,8 +53,8 @@ class Tool:
 
 
 def wait_for_file(tool, worker):
-    """Until the run shares its device."""
-    while not tool.files():
+    """Until the run shares its device: the file is hidden until it is complete."""
+    while not list(tool.folder.glob("moeswitch/[!.]*")):
         if worker.poll() is not None:
             fail("a run has ended and never shared its device")
         time.sleep(0.02)
