@@ -251,13 +251,6 @@ static struct transfer copy_of(const struct machine *m, const struct mw_instr *i
     return t;
 }
 
-/// A multicast that the switch holds is done for its GPU when it has left.
-static bool is_buffered(const struct machine *m, const struct mw_instr *in)
-{
-    return in->op == MW_I_MULTIMEM_ST && in->imm == ALL &&
-           (double)in->b / mw_tp_row_bytes(m->p) * m->row <= m->buffered;
-}
-
 /// False: the unit moves other rows. Copies inside this GPU take no link.
 static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr *in)
 {
@@ -270,7 +263,8 @@ static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr
         return true;
     }
     *t = copy_of(m, in);
-    if (is_buffered(m, in)) {
+    // a multicast that the switch holds is done for its GPU when it has left
+    if (in->op == MW_I_MULTIMEM_ST && in->imm == ALL && t->own <= m->buffered) {
         t->stream = MW_STREAMS;
         m->ready[stream] = m->now + t->own + ISSUE_CYCLES;
     } else {
