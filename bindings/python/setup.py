@@ -46,14 +46,19 @@ def declarations():
     return re.sub(r"static inline .*?^}$", "", preprocess(), flags=re.M | re.S)
 
 
+def defined(name):
+    return re.search(rf"^#define {name} (.*)$", preprocess("-dM"), re.M)[1]
+
+
 def version():
-    return re.search(r'^#define MW_VERSION "(.*)"$', preprocess("-dM"), re.M)[1]
+    return defined("MW_VERSION").strip('"')
 
 
 class BuildPy(build_py):
     def run(self):
         super().run()
-        text = f'"""Generated from moeswitch.h."""\nVERSION = "{version()}"\nCDEF = """{declarations()}"""\n'
+        text = (f'"""Generated from moeswitch.h."""\nVERSION = "{version()}"\n'
+                f'SCALE_BLOCK = {defined("MW_SCALE_BLOCK")}\nCDEF = """{declarations()}"""\n')
         pathlib.Path(self.build_lib, "moeswitch", "_cdef.py").write_text(text)
 
 

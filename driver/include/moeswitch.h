@@ -44,7 +44,7 @@
 // built with an older header gets the defaults of that header. A size that no header has had is
 // MW_ERR_INVALID. The size of a later header is accepted if all fields that this library does not
 // have are 0, otherwise it is MW_ERR_VERSION. Structs that come in lists (mw_transfer, mw_tokens,
-// mw_expert_place) never change.
+// mw_typed_rows, mw_expert_place) never change.
 #ifndef MOESWITCH_H
 #define MOESWITCH_H
 
@@ -716,6 +716,12 @@ struct mw_tokens {
     const int16_t *topk_idx;   ///< [tokens][k] experts, -1: none; each at most once per token
     const float *topk_weights; ///< [tokens][k] gate weights
 };
+/// The rows of one GPU where their type is not bf16, as DeepEP's pair of data and scales. A call
+/// that takes rows only reads them.
+struct mw_typed_rows {
+    void *x;       ///< [tokens][values] e4m3 codes, of one byte each
+    float *scales; ///< MW_ROWTYPE_E4M3_BLOCKS: [tokens][values / MW_SCALE_BLOCK]; others: NULL
+};
 // The following calls write or read the memories of all GPUs, with the errors of mw_mem_write and
 // mw_mem_read. Element part[g] (N of them) belongs to GPU g. Addresses are those of a layout, or of
 // one of its buffers.
@@ -1014,6 +1020,7 @@ MW_API const char *mw_op_name(unsigned op);
 // | DeepEP                                    | here                                  |
 // |-------------------------------------------|---------------------------------------|
 // | dispatch(..., async_finish=True)          | mw_dispatch, or mw_dispatch_start     |
+// | dispatch((x, scales), ...)                | mw_dispatch_typed                     |
 // | event.current_stream_wait()               | mw_dispatch_wait; mw_event_fd to poll |
 // | recv_x, num_recv_tokens_per_expert_list   | mw_received                           |
 // | handle                                    | struct mw_handle, on the host alone   |
@@ -1043,9 +1050,14 @@ struct mw_dymulticast_prop {
     /// [experts], each expert of 0 to experts - 1 once. Read before mw_dymulticast_create returns.
     /// NULL: `experts` is a multiple of N, and expert e is on GPU e / (experts / N).
     const struct mw_expert_place *places;
+    /// Type of the hidden values on their way to the experts, MW_ROWTYPE_ of packet.h, as in
+    /// mw_layer_config. 0: bf16. With another one, rows are given by mw_dispatch_typed, and read by
+    /// mw_received_typed. Results of experts and output rows are bf16 in any case.
+    unsigned dispatch_type;
 };
 /// Create an object.
-/// MW_ERR_CAPACITY: more experts than the device has, or than a GPU has.
+/// MW_ERR_CAPACITY: more experts than the device has, or than a GPU has, or it lacks the type.
+/// MW_ERR_INVALID: also rows that are not whole blocks of a type with scales.
 MW_API int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_prop *prop,
                                  struct mw_dymulticast **object);
 /// Bind an object (`cuDyMulticastBindAddr`). `tokens` is the number of tokens of all GPUs together
@@ -1070,6 +1082,12 @@ MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 /// MW_ERR_STATE: the object is not bound.
 MW_API int mw_handle_create(struct mw_dymulticast *object, const struct mw_tokens *part,
                             const uint16_t *coefficient, struct mw_handle **handle);
+/// The same with rows of the object's dispatch_type: rows[g] (N of them) instead of part[g].x,
+/// which is not read. MW_ERR_INVALID: also if a scale is NaN, infinite, zero, subnormal or
+/// negative, or if the object's rows are bf16. mw_handle_create returns it if they are not.
+MW_API int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
+                                  const struct mw_typed_rows *rows, const uint16_t *coefficient,
+                                  struct mw_handle **handle);
 /// Change the behaviour of the layer's experts and links before it runs (see mw_layer_config).
 /// Rows that were dispatched before are lost, and mw_combine sends them again. Of these settings
 /// in_flight, switch_reductions, row_returns, source_lists and dispatch_throttle concern
@@ -1080,6 +1098,10 @@ MW_API int mw_handle_set(struct mw_handle *handle, const char *name, uint64_t va
 /// mw_handle_create and mw_dispatch_start in one call. On failure there is no handle.
 MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
                        const uint16_t *coefficient, struct mw_handle **handle);
+/// mw_handle_create_typed and mw_dispatch_start in one call.
+MW_API int mw_dispatch_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
+                             const struct mw_typed_rows *rows, const uint16_t *coefficient,
+                             struct mw_handle **handle);
 /// Write the data that the device does not have yet, and start the dispatch. Returns while the rows
 /// are on their way. If a call or a dispatch of another handle uses the device, this one waits for
 /// it. `options` (may be NULL) and mw_cancel may end the call before the start, as in mw_combine.
@@ -1107,6 +1129,12 @@ struct mw_received_row {
 MW_API int mw_received(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
                        uint16_t *x, size_t max, size_t *count,
                        const struct mw_wait_options *options);
+/// The same for rows of any type: rows->x and rows->scales, of which each may be NULL, receive
+/// those of `max` rows. mw_received returns MW_ERR_INVALID if it shall read values that are not
+/// bf16.
+MW_API int mw_received_typed(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
+                             const struct mw_typed_rows *rows, size_t max, size_t *count,
+                             const struct mw_wait_options *options);
 /// Write the results of an expert: y[i] ([rows][block_bytes / 2] bf16) belongs to row i of
 /// mw_received. The device adds results as they are, so multiply by the gate weight before.
 /// From this call until the next mw_dispatch_start, mw_combine runs no emulated experts. It needs

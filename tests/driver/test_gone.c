@@ -175,6 +175,7 @@ static void calls_for_handles(void)
 {
     uint16_t out[ROW], *rows[WAITING_GPUS] = {out};
     const struct mw_wait_options options = {.size = sizeof options, .progress = progress};
+    const struct mw_typed_rows typed = {.x = out};
     size_t count;
     GONE(mw_handle_set, made.handle, "tile", 2);
     GONE(mw_dispatch_start, made.handle, NULL);
@@ -182,6 +183,7 @@ static void calls_for_handles(void)
     GONE(mw_dispatch_wait, made.handle, NULL, NULL);
     GONE(mw_received, made.handle, 3, NULL, out, 1, &count, NULL);
     GONE(mw_received, made.handle, 3, NULL, NULL, 0, &count, NULL);
+    GONE(mw_received_typed, made.handle, 3, NULL, &typed, 1, &count, NULL);
     GONE(mw_expert_output, made.handle, 3, out, NULL);
     GONE(mw_combine, made.handle, rows, NULL, NULL);
     GONE(mw_combine, made.handle, rows, &options, NULL);
@@ -192,6 +194,7 @@ static void calls_for_objects(void)
 {
     struct mw_layout layout;
     struct mw_handle *handle;
+    const struct mw_typed_rows typed[WAITING_GPUS] = {{NULL, NULL}};
     GONE(mw_multicast_add_device, made.open_group, 0);
     GONE(mw_multicast_bind_addr, made.open_group, 0);
     GONE(mw_multicast_bind_addr, made.group, 64);
@@ -201,6 +204,8 @@ static void calls_for_objects(void)
     GONE(mw_dymulticast_layout, made.object, &layout);
     GONE(mw_dispatch, made.object, PART, COEFFICIENT, &handle);
     GONE(mw_handle_create, made.object, PART, COEFFICIENT, &handle);
+    GONE(mw_dispatch_typed, made.object, PART, typed, COEFFICIENT, &handle);
+    GONE(mw_handle_create_typed, made.object, PART, typed, COEFFICIENT, &handle);
     calls_for_handles();
 }
 

@@ -207,7 +207,7 @@ static void struct_of_every_size(void **state)
     every_size(&c, layer, sizeof c, use_set);
     every_size(&w, sizeof w, sizeof w, use_wait);
     every_size(&w, sizeof w, sizeof w, use_fed_wait);
-    every_size(&p, sizeof p, sizeof p, use_prop);
+    every_size(&p, offsetof(struct mw_dymulticast_prop, dispatch_type), sizeof p, use_prop);
 }
 
 /// Defaults for a struct of a size that no header has: nothing is written but a size that

@@ -162,13 +162,133 @@ static void dispatch_and_combine(void **state)
     mw_dymulticast_destroy(m);
 }
 
+// ---- rows of other types ------------------------------------------------------------------------
+
+enum { VALUES = 256, BLOCKS = VALUES / MW_SCALE_BLOCK };
+static uint8_t codes[4][T][VALUES];
+static float scales[4][T][BLOCKS];
+static struct mw_typed_rows typed[4];
+
+static void make_typed(struct mw_tokens *part)
+{
+    make_parts(part);
+    for (unsigned g = 0; g < 4; g++) {
+        for (unsigned t = 0; t < T; t++) {
+            for (unsigned i = 0; i < VALUES; i++)
+                codes[g][t][i] = (uint8_t)(g + 3 * t + 7 * i);
+            for (unsigned b = 0; b < BLOCKS; b++)
+                scales[g][t][b] = 0.5f + (float)(16 * g + 4 * t + b);
+        }
+        part[g].x = NULL;
+        typed[g] = (struct mw_typed_rows){codes[g][0], scales[g][0]};
+    }
+}
+
+static int create_typed(unsigned type, unsigned block_bytes, struct mw_dymulticast **m)
+{
+    const struct mw_dymulticast_prop prop = {.size = sizeof prop,
+                                             .block_bytes = block_bytes,
+                                             .region_sets = 2,
+                                             .k = K,
+                                             .experts = 8,
+                                             .dispatch_type = type};
+    return mw_dymulticast_create(device, &prop, m);
+}
+
+static void typed_checks(void **state)
+{
+    (void)state;
+    struct mw_dymulticast *m;
+    struct mw_handle *h;
+    struct mw_tokens part[4];
+    assert_code(create_typed(MW_ROWTYPE_E4M3_BLOCKS, 2 * VALUES, &m), MW_ERR_CAPACITY);
+    assert_message("dispatch_type: this device's rows are bf16");
+    fake_open_with_all();
+    assert_code(create_typed(MW_ROWTYPE_E4M3_BLOCKS, MW_SCALE_BLOCK, &m), MW_ERR_INVALID);
+    assert_message("block_bytes: 128 are no multiple of 256, a block of 128 values");
+    assert_code(create_typed(MW_ROWTYPE_E4M3, 24, &m), MW_ERR_INVALID);
+    assert_message("bytes per row of dispatch: 12 is no multiple");
+    assert_code(create_typed(99, 2 * VALUES, &m), MW_ERR_INVALID);
+    assert_message("there is no type 99");
+    assert_code(create_typed(MW_ROWTYPE_E4M3_BLOCKS, 2 * VALUES, &m), 0);
+    assert_code(mw_dymulticast_bind_addr(m, 4 * T, 4), 0);
+    make_typed(part);
+    static const float bad[] = {NAN, 0, -0.0f, -1, INFINITY, 0x1p-127f};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        scales[1][2][1] = bad[i];
+        assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+        assert_message("GPU 1, token 2, block 1: the scale is ");
+        assert_null(h);
+    }
+    scales[1][2][1] = 1;
+    typed[3].scales = NULL;
+    assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+    assert_message("GPU 3: 3 tokens without x or scales");
+    typed[3].scales = scales[3][0];
+    part[0].topk_weights = NULL;
+    assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+    assert_message("GPU 0: 3 tokens without topk_idx or topk_weights");
+    part[0].topk_weights = weights[0][0];
+    assert_code(mw_dispatch_typed(m, part, NULL, coefficient, &h), MW_ERR_INVALID);
+    assert_code(mw_dispatch(m, part, coefficient, &h), MW_ERR_INVALID);
+    assert_message("mw_handle_create: the object's dispatch_type is not bf16");
+    assert_code(mw_handle_create_typed(m, part, typed, coefficient, &h), 0);
+    size_t count;
+    assert_code(mw_received(h, 1, NULL, x[0][0], 1, &count, NULL), MW_ERR_INVALID);
+    assert_message("mw_received: the rows are not bf16: call mw_received_typed");
+    assert_code(mw_received(h, 1, NULL, NULL, 0, &count, NULL), 0);
+    assert_code(mw_received_typed(h, 1, NULL, NULL, 1, &count, NULL), MW_ERR_INVALID);
+    assert_code(mw_received_typed(h, 1, NULL, typed, 1, &count, NULL), MW_ERR_STATE);
+    mw_handle_destroy(h);
+    mw_dymulticast_destroy(m);
+    m = make_object(4);
+    assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+    assert_message("without x, topk_idx");
+    make_parts(part);
+    assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+    assert_message("the object's rows are bf16: set dispatch_type");
+    mw_dymulticast_destroy(m);
+}
+
+/// Values, then scales, then zeros up to 16 bytes; the registers say the type.
+static void typed_rows(void **state)
+{
+    (void)state;
+    static const unsigned types[] = {MW_ROWTYPE_E4M3, MW_ROWTYPE_E4M3_BLOCKS};
+    fake_open_with_all();
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned bytes = i ? VALUES + 16 : VALUES;
+        static const uint8_t zeros[16];
+        struct mw_dymulticast *m;
+        struct mw_layout l;
+        struct mw_handle *h;
+        struct mw_tokens part[4];
+        make_typed(part);
+        assert_code(create_typed(types[i], 2 * VALUES, &m), 0);
+        assert_code(mw_dymulticast_bind_addr(m, 4 * T, 4), 0);
+        assert_code(mw_dymulticast_layout(m, &l), 0);
+        assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), 0);
+        assert_int_equal(*fake_node(&fake, 1, NODE(dispatch_row)),
+                         (MW_NODE__DISPATCH_ROW__BYTES_bm & bytes) |
+                             types[i] << MW_NODE__DISPATCH_ROW__KIND_bp);
+        const uint8_t *row = fake.mem[3] + l.xs_base + (2u << l.row_shift);
+        assert_memory_equal(row, codes[3][2], VALUES);
+        if (i) {
+            assert_memory_equal(row + VALUES, scales[3][2], sizeof scales[3][2]);
+            assert_memory_equal(row + VALUES + sizeof scales[3][2], zeros, 8);
+        }
+        mw_handle_destroy(h);
+        mw_dymulticast_destroy(m);
+        assert_code(mw_reset(device), 0);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(dymulticast_checks),
-        TEST(dispatch_checks),
-        TEST(dispatch_and_combine),
+        TEST(dymulticast_checks), TEST(dispatch_checks), TEST(dispatch_and_combine),
+        TEST(typed_checks),       TEST(typed_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 // See layers.h.
 #include "layers.h"
 
+#include "trace/row_type.h"
+
 enum { PATTERN = 0xa5 };
 
 // ---- making -------------------------------------------------------------------------------------
@@ -45,6 +47,12 @@ struct mw_device *layer_device(unsigned gpus, unsigned flit_bytes)
 
 void layer_make(struct layer *l, const struct layer_shape *s, struct mw_random *r)
 {
+    layer_make_typed(l, s, MW_ROWTYPE_BF16, r);
+}
+
+void layer_make_typed(struct layer *l, const struct layer_shape *s, unsigned type,
+                      struct mw_random *r)
+{
     size_t tokens = (size_t)s->gpus * s->tokens;
     uint64_t seed = mw_random_next(r);
     *l = (struct layer){0};
@@ -53,6 +61,7 @@ void layer_make(struct layer *l, const struct layer_shape *s, struct mw_random *
         .shape = {.gpus = s->gpus,
                   .tokens_per_gpu = s->tokens,
                   .hidden = s->hidden,
+                  .dispatch_type = type,
                   .allow_padding = s->padding,
                   .spread = mw_random_below(r, 2) ? MW_SPREAD_FAR : MW_SPREAD_NEAR,
                   .seed = seed},
@@ -68,6 +77,8 @@ void layer_make(struct layer *l, const struct layer_shape *s, struct mw_random *
     y->ids = allocate(tokens * s->k, sizeof *y->ids);
     y->weights = allocate(tokens * s->k, sizeof *y->weights);
     y->x = allocate(tokens * s->hidden, sizeof *y->x);
+    if (mw_row_type_scaled(type))
+        y->scales = allocate(tokens * s->hidden / MW_SCALE_BLOCK, sizeof *y->scales);
     for (unsigned e = 0; e < s->experts; e++)
         w->coefficients[e] = mw_expert_coefficient(seed, e, w->shape.spread);
     for (size_t t = 0; t < tokens; t++) {
@@ -75,7 +86,7 @@ void layer_make(struct layer *l, const struct layer_shape *s, struct mw_random *
         for (unsigned j = 0; j < s->k; j++)
             y->weights[t * s->k + j] = (float)(1 + mw_random_below(r, 1000)) / 1024;
         for (unsigned h = 0; h < s->hidden; h++)
-            y->x[t * s->hidden + h] = mw_hidden_value(seed, 0, t, h);
+            mw_workload_set(w, y, (unsigned)t, h, h);
     }
     l->golden = allocate(tokens * s->hidden, sizeof *l->golden);
     l->out = allocate(tokens * s->hidden, sizeof *l->out);
@@ -151,6 +162,46 @@ static void fill_output(const struct layer *l, struct mw_device *d,
     free(pattern);
 }
 
+/// Rows of dispatch as codes and scales, tokens of a GPU behind those of the one before it.
+static struct mw_typed_rows make_typed(const struct mw_workload *w)
+{
+    const unsigned hidden = w->shape.hidden;
+    const size_t scales = w->layer->scales ? hidden / MW_SCALE_BLOCK : 0;
+    const struct mw_typed_rows all = {.x = allocate(w->tokens, hidden),
+                                      .scales = scales ? allocate(w->tokens * scales, sizeof(float))
+                                                       : NULL};
+    uint8_t *row = allocate(1, mw_row_type_bytes(w->shape.dispatch_type, hidden));
+    for (size_t t = 0; t < w->tokens; t++) {
+        mw_row_type_pack(w->shape.dispatch_type, &w->layer->x[t * hidden],
+                         scales ? &w->layer->scales[t * scales] : NULL, hidden, row);
+        memcpy((uint8_t *)all.x + t * hidden, row, hidden);
+        if (scales)
+            memcpy(&all.scales[t * scales], row + hidden, scales * sizeof(float));
+    }
+    free(row);
+    return all;
+}
+
+/// The handle of rows that are not bf16.
+static int create_typed(const struct mw_workload *w, struct mw_dymulticast *object,
+                        struct mw_tokens *part, const uint16_t *coefficients,
+                        struct mw_handle **handle)
+{
+    const size_t t = w->shape.tokens_per_gpu, hidden = w->shape.hidden;
+    const struct mw_typed_rows all = make_typed(w);
+    struct mw_typed_rows rows[MW_MAX_PORTS];
+    for (unsigned g = 0; g < w->shape.gpus; g++) {
+        part[g].x = NULL;
+        rows[g] = (struct mw_typed_rows){(uint8_t *)all.x + g * t * hidden,
+                                         all.scales ? &all.scales[g * t * (hidden / MW_SCALE_BLOCK)]
+                                                    : NULL};
+    }
+    const int status = mw_handle_create_typed(object, part, rows, coefficients, handle);
+    free(all.x);
+    free(all.scales);
+    return status;
+}
+
 void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticast **object,
                 struct mw_handle **handle)
 {
@@ -161,7 +212,8 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
                                              .region_sets = 2,
                                              .k = w->k,
                                              .experts = w->experts,
-                                             .places = l->names ? places : NULL};
+                                             .places = l->names ? places : NULL,
+                                             .dispatch_type = w->shape.dispatch_type};
     size_t t = w->shape.tokens_per_gpu;
     uint16_t *coefficients = allocate(w->experts, sizeof *coefficients);
     int16_t *lists = allocate((size_t)w->tokens * w->k, sizeof *lists);
@@ -182,7 +234,8 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
     for (unsigned p = 0; p < w->experts; p++)
         coefficients[name_of(l, p)] = w->coefficients[p];
     fill_output(l, d, *object);
-    status = mw_handle_create(*object, part, coefficients, handle);
+    status = w->shape.dispatch_type ? create_typed(w, *object, part, coefficients, handle)
+                                    : mw_handle_create(*object, part, coefficients, handle);
     if (status)
         fail_msg("handle: %s", mw_message());
     for (const struct layer_setting *s = l->settings; s && s->name; s++)
@@ -207,6 +260,7 @@ void layer_start(const struct layer *l, struct mw_device *d)
     c.k = w->k;
     c.tokens_per_gpu = w->shape.tokens_per_gpu;
     c.row_bytes = 2 * w->shape.hidden;
+    c.dispatch_type = w->shape.dispatch_type;
     c.experts_per_gpu = w->experts_per_gpu;
     for (const struct layer_setting *s = l->settings; s && s->name; s++)
         assert_int_equal(mw_layer_set(&c, s->name, s->value), 0);

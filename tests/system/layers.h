@@ -39,6 +39,9 @@ struct layer {
 struct mw_device *layer_device(unsigned gpus, unsigned flit_bytes);
 /// Random lists, weights and values; the golden rows of them.
 void layer_make(struct layer *l, const struct layer_shape *shape, struct mw_random *r);
+/// The same with rows of a type of MW_ROWTYPE_.
+void layer_make_typed(struct layer *l, const struct layer_shape *shape, unsigned type,
+                      struct mw_random *r);
 void layer_free(struct layer *l);
 /// A random shape that a device with `mem_bytes` for each GPU holds.
 struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_bytes,

@@ -88,6 +88,24 @@ def weights_of(values, what):
         return np.ascontiguousarray(values, np.float32)
 
 
+def codes_of(values, what):
+    """Codes of one byte each (uint8, int8, or a type of that size such as ml_dtypes' float8_e4m3fn), as uint8."""
+    values = array_of(values, what)
+    if values.dtype.itemsize != 1 or values.dtype.kind == "b":
+        raise TypeError(f"{what}: {values.dtype} is no type of codes (uint8, or a float of 8 bits)")
+    return np.ascontiguousarray(values).view(np.uint8)
+
+
+def scales_of(values, what):
+    """Scales as contiguous float32: normal numbers above 0."""
+    values = weights_of(values, what)
+    bad = ~(np.isfinite(values) & (values >= np.finfo(np.float32).tiny))
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{what}: {values[at]} at {at}: a scale is a positive normal float32")
+    return values
+
+
 def finite_where(values, used, what):
     """ValueError for a weight that is used and no finite float32."""
     bad = used & ~np.isfinite(values)

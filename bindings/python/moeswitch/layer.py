@@ -5,7 +5,8 @@ import collections
 import numpy as np
 
 from ._arguments import UINT64, UNSIGNED, called, flag, text, whole
-from ._arrays import array_of, bits_of, experts_of, finite_where, like, weights_of
+from ._arrays import array_of, bits_of, codes_of, experts_of, finite_where, like, scales_of, weights_of
+from ._cdef import SCALE_BLOCK
 from ._library import Local, check, ffi, lib
 
 #: settings of Handle.set that are on or off
@@ -13,6 +14,9 @@ _FLAGS = {name for name, field in ffi.typeof("struct mw_layer_config").fields if
 
 #: struct mw_received_row
 _ROW = np.dtype([("gpu", np.uint32), ("token", np.uint32), ("weight", np.float32)])
+
+#: types of rows by name
+TYPES = {"bf16": lib.MW_ROWTYPE_BF16, "e4m3-tensor": lib.MW_ROWTYPE_E4M3, "e4m3": lib.MW_ROWTYPE_E4M3_BLOCKS}
 
 #: rows of an expert: x [rows][hidden] in the type of the dispatched x, and [rows] of home GPU, token there, gate weight
 Received = collections.namedtuple("Received", ("x", *_ROW.names))
@@ -44,22 +48,35 @@ def _places(gpu_of_expert, experts):
     return places
 
 
+def _typed(rows, scales):
+    """struct mw_typed_rows of each GPU; the arrays stay the caller's."""
+    made = ffi.new("struct mw_typed_rows[]", len(rows))
+    for g, codes in enumerate(rows):
+        made[g].x = ffi.from_buffer(codes)
+        made[g].scales = ffi.from_buffer("float[]", scales[g]) if scales else ffi.NULL
+    return made
+
+
 class DyMulticast(Local):
     """A dynamic multicast object (`cuDyMulticastCreate`), bound to the device's memories.
 
     hidden: values of a token, a multiple of half a flit's bytes; experts: of all GPUs; k: experts per token; tokens: of
     all GPUs together; rows_per_expert: most rows that an expert gets, without it as many as there are tokens;
     gpu_of_expert [experts]: where each expert is, without it in equal parts one GPU behind the other. An expert with
-    several places (a replica) has a number, and a coefficient, for each.
+    several places (a replica) has a number, and a coefficient, for each. dispatch_type: how the experts get the rows,
+    "bf16", "e4m3" (a scale for every 128 values) or "e4m3-tensor"; results are bf16.
     """
 
-    def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None):
+    def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None,
+                 dispatch_type="bf16"):
+        if dispatch_type not in TYPES:
+            raise ValueError(f"dispatch_type: {dispatch_type!r}, expected {', '.join(TYPES)}")
         hidden, experts = whole(hidden, "hidden", UNSIGNED // 2), whole(experts, "experts")
         k, tokens = whole(k, "k"), whole(tokens, "tokens")
         rows = tokens if rows_per_expert is None else whole(rows_per_expert, "rows_per_expert")
         prop = ffi.new("struct mw_dymulticast_prop *", {
             "size": ffi.sizeof("struct mw_dymulticast_prop"), "block_bytes": 2 * hidden, "region_sets": 2, "k": k,
-            "experts": experts})
+            "experts": experts, "dispatch_type": TYPES[dispatch_type]})
         if gpu_of_expert is not None:
             places = _places(gpu_of_expert, experts)
             prop.places = places
@@ -67,6 +84,7 @@ class DyMulticast(Local):
         check(lib.mw_dymulticast_create(device._pointer(), prop, made))
         self._object = ffi.gc(made[0], lib.mw_dymulticast_destroy)
         self.device, self.hidden, self.experts, self.k = device, hidden, experts, k
+        self.dispatch_type = dispatch_type
         check(lib.mw_dymulticast_bind_addr(self._object, tokens, rows))
 
     def prepare(self, x, topk_idx, topk_weights, coefficients=None):
@@ -74,10 +92,14 @@ class DyMulticast(Local):
 
         x: hidden values, topk_idx: experts of each token, -1 for none, topk_weights: their gate weights, each an array
         [N][tokens][hidden or k], or a list of N arrays [tokens][...]; coefficients [experts]: what an emulated expert
-        multiplies with, without it 1. ValueError, TypeError: shapes or types do not fit; Error: as mw_handle_create.
+        multiplies with, without it 1. With dispatch_type "e4m3" x is a pair as in DeepEP: codes [N][tokens][hidden] and
+        float32 scales [N][tokens][hidden / 128]; with "e4m3-tensor" it is the codes alone. ValueError, TypeError:
+        shapes or types do not fit; Error: as mw_handle_create_typed.
         """
         gpus = self.device.gpus
-        rows = _per_gpu(x, gpus, "x", self.hidden, bits_of)
+        typed = self.dispatch_type != "bf16"
+        x, scales = self._pair(x)
+        rows = _per_gpu(x, gpus, "x", self.hidden, codes_of if typed else bits_of)
         idx = _per_gpu(topk_idx, gpus, "topk_idx", self.k, lambda v, what: experts_of(v, what, self.experts))
         weights = _per_gpu(topk_weights, gpus, "topk_weights", self.k, weights_of)
         for g in range(gpus):
@@ -91,13 +113,32 @@ class DyMulticast(Local):
         part = ffi.new("struct mw_tokens[]", gpus)
         for g in range(gpus):
             part[g].tokens = len(rows[g])
-            part[g].x = ffi.from_buffer("uint16_t[]", rows[g])
+            if not typed:
+                part[g].x = ffi.from_buffer("uint16_t[]", rows[g])
             part[g].topk_idx = ffi.from_buffer("int16_t[]", idx[g])
             part[g].topk_weights = ffi.from_buffer("float[]", weights[g])
         made = ffi.new("struct mw_handle **")
         self.device._pointer()
-        check(lib.mw_handle_create(self._object, part, ffi.from_buffer("uint16_t[]", own), made))
-        return Handle(self, made[0], [len(r) for r in rows], [array_of(v, "x").dtype for v in x])
+        numbers = ffi.from_buffer("uint16_t[]", own)
+        if typed:
+            check(lib.mw_handle_create_typed(self._object, part, _typed(rows, scales), numbers, made))
+        else:
+            check(lib.mw_handle_create(self._object, part, numbers, made))
+        return Handle(self, made[0], [len(r) for r in rows],
+                      [np.dtype(np.float32) if typed else array_of(v, "x").dtype for v in x])
+
+    def _pair(self, x):
+        """Data and scales, a list of N arrays or None, of what prepare() was given as x."""
+        if self.dispatch_type != "e4m3":
+            return x, None
+        if not isinstance(x, (tuple, list)) or len(x) != 2:
+            raise TypeError("x: with dispatch_type e4m3 it is a pair of codes and scales")
+        data, scales = x
+        found = _per_gpu(scales, self.device.gpus, "scales", self.hidden // SCALE_BLOCK, scales_of)
+        for g, (d, s) in enumerate(zip(data, found)):
+            if len(d) != len(s):
+                raise ValueError(f"GPU {g}: {len(d)} tokens in x, {len(s)} in its scales")
+        return data, found
 
     def dispatch(self, x, topk_idx, topk_weights, coefficients=None, progress=None):
         """prepare() and Handle.dispatch() in one call: returns the Handle while its rows are on their way."""
@@ -177,7 +218,10 @@ class Handle(Local):
         return np.result_type(*self._dtypes) if len(set(self._dtypes)) > 1 else self._dtypes[0]
 
     def received(self, progress=None):
-        """What each expert has received, after wait(): a list of Received. Error: as mw_received."""
+        """What each expert has received, after wait(): a list of Received. With dispatch_type "e4m3" x of each is a
+        pair of codes and scales, with "e4m3-tensor" codes. Error: as mw_received."""
+        if self._multicast.dispatch_type != "bf16":
+            return [self._received_typed(e, progress) for e in range(self._multicast.experts)]
         found = []
         for e in range(self._multicast.experts):
             count = self._count(e)
@@ -189,6 +233,19 @@ class Handle(Local):
             self._call(lambda wait: lib.mw_received(self._handle, e, rows, x, count, number, wait), progress)
             found.append(Received(like(bits, self._dtype()), *(place[n].copy() for n in _ROW.names)))
         return found
+
+    def _received_typed(self, expert, progress):
+        hidden, scaled = self._multicast.hidden, self._multicast.dispatch_type == "e4m3"
+        count = self._count(expert)
+        x, scales = np.empty((count, hidden), np.uint8), np.empty((count, hidden // SCALE_BLOCK), np.float32)
+        place = np.empty(count, _ROW)
+        number = ffi.new("size_t *")
+        if count:
+            rows = ffi.from_buffer("struct mw_received_row[]", place)
+            to = _typed([x], [scales] if scaled else None)
+            self._call(lambda wait: lib.mw_received_typed(self._handle, expert, rows, to, count, number, wait),
+                       progress)
+        return Received((x, scales) if scaled else x, *(place[n].copy() for n in _ROW.names))
 
     def combine(self, progress=None, y=None):
         """Run what is left of the layer: a list of N arrays [tokens][hidden], in the type that x had (float32

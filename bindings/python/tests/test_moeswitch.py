@@ -61,6 +61,49 @@ class Layers(unittest.TestCase):
             self.assertEqual([o.shape for o in out], [(n, HIDDEN) for n in tokens])
             self.assertGreater(handle.cycles, 0)
 
+    def test_rows_with_scales(self):
+        """DeepEP's pair: every code is a number, and a block's scale a factor of the result."""
+        hidden, k = 256, 2
+        code = np.array([0x30, 0x38, 0x40, 0xb8, 0xc8])  # 0.5, 1, 2, -1, -4
+        value = {0x30: .5, 0x38: 1., 0x40: 2., 0xb8: -1., 0xc8: -4.}
+        tokens = [5, 3]
+        _, idx, weights = make(self.random, tokens, k, empty=False)
+        data = [self.random.choice(code, (n, hidden)).astype(np.uint8) for n in tokens]
+        scales = [(2.0 ** self.random.integers(-3, 4, (n, 2))).astype(np.float32) for n in tokens]
+        number = [np.vectorize(value.get, [float])(d) for d in data]
+        for kind in ("e4m3", "e4m3-tensor"):
+            layer = self.device.dymulticast(hidden, EXPERTS, k, 10, dispatch_type=kind)
+            scaled = kind == "e4m3"
+            x = [n * np.repeat(s, 128, axis=1) if scaled else n for n, s in zip(number, scales)]
+            given = (data, scales) if scaled else data
+            handle = layer.dispatch(given, idx, weights).wait()
+            for e, r in enumerate(handle.received()):
+                got, got_scales = r.x if scaled else (r.x, None)
+                for i, (g, t) in enumerate(zip(r.gpu, r.token)):
+                    np.testing.assert_array_equal(got[i], data[g][t])
+                    if scaled:
+                        np.testing.assert_array_equal(got_scales[i], scales[g][t])
+            out = handle.combine()
+            self.same(out, golden(x, idx, weights, np.ones(EXPERTS)))
+            self.assertEqual(out[0].dtype, np.float32)
+            self.same(layer.prepare(given, idx, weights).run(), out)
+        layer = self.device.dymulticast(hidden, EXPERTS, k, 10, dispatch_type="e4m3")
+        for bad in (np.nan, 0, -1, np.inf):
+            wrong = [s.copy() for s in scales]
+            wrong[1][2, 1] = bad
+            with self.assertRaisesRegex(ValueError, r"scales of GPU 1: \S+ at \(2, 1\): a scale is a positive normal"):
+                layer.prepare((data, wrong), idx, weights)
+        with self.assertRaisesRegex(TypeError, "x: with dispatch_type e4m3 it is a pair of codes and scales"):
+            layer.prepare(np.array(data[0]), idx, weights)
+        with self.assertRaisesRegex(TypeError, "x of GPU 0: float64 is no type of codes"):
+            layer.prepare((number, scales), idx, weights)
+        with self.assertRaisesRegex(ValueError, r"scales of GPU 0: shape \(5, 1\), not \(tokens, 2\)"):
+            layer.prepare((data, [s[:, :1] for s in scales]), idx, weights)
+        with self.assertRaisesRegex(ValueError, "dispatch_type: 'fp8', expected bf16, e4m3-tensor, e4m3"):
+            self.device.dymulticast(hidden, EXPERTS, k, 10, dispatch_type="fp8")
+        with self.assertRaisesRegex(moeswitch.Error, "block_bytes: 128 are no multiple of 256, a block of 128 values"):
+            self.device.dymulticast(64, EXPERTS, k, 10, dispatch_type="e4m3")
+
     def test_experts_anywhere(self):
         x, idx, weights = make(self.random, [9, 12])
         coefficients = 2.0 ** self.random.integers(-1, 2, EXPERTS)

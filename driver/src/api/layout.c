@@ -141,22 +141,28 @@ int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, uns
     return bytes > MAX_ROW_BYTES ? above(what, bytes, MAX_ROW_BYTES) : 0;
 }
 
-static int check_dispatch(const struct mw_device_info *info, const struct mw_layer_config *c)
+int mwi_check_row_type(const struct mw_device_info *info, unsigned type, const char *what,
+                       unsigned bytes)
 {
-    if (c->dispatch_type == MW_ROWTYPE_BF16)
+    if (type == MW_ROWTYPE_BF16)
         return 0;
-    if (c->dispatch_type > MW_ROWTYPE_E4M3_BLOCKS)
-        return mwi_fail(MW_ERR_INVALID, "dispatch_type: there is no type %u", c->dispatch_type);
+    if (type > MW_ROWTYPE_E4M3_BLOCKS)
+        return mwi_fail(MW_ERR_INVALID, "dispatch_type: there is no type %u", type);
     if (!info->row_types)
         return mwi_fail(MW_ERR_CAPACITY,
                         "dispatch_type: this device's rows are bf16 in both directions: leave it "
                         "out");
-    if (c->merge_loads)
+    if (type == MW_ROWTYPE_E4M3_BLOCKS && bytes % (2 * MW_SCALE_BLOCK))
+        return mwi_fail(MW_ERR_INVALID, "%s: %u are no multiple of %d, a block of %d values", what,
+                        bytes, 2 * MW_SCALE_BLOCK, MW_SCALE_BLOCK);
+    return mwi_check_row_bytes(info, "bytes per row of dispatch", mwi_row_parts(type, bytes).bytes);
+}
+
+static int check_dispatch(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    if (c->dispatch_type != MW_ROWTYPE_BF16 && c->merge_loads)
         return mwi_fail(MW_ERR_INVALID, "dispatch_type: not with merge_loads");
-    if (c->dispatch_type == MW_ROWTYPE_E4M3_BLOCKS && c->row_bytes % (2 * MW_SCALE_BLOCK))
-        return mwi_fail(MW_ERR_INVALID, "row_bytes: %u are no multiple of %d, a block of %d values",
-                        c->row_bytes, 2 * MW_SCALE_BLOCK, MW_SCALE_BLOCK);
-    return mwi_check_row_bytes(info, "bytes per row of dispatch", mwi_dispatch_bytes(c));
+    return mwi_check_row_type(info, c->dispatch_type, "row_bytes", c->row_bytes);
 }
 
 static int check_credits(const struct mw_device_info *info, const struct mw_layer_config *c)

@@ -8,6 +8,9 @@
 
 /// Whether a token's hidden values may be so large; `what` is the field that says it.
 int mwi_check_row_bytes(const struct mw_device_info *info, const char *what, unsigned bytes);
+/// Whether rows of dispatch may have this type; `bytes` and `what` are those of their bf16 values.
+int mwi_check_row_type(const struct mw_device_info *info, unsigned type, const char *what,
+                       unsigned bytes);
 /// Sizes and settings that the device cannot do.
 int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_config *config);
 /// Settings that no device can: MW_ERR_INVALID, with the range of the first one.

@@ -15,15 +15,24 @@ static inline unsigned mwi_log2_up(uint64_t n)
     return s;
 }
 
+/// A row of dispatch: the bytes of its values and of the scales behind them, and of all, filled up
+/// where there are scales.
+struct mwi_row_parts {
+    unsigned x, scales, bytes;
+};
+static inline struct mwi_row_parts mwi_row_parts(unsigned type, unsigned row_bytes)
+{
+    struct mwi_row_parts p = {.x = type == MW_ROWTYPE_BF16 ? row_bytes : row_bytes / 2};
+    if (type == MW_ROWTYPE_E4M3_BLOCKS)
+        p.scales = (unsigned)sizeof(float) * (row_bytes / 2 / MW_SCALE_BLOCK);
+    p.bytes = p.x + (p.scales + 15) / 16 * 16;
+    return p;
+}
+
 /// Bytes of a row of dispatch.
 static inline unsigned mwi_dispatch_bytes(const struct mw_layer_config *c)
 {
-    const unsigned elements = c->row_bytes / 2;
-    if (c->dispatch_type == MW_ROWTYPE_E4M3)
-        return elements;
-    if (c->dispatch_type == MW_ROWTYPE_E4M3_BLOCKS) // 4 bytes for each block, filled up to 16
-        return elements + (4 * elements / MW_SCALE_BLOCK + 15) / 16 * 16;
-    return c->row_bytes;
+    return mwi_row_parts(c->dispatch_type, c->row_bytes).bytes;
 }
 
 /// Lists of rows of a GPU: of each expert or, with source_lists, of each {expert, source}.

@@ -28,7 +28,8 @@ static const struct known OPEN = KNOWN(mw_open_options, offsetof(struct mw_open_
                           LAYER = KNOWN(mw_layer_config,
                                         offsetof(struct mw_layer_config, adder_bypass)),
                           WAIT = KNOWN(mw_wait_options, sizeof(struct mw_wait_options)),
-                          PROP = KNOWN(mw_dymulticast_prop, sizeof(struct mw_dymulticast_prop)),
+                          PROP = KNOWN(mw_dymulticast_prop,
+                                       offsetof(struct mw_dymulticast_prop, dispatch_type)),
                           TRANSPORT =
                               KNOWN(mw_transport, offsetof(struct mw_transport, total_cycles));
 

@@ -56,17 +56,30 @@ int mw_dispatch_start(struct mw_handle *handle, const struct mw_wait_options *op
     return dispatch(handle, __func__, options);
 }
 
-int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
-                const uint16_t *coefficient, struct mw_handle **handle)
+/// The end of a call that has made a handle, or not.
+static int dispatch_new(struct mw_handle **handle, const char *call, int status)
 {
-    int status = mw_handle_create(object, part, coefficient, handle);
     if (!status)
-        status = dispatch(*handle, __func__, NULL);
+        status = dispatch(*handle, call, NULL);
     if (status && handle) {
         mw_handle_destroy(*handle);
         *handle = NULL;
     }
     return status;
+}
+
+int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *part,
+                const uint16_t *coefficient, struct mw_handle **handle)
+{
+    return dispatch_new(handle, __func__, mw_handle_create(object, part, coefficient, handle));
+}
+
+int mw_dispatch_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
+                      const struct mw_typed_rows *rows, const uint16_t *coefficient,
+                      struct mw_handle **handle)
+{
+    return dispatch_new(handle, __func__,
+                        mw_handle_create_typed(object, part, rows, coefficient, handle));
 }
 
 int mw_dispatch_wait(struct mw_handle *handle, const struct mw_wait_options *options,

@@ -27,7 +27,9 @@ static int check_prop(const struct mw_device_info *info, const struct mw_dymulti
     if (p->experts > info->experts)
         return mwi_fail(MW_ERR_CAPACITY, "%u experts: the device has %u", p->experts,
                         info->experts);
-    return mwi_check_row_bytes(info, "block_bytes", p->block_bytes);
+    int status = mwi_check_row_bytes(info, "block_bytes", p->block_bytes);
+    return status ? status
+                  : mwi_check_row_type(info, p->dispatch_type, "block_bytes", p->block_bytes);
 }
 
 /// Every expert once, and no two at one place.
@@ -85,6 +87,7 @@ int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_
     m->block_bytes = p.block_bytes;
     m->k = p.k;
     m->experts = p.experts;
+    m->dispatch_type = p.dispatch_type;
     m->holders = 1;
     if (p.places)
         status = take_places(m, p.places);
@@ -121,6 +124,7 @@ int mw_dymulticast_bind_addr(struct mw_dymulticast *object, unsigned tokens,
     c.k = m->k;
     c.tokens_per_gpu = tokens / gpus + (tokens % gpus > 0);
     c.row_bytes = m->block_bytes;
+    c.dispatch_type = m->dispatch_type;
     c.experts_per_gpu = m->experts_per_gpu;
     c.rows_per_expert = rows_per_expert;
     c.stream_instrs = 4; // of each of the streams of a layer

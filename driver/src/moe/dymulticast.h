@@ -9,11 +9,11 @@
 
 struct mw_dymulticast {
     struct mw_device *device;
-    unsigned block_bytes, k, experts; ///< of its properties
-    unsigned experts_per_gpu;         ///< most of a GPU
-    struct mw_expert_place *places;   ///< [experts], by expert
-    unsigned own[MW_MAX_PORTS];       ///< experts of each GPU
-    unsigned holders;                 ///< the program, until it destroys the object, and handles
+    unsigned block_bytes, k, experts, dispatch_type; ///< of its properties
+    unsigned experts_per_gpu;                        ///< most of a GPU
+    struct mw_expert_place *places;                  ///< [experts], by expert
+    unsigned own[MW_MAX_PORTS];                      ///< experts of each GPU
+    unsigned holders; ///< the program, until it destroys the object, and handles
     bool destroyed;
     bool bound;
     struct mw_layer_config config;

@@ -12,6 +12,7 @@
 #include "core/registers.h"
 #include "core/state.h"
 #include "core/tables.h"
+#include "moe/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,9 +44,10 @@ static int check_lists(const struct mw_dymulticast *m, unsigned gpu, const struc
 {
     unsigned k = m->k;
     int status = 0;
-    if (p->tokens && (!p->x || !p->topk_idx || !p->topk_weights))
-        return mwi_fail(MW_ERR_INVALID, "GPU %u: %u tokens without x, topk_idx or topk_weights",
-                        gpu, p->tokens);
+    const bool other = m->dispatch_type != MW_ROWTYPE_BF16; // its rows are no part of `p`
+    if (p->tokens && ((!p->x && !other) || !p->topk_idx || !p->topk_weights))
+        return mwi_fail(MW_ERR_INVALID, "GPU %u: %u tokens without %stopk_idx or topk_weights", gpu,
+                        p->tokens, other ? "" : "x, ");
     for (unsigned t = 0; t < p->tokens; t++) {
         const int16_t *list = &p->topk_idx[(size_t)t * k];
         for (unsigned j = 0; j < k && !status; j++) {
@@ -176,13 +178,15 @@ static int add_coefficients(struct mw_handle *h, const uint16_t *coefficient)
 }
 
 static int make_images(struct mw_handle *h, const struct mw_tokens *part,
-                       const uint16_t *coefficient)
+                       const struct mw_typed_rows *rows, const uint16_t *coefficient)
 {
     const struct mw_dymulticast *m = h->object;
     const struct mw_layout *l = &h->layout;
     unsigned gpus = m->device->info.gpus;
     int status = mwi_image_routing(&h->data, l->rt_base, gpus, m->k, part);
-    if (!status)
+    if (!status && rows)
+        status = mwi_rows_image(&h->data, m, l, h->tokens, rows);
+    else if (!status)
         status = mwi_image_rows(&h->data, l->xs_base, gpus, m->block_bytes, l->row_shift, part);
     if (!status)
         status = add_coefficients(h, coefficient);
@@ -236,6 +240,30 @@ static int begin(struct mw_dymulticast *m, const char *call, struct mw_handle **
     return mwi_unlock(d, 0);
 }
 
+/// `rows` is NULL where they are bf16, which `part` has.
+static int create(struct mw_dymulticast *object, const char *call, const struct mw_tokens *part,
+                  const struct mw_typed_rows *rows, const uint16_t *coefficient,
+                  struct mw_handle **handle)
+{
+    struct mw_handle *h = NULL;
+    int status = begin(object, call, &h);
+    if (status)
+        return status;
+    for (unsigned g = 0; g < object->device->info.gpus; g++)
+        h->tokens[g] = part[g].tokens;
+    status = check_parts(h, part);
+    if (!status)
+        status = mwi_check_rows(object, h->tokens, call, rows);
+    if (!status)
+        status = make_images(h, part, rows, coefficient);
+    if (status) {
+        mw_handle_destroy(h);
+        return status;
+    }
+    *handle = h;
+    return 0;
+}
+
 int mw_handle_create(struct mw_dymulticast *object, const struct mw_tokens *part,
                      const uint16_t *coefficient, struct mw_handle **handle)
 {
@@ -244,21 +272,20 @@ int mw_handle_create(struct mw_dymulticast *object, const struct mw_tokens *part
     MWI_NEED(object);
     MWI_NEED(part);
     MWI_NEED(coefficient);
-    struct mw_handle *h = NULL;
-    int status = begin(object, __func__, &h);
-    if (status)
-        return status;
-    for (unsigned g = 0; g < object->device->info.gpus; g++)
-        h->tokens[g] = part[g].tokens;
-    status = check_parts(h, part);
-    if (!status)
-        status = make_images(h, part, coefficient);
-    if (status) {
-        mw_handle_destroy(h);
-        return status;
-    }
-    *handle = h;
-    return 0;
+    return create(object, __func__, part, NULL, coefficient, handle);
+}
+
+int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
+                           const struct mw_typed_rows *rows, const uint16_t *coefficient,
+                           struct mw_handle **handle)
+{
+    MWI_NEED(handle);
+    *handle = NULL;
+    MWI_NEED(object);
+    MWI_NEED(part);
+    MWI_NEED(rows);
+    MWI_NEED(coefficient);
+    return create(object, __func__, part, rows, coefficient, handle);
 }
 
 void mw_handle_destroy(struct mw_handle *handle)

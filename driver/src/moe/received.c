@@ -6,6 +6,7 @@
 #include "core/registers.h"
 #include "core/state.h"
 #include "core/struct_size.h"
+#include "moe/rows.h"
 #include "moe/turn.h"
 
 #include <stdlib.h>
@@ -73,9 +74,10 @@ static int describe(const struct mw_handle *h, unsigned expert, const uint8_t *t
 }
 
 /// Read rows of an expert and what belongs to them.
-static int read_rows(struct mw_handle *h, unsigned expert, struct mw_received_row *row, uint16_t *x,
-                     size_t count, const struct mwi_pause *pause)
+static int read_rows(struct mw_handle *h, unsigned expert, struct mw_received_row *row,
+                     const struct mw_typed_rows *to, size_t count, const struct mwi_pause *pause)
 {
+    const bool values = to->x || to->scales;
     const struct mw_layout *l = &h->layout;
     const struct mw_expert_place *p = &h->object->places[expert];
     const uint64_t first = (uint64_t)p->local_expert << l->cap_shift;
@@ -85,7 +87,7 @@ static int read_rows(struct mw_handle *h, unsigned expert, struct mw_received_ro
     uint8_t *rows = NULL, *entries = NULL, *gates = NULL;
     bool *seen = calloc(h->rows[expert], sizeof *seen);
     int status = seen ? 0 : mwi_fail(MW_ERR_NOMEM, "no memory for %u rows", h->rows[expert]);
-    if (x && !status)
+    if (values && !status)
         status = mwi_image_area(&im, p->gpu, l->xd_base + (first << l->row_shift),
                                 count << l->row_shift, &rows);
     if (row && !status)
@@ -95,9 +97,8 @@ static int read_rows(struct mw_handle *h, unsigned expert, struct mw_received_ro
                                 count << l->gate_shift, &gates);
     if (!status)
         status = mwi_move(h->object->device, false, im.list, im.count, pause);
-    for (size_t i = 0; i < count && x && !status; i++)
-        memcpy((uint8_t *)x + i * h->object->block_bytes, rows + (i << l->row_shift),
-               h->object->block_bytes);
+    for (size_t i = 0; i < count && values && !status; i++)
+        mwi_row_take(h->object, rows + (i << l->row_shift), to, i);
     if (row && !status)
         status = describe(h, expert, entries + skip, gates, count, row, seen);
     free(seen);
@@ -153,32 +154,53 @@ static int begin(struct mw_handle *h, const struct mwi_pause *pause)
     return status;
 }
 
-int mw_received(struct mw_handle *handle, unsigned expert, struct mw_received_row *row, uint16_t *x,
-                size_t max, size_t *count, const struct mw_wait_options *options)
+static int received(struct mw_handle *handle, const char *call, unsigned expert,
+                    struct mw_received_row *row, const struct mw_typed_rows *to, size_t max,
+                    size_t *count, const struct mw_wait_options *options)
 {
-    MWI_NEED(handle);
-    MWI_NEED(count);
     struct mw_device *d = handle->object->device;
     struct mw_wait_options o;
     int status = mwi_take_wait(&o, options);
     if (!status)
-        status = check_expert(handle, __func__, expert);
+        status = check_expert(handle, call, expert);
     if (status)
         return status;
     mwi_lock(d);
-    status = mwi_check_handle(handle, __func__);
+    status = mwi_check_handle(handle, call);
     const size_t rows = handle->rows[expert], wanted = max < rows ? max : rows;
-    if (!status && wanted && (row || x)) {
-        const struct mwi_pause pause = mwi_pause_begin(d, __func__, &o, mwi_handle_tokens(handle));
+    if (!status && wanted && (row || to->x || to->scales)) {
+        const struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(handle));
         status = begin(handle, &pause);
         if (!status) {
-            status = read_rows(handle, expert, row, x, wanted, &pause);
+            status = read_rows(handle, expert, row, to, wanted, &pause);
             mwi_handle_end(handle);
         }
     }
     if (!status)
         *count = rows;
     return mwi_unlock(d, status);
+}
+
+int mw_received(struct mw_handle *handle, unsigned expert, struct mw_received_row *row, uint16_t *x,
+                size_t max, size_t *count, const struct mw_wait_options *options)
+{
+    MWI_NEED(handle);
+    MWI_NEED(count);
+    if (x && handle->object->dispatch_type != MW_ROWTYPE_BF16)
+        return mwi_fail(MW_ERR_INVALID, "%s: the rows are not bf16: call mw_received_typed",
+                        __func__);
+    const struct mw_typed_rows to = {.x = x};
+    return received(handle, __func__, expert, row, &to, max, count, options);
+}
+
+int mw_received_typed(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
+                      const struct mw_typed_rows *rows, size_t max, size_t *count,
+                      const struct mw_wait_options *options)
+{
+    MWI_NEED(handle);
+    MWI_NEED(rows);
+    MWI_NEED(count);
+    return received(handle, __func__, expert, row, rows, max, count, options);
 }
 
 int mw_expert_output(struct mw_handle *handle, unsigned expert, const uint16_t *y,

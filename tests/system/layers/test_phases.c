@@ -4,6 +4,7 @@
 // have received; results that the program computes; a dispatch that is given up, overwritten
 // or destroyed in between.
 #include "system/layers.h"
+#include "trace/row_type.h"
 
 #include <poll.h>
 
@@ -177,6 +178,47 @@ static void own_experts(void **state)
     }
 }
 
+/// Rows of every type arrive as they were given, whatever way they take, with the golden bits.
+static void typed(void **state)
+{
+    (void)state;
+    static const struct layer_shape shape[] = {{GPUS, 5, 48, 8, 3, false},
+                                               {GPUS, 4, MW_SCALE_BLOCK, 8, 2, true},
+                                               {GPUS, 3, 3 * MW_SCALE_BLOCK, 4, 3, false}};
+    for (unsigned i = 0; i < sizeof shape / sizeof *shape; i++) {
+        static struct mw_received_row row[64];
+        static uint8_t x[64 * 3 * MW_SCALE_BLOCK], sent[4 * MW_SCALE_BLOCK];
+        static float scales[64 * 3];
+        const struct mw_typed_rows to = {x, scales};
+        const unsigned type = i ? MW_ROWTYPE_E4M3_BLOCKS : MW_ROWTYPE_E4M3;
+        const unsigned hidden = shape[i].hidden, blocks = hidden / MW_SCALE_BLOCK;
+        size_t count;
+        layer_make_typed(&t.l, &shape[i], type, &t.r);
+        layer_load(&t.l, t.d, &t.object, &t.handle);
+        for (unsigned g = 0; g < GPUS; g++)
+            t.rows[g] = t.l.out + (size_t)g * shape[i].tokens * hidden;
+        done(mw_layer_run(t.handle, t.rows, NULL, NULL));
+        is_right("one program");
+        done(mw_dispatch_start(t.handle, NULL));
+        done(mw_dispatch_wait(t.handle, NULL, NULL));
+        for (unsigned e = 0; e < shape[i].experts; e++) {
+            done(mw_received_typed(t.handle, e, row, &to, 64, &count, NULL));
+            for (size_t r = 0; r < count; r++) {
+                const size_t token = (size_t)row[r].gpu * shape[i].tokens + row[r].token;
+                const float *own = t.l.w.layer->scales;
+                own = own ? own + token * blocks : NULL;
+                mw_row_type_pack(type, &t.l.w.layer->x[token * hidden], own, hidden, sent);
+                assert_memory_equal(x + r * hidden, sent, hidden);
+                if (own)
+                    assert_memory_equal(&scales[r * blocks], own, blocks * sizeof *own);
+            }
+        }
+        done(mw_combine(t.handle, t.rows, NULL, NULL));
+        is_right("two programs");
+        clean_up();
+    }
+}
+
 /// A descriptor reports that the rows are there, while nothing waits.
 static void by_event(void **state)
 {
@@ -274,7 +316,7 @@ static void two(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_it, close_it)
-    const struct CMUnitTest tests[] = {TEST(both_ways), TEST(own_experts), TEST(by_event),
-                                       TEST(given_up), TEST(two)};
+    const struct CMUnitTest tests[] = {TEST(both_ways), TEST(own_experts), TEST(typed),
+                                       TEST(by_event),  TEST(given_up),    TEST(two)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

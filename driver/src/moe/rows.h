@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of dispatch whose type is not bf16: what a program gives of them, and as they lie in a GPU's
+// memory, with their scales behind their values.
+#ifndef MW_ROWS_H
+#define MW_ROWS_H
+
+#include "api/memory_image.h"
+#include "moe/dymulticast.h"
+
+/// Whether a call gives rows of the type that the object has (NULL: bf16), with scales that experts
+/// can multiply by.
+int mwi_check_rows(const struct mw_dymulticast *object, const unsigned *tokens, const char *call,
+                   const struct mw_typed_rows *rows);
+/// Add the rows of all GPUs, tokens[g] of each, to an image of `layout`.
+int mwi_rows_image(struct mwi_image *image, const struct mw_dymulticast *object,
+                   const struct mw_layout *layout, const unsigned *tokens,
+                   const struct mw_typed_rows *rows);
+/// Row number `i` of `to`, from where it lies.
+void mwi_row_take(const struct mw_dymulticast *object, const uint8_t *row,
+                  const struct mw_typed_rows *to, size_t i);
+
+#endif
