@@ -58,7 +58,8 @@ class BuildPy(build_py):
     def run(self):
         super().run()
         text = (f'"""Generated from moeswitch.h."""\nVERSION = "{version()}"\n'
-                f'SCALE_BLOCK = {defined("MW_SCALE_BLOCK")}\nCDEF = """{declarations()}"""\n')
+                f'SCALE_BLOCK = {defined("MW_SCALE_BLOCK")}\n'
+                f'SCALE_GROUP = {defined("MW_SCALE_GROUP")}\nCDEF = """{declarations()}"""\n')
         pathlib.Path(self.build_lib, "moeswitch", "_cdef.py").write_text(text)
 
 

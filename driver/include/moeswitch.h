@@ -486,7 +486,9 @@ struct mw_layer_config {
     /// all rows. The experts convert it without rounding, and their results have row_bytes. With
     /// MW_ROWTYPE_E4M3_BLOCKS the fp32 scales of its blocks of MW_SCALE_BLOCK values follow, filled
     /// up with zeros to 16 bytes. Experts multiply the gate weight by the scale of a block, rounded
-    /// to fp32. A row then has whole blocks.
+    /// to fp32. A row then has whole blocks. So has one with MW_ROWTYPE_NVFP4: row_bytes / 4 bytes
+    /// of values, then as packet.h says. Experts multiply the gate weight by the row's scale, and
+    /// values by those of groups, which needs no rounding.
     /// Excludes merge_loads. MW_ERR_CAPACITY: the device has no row_types.
     unsigned dispatch_type;
 };
@@ -719,8 +721,14 @@ struct mw_tokens {
 /// The rows of one GPU where their type is not bf16, as DeepEP's pair of data and scales. A call
 /// that takes rows only reads them.
 struct mw_typed_rows {
-    void *x;       ///< [tokens][values] e4m3 codes, of one byte each
-    float *scales; ///< MW_ROWTYPE_E4M3_BLOCKS: [tokens][values / MW_SCALE_BLOCK]; others: NULL
+    /// [tokens][values] e4m3 codes, of one byte each; MW_ROWTYPE_NVFP4: [tokens][values / 2] pairs
+    /// of e2m1 codes, the even value's in the low half
+    void *x;
+    /// MW_ROWTYPE_E4M3_BLOCKS: [tokens][values / MW_SCALE_BLOCK]; MW_ROWTYPE_NVFP4: [tokens], of
+    /// rows; others: NULL
+    float *scales;
+    /// MW_ROWTYPE_NVFP4: [tokens][values / MW_SCALE_GROUP] e4m3 scales; others: NULL
+    uint8_t *group_scales;
 };
 // The following calls write or read the memories of all GPUs, with the errors of mw_mem_write and
 // mw_mem_read. Element part[g] (N of them) belongs to GPU g. Addresses are those of a layout, or of
@@ -1083,8 +1091,8 @@ MW_API void mw_dymulticast_destroy(struct mw_dymulticast *object);
 MW_API int mw_handle_create(struct mw_dymulticast *object, const struct mw_tokens *part,
                             const uint16_t *coefficient, struct mw_handle **handle);
 /// The same with rows of the object's dispatch_type: rows[g] (N of them) instead of part[g].x,
-/// which is not read. MW_ERR_INVALID: also if a scale is NaN, infinite, zero, subnormal or
-/// negative, or if the object's rows are bf16. mw_handle_create returns it if they are not.
+/// which is not read. MW_ERR_INVALID: also if a scale is NaN, infinite, zero or negative, an fp32
+/// one subnormal, or the object's rows are bf16. mw_handle_create returns it if they are not.
 MW_API int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
                                   const struct mw_typed_rows *rows, const uint16_t *coefficient,
                                   struct mw_handle **handle);
@@ -1129,8 +1137,8 @@ struct mw_received_row {
 MW_API int mw_received(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
                        uint16_t *x, size_t max, size_t *count,
                        const struct mw_wait_options *options);
-/// The same for rows of any type: rows->x and rows->scales, of which each may be NULL, receive
-/// those of `max` rows. mw_received returns MW_ERR_INVALID if it shall read values that are not
+/// The same for rows of any type: the arrays of `rows`, of which each may be NULL, receive those of
+/// `max` rows. mw_received returns MW_ERR_INVALID if it shall read values that are not
 /// bf16.
 MW_API int mw_received_typed(struct mw_handle *handle, unsigned expert, struct mw_received_row *row,
                              const struct mw_typed_rows *rows, size_t max, size_t *count,

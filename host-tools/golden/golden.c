@@ -92,7 +92,8 @@ static void load_row(const struct mw_workload *w, unsigned layer, unsigned token
     }
 }
 
-/// Gate weights of the block of element `h`, in which its scale is a factor.
+/// Gate weights of the block of element `h`, in which its scale, or its row's, is a factor. Scales
+/// of smaller groups are part of the values.
 static void scale_row(const struct mw_workload *w, unsigned layer, unsigned token, unsigned h,
                       const struct row *row, struct row *scaled)
 {
@@ -100,7 +101,9 @@ static void scale_row(const struct mw_workload *w, unsigned layer, unsigned toke
     *scaled = *row;
     if (!scales)
         return;
-    const float scale = scales[((size_t)token * w->shape.hidden + h) / MW_SCALE_BLOCK];
+    const unsigned type = w->shape.dispatch_type;
+    const size_t of_row = (size_t)token * mw_row_type_scales(type, w->shape.hidden);
+    const float scale = scales[of_row + (type == MW_ROWTYPE_NVFP4 ? 0 : h / MW_SCALE_BLOCK)];
     for (unsigned i = 0; i < row->count; i++)
         scaled->weight[i] = mw_expert_multiply(row->weight[i], scale);
 }

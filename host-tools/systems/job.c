@@ -155,10 +155,10 @@ void mw_job_pack_hidden(const struct job *j, unsigned layer, uint16_t *words)
     const struct mw_shape *s = &j->w->shape;
     const uint16_t *x = j->w->layer[layer].x;
     const float *scales = j->w->layer[layer].scales;
+    const size_t per_row = mw_row_type_scales(s->dispatch_type, s->hidden);
     for (size_t t = 0; t < j->w->tokens; t++)
-        mw_row_type_pack(s->dispatch_type, x + t * s->hidden,
-                         scales ? scales + t * (s->hidden / MW_SCALE_BLOCK) : NULL, s->hidden,
-                         words + t * mw_job_dispatch_words(j));
+        mw_row_type_pack(s->dispatch_type, x + t * s->hidden, scales ? scales + t * per_row : NULL,
+                         s->hidden, words + t * mw_job_dispatch_words(j));
 }
 
 int mw_job_load_hidden(struct job *j, unsigned layer, uint64_t address)

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 /// A bf16 from random bits: sign, 7 bits of mantissa, and a binary exponent in low .. high.
@@ -56,17 +57,51 @@ static float make_block(uint64_t seed, size_t layer, size_t token, unsigned bloc
     return mw_e4m3_scale(x, values);
 }
 
+/// Powers of two below which a row's numbers are, and a group's, up to 12 below the row's.
+static int row_top(uint64_t seed, size_t layer, size_t token)
+{
+    return (int)(mw_hash3(seed ^ 0x726f77746f70, layer, token) % 32) - 12;
+}
+
+/// The scale that makes 448 of the scale of a group whose largest is 2^top.
+static float row_scale(int top)
+{
+    return ldexpf(1.0f, top) / (6 * 448);
+}
+
+/// Numbers over three binades, none of which becomes a zero.
+static float make_group(uint64_t seed, size_t layer, size_t token, unsigned first, uint16_t *values)
+{
+    const int row = row_top(seed, layer, token);
+    const uint64_t place = (uint64_t)token * MW_MAX_HIDDEN + first;
+    const int top = row - (int)(mw_hash3(seed ^ 0x67726f7570, layer, place) % 13);
+    float x[MW_SCALE_GROUP];
+    for (unsigned i = 0; i < MW_SCALE_GROUP; i++) {
+        const uint64_t bits = element_bits(seed, layer, token, first + i);
+        const uint32_t word = (uint32_t)random_bf16(bits, top - 3, top - 1) << 16;
+        memcpy(&x[i], &word, sizeof word);
+    }
+    return mw_nvfp4_scale(x, row_scale(row), values);
+}
+
 void mw_workload_set(const struct mw_workload *w, const struct mw_layer *layer, unsigned token,
                      unsigned h, unsigned element)
 {
     const struct mw_shape *s = &w->shape;
     uint16_t *x = layer->x + (size_t)token * s->hidden + h;
     const size_t number = layer->first + token;
-    if (!layer->scales)
+    if (!layer->scales) {
         *x = mw_typed_value(s->dispatch_type, s->seed, layer->number, number, element);
-    else if (h % MW_SCALE_BLOCK == 0)
-        layer->scales[((size_t)token * s->hidden + h) / MW_SCALE_BLOCK] =
+        return;
+    }
+    float *scales = layer->scales + (size_t)token * mw_row_type_scales(s->dispatch_type, s->hidden);
+    if (s->dispatch_type == MW_ROWTYPE_E4M3_BLOCKS && h % MW_SCALE_BLOCK == 0)
+        scales[h / MW_SCALE_BLOCK] =
             make_block(s->seed, layer->number, number, element / MW_SCALE_BLOCK, x);
+    if (s->dispatch_type != MW_ROWTYPE_NVFP4 || h % MW_SCALE_GROUP)
+        return;
+    scales[0] = row_scale(row_top(s->seed, layer->number, number));
+    scales[1 + h / MW_SCALE_GROUP] = make_group(s->seed, layer->number, number, element, x);
 }
 
 uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread)
@@ -110,7 +145,7 @@ static int check_shape(const struct mw_trace *trace, const struct mw_shape *shap
                        MW_MAX_HIDDEN);
     if (mw_row_type_scaled(shape->dispatch_type) && shape->hidden % MW_SCALE_BLOCK)
         return mw_fail(err, MW_EXIT_INPUT,
-                       "--dispatch-type %s: a scale belongs to %d values: --hidden must be a "
+                       "--dispatch-type %s: experts read blocks of %d values: --hidden must be a "
                        "multiple of %d",
                        mw_row_type_names[shape->dispatch_type], MW_SCALE_BLOCK, MW_SCALE_BLOCK);
     if (!layers)
@@ -127,10 +162,11 @@ static int make_layer(struct mw_workload *w, struct mw_layer *layer, const struc
     layer->x = malloc(values * sizeof *layer->x);
     if (trace->expert_at)
         layer->expert_at = malloc(w->experts * sizeof *layer->expert_at);
-    const bool scaled = mw_row_type_scaled(w->shape.dispatch_type);
-    if (scaled)
-        layer->scales = malloc(values / MW_SCALE_BLOCK * sizeof *layer->scales);
-    if (!layer->ids || !layer->weights || !layer->x || (scaled && !layer->scales) ||
+    const size_t scales =
+        (size_t)w->tokens * mw_row_type_scales(w->shape.dispatch_type, w->shape.hidden);
+    if (scales)
+        layer->scales = malloc(scales * sizeof *layer->scales);
+    if (!layer->ids || !layer->weights || !layer->x || (scales && !layer->scales) ||
         (trace->expert_at && !layer->expert_at))
         return mw_fail_memory(err, "a layer");
     if (trace->expert_at)

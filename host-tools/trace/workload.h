@@ -64,7 +64,7 @@ struct mw_layer {
     uint16_t *ids;       ///< [N * T][k], expert or its place, or MW_NO_EXPERT
     float *weights;      ///< [N * T][k], 0 where there is no expert
     uint16_t *x;         ///< [N * T][H], bf16 hidden values: normal numbers that dispatch_type has
-    float *scales;       ///< [N * T][H / MW_SCALE_BLOCK]; NULL: dispatch_type has none
+    float *scales;       ///< [N * T][mw_row_type_scales]; NULL: dispatch_type has none
     uint16_t *expert_at; ///< [experts], the expert of each place; NULL: the place of its number
 };
 
@@ -92,8 +92,8 @@ uint16_t mw_hidden_value(uint64_t seed, size_t layer, size_t token, unsigned ele
 /// The same of a type without scales: of one with fewer values any of those but zeros and NaN.
 uint16_t mw_typed_value(unsigned type, uint64_t seed, size_t layer, size_t token, unsigned element);
 
-/// Element `h` of a token becomes that of number `element`. Where blocks have scales, one becomes
-/// block element / MW_SCALE_BLOCK with its scale when `h` is its first.
+/// Element `h` of a token becomes that of number `element`. Where blocks or groups have
+/// scales, one becomes that which `element` begins, with its scale, when `h` is its first.
 void mw_workload_set(const struct mw_workload *w, const struct mw_layer *layer, unsigned token,
                      unsigned h, unsigned element);
 

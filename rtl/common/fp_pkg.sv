@@ -71,6 +71,19 @@ package fp_pkg;
         return {x[7], exp, frac, 4'd0};
     endfunction
 
+    // Product of an e2m1 and an e4m3, of which `s` is the bf16: 2 by 4 bits of significand, exact.
+    function automatic logic [15:0] e2m1_times(input logic [3:0] x, input logic [15:0] s);
+        logic [5:0] product;  // from [1, 4), with 4 fraction bits
+        logic [7:0] exp;
+        if (s == NaN16) return NaN16;
+        if (x[2:0] == '0 || s[14:0] == '0) return {x[3] ^ s[15], 15'd0};
+        product = {1'b0, 1'b1, s[6:4], 1'b0};
+        // one half is a subnormal of one bit
+        if (x[2:1] != '0 && x[0]) product = product + {2'b00, 1'b1, s[6:4]};
+        exp = s[14:7] + ((x[2:1] == '0) ? 8'hff : 8'(x[2:1]) - 8'd1) + 8'(product[5]);
+        return {x[3] ^ s[15], exp, product[5] ? {product[4:0], 2'b00} : {product[3:0], 3'b000}};
+    endfunction
+
     // fp16 nearest to an fp32 whose NaN, if it is one, is canonical: ties to even, subnormals
     // made, overflow to infinity.
     function automatic logic [15:0] rne_fp16(input logic [31:0] x);

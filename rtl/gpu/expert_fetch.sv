@@ -4,9 +4,10 @@
 // reads coefficient and gate weight.
 //
 // Function: If rows have scales (RowTypes), a row leaves as blocks of ScaleBlock elements. Each has
-// addresses of its own, and the product of gate weight and scale in place of the weight.
+// addresses of its own, and the product of gate weight and scale in place of the weight. The scale
+// is the block's or, if elements are e2m1, the row's. Blocks of those have eight scales besides.
 // Ports: The row stride must be four flits or more, and region bases aligned to four flits, so that
-// every row starts with a group of four. row_o is stable for 3 cycles after row_take_i, and
+// every row starts with a group of four. row_o is stable for 4 cycles after row_take_i, and
 // row_o.factor is complete 3 cycles after it. Memory answers 3 cycles after the grant. A
 // multiplication by a power of two replaces each shifter, because it costs less.
 // Order: Tiles and rows in the order of arrival.
@@ -104,7 +105,8 @@ module expert_fetch #(
         Line,   // line = number of the row among the rows of all experts
         Coef,   // sum = address of the coefficient
         ReadC,  // read it; sum = address of the gate weight
-        ReadW,  // read it; sum = address of the hidden values, or of a block's scale
+        ReadW,  // read it; sum = address of the hidden values, or of a scale
+        ReadR,  // read the row's; sum = address of the first block's
         ReadS,  // read it; sum = address of the block
         GiveX,  // give it; sum = address of the result
         GiveY   // give it; sum = address of the next block's scale
@@ -122,9 +124,9 @@ module expert_fetch #(
     logic [node_pkg::ExpertW-1:0] le_q;
     logic [Cfg.CountW-1:0] place_q;
 
-    // Of rows that have scales: blocks after the first; another one comes; offsets of a block's
-    // result and of a scale, which lies behind the elements.
-    logic scaled, later, more;
+    // Of rows that have scales: elements of half a byte; blocks after the first; another one comes;
+    // offsets of a block's result and of a scale, which lies behind the elements.
+    logic scaled, fp4, later, more;
     logic [LowW-1:0] block_at, scale_at;
 
     // List position in the low bits of a unicast entry.
@@ -165,21 +167,22 @@ module expert_fetch #(
             default: base = cfg_i.yd_base[W-1:0];
         endcase
         if (Cfg.RowTypes) begin
-            if (step_q == ReadS || (step_q == GiveY && scaled)) begin
+            if (step_q == ReadR || step_q == ReadS || (step_q == GiveY && scaled)) begin
                 if (unicast_i) shift = 5'(cfg_i.row_shift) - 5'(cfg_i.k_shift);
                 base = cfg_i.xd_base[W-1:0];
-                low = (step_q == ReadS) ? block_at >> 1 : scale_at;
+                low = (step_q != ReadS) ? scale_at : fp4 ? block_at >> 2 : block_at >> 1;
             end
             if (step_q == GiveX) low = block_at;
         end
         if (step_q == ReadC || step_q == ReadW
-            || (Cfg.RowTypes && (step_q == ReadS || step_q == GiveY)))
+            || (Cfg.RowTypes && (step_q == ReadR || step_q == ReadS || step_q == GiveY)))
             operand[3:0] &= keep;
         shifted = (operand * (W'(1) << shift)) | W'(low);
         {sum, unused_sum} = shifted + base;
     end
 
     assign rd_o.valid = (step_q == ReadC && !next_busy_q) || step_q == ReadW
+                        || (Cfg.RowTypes && step_q == ReadR)
                         || (Cfg.RowTypes && step_q == ReadS && !(later && next_busy_q));
     assign rd_o.addr = sum_q[W-1:Cfg.FlitLog2];
     assign info_pop = step_q == Coef;
@@ -217,7 +220,12 @@ module expert_fetch #(
                 if (rd_ready_i) begin
                     sum_q <= sum;
                     word_w_q <= sum_q[Cfg.FlitLog2-1:2];
-                    step_q <= (Cfg.RowTypes && scaled) ? ReadS : GiveX;
+                    step_q <= !(Cfg.RowTypes && scaled) ? GiveX : fp4 ? ReadR : ReadS;
+                end
+                ReadR:
+                if (Cfg.RowTypes && rd_ready_i) begin
+                    sum_q <= sum;
+                    step_q <= ReadS;
                 end
                 ReadS:
                 if (Cfg.RowTypes && rd_ready_i && !(later && next_busy_q)) begin
@@ -272,6 +280,7 @@ module expert_fetch #(
         typedef enum logic [1:0] {
             Coefficient,
             Weight,
+            RowScale,
             Scale
         } answer_e;
 
@@ -283,14 +292,25 @@ module expert_fetch #(
         logic more_q, is_s;  // the block of the next answer is not the row's last
         logic [1:0] done_q;
         logic [31:0] scale_q, product;
+        logic [63:0] scales_q;
         logic [Cfg.FlitLog2-3:0] word_s_q;
 
-        assign scaled = cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3_BLOCKS;
+        assign fp4 = cfg_i.dispatch_type == packet_pkg::ROWTYPE_NVFP4;
+        assign scaled = fp4 || cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3_BLOCKS;
         assign blocks = cfg_i.row_bytes[14:BlockLog2+1];
         assign later = block_q != '0;
         assign more = scaled && block_q != blocks;
         assign block_at = LowW'({block_q, (BlockLog2 + 1)'(0)});
-        assign scale_at = scaled ? LowW'(cfg_i.row_bytes[14:1]) + LowW'({block_q, 2'b00}) : '0;
+        // four bytes for each block, or eight for the row and eight for each block
+        always_comb begin
+            scale_at = '0;
+            if (fp4) begin
+                scale_at = LowW'(cfg_i.row_bytes[14:2])
+                           + LowW'({block_q + BlockW'(step_q != ReadW), 3'b000});
+            end else if (scaled) begin
+                scale_at = LowW'(cfg_i.row_bytes[14:1]) + LowW'({block_q, 2'b00});
+            end
+        end
 
         always_ff @(posedge clk_i) begin
             if (step_q == Line) block_q <= '0;
@@ -302,7 +322,8 @@ module expert_fetch #(
         assign is_w = answer_q == Weight;
         assign is_s = answer_q == Scale;
         assign done = scaled ? done_q[1] : rd_i.rvalid && is_w;
-        assign word_at = is_c ? word_c_q : is_w ? word_w_q : word_s_q;
+        assign word_at = is_c ? word_c_q : is_w ? word_w_q : is_s ? word_s_q : '0;
+        assign row_o.scales = scales_q;
 
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) begin
@@ -311,11 +332,23 @@ module expert_fetch #(
             end else begin
                 done_q <= {done_q[0], rd_i.rvalid && is_s};
                 if (rd_i.rvalid) begin
-                    if (is_c) answer_q <= Weight;
-                    else answer_q <= (is_w ? scaled : more_q) ? Scale : Coefficient;
+                    case (answer_q)
+                        Coefficient: answer_q <= Weight;
+                        Weight: answer_q <= fp4 ? RowScale : scaled ? Scale : Coefficient;
+                        RowScale: answer_q <= Scale;
+                        default: answer_q <= more_q ? Scale : Coefficient;
+                    endcase
                 end
             end
-            if (rd_i.rvalid && is_s) scale_q <= word;
+            if (rd_i.rvalid && !is_c && !is_w && is_s != fp4) scale_q <= word;
+        end
+
+        if (Cfg.FlitBytes == 16) begin : gen_half
+            always_ff @(posedge clk_i)
+                if (rd_i.rvalid && is_s)
+                    scales_q <= word_s_q[1] ? rd_i.rdata[127:64] : rd_i.rdata[63:0];
+        end else begin : gen_flit
+            always_ff @(posedge clk_i) if (rd_i.rvalid && is_s) scales_q <= rd_i.rdata;
         end
 
         always_ff @(posedge clk_i)
@@ -332,7 +365,8 @@ module expert_fetch #(
     end else begin : gen_no_scales
         logic is_w_q;
 
-        assign {scaled, later, more} = '0;
+        assign {scaled, fp4, later, more} = '0;
+        assign row_o.scales = '0;
         assign {block_at, scale_at} = '0;
         assign is_c = !is_w_q;
         assign is_w = is_w_q;
@@ -346,7 +380,7 @@ module expert_fetch #(
         end
 
         logic unused;
-        assign unused = &{1'b0, later, more, block_at};
+        assign unused = &{1'b0, fp4, later, more, block_at};
     end
 
     expert_factor i_factor (

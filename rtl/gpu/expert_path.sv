@@ -2,17 +2,18 @@
 //
 // Data path and clock of the expert engine: reads rows two flits per cycle, multiplies, writes.
 //
-// Function: With RowTypes, elements of one byte (cfg_i.dispatch_type) become bf16 in expert_unpack.
-// If these have scales, a row comes in blocks. Each is a row to this module, and row_i.last is that
-// of the last block of a tile.
+// Function: With RowTypes, elements of a byte or half a byte (cfg_i.dispatch_type) become bf16 in
+// expert_unpack. If these have scales, a row comes in blocks. Each is a row to this module, and
+// row_i.last is that of the last block of a tile.
 // Order: Rows in the order of arrival. A row passes in groups of four flits, two cycles each: flits
-// 0 and 2, then 1 and 3 (see gpu_mem). A group of one-byte elements becomes two groups. The first
-// two of their four cycles read it. Each is written a cycle later than its number says, so such a
-// row takes a cycle more.
+// 0 and 2, then 1 and 3 (see gpu_mem). A group of one-byte elements becomes two groups, one of half
+// bytes four. The first two of their cycles read it. Each step waits for the next one of its row,
+// which may read its other half, and the last one a cycle.
 // Back-pressure: Memory refuses neither reads nor writes, and answers after a fixed time. Nothing
 // is queued.
-// Latency: A step of a row is written 7 cycles after it fires. Two flits per cycle are sustained
-// across rows and tiles while row_i.valid is high when a row ends. A tile starts when its first row
+// Latency: A step of a row is written 7 cycles after it fires, or has waited. Two flits per cycle
+// are sustained across rows while row_i.valid is high when a row ends, and across tiles unless
+// elements are converted, which costs a cycle. A tile starts when its first row
 // is present, the time of the previous tile is over, and that tile's last flits are read. It takes
 // tile * row_cycles_i cycles. Nothing of it is read earlier. done_*: its time is over and its last
 // flits are read. The next tile starts when that was taken. Results are in memory WriteLatency
@@ -38,7 +39,7 @@ module expert_path #(
     input  wire logic [15:0] row_cycles_i,  // time per row, constant while a tile is in the engine
 
     input  wire work_t row_i,
-    output logic       row_take_o,  // row_i stays for 3 cycles more
+    output logic       row_take_o,  // row_i stays for 4 cycles more
 
     output pair_t                     rd_o,
     input  wire logic                 rd_ready_i,
@@ -66,7 +67,8 @@ module expert_path #(
     logic [OffW-1:0] last_q;
     logic [1:0] rest_q;  // flits of the last group, 0: all
     logic [OffW:0] step;  // that fires: {group, odd} of what is written
-    logic reads, writes, ends, next_group;  // it does; it is the row's last, its group's
+    logic reads, ends, next_group;  // it does; it is the row's last, its group's
+    logic codes;  // elements are converted
     logic [14:0] bytes;  // of its result
 
     always_ff @(posedge clk_i) begin
@@ -80,13 +82,15 @@ module expert_path #(
     logic time_end, over, out, zero_time;
     logic [OffW-1:0] at_q;
     logic [GroupW-1:0] x_q, y_q;
-    logic [RdLat-1:0] take_q;
+    logic [RdLat:0] take_q;
     fp_pkg::factor_t factor_q;
+    logic factor_due;
 
     assign at_last = step[OffW:1] == last_q;
+    assign ends = odd_q && at_last;
     assign row_end = fire && ends;
     assign tile_end = row_end && last_row_q;
-    assign over = have_q && (!open_q || tile_end) && (!busy_q || time_end);
+    assign over = have_q && (!open_q || (tile_end && !codes)) && (!busy_q || time_end);
     assign out = over && done_ready_i;
     assign start_o = row_i.valid && (!have_q || out);
     assign row_take_o = (open_q && !tile_end) ? row_i.valid && (!row_q || row_end) : start_o;
@@ -110,7 +114,7 @@ module expert_path #(
             else if (time_end) busy_q <= 1'b0;
             if (row_take_o) row_q <= 1'b1;
             else if (row_end) row_q <= 1'b0;
-            take_q <= {take_q[RdLat-2:0], row_take_o};
+            take_q <= {take_q[RdLat-1:0], row_take_o};
         end
         if (row_take_o) begin
             x_q <= row_i.x;
@@ -127,7 +131,7 @@ module expert_path #(
             done_le_o <= row_i.le;
             done_first_o <= row_i.idx;
         end
-        if (take_q[RdLat-1]) factor_q <= row_i.factor;  // with the row's first flits
+        if (factor_due) factor_q <= row_i.factor;  // before the row's first flits
     end
 
     // ---- reads, and what is written later ---------------------------------------------------
@@ -135,14 +139,20 @@ module expert_path #(
     logic [StepW-1:0] addr_q[Delay];
     logic moving;
 
+    // What is written of the step that fires, or of the one that has waited.
+    logic [1:0] valid;
+    logic [StepW-1:0] addr, own_addr;
+    logic waits;  // one does
+    assign own_addr = {y_q + GroupW'(step[OffW:1]), step[0]};
+
     assign rd_o.valid = row_q && reads;
     assign fire = row_q && (rd_ready_i || !reads);
     assign rd_o.addr = {x_q + GroupW'(at_q), odd_q};
-    assign here[0] = fire && writes && !(at_last && step[0] && rest_q == 2'd1);
-    assign here[1] = fire && writes && !(at_last && (step[0] ? rest_q != '0 : ^rest_q));
+    assign here[0] = fire && !(at_last && step[0] && rest_q == 2'd1);
+    assign here[1] = fire && !(at_last && (step[0] ? rest_q != '0 : ^rest_q));
 
     always_comb begin
-        moving = 1'b0;
+        moving = waits;
         for (int unsigned d = 0; d < Delay; d++) moving |= valid_q[d][0];
     end
 
@@ -150,8 +160,8 @@ module expert_path #(
         if (!rst_ni) begin
             for (int unsigned d = 0; d < Delay; d++) valid_q[d] <= '0;
         end else if (fire || moving) begin
-            valid_q[0] <= here;
-            addr_q[0] <= {y_q + GroupW'(step[OffW:1]), step[0]};
+            valid_q[0] <= valid;
+            addr_q[0] <= addr;
             for (int unsigned d = 1; d < Delay; d++) begin
                 valid_q[d] <= valid_q[d-1];
                 addr_q[d] <= addr_q[d-1];
@@ -162,27 +172,57 @@ module expert_path #(
     assign wr_o.valid = valid_q[Delay-1];
     assign wr_o.addr = addr_q[Delay-1];
 
-    // ---- elements of one byte: step s of a row writes what step s - 1 would in bf16 -------------
+    // ---- codes: a step waits for the read of the one behind it ---------------------------------
     logic [Cfg.FlitW-1:0] x[2];
 
     if (Cfg.RowTypes) begin : gen_types
-        logic codes, half_q;  // half_q: the second half of the group
-        logic [OffW+1:0] slot, last_slot;
+        logic fp4, ready;
+        logic [1:0] part_q, last_part;  // of what becomes of the group
+        logic [63:0] scales_q;
+        // the step that waits; and what of it is written, whether it is its row's last
+        logic wait_q, wait_last_q;
+        logic [1:0] wait_here_q;
+        logic [StepW-1:0] wait_addr_q;
+        logic [3:0] wait_step_q;
 
         assign codes = cfg_i.dispatch_type != packet_pkg::ROWTYPE_BF16;
-        assign bytes = (cfg_i.dispatch_type == packet_pkg::ROWTYPE_E4M3_BLOCKS)
+        assign fp4 = cfg_i.dispatch_type == packet_pkg::ROWTYPE_NVFP4;
+        assign bytes = (cfg_i.dispatch_type inside {packet_pkg::ROWTYPE_E4M3_BLOCKS,
+                                                    packet_pkg::ROWTYPE_NVFP4})
                        ? 15'(2 * packet_pkg::ScaleBlock) : cfg_i.row_bytes;
-        assign slot = {at_q, half_q, odd_q};
-        assign last_slot = {1'b0, last_q, 1'b1} + 1'b1;
-        assign step = codes ? (OffW + 1)'(slot - 1'b1) : {at_q, odd_q};
-        assign ends = codes ? slot == last_slot : odd_q && at_last;
-        assign reads = !codes || (!half_q && !ends);
-        assign writes = !codes || slot != '0;
-        assign next_group = odd_q && (!codes || half_q);
+        assign last_part = fp4 ? 2'd3 : 2'd1;
+        assign reads = !codes || part_q == '0;
+        assign next_group = odd_q && (!codes || part_q == last_part);
+        assign ready = wait_q && (fire || wait_last_q);
+        assign waits = wait_q;
+        assign valid = !codes ? here : ready ? wait_here_q : '0;
+        assign addr = codes ? wait_addr_q : own_addr;
+        // a cycle later, as the last step of the row before may wait for one
+        assign factor_due = codes ? take_q[RdLat] : take_q[RdLat-1];
 
-        always_ff @(posedge clk_i)
-            if (row_take_o) half_q <= 1'b0;
-            else if (fire && odd_q) half_q <= codes && !half_q;
+        always_comb begin
+            step = {at_q, odd_q};
+            if (fp4) step = {at_q[OffW-3:0], part_q, odd_q};
+            else if (codes) step = {at_q[OffW-2:0], part_q[0], odd_q};
+        end
+
+        always_ff @(posedge clk_i) begin
+            if (row_take_o) part_q <= '0;
+            else if (fire && odd_q) part_q <= (!codes || next_group) ? '0 : part_q + 1'b1;
+            if (factor_due) scales_q <= row_i.scales;
+            if (fire) begin
+                wait_last_q <= ends;
+                wait_here_q <= here;
+                wait_addr_q <= own_addr;
+                wait_step_q <= step[3:0];
+            end
+        end
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) wait_q <= 1'b0;
+            else if (fire) wait_q <= codes;
+            else if (ready) wait_q <= 1'b0;
+        end
 
         expert_unpack #(
             .Cfg(Cfg),
@@ -190,18 +230,26 @@ module expert_path #(
         ) i_unpack (
             .clk_i,
             .codes_i(codes),
+            .fp4_i(fp4),
             .read_i(fire && reads),
             .odd_i(odd_q),
-            .step_i(step[1:0]),
+            .step_i(wait_step_q),
+            .scales_i(scales_q),
             .data_i(rd_data_i),
             .x_o(x)
         );
     end else begin : gen_bf16
+        logic unused;
+        assign unused = &{1'b0, take_q[RdLat]};
+
+        assign codes = 1'b0;
+        assign waits = 1'b0;
+        assign valid = here;
+        assign addr = own_addr;
+        assign factor_due = take_q[RdLat-1];
         assign bytes = cfg_i.row_bytes;
         assign step = {at_q, odd_q};
-        assign ends = odd_q && at_last;
         assign reads = 1'b1;
-        assign writes = 1'b1;
         assign next_group = odd_q;
         assign x = rd_data_i;
     end

@@ -194,7 +194,7 @@ static void calls_for_objects(void)
 {
     struct mw_layout layout;
     struct mw_handle *handle;
-    const struct mw_typed_rows typed[WAITING_GPUS] = {{NULL, NULL}};
+    const struct mw_typed_rows typed[WAITING_GPUS] = {{NULL, NULL, NULL}};
     GONE(mw_multicast_add_device, made.open_group, 0);
     GONE(mw_multicast_bind_addr, made.open_group, 0);
     GONE(mw_multicast_bind_addr, made.group, 64);

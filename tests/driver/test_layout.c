@@ -101,7 +101,7 @@ static void layout_limits(void **state)
         BAD(row_bytes, 0, MW_ERR_INVALID, "flit"),
         BAD(row_bytes, 44, MW_ERR_INVALID, "bytes per row: 44 is no multiple of the 8-byte flit"),
         BAD(row_bytes, 32760, MW_ERR_CAPACITY, "bytes per row: 32760, the device holds 32752"),
-        BAD(dispatch_type, 3, MW_ERR_INVALID, "dispatch_type: there is no type 3"),
+        BAD(dispatch_type, 4, MW_ERR_INVALID, "dispatch_type: there is no type 4"),
         BAD(dispatch_type, 1, MW_ERR_CAPACITY, "dispatch_type: this device's rows are bf16"),
         BAD(tokens_per_gpu, 129, MW_ERR_CAPACITY, "tokens per GPU: 129, the device holds 128"),
         BAD(experts_per_gpu, 17, MW_ERR_CAPACITY, "experts per GPU: 17, the device holds 16"),
@@ -236,9 +236,9 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     c.dispatch_type = MW_ROWTYPE_E4M3_BLOCKS;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
     assert_message("row_bytes: 32 are no multiple of 256, a block of 128 values");
-    c.dispatch_type++;
+    c.dispatch_type = MW_ROWTYPE_NVFP4 + 1;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
-    assert_message("dispatch_type: there is no type 3");
+    assert_message("dispatch_type: there is no type 4");
     c.dispatch_type = MW_ROWTYPE_E4M3;
     c.row_bytes = 3 * info->flit_bytes;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);

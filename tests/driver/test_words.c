@@ -167,6 +167,7 @@ static void dispatch_and_combine(void **state)
 enum { VALUES = 256, BLOCKS = VALUES / MW_SCALE_BLOCK };
 static uint8_t codes[4][T][VALUES];
 static float scales[4][T][BLOCKS];
+static uint8_t groups[4][T][VALUES / MW_SCALE_GROUP];
 static struct mw_typed_rows typed[4];
 
 static void make_typed(struct mw_tokens *part)
@@ -176,11 +177,13 @@ static void make_typed(struct mw_tokens *part)
         for (unsigned t = 0; t < T; t++) {
             for (unsigned i = 0; i < VALUES; i++)
                 codes[g][t][i] = (uint8_t)(g + 3 * t + 7 * i);
+            for (unsigned i = 0; i < VALUES / MW_SCALE_GROUP; i++)
+                groups[g][t][i] = (uint8_t)(1 + (5 * g + 11 * t + i) % 126);
             for (unsigned b = 0; b < BLOCKS; b++)
                 scales[g][t][b] = 0.5f + (float)(16 * g + 4 * t + b);
         }
         part[g].x = NULL;
-        typed[g] = (struct mw_typed_rows){codes[g][0], scales[g][0]};
+        typed[g] = (struct mw_typed_rows){codes[g][0], scales[g][0], groups[g][0]};
     }
 }
 
@@ -206,6 +209,8 @@ static void typed_checks(void **state)
     fake_open_with_all();
     assert_code(create_typed(MW_ROWTYPE_E4M3_BLOCKS, MW_SCALE_BLOCK, &m), MW_ERR_INVALID);
     assert_message("block_bytes: 128 are no multiple of 256, a block of 128 values");
+    assert_code(create_typed(MW_ROWTYPE_NVFP4, 3 * MW_SCALE_BLOCK, &m), MW_ERR_INVALID);
+    assert_message("block_bytes: 384 are no multiple of 256, a block of 128 values");
     assert_code(create_typed(MW_ROWTYPE_E4M3, 24, &m), MW_ERR_INVALID);
     assert_message("bytes per row of dispatch: 12 is no multiple");
     assert_code(create_typed(99, 2 * VALUES, &m), MW_ERR_INVALID);
@@ -250,32 +255,72 @@ static void typed_checks(void **state)
     mw_dymulticast_destroy(m);
 }
 
+/// A row of NVFP4 has scales of its groups and of its own.
+static void groups_are_checked(void **state)
+{
+    (void)state;
+    struct mw_dymulticast *m;
+    struct mw_handle *h;
+    struct mw_tokens part[4];
+    fake_open_with_all();
+    assert_code(create_typed(MW_ROWTYPE_NVFP4, 2 * VALUES, &m), 0);
+    assert_code(mw_dymulticast_bind_addr(m, 4 * T, 4), 0);
+    make_typed(part);
+    static const uint8_t bad[] = {0, 0x80, 0x7f, 0xff, 0x81};
+    for (unsigned i = 0; i < sizeof bad; i++) {
+        groups[1][2][3] = bad[i];
+        assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+        assert_message("GPU 1, token 2, group 3: the e4m3 scale is 0x");
+        assert_null(h);
+    }
+    groups[1][2][3] = 0x7e;
+    scales[1][0][1] = NAN; // the second row's
+    assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+    assert_message("GPU 1, token 1, block 0: the scale is nan");
+    scales[1][0][1] = 1;
+    typed[0].group_scales = NULL;
+    assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), MW_ERR_INVALID);
+    assert_message("GPU 0: 3 tokens without x or scales or group_scales");
+    mw_dymulticast_destroy(m);
+}
+
 /// Values, then scales, then zeros up to 16 bytes; the registers say the type.
 static void typed_rows(void **state)
 {
     (void)state;
-    static const unsigned types[] = {MW_ROWTYPE_E4M3, MW_ROWTYPE_E4M3_BLOCKS};
+    static const struct {
+        unsigned type, bytes;
+    } of[] = {{MW_ROWTYPE_E4M3, VALUES},
+              {MW_ROWTYPE_E4M3_BLOCKS, VALUES + 16},
+              {MW_ROWTYPE_NVFP4, VALUES / 2 + 32}};
     fake_open_with_all();
-    for (unsigned i = 0; i < 2; i++) {
-        const unsigned bytes = i ? VALUES + 16 : VALUES;
+    for (unsigned i = 0; i < 3; i++) {
         static const uint8_t zeros[16];
         struct mw_dymulticast *m;
         struct mw_layout l;
         struct mw_handle *h;
         struct mw_tokens part[4];
         make_typed(part);
-        assert_code(create_typed(types[i], 2 * VALUES, &m), 0);
+        assert_code(create_typed(of[i].type, 2 * VALUES, &m), 0);
         assert_code(mw_dymulticast_bind_addr(m, 4 * T, 4), 0);
         assert_code(mw_dymulticast_layout(m, &l), 0);
         assert_code(mw_dispatch_typed(m, part, typed, coefficient, &h), 0);
         assert_int_equal(*fake_node(&fake, 1, NODE(dispatch_row)),
-                         (MW_NODE__DISPATCH_ROW__BYTES_bm & bytes) |
-                             types[i] << MW_NODE__DISPATCH_ROW__KIND_bp);
+                         (MW_NODE__DISPATCH_ROW__BYTES_bm & of[i].bytes) |
+                             of[i].type << MW_NODE__DISPATCH_ROW__KIND_bp);
         const uint8_t *row = fake.mem[3] + l.xs_base + (2u << l.row_shift);
-        assert_memory_equal(row, codes[3][2], VALUES);
-        if (i) {
+        if (i < 2)
+            assert_memory_equal(row, codes[3][2], VALUES);
+        if (i == 1) {
             assert_memory_equal(row + VALUES, scales[3][2], sizeof scales[3][2]);
             assert_memory_equal(row + VALUES + sizeof scales[3][2], zeros, 8);
+        } else if (i == 2) {
+            const unsigned x_bytes = VALUES / 2; // rows lie closer than those of e4m3
+            assert_memory_equal(row, codes[3][0] + 2 * x_bytes, x_bytes);
+            assert_memory_equal(row + x_bytes, scales[3][0] + 2, 4);
+            assert_memory_equal(row + x_bytes + 4, zeros, 4);
+            assert_memory_equal(row + x_bytes + 8, groups[3][2], sizeof groups[3][2]);
+            assert_memory_equal(row + x_bytes + 8 + sizeof groups[3][2], zeros, 8);
         }
         mw_handle_destroy(h);
         mw_dymulticast_destroy(m);
@@ -287,8 +332,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(dymulticast_checks), TEST(dispatch_checks), TEST(dispatch_and_combine),
-        TEST(typed_checks),       TEST(typed_rows),
+        TEST(dymulticast_checks), TEST(dispatch_checks),    TEST(dispatch_and_combine),
+        TEST(typed_checks),       TEST(groups_are_checked), TEST(typed_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,10 @@
 
 #include "trace/row_type.h"
 
-enum { PATTERN = 0xa5 };
+enum {
+    PATTERN = 0xa5,
+    GROUPS_AT = 8, ///< scales of groups, behind the values
+};
 
 // ---- making -------------------------------------------------------------------------------------
 
@@ -78,7 +81,7 @@ void layer_make_typed(struct layer *l, const struct layer_shape *s, unsigned typ
     y->weights = allocate(tokens * s->k, sizeof *y->weights);
     y->x = allocate(tokens * s->hidden, sizeof *y->x);
     if (mw_row_type_scaled(type))
-        y->scales = allocate(tokens * s->hidden / MW_SCALE_BLOCK, sizeof *y->scales);
+        y->scales = allocate(tokens * mw_row_type_scales(type, s->hidden), sizeof *y->scales);
     for (unsigned e = 0; e < s->experts; e++)
         w->coefficients[e] = mw_expert_coefficient(seed, e, w->shape.spread);
     for (size_t t = 0; t < tokens; t++) {
@@ -162,24 +165,43 @@ static void fill_output(const struct layer *l, struct mw_device *d,
     free(pattern);
 }
 
-/// Rows of dispatch as codes and scales, tokens of a GPU behind those of the one before it.
-static struct mw_typed_rows make_typed(const struct mw_workload *w)
+struct layer_parts layer_parts(unsigned type, unsigned hidden)
 {
-    const unsigned hidden = w->shape.hidden;
-    const size_t scales = w->layer->scales ? hidden / MW_SCALE_BLOCK : 0;
-    const struct mw_typed_rows all = {.x = allocate(w->tokens, hidden),
-                                      .scales = scales ? allocate(w->tokens * scales, sizeof(float))
-                                                       : NULL};
-    uint8_t *row = allocate(1, mw_row_type_bytes(w->shape.dispatch_type, hidden));
+    const bool nvfp4 = type == MW_ROWTYPE_NVFP4;
+    return (struct layer_parts){
+        .x = nvfp4 ? hidden / 2 : hidden,
+        .scales = nvfp4                            ? 1
+                  : type == MW_ROWTYPE_E4M3_BLOCKS ? hidden / MW_SCALE_BLOCK
+                                                   : 0,
+        .groups = nvfp4 ? hidden / MW_SCALE_GROUP : 0,
+    };
+}
+
+struct mw_typed_rows layer_typed(const struct mw_workload *w)
+{
+    const unsigned type = w->shape.dispatch_type, hidden = w->shape.hidden;
+    const struct layer_parts p = layer_parts(type, hidden);
+    const struct mw_typed_rows all = {.x = allocate(w->tokens, p.x),
+                                      .scales = allocate(w->tokens, p.scales * sizeof(float)),
+                                      .group_scales = allocate(w->tokens, p.groups)};
+    const size_t scales = mw_row_type_scales(type, hidden);
+    uint8_t *row = allocate(1, mw_row_type_bytes(type, hidden) + GROUPS_AT);
     for (size_t t = 0; t < w->tokens; t++) {
-        mw_row_type_pack(w->shape.dispatch_type, &w->layer->x[t * hidden],
-                         scales ? &w->layer->scales[t * scales] : NULL, hidden, row);
-        memcpy((uint8_t *)all.x + t * hidden, row, hidden);
-        if (scales)
-            memcpy(&all.scales[t * scales], row + hidden, scales * sizeof(float));
+        const float *own = scales ? &w->layer->scales[t * scales] : NULL;
+        mw_row_type_pack(type, &w->layer->x[t * hidden], own, hidden, row);
+        memcpy((uint8_t *)all.x + t * p.x, row, p.x);
+        memcpy(all.scales + t * p.scales, row + p.x, p.scales * sizeof(float));
+        memcpy(all.group_scales + t * p.groups, row + p.x + GROUPS_AT, p.groups);
     }
     free(row);
     return all;
+}
+
+void layer_free_typed(const struct mw_typed_rows *rows)
+{
+    free(rows->x);
+    free(rows->scales);
+    free(rows->group_scales);
 }
 
 /// The handle of rows that are not bf16.
@@ -187,18 +209,18 @@ static int create_typed(const struct mw_workload *w, struct mw_dymulticast *obje
                         struct mw_tokens *part, const uint16_t *coefficients,
                         struct mw_handle **handle)
 {
-    const size_t t = w->shape.tokens_per_gpu, hidden = w->shape.hidden;
-    const struct mw_typed_rows all = make_typed(w);
+    const struct layer_parts p = layer_parts(w->shape.dispatch_type, w->shape.hidden);
+    const struct mw_typed_rows all = layer_typed(w);
     struct mw_typed_rows rows[MW_MAX_PORTS];
     for (unsigned g = 0; g < w->shape.gpus; g++) {
+        const size_t first = (size_t)g * w->shape.tokens_per_gpu;
         part[g].x = NULL;
-        rows[g] = (struct mw_typed_rows){(uint8_t *)all.x + g * t * hidden,
-                                         all.scales ? &all.scales[g * t * (hidden / MW_SCALE_BLOCK)]
-                                                    : NULL};
+        rows[g] =
+            (struct mw_typed_rows){(uint8_t *)all.x + first * p.x, all.scales + first * p.scales,
+                                   all.group_scales + first * p.groups};
     }
     const int status = mw_handle_create_typed(object, part, rows, coefficients, handle);
-    free(all.x);
-    free(all.scales);
+    layer_free_typed(&all);
     return status;
 }
 

@@ -43,6 +43,15 @@ void layer_make(struct layer *l, const struct layer_shape *shape, struct mw_rand
 void layer_make_typed(struct layer *l, const struct layer_shape *shape, unsigned type,
                       struct mw_random *r);
 void layer_free(struct layer *l);
+
+/// Of a row that is not bf16: bytes of its values, numbers of fp32 scales and of scales of groups.
+struct layer_parts {
+    unsigned x, scales, groups;
+};
+struct layer_parts layer_parts(unsigned type, unsigned hidden);
+/// All rows of a workload of such a type, as the library takes them.
+struct mw_typed_rows layer_typed(const struct mw_workload *w);
+void layer_free_typed(const struct mw_typed_rows *rows);
 /// A random shape that a device with `mem_bytes` for each GPU holds.
 struct layer_shape layer_any(unsigned gpus, unsigned flit_bytes, uint64_t mem_bytes,
                              struct mw_random *r);

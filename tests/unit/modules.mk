@@ -105,6 +105,8 @@ UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReducti
     FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
 $(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=1 \
     SourceLists=1 RowTypes=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+$(eval $(call variant,expert_engine_types,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=0 \
+    SourceLists=1 RowTypes=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
 UNIT += expert_dot
 UNIT_SRCS_expert_dot := rtl/common/fp32_add.sv rtl/gpu/expert_dot.sv
 UNIT_PARAMS_expert_dot := FlitBytes=8

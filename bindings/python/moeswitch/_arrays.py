@@ -106,6 +106,16 @@ def scales_of(values, what):
     return values
 
 
+def group_scales_of(values, what):
+    """Codes of e4m3 scales, as uint8: numbers above 0."""
+    values = codes_of(values, what)
+    bad = (values == 0) | (values >= 0x7F)
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{what}: 0x{values[at]:02x} at {at}: a scale is 0x01 to 0x7e, a positive e4m3")
+    return values
+
+
 def finite_where(values, used, what):
     """ValueError for a weight that is used and no finite float32."""
     bad = used & ~np.isfinite(values)

@@ -5,8 +5,8 @@ import collections
 import numpy as np
 
 from ._arguments import UINT64, UNSIGNED, called, flag, text, whole
-from ._arrays import array_of, bits_of, codes_of, experts_of, finite_where, like, scales_of, weights_of
-from ._cdef import SCALE_BLOCK
+from ._arrays import array_of, bits_of, codes_of, experts_of, finite_where, group_scales_of, like, scales_of, weights_of
+from ._cdef import SCALE_BLOCK, SCALE_GROUP
 from ._library import Local, check, ffi, lib
 
 #: settings of Handle.set that are on or off
@@ -16,7 +16,8 @@ _FLAGS = {name for name, field in ffi.typeof("struct mw_layer_config").fields if
 _ROW = np.dtype([("gpu", np.uint32), ("token", np.uint32), ("weight", np.float32)])
 
 #: types of rows by name
-TYPES = {"bf16": lib.MW_ROWTYPE_BF16, "e4m3-tensor": lib.MW_ROWTYPE_E4M3, "e4m3": lib.MW_ROWTYPE_E4M3_BLOCKS}
+TYPES = {"bf16": lib.MW_ROWTYPE_BF16, "e4m3-tensor": lib.MW_ROWTYPE_E4M3, "e4m3": lib.MW_ROWTYPE_E4M3_BLOCKS,
+         "nvfp4": lib.MW_ROWTYPE_NVFP4}
 
 #: rows of an expert: x [rows][hidden] in the type of the dispatched x, and [rows] of home GPU, token there, gate weight
 Received = collections.namedtuple("Received", ("x", *_ROW.names))
@@ -48,12 +49,22 @@ def _places(gpu_of_expert, experts):
     return places
 
 
-def _typed(rows, scales):
+def _shapes(kind, hidden):
+    """Columns of a row's codes, of its fp32 scales and of its groups' scales."""
+    if kind == "nvfp4":
+        return hidden // 2, 1, hidden // SCALE_GROUP
+    return hidden, hidden // SCALE_BLOCK if kind == "e4m3" else 0, 0
+
+
+def _typed(rows, scales, groups):
     """struct mw_typed_rows of each GPU; the arrays stay the caller's."""
     made = ffi.new("struct mw_typed_rows[]", len(rows))
     for g, codes in enumerate(rows):
         made[g].x = ffi.from_buffer(codes)
-        made[g].scales = ffi.from_buffer("float[]", scales[g]) if scales else ffi.NULL
+        if scales:
+            made[g].scales = ffi.from_buffer("float[]", scales[g])
+        if groups:
+            made[g].group_scales = ffi.from_buffer("uint8_t[]", groups[g])
     return made
 
 
@@ -64,7 +75,7 @@ class DyMulticast(Local):
     all GPUs together; rows_per_expert: most rows that an expert gets, without it as many as there are tokens;
     gpu_of_expert [experts]: where each expert is, without it in equal parts one GPU behind the other. An expert with
     several places (a replica) has a number, and a coefficient, for each. dispatch_type: how the experts get the rows,
-    "bf16", "e4m3" (a scale for every 128 values) or "e4m3-tensor"; results are bf16.
+    "bf16", "e4m3" (a scale for every 128 values), "e4m3-tensor" or "nvfp4"; results are bf16.
     """
 
     def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None,
@@ -93,13 +104,15 @@ class DyMulticast(Local):
         x: hidden values, topk_idx: experts of each token, -1 for none, topk_weights: their gate weights, each an array
         [N][tokens][hidden or k], or a list of N arrays [tokens][...]; coefficients [experts]: what an emulated expert
         multiplies with, without it 1. With dispatch_type "e4m3" x is a pair as in DeepEP: codes [N][tokens][hidden] and
-        float32 scales [N][tokens][hidden / 128]; with "e4m3-tensor" it is the codes alone. ValueError, TypeError:
-        shapes or types do not fit; Error: as mw_handle_create_typed.
+        float32 scales [N][tokens][hidden / 128]; with "e4m3-tensor" it is the codes alone. With "nvfp4" it is three:
+        codes [N][tokens][hidden / 2], e4m3 scales [N][tokens][hidden / 16], float32 scales [N][tokens][1] of rows.
+        ValueError, TypeError: shapes or types do not fit; Error: as mw_handle_create_typed.
         """
         gpus = self.device.gpus
         typed = self.dispatch_type != "bf16"
-        x, scales = self._pair(x)
-        rows = _per_gpu(x, gpus, "x", self.hidden, codes_of if typed else bits_of)
+        x, scales, groups = self._parts(x)
+        width = _shapes(self.dispatch_type, self.hidden)[0]
+        rows = _per_gpu(x, gpus, "x", width, codes_of if typed else bits_of)
         idx = _per_gpu(topk_idx, gpus, "topk_idx", self.k, lambda v, what: experts_of(v, what, self.experts))
         weights = _per_gpu(topk_weights, gpus, "topk_weights", self.k, weights_of)
         for g in range(gpus):
@@ -121,24 +134,28 @@ class DyMulticast(Local):
         self.device._pointer()
         numbers = ffi.from_buffer("uint16_t[]", own)
         if typed:
-            check(lib.mw_handle_create_typed(self._object, part, _typed(rows, scales), numbers, made))
+            check(lib.mw_handle_create_typed(self._object, part, _typed(rows, scales, groups), numbers, made))
         else:
             check(lib.mw_handle_create(self._object, part, numbers, made))
         return Handle(self, made[0], [len(r) for r in rows],
                       [np.dtype(np.float32) if typed else array_of(v, "x").dtype for v in x])
 
-    def _pair(self, x):
-        """Data and scales, a list of N arrays or None, of what prepare() was given as x."""
-        if self.dispatch_type != "e4m3":
-            return x, None
-        if not isinstance(x, (tuple, list)) or len(x) != 2:
-            raise TypeError("x: with dispatch_type e4m3 it is a pair of codes and scales")
-        data, scales = x
-        found = _per_gpu(scales, self.device.gpus, "scales", self.hidden // SCALE_BLOCK, scales_of)
-        for g, (d, s) in enumerate(zip(data, found)):
-            if len(d) != len(s):
-                raise ValueError(f"GPU {g}: {len(d)} tokens in x, {len(s)} in its scales")
-        return data, found
+    def _parts(self, x):
+        """Codes, fp32 scales and scales of groups of what prepare() was given as x, each a list of N arrays or None."""
+        kind, gpus = self.dispatch_type, self.device.gpus
+        parts = {"e4m3": "a pair of codes and scales", "nvfp4": "codes, e4m3 scales and scales of rows"}.get(kind)
+        if not parts:
+            return x, None, None
+        if not isinstance(x, (tuple, list)) or len(x) != (3 if kind == "nvfp4" else 2):
+            raise TypeError(f"x: with dispatch_type {kind} it is {parts}")
+        _, scales, groups = _shapes(kind, self.hidden)
+        found = _per_gpu(x[-1], gpus, "scales", scales, scales_of)
+        of_groups = _per_gpu(x[1], gpus, "e4m3 scales", groups, group_scales_of) if groups else None
+        for g, d in enumerate(x[0]):
+            for s in (found[g], of_groups[g] if groups else found[g]):
+                if len(d) != len(s):
+                    raise ValueError(f"GPU {g}: {len(d)} tokens in x, {len(s)} in its scales")
+        return x[0], found, of_groups
 
     def dispatch(self, x, topk_idx, topk_weights, coefficients=None, progress=None):
         """prepare() and Handle.dispatch() in one call: returns the Handle while its rows are on their way."""
@@ -218,8 +235,8 @@ class Handle(Local):
         return np.result_type(*self._dtypes) if len(set(self._dtypes)) > 1 else self._dtypes[0]
 
     def received(self, progress=None):
-        """What each expert has received, after wait(): a list of Received. With dispatch_type "e4m3" x of each is a
-        pair of codes and scales, with "e4m3-tensor" codes. Error: as mw_received."""
+        """What each expert has received, after wait(): a list of Received, whose x is as prepare() takes it. Error: as
+        mw_received."""
         if self._multicast.dispatch_type != "bf16":
             return [self._received_typed(e, progress) for e in range(self._multicast.experts)]
         found = []
@@ -235,17 +252,20 @@ class Handle(Local):
         return found
 
     def _received_typed(self, expert, progress):
-        hidden, scaled = self._multicast.hidden, self._multicast.dispatch_type == "e4m3"
+        kind = self._multicast.dispatch_type
         count = self._count(expert)
-        x, scales = np.empty((count, hidden), np.uint8), np.empty((count, hidden // SCALE_BLOCK), np.float32)
+        codes, scales, groups = _shapes(kind, self._multicast.hidden)
+        x, of_rows = np.empty((count, codes), np.uint8), np.empty((count, scales), np.float32)
+        of_groups = np.empty((count, groups), np.uint8)
         place = np.empty(count, _ROW)
         number = ffi.new("size_t *")
         if count:
             rows = ffi.from_buffer("struct mw_received_row[]", place)
-            to = _typed([x], [scales] if scaled else None)
+            to = _typed([x], [of_rows], [of_groups])
             self._call(lambda wait: lib.mw_received_typed(self._handle, expert, rows, to, count, number, wait),
                        progress)
-        return Received((x, scales) if scaled else x, *(place[n].copy() for n in _ROW.names))
+        found = {"e4m3": (x, of_rows), "nvfp4": (x, of_groups, of_rows)}.get(kind, x)
+        return Received(found, *(place[n].copy() for n in _ROW.names))
 
     def combine(self, progress=None, y=None):
         """Run what is left of the layer: a list of N arrays [tokens][hidden], in the type that x had (float32

@@ -99,10 +99,40 @@ class Layers(unittest.TestCase):
             layer.prepare((number, scales), idx, weights)
         with self.assertRaisesRegex(ValueError, r"scales of GPU 0: shape \(5, 1\), not \(tokens, 2\)"):
             layer.prepare((data, [s[:, :1] for s in scales]), idx, weights)
-        with self.assertRaisesRegex(ValueError, "dispatch_type: 'fp8', expected bf16, e4m3-tensor, e4m3"):
+        with self.assertRaisesRegex(ValueError, "dispatch_type: 'fp8', expected bf16, e4m3-tensor, e4m3, nvfp4"):
             self.device.dymulticast(hidden, EXPERTS, k, 10, dispatch_type="fp8")
         with self.assertRaisesRegex(moeswitch.Error, "block_bytes: 128 are no multiple of 256, a block of 128 values"):
             self.device.dymulticast(64, EXPERTS, k, 10, dispatch_type="e4m3")
+
+    def test_rows_of_half_bytes(self):
+        """NVFP4: codes, e4m3 scales of 16 values, a scale of each row."""
+        hidden, k, tokens = 256, 2, [5, 3]
+        number = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
+        value = {0x30: .5, 0x38: 1., 0x48: 4.}
+        _, idx, weights = make(self.random, tokens, k, empty=False)
+        codes = [self.random.choice([0, 2, 4, 10, 12, 14], (n, hidden)) for n in tokens]
+        data = [(c[:, ::2] | c[:, 1::2] << 4).astype(np.uint8) for c in codes]
+        groups = [self.random.choice(list(value), (n, hidden // 16)).astype(np.uint8) for n in tokens]
+        scales = [(2.0 ** self.random.integers(-3, 4, (n, 1))).astype(np.float32) for n in tokens]
+        x = [number[c] * np.repeat(np.vectorize(value.get, [float])(g), 16, axis=1) * s
+             for c, g, s in zip(codes, groups, scales)]
+        layer = self.device.dymulticast(hidden, EXPERTS, k, 10, dispatch_type="nvfp4")
+        handle = layer.dispatch((data, groups, scales), idx, weights).wait()
+        for r in handle.received():
+            for got, given in zip(r.x, (data, groups, scales)):
+                for i, (g, t) in enumerate(zip(r.gpu, r.token)):
+                    np.testing.assert_array_equal(got[i], given[g][t])
+        self.same(handle.combine(), golden(x, idx, weights, np.ones(EXPERTS)))
+        for bad in (0, 0x7f, 0xb8):
+            wrong = [g.copy() for g in groups]
+            wrong[1][2, 1] = bad
+            text = r"e4m3 scales of GPU 1: 0x\w\w at \(2, 1\): a scale is 0x01 to 0x7e"
+            with self.assertRaisesRegex(ValueError, text):
+                layer.prepare((data, wrong, scales), idx, weights)
+        with self.assertRaisesRegex(TypeError, "nvfp4 it is codes, e4m3 scales and scales of rows"):
+            layer.prepare((data, scales), idx, weights)
+        with self.assertRaisesRegex(ValueError, r"GPU 1: 3 tokens in x, 2 in its scales"):
+            layer.prepare((data, [groups[0], groups[1][:2]], scales), idx, weights)
 
     def test_experts_anywhere(self):
         x, idx, weights = make(self.random, [9, 12])

@@ -146,13 +146,13 @@ int mwi_check_row_type(const struct mw_device_info *info, unsigned type, const c
 {
     if (type == MW_ROWTYPE_BF16)
         return 0;
-    if (type > MW_ROWTYPE_E4M3_BLOCKS)
+    if (type > MW_ROWTYPE_NVFP4)
         return mwi_fail(MW_ERR_INVALID, "dispatch_type: there is no type %u", type);
     if (!info->row_types)
         return mwi_fail(MW_ERR_CAPACITY,
                         "dispatch_type: this device's rows are bf16 in both directions: leave it "
                         "out");
-    if (type == MW_ROWTYPE_E4M3_BLOCKS && bytes % (2 * MW_SCALE_BLOCK))
+    if (type != MW_ROWTYPE_E4M3 && bytes % (2 * MW_SCALE_BLOCK))
         return mwi_fail(MW_ERR_INVALID, "%s: %u are no multiple of %d, a block of %d values", what,
                         bytes, 2 * MW_SCALE_BLOCK, MW_SCALE_BLOCK);
     return mwi_check_row_bytes(info, "bytes per row of dispatch", mwi_row_parts(type, bytes).bytes);

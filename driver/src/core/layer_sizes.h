@@ -15,17 +15,25 @@ static inline unsigned mwi_log2_up(uint64_t n)
     return s;
 }
 
-/// A row of dispatch: the bytes of its values and of the scales behind them, and of all, filled up
-/// where there are scales.
+/// A row of dispatch: the bytes of its values, of the fp32 scales behind them, of the scales of
+/// groups, where these begin, and of all, filled up where there are scales.
 struct mwi_row_parts {
-    unsigned x, scales, bytes;
+    unsigned x, scales, groups, groups_at, bytes;
 };
 static inline struct mwi_row_parts mwi_row_parts(unsigned type, unsigned row_bytes)
 {
-    struct mwi_row_parts p = {.x = type == MW_ROWTYPE_BF16 ? row_bytes : row_bytes / 2};
+    const unsigned values = row_bytes / 2;
+    struct mwi_row_parts p = {.x = type == MW_ROWTYPE_BF16 ? row_bytes : values};
     if (type == MW_ROWTYPE_E4M3_BLOCKS)
-        p.scales = (unsigned)sizeof(float) * (row_bytes / 2 / MW_SCALE_BLOCK);
-    p.bytes = p.x + (p.scales + 15) / 16 * 16;
+        p.scales = (unsigned)sizeof(float) * (values / MW_SCALE_BLOCK);
+    p.groups_at = p.x + p.scales;
+    if (type == MW_ROWTYPE_NVFP4) {
+        p.x = values / 2;
+        p.scales = (unsigned)sizeof(float);
+        p.groups = values / MW_SCALE_GROUP;
+        p.groups_at = p.x + 8;
+    }
+    p.bytes = p.x + (p.groups_at + p.groups - p.x + 15) / 16 * 16;
     return p;
 }
 

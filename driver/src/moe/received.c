@@ -77,7 +77,7 @@ static int describe(const struct mw_handle *h, unsigned expert, const uint8_t *t
 static int read_rows(struct mw_handle *h, unsigned expert, struct mw_received_row *row,
                      const struct mw_typed_rows *to, size_t count, const struct mwi_pause *pause)
 {
-    const bool values = to->x || to->scales;
+    const bool values = to->x || to->scales || to->group_scales;
     const struct mw_layout *l = &h->layout;
     const struct mw_expert_place *p = &h->object->places[expert];
     const uint64_t first = (uint64_t)p->local_expert << l->cap_shift;
@@ -168,7 +168,7 @@ static int received(struct mw_handle *handle, const char *call, unsigned expert,
     mwi_lock(d);
     status = mwi_check_handle(handle, call);
     const size_t rows = handle->rows[expert], wanted = max < rows ? max : rows;
-    if (!status && wanted && (row || to->x || to->scales)) {
+    if (!status && wanted && (row || to->x || to->scales || to->group_scales)) {
         const struct mwi_pause pause = mwi_pause_begin(d, call, &o, mwi_handle_tokens(handle));
         status = begin(handle, &pause);
         if (!status) {

@@ -63,6 +63,9 @@ static void derives_a_plane(void **state)
     }
 }
 
+/// In 128 bytes of a row, by its type.
+static const unsigned values_of[MW_ROW_TYPES] = {64, 128, 128, 256};
+
 /// A row shorter than a packet stays whole. No plane has less than 1/P of a row, and P
 /// of them have it all.
 static void shares_are_whole_packets(void **state)
@@ -74,7 +77,7 @@ static void shares_are_whole_packets(void **state)
         for (unsigned hidden = 8; hidden <= 1024; hidden += 8) {
             struct mw_plane p;
             for (unsigned type = 0; type < MW_ROW_TYPES; type++) {
-                const unsigned packet = type ? 128 : 64;
+                const unsigned packet = values_of[type];
                 const struct mw_expert_shape expert = {.hidden = hidden,
                                                        .values = mw_row_type_values(type)};
                 assert_int_equal(mw_plane_of(&p, &h, 16, 1, &expert, &err), MW_EXIT_OK);
@@ -106,7 +109,7 @@ static void planes_have_every_element_once(void **state)
                 for (unsigned plane = 0; plane < h.planes; plane++)
                     for (unsigned e = 0; e < p.hidden; e++) {
                         const unsigned element = mw_plane_element(&h, &p, plane, token, e);
-                        assert_int_equal((element / (type ? 128 : 64) + token) % h.planes, plane);
+                        assert_int_equal((element / values_of[type] + token) % h.planes, plane);
                         if (element < hidden[i])
                             seen[element]++;
                     }

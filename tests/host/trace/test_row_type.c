@@ -90,6 +90,69 @@ static void rows_with_scales_are_packed(void **state)
     assert_int_equal(row[HIDDEN + 32], 0xaa);
 }
 
+/// Each of the 16 codes by hand, the middles between them, and what is beyond.
+static void nearest_half_bytes(void **state)
+{
+    (void)state;
+    static const float number[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    for (unsigned c = 0; c < 8; c++) {
+        assert_int_equal(mw_e2m1_nearest(number[c]), c);
+        assert_int_equal(mw_e2m1_nearest(-number[c]), c | 8);
+    }
+    for (unsigned c = 0; c < 7; c++) {
+        const float middle = (number[c] + number[c + 1]) / 2;
+        assert_int_equal(mw_e2m1_nearest(nextafterf(middle, 0)), c);
+        assert_int_equal(mw_e2m1_nearest(middle), c % 2 ? c + 1 : c);
+        assert_int_equal(mw_e2m1_nearest(nextafterf(-middle, -9)), (c + 1) | 8);
+    }
+    assert_int_equal(mw_e2m1_nearest(1e30f), 7);
+    assert_int_equal(mw_e2m1_nearest(-INFINITY), 15);
+}
+
+/// The largest of a group is 6 of its scale, which is at most 448 and at least 2^-9.
+static void groups_are_scaled(void **state)
+{
+    (void)state;
+    float x[MW_SCALE_GROUP] = {1, -12, 3, 0.4f};
+    uint16_t values[MW_SCALE_GROUP];
+    assert_true((double)mw_nvfp4_scale(x, 0.125f, values) == 16); // 12 / 6 / 0.125
+    assert_true((double)mw_bf16_to_float(values[0]) == 8);        // 1 / 2 is a code
+    assert_true((double)mw_bf16_to_float(values[1]) == -96);
+    assert_true((double)mw_bf16_to_float(values[2]) == 24);
+    assert_true((double)mw_bf16_to_float(values[3]) == 0); // 0.2 is nearer to 0 than to 0.5
+    assert_true((double)mw_nvfp4_scale(x, 1e-3f, values) == 448);
+    assert_true((double)mw_bf16_to_float(values[1]) == -6 * 448);
+    memset(x, 0, sizeof x);
+    assert_true((double)mw_nvfp4_scale(x, 1, values) == 0x1p-9);
+}
+
+static void rows_of_half_bytes_are_packed(void **state)
+{
+    (void)state;
+    enum { HIDDEN = MW_SCALE_BLOCK, BYTES = HIDDEN / 2 + 16 };
+    const float number[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    const float scales[] = {0.1f, 1, 2, 448, 0x1p-9f, 0.5f, 3, 1.125f, 240};
+    const uint8_t codes[] = {0x38, 0x40, 0x7e, 0x01, 0x30, 0x44, 0x39, 0x77};
+    uint16_t values[HIDDEN];
+    uint8_t row[BYTES + 1];
+    memset(row, 0xaa, sizeof row);
+    for (unsigned i = 0; i < HIDDEN; i++) {
+        const float v = number[i % 8] * scales[1 + i / 16];
+        values[i] = mw_bf16_from_float(i & 8 ? -v : v);
+    }
+    assert_int_equal(mw_row_type_scales(MW_ROWTYPE_NVFP4, HIDDEN), 9);
+    assert_int_equal(mw_row_type_bytes(MW_ROWTYPE_NVFP4, HIDDEN), BYTES);
+    assert_int_equal(mw_row_type_bytes(MW_ROWTYPE_NVFP4, 512), 256 + 48);
+    assert_int_equal(mw_row_type_bytes(MW_ROWTYPE_NVFP4, 7168), 3584 + 464);
+    mw_row_type_pack(MW_ROWTYPE_NVFP4, values, scales, HIDDEN, row);
+    for (unsigned i = 0; i < HIDDEN; i++)
+        assert_int_equal(row[i / 2] >> (i % 2 ? 4 : 0) & 15, i % 16);
+    assert_memory_equal(row + HIDDEN / 2, scales, 4);
+    assert_memory_equal(row + HIDDEN / 2 + 4, ((uint8_t[4]){0}), 4);
+    assert_memory_equal(row + HIDDEN / 2 + 8, codes, sizeof codes);
+    assert_int_equal(row[BYTES], 0xaa);
+}
+
 static void rows_are_packed(void **state)
 {
     (void)state;
@@ -111,7 +174,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_is_exact), cmocka_unit_test(nearest_codes),
         cmocka_unit_test(blocks_are_scaled),   cmocka_unit_test(rows_with_scales_are_packed),
-        cmocka_unit_test(rows_are_packed),
+        cmocka_unit_test(rows_are_packed),     cmocka_unit_test(nearest_half_bytes),
+        cmocka_unit_test(groups_are_scaled),   cmocka_unit_test(rows_of_half_bytes_are_packed),
     };
     return cmocka_run_group_tests_name("row_type", tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 // have received; results that the program computes; a dispatch that is given up, overwritten
 // or destroyed in between.
 #include "system/layers.h"
-#include "trace/row_type.h"
 
 #include <poll.h>
 
@@ -184,16 +183,20 @@ static void typed(void **state)
     (void)state;
     static const struct layer_shape shape[] = {{GPUS, 5, 48, 8, 3, false},
                                                {GPUS, 4, MW_SCALE_BLOCK, 8, 2, true},
+                                               {GPUS, 3, 3 * MW_SCALE_BLOCK, 4, 3, false},
+                                               {GPUS, 4, MW_SCALE_BLOCK, 8, 2, true},
                                                {GPUS, 3, 3 * MW_SCALE_BLOCK, 4, 3, false}};
+    static const unsigned types[] = {MW_ROWTYPE_E4M3, MW_ROWTYPE_E4M3_BLOCKS,
+                                     MW_ROWTYPE_E4M3_BLOCKS, MW_ROWTYPE_NVFP4, MW_ROWTYPE_NVFP4};
     for (unsigned i = 0; i < sizeof shape / sizeof *shape; i++) {
         static struct mw_received_row row[64];
-        static uint8_t x[64 * 3 * MW_SCALE_BLOCK], sent[4 * MW_SCALE_BLOCK];
+        static uint8_t x[64 * 3 * MW_SCALE_BLOCK], groups[64 * 3 * 8];
         static float scales[64 * 3];
-        const struct mw_typed_rows to = {x, scales};
-        const unsigned type = i ? MW_ROWTYPE_E4M3_BLOCKS : MW_ROWTYPE_E4M3;
-        const unsigned hidden = shape[i].hidden, blocks = hidden / MW_SCALE_BLOCK;
+        const struct mw_typed_rows to = {x, scales, groups};
+        const unsigned hidden = shape[i].hidden;
+        const struct layer_parts p = layer_parts(types[i], hidden);
         size_t count;
-        layer_make_typed(&t.l, &shape[i], type, &t.r);
+        layer_make_typed(&t.l, &shape[i], types[i], &t.r);
         layer_load(&t.l, t.d, &t.object, &t.handle);
         for (unsigned g = 0; g < GPUS; g++)
             t.rows[g] = t.l.out + (size_t)g * shape[i].tokens * hidden;
@@ -201,18 +204,19 @@ static void typed(void **state)
         is_right("one program");
         done(mw_dispatch_start(t.handle, NULL));
         done(mw_dispatch_wait(t.handle, NULL, NULL));
+        const struct mw_typed_rows sent = layer_typed(&t.l.w);
         for (unsigned e = 0; e < shape[i].experts; e++) {
             done(mw_received_typed(t.handle, e, row, &to, 64, &count, NULL));
             for (size_t r = 0; r < count; r++) {
                 const size_t token = (size_t)row[r].gpu * shape[i].tokens + row[r].token;
-                const float *own = t.l.w.layer->scales;
-                own = own ? own + token * blocks : NULL;
-                mw_row_type_pack(type, &t.l.w.layer->x[token * hidden], own, hidden, sent);
-                assert_memory_equal(x + r * hidden, sent, hidden);
-                if (own)
-                    assert_memory_equal(&scales[r * blocks], own, blocks * sizeof *own);
+                assert_memory_equal(x + r * p.x, (uint8_t *)sent.x + token * p.x, p.x);
+                assert_memory_equal(&scales[r * p.scales], &sent.scales[token * p.scales],
+                                    p.scales * sizeof *scales);
+                assert_memory_equal(&groups[r * p.groups], &sent.group_scales[token * p.groups],
+                                    p.groups);
             }
         }
+        layer_free_typed(&sent);
         done(mw_combine(t.handle, t.rows, NULL, NULL));
         is_right("two programs");
         clean_up();

@@ -98,6 +98,12 @@ static void types_of_rows(void **state)
         SCALED N4 "--hidden 128 --tokens-per-gpu 5 --tile 1 --expert-cycles 0 --link-latency 7",
         SCALED N4 "--hidden 256 --tokens-per-gpu 4 --tile 2 --set scatter=3 --set "
                   "packet_manager=1");
+#define NVFP4 "--dispatch-type nvfp4 "
+    ALL(NVFP4 "--gpus 2 --flit-bytes 8 --tokens-per-gpu 5 --experts 4 --k 2 --tile 1 --hidden 128",
+        NVFP4 "--gpus 4 --flit-bytes 8 --tokens-per-gpu 5 --experts 8 --k 3 --tile 2 --hidden 384 "
+              "--spread far",
+        NVFP4 N4 "--hidden 128 --tokens-per-gpu 5 --tile 1 --expert-cycles 0 --link-latency 7",
+        NVFP4 "--gpus 8 --flit-bytes 16 --tokens-per-gpu 3 --tile 2 --hidden 2048");
 }
 
 static void engines(void **state)

@@ -40,6 +40,13 @@ static inline float from_e4m3(uint8_t c)
     return c & 0x80 ? -magnitude : magnitude;
 }
 
+// Sign, 2 bits of exponent, 1 of fraction: all eight magnitudes.
+static inline float from_e2m1(uint8_t c)
+{
+    static const float magnitude[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    return c & 8 ? -magnitude[c & 7] : magnitude[c & 7];
+}
+
 // The nearer of the two bf16 around f; 2^128 stands for infinity.
 static inline uint16_t nearest_bf16(float f)
 {

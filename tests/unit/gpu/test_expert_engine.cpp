@@ -193,18 +193,25 @@ struct engine : model<Vexpert_engine> {
 
     uint32_t base(const char *name) const { return static_cast<uint32_t>(cfg[name]); }
 
-    // Rows of dispatch have elements of one byte, and scales behind them.
+    // Rows of dispatch have elements of a byte or less, and scales behind them.
     void set_codes(unsigned type = MW_ROWTYPE_E4M3)
     {
         codes = true;
-        scaled = type == MW_ROWTYPE_E4M3_BLOCKS;
+        fp4 = type == MW_ROWTYPE_NVFP4;
+        scaled = fp4 || type == MW_ROWTYPE_E4M3_BLOCKS;
         cfg.set("dispatch_type", type);
     }
 
-    // Where the scale of the block of an element is.
+    // Where the scale of the block of an element is, or that of the row.
     uint32_t scale_at(uint32_t x, unsigned i) const
     {
-        return x + row_bytes / 2 + 4 * (i / MW_SCALE_BLOCK);
+        return fp4 ? x + row_bytes / 4 : x + row_bytes / 2 + 4 * (i / MW_SCALE_BLOCK);
+    }
+
+    // ... and that of its 16 elements.
+    uint32_t group_at(uint32_t x, unsigned i) const
+    {
+        return scale_at(x, i) + 8 + i / MW_SCALE_GROUP;
     }
 
     uint32_t gate_of(uint32_t x, unsigned i, uint32_t gate) const
@@ -216,6 +223,13 @@ struct engine : model<Vexpert_engine> {
 
     uint16_t element(uint32_t x, unsigned i) const
     {
+        if (fp4) {
+            const float code = from_e2m1(mem.data[x + i / 2] >> (i % 2 ? 4 : 0) & 15);
+            const float value = code * from_e4m3(mem.data[group_at(x, i)]);
+            const uint16_t v = nearest_bf16(value);
+            assert_true(std::isnan(value) || from_bf16(v) == value); // exact
+            return v;
+        }
         return codes ? nearest_bf16(from_e4m3(mem.data[x + i])) : mem.get<uint16_t>(x + 2 * i);
     }
 
@@ -249,7 +263,7 @@ struct engine : model<Vexpert_engine> {
     unsigned row_bytes = 0, row_shift = 0, total = 0;
     uint64_t idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
-    bool codes = false, scaled = false;
+    bool codes = false, scaled = false, fp4 = false;
     bool gathered = false; // entries are those of the routing table, else of the meta table
     bool reports = false;  // rows of expert.rows are signalled by their numbers
     std::vector<unsigned> reported;
@@ -512,7 +526,7 @@ TEST(random_layers)
     for (unsigned round = 0; round < 60; round++) {
         engine b;
         if (TYPES && rng.percent(60))
-            b.set_codes(rng.percent(50) ? MW_ROWTYPE_E4M3 : MW_ROWTYPE_E4M3_BLOCKS);
+            b.set_codes(rng.pick({MW_ROWTYPE_E4M3, MW_ROWTYPE_E4M3_BLOCKS, MW_ROWTYPE_NVFP4}));
         random_layer(b, rng);
         if (rng.percent(50))
             random_layer(b, rng); // nothing of the first one is left
@@ -583,6 +597,33 @@ TEST(blocks)
     }
 }
 
+// Rows of half bytes in which every element meets every scale of its 16.
+TEST(half_bytes)
+{
+    if (!TYPES)
+        return;
+    for (unsigned blocks : {1u, 32u, 63u}) {
+        const unsigned bytes = 2 * MW_SCALE_BLOCK * blocks;
+        engine b;
+        b.set_codes(MW_ROWTYPE_NVFP4);
+        b.set_row(bytes);
+        b.set_map(0, 0x800, 0x10000, 0x20000, 0x30000);
+        b.cfg.set("local_experts", 1);
+        b.plan({1});
+        const uint32_t weight = 0x3f900000; // as in `blocks`
+        b.mem.set<uint16_t>(0x800, 0x3f80);
+        b.mem.set(0x10000 + 4 * b.list[0][0].pos, weight);
+        b.mem.set<uint32_t>(b.scale_at(0x20000, 0), blocks > 1 ? 0x3f6471c8 : 0x3f800000);
+        for (unsigned i = 0; i < bytes / 2; i += 2)
+            b.mem.set(0x20000 + i / 2, static_cast<uint8_t>((i & 15) | ((i + 1) & 15) << 4));
+        for (unsigned i = 0; i < bytes / 2; i += MW_SCALE_GROUP)
+            b.mem.set(b.group_at(0x20000, i), static_cast<uint8_t>(i / MW_SCALE_GROUP));
+        b.want = b.mem.data;
+        b.compute_row(0x20000, 0x30000, 0x3f80, weight);
+        b.run({}, 100000);
+    }
+}
+
 // With everything at hand a tile ends exactly tile * expert_cycles cycles after the one
 // before, full or not.
 TEST(tiles_take_their_time)
@@ -631,11 +672,11 @@ TEST(slow_memory_makes_tiles_longer)
 }
 
 static double cycles_per_row(unsigned experts, unsigned rows, unsigned tile, unsigned bytes,
-                             bool codes = false)
+                             unsigned type = MW_ROWTYPE_BF16)
 {
     engine b;
-    if (codes)
-        b.set_codes();
+    if (type)
+        b.set_codes(type);
     b.set_row(bytes);
     b.set_map(6, 0x100, 0x800, 0x10000, 0x28000);
     if (experts > 1)
@@ -661,8 +702,14 @@ TEST(data_path_is_full)
            one, two, big, odd, shorter, tiny);
     assert_true(one <= 34 && two <= 34 && big <= 32.5 && odd <= 16.5 && shorter <= 8.5 &&
                 tiny <= 7.5);
-    if (TYPES)
-        assert_true(cycles_per_row(2, 32, 8, 64 * F, true) <= 33.5);
+    if (!TYPES)
+        return;
+    assert_true(cycles_per_row(2, 32, 8, 64 * F, MW_ROWTYPE_E4M3) <= 33.5);
+    // blocks of 256 / F flits, each a cycle longer
+    const double e4m3 = cycles_per_row(2, 32, 8, 1024, MW_ROWTYPE_E4M3_BLOCKS),
+                 nvfp4 = cycles_per_row(2, 32, 8, 1024, MW_ROWTYPE_NVFP4);
+    printf("cycles per row of 4 blocks: e4m3 %.2f, nvfp4 %.2f\n", e4m3, nvfp4);
+    assert_true(e4m3 <= 4 * (128.0 / F + 1) + 6 && nvfp4 <= 4 * (128.0 / F + 1) + 8);
 }
 
 // Full experts are served in turn.
