@@ -21,10 +21,12 @@ enum {
     HOP_CYCLES = 15,     ///< of hub, port and switch, for each link that a packet crosses
     ISSUE_CYCLES = 12,   ///< from the end of an instruction to the start of the next one
     ENGINE_CYCLES = 40,  ///< of an instruction of the engine, besides its tiles
-    REDUCED_ROWS = 1,    ///< whose time a reduction takes besides that of its flits
+    REDUCE_CYCLES = 15,  ///< of a reduction, besides its flits and the links that it crosses
     FLAG_SELF = 1,       ///< flags of `flag`: this GPU alone counts
     FLAG_HOMES = 4,      ///< of `expert.rows`: rows of all homes
-    CREDIT_LINKS = 3,    ///< that a load's credits cross
+    LOAD_CYCLES = 29,    ///< of loads, besides their flits and the links that they cross
+    CREDIT_CYCLES = 35,  ///< of a partial sum's credit, besides the two links that it crosses
+    PART_PACKETS = 4,    ///< of partial sums to one home that have credits (PartPkts)
     BUFFER_PACKETS = 32, ///< of stores that the switch holds for a GPU (StorePkts)
     NEAR_LATENCY = 64,   ///< longer links have as many credits as they need
 };
@@ -32,12 +34,17 @@ enum {
 /// Groups of the streams: this GPU, any other one, or all.
 enum { OWN, OTHER, ALL };
 
-/// Cycles of a flit where GPUs send each other single rows, measured with 8 GPUs: sums at their
-/// homes in `gemm-rs` under `t3`, stores to the next GPU in `ag-gemm` under `ring`. Loads and sums
-/// take turns: `gemm-ar` under `t3` takes the time of both.
-#define LOAD_RATE 1.75
-#define SUM_RATE 1.15
+/// Cycles of a flit where GPUs send each other single rows, measured with 4 and 8 GPUs: answers of
+/// loads, sums at their homes in `gemm-rs` under `t3`, stores to the next GPU in `ag-gemm` under
+/// `ring`. Loads and sums take turns: `gemm-ar` under `t3` takes the time of both.
+#define LOAD_RATE 1.85
+#define SUM_RATE 1.05
 #define STORE_RATE 1.1
+/// Cycles of a flit where a GPU adds rows to its own.
+#define OWN_SUM_RATE 1.75
+/// Cycles that a reduction's first rows lose with each member, until members differ in the home
+/// that they send rows to. They grow as the root of the rows. Measured with 3 to 8 GPUs.
+#define SPREAD_CYCLES 7.0
 
 enum unit { COMBINE, SEND, PUSH, SUMS, LOADS, UNITS };
 enum { MOST_POSTS = 256, MOST_FLAGS = 4 };
@@ -46,6 +53,7 @@ enum { MOST_POSTS = 256, MOST_FLAGS = 4 };
 struct transfer {
     bool busy, turns;
     double up, down, rate; ///< flits, and cycles of each
+    double adder;          ///< cycles that the hub's adder takes
     double own;            ///< flits that this GPU sends
     double left;           ///< share that is still to move
     double tail;           ///< cycles from the last flit to the end
@@ -70,6 +78,7 @@ struct machine {
     const struct mw_tp_system *system;
     double now, hop, row, header; ///< cycles; cycles of a link; flits of a row and of a header
     double buffered;              ///< flits of a multicast that the uplink sends in its gaps
+    bool bypass;                  ///< of the adder, for rows of sums
     double landed_by;             ///< when the last store that nobody waits for is in memory
 
     struct mw_stream streams[MW_STREAMS];
@@ -103,7 +112,7 @@ static void put_post(struct machine *m, double time, unsigned event, unsigned co
 
 static double alone(const struct transfer *t)
 {
-    return fmax(t->up, t->down) * t->rate;
+    return fmax(fmax(t->up, t->down) * t->rate, t->adder);
 }
 
 /// Share a direction by flits: who demands less than an equal share gets its demand, and the rest
@@ -168,6 +177,36 @@ static void end_transfer(struct machine *m, enum unit unit)
     }
 }
 
+static double latency(const struct machine *m)
+{
+    return m->hop - HOP_CYCLES;
+}
+
+/// Flits for which partial sums to one home have credits.
+static double credited(const struct machine *m)
+{
+    return PART_PACKETS * (double)mw_packet_flits(MW_PAYLOAD_BYTES, 1, m->p->flit_bytes);
+}
+
+/// Cycles of a flit to one home behind those. Long links have as many credits as they need.
+static double credit_rate(const struct machine *m)
+{
+    return latency(m) > NEAR_LATENCY ? 0 : (CREDIT_CYCLES + 2 * latency(m)) / credited(m);
+}
+
+/// Cycles of a flit of loads from one home.
+static double load_rate(const struct machine *m, double flits)
+{
+    const double waiting = fmax(0, 1 - credited(m) / flits);
+    return LOAD_RATE + waiting * fmax(0, credit_rate(m) - LOAD_RATE);
+}
+
+/// A GPU sends rows of a reduction to all homes in turn.
+static double reduce_rate(const struct machine *m)
+{
+    return fmax(1, credit_rate(m) / (m->p->gpus - 1));
+}
+
 static void put_range(struct machine *m, enum unit unit, struct range range)
 {
     struct queue *q = &m->queues[unit];
@@ -176,18 +215,20 @@ static void put_range(struct machine *m, enum unit unit, struct range range)
 }
 
 /// Sums go up as rows of all others, and come down as own rows. Loads do the reverse: behind their
-/// request and that of the switch.
+/// request and that of the switch. Without a bypass the adder passes all rows of a sum.
 static struct transfer transfer_of(const struct machine *m, enum unit unit, struct range range)
 {
     const bool sums = unit == SUMS;
     const double own = range.rows, others = own * (m->p->gpus - 1);
     const double many = others * m->row + own * m->header;
     const double few = own * m->row + others * m->header / MW_ROWS_GATHERED;
+    const double added = sums && !m->bypass ? own * m->p->gpus : own;
     return (struct transfer){
         .busy = true,
+        .adder = sums ? added * mw_tp_row_bytes(m->p) / m->p->flit_bytes : 0,
         .up = sums ? many : few,
         .down = sums ? few : many,
-        .rate = 1,
+        .rate = sums ? reduce_rate(m) : 1,
         .left = 1,
         .tail = (sums ? 2 : 4) * m->hop,
         .least = range.until,
@@ -219,13 +260,6 @@ static bool is_copy(const struct mw_instr *in)
            in->op == MW_I_MULTIMEM_ST || in->op == MW_I_ST_LINEAR;
 }
 
-/// Credits of a home's answers come back while a load runs. Long links have as many as they need.
-static double load_tail(const struct machine *m)
-{
-    const double latency = m->hop - HOP_CYCLES;
-    return 4 * m->hop + (latency > NEAR_LATENCY ? 0 : CREDIT_LINKS * latency);
-}
-
 /// What a copy to others moves on this GPU's link, by itself and for the others.
 static struct transfer copy_of(const struct machine *m, const struct mw_instr *in)
 {
@@ -237,9 +271,10 @@ static struct transfer copy_of(const struct machine *m, const struct mw_instr *i
     if (in->op == MW_I_MULTIMEM_LD_REDUCE) {
         t.up = all ? flits * others + headers : flits + headers;
         t.down = all ? flits + headers * others : flits + headers;
-        t.rate = all ? 1 : LOAD_RATE;
+        const double spread = SPREAD_CYCLES * others * sqrt(fmax(0, rows - 1));
+        t.rate = all ? reduce_rate(m) + spread / t.up : load_rate(m, flits);
         t.turns = !all;
-        t.tail = all ? 4 * m->hop + REDUCED_ROWS * m->row : load_tail(m);
+        t.tail = all ? 4 * m->hop + REDUCE_CYCLES : LOAD_CYCLES + 4 * latency(m);
     } else if (all) {
         t.up = fmax(0, flits - m->buffered);
         t.down = flits * others;
@@ -259,7 +294,8 @@ static bool start_copy(struct machine *m, unsigned stream, const struct mw_instr
     if (t->busy || m->unit_free[unit] > m->now)
         return false;
     if (in->imm == OWN) {
-        m->ready[stream] = m->now + (double)in->b / m->p->flit_bytes + ISSUE_CYCLES;
+        const double rate = unit == PUSH ? OWN_SUM_RATE : 1;
+        m->ready[stream] = m->now + rate * in->b / m->p->flit_bytes + ISSUE_CYCLES;
         return true;
     }
     *t = copy_of(m, in);
@@ -481,6 +517,7 @@ static double run(const struct mw_tp_problem *p, const struct mw_tp_system *syst
         .row = (double)mw_packet_flits(mw_tp_row_bytes(p), 1, p->flit_bytes),
         .header = (double)mw_bare_flits(1, p->flit_bytes),
         .buffered = buffered,
+        .bypass = mw_tp_adder_bypass(p, system),
         .engine = MW_STREAMS,
     };
     make_streams(&m);

@@ -9,6 +9,8 @@
 #include "analysis/bounds.h"
 #include "tp/tp.h"
 
+#include <stdbool.h>
+
 /// Groups of parts that a system with barriers runs one after the other.
 enum mw_tp_phase { MW_TP_PHASE_FIRST, MW_TP_PHASE_REDUCE, MW_TP_PHASE_GATHER, MW_TP_PHASE_SECOND };
 enum { MW_TP_PHASES = 4 };
@@ -30,6 +32,9 @@ void mw_tp_bounds(const struct mw_tp_problem *p, const struct mw_tp_system *syst
                   struct mw_tp_bounds *b);
 /// The strict bound of the links.
 struct mw_bound mw_tp_strict_link(const struct mw_tp_problem *p);
+/// Whether members' rows of sums take the adder bypass. Reductions of tiles read their terms beside
+/// the engine's tables through the adder, and at the same port of memory through the bypass.
+bool mw_tp_adder_bypass(const struct mw_tp_problem *p, const struct mw_tp_system *system);
 /// Cycles in which the engine reads a row, whatever the time of its part.
 uint64_t mw_tp_least_cycles(const struct mw_tp_problem *p);
 /// Rows of a GPU's engine.

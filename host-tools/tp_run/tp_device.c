@@ -164,8 +164,7 @@ static int configure(struct job *j)
     c->expert_cycles = (unsigned)mw_tp_layer_cycles(p);
     c->link_cycles = p->link_cycles;
     c->target_list_cache = c->switch_reductions = c->tile_reductions = tiles(j);
-    // through the adder terms are read beside the engine's tables, not at the same port of memory
-    c->adder_bypass = !tiles(j);
+    c->adder_bypass = mw_tp_adder_bypass(p, j->system);
     c->open_rows = j->params->open_rows;
     if (merged(j))
         configure_loads(j);

@@ -275,6 +275,30 @@ static void bounds_are_those_computed_by_hand(void **state)
     assert_int_equal(b.strict.cycles, 2 * 308 * 72);
 }
 
+/// Without the bypass the adder passes 64 flits of each row. Links take (N - 1) / N of 72.
+static void few_gpus_reduce_tiles_through_the_bypass(void **state)
+{
+    (void)state;
+    const struct mw_tp_system *tiles = mw_tp_system_find("tiles");
+    struct mw_tp_bounds b;
+    for (unsigned gpus = 2; gpus <= 8; gpus += 2) {
+        struct mw_tp_problem p = problem(MW_TP_GEMM_RS, gpus, 240);
+        p.cycles[MW_TP_GEMM_1] = 32;
+        const bool few = gpus <= 4;
+        assert_int_equal(mw_tp_adder_bypass(&p, tiles), few);
+        assert_true(mw_tp_adder_bypass(&p, mw_tp_system_find("chain")));
+        mw_tp_bounds(&p, tiles, &b);
+        assert_int_equal(b.adder.cycles, (few ? 240 / gpus : 240) * 64);
+        p.cycles[MW_TP_GEMM_1] = 64; // the engine takes as long as the adder
+        assert_false(mw_tp_adder_bypass(&p, tiles));
+        p.cycles[MW_TP_GEMM_1] = 32;
+        p.link_cycles = 3;
+        assert_false(mw_tp_adder_bypass(&p, tiles));
+    }
+    struct mw_tp_problem p = problem(MW_TP_AG_GEMM, 4, 240);
+    assert_true(mw_tp_adder_bypass(&p, mw_tp_system_find("cais-ordered")));
+}
+
 /// Each part has its own time, and none is shorter than the engine needs to read its rows.
 static void bounds_add_the_times_of_the_parts(void **state)
 {
@@ -481,6 +505,7 @@ int main(void)
         cmocka_unit_test(flits_follow_the_fetches),
         cmocka_unit_test(flits_that_depend_on_time_have_a_limit),
         cmocka_unit_test(bounds_are_those_computed_by_hand),
+        cmocka_unit_test(few_gpus_reduce_tiles_through_the_bypass),
         cmocka_unit_test(bounds_add_the_times_of_the_parts),
         cmocka_unit_test(streams_have_the_times_of_the_parts),
         cmocka_unit_test(shapes_have_times_per_row),
