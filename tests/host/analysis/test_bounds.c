@@ -471,6 +471,37 @@ static void typed_rows_by_hand(void **state)
     expect_part(&r.banks, (5 * 5 + 4 * 9 + 3) / 4, "banks 1");
 }
 
+/// Scales are bytes of the row: of 128 and 256 values.
+static void rows_with_scales_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned type, hidden;
+        uint64_t flits, payload;
+    } of[] = {
+        // 1+1+8, 1+1+1 of the scales, 1+1+1
+        {MW_ROWTYPE_E4M3_BLOCKS, 128, 16, 128 + 16 + 16},
+        // twice 1+1+8; two scales, filled up
+        {MW_ROWTYPE_E4M3_BLOCKS, 256, 26, 256 + 16 + 16},
+        // 64 bytes, 8 and 8 of scales: 1+1+5, 1+1+1
+        {MW_ROWTYPE_NVFP4, 128, 10, 80 + 16},
+        // 128 bytes, 8 and 16, filled up: 1+1+8, 1+1+2, 1+1+1
+        {MW_ROWTYPE_NVFP4, 256, 17, 160 + 16},
+    };
+    for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
+        struct by_hand b;
+        set_up(&b);
+        b.w.shape.dispatch_type = of[i].type;
+        b.w.shape.hidden = of[i].hidden;
+        struct mw_system s = bare("dysharp");
+        struct mw_traffic t = total(&b.w, &s, 16);
+        expect(&t, 0, MW_UP, 0, of[i].flits, 2, 0);
+        assert_int_equal(t.payload[0][MW_UP], of[i].payload);
+        // partial rows of bf16, in packets of 1+8
+        expect(&t, 1, MW_UP, 2, 0, 0, of[i].hidden / 64 * 9);
+    }
+}
+
 static void resources_by_hand(void **state)
 {
     (void)state;
@@ -658,6 +689,7 @@ int main(void)
         cmocka_unit_test(counts_synchronisation_by_hand),
         cmocka_unit_test(systems_synchronise_as_listed),
         cmocka_unit_test(bounds_by_hand),
+        cmocka_unit_test(rows_with_scales_by_hand),
         cmocka_unit_test(resources_by_hand),
         cmocka_unit_test(typed_rows_by_hand),
         cmocka_unit_test(engines_by_hand),

@@ -231,6 +231,65 @@ static void adds_members_from_home_on(void **state)
     assert_int_equal(result(&b, 0, MW_ORDER_EXPERTS_REVERSED), 0);
 }
 
+/// A block's scale is a factor of the gate weight, before x is.
+static void scales_multiply_weights(void **state)
+{
+    (void)state;
+    enum { HIDDEN = 2 * MW_SCALE_BLOCK };
+    static uint16_t x[2 * HIDDEN], out[HIDDEN];
+    float scales[4] = {0, 0, 2, 8}; // of token 1 the last two
+    struct by_hand b;
+    set_up(&b, 2, 1);
+    for (unsigned i = 0; i < 2 * HIDDEN; i++)
+        x[i] = 0x3f80;
+    b.layer.x = x;
+    b.layer.scales = scales;
+    b.w.shape.hidden = HIDDEN;
+    b.w.shape.dispatch_type = MW_ROWTYPE_E4M3_BLOCKS;
+    route(&b, 1, 0, 0, 1.5f);
+    mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
+    for (unsigned i = 0; i < HIDDEN; i++)
+        assert_int_equal(out[i], i < MW_SCALE_BLOCK ? 0x4040 : 0x4140); // 3, 12
+    // 2^-100 * 2^-30 is flushed, whatever x would make of it; 2^-100 * 2^-20 is not
+    scales[2] = 0x1p-30f, scales[3] = 0x1p-20f;
+    b.weights[1] = 0x1p-100f;
+    x[HIDDEN] = x[HIDDEN + MW_SCALE_BLOCK] = 0x4480; // 2^10
+    mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
+    assert_int_equal(out[0], 0);
+    assert_int_equal(out[MW_SCALE_BLOCK], (127 - 110) << 7);
+    // The product with the scale is 1 + 2^-8 + 2^-31 and less. In fp32 it is a tie of bf16.
+    scales[2] = from_bits(0x3f800001), scales[3] = 1;
+    b.weights[1] = from_bits(0x3f807fff);
+    x[HIDDEN] = x[HIDDEN + MW_SCALE_BLOCK] = 0x3f80;
+    mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
+    assert_int_equal(out[0], 0x3f80);
+    b.weights[1] = from_bits(0x3f808000); // a last place more
+    mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
+    assert_int_equal(out[0], 0x3f81);
+    assert_int_equal(out[MW_SCALE_BLOCK], 0x3f80);
+}
+
+/// Of a row of NVFP4 the scale is one, whatever its groups have, which are part of x.
+static void rows_have_a_scale(void **state)
+{
+    (void)state;
+    enum { HIDDEN = 2 * MW_SCALE_GROUP };
+    static uint16_t x[2 * HIDDEN], out[HIDDEN];
+    float scales[6] = {NAN, NAN, NAN, 4, 448, 0x1p-9f};
+    struct by_hand b;
+    set_up(&b, 2, 1);
+    for (unsigned i = 0; i < 2 * HIDDEN; i++)
+        x[i] = 0x3f80;
+    b.layer.x = x;
+    b.layer.scales = scales;
+    b.w.shape.hidden = HIDDEN;
+    b.w.shape.dispatch_type = MW_ROWTYPE_NVFP4;
+    route(&b, 1, 0, 0, 1.5f);
+    mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
+    for (unsigned i = 0; i < HIDDEN; i++)
+        assert_int_equal(out[i], 0x40c0); // 6
+}
+
 static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus,
                  enum mw_spread spread)
 {
@@ -337,6 +396,8 @@ int main(void)
         cmocka_unit_test(single_terms_pass_through),
         cmocka_unit_test(rounds_partials_but_not_home),
         cmocka_unit_test(adds_members_from_home_on),
+        cmocka_unit_test(scales_multiply_weights),
+        cmocka_unit_test(rows_have_a_scale),
         cmocka_unit_test(another_order_changes_bits),
         cmocka_unit_test(near_terms_all_show),
         cmocka_unit_test(layer_is_its_rows),
