@@ -207,6 +207,8 @@ struct mw_device_info {
     unsigned open_syncs;     ///< tiles that it may have reported and not been granted
     bool row_types;          ///< dispatch_type of mw_layer_config exists
     bool multimem_red;       ///< mw_stream_multimem_red exists
+    bool gate_gradients;     ///< gate_gradients of mw_layer_config, and mw_stream_expert_gradients,
+                             ///< exist
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -491,6 +493,9 @@ struct mw_layer_config {
     /// values by those of groups, which needs no rounding.
     /// Excludes merge_loads. MW_ERR_CAPACITY: the device has no row_types.
     unsigned dispatch_type;
+    /// Room for gradients of gate weights (mw_stream_expert_gradients) at dw_base of mw_layout.
+    /// Requires bf16 rows of dispatch. MW_ERR_CAPACITY: the device has no gate_gradients.
+    bool gate_gradients;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.
@@ -530,6 +535,9 @@ struct mw_layout {
     struct mw_feed_buffer buffer[MW_FEED_BUFFERS];
     uint64_t rt_bytes, row_bytes; ///< of a routing table, and of hidden values or output rows
     uint64_t load_base; ///< merge_loads: rows that others load, by own token; made as xs_base
+    /// gate_gradients: rows of x under the numbers of those of dY at xd_base, made as xd_base; and
+    /// fp32 for each place {own token << k_shift | list position}
+    uint64_t xf_base, dw_base;
 };
 /// Lay out the memories for `config`.
 /// MW_ERR_CAPACITY: the device cannot hold it. The message names the size that is too large, and
@@ -655,6 +663,12 @@ MW_API int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32
 /// 0 is the default and means the layer's expert_cycles. MW_ERR_INVALID, which the stream keeps:
 /// more cycles, or another last instruction.
 MW_API int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles);
+/// Let the expert or expert.rows that was added last make gradients of gate weights: rows at
+/// xd_base of mw_layout are those of dY, and for each row its dot product with the expert's value
+/// of the row of x at xf_base, without gate weight, lands at dw_base of the token's home. The order
+/// of its additions is fixed (docs/design/backward.md). MW_ERR_INVALID, which the stream keeps:
+/// another last instruction. MW_ERR_CAPACITY at load: the device has no gate_gradients.
+MW_API int mw_stream_expert_gradients(struct mw_stream *s);
 /// expert.rows of gathered tokens: own tokens [first, first + tokens) of every GPU, the first of
 /// GPU 0, 1, ..., then the second, and so on. `report`: each finished row is reported to the
 /// switch. mw_stream_expert_cycles may follow.

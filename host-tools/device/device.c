@@ -84,6 +84,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .tile_reductions = true,
         .merge_loads = true,
         .row_types = true,
+        .gate_gradients = true,
         .merge_entries = MW_BUILT_MERGES,
         .open_loads = MW_BUILT_LOADS,
         .open_syncs = MW_BUILT_SYNCS,

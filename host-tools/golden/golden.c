@@ -217,3 +217,35 @@ void mw_golden_layer(const struct mw_workload *w, unsigned layer, uint16_t *out)
     for (unsigned t = 0; t < w->tokens; t++)
         mw_golden_row(w, layer, t, MW_ORDER_SPEC, out + (size_t)t * w->shape.hidden);
 }
+
+uint32_t mw_golden_dot(const uint16_t *a, const uint16_t *b, unsigned count)
+{
+    enum { SUMS = 32, NAN_BITS = 0x7fffffff };
+    float sum[SUMS] = {0};
+    uint32_t bits;
+    for (unsigned i = 0; i < count; i++)
+        sum[i % SUMS] += mw_expert_multiply(mw_bf16_to_float(a[i]), mw_bf16_to_float(b[i]));
+    for (unsigned half = SUMS / 2; half; half /= 2)
+        for (unsigned j = 0; j < half; j++)
+            sum[j] += sum[j + half];
+    memcpy(&bits, &sum[0], sizeof bits);
+    return isnan(sum[0]) ? NAN_BITS : bits;
+}
+
+void mw_golden_gradients(const struct mw_workload *w, unsigned layer, const uint16_t *dy,
+                         uint32_t *dw)
+{
+    const struct mw_layer *l = &w->layer[layer];
+    uint16_t u[MW_MAX_HIDDEN];
+    for (size_t t = 0; t < w->tokens; t++) {
+        const size_t row = t * w->shape.hidden;
+        for (size_t place = t * w->k; place < (t + 1) * w->k; place++) {
+            if (l->ids[place] == MW_NO_EXPERT)
+                continue;
+            const uint16_t c = w->coefficients[mw_expert_at(w, layer, l->ids[place])];
+            for (unsigned h = 0; h < w->shape.hidden; h++)
+                u[h] = mw_expert_value(l->x[row + h], c, 1.0f);
+            dw[place] = mw_golden_dot(dy + row, u, w->shape.hidden);
+        }
+    }
+}

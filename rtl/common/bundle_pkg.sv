@@ -178,6 +178,16 @@ package bundle_pkg;
         logic [7:0]                   rows;
     } finished_t;
 
+    // The gradient of a gate weight: of a token of any GPU, and of the expert at this position of
+    // its list. dense: the token is a gathered one, home * tokens + index.
+    typedef struct packed {
+        logic                        valid;
+        logic                        dense;
+        logic [node_pkg::TokenW-1:0] token;
+        logic [3:0]                  pos;
+        logic [31:0]                 value;
+    } gradient_t;
+
     // A tile of rows of one GPU, its home, that have returned.
     typedef struct packed {
         logic              valid;

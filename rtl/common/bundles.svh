@@ -32,14 +32,17 @@
 
 // Rows that it starts together, by their places in an expert's list: the first one, and the one
 // behind the last. And each of them: the last of its tile; where it is, in groups, and where its
-// result goes; place; what multiplies it, and what each 16 elements of it.
+// result goes; place; what multiplies it, and what each 16 elements of it. With GateGradients:
+// where the row of x is, and what multiplies that; whose gate weight it is.
 `define MW_TILE(Cfg) struct packed { \
     logic valid; logic [node_pkg::ExpertW-1:0] le; logic [Cfg.CountW-1:0] first; \
     logic [Cfg.CountW-1:0] behind;}
 `define MW_WORK(Cfg) struct packed { \
     logic valid; logic last; logic [Cfg.AddrW-3:0] x; logic [Cfg.AddrW-3:0] y; \
     logic [node_pkg::ExpertW-1:0] le; \
-    logic [Cfg.CountW-1:0] idx; fp_pkg::factor_t factor; logic [63:0] scales;}
+    logic [Cfg.CountW-1:0] idx; fp_pkg::factor_t factor; logic [63:0] scales; \
+    logic [Cfg.AddrW-3:0] f; fp_pkg::factor_t factor_f; \
+    logic [node_pkg::TokenW-1:0] token; logic [3:0] pos;}
 
 // A row to be summed at a hub: what of it is last, less 1 (terms, R included; packets;
 // flits of the last packet), what it is (minus: what is zero is -0), type and operator,

@@ -61,6 +61,8 @@ package cfg_pkg;
         int unsigned   OpenLoads;         // rows that a GPU may load at a time
         int unsigned   OpenSyncs;         // tiles that it may have reported and not been granted
         bit            RowTypes;          // rows of dispatch may have a size and type of their own
+        bit            GateGradients;     // experts return dot products for gate weights; with
+                                          // RowTypes
         bit            LinkRate;          // links may be slower than a flit per cycle
         bit            Guard;             // the switch bears endpoints that misbehave
         bit            Monitor;           // latency histogram and time series of each port of the
@@ -160,6 +162,7 @@ package cfg_pkg;
         c.OpenLoads = 32;
         c.OpenSyncs = 8;
         c.RowTypes = 1'b0;
+        c.GateGradients = 1'b0;
         c.LinkRate = 1'b1;
         c.Guard = 1'b1;
         c.Monitor = 1'b1;

@@ -15,6 +15,7 @@ package fp_pkg;
 
     localparam logic [31:0] NaN32 = 32'h7fff_ffff;
     localparam logic [15:0] NaN16 = 16'h7fff;
+    localparam logic [31:0] One32 = 32'h3f80_0000;
 
     // verilator lint_on UNUSEDPARAM
 

@@ -65,6 +65,9 @@ package node_pkg;
         logic [35:0]      cb_base;            // slots: {token, GPU} for partial sums (unicast),
                                               // {token, position} for rows
         logic [35:0]      ce_base;            // coefficients of the own experts, bf16
+        logic [35:0]      xf_base;            // rows of x, as xd_base has those of dY, and
+        logic [35:0]      dw_base;            // gradients of the own tokens' gate weights: for
+                                              // experts that make these
         logic [35:0]      rl_base;            // lists of the rows that came
         logic [35:0]      st_lo;              // explicit stores from the link are allowed in st_lo
                                               // <= address < st_hi

@@ -337,6 +337,7 @@ module fabric_csr #(
         hwif_in.primitives.tile_reductions.next = Cfg.TileReductions;
         hwif_in.primitives.merge_loads.next = Cfg.MergeLoads;
         hwif_in.primitives.row_types.next = Cfg.RowTypes;
+        hwif_in.primitives.gate_gradients.next = Cfg.GateGradients;
         hwif_in.load_room.entries.next = Cfg.MergeLoads ? 9'(Cfg.MergeEntries) : '0;
         hwif_in.load_room.open_loads.next = Cfg.MergeLoads ? 8'(Cfg.OpenLoads) : '0;
         hwif_in.load_room.open_syncs.next = Cfg.MergeLoads ? 8'(Cfg.OpenSyncs) : '0;

@@ -92,6 +92,8 @@ module node #(
     bundle_pkg::push_t push;
     bundle_pkg::stat_t stat;
     bundle_pkg::finished_t sig;
+    bundle_pkg::gradient_t dw;
+    logic dw_ready;
     logic [node_pkg::ExpertW-1:0] stat_le;
     logic ev_ready, counts_all, push_ready, sig_ready, host_busy, streams_idle, expert_idle;
     logic [15:0] recv_rows;
@@ -140,6 +142,8 @@ module node #(
         .own_base_i(own_base),
         .sig_o(sig),
         .sig_ready_i(sig_ready),
+        .dw_o(dw),
+        .dw_ready_i(dw_ready),
         .streams_idle_o(streams_idle),
         .expert_idle_o(expert_idle),
         .state_o(stream_state),
@@ -186,6 +190,8 @@ module node #(
         .own_base_o(own_base),
         .sig_i(sig),
         .sig_ready_o(sig_ready),
+        .dw_i(dw),
+        .dw_ready_o(dw_ready),
         .err_o(err[1+:node_pkg::HubErrors]),
         .idle_o(part_idle),
         .count_o(hub_count)

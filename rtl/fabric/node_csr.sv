@@ -104,6 +104,8 @@ module node_csr #(
         cfg_o.out_base = {hwif_out.out_base.addr.value, Unit};
         cfg_o.cb_base = {hwif_out.cb_base.addr.value, Unit};
         cfg_o.ce_base = {hwif_out.ce_base.addr.value, Unit};
+        cfg_o.xf_base = Cfg.GateGradients ? {hwif_out.xf_base.addr.value, Unit} : '0;
+        cfg_o.dw_base = Cfg.GateGradients ? {hwif_out.dw_base.addr.value, Unit} : '0;
         cfg_o.rl_base = {hwif_out.rl_base.addr.value, Unit};
         cfg_o.st_lo = {hwif_out.st_lo.addr.value, Unit};
         cfg_o.st_hi = {hwif_out.st_hi.addr.value, Unit};

@@ -7,14 +7,15 @@
 // are added, j and j + 8, and so on, to one. All additions are those of fp32_add. Flits of 8 and of
 // 16 bytes give the same bits.
 // Ports: A step brings two flits of each row, in the order of expert_path: flits 0 and 2 of a group
-// of four, then 1 and 3. keep_i says which of the two exist. last_i is high in a row's last step,
+// of four, then 1 and 3. The second step of a group may follow at once, and behind it two cycles
+// are free. keep_i says which of the two exist. last_i is high in a row's last step,
 // whose flits may all be missing. start_i announces a row, in its first step or before, and only
 // while ready_o is high.
 // Order: Results in the order of the rows.
 // Back-pressure: A result waits in the tree of sums. A second row may wait in front of it, and then
 // ready_o is low. Steps of a row that has started are never refused.
-// Latency: A step in every second cycle. A result is there 59 cycles after the last step of its row
-// if the tree is idle. Rows of 60 cycles or more never wait if results leave at once.
+// Latency: A group in four cycles. A result is there 44 cycles after the last step of its row
+// if the tree is idle. Rows of 46 cycles or more never wait if results leave at once.
 `default_nettype none
 `include "assert.svh"
 
@@ -68,36 +69,53 @@ module expert_dot #(
     endfunction
 
     // ---- products: the first flit of a step, then the second -------------------------------
+    // A second step that follows the first at once waits for a cycle (wait_q).
     // Flit 4g + 2h + o of a row, of step {g, o}, belongs to slot {g, h, o} modulo Slots.
     logic [1:0] at_q;  // {number of the group, odd}, modulo 4: of the next step, or of this one
-    logic valid_q, keep_q, last_q;
+    logic wait_q, begins, valid_q, keep_q, last_q, last;
+    logic [1:0] wait_keep_q, keep;
+    logic wait_last_q;
     flit_t a_q, b_q, a, b;
+    flit_t [1:0] wait_a_q, wait_b_q, a_both, b_both;
     logic add_q, over_q;  // a product is there; the row's last flit, there or missing, is
     logic [SlotW-1:0] slot_q;
     words_t product_q;
 
-    assign a = valid_i ? a_i[0] : a_q;
-    assign b = valid_i ? b_i[0] : b_q;
+    assign begins = wait_q || (valid_i && !valid_q);
+    assign a_both = wait_q ? wait_a_q : {a_i[1], a_i[0]};
+    assign b_both = wait_q ? wait_b_q : {b_i[1], b_i[0]};
+    assign keep = wait_q ? wait_keep_q : keep_i;
+    assign last = wait_q ? wait_last_q : last_i;
+    assign a = begins ? a_both[0] : a_q;
+    assign b = begins ? b_both[0] : b_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
+            wait_q <= 1'b0;
             valid_q <= 1'b0;
             add_q <= 1'b0;
             over_q <= 1'b0;
             at_q <= '0;
         end else begin
-            valid_q <= valid_i;
-            add_q <= valid_i ? keep_i[0] : valid_q && keep_q;
+            wait_q <= valid_i && valid_q;
+            valid_q <= begins;
+            add_q <= begins ? keep[0] : valid_q && keep_q;
             over_q <= valid_q && last_q;
             if (valid_q) at_q <= last_q ? '0 : at_q + 1'b1;
         end
-        if (valid_i) begin
-            {a_q, b_q} <= {a_i[1], b_i[1]};
-            keep_q <= keep_i[1];
-            last_q <= last_i;
+        if (valid_i && valid_q) begin
+            wait_a_q <= {a_i[1], a_i[0]};
+            wait_b_q <= {b_i[1], b_i[0]};
+            wait_keep_q <= keep_i;
+            wait_last_q <= last_i;
         end
-        if (valid_i || valid_q) begin
-            slot_q <= SlotW'({at_q[1], !valid_i, at_q[0]});
+        if (begins) begin
+            {a_q, b_q} <= {a_both[1], b_both[1]};
+            keep_q <= keep[1];
+            last_q <= last;
+        end
+        if (begins || valid_q) begin
+            slot_q <= SlotW'({at_q[1], !begins, at_q[0]});
             for (int unsigned l = 0; l < Cfg.Lanes; l++) product_q[l] <= multiply(a[l], b[l]);
         end
     end
@@ -153,40 +171,45 @@ module expert_dot #(
         none_q <= ended_q;
     end
 
-    // ---- tree: pairs of a level one after another, then the next level --------------------------
-    // Pair j of a level is {low_q[j], high_q[j]}. The results of m pairs are the pairs of the next
-    // level: the first m / 2 are its lower halves.
+    // ---- tree: two pairs of a level per cycle, then the next level ------------------------------
+    // Pair j of a level is {low_q[j], high_q[j]}. Of m pairs the first m / 2 make the lower halves
+    // of the next level's pairs, in one adder, and the others the upper halves, in another one.
     logic [AddLat:0] over_d;  // the last: all sums of the row are in their registers
     logic waits_q, copy, busy_q, pair_valid, pair_done;
-    logic [4:0] pairs_q, next_q;  // of the level; the next one to be added
-    logic [3:0] got_q;  // results of the level
+    logic [3:0] half_q, next_q, got_q;  // pairs of the level for each adder, 0: the last one;
+                                        // its next one; results
     logic [15:0][31:0] low_q, high_q;
     logic [Sums-1:0][31:0] sums;
     logic [AddLat-1:0] pair_q;
-    logic [31:0] pair_sum;
+    logic [1:0][31:0] pair_sum;
+    logic one_q;  // the last pair is in the adder
 
     for (genvar s = 0; s < Slots; s++) begin : gen_sums
         assign sums[Cfg.Lanes*s+:Cfg.Lanes] = none_q[s] ? '0 : sum_q[s];
     end
 
     assign copy = (over_d[AddLat] || waits_q) && !busy_q;
-    assign pair_valid = busy_q && next_q != pairs_q;
+    assign pair_valid = busy_q && ((half_q == '0) ? !one_q : next_q != half_q);
     assign pair_done = pair_q[AddLat-1];
 
-    fp32_add #(
-        .Picks(1'b0)
-    ) i_pair (
-        .clk_i,
-        .valid_i(pair_valid),
-        .pick_i(1'b0),
-        .max_i(1'b0),
-        .a_i(low_q[next_q[3:0]]),
-        .b_i(high_q[next_q[3:0]]),
-        .half_i(1'b0),
-        .over_i(1'b0),
-        .over_data_i('0),
-        .res_o(pair_sum)
-    );
+    for (genvar h = 0; h < 2; h++) begin : gen_half
+        logic [3:0] pair;
+        assign pair = (h == 0) ? next_q : next_q | half_q;
+        fp32_add #(
+            .Picks(1'b0)
+        ) i_pair (
+            .clk_i,
+            .valid_i(pair_valid),
+            .pick_i(1'b0),
+            .max_i(1'b0),
+            .a_i(low_q[pair]),
+            .b_i(high_q[pair]),
+            .half_i(1'b0),
+            .over_i(1'b0),
+            .over_data_i('0),
+            .res_o(pair_sum[h])
+        );
+    end
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -201,26 +224,28 @@ module expert_dot #(
             if (copy) busy_q <= 1'b1;
             else if (dot_valid_o && dot_ready_i) busy_q <= 1'b0;
             pair_q <= {pair_q[AddLat-2:0], pair_valid};
-            if (pair_done && pairs_q == 5'd1) dot_valid_o <= 1'b1;
+            if (pair_done && half_q == '0) dot_valid_o <= 1'b1;
             else if (dot_ready_i) dot_valid_o <= 1'b0;
         end
         if (copy) begin
             {high_q, low_q} <= sums;
-            pairs_q <= 5'd16;
+            half_q <= 4'd8;
             next_q <= '0;
             got_q <= '0;
+            one_q <= 1'b0;
         end else begin
             if (pair_valid) next_q <= next_q + 1'b1;
+            if (pair_valid && half_q == '0) one_q <= 1'b1;
             if (pair_done) begin
-                if (got_q < pairs_q[4:1]) low_q[got_q] <= pair_sum;
-                else high_q[got_q-pairs_q[4:1]] <= pair_sum;
+                low_q[got_q] <= pair_sum[0];
+                high_q[got_q] <= pair_sum[1];
                 got_q <= got_q + 1'b1;
-                if (5'(got_q) + 5'd1 == pairs_q && pairs_q != 5'd1) begin
-                    pairs_q <= pairs_q >> 1;
+                if (got_q + 4'd1 == half_q) begin
+                    half_q <= half_q >> 1;
                     next_q <= '0;
                     got_q <= '0;
                 end
-                dot_o <= pair_sum;
+                dot_o <= pair_sum[0];
             end
         end
     end
@@ -238,7 +263,7 @@ module expert_dot #(
         else rows_q <= rows_q + 2'(start_i) - 2'(taken);
 
     `MW_CONTRACT(start_i, ready_o, "a row starts that has no place")
-    `MW_NEXT(valid_i, !valid_i, "steps in two cycles that follow each other")
+    `MW_CONTRACT(valid_i, !wait_q && !(valid_q && at_q[0]), "a step comes too early")
     `MW_CONTRACT(valid_i, start_i || rows_q != '0, "a step of no row")
     `MW_CONTRACT(over_d[AddLat], !waits_q, "a row ends behind one that waits")
     `MW_STABLE(dot_valid_o, dot_ready_i, dot_o, "a result changes before it is taken")

@@ -12,15 +12,18 @@
 // retires when the rows of the range are done. A tile then holds rows of one instruction, and the
 // last tile of each expert holds the rest. With gathered tokens imm replaces expert_cycles, unless
 // it is 0. With flags 7 (TileReductions) a signal names each row, whose number is {home, index}.
+// With flags.3 (GateGradients) the engine reads a row of x beside each row, and the dot product of
+// the row and the expert's value of x leaves (dw_o) for the row's token and list position.
 // With flags 3 (MergeLoads) the rows are the next of those that the tracker has listed as loaded.
 // Ports: Region bases must be aligned to 128 bytes, and the row stride must be four flits or more.
 // The memory answers 3 cycles after the grant.
 // Order: Signals in the order of the tile's rows.
-// Back-pressure: Signals only. Up to three rows that have not started, and the next tile, wait for
-// the engine. One tile may be signalled while another is in the engine.
+// Back-pressure: Signals, and gradients, for which the second row behind waits. Up to three rows
+// that have not started, and the next tile, wait for the engine. One tile may be signalled while
+// another is in the engine.
 // Latency: Two flits per cycle across tiles and rows of 16 flits or more. Shorter rows take 8
 // cycles. Signalled tiles of one row take 12. The unit retires when every expected row has been
-// started, is done, and its signal was taken.
+// started, is done, and its signal and its gradient were taken.
 `default_nettype none
 `include "bundles.svh"
 
@@ -71,6 +74,8 @@ module expert_engine #(
 
     output bundle_pkg::finished_t sig_o,  // a row is finished
     input  wire logic             sig_ready_i,
+    output bundle_pkg::gradient_t dw_o,
+    input  wire logic             dw_ready_i,
 
     input  wire bundle_pkg::emap_write_t emap_i,
 
@@ -79,6 +84,8 @@ module expert_engine #(
     output logic stat_tile_o   // a tile starts
 );
     // ---- instruction ----------------------------------------------------------------
+    logic gradients_q, dense_q;
+    bundle_pkg::gradient_t dw;
     logic run_q, unicast_q, ranged_q, gathered, silent_q, back_q, number_q, by_number, all_started;
     logic finished;
     logic landed;  // of rows that are loaded
@@ -99,6 +106,9 @@ module expert_engine #(
                         && !(by_number && cmd_i.flags[0] && !landed);
             back_q <= Cfg.RowSparse && cmd_i.flags[1] && !by_number;
             number_q <= by_number;
+            gradients_q <= Cfg.GateGradients && cmd_i.flags[3];
+            dense_q <= Cfg.GateGradients && cmd_i.op == isa_pkg::I_EXPERT_ROWS
+                       && cmd_i.flags[2:0] == 3'd2;
         end else if (finished) begin
             run_q <= 1'b0;
         end
@@ -225,6 +235,7 @@ module expert_engine #(
         .cfg_i,
         .unicast_i(unicast_q),
         .gathered_i(gathered),
+        .gradients_i(gradients_q),
         .tile_i(tile),
         .tile_ready_o(tile_ready),
         .list_o(flist),
@@ -247,6 +258,7 @@ module expert_engine #(
         .rst_ni,
         .go_i,
         .cfg_i,
+        .gradients_i(gradients_q),
         .row_cycles_i(row_cycles),
         .row_i(row),
         .row_take_o(row_take),
@@ -260,11 +272,18 @@ module expert_engine #(
         .done_le_o(done_le),
         .done_first_o(done_first),
         .done_last_o(done_last),
+        .dw_o(dw),
+        .dw_ready_i,
         .start_o(stat_tile_o),
         .idle_o(path_idle),
         .empty_o(path_empty),
         .wait_o(stat_wait_o)
     );
+
+    always_comb begin
+        dw_o = dw;
+        dw_o.dense = dense_q;
+    end
 
     // ---- signals --------------------------------------------------------------------------------
     // The tile whose rows are signalled. A token is requested when the one before it has left;

@@ -6,6 +6,9 @@
 // Function: If rows have scales (RowTypes), a row leaves as blocks of ScaleBlock elements. Each has
 // addresses of its own, and the product of gate weight and scale in place of the weight. The scale
 // is the block's or, if elements are e2m1, the row's. Blocks of those have eight scales besides.
+// With gradients_i a row has the address of a row of x (f), the factor of the coefficient alone,
+// and its token: that of the tracker's list, the number of a gathered row, or the first word of the
+// row's entry in the meta table.
 // Ports: The row stride must be four flits or more, and region bases aligned to four flits, so that
 // every row starts with a group of four. row_o is stable for 4 cycles after row_take_i, and
 // row_o.factor is complete 3 cycles after it. Memory answers 3 cycles after the grant. A
@@ -13,7 +16,8 @@
 // Order: Tiles and rows in the order of arrival.
 // Latency: A row costs 6 cycles if memory answers at once. It is read when the previous row was
 // taken. One complete row waits for the engine. For the next row the address of the coefficient is
-// ready, and for the one after it the list's answer. A block costs 7 cycles.
+// ready, and for the one after it the list's answer. A block costs 7 cycles. With gradients_i a row
+// costs a cycle more, and two if its token is read.
 `default_nettype none
 `include "bundles.svh"
 
@@ -33,6 +37,7 @@ module expert_fetch #(
     input  wire logic unicast_i,   // list entries are received row << k_shift | list position
     input  wire logic gathered_i,  // of those: rows have entries of the routing table,
                                    // not of the meta table
+    input  wire logic gradients_i,
 
     input  wire tile_t tile_i,
     output logic       tile_ready_o,  // its last row is requested; depends on tile_i
@@ -65,6 +70,7 @@ module expert_fetch #(
     logic [node_pkg::ExpertW-1:0] info_le_q;
     logic [LineW-1:0] info_row_q;
     logic [3:0] info_pos_q;
+    logic [node_pkg::TokenW-1:0] info_token_q;
 
     assign list_o.valid = tile_i.valid && !asked_q && !info_valid_q;
     assign list_o.le = tile_i.le;
@@ -97,6 +103,7 @@ module expert_fetch #(
         if (listed) begin
             info_row_q <= list_i.row[LineW-1:0];
             info_pos_q <= list_i.pos;
+            info_token_q <= list_i.token;
         end
     end
 
@@ -105,10 +112,11 @@ module expert_fetch #(
         Line,   // line = number of the row among the rows of all experts
         Coef,   // sum = address of the coefficient
         ReadC,  // read it; sum = address of the gate weight
-        ReadW,  // read it; sum = address of the hidden values, or of a scale
-        ReadR,  // read the row's; sum = address of the first block's
-        ReadS,  // read it; sum = address of the block
-        GiveX,  // give it; sum = address of the result
+        ReadW,  // read it; sum = address of the hidden values, of a scale, or of the token
+        Extra,  // read the row's scale; sum = address of the first block's. Of gradients: give
+                // the row of x; sum = address of the result
+        ReadS,  // read it, a scale or the token; sum = address of the block, or of hidden values
+        GiveX,  // give it; sum = address of the result, or of the row of x
         GiveY   // give it; sum = address of the next block's scale
     } step_e;
 
@@ -128,6 +136,10 @@ module expert_fetch #(
     // offsets of a block's result and of a scale, which lies behind the elements.
     logic scaled, fp4, later, more;
     logic [LowW-1:0] block_at, scale_at;
+
+    logic gradients, tokened;  // rows of x count; and the token is read
+    assign gradients = Cfg.GateGradients && gradients_i;
+    assign tokened = gradients && unicast_i && !gathered_i;
 
     // List position in the low bits of a unicast entry.
     assign keep = unicast_i ? 4'hf << cfg_i.k_shift : 4'hf;
@@ -166,8 +178,18 @@ module expert_fetch #(
             end
             default: base = cfg_i.yd_base[W-1:0];
         endcase
+        if (Cfg.GateGradients) begin
+            if (step_q == ReadW && tokened) begin
+                shift = 5'd7 - 5'(cfg_i.k_shift);
+                base = cfg_i.gt_base[W-1:0];
+            end
+            if (step_q == GiveX && gradients) begin
+                if (unicast_i) shift = 5'(cfg_i.row_shift) - 5'(cfg_i.k_shift);
+                base = cfg_i.xf_base[W-1:0];
+            end
+        end
         if (Cfg.RowTypes) begin
-            if (step_q == ReadR || step_q == ReadS || (step_q == GiveY && scaled)) begin
+            if ((step_q == Extra && fp4) || step_q == ReadS || (step_q == GiveY && scaled)) begin
                 if (unicast_i) shift = 5'(cfg_i.row_shift) - 5'(cfg_i.k_shift);
                 base = cfg_i.xd_base[W-1:0];
                 low = (step_q != ReadS) ? scale_at : fp4 ? block_at >> 2 : block_at >> 1;
@@ -175,14 +197,15 @@ module expert_fetch #(
             if (step_q == GiveX) low = block_at;
         end
         if (step_q == ReadC || step_q == ReadW
-            || (Cfg.RowTypes && (step_q == ReadR || step_q == ReadS || step_q == GiveY)))
+            || (Cfg.RowTypes && ((step_q == Extra && fp4) || step_q == ReadS || step_q == GiveY))
+            || (Cfg.GateGradients && step_q == GiveX && gradients))
             operand[3:0] &= keep;
         shifted = (operand * (W'(1) << shift)) | W'(low);
         {sum, unused_sum} = shifted + base;
     end
 
     assign rd_o.valid = (step_q == ReadC && !next_busy_q) || step_q == ReadW
-                        || (Cfg.RowTypes && step_q == ReadR)
+                        || (Cfg.RowTypes && step_q == Extra && fp4)
                         || (Cfg.RowTypes && step_q == ReadS && !(later && next_busy_q));
     assign rd_o.addr = sum_q[W-1:Cfg.FlitLog2];
     assign info_pop = step_q == Coef;
@@ -220,12 +243,12 @@ module expert_fetch #(
                 if (rd_ready_i) begin
                     sum_q <= sum;
                     word_w_q <= sum_q[Cfg.FlitLog2-1:2];
-                    step_q <= !(Cfg.RowTypes && scaled) ? GiveX : fp4 ? ReadR : ReadS;
+                    step_q <= !(Cfg.RowTypes && (scaled || tokened)) ? GiveX : fp4 ? Extra : ReadS;
                 end
-                ReadR:
-                if (Cfg.RowTypes && rd_ready_i) begin
+                Extra:
+                if (Cfg.RowTypes && (rd_ready_i || !fp4)) begin
                     sum_q <= sum;
-                    step_q <= ReadS;
+                    step_q <= fp4 ? ReadS : GiveY;
                 end
                 ReadS:
                 if (Cfg.RowTypes && rd_ready_i && !(later && next_busy_q)) begin
@@ -236,7 +259,7 @@ module expert_fetch #(
                 GiveX: begin
                     row_o.x <= sum_q[W-1:Cfg.FlitLog2+2];
                     sum_q <= sum;
-                    step_q <= GiveY;
+                    step_q <= (Cfg.GateGradients && gradients) ? Extra : GiveY;
                 end
                 default: begin
                     row_o.y <= sum_q[W-1:Cfg.FlitLog2+2];
@@ -254,7 +277,7 @@ module expert_fetch #(
     logic [31:0] word, w_q, weight;
     logic [15:0] c_q;
     logic [Cfg.FlitLog2-3:0] word_at;
-    logic is_w, start_q, done;  // done: the last of a row or block is here
+    logic is_w, is_token, start_q, done;  // done: the last of a row or block is here
 
     always_comb begin
         word = rd_i.rdata[31:0];
@@ -281,7 +304,7 @@ module expert_fetch #(
             Coefficient,
             Weight,
             RowScale,
-            Scale
+            Scale         // or the token
         } answer_e;
 
         localparam int unsigned BlockLog2 = $clog2(packet_pkg::ScaleBlock);
@@ -321,7 +344,8 @@ module expert_fetch #(
         assign is_c = answer_q == Coefficient;
         assign is_w = answer_q == Weight;
         assign is_s = answer_q == Scale;
-        assign done = scaled ? done_q[1] : rd_i.rvalid && is_w;
+        assign is_token = is_s && tokened;
+        assign done = scaled ? done_q[1] : rd_i.rvalid && (tokened ? is_s : is_w);
         assign word_at = is_c ? word_c_q : is_w ? word_w_q : is_s ? word_s_q : '0;
         assign row_o.scales = scales_q;
 
@@ -334,7 +358,8 @@ module expert_fetch #(
                 if (rd_i.rvalid) begin
                     case (answer_q)
                         Coefficient: answer_q <= Weight;
-                        Weight: answer_q <= fp4 ? RowScale : scaled ? Scale : Coefficient;
+                        Weight:
+                        answer_q <= fp4 ? RowScale : (scaled || tokened) ? Scale : Coefficient;
                         RowScale: answer_q <= Scale;
                         default: answer_q <= more_q ? Scale : Coefficient;
                     endcase
@@ -370,6 +395,7 @@ module expert_fetch #(
         assign {block_at, scale_at} = '0;
         assign is_c = !is_w_q;
         assign is_w = is_w_q;
+        assign is_token = 1'b0;
         assign done = rd_i.rvalid && is_w_q;
         assign word_at = is_w_q ? word_w_q : word_c_q;
         assign weight = w_q;
@@ -390,6 +416,37 @@ module expert_fetch #(
         .w_i(weight),
         .factor_o(row_o.factor)
     );
+
+    // ---- gradients ------------------------------------------------------------------------
+    if (Cfg.GateGradients) begin : gen_gradients
+        logic [node_pkg::TokenW-1:0] token_q;
+
+        if (!Cfg.RowTypes) begin : gen_check
+            $error("expert_fetch: GateGradients needs RowTypes, whose reads a token follows");
+        end
+
+        expert_factor i_factor_f (
+            .clk_i,
+            .start_i(start_q),
+            .c_i(c_q),
+            .w_i(fp_pkg::One32),
+            .factor_o(row_o.factor_f)
+        );
+
+        always_ff @(posedge clk_i) begin
+            if (step_q == Line)
+                token_q <= unicast_i ? node_pkg::TokenW'(info_row_q >> cfg_i.k_shift)
+                           : info_token_q;
+            if (step_q == Extra) begin
+                row_o.f <= sum_q[W-1:Cfg.FlitLog2+2];
+                row_o.pos <= pos_q;
+            end
+            if (step_q == Extra && !tokened) row_o.token <= token_q;
+            else if (rd_i.rvalid && is_token) row_o.token <= word[node_pkg::TokenW-1:0];
+        end
+    end else begin : gen_no_gradients
+        assign {row_o.f, row_o.factor_f, row_o.token, row_o.pos} = '0;
+    end
 endmodule
 
 `default_nettype wire

@@ -4,13 +4,16 @@
 //
 // Function: With RowTypes, elements of a byte or half a byte (cfg_i.dispatch_type) become bf16 in
 // expert_unpack. If these have scales, a row comes in blocks. Each is a row to this module, and
-// row_i.last is that of the last block of a tile.
+// row_i.last is that of the last block of a tile. With gradients_i a group takes four cycles: the
+// last two read the same flits of the row of x. Of these the expert's values go to expert_dot, with
+// the flits that were read before, and nothing is written.
 // Order: Rows in the order of arrival. A row passes in groups of four flits, two cycles each: flits
 // 0 and 2, then 1 and 3 (see gpu_mem). A group of one-byte elements becomes two groups, one of half
 // bytes four. The first two of their cycles read it. Each step waits for the next one of its row,
 // which may read its other half, and the last one a cycle.
 // Back-pressure: Memory refuses neither reads nor writes, and answers after a fixed time. Nothing
-// is queued.
+// is queued. With gradients_i a row waits for a place in expert_dot, whose results wait for
+// dw_ready_i.
 // Latency: A step of a row is written 7 cycles after it fires, or has waited. Two flits per cycle
 // are sustained across rows while row_i.valid is high when a row ends, and across tiles unless
 // elements are converted, which costs a cycle. A tile starts when its first row
@@ -36,6 +39,7 @@ module expert_path #(
     /* verilator lint_off UNUSEDSIGNAL */  // a unit uses a part of the configuration
     input  wire node_pkg::node_cfg_t cfg_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    input  wire logic gradients_i,  // as row_cycles_i
     input  wire logic [15:0] row_cycles_i,  // time per row, constant while a tile is in the engine
 
     input  wire work_t row_i,
@@ -52,6 +56,9 @@ module expert_path #(
     output logic [node_pkg::ExpertW-1:0] done_le_o,
     output logic [Cfg.CountW-1:0]        done_first_o,  // its rows' places in the expert's list
     output logic [Cfg.CountW-1:0]        done_last_o,
+
+    output bundle_pkg::gradient_t dw_o,
+    input  wire logic             dw_ready_i,
 
     output logic start_o,  // a tile starts
     output logic idle_o,   // no tile in the engine; some may not be written
@@ -81,19 +88,22 @@ module expert_path #(
     logic have_q, open_q, busy_q, row_q, fire, odd_q, last_row_q, at_last, row_end, tile_end;
     logic time_end, over, out, zero_time;
     logic [OffW-1:0] at_q;
-    logic [GroupW-1:0] x_q, y_q;
+    logic second, whole, place;  // half of a group with rows of x; the group's last half; there is
+                                 // room for a row's gradient
+    logic [GroupW-1:0] x_q, f_q, y_q;
     logic [RdLat:0] take_q;
     fp_pkg::factor_t factor_q;
     logic factor_due;
 
     assign at_last = step[OffW:1] == last_q;
-    assign ends = odd_q && at_last;
+    assign ends = odd_q && at_last && whole;
     assign row_end = fire && ends;
     assign tile_end = row_end && last_row_q;
     assign over = have_q && (!open_q || (tile_end && !codes)) && (!busy_q || time_end);
     assign out = over && done_ready_i;
-    assign start_o = row_i.valid && (!have_q || out);
-    assign row_take_o = (open_q && !tile_end) ? row_i.valid && (!row_q || row_end) : start_o;
+    assign start_o = row_i.valid && place && (!have_q || out);
+    assign row_take_o = (open_q && !tile_end) ? row_i.valid && place && (!row_q || row_end)
+                        : start_o;
     assign zero_time = row_cycles_i == '0;
 
     assign done_valid_o = over;
@@ -137,7 +147,8 @@ module expert_path #(
     // ---- reads, and what is written later ---------------------------------------------------
     logic [1:0] here, valid_q[Delay];
     logic [StepW-1:0] addr_q[Delay];
-    logic moving;
+    logic moving, dotted, dot_idle;  // dotted: what leaves the lanes next is of a row of x
+    fp_pkg::factor_t factor;
 
     // What is written of the step that fires, or of the one that has waited.
     logic [1:0] valid;
@@ -147,7 +158,7 @@ module expert_path #(
 
     assign rd_o.valid = row_q && reads;
     assign fire = row_q && (rd_ready_i || !reads);
-    assign rd_o.addr = {x_q + GroupW'(at_q), odd_q};
+    assign rd_o.addr = {(second ? f_q : x_q) + GroupW'(at_q), odd_q};
     assign here[0] = fire && !(at_last && step[0] && rest_q == 2'd1);
     assign here[1] = fire && !(at_last && (step[0] ? rest_q != '0 : ^rest_q));
 
@@ -169,7 +180,7 @@ module expert_path #(
         end
     end
 
-    assign wr_o.valid = valid_q[Delay-1];
+    assign wr_o.valid = dotted ? '0 : valid_q[Delay-1];
     assign wr_o.addr = addr_q[Delay-1];
 
     // ---- codes: a step waits for the read of the one behind it ---------------------------------
@@ -192,7 +203,7 @@ module expert_path #(
                        ? 15'(2 * packet_pkg::ScaleBlock) : cfg_i.row_bytes;
         assign last_part = fp4 ? 2'd3 : 2'd1;
         assign reads = !codes || part_q == '0;
-        assign next_group = odd_q && (!codes || part_q == last_part);
+        assign next_group = odd_q && whole && (!codes || part_q == last_part);
         assign ready = wait_q && (fire || wait_last_q);
         assign waits = wait_q;
         assign valid = !codes ? here : ready ? wait_here_q : '0;
@@ -250,7 +261,7 @@ module expert_path #(
         assign bytes = cfg_i.row_bytes;
         assign step = {at_q, odd_q};
         assign reads = 1'b1;
-        assign next_group = odd_q;
+        assign next_group = odd_q && whole;
         assign x = rd_data_i;
     end
 
@@ -260,10 +271,100 @@ module expert_path #(
         ) i_lanes (
             .clk_i,
             .valid_i(valid_q[RdLat-1][h]),
-            .factor_i(factor_q),
+            .factor_i(factor),
             .x_i(x[h]),
             .y_o(wr_data_o[h])
         );
+    end
+
+    // ---- gradients ------------------------------------------------------------------------------
+    if (Cfg.GateGradients) begin : gen_gradients
+        typedef struct packed {
+            logic       valid;
+            logic       second;
+            logic       odd;
+            logic       last;
+            logic [1:0] keep;
+        } part_t;
+        typedef struct packed {
+            logic [node_pkg::TokenW-1:0] token;
+            logic [3:0]                  pos;
+        } name_t;
+
+        part_t part_q[Delay+1];
+        name_t name_q[2];  // of rows whose gradients have not left, the older one first
+        logic [1:0] names_q;
+        logic second_q, dot_ready, dot_start, dot_taken;
+        logic [1:0][Cfg.FlitW-1:0] read_q[2], dy_q[fp_pkg::ExpertLatency];  // dY of a group; and
+                                                                            // beside its values
+        logic [Cfg.FlitW-1:0] dy[2];
+        fp_pkg::factor_t factor_f_q;
+
+        assign second = gradients_i && second_q;
+        assign whole = !gradients_i || second_q;
+        assign place = !gradients_i || dot_ready;
+        assign dotted = part_q[Delay-1].second;
+        assign factor = part_q[RdLat-1].second ? factor_f_q : factor_q;
+
+        always_ff @(posedge clk_i) begin
+            if (row_take_o) f_q <= row_i.f;
+            if (take_q[RdLat-1]) factor_f_q <= row_i.factor_f;
+            if (row_take_o) second_q <= 1'b0;
+            else if (fire && odd_q) second_q <= !second_q;
+            if (!rst_ni) for (int unsigned d = 0; d <= Delay; d++) part_q[d] <= '0;
+            else begin
+                part_q[0] <= '{
+                    valid: fire && gradients_i,
+                    second: second,
+                    odd: odd_q,
+                    last: ends,
+                    keep: here
+                };
+                for (int unsigned d = 1; d <= Delay; d++) part_q[d] <= part_q[d-1];
+            end
+            if (part_q[RdLat-1].valid && !part_q[RdLat-1].second)
+                read_q[part_q[RdLat-1].odd] <= {x[1], x[0]};
+            dy_q[0] <= read_q[part_q[RdLat-1].odd];
+            for (int unsigned i = 1; i < fp_pkg::ExpertLatency; i++) dy_q[i] <= dy_q[i-1];
+        end
+        for (genvar h = 0; h < 2; h++) begin : gen_dy
+            assign dy[h] = dy_q[fp_pkg::ExpertLatency-1][h];
+        end
+
+        expert_dot #(
+            .Cfg(Cfg)
+        ) i_dot (
+            .clk_i,
+            .rst_ni(rst_ni && !go_i),
+            .start_i(dot_start),
+            .ready_o(dot_ready),
+            .valid_i(part_q[Delay].valid && part_q[Delay].second),
+            .last_i(part_q[Delay].last),
+            .keep_i(part_q[Delay].keep),
+            .a_i(dy),
+            .b_i(wr_data_o),
+            .dot_valid_o(dw_o.valid),
+            .dot_ready_i(dw_ready_i),
+            .dot_o(dw_o.value),
+            .idle_o(dot_idle)
+        );
+        assign dot_start = row_take_o && gradients_i;
+        assign dot_taken = dw_o.valid && dw_ready_i;
+        assign {dw_o.dense, dw_o.token, dw_o.pos} = {1'b0, name_q[0]};  // see expert_engine
+
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i) names_q <= '0;
+            else names_q <= names_q + 2'(dot_start) - 2'(dot_taken);
+            if (dot_taken) name_q[0] <= name_q[1];
+            if (dot_start && (names_q == '0 || (names_q == 2'd1 && dot_taken)))
+                name_q[0] <= '{token: row_i.token, pos: row_i.pos};
+            if (dot_start) name_q[1] <= '{token: row_i.token, pos: row_i.pos};
+        end
+    end else begin : gen_no_gradients
+        assign {second, dotted, dw_o} = '0;
+        assign {whole, place, dot_idle} = '1;
+        assign factor = factor_q;
+        assign f_q = '0;
     end
 
     // ---- time ----------------------------------------------------------------------------------
@@ -282,7 +383,7 @@ module expert_path #(
     end
 
     assign idle_o = !busy_q && !open_q;
-    assign empty_o = !have_q && !moving;
+    assign empty_o = !have_q && !moving && dot_idle;
     assign wait_o = open_q && !fire;
 
     `MW_CONTRACT(row_take_o, row_i.valid, "a row is taken that is not there")

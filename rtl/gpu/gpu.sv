@@ -56,6 +56,8 @@ module gpu #(
     input  wire logic [node_pkg::RowW-1:0] own_base_i,
     output bundle_pkg::finished_t          sig_o,
     input  wire logic                      sig_ready_i,
+    output bundle_pkg::gradient_t          dw_o,
+    input  wire logic                      dw_ready_i,
 
     output logic                    streams_idle_o,
     output logic                    expert_idle_o,  // ready for an instruction
@@ -287,6 +289,8 @@ module gpu #(
         .exp_wr_data_o(exp_wr_data),
         .sig_o,
         .sig_ready_i,
+        .dw_o,
+        .dw_ready_i,
         .emap_i,
         .stat_idle_o(count_o.idle),
         .stat_wait_o(count_o.hold),

@@ -19,7 +19,8 @@
 // without source_lists; st.rowsp with flags.0 or .1 in a layer with source_lists; rows that return
 // in a layer without row_returns (expert with flags.1); expert.rows that reports rows in a layer
 // without tile_reductions (flags 7); in a layer without merge_loads sync, ld.cais and expert.rows
-// of loaded rows (flags 3); sum.st or gathered tokens of sum in a layer
+// of loaded rows (flags 3); gradients (flags.3 of expert and expert.rows) without GateGradients or
+// of rows of one-byte elements; sum.st or gathered tokens of sum in a layer
 // with row_returns; a wait that no counter can end; a delay of 2^31 cycles or more, also after a
 // wait (without Delay: any); a 64th instruction that is not I_END.
 `default_nettype none
@@ -120,11 +121,12 @@ module streams #(
     assign rd_o.valid = fetching_q && asked_q != ($clog2(HF + 1))'(HF);
 
     // ---- decode -------------------------------------------------------------
-    logic is_end, is_wait, is_delay, is_unit, returns, lists, loads, bad, issue;
+    logic is_end, is_wait, is_delay, is_unit, returns, lists, loads, gradients, bad, issue;
     logic [2:0] unit;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
     assign lists = Cfg.SourceLists && cfg_i.source_lists;
     assign loads = Cfg.MergeLoads && cfg_i.merge_loads;
+    assign gradients = Cfg.GateGradients && cfg_i.dispatch_type == packet_pkg::ROWTYPE_BF16;
     always_comb begin
         is_end = 1'b0;
         is_wait = 1'b0;
@@ -160,6 +162,7 @@ module streams #(
                             || (cmd_o.flags[2:0] == 3'd7 && Cfg.TileReductions
                                 && cfg_i.tile_reductions)
                             || (cmd_o.flags[2:0] == 3'd3 && loads);
+                if (cmd_o.flags[3] && !gradients) is_unit = 1'b0;
                 unit    = 3'd2;
             end
             I_DYMULTIMEM_LD_REDUCE, I_MULTIMEM_LD_REDUCE: begin

@@ -61,6 +61,8 @@ module hub #(
     output logic [node_pkg::RowW-1:0]         own_base_o,
     input  wire bundle_pkg::finished_t        sig_i,       // a row of the expert engine
     output logic                              sig_ready_o,
+    input  wire bundle_pkg::gradient_t        dw_i,        // and its gradient
+    output logic                              dw_ready_o,
 
     output bundle_pkg::error_t      err_o [node_pkg::HubErrors],
     output logic [6:0]              idle_o,  // of its parts, see node_csr
@@ -380,6 +382,8 @@ module hub #(
     bundle_pkg::src_rows_t notified[2];
     stream_t st, up_st, cst, clo;  // up_st: as it goes on to the uplink;
                                    // cst, clo: of control
+    stream_t small_st, small_lo;  // and of gradients
+    logic small_st_ready, small_lo_ready, gradients_idle;
     logic st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic ctl_valid, ctl_ready;
     packet_pkg::header_t ctl_header;
@@ -430,10 +434,10 @@ module hub #(
         .own_ready_o(load_own_ready),
         .own_index_i(load_own_index),
         .answered_o(answered),
-        .cst_i(cst),
-        .cst_ready_o(cst_ready),
-        .clo_i(clo),
-        .clo_ready_o(clo_ready),
+        .cst_i(small_st),
+        .cst_ready_o(small_st_ready),
+        .clo_i(small_lo),
+        .clo_ready_o(small_lo_ready),
         .st_o(st),
         .st_ready_i(st_ready),
         .loc_o(loc),
@@ -529,6 +533,33 @@ module hub #(
         .err_o(err_o[ErrControl]),
         .idle_o(control_idle)
     );
+
+    // ---- gradients of gate weights ----
+    if (Cfg.GateGradients) begin : gen_gradients
+        gradient_send #(
+            .Cfg(Cfg)
+        ) i_gradients (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .cfg_i(cfg),
+            .dw_i,
+            .dw_ready_o,
+            .cst_i(cst),
+            .cst_ready_o(cst_ready),
+            .clo_i(clo),
+            .clo_ready_o(clo_ready),
+            .st_o(small_st),
+            .st_ready_i(small_st_ready),
+            .lo_o(small_lo),
+            .lo_ready_i(small_lo_ready),
+            .idle_o(gradients_idle)
+        );
+    end else begin : gen_no_gradients
+        assign {small_st, small_lo} = {cst, clo};
+        assign {cst_ready, clo_ready} = {small_st_ready, small_lo_ready};
+        assign {dw_ready_o, gradients_idle} = '1;
+    end
 
     // ---- rows that this GPU loads ----
     logic up_ctl_valid, up_ctl_ready;  // control's packets, and LDs
@@ -772,7 +803,7 @@ module hub #(
         tok_idle,
         !up_o.valid && !up_busy,
         tx_idle && manager_idle && answered,
-        control_idle,
+        control_idle && gradients_idle,
         red_idle && !back.valid && return_idle,
         rxst_idle && alloc_idle && rows_idle && said_idle && !loc.valid,
         rx_idle && lists_idle

@@ -145,6 +145,7 @@ static void streams(void **state)
     REFUSED(mw_stream_multimem_st_routes(NULL, 0, 0, 1, 0));
     REFUSED(mw_stream_expert_gathered(NULL, 0, 1));
     REFUSED(mw_stream_expert_cycles(NULL, 1));
+    REFUSED(mw_stream_expert_gradients(NULL));
     REFUSED(mw_stream_expert_homes(NULL, 0, 1, true));
     REFUSED(mw_stream_expert_landed(NULL, 1));
     REFUSED(mw_stream_ld_cais(NULL, 0, 1, 1, 0));

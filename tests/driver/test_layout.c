@@ -205,6 +205,27 @@ static void layouts_at_their_limits(void **state)
     assert_code(mw_layout_make(device, &c, &l), MW_ERR_CAPACITY);
 }
 
+/// The table of gradients lies where stores from the link may land, behind all else.
+static void layouts_of_gradients(struct mw_device_info *info, struct mw_layer_config c)
+{
+    struct mw_layout l, without;
+    assert_code(mw_layout_of(info, &c, &without), 0);
+    c.gate_gradients = true;
+    info->gate_gradients = false;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
+    assert_message("gate_gradients: this device's experts return no gradients of gate weights");
+    info->gate_gradients = info->row_types = true;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    assert_int_equal(l.dw_base, without.end);
+    assert_true(l.end - l.dw_base >= 4 * (uint64_t)c.tokens_per_gpu << l.k_shift);
+    assert_true(l.st_lo <= l.dw_base && l.st_hi == l.end);
+    assert_int_equal(l.xf_base, l.xd_base);
+    c.row_bytes = 4 * info->flit_bytes;
+    c.dispatch_type = MW_ROWTYPE_E4M3;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    assert_message("gate_gradients: only for rows of dispatch in bf16");
+}
+
 /// Rows that are loaded land as gathered tokens of all GPUs, of which there are 8 each.
 static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config c)
 {
@@ -289,6 +310,7 @@ static void layouts_of_settings(void **state)
     assert_code(mw_layout_of(&info, &c, &l), MW_ERR_INVALID);
     c.switch_reductions = true;
     layouts_of_loads(&info, c);
+    layouts_of_gradients(&info, small_config());
     c = small_config();
     c.row_returns = true; // slots of as many places as k, rounded up, where stores land
     assert_code(mw_layout_make(device, &c, &l), 0);

@@ -30,6 +30,7 @@ static void stream_words(void **state)
     mw_stream_multimem_red(&s, 11, 0x40, 0x50, 0x60);
     mw_stream_reduction(&s, MW_DTYPE_FP32, MW_REDOP_MAX);
     mw_stream_expert(&s, 1);
+    mw_stream_expert_gradients(&s);
     mw_stream_expert_rows(&s);
     mw_stream_expert_range(&s, 21, 22);
     mw_stream_delay(&s, 0x7fffffff);
@@ -54,6 +55,7 @@ static void stream_words(void **state)
     mw_stream_expert_homes(&s, 30, 31, true);
     mw_stream_expert_cycles(&s, 7);
     mw_stream_expert_homes(&s, 32, 33, false);
+    mw_stream_expert_gradients(&s);
     mw_stream_expert_landed(&s, 34);
     mw_stream_expert_cycles(&s, 8);
     mw_stream_ld_cais(&s, 35, 36, 0, 0);
@@ -86,7 +88,7 @@ static void stream_words(void **state)
         INSTR(MW_I_ST_LINEAR, 0, 3, 0x10, 0x20, 0x30),
         INSTR(MW_I_MULTIMEM_ST, 0, 11, 0x40, 0x50, 0x60),
         INSTR(MW_I_MULTIMEM_RED, 0, 0x220b, 0x40, 0x50, 0x60),
-        INSTR(MW_I_EXPERT, 1, 0, 0, 0, 0),
+        INSTR(MW_I_EXPERT, 9, 0, 0, 0, 0),
         INSTR(MW_I_EXPERT_ROWS, 0, 0, 0, 0, 0),
         INSTR(MW_I_EXPERT_ROWS, 1, 0, 21, 22, 0),
         INSTR(MW_I_DELAY, 0, 0, 0x7fffffff, 0, 0),
@@ -106,7 +108,7 @@ static void stream_words(void **state)
         INSTR(MW_I_EXPERT_ROWS, 2, 0, 23, 24, 0),
         INSTR(MW_I_EXPERT_ROWS, 2, 65535, 23, 24, 0),
         INSTR(MW_I_EXPERT_ROWS, 7, 7, 30, 31, 0),
-        INSTR(MW_I_EXPERT_ROWS, 6, 0, 32, 33, 0),
+        INSTR(MW_I_EXPERT_ROWS, 14, 0, 32, 33, 0),
         INSTR(MW_I_EXPERT_ROWS, 3, 8, 0, 34, 0),
         INSTR(MW_I_LD_CAIS, 0, 0, 35, 36, 0),
         INSTR(MW_I_LD_CAIS, 1, 255, 35, 36, 0),
@@ -227,6 +229,12 @@ static void stream_failures(void **state)
     mw_stream_expert_range(&s, 0, 1);
     assert_code(mw_stream_expert_cycles(&s, 1), MW_ERR_INVALID);
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    assert_code(mw_stream_expert_gradients(&s), MW_ERR_INVALID);
+    mw_stream_init(&s);
+    mw_stream_expert_range(&s, 0, 1);
+    mw_stream_fence(&s);
+    assert_code(mw_stream_expert_gradients(&s), MW_ERR_INVALID);
     mw_stream_init(&s);
     mw_stream_expert_gathered(&s, 0, 1);
     assert_code(mw_stream_expert_cycles(&s, 65536), MW_ERR_INVALID);
@@ -358,6 +366,18 @@ static void add_return(struct mw_stream *s)
     mw_stream_expert(s, 2);
 }
 
+static void add_gradients(struct mw_stream *s)
+{
+    mw_stream_expert(s, 0);
+    mw_stream_expert_gradients(s);
+}
+
+static void add_gradients_of_rows(struct mw_stream *s)
+{
+    mw_stream_expert_rows(s);
+    mw_stream_expert_gradients(s);
+}
+
 static void add_signal(struct mw_stream *s)
 {
     mw_stream_signal(s, MW_EV_SW23);
@@ -397,6 +417,9 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_signal, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, add_red, "multimem.red"},
+        {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients, "gradients of gate weights"},
+        {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients_of_rows,
+         "gradients of gate weights"},
     };
     struct mw_layer_config c = small_config();
     struct mw_layout l;
@@ -404,7 +427,7 @@ static void streams_need_primitives(void **state)
                    MW_FABRIC__PRIMITIVES__ROW_RANGES_bm | MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm |
                    MW_FABRIC__PRIMITIVES__GATHERED_bm | MW_FABRIC__PRIMITIVES__ROW_SPARSE_bm |
                    MW_FABRIC__PRIMITIVES__TILE_REDUCTIONS_bm |
-                   MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm;
+                   MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm | MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm;
     for (unsigned i = 0; i < sizeof needs / sizeof *needs; i++) {
         for (unsigned without = 0; without < 2; without++) {
             struct mw_stream s[4];

@@ -26,12 +26,12 @@ UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
 UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 \
-    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1
+    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1 GateGradients=1
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
     StorePkts=16 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 OpenLoads=16 OpenSyncs=4 \
-    RowTypes=1
+    RowTypes=1 GateGradients=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
 UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0 \
@@ -102,15 +102,21 @@ UNIT_PARAMS_switch_parts := N=3 OpenRows=3 StorePkts=16 CtrlPkts=4 Window=8 RxSt
 UNIT += expert_engine
 UNIT_SRCS_expert_engine := rtl/gpu/expert_engine.sv
 UNIT_PARAMS_expert_engine := N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=0 SourceLists=1 RowTypes=0 \
-    FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
+    GateGradients=0 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16
 $(eval $(call variant,expert_engine_16,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=1 \
-    SourceLists=1 RowTypes=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+    SourceLists=1 RowTypes=1 GateGradients=1 FlitBytes=16 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 \
+    MaxLocalExperts=16))
 $(eval $(call variant,expert_engine_types,expert_engine,N=4 TokensLog2=6 RowRanges=1 Gathered=1 TileReductions=0 \
-    SourceLists=1 RowTypes=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 MaxLocalExperts=16))
+    SourceLists=1 RowTypes=1 GateGradients=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 \
+    MaxLocalExperts=16))
 UNIT += expert_dot
 UNIT_SRCS_expert_dot := rtl/common/fp32_add.sv rtl/gpu/expert_dot.sv
 UNIT_PARAMS_expert_dot := FlitBytes=8
 $(eval $(call variant,expert_dot_16,expert_dot,FlitBytes=16))
+UNIT += gradient_send
+UNIT_SRCS_gradient_send := rtl/hub/send/loc_merge.sv rtl/hub/send/gradient_send.sv
+UNIT_PARAMS_gradient_send := N=5 FlitBytes=8 TokensLog2=9
+$(eval $(call variant,gradient_send_16,gradient_send,N=4 FlitBytes=16 TokensLog2=12))
 UNIT += expert_fetch
 UNIT_SRCS_expert_fetch := rtl/gpu/expert_fetch.sv
 UNIT_PARAMS_expert_fetch := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=12 SourceLists=1 Gathered=1 TokensLog2=6
@@ -159,9 +165,9 @@ $(eval $(call variant,packet_manager_16,packet_manager,N=16 FlitBytes=16 MemByte
 UNIT += streams
 UNIT_SRCS_streams := rtl/gpu/streams.sv
 UNIT_PARAMS_streams := N=32 FlitBytes=8 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=32 Delay=1 RowRanges=1 \
-    Gathered=1 TileReductions=1 RowSparse=1 SourceLists=1
+    Gathered=1 TileReductions=1 RowSparse=1 SourceLists=1 GateGradients=1
 $(eval $(call variant,streams_16,streams,N=32 FlitBytes=16 MemBytesLog2=14 RowsLog2=18 TokensLog2=16 Events=16 Delay=0 \
-    RowRanges=0 Gathered=0 TileReductions=0 RowSparse=0 SourceLists=0))
+    RowRanges=0 Gathered=0 TileReductions=0 RowSparse=0 SourceLists=0 GateGradients=0))
 UNIT += rx_store
 UNIT_TOP_rx_store := rx_hub
 UNIT_PARAMS_rx_store := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=10 TokensLog2=5 MaxExperts=128 MaxLocalExperts=16 \

@@ -28,7 +28,7 @@ struct reg_value {
 };
 
 #define REG(name) (uint32_t) offsetof(mw_node_t, name)
-enum { MAX_REGS = 32 };
+enum { MAX_REGS = 40 };
 
 /// Cycles that pass on a link behind each flit.
 static unsigned link_wait(const struct mw_layer_config *c)
@@ -112,13 +112,17 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
     };
     enum { LOADS = 2 };
     unsigned count = sizeof all / sizeof *all - (info->merge_loads ? 0 : LOADS);
-    static_assert(sizeof all / sizeof *all < MAX_REGS, "room for all registers");
+    static_assert(sizeof all / sizeof *all + 3 <= MAX_REGS, "room for all registers");
     for (unsigned i = 0; i < count; i++)
         r[i] = all[i];
     if (info->row_types)
         r[count++] = (struct reg_value){
             REG(dispatch_row), MWI_PUT(MW_NODE__DISPATCH_ROW__BYTES, mwi_dispatch_bytes(c)) |
                                    MWI_PUT(MW_NODE__DISPATCH_ROW__KIND, c->dispatch_type)};
+    if (info->gate_gradients) {
+        r[count++] = (struct reg_value){REG(xf_base), MWI_BASE(l->xf_base)};
+        r[count++] = (struct reg_value){REG(dw_base), MWI_BASE(l->dw_base)};
+    }
     return count;
 }
 
@@ -139,7 +143,7 @@ static int check_layout(const struct mw_device *d, const struct mw_layout *l)
     const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3], l->rt_base,
                                 l->ce_base,   l->al_base,   l->xs_base,   l->out_base,  l->yd_base,
                                 l->xd_base,   l->gt_base,   l->cb_base,   l->rl_base,   l->st_lo,
-                                l->st_hi,     l->load_base};
+                                l->st_hi,     l->load_base, l->xf_base,   l->dw_base};
     for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
         if (address[i] % MW_BASE_UNIT || address[i] > d->info.mem_bytes)
             return mwi_fail(MW_ERR_INVALID,

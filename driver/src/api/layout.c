@@ -165,6 +165,18 @@ static int check_dispatch(const struct mw_device_info *info, const struct mw_lay
     return mwi_check_row_type(info, c->dispatch_type, "row_bytes", c->row_bytes);
 }
 
+static int check_gradients(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    if (!c->gate_gradients)
+        return 0;
+    if (!info->gate_gradients)
+        return mwi_fail(MW_ERR_CAPACITY, "gate_gradients: this device's experts return no "
+                                         "gradients of gate weights: leave it out");
+    if (c->dispatch_type != MW_ROWTYPE_BF16)
+        return mwi_fail(MW_ERR_INVALID, "gate_gradients: only for rows of dispatch in bf16");
+    return 0;
+}
+
 static int check_credits(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     const struct {
@@ -228,6 +240,8 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         status = check_loads(info, c);
     if (!status)
         status = check_dispatch(info, c);
+    if (!status)
+        status = check_gradients(info, c);
     if (status)
         return status;
     if (c->target_list_cache && !info->target_list_cache)
@@ -367,6 +381,8 @@ static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
         l, c->switch_reductions ? (uint64_t)MW_LIST_BYTES << (l->n_shift + l->token_shift) : 0);
     l->load_base = l->xs_base;
     l->scratch = take(l, c->scratch_bytes);
+    l->dw_base = take(l, c->gate_gradients ? 4 * tokens << l->k_shift : 0);
+    l->xf_base = l->xd_base;
     l->st_lo = unicast ? l->xd_base : c->row_returns ? l->cb_base : l->scratch;
     l->st_hi = l->end;
 }

@@ -17,6 +17,7 @@ enum {
     EXPERT_HOMES = 4 | EXPERT_GATHERED,
     EXPERT_LANDED = EXPERT_RANGE | EXPERT_GATHERED,
     EXPERT_RETURN = 2,
+    EXPERT_GRADIENTS = 8, // and of expert.rows
     COPY_ROWS = 1,
     COPY_ROUTES = 2,
     REDUCE_ROWS = 1,
@@ -365,6 +366,18 @@ int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles)
     return 0;
 }
 
+int mw_stream_expert_gradients(struct mw_stream *s)
+{
+    MWI_NEED(s);
+    if (s->error)
+        return s->error;
+    struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
+    if (!last || (last->op != MW_I_EXPERT && last->op != MW_I_EXPERT_ROWS))
+        return keep(s, mwi_fail(MW_ERR_INVALID, "gradients: not behind an expert"));
+    last->flags |= EXPERT_GRADIENTS;
+    return 0;
+}
+
 int mw_stream_sum_dense(struct mw_stream *s, uint32_t first, uint32_t tokens, enum mw_dense which)
 {
     if (s && which != MW_DENSE_EMPTY && which != MW_DENSE_SUMS && which != MW_DENSE_ALL)
@@ -384,6 +397,10 @@ int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens,
 static const char *lacks(const struct mw_device_info *info, const struct mw_instr *in)
 {
     static const char GATHERED[] = "gathered tokens", LOADS[] = "merged loads";
+    const unsigned rows = in->flags & ~EXPERT_GRADIENTS; // of expert.rows
+    if ((in->op == MW_I_EXPERT || in->op == MW_I_EXPERT_ROWS) && in->flags & EXPERT_GRADIENTS &&
+        !info->gate_gradients)
+        return "gradients of gate weights";
     switch (in->op) {
     case MW_I_LD_CAIS:
     case MW_I_SYNC:
@@ -397,7 +414,7 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_EXPERT_ROWS:
         if (in->flags & EXPERT_GATHERED && !info->gathered)
             return GATHERED;
-        if (in->flags == EXPERT_LANDED)
+        if (rows == EXPERT_LANDED)
             return info->merge_loads ? NULL : LOADS;
         if (in->flags & EXPERT_GATHERED)
             return (in->flags & EXPERT_HOMES) == EXPERT_HOMES && !info->tile_reductions

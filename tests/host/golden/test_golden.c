@@ -290,6 +290,90 @@ static void rows_have_a_scale(void **state)
         assert_int_equal(out[i], 0x40c0); // 6
 }
 
+/// Dot products with ones, of rows that are 0 but for a few elements.
+struct element {
+    unsigned at;
+    uint16_t value;
+};
+
+static uint32_t dot_of(const struct element *list, unsigned count, uint16_t with)
+{
+    uint16_t a[96] = {0}, b[96];
+    for (unsigned i = 0; i < 96; i++)
+        b[i] = with;
+    for (unsigned i = 0; i < count; i++)
+        a[list[i].at] = list[i].value;
+    return mw_golden_dot(a, b, 96);
+}
+#define DOT(with, ...) \
+    dot_of((const struct element[]){__VA_ARGS__}, \
+           sizeof((const struct element[]){__VA_ARGS__}) / sizeof(struct element), with)
+
+/// 2^24 + 1 is 2^24, so that every other order of these additions gives 2^24 + 2.
+static void dot_products_add_in_order(void **state)
+{
+    (void)state;
+    enum { ONE = 0x3f80, LARGE = 0x4b80, NOT = 0x4b800000, BOTH = 0x4b800001 };
+    const uint16_t a[3] = {0x3f80, 0x4000, 0x4040}, b[3] = {0x4080, 0x40a0, 0x40c0};
+    assert_int_equal(mw_golden_dot(a, b, 3), 0x42000000); // 4 + 10 + 18
+    // the same sum, element by element
+    assert_int_equal(DOT(ONE, {0, LARGE}, {32, ONE}, {64, ONE}), NOT);
+    assert_int_equal(DOT(ONE, {0, ONE}, {32, ONE}, {64, LARGE}), BOTH);
+    // j and j + 16 before j and j + 8, and so on
+    assert_int_equal(DOT(ONE, {0, LARGE}, {16, ONE}, {8, ONE}), NOT);
+    assert_int_equal(DOT(ONE, {0, LARGE}, {8, ONE}, {24, ONE}), BOTH);
+    assert_int_equal(DOT(ONE, {0, LARGE}, {8, ONE}, {4, ONE}), NOT);
+    assert_int_equal(DOT(ONE, {0, LARGE}, {4, ONE}, {12, ONE}), BOTH);
+    assert_int_equal(DOT(ONE, {0, LARGE}, {2, ONE}, {6, ONE}), BOTH);
+    assert_int_equal(DOT(ONE, {0, LARGE}, {1, ONE}, {3, ONE}), BOTH);
+    assert_int_equal(DOT(ONE, {0, LARGE}, {1, ONE}, {2, ONE}), NOT);
+    // 15 and 31 are one pair, 15 and 16 are none
+    assert_int_equal(DOT(ONE, {0, LARGE}, {15, ONE}, {31, ONE}), BOTH);
+    assert_int_equal(DOT(ONE, {15, LARGE}, {16, ONE}, {31, ONE}), NOT);
+}
+
+static void dot_products_at_the_limits(void **state)
+{
+    (void)state;
+    assert_int_equal(mw_golden_dot(NULL, NULL, 0), 0);
+    assert_int_equal(DOT(0x8000, {0, 0x3f80}), 0);          // sums begin with +0
+    assert_int_equal(DOT(0x3f00, {5, 0x0080}), 0);          // 2^-127 is flushed
+    assert_int_equal(DOT(0x7e80, {5, 0x007f}), 0);          // so is a subnormal operand
+    assert_int_equal(DOT(0x3f80, {5, 0x0080}), 0x00800000); // 2^-126 is not
+    assert_int_equal(DOT(0x3f80, {5, 0x00c0}, {37, 0x8080}), 0x00400000); // nor is a sum
+    assert_int_equal(DOT(0x7f00, {5, 0x4000}), 0x7f800000);
+    assert_int_equal(DOT(0x3f80, {5, 0x7f7f}, {37, 0x7f7f}), 0x7f800000);
+    assert_int_equal(DOT(0x3f80, {5, 0xff80}), 0xff800000);
+    assert_int_equal(DOT(0x3f80, {5, 0xff80}, {6, 0x7f80}), 0x7fffffff);
+    assert_int_equal(DOT(0x7f80, {5, 0x3f80}), 0x7fffffff); // 0 times infinity
+    assert_int_equal(DOT(0x3f80, {5, 0xff81}), 0x7fffffff);
+}
+
+/// One element a row: dY times x c, rounded once, whatever the gate weight.
+static void gradients_leave_the_weight_out(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    const uint16_t dy[4] = {0x4040, 0x3f81, 0x3f80, 0x3f80};
+    uint32_t dw[8];
+    set_up(&b, 4, 2);
+    b.coefficients[9] = 0x4000;
+    b.coefficients[1] = 0x3f81;
+    b.x[1] = 0x3f81;
+    route(&b, 0, 0, 9, 0.0f);
+    route(&b, 1, 1, 1, 123.0f);
+    route(&b, 1, 0, 2, -1.0f);
+    memset(dw, 0xa5, sizeof dw);
+    mw_golden_gradients(&b.w, 0, dy, dw);
+    assert_int_equal(dw[0], 0x40c00000); // 3 * (1 * 2)
+    assert_int_equal(dw[1], 0xa5a5a5a5); // no expert
+    assert_int_equal(dw[2], 0x3f820200); // (1 + 2^-7)^2
+    // (1 + 2^-7)^2 is 1 + 2^-6 in bf16; times 1 + 2^-7
+    assert_int_equal(dw[3], 0x3f830400);
+    for (unsigned i = 4; i < 8; i++)
+        assert_int_equal(dw[i], 0xa5a5a5a5);
+}
+
 static void make(struct mw_workload *w, struct mw_trace *trace, unsigned gpus,
                  enum mw_spread spread)
 {
@@ -399,6 +483,9 @@ int main(void)
         cmocka_unit_test(scales_multiply_weights),
         cmocka_unit_test(rows_have_a_scale),
         cmocka_unit_test(another_order_changes_bits),
+        cmocka_unit_test(dot_products_add_in_order),
+        cmocka_unit_test(dot_products_at_the_limits),
+        cmocka_unit_test(gradients_leave_the_weight_out),
         cmocka_unit_test(near_terms_all_show),
         cmocka_unit_test(layer_is_its_rows),
     };

@@ -103,6 +103,8 @@ static const field FIELDS[] = {
     {"rt_base", NODE(rt_base), 0, 32, MW_BASE_UNIT},
     {"xd_base", NODE(xd_base), 0, 32, MW_BASE_UNIT},
     {"yd_base", NODE(yd_base), 0, 32, MW_BASE_UNIT},
+    {"xf_base", NODE(xf_base), 0, 32, MW_BASE_UNIT},
+    {"dw_base", NODE(dw_base), 0, 32, MW_BASE_UNIT},
     {"gt_base", NODE(gt_base), 0, 32, MW_BASE_UNIT},
     {"al_base", NODE(al_base), 0, 32, MW_BASE_UNIT},
     {"out_base", NODE(out_base), 0, 32, MW_BASE_UNIT},

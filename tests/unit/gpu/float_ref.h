@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 static inline float to_float(uint32_t bits)
 {
@@ -63,6 +64,27 @@ static inline uint16_t nearest_bf16(float f)
     if (magnitude - below != above - magnitude)
         return magnitude - below < above - magnitude ? low : high;
     return low & 1 ? high : low;
+}
+
+static inline double flushed(uint16_t h)
+{
+    double d = static_cast<double>(from_bf16(h));
+    return std::fabs(d) < 0x1p-126 ? std::copysign(0.0, d) : d;
+}
+
+// Element i joins sum i modulo 32, and the sums a tree of halves. Products are exact in double.
+static inline uint32_t dot_product(const std::vector<uint16_t> &a, const std::vector<uint16_t> &b)
+{
+    float sum[32] = {};
+    for (size_t i = 0; i < a.size(); i++) {
+        const double d = flushed(a[i]) * flushed(b[i]);
+        sum[i % 32] += static_cast<float>(std::fabs(d) < 0x1p-126 ? std::copysign(0.0, d) : d);
+    }
+    for (unsigned half = 16; half; half /= 2) {
+        for (unsigned j = 0; j < half; j++)
+            sum[j] += sum[j + half];
+    }
+    return to_bits(sum[0]);
 }
 
 #endif

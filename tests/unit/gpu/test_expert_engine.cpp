@@ -20,6 +20,7 @@ static const unsigned MEM = 1u << 18, MAX_LOCAL = 16, MAX_EXPERTS = 64, LATENCY 
 static const unsigned PORT = 2, N = PARAM_N;
 static const bool TILES = PARAM_TileReductions;
 static const bool TYPES = PARAM_RowTypes;
+static const bool GRADIENTS = PARAM_GateGradients;
 
 // The engine's product: subnormal operands and products below 2^-126 before rounding are zeros.
 static float multiply(float a, float b)
@@ -49,7 +50,7 @@ struct signal_seen {
 
 // How the outside behaves, in percent.
 struct weather {
-    unsigned memory = 100, signals = 100, push = 100, arrive = 100;
+    unsigned memory = 100, signals = 100, push = 100, arrive = 100, gradients = 100;
     unsigned list_latency = 2;
     int counts_at = 0;   // cycle from which all counts are here; -1: when all rows are
     int counted_at = -1; // and that of each list by itself; -1: never
@@ -126,6 +127,7 @@ struct engine : model<Vexpert_engine> {
         for (unsigned le = 0; le < counts.size(); le++)
             randomize(le);
         want = mem.data;
+        due.clear();
         for (unsigned le = 0; le < counts.size(); le++) {
             for (unsigned i = 0; i < counts[le]; i++)
                 compute(le, list[le][i]);
@@ -142,6 +144,7 @@ struct engine : model<Vexpert_engine> {
         assert_true(mem.data == want);
         if (op == MW_I_EXPERT)
             assert_int_equal(seen.size(), total);
+        assert_true(due.empty());
     }
 
     void start(uint8_t op)
@@ -159,7 +162,11 @@ struct engine : model<Vexpert_engine> {
     void command(const mw_instr &in)
     {
         retired = false;
-        memcpy(&dut.cmd_i, &in, sizeof in);
+        mw_instr then = in;
+        if (gradients)
+            then.flags |= 8;
+        dense = in.op == MW_I_EXPERT_ROWS && in.flags == 2;
+        memcpy(&dut.cmd_i, &then, sizeof then);
         dut.cmd_valid_i = 1;
         settle();
         until("the command to be taken", 100, [&] { return dut.cmd_ready_o; });
@@ -178,6 +185,7 @@ struct engine : model<Vexpert_engine> {
         sample_tracker();
         sample_memory();
         sample_signals();
+        sample_gradients();
         retired |= dut.retire_o;
         bounds += dut.err_valid_o;
     }
@@ -242,6 +250,19 @@ struct engine : model<Vexpert_engine> {
         }
     }
 
+    // And the gradient of the gate weight of a token's list position, of the row of x at f.
+    void compute_gradient(unsigned token, unsigned pos, uint32_t dy, uint32_t f, uint16_t c)
+    {
+        if (!gradients)
+            return;
+        std::vector<uint16_t> a, u;
+        for (unsigned i = 0; i < row_bytes / 2; i++) {
+            a.push_back(mem.get<uint16_t>(dy + 2 * i));
+            u.push_back(result(mem.get<uint16_t>(f + 2 * i), c, 0x3f800000));
+        }
+        due.insert({{token & 0x3fffff, pos}, dot_product(a, u)});
+    }
+
     void special_values(uint32_t at, unsigned count)
     {
         for (unsigned i = 0; i < count; i++) {
@@ -263,7 +284,9 @@ struct engine : model<Vexpert_engine> {
     unsigned row_bytes = 0, row_shift = 0, total = 0;
     uint64_t idle_stalls = 0, mem_stalls = 0, tiles_started = 0, reads = 0;
     bool retired = false, counts_all = false, unicast = false, pushed_all = false;
-    bool codes = false, scaled = false, fp4 = false;
+    bool codes = false, scaled = false, fp4 = false, gradients = false;
+    bool dense = false; // tokens are numbered as software gathers them
+    std::multimap<std::pair<unsigned, unsigned>, uint32_t> due; // gradients by token and position
     bool gathered = false; // entries are those of the routing table, else of the meta table
     bool reports = false;  // rows of expert.rows are signalled by their numbers
     std::vector<unsigned> reported;
@@ -310,6 +333,8 @@ struct engine : model<Vexpert_engine> {
     {
         compute_row(row_at("xd_base", le, e.row), row_at("yd_base", le, e.row),
                     mem.get<uint16_t>(base("ce_base") + 2 * le), mem.get<uint32_t>(gate_at(le, e)));
+        compute_gradient(e.token, e.pos, row_at("xd_base", le, e.row), row_at("xf_base", le, e.row),
+                         mem.get<uint16_t>(base("ce_base") + 2 * le));
     }
 
     void arrive()
@@ -358,6 +383,7 @@ struct engine : model<Vexpert_engine> {
         if (answer)
             exp.pop_front();
         dut.sig_ready_i = percent(w.signals);
+        dut.dw_ready_i = percent(w.gradients);
         dut.push_ready_i = percent(w.push);
         dut.recv_rows_i = static_cast<uint16_t>(recv_rows);
         settle();
@@ -467,6 +493,22 @@ struct engine : model<Vexpert_engine> {
             assert_memory_equal(&mem.data[y], &want[y], row_bytes);
     }
 
+    void sample_gradients()
+    {
+        if (!returned.see(dut.dw_valid_o, dut.dw_ready_i, dut.dw_token_o, dut.dw_pos_o,
+                          dut.dw_value_o))
+            return;
+        const auto range = due.equal_range({dut.dw_token_o, dut.dw_pos_o});
+        const auto it = std::find_if(range.first, range.second,
+                                     [&](const auto &d) { return d.second == dut.dw_value_o; });
+        if (it == range.second)
+            fail_msg("a gradient of token %u, position %u: %08x, not %08x", dut.dw_token_o,
+                     dut.dw_pos_o, dut.dw_value_o,
+                     range.first == range.second ? 0 : range.first->second);
+        due.erase(it);
+        assert_int_equal(dut.dw_dense_o, dense);
+    }
+
   public:
     std::vector<std::pair<unsigned, unsigned>> pushes;
     unsigned recv_rows = 0, bounds = 0;
@@ -481,6 +523,7 @@ struct engine : model<Vexpert_engine> {
     unsigned in_tile = 0; // rows notified of the tile that is
     read_port misc;
     watch reading{"expert read"}, push{"push"}, finished{"signal"};
+    watch returned{"gradient"};
     std::deque<std::pair<uint64_t, uint32_t>> exp;
     std::deque<std::pair<uint64_t, entry>> asked;
     unsigned latency = 2, stat_le = 0, stat_complete = 0;
@@ -500,6 +543,8 @@ static void random_layer(engine &b, dice &rng)
     while (cap < 6 && (experts << (cap + 1)) * (1u << b.row_shift) <= 0xfc00)
         cap++;
     b.set_map(cap, 0x80 * rng.below(8), 0x10000, 0x20000 + 0x80 * rng.below(4), 0x30000 - 0x80);
+    b.gradients = GRADIENTS && !b.codes && rng.percent(70);
+    b.cfg.set("xf_base", 0x1c000 + 0x80 * rng.below(8)); // those of dY at other numbers
     b.cfg.set("local_experts", experts);
     b.cfg.set("tile", 1 + rng() % (rng.percent(50) ? 6 : 40));
     b.cfg.set("expert_cycles", rng() % (rng.percent(50) ? 4 : 50));
@@ -513,6 +558,7 @@ static void random_layer(engine &b, dice &rng)
     w.memory = rng.percent(50) ? 100 : 20 + rng.below(80);
     w.signals = rng.percent(50) ? 100 : 3 + rng.below(90);
     w.arrive = rng.percent(50) ? 100 : 1 + rng.below(20);
+    w.gradients = rng.percent(50) ? 100 : 1 + rng.below(90);
     w.list_latency = 1 + rng.below(4);
     w.counts_at = static_cast<int>(rng() % 2000) - 1000 < 0 ? -1 : static_cast<int>(rng() % 2000);
     b.run(w, 400000);
@@ -541,6 +587,8 @@ TEST(long_rows)
         b.set_row(bytes);
         b.set_map(1, 0x800, 0x10000, 0x20000, 0x30000);
         b.cfg.set("local_experts", 1);
+        b.gradients = GRADIENTS;
+        b.cfg.set("xf_base", 0x18000);
         b.plan({2});
         b.run({}, 100000);
     }
@@ -672,11 +720,13 @@ TEST(slow_memory_makes_tiles_longer)
 }
 
 static double cycles_per_row(unsigned experts, unsigned rows, unsigned tile, unsigned bytes,
-                             unsigned type = MW_ROWTYPE_BF16)
+                             unsigned type = MW_ROWTYPE_BF16, bool gradients = false)
 {
     engine b;
     if (type)
         b.set_codes(type);
+    b.gradients = gradients;
+    b.cfg.set("xf_base", 0x4000);
     b.set_row(bytes);
     b.set_map(6, 0x100, 0x800, 0x10000, 0x28000);
     if (experts > 1)
@@ -702,6 +752,9 @@ TEST(data_path_is_full)
            one, two, big, odd, shorter, tiny);
     assert_true(one <= 34 && two <= 34 && big <= 32.5 && odd <= 16.5 && shorter <= 8.5 &&
                 tiny <= 7.5);
+    // twice as many flits are read, and a dot product keeps up
+    if (GRADIENTS)
+        assert_true(cycles_per_row(2, 32, 8, 64 * F, MW_ROWTYPE_BF16, true) <= 64.5);
     if (!TYPES)
         return;
     assert_true(cycles_per_row(2, 32, 8, 64 * F, MW_ROWTYPE_E4M3) <= 33.5);
@@ -907,12 +960,18 @@ static void expect_results(engine &b, const std::vector<named> &pushes)
                       b.base("yd_base") + (p.second << b.row_shift),
                       b.mem.get<uint16_t>(b.base("ce_base") + 2 * p.first),
                       b.mem.get<uint32_t>(b.weight(r, j)));
+        b.compute_gradient(b.gathered ? r : b.mem.get<uint32_t>(b.base("gt_base") + 128 * r), j,
+                           b.base("xd_base") + (r << b.row_shift),
+                           b.base("xf_base") + (r << b.row_shift),
+                           b.mem.get<uint16_t>(b.base("ce_base") + 2 * p.first));
     }
 }
 
 // Rows, places of a list and memory at random: how many rows there are room for.
 static unsigned random_shape(engine &b, unsigned k)
 {
+    b.gradients = GRADIENTS && b.rng.percent(60);
+    b.cfg.set("xf_base", 0x10000 + 0x80 * b.rng.below(0x100));
     b.set_row(F * b.rng.pick({1, 2, 3, 4, 7}));
     b.cfg.set("k", k);
     b.cfg.set("k_shift", log2_up(k));
@@ -925,6 +984,7 @@ static weather random_weather(dice &rng)
     weather w;
     w.memory = rng.percent(50) ? 100 : 30 + rng.below(70);
     w.push = rng.percent(50) ? 100 : 20 + rng.below(80);
+    w.gradients = rng.percent(50) ? 100 : 2 + rng.below(98);
     return w;
 }
 
@@ -1011,7 +1071,7 @@ TEST(ranges_of_rows)
             }
             b.command(range(at, end - at));
             b.until("the range to retire", 200000, [&] { return b.retired; });
-            assert_true(b.pushes == pushes);
+            assert_true(b.pushes == pushes && b.due.empty());
             b.cycles(20);
             assert_true(b.mem.data == b.want);
             at = end;
@@ -1104,7 +1164,7 @@ TEST(gathered_tokens)
             }
             b.command(gathered_rows(ends[r], ends[r + 1] - ends[r]));
             b.until("the tokens to retire", 200000, [&] { return b.retired; });
-            assert_true(b.pushes == pushes);
+            assert_true(b.pushes == pushes && b.due.empty());
             b.cycles(20);
             assert_true(b.mem.data == b.want);
         }
@@ -1134,7 +1194,7 @@ TEST_IF(TILES, rows_of_every_home)
             b.w.signals = b.rng.pick({100u, 30u, 5u});
             b.command(homes(ends[r], ends[r + 1] - ends[r], b.reports));
             b.until("the rows to retire", 200000, [&] { return b.retired; });
-            assert_true(b.pushes == pushes);
+            assert_true(b.pushes == pushes && b.due.empty());
             b.cycles(20);
             assert_true(b.mem.data == b.want);
         }

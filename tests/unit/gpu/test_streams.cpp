@@ -56,7 +56,13 @@ static unsigned unit_of(unsigned op)
     }
 }
 
-static bool rows_return, source_lists, tiles; // of the layer
+static bool rows_return, source_lists, tiles, codes; // of the layer
+
+// Gradients that an instruction asks for, if it does.
+static bool has_gradients(const instr &i)
+{
+    return !(i.flags & 8) || (PARAM_GateGradients && !codes);
+}
 
 static bool legal(const instr &i, unsigned idx)
 {
@@ -71,7 +77,7 @@ static bool legal(const instr &i, unsigned idx)
     case MW_I_DELAY:
         return PARAM_Delay && i.a < DELAYS;
     case MW_I_EXPERT:
-        return !(i.flags & 2) || rows_return;
+        return has_gradients(i) && (!(i.flags & 2) || rows_return);
     case MW_I_ST_ROWSP:
         return PARAM_RowSparse && !(source_lists && i.flags & 3);
     case MW_I_FLAG:
@@ -79,8 +85,9 @@ static bool legal(const instr &i, unsigned idx)
     case MW_I_SUM_ST:
         return !rows_return;
     case MW_I_EXPERT_ROWS:
-        return (i.flags & 3) == 0 || ((i.flags & 3) == 1 && PARAM_RowRanges) ||
-               ((i.flags & 3) == 2 && PARAM_Gathered) || ((i.flags & 7) == 7 && tiles);
+        return has_gradients(i) &&
+               ((i.flags & 3) == 0 || ((i.flags & 3) == 1 && PARAM_RowRanges) ||
+                ((i.flags & 3) == 2 && PARAM_Gathered) || ((i.flags & 7) == 7 && tiles));
     case MW_I_MULTIMEM_ST:
         return (i.flags & 3) == 0 || ((i.flags & 3) != 3 && PARAM_Gathered);
     case MW_I_MULTIMEM_LD_REDUCE:
@@ -124,8 +131,10 @@ struct gpu : model<Vstreams> {
         cfg.drive(dut.cfg_i);
     }
     // Before the programs of a layer are made.
-    void returns(bool on, bool lists, bool of_tiles = false)
+    void returns(bool on, bool lists, bool of_tiles = false, bool of_codes = false)
     {
+        codes = of_codes;
+        cfg.set("dispatch_type", of_codes ? MW_ROWTYPE_E4M3 : MW_ROWTYPE_BF16);
         rows_return = on && PARAM_RowSparse;
         source_lists = lists && PARAM_SourceLists;
         tiles = of_tiles && PARAM_TileReductions;
@@ -577,14 +586,14 @@ static std::vector<instr> all_wrong()
 }
 
 // ... in layers in which rows return, from lists of sources or not, in those of tile reductions,
-// and in others.
+// in those of one-byte elements, and in others.
 TEST(wrong_programs_stop)
 {
-    for (unsigned kind : {0u, 1u, 2u, 3u}) {
-        gpu().returns(kind % 3 > 0, kind % 3 > 1, kind == 3);
+    for (unsigned kind : {6u, 0u, 1u, 2u, 3u}) {
+        gpu().returns(kind % 3 > 0, kind % 3 > 1, kind == 3, kind == 6);
         for (const instr &w : all_wrong()) {
             gpu b;
-            b.returns(kind % 3 > 0, kind % 3 > 1, kind == 3);
+            b.returns(kind % 3 > 0, kind % 3 > 1, kind == 3, kind == 6);
             b.enable(3);
             b.load(0, {unit_instr(b, 0, 0, 1), w, unit_instr(b, 0, 2, 1), END}, 0);
             b.load(1, {unit_instr(b, 1, 0, 1), unit_instr(b, 1, 1, 2), END}, 1024);
