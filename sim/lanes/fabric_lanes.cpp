@@ -51,6 +51,7 @@ struct device {
     std::unique_ptr<Vswitch_port_lanes> ports{new Vswitch_port_lanes};
     bool resetting = false;
     bool answered = false;                                          // by a node, in the last cycle
+    bool nodes_idle = false;                                        // all of them
     std::remove_reference_t<decltype(bus.node_o)> asked{};          // of the nodes' registers
     std::remove_reference_t<decltype(bus.partition_o)> partition{}; // that the ports have
     node_block::control applied{};                                  // what the nodes have
@@ -140,7 +141,7 @@ struct device {
     // From the nodes' registers, as their last clock edge left them, to the other parts
     void hear_nodes()
     {
-        uint32_t idle = 0, error = 0, sweep_busy = 0;
+        gpu_set idle = 0, error = 0, sweep_busy = 0;
         bool answers = false;
         const auto &posts = of_nodes[(fabric_at + 1) % 2];
         for (unsigned b = 0; b < node_block::COUNT; b++) {
@@ -148,16 +149,17 @@ struct device {
             of_block(links->up_i, post.up, b);
             of_block(links->dn_crd_i, post.dn_crd, b);
             answers = answers || post.answers;
-            idle |= post.idle << b * node_block::MOST;
-            error |= post.error << b * node_block::MOST;
-            sweep_busy |= post.sweep_busy << b * node_block::MOST;
+            idle |= gpu_set(post.idle) << b * node_block::MOST;
+            error |= gpu_set(post.error) << b * node_block::MOST;
+            sweep_busy |= gpu_set(post.sweep_busy) << b * node_block::MOST;
         }
         if (answers || answered || resetting) // they are 0 in other cycles
             for (unsigned g = 0; g < GPUS; g++)
                 bus.node_i[g] = posts[g / node_block::MOST].csr.row[0][lane_of(g)];
         answered = answers;
-        bus.node_idle_i = idle & EVERY;
-        bus.node_error_i = error & EVERY;
+        nodes_idle = (idle & EVERY) == EVERY;
+        put_gpus(bus.node_idle_i, idle & EVERY);
+        put_gpus(bus.node_error_i, error & EVERY);
         bus.sweep_busy_i = (sweep_busy & EVERY) != 0;
     }
 
@@ -170,13 +172,13 @@ struct device {
         p.sweep_i = bus.sweep_o;
         p.epoch_i = bus.epoch_o;
         p.emap_i = bus.emap_o;
-        p.groups_i = bus.groups_o;
+        wire(p.groups_i, bus.groups_o);
         l.latency_i = bus.latency_o;
         wire(p.up_i, l.up_rx_o);
         wire(p.dn_crd_i, l.dn_tx_crd_o);
         wire(p.quiet_i, l.quiet_o);
-        p.enable_i = lanes_of(bus.enable_o);
-        p.disable_i = lanes_of(bus.disable_o);
+        p.enable_i = lanes_of(gpus_of(bus.enable_o));
+        p.disable_i = lanes_of(gpus_of(bus.disable_o));
     }
 
     // Masks of the ports, when they have changed
@@ -186,7 +188,7 @@ struct device {
             return;
         partition = bus.partition_o;
         for (unsigned g = 0; g < GPUS; g++)
-            ports->partition_i[g] = row_of(partition, g);
+            put_gpus(ports->partition_i, g, row_of(partition, g));
     }
 
     // What the ports share, and the ports
@@ -200,10 +202,10 @@ struct device {
         Vswitch_common_schedule::inputs(common.rootp);
 
         wire(p.common_i, common.common_o);
-        p.hold_i = lanes_of(common.hold_o);
-        p.cnt_read_i = lanes_of(common.cnt_read_o);
-        p.err_take_i = lanes_of(common.err_take_o);
-        p.mon_read_i = lanes_of(common.mon_read_o);
+        p.hold_i = lanes_of(gpus_of(common.hold_o));
+        p.cnt_read_i = lanes_of(gpus_of(common.cnt_read_o));
+        p.err_take_i = lanes_of(gpus_of(common.err_take_o));
+        p.mon_read_i = lanes_of(gpus_of(common.mon_read_o));
         partitions();
         p.inputs();
 
@@ -221,11 +223,11 @@ struct device {
         wire(l.dn_tx_i, p.dn_o);
         wire(l.flush_i, p.flush_o);
 
-        bus.node_reset_i = set_of(l.node_reset_o);
+        put_gpus(bus.node_reset_i, set_of(l.node_reset_o));
         bus.switch_idle_i = set_of(p.idle_o) == EVERY;
         bus.links_idle_i = set_of(l.quiet_o) == EVERY;
-        bus.all_idle_i = bus.node_idle_i == EVERY && bus.switch_idle_i && bus.links_idle_i;
-        bus.down_i = set_of(p.down_o);
+        bus.all_idle_i = nodes_idle && bus.switch_idle_i && bus.links_idle_i;
+        put_gpus(bus.down_i, set_of(p.down_o));
         bus.sweep_busy_i = bus.sweep_busy_i || set_of(p.sweep_busy_o) != 0;
         bus.sw_err_i = common.err_o;
         bus.sw_err_port_i = common.err_port_o;

@@ -48,19 +48,24 @@ typedef int64_t CQ __attribute__((ext_vector_type(L)));
 // A set of lanes, a bit for each: a variable of one bit, and where a branch goes. So that is what
 // most of a hub's logic costs, an instruction for all lanes, whatever vectors there are.
 typedef bool B __attribute__((ext_vector_type(L)));
-using in_bits =
-    std::conditional_t<L <= 8, uint8_t, std::conditional_t<L <= 16, uint16_t, uint32_t>>;
+using in_bits = std::conditional_t<
+    L <= 8, uint8_t,
+    std::conditional_t<
+        L <= 16, uint16_t,
+        std::conditional_t<L <= 32, uint32_t,
+                           std::conditional_t<L <= 64, uint64_t, unsigned __int128>>>>;
 struct M {
     // Wider than it must be: where clang 19 sees vectors of bits through logic as wide as they are,
-    // it does not always come to an end. Bits above L are 0. Of fewer than 8 lanes it must not see
-    // vectors through logic of any width (of).
-    using bits = std::conditional_t<L <= 16, uint32_t, uint64_t>;
+    // it does not always come to an end. Bits above L are 0. Of fewer than 8 lanes, and where there
+    // is nothing wider, it must not see vectors through logic of any width (of).
+    using bits = std::conditional_t<L <= 16, uint32_t,
+                                    std::conditional_t<L <= 64, uint64_t, unsigned __int128>>;
     bits lanes;
 
-    uint32_t operator[](unsigned lane) const { return lanes >> lane & 1U; }
+    uint32_t operator[](unsigned lane) const { return static_cast<uint32_t>(lanes >> lane) & 1U; }
     void set(unsigned lane, bool to) { lanes = (lanes & ~(bits(1) << lane)) | bits(to) << lane; }
 };
-constexpr M ALL = {(M::bits(1) << L) - 1};
+constexpr M ALL = {~M::bits(0) >> (8 * sizeof(M::bits) - L)};
 
 inline M operator~(M a)
 {
@@ -81,8 +86,13 @@ inline M operator^(M a, M b)
 inline B of(M m)
 {
 #ifdef __AVX512F__
-    if constexpr (L < 8)
+    if constexpr (L < 8 || L == 64) {
         asm("" : "+r"(m.lanes));
+    } else if constexpr (L > 64) {
+        auto low = static_cast<uint64_t>(m.lanes), high = static_cast<uint64_t>(m.lanes >> 64);
+        asm("" : "+r"(low), "+r"(high));
+        m.lanes = M::bits(high) << 64 | low;
+    }
 #endif
     const auto bits = static_cast<in_bits>(m.lanes);
     B b;
@@ -115,14 +125,26 @@ inline bool any(M m)
 {
     return m.lanes != 0;
 }
-inline uint32_t set_of(M m)
+// bit l, lane l
+inline auto set_of(M m)
 {
-    return m.lanes;
+    return std::conditional_t<L <= 32, uint32_t, M::bits>(m.lanes);
+}
+// the lowest lane of a set that is not empty
+inline unsigned lowest(M::bits set)
+{
+    if constexpr (L > 64)
+        return static_cast<uint64_t>(set) ? __builtin_ctzll(static_cast<uint64_t>(set))
+                                          : 64 + __builtin_ctzll(static_cast<uint64_t>(set >> 64));
+    return __builtin_ctzll(static_cast<uint64_t>(set));
 }
 // what $fatal prints of the copies for which it is reached: never on the way of a run that is right
 [[gnu::cold, gnu::noinline]] inline void say(const char *text, M m)
 {
-    fprintf(stderr, "%s (copies %#x)\n", text, set_of(m));
+    fprintf(stderr, "%s (copies", text);
+    for (M::bits left = m.lanes; left; left &= left - 1)
+        fprintf(stderr, " %u", lowest(left));
+    fprintf(stderr, ")\n");
 }
 inline U bit(M m)
 {
@@ -269,6 +291,34 @@ template <unsigned By, typename T> inline T turned(T x)
     return turned<By>(x, std::make_index_sequence<L>());
 }
 using others = std::make_index_sequence<MW_COPIES - 1>;
+// ... a set of copies
+template <unsigned By> inline M turned(M m)
+{
+    constexpr unsigned BITS = 8 * sizeof m.lanes, REST = MW_COPIES - By;
+    const M::bits copies = m.lanes & ~M::bits(0) >> (BITS - MW_COPIES);
+    return M{copies >> By | copies << REST} & ALL;
+}
+// one bit of each lane's number
+inline M bit_at(U x, unsigned at)
+{
+    return nz(x >> at & 1U);
+}
+inline M bit_at(Q x, unsigned at)
+{
+    return nz(x >> at & 1UL);
+}
+inline M bit_at(const U *x, unsigned at)
+{
+    return bit_at(x[at / 32], at % 32);
+}
+inline void put_bit(Q &x, unsigned at, M m)
+{
+    x |= wide(bit(m)) << at;
+}
+inline void put_bit(U *x, unsigned at, M m)
+{
+    x[at / 32] |= bit(m) << at % 32;
+}
 
 // each copy has a bit for each other one
 template <std::size_t... D> inline U ring_sets(U from, std::index_sequence<D...>)
@@ -281,7 +331,14 @@ template <std::size_t... D> inline U ring_sets(U from, std::index_sequence<D...>
 }
 // ... or several such sets, one behind the other
 constexpr unsigned SET = MW_COPIES - 1;
-constexpr uint32_t SET_BITS = (1U << SET) - 1;
+constexpr uint32_t SET_BITS = SET < 32 ? (1U << SET % 32) - 1 : ~0U;
+// ... each of more than 32 bits: bit by bit, as sets of copies
+template <unsigned Bits, typename To, typename From, std::size_t... D>
+inline void ring_far_sets(To &to, const From &from, std::index_sequence<D...>)
+{
+    for (unsigned at = 0; at < Bits; at += SET)
+        (put_bit(to, at + D, turned<D + 1>(bit_at(from, at + SET - 1 - D))), ...);
+}
 template <unsigned Bits> inline void ring_sets(U &to, U from)
 {
     static_assert(Bits % SET == 0, "a bit for each other copy");
@@ -294,8 +351,11 @@ template <unsigned Bits> inline void ring_sets(Q &to, Q from)
 {
     static_assert(Bits % SET == 0, "a bit for each other copy");
     Q all = 0UL;
-    for (unsigned at = 0; at < Bits; at += SET)
-        all |= wide(ring_sets(low(from >> at) & SET_BITS, others())) << at;
+    if constexpr (SET > 32)
+        ring_far_sets<Bits>(all, from, others());
+    else
+        for (unsigned at = 0; at < Bits; at += SET)
+            all |= wide(ring_sets(low(from >> at) & SET_BITS, others())) << at;
     to = all;
 }
 template <unsigned Bits> inline void ring_sets(U *to, const U *from)
@@ -303,15 +363,18 @@ template <unsigned Bits> inline void ring_sets(U *to, const U *from)
     static_assert(Bits % SET == 0, "a bit for each other copy");
     for (unsigned w = 0; w < (Bits + 31) / 32; w++)
         to[w] = 0U;
-    for (unsigned at = 0; at < Bits; at += SET) {
-        const unsigned w = at / 32, shift = at % 32;
-        const bool crosses = shift + SET > 32;
-        const U part = from[w] >> shift | (crosses ? from[w + 1] << (32 - shift) : (U)0U);
-        const U set = ring_sets(part & SET_BITS, others());
-        to[w] |= set << shift;
-        if (crosses)
-            to[w + 1] |= set >> (32 - shift);
-    }
+    if constexpr (SET > 32)
+        ring_far_sets<Bits>(to, from, others());
+    else
+        for (unsigned at = 0; at < Bits; at += SET) {
+            const unsigned w = at / 32, shift = at % 32;
+            const bool crosses = shift + SET > 32;
+            const U part = from[w] >> shift | (crosses ? from[w + 1] << (32 - shift) : (U)0U);
+            const U set = ring_sets(part & SET_BITS, others());
+            to[w] |= set << shift;
+            if (crosses)
+                to[w + 1] |= set >> (32 - shift);
+        }
 }
 // each has the same bit for all
 template <std::size_t... D> inline U ring_bits(U from, std::index_sequence<D...>)
@@ -321,6 +384,22 @@ template <std::size_t... D> inline U ring_bits(U from, std::index_sequence<D...>
 inline void ring_bits(U &to, U from)
 {
     to = ring_bits(from, others());
+}
+template <typename To, std::size_t... D>
+inline void ring_far_bits(To &to, M from, std::index_sequence<D...>)
+{
+    (put_bit(to, D, turned<D + 1>(from)), ...);
+}
+inline void ring_bits(Q &to, U from)
+{
+    to = 0UL;
+    ring_far_bits(to, nz(from), others());
+}
+inline void ring_bits(U *to, U from)
+{
+    for (unsigned w = 0; w < (SET + 31) / 32; w++)
+        to[w] = 0U;
+    ring_far_bits(to, nz(from), others());
 }
 // ... the same words for all
 template <unsigned Words, typename T, std::size_t... D>
@@ -420,8 +499,8 @@ inline void put_words(M mask, unsigned step, Place place, Values... values)
     alignas(64) Word words[sizeof...(values)][L];
     unsigned n = 0;
     (memcpy(words[n++], &values, sizeof values), ...);
-    for (uint32_t left = set_of(mask); left; left &= left - 1) {
-        unsigned l = __builtin_ctz(left);
+    for (auto left = set_of(mask); left; left &= left - 1) {
+        unsigned l = lowest(left);
         Word *to = place(l);
         for (unsigned i = 0; i < sizeof...(values); i++)
             to[i * step] = words[i][l];

@@ -28,7 +28,7 @@ from translate.refuse import PLACE, fail, run
 from translate.rows import by_rows
 from translate.settling import Settling
 from translate.statement import Function
-from translate.variables import copy_from, declare, element_bits, flat, is_memory, leaf, parse_type
+from translate.variables import copy_from, declare, element_bits, flat, is_memory, keep_small, leaf, parse_type
 from translate.verilated import calls, function_body, structures, variables, without_trigger
 
 
@@ -68,6 +68,11 @@ def main():
     packages = "\n".join(PLACE.sub("", f.read_text()) for f in sorted(folder.glob(f"{top}_*_pkg.h")))
     structs = structures(packages + "\n" + header)
     types = variables(header, root, structs)
+    # what a copy gets from each other one is no memory, however many there are
+    wired = [leaf(t)[1] for n, t in types.items() if args.ring and n.endswith("_i") and t[0] == "a"]
+    if keep_small(max(wired, default=0)):
+        structs = structures(packages + "\n" + header)
+        types = variables(header, root, structs)
     tables = {m[2]: parse_type(m[1], {}) for m in re.finditer(rf"^extern const (.*) ({top}__ConstPool__\w+);$",
                                                               PLACE.sub("", code), re.M)}
     inputs, edge = calls(top, code)

@@ -29,6 +29,12 @@ template <typename Lanes> void all(Lanes &to, uint64_t value)
     to = static_cast<std::remove_reference_t<decltype(to[0] + 0)>>(value);
 }
 
+template <typename Lanes, std::size_t Words> void all(Lanes &to, const VlWide<Words> &value)
+{
+    for (unsigned w = 0; w < Words; w++)
+        to[w] = value[w];
+}
+
 uint32_t set_of(lanes::U bits)
 {
     return lanes::set_of(lanes::nz(bits));
@@ -46,7 +52,7 @@ node_block::~node_block() = default;
 void node_block::set(const control &c)
 {
     Vnode_lanes &n = *nodes;
-    n.rst_ni = (lanes::U)(c.running >> first) >> lanes::NUMBER & 1U;
+    n.rst_ni = (lanes::U) static_cast<uint32_t>(c.running >> first) >> lanes::NUMBER & 1U;
     all(n.go_i, c.go);
     all(n.run_i, c.run);
     all(n.sweep_i, c.sweep);

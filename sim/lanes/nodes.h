@@ -11,10 +11,15 @@
 #include "Vnode.h"
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
 struct Vnode_lanes;
+
+// GPUs of the device: bit g, GPU g
+using gpu_set = std::conditional_t<MW_SIM_N <= 32, uint32_t,
+                                   std::conditional_t<MW_SIM_N <= 64, uint64_t, unsigned __int128>>;
 
 class node_block {
   public:
@@ -43,18 +48,19 @@ class node_block {
         bool answers;                     // one of csr is not 0
         uint32_t idle, error, sweep_busy; // sets of nodes, the block's first one at bit 0
     };
-    // What seldom changes, the same for all but `running`, a set of the device's GPUs: those
-    // that are out of reset
+    // What seldom changes, the same for all but `running`: the GPUs that are out of reset
     struct control {
-        uint32_t running;
+        gpu_set running;
         bool go, run, sweep;
         uint8_t epoch;
-        uint64_t emap, groups;
+        uint64_t emap;
+        std::remove_reference_t<decltype(Vnode::groups_i)> groups;
 
         bool operator==(const control &o) const
         {
             return running == o.running && go == o.go && run == o.run && sweep == o.sweep &&
-                   epoch == o.epoch && emap == o.emap && groups == o.groups;
+                   epoch == o.epoch && emap == o.emap &&
+                   memcmp(&groups, &o.groups, sizeof groups) == 0;
         }
     };
 

@@ -66,26 +66,64 @@ void of_block(Vectors &to, const Rows &from, unsigned block)
         memcpy(reinterpret_cast<char *>(&to) + w * ALL + block * LANES, from.row[w], LANES);
 }
 
-constexpr uint32_t EVERY = MW_SIM_N == 32 ? ~0U : (1U << MW_SIM_N % 32) - 1;
+constexpr unsigned SET_BITS = 8 * sizeof(gpu_set);
+constexpr gpu_set EVERY = ~gpu_set(0) >> (SET_BITS - MW_SIM_N);
 
 // The GPUs whose lane holds 1
-inline uint32_t set_of(lanes::U bits)
+inline gpu_set set_of(lanes::U bits)
 {
     return lanes::set_of(lanes::nz(bits)) & EVERY;
 }
 
 // Lanes from a set of GPUs
-inline lanes::U lanes_of(uint32_t set)
+inline lanes::U lanes_of(gpu_set set)
 {
-    return ((lanes::U)set >> lanes::NUMBER) & 1U;
+    if constexpr (MW_SIM_N <= 32)
+        return ((lanes::U) static_cast<uint32_t>(set) >> lanes::NUMBER) & 1U;
+    return lanes::bit(lanes::M{static_cast<lanes::M::bits>(set)});
+}
+
+// A port with a bit for each GPU
+template <typename Word> std::enable_if_t<std::is_integral_v<Word>, gpu_set> gpus_of(Word port)
+{
+    return port;
+}
+template <std::size_t Words> gpu_set gpus_of(const VlWide<Words> &port)
+{
+    gpu_set set = 0;
+    memcpy(&set, &port, sizeof port);
+    return set;
+}
+template <typename Word>
+std::enable_if_t<std::is_integral_v<Word>> put_gpus(Word &port, gpu_set set)
+{
+    port = static_cast<Word>(set);
+}
+template <std::size_t Words> void put_gpus(VlWide<Words> &port, gpu_set set)
+{
+    memcpy(&port, &set, sizeof port);
+}
+
+// ... in one lane
+template <typename Vector> void put_gpus(Vector &port, unsigned lane, gpu_set set)
+{
+    port[lane] = static_cast<std::remove_reference_t<decltype(port[0] + 0)>>(set);
+}
+template <std::size_t Words> void put_gpus(lanes::U (&port)[Words], unsigned lane, gpu_set set)
+{
+    for (unsigned w = 0; w < Words; w++)
+        port[w][lane] = static_cast<uint32_t>(set >> 32 * w);
 }
 
 // Row `row` of a packed matrix with MW_SIM_N columns
-template <typename Matrix> uint32_t row_of(const Matrix &matrix, unsigned row)
+template <typename Matrix> gpu_set row_of(const Matrix &matrix, unsigned row)
 {
     uint32_t words[(MW_SIM_N * MW_SIM_N + 31) / 32 + 1] = {};
     memcpy(words, &matrix, sizeof matrix);
-    uint64_t two;
-    memcpy(&two, words + row * MW_SIM_N / 32, sizeof two);
-    return static_cast<uint32_t>(two >> row * MW_SIM_N % 32) & EVERY;
+    gpu_set set = 0;
+    for (unsigned column = 0; column < MW_SIM_N; column++) {
+        const unsigned at = row * MW_SIM_N + column;
+        set |= gpu_set(words[at / 32] >> at % 32 & 1U) << column;
+    }
+    return set;
 }

@@ -41,16 +41,23 @@ module ring_sample #(
 
     output logic [31:0]            out_o
 );
+    localparam int unsigned Most = 17 * Others;
     logic [31:0] state_q;
+    logic [111:0] states;
+    logic [Most-1:0] mixed;  // as many bits as the widest output has
     logic [79:0] wide_q, folded;
     logic [39:0] added;
     logic [7:0]  sums, total;
 
-    assign set_o  = state_q[Others-1:0];
+    assign states = {wide_q, state_q};
+    for (genvar i = 0; i < Most; i++) begin : gen_mixed
+        assign mixed[i] = states[i%112] ^ (i >= 112 && states[(13*i+i/112)%112]);
+    end
+    assign set_o  = mixed[Others-1:0];
     assign bit_o  = state_q[9];
-    assign three_o = state_q[3*Others-1:0];
-    assign nine_o  = wide_q[9*Others-1:0];
-    assign many_o  = {wide_q, state_q[17*Others-81:0]};
+    assign three_o = mixed[2*Others+:3*Others];
+    assign nine_o  = mixed[Most-1-:9*Others];
+    assign many_o  = mixed;
     assign wide_o = wide_q;
 
     always_comb begin
@@ -60,7 +67,7 @@ module ring_sample #(
         mixed_o = (set_i & bit_i) ^ folded[Others-1:0];
         for (int unsigned s = 0; s < 3; s++) mixed_o ^= three_i[s] & nine_i[3*s];
         for (int unsigned s = 0; s < 17; s++) mixed_o ^= many_i[s] & nine_i[s / 2];
-        if (a_i[0]) mixed_o = mixed_o | a_i[Others:1];
+        if (a_i[0]) mixed_o = mixed_o | Others'({3{a_i}} >> 1);
     end
     assign long_o = 40'(folded[79:40]) + 40'(a_i);
 

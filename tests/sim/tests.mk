@@ -5,13 +5,13 @@ LANES := $(B)/tests/sim/lanes
 RING := $(B)/tests/sim/ring
 LANES_FLAGS := -std=c++17 -O1 -g -march=$(MODEL_ARCH) -fPIC $(VINC) -I$(CURDIR)/sim/lanes
 
-# lanes_rules: folder, sample, test, copies, what sim/lanes/lanes.py gets besides
+# lanes_rules: folder, sample, test, copies, what sim/lanes/lanes.py and Verilator get besides
 define lanes_rules
 $(1)/V$(2).mk: tests/sim/$(2).sv | $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(2))
 	$$(Q)$(VERILATOR) --cc --prefix V$(2) --top-module $(2) -O3 --inline-cfuncs 0 --x-assign fast --x-initial fast \
-	    --noassert $(VWARN) $$< --Mdir $$(@D)
+	    --noassert $(VWARN) $(6) $$< --Mdir $$(@D)
 	@touch $$@
 
 $(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk $(LANES_PY) sim/lanes/lanes.h $(B)/verilated/plain.a
@@ -25,6 +25,9 @@ $(1)/$(3): tests/sim/$(3).cpp $(1)/V$(2).mk $(LANES_PY) sim/lanes/lanes.h $(B)/v
 endef
 $(eval $(call lanes_rules,$(LANES),lanes_sample,test_lanes,5))
 $(eval $(call lanes_rules,$(RING),ring_sample,test_ring,6,--ring))
+# as many copies as bits of a machine word number, and more
+RINGS_FAR := 33 40 72
+$(foreach n,$(RINGS_FAR),$(eval $(call lanes_rules,$(RING)-$(n),ring_sample,test_ring,$(n),--ring,-GN=$(n))))
 
 # what it does not know it must refuse: a model that left something out would be wrong without a word
 .PHONY: lanes-refuses ring-refuses
@@ -59,13 +62,14 @@ ring-refuses: $(RING)/test_ring
 	    | grep -q 'in a circle' || \
 	    { echo "sim/lanes/lanes.py takes copies that wait for each other in a circle"; exit 1; }
 
-LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring
+LANES_TESTS := $(LANES)/test_lanes $(RING)/test_ring $(RINGS_FAR:%=$(RING)-%/test_ring)
 TEST_CMDS += --command 'lanes: $(LANES)/test_lanes' --command 'lanes-refuses: make lanes-refuses' \
     --command 'lanes-endless: make lanes-endless' --command 'lanes-refused: make lanes-refused' \
     --command 'model-stamps: $(PY) tests/sim/stamps.py . $(B)/tests/sim/stamps' \
     --command 'goals: $(PY) tests/sim/goals.py . $(B)/tests/sim/goals' \
     --command 'lanes-fallback: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback' \
-    --command 'ring: $(RING)/test_ring' --command 'ring-refuses: make ring-refuses'
+    --command 'ring: $(RING)/test_ring' $(foreach n,$(RINGS_FAR),--command 'ring_$(n): $(RING)-$(n)/test_ring') \
+    --command 'ring-refuses: make ring-refuses'
 
 # the shim over a model made by hand, whose answers come late
 LATE := $(B)/tests/sim/late/test_late

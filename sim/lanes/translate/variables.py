@@ -47,6 +47,13 @@ def element_bits(t):
     return t[-1]
 
 
+def keep_small(count):
+    """arrays of `count` elements are no memories; whether that is new"""
+    global BIG
+    before, BIG = BIG, max(BIG, count + 1)
+    return BIG != before
+
+
 def is_memory(t):
     return t[0] == "a" and leaf(t)[1] >= BIG
 
