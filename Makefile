@@ -477,13 +477,13 @@ LINT_LONG_CONFS := 2.8.0 32.16.0
 # top, N, F, small and without multicast
 LINT_DEVICES := device_usb.2.8 device_pins.4.8.1
 LINT_LONG_DEVICES := device_usb.4.8 device_usb.8.16 device_pins.4.8
-.PHONY: lint-rtl lint-device lint-unread lint-slang lint-format lint-c \
+.PHONY: lint-rtl lint-far lint-device lint-unread lint-slang lint-format lint-c \
     $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS))
 # sizes and tops that differ from others of `lint` in nothing but a size, or need a netlist first
 .PHONY: lint-long
 lint-long: $(addprefix lint-rtl-,$(LINT_LONG_CONFS)) $(addprefix lint-device-,$(LINT_LONG_DEVICES))
-lint: lint-rtl lint-device lint-unread lint-slang lint-verible lint-lanes lint-plumbing lint-contracts lint-layers \
-    lint-columns lint-english lint-format lint-c
+lint: lint-rtl lint-far lint-device lint-unread lint-slang lint-verible lint-lanes lint-plumbing lint-contracts \
+    lint-layers lint-columns lint-english lint-format lint-c
 
 # messages of Verilator, and the list of files that it read, for unread.py
 LINT_DIR = $(B)/lint/$@
@@ -502,6 +502,15 @@ $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS)
 	    $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS),TileReductions=1 MergeLoads=1 RowTypes=1 \
 	    GateGradients=1)) --assert \
 	    -DMW_CONTRACTS $(VWARN) $(LINT_VFLAGS) $(LINT_DIR) $(RTL_PKGS) rtl/fabric/fabric.sv $(lint_log)
+
+# The most ports, each part by itself: the whole of them takes an hour.
+lint-far: $(addprefix lint-far-,$(ONE_PARTS) $(LANES_PARTS))
+$(addprefix lint-far-,$(ONE_PARTS) $(LANES_PARTS)): lint-far-%: $(RTL_PKGS) $(REG_SV)
+	$(call say,LINT,rtl of $* with 72 ports)
+	$(Q)mkdir -p $(LINT_DIR)
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module $* \
+	    $(call cfg,$(call settings_of,72,16,0)) --assert -DMW_CONTRACTS $(VWARN) --Mdir $(LINT_DIR) $(RTL_PKGS) \
+	    $(call part_file,$*) $(lint_log)
 
 # Verilator ends where a parameter that is set is not there; the front end of synthesis says nothing
 lint-device: $(addprefix lint-device-,$(LINT_DEVICES))

@@ -11,7 +11,7 @@ enum {
     WINDOW = 64, ///< the link takes no packet that it has no room for, so any number does
     BULK_BYTES = 16 * MW_HOST_MAX_PAYLOAD, ///< likewise
     WORD = 8,                              ///< bytes of a word of a payload
-    MAX_GPUS = 32,
+    MAX_GPUS = MW_HOST_MAX_GPUS,
 };
 
 struct reply {

@@ -68,7 +68,7 @@ extern "C" {
 
 enum {
     MW_API_VERSION = 5,
-    MW_MAX_PORTS = 32,   ///< GPUs of a device
+    MW_MAX_PORTS = 72,   ///< GPUs of a device
     MW_MEM_ALIGN = 16,   ///< addresses and sizes of mw_mem_* are multiples of it
     MW_MAX_TARGETS = 16, ///< experts per token
     MW_FEED_BUFFERS = 4, ///< most buffers of a layout that layers are fed from
@@ -110,7 +110,7 @@ struct mw_open_options {
     const char *transport; ///< "sim": the Verilated model, in this process; "usb": a device on USB
     const char *serial;    ///< usb: serial number; NULL or empty: the only device
     unsigned timeout_ms;   ///< usb: end a call after this time without progress; 0: 10 s
-    unsigned gpus;         ///< N, 2 .. 32; usb: 0, as many as the device has
+    unsigned gpus;         ///< N, 2 .. 72; usb: 0, as many as the device has
     unsigned flit_bytes;   ///< 8 or 16; usb: 0, that of the device
     unsigned link_latency; ///< cycles of every link, 1 .. max_latency of the device
     bool small;            ///< sim: the configuration that synth-check measures (16 KB per GPU)
@@ -343,7 +343,7 @@ MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_pl
 /// index e % (experts / N).
 MW_API int mw_expert_map_even(struct mw_device *device, unsigned experts);
 /// Set the ports that `gpu` may reach, as a mask of bits below N. After open: all.
-/// MW_ERR_STATE: a layer runs.
+/// MW_ERR_STATE: a layer runs. MW_ERR_CAPACITY: the device has more than 32 GPUs.
 MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable);
 
 // ---- ports that are down ------------------------------------------------------------------------
@@ -352,6 +352,7 @@ MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t rea
 /// GPU exceeds a time limit. Such a GPU accepts no packets, does not end a packet, or does not send
 /// a partial sum. The switch then discards packets for this GPU, replaces its partial sums by
 /// poisoned ones, and accepts nothing from it.
+/// MW_ERR_CAPACITY: the device has more than 32 GPUs.
 MW_API int mw_ports_down(struct mw_device *device, uint32_t *mask);
 /// Enable a port that is down. Its queues are flushed. Its GPU is reset except for its memory, and
 /// ends its part of a layer that runs. All GPUs must be configured again before the next layer.

@@ -14,6 +14,7 @@
 
 module fabric_threads #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type access_t = `MW_ACCESS(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
     parameter type link_t = `MW_LINK(Cfg)
@@ -69,7 +70,7 @@ module fabric_threads #(
     bundle_pkg::csr_req_t csr[Cfg.N];
     bundle_pkg::bus_rsp_t csr_back[Cfg.N];
     bundle_pkg::emap_write_t emap;
-    bundle_pkg::group_write_t groups;
+    group_t groups;
     link_t up[Cfg.N];
     bundle_pkg::credit_t up_crd[Cfg.N];
     link_t dn[Cfg.N];

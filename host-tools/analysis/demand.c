@@ -19,7 +19,7 @@ static void count_layer(const struct mw_demand *d, const uint16_t *ids, struct c
     memset(c->rows, 0, d->experts * sizeof *c->rows);
     memset(c->received, 0, sizeof c->received);
     for (size_t t = 0; t < tokens; t++) {
-        uint32_t gpus = 0;
+        bool on[MW_MAX_GPUS] = {false}; // GPUs that have an expert of it
         if (t % d->shape.tokens_per_gpu == 0)
             memset(c->listed, 0, d->experts * sizeof *c->listed);
         for (unsigned i = 0; i < d->k; i++) {
@@ -29,10 +29,9 @@ static void count_layer(const struct mw_demand *d, const uint16_t *ids, struct c
             c->rows[e]++;
             if (++c->listed[e] > c->most_listed)
                 c->most_listed = c->listed[e];
-            gpus |= 1u << e / per_gpu;
+            c->received[e / per_gpu] += !on[e / per_gpu];
+            on[e / per_gpu] = true;
         }
-        for (unsigned q = 0; q < d->shape.gpus; q++)
-            c->received[q] += gpus >> q & 1;
     }
 }
 

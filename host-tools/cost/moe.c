@@ -91,7 +91,7 @@ static double busiest(const struct mw_traffic *t, const struct mw_routing *r,
 }
 
 /// How many times as much a link of the machine carries as one of the workload, which has at most
-/// MW_MAX_GPUS GPUs: by the GPUs of a token.
+/// MW_COUNTED_GPUS GPUs: by the GPUs of a token.
 static double growth(const struct mw_routing *r, const struct mw_system *system)
 {
     const double all = r->switched, part = r->w.shape.gpus;

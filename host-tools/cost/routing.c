@@ -158,7 +158,7 @@ int mw_routing_make(struct mw_routing *r, const struct mw_trace *trace, size_t l
     r->machines = ep > gpus ? ep / gpus : 1;
     r->switched = ep / r->machines;
     r->experts_per_gpu = trace->experts / ep;
-    const unsigned n = r->switched > MW_MAX_GPUS ? MW_MAX_GPUS : r->switched;
+    const unsigned n = r->switched > MW_COUNTED_GPUS ? MW_COUNTED_GPUS : r->switched;
     r->w = (struct mw_workload){
         .shape = {.gpus = n, .tokens_per_gpu = tokens_per_gpu, .allow_padding = true},
         .tokens = n * tokens_per_gpu,

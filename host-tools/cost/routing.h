@@ -9,21 +9,24 @@
 #include "trace/trace.h"
 #include "trace/workload.h"
 
+/// GPUs of a machine whose flits are counted, as many as those of the runs that times are fitted to
+enum { MW_COUNTED_GPUS = 32 };
+
 /// A sample of tokens on `ep` GPUs, `switched` of each machine.
 struct mw_routing {
     unsigned ep;       ///< GPUs with experts of a layer
     unsigned machines; ///< they lie in
     unsigned switched; ///< of one machine: ep / machines
     unsigned experts_per_gpu;
-    /// Tokens of one machine's switches, as a workload of at most MW_MAX_GPUS GPUs without hidden
-    /// values. With several machines its tokens are those that come to a machine, and its lists
-    /// have the places of that machine's experts alone.
+    /// Tokens of one machine's switches, as a workload of at most MW_COUNTED_GPUS GPUs without
+    /// hidden values. With several machines its tokens are those that come to a machine, and its
+    /// lists have the places of that machine's experts alone.
     struct mw_workload w;
     double machines_per_token; ///< that have an expert of it, mean
     double far_machines;       ///< of these, not the token's own
     double far_rows;           ///< experts of a token on other machines, mean
     double remote;             ///< GPUs of a machine with an expert of a token, its own excluded
-    double sampled_remote;     ///< the same in the workload, which has fewer GPUs above MW_MAX_GPUS
+    double sampled_remote;     ///< the same in the workload, which may have fewer GPUs
     size_t tokens;             ///< of the whole sample
     /// Rows of each expert: of the sample; of each range on which experts run under `overlap`, and
     /// under `nvls` (own tokens are the last one); of tokens of each GPU of the workload. The first

@@ -4,6 +4,7 @@
 #include "cost/tensor.h"
 
 #include "cost/fit_features.h"
+#include "cost/routing.h"
 #include "cost/tensor_schedule.h"
 #include "tp/tp_bounds.h"
 
@@ -16,11 +17,11 @@ const char *const mw_tensor_range_names[MW_TENSOR_RANGES] = {
 
 enum { COUNTED_ROWS = MW_TP_MOST_ROWS }; ///< more rows are counted as parts of so many
 
-/// The problem that bounds are counted of: at most MW_MAX_GPUS GPUs, a multiple of them as rows,
-/// and whole cycles.
+/// The problem that bounds are counted of: at most MW_COUNTED_GPUS GPUs, a multiple of them as
+/// rows, and whole cycles.
 static struct mw_tp_problem problem_of(const struct mw_tensor_work *w)
 {
-    const unsigned gpus = w->gpus < MW_MAX_GPUS ? w->gpus : MW_MAX_GPUS;
+    const unsigned gpus = w->gpus < MW_COUNTED_GPUS ? w->gpus : MW_COUNTED_GPUS;
     const double own = ceil(fmin(w->rows, COUNTED_ROWS) / gpus);
     struct mw_tp_problem p = {
         .o = {.kind = w->kind, .rows = (unsigned)own * gpus, .merge_entries = MW_BUILT_MERGES},

@@ -65,7 +65,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .mem_bytes = UINT64_C(1) << (flit_bytes == 8 ? 33 : 34),
         .banks = 4,
         .rows = 1 << 18,
-        .tokens = MW_BUILT_TOKENS,
+        .tokens = options->gpus > 32 ? MW_BUILT_FAR_TOKENS : MW_BUILT_TOKENS,
         .local_experts = 64,
         .experts = MW_BUILT_EXPERTS,
         .groups = 16,

@@ -45,16 +45,17 @@ static void fill_index(struct index *x, const uint16_t *expert_at)
 }
 
 /// Smaller is better. GPUs behind the home come first among equals, so that senders differ.
-static uint64_t cost(const struct index *x, const struct sender *s, unsigned place, uint32_t near)
+static uint64_t cost(const struct index *x, const struct sender *s, unsigned place,
+                     const bool *near)
 {
     const unsigned gpus = x->sizes->gpus, q = gpu_of(x, place);
     const unsigned behind = (q + gpus - s->home) % gpus;
-    return (uint64_t) !(near >> q & 1) << 48 | (uint64_t)s->given[q] << 8 | behind;
+    return (uint64_t) !(near && near[q]) << 48 | (uint64_t)s->given[q] << 8 | behind;
 }
 
-/// `near` is the mask of GPUs to prefer.
+/// `near`: the GPUs to prefer, or NULL.
 static unsigned cheapest(const struct index *x, const struct sender *s, unsigned expert,
-                         uint32_t near)
+                         const bool *near)
 {
     const uint16_t *place = x->place + x->first[expert];
     unsigned best = place[0];
@@ -69,8 +70,9 @@ static unsigned cheapest(const struct index *x, const struct sender *s, unsigned
 static void choose_list(const struct index *x, struct sender *s, enum mw_replica_choice choice,
                         uint64_t token, uint16_t *ids, unsigned k)
 {
-    uint32_t reached = 1u << s->home;
+    bool reached[MW_MAX_GPUS] = {false};
     uint16_t expert[MW_MAX_K];
+    reached[s->home] = true;
     memcpy(expert, ids, k * sizeof *ids);
     for (unsigned several = 0; several < 2; several++)
         for (unsigned j = 0; j < k; j++) {
@@ -80,9 +82,9 @@ static void choose_list(const struct index *x, struct sender *s, enum mw_replica
             if (choice == MW_CHOICE_HASH)
                 ids[j] = x->place[x->first[e] + mw_hash3(SEED, token, e) % places_of(x, e)];
             else
-                ids[j] = (uint16_t)cheapest(x, s, e, choice == MW_CHOICE_NEAR ? reached : 0);
+                ids[j] = (uint16_t)cheapest(x, s, e, choice == MW_CHOICE_NEAR ? reached : NULL);
             s->given[gpu_of(x, ids[j])]++;
-            reached |= 1u << gpu_of(x, ids[j]);
+            reached[gpu_of(x, ids[j])] = true;
         }
 }
 

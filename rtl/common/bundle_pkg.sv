@@ -13,13 +13,6 @@ package bundle_pkg;
         node_pkg::emap_t data;
     } emap_write_t;
 
-    // And of the static multicast groups: bit g of the data, GPU g is a member.
-    typedef struct packed {
-        logic        we;
-        logic [6:0]  addr;
-        logic [31:0] data;
-    } group_write_t;
-
     // What packet_manager does with a store: it is kept and merged, or passes, behind what is kept
     // of its line, for its GPU, or at all.
     typedef enum logic [1:0] {
@@ -298,6 +291,7 @@ package bundle_pkg;
         logic valid;
         logic kind;
         logic [1:0] halves;  // of kind 0: its packet is of the first 32 experts, of the others
+        logic [1:0] part;  // of kind 1: its packet is of GPUs from 32 times this on
         packet_pkg::port_t src;
         packet_pkg::port_t idx;
         logic [31:0] val;

@@ -18,6 +18,10 @@
 `define MW_MARKED(Cfg) struct packed { \
     logic valid; logic last; logic err; logic [Cfg.FlitW-1:0] data;}
 
+// A write of a static multicast group: bit g of the data, GPU g is a member. Every copy of
+// the table takes each.
+`define MW_GROUP(Cfg) struct packed {logic we; logic [6:0] addr; logic [Cfg.MaskW-1:0] data;}
+
 // Of own memory: request, the answer, in order, and what is written where be has a byte.
 `define MW_READ(Cfg) struct packed {logic valid; logic [Cfg.AddrW-1:0] addr;}
 `define MW_ANSWER(Cfg) struct packed {logic rvalid; logic [Cfg.FlitW-1:0] rdata;}

@@ -12,7 +12,7 @@
 package cfg_pkg;
     typedef struct packed {
         // ---- settings ----
-        int unsigned   N;                 // ports of the switch, each with a hub and a GPU: 2 to 32
+        int unsigned   N;                 // ports of the switch, each with a hub and a GPU: 2 to 72
         int unsigned   FlitBytes;         // 8 or 16
         int unsigned   MemBytesLog2;      // bytes of a GPU's memory
         int unsigned   RowsLog2;          // rows of all experts of a GPU
@@ -85,6 +85,8 @@ package cfg_pkg;
         int unsigned GpuW;         // a GPU's number
         int unsigned PortW;        // bits of a port's number that count, in packets and registers
         int unsigned Others;       // ports besides one
+        int unsigned MaskW;        // a mask of ports in a write of a group, at least a register
+        int unsigned CopyPkts;     // packets of COPIES to a GPU
         int unsigned ExpW;         // an expert's number
         int unsigned LocalW;       // an expert's number on its GPU
         int unsigned AddrW;        // address of a flit in own memory
@@ -198,6 +200,8 @@ package cfg_pkg;
         c.GpuW = index_w(c.N);
         c.PortW = (c.N > packet_pkg::PortsNear) ? packet_pkg::PortBits : packet_pkg::NearBits;
         c.Others = c.N - 1;
+        c.MaskW = most(c.N, 32);
+        c.CopyPkts = (4 * c.N + packet_pkg::PayloadMaxBytes - 1) / packet_pkg::PayloadMaxBytes;
         c.ExpW = index_w(c.MaxExperts);
         c.LocalW = index_w(c.MaxLocalExperts);
         c.AddrW = c.MemBytesLog2 - c.FlitLog2;

@@ -23,8 +23,8 @@ module rr_arb #(
     output logic [IdxW-1:0]   idx_o,  // index of the grant, 0 without one
     input  wire logic         advance_i
 );
-    if (N < 1 || N > 64) begin : gen_check
-        $error("rr_arb: N must be 1 to 64");
+    if (N < 1 || N > 128) begin : gen_check
+        $error("rr_arb: N must be 1 to 128");
     end
 
     // Requests whose index has bit k set.

@@ -12,6 +12,7 @@
 
 module fabric #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type access_t = `MW_ACCESS(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
     parameter type link_t = `MW_LINK(Cfg)
@@ -31,7 +32,7 @@ module fabric #(
     output logic done_o
 );
     initial begin
-        if (Cfg.N < 2 || Cfg.N > 32) $fatal(1, "fabric: N must be 2 to 32");
+        if (Cfg.N < 2 || Cfg.N > packet_pkg::PortsMax) $fatal(1, "fabric: N must be 2 to 72");
         if (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)
             $fatal(1, "fabric: flits have 8 or 16 bytes");
     end
@@ -43,7 +44,7 @@ module fabric #(
     bundle_pkg::csr_req_t csr[Cfg.N];
     bundle_pkg::bus_rsp_t csr_back[Cfg.N];
     bundle_pkg::emap_write_t emap;
-    bundle_pkg::group_write_t groups;
+    group_t groups;
     link_t up[Cfg.N];
     bundle_pkg::credit_t up_crd[Cfg.N];
     link_t dn[Cfg.N];

@@ -12,6 +12,7 @@
 
 module fabric_core #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type link_t = `MW_LINK(Cfg)
 ) (
     input  wire logic clk_i,
@@ -30,7 +31,7 @@ module fabric_core #(
     output bundle_pkg::csr_req_t      csr_o [Cfg.N],
     input  wire bundle_pkg::bus_rsp_t csr_i [Cfg.N],
     output bundle_pkg::emap_write_t   emap_o,
-    output bundle_pkg::group_write_t  groups_o,
+    output group_t                    groups_o,
     input  wire link_t                up_i [Cfg.N],
     output bundle_pkg::credit_t       up_crd_o [Cfg.N],
     output link_t                     dn_o [Cfg.N],

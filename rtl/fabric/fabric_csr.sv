@@ -11,9 +11,11 @@
 // Errors: An access to an address that does not exist, and a write while a layer runs to a register
 // that may change only between layers (control, epoch, link).
 `default_nettype none
+`include "bundles.svh"
 
 module fabric_csr #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg)
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
@@ -35,7 +37,7 @@ module fabric_csr #(
     output bundle_pkg::switch_ctl_t ctl_o,
 
     output bundle_pkg::emap_write_t     emap_o,
-    output bundle_pkg::group_write_t    groups_o,
+    output group_t                      groups_o,
     output logic [Cfg.N-1:0][Cfg.N-1:0] partition_o,  // row = source: ports it may reach
 
     input  wire logic [31:0] cnt_data_i,
@@ -233,16 +235,40 @@ module fabric_csr #(
             data: '{valid: is_place, gpu: place.gpu, local_expert: place.local_expert}
         };
 
-    // A mask of ports has four words, of which builds of up to 32 ports have the lowest.
+    // A mask of ports has four words, of which a build has as many as its ports need. That of a
+    // group takes effect with its lowest word, which is written last.
+    localparam int unsigned MaskWords = (Cfg.MaskW + 31) / 32;
+
     assign groups_o.we = hwif_out.groups.req && hwif_out.groups.addr[3:2] == '0;
     assign groups_o.addr = hwif_out.groups.addr[10:4];
-    assign groups_o.data = hwif_out.groups.wr_data;
+    assign groups_o.data[31:0] = hwif_out.groups.wr_data;
+
+    if (MaskWords > 1) begin : gen_upper
+        logic [Cfg.MaskW-1:32] upper_q;  // written since the last group
+
+        assign groups_o.data[Cfg.MaskW-1:32] = upper_q;
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || groups_o.we) begin
+                upper_q <= '0;
+            end else if (hwif_out.groups.req) begin
+                for (int unsigned b = 32; b < Cfg.MaskW; b++) begin
+                    if (hwif_out.groups.addr[3:2] == 2'(b / 32))
+                        upper_q[b] <= hwif_out.groups.wr_data[b%32];
+                end
+            end
+        end
+    end
 
     always_ff @(posedge clk_i) begin
         for (int unsigned p = 0; p < Cfg.N; p++) begin
-            if (!rst_ni) partition_o[p] <= '1;
-            else if (hwif_out.partitions.req && hwif_out.partitions.addr[10:2] == {7'(p), 2'd0})
-                partition_o[p] <= hwif_out.partitions.wr_data[Cfg.N-1:0];
+            for (int unsigned w = 0; w < MaskWords; w++) begin
+                for (int unsigned b = 32 * w; b < 32 * (w + 1) && b < Cfg.N; b++) begin
+                    if (!rst_ni) partition_o[p][b] <= 1'b1;
+                    else if (hwif_out.partitions.req
+                             && hwif_out.partitions.addr[10:2] == {7'(p), 2'(w)})
+                        partition_o[p][b] <= hwif_out.partitions.wr_data[b%32];
+                end
+            end
         end
     end
 

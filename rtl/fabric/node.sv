@@ -8,6 +8,7 @@
 
 module node #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type link_t = `MW_LINK(Cfg),
     parameter type access_t = `MW_ACCESS(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
@@ -26,7 +27,7 @@ module node #(
     output bundle_pkg::bus_rsp_t      csr_o,
 
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
 
     output link_t                    up_o,
     input  wire bundle_pkg::credit_t up_crd_i,
@@ -45,7 +46,7 @@ module node #(
     // ---- what comes in is registered here (the uplink's credits aside) ----
     node_pkg::node_cfg_t cfg;
     bundle_pkg::emap_write_t emap;
-    bundle_pkg::group_write_t groups;
+    group_t groups;
     bundle_pkg::csr_req_t csr;
     logic go, run, sweep;
     logic [1:0] epoch_q;

@@ -43,7 +43,8 @@ module event_counters #(
     logic ready, full, event_take, pkt_we, in_valid, queued;
     logic [PktW-1:0] pkt_old, pkt_new, pkt_value;
     logic [3:0] wptr_q, rptr_q;
-    logic [5:0] acks_q;
+    localparam int unsigned AckW = (Cfg.N > 64) ? 7 : 6;
+    logic [AckW-1:0] acks_q;
     logic [Cfg.EventW-1:0] pkt_idx, in_idx, queue_idx, idx_q;
 
     assign in_valid = ev_i.flag_valid || ev_i.counts;
@@ -116,7 +117,7 @@ module event_counters #(
             if (!ready) clear_q <= clear_q + 1'b1;
             if (in_valid) wptr_q <= wptr_q + 1'b1;
             if (ready && !event_take && queued) rptr_q <= rptr_q + 1'b1;
-            if (ev_i.ack != ack_out) acks_q <= acks_q + (ack_out ? '1 : 6'd1);
+            if (ev_i.ack != ack_out) acks_q <= acks_q + (ack_out ? '1 : AckW'(1));
         end
     end
 

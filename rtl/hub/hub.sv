@@ -10,6 +10,7 @@
 
 module hub #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type link_t = `MW_LINK(Cfg),
     parameter type read_t = `MW_READ(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
@@ -28,7 +29,7 @@ module hub #(
     output logic                          sweep_busy_o,
     input  wire node_pkg::node_cfg_t      cfg_i,
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
 
     // the link
     output link_t                    up_o,

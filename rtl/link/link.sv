@@ -34,8 +34,8 @@ module link #(
 );
     localparam int unsigned PartW = (NumPart > 1) ? $clog2(NumPart) : 1;
 
-    if (NumPart < 1 || NumPart > 32) begin : gen_check
-        $error("link: NumPart must be 1 to 32");
+    if (NumPart < 1 || NumPart > packet_pkg::PortsMax) begin : gen_check
+        $error("link: NumPart must be 1 to 72");
     end
 
     logic flit_busy, crd_busy, crd_valid;

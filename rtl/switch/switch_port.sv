@@ -18,6 +18,7 @@
 
 module switch_port #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type link_t = `MW_LINK(Cfg),
     parameter type common_t = `MW_COMMON(Cfg),
     parameter type strobes_t = `MW_STROBES(Cfg),
@@ -45,7 +46,7 @@ module switch_port #(
 
     // tables; outputs that this input may reach
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
     input  wire logic [Cfg.N-1:0]         partition_i,
 
     // of switch_common

@@ -21,6 +21,7 @@
 
 module switch_top #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type link_t = `MW_LINK(Cfg),
     parameter type common_t = `MW_COMMON(Cfg),
     parameter type notified_t = `MW_NOTIFIED(Cfg),
@@ -45,7 +46,7 @@ module switch_top #(
     input  wire logic [3:0] dn_crd_i [Cfg.N],
 
     input  wire bundle_pkg::emap_write_t     emap_i,
-    input  wire bundle_pkg::group_write_t    groups_i,
+    input  wire group_t                  groups_i,
     input  wire logic [Cfg.N-1:0][Cfg.N-1:0] partition_i,  // row = source: ports it may reach
     input  wire bundle_pkg::switch_ctl_t     ctl_i,
 
@@ -70,8 +71,9 @@ module switch_top #(
     output logic [Cfg.PortW-1:0] err_port_o
 );
 
-    if (Cfg.N < 2 || Cfg.N > 32 || (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)) begin : gen_check
-        $error("switch_top: N must be 2 to 32, FlitBytes 8 or 16");
+    if (Cfg.N < 2 || Cfg.N > packet_pkg::PortsMax
+        || (Cfg.FlitBytes != 8 && Cfg.FlitBytes != 16)) begin : gen_check
+        $error("switch_top: N must be 2 to 72, FlitBytes 8 or 16");
     end
     if (Cfg.Window > 31 || Cfg.Window > Cfg.StorePkts) begin : gen_check_window
         $error("switch_top: Window must be at most 31 and StorePkts");

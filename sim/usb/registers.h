@@ -7,13 +7,14 @@
 #define MWD_REGISTERS_H
 
 #include "fabric_regs.h"
+#include "host.h"
 #include "map.h"
 #include "node_regs.h"
 #include "soc_regs.h"
 
 #include <stdbool.h>
 
-enum { MWD_MAX_GPUS = 32 };
+enum { MWD_MAX_GPUS = MW_HOST_MAX_GPUS };
 
 struct mwd_registers {
     unsigned gpus;

@@ -98,7 +98,7 @@ static void claims_are_checked(void **state)
         unsigned shift;
         uint32_t wrong[3];
     } claims[] = {
-        {FABRIC(size), FIELD(SIZE__PORTS), {0, 1, 33}},
+        {FABRIC(size), FIELD(SIZE__PORTS), {0, 1, 73}},
         {FABRIC(size), FIELD(SIZE__FLIT_BYTES), {0, 12, 32}},
         {FABRIC(size), FIELD(SIZE__MEM_LOG2), {0, 7, 35}},
         {FABRIC(capacity), FIELD(CAPACITY__ROWS_LOG2), {21, 31, 255}},

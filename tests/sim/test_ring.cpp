@@ -48,8 +48,7 @@ template <std::size_t Words> void put(VlWide<Words> &port, unsigned at, bool val
 }
 
 // A port of one bit for each other copy, in one lane
-template <typename Vector, typename Word>
-void same(const Vector &lanes, unsigned lane, Word port)
+template <typename Vector, typename Word> void same(const Vector &lanes, unsigned lane, Word port)
 {
     assert_true(lanes[lane] == port);
 }

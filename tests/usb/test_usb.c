@@ -202,16 +202,16 @@ static void test_selftest_of_many(void **state)
 {
     (void)state;
     struct bus *bus = bus_create();
-    bus_plug_in(bus, &(struct bus_plugged){.settings = {.serial = "A"}, .gpus = MW_MAX_PORTS});
+    bus_plug_in(bus, &(struct bus_plugged){.settings = {.serial = "A"}, .gpus = MW_HOST_MAX_GPUS});
     struct mw_device *device = open_device("A", 0);
-    struct mw_selftest result[2 * MW_MAX_PORTS];
+    struct mw_selftest result[2 * MW_HOST_MAX_GPUS];
     size_t count;
-    assert_int_equal(mw_selftest(device, 3, result, 2 * MW_MAX_PORTS, &count), 0);
-    assert_int_equal(count, MW_MAX_PORTS); // the stub has no links to test
-    for (unsigned g = 0; g < MW_MAX_PORTS; g++)
+    assert_int_equal(mw_selftest(device, 3, result, 2 * MW_HOST_MAX_GPUS, &count), 0);
+    assert_int_equal(count, MW_HOST_MAX_GPUS); // the stub has no links to test
+    for (unsigned g = 0; g < MW_HOST_MAX_GPUS; g++)
         assert_int_equal(result[g].unit, g);
     assert_int_equal(mw_selftest(device, 3, result, 5, &count), 0);
-    assert_int_equal(count, MW_MAX_PORTS);
+    assert_int_equal(count, MW_HOST_MAX_GPUS);
     close_and_destroy(device, bus);
 }
 

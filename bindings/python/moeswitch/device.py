@@ -11,7 +11,7 @@ _OPTIONS = {"serial": text, "timeout_ms": whole, "link_latency": whole, "small":
 class Device(Local):
     """A device, opened and reset; a context manager, which closes it.
 
-    transport: "sim", the Verilated model in this process, or "usb"; gpus, flit_bytes: 2 to 32 and 8 or 16, on usb 0 for
+    transport: "sim", the Verilated model in this process, or "usb"; gpus, flit_bytes: 2 to 72 and 8 or 16, on usb 0 for
     what it has. The keywords are the fields of struct mw_open_options. Errors: Error, with the codes of mw_open;
     TypeError and ValueError, with the argument's name. A model that is missing is not built: the message of
     MW_ERR_NODEV names the command that does.

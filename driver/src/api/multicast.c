@@ -10,7 +10,7 @@
 struct mw_multicast {
     struct mw_device *device;
     unsigned group;
-    uint32_t members;
+    struct mwi_gpu_set members;
     uint64_t bytes;
     bool bound;
 };
@@ -49,10 +49,10 @@ int mw_multicast_add_device(struct mw_multicast *object, unsigned gpu)
     int status = mwi_check_open(d, __func__);
     if (!status && object->bound)
         status = mwi_fail(MW_ERR_STATE, "%s: the object is bound", __func__);
-    if (!status && object->members >> gpu & 1)
+    if (!status && mwi_set_has(&object->members, gpu))
         status = mwi_fail(MW_ERR_INVALID, "%s: GPU %u is a member", __func__, gpu);
     if (!status)
-        object->members |= 1u << gpu;
+        mwi_set_add(&object->members, gpu);
     return mwi_unlock(d, status);
 }
 
@@ -62,7 +62,7 @@ static int check_bind(const struct mw_multicast *m, const char *call, uint64_t a
     int status = mwi_check_open(m->device, call);
     if (status)
         return status;
-    if (!m->members)
+    if (mwi_set_first(&m->members) == MW_MAX_PORTS)
         return mwi_fail(MW_ERR_STATE, "%s: the object has no member", call);
     if (address > info->mem_bytes || m->bytes > info->mem_bytes - address)
         return mwi_fail(MW_ERR_RANGE, "0x%llx + 0x%llx bytes: a GPU has 0x%llx",
@@ -82,7 +82,7 @@ int mw_multicast_bind_addr(struct mw_multicast *object, uint64_t address)
         status = mwi_groups_load(d);
         object->bound = !status;
         if (status)
-            mwi_group_set(d, object->group, 0);
+            mwi_group_set(d, object->group, (struct mwi_gpu_set){{0}});
     }
     return mwi_unlock(d, status);
 }

@@ -62,11 +62,12 @@ static int read_progress(struct mw_device *d, uint64_t *activity, uint64_t *toke
 /// The first error that the hardware recorded, as a line; empty: none.
 static int first_error(struct mw_device *d, char *text, size_t size)
 {
-    uint32_t word, mask;
+    struct mwi_gpu_set errors;
+    uint32_t word;
     int status;
     *text = 0;
     if ((status = mwi_read(d, MWI_FABRIC(error), &word)) ||
-        (status = mwi_read(d, MWI_FABRIC(node_error), &mask)))
+        (status = mwi_set_read(d, MWI_FABRIC(node_error), &errors)))
         return status;
     unsigned count = MWI_GET(MW_FABRIC__ERROR__COUNT, word);
     if (count) {
@@ -77,7 +78,7 @@ static int first_error(struct mw_device *d, char *text, size_t size)
     }
     for (unsigned g = 0; g < d->info.gpus && !*text; g++) {
         char region[240] = "";
-        if (!(mask >> g & 1))
+        if (!mwi_set_has(&errors, g))
             continue;
         if ((status = mwi_read(d, MWI_NODE(g, status.error), &word)))
             return status;
@@ -146,14 +147,14 @@ int mwi_look(struct mw_device *d)
 static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
 {
     char port[40] = "", error[MWI_MESSAGE - 140];
-    uint32_t down;
-    int status = mwi_read(d, MWI_FABRIC(down), &down);
+    struct mwi_gpu_set down;
+    int status = mwi_set_read(d, MWI_FABRIC(down), &down);
     if (!status)
         status = first_error(d, error, sizeof error);
     if (status)
         return status;
-    if (down)
-        snprintf(port, sizeof port, ", port %d is down", __builtin_ctz(down));
+    if (mwi_set_first(&down) < MW_MAX_PORTS)
+        snprintf(port, sizeof port, ", port %u is down", mwi_set_first(&down));
     return mwi_fail(MW_ERR_TIMEOUT,
                     "no progress for %llu cycles, %llu of %llu tokens are finished%s%s%s",
                     (unsigned long long)quiet, (unsigned long long)tokens,

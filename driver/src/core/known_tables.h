@@ -5,21 +5,20 @@
 #ifndef MW_KNOWN_TABLES_H
 #define MW_KNOWN_TABLES_H
 
-#include "core/device.h"
+#include "core/gpu_set.h"
 
 #include <assert.h>
 
 enum {
     MWI_UNKNOWN = UINT32_MAX, ///< an entry of the map: which the device holds, or none was set
     MWI_GROUPS = 16,          ///< that instructions can name
-    MWI_MASK_STRIDE = 16,     ///< bytes of a mask of ports, whose words above the first are 0
 };
 
 struct mwi_tables {
     struct {
-        bool taken;     ///< by an object
-        uint32_t wants; ///< members, 0: unbound
-        uint32_t has;   ///< in the device, if `known`
+        bool taken;               ///< by an object
+        struct mwi_gpu_set wants; ///< members, none: unbound
+        struct mwi_gpu_set has;   ///< in the device, if `known`
         bool known;
     } group[MWI_GROUPS];
     uint32_t *set; ///< the map of mw_expert_map_set

@@ -4,7 +4,7 @@
 #ifndef MW_REGISTERS_H
 #define MW_REGISTERS_H
 
-#include "core/device.h"
+#include "core/gpu_set.h"
 #include "fabric_regs.h"
 #include "map.h"
 #include "node_regs.h"
@@ -41,5 +41,10 @@ int mwi_write(struct mw_device *device, uint32_t address, uint32_t value);
 int mwi_read_list(struct mw_device *device, struct mw_register *list, size_t count);
 /// Carry out the gathered writes.
 int mwi_flush(struct mw_device *device);
+
+/// Read a mask; the words that this device has no ports for are 0.
+int mwi_set_read(struct mw_device *device, uint32_t address, struct mwi_gpu_set *set);
+/// Write one; its lowest word last, with which the mask of a group takes effect.
+int mwi_set_write(struct mw_device *device, uint32_t address, const struct mwi_gpu_set *set);
 
 #endif

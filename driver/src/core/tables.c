@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 // ---- groups -------------------------------------------------------------------------------------
 
@@ -20,9 +21,10 @@ int mwi_groups_load(struct mw_device *d)
     struct mwi_tables *t = d->tables;
     int status = 0;
     for (unsigned g = 0; g < d->info.groups && !status; g++) {
-        if (t->group[g].known && t->group[g].has == t->group[g].wants)
+        if (t->group[g].known &&
+            memcmp(&t->group[g].has, &t->group[g].wants, sizeof t->group[g].has) == 0)
             continue;
-        status = mwi_write(d, MWI_FABRIC(groups) + MWI_MASK_STRIDE * g, t->group[g].wants);
+        status = mwi_set_write(d, MWI_FABRIC(groups) + MWI_MASK_STRIDE * g, &t->group[g].wants);
         t->group[g].known = !status;
         t->group[g].has = t->group[g].wants;
     }
@@ -40,7 +42,7 @@ int mwi_group_take(struct mw_device *d)
     return mwi_fail(MW_ERR_CAPACITY, "the device has %u groups, all are in use", d->info.groups);
 }
 
-void mwi_group_set(struct mw_device *d, unsigned group, uint32_t members)
+void mwi_group_set(struct mw_device *d, unsigned group, struct mwi_gpu_set members)
 {
     d->tables->group[group].wants = members;
 }
@@ -48,7 +50,7 @@ void mwi_group_set(struct mw_device *d, unsigned group, uint32_t members)
 void mwi_group_give(struct mw_device *d, unsigned group)
 {
     d->tables->group[group].taken = false;
-    d->tables->group[group].wants = 0;
+    d->tables->group[group].wants = (struct mwi_gpu_set){{0}};
 }
 
 int mwi_restore(struct mw_device *d)
@@ -154,9 +156,13 @@ int mw_expert_map_even(struct mw_device *device, unsigned experts)
     return status;
 }
 
-static uint32_t all_gpus(const struct mw_device *d)
+/// A call of the library whose mask has 32 bits
+int mwi_check_mask(const struct mw_device *d, const char *call)
 {
-    return UINT32_MAX >> (MW_MAX_PORTS - d->info.gpus);
+    if (d->info.gpus <= 32)
+        return 0;
+    return mwi_fail(MW_ERR_CAPACITY, "%s: a mask of 32 bits, of a device with %u GPUs", call,
+                    d->info.gpus);
 }
 
 int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
@@ -164,11 +170,14 @@ int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
     MWI_NEED(device);
     if (gpu >= device->info.gpus)
         return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, device->info.gpus);
-    if (reachable & ~all_gpus(device))
+    int status = mwi_check_mask(device, __func__);
+    if (status)
+        return status;
+    if (reachable & ~(UINT32_MAX >> (32 - device->info.gpus)))
         return mwi_fail(MW_ERR_INVALID, "partition 0x%x of GPU %u: GPUs are bits 0 to %u",
                         reachable, gpu, device->info.gpus - 1);
     mwi_lock(device);
-    int status = mwi_check_idle(device, __func__);
+    status = mwi_check_idle(device, __func__);
     if (!status)
         status = mwi_write(device, MWI_FABRIC(partitions) + MWI_MASK_STRIDE * gpu, reachable);
     return mwi_unlock(device, status);

@@ -5,7 +5,7 @@
 #ifndef MW_TABLES_H
 #define MW_TABLES_H
 
-#include "core/device.h"
+#include "core/gpu_set.h"
 
 enum { MWI_LOCAL_EXPERTS = 64 }; ///< that an entry of the expert map can name
 
@@ -23,9 +23,11 @@ int mwi_check_places(const struct mw_device *device, const struct mw_expert_plac
 bool mwi_map_place(const struct mw_device *device, unsigned expert, struct mw_expert_place *place);
 /// The same number of experts on every GPU, in their order.
 void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned gpus);
-/// A free group, or MW_ERR_CAPACITY; its members, 0: none; and give it back.
+/// MW_ERR_CAPACITY where a mask of 32 bits does not name every GPU.
+int mwi_check_mask(const struct mw_device *device, const char *call);
+/// A free group, or MW_ERR_CAPACITY; its members; and give it back.
 int mwi_group_take(struct mw_device *device);
-void mwi_group_set(struct mw_device *device, unsigned group, uint32_t members);
+void mwi_group_set(struct mw_device *device, unsigned group, struct mwi_gpu_set members);
 void mwi_group_give(struct mw_device *device, unsigned group);
 
 #endif

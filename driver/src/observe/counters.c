@@ -268,9 +268,10 @@ static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
 
 static void report_fabric(FILE *out, struct mw_device *d)
 {
-    uint32_t state = 0, cycles = 0, error = 0, down = 0;
+    uint32_t state = 0, cycles = 0, error = 0;
+    struct mwi_gpu_set down = {{0}};
     if (mwi_read(d, MWI_FABRIC(state), &state) || mwi_read(d, MWI_FABRIC(cycles), &cycles) ||
-        mwi_read(d, MWI_FABRIC(error), &error) || mwi_read(d, MWI_FABRIC(down), &down)) {
+        mwi_read(d, MWI_FABRIC(error), &error) || mwi_set_read(d, MWI_FABRIC(down), &down)) {
         fprintf(out, "device: %s\n", mw_message());
         return;
     }
@@ -282,7 +283,7 @@ static void report_fabric(FILE *out, struct mw_device *d)
                 MWI_GET(MW_FABRIC__ERROR__COUNT, error), MWI_GET(MW_FABRIC__ERROR__PORT, error),
                 mw_hw_strerror(MWI_GET(MW_FABRIC__ERROR__FIRST, error)));
     for (unsigned p = 0; p < d->info.gpus; p++)
-        if (down >> p & 1)
+        if (mwi_set_has(&down, p))
             fprintf(out, "port %u is down\n", p);
 }
 

@@ -3,6 +3,7 @@
 // Ports that are down because their GPU misbehaves, and GPUs that are made to.
 #include "core/registers.h"
 #include "core/state.h"
+#include "core/tables.h"
 
 enum {
     PORT_POLLS = 100000, ///< a port that is flushed waits for rows of others, at most a few of
@@ -19,8 +20,11 @@ int mw_ports_down(struct mw_device *device, uint32_t *mask)
 {
     MWI_NEED(device);
     MWI_NEED(mask);
+    int status = mwi_check_mask(device, __func__);
+    if (status)
+        return status;
     mwi_lock(device);
-    int status = mwi_check_well(device, __func__);
+    status = mwi_check_well(device, __func__);
     return mwi_unlock(device, status ? status : mwi_read(device, MWI_FABRIC(down), mask));
 }
 
@@ -28,9 +32,9 @@ int mw_ports_down(struct mw_device *device, uint32_t *mask)
 static int wait_for_port(struct mw_device *device, unsigned gpu, bool down)
 {
     for (unsigned i = 0; i < PORT_POLLS; i++) {
-        uint32_t mask;
-        int status = mwi_read(device, MWI_FABRIC(down), &mask);
-        if (status || (mask >> gpu & 1) == down)
+        struct mwi_gpu_set set;
+        int status = mwi_set_read(device, MWI_FABRIC(down), &set);
+        if (status || mwi_set_has(&set, gpu) == down)
             return status;
     }
     return mwi_fail(MW_ERR_TIMEOUT, "port %u does not %s", gpu, down ? "go down" : "come up");
@@ -58,11 +62,11 @@ int mw_port_enable(struct mw_device *device, unsigned gpu)
     if (status)
         return status;
     mwi_lock(device);
-    uint32_t down = 0;
+    struct mwi_gpu_set down = {{0}};
     status = mwi_check_well(device, __func__);
     if (!status)
-        status = mwi_read(device, MWI_FABRIC(down), &down);
-    if (!status && !(down >> gpu & 1))
+        status = mwi_set_read(device, MWI_FABRIC(down), &down);
+    if (!status && !mwi_set_has(&down, gpu))
         return mwi_unlock(device, 0);
     if (!status)
         status = mwi_write(device, MWI_FABRIC(ports), gpu | MW_FABRIC__PORTS__UP_bm);

@@ -30,14 +30,16 @@ static uint64_t queue_cycles(struct mwi_queue *q)
 
 static uint32_t queue_error(struct mwi_queue *q)
 {
-    uint32_t nodes = queue_read(q, (uint32_t)offsetof(mw_fabric_t, node_error));
-    uint32_t first =
-        queue_read(q, (uint32_t)offsetof(mw_fabric_t, error)) & MW_FABRIC__ERROR__FIRST_bm;
-    for (unsigned g = 0; g < q->gpus && !first; g++)
-        if (nodes >> g & 1)
+    uint32_t nodes = 0, first = queue_read(q, (uint32_t)offsetof(mw_fabric_t, error)) &
+                                MW_FABRIC__ERROR__FIRST_bm;
+    for (unsigned g = 0; g < q->gpus && !first; g++) {
+        if (g % 32 == 0)
+            nodes = queue_read(q, (uint32_t)offsetof(mw_fabric_t, node_error) + g / 8);
+        if (nodes >> g % 32 & 1)
             first = queue_read(q, MW_MAP_NODES + MW_MAP_NODE_STRIDE * g +
                                       (uint32_t)offsetof(mw_node_t, status.error)) &
                     MW_NODE__STATUS__ERROR__FIRST_bm;
+    }
     return first;
 }
 

@@ -193,13 +193,13 @@ static int transfer_slices(struct sim *s, struct mw_sim_transfer *own, size_t co
     struct mw_sim_transfer slice[MW_MAX_PORTS] = {0};
     int status = 0;
     for (unsigned n = 1; n && !status;) {
-        uint32_t seen = 0;
+        bool seen[MW_MAX_PORTS] = {false};
         n = 0;
         for (size_t i = 0; i < count; i++) {
             struct mw_sim_transfer *t = &own[i];
-            if (!t->flits || seen >> t->gpu & 1)
+            if (!t->flits || seen[t->gpu])
                 continue;
-            seen |= 1u << t->gpu;
+            seen[t->gpu] = true;
             slice[n] = *t;
             slice[n].flits = t->flits < SLICE_FLITS ? t->flits : SLICE_FLITS;
             t->flit += slice[n].flits;

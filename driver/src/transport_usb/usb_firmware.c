@@ -62,7 +62,8 @@ static int run_tests(struct usb *u, uint32_t tests, struct mw_selftest *list, si
 /// A reply has room for the results of one test of every GPU.
 int mwu_selftest(void *context, uint32_t tests, struct mw_selftest *list, size_t max, size_t *count)
 {
-    static_assert(MW_MAX_PORTS * sizeof(struct mw_frame_selftest) <= MW_HOST_MAX_COMMAND, "room");
+    static_assert(MW_HOST_MAX_GPUS * sizeof(struct mw_frame_selftest) <= MW_HOST_MAX_COMMAND,
+                  "room");
     struct usb *u = context;
     int status = need_feature(u, MW_FEATURE_SELFTEST, "self-test");
     for (uint32_t test = 1; test && !status; test <<= 1)

@@ -6,7 +6,8 @@
 // Function:
 // - count: entry_counts counts the entries of the routing table for each {GPU, local expert} (or
 //   tokens for each GPU). Then a COUNTS packet goes to each GPU p, p + 1, ... modulo N, its own by
-//   the local stream. There are two packets if a packet has fewer words than there are experts.
+//   the local stream. There are several packets if one has fewer words than there are experts, or
+//   GPUs.
 // - signal, flag, fence: a packet to each GPU p + 1, ... (fence: p first, by the local stream; flag
 //   with flags.0: only p). fence retires when N GPUs have answered.
 // - Other GPUs' copy counts (cnt_* of kind 1) go to copy_bases. prefix stores the own base. It must
@@ -117,8 +118,8 @@ module control #(
 
     localparam int unsigned PacketWords = PayloadMaxBytes / 4;
 
-    if (Cfg.MaxLocalExperts > 2 * PacketWords || Cfg.N > PacketWords) begin : gen_check
-        $error("control: counts fill two packets at most, those of copies one");
+    if (Cfg.MaxLocalExperts > 2 * PacketWords || Cfg.CopyPkts > 4) begin : gen_check
+        $error("control: counts fill two packets at most, those of copies four");
     end
 
     // ---- instruction ----------------------------------------------------------------------------
@@ -256,13 +257,17 @@ module control #(
     logic [Cfg.GpuW-1:0] count_gpu;
     logic [Cfg.LocalW-1:0] count_local;
     logic [CountW-1:0] count;
-    logic [5:0] word_q;  // of both packets
-    logic split, word_end, word_last;  // of the GPU's counts, of a packet
+    localparam int unsigned WordW = (Cfg.N > 64) ? 7 : 6;
+    logic [WordW-1:0] word_q;  // of all packets
+    logic split, split_copies, word_end, word_last;  // of the GPU's counts, of a packet
 
     assign split = Cfg.MaxLocalExperts > PacketWords && !copies_q
                    && cfg_i.local_experts > 7'(PacketWords);
-    assign word_end = word_q == (copies_q ? 6'(Cfg.N - 1) : 6'(cfg_i.local_experts - 7'd1));
-    assign word_last = word_end || (split && word_q == 6'(PacketWords - 1));
+    assign split_copies = Cfg.CopyPkts > 1 && copies_q;
+    assign word_end = word_q == (copies_q ? WordW'(Cfg.N - 1)
+                                 : WordW'(6'(cfg_i.local_experts - 7'd1)));
+    assign word_last = word_end || (split && word_q == WordW'(PacketWords - 1))
+                       || (split_copies && 5'(word_q) == 5'(PacketWords - 1));
     assign count_gpu = copies_q ? word_q[Cfg.GpuW-1:0] : to_q;
     assign count_local = copies_q ? Cfg.LocalW'(0) : word_q[Cfg.LocalW-1:0];
 
@@ -312,6 +317,11 @@ module control #(
     assign to_next = (head_end && no_words && list_last) || (word_take && word_end)
                      || (state_q == Tell && event_ready);
 
+    // Words of copies that its packets have from this one on
+    logic [WordW:0] copies_left;
+    assign copies_left = (Cfg.CopyPkts > 1) ? (WordW+1)'(Cfg.N) - (WordW+1)'(word_q)
+                         : (WordW+1)'(Cfg.N);
+
     // Of the packet under way; called where it leaves, so that simulation makes it only then.
     function automatic header_t head();
         header_t h;
@@ -320,7 +330,9 @@ module control #(
         h.cls = CLS_STORE;
         {h.src_far, h.src} = cfg_i.port;
         {h.dst_far, h.dst} = port_t'(to_q);
-        h.len = (op_q != I_COUNT) ? '0 : copies_q ? 15'(4 * Cfg.N)
+        h.len = (op_q != I_COUNT) ? '0
+                : copies_q ? 15'((32'(copies_left) > PacketWords) ? PayloadMaxBytes
+                                 : 4 * 32'(copies_left))
                 : (split && word_q == '0) ? 15'(PayloadMaxBytes)
                 : 15'({cfg_i.local_experts - 7'(word_q), 2'b00});
         h.epoch = cfg_i.epoch;
@@ -328,6 +340,7 @@ module control #(
                   : stage_e'((op_q != I_COUNT) ? COUNTS_ROWS : kind);
         h.addr = (list || tile) ? flag_rows : (op_q != I_FLAG) ? '0
                  : 48'({tell_q ? (Cfg.TokW+1)'(notified_row + 1'b1) : (Cfg.TokW+1)'(0), imm_q});
+        if (split_copies && op_q == I_COUNT) h.addr = 48'(word_q) << 2;
         return h;
     endfunction
 

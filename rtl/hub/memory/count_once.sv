@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Passes what every source counts once per layer: its rows (COUNTS of rows, whole or in two
-// halves), its copies (COUNTS of copies), or, with source_lists, each of its lists (FLAG LIST).
+// halves), its copies (COUNTS of copies, whole or in parts), or, with source_lists, each of its
+// lists (FLAG LIST).
 //
 // Ports: A packet passes word by word (cnt_o) in its cycle. cnt_o.last marks the word that
 // completes what its source counts. rows_here_o: the rows of every source, or every list, are
@@ -32,8 +33,9 @@ module count_once #(
 
     output bundle_pkg::error_t err_o
 );
-    logic [Cfg.N-1:0] low_q, high_q, copies_q;  // sources: rows of the first 32 experts, of
-                                                // the others; copies
+    logic [Cfg.N-1:0] low_q, high_q;  // sources: rows of the first 32 experts, of the others
+    logic [Cfg.CopyPkts-1:0][Cfg.N-1:0] copies_q;  // and each part of their copies
+    logic [Cfg.CopyPkts-1:0] had_parts, parts, now_parts;  // of this source, the same of these
     logic [Cfg.GpuW-1:0] src;
     logic [1:0] had, now;  // halves: of which its rows are counted; with this packet
     logic rows, twice, ends, listed, all_rows;
@@ -42,15 +44,22 @@ module count_once #(
     assign rows = !cnt_i.kind && !cnt_list_i;
     assign had = {high_q[src], low_q[src]};
     assign now = had | cnt_i.halves;
-    assign twice = rows ? (had & cnt_i.halves) != '0 : cnt_list_i ? listed : copies_q[src];
+    assign twice = rows ? (had & cnt_i.halves) != '0 : cnt_list_i ? listed
+                   : (had_parts & parts) != '0 || parts == '0;  // or one that there is not
     assign ends = cnt_i.valid && cnt_i.last && !twice;  // a packet that counts
 
     assign all_rows = {high_q, low_q} == '1;
 
+    for (genvar i = 0; i < Cfg.CopyPkts; i++) begin : gen_parts
+        assign had_parts[i] = copies_q[i][src];
+        assign parts[i] = Cfg.CopyPkts == 1 || cnt_i.part == 2'(i);
+    end
+    assign now_parts = had_parts | parts;
+
     always_comb begin
         cnt_o = cnt_i;
         cnt_o.valid = cnt_i.valid && !twice;
-        cnt_o.last = cnt_i.last && (!rows || now == '1);
+        cnt_o.last = cnt_i.last && (!rows || now == '1) && (!cnt_i.kind || now_parts == '1);
     end
 
     always_ff @(posedge clk_i) begin
@@ -58,7 +67,8 @@ module count_once #(
             {high_q, low_q, copies_q} <= '0;
         end else if (ends) begin
             if (rows) {high_q[src], low_q[src]} <= now;
-            if (cnt_i.kind) copies_q[src] <= 1'b1;
+            for (int unsigned i = 0; i < Cfg.CopyPkts; i++)
+            if (cnt_i.kind) copies_q[i][src] <= now_parts[i];
         end
     end
 

@@ -95,6 +95,7 @@ module source_flags #(
                     valid: 1'b1,
                     kind: 1'b0,
                     halves: '0,
+                    part: '0,
                     src: notified_q.src,
                     idx: packet_pkg::port_t'(notified_q.list),
                     val: 32'(notified_q.rows),

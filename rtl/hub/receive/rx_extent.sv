@@ -61,7 +61,8 @@ module rx_extent #(
                                                             ? 48'(addr_i[4:0]) : 48'(addr_i))
                                           || (addr_i >> (RowAt + Cfg.TokW + 1)) != '0;
             EXTENT_NONE:       beyond_o = 1'b0;
-            EXTENT_COUNTS:     beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0;
+            EXTENT_COUNTS:     beyond_o = addr_i[Cfg.FlitLog2-1:0] != '0
+                                          || (Cfg.CopyPkts > 1 && (addr_i >> 9) != '0);
             default:           beyond_o = (addr_i >> Cfg.MemBytesLog2) != '0;
         endcase
     end

@@ -497,7 +497,9 @@ module rx_resolve #(
                           : Cfg.RowsLog2'(s0_q.row);
         s1_d.job.home = slot;
         s1_d.job.token = red ? Cfg.TokW'(red_kind) : slot ? Cfg.TokW'(slot_index) : s0_q.token;
-        s1_d.job.pos = s1_d.job.counts ? 4'(s0_q.stage) : s0_q.tgt[3:0];
+        s1_d.job.pos = s0_q.tgt[3:0];
+        if (s1_d.job.counts)
+            s1_d.job.pos = {(Cfg.CopyPkts > 1) ? s0_q.first[8:7] : 2'd0, s0_q.stage};
     end
 
     logic [Cfg.TokW:0] notified;  // 1 more than a row, or 0

@@ -121,7 +121,7 @@ module rx_store #(
         logic [Cfg.LocalW-1:0]   le;
         logic [Cfg.RowsLog2-1:0] row;
         logic [Cfg.TokW-1:0]     token;
-        logic [3:0]              pos;     // of the target in the list; of COUNTS their kind
+        logic [3:0]              pos;     // of the target in the list; of COUNTS {part, kind}
     } job_t;
 
     // ---- arrival ----

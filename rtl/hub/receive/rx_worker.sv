@@ -121,6 +121,7 @@ module rx_worker #(
         logic [SubW-1:0] word_q, end_q;
         logic [Cfg.PayW-1:0] flit_idx_q;
         packet_pkg::counts_e kind_q;
+        logic [1:0] part_q;
 
         assign word_last = word_q == (last_q ? end_q : '1);
         assign wr_o.valid = flit_q && !counts_q;
@@ -131,6 +132,7 @@ module rx_worker #(
         assign cnt_o.halves = {
             kind_q != packet_pkg::COUNTS_ROWS_LOW, kind_q != packet_pkg::COUNTS_ROWS_HIGH
         };
+        assign cnt_o.part = part_q;
         assign cnt_o.val = pay_data_i[32*word_q+:32];
 
         always_ff @(posedge clk_i) begin
@@ -142,20 +144,22 @@ module rx_worker #(
             if (step) begin
                 counts_q <= job_q.counts;
                 kind_q <= packet_pkg::counts_e'(job_q.pos[1:0]);
+                part_q <= (Cfg.CopyPkts > 1) ? job_q.pos[3:2] : '0;
                 cnt_o.src <= packet_pkg::port_t'(job_q.addr[Cfg.PortW-1:0]);
                 end_q <= job_q.span[Cfg.FlitLog2-1:2];
                 flit_idx_q <= idx_q;
             end
         end
         assign cnt_o.idx = packet_pkg::port_t'({
-            kind_q == packet_pkg::COUNTS_ROWS_HIGH, flit_idx_q, word_q
+            part_q | 2'(kind_q == packet_pkg::COUNTS_ROWS_HIGH), flit_idx_q, word_q
         });
     end else begin : gen_write
         assign wr_o.valid = flit_q;
         assign take = flit_q && wr_ready_i;
         assign word_last = 1'b0;
         assign cnt_o.valid = 1'b0;
-        assign {cnt_o.kind, cnt_o.halves, cnt_o.src, cnt_o.idx, cnt_o.val, cnt_o.last} = '0;
+        assign {cnt_o.kind, cnt_o.halves, cnt_o.part} = '0;
+        assign {cnt_o.src, cnt_o.idx, cnt_o.val, cnt_o.last} = '0;
         wire unused = &{1'b0, word_last, pay_data_i};
     end
 

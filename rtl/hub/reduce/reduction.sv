@@ -12,6 +12,7 @@
 
 module reduction #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type read_t = `MW_READ(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
     parameter type write_t = `MW_WRITE(Cfg),
@@ -31,7 +32,7 @@ module reduction #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
 
     // unit combine
     input  wire logic                        cmd_valid_i,

@@ -32,6 +32,7 @@
 
 module row_build #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type stream_t = `MW_STREAM(Cfg),
     parameter type item_t = `MW_ITEM(Cfg),
     parameter type items_t = `MW_ITEMS(Cfg),
@@ -42,7 +43,7 @@ module row_build #(
     input  wire node_pkg::node_cfg_t cfg_i,
 
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
 
     input  wire item_t              item_i,
     input  wire items_t             items_i,

@@ -29,6 +29,7 @@
 
 module send #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type read_t = `MW_READ(Cfg),
     parameter type answer_t = `MW_ANSWER(Cfg),
     parameter type range_t = `MW_RANGE(Cfg),
@@ -49,7 +50,7 @@ module send #(
     output logic                 retire_o,
 
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
 
     output read_t        rd_o,
     input  wire logic    rd_ready_i,

@@ -54,7 +54,7 @@ module send_list #(
         $error("send_list: MaxExperts must be at least 16");
     end
 
-    logic map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q, bad_q;
+    logic map_valid, remote, own, none, unmapped, seen, bad, take, desc_valid_q;
     logic [Cfg.GpuW-1:0] map_gpu;
     logic [Cfg.ExpW+3:0] target;
     logic [2**BitW-1:0] seen_word;
@@ -134,7 +134,6 @@ module send_list #(
         };
     assign take_o = take;
     assign desc_valid_o = desc_valid_q;
-    assign desc_o.bad = bad_q;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin
@@ -143,23 +142,23 @@ module send_list #(
             desc_o.remote <= '0;
             desc_o.own <= '0;
             desc_o.gpus <= '0;
-            bad_q <= 1'b0;
+            desc_o.bad <= 1'b0;
         end else begin
             if (take && entry_i.last) desc_valid_q <= 1'b1;
             else if (desc_take_i) desc_valid_q <= 1'b0;
             if (desc_take_i) begin
-                if (desc_o.gpus != '0 && !bad_q) desc_o.list <= desc_o.list + 1'b1;
+                if (desc_o.gpus != '0 && !desc_o.bad) desc_o.list <= desc_o.list + 1'b1;
                 desc_o.remote <= '0;
                 desc_o.own <= '0;
                 desc_o.gpus <= '0;
-                bad_q <= 1'b0;
+                desc_o.bad <= 1'b0;
             end
             if (remote) desc_o.remote <= desc_o.remote + 1'b1;
             if (own) desc_o.own <= desc_o.own + 1'b1;
             for (int unsigned g = 0; g < Cfg.N; g++) begin
                 if (take && !none && map_gpu == Cfg.GpuW'(g)) desc_o.gpus[g] <= 1'b1;
             end
-            if (take && bad) bad_q <= 1'b1;
+            if (take && bad) desc_o.bad <= 1'b1;
         end
         if (take && entry_i.last) begin
             desc_o.token <= entry_i.token;
@@ -181,7 +180,7 @@ module send_list #(
     end
 
     always_ff @(posedge clk_i) begin
-        err_o.valid <= rst_ni && take && bad && !bad_q;
+        err_o.valid <= rst_ni && take && bad && !desc_o.bad;
         err_o.code <= unmapped ? error_pkg::ERR_UNMAPPED : error_pkg::ERR_DUPLICATE;
     end
 

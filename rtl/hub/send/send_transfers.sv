@@ -24,6 +24,7 @@
 
 module send_transfers #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type token_t = `MW_TOKEN(Cfg),
     parameter int unsigned ShiftW = 40,  // of a transfer's address
     parameter int unsigned PktsW = 8,  // of a packet's number inside a transfer
@@ -46,7 +47,7 @@ module send_transfers #(
     input  wire logic               drained_i,  // nothing that was taken is on its way
     output logic                    retire_o,
 
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
 
     // the next token's targets, see send_list
     input  wire logic   walk_done_i,

@@ -40,6 +40,7 @@
 
 module ingress #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg),
     parameter type common_t = `MW_COMMON(Cfg),
     parameter type link_t = `MW_LINK(Cfg),
     parameter type copy_t = `MW_COPY(Cfg),
@@ -57,7 +58,7 @@ module ingress #(
     input  wire logic [1:0] crd_i,  // {STORE, CTRL} credit on its way to the sender
 
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
     input  wire logic [Cfg.N-1:0]         partition_i,  // outputs that this input may reach
 
     // to the queues of this input

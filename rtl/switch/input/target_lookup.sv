@@ -8,15 +8,17 @@
 // (next_target_i), the map is read then. The look-up arrives late, so each check uses the shortest
 // path from it. A user that needs a check only for lists, or only for groups, uses that one.
 `default_nettype none
+`include "bundles.svh"
 
 module target_lookup #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg)
 ) (
     input  wire logic                     clk_i,
     input  wire logic [Cfg.PortW-1:0] port_i,       // constant: the number of this port
     input  wire logic [Cfg.N-1:0]         partition_i,  // outputs that this input may reach
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
 
     // the target is an expert (listing_i), a group (grouped_i), the open row
     // (follow_i), or else a port

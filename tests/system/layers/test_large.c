@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The largest devices, 16 and 32 GPUs. A test of its own, because their models take long to build:
-// `make test-all` runs it.
+// The largest devices, 16, 32 and 40 GPUs. A test of its own, because their models take long to
+// build: `make test-all` runs it.
 #include "system/configuration.h"
 
 #define N32 "--gpus 32 --flit-bytes 16 --hidden 64 --experts 256 --k 8 "
@@ -23,6 +23,17 @@ static void thirty_two_gpus(void **state)
     (void)state;
     bench_all(N32 "--tokens-per-gpu 4 --tile 2", NULL, NULL);
     bench_all(N32 "--tokens-per-gpu 4 --tile 4 --k 16 --link-latency 64", NULL, NULL);
+}
+
+/// GPUs whose numbers take more bits than those of 32, and copies that are counted in two packets
+static void forty_gpus(void **state)
+{
+    (void)state;
+    bench_all("--gpus 40 --flit-bytes 8 --hidden 64 --experts 40 --k 8 --tokens-per-gpu 4 --tile 2",
+              NULL, NULL);
+    bench_all("--gpus 40 --flit-bytes 8 --hidden 128 --experts 40 --k 16 --tokens-per-gpu 2 "
+              "--tile 1 --link-latency 64",
+              NULL, NULL);
 }
 
 /// Each drains, with the golden bits and the analytic flit counts.
@@ -59,9 +70,8 @@ static void long_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sixteen_gpus),
-        cmocka_unit_test(thirty_two_gpus),
-        cmocka_unit_test(random_configurations),
+        cmocka_unit_test(sixteen_gpus), cmocka_unit_test(thirty_two_gpus),
+        cmocka_unit_test(forty_gpus),   cmocka_unit_test(random_configurations),
         cmocka_unit_test(long_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,8 @@
 `include "bundles.svh"
 
 module switch_bench #(
-    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
+    parameter type group_t = `MW_GROUP(Cfg)
 ) (
     input  wire logic       clk_i,
     input  wire logic       rst_ni,
@@ -22,7 +23,7 @@ module switch_bench #(
     input  wire logic [3:0] dn_crd_i [Cfg.N],
 
     input  wire bundle_pkg::emap_write_t  emap_i,
-    input  wire bundle_pkg::group_write_t groups_i,
+    input  wire group_t groups_i,
     input  wire logic [31:0]              partition_i [Cfg.N],
     input  wire bundle_pkg::switch_ctl_t  ctl_i,
 

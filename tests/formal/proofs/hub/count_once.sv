@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // Packets of counts of three sources, rows whole or in halves, copies, lists, any number
-// of each in any order; one source, one half and one list are followed. Layers begin
-// at any time between packets.
+// of each in any order; one source, one half, of rows or copies, and one list are followed.
+// Layers begin at any time between packets.
 `default_nettype none
 
 module prove_count_once #(
-    parameter bit Lists = 1'b0 // of sources
+    parameter bit Lists = 1'b0,       // of sources
+    parameter int unsigned Parts = 1  // of copies
 ) (
     input  wire logic               clk_i, go_i, list_i,
     input  wire bundle_pkg::count_t cnt_i,
@@ -20,7 +21,9 @@ module prove_count_once #(
         c.N = 3;
         c.MaxLocalExperts = 4;
         c.SourceLists = Lists;
-        return cfg_pkg::derived(c);
+        c = cfg_pkg::derived(c);
+        c.CopyPkts = Parts;
+        return c;
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
@@ -56,8 +59,9 @@ module prove_count_once #(
             // rows are those of lists, where there are any
             assume (list_i ? Lists && !cnt_i.kind && cnt_i.last && cnt_i.idx < 6'd3 && between_q
                     : cnt_i.kind || !Lists);
-            if (!between_q) assume ({cnt_i.kind, cnt_i.halves, cnt_i.src}
-                                    == {before_q.kind, before_q.halves, before_q.src});
+            if (!between_q) assume ({cnt_i.kind, cnt_i.halves, cnt_i.part, cnt_i.src}
+                                    == {before_q.kind, before_q.halves, before_q.part,
+                                        before_q.src});
         end
         if (!between_q) assume (!go_i);
         if (rst_n) assume (one_i == one_q && half_i == one_half_q && one_list_i == one_list_q);
@@ -66,13 +70,16 @@ module prove_count_once #(
     // ---- what passes ----
     logic       passes, halves_end, rows_end, copies_end, one_rows_q,
                 one_copies_q, one_list_said_q, pass_q;
-    logic       half_now, half_before_q;
+    logic       half_now, half_before_q, part_now, part_before_q;
     logic [2:0] sources_q, copied_q; // whose rows, or lists, and copies are complete
 
     assign passes     = out.valid;
     assign halves_end = cnt_i.valid && cnt_i.last && rows && cnt_i.src == 5'(one_i)
                         && cnt_i.halves[half_i];
     assign half_now   = passes && halves_end; // the followed half of the followed source has passed
+    // likewise of copies, where they have parts
+    assign part_now   = cnt_i.valid && cnt_i.kind && cnt_i.src == 5'(one_i)
+                        && (Parts == 1 || cnt_i.part == 2'(half_i));
     assign rows_end   = passes && out.last && !cnt_i.kind;
     assign copies_end = passes && out.last && cnt_i.kind;
 
@@ -84,7 +91,7 @@ module prove_count_once #(
         if (starts) pass_q <= passes;
         if (!rst_n || go_i) begin
             {sources_q, copied_q} <= '0;
-            {one_rows_q, one_copies_q, one_list_said_q, half_before_q} <= '0;
+            {one_rows_q, one_copies_q, one_list_said_q, half_before_q, part_before_q} <= '0;
         end else begin
             sources_q <= sources_q + 3'(rows_end);
             copied_q  <= copied_q + 3'(copies_end);
@@ -92,12 +99,15 @@ module prove_count_once #(
             if (copies_end && cnt_i.src == 5'(one_i)) one_copies_q <= 1'b1;
             if (rows_end && list_i && cnt_i.idx == 6'(one_list_i)) one_list_said_q <= 1'b1;
             if (half_now) half_before_q <= 1'b1;
+            if (part_now && passes && cnt_i.last) part_before_q <= 1'b1;
         end
         if (rst_n) begin
             // once, of the followed source and list
             a_rows:   assert (!(rows_end && !list_i && cnt_i.src == 5'(one_i) && one_rows_q));
             a_half:   assert (!(half_now && half_before_q));
             a_copies: assert (!(copies_end && cnt_i.src == 5'(one_i) && one_copies_q));
+            a_part:   assert (!(part_now && passes && part_before_q));
+            a_none:   assert (!(passes && cnt_i.kind && Parts > 1 && 32'(cnt_i.part) >= Parts));
             a_list:   assert (!(rows_end && list_i && cnt_i.idx == 6'(one_list_i)
                                 && one_list_said_q));
             // a packet passes whole or not at all, and is an error in its last word if not
@@ -109,8 +119,7 @@ module prove_count_once #(
             // the first time it does
             a_first:  assert (!(halves_end && !half_before_q && cnt_i.halves == 2'(1) << half_i)
                               || passes);
-            a_copied: assert (!(cnt_i.valid && cnt_i.kind && cnt_i.src == 5'(one_i)
-                                && !one_copies_q) || passes);
+            a_copied: assert (!(part_now && !part_before_q) || passes);
             a_said:   assert (!(cnt_i.valid && list_i && cnt_i.idx == 6'(one_list_i)
                                 && !one_list_said_q) || passes);
             // all are here when each has counted
@@ -119,6 +128,7 @@ module prove_count_once #(
             a_lists:  assert (lists[one_list_i] == one_list_said_q);
             c_here:   cover (rows_here && copies_here);
             c_twice:  cover (err.valid && !between_q);
+            c_parts:  cover (Parts == 1 || (copies_end && part_before_q));
             c_halves: cover (Lists || (half_now && cnt_i.halves == 2'b10 && one_rows_q == 1'b0
                                        && out.last));
         end

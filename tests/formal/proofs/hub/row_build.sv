@@ -9,7 +9,8 @@ module prove_row_build #(
     parameter int unsigned Experts = 2,   // of a token, at most
     parameter bit Ends = 1'b0,            // looks at the time that an item takes
     parameter bit BySwitch = 1'b0,        // the switch does: no request leaves
-    localparam cfg_pkg::cfg_t Cfg = sizes()
+    localparam cfg_pkg::cfg_t Cfg = sizes(),
+    localparam type group_t = `MW_GROUP(Cfg)
 ) (
     input wire logic        clk_i, item_i, push_i, static_i, sum_i, own_i,
     dense_i, fill_i, every_i, last_i,
@@ -18,7 +19,7 @@ module prove_row_build #(
     input wire logic [1:0]  k_i, shift_i, limit_i,
     input wire logic [Experts-1:0][5:0] ids_i, // of 6 bits, all ones: none
     input wire bundle_pkg::emap_write_t emap_i,
-    input wire bundle_pkg::group_write_t groups_i
+    input wire group_t groups_i
 );
     import packet_pkg::*;
     function automatic cfg_pkg::cfg_t sizes();
@@ -57,7 +58,7 @@ module prove_row_build #(
     end
     // tables are written between layers
     bundle_pkg::emap_write_t  emap;
-    bundle_pkg::group_write_t groups;
+    group_t                   groups;
     always_comb begin
         emap      = emap_i;
         groups    = groups_i;
