@@ -69,7 +69,7 @@ static float row_scale(int top)
     return ldexpf(1.0f, top) / (6 * 448);
 }
 
-/// Numbers over three binades, none of which becomes a zero.
+/// Numbers over four binades, none of which becomes a zero.
 static float make_group(uint64_t seed, size_t layer, size_t token, unsigned first, uint16_t *values)
 {
     const int row = row_top(seed, layer, token);
@@ -78,7 +78,7 @@ static float make_group(uint64_t seed, size_t layer, size_t token, unsigned firs
     float x[MW_SCALE_GROUP];
     for (unsigned i = 0; i < MW_SCALE_GROUP; i++) {
         const uint64_t bits = element_bits(seed, layer, token, first + i);
-        const uint32_t word = (uint32_t)random_bf16(bits, top - 3, top - 1) << 16;
+        const uint32_t word = (uint32_t)random_bf16(bits, top - 4, top - 1) << 16;
         memcpy(&x[i], &word, sizeof word);
     }
     return mw_nvfp4_scale(x, row_scale(row), values);

@@ -98,6 +98,57 @@ static void hidden_values_have_their_type(void **state)
                      mw_hidden_value(seed, 1, 2, 3));
 }
 
+/// Rows of NVFP4 as they are sent give back the values: no zero, every other element and many
+/// scales are there, and planes that share a row have its scale.
+static void half_bytes_have_their_scales(void **state)
+{
+    (void)state;
+    enum { HIDDEN = 256, GROUPS = HIDDEN / MW_SCALE_GROUP, TOKENS = 32 };
+    static const float number[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    struct mw_shape half = shape;
+    struct mw_trace trace;
+    struct mw_workload w;
+    struct mw_error err = {0};
+    unsigned count[16] = {0}, scales[128] = {0}, different = 0;
+    half.hidden = HIDDEN;
+    half.dispatch_type = MW_ROWTYPE_NVFP4;
+    half.seed = test_seed();
+    make_trace(&trace, 16, 3);
+    assert_int_equal(mw_workload_make(&w, &trace, layers, 1, &half, &err), MW_EXIT_OK);
+    for (unsigned t = 0; t < TOKENS; t++) {
+        uint8_t row[HIDDEN];
+        const uint16_t *x = w.layer[0].x + (size_t)t * HIDDEN;
+        const float *own = w.layer[0].scales + (size_t)t * (1 + GROUPS);
+        mw_row_type_pack(MW_ROWTYPE_NVFP4, x, own, HIDDEN, row);
+        assert_true(own[0] > 0 && own[0] < 1000);
+        for (unsigned i = 0; i < HIDDEN; i++) {
+            const unsigned code = row[i / 2] >> (i % 2 ? 4 : 0) & 15;
+            const uint8_t scale = row[HIDDEN / 2 + 8 + i / MW_SCALE_GROUP];
+            const uint32_t bits = (uint32_t)mw_e4m3_to_bf16(scale) << 16;
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            assert_true(value == own[1 + i / MW_SCALE_GROUP]);
+            value *= code & 8 ? -number[code & 7] : number[code & 7];
+            const uint32_t want = (uint32_t)x[i] << 16;
+            assert_memory_equal(&value, &want, sizeof value);
+            count[code]++;
+            scales[scale]++;
+        }
+    }
+    for (unsigned code = 0; code < 16; code++)
+        assert_true((code & 7) == 0 ? count[code] == 0 : count[code] > 100);
+    assert_int_equal(scales[0] + scales[127], 0);
+    for (unsigned s = 1; s < 127; s++)
+        different += scales[s] > 0;
+    assert_true(different > 40);
+    // the second half of a row, as its first in another place
+    const float first = w.layer[0].scales[0];
+    mw_workload_set(&w, &w.layer[0], 0, 0, HIDDEN / 2);
+    assert_true(w.layer[0].scales[0] == first);
+    mw_workload_free(&w);
+    mw_trace_free(&trace);
+}
+
 static void coefficients_have_their_spread(void **state)
 {
     (void)state;
@@ -180,6 +231,7 @@ int main(void)
         cmocka_unit_test(cuts_a_trace),
         cmocka_unit_test(hidden_values_are_wide),
         cmocka_unit_test(hidden_values_have_their_type),
+        cmocka_unit_test(half_bytes_have_their_scales),
         cmocka_unit_test(coefficients_have_their_spread),
         cmocka_unit_test(refuses_what_does_not_fit),
         cmocka_unit_test(padding_has_weight_zero),
