@@ -209,6 +209,7 @@ struct mw_device_info {
     bool multimem_red;       ///< mw_stream_multimem_red exists
     bool gate_gradients;     ///< gate_gradients of mw_layer_config, and mw_stream_expert_gradients,
                              ///< exist
+    bool cached_handle;      ///< handle of mw_layer_config may be other than MW_HANDLE_NONE
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -402,6 +403,18 @@ MW_API void mw_multicast_destroy(struct mw_multicast *object);
 
 // ---- layer: sizes, memory layout, registers -----------------------------------------------------
 
+/// Whose counts, allocated rows and lists a layer uses.
+enum {
+    MW_HANDLE_NONE = 0, ///< its own
+    /// Its own, and they serve layers with MW_HANDLE_CACHED behind it: three, or fewer if it does
+    /// not begin with a sweep. It sweeps if there would be none.
+    MW_HANDLE_KEEP = 1,
+    /// Those of the last layer with MW_HANDLE_KEEP. The layer has the same routing, and its streams
+    /// have no mw_stream_count, mw_stream_prefix, mw_stream_flag_lists and no wait for
+    /// MW_EV_COUNTS. Its rows are dispatched to xd_cached, so those of the other layer stay.
+    MW_HANDLE_CACHED = 2,
+};
+
 /// Settings of a layer that are the same on all GPUs. Start from mw_layer_defaults.
 struct mw_layer_config {
     size_t size; ///< sizeof(struct mw_layer_config)
@@ -497,6 +510,13 @@ struct mw_layer_config {
     /// Room for gradients of gate weights (mw_stream_expert_gradients) at dw_base of mw_layout.
     /// Requires bf16 rows of dispatch. MW_ERR_CAPACITY: the device has no gate_gradients.
     bool gate_gradients;
+    /// MW_HANDLE_: cached handle, as for a backward layer, which takes the routes of its forward
+    /// layer. mw_layer_configure, mw_launch and mw_feed return MW_ERR_STATE for a cached layer if
+    /// the handle has gone: after a layer that counts and keeps none, a sweep, mw_reset or
+    /// mw_port_enable, with other sizes, and when the epochs are used up. The device itself records
+    /// MW_HWERR_HANDLE, and no row moves. Excludes merge_loads. MW_ERR_CAPACITY: the device has no
+    /// cached_handle.
+    unsigned handle;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.
@@ -539,6 +559,9 @@ struct mw_layout {
     /// gate_gradients: rows of x under the numbers of those of dY at xd_base, made as xd_base; and
     /// fp32 for each place {own token << k_shift | list position}
     uint64_t xf_base, dw_base;
+    /// dispatch region of layers with MW_HANDLE_CACHED; the same in the layouts of all layers whose
+    /// `handle` is not MW_HANDLE_NONE and whose other sizes are the same
+    uint64_t xd_cached;
 };
 /// Lay out the memories for `config`.
 /// MW_ERR_CAPACITY: the device cannot hold it. The message names the size that is too large, and

@@ -99,6 +99,7 @@ int mw_demand_of_trace(struct mw_demand *d, const struct mw_trace *trace, const 
     for (unsigned l = 0; l < layers * batches; l++)
         ids[l] = trace->ids + mw_trace_at(trace, numbers[l / batches], l % batches * tokens);
     int status = mw_demand_count(d, shape, trace->k, trace->experts, ids, layers * batches, err);
+    d->layers *= mw_passes_of(shape);
     d->given = !trace->synthetic;
     d->replicas = trace->replicas;
     free(ids);

@@ -78,8 +78,9 @@ static void add_allocated(struct mw_fit *f, unsigned *at, const struct mw_demand
     const struct mw_layer_config *c = &f->config;
     unsigned gpus = d->shape.gpus, gate_shift = log2_up(at_least(4 * c->k, MW_MEM_ALIGN));
     uint64_t rows = lists_of(f, gpus) << f->cap_shift, edges = gpus * lists_of(f, gpus) * PAGES;
-    add(f, at, "dispatch rows", 1, rows << f->row_shift, gpus);
-    touch(f, *at, (d->rows << f->row_shift) + edges);
+    const unsigned regions = c->handle ? 2 : 1; // of x, and of dY
+    add(f, at, "dispatch rows", regions, rows << f->row_shift, gpus);
+    touch(f, *at, regions * ((d->rows << f->row_shift) + edges));
     add(f, at, "combine rows", 1, rows << f->row_shift, gpus);
     touch(f, *at, (d->rows << f->row_shift) + edges);
     add(f, at, "gate weights", 1, rows << gate_shift, gpus);
@@ -98,8 +99,9 @@ static void add_received(struct mw_fit *f, unsigned *at, const struct mw_demand 
     // rows with others between them, which begin and end inside pages
     uint64_t apart = (UINT64_C(1) << f->row_shift) + PAGES;
     unsigned gpus = d->shape.gpus;
-    add(f, at, "received rows", 1, received << f->row_shift, gpus);
-    touch(f, *at, (d->received << f->row_shift) + (uint64_t)gpus * PAGES);
+    const unsigned regions = c->handle ? 2 : 1; // of x, and of dY
+    add(f, at, "received rows", regions, received << f->row_shift, gpus);
+    touch(f, *at, regions * ((d->received << f->row_shift) + (uint64_t)gpus * PAGES));
     add(f, at, "combine rows", 1, received << log2_up(c->k) << f->row_shift, gpus);
     touch(f, *at, d->rows * apart);
     add(f, at, "received metadata", 1, received * MW_META_BYTES, gpus);
@@ -211,6 +213,10 @@ int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
                        "--dispatch-type %s: this device's rows are bf16 in both directions: leave "
                        "it out",
                        mw_row_type_names[c->dispatch_type]);
+    if (c->handle && !info->cached_handle)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--pass: each layer of this device counts its own rows (it has no "
+                       "cached_handle): only --pass forward");
     if (c->row_bytes > MAX_ROW)
         return mw_fail(err, MW_EXIT_INPUT, "bytes per row: %u, it has %d: --hidden may be %d",
                        c->row_bytes, MAX_ROW, MAX_ROW / 2 / 8 * 8);

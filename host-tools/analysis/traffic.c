@@ -130,35 +130,36 @@ static void count_combine(const struct mw_workload *w, const struct mw_system *s
     }
 }
 
-/// All-gather of a token's row and routing entry, and the reduction of its dense
-/// rows, experts or not.
-static void count_gathered(const struct mw_workload *w, unsigned home, unsigned f,
+/// All-gather of a token's row and, without a handle, routing entry, and the reduction of its
+/// dense rows, experts or not.
+static void count_gathered(const struct mw_workload *w, unsigned home, bool cached, unsigned f,
                            struct mw_traffic phases[MW_PHASES])
 {
     const uint64_t sent = mw_packet_flits(mw_dispatch_bytes(w), 0, f),
                    row = mw_packet_flits(mw_row_bytes(w), 0, f),
-                   entry = mw_packet_flits(MW_ROUTE_BYTES, 0, f);
+                   listed = cached ? 0 : MW_ROUTE_BYTES, entry = mw_packet_flits(listed, 0, f);
     struct mw_traffic *dispatch = &phases[MW_DISPATCH], *combine = &phases[MW_COMBINE];
-    put(dispatch, home, MW_UP, MW_STORE, sent + entry, mw_dispatch_bytes(w) + MW_ROUTE_BYTES);
+    put(dispatch, home, MW_UP, MW_STORE, sent + entry, mw_dispatch_bytes(w) + listed);
     put(combine, home, MW_UP, MW_REQUEST, mw_bare_flits(0, f), 0);
     put(combine, home, MW_DOWN, MW_PARTIAL, row, mw_row_bytes(w));
     for (unsigned q = 0; q < w->shape.gpus; q++) {
         if (q == home)
             continue;
-        put(dispatch, q, MW_DOWN, MW_STORE, sent + entry, mw_dispatch_bytes(w) + MW_ROUTE_BYTES);
+        put(dispatch, q, MW_DOWN, MW_STORE, sent + entry, mw_dispatch_bytes(w) + listed);
         put(combine, q, MW_DOWN, MW_REQUEST, mw_bare_flits(0, f), 0);
         put(combine, q, MW_UP, MW_PARTIAL, row, mw_row_bytes(w));
     }
 }
 
-/// Row counts, fences, flags and barriers: the same for every ordered pair of GPUs.
-static void count_pairs(const struct mw_workload *w, const struct mw_system *system, unsigned f,
-                        struct mw_traffic phases[MW_PHASES])
+/// Row counts, fences, flags and barriers: the same for every ordered pair of GPUs. With a handle
+/// nothing is counted, and nothing says that routing entries are there.
+static void count_pairs(const struct mw_workload *w, const struct mw_system *system, bool cached,
+                        unsigned f, struct mw_traffic phases[MW_PHASES])
 {
     uint64_t counts = 0;
-    if (system->counts == MW_COUNTS_PER_EXPERT)
+    if (!cached && system->counts == MW_COUNTS_PER_EXPERT)
         counts = 4ull * w->experts_per_gpu;
-    if (system->counts == MW_COUNTS_PER_GPU)
+    if (!cached && system->counts == MW_COUNTS_PER_GPU)
         counts = 4ull * w->shape.gpus;
     uint64_t copies = 4ull * w->shape.gpus, bare = mw_bare_flits(0, f);
     for (unsigned i = 0; i < w->shape.gpus; i++) {
@@ -166,11 +167,13 @@ static void count_pairs(const struct mw_workload *w, const struct mw_system *sys
             if (i == j)
                 continue;
             send(&phases[system->counts_in], i, j, MW_STORE, mw_packet_flits(counts, 0, f), counts);
-            if (system->token_order || system->dispatch_throttle)
+            if (!cached && (system->token_order || system->dispatch_throttle))
                 send(&phases[system->counts_in], i, j, MW_STORE, mw_packet_flits(copies, 0, f),
                      copies);
             for (unsigned p = 0; p < MW_PHASES; p++) {
-                send(&phases[p], i, j, MW_STORE, (system->fences[p] + system->flags[p]) * bare, 0);
+                const bool entries = cached && system->gathered && p == MW_DISPATCH;
+                send(&phases[p], i, j, MW_STORE,
+                     (system->fences[p] + (entries ? 0 : system->flags[p])) * bare, 0);
                 send(&phases[p], j, i, MW_CTRL, system->fences[p] * bare, 0);
                 send(&phases[p], i, j, MW_CTRL, system->barriers[p] * bare, 0);
             }
@@ -185,6 +188,7 @@ static void count_lists(const struct mw_workload *w, unsigned layer,
                         const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES])
 {
     const uint64_t bare = mw_bare_flits(0, link->flit_bytes);
+    const bool cached = w->layer[layer].pass == MW_PASS_BACKWARD;
     uint64_t tiles[MW_MAX_GPUS][MW_MAX_GPUS], rows[MW_MAX_GPUS][MW_MAX_GPUS];
     uint64_t(*more)[MW_DIRECTIONS][MW_CLASSES] = phases[MW_COMBINE].gathered;
     mw_places_tiles(w, layer, mw_link_tile(link), tiles);
@@ -193,7 +197,7 @@ static void count_lists(const struct mw_workload *w, unsigned layer,
         for (unsigned p = 0; p < w->shape.gpus; p++) {
             if (q == p)
                 continue;
-            send(&phases[MW_DISPATCH], p, q, MW_STORE, w->experts_per_gpu * bare, 0);
+            send(&phases[MW_DISPATCH], p, q, MW_STORE, cached ? 0 : w->experts_per_gpu * bare, 0);
             send(&phases[MW_COMBINE], q, p, MW_STORE, tiles[q][p] * bare, 0);
             more[q][MW_UP][MW_STORE] += (rows[q][p] - tiles[q][p]) * bare;
             more[p][MW_DOWN][MW_STORE] += (rows[q][p] - tiles[q][p]) * bare;
@@ -205,13 +209,14 @@ void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct 
                       const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES])
 {
     const unsigned flit_bytes = link->flit_bytes;
+    const bool cached = w->layer[layer].pass == MW_PASS_BACKWARD;
     memset(phases, 0, MW_PHASES * sizeof *phases);
-    count_pairs(w, system, flit_bytes, phases);
+    count_pairs(w, system, cached, flit_bytes, phases);
     for (unsigned t = 0; t < w->tokens; t++) {
         struct mw_places p;
         mw_places_find(w, layer, t, &p);
         if (system->gathered) {
-            count_gathered(w, p.home, flit_bytes, phases);
+            count_gathered(w, p.home, cached, flit_bytes, phases);
             continue;
         }
         count_dispatch(w, system, &p, flit_bytes, &phases[MW_DISPATCH]);

@@ -85,6 +85,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .merge_loads = true,
         .row_types = true,
         .gate_gradients = true,
+        .cached_handle = true,
         .merge_entries = MW_BUILT_MERGES,
         .open_loads = MW_BUILT_LOADS,
         .open_syncs = MW_BUILT_SYNCS,

@@ -186,27 +186,32 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
     *s = (struct mw_summary){.system = r->system->name, .over = over, .result = r};
     const struct mw_link_parameters link = mw_run_links(params);
     s->phases.known = true;
+    unsigned of = 0; // layers of which the figures are
     for (unsigned l = 0; l < r->layers; l++) {
         const struct mw_layer_result *layer = &r->layer[l];
         struct mw_bounds bounds;
         struct mw_resources resources;
+        s->pass[w->layer[l].pass] += layer->cycles;
+        s->wrong += layer->wrong;
+        if (!mw_pass_counts(&w->shape, w->layer[l].pass))
+            continue;
         mw_bounds_compute(w, l, r->system, &link, &bounds);
         mw_resources_compute(w, l, r->system, params->flit_bytes, &bounds, &resources);
-        add_part(&s->adder, &resources.adder, l);
-        add_part(&s->engine, &resources.engine, l);
-        add_part(&s->banks, &resources.banks, l);
-        add_part(&s->limit, &resources.limit, l);
+        add_part(&s->adder, &resources.adder, of);
+        add_part(&s->engine, &resources.engine, of);
+        add_part(&s->banks, &resources.banks, of);
+        add_part(&s->limit, &resources.limit, of);
         s->cycles += layer->cycles;
         s->phases.known &= layer->phases.known;
         s->phases.dispatch += layer->phases.dispatch;
         s->phases.expert += layer->phases.expert;
         s->phases.combine += layer->phases.combine;
-        s->wrong += layer->wrong;
         s->strict += bounds.strict.cycles;
         s->own += bounds.own.cycles;
         s->own_link += bounds.own_link.cycles;
-        merge_place(s->strict_at, sizeof s->strict_at, &bounds.strict, l);
-        merge_place(s->own_at, sizeof s->own_at, &bounds.own, l);
+        merge_place(s->strict_at, sizeof s->strict_at, &bounds.strict, of);
+        merge_place(s->own_at, sizeof s->own_at, &bounds.own, of);
+        of++;
         mw_traffic_add(&s->traffic, &layer->traffic);
         s->alloc_hits += layer->alloc_hits;
         s->alloc_misses += layer->alloc_misses;

@@ -120,6 +120,7 @@ struct mw_summary {
     uint64_t cycles, strict, own, own_link, wrong;
     unsigned flit_errors;
     unsigned below_bound;          ///< layers, see mw_result_below_bound
+    uint64_t pass[MW_PASSES];      ///< cycles of each; without --pass: forward alone
     struct mw_phase_cycles phases; ///< known if those of every layer are
     double speedup;                ///< over the first system, 0 where there is none to compare with
     const char *over;              ///< its name, or NULL

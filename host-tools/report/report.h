@@ -24,6 +24,9 @@ void mw_report_stalls(FILE *out, const struct mw_summary *summaries, unsigned co
 /// What the systems ask of the busiest GPUs' own parts, and which of these or the
 /// links limits them.
 void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned count);
+/// The cycles of each pass, and what the handle of the forward layer saves; nothing of one pass.
+void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                      unsigned count);
 /// A table of what feeding is worth, of the systems that measured it.
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);

@@ -41,6 +41,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_uint(j, "tokens_per_gpu", w->shape.tokens_per_gpu);
     if (w->shape.batches)
         mw_json_uint(j, "batches", w->shape.batches);
+    if (w->shape.passes != MW_RUN_FORWARD)
+        mw_json_string(j, "pass", w->shape.passes == MW_RUN_STEP ? "step" : "backward");
     mw_json_uint(j, "hidden", w->shape.hidden);
     if (w->shape.dispatch_type != MW_ROWTYPE_BF16)
         mw_json_string(j, "dispatch_type", mw_row_type_names[w->shape.dispatch_type]);
@@ -68,6 +70,13 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     mw_json_end(j);
 }
 
+/// Which of its layers on the device it is, where there are several.
+static void json_pass(struct mw_json *j, const struct mw_workload *w, unsigned layer)
+{
+    if (w->shape.passes != MW_RUN_FORWARD)
+        mw_json_string(j, "pass", mw_pass_names[w->layer[layer].pass]);
+}
+
 static void json_workload(struct mw_json *j, const struct mw_workload *w)
 {
     mw_json_array(j, "workload", false);
@@ -76,6 +85,7 @@ static void json_workload(struct mw_json *j, const struct mw_workload *w)
         mw_layer_facts(w, l, &facts);
         mw_json_object(j, NULL, false);
         mw_json_uint(j, "layer", w->layer[l].number);
+        json_pass(j, w, l);
         mw_json_double(j, "remote_gpus_per_token", facts.remote_gpus_per_token);
         mw_json_double(j, "home_share", facts.home_share);
         mw_json_array(j, "expert_rows", true);
@@ -138,6 +148,7 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
     mw_resources_compute(w, l, system, params->flit_bytes, &bounds, &resources);
     mw_json_object(j, NULL, false);
     mw_json_uint(j, "layer", w->layer[l].number);
+    json_pass(j, w, l);
     mw_json_uint(j, "first_token", w->layer[l].first);
     mw_json_uint(j, "cycles", layer->cycles);
     json_bound(j, "strict_bound", &bounds.strict);
@@ -279,6 +290,13 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
 {
     mw_json_object(j, NULL, false);
     mw_report_json_summary(j, s, w->shape.gpus);
+    if (w->shape.passes != MW_RUN_FORWARD) {
+        mw_json_object(j, "pass_cycles", true);
+        mw_json_uint(j, "forward", s->pass[MW_PASS_FORWARD]);
+        mw_json_uint(j, "backward", s->pass[MW_PASS_BACKWARD]);
+        mw_json_uint(j, "counted_again", s->pass[MW_PASS_COUNTED]);
+        mw_json_end(j);
+    }
     mw_json_array(j, "layers", false);
     for (unsigned l = 0; l < s->result->layers; l++)
         json_layer(j, &s->result->layer[l], w, l, s->result->system, params);

@@ -71,6 +71,7 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
                     const struct mw_workload *w)
 {
     char layers[128], costs[256];
+    static const char *const passes[] = {"", ", backward pass", ", forward and backward pass"};
     const bool typed = w->shape.dispatch_type != MW_ROWTYPE_BF16;
     layer_numbers(params, layers, sizeof layers);
     fprintf(out, "%s", MW_SHOWN(trace->name));
@@ -81,17 +82,18 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
         mw_report_paragraph(out, "the trace has no gate weights: every one is taken as 1/k");
     mw_report_paragraph(
         out,
-        "%s: %u GPUs, %u tokens each, hidden %u%s%s, %u experts, k %u, tile %u%s, expert "
+        "%s%s: %u GPUs, %u tokens each, hidden %u%s%s, %u experts, k %u, tile %u%s, expert "
         "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
         ", costs of software: %s",
-        layers, w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden, typed ? " sent as " : "",
-        typed ? mw_row_type_names[w->shape.dispatch_type] : "", w->experts - w->replicas, w->k,
-        params->tile, params->partial_tiles ? " or less" : "", params->expert_cycles,
-        params->flit_bytes, params->link_latency, w->shape.seed,
+        layers, passes[w->shape.passes], w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden,
+        typed ? " sent as " : "", typed ? mw_row_type_names[w->shape.dispatch_type] : "",
+        w->experts - w->replicas, w->k, params->tile, params->partial_tiles ? " or less" : "",
+        params->expert_cycles, params->flit_bytes, params->link_latency, w->shape.seed,
         mw_costs_text(params->costs, &params->settings, costs, sizeof costs));
     print_placing(out, &params->placing, w);
     for (unsigned l = 0; l < w->layers; l++)
-        print_facts(out, params, w, l);
+        if (w->layer[l].pass == MW_PASS_FORWARD) // the routing of all passes is the same
+            print_facts(out, params, w, l);
 }
 
 void mw_report_columns(FILE *out, const char *base)
@@ -130,6 +132,31 @@ void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned cou
     if (m && *m->backend)
         mw_report_paragraph(out, "simulated by %s, of Verilator %s and %s", MW_SHOWN(m->backend),
                             MW_SHOWN(m->verilator), MW_SHOWN(m->compiler));
+}
+
+void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                      unsigned count)
+{
+    if (w->shape.passes == MW_RUN_FORWARD || !count)
+        return;
+    fprintf(out, "\n%s%-14s %10s %12s %14s %9s %7s%s\n%-14s %10s %12s %14s %9s %7s\n",
+            mw_look(out, MW_HEAD), "", "", "backward", "backward", "saved by", "", "", "system",
+            "forward", "with handle", "counted again", "handle", "%");
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t *pass = summaries[i].pass;
+        const int64_t saved = (int64_t)pass[MW_PASS_COUNTED] - (int64_t)pass[MW_PASS_BACKWARD];
+        fprintf(out, "%-14s %10" PRIu64 " %12" PRIu64 " %14" PRIu64 " %9" PRId64 " %7.2f\n",
+                summaries[i].system, pass[MW_PASS_FORWARD], pass[MW_PASS_BACKWARD],
+                pass[MW_PASS_COUNTED], saved,
+                100 * mw_ratio((double)saved, (double)pass[MW_PASS_COUNTED]));
+    }
+}
+
+/// ", backward" of a layer that a message is about, where there are several of it.
+static const char *pass_of(const struct mw_workload *w, unsigned layer)
+{
+    static const char *const text[MW_PASSES] = {", forward", ", backward", ", counted again"};
+    return w->shape.passes == MW_RUN_FORWARD ? "" : text[w->layer[layer].pass];
 }
 
 static void feeding_head(FILE *out, const struct mw_workload *w, const struct mw_feeding *f)
@@ -211,11 +238,11 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
             continue;
         status = MW_EXIT_MISMATCH;
         fprintf(err,
-                "moeswitch: %s, layer %zu: %" PRIu64
+                "moeswitch: %s, layer %zu%s: %" PRIu64
                 " wrong elements, first: token %u, element %u: "
                 "expected 0x%04x (%g), got 0x%04x (%g)\n",
-                r->system->name, w->layer[l].number, layer->wrong, layer->first.token,
-                layer->first.element, layer->first.expected,
+                r->system->name, w->layer[l].number, pass_of(w, l), layer->wrong,
+                layer->first.token, layer->first.element, layer->first.expected,
                 (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
                 (double)mw_bf16_to_float(layer->first.got));
     }
@@ -228,10 +255,11 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
     if (mw_result_below_bound(r, w, link, &below)) {
         status = MW_EXIT_MISMATCH;
         fprintf(err,
-                "moeswitch: %s, layer %zu: took %" PRIu64
+                "moeswitch: %s, layer %zu%s: took %" PRIu64
                 " cycles, less than its own bound of %" PRIu64
                 ", which says too much: report it, or mend the system's row in mw_systems\n",
-                r->system->name, w->layer[below.layer].number, below.cycles, below.bound);
+                r->system->name, w->layer[below.layer].number, pass_of(w, below.layer),
+                below.cycles, below.bound);
     }
     struct mw_flit_error e;
     unsigned errors = mw_result_flit_errors(r, w, link, &e);
@@ -239,9 +267,9 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
         return status;
     fprintf(
         err,
-        "moeswitch: %s, layer %zu: %u counters differ from the analytic list, first: port %u %s, "
+        "moeswitch: %s, layer %zu%s: %u counters differ from the analytic list, first: port %u %s, "
         "%s: expected %" PRIu64 ", counted %" PRIu64 "\n",
-        r->system->name, w->layer[e.layer].number, errors, e.port, e.direction, e.what, e.expected,
-        e.counted);
+        r->system->name, w->layer[e.layer].number, pass_of(w, e.layer), errors, e.port, e.direction,
+        e.what, e.expected, e.counted);
     return MW_EXIT_MISMATCH;
 }

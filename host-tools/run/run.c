@@ -105,6 +105,7 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
     }
     mw_report_machine(run->out, &run->params, &run->workload, run->summaries, run->count);
     mw_report_latency(run->out, &run->workload, run->summaries, run->count);
+    mw_report_passes(run->out, &run->workload, run->summaries, run->count);
     mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
     mw_report_model(run->out, run->summaries, run->count);
     return status;

@@ -106,6 +106,20 @@ static int set_row_type(void *type, const char *name, const char *text, struct m
     return mw_fail_choice(name, text, row_types, err);
 }
 
+static MW_TERMS(pass_values, {"forward", NULL}, {"backward", NULL}, {"step", NULL});
+
+static int set_passes(void *passes, const char *name, const char *text, struct mw_error *err)
+{
+    struct mw_term term;
+    for (unsigned i = 0; pass_values(i, &term); i++) {
+        if (strcmp(text, term.name) != 0)
+            continue;
+        *(enum mw_passes *)passes = (enum mw_passes)i;
+        return MW_EXIT_OK;
+    }
+    return mw_fail_choice(name, text, pass_values, err);
+}
+
 // ---- the table ----------------------------------------------------------------------------------
 
 #define AT(field) offsetof(struct mw_run_params, field)
@@ -144,6 +158,11 @@ static const struct mw_option options[] = {
         "of the values on their way to the experts, {}: bf16 (default), FP8 with a scale that "
         "the experts' coefficients include, or FP8 with an fp32 scale per 128 values; "
         "results are bf16"),
+    MW_CHOICE(
+        "pass", AT(shape.passes), set_passes, pass_values, "PASS",
+        "{}: forward (default); or that and the gradients of its hidden values, once with the "
+        "handle of the forward layer and once counted again: figures are those of the "
+        "backward layer with the handle, or, of step, of both"),
     MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several, which run in that order"),
     MW_UNSIGNED(
@@ -354,6 +373,29 @@ static int check_outputs(const struct mw_run_params *params, struct mw_error *er
     return status ? status : mw_outputs_spare_trace(option, path, count, params->trace, err);
 }
 
+/// What knows nothing of passes.
+static int check_passes(const struct mw_run_params *params, struct mw_error *err)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } not_with[] = {{"--workload", params->tp.kind},
+                    {"--batches", params->shape.batches},
+                    {"--planes all", params->all_planes},
+                    {"--plot", params->plot},
+                    {"--html", params->html},
+                    {"--timeline", params->timeline}};
+    if (params->shape.passes == MW_RUN_FORWARD)
+        return MW_EXIT_OK;
+    for (unsigned i = 0; i < sizeof not_with / sizeof *not_with; i++)
+        if (not_with[i].given)
+            return mw_fail(err, MW_EXIT_INPUT, "%s: only with --pass forward", not_with[i].option);
+    if (params->layer_count * MW_PASSES > MW_MAX_LAYERS)
+        return mw_fail(err, MW_EXIT_INPUT, "--pass: of %u layers, %d passes each, more than %d",
+                       params->layer_count, MW_PASSES, MW_MAX_LAYERS);
+    return MW_EXIT_OK;
+}
+
 static int check_combination(const struct mw_run_params *params, const struct mw_options_said *said,
                              struct mw_error *err)
 {
@@ -367,6 +409,8 @@ static int check_combination(const struct mw_run_params *params, const struct mw
     if (!params->trace && params->said.axes.count)
         return mw_fail(err, MW_EXIT_INPUT, "--axes: only with --trace");
     int status = mw_planes_check(params, err);
+    if (!status)
+        status = check_passes(params, err);
     if (!status)
         status = check_outputs(params, err);
     if (!status)

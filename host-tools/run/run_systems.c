@@ -214,7 +214,8 @@ static int hand_on(struct group *g, const struct part *p, struct mw_error *err)
     uint64_t base = 0;
     const char *over = base_of(g);
     for (unsigned l = 0; over && l < run->workload.layers; l++)
-        base += run->results[0].layer[l].cycles;
+        if (mw_pass_counts(&run->workload.shape, run->workload.layer[l].pass))
+            base += run->results[0].layer[l].cycles;
     struct mw_summary *s = &run->summaries[run->count++];
     mw_summarize(s, p->result, &run->workload, &run->params, base, over);
     mw_report_line(run->out, s);

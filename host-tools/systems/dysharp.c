@@ -10,11 +10,13 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
 {
     const struct mw_system *system = at->system;
     const uint32_t tokens = at->tokens;
-    mw_stream_count(&s[0], 0, tokens, false);
-    if (system->token_order || system->dispatch_throttle)
+    if (!at->cached)
+        mw_stream_count(&s[0], 0, tokens, false);
+    if (!at->cached && (system->token_order || system->dispatch_throttle))
         mw_stream_count(&s[0], 0, tokens, true);
     if (system->token_order) {
-        mw_stream_wait(&s[0], MW_EV_COUNTS, 2 * at->gpus);
+        if (!at->cached)
+            mw_stream_wait(&s[0], MW_EV_COUNTS, 2 * at->gpus);
         mw_stream_order(&s[0], 0, tokens, system->costs.order);
         mw_stream_dymultimem_st_ordered(&s[1], 0, tokens);
     } else {

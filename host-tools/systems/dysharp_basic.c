@@ -12,7 +12,8 @@ static void make(struct mw_stream *s, const struct mw_place *at)
 {
     const struct mw_costs *c = &at->system->costs;
     const uint32_t tokens = at->tokens;
-    mw_stream_count(s, 0, tokens, false);
+    if (!at->cached)
+        mw_stream_count(s, 0, tokens, false);
     mw_stream_dymultimem_st(s, 0, tokens);
     mw_stream_poll(s, MW_EV_ROWS_DONE, 1, c->launch);
     mw_stream_expert(s, NO_SIGNALS);

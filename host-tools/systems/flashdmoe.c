@@ -13,7 +13,8 @@ enum { ROWS_RETURN = 2 }; ///< flag of `expert`
 static void make(struct mw_stream *s, const struct mw_place *at)
 {
     mw_stream_st_rowsp(&s[0], 0, at->tokens);
-    mw_stream_flag_lists(&s[0]);
+    if (!at->cached)
+        mw_stream_flag_lists(&s[0]);
     mw_stream_expert(&s[1], ROWS_RETURN);
     mw_stream_sum(&s[2], 0, at->tokens, true);
 }

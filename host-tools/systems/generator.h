@@ -17,6 +17,7 @@ struct mw_place {
     uint32_t tokens;                ///< of each GPU
     const struct mw_layout *layout; ///< of its device
     unsigned group;                 ///< static group of all GPUs, where the system is `gathered`
+    bool cached; ///< the layer has a handle: nothing is counted, and gathered entries are there
 };
 
 struct mw_generator {
@@ -33,6 +34,9 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at);
 
 /// A cost of software: so many cycles behind the instruction before, if any.
 void mw_charge(struct mw_stream *s, uint32_t cycles);
+
+/// Where the rows of `st` begin at each GPU: by the counts of all GPUs, unless a handle has them.
+void mw_make_bases(struct mw_stream *s, const struct mw_place *at);
 
 /// Where a range of tokens ends: `parts` of `all` parts of them, rounded down.
 uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens);

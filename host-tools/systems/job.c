@@ -45,8 +45,9 @@ static enum mw_primitives primitives_of(const struct job *j)
     const struct mw_system *s = j->system;
     const struct mw_settings *settings = &j->params->settings;
     if (j->every || !costs_alone(settings) || j->params->link_cycles > 1 ||
-        j->params->shape.dispatch_type != MW_ROWTYPE_BF16 || s->target_list_cache ||
-        s->switch_reductions || s->token_order || s->dispatch_throttle)
+        j->params->shape.dispatch_type != MW_ROWTYPE_BF16 ||
+        j->params->shape.passes != MW_RUN_FORWARD || s->target_list_cache || s->switch_reductions ||
+        s->token_order || s->dispatch_throttle)
         return MW_PRIMITIVES_ALL;
     if (settings->count || s->row_ranges || s->gathered || s->row_sparse || s->source_lists)
         return MW_PRIMITIVES_PUBLISHED;

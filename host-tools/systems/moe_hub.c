@@ -18,9 +18,11 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     const struct mw_costs *c = &at->system->costs;
     const uint32_t tokens = at->tokens, others = at->gpus - 1;
     const bool barriers = at->system->barriers[MW_DISPATCH];
-    mw_stream_count(&s[0], 0, tokens, false);
+    if (!at->cached)
+        mw_stream_count(&s[0], 0, tokens, false);
     if (at->system->counts_in == MW_EXCHANGE) {
-        mw_stream_poll(&s[1], MW_EV_COUNTS, at->gpus, c->exchange);
+        if (!at->cached)
+            mw_stream_poll(&s[1], MW_EV_COUNTS, at->gpus, c->exchange);
         mw_charge(&s[1], c->address * tokens);
     }
     mw_stream_st_rowsp(&s[1], 0, tokens);

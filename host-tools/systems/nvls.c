@@ -57,11 +57,14 @@ static void make_gather(struct mw_stream *s, const struct mw_place *at)
     const uint64_t own = (uint64_t)at->gpu * at->tokens;
     const struct mw_layout *l = at->layout;
     const struct mw_costs *c = &at->system->costs;
-    mw_stream_multimem_st_routes(s, at->group, 0, at->tokens, l->gt_base + own * MW_ROUTE_BYTES);
-    mw_stream_flag(s, ENTRIES, false);
-    mw_stream_flag(s, ENTRIES, true);
+    if (!at->cached) {
+        const uint64_t entries = l->gt_base + own * MW_ROUTE_BYTES;
+        mw_stream_multimem_st_routes(s, at->group, 0, at->tokens, entries);
+        mw_stream_flag(s, ENTRIES, false);
+        mw_stream_flag(s, ENTRIES, true);
+    }
     mw_stream_multimem_st_rows(s, at->group, 0, at->tokens, l->row_shift,
-                               l->xd_base + (own << l->row_shift));
+                               (at->cached ? l->xd_cached : l->xd_base) + (own << l->row_shift));
     mw_stream_fence(s);
     mw_stream_signal(s, GATHERED);
     mw_stream_poll(s, GATHERED, at->gpus - 1, c->barrier + c->launch);
@@ -88,7 +91,8 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     struct mw_stream *experts = &s[0], *sums = &s[1];
     const struct mw_costs *c = &at->system->costs;
     make_gather(experts, at);
-    mw_stream_poll(sums, ENTRIES, at->gpus, c->poll);
+    if (!at->cached)
+        mw_stream_poll(sums, ENTRIES, at->gpus, c->poll);
     add_others(sums, at, 0, others, add_empty);
     mw_stream_sum_dense(sums, own, at->tokens, MW_DENSE_ALL);
     for (unsigned r = 0, from = 0; r < RANGES; r++) {

@@ -39,9 +39,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     const unsigned gpus = at->gpus;
     const uint32_t tokens = at->tokens;
     struct mw_stream *dispatch = &s[0], *expert = &s[1], *push = &s[2], *home = &s[3];
-    mw_stream_count(dispatch, 0, tokens, true);
-    mw_stream_poll(dispatch, MW_EV_COUNTS, gpus, c->exchange);
-    mw_stream_prefix(dispatch);
+    mw_make_bases(dispatch, at);
     for (unsigned r = 0, from = 0; r < RANGES; r++) {
         uint32_t count = mw_range_end(mw_overlap_ends[r], PARTS, tokens) - from;
         uint32_t addresses = c->address * count;

@@ -33,7 +33,8 @@ static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
                                 .gpu = gpu,
                                 .tokens = j->w->shape.tokens_per_gpu,
                                 .layout = &j->layout,
-                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0};
+                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0,
+                                .cached = j->config.handle == MW_HANDLE_CACHED};
     j->generator->make(s, &at);
 }
 
@@ -190,6 +191,19 @@ static int take_results(struct job *j)
     return mw_job_read_rows(j, j->layout.out_base, r->out, "output rows");
 }
 
+/// The streams and registers of the next layer, where those of the layer before do not serve it.
+static int next_pass(struct job *j)
+{
+    static const unsigned handle[MW_PASSES] = {[MW_PASS_FORWARD] = MW_HANDLE_KEEP,
+                                               [MW_PASS_BACKWARD] = MW_HANDLE_CACHED,
+                                               [MW_PASS_COUNTED] = MW_HANDLE_NONE};
+    if (j->w->shape.passes == MW_RUN_FORWARD)
+        return MW_EXIT_OK;
+    j->config.handle = handle[j->w->layer[j->layer].pass];
+    int status = load_streams(j);
+    return status ? status : configure(j);
+}
+
 static int run_layers(struct job *j)
 {
     struct mw_demand demand;
@@ -200,7 +214,9 @@ static int run_layers(struct job *j)
         return status;
     for (j->layer = 0; j->layer < j->w->layers && !status; j->layer++) {
         double moving = begin_layer(j);
-        status = mw_job_goes_on(j, 0) ? load_layer(j, moving) : mw_job_interrupted(j);
+        status = next_pass(j);
+        if (!status)
+            status = mw_job_goes_on(j, 0) ? load_layer(j, moving) : mw_job_interrupted(j);
         mw_job_step(j, 1 - moving);
         if (!status)
             status = record_layer(j);

@@ -24,6 +24,15 @@ void mw_charge(struct mw_stream *s, uint32_t cycles)
         mw_stream_delay(s, cycles);
 }
 
+void mw_make_bases(struct mw_stream *s, const struct mw_place *at)
+{
+    if (at->cached)
+        return;
+    mw_stream_count(s, 0, at->tokens, true);
+    mw_stream_poll(s, MW_EV_COUNTS, at->gpus, at->system->costs.exchange);
+    mw_stream_prefix(s);
+}
+
 uint32_t mw_range_end(unsigned parts, unsigned all, uint32_t tokens)
 {
     return (uint32_t)((uint64_t)tokens * parts / all);
@@ -35,9 +44,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     const unsigned gpus = at->gpus;
     const uint32_t tokens = at->tokens;
     struct mw_stream *sending = &s[0], *remote = &s[1], *own = &s[2];
-    mw_stream_count(sending, 0, tokens, true);
-    mw_stream_poll(sending, MW_EV_COUNTS, gpus, c->exchange);
-    mw_stream_prefix(sending);
+    mw_make_bases(sending, at);
     mw_charge(sending, c->address * tokens);
     mw_stream_st(sending, 0, tokens);
     mw_stream_fence(sending);

@@ -11,6 +11,11 @@
 #include <math.h>
 #include <string.h>
 
+const char *const mw_pass_names[MW_PASSES] = {"forward", "backward", "counted again"};
+
+/// A layer's gradients are as independent of its hidden values as those of another layer.
+enum { GRADIENTS = 1 << 20 };
+
 /// A bf16 from random bits: sign, 7 bits of mantissa, and a binary exponent in low .. high.
 static uint16_t random_bf16(uint64_t bits, int low, int high)
 {
@@ -89,19 +94,19 @@ void mw_workload_set(const struct mw_workload *w, const struct mw_layer *layer, 
 {
     const struct mw_shape *s = &w->shape;
     uint16_t *x = layer->x + (size_t)token * s->hidden + h;
-    const size_t number = layer->first + token;
+    const size_t number = layer->first + token,
+                 of = layer->number + (layer->pass == MW_PASS_FORWARD ? 0 : GRADIENTS);
     if (!layer->scales) {
-        *x = mw_typed_value(s->dispatch_type, s->seed, layer->number, number, element);
+        *x = mw_typed_value(s->dispatch_type, s->seed, of, number, element);
         return;
     }
     float *scales = layer->scales + (size_t)token * mw_row_type_scales(s->dispatch_type, s->hidden);
     if (s->dispatch_type == MW_ROWTYPE_E4M3_BLOCKS && h % MW_SCALE_BLOCK == 0)
-        scales[h / MW_SCALE_BLOCK] =
-            make_block(s->seed, layer->number, number, element / MW_SCALE_BLOCK, x);
+        scales[h / MW_SCALE_BLOCK] = make_block(s->seed, of, number, element / MW_SCALE_BLOCK, x);
     if (s->dispatch_type != MW_ROWTYPE_NVFP4 || h % MW_SCALE_GROUP)
         return;
-    scales[0] = row_scale(row_top(s->seed, layer->number, number));
-    scales[1 + h / MW_SCALE_GROUP] = make_group(s->seed, layer->number, number, element, x);
+    scales[0] = row_scale(row_top(s->seed, of, number));
+    scales[1 + h / MW_SCALE_GROUP] = make_group(s->seed, of, number, element, x);
 }
 
 uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread)
@@ -208,7 +213,8 @@ int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const 
     w->experts = trace->experts;
     w->replicas = trace->replicas;
     w->experts_per_gpu = trace->experts / shape->gpus;
-    w->layers = layers * batches;
+    const unsigned passes = mw_passes_of(shape);
+    w->layers = layers * batches * passes;
     w->coefficients = malloc(w->experts * sizeof *w->coefficients);
     w->layer = calloc(w->layers, sizeof *w->layer);
     if (!w->coefficients || !w->layer)
@@ -216,8 +222,9 @@ int mw_workload_make(struct mw_workload *w, const struct mw_trace *trace, const 
     for (unsigned e = 0; !status && e < w->experts; e++)
         w->coefficients[e] = mw_expert_coefficient(shape->seed, e, shape->spread);
     for (unsigned i = 0; !status && i < w->layers; i++) {
-        w->layer[i].number = numbers[i / batches];
-        w->layer[i].first = i % batches * tokens;
+        w->layer[i].number = numbers[i / batches / passes];
+        w->layer[i].first = i / passes % batches * tokens;
+        w->layer[i].pass = (enum mw_pass)(i % passes);
         status = make_layer(w, &w->layer[i], trace, err);
     }
     if (status)

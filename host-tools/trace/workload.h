@@ -47,12 +47,30 @@ enum mw_spread {
                     ///< another order rounds otherwise, in some of every 1000 elements
 };
 
+/// What runs of each layer.
+enum mw_passes {
+    MW_RUN_FORWARD,
+    MW_RUN_BACKWARD, ///< three passes; figures are those of the second
+    MW_RUN_STEP,     ///< the same; figures are those of the first two
+};
+
+/// What a layer on the device is.
+enum mw_pass {
+    MW_PASS_FORWARD,
+    MW_PASS_BACKWARD, ///< gradients dY in place of hidden values, with the handle of the one before
+    MW_PASS_COUNTED,  ///< the same gradients, with counts of its own: what the handle saves
+    MW_PASSES
+};
+
+extern const char *const mw_pass_names[MW_PASSES];
+
 struct mw_shape {
     unsigned gpus;           ///< N, MW_MIN_GPUS .. MW_MAX_GPUS, divides the number of experts
     unsigned tokens_per_gpu; ///< T, at least 1
     unsigned batches;        ///< of N * T tokens of each layer, one behind the other; 0: 1
     unsigned hidden;         ///< H, bf16 values per token, 1 .. MW_MAX_HIDDEN
     unsigned dispatch_type;  ///< MW_ROWTYPE_ in which they are sent to the experts
+    enum mw_passes passes;   ///< not with batches
     bool allow_padding;      ///< lists may have empty places
     enum mw_spread spread;
     uint64_t seed;
@@ -60,11 +78,13 @@ struct mw_shape {
 
 /// One layer, in the layout in which the GPUs hold it.
 struct mw_layer {
-    size_t number;       ///< in the trace
-    size_t first;        ///< token of the trace that its tokens begin with
-    uint16_t *ids;       ///< [N * T][k], expert or its place, or MW_NO_EXPERT
-    float *weights;      ///< [N * T][k], 0 where there is no expert
-    uint16_t *x;         ///< [N * T][H], bf16 hidden values: normal numbers that dispatch_type has
+    size_t number;     ///< in the trace
+    size_t first;      ///< token of the trace that its tokens begin with
+    enum mw_pass pass; ///< what its values are
+    uint16_t *ids;     ///< [N * T][k], expert or its place, or MW_NO_EXPERT
+    float *weights;    ///< [N * T][k], 0 where there is no expert
+    /// [N * T][H], bf16 hidden values, or gradients: normal numbers that dispatch_type has
+    uint16_t *x;
     float *scales;       ///< [N * T][mw_row_type_scales]; NULL: dispatch_type has none
     uint16_t *expert_at; ///< [experts], the expert of each place; NULL: the place of its number
 };
@@ -75,7 +95,7 @@ struct mw_workload {
     unsigned k, experts, experts_per_gpu;
     unsigned replicas;      ///< of `experts` places, those beyond one for each expert
     uint16_t *coefficients; ///< of each expert, bf16, see mw_expert_coefficient
-    unsigned layers;        ///< those asked for, each as often as there are batches
+    unsigned layers;        ///< those asked for, each as often as there are batches, or passes
     struct mw_layer *layer;
 };
 
@@ -100,6 +120,18 @@ void mw_workload_set(const struct mw_workload *w, const struct mw_layer *layer, 
 
 /// c_e of the emulated expert: a bf16 of either sign.
 uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread spread);
+
+/// Layers on the device of each that is asked for, beside batches.
+static inline unsigned mw_passes_of(const struct mw_shape *shape)
+{
+    return shape->passes == MW_RUN_FORWARD ? 1 : MW_PASSES;
+}
+
+/// Whether the run's figures are those of this layer.
+static inline bool mw_pass_counts(const struct mw_shape *shape, enum mw_pass pass)
+{
+    return shape->passes == MW_RUN_BACKWARD ? pass == MW_PASS_BACKWARD : pass != MW_PASS_COUNTED;
+}
 
 static inline unsigned mw_gpu_of_expert(const struct mw_workload *w, unsigned expert)
 {

@@ -63,6 +63,8 @@ package cfg_pkg;
         bit            RowTypes;          // rows of dispatch may have a size and type of their own
         bit            GateGradients;     // experts return dot products for gate weights; with
                                           // RowTypes
+        bit            CachedHandle;      // layers may use what an earlier one counted and
+                                          // allocated
         bit            LinkRate;          // links may be slower than a flit per cycle
         bit            Guard;             // the switch bears endpoints that misbehave
         bit            Monitor;           // latency histogram and time series of each port of the
@@ -165,6 +167,7 @@ package cfg_pkg;
         c.OpenSyncs = 8;
         c.RowTypes = 1'b0;
         c.GateGradients = 1'b0;
+        c.CachedHandle = 1'b0;
         c.LinkRate = 1'b1;
         c.Guard = 1'b1;
         c.Monitor = 1'b1;

@@ -40,6 +40,8 @@ package node_pkg;
     typedef struct packed {
         logic [6:0]       port;               // own port, packet_pkg::port_t
         logic [1:0]       epoch;              // of this layer
+        logic             cached;             // it uses what the layer of handle_epoch counted and
+        logic [1:0]       handle_epoch;       // allocated
         logic [4:0]       k;                  // experts per token, 1 .. 16
         logic [15:0]      tokens;             // own tokens
         logic [3:0]       token_shift;        // log2 of the tokens per GPU, rounded up
@@ -121,6 +123,11 @@ package node_pkg;
     // Bytes of a row of dispatch.
     function automatic logic [14:0] dispatch_row(input bit built, input node_cfg_t c);
         return (built && c.dispatch_bytes != '0) ? c.dispatch_bytes : c.row_bytes;
+    endfunction
+
+    // The epoch of the layer that counted and allocated what a layer uses.
+    function automatic logic [1:0] counts_epoch(input bit built, input node_cfg_t c);
+        return (built && c.cached) ? c.handle_epoch : c.epoch;
     endfunction
 
     // Lists of rows that experts run on: one of each own expert or, with source_lists,

@@ -364,6 +364,7 @@ module fabric_csr #(
         hwif_in.primitives.merge_loads.next = Cfg.MergeLoads;
         hwif_in.primitives.row_types.next = Cfg.RowTypes;
         hwif_in.primitives.gate_gradients.next = Cfg.GateGradients;
+        hwif_in.primitives.cached_handle.next = Cfg.CachedHandle;
         hwif_in.load_room.entries.next = Cfg.MergeLoads ? 9'(Cfg.MergeEntries) : '0;
         hwif_in.load_room.open_loads.next = Cfg.MergeLoads ? 8'(Cfg.OpenLoads) : '0;
         hwif_in.load_room.open_syncs.next = Cfg.MergeLoads ? 8'(Cfg.OpenSyncs) : '0;

@@ -105,7 +105,14 @@ module node #(
     bundle_pkg::hub_counts_t hub_count;
     logic [31:0] stream_state[isa_pkg::Streams];
     logic [6:0] part_idle;
-    bundle_pkg::error_t err[1 + node_pkg::HubErrors];
+    bundle_pkg::error_t err[2 + node_pkg::HubErrors];  // of the GPU, the hub, the handle
+    node_pkg::node_cfg_t gpu_cfg;
+    logic stale;  // the layer uses the handle of a layer that is gone: no stream starts
+
+    always_comb begin
+        gpu_cfg = cfg;
+        if (stale) gpu_cfg.stream_enable = '0;
+    end
 
     gpu #(
         .Cfg(Cfg)
@@ -113,7 +120,7 @@ module node #(
         .clk_i,
         .rst_ni,
         .go_i(go),
-        .cfg_i(cfg),
+        .cfg_i(gpu_cfg),
         .emap_i(emap),
         .host_i,
         .host_ready_o,
@@ -198,6 +205,21 @@ module node #(
         .count_o(hub_count)
     );
 
+    if (Cfg.CachedHandle) begin : gen_handle
+        cached_handle i_handle (
+            .clk_i,
+            .rst_ni,
+            .go_i(go),
+            .sweep_i(sweep),
+            .cfg_i(cfg),
+            .stale_o(stale),
+            .err_o(err[1+node_pkg::HubErrors])
+        );
+    end else begin : gen_no_handle
+        assign stale = 1'b0;
+        assign err[1+node_pkg::HubErrors] = '{valid: 1'b0, code: error_pkg::ERR_NONE};
+    end
+
     // ---- the link, as faulty as its endpoint is to be ----
     node_pkg::fault_t fault;
 
@@ -247,7 +269,7 @@ module node #(
 
     node_csr #(
         .Cfg(Cfg),
-        .NumErr(1 + node_pkg::HubErrors)
+        .NumErr(2 + node_pkg::HubErrors)
     ) i_csr (
         .clk_i,
         .rst_ni,

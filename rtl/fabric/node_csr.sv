@@ -82,6 +82,8 @@ module node_csr #(
         cfg_o = '0;
         cfg_o.port = port_i;
         cfg_o.epoch = epoch_i;
+        cfg_o.cached = Cfg.CachedHandle && hwif_out.handle.cached.value;
+        cfg_o.handle_epoch = Cfg.CachedHandle ? hwif_out.handle.epoch.value : '0;
         cfg_o.k = hwif_out.shape.k.value;
         cfg_o.tokens = hwif_out.shape.tokens.value;
         cfg_o.token_shift = 4'(hwif_out.shifts.token_shift.value[TokenShiftW-1:0]);

@@ -270,6 +270,41 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     assert_message("merge_loads: only with tile_reductions");
 }
 
+/// A second dispatch region, of layers with a handle alone.
+static void layouts_of_handles(struct mw_device_info *info, struct mw_layer_config c)
+{
+    struct mw_layout none, kept, cached;
+    c.merge_loads = c.tile_reductions = false;
+    for (unsigned unicast = 0; unicast < 2; unicast++) {
+        c.received_rows = unicast ? 5 : 0;
+        c.handle = MW_HANDLE_NONE;
+        assert_code(mw_layout_of(info, &c, &none), 0);
+        c.handle = MW_HANDLE_KEEP;
+        info->cached_handle = false;
+        assert_code(mw_layout_of(info, &c, &kept), MW_ERR_CAPACITY);
+        assert_message("handle: each layer of this device counts its own rows: leave it out");
+        info->cached_handle = true;
+        assert_code(mw_layout_of(info, &c, &kept), 0);
+        const uint64_t region = none.gt_base - none.xd_base;
+        assert_int_equal(kept.xd_cached, kept.xd_base + region);
+        assert_int_equal(kept.gt_base, kept.xd_cached + region);
+        assert_int_equal(kept.end, none.end + region);
+        assert_true(!unicast || kept.st_lo <= kept.xd_cached);
+        c.handle = MW_HANDLE_CACHED;
+        assert_code(mw_layout_of(info, &c, &cached), 0);
+        assert_memory_equal(&cached, &kept, sizeof kept);
+    }
+    c.handle++;
+    assert_code(mw_layout_of(info, &c, &cached), MW_ERR_INVALID);
+    assert_message("handle: there is no value 3");
+    c.handle = MW_HANDLE_KEEP;
+    c.target_list_cache = c.switch_reductions = c.tile_reductions = c.merge_loads = true;
+    c.k = 1;
+    c.received_rows = 32;
+    assert_code(mw_layout_of(info, &c, &cached), MW_ERR_INVALID);
+    assert_message("handle: not with merge_loads");
+}
+
 /// What may be asked for together, and in how many lists of rows.
 static void layouts_of_settings(void **state)
 {
@@ -311,6 +346,7 @@ static void layouts_of_settings(void **state)
     c.switch_reductions = true;
     layouts_of_loads(&info, c);
     layouts_of_gradients(&info, small_config());
+    layouts_of_handles(&info, c);
     c = small_config();
     c.row_returns = true; // slots of as many places as k, rounded up, where stores land
     assert_code(mw_layout_make(device, &c, &l), 0);

@@ -140,12 +140,19 @@ static const char *pick_system(const struct bench *b, struct mw_random *r)
 void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
                         const struct configuration_model *models)
 {
+    configuration_make_with(c, seed, i, models, "");
+}
+
+void configuration_make_with(struct configuration *c, uint64_t seed, unsigned i,
+                             const struct configuration_model *models, const char *more)
+{
     struct mw_random r = {mw_hash3(seed, 0x636f6e66, i)};
     struct text t = {.length = 0};
     const struct configuration_model *m = pick_model(&r, models);
     add_sizes(&t, &r, m);
     add_behaviour(&t, &r, m);
     add_limits(&t, &r, m);
+    add(&t, "%s", more);
     bool padding = pick(&r, 0, 3) == 0;
     if (padding)
         add(&t, " --allow-padding");

@@ -24,5 +24,8 @@ struct configuration {
 /// Configuration `i` of a seed; it is printed.
 void configuration_make(struct configuration *c, uint64_t seed, unsigned i,
                         const struct configuration_model *models);
+/// The same with more options, such as " --pass step".
+void configuration_make_with(struct configuration *c, uint64_t seed, unsigned i,
+                             const struct configuration_model *models, const char *more);
 
 #endif

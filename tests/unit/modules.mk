@@ -26,7 +26,7 @@ UNIT_SRCS_stat_counters := rtl/common/lutram.sv rtl/common/stat_counters.sv
 UNIT += node_csr
 UNIT_SRCS_node_csr := rtl/fabric/node_csr.sv
 UNIT_PARAMS_node_csr := N=32 RowsLog2=31 TokensLog2=15 MaxLocalExperts=127 NumErr=3 SwitchReductions=1 \
-    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1 GateGradients=1
+    TileReductions=1 MergeLoads=1 RowSparse=1 SourceLists=1 RpmEntries=8 RowTypes=1 GateGradients=1 CachedHandle=1
 UNIT += fabric_csr
 UNIT_SRCS_fabric_csr := rtl/fabric/fabric_csr.sv
 UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2=8 MaxExperts=64 MaxLocalExperts=16 \
@@ -139,13 +139,13 @@ $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 Adde
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control/control.sv
 UNIT_PARAMS_control := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 MaxLocalExperts=32 Events=32 \
-    RowRanges=1 SwitchReductions=0 SourceLists=1
+    RowRanges=1 SwitchReductions=0 SourceLists=1 CachedHandle=1
 $(eval $(call variant,control_16,control,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=512 \
-    MaxLocalExperts=64 Events=16 RowRanges=0 SwitchReductions=0 SourceLists=0))
+    MaxLocalExperts=64 Events=16 RowRanges=0 SwitchReductions=0 SourceLists=0 CachedHandle=0))
 $(eval $(call variant,control_by_switch,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 \
-    MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 SourceLists=1))
+    MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 SourceLists=1 CachedHandle=0))
 $(eval $(call variant,control_tiles,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 \
-    MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 TileReductions=1 SourceLists=1))
+    MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 TileReductions=1 SourceLists=1 CachedHandle=0))
 UNIT += tx
 UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
 UNIT_SRCS_tx := rtl/hub/tx.sv
@@ -223,9 +223,9 @@ UNIT_PARAMS_rx_jobs := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=4 RowsLog2=10 
 UNIT += allocator
 UNIT_SRCS_allocator := rtl/hub/memory/allocator.sv
 UNIT_PARAMS_allocator := N=5 FlitBytes=8 MemBytesLog2=15 TokensLog2=4 RowsLog2=5 MaxLocalExperts=16 CacheEntries=64 \
-    CacheLimit=1
+    CacheLimit=1 CachedHandle=1
 $(eval $(call variant,allocator_16,allocator,N=4 FlitBytes=16 MemBytesLog2=15 TokensLog2=6 RowsLog2=6 \
-    MaxLocalExperts=8 CacheEntries=16 CacheLimit=0))
+    MaxLocalExperts=8 CacheEntries=16 CacheLimit=0 CachedHandle=0))
 UNIT += row_ranges
 UNIT_SRCS_row_ranges := rtl/common/row_ranges.sv
 UNIT_PARAMS_row_ranges := N=5 FlitBytes=8 MemBytesLog2=17 TokensLog2=6 RowRanges=1 Own=0

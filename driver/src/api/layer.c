@@ -45,10 +45,11 @@ static unsigned cache_log2(const struct mw_device_info *info, const struct mw_la
 }
 
 /// The registers of one GPU; returns how many.
-static unsigned node_registers(struct reg_value *r, const struct mw_device_info *info,
+static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
                                const struct mw_layer_config *c, const struct mw_layout *l,
                                unsigned gpu, unsigned tokens, unsigned experts, unsigned streams)
 {
+    const struct mw_device_info *info = &d->info;
     const struct reg_value all[] = {
         {REG(shape), MWI_PUT(MW_NODE__SHAPE__K, c->k) | MWI_PUT(MW_NODE__SHAPE__TOKENS, tokens)},
         {REG(shifts), MWI_PUT(MW_NODE__SHIFTS__TOKEN_SHIFT, l->token_shift) |
@@ -62,7 +63,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
                        MWI_PUT(MW_NODE__ROW__LOCAL_EXPERTS, experts)},
         {REG(xs_base), MWI_BASE(l->xs_base)},
         {REG(rt_base), MWI_BASE(l->rt_base)},
-        {REG(xd_base), MWI_BASE(l->xd_base)},
+        {REG(xd_base), MWI_BASE(c->handle == MW_HANDLE_CACHED ? l->xd_cached : l->xd_base)},
         {REG(yd_base), MWI_BASE(l->yd_base)},
         {REG(gt_base), MWI_BASE(l->gt_base)},
         {REG(al_base), MWI_BASE(l->al_base)},
@@ -112,7 +113,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
     };
     enum { LOADS = 2 };
     unsigned count = sizeof all / sizeof *all - (info->merge_loads ? 0 : LOADS);
-    static_assert(sizeof all / sizeof *all + 3 <= MAX_REGS, "room for all registers");
+    static_assert(sizeof all / sizeof *all + 4 <= MAX_REGS, "room for all registers");
     for (unsigned i = 0; i < count; i++)
         r[i] = all[i];
     if (info->row_types)
@@ -123,6 +124,10 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device_info 
         r[count++] = (struct reg_value){REG(xf_base), MWI_BASE(l->xf_base)};
         r[count++] = (struct reg_value){REG(dw_base), MWI_BASE(l->dw_base)};
     }
+    if (info->cached_handle)
+        r[count++] = (struct reg_value){
+            REG(handle), MWI_PUT(MW_NODE__HANDLE__EPOCH, mwi_state_kept_epoch(d)) |
+                             MWI_PUT(MW_NODE__HANDLE__CACHED, c->handle == MW_HANDLE_CACHED)};
     return count;
 }
 
@@ -140,10 +145,10 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
 /// What a layout that mw_layout_make did not make could have wrong: fields of registers.
 static int check_layout(const struct mw_device *d, const struct mw_layout *l)
 {
-    const uint64_t address[] = {l->stream[0], l->stream[1], l->stream[2], l->stream[3], l->rt_base,
-                                l->ce_base,   l->al_base,   l->xs_base,   l->out_base,  l->yd_base,
-                                l->xd_base,   l->gt_base,   l->cb_base,   l->rl_base,   l->st_lo,
-                                l->st_hi,     l->load_base, l->xf_base,   l->dw_base};
+    const uint64_t address[] = {
+        l->stream[0], l->stream[1], l->stream[2], l->stream[3], l->rt_base, l->ce_base,  l->al_base,
+        l->xs_base,   l->out_base,  l->yd_base,   l->xd_base,   l->gt_base, l->cb_base,  l->rl_base,
+        l->st_lo,     l->st_hi,     l->load_base, l->xf_base,   l->dw_base, l->xd_cached};
     for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
         if (address[i] % MW_BASE_UNIT || address[i] > d->info.mem_bytes)
             return mwi_fail(MW_ERR_INVALID,
@@ -177,7 +182,7 @@ static int write_nodes(struct mw_device *d, const struct mw_layer_config *c,
     int status = 0;
     for (unsigned g = 0; g < d->info.gpus && !status; g++) {
         struct reg_value r[MAX_REGS];
-        unsigned count = node_registers(r, &d->info, c, l, g, tokens[g], experts[g], streams);
+        unsigned count = node_registers(r, d, c, l, g, tokens[g], experts[g], streams);
         for (unsigned i = 0; i < count && !status; i++)
             status = mwi_write(d, MWI_NODE(g, shape) + r[i].offset, r[i].value);
     }
@@ -253,6 +258,8 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
         status = check_layout(device, layout);
     if (!status)
         status = check_own(device, &c, tokens, experts, streams);
+    if (!status && c.handle == MW_HANDLE_CACHED)
+        status = mwi_check_kept(device, __func__, &c, layout);
     if (!status)
         status = mwi_configure(device, &c, layout, tokens, experts, streams);
     return mwi_unlock(device, status);

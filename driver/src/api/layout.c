@@ -177,6 +177,20 @@ static int check_gradients(const struct mw_device_info *info, const struct mw_la
     return 0;
 }
 
+static int check_handle(const struct mw_device_info *info, const struct mw_layer_config *c)
+{
+    if (c->handle == MW_HANDLE_NONE)
+        return 0;
+    if (c->handle > MW_HANDLE_CACHED)
+        return mwi_fail(MW_ERR_INVALID, "handle: there is no value %u", c->handle);
+    if (!info->cached_handle)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "handle: each layer of this device counts its own rows: leave it out");
+    if (c->merge_loads)
+        return mwi_fail(MW_ERR_INVALID, "handle: not with merge_loads");
+    return 0;
+}
+
 static int check_credits(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     const struct {
@@ -242,6 +256,8 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         status = check_dispatch(info, c);
     if (!status)
         status = check_gradients(info, c);
+    if (!status)
+        status = check_handle(info, c);
     if (status)
         return status;
     if (c->target_list_cache && !info->target_list_cache)
@@ -375,6 +391,7 @@ static void take_regions(const struct mw_device_info *info, struct mw_layout *l,
     take_buffers(l, c);
     l->yd_base = take(l, (unicast ? received << l->k_shift : rows) << l->row_shift);
     l->xd_base = take(l, (unicast ? received : rows) << l->row_shift);
+    l->xd_cached = take(l, c->handle ? (unicast ? received : rows) << l->row_shift : 0);
     l->gt_base = take(l, unicast ? received * MW_META_BYTES : rows << l->gate_shift);
     l->cb_base = take(l, slots << l->row_shift);
     l->rl_base = take(

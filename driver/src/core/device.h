@@ -26,6 +26,13 @@ struct mwi_state {
     unsigned epoch;    ///< of the next layer
     bool sweep;        ///< the allocation tables must be cleared before it
     uint64_t swept[5]; ///< where they are, how large, rows, cache and tokens, as last configured
+    /// The layer whose counts and rows cached ones may use.
+    struct {
+        bool there;
+        unsigned epoch;
+        char why[96]; ///< it is not there
+    } kept;
+    unsigned handle;       ///< MW_HANDLE_ of the layer that is configured
     uint64_t tokens_total; ///< of the layer, for progress
     uint64_t quiet_cycles; ///< longest that this layer may legitimately do nothing visible,
     uint64_t delays;       ///< besides what its streams wait for nothing but time

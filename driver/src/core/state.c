@@ -11,13 +11,15 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { MWI_EPOCHS = 4 };
 
 void mwi_state_init(struct mwi_state *s)
 {
-    *s = (struct mwi_state){.now = MW_STATE_IDLE, .sweep = true};
+    *s = (struct mwi_state){
+        .now = MW_STATE_IDLE, .sweep = true, .kept.why = "no layer has kept one yet"};
 }
 
 enum mw_state mwi_state_outside(const struct mw_device *d)
@@ -80,6 +82,53 @@ int mwi_check_idle(const struct mw_device *d, const char *call)
                                                                          : fail_running(d, call);
 }
 
+enum { TABLES = sizeof((struct mwi_state *)NULL)->swept / sizeof(uint64_t) };
+
+/// Where a layer's tables are, and how large.
+static void tables_of(const struct mw_layer_config *c, const struct mw_layout *l,
+                      uint64_t table[TABLES])
+{
+    const uint64_t all[] = {
+        l->al_base,
+        (uint64_t)c->experts_per_gpu << (l->n_shift + l->token_shift),
+        mwi_lists_of(c, l->n_shift) << l->cap_shift,
+        c->cache_entries,
+        l->token_shift, // of the numbers of rows that are loaded
+    };
+    static_assert(sizeof all == TABLES * sizeof *all, "all of them are kept");
+    memcpy(table, all, sizeof all);
+}
+
+int mwi_check_kept(const struct mw_device *d, const char *call, const struct mw_layer_config *c,
+                   const struct mw_layout *l)
+{
+    const struct mwi_state *s = &d->state;
+    uint64_t tables[TABLES];
+    tables_of(c, l, tables);
+    if (!s->kept.there)
+        return mwi_fail(MW_ERR_STATE, "%s: there is no handle that a cached layer could use: %s",
+                        call, s->kept.why);
+    if (s->sweep || memcmp(tables, s->swept, sizeof tables) != 0)
+        return mwi_fail(MW_ERR_STATE,
+                        "%s: the handle is that of a layer of other sizes than the last one that "
+                        "was configured",
+                        call);
+    if (s->epoch == MWI_EPOCHS)
+        return mwi_fail(MW_ERR_STATE,
+                        "%s: no epoch is left for one more layer that uses the handle: let a layer "
+                        "count again",
+                        call);
+    return 0;
+}
+
+/// ... of the layer that is configured.
+static int check_cached(const struct mw_device *d, const char *call)
+{
+    return d->state.handle == MW_HANDLE_CACHED
+               ? mwi_check_kept(d, call, &d->configured.config, &d->configured.layout)
+               : 0;
+}
+
 int mwi_check_launch(const struct mw_device *d, const char *call)
 {
     int status = mwi_check_idle(d, call);
@@ -87,7 +136,7 @@ int mwi_check_launch(const struct mw_device *d, const char *call)
         return mwi_fail(MW_ERR_STATE, "%s: no layer was configured", call);
     if (!status && d->state.fed.used)
         return mwi_fail(MW_ERR_STATE, "%s: no layer was configured since mw_feed", call);
-    return status;
+    return status ? status : check_cached(d, call);
 }
 
 static bool in_use(const struct mwi_state *s, unsigned buffer)
@@ -119,7 +168,7 @@ int mwi_check_feed(const struct mw_device *d, const char *call, const struct mw_
         return mwi_fail(MW_ERR_STATE, "%s: a layer uses buffer %u", call, buffer);
     if (s->fed.count == MW_FEED_BUFFERS)
         return mwi_fail(MW_ERR_STATE, "%s: %d layers are not done yet", call, MW_FEED_BUFFERS);
-    return 0;
+    return check_cached(d, call);
 }
 
 static bool inside(const struct mw_transfer *t, uint64_t base, uint64_t bytes)
@@ -163,18 +212,10 @@ int mwi_check_free(const struct mw_device *d, const char *call, const struct mw_
 static void note_tables(struct mwi_state *s, const struct mw_layer_config *c,
                         const struct mw_layout *l)
 {
-    const uint64_t tables[] = {
-        l->al_base,
-        (uint64_t)c->experts_per_gpu << (l->n_shift + l->token_shift),
-        mwi_lists_of(c, l->n_shift) << l->cap_shift,
-        c->cache_entries,
-        l->token_shift, // of the numbers of rows that are loaded
-    };
-    static_assert(sizeof tables == sizeof s->swept, "all of them are kept");
-    for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
-        s->sweep |= s->swept[i] != tables[i];
-        s->swept[i] = tables[i];
-    }
+    uint64_t tables[TABLES];
+    tables_of(c, l, tables);
+    s->sweep |= memcmp(s->swept, tables, sizeof tables) != 0;
+    memcpy(s->swept, tables, sizeof tables);
 }
 
 void mwi_state_configured(struct mw_device *d, const struct mw_layer_config *config,
@@ -188,6 +229,7 @@ void mwi_state_configured(struct mw_device *d, const struct mw_layer_config *con
     s->tokens_total = 0;
     for (unsigned g = 0; g < d->info.gpus; g++)
         s->tokens_total += tokens[g];
+    s->handle = config->handle;
     note_tables(s, config, layout);
 }
 
@@ -205,16 +247,39 @@ void mwi_state_unconfigured(struct mw_device *d)
 
 unsigned mwi_state_epoch(const struct mw_device *d, bool *sweep)
 {
-    *sweep = d->state.sweep || d->state.epoch == MWI_EPOCHS;
-    return *sweep ? 0 : d->state.epoch;
+    const struct mwi_state *s = &d->state;
+    // a handle is for another epoch, at least
+    *sweep = s->sweep || s->epoch + (s->handle == MW_HANDLE_KEEP) >= MWI_EPOCHS;
+    return *sweep ? 0 : s->epoch;
+}
+
+unsigned mwi_state_kept_epoch(const struct mw_device *d)
+{
+    return d->state.kept.there ? d->state.kept.epoch : 0;
+}
+
+static void lose_handle(struct mwi_state *s, const char *why)
+{
+    if (s->kept.there)
+        snprintf(s->kept.why, sizeof s->kept.why, "%s", why);
+    s->kept.there = false;
 }
 
 /// A layer has begun in the epoch of mwi_state_epoch.
-static void begin(struct mwi_state *s)
+static void begin(struct mw_device *d)
 {
-    s->epoch = s->sweep || s->epoch == MWI_EPOCHS ? 1 : s->epoch + 1;
+    struct mwi_state *s = &d->state;
+    bool sweep;
+    const unsigned epoch = mwi_state_epoch(d, &sweep);
+    s->epoch = epoch + 1;
     s->sweep = false;
     s->begun++;
+    if (s->handle == MW_HANDLE_KEEP) {
+        s->kept.there = true;
+        s->kept.epoch = epoch;
+    } else if (s->handle == MW_HANDLE_NONE) {
+        lose_handle(s, "a layer behind it has counted its own rows, and kept none");
+    }
     if (s->now != MW_STATE_RUNNING)
         s->after = MW_STATE_CONFIGURED;
     s->now = MW_STATE_RUNNING;
@@ -231,7 +296,7 @@ static void launched(struct mw_device *d)
 
 void mwi_state_started(struct mw_device *d)
 {
-    begin(&d->state);
+    begin(d);
     launched(d);
 }
 
@@ -241,6 +306,7 @@ void mwi_state_continued(struct mw_device *d)
     s->begun++;
     s->after = MW_STATE_CONFIGURED;
     s->now = MW_STATE_RUNNING;
+    lose_handle(s, "the second phase of a layer has cleared its counts");
     launched(d);
 }
 
@@ -259,16 +325,18 @@ bool mwi_state_dispatch_runs(const struct mw_device *d)
     return d->state.layer.runs && d->state.layer.dispatch;
 }
 
-void mwi_state_rows_lost(struct mw_device *d)
+void mwi_state_rows_lost(struct mw_device *d, const char *why)
 {
     d->state.begun++;
+    d->state.sweep = true;
+    lose_handle(&d->state, why);
 }
 
 void mwi_state_fed(struct mw_device *d, const struct mw_layout *layout, unsigned buffer,
                    uint32_t number)
 {
     struct mwi_state *s = &d->state;
-    begin(s);
+    begin(d);
     s->layer.gone = s->layer.waited;
     s->fed.used = true;
     s->fed.layout = *layout;
@@ -291,6 +359,8 @@ static void end_layer(struct mw_device *d, int code, uint64_t cycles)
 void mwi_state_ended(struct mw_device *d, int code, uint64_t cycles)
 {
     d->state.now = d->state.after;
+    if (code)
+        lose_handle(&d->state, "a layer has ended with an error");
     end_layer(d, code, cycles);
 }
 
@@ -365,6 +435,7 @@ void mwi_state_reset(struct mw_device *d)
     s->now = MW_STATE_IDLE;
     s->sweep = true;
     s->epoch = 0;
+    lose_handle(s, "the device was reset");
     s->fed.used = false;
     s->lost = 0;
     d->write_count = 0;

@@ -39,6 +39,9 @@ int mwi_check_launch(const struct mw_device *device, const char *call);
 /// ... or: mw_feed may give it this buffer.
 int mwi_check_feed(const struct mw_device *device, const char *call, const struct mw_layout *layout,
                    unsigned buffer);
+/// ... or: the handle of a layer of these sizes is there, and an epoch for one more that uses it.
+int mwi_check_kept(const struct mw_device *device, const char *call,
+                   const struct mw_layer_config *config, const struct mw_layout *layout);
 /// ... or: no layer runs that may touch one of the pieces.
 int mwi_check_free(const struct mw_device *device, const char *call, const struct mw_transfer *list,
                    size_t count);
@@ -61,12 +64,14 @@ void mwi_state_started(struct mw_device *device);
 void mwi_state_continued(struct mw_device *device);
 /// The epoch of the last layer.
 unsigned mwi_state_last_epoch(const struct mw_device *device);
+/// The epoch of the layer whose handle is kept; 0 if none is.
+unsigned mwi_state_kept_epoch(const struct mw_device *device);
 /// The layer that was started last is the dispatch of a handle alone.
 void mwi_state_dispatches(struct mw_device *device);
 /// ... and still runs.
 bool mwi_state_dispatch_runs(const struct mw_device *device);
-/// The tables hold no rows that a layer could continue with.
-void mwi_state_rows_lost(struct mw_device *device);
+/// The tables hold no rows that a layer could continue with, and must be cleared.
+void mwi_state_rows_lost(struct mw_device *device, const char *why);
 void mwi_state_fed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
                    uint32_t number);
 /// The launched layer has ended; mw_message is that of a `code` that is not 0.

@@ -74,8 +74,7 @@ int mw_port_enable(struct mw_device *device, unsigned gpu)
         status = wait_for_port(device, gpu, false);
     // its registers are as after power-up, and its allocation table may be half written
     mwi_state_unconfigured(device);
-    device->state.sweep = true;
-    mwi_state_rows_lost(device);
+    mwi_state_rows_lost(device, "mw_port_enable reset a GPU");
     return mwi_unlock(device, status);
 }
 

@@ -136,6 +136,7 @@ module control #(
         Sort
     } state_e;
     state_e state_q;
+    logic anew;  // a layer begins that counts itself
     logic accept, copies_q, to_last, to_next, start_walk, sort_walk, sort_ready, fenced;
     logic event_ready, known, no_tokens, refused, part, bad_count, notified, drained, head_end;
     logic known_event;
@@ -150,6 +151,7 @@ module control #(
     logic [Cfg.GpuW-1:0] port, to_q;
     logic [Cfg.TokensLog2:0] end_q, range_end, sort_end;
 
+    assign anew = go_i && !(Cfg.CachedHandle && cfg_i.cached);
     assign port = cfg_i.port[Cfg.GpuW-1:0];
     assign cmd_ready_o = state_q == Idle && !tile_go;
     assign accept = cmd_valid_i && cmd_ready_o;
@@ -461,7 +463,7 @@ module control #(
         ) i_loads (
             .clk_i,
             .rst_ni,
-            .go_i,
+            .go_i(anew),
             .port_i(cfg_i.port),
             .cnt_i,
             .cnt_bad_i(bad_count),
@@ -500,7 +502,8 @@ module control #(
     ) i_bases (
         .clk_i,
         .rst_ni,
-        .go_i,
+        .go_i(anew),
+        .again_i(go_i && !anew),
         .port_i(cfg_i.port),
         .cnt_valid_i(cnt_i.valid && cnt_i.kind),
         .cnt_src_i(cnt_i.src),

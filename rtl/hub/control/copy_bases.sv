@@ -6,7 +6,8 @@
 // Function: Counts are added as they come: base[g] = copies of GPUs 0 .. p - 1 for GPU g, the
 // number of the first row of p at g. recv_rows_o = copies for p, src_rows_o those of src_i. After
 // all of them have arrived, keep_i stores base[p] (own_base_o). From then on send increments
-// base[]. go_i clears everything except own_base_o, so copy counts work once per layer.
+// base[]. go_i clears everything except own_base_o, so copy counts work once per layer. again_i
+// (with CachedHandle) takes back the increments alone, so the counts work once more.
 // Order: A count, keep_i and base_take_i take effect in the next cycle. Never two of them in one
 // cycle.
 // Back-pressure: None.
@@ -21,6 +22,7 @@ module copy_bases #(
     input  wire logic              clk_i,
     input  wire logic              rst_ni,
     input  wire logic              go_i,
+    input  wire logic              again_i,
     input  wire packet_pkg::port_t port_i,
 
     input  wire logic              cnt_valid_i,  // a word of copy counts
@@ -44,10 +46,10 @@ module copy_bases #(
     localparam int unsigned BaseW = (Cfg.GpuW + Cfg.TokensLog2 + 1 < node_pkg::RowW)
                                     ? Cfg.GpuW + Cfg.TokensLog2 + 1 : node_pkg::RowW;
 
-    logic base_we, known, received, count;
-    logic [Cfg.GpuW-1:0] base_at;
-    logic [BaseW-1:0] base_word, base_row, recv_q, own_base_q;
-    logic [Cfg.N-1:0] known_q;
+    logic base_we, sum_we, received, count;
+    logic [Cfg.GpuW-1:0] base_at, read_at[2];
+    logic [BaseW-1:0] row[2], base_row, base_next, recv_q, own_base_q;
+    logic [Cfg.N-1:0] known_q, taken;  // of base[]: sums; and, with CachedHandle, rows taken
 
     assign bad_o = cnt_valid_i && (32'(cnt_idx_i) >= Cfg.N
                                    || (cnt_val_i >> (Cfg.TokensLog2 + 1)) != '0);
@@ -56,23 +58,66 @@ module copy_bases #(
     assign base_at = cnt_valid_i ? cnt_idx_i[Cfg.GpuW-1:0] : keep_i ? port_i[Cfg.GpuW-1:0]
                      : base_q_i;
     assign base_we = (count && cnt_src_i < port_i) || base_take_i;
-    assign known = known_q[base_at];
-    assign base_row = known ? base_word : '0;
+    assign base_row = row[0];
+    assign base_next = base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1));
     assign base_row_o = node_pkg::RowW'(base_row);
+    assign notified_row_o = node_pkg::RowW'(row[1]);
     assign recv_rows_o = node_pkg::RowW'(recv_q);
     assign own_base_o = node_pkg::RowW'(own_base_q);
 
-    lutram #(
-        .Width(BaseW),
-        .Depth(Cfg.N)
-    ) i_base (
-        .clk_i,
-        .we_i(base_we),
-        .waddr_i(base_at),
-        .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
-        .raddr_i(base_at),
-        .rdata_o(base_word)
-    );
+    // The next row at a GPU, for its two readers. With CachedHandle a table of its own has the rows
+    // behind those that were taken, so that the sums remain.
+    assign read_at = '{base_at, notified_q_i};
+
+    for (genvar u = 0; u < 2; u++) begin : gen_row
+        if (u == 0 || Cfg.RowRanges) begin : gen_read
+            logic [BaseW-1:0] sum;
+
+            lutram #(
+                .Width(BaseW),
+                .Depth(Cfg.N)
+            ) i_base (
+                .clk_i,
+                .we_i(sum_we),
+                .waddr_i(base_at),
+                .wdata_i(base_next),
+                .raddr_i(read_at[u]),
+                .rdata_o(sum)
+            );
+            if (Cfg.CachedHandle) begin : gen_taken
+                logic [BaseW-1:0] next;
+
+                lutram #(
+                    .Width(BaseW),
+                    .Depth(Cfg.N)
+                ) i_taken (
+                    .clk_i,
+                    .we_i(base_take_i),
+                    .waddr_i(base_at),
+                    .wdata_i(base_next),
+                    .raddr_i(read_at[u]),
+                    .rdata_o(next)
+                );
+                assign row[u] = taken[read_at[u]] ? next : known_q[read_at[u]] ? sum : '0;
+            end else begin : gen_sum
+                assign row[u] = known_q[read_at[u]] ? sum : '0;
+            end
+        end else begin : gen_none
+            assign row[u] = '0;
+        end
+    end
+
+    if (Cfg.CachedHandle) begin : gen_handle
+        logic [Cfg.N-1:0] taken_q;
+
+        assign {sum_we, taken} = {base_we && !base_take_i, taken_q};
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || go_i || again_i) taken_q <= '0;
+            else if (base_take_i) taken_q[base_at] <= 1'b1;
+        end
+    end else begin : gen_no_handle
+        assign {sum_we, taken} = {base_we, Cfg.N'(0)};
+    end
 
     // Every source's count is here before it is read.
     for (genvar s = 0; s < 2; s++) begin : gen_src
@@ -96,28 +141,9 @@ module copy_bases #(
         end
     end
 
-    if (Cfg.RowRanges) begin : gen_notified
-        logic [BaseW-1:0] word;
-
-        lutram #(
-            .Width(BaseW),
-            .Depth(Cfg.N)
-        ) i_notified (
-            .clk_i,
-            .we_i(base_we),
-            .waddr_i(base_at),
-            .wdata_i(base_row + (cnt_valid_i ? cnt_val_i[BaseW-1:0] : BaseW'(1))),
-            .raddr_i(notified_q_i),
-            .rdata_o(word)
-        );
-        assign notified_row_o = known_q[notified_q_i] ? node_pkg::RowW'(word) : '0;
-    end else begin : gen_none_notified
-        assign notified_row_o = '0;
-    end
-
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) known_q <= '0;
-        else if (base_we) known_q[base_at] <= 1'b1;
+        else if (sum_we) known_q[base_at] <= 1'b1;
         if (!rst_ni || go_i) recv_q <= '0;
         else if (received) recv_q <= recv_q + cnt_val_i[BaseW-1:0];
         if (keep_i) own_base_q <= base_row;

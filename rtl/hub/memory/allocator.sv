@@ -15,6 +15,8 @@
 //   per row. An unallocated row gets the next row of its expert, and is written to the table before
 //   the cache holds it. A write may hit the flit of another read in the same cycle. Only the entry
 //   of the read itself is used.
+// - A layer that uses a handle (cached) finds the entries of the handle's epoch. Nothing is
+//   allocated.
 // Ports: cfg_i must be set before a sweep. No requests while sweep_busy_o. hit_o and miss_o pulse
 // once per look-up. Retries (req_i[0].retry) do not count.
 // Order: One request in flight per client. Misses end in order.
@@ -22,8 +24,8 @@
 // end of a miss.
 // Latency: An answer comes two cycles after the request unless the look-up misses. A miss takes up
 // to Misses reads and Misses writes of memory.
-// Errors: err to client 0: the expert has no row left, or expert or token do not exist. err to
-// client 1: the row was never stored, or cannot be.
+// Errors: err to client 0: the expert has no row left, expert or token do not exist, or a handle
+// has no such row. err to client 1: the row was never stored, or cannot be.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -95,6 +97,9 @@ module allocator #(
         logic [TagW-1:0]         tag;
         logic [Cfg.RowsLog2-1:0] row;
     } line_t;
+
+    logic [1:0] epoch;  // of the entries that are in use
+    assign epoch = node_pkg::counts_epoch(Cfg.CachedHandle, cfg_i);
 
     // ---- place in the cache ----
     logic [3:0] size, turn;  // log2 of the entries in use; where the expert's bits go
@@ -196,7 +201,7 @@ module allocator #(
     assign take_token = req_i[take_client].token;
     assign take_le = req_i[take_client].le;
     assign look_in.client = take_client;
-    assign look_in.alloc = req_i[take_client].alloc;
+    assign look_in.alloc = req_i[take_client].alloc && !(Cfg.CachedHandle && cfg_i.cached);
     assign look_in.start = take_client || req_i[0].start;
     assign look_in.retry = !take_client && req_i[0].retry;
     assign look_in.key = '{le: take_le[Cfg.LocalW-1:0], token: take_token[Cfg.TokW-1:0]};
@@ -222,7 +227,7 @@ module allocator #(
         same[m] = miss_valid_q[m] && miss_key_q[m] == look_data_q.key;
     end
 
-    assign hit = line.valid && line.epoch == cfg_i.epoch && line.tag == tag(look_data_q.key);
+    assign hit = line.valid && line.epoch == epoch && line.tag == tag(look_data_q.key);
     assign joined = same != '0;
     // The last place is client 1's, which has one request at a time.
     assign room = ptr_t'(tail_q - head_q) < ptr_t'(Misses - 1) || look_data_q.client;
@@ -288,13 +293,13 @@ module allocator #(
         .clk_i,
         .we_i(bump_we || sweep_q == SweepCache),
         .waddr_i((sweep_q == SweepCache) ? at_q[Cfg.LocalW-1:0] : head_key.le),
-        .wdata_i((sweep_q == SweepCache) ? '0 : {cfg_i.epoch, bump_next}),
+        .wdata_i((sweep_q == SweepCache) ? '0 : {epoch, bump_next}),
         .raddr_i(head_key.le),
         .rdata_o(bump_word)
     );
 
     logic [Cfg.RowsLog2:0] given;
-    assign given = (bump_word[Cfg.RowsLog2+2-:2] == cfg_i.epoch) ? bump_word[Cfg.RowsLog2:0] : '0;
+    assign given = (bump_word[Cfg.RowsLog2+2-:2] == epoch) ? bump_word[Cfg.RowsLog2:0] : '0;
     assign bump = given[Cfg.RowsLog2-1:0];
     assign bump_next = given + 1'b1;
     assign full = given[Cfg.RowsLog2] || (given >> cfg_i.cap_shift) != '0;
@@ -325,7 +330,7 @@ module allocator #(
     assign line_waddr = filling ? index(head_key, size, turn) : at_q[IdxW-1:0];
     assign fill_line = '{
             valid: filling,
-            epoch: cfg_i.epoch,
+            epoch: epoch,
             full: end_err_q,
             tag: tag(head_key),
             row: end_row_q
@@ -437,15 +442,12 @@ module allocator #(
             wr_lane_q <= word[LaneW-1:0];
         end
         if (alm_rd_i.rvalid)
-            miss_answer_q[answer] <= {
-                entry[31] && entry[30:29] == cfg_i.epoch, entry[Cfg.RowsLog2-1:0]
-            };
+            miss_answer_q[answer] <= {entry[31] && entry[30:29] == epoch, entry[Cfg.RowsLog2-1:0]};
     end
 
     always_comb begin
         alm_wr_o.data = '0;
-        if (sweep_q == SweepOff)
-            alm_wr_o.data = {Cfg.Words{1'b1, cfg_i.epoch, 9'd0, 20'(end_row_q)}};
+        if (sweep_q == SweepOff) alm_wr_o.data = {Cfg.Words{1'b1, epoch, 9'd0, 20'(end_row_q)}};
         for (int unsigned l = 0; l < Cfg.Words; l++)
         alm_wr_o.be[4*l+:4] = {4{sweep_q != SweepOff || wr_lane_q == LaneW'(l)}};
     end

@@ -7,7 +7,7 @@
 // Ports: A packet passes word by word (cnt_o) in its cycle. cnt_o.last marks the word that
 // completes what its source counts. rows_here_o: the rows of every source, or every list, are
 // counted. copies_here_o: the copies of every source are. lists_o: these lists are counted. go_i
-// clears all of them.
+// clears all of them, unless the layer uses a handle (cached), whose counts they are.
 // Order: The order of the words. A packet's words come without others between.
 // Back-pressure: None.
 // Latency: rows_here_o, copies_here_o and lists_o change in the cycle after the last word.
@@ -40,6 +40,9 @@ module count_once #(
     logic [1:0] had, now;  // halves: of which its rows are counted; with this packet
     logic rows, twice, ends, listed, all_rows;
 
+    logic anew;
+
+    assign anew = go_i && !(Cfg.CachedHandle && cfg_i.cached);
     assign src = cnt_i.src[Cfg.GpuW-1:0];
     assign rows = !cnt_i.kind && !cnt_list_i;
     assign had = {high_q[src], low_q[src]};
@@ -63,7 +66,7 @@ module count_once #(
     end
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) begin
+        if (!rst_ni || anew) begin
             {high_q, low_q, copies_q} <= '0;
         end else if (ends) begin
             if (rows) {high_q[src], low_q[src]} <= now;
@@ -86,7 +89,7 @@ module count_once #(
         assign rows_here_o = cfg_i.source_lists ? counted_q == counted : all_rows;
 
         always_ff @(posedge clk_i) begin
-            if (!rst_ni || go_i) begin
+            if (!rst_ni || anew) begin
                 lists_q <= '0;
                 counted_q <= '0;
             end else if (ends && cnt_list_i) begin

@@ -13,14 +13,16 @@
 // layers with merge_loads a row has its number, {home, index}, in place of {le, row}, and row_bytes
 // bytes. When it is complete it joins the list of trk_i.le as if it were pushed (loaded_o). With
 // source_lists a list holds the rows that are present when its source reports that it is complete.
-// Entries of another epoch are empty. sweep_i clears all that the configuration uses, before the
-// first layer, when the epoch wraps, and when more rows are used than before.
+// A layer that uses a handle (cached) expects the rows of the handle's layer at once: cnt_i brings
+// none. Entries of another epoch are empty. sweep_i clears all that the configuration uses, before
+// the first layer, when the epoch wraps, and when more rows are used than before.
 // Order: A list is in the order of completion.
 // Back-pressure: push_ready_o only.
 // Latency: stat_*: one expert per cycle, answer in the next cycle. list_*: one row per cycle,
 // answer in the next cycle.
 // Errors: COUNT: a row gets more bytes than it has (it is complete, once); a source reports
-// another number for a list than is present; a row comes after that report, and is not listed.
+// another number for a list than is present; a row comes after that report, or, with a handle, is
+// more than are expected: it is not listed.
 // BOUNDS: rows beyond the expert's, and counts that no number holds.
 `default_nettype none
 `include "assert.svh"
@@ -194,7 +196,9 @@ module row_tracker #(
     // ---- numbers of rows: complete, and expected ----------------------------------------------
     num_t complete_word, complete_stat, expected_word, expected_stat;
     logic [NumW-1:0] complete, complete_next, expected_next;
-    logic exp_rows, exp_ours, num_full, complete_we, expected_we, late;
+    logic exp_rows, exp_ours, num_full, complete_we, expected_we, late, said_late;
+    logic cached, more;  // more: a row behind the last one of its expert
+    logic [1:0] exp_epoch;  // of the expected rows
     logic [Cfg.LocalW-1:0] complete_le, expected_le, exp_le;
     logic append;
     num_t complete_in, expected_in;
@@ -204,14 +208,16 @@ module row_tracker #(
     assign exp_ours = exp_rows && (7'(cnt_i.idx) >> Cfg.LocalW) == '0;
     assign complete = rows_of(complete_word, cfg_i.epoch);
     assign complete_next = complete + 1'b1;
-    assign expected_next = rows_of(expected_word, cfg_i.epoch) + exp_val;
+    assign cached = Cfg.CachedHandle && cfg_i.cached;
+    assign exp_epoch = node_pkg::counts_epoch(Cfg.CachedHandle, cfg_i);
+    assign expected_next = rows_of(expected_word, exp_epoch) + exp_val;
     assign num_full = (complete >> cfg_i.cap_shift) != '0;
     assign complete_we = sweep_q || append;
     assign complete_le = sweep_q ? at_q[Cfg.LocalW-1:0] : t_q.le;
     assign complete_in = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: complete_next};
     assign expected_we = sweep_q || exp_ours;
     assign expected_le = sweep_q ? at_q[Cfg.LocalW-1:0] : exp_le;
-    assign expected_in = sweep_q ? '0 : '{epoch: cfg_i.epoch, num: expected_next};
+    assign expected_in = sweep_q ? '0 : '{epoch: exp_epoch, num: expected_next};
     assign exp_le = Cfg.LocalW'(cnt_i.idx);
     assign append = append_q && !num_full && !late;
 
@@ -264,10 +270,29 @@ module row_tracker #(
         stat_o.complete <= node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch));
         // of the engine's own lists what it has named, whatever other GPUs announce
         if (pushed_q) stat_o.expected <= node_pkg::RowW'(rows_of(complete_stat, cfg_i.epoch));
-        else stat_o.expected <= node_pkg::RowW'(rows_of(expected_stat, cfg_i.epoch));
-        stat_o.counted <= Cfg.SourceLists && cfg_i.source_lists
-                          && expected_stat.epoch == cfg_i.epoch;
+        else stat_o.expected <= node_pkg::RowW'(rows_of(expected_stat, exp_epoch));
+        stat_o.counted <= Cfg.SourceLists && cfg_i.source_lists && expected_stat.epoch == exp_epoch;
     end
+
+    if (Cfg.CachedHandle) begin : gen_more
+        num_t expected_here;
+
+        lutram #(
+            .Width($bits(num_t)),
+            .Depth(2 ** Cfg.LocalW)
+        ) i_expected_here (
+            .clk_i,
+            .we_i(expected_we),
+            .waddr_i(expected_le),
+            .wdata_i(expected_in),
+            .raddr_i(t_q.le),
+            .rdata_o(expected_here)
+        );
+        assign more = cached && !pushed_q && complete >= rows_of(expected_here, exp_epoch);
+    end else begin : gen_no_more
+        assign more = 1'b0;
+    end
+    assign late = append_q && (more || (said_late && !cached));
 
     // ---- a list that its source says is complete ----------------------------------------------
     // What is there counts, whatever it says: a source that says less or more, or sends rows later,
@@ -290,22 +315,22 @@ module row_tracker #(
         );
         assign exp_val = !cnt_list_i ? cnt_i.val[NumW-1:0] : rows_of(said, cfg_i.epoch);
         assign early = exp_ours && cnt_list_i && exp_val != cnt_i.val[NumW-1:0];
-        assign late = append_q && !pushed_q && said_i[t_q.le];
+        assign said_late = !pushed_q && said_i[t_q.le];
     end else begin : gen_no_lists
         assign exp_val = cnt_i.val[NumW-1:0];
-        assign {early, late} = '0;
+        assign {early, said_late} = '0;
     end
 
     // ---- end of the layer's rows --------------------------------------------------------------
-    logic [Cfg.RowsLog2+1:0] missing_q;  // rows expected and not complete, modulo; bytes
-                                         // may come before counts
+    logic [Cfg.RowsLog2+1:0] missing_q, all;  // rows expected and not complete, modulo; bytes
+                                              // may come before counts. all: of a handle
     logic exp_big;
 
     assign exp_big = exp_rows && (cnt_i.val >> NumW) != '0;
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni || go_i) begin
-            missing_q <= '0;
+            missing_q <= (go_i && cached) ? all : '0;
             counts_all_o <= 1'b0;
             rows_done_o <= 1'b0;
         end else begin
@@ -318,6 +343,18 @@ module row_tracker #(
                                              || counted_i);
             rows_done_o <= counts_all_o && (missing_q == '0 || pushed_q) && !exp_ours && !append_q;
         end
+    end
+
+    if (Cfg.CachedHandle) begin : gen_all_rows
+        logic [Cfg.RowsLog2+1:0] all_q;
+
+        assign all = all_q;
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni || (go_i && !cached)) all_q <= '0;
+            else if (exp_ours) all_q <= all_q + (Cfg.RowsLog2 + 2)'(exp_val);
+        end
+    end else begin : gen_no_rows
+        assign all = '0;
     end
 
     // ---- lists --------------------------------------------------------------------------------

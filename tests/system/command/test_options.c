@@ -283,6 +283,7 @@ static void built_is_what_was_said(void **state)
         SAME(delay), SAME(row_ranges), SAME(row_sparse), SAME(source_lists), SAME(more_events);
         SAME(gathered), SAME(packet_manager), SAME(cache_limit), SAME(cache_entries);
         SAME(merge_loads), SAME(row_types), SAME(multimem_red), SAME(gate_gradients);
+        SAME(cached_handle);
 #undef SAME
     }
 }

@@ -71,8 +71,11 @@ static uint64_t any_place(struct rogue *g, uint32_t bytes)
 static bool uses(const struct rogue *g, unsigned op)
 {
     struct mw_stream s[MW_STREAMS];
-    const struct mw_place at = {g->j.system,  g->gpus, g->gpu, g->b.w.shape.tokens_per_gpu,
-                                &g->j.layout, 0};
+    const struct mw_place at = {.system = g->j.system,
+                                .gpus = g->gpus,
+                                .gpu = g->gpu,
+                                .tokens = g->b.w.shape.tokens_per_gpu,
+                                .layout = &g->j.layout};
     for (unsigned i = 0; i < MW_STREAMS; i++)
         mw_stream_init(&s[i]);
     g->j.generator->make(s, &at);
@@ -257,9 +260,12 @@ static void load_streams(struct rogue *g)
 {
     static struct mw_stream s[MW_MAX_GPUS * MW_STREAMS];
     for (unsigned gpu = 0; gpu < g->gpus; gpu++) {
-        const struct mw_place at = {g->j.system,  g->gpus,
-                                    gpu,          g->b.w.shape.tokens_per_gpu,
-                                    &g->j.layout, (unsigned)mw_multicast_group(g->all)};
+        const struct mw_place at = {.system = g->j.system,
+                                    .gpus = g->gpus,
+                                    .gpu = gpu,
+                                    .tokens = g->b.w.shape.tokens_per_gpu,
+                                    .layout = &g->j.layout,
+                                    .group = (unsigned)mw_multicast_group(g->all)};
         for (unsigned i = 0; i < MW_STREAMS; i++)
             mw_stream_init(&s[gpu * MW_STREAMS + i]);
         g->j.generator->make(&s[gpu * MW_STREAMS], &at);

@@ -24,13 +24,21 @@ static const struct mw_layout layout = {
         .op = MW_I_WAIT, .imm = (event_), .a = (count_) \
     }
 
+static bool cached; ///< of the layer whose streams are made
+
 static void check_of(const struct mw_system *system, const struct mw_generator *g, unsigned stream,
                      const struct mw_instr *expected, unsigned count)
 {
     struct mw_stream s[MW_STREAMS];
     for (unsigned i = 0; i < g->streams; i++)
         mw_stream_init(&s[i]);
-    const struct mw_place at = {system, GPUS, GPU, TOKENS, &layout, GROUP};
+    const struct mw_place at = {.system = system,
+                                .gpus = GPUS,
+                                .gpu = GPU,
+                                .tokens = TOKENS,
+                                .layout = &layout,
+                                .group = GROUP,
+                                .cached = cached};
     g->make(s, &at);
     for (unsigned i = 0; i < g->streams; i++) {
         assert_int_equal(mw_stream_end(&s[i]), 0);
@@ -284,6 +292,23 @@ static void moeswitch(void **state)
     CHECK(g, 3, {.op = MW_I_DYMULTIMEM_LD_REDUCE, .flags = 1, .b = TOKENS}, {.op = MW_I_END});
 }
 
+/// With a handle nothing is counted, and nobody waits for counts; the rest stays.
+static void cached_layers(void **state)
+{
+    (void)state;
+    cached = true;
+    CHECK(&mw_generate_dysharp, 0, {.op = MW_I_END});
+    CHECK(&mw_generate_dysharp, 1, RANGE(MW_I_DYMULTIMEM_ST), {.op = MW_I_END});
+    CHECK(&mw_generate_moeswitch, 0, RANGE(MW_I_ORDER), {.op = MW_I_END});
+    CHECK(&mw_generate_flashdmoe, 0, RANGE(MW_I_ST_ROWSP), {.op = MW_I_END});
+    CHECK(&mw_generate_moe_hub, 0, {.op = MW_I_END});
+    CHECK(&mw_generate_moe_hub, 1, RANGE(MW_I_ST_ROWSP), {.op = MW_I_END});
+    CHECK(&mw_generate_dysharp_basic, 0, RANGE(MW_I_DYMULTIMEM_ST), WAIT(MW_EV_ROWS_DONE, 1),
+          {.op = MW_I_EXPERT, .flags = 1}, {.op = MW_I_SIGNAL, .imm = MW_EV_SW0},
+          WAIT(MW_EV_SW0, GPUS - 1), RANGE(MW_I_DYMULTIMEM_LD_REDUCE), {.op = MW_I_END});
+    cached = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +321,7 @@ int main(void)
         cmocka_unit_test(dysharp_basic),
         cmocka_unit_test(dysharp),
         cmocka_unit_test(moeswitch),
+        cmocka_unit_test(cached_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

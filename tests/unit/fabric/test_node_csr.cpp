@@ -99,6 +99,8 @@ static const field FIELDS[] = {
     {"local_experts", NODE(row), 16, 7},
     {"dispatch_bytes", NODE(dispatch_row), 0, 15},
     {"dispatch_type", NODE(dispatch_row), 16, 2},
+    {"handle_epoch", NODE(handle), 0, 2},
+    {"cached", NODE(handle), 8, 1},
     {"xs_base", NODE(xs_base), 0, 32, MW_BASE_UNIT},
     {"rt_base", NODE(rt_base), 0, 32, MW_BASE_UNIT},
     {"xd_base", NODE(xd_base), 0, 32, MW_BASE_UNIT},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // allocator against a model of its table, its cache and its misses, cycle by cycle: both clients at
-// random, every size of the cache, experts that fill up, epochs with and without a sweep, resets
-// in the middle. MW_SEED repeats a run.
+// random, every size of the cache, experts that fill up, epochs with and without a sweep, layers
+// that use the handle of an earlier one, resets in the middle. MW_SEED repeats a run.
 #include "bench/memory.h"
 #include "node_cfg.h"
 
@@ -48,6 +48,7 @@ struct alloc : model<Vallocator> {
     memory mem{MEM, F};
     std::optional<read_port> rd;
     std::map<key, unsigned> rows; ///< of this epoch
+    bool cached = false;          ///< ... that of another layer, which this one uses
     std::vector<unsigned> given;
     std::map<unsigned, line> cache;
     std::deque<miss> misses;
@@ -59,7 +60,8 @@ struct alloc : model<Vallocator> {
     bool retired = false;                  ///< it goes at the end of this cycle
     line result{};
     bool keep = false;
-    size_t issued = 0; ///< of `misses`
+    size_t issued = 0;    ///< of `misses`
+    unsigned missing = 0; ///< rows that a handle has not
     unsigned epoch = 0, hits = 0, full = 0, rows_given = 0, outsides = 0, joins = 0, busy = 70;
 
     alloc()
@@ -102,6 +104,7 @@ struct alloc : model<Vallocator> {
     {
         cfg = {};
         cfg.set("epoch", epoch);
+        cfg.set("cached", 0);
         cfg.set("n_shift", log2_up(N));
         cfg.set("token_shift", below(PARAM_TokensLog2 + 1));
         cfg.set("local_experts", 1 + below(PARAM_MaxLocalExperts));
@@ -109,6 +112,19 @@ struct alloc : model<Vallocator> {
         cfg.set("cache_log2", below(16));
         cfg.set("al_base", below((MEM - (4u << (LOCAL + TOK_W))) / 16 + 1) * 16);
         cfg.any_rest(rng);
+        cfg.drive(dut.cfg_i);
+    }
+    /// The next layer, which uses the rows of `epoch` or not.
+    void next_layer(unsigned of_layer, bool uses_handle)
+    {
+        cached = PARAM_CachedHandle && uses_handle;
+        if (!cached) {
+            epoch = of_layer;
+            forget();
+        }
+        cfg.set("epoch", of_layer);
+        cfg.set("cached", PARAM_CachedHandle ? cached : percent(50));
+        cfg.set("handle_epoch", cached ? epoch : below(4));
         cfg.drive(dut.cfg_i);
     }
     void forget()
@@ -289,7 +305,8 @@ struct alloc : model<Vallocator> {
         keep = true;
         if (known != rows.end()) {
             result.row = known->second;
-        } else if (!m.alloc) {
+        } else if (!m.alloc || cached) {
+            missing += m.alloc;
             result.full = true;
             keep = false;
         } else if (given[m.of.le] >= std::min(ROWS, 1u << get("cap_shift"))) {
@@ -379,12 +396,10 @@ TEST(rows_as_in_the_table_and_the_cache)
     for (unsigned i = 0; i < cases(40, 400); i++) {
         b.restart();
         b.epoch = 0;
+        b.cached = false;
         b.sweep();
         for (unsigned j = 0; j < 3; j++) { // later epochs without a sweep
-            b.epoch = (b.epoch + 1) % 4;
-            b.cfg.set("epoch", b.epoch);
-            b.cfg.drive(b.dut.cfg_i);
-            b.forget();
+            b.next_layer(j + 1, j > 0 && b.percent(50));
             b.layer(300 + b.below(500));
         }
         if (b.percent(30)) // ended in the middle
@@ -393,4 +408,5 @@ TEST(rows_as_in_the_table_and_the_cache)
     }
     assert_true(b.hits > 2000 && b.full > 300 && b.rows_given > 1000 && b.outsides > 300);
     assert_true(b.joins > 100);
+    assert_true(!PARAM_CachedHandle || b.missing > 300);
 }

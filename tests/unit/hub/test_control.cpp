@@ -2,11 +2,12 @@
 //
 // control against a model: counts of random routing tables of both kinds, flags, fences, events,
 // prefix sums of copy counts that arrive in any order, while signals of experts and requests for
-// ACKs come in, under random grants of memory and back-pressure of every stream. Every packet is
-// compared bit for bit and in its stream's order; also: a fence retires with the answer of the last
-// GPU and not before, however often others answer; own signals and ACKs stay at home; nobody among
-// ACK, SIGNAL and EVENT is passed by more than two others. Instructions and copy counts that cannot
-// be are mixed in: error, its cycle, and nothing else.
+// ACKs come in, under random grants of memory and back-pressure of every stream; layers that use
+// the counts of the one before. Every packet is compared bit for bit and in its stream's order;
+// also: a fence retires with the answer of the last GPU and not before, however often others
+// answer; own signals and ACKs stay at home; nobody among ACK, SIGNAL and EVENT is passed by more
+// than two others. Instructions and copy counts that cannot be are mixed in: error, its cycle, and
+// nothing else.
 
 #include "bench/errors.h"
 #include "bench/memory.h"
@@ -27,6 +28,7 @@ static const unsigned EXPERTS = PARAM_MaxExperts, MAX_LOCAL = PARAM_MaxLocalExpe
 #define PARAM_TileReductions 0
 #endif
 static const bool TILES = PARAM_TileReductions;
+static const bool CACHED = PARAM_CachedHandle; // layers may use the counts of others
 static const bool BY_SWITCH =
     PARAM_SwitchReductions; // the switch, in some layers: READYs in place of signals
 static const uint32_t MAX_COUNT = (2u << PARAM_TokensLog2) - 1; // of a copy count
@@ -82,6 +84,7 @@ struct hub : model<Vcontrol> {
     unsigned tiles = 0;                                  // that have returned, and are reported
     const bool lists = PARAM_SourceLists && percent(40); // of sources
     uint32_t base[N] = {};                               // the next row of st at each GPU
+    uint32_t sums[N] = {};                               // the first one
 
     hub()
     {
@@ -121,18 +124,24 @@ struct hub : model<Vcontrol> {
             go();
     }
 
-    void go()
+    // A layer begins, which uses the counts of the one before it or not.
+    void go(bool cached = false)
     {
         const unsigned busy = l.busy;
         l.busy = 0;
         until("the unit to be idle", 3000,
               [&] { return dut.idle_o && signals.empty() && acks.empty() && toks.empty(); });
+        cfg.set("cached", cached);
+        cfg.drive(dut.cfg_i);
         dut.go_i = 1;
-        dut.copies_here_i = 0;
+        if (!cached) {
+            dut.copies_here_i = 0;
+            memset(sums, 0, sizeof sums);
+        }
         cycle();
         dut.go_i = 0;
         l.busy = busy;
-        memset(base, 0, sizeof base);
+        memcpy(base, sums, sizeof base);
     }
 
     static bool of_lists(const mw_instr &in)
@@ -244,8 +253,18 @@ struct hub : model<Vcontrol> {
             assert_int_equal(dut.src_rows_o[0], m[s][l.port]);
             assert_int_equal(dut.src_rows_o[1], PARAM_RowRanges ? m[other][l.port] : 0);
         }
-        const uint32_t own_base = base[l.port];
-        for (unsigned i = 0; i < 100; i++) {
+        memcpy(sums, base, sizeof base);
+        take_rows(100, base[l.port], recv);
+        for (unsigned i = 0; CACHED && i < 2; i++) {
+            go(true);
+            take_rows(40, sums[l.port], recv);
+        }
+    }
+
+    // Rows of st, and FLAGs that report them.
+    void take_rows(unsigned cycles_of_it, uint32_t own_base, uint32_t recv)
+    {
+        for (unsigned i = 0; i < cycles_of_it; i++) {
             const unsigned q = below(N);
             dut.base_q_i = static_cast<uint8_t>(q);
             dut.base_take_i = percent(50);
@@ -300,9 +319,24 @@ struct hub : model<Vcontrol> {
             remote += (seen & ~(1u << l.port)) != 0;
         }
         assert_true(dut.share_valid_o && dut.share_rows_o == rows && dut.share_tokens_o == remote);
+        take_ordered(first, count, charge, classes, static_cast<unsigned>(hot.size()));
+        if (CACHED) {
+            go(true);
+            assert_true(dut.share_valid_o && dut.share_rows_o == rows &&
+                        dut.share_tokens_o == remote);
+            take_ordered(first, count, charge, classes, static_cast<unsigned>(hot.size()));
+        }
+    }
+
+    // `order` of tokens with these classes by the hot GPUs, and the tokens as they are taken.
+    void take_ordered(unsigned first, unsigned count, unsigned charge,
+                      const std::vector<unsigned> &classes, unsigned hot)
+    {
         if (percent(50)) { // the walk before it was of other tokens, or of none
             const unsigned at = below(l.tokens);
-            run(instr(rng.pick({MW_I_COUNT, MW_I_ORDER}), 1, 0, at, below(l.tokens - at + 1), 0));
+            // a second count of own tokens adds to the share
+            run(instr(CACHED ? MW_I_ORDER : rng.pick({MW_I_COUNT, MW_I_ORDER}), 1, 0, at,
+                      below(l.tokens - at + 1), 0));
         }
         const uint64_t from = now;
         run(instr(MW_I_ORDER, 0, charge, first, count, 0));
@@ -322,8 +356,7 @@ struct hub : model<Vcontrol> {
             cycle();
             dut.pick_take_i = 0;
         }
-        const std::vector<unsigned> want =
-            by_rule(first, classes, static_cast<unsigned>(hot.size()));
+        const std::vector<unsigned> want = by_rule(first, classes, hot);
         for (unsigned i = 0; i < count; i++)
             assert_int_equal(got[i], want[i]);
         changed += !std::is_sorted(want.begin(), want.end());

@@ -2,14 +2,15 @@
 //
 // Packets of counts of three sources, rows whole or in halves, copies, lists, any number
 // of each in any order; one source, one half, of rows or copies, and one list are followed.
-// Layers begin at any time between packets.
+// Layers begin at any time between packets, with Cached also such that use the counts before.
 `default_nettype none
 
 module prove_count_once #(
-    parameter bit Lists = 1'b0,       // of sources
-    parameter int unsigned Parts = 1  // of copies
+    parameter bit Lists = 1'b0,        // of sources
+    parameter int unsigned Parts = 1,  // of copies
+    parameter bit Cached = 1'b0
 ) (
-    input  wire logic               clk_i, go_i, list_i,
+    input  wire logic               clk_i, go_i, cached_i, list_i,
     input  wire bundle_pkg::count_t cnt_i,
     input  wire logic [1:0]         one_i,
     input  wire logic               half_i,
@@ -21,6 +22,7 @@ module prove_count_once #(
         c.N = 3;
         c.MaxLocalExperts = 4;
         c.SourceLists = Lists;
+        c.CachedHandle = Cached;
         c = cfg_pkg::derived(c);
         c.CopyPkts = Parts;
         return c;
@@ -38,6 +40,7 @@ module prove_count_once #(
         cfg               = '0;
         cfg.source_lists  = Lists;
         cfg.local_experts = 7'd1;
+        cfg.cached        = cached_i;
     end
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -69,7 +72,7 @@ module prove_count_once #(
 
     // ---- what passes ----
     logic       passes, halves_end, rows_end, copies_end, one_rows_q,
-                one_copies_q, one_list_said_q, pass_q;
+                one_copies_q, one_list_said_q, pass_q, again_q;
     logic       half_now, half_before_q, part_now, part_before_q;
     logic [2:0] sources_q, copied_q; // whose rows, or lists, and copies are complete
 
@@ -85,11 +88,12 @@ module prove_count_once #(
 
     always_ff @(posedge clk_i) begin
         {one_q, one_half_q, one_list_q} <= {one_i, half_i, one_list_i};
+        again_q <= rst_n && ((go_i && cached_i) || (again_q && !go_i));
         if (cnt_i.valid) before_q <= cnt_i;
         if (!rst_n) between_q <= 1'b1;
         else if (cnt_i.valid) between_q <= cnt_i.last;
         if (starts) pass_q <= passes;
-        if (!rst_n || go_i) begin
+        if (!rst_n || (go_i && !(Cached && cached_i))) begin
             {sources_q, copied_q} <= '0;
             {one_rows_q, one_copies_q, one_list_said_q, half_before_q, part_before_q} <= '0;
         end else begin
@@ -129,6 +133,7 @@ module prove_count_once #(
             c_here:   cover (rows_here && copies_here);
             c_twice:  cover (err.valid && !between_q);
             c_parts:  cover (Parts == 1 || (copies_end && part_before_q));
+            c_cached: cover (!Cached || (again_q && rows_here && err.valid));
             c_halves: cover (Lists || (half_now && cnt_i.halves == 2'b10 && one_rows_q == 1'b0
                                        && out.last));
         end

@@ -5,15 +5,16 @@
 // next epoch; before the first and when the epochs come round the tables are swept. A layer may end
 // at any time with rows that are not complete, as one that was broken off does. In some layers rows
 // come as bytes, with counts until here_i says that all are here, in others the engine pushes them;
-// bytes and counts come in any order.
+// bytes and counts come in any order. With Cached a layer may expect what the one before it did.
 `default_nettype none
 
 module prove_row_tracker #(
+    parameter bit Cached = 1'b0,
     localparam int unsigned TokenW  = node_pkg::TokenW,
     localparam int unsigned RowW    = node_pkg::RowW,
     localparam int unsigned ExpertW = node_pkg::ExpertW
 ) (
-    input  wire logic               clk_i, layer_i, mode_i, trk_valid_i,
+    input  wire logic               clk_i, layer_i, mode_i, cached_i, trk_valid_i,
     trk_le_i, trk_row_i, stat_le_i,
     input  wire logic [1:0]         trk_token_i,
     input  wire logic [3:0]         trk_pos_i, trk_bytes_i,
@@ -31,6 +32,7 @@ module prove_row_tracker #(
         c.MaxLocalExperts = 2;
         c.SourceLists = 1'b0; // of lists that each source has said to be complete
                               // nothing is said here
+        c.CachedHandle = Cached;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
@@ -48,10 +50,14 @@ module prove_row_tracker #(
     node_pkg::node_cfg_t cfg;
     logic [1:0]          epoch;
     logic                mode_q;      // the engine pushes
+    logic                cached_q, cached_next; // the layer has a handle; the next one will
+    logic [1:0]          handle_q;    // the epoch of the last layer that has none
 
     always_comb begin
         cfg           = '0;
         cfg.epoch     = epoch;
+        cfg.cached    = cached_q;
+        cfg.handle_epoch = handle_q;
         cfg.k         = 5'd1;
         cfg.row_bytes = 15'(Bytes - 4);
         cfg.cap_shift = 5'd1;
@@ -64,6 +70,13 @@ module prove_row_tracker #(
         .sweeping_o(sweeping), .run_o(run), .ends_o(ends), .epoch_o(epoch)
     );
     always_ff @(posedge clk_i) if (!run) mode_q <= mode_i;
+
+    // not behind a sweep
+    assign cached_next = Cached && (ends ? cached_i && epoch != '1 : cached_q);
+    always_ff @(posedge clk_i) begin
+        cached_q <= rst_n && cached_next;
+        if (ends && !cached_q) handle_q <= epoch;
+    end
 
     assign trk = '{
         valid: trk_valid_i, le: ExpertW'(trk_le_i), row: RowW'(trk_row_i),
@@ -97,11 +110,12 @@ module prove_row_tracker #(
     logic [2:0] expected_q [2];     // announced
     logic       named_q;            // the engine pushes, or has said that it is done
     logic [3:0] missing_q;          // announced and not listed, modulo
+    logic [3:0]         sum_q;              // announced, modulo
     logic       here_q;             // all are announced
     logic       last_q;             // all were pushed
     logic [1:0] at;
     logic       ends_row, many, end1_q, end2_q, many_q, le1_q, le2_q, asked_q, push,
-                push_q, push_le_q, adds, full;
+                push_q, push_le_q, adds, full, more;
     logic       lists, list_le;
     entry_t     in, in1_q, in2_q, want_q, pushed_q;
     logic [1:0] stat_q;
@@ -115,9 +129,10 @@ module prove_row_tracker #(
     assign adds      = cnt_i.valid && !cnt_i.kind && cnt_i.idx < 6'd2;
     assign list_le   = push_q ? push_le_q : le2_q;
     assign full      = push_q && listed_q[list_le] == 2'd2;
-    assign lists     = end2_q || (push_q && !full);
+    assign more      = end2_q && cached_q && 3'(listed_q[le2_q]) >= expected_q[le2_q];
+    assign lists     = (end2_q && !more) || (push_q && !full);
 
-    logic busy_q;  // trk_valid_i in the cycle before
+    logic busy_q, go_q;  // trk_valid_i, go in the cycle before
     always_comb begin
         if (!run || layer_i)
             assume (!trk_valid_i && !list_valid_i && !cnt_i.valid && !push_valid_i && !push_last_i);
@@ -145,10 +160,29 @@ module prove_row_tracker #(
         logic [2:0] num;
     } num_t;
 
-    function automatic logic num_is(num_t word, logic [2:0] num);
-        return ((word.epoch == epoch) ? word.num : 3'd0) == num
+    function automatic logic num_is(num_t word, logic [2:0] num, logic [1:0] of = epoch);
+        return ((word.epoch == of) ? word.num : 3'd0) == num
             && (word.epoch <= epoch || word.num == '0);
     endfunction
+
+    logic [1:0] exp_epoch;  // of what is expected
+    logic here_ok;
+    assign exp_epoch = cached_q ? handle_q : epoch;
+    if (Cached) begin : gen_here
+        always_comb begin
+            here_ok = 1'b1;
+            for (int unsigned e = 0; e < 2; e++) begin
+                if (go || run) begin
+                    here_ok &= i_dut.gen_more.i_expected_here.mem[e] == i_dut.i_expected.mem[e]
+                               && (!(run || cached_q) || i_dut.gen_all_rows.all_q == sum_q);
+                end else if (sweep_busy && i_dut.at_q > 2'(e)) begin
+                    here_ok &= i_dut.gen_more.i_expected_here.mem[e] == i_dut.i_expected.mem[e];
+                end
+            end
+        end
+    end else begin : gen_no_here
+        assign here_ok = 1'b1;
+    end
 
     count_t word;
     logic   rows_ok, nums_ok, lists_ok, pipe_ok, sweep_ok;
@@ -184,8 +218,8 @@ module prove_row_tracker #(
             if (quiet) begin
                 nums_ok &= num_is(i_dut.i_complete.mem[e], 3'(listed_q[e])) && listed_q[e] <= 2'd2
                            && num_is(i_dut.i_complete_stat.mem[e], 3'(listed_q[e]))
-                           && num_is(i_dut.i_expected.mem[e], expected_q[e])
-                           && num_is(i_dut.i_expected_stat.mem[e], expected_q[e]);
+                           && num_is(i_dut.i_expected.mem[e], expected_q[e], exp_epoch)
+                           && num_is(i_dut.i_expected_stat.mem[e], expected_q[e], exp_epoch);
             end else if (sweep_busy && i_dut.at_q > 2'(e)) begin
                 sweep_ok &= num_is(i_dut.i_complete.mem[e], '0)
                             && num_is(i_dut.i_complete_stat.mem[e], '0)
@@ -246,13 +280,15 @@ module prove_row_tracker #(
 
     always_ff @(posedge clk_i) begin
         busy_q <= rst_n && trk_valid_i;
+        go_q   <= go;
         if (!rst_n || !run || ends) begin
             for (int unsigned r = 0; r < Rows; r++) left_q[r] <= 4'(Bytes);
             for (int unsigned e = 0; e < 2; e++) begin
                 listed_q[e]   <= '0;
-                expected_q[e] <= '0;
+                if (!rst_n || !cached_next) expected_q[e] <= '0;
             end
-            missing_q <= '0;
+            if (!rst_n || !cached_next) sum_q <= '0;
+            missing_q <= (rst_n && cached_next) ? sum_q : '0;
             here_q    <= 1'b0;
             named_q   <= 1'b0;
             end1_q    <= 1'b0;
@@ -274,6 +310,7 @@ module prove_row_tracker #(
                 listed_q[list_le] <= listed_q[list_le] + 1'b1;
             end
             if (adds) expected_q[cnt_i.idx[0]] <= expected_q[cnt_i.idx[0]] + cnt_i.val[2:0];
+            if (adds) sum_q <= sum_q + 4'(cnt_i.val[2:0]);
             missing_q <= missing_q + (adds ? 4'(cnt_i.val[2:0]) : 4'd0) - 4'(lists && !mode_q);
             here_q    <= here_i;
             named_q   <= named_q || push || push_last_i;
@@ -290,10 +327,10 @@ module prove_row_tracker #(
             end
             // with a row's last byte, once
             a_event: assert (ev_row == (lists && !mode_q));
-            // more bytes than the row has, more rows than the expert has, counts that no number
-            // holds: each an error, and nothing else
-            a_many:  assert (err.valid == (many_q || full || big));
-            a_code:  assert (!err.valid || err.code == (many_q ? error_pkg::ERR_COUNT
+            // more bytes than the row has, more rows than the expert has or a handle expects,
+            // counts that no number holds: each an error, and nothing else
+            a_many:  assert (err.valid == (many_q || full || big || more));
+            a_code:  assert (!err.valid || err.code == ((many_q || more) ? error_pkg::ERR_COUNT
                                                         : error_pkg::ERR_BOUNDS));
             a_list:  assert (list.rvalid == asked_q
                              && (!asked_q || !run
@@ -301,7 +338,8 @@ module prove_row_tracker #(
                                  : list.row == RowW'(want_q.row)
                                  && list.token == TokenW'(want_q.token)
                                    && list.pos == want_q.pos)));
-            a_stat:  assert (!run || (stat.complete == RowW'(stat_q)
+            // an answer of before go may be that of the layer before
+            a_stat:  assert (!run || go_q || (stat.complete == RowW'(stat_q)
                                       && stat.expected == RowW'(stat_expected_q)));
             a_all:   assert (!run || (all_q ? counts_all : !counts_all || (here_q || last_q)));
             // the rows of the layer are done when all are announced and as
@@ -315,6 +353,8 @@ module prove_row_tracker #(
             a_sweep: assert (sweep_ok);
             a_pipe:  assert (pipe_ok);
             a_none:  assert (none_ok);
+            a_here:  assert (here_ok);
+            a_handle: assert (!cached_q || (handle_q < epoch && (run || go)));
             c_done:    cover (run && rows_done && !mode_q && expected_q[0] == 3'd2
                               && layers_q != '0);
             c_pushed:  cover (run && rows_done && mode_q && listed_q[1] == 2'd2);
@@ -324,6 +364,9 @@ module prove_row_tracker #(
             c_full:    cover (full);
             c_named:   cover (run && rows_done && mode_q && expected_q[0] != '0);
             c_big:     cover (big);
+            c_cached:  cover (!Cached || (run && rows_done && cached_q && !mode_q
+                                          && expected_q[0] == 3'd2));
+            c_more:    cover (!Cached || more);
         end
         {in1_q, le1_q} <= {in, trk_le_i};
         {in2_q, le2_q} <= {in1_q, le1_q};

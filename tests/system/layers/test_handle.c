@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layers that use the counts and rows of an earlier one. Random configurations of every system at
+// N = 2 and 4: forward, backward with the handle, backward counted again, each with the golden bits
+// and the analytic flit counts. A layer that counts again takes the cycles of the forward one.
+// Handles that have gone, in every way: refused by the library, by name, before anything is
+// written; and by every GPU where the library is gone around. MW_SEED sets the seed, MW_CONFIG=i
+// runs configuration i alone.
+#include "system/configuration.h"
+#include "system/layers.h"
+#include "systems/system_list.h"
+
+#include "core/registers.h"
+
+enum { FEW = 40, MANY = 200 };
+
+static const struct configuration_model models[] = {
+    {2, 8, false, 9, 16, 48, 8, false},
+    {4, 8, false, 7, 12, 48, 8, false},
+};
+
+static size_t run_configuration(uint64_t seed, unsigned i)
+{
+    struct configuration c;
+    configuration_make_with(&c, seed, i, models, " --pass step");
+    bench_pass(&c.bench, c.system);
+    bench_free(&c.bench);
+    return (size_t)(mw_system_find(c.system) - mw_systems);
+}
+
+static void random_configurations(void **state)
+{
+    (void)state;
+    const uint64_t seed = test_seed();
+    const char *only = getenv("MW_CONFIG");
+    const unsigned configurations = test_cases(FEW, MANY);
+    unsigned drawn[MW_SYSTEMS] = {0};
+    for (unsigned i = 0; i < configurations; i++)
+        if (!only || strtoul(only, NULL, 0) == i)
+            drawn[run_configuration(seed, i)]++;
+    for (unsigned s = 0; s < MW_SYSTEMS && !only; s++) {
+        print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
+        assert_true(drawn[s] >= configurations / (4 * MW_SYSTEMS));
+    }
+}
+
+/// What the handle saves: every cached layer is shorter, and one that counts again is as long as
+/// the forward layer, whatever its values.
+static void cycles(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_options(&b, "--gpus 2 --flit-bytes 8 --hidden 64 --tokens-per-gpu 16 --experts 8 --k 2 "
+                      "--tile 4 --pass step --layers 0,1");
+    bench_prepare(&b, NULL, NULL);
+    assert_int_equal(b.w.layers, 2 * MW_PASSES);
+    for (unsigned s = 0; s < MW_SYSTEMS; s++) {
+        struct mw_result r;
+        const int status = bench_run(&b, mw_systems[s].name, &r);
+        bench_check(&b, mw_systems[s].name, &r, status);
+        for (unsigned l = 0; l < r.layers; l += MW_PASSES) {
+            assert_true(r.layer[l + MW_PASS_BACKWARD].cycles < r.layer[l].cycles);
+            assert_int_equal(r.layer[l + MW_PASS_COUNTED].cycles, r.layer[l].cycles);
+        }
+        mw_result_free(&r);
+    }
+    bench_free(&b);
+}
+
+// ---- a layer of `dysharp`, step by step ---------------------------------------------------------
+
+enum { GPUS = 2, TOKENS = 8, EXPERTS = 4 };
+
+struct layers {
+    struct bench bench; ///< a forward layer and its gradients
+    struct mw_device *d;
+    struct mw_layer_config config;
+    struct mw_layout layout;
+    unsigned handle;
+    uint16_t *out;
+};
+
+static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
+{
+    const struct layers *t = context;
+    (void)gpu;
+    if (t->handle != MW_HANDLE_CACHED)
+        mw_stream_count(&s[0], 0, TOKENS, false);
+    mw_stream_dymultimem_st(&s[1], 0, TOKENS);
+    mw_stream_expert(&s[2], 0);
+    mw_stream_dymultimem_ld_reduce(&s[3], 0, TOKENS, true);
+}
+
+static void open_layers(struct layers *t)
+{
+    *t = (struct layers){.d = layer_device(GPUS, 8)};
+    bench_options(&t->bench,
+                  "--gpus %u --flit-bytes 8 --hidden 32 --tokens-per-gpu %u --experts %u "
+                  "--k 2 --pass step",
+                  GPUS, TOKENS, EXPERTS);
+    bench_prepare(&t->bench, NULL, NULL);
+    mw_layer_defaults(&t->config);
+    t->config.k = 2;
+    t->config.tokens_per_gpu = TOKENS;
+    t->config.experts_per_gpu = EXPERTS / GPUS;
+    t->config.rows_per_expert = GPUS * TOKENS;
+    t->config.row_bytes = 64;
+    t->config.handle = MW_HANDLE_KEEP;
+    assert_int_equal(mw_layout_make(t->d, &t->config, &t->layout), 0);
+    assert_int_equal(mw_expert_map_even(t->d, EXPERTS), 0);
+    t->out = calloc((size_t)GPUS * TOKENS * 32, sizeof *t->out);
+    assert_non_null(t->out);
+}
+
+static void close_layers(struct layers *t)
+{
+    mw_close(t->d);
+    bench_free(&t->bench);
+    free(t->out);
+}
+
+/// Registers and memory for the pass; returns what mw_layer_configure says.
+static int configure(struct layers *t, unsigned handle, enum mw_pass pass)
+{
+    static const unsigned tokens[GPUS] = {TOKENS, TOKENS},
+                          experts[GPUS] = {EXPERTS / GPUS, EXPERTS / GPUS};
+    const struct mw_layer *l = &t->bench.w.layer[pass];
+    struct mw_tokens part[GPUS], old[GPUS];
+    int16_t ids[GPUS * TOKENS * 2];
+    t->handle = t->config.handle = handle;
+    const int status = mw_layer_configure(t->d, &t->config, &t->layout, tokens, experts, 15);
+    if (status)
+        return status;
+    for (unsigned i = 0; i < GPUS * TOKENS * 2; i++)
+        ids[i] = (int16_t)l->ids[i];
+    for (unsigned i = 0; i < GPUS * TOKENS * 32; i++)
+        t->out[i] = 0xdead;
+    for (size_t g = 0; g < GPUS; g++) {
+        part[g] = (struct mw_tokens){.tokens = TOKENS,
+                                     .x = l->x + g * TOKENS * 32,
+                                     .topk_idx = ids + g * TOKENS * 2,
+                                     .topk_weights = l->weights + g * TOKENS * 2};
+        old[g] = (struct mw_tokens){.tokens = TOKENS, .x = t->out + g * TOKENS * 32};
+    }
+    assert_int_equal(mw_streams_load(t->d, &t->layout, MW_STREAMS, make_streams, t), 0);
+    assert_int_equal(mw_routing_load(t->d, t->layout.rt_base, 2, part), 0);
+    assert_int_equal(mw_rows_load(t->d, t->layout.xs_base, 64, t->layout.row_shift, part), 0);
+    assert_int_equal(mw_rows_load(t->d, t->layout.out_base, 64, t->layout.row_shift, old), 0);
+    assert_int_equal(
+        mw_coefficients_load(t->d, &t->layout, EXPERTS / GPUS, t->bench.w.coefficients), 0);
+    return 0;
+}
+
+/// The launched layer has the golden rows.
+static void is_right(struct layers *t, enum mw_pass pass)
+{
+    static const unsigned tokens[GPUS] = {TOKENS, TOKENS};
+    uint16_t *const out[GPUS] = {t->out, t->out + TOKENS * 32};
+    if (mw_wait(t->d, NULL, NULL))
+        fail_msg("%s", mw_message());
+    assert_int_equal(mw_rows_read(t->d, t->layout.out_base, 64, t->layout.row_shift, tokens, out),
+                     0);
+    assert_memory_equal(t->out, t->bench.golden[pass], sizeof *t->out * GPUS * TOKENS * 32);
+}
+
+static void pass(struct layers *t, unsigned handle, enum mw_pass pass)
+{
+    if (configure(t, handle, pass) || mw_launch(t->d))
+        fail_msg("%s", mw_message());
+    is_right(t, pass);
+}
+
+static void refused(int status, const char *why)
+{
+    assert_int_equal(status, MW_ERR_STATE);
+    if (!strstr(mw_message(), why))
+        fail_msg("'%s' does not say '%s'", mw_message(), why);
+}
+
+/// The rows of x that the forward layer dispatched are still there.
+static void keeps_rows(struct layers *t, const uint8_t *rows, size_t bytes)
+{
+    uint8_t *now = malloc(bytes);
+    const struct mw_transfer read = {0, t->layout.xd_base, bytes, now};
+    assert_non_null(now);
+    assert_int_equal(mw_mem_read(t->d, &read, 1), 0);
+    assert_memory_equal(now, rows, bytes);
+    free(now);
+}
+
+static void one_handle(void **state)
+{
+    (void)state;
+    struct layers t;
+    open_layers(&t);
+    const size_t bytes = (size_t)EXPERTS / GPUS << t.layout.cap_shift << t.layout.row_shift;
+    uint8_t *rows = malloc(bytes);
+    assert_non_null(rows);
+    const struct mw_transfer read = {0, t.layout.xd_base, bytes, rows};
+    assert_true(t.layout.xd_cached >= t.layout.xd_base + bytes);
+    refused(configure(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD), "no layer has kept one yet");
+    for (unsigned round = 0; round < 3; round++) {
+        pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD);
+        assert_int_equal(mw_mem_read(t.d, &read, 1), 0);
+        // as many as there are epochs: the first one begins with a sweep
+        for (unsigned i = 0; i < (round ? 1 : 3); i++) {
+            pass(&t, MW_HANDLE_CACHED, i == 1 ? MW_PASS_FORWARD : MW_PASS_BACKWARD);
+            keeps_rows(&t, rows, bytes);
+        }
+        if (!round) {
+            refused(mw_launch(t.d), "no epoch is left");
+            refused(configure(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD), "no epoch is left");
+        }
+    }
+    // configured once, launched twice
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD);
+    pass(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD);
+    if (mw_launch(t.d))
+        fail_msg("%s", mw_message());
+    is_right(&t, MW_PASS_BACKWARD);
+    free(rows);
+    close_layers(&t);
+}
+
+static void stale_handles(void **state)
+{
+    (void)state;
+    struct layers t;
+    open_layers(&t);
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD);
+    pass(&t, MW_HANDLE_NONE, MW_PASS_COUNTED);
+    refused(configure(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD), "counted its own rows");
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD);
+    pass(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD);
+    assert_int_equal(mw_reset(t.d), 0);
+    refused(configure(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD), "the device was reset");
+    assert_int_equal(mw_expert_map_even(t.d, EXPERTS), 0);
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD);
+    assert_int_equal(mw_port_disable(t.d, 1), 0);
+    assert_int_equal(mw_port_enable(t.d, 1), 0);
+    refused(configure(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD), "mw_port_enable");
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD);
+    t.config.cache_entries = 16;
+    refused(configure(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD), "other sizes");
+    t.config.cache_entries = 0;
+    pass(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD);
+    close_layers(&t);
+}
+
+/// Write the handle's register of each GPU, which mw_layer_configure has set to none.
+static void name_handle(struct layers *t, unsigned epoch)
+{
+    for (unsigned g = 0; g < GPUS; g++) {
+        mwi_lock(t->d);
+        const int status =
+            mwi_write(t->d, MWI_NODE(g, handle),
+                      MWI_PUT(MW_NODE__HANDLE__EPOCH, epoch) | MWI_PUT(MW_NODE__HANDLE__CACHED, 1));
+        assert_int_equal(mwi_unlock(t->d, status), 0);
+    }
+}
+
+/// Around the library: no GPU starts a stream, and each records the error.
+static void refused_by_gpus(struct layers *t, unsigned epoch)
+{
+    struct mw_counters *c = malloc(sizeof *c);
+    uint64_t took = 0;
+    assert_non_null(c);
+    if (configure(t, MW_HANDLE_NONE, MW_PASS_BACKWARD))
+        fail_msg("%s", mw_message());
+    name_handle(t, epoch);
+    assert_int_equal(mw_launch(t->d), 0);
+    assert_int_equal(mw_wait(t->d, NULL, &took), MW_ERR_DEVICE);
+    if (!strstr(mw_message(), mw_hw_strerror(MW_HWERR_HANDLE)))
+        fail_msg("'%s'", mw_message());
+    assert_true(took < 20);
+    assert_int_equal(mw_counters_read(t->d, c), 0);
+    for (unsigned g = 0; g < GPUS; g++) {
+        assert_int_equal(c->gpu[g].first_error, MW_HWERR_HANDLE);
+        assert_int_equal(c->gpu[g].errors, 1);
+        assert_int_equal(c->gpu[g].retired, 0);
+    }
+    free(c);
+}
+
+static void refused_by_the_device(void **state)
+{
+    (void)state;
+    struct layers t;
+    open_layers(&t);
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD); // epoch 0
+    refused_by_gpus(&t, 1);
+    pass(&t, MW_HANDLE_NONE, MW_PASS_FORWARD); // epoch 2
+    refused_by_gpus(&t, 0);                    // 3: another layer has counted
+    pass(&t, MW_HANDLE_NONE, MW_PASS_FORWARD); // epoch 0, behind a sweep
+    refused_by_gpus(&t, 2);
+    assert_int_equal(mw_reset(t.d), 0);
+    assert_int_equal(mw_expert_map_even(t.d, EXPERTS), 0);
+    for (unsigned epoch = 0; epoch < 4; epoch++) // nothing has counted since the reset
+        refused_by_gpus(&t, epoch);
+    pass(&t, MW_HANDLE_KEEP, MW_PASS_FORWARD); // all is well behind them
+    pass(&t, MW_HANDLE_CACHED, MW_PASS_BACKWARD);
+    close_layers(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cycles),
+        cmocka_unit_test(one_handle),
+        cmocka_unit_test(stale_handles),
+        cmocka_unit_test(refused_by_the_device),
+        cmocka_unit_test(random_configurations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
