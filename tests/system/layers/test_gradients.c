@@ -4,8 +4,9 @@
 // them. The first layer dispatches rows of x, the second rows of dY, to another region, with the
 // same routes. It takes the same cycles, so each row has the same number, and every gradient is
 // that of the golden model, bit for bit, in its place at its home; places without an expert stay as
-// they are. Output rows and flits are checked, too. MW_SEED sets the seed, MW_CONFIG=i runs
-// configuration i alone.
+// they are. Output rows and flits are checked, too. Then a
+// backward layer with the handle of a forward one makes the same gradients. MW_SEED sets the seed,
+// MW_CONFIG=i runs configuration i alone.
 #include "system/configuration.h"
 
 #include "systems/job.h"
@@ -61,7 +62,9 @@ static void lay_out(struct layers *t)
     ok(t, mw_job_info(&t->j, &t->info));
     ok(t, mw_job_layout(&t->j, &demand, &fit));
     t->j.config.scratch_bytes = t->j.layout.gt_base - t->j.layout.xd_base;
+    t->j.config.handle = MW_HANDLE_KEEP; // for its dispatch region
     done(t, mw_layout_of(&t->info, &t->j.config, &t->layout));
+    t->j.config.handle = MW_HANDLE_NONE;
     t->region[0] = t->layout.xd_base;
     t->region[1] = t->layout.scratch;
 }
@@ -74,7 +77,8 @@ static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
                                 .gpu = gpu,
                                 .tokens = j->w->shape.tokens_per_gpu,
                                 .layout = &j->layout,
-                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0};
+                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0,
+                                .cached = j->config.handle == MW_HANDLE_CACHED};
     j->generator->make(s, &at);
     for (unsigned i = 0; i < j->generator->streams; i++) {
         const unsigned count = s[i].count;
@@ -122,7 +126,8 @@ static void table(struct layers *t, bool write)
     free(all);
 }
 
-/// One layer, whose rows of dispatch land in a region, beside those in the other.
+/// One layer, of x or of dY. Without a handle its rows land in one of two regions, beside those in
+/// the other; with one the library knows where.
 static void run(struct layers *t, unsigned layer)
 {
     const struct mw_workload *w = t->j.w;
@@ -132,8 +137,10 @@ static void run(struct layers *t, unsigned layer)
         experts[g] = w->experts_per_gpu;
     }
     t->j.layout = t->layout;
-    t->j.layout.xd_base = t->region[layer];
-    t->j.layout.xf_base = t->region[!layer];
+    if (t->j.config.handle == MW_HANDLE_NONE) {
+        t->j.layout.xd_base = t->region[layer];
+        t->j.layout.xf_base = t->region[!layer];
+    }
     done(t,
          mw_streams_load(t->j.device, &t->j.layout, t->j.generator->streams, make_streams, &t->j));
     done(t, mw_layer_configure(t->j.device, &t->j.config, &t->j.layout, tokens, experts,
@@ -182,6 +189,16 @@ static void flits_are_right(struct layers *t)
     free(c);
 }
 
+static void gradients_are_right(struct layers *t)
+{
+    const unsigned k = t->j.w->k;
+    table(t, false);
+    for (size_t i = 0; i < (size_t)t->j.w->tokens * k; i++)
+        if (t->dw[i] != t->want[i])
+            fail_msg("%s, handle %u: token %zu, position %zu: 0x%08x, not 0x%08x",
+                     t->j.system->name, t->j.config.handle, i / k, i % k, t->dw[i], t->want[i]);
+}
+
 static void check(struct bench *b, const char *system)
 {
     struct mw_result result;
@@ -217,12 +234,13 @@ static void check(struct bench *b, const char *system)
     run(&t, 0);
     run(&t, 1);
     assert_int_equal(t.cycles[0], t.cycles[1]);
-    table(&t, false);
-    for (size_t i = 0; i < places; i++)
-        if (t.dw[i] != t.want[i])
-            fail_msg("%s: token %zu, position %zu: 0x%08x, not 0x%08x", system, i / w->k, i % w->k,
-                     t.dw[i], t.want[i]);
+    gradients_are_right(&t);
     flits_are_right(&t);
+    t.j.config.handle = MW_HANDLE_KEEP;
+    run(&t, 0);
+    t.j.config.handle = MW_HANDLE_CACHED;
+    run(&t, 1);
+    gradients_are_right(&t);
     mw_multicast_destroy(t.j.all);
     mw_close(t.j.device);
     mw_result_free(&result);
