@@ -193,6 +193,42 @@ static void feeds_batches(void **state)
     remove(json);
 }
 
+/// Three layers of each that is asked for; the line of a system is that of the passes that count.
+static void runs_passes(void **state)
+{
+    (void)state;
+    const char *const pass[] = {"backward", "step"};
+    for (unsigned i = 0; i < 2; i++) {
+        const char *json = scratch(i ? "files/step.json" : "files/backward.json");
+        assert_int_equal(
+            run_command("run " SYNTHETIC "--pass %s --system dysharp --json %s", pass[i], json),
+            MW_EXIT_OK);
+        assert_string_equal(err_text, "");
+        char *text = read_file(json), line[128];
+        unsigned long cycles, forward, backward, again;
+        const char *at = strstr(text, "\"pass_cycles\"");
+        assert_non_null(at);
+        assert_int_equal(sscanf(at,
+                                "\"pass_cycles\": {\"forward\": %lu, \"backward\": %lu, "
+                                "\"counted_again\": %lu",
+                                &forward, &backward, &again),
+                         3);
+        assert_int_equal(
+            sscanf(strstr(strstr(text, "\"systems\""), "\"cycles\": "), "\"cycles\": %lu", &cycles),
+            1);
+        assert_int_equal(cycles, backward + (i ? forward : 0));
+        assert_true(backward < again && again == forward);
+        snprintf(line, sizeof line, "\ndysharp        %10lu %12lu %14lu %9lu ", forward, backward,
+                 again, again - backward);
+        assert_non_null(strstr(out_text, line));
+        snprintf(line, sizeof line, "\"pass\": \"%s\"", pass[i]);
+        assert_non_null(strstr(text, line));
+        assert_non_null(strstr(text, "\"pass\": \"counted again\""));
+        free(text);
+        remove(json);
+    }
+}
+
 static void same_json_twice(void **state)
 {
     (void)state;
@@ -553,6 +589,7 @@ int main(void)
         cmocka_unit_test(reports_waveforms_that_are_lost),
         cmocka_unit_test(prints_what_is_requested),
         cmocka_unit_test(feeds_batches),
+        cmocka_unit_test(runs_passes),
         cmocka_unit_test(same_json_twice),
         cmocka_unit_test(same_json_side_by_side),
         cmocka_unit_test(ends_when_interrupted),
