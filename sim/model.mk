@@ -14,7 +14,7 @@ KINDS := published basic
 # a board of boards/: sizes and primitives of its device
 LIKE ?=
 $(if $(and $(filter 1,$(words $(F))),$(filter 8 16,$(F))),,$(error F=$(F): flits have 8 or 16 bytes))
-$(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 72),$(N))),,$(error N=$(N): 2 to 72 GPUs are possible))
+$(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 64),$(N))),,$(error N=$(N): 2 to 64 GPUs are possible))
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
 $(if $(filter-out 0 1,$(FAR)),$(error FAR=$(FAR): 0 and 1 are possible))
 $(if $(filter 1,$(FAR)),$(if $(filter 1,$(SMALL))$(filter $(KINDS),$(PRIMITIVES)),$(error FAR=1: neither with SMALL=1 \

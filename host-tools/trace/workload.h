@@ -11,7 +11,7 @@
 
 enum {
     MW_MIN_GPUS = 2,
-    MW_MAX_GPUS = 72,
+    MW_MAX_GPUS = 64,
     MW_MAX_HIDDEN = 16384,
     // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and
     // sim/model.mk: the ends of options' ranges. A device of another size says its own. With FAR=1

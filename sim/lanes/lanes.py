@@ -23,6 +23,7 @@ error (exit status 1) that names it, because a model that left something out wou
 import argparse
 import pathlib
 import re
+import sys
 
 from translate.refuse import PLACE, fail, run
 from translate.rows import by_rows
@@ -125,4 +126,5 @@ def main():
 
 
 if __name__ == "__main__":
+    sys.setrecursionlimit(50000)  # what N ports are asked is an expression of depth N and more
     run(main)
