@@ -220,6 +220,12 @@ static void layouts_of_gradients(struct mw_device_info *info, struct mw_layer_co
     assert_true(l.end - l.dw_base >= 4 * (uint64_t)c.tokens_per_gpu << l.k_shift);
     assert_true(l.st_lo <= l.dw_base && l.st_hi == l.end);
     assert_int_equal(l.xf_base, l.xd_base);
+    // behind the slots of as many tokens as there are indices
+    c.row_returns = info->row_sparse = true;
+    c.tokens_per_gpu = 3;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    assert_true(l.dw_base >= l.cb_base + (UINT64_C(4) << l.k_shift << l.row_shift));
+    c.row_returns = false;
     c.row_bytes = 4 * info->flit_bytes;
     c.dispatch_type = MW_ROWTYPE_E4M3;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
