@@ -91,6 +91,19 @@ int mw_job_info(struct job *j, struct mw_device_info *info)
     return code ? mw_job_failed(j, "device", code) : MW_EXIT_OK;
 }
 
+void mw_job_streams(void *job, unsigned gpu, struct mw_stream *s)
+{
+    const struct job *j = job;
+    const struct mw_place at = {.system = j->system,
+                                .gpus = j->w->shape.gpus,
+                                .gpu = gpu,
+                                .tokens = j->w->shape.tokens_per_gpu,
+                                .layout = &j->layout,
+                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0,
+                                .cached = j->config.handle == MW_HANDLE_CACHED};
+    j->generator->make(s, &at);
+}
+
 void mw_job_step(struct job *j, double to)
 {
     j->from = j->to;

@@ -53,6 +53,8 @@ int mw_job_info(struct job *j, struct mw_device_info *info);
 /// The configuration's sizes, and the layout of the memories; `fit` tells why it
 /// is as large as it is.
 int mw_job_layout(struct job *j, const struct mw_demand *demand, struct mw_fit *fit);
+/// The streams of a GPU, for mw_streams_load; `job` is a struct job.
+void mw_job_streams(void *job, unsigned gpu, struct mw_stream *s);
 /// A step of the layer begins: the next until the share `to` of its time.
 void mw_job_step(struct job *j, double to);
 /// Tell how far the step is, and find out whether to go on.

@@ -25,22 +25,9 @@ static int make_group(struct job *j)
     return code ? mw_job_failed(j, "static group", code) : MW_EXIT_OK;
 }
 
-static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
-{
-    const struct job *j = context;
-    const struct mw_place at = {.system = j->system,
-                                .gpus = j->w->shape.gpus,
-                                .gpu = gpu,
-                                .tokens = j->w->shape.tokens_per_gpu,
-                                .layout = &j->layout,
-                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0,
-                                .cached = j->config.handle == MW_HANDLE_CACHED};
-    j->generator->make(s, &at);
-}
-
 static int load_streams(struct job *j)
 {
-    int code = mw_streams_load(j->device, &j->layout, j->generator->streams, make_streams, j);
+    int code = mw_streams_load(j->device, &j->layout, j->generator->streams, mw_job_streams, j);
     return code ? mw_job_failed(j, "instruction streams", code) : MW_EXIT_OK;
 }
 

@@ -162,3 +162,24 @@ void configuration_make_with(struct configuration *c, uint64_t seed, unsigned i,
     c->system = pick_system(&c->bench, &r);
     print_message(" --system %s\n", c->system);
 }
+
+void configurations_run(unsigned few, unsigned many, const struct configuration_model *models,
+                        const char *more, bool (*run)(struct configuration *c), unsigned share)
+{
+    const uint64_t seed = test_seed();
+    const char *only = getenv("MW_CONFIG");
+    const unsigned configurations = test_cases(few, many);
+    unsigned drawn[MW_SYSTEMS] = {0};
+    for (unsigned i = 0; i < configurations; i++) {
+        struct configuration c;
+        if (only && strtoul(only, NULL, 0) != i)
+            continue;
+        configuration_make_with(&c, seed, i, models, more);
+        drawn[mw_system_find(c.system) - mw_systems] += run(&c);
+        bench_free(&c.bench);
+    }
+    for (unsigned s = 0; s < MW_SYSTEMS && !only; s++) {
+        print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
+        assert_true(!share || drawn[s] >= configurations / (share * MW_SYSTEMS));
+    }
+}

@@ -231,6 +231,20 @@ static void adds_members_from_home_on(void **state)
     assert_int_equal(result(&b, 0, MW_ORDER_EXPERTS_REVERSED), 0);
 }
 
+/// Two tokens of ones with scales, the second one for expert 0 with weight 1.5.
+static void set_up_ones(struct by_hand *b, uint16_t *x, unsigned hidden, unsigned type,
+                        float *scales)
+{
+    set_up(b, 2, 1);
+    for (unsigned i = 0; i < 2 * hidden; i++)
+        x[i] = 0x3f80;
+    b->layer.x = x;
+    b->layer.scales = scales;
+    b->w.shape.hidden = hidden;
+    b->w.shape.dispatch_type = type;
+    route(b, 1, 0, 0, 1.5f);
+}
+
 /// A block's scale is a factor of the gate weight, before x is.
 static void scales_multiply_weights(void **state)
 {
@@ -239,14 +253,7 @@ static void scales_multiply_weights(void **state)
     static uint16_t x[2 * HIDDEN], out[HIDDEN];
     float scales[4] = {0, 0, 2, 8}; // of token 1 the last two
     struct by_hand b;
-    set_up(&b, 2, 1);
-    for (unsigned i = 0; i < 2 * HIDDEN; i++)
-        x[i] = 0x3f80;
-    b.layer.x = x;
-    b.layer.scales = scales;
-    b.w.shape.hidden = HIDDEN;
-    b.w.shape.dispatch_type = MW_ROWTYPE_E4M3_BLOCKS;
-    route(&b, 1, 0, 0, 1.5f);
+    set_up_ones(&b, x, HIDDEN, MW_ROWTYPE_E4M3_BLOCKS, scales);
     mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
     for (unsigned i = 0; i < HIDDEN; i++)
         assert_int_equal(out[i], i < MW_SCALE_BLOCK ? 0x4040 : 0x4140); // 3, 12
@@ -277,14 +284,7 @@ static void rows_have_a_scale(void **state)
     static uint16_t x[2 * HIDDEN], out[HIDDEN];
     float scales[6] = {NAN, NAN, NAN, 4, 448, 0x1p-9f};
     struct by_hand b;
-    set_up(&b, 2, 1);
-    for (unsigned i = 0; i < 2 * HIDDEN; i++)
-        x[i] = 0x3f80;
-    b.layer.x = x;
-    b.layer.scales = scales;
-    b.w.shape.hidden = HIDDEN;
-    b.w.shape.dispatch_type = MW_ROWTYPE_NVFP4;
-    route(&b, 1, 0, 0, 1.5f);
+    set_up_ones(&b, x, HIDDEN, MW_ROWTYPE_NVFP4, scales);
     mw_golden_row(&b.w, 0, 1, MW_ORDER_SPEC, out);
     for (unsigned i = 0; i < HIDDEN; i++)
         assert_int_equal(out[i], 0x40c0); // 6

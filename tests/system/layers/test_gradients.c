@@ -72,14 +72,7 @@ static void lay_out(struct layers *t)
 static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
 {
     const struct job *j = context;
-    const struct mw_place at = {.system = j->system,
-                                .gpus = j->w->shape.gpus,
-                                .gpu = gpu,
-                                .tokens = j->w->shape.tokens_per_gpu,
-                                .layout = &j->layout,
-                                .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0,
-                                .cached = j->config.handle == MW_HANDLE_CACHED};
-    j->generator->make(s, &at);
+    mw_job_streams(context, gpu, s);
     for (unsigned i = 0; i < j->generator->streams; i++) {
         const unsigned count = s[i].count;
         for (s[i].count = 1; s[i].count <= count; s[i].count++) {
@@ -262,26 +255,19 @@ static void every_system(void **state)
     bench_free(&b);
 }
 
+/// Rows of other types are refused with gradients.
+static bool run_configuration(struct configuration *c)
+{
+    if (c->bench.w.shape.dispatch_type != MW_ROWTYPE_BF16)
+        return false;
+    check(&c->bench, c->system);
+    return true;
+}
+
 static void random_configurations(void **state)
 {
     (void)state;
-    const uint64_t seed = test_seed();
-    const char *only = getenv("MW_CONFIG");
-    const unsigned configurations = test_cases(FEW, MANY);
-    unsigned drawn[MW_SYSTEMS] = {0}, i = 0;
-    for (; i < configurations; i++) {
-        struct configuration c;
-        if (only && strtoul(only, NULL, 0) != i)
-            continue;
-        configuration_make(&c, seed, i, models);
-        if (c.bench.w.shape.dispatch_type == MW_ROWTYPE_BF16) {
-            check(&c.bench, c.system);
-            drawn[mw_system_find(c.system) - mw_systems]++;
-        }
-        bench_free(&c.bench);
-    }
-    for (unsigned s = 0; s < MW_SYSTEMS && !only; s++)
-        print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
+    configurations_run(FEW, MANY, models, "", run_configuration, 0);
 }
 
 int main(void)

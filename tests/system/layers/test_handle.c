@@ -19,29 +19,16 @@ static const struct configuration_model models[] = {
     {4, 8, false, 7, 12, 48, 8, false},
 };
 
-static size_t run_configuration(uint64_t seed, unsigned i)
+static bool run_configuration(struct configuration *c)
 {
-    struct configuration c;
-    configuration_make_with(&c, seed, i, models, " --pass step");
-    bench_pass(&c.bench, c.system);
-    bench_free(&c.bench);
-    return (size_t)(mw_system_find(c.system) - mw_systems);
+    bench_pass(&c->bench, c->system);
+    return true;
 }
 
 static void random_configurations(void **state)
 {
     (void)state;
-    const uint64_t seed = test_seed();
-    const char *only = getenv("MW_CONFIG");
-    const unsigned configurations = test_cases(FEW, MANY);
-    unsigned drawn[MW_SYSTEMS] = {0};
-    for (unsigned i = 0; i < configurations; i++)
-        if (!only || strtoul(only, NULL, 0) == i)
-            drawn[run_configuration(seed, i)]++;
-    for (unsigned s = 0; s < MW_SYSTEMS && !only; s++) {
-        print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
-        assert_true(drawn[s] >= configurations / (4 * MW_SYSTEMS));
-    }
+    configurations_run(FEW, MANY, models, " --pass step", run_configuration, 4);
 }
 
 /// What the handle saves: every cached layer is shorter, and one that counts again is as long as

@@ -15,30 +15,16 @@ static const struct configuration_model models[] = {
     {8, 16, false, 2, 8, 24, 8, false},
 };
 
-/// Returns its system's place in mw_systems.
-static size_t run_configuration(uint64_t seed, unsigned i)
+static bool run_configuration(struct configuration *c)
 {
-    struct configuration c;
-    configuration_make(&c, seed, i, models);
-    bench_pass(&c.bench, c.system);
-    bench_free(&c.bench);
-    return (size_t)(mw_system_find(c.system) - mw_systems);
+    bench_pass(&c->bench, c->system);
+    return true;
 }
 
 static void random_configurations(void **state)
 {
     (void)state;
-    uint64_t seed = test_seed();
-    const char *only = getenv("MW_CONFIG");
-    const unsigned configurations = test_cases(FEW, MANY);
-    unsigned drawn[MW_SYSTEMS] = {0};
-    for (unsigned i = 0; i < configurations; i++)
-        if (!only || strtoul(only, NULL, 0) == i)
-            drawn[run_configuration(seed, i)]++;
-    for (unsigned s = 0; s < MW_SYSTEMS && !only; s++) {
-        print_message("%s: %u configurations\n", mw_systems[s].name, drawn[s]);
-        assert_true(drawn[s] >= configurations / (4 * MW_SYSTEMS));
-    }
+    configurations_run(FEW, MANY, models, "", run_configuration, 4);
 }
 
 int main(void)
