@@ -12,6 +12,7 @@
 #include <immintrin.h>
 #endif
 
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -141,10 +142,13 @@ inline unsigned lowest(M::bits set)
 // what $fatal prints of the copies for which it is reached: never on the way of a run that is right
 [[gnu::cold, gnu::noinline]] inline void say(const char *text, M m)
 {
-    fprintf(stderr, "%s (copies", text);
-    for (M::bits left = m.lanes; left; left &= left - 1)
-        fprintf(stderr, " %u", lowest(left));
-    fprintf(stderr, ")\n");
+    uint64_t low = static_cast<uint64_t>(m.lanes), high = 0;
+    if constexpr (L > 64)
+        high = static_cast<uint64_t>(m.lanes >> 64);
+    if (high)
+        fprintf(stderr, "%s (copies %#" PRIx64 "%016" PRIx64 ")\n", text, high, low);
+    else
+        fprintf(stderr, "%s (copies %#" PRIx64 ")\n", text, low);
 }
 inline U bit(M m)
 {
