@@ -261,7 +261,8 @@ module rx #(
 
         always_ff @(posedge clk_i) begin
             if (is_req && first) low_good_q <= low_good;
-            if (rx_i.valid) second_q <= first && !rx_i.last;
+            if (!rst_ni) second_q <= 1'b0;
+            else if (rx_i.valid) second_q <= first && !rx_i.last;
         end
 
         assign grant_err = by_switch && is_req
