@@ -243,6 +243,20 @@ def packet(out):
     (out / "packets.md").write_text(md)
 
 
+def ptx_page(ptx):
+    """The section of isa.md on PTX's multimem. Types and operators of the last column are those of packets."""
+    there = {e["name"]: {v[0] for v in e["values"]} for e in load("packet.toml")["enum"]}
+    rows = []
+    for *row, here in ptx["rows"]:
+        for part in here.split("; ") if here != "none" else []:
+            names, ops = part.split(": ")
+            assert set(names.split(", ")) <= there["dtype"] and set(ops.upper().split(", ")) <= there["redop"], here
+        rows.append((" ".join(f"`{t}`" for t in row[0].split(", ")), *row[1:], here))
+    head = ["PTX's type", *(f"`{i}`" for i in ("ld_reduce", "red", "red.async", "cp.reduce.async.bulk")),
+            "here, `ld_reduce` and `red`"]
+    return "## PTX's `multimem`\n\n" + ptx["doc"] + "\n" + md_table(head, rows)
+
+
 def isa(out):
     p = load("isa.toml")
     ops = [(o["name"], o["value"], o["doc"]) for o in p["instr"]]
@@ -277,7 +291,7 @@ def isa(out):
     md += "## Event counters\n\n" + md_table(["name", "number", "meaning"], p["events"]["values"])
     md += "## Limits\n\n" + md_table(["name", "value", "meaning"],
                                      [(n, k["value"], k["doc"]) for n, k in p["constants"].items()])
-    (out / "isa.md").write_text(md)
+    (out / "isa.md").write_text(md + ptx_page(p["ptx"]))
 
 
 def errors(out):

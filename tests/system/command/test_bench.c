@@ -413,6 +413,7 @@ static void refuses_bad_options(void **state)
     REFUSES("unicast --type fp16", "--type", "only with");
     REFUSES("alltoall --redop min", "--redop", "only with");
     REFUSES("combine --type fp64", "--type fp64");
+    REFUSES("combine --type e4m3.acc::f16", "--type e4m3.acc::f16", "fp16 (.acc::f16)", "fp32");
     REFUSES("combine --redop prod", "--redop prod");
     REFUSES("combine --type fp32 --redop xor", "--redop", "u32");
     REFUSES("unicast --window 300", "--window 300");
