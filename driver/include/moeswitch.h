@@ -511,7 +511,7 @@ struct mw_layer_config {
     /// Requires bf16 rows of dispatch. MW_ERR_CAPACITY: the device has no gate_gradients.
     bool gate_gradients;
     /// MW_HANDLE_: cached handle, as for a backward layer, which takes the routes of its forward
-    /// layer. mw_layer_configure, mw_launch and mw_feed return MW_ERR_STATE for a cached layer if
+    /// layer. mw_layer_configure, mw_launch and mw_feed return MW_ERR_HANDLE for a cached layer if
     /// the handle has gone: after a layer that counts and keeps none, a sweep, mw_reset or
     /// mw_port_enable, with other sizes, and when the epochs are used up. The device itself records
     /// MW_HWERR_HANDLE, and no row moves. Excludes merge_loads. MW_ERR_CAPACITY: the device has no
@@ -1069,8 +1069,27 @@ MW_API const char *mw_op_name(unsigned op);
 // | dispatch((x, scales), ...)                | mw_dispatch_typed                     |
 // | event.current_stream_wait()               | mw_dispatch_wait; mw_event_fd to poll |
 // | recv_x, num_recv_tokens_per_expert_list   | mw_received                           |
-// | handle                                    | struct mw_handle, on the host alone   |
+// | handle                                    | struct mw_handle                      |
 // | combine(x, handle)                        | mw_expert_output, then mw_combine     |
+// | dispatch(dy, handle=handle)               | mw_dispatch_cached                    |
+// | combine(dx, handle, topk_weights=dw)      | mw_combine, then mw_gate_gradients    |
+//
+// Cached handles. The backward pass of a layer sends gradients along the routes of its forward
+// pass: dY is dispatched as x was, and dX is combined as y was. If the object has cached_handles,
+// mw_dispatch_cached makes a handle whose rows take the routes of another handle, the *forward*
+// one. Its layers use the counts and rows that the device keeps of the forward handle's last layer:
+// nothing is counted, exchanged or allocated again. All calls of a handle are there for it. The
+// experts multiply by the gate weights as in the forward pass. So dY is dispatched as it is, and dX
+// needs no weights. If the object has gate_gradients, too, the device's experts also return the
+// gradients of the gate weights.
+//
+// A device keeps counts and rows of one forward handle. They last until the next layer that counts,
+// as one of mw_dispatch, mw_layer_run, mw_launch or mw_feed does, and until mw_reset,
+// mw_selftest, mw_port_enable or an error of a layer. At least one cached layer may follow a
+// forward layer, and three at most, as there are four epochs (docs/design/backward.md). Else
+// mw_dispatch_cached, and mw_dispatch_start, mw_combine and mw_layer_run of a cached handle, return
+// MW_ERR_HANDLE. The message says what came in between, and nothing has moved. Dispatch or run the
+// forward handle again then. Handles may be destroyed in any order.
 //
 // States of a handle. It is *prepared* by mw_handle_create. Its rows are *arriving* from
 // mw_dispatch or mw_dispatch_start on, and *received* once that layer is done. While rows arrive,
@@ -1100,6 +1119,13 @@ struct mw_dymulticast_prop {
     /// mw_layer_config. 0: bf16. With another one, rows are given by mw_dispatch_typed, and read by
     /// mw_received_typed. Results of experts and output rows are bf16 in any case.
     unsigned dispatch_type;
+    /// Layers keep counts and rows for cached handles. The layout then has a second dispatch
+    /// region. MW_ERR_CAPACITY: the device has no cached_handle.
+    bool cached_handles;
+    /// Experts of cached layers return gradients of gate weights (mw_gate_gradients). They read
+    /// twice as many rows, and take longer. MW_ERR_CAPACITY: the device has no gate_gradients.
+    /// MW_ERR_INVALID: without cached_handles, or dispatch_type is not bf16.
+    bool gate_gradients;
 };
 /// Create an object.
 /// MW_ERR_CAPACITY: more experts than the device has, or than a GPU has, or it lacks the type.
@@ -1134,6 +1160,14 @@ MW_API int mw_handle_create(struct mw_dymulticast *object, const struct mw_token
 MW_API int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
                                   const struct mw_typed_rows *rows, const uint16_t *coefficient,
                                   struct mw_handle **handle);
+/// Take rows that follow the routes of `forward`: x[g] ([tokens][block_bytes / 2] bf16, whatever
+/// the object's dispatch_type) are those of GPU g's tokens of that handle, and `coefficient` is as
+/// above, or NULL: that of `forward`. Routes, weights and settings are those that `forward` has.
+/// `forward` may be a cached handle itself. All are copied, and the device is not used.
+/// MW_ERR_INVALID: the object of `forward` has no cached_handles.
+/// MW_ERR_STATE: the object was destroyed.
+MW_API int mw_handle_create_cached(struct mw_handle *forward, const uint16_t *const *x,
+                                   const uint16_t *coefficient, struct mw_handle **handle);
 /// Change the behaviour of the layer's experts and links before it runs (see mw_layer_config).
 /// Rows that were dispatched before are lost, and mw_combine sends them again. Of these settings
 /// in_flight, switch_reductions, row_returns, source_lists and dispatch_throttle concern
@@ -1148,9 +1182,13 @@ MW_API int mw_dispatch(struct mw_dymulticast *object, const struct mw_tokens *pa
 MW_API int mw_dispatch_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
                              const struct mw_typed_rows *rows, const uint16_t *coefficient,
                              struct mw_handle **handle);
+/// mw_handle_create_cached and mw_dispatch_start in one call.
+MW_API int mw_dispatch_cached(struct mw_handle *forward, const uint16_t *const *x,
+                              const uint16_t *coefficient, struct mw_handle **handle);
 /// Write the data that the device does not have yet, and start the dispatch. Returns while the rows
 /// are on their way. If a call or a dispatch of another handle uses the device, this one waits for
 /// it. `options` (may be NULL) and mw_cancel may end the call before the start, as in mw_combine.
+/// MW_ERR_HANDLE: the handle is cached, and the device no longer has what it uses.
 /// MW_ERR_STATE: its rows are arriving or received (combine them first), a launched or fed layer
 /// runs, the object of the handle was destroyed, or `progress` of a call of a handle calls it.
 MW_API int mw_dispatch_start(struct mw_handle *handle, const struct mw_wait_options *options);
@@ -1196,6 +1234,7 @@ MW_API int mw_expert_output(struct mw_handle *handle, unsigned expert, const uin
 /// may be NULL. `cycles` receives those of both phases, without the time between them. A handle may
 /// be combined again. If a call or a dispatch of another handle uses the device, this call waits
 /// for it. `options` may end that wait, too. Errors as for mw_launch and mw_wait.
+/// MW_ERR_HANDLE: as for mw_dispatch_start, if the dispatch has to run.
 /// MW_ERR_STATE: also if the object of the handle was destroyed, an expert lacks mw_expert_output,
 /// or `progress` of a call of a handle calls it.
 ///
@@ -1211,6 +1250,14 @@ MW_API int mw_combine(struct mw_handle *handle, uint16_t *const *out,
 /// MW_ERR_STATE: also if mw_expert_output has written results.
 MW_API int mw_layer_run(struct mw_handle *handle, uint16_t *const *out,
                         const struct mw_wait_options *options, uint64_t *cycles);
+/// Copy the gradients of the gate weights that the last mw_combine or mw_layer_run of a cached
+/// handle has brought home: dw[g] ([tokens][k], may be NULL for a GPU without tokens) are those of
+/// GPU g's tokens, 0 where a list has no expert. One is the dot product of the cached handle's row
+/// (dY) and the emulated expert's value, without gate weight, of the forward handle's row (x). The
+/// order of its additions is fixed (docs/design/backward.md). The device is not used.
+/// MW_ERR_INVALID: the handle is not cached, or its object has no gate_gradients.
+/// MW_ERR_STATE: neither call has run, or mw_expert_output has written results.
+MW_API int mw_gate_gradients(struct mw_handle *handle, float *const *dw);
 /// Destroy a handle in any state. Rows that are arriving continue to arrive, and mw_wait waits for
 /// them. NULL is allowed.
 MW_API void mw_handle_destroy(struct mw_handle *handle);

@@ -176,8 +176,14 @@ static void calls_for_handles(void)
     uint16_t out[ROW], *rows[WAITING_GPUS] = {out};
     const struct mw_wait_options options = {.size = sizeof options, .progress = progress};
     const struct mw_typed_rows typed = {.x = out};
+    const uint16_t *x[WAITING_GPUS] = {out, out, out, out};
+    float weights[ROW], *dw[WAITING_GPUS] = {weights};
+    struct mw_handle *cached;
     size_t count;
     GONE(mw_handle_set, made.handle, "tile", 2);
+    GONE(mw_handle_create_cached, made.handle, x, NULL, &cached);
+    GONE(mw_dispatch_cached, made.handle, x, NULL, &cached);
+    GONE(mw_gate_gradients, made.handle, dw);
     GONE(mw_dispatch_start, made.handle, NULL);
     GONE(mw_dispatch_start, made.handle, &options);
     GONE(mw_dispatch_wait, made.handle, NULL, NULL);

@@ -235,7 +235,9 @@ void layer_load(const struct layer *l, struct mw_device *d, struct mw_dymulticas
                                              .k = w->k,
                                              .experts = w->experts,
                                              .places = l->names ? places : NULL,
-                                             .dispatch_type = w->shape.dispatch_type};
+                                             .dispatch_type = w->shape.dispatch_type,
+                                             .cached_handles = l->cached,
+                                             .gate_gradients = l->gradients};
     size_t t = w->shape.tokens_per_gpu;
     uint16_t *coefficients = allocate(w->experts, sizeof *coefficients);
     int16_t *lists = allocate((size_t)w->tokens * w->k, sizeof *lists);

@@ -30,6 +30,7 @@ struct layer {
     /// names[place]: the number by which software calls the expert at that place; NULL: the same
     const uint16_t *names;
     unsigned rows; ///< places that every expert has for rows; 0: as many as the busiest needs
+    bool cached, gradients; ///< of its object: cached_handles, gate_gradients
     uint16_t *golden, *out;
     uint64_t cycles; ///< of the last run
     struct mw_counters counters;

@@ -165,15 +165,21 @@ static int check_dispatch(const struct mw_device_info *info, const struct mw_lay
     return mwi_check_row_type(info, c->dispatch_type, "row_bytes", c->row_bytes);
 }
 
-static int check_gradients(const struct mw_device_info *info, const struct mw_layer_config *c)
+int mwi_check_gradients(const struct mw_device_info *info, unsigned type)
 {
-    if (!c->gate_gradients)
-        return 0;
     if (!info->gate_gradients)
         return mwi_fail(MW_ERR_CAPACITY, "gate_gradients: this device's experts return no "
                                          "gradients of gate weights: leave it out");
-    if (c->dispatch_type != MW_ROWTYPE_BF16)
+    if (type != MW_ROWTYPE_BF16)
         return mwi_fail(MW_ERR_INVALID, "gate_gradients: only for rows of dispatch in bf16");
+    return 0;
+}
+
+int mwi_check_cached(const struct mw_device_info *info, const char *what)
+{
+    if (!info->cached_handle)
+        return mwi_fail(MW_ERR_CAPACITY,
+                        "%s: each layer of this device counts its own rows: leave it out", what);
     return 0;
 }
 
@@ -183,12 +189,9 @@ static int check_handle(const struct mw_device_info *info, const struct mw_layer
         return 0;
     if (c->handle > MW_HANDLE_CACHED)
         return mwi_fail(MW_ERR_INVALID, "handle: there is no value %u", c->handle);
-    if (!info->cached_handle)
-        return mwi_fail(MW_ERR_CAPACITY,
-                        "handle: each layer of this device counts its own rows: leave it out");
     if (c->merge_loads)
         return mwi_fail(MW_ERR_INVALID, "handle: not with merge_loads");
-    return 0;
+    return mwi_check_cached(info, "handle");
 }
 
 static int check_credits(const struct mw_device_info *info, const struct mw_layer_config *c)
@@ -254,8 +257,8 @@ int mwi_check_sizes(const struct mw_device_info *info, const struct mw_layer_con
         status = check_loads(info, c);
     if (!status)
         status = check_dispatch(info, c);
-    if (!status)
-        status = check_gradients(info, c);
+    if (!status && c->gate_gradients)
+        status = mwi_check_gradients(info, c->dispatch_type);
     if (!status)
         status = check_handle(info, c);
     if (status)

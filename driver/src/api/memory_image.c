@@ -40,6 +40,19 @@ int mwi_image_area(struct mwi_image *im, unsigned gpu, uint64_t address, size_t 
     return 0;
 }
 
+int mwi_image_copy(struct mwi_image *im, const struct mwi_image *from)
+{
+    int status = 0;
+    for (size_t i = 0; i < from->count && !status; i++) {
+        const struct mw_transfer *t = &from->list[i];
+        uint8_t *data;
+        status = mwi_image_area(im, t->gpu, t->address, t->bytes, &data);
+        if (!status)
+            memcpy(data, t->data, t->bytes);
+    }
+    return status;
+}
+
 // ---- streams ------------------------------------------------------------------------------------
 
 static void put32(uint8_t *at, uint32_t v)

@@ -32,6 +32,8 @@ int mwi_image_rows(struct mwi_image *image, uint64_t address, unsigned gpus, uns
 /// Coefficients of experts_per_gpu experts of each GPU, one GPU's behind the other's.
 int mwi_image_coefficients(struct mwi_image *image, uint64_t address, unsigned gpus,
                            unsigned experts_per_gpu, const uint16_t *coefficient);
+/// Copies of the pieces of another image.
+int mwi_image_copy(struct mwi_image *image, const struct mwi_image *from);
 /// Zeros of that many bytes, to be filled, or read.
 int mwi_image_area(struct mwi_image *image, unsigned gpu, uint64_t address, size_t bytes,
                    uint8_t **data);

@@ -30,7 +30,8 @@ struct mwi_state {
     struct {
         bool there;
         unsigned epoch;
-        char why[96]; ///< it is not there
+        uint64_t owner; ///< of which handle (mw_handle.routes) it was a layer, 0: of none
+        char why[96];   ///< it is not there
     } kept;
     unsigned handle;       ///< MW_HANDLE_ of the layer that is configured
     uint64_t tokens_total; ///< of the layer, for progress

@@ -106,19 +106,30 @@ int mwi_check_kept(const struct mw_device *d, const char *call, const struct mw_
     uint64_t tables[TABLES];
     tables_of(c, l, tables);
     if (!s->kept.there)
-        return mwi_fail(MW_ERR_STATE, "%s: there is no handle that a cached layer could use: %s",
+        return mwi_fail(MW_ERR_HANDLE, "%s: there is no handle that a cached layer could use: %s",
                         call, s->kept.why);
     if (s->sweep || memcmp(tables, s->swept, sizeof tables) != 0)
-        return mwi_fail(MW_ERR_STATE,
+        return mwi_fail(MW_ERR_HANDLE,
                         "%s: the handle is that of a layer of other sizes than the last one that "
                         "was configured",
                         call);
     if (s->epoch == MWI_EPOCHS)
-        return mwi_fail(MW_ERR_STATE,
+        return mwi_fail(MW_ERR_HANDLE,
                         "%s: no epoch is left for one more layer that uses the handle: let a layer "
                         "count again",
                         call);
     return 0;
+}
+
+int mwi_check_kept_for(const struct mw_device *d, const char *call, uint64_t owner,
+                       const struct mw_layer_config *c, const struct mw_layout *l)
+{
+    if (d->state.kept.there && d->state.kept.owner != owner)
+        return mwi_fail(MW_ERR_HANDLE,
+                        "%s: the layer of another handle has counted since: dispatch the forward "
+                        "handle again",
+                        call);
+    return mwi_check_kept(d, call, c, l);
 }
 
 /// ... of the layer that is configured.
@@ -258,6 +269,11 @@ unsigned mwi_state_kept_epoch(const struct mw_device *d)
     return d->state.kept.there ? d->state.kept.epoch : 0;
 }
 
+void mwi_state_keeps(struct mw_device *d, uint64_t owner)
+{
+    d->state.kept.owner = owner;
+}
+
 static void lose_handle(struct mwi_state *s, const char *why)
 {
     if (s->kept.there)
@@ -277,6 +293,7 @@ static void begin(struct mw_device *d)
     if (s->handle == MW_HANDLE_KEEP) {
         s->kept.there = true;
         s->kept.epoch = epoch;
+        s->kept.owner = 0;
     } else if (s->handle == MW_HANDLE_NONE) {
         lose_handle(s, "a layer behind it has counted its own rows, and kept none");
     }
@@ -306,7 +323,8 @@ void mwi_state_continued(struct mw_device *d)
     s->begun++;
     s->after = MW_STATE_CONFIGURED;
     s->now = MW_STATE_RUNNING;
-    lose_handle(s, "the second phase of a layer has cleared its counts");
+    if (s->handle == MW_HANDLE_NONE)
+        lose_handle(s, "the second phase of a layer has cleared its counts");
     launched(d);
 }
 

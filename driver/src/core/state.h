@@ -40,8 +40,12 @@ int mwi_check_launch(const struct mw_device *device, const char *call);
 int mwi_check_feed(const struct mw_device *device, const char *call, const struct mw_layout *layout,
                    unsigned buffer);
 /// ... or: the handle of a layer of these sizes is there, and an epoch for one more that uses it.
+/// Else MW_ERR_HANDLE.
 int mwi_check_kept(const struct mw_device *device, const char *call,
                    const struct mw_layer_config *config, const struct mw_layout *layout);
+/// ... and it is that of a layer of `owner`.
+int mwi_check_kept_for(const struct mw_device *device, const char *call, uint64_t owner,
+                       const struct mw_layer_config *config, const struct mw_layout *layout);
 /// ... or: no layer runs that may touch one of the pieces.
 int mwi_check_free(const struct mw_device *device, const char *call, const struct mw_transfer *list,
                    size_t count);
@@ -60,12 +64,15 @@ void mwi_state_unconfigured(struct mw_device *device);
 /// as used with mwi_state_started or mwi_state_fed.
 unsigned mwi_state_epoch(const struct mw_device *device, bool *sweep);
 void mwi_state_started(struct mw_device *device);
-/// ... in the epoch of the layer before: what its rows have left in the tables stays valid.
+/// ... in the epoch of the layer before: what its rows have left in the tables stays valid, and
+/// its counts do where the configured layer uses them.
 void mwi_state_continued(struct mw_device *device);
 /// The epoch of the last layer.
 unsigned mwi_state_last_epoch(const struct mw_device *device);
 /// The epoch of the layer whose handle is kept; 0 if none is.
 unsigned mwi_state_kept_epoch(const struct mw_device *device);
+/// The layer that was started last keeps its counts and rows for layers of `owner`.
+void mwi_state_keeps(struct mw_device *device, uint64_t owner);
 /// The layer that was started last is the dispatch of a handle alone.
 void mwi_state_dispatches(struct mw_device *device);
 /// ... and still runs.

@@ -9,6 +9,7 @@
 #include "core/registers.h"
 #include "core/state.h"
 #include "core/struct_size.h"
+#include "moe/gradients.h"
 #include "moe/handle.h"
 #include "moe/turn.h"
 
@@ -80,6 +81,12 @@ int mw_dispatch_typed(struct mw_dymulticast *object, const struct mw_tokens *par
 {
     return dispatch_new(handle, __func__,
                         mw_handle_create_typed(object, part, rows, coefficient, handle));
+}
+
+int mw_dispatch_cached(struct mw_handle *forward, const uint16_t *const *x,
+                       const uint16_t *coefficient, struct mw_handle **handle)
+{
+    return dispatch_new(handle, __func__, mw_handle_create_cached(forward, x, coefficient, handle));
 }
 
 int mw_dispatch_wait(struct mw_handle *handle, const struct mw_wait_options *options,
@@ -204,6 +211,8 @@ static int run(struct mw_handle *h, const char *call, uint16_t *const *out,
             *cycles = took;
         if (!status)
             status = read_out(h, out, &pause);
+        if (!status)
+            status = mwi_gradients_read(h, &pause);
         mwi_handle_end(h);
     }
     return mwi_unlock(d, status);

@@ -27,9 +27,16 @@ static int check_prop(const struct mw_device_info *info, const struct mw_dymulti
     if (p->experts > info->experts)
         return mwi_fail(MW_ERR_CAPACITY, "%u experts: the device has %u", p->experts,
                         info->experts);
+    if (p->gate_gradients && !p->cached_handles)
+        return mwi_fail(MW_ERR_INVALID, "gate_gradients: only with cached_handles");
     int status = mwi_check_row_bytes(info, "block_bytes", p->block_bytes);
-    return status ? status
-                  : mwi_check_row_type(info, p->dispatch_type, "block_bytes", p->block_bytes);
+    if (!status)
+        status = mwi_check_row_type(info, p->dispatch_type, "block_bytes", p->block_bytes);
+    if (!status && p->cached_handles)
+        status = mwi_check_cached(info, "cached_handles");
+    if (!status && p->gate_gradients)
+        status = mwi_check_gradients(info, p->dispatch_type);
+    return status;
 }
 
 /// Every expert once, and no two at one place.
@@ -88,6 +95,8 @@ int mw_dymulticast_create(struct mw_device *device, const struct mw_dymulticast_
     m->k = p.k;
     m->experts = p.experts;
     m->dispatch_type = p.dispatch_type;
+    m->cached_handles = p.cached_handles;
+    m->gate_gradients = p.gate_gradients;
     m->holders = 1;
     if (p.places)
         status = take_places(m, p.places);
@@ -127,6 +136,8 @@ int mw_dymulticast_bind_addr(struct mw_dymulticast *object, unsigned tokens,
     c.dispatch_type = m->dispatch_type;
     c.experts_per_gpu = m->experts_per_gpu;
     c.rows_per_expert = rows_per_expert;
+    c.handle = m->cached_handles ? MW_HANDLE_KEEP : MW_HANDLE_NONE;
+    c.gate_gradients = m->gate_gradients;
     c.stream_instrs = 4; // of each of the streams of a layer
     int status = mw_layout_make(m->device, &c, &l);
     mwi_lock(m->device);

@@ -10,6 +10,7 @@
 struct mw_dymulticast {
     struct mw_device *device;
     unsigned block_bytes, k, experts, dispatch_type; ///< of its properties
+    bool cached_handles, gate_gradients;             ///< as well
     unsigned experts_per_gpu;                        ///< most of a GPU
     struct mw_expert_place *places;                  ///< [experts], by expert
     unsigned own[MW_MAX_PORTS];                      ///< experts of each GPU

@@ -5,7 +5,8 @@
 //
 // A handle keeps an image of its layer. The device has room for one: that of the handle whose layer
 // begins is written unless it is there. The second phase runs in the epoch of the first, so that
-// allocation tables and row trackers still hold its rows.
+// allocation tables and row trackers still hold its rows. If the object keeps handles, it also uses
+// the counts of the first phase, as a cached layer does, and they stay. Otherwise it counts none.
 #include "moe/handle.h"
 
 #include "api/layer.h"
@@ -129,28 +130,45 @@ static unsigned streams_of(enum mwi_program program)
     return program == MWI_FUSED ? MW_STREAMS : program == MWI_DISPATCH ? 2 : 1;
 }
 
+static bool makes_gradients(const struct mw_handle *h)
+{
+    return h->config.gate_gradients && h->config.handle == MW_HANDLE_CACHED;
+}
+
+static void add_experts(const struct mw_handle *h, struct mw_stream *s, unsigned flags)
+{
+    mw_stream_expert(s, flags);
+    if (makes_gradients(h))
+        mw_stream_expert_gradients(s);
+}
+
 static void make_streams(void *context, unsigned gpu, struct mw_stream *s)
 {
     enum { NO_SIGNALS = 1 }; // of the instruction `expert`
     const struct making *m = context;
-    const uint32_t tokens = m->handle->tokens[gpu];
-    const unsigned gpus = m->handle->object->device->info.gpus;
+    const struct mw_handle *h = m->handle;
+    const uint32_t tokens = h->tokens[gpu];
+    const unsigned gpus = h->object->device->info.gpus;
+    const bool counts = h->config.handle != MW_HANDLE_CACHED;
     switch (m->program) {
     case MWI_FUSED:
-        mw_stream_count(&s[0], 0, tokens, false);
+        if (counts)
+            mw_stream_count(&s[0], 0, tokens, false);
         mw_stream_dymultimem_st(&s[1], 0, tokens);
-        mw_stream_expert(&s[2], 0);
+        add_experts(h, &s[2], 0);
         mw_stream_dymultimem_ld_reduce(&s[3], 0, tokens, true);
         return;
     case MWI_DISPATCH:
-        mw_stream_count(&s[0], 0, tokens, false);
+        if (counts)
+            mw_stream_count(&s[0], 0, tokens, false);
         mw_stream_wait(&s[0], MW_EV_ROWS_DONE, 1);
         mw_stream_dymultimem_st(&s[1], 0, tokens);
         return;
     case MWI_EXPERTS:
         // The numbers of rows are still there. Counts of none report that they are complete.
-        mw_stream_count(&s[0], 0, 0, false);
-        mw_stream_expert(&s[0], NO_SIGNALS);
+        if (h->config.handle == MW_HANDLE_NONE)
+            mw_stream_count(&s[0], 0, 0, false);
+        add_experts(h, &s[0], NO_SIGNALS);
         mw_stream_signal(&s[0], MW_EV_SW0);
         mw_stream_wait(&s[0], MW_EV_SW0, gpus - 1);
         // fall through
@@ -177,6 +195,15 @@ static int add_coefficients(struct mw_handle *h, const uint16_t *coefficient)
     return status;
 }
 
+static int make_programs(struct mw_handle *h)
+{
+    int status = 0;
+    for (enum mwi_program p = MWI_FUSED; p < MWI_PROGRAMS && !status; p++)
+        status = mwi_image_made_streams(&h->program[p], &h->layout, &h->object->device->info,
+                                        streams_of(p), make_streams, &(struct making){h, p});
+    return status;
+}
+
 static int make_images(struct mw_handle *h, const struct mw_tokens *part,
                        const struct mw_typed_rows *rows, const uint16_t *coefficient)
 {
@@ -190,10 +217,27 @@ static int make_images(struct mw_handle *h, const struct mw_tokens *part,
         status = mwi_image_rows(&h->data, l->xs_base, gpus, m->block_bytes, l->row_shift, part);
     if (!status)
         status = add_coefficients(h, coefficient);
-    for (enum mwi_program p = MWI_FUSED; p < MWI_PROGRAMS && !status; p++)
-        status = mwi_image_made_streams(&h->program[p], l, &m->device->info, streams_of(p),
-                                        make_streams, &(struct making){h, p});
-    return status;
+    return status ? status : make_programs(h);
+}
+
+/// The image of another handle with other rows, in bf16, and other coefficients unless NULL.
+static int make_cached_images(struct mw_handle *h, const struct mw_handle *of,
+                              const uint16_t *const *x, const uint16_t *coefficient)
+{
+    const unsigned gpus = h->object->device->info.gpus, shift = h->layout.row_shift;
+    const size_t bytes = h->object->block_bytes, coefficients = 2 * (size_t)gpus;
+    const struct mwi_image kept = {of->data.list, coefficient ? coefficients : of->data.count, 0,
+                                   0};
+    int status = mwi_image_copy(&h->data, &kept);
+    for (unsigned g = 0; g < gpus && !status; g++) { // behind the routing tables
+        const struct mw_transfer *rows = &h->data.list[gpus + g];
+        memset(rows->data, 0, rows->bytes);
+        for (size_t t = 0; t < h->tokens[g]; t++)
+            memcpy((uint8_t *)rows->data + (t << shift), (const uint8_t *)x[g] + t * bytes, bytes);
+    }
+    if (!status && coefficient)
+        status = add_coefficients(h, coefficient);
+    return status ? status : make_programs(h);
 }
 
 // ---- making -------------------------------------------------------------------------------------
@@ -205,6 +249,7 @@ static void free_handle(struct mw_handle *h)
         mwi_image_free(&h->program[p]);
     free(h->rows);
     free(h->output);
+    free(h->dw);
     free(h);
 }
 
@@ -232,7 +277,7 @@ static int begin(struct mw_dymulticast *m, const char *call, struct mw_handle **
         return mwi_unlock(d, status);
     }
     h->object = m;
-    h->number = ++d->handles;
+    h->number = h->routes = ++d->handles;
     h->config = m->config;
     h->layout = m->layout;
     m->holders++;
@@ -286,6 +331,55 @@ int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw_tokens
     MWI_NEED(rows);
     MWI_NEED(coefficient);
     return create(object, __func__, part, rows, coefficient, handle);
+}
+
+/// Take the routes of another handle, under the lock.
+static int take_routes(struct mw_handle *h, const struct mw_handle *of, const char *call)
+{
+    const struct mw_device_info *info = &h->object->device->info;
+    if (of->config.handle == MW_HANDLE_NONE)
+        return mwi_fail(MW_ERR_INVALID,
+                        "%s: the object of this handle keeps none: set cached_handles in "
+                        "mw_dymulticast_prop",
+                        call);
+    h->routes = of->routes;
+    h->config = of->config;
+    h->config.handle = MW_HANDLE_CACHED;
+    h->config.dispatch_type = MW_ROWTYPE_BF16;
+    h->layout = of->layout;
+    memcpy(h->tokens, of->tokens, info->gpus * sizeof *h->tokens);
+    memcpy(h->rows, of->rows, h->object->experts * sizeof *h->rows);
+    if (!makes_gradients(h))
+        return 0;
+    h->dw = calloc(mwi_handle_tokens(h) * h->object->k + 1, sizeof *h->dw);
+    return h->dw ? 0 : mwi_fail(MW_ERR_NOMEM, "no memory for gradients");
+}
+
+int mw_handle_create_cached(struct mw_handle *forward, const uint16_t *const *x,
+                            const uint16_t *coefficient, struct mw_handle **handle)
+{
+    MWI_NEED(handle);
+    *handle = NULL;
+    MWI_NEED(forward);
+    MWI_NEED(x);
+    struct mw_dymulticast *m = forward->object;
+    for (unsigned g = 0; g < m->device->info.gpus; g++)
+        if (forward->tokens[g] && !x[g])
+            return mwi_fail(MW_ERR_INVALID, "GPU %u: %u tokens without x", g, forward->tokens[g]);
+    struct mw_handle *h = NULL;
+    int status = begin(m, __func__, &h);
+    if (status)
+        return status;
+    mwi_lock(m->device);
+    status = mwi_unlock(m->device, take_routes(h, forward, __func__));
+    if (!status)
+        status = make_cached_images(h, forward, x, coefficient);
+    if (status) {
+        mw_handle_destroy(h);
+        return status;
+    }
+    *handle = h;
+    return 0;
 }
 
 void mw_handle_destroy(struct mw_handle *handle)
@@ -350,11 +444,20 @@ static int load(struct mw_handle *h, enum mwi_program program, const struct mwi_
     return status;
 }
 
+/// Whether a program is the second phase.
+static bool continues(enum mwi_program program)
+{
+    return program == MWI_EXPERTS || program == MWI_SUMS;
+}
+
 /// The configuration of a phase: what couples dispatch and combine has no effect
-/// where they run apart.
+/// where they run apart. The second phase uses the counts of the first one, if the object keeps
+/// them.
 static struct mw_layer_config config_of(const struct mw_handle *h, enum mwi_program program)
 {
     struct mw_layer_config c = h->config;
+    if (continues(program) && c.handle == MW_HANDLE_KEEP)
+        c.handle = MW_HANDLE_CACHED;
     if (program != MWI_FUSED) {
         c.in_flight = 0;
         c.switch_reductions = c.tile_reductions = c.merge_loads = c.row_returns = c.source_lists =
@@ -368,16 +471,27 @@ int mwi_handle_start(struct mw_handle *h, enum mwi_program program, const struct
     static const unsigned none[MW_MAX_PORTS];
     const struct mw_dymulticast *m = h->object;
     struct mw_device *d = m->device;
-    const bool again = program == MWI_EXPERTS || program == MWI_SUMS;
+    const bool again = continues(program);
     const struct mw_layer_config c = config_of(h, program);
-    int status = load(h, program, pause);
+    struct mw_layout l = h->layout;
+    int status = 0;
+    if (again && h->config.handle == MW_HANDLE_KEEP)
+        l.xd_cached = l.xd_base; // where the first phase has put its rows
+    if (!again && c.handle == MW_HANDLE_CACHED)
+        status = mwi_check_kept_for(d, pause->call, h->routes, &c, &l);
+    if (!status) {
+        h->dw_there = false;
+        status = load(h, program, pause);
+    }
     if (!status) // a count of rows covers all own tokens, and the second phase counts none
-        status = mwi_configure(d, &c, &h->layout, again ? none : h->tokens, m->own,
+        status = mwi_configure(d, &c, &l, again ? none : h->tokens, m->own,
                                (1u << streams_of(program)) - 1);
     if (!status)
         status = mwi_launch(d, pause, again);
     if (status)
         return status;
+    if (c.handle == MW_HANDLE_KEEP)
+        mwi_state_keeps(d, h->routes);
     d->state.tokens_total = mwi_handle_tokens(h);
     mwi_state_unconfigured(d); // mw_launch does not start it again
     return 0;

@@ -23,6 +23,8 @@ enum mwi_program {
 struct mw_handle {
     struct mw_dymulticast *object;
     uint64_t number; ///< as in mw_device.loaded
+    uint64_t routes; ///< number of the handle whose layer counts its rows: its own, if not cached
+    /// `handle` of it: NONE, KEEP, or CACHED where its rows take the routes of another handle
     struct mw_layer_config config;
     struct mw_layout layout;
     unsigned tokens[MW_MAX_PORTS];
@@ -33,6 +35,8 @@ struct mw_handle {
     uint64_t begun, layer; ///< layer: its number in mwi_state
     bool *output;          ///< [experts] whose results were written since
     bool outputs;          ///< of any
+    float *dw;             ///< [tokens of all GPUs][k] gradients, NULL: its experts make none
+    bool dw_there;         ///< of its last layer
 };
 
 /// Tokens of all GPUs, for progress.

@@ -45,13 +45,20 @@ static int damaged(unsigned expert, const char *what, uint64_t value)
                     what, (unsigned long long)value);
 }
 
+/// Whether its rows have the numbers that an earlier layer has allocated.
+static bool is_cached(const struct mw_handle *h)
+{
+    return h->config.handle == MW_HANDLE_CACHED;
+}
+
 /// Find the tokens of rows in the expert's part of the allocation table, and their weights,
 /// which lie row by row.
 static int describe(const struct mw_handle *h, unsigned expert, const uint8_t *table,
                     const uint8_t *gates, size_t max, struct mw_received_row *row, bool *seen)
 {
     const struct mw_layout *l = &h->layout;
-    const uint32_t epoch = mwi_state_last_epoch(h->object->device);
+    const struct mw_device *d = h->object->device;
+    const uint32_t epoch = is_cached(h) ? mwi_state_kept_epoch(d) : mwi_state_last_epoch(d);
     unsigned found = 0;
     for (uint32_t t = 0; t < 1u << (l->n_shift + l->token_shift); t++) {
         const uint32_t entry = get32(table + (size_t)t * ENTRY_BYTES), at = entry & ENTRY_ROW;
@@ -88,8 +95,9 @@ static int read_rows(struct mw_handle *h, unsigned expert, struct mw_received_ro
     bool *seen = calloc(h->rows[expert], sizeof *seen);
     int status = seen ? 0 : mwi_fail(MW_ERR_NOMEM, "no memory for %u rows", h->rows[expert]);
     if (values && !status)
-        status = mwi_image_area(&im, p->gpu, l->xd_base + (first << l->row_shift),
-                                count << l->row_shift, &rows);
+        status = mwi_image_area(
+            &im, p->gpu, (is_cached(h) ? l->xd_cached : l->xd_base) + (first << l->row_shift),
+            count << l->row_shift, &rows);
     if (row && !status)
         status = mwi_image_area(&im, p->gpu, table - skip, skip + bytes, &entries);
     if (row && !status)
@@ -98,7 +106,8 @@ static int read_rows(struct mw_handle *h, unsigned expert, struct mw_received_ro
     if (!status)
         status = mwi_move(h->object->device, false, im.list, im.count, pause);
     for (size_t i = 0; i < count && values && !status; i++)
-        mwi_row_take(h->object, rows + (i << l->row_shift), to, i);
+        mwi_row_take(h->config.dispatch_type, h->config.row_bytes, rows + (i << l->row_shift), to,
+                     i);
     if (row && !status)
         status = describe(h, expert, entries + skip, gates, count, row, seen);
     free(seen);
@@ -186,7 +195,7 @@ int mw_received(struct mw_handle *handle, unsigned expert, struct mw_received_ro
 {
     MWI_NEED(handle);
     MWI_NEED(count);
-    if (x && handle->object->dispatch_type != MW_ROWTYPE_BF16)
+    if (x && handle->config.dispatch_type != MW_ROWTYPE_BF16)
         return mwi_fail(MW_ERR_INVALID, "%s: the rows are not bf16: call mw_received_typed",
                         __func__);
     const struct mw_typed_rows to = {.x = x};

@@ -91,10 +91,10 @@ int mwi_rows_image(struct mwi_image *im, const struct mw_dymulticast *m, const s
     return status;
 }
 
-void mwi_row_take(const struct mw_dymulticast *m, const uint8_t *row,
-                  const struct mw_typed_rows *to, size_t i)
+void mwi_row_take(unsigned type, unsigned bytes, const uint8_t *row, const struct mw_typed_rows *to,
+                  size_t i)
 {
-    const struct mwi_row_parts p = parts_of(m);
+    const struct mwi_row_parts p = mwi_row_parts(type, bytes);
     if (to->x)
         memcpy((uint8_t *)to->x + i * p.x, row, p.x);
     if (to->scales && p.scales)

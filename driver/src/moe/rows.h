@@ -16,8 +16,8 @@ int mwi_check_rows(const struct mw_dymulticast *object, const unsigned *tokens, 
 int mwi_rows_image(struct mwi_image *image, const struct mw_dymulticast *object,
                    const struct mw_layout *layout, const unsigned *tokens,
                    const struct mw_typed_rows *rows);
-/// Row number `i` of `to`, from where it lies.
-void mwi_row_take(const struct mw_dymulticast *object, const uint8_t *row,
-                  const struct mw_typed_rows *to, size_t i);
+/// Row number `i` of `to`, from where a row of `bytes` bf16 bytes lies in that type.
+void mwi_row_take(unsigned type, unsigned bytes, const uint8_t *row, const struct mw_typed_rows *to,
+                  size_t i);
 
 #endif

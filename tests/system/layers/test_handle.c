@@ -159,7 +159,7 @@ static void pass(struct layers *t, unsigned handle, enum mw_pass pass)
 
 static void refused(int status, const char *why)
 {
-    assert_int_equal(status, MW_ERR_STATE);
+    assert_int_equal(status, MW_ERR_HANDLE);
     if (!strstr(mw_message(), why))
         fail_msg("'%s' does not say '%s'", mw_message(), why);
 }
