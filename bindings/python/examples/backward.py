@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # %% [markdown]
-# A mixture-of-experts layer with its backward pass, in the shape of an autograd function. The device moves the rows in
-# both directions of the layer, the experts are NumPy. Gradients dY are dispatched as the hidden values x were, and
-# gradients dX are reduced in the switch as the results were. The routing, and thus every copy and every sum, is the
-# same. Gate weights are applied at the experts, before combine in both passes.
+# Mixture-of-experts layers with their backward pass, in the shape of autograd functions. The device moves the rows in
+# both directions of the layer. Gradients dY take the routes of the hidden values x, as in DeepEP: dispatch() gets the
+# handle of the forward pass, and the device counts, exchanges and allocates nothing again. Gradients dX are reduced in
+# the switch as the results were. Gate weights are applied at the experts, before combine in both passes.
 
 # %%
 import numpy as np
@@ -16,33 +16,27 @@ random = np.random.default_rng(1)
 
 # %%
 class MoE:
-    """y[t] = sum over the experts e of token t: gate[t, e] * f_e(x[t]), with f_e(x) = tanh(x A_e) B_e."""
+    """y[t] = sum over the experts e of token t: gate[t, e] * f_e(x[t]), with f_e(x) = tanh(x A_e) B_e in NumPy."""
 
     def __init__(self, layer, a, b):
         self.layer, self.a, self.b = layer, a, b
 
-    def _send(self, rows, idx, gate):
-        """Dispatches rows, and returns what each expert has received. Waits, so the rows stay on the device."""
-        self.handle = self.layer.dispatch(rows, idx, gate)
-        return self.handle.wait().received()
-
     def forward(self, x, idx, gate):
         """x [GPUS][TOKENS][HIDDEN], idx and gate [GPUS][TOKENS][K] -> y like x; keeps what backward needs."""
-        self.idx, self.gate = idx, gate
-        rows = self._send(x, idx, gate)
-        self.rows = {(e, gpu, token): values.astype(np.float64)
-                     for e, r in enumerate(rows) for values, gpu, token in zip(r.x, r.gpu, r.token)}
+        self.handle = self.layer.dispatch(x, idx, gate).wait()
+        self.idx, self.rows = idx, self.handle.received()
         return np.array(self.handle.combine(y=[
-            (np.tanh(r.x.astype(np.float64) @ self.a[e]) @ self.b[e]) * r.weight[:, None] for e, r in enumerate(rows)]))
+            (np.tanh(r.x.astype(np.float64) @ a) @ b) * r.weight[:, None]
+            for r, a, b in zip(self.rows, self.a, self.b)]))
 
     def backward(self, dy):
-        """dy like y -> dx like x, dgate like gate, and the gradients of a and b. A row of dY may lie in another place
-        than its row of x, so (expert, GPU, token) joins them."""
-        da, db, dgate = np.zeros_like(self.a), np.zeros_like(self.b), np.zeros(self.gate.shape)
+        """dy like y -> dx like x, dgate like gate, and the gradients of a and b. An expert's rows of dY lie in the
+        order of its rows of x."""
+        cached = self.layer.dispatch(dy, handle=self.handle).wait()
+        da, db, dgate = np.zeros_like(self.a), np.zeros_like(self.b), np.zeros(self.idx.shape)
         parts = []
-        for e, r in enumerate(self._send(dy, self.idx, self.gate)):
-            g = r.x.astype(np.float64)
-            x = np.array([self.rows[e, gpu, token] for gpu, token in zip(r.gpu, r.token)]).reshape(-1, HIDDEN)
+        for e, (r, of_dy) in enumerate(zip(self.rows, cached.received())):
+            x, g = r.x.astype(np.float64), of_dy.x.astype(np.float64)
             inner = np.tanh(x @ self.a[e])
             weighted = g * r.weight[:, None]
             for row, gpu, token in zip(np.sum(g * (inner @ self.b[e]), axis=1), r.gpu, r.token):
@@ -51,7 +45,23 @@ class MoE:
             slope = (weighted @ self.b[e].T) * (1 - inner**2)
             da[e] = x.T @ slope
             parts.append(slope @ self.a[e].T)
-        return np.array(self.handle.combine(y=parts)), dgate, da, db
+        return np.array(cached.combine(y=parts)), dgate, da, db
+
+
+# %%
+class Scaled:
+    """The same with the device's own experts, f_e(x) = c_e x, which make dX and the gradients of the gate weights."""
+
+    def __init__(self, layer, c):
+        self.layer, self.c = layer, c
+
+    def forward(self, x, idx, gate):
+        self.handle = self.layer.prepare(x, idx, gate, self.c)
+        return np.array(self.handle.run())
+
+    def backward(self, dy):
+        cached = self.handle.cached(dy)
+        return np.array(cached.run()), np.array(cached.gradients())
 
 
 # %% [markdown]
@@ -59,23 +69,42 @@ class MoE:
 # in each direction.
 
 # %%
-def loss(x, gate, a, b, idx, dy):
-    """The sum of dy * y: its gradients are those that backward(dy) returns."""
-    every = np.einsum("gtei,eih->gteh", np.tanh(np.einsum("gth,ehi->gtei", x, a)), b)
-    chosen = np.take_along_axis(every, idx[..., None], axis=2)
+def loss(x, gate, idx, dy, experts):
+    """The sum of dy * y: its gradients are those that backward(dy) returns. `experts`: values of every expert."""
+    chosen = np.take_along_axis(experts(x), idx[..., None], axis=2)
     return np.sum(dy * np.sum(gate[..., None] * chosen, axis=2))
 
 
-def differences(parameters, name, others, h=1e-5):
+def tanh_loss(x, gate, idx, dy, a, b):
+    return loss(x, gate, idx, dy, lambda v: np.einsum(
+        "gtei,eih->gteh", np.tanh(np.einsum("gth,ehi->gtei", v, a)), b))
+
+
+def scaled_loss(x, gate, idx, dy, c):
+    return loss(x, gate, idx, dy, lambda v: np.einsum("gth,e->gteh", v, c))
+
+
+def differences(function, parameters, name, h=1e-5):
     found = np.zeros_like(parameters[name])
     for place in np.ndindex(found.shape):
         sides = []
         for sign in (1, -1):
             moved = {n: p.copy() for n, p in parameters.items()}
             moved[name][place] += sign * h
-            sides.append(loss(**moved, **others))
+            sides.append(function(**moved))
         found[place] = (sides[0] - sides[1]) / (2 * h)
     return found
+
+
+def compare(title, function, parameters, y, found):
+    """Relative differences of the gradients `found`, {name: (gradient, limit)}, to central differences."""
+    print(title)
+    for name, (gradient, limit) in found.items():
+        want = differences(function, parameters, name)
+        far = np.linalg.norm(gradient - want) / np.linalg.norm(want)
+        print(f"  {name:8}  {far:.1e}")
+        assert far < limit, f"the gradient of {name} is wrong"
+    assert abs(np.sum(parameters["dy"] * y) / function(**parameters) - 1) < 2**-5, "the results are wrong"
 
 
 def bf16(values):
@@ -90,18 +119,20 @@ idx = np.array([[random.permutation(EXPERTS)[:K] for _ in range(TOKENS)] for _ i
 gate = random.uniform(0.25, 1, (GPUS, TOKENS, K)).astype(np.float32).astype(np.float64)
 a = random.standard_normal((EXPERTS, HIDDEN, INNER)) / np.sqrt(HIDDEN)
 b = random.standard_normal((EXPERTS, INNER, HIDDEN)) / np.sqrt(INNER)
-
-with moeswitch.Device(gpus=GPUS, flit_bytes=8) as device:
-    moe = MoE(device.dymulticast(HIDDEN, EXPERTS, K, GPUS * TOKENS), a, b)
-    y = moe.forward(x.astype(np.float32), idx, gate)
-    found = dict(zip(("x", "gate", "a", "b"), moe.backward(dy.astype(np.float32))))
+c = bf16(random.uniform(0.5, 1.5, EXPERTS))
+given = {"x": x, "gate": gate, "idx": idx, "dy": dy}
+print("gradient  relative difference to finite differences")
 
 # bf16 has 8 bits: of results and of dX, which cross the links, as much is right. The others never leave float64.
-parameters = {"x": x, "gate": gate, "a": a, "b": b}
-print("gradient  relative difference to finite differences")
-for name, limit in (("x", 2**-7), ("gate", 1e-6), ("a", 1e-6), ("b", 1e-6)):
-    want = differences(parameters, name, {"idx": idx, "dy": dy})
-    far = np.linalg.norm(found[name] - want) / np.linalg.norm(want)
-    print(f"{name:8}  {far:.1e}")
-    assert far < limit, f"the gradient of {name} is wrong"
-assert abs(np.sum(dy * y) / loss(**parameters, idx=idx, dy=dy) - 1) < 2**-5, "the results are wrong"
+with moeswitch.Device(gpus=GPUS, flit_bytes=8) as device:
+    moe = MoE(device.dymulticast(HIDDEN, EXPERTS, K, GPUS * TOKENS, cached_handles=True), a, b)
+    y = moe.forward(x.astype(np.float32), idx, gate)
+    dx, dgate, da, db = moe.backward(dy.astype(np.float32))
+    compare("NumPy's experts", tanh_loss, given | {"a": a, "b": b}, y,
+            {"x": (dx, 2**-7), "gate": (dgate, 1e-6), "a": (da, 1e-6), "b": (db, 1e-6)})
+
+    # the device rounds c_e x to bf16 before it multiplies it by dY
+    moe = Scaled(device.dymulticast(HIDDEN, EXPERTS, K, GPUS * TOKENS, cached_handles=True, gate_gradients=True), c)
+    y = moe.forward(x.astype(np.float32), idx, gate)
+    dx, dgate = moe.backward(dy.astype(np.float32))
+    compare("the device's experts", scaled_loss, given | {"c": c}, y, {"x": (dx, 2**-7), "gate": (dgate, 2**-8)})

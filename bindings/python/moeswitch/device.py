@@ -89,6 +89,8 @@ class Device(Local):
             found[part] = [plain(p) for p in found[part][: self.gpus]]
         return found
 
-    def dymulticast(self, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None, dispatch_type="bf16"):
+    def dymulticast(self, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None, dispatch_type="bf16",
+                    cached_handles=False, gate_gradients=False):
         """A DyMulticast of this device, bound."""
-        return DyMulticast(self, hidden, experts, k, tokens, rows_per_expert, gpu_of_expert, dispatch_type)
+        return DyMulticast(self, hidden, experts, k, tokens, rows_per_expert, gpu_of_expert, dispatch_type,
+                           cached_handles, gate_gradients)

@@ -75,11 +75,13 @@ class DyMulticast(Local):
     all GPUs together; rows_per_expert: most rows that an expert gets, without it as many as there are tokens;
     gpu_of_expert [experts]: where each expert is, without it in equal parts one GPU behind the other. An expert with
     several places (a replica) has a number, and a coefficient, for each. dispatch_type: how the experts get the rows,
-    "bf16", "e4m3" (a scale for every 128 values), "e4m3-tensor" or "nvfp4"; results are bf16.
+    "bf16", "e4m3" (a scale for every 128 values), "e4m3-tensor" or "nvfp4"; results are bf16. cached_handles: layers
+    keep what dispatch(dy, handle=...) of a backward pass needs; gate_gradients: the device's experts then return
+    gradients of the gate weights, too (Handle.gradients).
     """
 
     def __init__(self, device, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None,
-                 dispatch_type="bf16"):
+                 dispatch_type="bf16", cached_handles=False, gate_gradients=False):
         if dispatch_type not in TYPES:
             raise ValueError(f"dispatch_type: {dispatch_type!r}, expected {', '.join(TYPES)}")
         hidden, experts = whole(hidden, "hidden", UNSIGNED // 2), whole(experts, "experts")
@@ -87,7 +89,9 @@ class DyMulticast(Local):
         rows = tokens if rows_per_expert is None else whole(rows_per_expert, "rows_per_expert")
         prop = ffi.new("struct mw_dymulticast_prop *", {
             "size": ffi.sizeof("struct mw_dymulticast_prop"), "block_bytes": 2 * hidden, "region_sets": 2, "k": k,
-            "experts": experts, "dispatch_type": TYPES[dispatch_type]})
+            "experts": experts, "dispatch_type": TYPES[dispatch_type],
+            "cached_handles": flag(cached_handles, "cached_handles"),
+            "gate_gradients": flag(gate_gradients, "gate_gradients")})
         if gpu_of_expert is not None:
             places = _places(gpu_of_expert, experts)
             prop.places = places
@@ -120,9 +124,7 @@ class DyMulticast(Local):
                 raise ValueError(f"GPU {g}: {len(rows[g])} tokens in x, {len(idx[g])} in topk_idx, "
                                  f"{len(weights[g])} in topk_weights")
             finite_where(weights[g], idx[g] >= 0, f"topk_weights of GPU {g}")
-        own = bits_of(np.ones(self.experts, np.float32) if coefficients is None else coefficients, "coefficients")
-        if own.shape != (self.experts,):
-            raise ValueError(f"coefficients: shape {own.shape}, not ({self.experts},)")
+        own = self._bits_of(np.ones(self.experts, np.float32) if coefficients is None else coefficients)
         part = ffi.new("struct mw_tokens[]", gpus)
         for g in range(gpus):
             part[g].tokens = len(rows[g])
@@ -138,7 +140,14 @@ class DyMulticast(Local):
         else:
             check(lib.mw_handle_create(self._object, part, numbers, made))
         return Handle(self, made[0], [len(r) for r in rows],
-                      [np.dtype(np.float32) if typed else array_of(v, "x").dtype for v in x])
+                      [np.dtype(np.float32) if typed else array_of(v, "x").dtype for v in x], self.dispatch_type)
+
+    def _bits_of(self, coefficients):
+        """Coefficients of the experts as uint16."""
+        own = bits_of(coefficients, "coefficients")
+        if own.shape != (self.experts,):
+            raise ValueError(f"coefficients: shape {own.shape}, not ({self.experts},)")
+        return own
 
     def _parts(self, x):
         """Codes, fp32 scales and scales of groups of what prepare() was given as x, each a list of N arrays or None."""
@@ -157,26 +166,69 @@ class DyMulticast(Local):
                     raise ValueError(f"GPU {g}: {len(d)} tokens in x, {len(s)} in its scales")
         return x[0], found, of_groups
 
-    def dispatch(self, x, topk_idx, topk_weights, coefficients=None, progress=None):
-        """prepare() and Handle.dispatch() in one call: returns the Handle while its rows are on their way."""
-        return self.prepare(x, topk_idx, topk_weights, coefficients).dispatch(progress)
+    def dispatch(self, x, topk_idx=None, topk_weights=None, coefficients=None, progress=None, handle=None):
+        """prepare() and Handle.dispatch() in one call: returns the Handle while its rows are on their way.
+
+        With `handle`, and without topk_idx and topk_weights, x takes the routes of that one, as gradients do in a
+        backward pass: Handle.cached() and Handle.dispatch(). The Handle that is returned is another one.
+        """
+        if handle is None:
+            return self.prepare(x, topk_idx, topk_weights, coefficients).dispatch(progress)
+        if topk_idx is not None or topk_weights is not None:
+            raise ValueError("topk_idx, topk_weights: with a handle its own are used: leave them out")
+        if not isinstance(handle, Handle) or handle._multicast is not self:
+            raise ValueError("handle: it is no Handle of this object")
+        return handle.cached(x, coefficients).dispatch(progress)
 
 
 class Handle(Local):
     """A layer. dispatch() starts its first phase, combine() runs the rest; run() is both in one program.
 
-    It may be dispatched, combined and run again and again. A device holds the rows of one handle: they are lost when
-    another layer begins. combine() then sends them again, calls that need them raise Error (MW_ERR_STATE).
+    It may be dispatched, combined and run again and again. cached() makes one for a backward pass. A device holds the
+    rows of one handle: they are lost when another layer begins. combine() then sends them again, calls that need them
+    raise Error (MW_ERR_STATE).
 
     progress(tokens, tokens_total, cycles) of a call is called now and then, with 0 tokens and cycles while data are
     moved or another handle's dispatch runs. What it raises, and Ctrl-C, ends the call and is raised there. If the
     layer ran, the device then needs a reset().
     """
 
-    def __init__(self, multicast, handle, tokens, dtypes):
+    def __init__(self, multicast, handle, tokens, dtypes, kind):
         self._handle = ffi.gc(handle, lib.mw_handle_destroy)
-        self._multicast, self._tokens, self._dtypes = multicast, tokens, dtypes
+        self._multicast, self._tokens, self._dtypes, self._kind = multicast, tokens, dtypes, kind
         self.cycles = None  #: of the last wait, combine or run
+
+    def cached(self, x, coefficients=None):
+        """A Handle whose rows x take the routes of this one, without use of the device.
+
+        x: rows of this handle's tokens, an array [N][tokens][hidden] or a list of N arrays, in bf16 whatever
+        dispatch_type is; coefficients as in prepare(), without them those of this handle. Its layers count nothing:
+        they use what the last layer of this handle left. Error (MW_ERR_HANDLE) of its dispatch(), combine() and run():
+        the device no longer has that, as another layer has counted since, and the message says what came in between.
+        dispatch() or run() this handle again then. Error (MW_ERR_INVALID): the object has no cached_handles.
+        """
+        multicast = self._multicast
+        gpus = multicast.device.gpus
+        rows = _per_gpu(x, gpus, "x", multicast.hidden, bits_of)
+        for g in range(gpus):
+            if len(rows[g]) != self._tokens[g]:
+                raise ValueError(f"GPU {g}: {len(rows[g])} tokens in x, {self._tokens[g]} in the handle")
+        numbers = ffi.NULL if coefficients is None else ffi.from_buffer("uint16_t[]", multicast._bits_of(coefficients))
+        given = ffi.new("uint16_t *[]", [ffi.from_buffer("uint16_t[]", r) if r.size else ffi.NULL for r in rows])
+        made = ffi.new("struct mw_handle **")
+        multicast.device._pointer()
+        check(lib.mw_handle_create_cached(self._handle, given, numbers, made))
+        return Handle(multicast, made[0], self._tokens, [array_of(v, "x").dtype for v in x], "bf16")
+
+    def gradients(self):
+        """Gradients of the gate weights that the last combine() or run() of a cached handle has brought home: a list of
+        N float32 arrays [tokens][k], 0 where there is no expert. The device's experts have made them. Error: as
+        mw_gate_gradients."""
+        found = [np.empty((n, self._multicast.k), np.float32) for n in self._tokens]
+        to = ffi.new("float *[]", [ffi.from_buffer("float[]", f) if f.size else ffi.NULL for f in found])
+        self._multicast.device._pointer()
+        check(lib.mw_gate_gradients(self._handle, to))
+        return found
 
     def set(self, **behaviour):
         """Change what experts and links do: tile=16, say; names as in struct mw_layer_config. Rows are sent again."""
@@ -237,7 +289,7 @@ class Handle(Local):
     def received(self, progress=None):
         """What each expert has received, after wait(): a list of Received, whose x is as prepare() takes it. Error: as
         mw_received."""
-        if self._multicast.dispatch_type != "bf16":
+        if self._kind != "bf16":
             return [self._received_typed(e, progress) for e in range(self._multicast.experts)]
         found = []
         for e in range(self._multicast.experts):
@@ -252,7 +304,7 @@ class Handle(Local):
         return found
 
     def _received_typed(self, expert, progress):
-        kind = self._multicast.dispatch_type
+        kind = self._kind
         count = self._count(expert)
         codes, scales, groups = _shapes(kind, self._multicast.hidden)
         x, of_rows = np.empty((count, codes), np.uint8), np.empty((count, scales), np.float32)

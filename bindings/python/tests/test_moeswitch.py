@@ -217,6 +217,110 @@ class Layers(unittest.TestCase):
         mixed = handle._multicast.dispatch([x[0].astype(np.float16), x[1]], idx, weights).wait().received()
         self.assertEqual({r.x.dtype for r in mixed}, {np.dtype(np.float32)})
 
+    def cached_layer(self, **options):
+        return self.device.dymulticast(HIDDEN, EXPERTS, K, 24, cached_handles=True, **options)
+
+    def test_cached(self):
+        """Gradients take the routes of the forward pass, in one program and in two, and so do their gate weights."""
+        coefficients, other = (2.0 ** self.random.integers(-1, 2, EXPERTS) for _ in range(2))
+        for tokens in ([12, 7], [0, 9]):
+            layer = self.cached_layer(gate_gradients=True)
+            x, idx, weights = make(self.random, tokens)
+            dy = make(self.random, tokens)[0]
+            dw = [np.where(i < 0, 0, np.sum(v * g, axis=1, keepdims=True) * coefficients[i])
+                  for v, g, i in zip(x, dy, idx)]
+            want = golden(dy, idx, weights, coefficients)
+            forward = layer.dispatch(x, idx, weights, coefficients)
+            self.same(forward.combine(), golden(x, idx, weights, coefficients))
+            cached = layer.dispatch(dy, handle=forward)
+            self.same(cached.combine(), want)
+            self.same(cached.gradients(), dw)
+            self.assertEqual([g.dtype for g in cached.gradients()], [np.float32] * GPUS)
+            forward.run()
+            fused = forward.cached(dy)
+            self.same(fused.run(), want)
+            self.same(fused.gradients(), dw)
+            forward.run()
+            self.same(layer.dispatch(dy, coefficients=other, handle=forward).combine(),
+                      golden(dy, idx, weights, other))
+            forward.run()  # the types of dy are those of dX, and what is given may change
+            bits = [_arrays.to_bf16(v) for v in dy]
+            cached = forward.cached(bits)
+            for part in bits:
+                part[:] = 0
+            del forward
+            gc.collect()
+            found = cached.run()
+            self.assertEqual([v.dtype for v in found], [np.uint16] * GPUS)
+            self.same([_arrays.from_bf16(v) for v in found], want)
+
+    def test_cached_received(self):
+        """Rows of dY lie where the rows of x did, in bf16 even where those had other bits."""
+        x, idx, weights = make(self.random, [12, 7])
+        dy = make(self.random, [12, 7])[0]
+        layer = self.cached_layer(gate_gradients=True)
+        forward = layer.dispatch(x, idx, weights).wait()
+        rows = forward.received()
+        forward.combine(y=[r.x for r in rows])
+        cached = layer.dispatch(dy, handle=forward).wait()
+        found = cached.received()
+        for r, f in zip(rows, found):
+            for name in ("gpu", "token", "weight"):
+                np.testing.assert_array_equal(getattr(r, name), getattr(f, name))
+            for row, g, t in zip(f.x, f.gpu, f.token):
+                np.testing.assert_array_equal(row, dy[g][t])
+        cached.combine(y=[f.x * f.weight[:, None] for f in found])
+        with self.assertRaisesRegex(moeswitch.Error, "mw_expert_output has written results"):
+            cached.gradients()
+        hidden = 256
+        layer = self.device.dymulticast(hidden, EXPERTS, K, 24, dispatch_type="e4m3-tensor", cached_handles=True)
+        codes = [np.full((n, hidden), 0x38, np.uint8) for n in (12, 7)]  # ones
+        dy = [self.random.integers(-4, 5, (n, hidden)).astype(np.float32) for n in (12, 7)]
+        forward = layer.prepare(codes, idx, weights)
+        forward.run()
+        cached = layer.dispatch(dy, handle=forward).wait()
+        for f in cached.received():
+            for row, g, t in zip(f.x, f.gpu, f.token):
+                np.testing.assert_array_equal(row, dy[g][t])
+        self.same(cached.combine(), golden(dy, idx, weights, np.ones(EXPERTS)))
+
+    def test_cached_refused(self):
+        x, idx, weights = make(self.random, [12, 7])
+        layer = self.cached_layer()
+        forward = layer.prepare(x, idx, weights)
+        for call, text in ((lambda: forward.cached(x[:1]), "x: 1 parts for 2 GPUs"),
+                           (lambda: forward.cached([x[0], x[1][:3]]), "GPU 1: 3 tokens in x, 7 in the handle"),
+                           (lambda: forward.cached(x, np.ones(3)), r"coefficients: shape \(3,\), not \(8,\)"),
+                           (lambda: layer.dispatch(x, idx, weights, handle=forward), "leave them out"),
+                           (lambda: layer.dispatch(x, handle=layer), "no Handle of this object"),
+                           (lambda: self.cached_layer().dispatch(x, handle=forward), "no Handle of this object")):
+            with self.assertRaisesRegex(ValueError, text):
+                call()
+        with self.assertRaisesRegex(TypeError, "cached_handles: 2, expected True or False"):
+            self.device.dymulticast(HIDDEN, EXPERTS, K, 24, cached_handles=2)
+        plain = self.device.dymulticast(HIDDEN, EXPERTS, K, 24).prepare(x, idx, weights)
+        with self.assertRaisesRegex(moeswitch.Error, "set cached_handles in mw_dymulticast_prop"):
+            plain.cached(x)
+        with self.assertRaisesRegex(moeswitch.Error, "gate_gradients: only with cached_handles"):
+            self.device.dymulticast(HIDDEN, EXPERTS, K, 24, gate_gradients=True)
+        with self.assertRaisesRegex(moeswitch.Error, "gate_gradients: only for rows of dispatch in bf16"):
+            self.device.dymulticast(256, EXPERTS, K, 24, dispatch_type="e4m3", cached_handles=True, gate_gradients=True)
+        cached = forward.cached(x)
+        for begin, text in ((lambda: None, "no layer has kept one yet"), (plain.run, "counted its own rows"),
+                            (lambda: layer.prepare(x, idx, weights).run(), "the layer of another handle has counted"),
+                            (self.device.reset, "the device was reset")):
+            begin()
+            for call in (cached.dispatch, cached.combine, cached.run, lambda: layer.dispatch(x, handle=forward)):
+                with self.assertRaisesRegex(moeswitch.Error, text) as stale:
+                    call()
+                self.assertEqual(stale.exception.name, "MW_ERR_HANDLE")
+            forward.run()
+            self.same(cached.run(), golden(x, idx, weights, np.ones(EXPERTS)))
+        with self.assertRaisesRegex(moeswitch.Error, "set gate_gradients in mw_dymulticast_prop"):
+            cached.gradients()
+        with self.assertRaisesRegex(moeswitch.Error, "this handle has rows of x alone"):
+            forward.gradients()
+
     def test_given_up(self):
         """A dispatch that is given up needs a reset, and then the handle starts anew."""
         data = make(self.random, [8, 8])
