@@ -256,8 +256,8 @@ $(B)/$(SONAME): $(B)/libmoeswitch.so
 .PHONY: library
 library: $(B)/libmoeswitch.so $(B)/$(SONAME)
 
-# the golden model, which the unit tests link too, is a library of its own
-GOLDEN_SRC := $(wildcard host-tools/golden/*.c)
+# the golden model, which the unit tests link too, is a library of its own, with the types of rows that it needs
+GOLDEN_SRC := $(wildcard host-tools/golden/*.c) host-tools/trace/row_type.c
 $(B)/libmwgolden.a: $(call obj,$(GOLDEN_SRC))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^

@@ -49,14 +49,24 @@ uint64_t mw_default_expert_cycles(const struct mw_workload *w,
     return rows ? cycles / (2 * rows) : 0;
 }
 
-/// The busiest engine: the expert's time, or the time in which it can read or write its rows.
-static struct mw_bound own_engine(const struct mw_workload *w, const struct mw_layer_facts *facts,
+static uint64_t expert_cycles(const struct mw_workload *w, unsigned layer,
+                              const struct mw_link_parameters *link)
+{
+    return mw_pass_cycles(w->layer[layer].pass, link->expert_cycles);
+}
+
+/// The busiest engine: the expert's time, or the time in which it can read or write its rows. For
+/// gradients of gate weights it reads two rows, one after the other.
+static struct mw_bound own_engine(const struct mw_workload *w, unsigned layer,
+                                  const struct mw_layer_facts *facts,
                                   const struct mw_link_parameters *link)
 {
     uint64_t rows = facts->rows[facts->busiest];
     uint64_t row_flits = mw_div_up(mw_row_bytes(w), link->flit_bytes);
     uint64_t moved = mw_div_up(rows * row_flits, MW_ENGINE_FLITS);
-    uint64_t busy = rows * link->expert_cycles;
+    uint64_t busy = rows * expert_cycles(w, layer, link);
+    if (mw_makes_gradients(w, layer))
+        moved *= 2;
     return (struct mw_bound){busy > moved ? busy : moved, MW_ENGINE, facts->busiest, MW_UP};
 }
 
@@ -72,7 +82,7 @@ static struct mw_bound own_engine_of_lists(const struct mw_workload *w, unsigned
         uint64_t all = 0;
         for (unsigned p = 0; p < w->shape.gpus; p++)
             all += tiles[q][p];
-        uint64_t busy = all * mw_link_tile(link) * link->expert_cycles;
+        uint64_t busy = all * mw_link_tile(link) * expert_cycles(w, layer, link);
         if (busy > most.cycles)
             most = (struct mw_bound){busy, MW_ENGINE, q, MW_UP};
     }
@@ -98,9 +108,9 @@ void mw_bounds_compute(const struct mw_workload *w, unsigned layer, const struct
     *b = (struct mw_bounds){0};
     struct mw_layer_facts facts;
     mw_layer_facts(w, layer, &facts);
-    struct mw_bound strict_engine = {facts.rows[facts.busiest] * link->expert_cycles, MW_ENGINE,
-                                     facts.busiest, MW_UP};
-    struct mw_bound engine = own_engine(w, &facts, link);
+    struct mw_bound strict_engine = {facts.rows[facts.busiest] * expert_cycles(w, layer, link),
+                                     MW_ENGINE, facts.busiest, MW_UP};
+    struct mw_bound engine = own_engine(w, layer, &facts, link);
     if (system->source_lists)
         engine = own_engine_of_lists(w, layer, &engine, link);
     b->own_engine = engine;

@@ -85,9 +85,11 @@ static void add_allocated(struct mw_fit *f, unsigned *at, const struct mw_demand
     touch(f, *at, (d->rows << f->row_shift) + edges);
     add(f, at, "gate weights", 1, rows << gate_shift, gpus);
     touch(f, *at, (d->rows << gate_shift) + edges);
+    // with gradients behind them, slots of all indices
+    const uint64_t tokens =
+        c->gate_gradients ? UINT64_C(1) << log2_up(c->tokens_per_gpu) : c->tokens_per_gpu;
     if (c->row_returns)
-        add(f, at, "returned rows", 1, (uint64_t)c->tokens_per_gpu << log2_up(c->k) << f->row_shift,
-            gpus);
+        add(f, at, "returned rows", 1, tokens << log2_up(c->k) << f->row_shift, gpus);
 }
 
 /// A row and its meta data per token received, an expert's row per place of the token's list, and a
@@ -132,6 +134,8 @@ void mw_fit_make(struct mw_fit *f, const struct mw_layer_config *c,
     if (c->switch_reductions)
         add(f, &at, "lists of targets", 1,
             (uint64_t)MW_LIST_BYTES << (log2_up(gpus) + log2_up(at_least(tokens, 1))), gpus);
+    if (c->gate_gradients)
+        add(f, &at, "gradients of gate weights", 1, 4 * tokens << log2_up(c->k), gpus);
     for (unsigned i = 0; i < at; i++) {
         f->bytes += f->region[i].bytes;
         f->touched += f->region[i].touched;
@@ -217,6 +221,11 @@ int mw_fit_check(const struct mw_fit *f, const struct mw_device_info *info,
         return mw_fail(err, MW_EXIT_INPUT,
                        "--pass: each layer of this device counts its own rows (it has no "
                        "cached_handle): only --pass forward");
+    if (c->gate_gradients && !info->gate_gradients)
+        return mw_fail(
+            err, MW_EXIT_INPUT,
+            "--pass: experts of this device make no gradients of gate weights (it has no "
+            "gate_gradients): add --no-gate-gradients");
     if (c->row_bytes > MAX_ROW)
         return mw_fail(err, MW_EXIT_INPUT, "bytes per row: %u, it has %d: --hidden may be %d",
                        c->row_bytes, MAX_ROW, MAX_ROW / 2 / 8 * 8);

@@ -10,7 +10,7 @@
 
 #include "moeswitch.h"
 
-enum { MW_REGIONS = 10 };
+enum { MW_REGIONS = 11 };
 
 /// A part of a GPU's memory.
 struct mw_region {

@@ -138,8 +138,9 @@ void mw_resources_compute(const struct mw_workload *w, unsigned layer,
     else
         add_unicast(load, w, layer, system->row_sparse);
     for (unsigned q = 0; q < w->shape.gpus; q++) {
-        // the engine's too
-        const uint64_t reads = load[q].reads * flits + (load[q].sent + facts.rows[q]) * sent,
+        // the engine's too, which reads rows of dY and of x for gradients of gate weights
+        const uint64_t engine = facts.rows[q] * (mw_makes_gradients(w, layer) ? 2 : 1);
+        const uint64_t reads = load[q].reads * flits + (load[q].sent + engine) * sent,
                        writes = (load[q].writes + facts.rows[q]) * flits + load[q].got * sent;
         take(&r->adder, MW_ADDER, q, load[q].additions * flits);
         take(&r->banks, MW_BANKS, q, mw_div_up(reads > writes ? reads : writes, MW_MEM_BANKS));

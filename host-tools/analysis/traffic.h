@@ -101,9 +101,9 @@ static inline unsigned mw_link_tile(const struct mw_link_parameters *link)
 /// What `system` sends in one layer, phase by phase, on links of those flits, with those tiles.
 void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
                       const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES]);
-/// What gradients of gate weights add to the traffic of a layer: a store of 4 bytes home from each
-/// remote (token, expert). Where a packet manager merges them, there is at least one for each 128
-/// bytes of the home's table, and the others are `gathered`.
+/// What gradients of gate weights have of it, if the layer makes them: a store of 4 bytes home from
+/// each remote (token, expert), added to `t`. Where a packet manager merges them, there is at least
+/// one for each 128 bytes of the home's table, and the others are `gathered`.
 void mw_traffic_gradients(const struct mw_workload *w, unsigned layer,
                           const struct mw_system *system, unsigned flit_bytes,
                           struct mw_traffic *t);

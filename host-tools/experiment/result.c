@@ -18,6 +18,10 @@ int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struc
     for (unsigned i = 0; ok && i < w->layers; i++) {
         r->layer[i].out = calloc((size_t)w->tokens * w->shape.hidden, sizeof *r->layer[i].out);
         ok = r->layer[i].out != NULL;
+        if (!ok || !mw_makes_gradients(w, i))
+            continue;
+        r->layer[i].dw = calloc(mw_expected_places(w), sizeof *r->layer[i].dw);
+        ok = r->layer[i].dw != NULL;
     }
     if (ok)
         return MW_EXIT_OK;
@@ -29,7 +33,9 @@ void mw_result_free_out(struct mw_result *r)
 {
     for (unsigned i = 0; r->layer && i < r->layers; i++) {
         free(r->layer[i].out);
+        free(r->layer[i].dw);
         r->layer[i].out = NULL;
+        r->layer[i].dw = NULL;
     }
 }
 
@@ -65,21 +71,43 @@ void mw_result_stall(struct mw_layer_result *layer, const char *cause, uint64_t 
     add_stall(layer->stall, &layer->stalls, cause, cycles);
 }
 
-void mw_result_check(struct mw_result *r, const struct mw_workload *w, uint16_t *const *golden)
+static void check_rows(struct mw_layer_result *layer, const struct mw_workload *w,
+                       const uint16_t *golden)
 {
     size_t hidden = w->shape.hidden, elements = w->tokens * hidden;
-    for (unsigned l = 0; l < r->layers; l++) {
-        struct mw_layer_result *layer = &r->layer[l];
-        layer->wrong = 0;
-        if (memcmp(layer->out, golden[l], elements * sizeof *layer->out) == 0)
+    layer->wrong = 0;
+    if (memcmp(layer->out, golden, elements * sizeof *layer->out) == 0)
+        return;
+    for (size_t i = 0; i < elements; i++) {
+        if (layer->out[i] == golden[i])
             continue;
-        for (size_t i = 0; i < elements; i++) {
-            if (layer->out[i] == golden[l][i])
-                continue;
-            if (!layer->wrong++)
-                layer->first = (struct mw_mismatch){(unsigned)(i / hidden), (unsigned)(i % hidden),
-                                                    golden[l][i], layer->out[i]};
-        }
+        if (!layer->wrong++)
+            layer->first = (struct mw_mismatch){(unsigned)(i / hidden), (unsigned)(i % hidden),
+                                                golden[i], layer->out[i]};
+    }
+}
+
+/// Places that no expert writes included.
+static void check_gradients(struct mw_layer_result *layer, const struct mw_workload *w,
+                            const uint16_t *ids, const uint32_t *golden)
+{
+    const unsigned places = mw_gradient_places(w->k);
+    layer->gradients = layer->wrong_gradients = 0;
+    for (size_t i = 0; i < (size_t)w->tokens * w->k; i++)
+        layer->gradients += ids[i] != MW_NO_EXPERT;
+    for (size_t i = 0; i < mw_expected_places(w); i++)
+        if (layer->dw[i] != golden[i] && !layer->wrong_gradients++)
+            layer->first_gradient = (struct mw_wrong_gradient){
+                (unsigned)(i / places), (unsigned)(i % places), golden[i], layer->dw[i]};
+}
+
+void mw_result_check(struct mw_result *r, const struct mw_workload *w,
+                     const struct mw_expected expected[MW_MAX_LAYERS])
+{
+    for (unsigned l = 0; l < r->layers; l++) {
+        check_rows(&r->layer[l], w, expected[l].out);
+        if (r->layer[l].dw)
+            check_gradients(&r->layer[l], w, w->layer[l].ids, expected[l].dw);
     }
 }
 
@@ -180,6 +208,19 @@ void mw_summarize_links(struct mw_summary *s, unsigned gpus, const struct mw_lin
     }
 }
 
+/// Of a backward layer, on all uplinks.
+static void add_gradients(struct mw_summary_gradients *g, const struct mw_workload *w,
+                          unsigned layer, const struct mw_result *r, unsigned flit_bytes)
+{
+    struct mw_traffic t = {0};
+    if (mw_makes_gradients(w, layer))
+        mw_traffic_gradients(w, layer, r->system, flit_bytes, &t);
+    for (unsigned p = 0; p < w->shape.gpus; p++) {
+        g->flits += mw_traffic_flits(&t, p, MW_UP);
+        g->all += mw_traffic_flits(&r->layer[layer].traffic, p, MW_UP);
+    }
+}
+
 void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct mw_workload *w,
                   const struct mw_run_params *params, uint64_t base_cycles, const char *over)
 {
@@ -192,7 +233,11 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
         struct mw_bounds bounds;
         struct mw_resources resources;
         s->pass[w->layer[l].pass] += layer->cycles;
-        s->wrong += layer->wrong;
+        s->wrong += layer->wrong + layer->wrong_gradients;
+        s->gradients.made += layer->gradients;
+        s->gradients.wrong += layer->wrong_gradients;
+        if (w->layer[l].pass == MW_PASS_BACKWARD)
+            add_gradients(&s->gradients, w, l, r, link.flit_bytes);
         if (!mw_pass_counts(&w->shape, w->layer[l].pass))
             continue;
         mw_bounds_compute(w, l, r->system, &link, &bounds);

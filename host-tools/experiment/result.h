@@ -5,6 +5,7 @@
 #ifndef MW_HOST_RESULT_H
 #define MW_HOST_RESULT_H
 
+#include "experiment/expected.h"
 #include "experiment/monitor.h"
 #include "experiment/params.h"
 #include "experiment/phases.h"
@@ -23,6 +24,12 @@ struct mw_mismatch {
     uint16_t expected, got;
 };
 
+/// A gradient of a gate weight: of which place of the token in its home's table.
+struct mw_wrong_gradient {
+    unsigned token, place;
+    uint32_t expected, got;
+};
+
 /// What the packet managers of all hubs did: stores that came, packets that left, stores that were
 /// merged into others, lines that left full and, not full, by the timer.
 struct mw_merging {
@@ -39,11 +46,14 @@ struct mw_layer_result {
     unsigned stalls;
     struct mw_stall stall[MW_MAX_STALLS]; ///< the same causes in the same order in every layer
     uint16_t *out;                        ///< [N * T][H], the output as read from the device
+    uint32_t *dw; ///< [N * T][mw_gradient_places], tables as read; NULL: the layer makes none
     struct mw_monitor *monitor;   ///< what the ports recorded, NULL if nothing was asked for
     struct mw_timeline *timeline; ///< what its GPUs did when, NULL if nothing was asked for
     // Filled in by mw_result_check:
     uint64_t wrong; ///< elements that differ from the golden model
     struct mw_mismatch first;
+    uint64_t gradients, wrong_gradients; ///< those that it makes; places that differ
+    struct mw_wrong_gradient first_gradient;
 };
 
 /// All layers once more through the device's queue of layers.
@@ -89,8 +99,9 @@ void mw_result_free(struct mw_result *r);
 void mw_result_free_out(struct mw_result *r);
 /// Append a cause to a layer's stalls, or add to it if it is there.
 void mw_result_stall(struct mw_layer_result *layer, const char *cause, uint64_t cycles);
-/// Compare every output element with `golden` ([layers] pointers to [N * T][H]).
-void mw_result_check(struct mw_result *r, const struct mw_workload *w, uint16_t *const *golden);
+/// Compare every output element, and every place of the tables of gradients.
+void mw_result_check(struct mw_result *r, const struct mw_workload *w,
+                     const struct mw_expected expected[MW_MAX_LAYERS]);
 
 /// A port and direction whose counters differ from the analytic list.
 struct mw_flit_error {
@@ -117,10 +128,16 @@ unsigned mw_result_below_bound(const struct mw_result *r, const struct mw_worklo
 /// A result in figures, summed over the layers.
 struct mw_summary {
     const char *system;
-    uint64_t cycles, strict, own, own_link, wrong;
+    uint64_t cycles, strict, own, own_link;
+    uint64_t wrong; ///< elements, and gradients of gate weights
     unsigned flit_errors;
-    unsigned below_bound;          ///< layers, see mw_result_below_bound
-    uint64_t pass[MW_PASSES];      ///< cycles of each; without --pass: forward alone
+    unsigned below_bound;     ///< layers, see mw_result_below_bound
+    uint64_t pass[MW_PASSES]; ///< cycles of each; without --pass: forward alone
+    struct mw_summary_gradients {
+        uint64_t made, wrong; ///< of all layers
+        uint64_t flits, all;  ///< of uplinks in backward layers with the handle: theirs, at least;
+                              ///< and all
+    } gradients;              ///< of gate weights
     struct mw_phase_cycles phases; ///< known if those of every layer are
     double speedup;                ///< over the first system, 0 where there is none to compare with
     const char *over;              ///< its name, or NULL

@@ -232,20 +232,16 @@ uint32_t mw_golden_dot(const uint16_t *a, const uint16_t *b, unsigned count)
     return isnan(sum[0]) ? NAN_BITS : bits;
 }
 
-void mw_golden_gradients(const struct mw_workload *w, unsigned layer, const uint16_t *dy,
-                         uint32_t *dw)
+void mw_golden_gradients(const struct mw_workload *w, unsigned layer, unsigned token,
+                         const uint16_t *x, const uint16_t *dy, uint32_t *dw)
 {
-    const struct mw_layer *l = &w->layer[layer];
+    const uint16_t *ids = w->layer[layer].ids + (size_t)token * w->k;
     uint16_t u[MW_MAX_HIDDEN];
-    for (size_t t = 0; t < w->tokens; t++) {
-        const size_t row = t * w->shape.hidden;
-        for (size_t place = t * w->k; place < (t + 1) * w->k; place++) {
-            if (l->ids[place] == MW_NO_EXPERT)
-                continue;
-            const uint16_t c = w->coefficients[mw_expert_at(w, layer, l->ids[place])];
-            for (unsigned h = 0; h < w->shape.hidden; h++)
-                u[h] = mw_expert_value(l->x[row + h], c, 1.0f);
-            dw[place] = mw_golden_dot(dy + row, u, w->shape.hidden);
-        }
+    for (unsigned j = 0; j < w->k; j++) {
+        if (ids[j] == MW_NO_EXPERT)
+            continue;
+        for (unsigned h = 0; h < w->shape.hidden; h++)
+            u[h] = mw_expert_value(x[h], w->coefficients[mw_expert_at(w, layer, ids[j])], 1.0f);
+        dw[j] = mw_golden_dot(dy, u, w->shape.hidden);
     }
 }

@@ -43,6 +43,8 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
         mw_json_uint(j, "batches", w->shape.batches);
     if (w->shape.passes != MW_RUN_FORWARD)
         mw_json_string(j, "pass", w->shape.passes == MW_RUN_STEP ? "step" : "backward");
+    if (w->shape.passes != MW_RUN_FORWARD)
+        mw_json_bool(j, "gate_gradients", w->shape.gate_gradients);
     mw_json_uint(j, "hidden", w->shape.hidden);
     if (w->shape.dispatch_type != MW_ROWTYPE_BF16)
         mw_json_string(j, "dispatch_type", mw_row_type_names[w->shape.dispatch_type]);
@@ -137,6 +139,24 @@ static void json_stalls(struct mw_json *j, const struct mw_stall *stall, unsigne
     mw_json_end(j);
 }
 
+/// Of gate weights: how many a layer makes, and those that are wrong.
+static void json_gradients(struct mw_json *j, const struct mw_layer_result *layer)
+{
+    const struct mw_wrong_gradient *first = &layer->first_gradient;
+    mw_json_object(j, "gate_gradients", true);
+    mw_json_uint(j, "made", layer->gradients);
+    mw_json_uint(j, "wrong", layer->wrong_gradients);
+    mw_json_end(j);
+    if (!layer->wrong_gradients)
+        return;
+    mw_json_object(j, "first_wrong_gradient", true);
+    mw_json_uint(j, "token", first->token);
+    mw_json_uint(j, "place", first->place);
+    mw_json_uint(j, "expected", first->expected);
+    mw_json_uint(j, "got", first->got);
+    mw_json_end(j);
+}
+
 static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
                        const struct mw_workload *w, unsigned l, const struct mw_system *system,
                        const struct mw_run_params *params)
@@ -175,6 +195,8 @@ static void json_layer(struct mw_json *j, const struct mw_layer_result *layer,
         mw_json_uint(j, "got", layer->first.got);
         mw_json_end(j);
     }
+    if (mw_makes_gradients(w, l))
+        json_gradients(j, layer);
     json_allocator(j, layer->alloc_hits, layer->alloc_misses);
     if (system->packet_manager)
         json_merging(j, &layer->merging);
@@ -285,18 +307,32 @@ void mw_report_json_wall(struct mw_json *j, const struct mw_summary *s)
     mw_json_double(j, "sim_cycles_per_s", s->cycles_per_second);
 }
 
+static void json_passes(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w)
+{
+    const struct mw_summary_gradients *g = &s->gradients;
+    if (w->shape.passes == MW_RUN_FORWARD)
+        return;
+    mw_json_object(j, "pass_cycles", true);
+    mw_json_uint(j, "forward", s->pass[MW_PASS_FORWARD]);
+    mw_json_uint(j, "backward", s->pass[MW_PASS_BACKWARD]);
+    mw_json_uint(j, "counted_again", s->pass[MW_PASS_COUNTED]);
+    mw_json_end(j);
+    if (!w->shape.gate_gradients)
+        return;
+    mw_json_object(j, "gate_gradients", true);
+    mw_json_uint(j, "made", g->made);
+    mw_json_uint(j, "wrong", g->wrong);
+    mw_json_uint(j, "uplink_flits", g->flits);
+    mw_json_double(j, "uplink_share", mw_ratio((double)g->flits, (double)g->all));
+    mw_json_end(j);
+}
+
 static void json_system(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w,
                         const struct mw_run_params *params)
 {
     mw_json_object(j, NULL, false);
     mw_report_json_summary(j, s, w->shape.gpus);
-    if (w->shape.passes != MW_RUN_FORWARD) {
-        mw_json_object(j, "pass_cycles", true);
-        mw_json_uint(j, "forward", s->pass[MW_PASS_FORWARD]);
-        mw_json_uint(j, "backward", s->pass[MW_PASS_BACKWARD]);
-        mw_json_uint(j, "counted_again", s->pass[MW_PASS_COUNTED]);
-        mw_json_end(j);
-    }
+    json_passes(j, s, w);
     mw_json_array(j, "layers", false);
     for (unsigned l = 0; l < s->result->layers; l++)
         json_layer(j, &s->result->layer[l], w, l, s->result->system, params);

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 void mw_report_paragraph(FILE *out, const char *format, ...)
 {
@@ -38,17 +39,22 @@ static void print_facts(FILE *out, const struct mw_run_params *params, const str
     const struct mw_link_parameters link = mw_run_links(params);
     struct mw_layer_facts facts;
     struct mw_bounds bounds;
-    char at[48], from[48] = "";
+    char at[48], from[48] = "", backward[96] = "";
     mw_layer_facts(w, layer, &facts);
+    if (w->shape.passes != MW_RUN_FORWARD) {
+        mw_bounds_compute(w, layer + MW_PASS_BACKWARD, &mw_systems[0], &link, &bounds);
+        snprintf(backward, sizeof backward, ", backward %" PRIu64 " (%s)", bounds.strict.cycles,
+                 mw_bound_text(&bounds.strict, at, sizeof at));
+    }
     mw_bounds_compute(w, layer, &mw_systems[0], &link, &bounds);
     if (w->shape.batches)
         snprintf(from, sizeof from, ", tokens from %zu on", w->layer[layer].first);
     mw_report_paragraph(
         out,
-        "layer %zu%s: strict bound %" PRIu64 " cycles (%s); %.3f remote GPUs per token, "
+        "layer %zu%s: strict bound %" PRIu64 " cycles (%s)%s; %.3f remote GPUs per token, "
         "%.1f %% of tokens with an expert at home, busiest engine %u with %" PRIu64 " rows",
         w->layer[layer].number, from, bounds.strict.cycles,
-        mw_bound_text(&bounds.strict, at, sizeof at), facts.remote_gpus_per_token,
+        mw_bound_text(&bounds.strict, at, sizeof at), backward, facts.remote_gpus_per_token,
         100 * facts.home_share, facts.busiest, facts.rows[facts.busiest]);
 }
 
@@ -83,12 +89,14 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
     mw_report_paragraph(
         out,
         "%s%s: %u GPUs, %u tokens each, hidden %u%s%s, %u experts, k %u, tile %u%s, expert "
-        "%" PRIu64 " cycles per row, flits of %u bytes, link latency %u, seed %" PRIu64
+        "%" PRIu64 " cycles per row%s, flits of %u bytes, link latency %u, seed %" PRIu64
         ", costs of software: %s",
         layers, passes[w->shape.passes], w->shape.gpus, w->shape.tokens_per_gpu, w->shape.hidden,
         typed ? " sent as " : "", typed ? mw_row_type_names[w->shape.dispatch_type] : "",
         w->experts - w->replicas, w->k, params->tile, params->partial_tiles ? " or less" : "",
-        params->expert_cycles, params->flit_bytes, params->link_latency, w->shape.seed,
+        params->expert_cycles,
+        w->shape.passes == MW_RUN_FORWARD ? "" : " (twice in backward layers)", params->flit_bytes,
+        params->link_latency, w->shape.seed,
         mw_costs_text(params->costs, &params->settings, costs, sizeof costs));
     print_placing(out, &params->placing, w);
     for (unsigned l = 0; l < w->layers; l++)
@@ -134,22 +142,49 @@ void mw_report_model(FILE *out, const struct mw_summary *summaries, unsigned cou
                             MW_SHOWN(m->verilator), MW_SHOWN(m->compiler));
 }
 
+/// What of a run with several passes was checked.
+static void print_checked(FILE *out, const struct mw_workload *w,
+                          const struct mw_summary *summaries, unsigned count)
+{
+    uint64_t made = 0, wrong = 0;
+    for (unsigned i = 0; i < count; i++) {
+        made += summaries[i].gradients.made;
+        wrong += summaries[i].gradients.wrong;
+    }
+    if (!w->shape.gate_gradients)
+        mw_report_paragraph(out, "Every bit of dX was checked, and every flit. Gradients of gate "
+                                 "weights (dw) are left to the host.");
+    else
+        mw_report_paragraph(out,
+                            "Every bit of dX and of %" PRIu64 " gradients of gate weights (dw) was "
+                            "checked, and every flit: %" PRIu64 " dw are wrong.",
+                            made, wrong);
+}
+
 void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                       unsigned count)
 {
     if (w->shape.passes == MW_RUN_FORWARD || !count)
         return;
-    fprintf(out, "\n%s%-14s %10s %12s %14s %9s %7s%s\n%-14s %10s %12s %14s %9s %7s\n",
-            mw_look(out, MW_HEAD), "", "", "backward", "backward", "saved by", "", "", "system",
-            "forward", "with handle", "counted again", "handle", "%");
+    fprintf(out,
+            "\n%s%-14s %10s %12s %14s %9s %7s %9s %7s%s\n"
+            "%-14s %10s %12s %14s %9s %7s %9s %7s\n",
+            mw_look(out, MW_HEAD), "", "", "backward", "backward", "saved by", "", "flits of", "",
+            mw_look(out, MW_PLAIN), "system", "forward", "with handle", "counted again", "handle",
+            "%", "dw", "%");
     for (unsigned i = 0; i < count; i++) {
         const uint64_t *pass = summaries[i].pass;
+        const struct mw_summary_gradients *g = &summaries[i].gradients;
         const int64_t saved = (int64_t)pass[MW_PASS_COUNTED] - (int64_t)pass[MW_PASS_BACKWARD];
-        fprintf(out, "%-14s %10" PRIu64 " %12" PRIu64 " %14" PRIu64 " %9" PRId64 " %7.2f\n",
+        fprintf(out,
+                "%-14s %10" PRIu64 " %12" PRIu64 " %14" PRIu64 " %9" PRId64 " %7.2f %9" PRIu64
+                " %7.2f\n",
                 summaries[i].system, pass[MW_PASS_FORWARD], pass[MW_PASS_BACKWARD],
                 pass[MW_PASS_COUNTED], saved,
-                100 * mw_ratio((double)saved, (double)pass[MW_PASS_COUNTED]));
+                100 * mw_ratio((double)saved, (double)pass[MW_PASS_COUNTED]), g->flits,
+                100 * mw_ratio((double)g->flits, (double)g->all));
     }
+    print_checked(out, w, summaries, count);
 }
 
 /// ", backward" of a layer that a message is about, where there are several of it.
@@ -228,23 +263,51 @@ void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_s
     }
 }
 
+static double float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
+
+static void print_wrong_rows(FILE *err, const struct mw_result *r, const struct mw_workload *w,
+                             unsigned l)
+{
+    const struct mw_layer_result *layer = &r->layer[l];
+    fprintf(err,
+            "moeswitch: %s, layer %zu%s: %" PRIu64 " wrong elements, first: token %u, element %u: "
+            "expected 0x%04x (%g), got 0x%04x (%g)\n",
+            r->system->name, w->layer[l].number, pass_of(w, l), layer->wrong, layer->first.token,
+            layer->first.element, layer->first.expected,
+            (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
+            (double)mw_bf16_to_float(layer->first.got));
+}
+
+static void print_wrong_gradients(FILE *err, const struct mw_result *r, const struct mw_workload *w,
+                                  unsigned l)
+{
+    const struct mw_layer_result *layer = &r->layer[l];
+    const struct mw_wrong_gradient *first = &layer->first_gradient;
+    fprintf(err,
+            "moeswitch: %s, layer %zu%s: %" PRIu64
+            " wrong gradients of gate weights, first: token %u, place %u of its list: "
+            "expected 0x%08x (%g), got 0x%08x (%g)\n",
+            r->system->name, w->layer[l].number, pass_of(w, l), layer->wrong_gradients,
+            first->token, first->place, first->expected, float_of(first->expected), first->got,
+            float_of(first->got));
+}
+
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
                           const struct mw_link_parameters *link)
 {
     int status = MW_EXIT_OK;
     for (unsigned l = 0; l < r->layers; l++) {
-        const struct mw_layer_result *layer = &r->layer[l];
-        if (!layer->wrong)
-            continue;
-        status = MW_EXIT_MISMATCH;
-        fprintf(err,
-                "moeswitch: %s, layer %zu%s: %" PRIu64
-                " wrong elements, first: token %u, element %u: "
-                "expected 0x%04x (%g), got 0x%04x (%g)\n",
-                r->system->name, w->layer[l].number, pass_of(w, l), layer->wrong,
-                layer->first.token, layer->first.element, layer->first.expected,
-                (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
-                (double)mw_bf16_to_float(layer->first.got));
+        if (r->layer[l].wrong || r->layer[l].wrong_gradients)
+            status = MW_EXIT_MISMATCH;
+        if (r->layer[l].wrong)
+            print_wrong_rows(err, r, w, l);
+        if (r->layer[l].wrong_gradients)
+            print_wrong_gradients(err, r, w, l);
     }
     if (r->has_feeding && r->feeding.wrong) {
         status = MW_EXIT_MISMATCH;

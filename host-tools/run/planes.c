@@ -156,6 +156,7 @@ static int join(struct mw_run *run, unsigned system, unsigned plane, FILE *file,
     for (unsigned l = 0; l < read.layers; l++) {
         struct mw_layer_result *layer = &read.layer[l];
         layer->out = NULL;
+        layer->dw = NULL;
         layer->monitor = NULL;
         layer->timeline = NULL;
         cycles += layer->cycles;

@@ -25,14 +25,10 @@
 /// Room for the golden results.
 static int make_room(struct mw_run *run, struct mw_error *err)
 {
-    const struct mw_workload *w = &run->workload;
-    size_t elements = (size_t)w->tokens * w->shape.hidden;
-    for (unsigned l = 0; l < w->layers; l++) {
-        run->golden[l] = malloc(elements * sizeof *run->golden[l]);
-        if (!run->golden[l])
-            return mw_fail_memory(err, "the golden result");
-    }
-    return MW_EXIT_OK;
+    int status = MW_EXIT_OK;
+    for (unsigned l = 0; l < run->workload.layers && !status; l++)
+        status = mw_expected_make(&run->expected[l], &run->workload, l, err);
+    return status;
 }
 
 /// What the run will take, and whether its layers are large enough to tell something.
@@ -42,6 +38,12 @@ static void tell(struct mw_run *run)
     mw_forecast_make(&f, &run->params, &run->workload, run->systems, run->asked, run->memory);
     mw_forecast_print(run->out, &f, &run->params);
     mw_forecast_print_tile(run->out, &run->workload, run->params.tile);
+    if (run->params.shape.passes != MW_RUN_FORWARD && !run->params.shape.gate_gradients &&
+        !run->params.no_gate_gradients)
+        fprintf(run->out,
+                "note: gradients of gate weights are left to the host: experts make them of bf16 "
+                "rows, not of %s\n",
+                mw_row_type_names[run->params.shape.dispatch_type]);
     if (run->params.as_dysharp)
         fputs("note: moeswitch sends what dysharp does in a layer this small "
               "(docs/design/systems.md)\n",
@@ -213,7 +215,7 @@ static void clean_up(struct mw_run *run)
     for (unsigned i = 0; i < MW_SYSTEMS; i++)
         mw_result_free(&run->results[i]);
     for (unsigned l = 0; l < MW_MAX_LAYERS; l++)
-        free(run->golden[l]);
+        mw_expected_free(&run->expected[l]);
     mw_workload_free(&run->workload);
     mw_trace_free(&run->trace);
     free(run);

@@ -16,6 +16,7 @@
 #include "tp/shapes.h"
 #include "trace/trace_options.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +163,11 @@ static const struct mw_option options[] = {
         "pass", AT(shape.passes), set_passes, pass_values, "PASS",
         "{}: forward (default); or that and the gradients of its hidden values, once with the "
         "handle of the forward layer and once counted again: figures are those of the "
-        "backward layer with the handle, or, of step, of both"),
+        "backward layer with the handle, or, of step, of both. Backward layers take twice "
+        "--expert-cycles, for two GEMMs (dX and dW), and send gradients of gate weights home"),
+    MW_FLAG("no-gate-gradients", AT(no_gate_gradients),
+            "backward layers of --pass leave gradients of gate weights to the host, as all do with "
+            "a --dispatch-type other than bf16"),
     MW_CHOICE("system", 0, mw_set_systems, mw_system_values, "NAME",
               "{} (default all); or NAME,NAME,... for several, which run in that order"),
     MW_UNSIGNED(
@@ -386,10 +391,18 @@ static int check_passes(const struct mw_run_params *params, struct mw_error *err
                     {"--html", params->html},
                     {"--timeline", params->timeline}};
     if (params->shape.passes == MW_RUN_FORWARD)
-        return MW_EXIT_OK;
+        return params->no_gate_gradients
+                   ? mw_fail(err, MW_EXIT_INPUT,
+                             "--no-gate-gradients: only with --pass backward or step")
+                   : MW_EXIT_OK;
     for (unsigned i = 0; i < sizeof not_with / sizeof *not_with; i++)
         if (not_with[i].given)
             return mw_fail(err, MW_EXIT_INPUT, "%s: only with --pass forward", not_with[i].option);
+    if (params->expert_cycles > MW_MAX_EXPERT_CYCLES / 2)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--pass: an expert's row of %" PRIu64 " cycles takes twice as many in a "
+                       "backward layer, more than %d",
+                       params->expert_cycles, MW_MAX_EXPERT_CYCLES);
     if (params->layer_count * MW_PASSES > MW_MAX_LAYERS)
         return mw_fail(err, MW_EXIT_INPUT, "--pass: of %u layers, %d passes each, more than %d",
                        params->layer_count, MW_PASSES, MW_MAX_LAYERS);
@@ -452,6 +465,9 @@ int mw_run_parse(struct mw_run_params *params, int argc, char **argv, bool *help
     for (unsigned i = 0; i < MW_TP_PARTS; i++)
         params->tp.given[i] = mw_option_given(&mw_run_table, &said, mw_tp_parts[i].option);
     params->tp.entries_given = mw_option_given(&mw_run_table, &said, "merge-entries");
+    params->shape.gate_gradients = params->shape.passes != MW_RUN_FORWARD &&
+                                   params->shape.dispatch_type == MW_ROWTYPE_BF16 &&
+                                   !params->no_gate_gradients;
     params->monitor_must = params->interval || params->plot;
     params->monitor = params->monitor_must || params->html;
     if (params->model)

@@ -128,7 +128,7 @@ static void *make_golden(void *context)
     const struct mw_workload *w = &g->run->workload;
     for (unsigned l = 0; l < w->layers; l++)
         for (unsigned t = 0; t < w->tokens && !g->stop; t++)
-            mw_golden_row(w, l, t, MW_ORDER_SPEC, g->run->golden[l] + (size_t)t * w->shape.hidden);
+            mw_expected_token(&g->run->expected[l], w, l, t);
     pthread_mutex_lock(&g->lock);
     g->golden = true;
     pthread_cond_broadcast(&g->golden_made);
@@ -143,7 +143,7 @@ static void check(struct part *p)
     while (!g->golden)
         pthread_cond_wait(&g->golden_made, &g->lock);
     pthread_mutex_unlock(&g->lock);
-    mw_result_check(p->result, &g->run->workload, g->run->golden);
+    mw_result_check(p->result, &g->run->workload, g->run->expected);
 }
 
 /// The device, and the check of its output, which is of no use afterwards.

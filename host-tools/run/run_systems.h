@@ -12,7 +12,7 @@ struct mw_run {
     struct mw_run_params params;
     struct mw_trace trace;
     struct mw_workload workload;
-    uint16_t *golden[MW_MAX_LAYERS]; ///< room for the golden results; mw_run_systems makes them
+    struct mw_expected expected[MW_MAX_LAYERS]; ///< room alone; mw_run_systems makes them
     struct mw_system systems[MW_SYSTEMS]; ///< those asked for, as settings and layer have them
     unsigned asked;                       ///< how many these are
     struct mw_result results[MW_SYSTEMS]; ///< of them, in the order of mw_systems

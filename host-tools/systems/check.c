@@ -31,6 +31,7 @@ static void set_sizes(struct job *j, const struct mw_demand *d)
         j->config.rows_per_expert = (unsigned)j->rows_per_expert;
     j->config.stream_instrs = j->generator->instrs;
     j->config.buffers = d->shape.batches ? FEED_BUFFERS : 1;
+    j->config.gate_gradients = d->shape.gate_gradients;
     j->config.handle = d->shape.passes == MW_RUN_FORWARD ? MW_HANDLE_NONE : MW_HANDLE_KEEP;
 }
 

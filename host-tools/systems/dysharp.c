@@ -23,6 +23,7 @@ void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at)
         mw_stream_dymultimem_st(&s[1], 0, tokens);
     }
     mw_stream_expert(&s[2], 0);
+    mw_make_gradients(&s[2], at);
     mw_stream_dymultimem_ld_reduce(&s[3], 0, tokens, true);
 }
 

@@ -17,6 +17,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     mw_stream_dymultimem_st(s, 0, tokens);
     mw_stream_poll(s, MW_EV_ROWS_DONE, 1, c->launch);
     mw_stream_expert(s, NO_SIGNALS);
+    mw_make_gradients(s, at);
     mw_stream_signal(s, MW_EV_SW0);
     mw_stream_poll(s, MW_EV_SW0, at->gpus - 1, c->barrier + c->launch);
     mw_stream_dymultimem_ld_reduce(s, 0, tokens, false);

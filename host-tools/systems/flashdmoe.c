@@ -16,6 +16,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     if (!at->cached)
         mw_stream_flag_lists(&s[0]);
     mw_stream_expert(&s[1], ROWS_RETURN);
+    mw_make_gradients(&s[1], at);
     mw_stream_sum(&s[2], 0, at->tokens, true);
 }
 

@@ -17,7 +17,8 @@ struct mw_place {
     uint32_t tokens;                ///< of each GPU
     const struct mw_layout *layout; ///< of its device
     unsigned group;                 ///< static group of all GPUs, where the system is `gathered`
-    bool cached; ///< the layer has a handle: nothing is counted, and gathered entries are there
+    bool cached;    ///< the layer has a handle: nothing is counted, and gathered entries are there
+    bool gradients; ///< experts make those of gate weights
 };
 
 struct mw_generator {
@@ -31,6 +32,9 @@ struct mw_generator {
 
 /// Dispatch, experts and combine side by side, token by token: `dysharp` and `moeswitch`.
 void mw_make_side_by_side(struct mw_stream *s, const struct mw_place *at);
+
+/// Behind each expert: it makes gradients of gate weights, in a layer that has them.
+void mw_make_gradients(struct mw_stream *s, const struct mw_place *at);
 
 /// A cost of software: so many cycles behind the instruction before, if any.
 void mw_charge(struct mw_stream *s, uint32_t cycles);

@@ -100,7 +100,8 @@ void mw_job_streams(void *job, unsigned gpu, struct mw_stream *s)
                                 .tokens = j->w->shape.tokens_per_gpu,
                                 .layout = &j->layout,
                                 .group = j->all ? (unsigned)mw_multicast_group(j->all) : 0,
-                                .cached = j->config.handle == MW_HANDLE_CACHED};
+                                .cached = j->config.handle == MW_HANDLE_CACHED,
+                                .gradients = mw_makes_gradients(j->w, j->layer)};
     j->generator->make(s, &at);
 }
 
@@ -228,4 +229,36 @@ int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const ch
             return mw_job_interrupted(j);
     }
     return MW_EXIT_OK;
+}
+
+/// The table of each GPU, which takes whole units of its memory.
+static int move_gradients(struct job *j, uint32_t *dw, bool write)
+{
+    const struct mw_shape *s = &j->w->shape;
+    const size_t own = (size_t)s->tokens_per_gpu * mw_gradient_places(j->w->k);
+    const size_t bytes = (4 * own + MW_MEM_ALIGN - 1) / MW_MEM_ALIGN * MW_MEM_ALIGN;
+    uint32_t *table = malloc(bytes);
+    int code = 0;
+    if (!table)
+        return mw_fail_memory(j->err, "gradients of gate weights");
+    for (unsigned g = 0; g < s->gpus && !code; g++) {
+        const struct mw_transfer transfer = {g, j->layout.dw_base, bytes, table};
+        for (size_t i = 0; i < bytes / 4; i++)
+            table[i] = MW_NO_GRADIENT;
+        code = write ? mw_mem_write(j->device, &transfer, 1) : mw_mem_read(j->device, &transfer, 1);
+        if (!write)
+            memcpy(dw + g * own, table, 4 * own);
+    }
+    free(table);
+    return code ? mw_job_failed(j, "gradients of gate weights", code) : MW_EXIT_OK;
+}
+
+int mw_job_clear_gradients(struct job *j)
+{
+    return move_gradients(j, NULL, true);
+}
+
+int mw_job_read_gradients(struct job *j, uint32_t *dw)
+{
+    return move_gradients(j, dw, false);
 }

@@ -79,6 +79,10 @@ int mw_job_load_words(struct job *j, uint64_t address, const uint16_t *values, u
 int mw_job_load_hidden(struct job *j, unsigned layer, uint64_t address);
 unsigned mw_job_dispatch_words(const struct job *j);
 void mw_job_pack_hidden(const struct job *j, unsigned layer, uint16_t *words);
+/// Write MW_NO_GRADIENT to every place of the tables of gradients of gate weights; and read them,
+/// [N * T][mw_gradient_places].
+int mw_job_clear_gradients(struct job *j);
+int mw_job_read_gradients(struct job *j, uint32_t *dw);
 int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what);
 
 /// Run all layers again through the device's queue of layers, without and with feeding.

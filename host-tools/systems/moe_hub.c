@@ -32,6 +32,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
         mw_stream_poll(&s[2], MW_EV_SW0, others, c->barrier + c->launch);
     }
     mw_stream_expert(&s[2], ROWS_RETURN);
+    mw_make_gradients(&s[2], at);
     if (barriers) {
         mw_stream_signal(&s[2], MW_EV_SW1);
         mw_stream_poll(&s[3], MW_EV_SW1, others, c->barrier + c->launch);

@@ -27,28 +27,35 @@ enum { GATHERED = MW_EV_SW0, SUMMED, ENTRIES, EXPERTS };
 /// Add instructions for the tokens [first, end) of all others', in the order of GPUs p + 1, p + 2,
 /// ... modulo N: of gathered tokens, which begin anew behind the last GPU's, one or two ranges.
 static void add_others(struct mw_stream *s, const struct mw_place *at, uint32_t first, uint32_t end,
-                       void (*add)(struct mw_stream *s, uint32_t first, uint32_t tokens))
+                       void (*add)(struct mw_stream *s, const struct mw_place *at, uint32_t first,
+                                   uint32_t tokens))
 {
     const uint32_t begin = (at->gpu + 1) * at->tokens, all = at->gpus * at->tokens;
     const uint32_t last = all - begin; // of them, those in front of token 0
     if (first < last)
-        add(s, begin + first, (end < last ? end : last) - first);
+        add(s, at, begin + first, (end < last ? end : last) - first);
     if (end > last)
-        add(s, first > last ? first - last : 0, end - (first > last ? first : last));
+        add(s, at, first > last ? first - last : 0, end - (first > last ? first : last));
 }
 
-static void add_experts(struct mw_stream *s, uint32_t first, uint32_t tokens)
+static void add_experts(struct mw_stream *s, const struct mw_place *at, uint32_t first,
+                        uint32_t tokens)
 {
     mw_stream_expert_gathered(s, first, tokens);
+    mw_make_gradients(s, at);
 }
 
-static void add_empty(struct mw_stream *s, uint32_t first, uint32_t tokens)
+static void add_empty(struct mw_stream *s, const struct mw_place *at, uint32_t first,
+                      uint32_t tokens)
 {
+    (void)at;
     mw_stream_sum_dense(s, first, tokens, MW_DENSE_EMPTY);
 }
 
-static void add_sums(struct mw_stream *s, uint32_t first, uint32_t tokens)
+static void add_sums(struct mw_stream *s, const struct mw_place *at, uint32_t first,
+                     uint32_t tokens)
 {
+    (void)at;
     mw_stream_sum_dense(s, first, tokens, MW_DENSE_SUMS);
 }
 
@@ -103,7 +110,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
         add_others(sums, at, from, end, add_sums);
         from = end;
     }
-    mw_stream_expert_gathered(experts, own, at->tokens);
+    add_experts(experts, at, own, at->tokens);
     mw_stream_flag(experts, EXPERTS, true);
     mw_stream_wait(sums, EXPERTS, RANGES + 1);
     mw_stream_signal(sums, SUMMED);

@@ -52,6 +52,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
         mw_stream_flag_rows(dispatch, ROWS + r % WINDOW, true);
         wait_flags(expert, ROWS, r, gpus, c->poll);
         mw_stream_expert_range(expert, from, count);
+        mw_make_gradients(expert, at);
         mw_stream_flag(expert, EXPERTS, true);
         mw_stream_wait(push, EXPERTS, r + 1);
         mw_stream_sum_st(push, from, count);

@@ -75,7 +75,9 @@ static int load_layer(struct job *j, double moving)
     for (size_t i = 0; i < values; i++)
         out[i] = 0xdead;
     mw_job_step(j, 2 * moving);
-    return status ? status : mw_job_load_rows(j, j->layout.out_base, out, "output rows");
+    if (!status)
+        status = mw_job_load_rows(j, j->layout.out_base, out, "output rows");
+    return status || !mw_makes_gradients(w, j->layer) ? status : mw_job_clear_gradients(j);
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -175,10 +177,13 @@ static int take_results(struct job *j)
     free(c);
     if (code)
         return mw_job_failed(j, "counters", code);
-    return mw_job_read_rows(j, j->layout.out_base, r->out, "output rows");
+    int status = mw_job_read_rows(j, j->layout.out_base, r->out, "output rows");
+    return status || !r->dw ? status : mw_job_read_gradients(j, r->dw);
 }
 
 /// The streams and registers of the next layer, where those of the layer before do not serve it.
+/// xf_base is the dispatch region of layers without a handle: that of the forward layer, and the
+/// own one of a layer that counts again.
 static int next_pass(struct job *j)
 {
     static const unsigned handle[MW_PASSES] = {[MW_PASS_FORWARD] = MW_HANDLE_KEEP,
@@ -186,7 +191,9 @@ static int next_pass(struct job *j)
                                                [MW_PASS_COUNTED] = MW_HANDLE_NONE};
     if (j->w->shape.passes == MW_RUN_FORWARD)
         return MW_EXIT_OK;
-    j->config.handle = handle[j->w->layer[j->layer].pass];
+    const enum mw_pass pass = j->w->layer[j->layer].pass;
+    j->config.handle = handle[pass];
+    j->config.expert_cycles = (unsigned)mw_pass_cycles(pass, j->params->expert_cycles);
     int status = load_streams(j);
     return status ? status : configure(j);
 }

@@ -24,6 +24,12 @@ void mw_charge(struct mw_stream *s, uint32_t cycles)
         mw_stream_delay(s, cycles);
 }
 
+void mw_make_gradients(struct mw_stream *s, const struct mw_place *at)
+{
+    if (at->gradients)
+        mw_stream_expert_gradients(s);
+}
+
 void mw_make_bases(struct mw_stream *s, const struct mw_place *at)
 {
     if (at->cached)
@@ -51,6 +57,7 @@ static void make(struct mw_stream *s, const struct mw_place *at)
     mw_stream_signal(sending, MW_EV_SW0);
     mw_stream_poll(sending, MW_EV_SW0, gpus - 1, c->barrier + c->launch);
     mw_stream_expert_rows(sending);
+    mw_make_gradients(sending, at);
     mw_charge(sending, c->launch);
     mw_stream_flag(sending, MW_EV_SW0, true);
     mw_stream_wait(own, MW_EV_SW0, gpus);

@@ -58,7 +58,8 @@ enum mw_passes {
 enum mw_pass {
     MW_PASS_FORWARD,
     MW_PASS_BACKWARD, ///< gradients dY in place of hidden values, with the handle of the one before
-    MW_PASS_COUNTED,  ///< the same gradients, with counts of its own: what the handle saves
+    MW_PASS_COUNTED, ///< the same gradients, with counts of its own: what the handle saves. Rows of
+                     ///< x are not where it allocates: those of dY take their place for dw
     MW_PASSES
 };
 
@@ -71,6 +72,7 @@ struct mw_shape {
     unsigned hidden;         ///< H, bf16 values per token, 1 .. MW_MAX_HIDDEN
     unsigned dispatch_type;  ///< MW_ROWTYPE_ in which they are sent to the experts
     enum mw_passes passes;   ///< not with batches
+    bool gate_gradients;     ///< backward layers make those of gate weights, dw
     bool allow_padding;      ///< lists may have empty places
     enum mw_spread spread;
     uint64_t seed;
@@ -131,6 +133,34 @@ static inline unsigned mw_passes_of(const struct mw_shape *shape)
 static inline bool mw_pass_counts(const struct mw_shape *shape, enum mw_pass pass)
 {
     return shape->passes == MW_RUN_BACKWARD ? pass == MW_PASS_BACKWARD : pass != MW_PASS_COUNTED;
+}
+
+/// Whether the layer's experts make gradients of gate weights.
+static inline bool mw_makes_gradients(const struct mw_workload *w, unsigned layer)
+{
+    return w->shape.gate_gradients && w->layer[layer].pass != MW_PASS_FORWARD;
+}
+
+/// The layer whose rows are those of x for these gradients.
+static inline unsigned mw_layer_of_x(const struct mw_workload *w, unsigned layer)
+{
+    return w->layer[layer].pass == MW_PASS_BACKWARD ? layer - 1 : layer;
+}
+
+/// Places of a token in its home's table of gradients: a power of two.
+static inline unsigned mw_gradient_places(unsigned k)
+{
+    unsigned places = 1;
+    while (places < k)
+        places *= 2;
+    return places;
+}
+
+/// Time of an expert's row that takes `cycles` in a forward layer. A backward layer has two GEMMs
+/// for each of it: gradients of the row (dX), and of the expert's parameters (dW).
+static inline uint64_t mw_pass_cycles(enum mw_pass pass, uint64_t cycles)
+{
+    return pass == MW_PASS_FORWARD ? cycles : 2 * cycles;
 }
 
 static inline unsigned mw_gpu_of_expert(const struct mw_workload *w, unsigned expert)

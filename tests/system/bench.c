@@ -66,23 +66,23 @@ void bench_prepare(struct bench *b, bench_edit *edit, void *context)
                              &b->params.shape, &err))
             fail_msg("%s", err.text);
     }
-    for (unsigned l = 0; l < b->w.layers; l++) {
-        b->golden[l] = malloc((size_t)b->w.tokens * b->w.shape.hidden * sizeof *b->golden[l]);
-        assert_non_null(b->golden[l]);
-    }
+    for (unsigned l = 0; l < b->w.layers; l++)
+        if (mw_expected_make(&b->expected[l], &b->w, l, &err))
+            fail_msg("%s", err.text);
     bench_golden(b);
 }
 
 void bench_golden(struct bench *b)
 {
     for (unsigned l = 0; l < b->w.layers; l++)
-        mw_golden_layer(&b->w, l, b->golden[l]);
+        for (unsigned t = 0; t < b->w.tokens; t++)
+            mw_expected_token(&b->expected[l], &b->w, l, t);
 }
 
 void bench_free(struct bench *b)
 {
     for (unsigned l = 0; l < MW_MAX_LAYERS; l++)
-        free(b->golden[l]);
+        mw_expected_free(&b->expected[l]);
     mw_workload_free(&b->w);
     mw_trace_free(&b->trace);
     *b = (struct bench){0};
@@ -106,7 +106,7 @@ int bench_run(const struct bench *b, const char *system, struct mw_result *r)
     assert_int_equal(mw_result_make(r, &b->w, as_set(b, system), NULL), 0);
     int status = mw_system_run(&b->params, &b->w, r);
     if (!status)
-        mw_result_check(r, &b->w, b->golden);
+        mw_result_check(r, &b->w, b->expected);
     return status;
 }
 
@@ -122,6 +122,12 @@ void bench_check(const struct bench *b, const char *system, const struct mw_resu
             fail_msg("%s, layer %u: %" PRIu64 " wrong elements, first: token %u, element %u: "
                      "expected 0x%04x, got 0x%04x",
                      system, l, r->layer[l].wrong, m->token, m->element, m->expected, m->got);
+        const struct mw_wrong_gradient *g = &r->layer[l].first_gradient;
+        if (r->layer[l].wrong_gradients)
+            fail_msg("%s, layer %u: %" PRIu64 " wrong gradients of gate weights, first: token %u, "
+                     "place %u: expected 0x%08x, got 0x%08x",
+                     system, l, r->layer[l].wrong_gradients, g->token, g->place, g->expected,
+                     g->got);
         assert_true(r->layer[l].cycles > 0);
     }
     struct mw_flit_error e;

@@ -17,7 +17,7 @@ struct bench {
     struct mw_run_params params;
     struct mw_trace trace;
     struct mw_workload w;
-    uint16_t *golden[MW_MAX_LAYERS];
+    struct mw_expected expected[MW_MAX_LAYERS];
 };
 
 /// Changes a synthetic trace before it becomes a workload.

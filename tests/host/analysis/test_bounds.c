@@ -414,6 +414,47 @@ static void bounds_by_hand(void **state)
     assert_int_equal(bounds.own.cycles, bounds.own_link.cycles);
 }
 
+/// A backward layer: experts take twice their time, for gradients of gate weights they read two
+/// rows, and each remote (token, expert) sends 4 bytes home: two of GPU 1, one of GPU 3.
+static void gradients_by_hand(void **state)
+{
+    (void)state;
+    struct by_hand b;
+    struct mw_bounds bounds;
+    struct mw_resources r;
+    struct mw_link_parameters link = {16, 1, 10, 0};
+    struct mw_system s = bare("dysharp-basic");
+    set_up(&b);
+    b.layer.pass = MW_PASS_COUNTED;
+    mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
+    assert_int_equal(bounds.strict.cycles, 80);
+    assert_int_equal(bounds.own_phase[MW_EXPERT].cycles, 80);
+    link.expert_cycles = 0;
+    mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
+    assert_int_equal(bounds.own_phase[MW_EXPERT].cycles, 18);
+    b.w.shape.gate_gradients = true;
+    mw_bounds_compute(&b.w, 0, &s, &link, &bounds);
+    assert_int_equal(bounds.own_phase[MW_EXPERT].cycles, 36);
+    assert_int_equal(bounds.own_link.cycles, 27 + 6); // all gradients go to GPU 0
+    assert_int_equal(bounds.strict.cycles, 13);
+    mw_resources_compute(&b.w, 0, &s, 16, &bounds, &r);
+    assert_int_equal(r.engine.cycles, 36);
+    // GPU 1 reads 8 rows to compute, 1 to send to itself and 4 to sum: 13 of 9 flits in 4 banks
+    assert_int_equal(r.banks.cycles, 30);
+    struct mw_traffic t = total(&b.w, &s, 16);
+    expect(&t, 1, MW_UP, 0, 4, 0, 11);
+    expect(&t, 3, MW_UP, 0, 2, 0, 11);
+    expect(&t, 0, MW_DOWN, 0, 6, 0, 11);
+    expect(&t, 2, MW_DOWN, 0, 0, 0, 0);
+    assert_int_equal(t.payload[0][MW_DOWN], 140 + 12);
+    t = total(&b.w, &s, 8);
+    expect(&t, 1, MW_UP, 0, 6, 0, 22);
+    expect(&t, 0, MW_DOWN, 0, 9, 0, 22);
+    b.layer.pass = MW_PASS_FORWARD;
+    t = total(&b.w, &s, 16);
+    expect(&t, 1, MW_UP, 0, 0, 0, 11);
+}
+
 static void expect_part(const struct mw_bound *b, uint64_t cycles, const char *at)
 {
     char text[32];
@@ -689,6 +730,7 @@ int main(void)
         cmocka_unit_test(counts_synchronisation_by_hand),
         cmocka_unit_test(systems_synchronise_as_listed),
         cmocka_unit_test(bounds_by_hand),
+        cmocka_unit_test(gradients_by_hand),
         cmocka_unit_test(rows_with_scales_by_hand),
         cmocka_unit_test(resources_by_hand),
         cmocka_unit_test(typed_rows_by_hand),

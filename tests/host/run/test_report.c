@@ -21,30 +21,24 @@
 static struct mw_run_params params;
 static struct mw_trace trace;
 static struct mw_workload workload;
-static uint16_t *golden[2];
+static struct mw_expected expected[MW_MAX_LAYERS];
 static struct mw_result result;
 
-/// Two layers of 4 GPUs, and a result of `dysharp` that is right to the bit and the flit.
-static int set_up(void **state)
+/// The workload of `params`, and a result of `dysharp` that is right to the bit and the flit.
+static void make_result(void)
 {
-    (void)state;
-    mw_run_defaults(&params);
-    params.shape = (struct mw_shape){.gpus = 4, .tokens_per_gpu = 6, .hidden = 128, .seed = 11};
-    params.experts = 16;
-    params.k = 4;
-    params.layers[0] = 2, params.layers[1] = 0;
-    params.layer_count = 2;
-    params.settings.item[0] = (struct mw_setting){"store_credits", 3};
-    params.settings.count = 1;
     assert_int_equal(mw_run_prepare(&params, &trace, &workload, NULL), MW_EXIT_OK);
     assert_int_equal(mw_result_make(&result, &workload, mw_system_find("dysharp"), NULL),
                      MW_EXIT_OK);
-    for (unsigned l = 0; l < 2; l++) {
+    for (unsigned l = 0; l < workload.layers; l++) {
         struct mw_traffic phases[MW_PHASES];
-        golden[l] = calloc(24 * 128, sizeof *golden[l]);
-        assert_non_null(golden[l]);
-        mw_golden_layer(&workload, l, golden[l]);
-        memcpy(result.layer[l].out, golden[l], 24 * 128 * 2);
+        struct mw_expected *e = &expected[l];
+        assert_int_equal(mw_expected_make(e, &workload, l, NULL), MW_EXIT_OK);
+        for (unsigned t = 0; t < workload.tokens; t++)
+            mw_expected_token(e, &workload, l, t);
+        memcpy(result.layer[l].out, e->out, 24 * 128 * 2);
+        if (e->dw)
+            memcpy(result.layer[l].dw, e->dw, mw_expected_places(&workload) * sizeof *e->dw);
         result.layer[l].cycles = 2000 + 500 * l;
         const struct mw_link_parameters link = mw_run_links(&params);
         mw_traffic_count(&workload, l, result.system, &link, phases);
@@ -56,6 +50,38 @@ static int set_up(void **state)
     }
     result.simulated_cycles = 9000;
     result.seconds = 0.5;
+}
+
+/// Two layers of 4 GPUs.
+static int set_up(void **state)
+{
+    (void)state;
+    mw_run_defaults(&params);
+    params.shape = (struct mw_shape){.gpus = 4, .tokens_per_gpu = 6, .hidden = 128, .seed = 11};
+    params.experts = 16;
+    params.k = 4;
+    params.layers[0] = 2, params.layers[1] = 0;
+    params.layer_count = 2;
+    params.settings.item[0] = (struct mw_setting){"store_credits", 3};
+    params.settings.count = 1;
+    make_result();
+    return 0;
+}
+
+/// A layer forward, backward and backward counted again, with gradients of gate weights.
+static int set_up_passes(void **state)
+{
+    (void)state;
+    mw_run_defaults(&params);
+    params.shape = (struct mw_shape){.gpus = 4,
+                                     .tokens_per_gpu = 6,
+                                     .hidden = 128,
+                                     .passes = MW_RUN_BACKWARD,
+                                     .gate_gradients = true,
+                                     .seed = 11};
+    params.experts = 16;
+    params.k = 3;
+    make_result();
     return 0;
 }
 
@@ -65,26 +91,102 @@ static int tear_down(void **state)
     mw_result_free(&result);
     mw_workload_free(&workload);
     mw_trace_free(&trace);
-    free(golden[0]);
-    free(golden[1]);
+    for (unsigned l = 0; l < MW_MAX_LAYERS; l++)
+        mw_expected_free(&expected[l]);
     return 0;
 }
 
 static void finds_wrong_elements(void **state)
 {
     (void)state;
-    mw_result_check(&result, &workload, golden);
+    mw_result_check(&result, &workload, expected);
     assert_int_equal(result.layer[0].wrong, 0);
     assert_int_equal(result.layer[1].wrong, 0);
     result.layer[1].out[5 * 128 + 9] ^= 1;
     result.layer[1].out[23 * 128 + 127] ^= 0x8000;
-    mw_result_check(&result, &workload, golden);
+    mw_result_check(&result, &workload, expected);
     assert_int_equal(result.layer[0].wrong, 0);
     assert_int_equal(result.layer[1].wrong, 2);
     assert_int_equal(result.layer[1].first.token, 5);
     assert_int_equal(result.layer[1].first.element, 9);
-    assert_int_equal(result.layer[1].first.expected, golden[1][5 * 128 + 9]);
-    assert_int_equal(result.layer[1].first.got, golden[1][5 * 128 + 9] ^ 1);
+    assert_int_equal(result.layer[1].first.expected, expected[1].out[5 * 128 + 9]);
+    assert_int_equal(result.layer[1].first.got, expected[1].out[5 * 128 + 9] ^ 1);
+}
+
+static char *json_text(const struct mw_summary *s)
+{
+    struct mw_json j = {0};
+    assert_int_equal(mw_report_json(&j, &params, &trace, &workload, s, 1, NULL), MW_EXIT_OK);
+    char *text = j.text;
+    j.text = NULL;
+    mw_json_free(&j);
+    return text;
+}
+
+static double number(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsNumber(item))
+        fail_msg("no number %s", key);
+    return item ? item->valuedouble : 0;
+}
+
+/// A wrong place of a home's table, and one that nobody should write: k = 3 of four places.
+static void finds_wrong_gradients(void **state)
+{
+    (void)state;
+    struct mw_summary s;
+    char *text = NULL, *said = NULL;
+    size_t size = 0;
+    mw_result_check(&result, &workload, expected);
+    assert_null(result.layer[0].dw);
+    assert_int_equal(result.layer[0].gradients, 0);
+    for (unsigned l = 1; l < 3; l++) {
+        assert_int_equal(result.layer[l].gradients, 24 * 3);
+        assert_int_equal(result.layer[l].wrong_gradients, 0);
+    }
+    assert_int_equal(expected[1].dw[4 * 5 + 3], (uint32_t)MW_NO_GRADIENT);
+    assert_int_not_equal(expected[1].dw[0], expected[2].dw[0]); // x, and dY in its place
+    result.layer[1].dw[4 * 5 + 3] = 0;
+    result.layer[2].dw[4 * 23] ^= 0x80000000;
+    result.layer[2].dw[4 * 7 + 2] ^= 1;
+    mw_result_check(&result, &workload, expected);
+    assert_int_equal(result.layer[1].wrong_gradients, 1);
+    assert_int_equal(result.layer[2].wrong_gradients, 2);
+    assert_int_equal(result.layer[2].first_gradient.token, 7);
+    assert_int_equal(result.layer[2].first_gradient.place, 2);
+    mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
+    assert_int_equal(s.wrong, 3);
+    assert_int_equal(s.gradients.made, 2 * 24 * 3);
+    assert_int_equal(s.gradients.wrong, 3);
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    const struct mw_link_parameters link = mw_run_links(&params);
+    assert_int_equal(mw_report_differences(f, &result, &workload, &link), MW_EXIT_MISMATCH);
+    fclose(f);
+    assert_non_null(strstr(text, "dysharp, layer 0, backward: 1 wrong gradients of gate weights, "
+                                 "first: token 5, place 3 of its list: expected 0x5a5a5a5a "));
+    assert_non_null(strstr(text, "dysharp, layer 0, counted again: 2 wrong gradients"));
+    assert_null(strstr(text, "wrong elements"));
+    free(text);
+    f = open_memstream(&said, &size);
+    assert_non_null(f);
+    mw_report_passes(f, &workload, &s, 1);
+    fclose(f);
+    assert_non_null(strstr(said, "144 gradients of gate weights (dw) was checked, and every flit: "
+                                 "3 dw are\n"));
+    free(said);
+    text = json_text(&s);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *o = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "systems"), 0);
+    const cJSON *all = cJSON_GetObjectItem(o, "gate_gradients");
+    assert_int_equal(number(all, "made"), 144);
+    assert_int_equal(number(all, "wrong"), 3);
+    assert_int_equal(number(all, "uplink_flits"), s.gradients.flits);
+    const cJSON *layer = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "layers"), 1);
+    assert_int_equal(number(cJSON_GetObjectItem(layer, "first_wrong_gradient"), "token"), 5);
+    cJSON_Delete(root);
+    free(text);
 }
 
 static void finds_every_wrong_counter(void **state)
@@ -370,24 +472,6 @@ static void names_what_simulated(void **state)
     free(text);
 }
 
-static char *json_text(const struct mw_summary *s)
-{
-    struct mw_json j = {0};
-    assert_int_equal(mw_report_json(&j, &params, &trace, &workload, s, 1, NULL), MW_EXIT_OK);
-    char *text = j.text;
-    j.text = NULL;
-    mw_json_free(&j);
-    return text;
-}
-
-static double number(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!cJSON_IsNumber(item))
-        fail_msg("no number %s", key);
-    return item ? item->valuedouble : 0;
-}
-
 static void json_has_every_field(void **state)
 {
     (void)state;
@@ -397,7 +481,7 @@ static void json_has_every_field(void **state)
     result.layer[0].alloc_misses = 4;
     result.layer[1].alloc_hits = 5;
     result.layer[1].alloc_misses = 9;
-    mw_result_check(&result, &workload, golden);
+    mw_result_check(&result, &workload, expected);
     mw_summarize(&s, &result, &workload, &params, 9000, "unicast");
     char *text = json_text(&s);
     cJSON *root = cJSON_Parse(text);
@@ -511,6 +595,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(finds_wrong_elements, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finds_wrong_gradients, set_up_passes, tear_down),
         cmocka_unit_test_setup_teardown(finds_every_wrong_counter, set_up, tear_down),
         cmocka_unit_test_setup_teardown(finds_a_layer_below_its_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_layers, set_up, tear_down),

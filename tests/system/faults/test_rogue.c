@@ -391,7 +391,7 @@ static void run_layer(struct rogue *g, const struct mw_system *system, struct mw
     print_message("  %s\n", status ? mw_message() : "no error");
     if (status == MW_ERR_TIMEOUT) // memories stay
         assert_int_equal(mw_reset(d), 0);
-    rows_are_right(g, g->j.layout.out_base, g->b.golden[0], "output");
+    rows_are_right(g, g->j.layout.out_base, g->b.expected[0].out, "output");
     rows_are_right(g, g->j.layout.xs_base, g->b.w.layer[0].x, "hidden values");
     mw_multicast_destroy(g->all);
     free(g->out);

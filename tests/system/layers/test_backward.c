@@ -48,8 +48,9 @@ static void make_golden(void)
 {
     struct mw_workload w = t.l.w;
     struct mw_layer layer = *w.layer;
-    if (t.l.gradients)
-        mw_golden_gradients(&w, 0, t.dy, t.want);
+    for (unsigned i = 0; t.l.gradients && i < w.tokens; i++)
+        mw_golden_gradients(&w, 0, i, layer.x + (size_t)i * w.shape.hidden,
+                            t.dy + (size_t)i * w.shape.hidden, t.want + (size_t)i * w.k);
     layer.x = t.dy;
     layer.scales = NULL;
     w.layer = &layer;

@@ -320,8 +320,8 @@ static void tokens_of_zeros(void **state)
         bench_golden(&b);
         size_t zeros[2] = {0, 0}; // +0, -0
         for (size_t i = 0; i < b.w.tokens * hidden; i++)
-            if (!(b.golden[0][i] & 0x7fff))
-                zeros[b.golden[0][i] >> 15]++;
+            if (!(b.expected[0].out[i] & 0x7fff))
+                zeros[b.expected[0].out[i] >> 15]++;
         assert_true(zeros[0] > 4 * hidden && zeros[1] > (o < 2 ? 4 * hidden : 0));
         for (unsigned i = 0; i < MW_SYSTEMS; i++)
             bench_pass(&b, mw_systems[i].name);
