@@ -870,6 +870,19 @@ struct mw_fed {
 /// MW_ERR_VERSION: the device does not support it. Upgrade its firmware.
 MW_API int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
                    uint32_t *number);
+/// Queue a layer of a stack, which may read what the layer before it has written. It is that of
+/// mw_feed with the addresses of `layout`, the `handle` (MW_HANDLE_) and `expert_cycles` in place
+/// of those of the last mw_layer_configure. Addresses that may differ are those of streams,
+/// rt_base, ce_base, xs_base, out_base, yd_base, xd_base, xd_cached, xf_base and dw_base. All that
+/// a layer reads is written before it starts, or by a layer before it. So xs_base of a layer may be
+/// out_base of the one before. While such a layer is not done, no memory can be written or read.
+/// Counters are those of the layer that has begun last. Waits know by the configured expert_cycles
+/// how long a layer may do nothing, so configure the largest.
+/// MW_ERR_INVALID: any other address or shift differs, or the configured layer has MW_HANDLE_NONE
+/// and this one not.
+/// MW_ERR_HANDLE: as for mw_layer_configure. All else as for mw_feed.
+MW_API int mw_feed_layer(struct mw_device *device, const struct mw_layout *layout, unsigned handle,
+                         unsigned expert_cycles, uint32_t *number);
 /// Wait until that layer is done. Layers that were fed before it are then done, too, and none of
 /// their buffers is in use. `fed` and `options` may be NULL. The progress of `options` is that of
 /// the layer that runs.

@@ -259,6 +259,140 @@ static void transport_fails(void **state)
     }
 }
 
+/// Fields of a layout that differ between layers of a stack, and the register of each.
+static const struct {
+    size_t field;
+    uint32_t reg;
+} MOVED[] = {
+#define MOVES(field, reg) \
+    { \
+        offsetof(struct mw_layout, field), NODE(reg) \
+    }
+    MOVES(rt_base, rt_base),        MOVES(xs_base, xs_base),        MOVES(out_base, out_base),
+    MOVES(yd_base, yd_base),        MOVES(ce_base, ce_base),        MOVES(xf_base, xf_base),
+    MOVES(dw_base, dw_base),        MOVES(stream[0], stream_base0), MOVES(stream[1], stream_base1),
+    MOVES(stream[2], stream_base2), MOVES(stream[3], stream_base3),
+};
+enum { MOVES = sizeof MOVED / sizeof *MOVED };
+
+static uint64_t *moved(struct mw_layout *l, unsigned i)
+{
+    return (uint64_t *)(void *)((char *)l + MOVED[i].field);
+}
+
+/// The device has that layer's registers in every node.
+static void expect_layer(struct mw_layout *l, uint64_t xd_base, uint32_t handle, unsigned epoch)
+{
+    for (unsigned g = 0; g < GPUS; g++) {
+        for (unsigned i = 0; i < MOVES; i++)
+            assert_int_equal(*fake_node(&fake, g, MOVED[i].reg), BASE(*moved(l, i)));
+        assert_int_equal(*fake_node(&fake, g, NODE(xd_base)), BASE(xd_base));
+        assert_int_equal(*fake_node(&fake, g, NODE(handle)), handle);
+    }
+    assert_int_equal(*fake_fabric(&fake, FABRIC(epoch)), epoch);
+}
+
+static void runs(uint32_t number)
+{
+    assert_code(mw_fed_wait(device, number, NULL, NULL), 0);
+}
+
+/// Layers at other addresses, with and without a handle: each has its own registers, a mw_feed
+/// behind them those of the configured layer.
+static void stack(void **state)
+{
+    (void)state;
+    struct mw_layout a, b;
+    uint32_t number;
+    const uint32_t of_epoch_1 = 1 << MW_NODE__HANDLE__EPOCH_bp | MW_NODE__HANDLE__CACHED_bm;
+    fake_open_with_all();
+    config.handle = MW_HANDLE_KEEP;
+    config.gate_gradients = true;
+    assert_code(mw_layout_make(device, &config, &layout), 0);
+    a = b = layout;
+    for (unsigned i = 0; i < MOVES; i++) {
+        *moved(&a, i) += 0x2000 + 0x100 * i;
+        *moved(&b, i) += 0x4000 + 0x100 * i;
+    }
+    a.xd_base += 0x2000;
+    b.xd_base += 0x4000;
+    b.xd_cached += 0x4000;
+    configure();
+    assert_code(mw_feed_layer(device, &a, MW_HANDLE_CACHED, 0, &number), MW_ERR_HANDLE);
+    assert_message("mw_feed_layer: there is no handle that a cached layer could use");
+    assert_code(mw_feed_layer(device, &a, MW_HANDLE_NONE, 0, &number), 0);
+    // nothing may be touched while it may run, its own buffers or others
+    for (unsigned i = 0; i < 3; i++)
+        expect_buffer(i, MW_ERR_STATE);
+    runs(number);
+    expect_buffer(0, 0);
+    expect_layer(&a, a.xd_base, 0, 0);
+    assert_code(mw_feed_layer(device, &b, MW_HANDLE_KEEP, 70, &number), 0);
+    runs(number);
+    assert_int_equal(*fake_node(&fake, 3, NODE(expert)),
+                     1 << MW_NODE__EXPERT__TILE_bp | 70 << MW_NODE__EXPERT__EXPERT_CYCLES_bp);
+    assert_code(mw_feed_layer(device, &a, MW_HANDLE_CACHED, 0, NULL), 0);
+    runs(number);
+    assert_code(mw_feed_layer(device, &b, MW_HANDLE_CACHED, 0, &number), 0);
+    runs(number);
+    expect_layer(&b, b.xd_cached, of_epoch_1, 3);
+    assert_int_equal(fake.go, 4);
+    // no epoch is left; a layer that counts has one, behind a sweep, and the handle is gone
+    assert_code(mw_feed_layer(device, &a, MW_HANDLE_CACHED, 0, &number), MW_ERR_HANDLE);
+    assert_message("no epoch is left");
+    assert_code(mw_feed_layer(device, &a, MW_HANDLE_NONE, 0, &number), 0);
+    runs(number);
+    expect_layer(&a, a.xd_base, 0, 0);
+    assert_int_equal(fake.sweeps, 2);
+    assert_code(mw_feed_layer(device, &a, MW_HANDLE_CACHED, 0, &number), MW_ERR_HANDLE);
+    assert_message("a layer behind it has counted its own rows");
+    assert_code(mw_feed(device, &layout, 1, &number), 0);
+    runs(number);
+    b = layout;
+    b.rt_base = layout.buffer[1].rt_base;
+    b.xs_base = layout.buffer[1].xs_base;
+    b.out_base = layout.buffer[1].out_base;
+    expect_layer(&b, layout.xd_base, 0, 1);
+    runs(number);
+}
+
+/// Four layers wait at most; what the layers of a stack share, and what the device must have.
+static void stack_refused(void **state)
+{
+    (void)state;
+    struct mw_layout l;
+    assert_code(mw_feed_layer(device, &layout, MW_HANDLE_NONE, 0, NULL), MW_ERR_STATE);
+    assert_message("mw_feed_layer: no layer was configured");
+    configure();
+    assert_code(mw_feed_layer(device, &layout, MW_HANDLE_KEEP, 0, NULL), MW_ERR_INVALID);
+    assert_message("configure it with MW_HANDLE_KEEP");
+    assert_code(mw_feed_layer(device, &layout, 3, 0, NULL), MW_ERR_INVALID);
+    assert_message("handle: there is no value 3");
+    l = layout;
+    l.al_base += 0x1000;
+    assert_code(mw_feed_layer(device, &l, MW_HANDLE_NONE, 0, NULL), MW_ERR_INVALID);
+    assert_message("mw_feed_layer: al_base is 0x");
+    assert_message("all layers share it");
+    l = layout;
+    l.gt_base += 0x1000;
+    assert_code(mw_feed_layer(device, &l, MW_HANDLE_NONE, 0, NULL), MW_ERR_INVALID);
+    assert_message("gt_base");
+    assert_code(mw_feed_layer(device, &layout, MW_HANDLE_NONE, 65536, NULL), MW_ERR_INVALID);
+    assert_message("expert_cycles: 65536 is not in 0 .. 65535");
+    l = layout;
+    l.cap_shift++;
+    assert_code(mw_feed_layer(device, &l, MW_HANDLE_NONE, 0, NULL), MW_ERR_INVALID);
+    assert_message("cap_shift");
+    l = layout;
+    l.xs_base += 8;
+    assert_code(mw_feed_layer(device, &l, MW_HANDLE_NONE, 0, NULL), MW_ERR_INVALID);
+    assert_message("the layout has address 0x");
+    for (unsigned i = 0; i < MW_FEED_BUFFERS; i++)
+        assert_code(mw_feed_layer(device, &layout, MW_HANDLE_NONE, 0, NULL), 0);
+    assert_code(mw_feed_layer(device, &layout, MW_HANDLE_NONE, 0, NULL), MW_ERR_STATE);
+    assert_message("4 layers are not done yet");
+}
+
 static void no_queue(void **state)
 {
     (void)state;
@@ -268,6 +402,7 @@ static void no_queue(void **state)
     old.fed = NULL;
     assert_code(fake_open_by(&fake, &old, &d), 0);
     assert_code(mw_feed(d, &layout, 0, NULL), MW_ERR_VERSION);
+    assert_code(mw_feed_layer(d, &layout, MW_HANDLE_NONE, 0, NULL), MW_ERR_VERSION);
     assert_code(mw_fed_wait(d, 0, NULL, NULL), MW_ERR_VERSION);
     mw_close(d);
 }
@@ -276,7 +411,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, fake_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(layouts),  TEST(layers), TEST(numbers_begin_anew), TEST(memory),  TEST(states),
-        TEST(failures), TEST(stuck),  TEST(transport_fails),    TEST(no_queue)};
+        TEST(layouts),  TEST(layers), TEST(numbers_begin_anew), TEST(memory), TEST(states),
+        TEST(failures), TEST(stuck),  TEST(transport_fails),    TEST(stack),  TEST(stack_refused),
+        TEST(no_queue)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

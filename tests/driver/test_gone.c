@@ -152,6 +152,7 @@ static void calls_for_the_device(const struct mw_layout *layout)
     GONE(mw_query, device, &now);
     GONE(mw_cancel, device);
     GONE(mw_event_fd, device);
+    GONE(mw_feed_layer, device, layout, MW_HANDLE_NONE, 0, &number);
     GONE(mw_feed, device, layout, 0, &number);
     GONE(mw_fed_wait, device, 0, NULL, NULL);
     GONE(mw_stream_position, device, 0, 0, &issued);

@@ -44,6 +44,12 @@ static unsigned cache_log2(const struct mw_device_info *info, const struct mw_la
     return mwi_log2_up(c->cache_entries ? c->cache_entries : few);
 }
 
+static uint32_t expert_register(const struct mw_layer_config *c)
+{
+    return MWI_PUT(MW_NODE__EXPERT__TILE, c->tile) |
+           MWI_PUT(MW_NODE__EXPERT__EXPERT_CYCLES, c->expert_cycles);
+}
+
 /// The registers of one GPU; returns how many.
 static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
                                const struct mw_layer_config *c, const struct mw_layout *l,
@@ -80,8 +86,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
         {REG(streams),
          MWI_PUT(MW_NODE__STREAMS__ENABLE, streams) |
              MWI_PUT(MW_NODE__STREAMS__START_DELAY, c->launch_cycles + c->start_delay * gpu)},
-        {REG(expert), MWI_PUT(MW_NODE__EXPERT__TILE, c->tile) |
-                          MWI_PUT(MW_NODE__EXPERT__EXPERT_CYCLES, c->expert_cycles)},
+        {REG(expert), expert_register(c)},
         {REG(partial), MWI_PUT(MW_NODE__PARTIAL__ENABLE, c->partial_tiles) |
                            MWI_PUT(MW_NODE__PARTIAL__WAIT_CYCLES, c->partial_wait)},
         {REG(window),
@@ -142,8 +147,42 @@ int mwi_check_config(const struct mw_device *d, const struct mw_layer_config *c)
     return mwi_check_sizes(&d->info, c);
 }
 
-/// What a layout that mw_layout_make did not make could have wrong: fields of registers.
-static int check_layout(const struct mw_device *d, const struct mw_layout *l)
+#define NODES_ALL(reg) (MW_MAP_NODES_ALL + (uint32_t)offsetof(mw_node_t, reg))
+
+unsigned mwi_moved_registers(const struct mw_device *d, const struct mw_layer_config *c,
+                             const struct mw_layout *l, struct mw_register list[MWI_MOVED])
+{
+    const bool cached = c->handle == MW_HANDLE_CACHED;
+    const struct mw_register all[] = {
+        {NODES_ALL(rt_base), MWI_BASE(l->rt_base)},
+        {NODES_ALL(xs_base), MWI_BASE(l->xs_base)},
+        {NODES_ALL(out_base), MWI_BASE(l->out_base)},
+        {NODES_ALL(xd_base), MWI_BASE(cached ? l->xd_cached : l->xd_base)},
+        {NODES_ALL(yd_base), MWI_BASE(l->yd_base)},
+        {NODES_ALL(ce_base), MWI_BASE(l->ce_base)},
+        {NODES_ALL(stream_base0), MWI_BASE(l->stream[0])},
+        {NODES_ALL(stream_base1), MWI_BASE(l->stream[1])},
+        {NODES_ALL(stream_base2), MWI_BASE(l->stream[2])},
+        {NODES_ALL(stream_base3), MWI_BASE(l->stream[3])},
+        {NODES_ALL(expert), expert_register(c)},
+    };
+    enum { BASES = sizeof all / sizeof *all };
+    static_assert(BASES + 3 == MWI_MOVED, "room for all registers");
+    unsigned count = BASES;
+    memcpy(list, all, sizeof all);
+    if (d->info.gate_gradients) {
+        list[count++] = (struct mw_register){NODES_ALL(xf_base), MWI_BASE(l->xf_base)};
+        list[count++] = (struct mw_register){NODES_ALL(dw_base), MWI_BASE(l->dw_base)};
+    }
+    if (d->info.cached_handle)
+        list[count++] = (struct mw_register){
+            NODES_ALL(handle), cached ? MWI_PUT(MW_NODE__HANDLE__EPOCH, mwi_state_kept_epoch(d)) |
+                                            MWI_PUT(MW_NODE__HANDLE__CACHED, 1)
+                                      : 0};
+    return count;
+}
+
+int mwi_check_layout(const struct mw_device *d, const struct mw_layout *l)
 {
     const uint64_t address[] = {
         l->stream[0], l->stream[1], l->stream[2], l->stream[3], l->rt_base, l->ce_base,  l->al_base,
@@ -228,6 +267,7 @@ int mwi_configure(struct mw_device *d, const struct mw_layer_config *config,
     if (!status) {
         d->configured = (struct mwi_configured){.config = *config, .layout = *layout};
         memcpy(d->configured.tokens, tokens, d->info.gpus * sizeof *tokens);
+        mwi_moved_registers(d, config, layout, d->configured.moved);
     }
     if (!status)
         mwi_state_configured(d, config, layout, tokens,
@@ -255,7 +295,7 @@ int mw_layer_configure(struct mw_device *device, const struct mw_layer_config *c
     if (!status)
         status = mwi_check_config(device, &c);
     if (!status)
-        status = check_layout(device, layout);
+        status = mwi_check_layout(device, layout);
     if (!status)
         status = check_own(device, &c, tokens, experts, streams);
     if (!status && c.handle == MW_HANDLE_CACHED)
@@ -295,7 +335,7 @@ static int sweep(struct mw_device *d, const struct mwi_pause *pause)
 int mwi_launch(struct mw_device *d, const struct mwi_pause *pause, bool again)
 {
     bool first = false;
-    unsigned epoch = again ? mwi_state_last_epoch(d) : mwi_state_epoch(d, &first);
+    unsigned epoch = again ? mwi_state_last_epoch(d) : mwi_state_epoch(d, d->state.handle, &first);
     int status = mwi_groups_load(d);
     if (!status && first)
         status = sweep(d, pause);

@@ -9,7 +9,10 @@
 
 #include <sys/types.h>
 
-enum { MWI_WRITES = 64 }; ///< of registers, gathered at most
+enum {
+    MWI_WRITES = 64, ///< of registers, gathered at most
+    MWI_MOVED = 14,  ///< registers that differ between fed layers, at most, beside the epoch
+};
 
 /// What is known of a device, which core/state.h decides by.
 struct mwi_state {
@@ -65,6 +68,8 @@ struct mwi_configured {
     struct mw_layer_config config; ///< k 0: none yet
     struct mw_layout layout;
     unsigned tokens[MW_MAX_PORTS];
+    /// As mwi_moved_registers, of the layer that was configured or fed last.
+    struct mw_register moved[MWI_MOVED];
 };
 
 struct mw_device {

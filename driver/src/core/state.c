@@ -132,10 +132,10 @@ int mwi_check_kept_for(const struct mw_device *d, const char *call, uint64_t own
     return mwi_check_kept(d, call, c, l);
 }
 
-/// ... of the layer that is configured.
-static int check_cached(const struct mw_device *d, const char *call)
+/// ... of the layer that is configured, with `handle`.
+static int check_cached(const struct mw_device *d, const char *call, unsigned handle)
 {
-    return d->state.handle == MW_HANDLE_CACHED
+    return handle == MW_HANDLE_CACHED
                ? mwi_check_kept(d, call, &d->configured.config, &d->configured.layout)
                : 0;
 }
@@ -147,7 +147,7 @@ int mwi_check_launch(const struct mw_device *d, const char *call)
         return mwi_fail(MW_ERR_STATE, "%s: no layer was configured", call);
     if (!status && d->state.fed.used)
         return mwi_fail(MW_ERR_STATE, "%s: no layer was configured since mw_feed", call);
-    return status ? status : check_cached(d, call);
+    return status ? status : check_cached(d, call, d->state.handle);
 }
 
 static bool in_use(const struct mwi_state *s, unsigned buffer)
@@ -159,8 +159,9 @@ static bool in_use(const struct mwi_state *s, unsigned buffer)
 }
 
 int mwi_check_feed(const struct mw_device *d, const char *call, const struct mw_layout *layout,
-                   unsigned buffer)
+                   unsigned buffer, unsigned handle)
 {
+    const bool whole = buffer == MW_FEED_BUFFERS;
     const struct mwi_state *s = &d->state;
     int status = mwi_check_well(d, call);
     if (status)
@@ -172,14 +173,14 @@ int mwi_check_feed(const struct mw_device *d, const char *call, const struct mw_
     if (layout->buffers > MW_FEED_BUFFERS)
         return mwi_fail(MW_ERR_INVALID, "%s: the layout has %u buffers: at most %d", call,
                         layout->buffers, MW_FEED_BUFFERS);
-    if (buffer >= layout->buffers)
+    if (buffer >= layout->buffers && !whole)
         return mwi_fail(MW_ERR_INVALID, "%s: buffer %u, the layout has %u", call, buffer,
                         layout->buffers);
-    if (in_use(s, buffer))
+    if (!whole && in_use(s, buffer))
         return mwi_fail(MW_ERR_STATE, "%s: a layer uses buffer %u", call, buffer);
     if (s->fed.count == MW_FEED_BUFFERS)
         return mwi_fail(MW_ERR_STATE, "%s: %d layers are not done yet", call, MW_FEED_BUFFERS);
-    return check_cached(d, call);
+    return check_cached(d, call, handle);
 }
 
 static bool inside(const struct mw_transfer *t, uint64_t base, uint64_t bytes)
@@ -191,6 +192,8 @@ static bool inside(const struct mw_transfer *t, uint64_t base, uint64_t bytes)
 static bool is_free(const struct mwi_state *s, const struct mw_transfer *t)
 {
     const struct mw_layout *l = &s->fed.layout;
+    if (in_use(s, MW_FEED_BUFFERS)) // a layer without buffer may use any
+        return false;
     for (unsigned i = 0; i < l->buffers; i++) {
         const struct mw_feed_buffer *b = &l->buffer[i];
         if (!in_use(s, i) &&
@@ -256,11 +259,11 @@ void mwi_state_unconfigured(struct mw_device *d)
     d->state.after = MW_STATE_IDLE;
 }
 
-unsigned mwi_state_epoch(const struct mw_device *d, bool *sweep)
+unsigned mwi_state_epoch(const struct mw_device *d, unsigned handle, bool *sweep)
 {
     const struct mwi_state *s = &d->state;
     // a handle is for another epoch, at least
-    *sweep = s->sweep || s->epoch + (s->handle == MW_HANDLE_KEEP) >= MWI_EPOCHS;
+    *sweep = s->sweep || s->epoch + (handle == MW_HANDLE_KEEP) >= MWI_EPOCHS;
     return *sweep ? 0 : s->epoch;
 }
 
@@ -282,19 +285,19 @@ static void lose_handle(struct mwi_state *s, const char *why)
 }
 
 /// A layer has begun in the epoch of mwi_state_epoch.
-static void begin(struct mw_device *d)
+static void begin(struct mw_device *d, unsigned handle)
 {
     struct mwi_state *s = &d->state;
     bool sweep;
-    const unsigned epoch = mwi_state_epoch(d, &sweep);
+    const unsigned epoch = mwi_state_epoch(d, handle, &sweep);
     s->epoch = epoch + 1;
     s->sweep = false;
     s->begun++;
-    if (s->handle == MW_HANDLE_KEEP) {
+    if (handle == MW_HANDLE_KEEP) {
         s->kept.there = true;
         s->kept.epoch = epoch;
         s->kept.owner = 0;
-    } else if (s->handle == MW_HANDLE_NONE) {
+    } else if (handle == MW_HANDLE_NONE) {
         lose_handle(s, "a layer behind it has counted its own rows, and kept none");
     }
     if (s->now != MW_STATE_RUNNING)
@@ -313,7 +316,7 @@ static void launched(struct mw_device *d)
 
 void mwi_state_started(struct mw_device *d)
 {
-    begin(d);
+    begin(d, d->state.handle);
     launched(d);
 }
 
@@ -351,10 +354,10 @@ void mwi_state_rows_lost(struct mw_device *d, const char *why)
 }
 
 void mwi_state_fed(struct mw_device *d, const struct mw_layout *layout, unsigned buffer,
-                   uint32_t number)
+                   unsigned handle, uint32_t number)
 {
     struct mwi_state *s = &d->state;
-    begin(d);
+    begin(d, handle);
     s->layer.gone = s->layer.waited;
     s->fed.used = true;
     s->fed.layout = *layout;

@@ -36,9 +36,10 @@ int mwi_check_well(const struct mw_device *device, const char *call);
 int mwi_check_idle(const struct mw_device *device, const char *call);
 /// ... and mw_launch may start what was configured.
 int mwi_check_launch(const struct mw_device *device, const char *call);
-/// ... or: mw_feed may give it this buffer.
+/// ... or: mw_feed may give it this buffer (MW_FEED_BUFFERS: a layer without one), and the layer
+/// `handle` (MW_HANDLE_).
 int mwi_check_feed(const struct mw_device *device, const char *call, const struct mw_layout *layout,
-                   unsigned buffer);
+                   unsigned buffer, unsigned handle);
 /// ... or: the handle of a layer of these sizes is there, and an epoch for one more that uses it.
 /// Else MW_ERR_HANDLE.
 int mwi_check_kept(const struct mw_device *device, const char *call,
@@ -60,9 +61,9 @@ void mwi_state_configured(struct mw_device *device, const struct mw_layer_config
 void mwi_state_streams(struct mw_device *device, uint64_t delays);
 /// They hold none that may be launched again; a layer that runs goes on.
 void mwi_state_unconfigured(struct mw_device *device);
-/// The epoch of a layer that is started now; `sweep`: the tables must be cleared first. It counts
-/// as used with mwi_state_started or mwi_state_fed.
-unsigned mwi_state_epoch(const struct mw_device *device, bool *sweep);
+/// The epoch of a layer with `handle` that is started now; `sweep`: the tables must be cleared
+/// first. It counts as used with mwi_state_started or mwi_state_fed.
+unsigned mwi_state_epoch(const struct mw_device *device, unsigned handle, bool *sweep);
 void mwi_state_started(struct mw_device *device);
 /// ... in the epoch of the layer before: what its rows have left in the tables stays valid, and
 /// its counts do where the configured layer uses them.
@@ -80,7 +81,7 @@ bool mwi_state_dispatch_runs(const struct mw_device *device);
 /// The tables hold no rows that a layer could continue with, and must be cleared.
 void mwi_state_rows_lost(struct mw_device *device, const char *why);
 void mwi_state_fed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
-                   uint32_t number);
+                   unsigned handle, uint32_t number);
 /// The launched layer has ended; mw_message is that of a `code` that is not 0.
 void mwi_state_ended(struct mw_device *device, int code, uint64_t cycles);
 /// Nobody but who has waited for the launched layer is to get its result.
