@@ -72,7 +72,8 @@ struct mw_run_params {
     const char
         *fst; ///< file for waveforms, or NULL; with all systems, the name of each is inserted
 
-    unsigned jobs; ///< systems that run side by side
+    unsigned stack_layers; ///< of a stack, those that run through the queue (tests); 0: all
+    unsigned jobs;         ///< systems that run side by side
     /// Called now and then by mw_system_run, where it is set: which layer of the run (an index),
     /// the share of it that is done (0 to 1), and the cycles since its start. False stops the run.
     bool (*progress)(void *context, unsigned layer, double done, uint64_t cycles);

@@ -70,6 +70,16 @@ struct mw_feeding {
     uint64_t wrong;              ///< elements of both that differ from the layer's own output
 };
 
+/// All layers of a run once more, as a stack through the queue of layers.
+struct mw_stack {
+    unsigned layers;                    ///< 0: none
+    unsigned cached;                    ///< of them, those with the handle of their forward layer
+    uint64_t layer_cycles, idle_cycles; ///< of the layers, and between them
+    uint64_t wrong; ///< elements and gradients of gate weights other than in the layer's own run
+    unsigned other_cycles; ///< layers that took other cycles than by themselves
+    bool other_flits;      ///< counters of the last one that differ from its own
+};
+
 /// The planes of a machine that were simulated, if more than one.
 struct mw_plane_results {
     unsigned count, slowest;
@@ -90,6 +100,7 @@ struct mw_result {
     struct mw_plane_results planes;
     bool has_feeding;
     struct mw_feeding feeding;
+    struct mw_stack stack;
 };
 
 int mw_result_make(struct mw_result *r, const struct mw_workload *w, const struct mw_system *system,

@@ -27,6 +27,9 @@ void mw_report_resources(FILE *out, const struct mw_summary *summaries, unsigned
 /// The cycles of each pass, and what the handle of the forward layer saves; nothing of one pass.
 void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                       unsigned count);
+/// What layers took as a stack; nothing of other runs.
+void mw_report_stack(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                     unsigned count);
 /// A table of what feeding is worth, of the systems that measured it.
 void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count);

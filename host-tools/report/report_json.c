@@ -21,6 +21,7 @@ static void json_placing(struct mw_json *j, const struct mw_placing *how,
 static void json_params(struct mw_json *j, const struct mw_run_params *params,
                         const struct mw_trace *trace, const struct mw_workload *w)
 {
+    static const char *const passes[] = {"forward", "backward", "step", "stack", "recompute"};
     mw_json_object(j, "params", false);
     mw_json_string(j, "trace", trace->name);
     mw_json_string(j, "model", trace->model);
@@ -42,7 +43,7 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     if (w->shape.batches)
         mw_json_uint(j, "batches", w->shape.batches);
     if (w->shape.passes != MW_RUN_FORWARD)
-        mw_json_string(j, "pass", w->shape.passes == MW_RUN_STEP ? "step" : "backward");
+        mw_json_string(j, "pass", passes[w->shape.passes]);
     if (w->shape.passes != MW_RUN_FORWARD)
         mw_json_bool(j, "gate_gradients", w->shape.gate_gradients);
     mw_json_uint(j, "hidden", w->shape.hidden);
@@ -258,6 +259,19 @@ static void json_feeding(struct mw_json *j, const struct mw_workload *w, const s
     mw_json_end(j);
 }
 
+static void json_stack(struct mw_json *j, const struct mw_stack *s)
+{
+    mw_json_object(j, "stack", true);
+    mw_json_uint(j, "layers", s->layers);
+    mw_json_uint(j, "cached", s->cached);
+    mw_json_uint(j, "layer_cycles", s->layer_cycles);
+    mw_json_uint(j, "idle_cycles", s->idle_cycles);
+    mw_json_uint(j, "wrong", s->wrong);
+    mw_json_uint(j, "other_cycles", s->other_cycles);
+    mw_json_bool(j, "other_flits", s->other_flits);
+    mw_json_end(j);
+}
+
 static void json_model(struct mw_json *j, const struct mw_simulation *m)
 {
     if (!*m->backend) {
@@ -339,6 +353,8 @@ static void json_system(struct mw_json *j, const struct mw_summary *s, const str
     mw_json_end(j);
     if (s->result->has_feeding)
         json_feeding(j, w, &s->result->feeding);
+    if (s->result->stack.layers)
+        json_stack(j, &s->result->stack);
     mw_report_json_times(j, params, w, s);
     mw_report_json_wall(j, s);
     mw_json_end(j);

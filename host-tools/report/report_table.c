@@ -77,7 +77,9 @@ void mw_report_head(FILE *out, const struct mw_run_params *params, const struct 
                     const struct mw_workload *w)
 {
     char layers[128], costs[256];
-    static const char *const passes[] = {"", ", backward pass", ", forward and backward pass"};
+    static const char *const passes[] = {"", ", backward pass", ", forward and backward pass",
+                                         ", stack of forward and backward passes",
+                                         ", stack with forward passes computed again"};
     const bool typed = w->shape.dispatch_type != MW_ROWTYPE_BF16;
     layer_numbers(params, layers, sizeof layers);
     fprintf(out, "%s", MW_SHOWN(trace->name));
@@ -192,6 +194,29 @@ static const char *pass_of(const struct mw_workload *w, unsigned layer)
 {
     static const char *const text[MW_PASSES] = {", forward", ", backward", ", counted again"};
     return w->shape.passes == MW_RUN_FORWARD ? "" : text[w->layer[layer].pass];
+}
+
+void mw_report_stack(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
+                     unsigned count)
+{
+    if (!mw_is_stack(&w->shape) || !count)
+        return;
+    const struct mw_stack *first = &summaries[0].result->stack;
+    fputc('\n', out);
+    mw_report_paragraph(out,
+                        "%u layers once more through the device's queue, forward and back, each on "
+                        "the results of the one before: %u of %u backward layers have the handle "
+                        "of their forward layer, the others count again",
+                        first->layers, first->cached, w->layers / MW_PASSES);
+    fprintf(out, "%s%-14s %10s %10s %8s %6s %13s %12s%s\n", mw_look(out, MW_HEAD), "system",
+            "cycles", "of layers", "idle", "#wrong", "#other cycles", "other flits",
+            mw_look(out, MW_PLAIN));
+    for (unsigned i = 0; i < count; i++) {
+        const struct mw_stack *s = &summaries[i].result->stack;
+        fprintf(out, "%-14s %10" PRIu64 " %10" PRIu64 " %8" PRIu64 " %6" PRIu64 " %13u %12s\n",
+                summaries[i].system, s->layer_cycles + s->idle_cycles, s->layer_cycles,
+                s->idle_cycles, s->wrong, s->other_cycles, s->other_flits ? "yes" : "none");
+    }
 }
 
 static void feeding_head(FILE *out, const struct mw_workload *w, const struct mw_feeding *f)
@@ -313,6 +338,14 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
         status = MW_EXIT_MISMATCH;
         fprintf(err, "moeswitch: %s: %" PRIu64 " elements of fed layers differ\n", r->system->name,
                 r->feeding.wrong);
+    }
+    if (r->stack.wrong || r->stack.other_cycles || r->stack.other_flits) {
+        status = MW_EXIT_MISMATCH;
+        fprintf(err,
+                "moeswitch: %s, stack: %" PRIu64 " elements differ from those of the layers by "
+                "themselves, %u layers took other cycles, and the counters of the last one %s\n",
+                r->system->name, r->stack.wrong, r->stack.other_cycles,
+                r->stack.other_flits ? "differ" : "are the same");
     }
     struct mw_below_bound below;
     if (mw_result_below_bound(r, w, link, &below)) {

@@ -15,6 +15,7 @@
 #include "report/report.h"
 #include "run/forecast.h"
 #include "run/planes.h"
+#include "run/chain.h"
 #include "run/run_systems.h"
 #include "systems/system_list.h"
 #include "systems/systems.h"
@@ -108,6 +109,7 @@ static int run_systems(struct mw_run *run, struct mw_error *err)
     mw_report_machine(run->out, &run->params, &run->workload, run->summaries, run->count);
     mw_report_latency(run->out, &run->workload, run->summaries, run->count);
     mw_report_passes(run->out, &run->workload, run->summaries, run->count);
+    mw_report_stack(run->out, &run->workload, run->summaries, run->count);
     mw_report_feeding(run->out, &run->workload, run->summaries, run->count);
     mw_report_model(run->out, run->summaries, run->count);
     return status;
@@ -206,7 +208,9 @@ static int prepare(struct mw_run *run, struct mw_error *err)
         status = check_sizes(run, err);
     if (!status)
         status = mw_run_fill(&run->params, &run->trace, &run->workload, err);
-    return status ? status : make_room(run, err);
+    if (!status)
+        status = make_room(run, err);
+    return status ? status : mw_run_chain(&run->workload, err);
 }
 
 static void clean_up(struct mw_run *run)

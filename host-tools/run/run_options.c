@@ -107,7 +107,8 @@ static int set_row_type(void *type, const char *name, const char *text, struct m
     return mw_fail_choice(name, text, row_types, err);
 }
 
-static MW_TERMS(pass_values, {"forward", NULL}, {"backward", NULL}, {"step", NULL});
+static MW_TERMS(pass_values, {"forward", NULL}, {"backward", NULL}, {"step", NULL}, {"stack", NULL},
+                {"recompute", NULL});
 
 static int set_passes(void *passes, const char *name, const char *text, struct mw_error *err)
 {
@@ -163,8 +164,11 @@ static const struct mw_option options[] = {
         "pass", AT(shape.passes), set_passes, pass_values, "PASS",
         "{}: forward (default); or that and the gradients of its hidden values, once with the "
         "handle of the forward layer and once counted again: figures are those of the "
-        "backward layer with the handle, or, of step, of both. Backward layers take twice "
-        "--expert-cycles, for two GEMMs (dX and dW), and send gradients of gate weights home"),
+        "backward layer with the handle, or, of the others, of both. Backward layers take twice "
+        "--expert-cycles, for two GEMMs (dX and dW), and send gradients of gate weights home. Of "
+        "stack, each layer gets the results of the one before, and all then run through the "
+        "device's queue, forward and back, without the host in between. Of recompute, each forward "
+        "layer also runs once more before its backward layer, which then has its handle"),
     MW_FLAG("no-gate-gradients", AT(no_gate_gradients),
             "backward layers of --pass leave gradients of gate weights to the host, as all do with "
             "a --dispatch-type other than bf16"),
@@ -403,6 +407,16 @@ static int check_passes(const struct mw_run_params *params, struct mw_error *err
                        "--pass: an expert's row of %" PRIu64 " cycles takes twice as many in a "
                        "backward layer, more than %d",
                        params->expert_cycles, MW_MAX_EXPERT_CYCLES);
+    if (mw_is_stack(&params->shape) && params->shape.dispatch_type != MW_ROWTYPE_BF16)
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--pass: results are bf16, and hidden values of the next layer: only "
+                       "with --dispatch-type bf16");
+    if (mw_is_stack(&params->shape) && params->layer_count > 1 &&
+        !mw_placing_same(&params->placing))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--pass: of %u layers, each with a placement of its own: fed layers "
+                       "have one expert map",
+                       params->layer_count);
     if (params->layer_count * MW_PASSES > MW_MAX_LAYERS)
         return mw_fail(err, MW_EXIT_INPUT, "--pass: of %u layers, %d passes each, more than %d",
                        params->layer_count, MW_PASSES, MW_MAX_LAYERS);

@@ -189,9 +189,10 @@ int mw_row_read(const struct mw_grid *g, size_t point, const char *path, struct 
     row->cell = calloc(mw_columns(g), sizeof *row->cell);
     row->sources = cJSON_IsString(sources) ? strdup(sources->valuestring) : NULL;
     row->time = number_at(root, g->swept->time);
-    row->wrong = number_at(root, "systems.0.wrong") + number_at(root, "systems.0.flit_errors") +
-                 number_at(root, "systems.0.below_bound") +
-                 number_at(root, "systems.0.feeding.wrong");
+    row->wrong =
+        number_at(root, "systems.0.wrong") + number_at(root, "systems.0.flit_errors") +
+        number_at(root, "systems.0.below_bound") + number_at(root, "systems.0.feeding.wrong") +
+        number_at(root, "systems.0.stack.wrong") + number_at(root, "systems.0.stack.other_cycles");
     if (!row->cell || (cJSON_IsString(sources) && !row->sources))
         status = mw_fail_memory(err, "the table");
     else if (!fits(g, point, root))

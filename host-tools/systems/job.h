@@ -85,6 +85,13 @@ int mw_job_clear_gradients(struct job *j);
 int mw_job_read_gradients(struct job *j, uint32_t *dw);
 int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what);
 
+/// The streams and registers of a layer with the handle of the job's configuration.
+int mw_job_load_streams(struct job *j);
+int mw_job_configure(struct job *j);
+/// Whether the GPUs' memories hold all layers of a stack.
+int mw_job_check_stack(struct job *j);
+/// Run all layers again as a stack, through the device's queue of layers.
+int mw_job_stack(struct job *j);
 /// Run all layers again through the device's queue of layers, without and with feeding.
 int mw_job_feed(struct job *j);
 

@@ -25,13 +25,13 @@ static int make_group(struct job *j)
     return code ? mw_job_failed(j, "static group", code) : MW_EXIT_OK;
 }
 
-static int load_streams(struct job *j)
+int mw_job_load_streams(struct job *j)
 {
     int code = mw_streams_load(j->device, &j->layout, j->generator->streams, mw_job_streams, j);
     return code ? mw_job_failed(j, "instruction streams", code) : MW_EXIT_OK;
 }
 
-static int configure(struct job *j)
+int mw_job_configure(struct job *j)
 {
     unsigned tokens[MW_MAX_GPUS], experts[MW_MAX_GPUS];
     for (unsigned g = 0; g < j->w->shape.gpus; g++) {
@@ -194,8 +194,8 @@ static int next_pass(struct job *j)
     const enum mw_pass pass = j->w->layer[j->layer].pass;
     j->config.handle = handle[pass];
     j->config.expert_cycles = (unsigned)mw_pass_cycles(pass, j->params->expert_cycles);
-    int status = load_streams(j);
-    return status ? status : configure(j);
+    int status = mw_job_load_streams(j);
+    return status ? status : mw_job_configure(j);
 }
 
 static int run_layers(struct job *j)
@@ -204,7 +204,9 @@ static int run_layers(struct job *j)
     struct mw_fit fit;
     int status = mw_demand_of_workload(&demand, j->w, j->err);
     if (status || (status = mw_job_layout(j, &demand, &fit)) || (status = make_group(j)) ||
-        (status = load_streams(j)) || (status = configure(j)))
+        (status = mw_job_load_streams(j)) || (status = mw_job_configure(j)))
+        return status;
+    if (mw_is_stack(&j->w->shape) && (status = mw_job_check_stack(j)))
         return status;
     for (j->layer = 0; j->layer < j->w->layers && !status; j->layer++) {
         double moving = begin_layer(j);
@@ -237,6 +239,8 @@ int mw_system_run(const struct mw_run_params *params, const struct mw_workload *
     status = run_layers(&j);
     if (!status && workload->shape.batches)
         status = mw_job_feed(&j);
+    if (!status && mw_is_stack(&workload->shape))
+        status = mw_job_stack(&j);
     result->simulated_cycles = mw_total_cycles(j.device);
     mw_multicast_destroy(j.all);
     mw_close(j.device);

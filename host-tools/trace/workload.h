@@ -52,6 +52,8 @@ enum mw_passes {
     MW_RUN_FORWARD,
     MW_RUN_BACKWARD, ///< three passes; figures are those of the second
     MW_RUN_STEP,     ///< the same; figures are those of the first two
+    MW_RUN_STACK,    ///< the same, of values that mw_run_chain makes; then all as a stack
+    MW_RUN_RECOMPUTE ///< ... whose forward layers run again, each before its backward layer
 };
 
 /// What a layer on the device is.
@@ -127,6 +129,11 @@ uint16_t mw_expert_coefficient(uint64_t seed, unsigned expert, enum mw_spread sp
 static inline unsigned mw_passes_of(const struct mw_shape *shape)
 {
     return shape->passes == MW_RUN_FORWARD ? 1 : MW_PASSES;
+}
+
+static inline bool mw_is_stack(const struct mw_shape *shape)
+{
+    return shape->passes >= MW_RUN_STACK;
 }
 
 /// Whether the run's figures are those of this layer.

@@ -3,6 +3,7 @@
 // See bench.h.
 #include "bench.h"
 
+#include "run/chain.h"
 #include "run/run.h"
 #include "run/run_systems.h"
 #include "systems/system_list.h"
@@ -66,6 +67,8 @@ void bench_prepare(struct bench *b, bench_edit *edit, void *context)
                              &b->params.shape, &err))
             fail_msg("%s", err.text);
     }
+    if (mw_run_chain(&b->w, &err))
+        fail_msg("%s", err.text);
     for (unsigned l = 0; l < b->w.layers; l++)
         if (mw_expected_make(&b->expected[l], &b->w, l, &err))
             fail_msg("%s", err.text);
@@ -136,6 +139,11 @@ void bench_check(const struct bench *b, const char *system, const struct mw_resu
     if (mw_result_below_bound(r, &b->w, &link, &below))
         fail_msg("%s, layer %u: %" PRIu64 " cycles, less than its bound of %" PRIu64, system,
                  below.layer, below.cycles, below.bound);
+    if (r->stack.wrong || r->stack.other_cycles || r->stack.other_flits)
+        fail_msg("%s, stack of %u layers: %" PRIu64 " wrong elements, %u layers with other cycles, "
+                 "counters of the last one %s",
+                 system, r->stack.layers, r->stack.wrong, r->stack.other_cycles,
+                 r->stack.other_flits ? "differ" : "are the same");
     unsigned errors = mw_result_flit_errors(r, &b->w, &link, &e);
     if (errors)
         fail_msg("%s, layer %u: %u counters differ, first: port %u %s, %s: expected %" PRIu64

@@ -232,8 +232,8 @@ static void runs_gradients(void **state)
 static void runs_passes(void **state)
 {
     (void)state;
-    const char *const pass[] = {"backward", "step"};
-    for (unsigned i = 0; i < 2; i++) {
+    const char *const pass[] = {"backward", "step", "stack"};
+    for (unsigned i = 0; i < 3; i++) {
         const char *json = scratch(i ? "files/step.json" : "files/backward.json");
         assert_int_equal(
             run_command("run " SYNTHETIC "--pass %s --system dysharp --json %s", pass[i], json),
@@ -259,6 +259,11 @@ static void runs_passes(void **state)
         snprintf(line, sizeof line, "\"pass\": \"%s\"", pass[i]);
         assert_non_null(strstr(text, line));
         assert_non_null(strstr(text, "\"pass\": \"counted again\""));
+        const char *stack = strstr(text, "\"stack\": {\"layers\": 2, \"cached\": 1");
+        assert_true(i < 2 ? !stack
+                          : stack && strstr(stack, "\"wrong\": 0, \"other_cycles\": 0, "
+                                                   "\"other_flits\": false"));
+        assert_true(i < 2 || strstr(out_text, "\n2 layers once more through the device's queue"));
         free(text);
         remove(json);
     }

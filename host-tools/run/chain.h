@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The values of a stack of layers.
+#ifndef MW_HOST_CHAIN_H
+#define MW_HOST_CHAIN_H
+
+#include "trace/workload.h"
+
+/// In a workload of a stack: the hidden values of each layer become the golden results of the
+/// one before it, and the gradients of its backward layers those of the one behind it. Others stay
+/// as they are.
+int mw_run_chain(struct mw_workload *w, struct mw_error *err);
+
+#endif
