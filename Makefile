@@ -168,7 +168,7 @@ gen: $(GEN_SV) $(GEN_H) $(GEN_MD) $(REG_SV) $(DEV_REG_SV) $(REG_H) $(HOST_SV) $(
 
 # ---- RTL --------------------------------------------------------------------
 # packages first, in the order of use; a module is found by its file name
-RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/fp_pkg.sv rtl/common/red_pkg.sv rtl/common/node_pkg.sv \
+RTL_PKGS := $(GEN_SV) $(MAP_SV) rtl/common/numbers/fp_pkg.sv rtl/common/numbers/red_pkg.sv rtl/common/node_pkg.sv \
     rtl/common/bundle_pkg.sv rtl/common/cfg_pkg.sv rtl/common/ring_pkg.sv $(filter %_pkg.sv,$(REG_SV))
 RTL_FILES := $(sort $(wildcard rtl/*/*.sv rtl/*/*/*.sv))
 EXPERIMENTS := $(wildcard experiments/*/*.sv)

@@ -52,14 +52,16 @@ large_far = $(if $(filter $(shell seq 33 72),$(1)),TokensLog2=11)
 # a whole device has the same, so that it takes the same cycles, but for its memories; and the
 # primitives that boards have no room for
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64 TileReductions=1 \
-    MergeLoads=1 MergeEntries=320 MergeWays=5 RowTypes=1 GateGradients=1 CachedHandle=1
+    MergeLoads=1 MergeEntries=320 MergeWays=5 RowTypes=1 GateGradients=1 CachedHandle=1 RedTypes=127
 # Links of up to 2 047 cycles. A round trip of 4 096 cycles holds 455 packets of nine 16-byte flits:
 # stores, partial sums and results have 512 places. Rows open at the switch for two round trips and a
 # half: 64 rows of 115 flits fill them. So do 128 loaded rows of 36 flits, of which tiles have two.
 kind_far := MaxLatency=2047 StorePkts=512 CtrlPkts=64 PartPkts=512 RxStorePkts=512 RxResultPkts=512 \
     RxCtrlPkts=64 OpenRows=64 OpenLoads=128 OpenSyncs=64
-kind_published := $(PUBLISHED_PARAMS)
-kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE)
+kind_published := $(PUBLISHED_PARAMS) $(USUAL_TYPES)
+kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE) $(USUAL_TYPES)
+# reductions of 16 and 32 bits alone (red_pkg)
+USUAL_TYPES := RedTypes=31
 # settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or LIKE or neither (0)
 settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(if $(filter $(LIKE),$(3)),$(LIKE_PARAMS), \
     $(call large,$(2)) $(call large_far,$(1)) $(kind_$(3))))

@@ -101,7 +101,7 @@ struct mw_transport;
 enum mw_primitives {
     MW_PRIMITIVES_ALL,
     MW_PRIMITIVES_PUBLISHED, ///< all but target_list_cache, switch_reductions, token_order,
-                             ///< link_rate
+                             ///< link_rate, and red_types of 64 bits
     MW_PRIMITIVES_BASIC,     ///< adder_bypass alone
 };
 
@@ -210,6 +210,7 @@ struct mw_device_info {
     bool gate_gradients;     ///< gate_gradients of mw_layer_config, and mw_stream_expert_gradients,
                              ///< exist
     bool cached_handle;      ///< handle of mw_layer_config may be other than MW_HANDLE_NONE
+    unsigned red_types;      ///< mask: bit i is type i (MW_DTYPE_) of mw_stream_reduction
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -218,7 +219,7 @@ struct mw_simulation {
     char backend[8];    ///< "lanes" or "plain"
     char verilator[64]; ///< versions
     char compiler[128];
-    char flags[512];  ///< of both, and the settings of the hardware
+    char flags[1024]; ///< of both, and the settings of the hardware
     char sources[72]; ///< SHA-256 of its sources
     char cpu[512];    ///< required features of the processor, as in /proc/cpuinfo
 };
@@ -661,8 +662,9 @@ MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, u
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint64_t from,
                                         uint32_t bytes, uint64_t to);
 /// Set element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce or red that was added
-/// last. The default is the sum of bf16. If the device does not have them, it records
-/// MW_HWERR_REDUCTION.
+/// last. The default is the sum of bf16. MW_ERR_INVALID, which the stream keeps: another last
+/// instruction, or a number of more than 3 bits. MW_ERR_CAPACITY at load: the device lacks the type
+/// (red_types). If the type does not have the operator, the device records MW_HWERR_REDUCTION.
 MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// Add remote partial sums or, with `own`, add the own experts' rows to them. In layers with

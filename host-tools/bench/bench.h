@@ -36,7 +36,8 @@ struct mw_bench_params {
     unsigned factor, iterations;        ///< iterations 0: the command's own
     unsigned window;         ///< look-ahead window of the switch, store packets of an input; 0: all
     unsigned row;            ///< bytes, 0: the pattern's own
-    unsigned dtypes, redops; ///< masks of types and operators of reductions; those that exist run
+    unsigned dtypes, redops; ///< masks of types and operators of reductions; those that exist run.
+                             ///< Bits MW_DTYPES and MW_REDOPS: all were asked for
     unsigned experts, k;
     bool k_given, experts_given;
     bool distribution; ///< of the latencies in the switch, for each line

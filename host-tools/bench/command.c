@@ -237,14 +237,17 @@ static int run_sizes(struct job *j, const struct mw_pattern *pattern, uint64_t *
     return status;
 }
 
-/// All types and operators that were asked for, one behind the other.
+/// All types and operators that were asked for, one behind the other; where those are all types,
+/// those of the device.
 static int run_reductions(struct job *j, const struct mw_pattern *pattern, uint64_t *wrong)
 {
     struct mw_bench *b = &j->bench;
+    const unsigned all = 1u << MW_DTYPES; // mw_bench_params
+    const unsigned types = j->params.dtypes & (j->params.dtypes & all ? b->info.red_types : ~0u);
     int status = MW_EXIT_OK;
     for (b->dtype = 0; b->dtype < MW_DTYPES; b->dtype++)
         for (b->redop = 0; b->redop < MW_REDOPS && !status; b->redop++)
-            if (j->params.dtypes >> b->dtype & j->params.redops >> b->redop & 1 &&
+            if (types >> b->dtype & j->params.redops >> b->redop & 1 &&
                 mw_reduce_exists(b->dtype, b->redop))
                 status = run_sizes(j, pattern, wrong);
     return status;

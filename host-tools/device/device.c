@@ -100,6 +100,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .packet_manager = true,
         .cache_limit = true,
         .multimem_red = true,
+        .red_types = MW_BUILT_RED_TYPES,
         .cache_entries = MW_BUILT_CACHE,
     };
     *info = large;
@@ -124,6 +125,7 @@ void mw_device_built(struct mw_device_info *info, const struct mw_open_options *
         .max_latency = 8,
         .link_latency = 1,
         .cache_entries = 64,
+        .red_types = 1u << MW_DTYPE_BF16,
     };
 }
 

@@ -167,11 +167,11 @@ void mw_golden_row(const struct mw_workload *w, unsigned layer, unsigned token, 
 }
 
 /// One element of it: `y` has an element of every expert of the list, in list order.
-static uint32_t reduce_element(const struct row *row, const uint32_t *y, unsigned gpus,
+static uint64_t reduce_element(const struct row *row, const uint64_t *y, unsigned gpus,
                                unsigned home, unsigned dtype, unsigned redop)
 {
     bool any[MW_MAX_GPUS] = {false}, remote = false;
-    uint32_t s[MW_MAX_GPUS], r = 0;
+    uint64_t s[MW_MAX_GPUS], r = 0;
     for (unsigned i = 0; i < row->count; i++) {
         unsigned q = row->gpu[i];
         s[q] = any[q] ? mw_reduce_next(dtype, redop, s[q], y[i]) : mw_reduce_first(dtype, y[i]);
@@ -181,7 +181,7 @@ static uint32_t reduce_element(const struct row *row, const uint32_t *y, unsigne
         unsigned q = (home + i) % gpus;
         if (!any[q])
             continue;
-        uint32_t p = mw_reduce_last(dtype, s[q]);
+        uint64_t p = mw_reduce_last(dtype, s[q]);
         r = remote ? mw_reduce_next(dtype, redop, r, p) : mw_reduce_first(dtype, p);
         remote = true;
     }
@@ -199,14 +199,14 @@ void mw_golden_reduced_row(const struct mw_workload *w, unsigned layer, unsigned
     const uint16_t *x = w->layer[layer].x + (size_t)token * w->shape.hidden;
     unsigned width = mw_reduce_bytes(dtype) / 2;
     for (unsigned h = 0; h < w->shape.hidden; h += width) {
-        uint32_t y[MW_MAX_K] = {0};
+        uint64_t y[MW_MAX_K] = {0};
         if (h % MW_SCALE_BLOCK == 0)
             scale_row(w, layer, token, h, &row, &scaled);
         for (unsigned i = 0; i < row.count; i++)
             for (unsigned part = 0; part < width; part++)
-                y[i] |= (uint32_t)mw_expert_value(x[h + part], row.coefficient[i], scaled.weight[i])
+                y[i] |= (uint64_t)mw_expert_value(x[h + part], row.coefficient[i], scaled.weight[i])
                         << 16 * part;
-        uint32_t v =
+        uint64_t v =
             reduce_element(&row, y, w->shape.gpus, mw_gpu_of_token(w, token), dtype, redop);
         memcpy(out + h, &v, 2 * (size_t)width);
     }

@@ -14,7 +14,8 @@ static const struct {
 } types[MW_DTYPES] = {
     [MW_DTYPE_BF16] = {"bf16", 2, true}, [MW_DTYPE_FP16] = {"fp16", 2, true},
     [MW_DTYPE_FP32] = {"fp32", 4, true}, [MW_DTYPE_U32] = {"u32", 4, false},
-    [MW_DTYPE_S32] = {"s32", 4, false},
+    [MW_DTYPE_S32] = {"s32", 4, false},  [MW_DTYPE_U64] = {"u64", 8, false},
+    [MW_DTYPE_S64] = {"s64", 8, false},
 };
 
 static const char *const ops[MW_REDOPS] = {
@@ -82,15 +83,15 @@ uint16_t mw_fp16_from_float(float v)
     return (uint16_t)(sign | (((uint32_t)(exponent + 14) << 10) + places));
 }
 
-uint32_t mw_reduce_first(unsigned dtype, uint32_t element)
+uint64_t mw_reduce_first(unsigned dtype, uint64_t element)
 {
     switch (dtype) {
     case MW_DTYPE_BF16:
-        return bits_of(float_of(element << 16));
+        return bits_of(float_of((uint32_t)element << 16));
     case MW_DTYPE_FP16:
         return bits_of(mw_fp16_to_float((uint16_t)element));
     case MW_DTYPE_FP32:
-        return bits_of(float_of(element));
+        return bits_of(float_of((uint32_t)element));
     default:
         return element;
     }
@@ -110,12 +111,16 @@ static uint32_t reduce_floats(unsigned redop, float a, float b)
     return bits_of(redop == MW_REDOP_ADD ? a + b : pick(a, b, redop == MW_REDOP_MAX));
 }
 
-static uint32_t reduce_integers(bool is_signed, unsigned redop, uint32_t a, uint32_t b)
+/// Of `width` bytes, a result of 32 bits has zeros above.
+static uint64_t reduce_integers(bool is_signed, unsigned width, unsigned redop, uint64_t a,
+                                uint64_t b)
 {
-    bool a_below = is_signed ? (int32_t)a < (int32_t)b : a < b;
+    // numbers are ordered by their upper bits, which for the sign are turned over
+    const uint64_t flip = is_signed ? UINT64_C(1) << (8 * width - 1) : 0;
+    const bool a_below = (a ^ flip) < (b ^ flip);
     switch (redop) {
     case MW_REDOP_ADD:
-        return a + b;
+        return width == 8 ? a + b : (uint32_t)(a + b);
     case MW_REDOP_MIN:
         return a_below ? a : b;
     case MW_REDOP_MAX:
@@ -129,24 +134,26 @@ static uint32_t reduce_integers(bool is_signed, unsigned redop, uint32_t a, uint
     }
 }
 
-uint32_t mw_reduce_next(unsigned dtype, unsigned redop, uint32_t result, uint32_t element)
+uint64_t mw_reduce_next(unsigned dtype, unsigned redop, uint64_t result, uint64_t element)
 {
     if (!types[dtype].is_float)
-        return reduce_integers(dtype == MW_DTYPE_S32, redop, result, element);
-    return reduce_floats(redop, float_of(result), float_of(mw_reduce_first(dtype, element)));
+        return reduce_integers(dtype == MW_DTYPE_S32 || dtype == MW_DTYPE_S64, types[dtype].bytes,
+                               redop, result, element);
+    return reduce_floats(redop, float_of((uint32_t)result),
+                         float_of((uint32_t)mw_reduce_first(dtype, element)));
 }
 
-uint32_t mw_reduce_last(unsigned dtype, uint32_t result)
+uint64_t mw_reduce_last(unsigned dtype, uint64_t result)
 {
     if (dtype == MW_DTYPE_FP16)
-        return mw_fp16_from_float(float_of(result));
+        return mw_fp16_from_float(float_of((uint32_t)result));
     if (dtype != MW_DTYPE_BF16)
         return result;
-    if (isnan(float_of(result)))
+    if (isnan(float_of((uint32_t)result)))
         return MW_FP16_NAN;
     // the nearest multiple of 2^16, the even one of two; a carry raises the exponent,
     // up to infinity
-    uint32_t rest = result & 0xffff, kept = result >> 16;
+    uint32_t rest = (uint32_t)result & 0xffff, kept = (uint32_t)result >> 16;
     return kept + (rest > 0x8000 || (rest == 0x8000 && (kept & 1)));
 }
 
@@ -155,9 +162,9 @@ void mw_reduce_rows(unsigned dtype, unsigned redop, const void *const *terms, si
 {
     unsigned width = types[dtype].bytes;
     for (size_t at = 0; at < bytes; at += width) {
-        uint32_t result = 0;
+        uint64_t result = 0;
         for (size_t i = 0; i < count; i++) {
-            uint32_t element = 0;
+            uint64_t element = 0;
             memcpy(&element, (const uint8_t *)terms[i] + at, width); // little endian, as the device
             result =
                 i ? mw_reduce_next(dtype, redop, result, element) : mw_reduce_first(dtype, element);

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 enum {
-    MW_DTYPES = 5,
+    MW_DTYPES = 7,
     MW_REDOPS = 6,
     MW_FP16_NAN = 0x7fff,
     MW_FP32_NAN = 0x7fffffff,
@@ -25,9 +25,9 @@ enum {
 
 /// Whether there is such a reduction: and, or, xor are for integers alone.
 bool mw_reduce_exists(unsigned dtype, unsigned redop);
-/// Bytes of an element: 2 or 4.
+/// Bytes of an element: 2, 4 or 8.
 unsigned mw_reduce_bytes(unsigned dtype);
-/// PTX's name of a type (bf16, fp16, fp32, u32, s32) and the operator's (sum as
+/// PTX's name of a type (bf16, fp16, fp32, u32, s32, u64, s64) and the operator's (sum as
 /// nccl-tests calls add).
 const char *mw_reduce_type_name(unsigned dtype);
 const char *mw_reduce_op_name(unsigned redop);
@@ -38,9 +38,9 @@ uint16_t mw_fp16_from_float(float v);
 
 /// A running result: of 16-bit types the bits of an fp32. A term alone; the next one taken in;
 /// the element that it leaves as.
-uint32_t mw_reduce_first(unsigned dtype, uint32_t element);
-uint32_t mw_reduce_next(unsigned dtype, unsigned redop, uint32_t result, uint32_t element);
-uint32_t mw_reduce_last(unsigned dtype, uint32_t result);
+uint64_t mw_reduce_first(unsigned dtype, uint64_t element);
+uint64_t mw_reduce_next(unsigned dtype, unsigned redop, uint64_t result, uint64_t element);
+uint64_t mw_reduce_last(unsigned dtype, uint64_t result);
 
 /// Reduce `count` terms of `bytes` bytes each, in the order given, into `out`.
 void mw_reduce_rows(unsigned dtype, unsigned redop, const void *const *terms, size_t count,

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "device/device.h"
+#include "golden/reduce.h"
 #include "systems/system_list.h"
 #include "systems/systems.h"
 #include "tp_run/tp_run.h"
@@ -88,6 +89,18 @@ static int show_model(struct mw_device *device, FILE *out, struct mw_error *err)
     if (*m.cpu)
         fprintf(out, "needs            %s\n", MW_SHOWN(m.cpu));
     return MW_EXIT_OK;
+}
+
+static void show_reductions(const struct mw_device_info *i, FILE *out)
+{
+    const char *before = "reductions       ";
+    for (unsigned d = 0; d < MW_DTYPES; d++) {
+        if (!(i->red_types >> d & 1))
+            continue;
+        fprintf(out, "%s%s", before, mw_reduce_type_name(d));
+        before = ", ";
+    }
+    fprintf(out, "%s\n", i->red_types ? "" : "reductions       none");
 }
 
 /// The primitives that the device has, by the names of their settings.
@@ -179,6 +192,7 @@ static void show_sizes(const struct mw_device_info *i, FILE *out)
             i->max_latency, i->rows, i->tokens, i->local_experts, i->open_rows, i->experts,
             i->groups, i->store_pkts, i->rx_store_pkts, i->part_pkts);
     show_primitives(i, out);
+    show_reductions(i, out);
     show_systems("MoE systems      ", MW_SYSTEMS, moe_name, moe_lack, i, out);
     show_systems("tensor-parallel  ", MW_TP_SYSTEMS, tp_name, tp_lack, i, out);
 }

@@ -173,7 +173,7 @@ package cfg_pkg;
         c.Monitor = 1'b1;
         c.Faults = 1'b1;
         c.Multicast = 1'b1;
-        c.RedTypes = red_pkg::AllTypes;
+        c.RedTypes = red_pkg::UsualTypes;
         c.RedOps = red_pkg::AllOps;
         return c;
     endfunction

@@ -6,7 +6,7 @@
 // Function: Word idx_i of the accumulator holds the running result of flit idx_i of a packet. A
 // term is b_i. With first_i it starts a new result instead of joining the old one. With pair_i too,
 // it starts with a_i and b_i. With last_i the result leaves, in the type of its elements, and its
-// word is free. red_i is type and operator, the same for all terms of a packet (see reduce_lane). A
+// word is free. red_i is type and operator, the same for all terms of a packet (see reduce_flit). A
 // single term passes with only its NaN made canonical.
 // Order: Outputs keep the order of the last terms.
 // Back-pressure: ready_o is low while an earlier term of the same word is in the pipeline. With
@@ -114,28 +114,27 @@ module packet_acc #(
         assign half = last_q[Stages-2] && stage_q[Stages-2].dtype == packet_pkg::DTYPE_BF16;
     end
 
-    for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
-        reduce_lane #(
-            .RedTypes(Cfg.RedTypes),
-            .RedOps(Cfg.RedOps)
-        ) i_lane (
-            .clk_i,
-            .take_i(take),
-            .first_i,
-            .pair_i,
-            .red_i,
-            .acc_i(acc[l]),
-            .a_i(a_i[32*l+:32]),
-            .b_i(b_i[32*l+:32]),
-            .valid_i(valid_q[0]),
-            .red_q_i(red_q),
-            .half_i(half),
-            .sum_o(sum[l]),
-            .emit_i(emit),
-            .red_end_i(red_end),
-            .data_o(data_o[32*l+:32])
-        );
-    end
+    reduce_flit #(
+        .Words(Cfg.Words),
+        .RedTypes(Cfg.RedTypes),
+        .RedOps(Cfg.RedOps)
+    ) i_lanes (
+        .clk_i,
+        .take_i(take),
+        .first_i,
+        .pair_i,
+        .red_i,
+        .acc_i(acc),
+        .a_i,
+        .b_i,
+        .valid_i(valid_q[0]),
+        .red_q_i(red_q),
+        .half_i(half),
+        .sum_o(sum),
+        .emit_i(emit),
+        .red_end_i(red_end),
+        .data_o
+    );
 
     `MW_CONTRACT(valid_i && !first_i && ready_o, !conflict,
                  "a term meets an earlier one of its word")

@@ -377,6 +377,7 @@ module fabric_csr #(
         hwif_in.primitives.packet_manager.next = Cfg.RpmEntries != 0;
         hwif_in.primitives.cache_limit.next = Cfg.CacheLimit;
         hwif_in.primitives.multimem_red.next = Cfg.Reds;
+        hwif_in.primitives.red_types.next = 10'(Cfg.RedTypes);
         hwif_in.samples.value.next = mon_samples_i;
         hwif_in.histogram.wr_ack = 1'b0;
         hwif_in.histogram.rd_ack = wait_q == 3'd1 && reading_mon_q && !ctl_o.mon_series;

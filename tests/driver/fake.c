@@ -303,7 +303,8 @@ void fake_init(struct fake *f, unsigned gpus, unsigned flit_bytes)
     *fake_fabric(f, FABRIC(lookahead)) = 16u << 8;
     *fake_fabric(f, FABRIC(primitives)) =
         MW_FABRIC__PRIMITIVES__ADDER_BYPASS_bm | MW_FABRIC__PRIMITIVES__TARGET_LIST_CACHE_bm |
-        MW_FABRIC__PRIMITIVES__LINK_RATE_bm | MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm;
+        MW_FABRIC__PRIMITIVES__LINK_RATE_bm | MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm |
+        MW_FABRIC__PRIMITIVES__RED_TYPES_bm;
     static const struct mwi_queue_ops ops = {queue_cfg, queue_cycles};
     f->queue = (struct mwi_queue){.ops = &ops, .context = f, .gpus = gpus};
     for (unsigned g = 0; g < gpus; g++)

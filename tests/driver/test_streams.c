@@ -388,6 +388,25 @@ static void add_red(struct mw_stream *s)
     mw_stream_multimem_red(s, 0, 0, 64, 0);
 }
 
+static void add_u64(struct mw_stream *s)
+{
+    mw_stream_multimem_red(s, 0, 0, 64, 0);
+    mw_stream_reduction(s, MW_DTYPE_U64, MW_REDOP_XOR);
+}
+
+static void add_s64(struct mw_stream *s)
+{
+    mw_stream_multimem_ld_reduce(s, 0, 0, 64, 0);
+    mw_stream_reduction(s, MW_DTYPE_S64, MW_REDOP_MIN);
+}
+
+static void add_row_sums(struct mw_stream *s)
+{
+    mw_stream_dymultimem_ld_reduce(s, 0, 1, false);
+}
+
+#define RED_TYPE(type) (1u << (MW_FABRIC__PRIMITIVES__RED_TYPES_bp + MW_DTYPE_##type))
+
 /// What a device was built without is refused with its name, and nothing is written.
 static void streams_need_primitives(void **state)
 {
@@ -417,6 +436,9 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_wait, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MORE_EVENTS_bm, add_signal, "event counters from SW8 on"},
         {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, add_red, "multimem.red"},
+        {RED_TYPE(U64), add_u64, "reductions of u64"},
+        {RED_TYPE(S64), add_s64, "reductions of s64"},
+        {RED_TYPE(BF16), add_row_sums, "reductions of bf16"},
         {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients, "gradients of gate weights"},
         {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients_of_rows,
          "gradients of gate weights"},

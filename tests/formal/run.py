@@ -55,8 +55,8 @@ WORK = pathlib.Path("build/formal")
 RTL_DIRS = sorted({str(f.parent.relative_to(ROOT)) for d in ("common", "link", "switch", "hub", "gpu", "fabric")
                    for f in (ROOT / "rtl" / d).rglob("*.sv")})
 PACKAGES = ["build/gen/error_pkg.sv", "build/gen/packet_pkg.sv", "build/gen/isa_pkg.sv", "build/gen/map_pkg.sv",
-            "rtl/common/fp_pkg.sv", "rtl/common/red_pkg.sv", "rtl/common/node_pkg.sv", "rtl/common/bundle_pkg.sv",
-            "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
+            "rtl/common/numbers/fp_pkg.sv", "rtl/common/numbers/red_pkg.sv", "rtl/common/node_pkg.sv",
+            "rtl/common/bundle_pkg.sv", "rtl/common/cfg_pkg.sv", "rtl/common/ring_pkg.sv"]
 INCLUDE = "rtl/common"
 YOSYS = (sys.executable, "flow/yosys/yosys.py")
 TOOL = "experiments/node_threads/rewrite"

@@ -4,12 +4,18 @@ UNIT_SRCS_fifo_sizes := rtl/common/fifo.sv rtl/common/fifo_ram.sv rtl/common/fif
 UNIT += rr_arb_sizes
 UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/common/rr_arb_sizes.sv
 UNIT += reduce_lane
-UNIT_SRCS_reduce_lane := rtl/common/fp32_add.sv rtl/common/reduce_lane.sv
+UNIT_SRCS_reduce_lane := rtl/common/numbers/fp32_add.sv rtl/common/numbers/reduce_lane.sv
 $(eval $(call variant,reduce_lane_plain,reduce_lane,RedTypes=1 RedOps=1))
+# parameters of the module that have names of settings
+UNIT_FLAGS_reduce_lane_plain := -GRedTypes=1 -GRedOps=1
+UNIT += reduce_flit
+UNIT_SRCS_reduce_flit := rtl/common/numbers/reduce_flit.sv
+UNIT_PARAMS_reduce_flit := Words=2 RedTypes=127
+UNIT_FLAGS_reduce_flit := -GRedTypes=8\'h7f
 UNIT += packet_acc
 UNIT_SRCS_packet_acc := rtl/common/packet_acc.sv
 UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
-$(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12))
+$(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12 RedTypes=127))
 UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/common/pkt_fifo.sv
 UNIT += expert_lane
@@ -110,7 +116,7 @@ $(eval $(call variant,expert_engine_types,expert_engine,N=4 TokensLog2=6 RowRang
     SourceLists=1 RowTypes=1 GateGradients=1 FlitBytes=8 MemBytesLog2=18 RowsLog2=10 MaxExperts=64 \
     MaxLocalExperts=16))
 UNIT += expert_dot
-UNIT_SRCS_expert_dot := rtl/common/fp32_add.sv rtl/gpu/expert_dot.sv
+UNIT_SRCS_expert_dot := rtl/common/numbers/fp32_add.sv rtl/gpu/expert_dot.sv
 UNIT_PARAMS_expert_dot := FlitBytes=8
 $(eval $(call variant,expert_dot_16,expert_dot,FlitBytes=16))
 UNIT += gradient_send
@@ -134,7 +140,7 @@ $(eval $(call variant,reduction_tiles,reduction,N=4 FlitBytes=8 MemBytesLog2=20 
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1
-$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderBypass=1))
+$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderBypass=1 RedTypes=127))
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=0))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control/control.sv
@@ -245,7 +251,7 @@ $(eval $(call variant,merge_table_2,merge_table,N=2 FlitBytes=8 TokensLog2=6 Til
     MergeEntries=4 MergeWays=4 OpenLoads=8))
 UNIT += reduce_join
 UNIT_SRCS_reduce_join := rtl/switch/reduce/reduce_join.sv
-UNIT_PARAMS_reduce_join := N=5 FlitBytes=8
+UNIT_PARAMS_reduce_join := N=5 FlitBytes=8 RedTypes=127
 UNIT += token_tracker
 UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchReductions=0
 UNIT_SRCS_token_tracker := rtl/hub/memory/token_tracker.sv
@@ -304,7 +310,7 @@ UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
 $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red
 UNIT_SRCS_rx_red := rtl/hub/receive/rx_red.sv
-UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11
+UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11 RedTypes=127
 UNIT += switch_rate_8
 UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/switch/test_switch_rate.cpp

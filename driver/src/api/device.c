@@ -128,6 +128,7 @@ static int read_info(struct mw_device *d, struct mw_device_info *info)
         .packet_manager = MWI_GET(MW_FABRIC__PRIMITIVES__PACKET_MANAGER, r.primitives),
         .cache_limit = MWI_GET(MW_FABRIC__PRIMITIVES__CACHE_LIMIT, r.primitives),
         .multimem_red = MWI_GET(MW_FABRIC__PRIMITIVES__MULTIMEM_RED, r.primitives),
+        .red_types = MWI_GET(MW_FABRIC__PRIMITIVES__RED_TYPES, r.primitives),
         .cache_entries = 1u << (MWI_GET(MW_FABRIC__CAPACITY__CACHE_LOG2, r.capacity) & 31),
     };
     status = info->merge_loads ? read_load_room(d, info) : 0;

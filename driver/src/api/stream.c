@@ -393,6 +393,21 @@ int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens,
                .op = MW_I_SUM, .flags = SUM_OWN_GATHERED, .a = first, .b = tokens, .c = gathered});
 }
 
+/// What a device lacks that has no reductions of this type; NULL: it has them, or there is no such
+/// type, which the device reports.
+static const char *lacks_type(const struct mw_device_info *info, unsigned dtype)
+{
+    static const char *const reductions[] = {
+        [MW_DTYPE_BF16] = "reductions of bf16", [MW_DTYPE_FP16] = "reductions of fp16",
+        [MW_DTYPE_FP32] = "reductions of fp32", [MW_DTYPE_U32] = "reductions of u32",
+        [MW_DTYPE_S32] = "reductions of s32",   [MW_DTYPE_U64] = "reductions of u64",
+        [MW_DTYPE_S64] = "reductions of s64",
+    };
+    if (dtype >= sizeof reductions / sizeof *reductions || info->red_types >> dtype & 1)
+        return NULL;
+    return reductions[dtype];
+}
+
 /// What an instruction needs that the device was built without, NULL: nothing.
 static const char *lacks(const struct mw_device_info *info, const struct mw_instr *in)
 {
@@ -425,10 +440,13 @@ static const char *lacks(const struct mw_device_info *info, const struct mw_inst
     case MW_I_SUM:
         return in->flags & ~1u && !info->gathered ? GATHERED : NULL;
     case MW_I_MULTIMEM_ST:
-    case MW_I_MULTIMEM_LD_REDUCE:
         return in->flags && !info->gathered ? GATHERED : NULL;
+    case MW_I_MULTIMEM_LD_REDUCE:
+        return in->flags && !info->gathered ? GATHERED : lacks_type(info, in->imm >> 8 & 15);
+    case MW_I_DYMULTIMEM_LD_REDUCE:
+        return lacks_type(info, in->imm >> 8 & 15);
     case MW_I_MULTIMEM_RED:
-        return info->multimem_red ? NULL : "multimem.red";
+        return info->multimem_red ? lacks_type(info, in->imm >> 8 & 15) : "multimem.red";
     case MW_I_FLAG:
         if (in->flags & FLAG_ROWS && !info->row_ranges)
             return "flags that report rows";

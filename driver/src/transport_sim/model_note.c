@@ -116,8 +116,9 @@ static uint64_t size_of(FILE *f)
 
 // ---- what it says -------------------------------------------------------------------------------
 
-/// The value behind a word at the beginning of a line; empty if there is none. Cut to `size`.
-static void take_value(const char *text, const char *word, char *value, size_t size)
+/// The value behind a word at the beginning of a line; empty if there is none. Whether it fits
+/// `size` bytes; else it is cut.
+static bool take_value(const char *text, const char *word, char *value, size_t size)
 {
     size_t length = strlen(word);
     *value = 0;
@@ -125,9 +126,33 @@ static void take_value(const char *text, const char *word, char *value, size_t s
         line += *line == '\n';
         if (strncmp(line, word, length) != 0 || line[length] != ' ')
             continue;
-        snprintf(value, size, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
-        return;
+        const size_t bytes = strcspn(line + length + 1, "\n");
+        snprintf(value, size, "%.*s", (int)bytes, line + length + 1);
+        return bytes < size;
     }
+    return true;
+}
+
+/// The word of the first line that does not fit `model`, NULL: all do.
+static const char *take_all(const char *text, struct mw_simulation *m)
+{
+    const struct {
+        const char *word;
+        char *value;
+        size_t size;
+    } lines[] = {
+        {"backend", m->backend, sizeof m->backend},
+        {"cpu", m->cpu, sizeof m->cpu},
+        {"verilator", m->verilator, sizeof m->verilator},
+        {"compiler", m->compiler, sizeof m->compiler},
+        {"flags", m->flags, sizeof m->flags},
+        {"sources", m->sources, sizeof m->sources},
+    };
+    const char *cut = NULL;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!take_value(text, lines[i].word, lines[i].value, lines[i].size) && !cut)
+            cut = lines[i].word;
+    return cut;
 }
 
 /// The first feature that the model needs and this processor lacks; false: it has all.
@@ -149,12 +174,7 @@ static int check(const char *path, const char *text, enum mwi_model of, struct m
     char interface[16], model[16], missing[40];
     take_value(text, "interface", interface, sizeof interface);
     take_value(text, "model", model, sizeof model);
-    take_value(text, "backend", m->backend, sizeof m->backend);
-    take_value(text, "cpu", m->cpu, sizeof m->cpu);
-    take_value(text, "verilator", m->verilator, sizeof m->verilator);
-    take_value(text, "compiler", m->compiler, sizeof m->compiler);
-    take_value(text, "flags", m->flags, sizeof m->flags);
-    take_value(text, "sources", m->sources, sizeof m->sources);
+    const char *cut = take_all(text, m);
     if (*model && strcmp(model, MODELS[of].name) != 0) {
         snprintf(message, size, "%s is a model of the %s, not of %s", path, model,
                  MODELS[of].title);
@@ -163,6 +183,11 @@ static int check(const char *path, const char *text, enum mwi_model of, struct m
     if (!*model || strtoul(interface, NULL, 10) != MODELS[of].interface) {
         snprintf(message, size, "%s has interface %s, the library %u: `make model` builds it anew",
                  path, *interface ? interface : "(none)", MODELS[of].interface);
+        return MW_ERR_VERSION;
+    }
+    if (cut) {
+        snprintf(message, size, "%s: the line %s of its note is longer than the library takes",
+                 path, cut);
         return MW_ERR_VERSION;
     }
     if (lacks(m->cpu, missing, sizeof missing)) {

@@ -3,7 +3,7 @@
 // Read-modify-write of red packets, before a write port of memory.
 //
 // Function: Flits of a write worker pass. Those of a red are read, reduced with the memory's
-// contents by the reduction lane, and written with their byte enables. Elements of 16 bits are
+// contents by the reduction lanes, and written with their byte enables. Elements of 16 bits are
 // rounded in memory after every step.
 // Order: Flits of reds change memory in the order of arrival, each as one step: nothing of a red is
 // read while an earlier one of the same flit address is inside. A flit that passes may overtake
@@ -48,7 +48,7 @@ module rx_red #(
         $error("rx_red: Depth must be a power of two");
     end
 
-    // A ring of flits: requested at in_q, taken into the lane at op_q, finished
+    // A ring of flits: requested at in_q, taken into the lanes at op_q, finished
     // at res_q, written at out_q.
     logic [PtrW-1:0] in_q, op_q, res_q, out_q;
     logic [Depth-1:0] inside_q;
@@ -78,7 +78,7 @@ module rx_red #(
     assign wr_o.valid = pass || res_valid;
     assign written = res_valid && !pass && wr_ready_i;
 
-    // ---- the lane ----
+    // ---- the lanes ----
     logic [Stages-1:0] valid_q;
     red_pkg::red_t kind;
     red_pkg::red_t [Stages-1:0] kind_q;
@@ -120,29 +120,27 @@ module rx_red #(
         .rdata_o(res_data)
     );
 
-    for (genvar l = 0; l < Cfg.Words; l++) begin : gen_lane
-
-        reduce_lane #(
-            .RedTypes(Cfg.RedTypes),
-            .RedOps(Cfg.RedOps)
-        ) i_lane (
-            .clk_i,
-            .take_i(rd_i.rvalid),
-            .first_i(1'b1),
-            .pair_i(1'b1),
-            .red_i(kind),
-            .acc_i('0),
-            .a_i(rd_i.rdata[32*l+:32]),
-            .b_i(operand[32*l+:32]),
-            .valid_i(valid_q[0]),
-            .red_q_i(kind_q[0]),
-            .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
-            .sum_o(),
-            .emit_i(valid_q[Stages-1]),
-            .red_end_i(kind_q[Stages-1]),
-            .data_o(result[32*l+:32])
-        );
-    end
+    reduce_flit #(
+        .Words(Cfg.Words),
+        .RedTypes(Cfg.RedTypes),
+        .RedOps(Cfg.RedOps)
+    ) i_lanes (
+        .clk_i,
+        .take_i(rd_i.rvalid),
+        .first_i(1'b1),
+        .pair_i(1'b1),
+        .red_i(kind),
+        .acc_i('0),
+        .a_i(rd_i.rdata),
+        .b_i(operand),
+        .valid_i(valid_q[0]),
+        .red_q_i(kind_q[0]),
+        .half_i(kind_q[Stages-2].dtype == packet_pkg::DTYPE_BF16),
+        .sum_o(),
+        .emit_i(valid_q[Stages-1]),
+        .red_end_i(kind_q[Stages-1]),
+        .data_o(result)
+    );
 
     assign wr_o.addr = pass ? in_i.addr : res_addr;
     assign wr_o.data = pass ? in_data_i : res_data;

@@ -16,9 +16,9 @@ static uint32_t bits_of(float f)
     return bits;
 }
 
-static uint32_t reduce2(unsigned dtype, unsigned redop, uint32_t a, uint32_t b)
+static uint64_t reduce2(unsigned dtype, unsigned redop, uint64_t a, uint64_t b)
 {
-    uint32_t r = mw_reduce_next(dtype, redop, mw_reduce_first(dtype, a), b);
+    uint64_t r = mw_reduce_next(dtype, redop, mw_reduce_first(dtype, a), b);
     return mw_reduce_last(dtype, r);
 }
 
@@ -97,6 +97,22 @@ static void integers(void **state)
     assert_int_equal(reduce2(MW_DTYPE_U32, MW_REDOP_XOR, 0xff00ff00u, 0x0ff00ff0u), 0xf0f0f0f0u);
 }
 
+static void wide_integers(void **state)
+{
+    (void)state;
+    const uint64_t low = UINT64_C(1) << 63, high = low - 1, ones = ~UINT64_C(0);
+    assert_true(reduce2(MW_DTYPE_U64, MW_REDOP_ADD, ones, 2) == 1);
+    assert_true(reduce2(MW_DTYPE_U64, MW_REDOP_ADD, 0xffffffff, 1) == UINT64_C(1) << 32);
+    assert_true(reduce2(MW_DTYPE_S64, MW_REDOP_ADD, high, 1) == low);
+    assert_true(reduce2(MW_DTYPE_U64, MW_REDOP_MIN, low, high) == high);
+    assert_true(reduce2(MW_DTYPE_S64, MW_REDOP_MIN, low, high) == low);
+    assert_true(reduce2(MW_DTYPE_U64, MW_REDOP_MAX, 0, ones) == ones);
+    assert_true(reduce2(MW_DTYPE_S64, MW_REDOP_MAX, 0, ones) == 0);
+    assert_true(reduce2(MW_DTYPE_S64, MW_REDOP_AND, ones << 8, ones >> 8) == ones << 16 >> 8);
+    assert_true(reduce2(MW_DTYPE_U64, MW_REDOP_OR, low, 1) == low + 1);
+    assert_true(reduce2(MW_DTYPE_U64, MW_REDOP_XOR, ones, high) == low);
+}
+
 static void what_exists(void **state)
 {
     (void)state;
@@ -104,7 +120,7 @@ static void what_exists(void **state)
     for (unsigned d = 0; d < 8; d++)
         for (unsigned o = 0; o < 8; o++)
             count += mw_reduce_exists(d, o);
-    assert_int_equal(count, 3 * 3 + 2 * 6);
+    assert_int_equal(count, 3 * 3 + 4 * 6);
     assert_false(mw_reduce_exists(MW_DTYPE_FP32, MW_REDOP_XOR));
     assert_true(mw_reduce_exists(MW_DTYPE_S32, MW_REDOP_XOR));
 }
@@ -134,7 +150,7 @@ static void sums_of_bf16(void **state)
 {
     (void)state;
     for (uint32_t v = 0; v < 0x10000; v++) {
-        uint32_t r = mw_reduce_first(MW_DTYPE_BF16, v);
+        uint64_t r = mw_reduce_first(MW_DTYPE_BF16, v);
         r = mw_reduce_next(MW_DTYPE_BF16, MW_REDOP_ADD, r, 0x3f81);
         float sum = mw_bf16_to_float((uint16_t)v) + mw_bf16_to_float(0x3f81);
         assert_int_equal(mw_reduce_last(MW_DTYPE_BF16, r), mw_bf16_from_float(sum));
@@ -144,9 +160,10 @@ static void sums_of_bf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fp16),    cmocka_unit_test(least_and_greatest),
-        cmocka_unit_test(integers),      cmocka_unit_test(what_exists),
-        cmocka_unit_test(rows_in_order), cmocka_unit_test(sums_of_bf16),
+        cmocka_unit_test(every_fp16),   cmocka_unit_test(least_and_greatest),
+        cmocka_unit_test(integers),     cmocka_unit_test(wide_integers),
+        cmocka_unit_test(what_exists),  cmocka_unit_test(rows_in_order),
+        cmocka_unit_test(sums_of_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,11 @@ static void unsaid_model(struct model_file *f)
     replace_note(f, "\nmodel ", "\nmadel ");
 }
 
+static void long_line(struct model_file *f)
+{
+    replace_note(f, "\ncompiler ", " compiler ");
+}
+
 static void unchanged(struct model_file *f)
 {
     (void)f;
@@ -173,6 +178,7 @@ static void of_another_version(void **state)
     refuses(other_interface, MW_ERR_VERSION, cause);
     refuses(no_interface, MW_ERR_VERSION, "has interface (none)");
     refuses(unsaid_model, MW_ERR_VERSION, "`make model` builds it anew");
+    refuses(long_line, MW_ERR_VERSION, "the line verilator of its note is longer");
 }
 
 static void no_model(void **state)
@@ -276,6 +282,7 @@ static enum mw_primitives found(const char *folder, enum mw_primitives asked)
     const bool all = info.target_list_cache, published = info.row_ranges;
     assert_true(info.switch_reductions == all && info.token_order == all && info.link_rate == all);
     assert_true(info.tile_reductions == all);
+    assert_int_equal(info.red_types, all ? 0x7f : 0x1f);
     assert_true(info.gathered == published && info.row_sparse == published &&
                 info.source_lists == published && info.delay == published &&
                 info.more_events == published && info.packet_manager == published &&

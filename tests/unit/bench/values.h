@@ -9,7 +9,20 @@
 
 #include "golden/reduce.h"
 
+// What the model was built with; without the parameter the types of 16 and 32 bits.
+#ifdef PARAM_RedTypes
+#define RED_TYPES (PARAM_RedTypes)
+#else
+#define RED_TYPES 0x1f
+#endif
+
 namespace tb {
+/// Whether the model has this reduction.
+inline bool reduces(unsigned dtype, unsigned redop)
+{
+    return RED_TYPES >> dtype & 1 && mw_reduce_exists(dtype, redop);
+}
+
 /// Type and operator of a reduction; the sum of bf16 unless reported another.
 struct reduction_kind {
     unsigned dtype = MW_DTYPE_BF16, redop = MW_REDOP_ADD;
@@ -24,7 +37,7 @@ inline reduction_kind random_kind(dice &rng)
     do {
         k.dtype = rng.below(MW_DTYPES);
         k.redop = rng.below(MW_REDOPS);
-    } while (!mw_reduce_exists(k.dtype, k.redop));
+    } while (!reduces(k.dtype, k.redop));
     return k;
 }
 

@@ -134,10 +134,10 @@ struct accumulator : model<Vpacket_acc> {
         uint64_t when = now - 1;
         unsigned width = mw_reduce_bytes(t.red.dtype);
         for (unsigned l = 0; l < FLIT_BYTES / width; l++) {
-            uint32_t a = 0, b = 0;
+            uint64_t a = 0, b = 0;
             memcpy(&a, reinterpret_cast<const uint8_t *>(t.a.lane) + l * width, width);
             memcpy(&b, reinterpret_cast<const uint8_t *>(t.b.lane) + l * width, width);
-            uint32_t &s = sum[t.idx][l];
+            uint64_t &s = sum[t.idx][l];
             if (t.first && t.pair)
                 s = mw_reduce_first(t.red.dtype, a);
             s = t.first && !t.pair ? mw_reduce_first(t.red.dtype, b)
@@ -152,7 +152,7 @@ struct accumulator : model<Vpacket_acc> {
         }
         result r = {when + OUT_LATENCY, t.meta, {}};
         for (unsigned l = 0; l < FLIT_BYTES / width; l++) {
-            uint32_t e = mw_reduce_last(t.red.dtype, sum[t.idx][l]);
+            uint64_t e = mw_reduce_last(t.red.dtype, sum[t.idx][l]);
             memcpy(reinterpret_cast<uint8_t *>(r.data.lane) + l * width, &e, width);
         }
         due.push_back(r);
@@ -161,7 +161,7 @@ struct accumulator : model<Vpacket_acc> {
     uint64_t busy_until = 0;
     std::vector<uint64_t> last_use = std::vector<uint64_t>(DEPTH, 0);
     std::deque<result> due;
-    uint32_t sum[DEPTH][LANES] = {};
+    uint64_t sum[DEPTH][LANES] = {};
 };
 
 // Words are opened, extended and closed in any order, with gaps.

@@ -21,15 +21,12 @@ static const uint64_t PAIRS =
 static const unsigned PARTNERS =
     static_cast<unsigned>(std::clamp<uint64_t>(PAIRS / 3125, 16, 320)); // of each value
 
-// What the model was built with; all that there is without these parameters.
-#ifndef PARAM_RedTypes
-#define PARAM_RedTypes 0x1f
+#ifndef PARAM_RedOps
 #define PARAM_RedOps 0x3f
 #endif
 static bool built(unsigned dtype, unsigned redop)
 {
-    return PARAM_RedTypes >> dtype & 1 && PARAM_RedOps >> redop & 1 &&
-           mw_reduce_exists(dtype, redop);
+    return PARAM_RedOps >> redop & 1 && reduces(dtype, redop);
 }
 
 enum kind { GAP, NEXT, SINGLE, PAIR };

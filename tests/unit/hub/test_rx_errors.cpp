@@ -7,8 +7,8 @@
 // from another epoch, or by chance, and a reset in the middle of it all.
 
 #include "bench/errors.h"
+#include "bench/values.h"
 #include "event_numbers.h"
-#include "golden/reduce.h"
 #include "rx_model.h"
 
 #ifndef PARAM_Reds
@@ -1213,7 +1213,7 @@ TEST_IF(REDS, reds)
             p.h.opcode = MW_OP_MULTIMEM_RED;
             p.h.dtype = dtype;
             p.h.redop = redop;
-            if (!mw_reduce_exists(dtype, redop)) {
+            if (!reduces(dtype, redop)) {
                 b.rejects(MW_HWERR_REDUCTION, p);
                 p.h.addr = ST_HI; // comes before the bounds
                 b.rejects(MW_HWERR_REDUCTION, p);

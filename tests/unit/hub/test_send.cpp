@@ -12,7 +12,7 @@
 
 #include "bench/errors.h"
 #include "bench/memory.h"
-#include "golden/reduce.h"
+#include "bench/values.h"
 #include "isa.h"
 #include "node_cfg.h"
 
@@ -103,7 +103,7 @@ struct hub : model<Vsend> {
         const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
         const unsigned to = red ? in.imm & 255 : in.imm, dtype = in.imm >> 8 & 15,
                        redop = in.imm >> 12;
-        if (red && (dtype > 7 || redop > 7 || !mw_reduce_exists(dtype, redop)))
+        if (red && (dtype > 7 || redop > 7 || !reduces(dtype, redop)))
             return MW_HWERR_REDUCTION;
         if (multi ? to >= MW_STATIC_GROUPS || group[to] == 0 : to >= N)
             return MW_HWERR_UNMAPPED;

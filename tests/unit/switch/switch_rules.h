@@ -6,9 +6,9 @@
 #define SWITCH_RULES_H
 
 #include "bench/packet.h"
+#include "bench/values.h"
 
 #include "errors.h"
-#include "golden/reduce.h"
 
 #include <map>
 #include <set>
@@ -122,7 +122,7 @@ struct switch_rules {
             return MW_HWERR_OPCODE;
         if (link_cls == MW_CLS_REQ && !room)
             return MW_HWERR_WINDOW;
-        if (link_cls == MW_CLS_REQ && !mw_reduce_exists(h.dtype, h.redop))
+        if (link_cls == MW_CLS_REQ && !tb::reduces(h.dtype, h.redop))
             return MW_HWERR_REDUCTION;
         if (h.epoch != epoch)
             return MW_HWERR_EPOCH;

@@ -148,7 +148,7 @@ class input : public tb::model<Vingress> {
         for (unsigned i = 0; i < 8 && !(rules.reach(me) >> p.h.dst & 1); i++)
             p.h.dst = (p.h.dst + 1) % N;
         p.h.poison = percent(5);
-        while (p.h.cls == MW_CLS_REQ && !mw_reduce_exists(p.h.dtype, p.h.redop)) {
+        while (p.h.cls == MW_CLS_REQ && !tb::reduces(p.h.dtype, p.h.redop)) {
             p.h.dtype = below(8);
             p.h.redop = below(8);
         }

@@ -15,7 +15,7 @@
 `default_nettype none
 
 module reduce_lane #(
-    parameter red_pkg::set_t RedTypes = red_pkg::AllTypes,
+    parameter red_pkg::set_t RedTypes = red_pkg::UsualTypes,
     parameter red_pkg::set_t RedOps = red_pkg::AllOps
 ) (
     input  wire logic clk_i,

@@ -10,10 +10,11 @@ package red_pkg;
 
     // Sets of a build: bit i is the type, or the operator, with that number in packet_pkg.
     typedef logic [7:0] set_t;
-    localparam set_t AllTypes = 8'h1f;
+    localparam set_t UsualTypes = 8'h1f;  // those of 16 and 32 bits
     localparam set_t AllOps = 8'h3f;
     localparam set_t Floats = 8'h07;
     localparam set_t Words = 8'h1c;  // types of 32 bits
+    localparam set_t Wide = 8'h60;  // types of 64 bits
     localparam set_t Logic = 8'h38;  // and, or, xor
 
     // verilator lint_on UNUSEDPARAM

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Lane of a reduction of one element of 64 bits: adds a term of a flit to the running result.
+//
+// Function: Integers add modulo 2^64. A first term starts a new result: with a second term that is
+// paired with it, or alone. If the build lacks the type or operator, the result is undefined.
+// Order: A term accepted with take_i has its result in sum_o fp_pkg::FpAddLatency + 1 cycles later,
+// as in reduce_lane. valid_i and red_q_i are the user's record of what is inside.
+// Back-pressure: None.
+// Latency: One term per cycle. A stage computes only after a valid, so a type that is not used
+// costs a simulator nothing.
+`default_nettype none
+
+module reduce_wide (
+    input  wire logic clk_i,
+
+    input  wire logic          take_i,
+    input  wire logic          first_i,
+    input  wire logic          pair_i,   // with first_i: a_i counts too
+    input  wire logic [63:0]   acc_i,    // running result
+    input  wire logic [63:0]   a_i,
+    input  wire logic [63:0]   b_i,
+
+    input  wire logic          valid_i,  // the term taken in the last cycle is there
+    input  wire red_pkg::red_t red_q_i,  // its type and operator
+    output logic [63:0]        sum_o
+);
+    import packet_pkg::*;
+    import red_pkg::*;
+
+    // Signed numbers are ordered as unsigned ones with the highest bit turned over.
+    function automatic logic [63:0] integer_op(input red_t r, input logic [63:0] a,
+                                               input logic [63:0] b);
+        logic b_below, is_signed;
+        is_signed = r.dtype == DTYPE_S64;
+        b_below = {b[63] ^ is_signed, b[62:0]} < {a[63] ^ is_signed, a[62:0]};
+        unique case (r.redop)
+            REDOP_ADD: return a + b;
+            REDOP_MIN: return b_below ? b : a;
+            REDOP_MAX: return b_below ? a : b;
+            REDOP_AND: return a & b;
+            REDOP_OR:  return a | b;
+            default:   return a ^ b;
+        endcase
+    endfunction
+
+    // ---- operands ----
+    logic [63:0] a_q, b_q;
+    logic alone_q;
+
+    always_ff @(posedge clk_i) begin
+        if (take_i) begin
+            a_q <= first_i ? a_i : acc_i;
+            b_q <= b_i;
+            alone_q <= first_i && !pair_i;
+        end
+    end
+
+    // ---- what is known in one step waits as long as an adder takes ----
+    localparam int unsigned Stages = fp_pkg::FpAddLatency;
+    logic [Stages-1:0] valid_q;
+    logic [Stages-1:0][63:0] result_q;
+
+    always_ff @(posedge clk_i) begin
+        valid_q <= {valid_q[Stages-2:0], valid_i};
+        if (valid_i) result_q[0] <= alone_q ? b_q : integer_op(red_q_i, a_q, b_q);
+        for (int unsigned s = 1; s < Stages; s++) if (valid_q[s-1]) result_q[s] <= result_q[s-1];
+    end
+    assign sum_o = result_q[Stages-1];
+
+endmodule
+
+`default_nettype wire
