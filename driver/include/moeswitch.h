@@ -344,16 +344,26 @@ MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_pl
 /// Write the map of `experts` experts, a multiple of N: expert e is on GPU e / (experts / N), at
 /// index e % (experts / N).
 MW_API int mw_expert_map_even(struct mw_device *device, unsigned experts);
-/// Set the ports that `gpu` may reach, as a mask of bits below N. After open: all.
-/// MW_ERR_STATE: a layer runs. MW_ERR_CAPACITY: the device has more than 32 GPUs.
+/// A set of GPUs, or of their ports: number g is bit g % 32 of word g / 32.
+struct mw_gpu_set {
+    uint32_t word[4];
+};
+/// Set the ports that `gpu` may reach. After open: all.
+/// MW_ERR_INVALID: a port that the device does not have. MW_ERR_STATE: a layer runs.
+MW_API int mw_partition_set_wide(struct mw_device *device, unsigned gpu,
+                                 const struct mw_gpu_set *reachable);
+/// The same with word 0 of the set.
+/// MW_ERR_CAPACITY: the device has more than 32 GPUs.
 MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable);
 
 // ---- ports that are down ------------------------------------------------------------------------
 
-/// Read which ports are down. Bit p of `mask`: port p is down. The switch takes a port down if its
-/// GPU exceeds a time limit. Such a GPU accepts no packets, does not end a packet, or does not send
-/// a partial sum. The switch then discards packets for this GPU, replaces its partial sums by
-/// poisoned ones, and accepts nothing from it.
+/// Read which ports are down. The switch takes a port down if its GPU exceeds a time limit. Such a
+/// GPU accepts no packets, does not end a packet, or does not send a partial sum. The switch then
+/// discards packets for this GPU, replaces its partial sums by poisoned ones, and accepts nothing
+/// from it.
+MW_API int mw_ports_down_wide(struct mw_device *device, struct mw_gpu_set *down);
+/// The same, word 0 of the set.
 /// MW_ERR_CAPACITY: the device has more than 32 GPUs.
 MW_API int mw_ports_down(struct mw_device *device, uint32_t *mask);
 /// Enable a port that is down. Its queues are flushed. Its GPU is reset except for its memory, and

@@ -73,7 +73,7 @@
     logic valid; logic slot; logic last; logic [Cfg.ItemW-1:0] x;}
 `define MW_ITEMS(Cfg) struct packed { \
     logic is_static; logic sum; logic own; logic dense; logic fill; logic every; \
-    logic [3:0] group; red_pkg::red_t red; logic [14-Cfg.FlitLog2:0] last_flits; \
+    logic [Cfg.GroupW-1:0] group; red_pkg::red_t red; logic [14-Cfg.FlitLog2:0] last_flits; \
     logic [Cfg.AddrW-1:0] delta; logic [Cfg.LineW-1:0] copy;}
 
 // A received row that unit push sends: to which GPU, where it lies, its token there; pos: to which

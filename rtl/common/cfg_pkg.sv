@@ -87,6 +87,7 @@ package cfg_pkg;
         int unsigned GpuW;         // a GPU's number
         int unsigned PortW;        // bits of a port's number that count, in packets and registers
         int unsigned Others;       // ports besides one
+        int unsigned GroupW;       // number of a static group
         int unsigned MaskW;        // a mask of ports in a write of a group, at least a register
         int unsigned CopyPkts;     // packets of COPIES to a GPU
         int unsigned ExpW;         // an expert's number
@@ -203,6 +204,7 @@ package cfg_pkg;
         c.GpuW = index_w(c.N);
         c.PortW = (c.N > packet_pkg::PortsNear) ? packet_pkg::PortBits : packet_pkg::NearBits;
         c.Others = c.N - 1;
+        c.GroupW = index_w(c.Groups);
         c.MaskW = most(c.N, 32);
         c.CopyPkts = (4 * c.N + packet_pkg::PayloadMaxBytes - 1) / packet_pkg::PayloadMaxBytes;
         c.ExpW = index_w(c.MaxExperts);

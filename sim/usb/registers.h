@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-enum { MWD_MAX_GPUS = MW_HOST_MAX_GPUS };
+enum { MWD_MAX_GPUS = 72 }; ///< as many as the fabric may have
 
 struct mwd_registers {
     unsigned gpus;

@@ -105,8 +105,8 @@ static int cfg_read(void *context, uint32_t address, uint32_t *value)
         return f->fail_with;
     if (f->read_cycles && *fake_fabric(f, FABRIC(state)) & MW_FABRIC__STATE__BUSY_bm)
         pass(f, f->read_cycles(f, address >= MW_MAP_NODES));
-    if (address == FABRIC(down) && f->port_polls && !--f->port_polls)
-        *fake_fabric(f, FABRIC(down)) = f->ports;
+    if (address == f->port_word && f->port_polls && !--f->port_polls)
+        *fake_fabric(f, f->port_word) = f->ports;
     if (mwd_access(&f->registers, false, address, value))
         fail_msg("0x%x cannot be read", address);
     if (address == FABRIC(state) && f->polls) {
@@ -142,8 +142,10 @@ static void write_register(struct fake *f, uint32_t address, uint32_t value)
         *fake_fabric(f, FABRIC(state)) = MW_FABRIC__STATE__BUSY_bm;
     }
     if (address == FABRIC(ports)) {
-        const uint32_t port = 1u << (value & MW_FABRIC__PORTS__PORT_bm);
-        f->ports = *fake_fabric(f, FABRIC(down)) & ~port;
+        const unsigned number = value & MW_FABRIC__PORTS__PORT_bm;
+        const uint32_t port = 1u << number % 32;
+        f->port_word = FABRIC(down) + number / 32 * 4;
+        f->ports = *fake_fabric(f, f->port_word) & ~port;
         f->ports |= value & MW_FABRIC__PORTS__DOWN_bm ? port : 0;
         f->port_polls = 4;
     }

@@ -41,7 +41,8 @@ struct fake {
     uint32_t emap_at_go[64], groups_at_go[64]; ///< those tables when the last layer began
     unsigned sweep_polls; ///< reads of `state` that show a sweep as busy, FAKE_MEM: for ever
     unsigned polls;       ///< of them left
-    unsigned port_polls;  ///< reads of `down` before a port is down, or up
+    unsigned port_polls;  ///< reads of a word of `down` before a port is down, or up
+    uint32_t port_word;   ///< which word
     uint32_t ports;       ///< those that are down then
     struct mwi_queue queue;
     unsigned looks; ///< at the clock

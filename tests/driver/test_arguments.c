@@ -30,6 +30,7 @@ static void device_and_memory(void **state)
     struct mw_log_entry entry;
     size_t count;
     uint32_t mask;
+    struct mw_gpu_set set = {{0}};
     mw_open_defaults(&o);
     REFUSED(mw_open(NULL, &d));
     REFUSED(mw_open(&o, NULL));
@@ -68,6 +69,8 @@ static void device_and_memory(void **state)
     REFUSED(mw_mem_read(device, NULL, 1));
     REFUSED(mw_ports_down(NULL, &mask));
     REFUSED(mw_ports_down(device, NULL));
+    REFUSED(mw_ports_down_wide(NULL, &set));
+    REFUSED(mw_ports_down_wide(device, NULL));
     REFUSED(mw_port_enable(NULL, 0));
     REFUSED(mw_port_disable(NULL, 0));
     REFUSED(mw_port_limit(NULL, 1));
@@ -80,6 +83,7 @@ static void device_and_memory(void **state)
 static void tables_and_layers(void **state)
 {
     (void)state;
+    const struct mw_gpu_set set = {{0}};
     const struct mw_expert_place place = {0};
     struct mw_multicast *m;
     struct mw_layer_config c = small_config();
@@ -88,6 +92,8 @@ static void tables_and_layers(void **state)
     REFUSED(mw_expert_map_set(NULL, &place, 1));
     REFUSED(mw_expert_map_set(device, NULL, 1));
     REFUSED(mw_partition_set(NULL, 0, 1));
+    REFUSED(mw_partition_set_wide(NULL, 0, &set));
+    REFUSED(mw_partition_set_wide(device, 0, NULL));
     REFUSED(mw_multicast_create(NULL, 64, &m));
     REFUSED(mw_multicast_create(device, 64, NULL));
     REFUSED(mw_multicast_add_device(NULL, 0));

@@ -114,6 +114,7 @@ static void calls_for_the_device(const struct mw_layout *layout)
     struct mw_sample sample[WAITING_GPUS];
     struct mw_multicast *group;
     struct mw_dymulticast *object;
+    struct mw_gpu_set set = {{0}};
     uint32_t mask, number, bins[MW_HISTOGRAM_BINS];
     uint64_t first;
     size_t count;
@@ -133,7 +134,9 @@ static void calls_for_the_device(const struct mw_layout *layout)
     GONE(mw_expert_map_set, device, &place, 1);
     GONE(mw_expert_map_even, device, EXPERTS);
     GONE(mw_partition_set, device, 0, 1);
+    GONE(mw_partition_set_wide, device, 0, &set);
     GONE(mw_ports_down, device, &mask);
+    GONE(mw_ports_down_wide, device, &set);
     GONE(mw_port_enable, device, 0);
     GONE(mw_port_disable, device, 0);
     GONE(mw_port_limit, device, 3);

@@ -105,7 +105,7 @@ static void claims_are_checked(void **state)
         {FABRIC(capacity), FIELD(CAPACITY__TOKENS_LOG2), {21, 31, 255}},
         {FABRIC(capacity), FIELD(CAPACITY__LOCAL_EXPERTS), {0, 0, 0}},
         {FABRIC(tables), FIELD(TABLES__EXPERTS), {0, 4097, 65535}},
-        {FABRIC(tables), FIELD(TABLES__GROUPS), {17, 64, 255}},
+        {FABRIC(tables), FIELD(TABLES__GROUPS), {129, 200, 255}},
         {FABRIC(windows), FIELD(WINDOWS__MAX_LATENCY), {0, 0, 0}},
         {FABRIC(windows), FIELD(WINDOWS__OPEN_ROWS), {0, 0, 0}},
     };
@@ -320,6 +320,93 @@ static void multicast(void **state)
     mw_multicast_destroy(NULL);
 }
 
+static bool is_set(const struct mw_gpu_set *set, unsigned gpu)
+{
+    return set->word[gpu / 32] >> gpu % 32 & 1;
+}
+
+/// The most GPUs and groups: masks of 128 bits, and calls with masks of 32 bits that refuse them.
+static void most_gpus(void **state)
+{
+    (void)state;
+    enum { ALL = MW_MAX_PORTS, GROUPS = MW_STATIC_GROUPS };
+    static struct fake large;
+    static struct mw_multicast *m[GROUPS + 1];
+    struct mw_device *d;
+    struct mw_gpu_set set = {{0}};
+    uint32_t mask = 17;
+    fake_init(&large, ALL, 16);
+    *fake_fabric(&large, FABRIC(tables)) = 64 | GROUPS << 16;
+    assert_code(fake_open(&large, &d), 0);
+
+    for (unsigned g = 0; g < GROUPS; g++) {
+        assert_code(mw_multicast_create(d, 64, &m[g]), 0);
+        assert_code(mw_multicast_add_device(m[g], g % ALL), 0);
+        assert_code(mw_multicast_add_device(m[g], ALL), MW_ERR_INVALID);
+        assert_code(mw_multicast_bind_addr(m[g], 0), 0);
+        assert_int_equal(mw_multicast_group(m[g]), g);
+        for (unsigned w = 0; w < 3; w++)
+            assert_int_equal(*fake_fabric(&large, FABRIC(groups) + 16 * g + 4 * w),
+                             g % ALL / 32 == w ? 1u << g % ALL % 32 : 0);
+    }
+    assert_code(mw_multicast_create(d, 64, &m[GROUPS]), MW_ERR_CAPACITY);
+    assert_message("the device has 128 groups");
+    for (unsigned g = 0; g < GROUPS; g++)
+        mw_multicast_destroy(m[g]);
+
+    set.word[0] = 5;
+    set.word[2] = 1u << (ALL - 1) % 32;
+    assert_code(mw_partition_set_wide(d, ALL - 1, &set), 0);
+    for (unsigned w = 0; w < 3; w++)
+        assert_int_equal(*fake_fabric(&large, FABRIC(partitions) + 16 * (ALL - 1) + 4 * w),
+                         set.word[w]);
+    assert_code(mw_partition_set_wide(d, ALL, &set), MW_ERR_INVALID);
+    set.word[3] = 1;
+    assert_code(mw_partition_set_wide(d, 2, &set), MW_ERR_INVALID);
+    assert_message("partition of GPU 2: GPU 96 of 72");
+    set.word[3] = 0;
+    set.word[2] |= 1u << ALL % 32;
+    assert_code(mw_partition_set_wide(d, 2, &set), MW_ERR_INVALID);
+    assert_message("partition of GPU 2: GPU 72 of 72");
+    assert_code(mw_partition_set(d, 2, 1), MW_ERR_CAPACITY);
+    assert_message("a mask of 32 bits, of a device with 72 GPUs: see mw_partition_set_wide");
+
+    assert_code(mw_port_disable(d, 40), 0);
+    assert_code(mw_port_disable(d, ALL - 1), 0);
+    assert_code(mw_ports_down_wide(d, &set), 0);
+    for (unsigned g = 0; g < 8 * sizeof set; g++)
+        assert_int_equal(is_set(&set, g), g == 40 || g == ALL - 1);
+    assert_code(mw_ports_down(d, &mask), MW_ERR_CAPACITY);
+    assert_message("see mw_ports_down_wide");
+    assert_int_equal(mask, 17);
+    assert_code(mw_port_enable(d, 40), 0);
+    assert_code(mw_ports_down_wide(d, &set), 0);
+    assert_false(is_set(&set, 40));
+    mw_close(d);
+    fake_free(&large);
+}
+
+/// Of a small device both kinds of masks are the same.
+static void masks_of_few_gpus(void **state)
+{
+    (void)state;
+    struct mw_gpu_set set = {{0x5}};
+    uint32_t mask;
+    assert_code(mw_partition_set_wide(device, 2, &set), 0);
+    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 32), 5);
+    set.word[0] = 1u << 4;
+    assert_code(mw_partition_set_wide(device, 2, &set), MW_ERR_INVALID);
+    assert_message("partition of GPU 2: GPU 4 of 4");
+    assert_int_equal(*fake_fabric(&fake, FABRIC(partitions) + 32), 5);
+    memset(&set, 0xee, sizeof set);
+    assert_code(mw_port_disable(device, 3), 0);
+    assert_code(mw_ports_down_wide(device, &set), 0);
+    assert_code(mw_ports_down(device, &mask), 0);
+    assert_int_equal(mask, 1 << 3);
+    const struct mw_gpu_set third = {{1 << 3}};
+    assert_memory_equal(&set, &third, sizeof set);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
@@ -333,6 +420,8 @@ int main(void)
         TEST(memory),
         TEST(expert_map),
         TEST(multicast),
+        TEST(most_gpus),
+        TEST(masks_of_few_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

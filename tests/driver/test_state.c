@@ -78,6 +78,7 @@ static void assert_unknown(void)
     struct mw_device_info info;
     uint8_t data[16];
     uint32_t number, mask;
+    struct mw_gpu_set set = {{0}};
     const struct mw_transfer t = {0, 0, sizeof data, data};
     const struct mw_expert_place place = {0, 0, 0};
     struct mw_multicast *m;
@@ -91,10 +92,12 @@ static void assert_unknown(void)
                            mw_mem_read(device, &t, 1),
                            mw_expert_map_set(device, &place, 1),
                            mw_partition_set(device, 0, 1),
+                           mw_partition_set_wide(device, 0, &set),
                            mw_multicast_create(device, 64, &m),
                            mw_multicast_bind_addr(group, 0),
                            mw_counters_read(device, &c),
                            mw_ports_down(device, &mask),
+                           mw_ports_down_wide(device, &set),
                            mw_port_limit(device, 3),
                            mw_port_enable(device, 1),
                            mw_port_disable(device, 1),
@@ -321,8 +324,9 @@ static void sizes(void **state)
     assert_code(open_with(FABRIC(capacity), 10 | 200u << 8 | 9u << 16 | 16u << 24), MW_ERR_VERSION);
     assert_message("2^200 tokens");
     assert_code(open_with(FABRIC(tables), 0 | 16u << 16), MW_ERR_VERSION);
-    assert_code(open_with(FABRIC(tables), 64 | 17u << 16), MW_ERR_VERSION);
-    assert_message("17 groups");
+    assert_code(open_with(FABRIC(tables), 64 | 128u << 16), 0);
+    assert_code(open_with(FABRIC(tables), 64 | 129u << 16), MW_ERR_VERSION);
+    assert_message("129 groups");
     assert_code(open_with(FABRIC(windows), 8 | 8u << 10), MW_ERR_VERSION);
     assert_message("links of 0 cycles");
     assert_code(open_with(FABRIC(windows), 8u << 10 | 64u << 20), MW_ERR_VERSION);

@@ -170,11 +170,11 @@ static void stream_failures(void **state)
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
     static int (*const to_group[])(struct mw_stream *, unsigned, uint64_t, uint32_t, uint64_t) = {
         mw_stream_multimem_st, mw_stream_multimem_red, mw_stream_multimem_ld_reduce};
-    static const unsigned no_group[] = {16,    17,    255,      256,
+    static const unsigned no_group[] = {128,   129,   255,      256,
                                         65535, 65536, 1u << 31, (unsigned)MW_ERR_STATE};
     for (unsigned i = 0; i < 3; i++) {
         mw_stream_init(&s);
-        assert_code(to_group[i](&s, 15, 0, 16, 0), 0);
+        assert_code(to_group[i](&s, 127, 0, 16, 0), 0);
         assert_code(mw_stream_end(&s), 0);
         for (unsigned g = 0; g < sizeof no_group / sizeof *no_group; g++) {
             mw_stream_init(&s);
@@ -183,7 +183,7 @@ static void stream_failures(void **state)
             assert_code(mw_stream_end(&s), MW_ERR_INVALID);
         }
     }
-    assert_message("group -10: 0 to 15");
+    assert_message("group -10: 0 to 127");
     static const unsigned no_gpu[] = {MW_MAX_PORTS, 65535, 65536, 65537, (unsigned)MW_ERR_STATE};
     for (unsigned g = 0; g < sizeof no_gpu / sizeof *no_gpu; g++) {
         mw_stream_init(&s);

@@ -40,13 +40,13 @@ UNIT_PARAMS_fabric_csr := N=5 FlitBytes=8 MemBytesLog2=14 RowsLog2=10 TokensLog2
     RowTypes=1 GateGradients=1
 UNIT += send
 UNIT_SRCS_send := rtl/hub/send/send.sv
-UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=8 SwitchReductions=0 \
-    RowTypes=0
-$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 RpmEntries=8 \
-    SwitchReductions=0 RowTypes=1))
-$(eval $(call variant,send_by_switch,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 RpmEntries=0 \
-    SwitchReductions=1 RowTypes=0))
-$(eval $(call variant,send_by_switch_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 \
+UNIT_PARAMS_send := N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 Groups=16 RpmEntries=8 \
+    SwitchReductions=0 RowTypes=0
+$(eval $(call variant,send_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 Groups=128 \
+    RpmEntries=8 SwitchReductions=0 RowTypes=1))
+$(eval $(call variant,send_by_switch,send,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 Groups=16 \
+    RpmEntries=0 SwitchReductions=1 RowTypes=0))
+$(eval $(call variant,send_by_switch_16,send,N=8 FlitBytes=16 MemBytesLog2=18 TokensLog2=10 MaxExperts=128 Groups=16 \
     RpmEntries=8 SwitchReductions=1 RowTypes=0))
 UNIT += switch_2_8
 UNIT_TOP_switch_2_8 := switch_bench
@@ -128,15 +128,15 @@ UNIT_SRCS_expert_fetch := rtl/gpu/expert_fetch.sv
 UNIT_PARAMS_expert_fetch := N=4 FlitBytes=8 MemBytesLog2=19 RowsLog2=12 SourceLists=1 Gathered=1 TokensLog2=6
 UNIT += reduction
 UNIT_SRCS_reduction := rtl/hub/reduce/reduction.sv
-UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 SwitchReductions=0 Gathered=1
-$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
-    Gathered=0))
-$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
-    Gathered=1))
-$(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
-    Gathered=1))
-$(eval $(call variant,reduction_tiles,reduction,N=4 FlitBytes=8 MemBytesLog2=20 MaxExperts=64 SwitchReductions=1 \
-    TileReductions=1 Gathered=1))
+UNIT_PARAMS_reduction := N=4 FlitBytes=8 MemBytesLog2=19 MaxExperts=64 Groups=16 SwitchReductions=0 Gathered=1
+$(eval $(call variant,reduction_n2,reduction,N=2 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=16 \
+    SwitchReductions=1 Gathered=0))
+$(eval $(call variant,reduction_n8,reduction,N=8 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=128 \
+    SwitchReductions=1 Gathered=1))
+$(eval $(call variant,reduction_by_switch,reduction,N=4 FlitBytes=16 MemBytesLog2=20 MaxExperts=64 Groups=16 \
+    SwitchReductions=1 Gathered=1))
+$(eval $(call variant,reduction_tiles,reduction,N=4 FlitBytes=8 MemBytesLog2=20 MaxExperts=64 Groups=16 \
+    SwitchReductions=1 TileReductions=1 Gathered=1))
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1

@@ -10,7 +10,7 @@
 struct mw_multicast {
     struct mw_device *device;
     unsigned group;
-    struct mwi_gpu_set members;
+    struct mw_gpu_set members;
     uint64_t bytes;
     bool bound;
 };
@@ -82,7 +82,7 @@ int mw_multicast_bind_addr(struct mw_multicast *object, uint64_t address)
         status = mwi_groups_load(d);
         object->bound = !status;
         if (status)
-            mwi_group_set(d, object->group, (struct mwi_gpu_set){{0}});
+            mwi_group_set(d, object->group, (struct mw_gpu_set){{0}});
     }
     return mwi_unlock(d, status);
 }

@@ -62,7 +62,7 @@ static int read_progress(struct mw_device *d, uint64_t *activity, uint64_t *toke
 /// The first error that the hardware recorded, as a line; empty: none.
 static int first_error(struct mw_device *d, char *text, size_t size)
 {
-    struct mwi_gpu_set errors;
+    struct mw_gpu_set errors;
     uint32_t word;
     int status;
     *text = 0;
@@ -147,7 +147,7 @@ int mwi_look(struct mw_device *d)
 static int give_up(struct mw_device *d, uint64_t quiet, uint64_t tokens)
 {
     char port[40] = "", error[MWI_MESSAGE - 140];
-    struct mwi_gpu_set down;
+    struct mw_gpu_set down;
     int status = mwi_set_read(d, MWI_FABRIC(down), &down);
     if (!status)
         status = first_error(d, error, sizeof error);

@@ -11,14 +11,14 @@
 
 enum {
     MWI_UNKNOWN = UINT32_MAX, ///< an entry of the map: which the device holds, or none was set
-    MWI_GROUPS = 16,          ///< that instructions can name
+    MWI_GROUPS = 128,         ///< that instructions can name
 };
 
 struct mwi_tables {
     struct {
-        bool taken;               ///< by an object
-        struct mwi_gpu_set wants; ///< members, none: unbound
-        struct mwi_gpu_set has;   ///< in the device, if `known`
+        bool taken;              ///< by an object
+        struct mw_gpu_set wants; ///< members, none: unbound
+        struct mw_gpu_set has;   ///< in the device, if `known`
         bool known;
     } group[MWI_GROUPS];
     uint32_t *set; ///< the map of mw_expert_map_set

@@ -110,16 +110,16 @@ static unsigned words_of(const struct mw_device *d)
     return (d->info.gpus + 31) / 32;
 }
 
-int mwi_set_read(struct mw_device *d, uint32_t address, struct mwi_gpu_set *set)
+int mwi_set_read(struct mw_device *d, uint32_t address, struct mw_gpu_set *set)
 {
     int status = 0;
-    *set = (struct mwi_gpu_set){{0}};
+    *set = (struct mw_gpu_set){{0}};
     for (unsigned w = 0; w < words_of(d) && !status; w++)
         status = mwi_read(d, address + 4 * w, &set->word[w]);
     return status;
 }
 
-int mwi_set_write(struct mw_device *d, uint32_t address, const struct mwi_gpu_set *set)
+int mwi_set_write(struct mw_device *d, uint32_t address, const struct mw_gpu_set *set)
 {
     int status = 0;
     for (unsigned w = words_of(d); w-- && !status;)

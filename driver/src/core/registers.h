@@ -43,8 +43,8 @@ int mwi_read_list(struct mw_device *device, struct mw_register *list, size_t cou
 int mwi_flush(struct mw_device *device);
 
 /// Read a mask; the words that this device has no ports for are 0.
-int mwi_set_read(struct mw_device *device, uint32_t address, struct mwi_gpu_set *set);
+int mwi_set_read(struct mw_device *device, uint32_t address, struct mw_gpu_set *set);
 /// Write one; its lowest word last, with which the mask of a group takes effect.
-int mwi_set_write(struct mw_device *device, uint32_t address, const struct mwi_gpu_set *set);
+int mwi_set_write(struct mw_device *device, uint32_t address, const struct mw_gpu_set *set);
 
 #endif

@@ -42,7 +42,7 @@ int mwi_group_take(struct mw_device *d)
     return mwi_fail(MW_ERR_CAPACITY, "the device has %u groups, all are in use", d->info.groups);
 }
 
-void mwi_group_set(struct mw_device *d, unsigned group, struct mwi_gpu_set members)
+void mwi_group_set(struct mw_device *d, unsigned group, struct mw_gpu_set members)
 {
     d->tables->group[group].wants = members;
 }
@@ -50,7 +50,7 @@ void mwi_group_set(struct mw_device *d, unsigned group, struct mwi_gpu_set membe
 void mwi_group_give(struct mw_device *d, unsigned group)
 {
     d->tables->group[group].taken = false;
-    d->tables->group[group].wants = (struct mwi_gpu_set){{0}};
+    d->tables->group[group].wants = (struct mw_gpu_set){{0}};
 }
 
 int mwi_restore(struct mw_device *d)
@@ -156,13 +156,38 @@ int mw_expert_map_even(struct mw_device *device, unsigned experts)
     return status;
 }
 
-/// A call of the library whose mask has 32 bits
+// ---- partitions ---------------------------------------------------------------------------------
+
 int mwi_check_mask(const struct mw_device *d, const char *call)
 {
     if (d->info.gpus <= 32)
         return 0;
-    return mwi_fail(MW_ERR_CAPACITY, "%s: a mask of 32 bits, of a device with %u GPUs", call,
-                    d->info.gpus);
+    return mwi_fail(MW_ERR_CAPACITY, "%s: a mask of 32 bits, of a device with %u GPUs: see %s_wide",
+                    call, d->info.gpus, call);
+}
+
+static int set_partition(struct mw_device *d, const char *call, unsigned gpu,
+                         const struct mw_gpu_set *reachable)
+{
+    mwi_lock(d);
+    int status = mwi_check_idle(d, call);
+    if (!status)
+        status = mwi_set_write(d, MWI_FABRIC(partitions) + MWI_MASK_STRIDE * gpu, reachable);
+    return mwi_unlock(d, status);
+}
+
+int mw_partition_set_wide(struct mw_device *device, unsigned gpu,
+                          const struct mw_gpu_set *reachable)
+{
+    MWI_NEED(device);
+    MWI_NEED(reachable);
+    const unsigned gpus = device->info.gpus;
+    if (gpu >= gpus)
+        return mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, gpus);
+    for (unsigned g = gpus; g < 8 * sizeof *reachable; g++)
+        if (mwi_set_has(reachable, g))
+            return mwi_fail(MW_ERR_INVALID, "partition of GPU %u: GPU %u of %u", gpu, g, gpus);
+    return set_partition(device, __func__, gpu, reachable);
 }
 
 int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
@@ -176,9 +201,5 @@ int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable)
     if (reachable & ~(UINT32_MAX >> (32 - device->info.gpus)))
         return mwi_fail(MW_ERR_INVALID, "partition 0x%x of GPU %u: GPUs are bits 0 to %u",
                         reachable, gpu, device->info.gpus - 1);
-    mwi_lock(device);
-    status = mwi_check_idle(device, __func__);
-    if (!status)
-        status = mwi_write(device, MWI_FABRIC(partitions) + MWI_MASK_STRIDE * gpu, reachable);
-    return mwi_unlock(device, status);
+    return set_partition(device, __func__, gpu, &(struct mw_gpu_set){{reachable}});
 }

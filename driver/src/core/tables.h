@@ -27,7 +27,7 @@ void mwi_places_even(struct mw_expert_place *places, unsigned experts, unsigned 
 int mwi_check_mask(const struct mw_device *device, const char *call);
 /// A free group, or MW_ERR_CAPACITY; its members; and give it back.
 int mwi_group_take(struct mw_device *device);
-void mwi_group_set(struct mw_device *device, unsigned group, struct mwi_gpu_set members);
+void mwi_group_set(struct mw_device *device, unsigned group, struct mw_gpu_set members);
 void mwi_group_give(struct mw_device *device, unsigned group);
 
 #endif

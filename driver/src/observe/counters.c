@@ -269,7 +269,7 @@ static void report_gpu(FILE *out, struct mw_device *d, unsigned gpu)
 static void report_fabric(FILE *out, struct mw_device *d)
 {
     uint32_t state = 0, cycles = 0, error = 0;
-    struct mwi_gpu_set down = {{0}};
+    struct mw_gpu_set down = {{0}};
     if (mwi_read(d, MWI_FABRIC(state), &state) || mwi_read(d, MWI_FABRIC(cycles), &cycles) ||
         mwi_read(d, MWI_FABRIC(error), &error) || mwi_set_read(d, MWI_FABRIC(down), &down)) {
         fprintf(out, "device: %s\n", mw_message());

@@ -16,23 +16,42 @@ static int check_port(const struct mw_device *d, unsigned gpu)
     return gpu < d->info.gpus ? 0 : mwi_fail(MW_ERR_INVALID, "GPU %u of %u", gpu, d->info.gpus);
 }
 
+static int read_down(struct mw_device *d, const char *call, struct mw_gpu_set *down)
+{
+    mwi_lock(d);
+    int status = mwi_check_well(d, call);
+    return mwi_unlock(d, status ? status : mwi_set_read(d, MWI_FABRIC(down), down));
+}
+
+int mw_ports_down_wide(struct mw_device *device, struct mw_gpu_set *down)
+{
+    MWI_NEED(device);
+    MWI_NEED(down);
+    struct mw_gpu_set got;
+    int status = read_down(device, __func__, &got);
+    if (!status)
+        *down = got;
+    return status;
+}
+
 int mw_ports_down(struct mw_device *device, uint32_t *mask)
 {
     MWI_NEED(device);
     MWI_NEED(mask);
+    struct mw_gpu_set got;
     int status = mwi_check_mask(device, __func__);
-    if (status)
-        return status;
-    mwi_lock(device);
-    status = mwi_check_well(device, __func__);
-    return mwi_unlock(device, status ? status : mwi_read(device, MWI_FABRIC(down), mask));
+    if (!status)
+        status = read_down(device, __func__, &got);
+    if (!status)
+        *mask = got.word[0];
+    return status;
 }
 
 // Until the port is down, or up.
 static int wait_for_port(struct mw_device *device, unsigned gpu, bool down)
 {
     for (unsigned i = 0; i < PORT_POLLS; i++) {
-        struct mwi_gpu_set set;
+        struct mw_gpu_set set;
         int status = mwi_set_read(device, MWI_FABRIC(down), &set);
         if (status || mwi_set_has(&set, gpu) == down)
             return status;
@@ -62,7 +81,7 @@ int mw_port_enable(struct mw_device *device, unsigned gpu)
     if (status)
         return status;
     mwi_lock(device);
-    struct mwi_gpu_set down = {{0}};
+    struct mw_gpu_set down = {{0}};
     status = mwi_check_well(device, __func__);
     if (!status)
         status = mwi_set_read(device, MWI_FABRIC(down), &down);

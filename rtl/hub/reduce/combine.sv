@@ -107,7 +107,7 @@ module combine #(
                      ? no_from || no_to || uneven
                          || Cfg.FlitLog2'(cmd_i.a | cmd_i.b | cmd_i.c) != '0
                      : no_tokens || (every_in && every_off);
-    assign lost = mode_in == Static && cmd_i.imm[7:0] >= 8'(StaticGroups);
+    assign lost = mode_in == Static && cmd_i.imm[7:0] >= 8'(Cfg.Groups);
     assign by_switch = Cfg.SwitchReductions && cfg_i.switch_reductions;
     assign tiles = Cfg.TileReductions && cfg_i.tile_reductions && mode_q == Dynamic;
     assign returns = Cfg.RowSparse && cfg_i.row_returns;
@@ -192,7 +192,7 @@ module combine #(
         if (take) begin
             mode_q <= mode_in;
             option_q <= cmd_i.flags[0];
-            items_o.group <= cmd_i.imm[3:0];
+            items_o.group <= cmd_i.imm[Cfg.GroupW-1:0];
             items_o.delta <= Cfg.AddrW'(to >> Cfg.FlitLog2)
                               - Cfg.AddrW'({cmd_i.a_high, cmd_i.a} >> Cfg.FlitLog2);
         end

@@ -123,7 +123,7 @@ module row_build #(
     ) i_group (
         .clk_i,
         .we_i(groups_i.we),
-        .waddr_i(groups_i.addr[cfg_pkg::index_w(Cfg.Groups)-1:0]),
+        .waddr_i(groups_i.addr[Cfg.GroupW-1:0]),
         .wdata_i({group_others != '0, group_member != '0}),
         .raddr_i(items_i.group),
         .rdata_o({group_remote, group_own})

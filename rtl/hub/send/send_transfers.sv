@@ -243,9 +243,9 @@ module send_transfers #(
     ) i_groups (
         .clk_i,
         .we_i(groups_i.we),
-        .waddr_i(groups_i.addr[$clog2(Cfg.Groups)-1:0]),
+        .waddr_i(groups_i.addr[Cfg.GroupW-1:0]),
         .wdata_i(groups_i.data[Cfg.N-1:0]),
-        .raddr_i(imm_q[$clog2(Cfg.Groups)-1:0]),
+        .raddr_i(imm_q[Cfg.GroupW-1:0]),
         .rdata_o(members)
     );
 

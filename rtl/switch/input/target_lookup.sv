@@ -53,8 +53,6 @@ module target_lookup #(
     output logic [Cfg.GpuW-1:0] list_out_o,
     output logic [Cfg.N-1:0]    list_sel_o
 );
-    localparam int unsigned GW = cfg_pkg::index_w(Cfg.Groups);
-
     if (Cfg.MaxExperts < 16 || Cfg.MaxExperts > 4096
         || (1 << Cfg.ExpW) != Cfg.MaxExperts) begin : gen_check
         $error("target_lookup: MaxExperts must be a power of two, 16 to 4096");
@@ -114,9 +112,9 @@ module target_lookup #(
     ) i_groups (
         .clk_i,
         .we_i(groups_i.we),
-        .waddr_i(groups_i.addr[GW-1:0]),
+        .waddr_i(groups_i.addr[Cfg.GroupW-1:0]),
         .wdata_i(groups_i.data[Cfg.N-1:0]),
-        .raddr_i(group_i[GW-1:0]),
+        .raddr_i(group_i[Cfg.GroupW-1:0]),
         .rdata_o(group_mask)
     );
 
@@ -141,7 +139,7 @@ module target_lookup #(
             end
         end
         plain_some = 32'(dst_i) < Cfg.N;
-        group_sel = ((group_i >> GW) == '0) ? group_mask & ~self : '0;
+        group_sel = ((group_i >> Cfg.GroupW) == '0) ? group_mask & ~self : '0;
         group_some = group_sel != '0;
         group_allowed = (group_sel & ~reach) == '0;
         row_allowed = (row_mask_i & ~reach) == '0;  // a partition may have changed

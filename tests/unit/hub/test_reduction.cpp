@@ -25,6 +25,7 @@ using namespace tb;
 #endif
 static const bool BY_SWITCH = PARAM_SwitchReductions, GATHERED = PARAM_Gathered,
                   TILES = PARAM_TileReductions;
+static const unsigned GROUPS = PARAM_Groups;
 static const unsigned WINDOW = 8, EPOCH = 2;
 static const unsigned RT = 0x1000, GT = 0x4000, OUT = 0x8000, YD = 0x20000, CB = 0x60000;
 static const unsigned TOKEN_SHIFT = 6, CAP_SHIFT = 4;
@@ -540,7 +541,7 @@ struct bench : sums<Vreduction> {
     void fill_groups()
     {
         dut.groups_we_i = 1;
-        for (unsigned g = 0; g < MW_STATIC_GROUPS; g++) {
+        for (unsigned g = 0; g < GROUPS; g++) {
             groups.push_back(g == 3 ? 0 : static_cast<uint32_t>(rng.bits(N)));
             dut.groups_addr_i = static_cast<uint8_t>(g);
             dut.groups_data_i = groups[g];
@@ -865,7 +866,7 @@ TEST_IF(BY_SWITCH, refused_with_switch_reductions)
     settings s;
     s.by_switch = true;
     bench b(s);
-    for (unsigned group = 0; group < MW_STATIC_GROUPS; group++) {
+    for (unsigned group = 0; group < GROUPS; group++) {
         b.errors.expect(MW_HWERR_WINDOW, COMBINE);
         b.run(MW_I_MULTIMEM_LD_REDUCE, 0, group, OUT, 512, OUT + 512);
     }
@@ -906,7 +907,7 @@ TEST(static_groups)
         s.port = round % N;
         bench b(s);
         b.own_kind = random_kind(b.rng);
-        unsigned group = round % 16, length = 3 * s.row_bytes + F * b.below(12);
+        unsigned group = 17 * round % GROUPS, length = 3 * s.row_bytes + F * b.below(12);
         uint32_t from = YD + 4096 + F * b.below(8);
         b.expect_static(group, from, length, OUT + F);
         for (unsigned q = 0; q < N; q++) {
@@ -948,7 +949,7 @@ static void refused(bench &b, unsigned code, unsigned op, unsigned imm, uint32_t
 
 static void allowed(bench &b)
 {
-    const unsigned group = 4 + b.below(12); // 3 has no member
+    const unsigned group = 4 + b.below(GROUPS - 4); // 3 has no member
     b.own_kind = random_kind(b.rng);
     b.expect_static(group, YD, b.conf.row_bytes, OUT);
     b.run(MW_I_MULTIMEM_LD_REDUCE, 0, group, YD, b.conf.row_bytes, OUT);
@@ -993,12 +994,12 @@ TEST(unknown_instructions)
 TEST(unknown_groups)
 {
     bench b;
-    for (unsigned group = MW_STATIC_GROUPS; group < 256; group++)
+    for (unsigned group = GROUPS; group < 256; group++)
         refused(b, MW_HWERR_UNMAPPED, MW_I_MULTIMEM_LD_REDUCE, group, YD, b.conf.row_bytes, OUT);
     const bytes before = b.mem.data;
     b.expect_static(3, YD, 3 * b.conf.row_bytes, OUT); // each of its rows
     b.run(MW_I_MULTIMEM_LD_REDUCE, 0, 3, YD, 3 * b.conf.row_bytes, OUT);
-    assert_int_equal(b.errors.count(MW_HWERR_UNMAPPED), 256 - MW_STATIC_GROUPS + 3);
+    assert_int_equal(b.errors.count(MW_HWERR_UNMAPPED), 256 - GROUPS + 3);
     assert_true(b.mem.data == before);
     allowed(b);
 }
@@ -1030,8 +1031,7 @@ TEST(bad_ranges)
                                    {YD, 0u - F, OUT},
                                    {YD, 1u << 31, OUT}};
         for (const auto &r : bad)
-            refused(b, MW_HWERR_BOUNDS, MW_I_MULTIMEM_LD_REDUCE, b.below(MW_STATIC_GROUPS), r[0],
-                    r[1], r[2]);
+            refused(b, MW_HWERR_BOUNDS, MW_I_MULTIMEM_LD_REDUCE, b.below(GROUPS), r[0], r[1], r[2]);
         // The last rows of memory lie inside, on both sides; an empty range may begin
         // where memory ends.
         b.own_kind = random_kind(b.rng);
@@ -1098,7 +1098,7 @@ TEST(any_command)
             code = MW_HWERR_INSTR;
         else if (op != MW_I_SUM && (dtype > 7 || redop > 7 || !reduces(dtype, redop)))
             code = MW_HWERR_REDUCTION;
-        else if (fixed && (imm & 255) >= MW_STATIC_GROUPS)
+        else if (fixed && (imm & 255) >= GROUPS)
             code = MW_HWERR_UNMAPPED;
         else if (uint64_t{at} + count > limit ||
                  (fixed && (at % F || count % F || to % F || uint64_t{to} + count > MEM)))
@@ -1240,7 +1240,7 @@ TEST_IF(GATHERED, static_rows_apart)
         s.open_rows = round % 4;
         bench b(s);
         b.own_kind = random_kind(b.rng);
-        const unsigned group = round % 16, stride = 1u << b.row_shift, rows = b.below(7),
+        const unsigned group = 17 * round % GROUPS, stride = 1u << b.row_shift, rows = b.below(7),
                        to = F * b.below(40);
         const uint32_t from = YD + F * b.below(1000);
         const bytes before = b.mem.data;

@@ -26,7 +26,7 @@ using namespace tb;
 #endif
 static const bool BY_SWITCH = PARAM_SwitchReductions, TYPES = PARAM_RowTypes;
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, MEM = 1u << PARAM_MemBytesLog2,
-                      EXPERTS = PARAM_MaxExperts;
+                      EXPERTS = PARAM_MaxExperts, GROUPS = PARAM_Groups;
 
 struct rates {
     unsigned grant, st, loc,
@@ -65,7 +65,7 @@ struct hub : model<Vsend> {
     error_watch errors{"send"};
     uint64_t first_flit = 0, last_flit = 0;
     uint64_t slots = 0; // cycles that the uplink's flits should take
-    uint32_t row_of[32], group[16];
+    uint32_t row_of[32], group[GROUPS];
 
     hub(const layer &with, const rates &at) : l(with), p(at)
     {
@@ -105,7 +105,7 @@ struct hub : model<Vsend> {
                        redop = in.imm >> 12;
         if (red && (dtype > 7 || redop > 7 || !reduces(dtype, redop)))
             return MW_HWERR_REDUCTION;
-        if (multi ? to >= MW_STATIC_GROUPS || group[to] == 0 : to >= N)
+        if (multi ? to >= GROUPS || group[to] == 0 : to >= N)
             return MW_HWERR_UNMAPPED;
         return in.a % F || in.c % F || from_of(in) + in.b > MEM ||
                        (apart(in) && in.b % (1u << l.row_shift))
@@ -511,7 +511,7 @@ struct hub : model<Vsend> {
             edge();
         }
         dut.emap_we_i = 0;
-        for (unsigned g = 0; g < 16; g++) {
+        for (unsigned g = 0; g < GROUPS; g++) {
             dut.groups_we_i = 1;
             dut.groups_addr_i = static_cast<uint8_t>(g);
             dut.groups_data_i = group[g];
@@ -882,13 +882,13 @@ TEST(refused)
         for (unsigned imm = 0; imm < 0x10000;
              imm = imm < 300 ? imm + 1 : imm + rng.between(1, 999)) {
             const mw_instr in = instr(op, 0, F, half, imm);
-            if ((op == MW_I_MULTIMEM_ST ? imm : imm & 255) >= MW_STATIC_GROUPS || b.refusal(in))
+            if ((op == MW_I_MULTIMEM_ST ? imm : imm & 255) >= GROUPS || b.refusal(in))
                 refuse(b.refusal(in), in);
             else
                 allow(in);
         }
         refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, 7)); // has no member
-        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, MW_STATIC_GROUPS + 6));
+        refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, GROUPS + 6));
         refuse(MW_HWERR_UNMAPPED, instr(op, 0, F, half, 0xf0 + 6));
         allow(instr(op, 0, F, half, 6));
     }
