@@ -15,6 +15,8 @@
 #                     [LIKE=ecpix5-85f sizes and primitives of that board]
 #   make test-system  the tool in a virtual machine, with Linux's USB stack and the Verilated device
 #   make bench-link   the speed of the way to a device beside that of a bare libusb program: REFERENCE=its folder
+#   make racks        random layers on 40 and 72 GPUs with links of up to 2 047 cycles, their models included, half an
+#                     hour: CASES=their number, MW_SEED=n repeats a run
 #   make soak         a million frames against the usb transport, with every fault, half an hour
 #   make fuzz         ten million executions of each libFuzzer target, or of FUZZ=name
 #   make threads-model one Verilated fabric whose nodes are one: N=4 F=8 (docs/design/threads.md); make threads-area
@@ -408,7 +410,7 @@ TEST_CMDS += --command 'run tile 1: $(B)/moeswitch run $(SYSTEM_RUNS)' \
 # the real trace; tests of the library and the host tools run with sanitizers there (tests/driver/sanitized.mk), and
 # without them here. The fabric with one node for all runs in one model with the other one.
 LONG_C_TESTS := $(addprefix $(B)/tests/system/,test_large test_figures test_backends_long test_node_threads \
-    test_node_outputs test_long_links) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
+    test_node_outputs test_long_links test_racks) $(filter $(B)/tests/host/% $(B)/tests/driver/%,$(C_TESTS))
 LONG_CMDS += --command 'lanes-fallback-whole: $(PY) tests/sim/fallback.py . $(B)/tests/sim/fallback-whole --whole' \
     --command 'lint-long: make lint-long' \
     --command 'reduce_lane-long: MW_PAIRS=10000000 $(B)/unit/reduce_lane/test_reduce_lane' \
@@ -448,6 +450,12 @@ test: $(EARLY) $(TEST_NEEDS)
 test-all: $(EARLY) $(TEST_NEEDS) $(LONG_C_TESTS) $(LONG_UNIT_BINS) $(foreach m,$(LONG_MODELS),$(call model_so,$(m)))
 	@MW_LONG=1 $(PY) tests/runner/run.py --filter '$(T)' $(TEST_CMDS) $(LONG_CMDS) $(AGAIN) $(LONG_C_TESTS) \
 	    $(LONG_UNIT_BINS) $(TESTS)
+
+CASES ?= 24
+RACKS := $(B)/tests/system/test_racks
+.PHONY: racks
+racks: $(RACKS) $(foreach m,40.8.far.0 72.16.far.0,$(call model_so,$(m)))
+	MW_CASES=$(CASES) MW_SEED=$${MW_SEED:-$$(date +%s)} $(RACKS)
 
 run: $(TOOL) $(MAIN_MODEL)
 	@if [ -d ../shared/traces/deepseek-v2-lite-intent ]; then trace="--trace ../shared/traces/deepseek-v2-lite-intent"; \

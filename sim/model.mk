@@ -14,7 +14,7 @@ KINDS := published basic
 # a board of boards/: sizes and primitives of its device
 LIKE ?=
 $(if $(and $(filter 1,$(words $(F))),$(filter 8 16,$(F))),,$(error F=$(F): flits have 8 or 16 bytes))
-$(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 64),$(N))),,$(error N=$(N): 2 to 64 GPUs are possible))
+$(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 72),$(N))),,$(error N=$(N): 2 to 72 GPUs are possible))
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
 $(if $(filter-out 0 1,$(FAR)),$(error FAR=$(FAR): 0 and 1 are possible))
 $(if $(filter 1,$(FAR)),$(if $(filter 1,$(SMALL))$(filter $(KINDS),$(PRIMITIVES)),$(error FAR=1: neither with SMALL=1 \
@@ -47,8 +47,9 @@ LIKE_PARAMS := $(if $(LIKE),$(shell $(PY) flow/ecp5/board.py $(LIKE) $(SMALL_PAR
 # What simulation has instead of a board's sizes: layers of real size fit. Memory is taken from the system as it is
 # touched. Verilator takes arrays of 2^28 elements, which bounds 8-byte flits. large: flit bytes
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34) $(LARGE_TABLES)
-# above 32 GPUs: tokens of a GPU, as the tables of rows have 18 bits for {GPU, token}
-large_far = $(if $(filter $(shell seq 33 72),$(1)),TokensLog2=11)
+# above 32 GPUs: tokens of a GPU, as the tables of rows have 18 bits for {GPU, token}; and a group for each GPU besides
+# others
+large_far = $(if $(filter $(shell seq 33 72),$(1)),TokensLog2=11 Groups=128)
 # a whole device has the same, so that it takes the same cycles, but for its memories; and the
 # primitives that boards have no room for
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64 TileReductions=1 \
@@ -119,7 +120,7 @@ include sim/plain.mk sim/lanes/lanes.mk sim/device.mk
 # without some primitives, and plain ones, one with waveforms, beside others; as N.F.small.trace[.backend]
 MODELS := 8.16.0.0 4.8.0.0 4.8.1.0 2.8.0.0 $(KINDS:%=2.8.%.0) 3.16.0.0 3.16.0.1 2.8.0.0.plain
 LONG_MODELS := 9.8.1.0 9.8.1.0.plain 2.8.far.0 4.16.far.0 $(KINDS:%=8.16.%.0) 16.16.0.0 $(KINDS:%=16.16.%.0) 32.16.0.0 \
-    $(KINDS:%=32.16.%.0) 40.8.0.0 4.8.0.0.plain 8.16.0.0.plain 5.16.0.0 6.16.0.0 7.16.0.0
+    $(KINDS:%=32.16.%.0) 40.8.0.0 40.8.far.0 72.16.far.0 4.8.0.0.plain 8.16.0.0.plain 5.16.0.0 6.16.0.0 7.16.0.0
 asked_kind := $(or $(filter $(KINDS),$(PRIMITIVES)),$(if $(filter 1,$(FAR)),far),$(LIKE),$(SMALL))
 asked := $(N).$(F).$(asked_kind).$(TRACE)$(if $(filter plain,$(BACKEND)),.plain)
 dotted = $(word $(2),$(subst ., ,$(1)))

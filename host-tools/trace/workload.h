@@ -11,13 +11,15 @@
 
 enum {
     MW_MIN_GPUS = 2,
-    MW_MAX_GPUS = 64,
+    MW_MAX_GPUS = 72,
     MW_MAX_HIDDEN = 16384,
     // of every device that `make` builds but the small one, see rtl/common/cfg_pkg.sv and
     // sim/model.mk: the ends of options' ranges. A device of another size says its own. With FAR=1
     // those of far_links.h take their places.
     MW_BUILT_TOKENS = 8192,     ///< of a GPU
     MW_BUILT_FAR_TOKENS = 2048, ///< ... of more than 32
+    MW_BUILT_GROUPS = 16,       ///< static ones
+    MW_BUILT_FAR_GROUPS = 128,  ///< ... of more than 32 GPUs
     MW_BUILT_HIDDEN = 16376,
     MW_BUILT_EXPERTS = 1024,
     MW_BUILT_LATENCY = 64,     ///< cycles of a link

@@ -116,12 +116,13 @@ module switch_port #(
                                                    input logic [Cfg.PortW-1:0] port);
         logic [Cfg.N-1:0] from_self;
         from_self = {set, 1'b0};
-        return (from_self << port) | (from_self >> (6'(Cfg.N) - 6'(port)));
+        return (from_self << port) | (from_self >> (port_t'(Cfg.N) - port_t'(port)));
     endfunction
 
     function automatic logic [Cfg.Others-1:0] by_distance(input logic [Cfg.N-1:0] set,
                                                           input logic [Cfg.PortW-1:0] port);
-        return Cfg.Others'((set >> (6'(port) + 6'd1)) | (set << (6'(Cfg.N - 1) - 6'(port))));
+        return Cfg.Others'((set >> (port_t'(port) + port_t'(1)))
+                           | (set << (port_t'(Cfg.N - 1) - port_t'(port))));
     endfunction
 
     // ---- what others say, and what this port does ----

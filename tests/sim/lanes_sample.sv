@@ -43,7 +43,8 @@ module lanes_sample (
     output logic [31:0]       bits_o,     // variables of one bit: with each other, with
                                           // numbers, and as numbers
     output logic [63:0]       high_o,     // at the high end of one of 64 bits
-    output logic [15:0]       marks_o     // small arrays of them
+    output logic [15:0]       marks_o,    // small arrays of them
+    output logic [71:0]       hits_o      // a number, compared with many constants
 );
     typedef struct packed {
         logic [15:0] high;
@@ -211,6 +212,13 @@ module lanes_sample (
                     grid_q[0][3], 10'd0,
                     grid_q[2][b_i[1:0]], b_i[9:8] != 2'd3 && grid_q[b_i[9:8]][b_i[7:6]]};
     end
+
+    // of such comparisons Verilator makes a table
+    logic [71:0] hit;
+    for (genvar i = 0; i < 72; i++) begin : gen_hit
+        assign hit[i] = a_i[6:0] == 7'(i);
+    end
+    always_ff @(posedge clk_i) hits_o <= hit & w_i[71:0];
 
     // an assertion, as assert.svh makes them
     always_ff @(posedge clk_i) if (rst_ni && !(op_i != 8'hff || a_i != 32'hdead))

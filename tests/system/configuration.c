@@ -93,12 +93,18 @@ static void add_limits(struct text *t, struct mw_random *r, const struct configu
         add_primitives(t, r);
 }
 
+/// More than 32 GPUs have any latency.
+static unsigned far_latency(struct mw_random *r, const struct configuration_model *m)
+{
+    return m->gpus > 32 ? pick(r, 1, 2047) : ONE_OF(r, 65, 130, 390, 781, 1562, 2047);
+}
+
 static void add_behaviour(struct text *t, struct mw_random *r, const struct configuration_model *m)
 {
     add(t, " --tile %u --link-latency %u --in-flight %u --open-rows %u",
         ONE_OF(r, 1, 1, 2, 4, 7, 16, 128),
         m->small ? ONE_OF(r, 1, 1, 2, 5, 7, 8)
-        : m->far ? ONE_OF(r, 65, 130, 390, 781, 1562, 2047)
+        : m->far ? far_latency(r, m)
                  : ONE_OF(r, 1, 1, 2, 5, 17, 64),
         ONE_OF(r, 0, 0, 0, 1, 2, 6), ONE_OF(r, 0, 0, 1, 2, 3));
     if (!m->small)

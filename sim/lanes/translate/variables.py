@@ -58,6 +58,12 @@ def is_memory(t):
     return t[0] == "a" and leaf(t)[1] >= BIG
 
 
+def begins_random(name, t):
+    """whether its first contents are anything: those of a memory of the RTL are, in a table of Verilator's own only the
+    element that a number names is set"""
+    return is_memory(t) and not name.startswith("__VdfgBinToOneHot_Tab_")
+
+
 C_TYPE = {"b": "lanes::M", "u": "lanes::U", "q": "lanes::Q"}
 C_WORD = {"u": "uint32_t", "q": "uint64_t"}
 

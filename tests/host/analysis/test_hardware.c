@@ -308,10 +308,11 @@ static void a_run_refuses_what_the_fabric_lacks(void **state)
     struct mw_error err;
     assert_int_equal(PARSE("--hardware", "hgx-h100", "--gpus", "9"), MW_EXIT_INPUT);
     assert_line(err.text, "--gpus 9", "hgx-h100 has 8");
-    assert_int_equal(PARSE("--hardware", "gb200-nvl72"), MW_EXIT_INPUT);
-    assert_line(err.text, "gb200-nvl72", "72 GPUs", "at most 64", "--gpus 64");
-    assert_int_equal(PARSE("--hardware", "gb200-nvl72", "--gpus", "64"), MW_EXIT_OK);
-    assert_int_equal(p.shape.gpus, 64);
+    const char *large = file(MACHINE("128", "18", "900", "250", "8000", "{\"bf16\": 2500}"));
+    assert_int_equal(PARSE("--hardware", large), MW_EXIT_INPUT);
+    assert_line(err.text, "m: it has 128 GPUs", "at most 72", "--gpus 72");
+    assert_int_equal(PARSE("--hardware", "gb200-nvl72", "--experts", "288"), MW_EXIT_OK);
+    assert_int_equal(p.shape.gpus, 72);
     assert_int_equal(PARSE("--hardware", "hgx-h100", "--flit-bytes", "8"), MW_EXIT_INPUT);
     assert_line(err.text, "250 ns are 3516 cycles", "at most 2047");
     assert_int_equal(

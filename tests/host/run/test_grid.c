@@ -303,7 +303,7 @@ static void refuses_contradictions(void **state)
         {"{\"layer\": 1, \"layers\": 2}", "\"layer\" and \"layers\" say the same"},
         {"{\"gpus\": [2, 4, 6]}", "--gpus 6: the 64 experts of synthetic"},
         {"{\"gpus\": [2, 4, 6]}", "(at gpus 6, system unicast)"},
-        {"{\"gpus\": [2, 65]}", "--gpus 65: expected a whole number from 2 to 64 (at gpus 65"},
+        {"{\"gpus\": [2, 73]}", "--gpus 73: expected a whole number from 2 to 72 (at gpus 73"},
         {"{\"gpus\": 4, \"k\": [2, 8], \"experts\": [4, 16]}", "k = 8 with 4 experts"},
         {"{\"gpus\": 4, \"k\": [2, 8], \"experts\": [4, 16]}",
          "(at k 8, experts 4, system unicast)"},

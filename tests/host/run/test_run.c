@@ -277,7 +277,7 @@ static void refuses_bad_options(void **state)
     static const struct {
         const char *words[4], *cause;
     } bad[] = {
-        {{"--gpus", "1"}, "--gpus 1: expected a whole number from 2 to 64"},
+        {{"--gpus", "1"}, "--gpus 1: expected a whole number from 2 to 72"},
         {{"--gpus", "33"}, "--gpus 33"},
         {{"--gpus", "-8"}, "--gpus -8"},
         {{"--gpus", "8x"}, "--gpus 8x"},

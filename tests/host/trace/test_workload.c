@@ -188,9 +188,9 @@ static void refuses_what_does_not_fit(void **state)
     bad.gpus = 32; // more GPUs than experts
     refuse(&trace, bad, &zero, "cannot be divided evenly over 32 GPUs; possible: 2, 4, 8, 16");
     bad.gpus = 1;
-    refuse(&trace, bad, &zero, "--gpus 1: expected 2 to 64");
-    bad.gpus = 65;
-    refuse(&trace, bad, &zero, "--gpus 65");
+    refuse(&trace, bad, &zero, "--gpus 1: expected 2 to 72");
+    bad.gpus = 73;
+    refuse(&trace, bad, &zero, "--gpus 73");
     bad = shape;
     bad.tokens_per_gpu = 9;
     refuse(&trace, bad, &zero, "72 tokens were requested, the trace has 64");

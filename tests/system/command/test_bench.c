@@ -390,7 +390,7 @@ static void refuses_bad_options(void **state)
     REFUSES("unicast,", "unicast,", "no such pattern");
     REFUSES("unicast alltoall", "alltoall", "unexpected word");
     REFUSES("unicast --speed 3", "--speed", "unknown option");
-    REFUSES("unicast --gpus 1", "--gpus 1", "2 to 64");
+    REFUSES("unicast --gpus 1", "--gpus 1", "2 to 72");
     REFUSES("unicast --gpus x", "--gpus x");
     REFUSES("unicast --flit-bytes 12", "--flit-bytes 12", "8 or 16");
     REFUSES("unicast --minbytes 0", "--minbytes 0");
