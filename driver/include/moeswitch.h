@@ -101,7 +101,7 @@ struct mw_transport;
 enum mw_primitives {
     MW_PRIMITIVES_ALL,
     MW_PRIMITIVES_PUBLISHED, ///< all but target_list_cache, switch_reductions, token_order,
-                             ///< link_rate, and red_types of 64 bits
+                             ///< link_rate, and red_types of 8 and 64 bits
     MW_PRIMITIVES_BASIC,     ///< adder_bypass alone
 };
 
@@ -673,8 +673,9 @@ MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uin
                                         uint32_t bytes, uint64_t to);
 /// Set element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce or red that was added
 /// last. The default is the sum of bf16. MW_ERR_INVALID, which the stream keeps: another last
-/// instruction, or a number of more than 3 bits. MW_ERR_CAPACITY at load: the device lacks the type
-/// (red_types). If the type does not have the operator, the device records MW_HWERR_REDUCTION.
+/// instruction, a type of more than 4 bits or an operator of more than 3. MW_ERR_CAPACITY at load:
+/// the device lacks the type (red_types). If the type does not have the operator, the device
+/// records MW_HWERR_REDUCTION.
 MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// Add remote partial sums or, with `own`, add the own experts' rows to them. In layers with

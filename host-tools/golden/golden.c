@@ -197,18 +197,26 @@ void mw_golden_reduced_row(const struct mw_workload *w, unsigned layer, unsigned
     struct row row, scaled;
     load_row(w, layer, token, &row);
     const uint16_t *x = w->layer[layer].x + (size_t)token * w->shape.hidden;
-    unsigned width = mw_reduce_bytes(dtype) / 2;
-    for (unsigned h = 0; h < w->shape.hidden; h += width) {
-        uint64_t y[MW_MAX_K] = {0};
+    // elements of 8 bits are taken two at a time, as there are values of 16
+    const unsigned bits = 8 * mw_reduce_bytes(dtype), step = bits < 32 ? 1 : bits / 16;
+    const uint64_t mask = ~UINT64_C(0) >> (64 - bits);
+    for (unsigned h = 0; h < w->shape.hidden; h += step) {
+        uint64_t y[MW_MAX_K] = {0}, v = 0;
         if (h % MW_SCALE_BLOCK == 0)
             scale_row(w, layer, token, h, &row, &scaled);
         for (unsigned i = 0; i < row.count; i++)
-            for (unsigned part = 0; part < width; part++)
+            for (unsigned part = 0; part < step; part++)
                 y[i] |= (uint64_t)mw_expert_value(x[h + part], row.coefficient[i], scaled.weight[i])
                         << 16 * part;
-        uint64_t v =
-            reduce_element(&row, y, w->shape.gpus, mw_gpu_of_token(w, token), dtype, redop);
-        memcpy(out + h, &v, 2 * (size_t)width);
+        for (unsigned at = 0; at < 16 * step; at += bits) {
+            uint64_t element[MW_MAX_K];
+            for (unsigned i = 0; i < row.count; i++)
+                element[i] = y[i] >> at & mask;
+            v |= reduce_element(&row, element, w->shape.gpus, mw_gpu_of_token(w, token), dtype,
+                                redop)
+                 << at;
+        }
+        memcpy(out + h, &v, 2 * (size_t)step);
     }
 }
 

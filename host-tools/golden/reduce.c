@@ -15,7 +15,8 @@ static const struct {
     [MW_DTYPE_BF16] = {"bf16", 2, true}, [MW_DTYPE_FP16] = {"fp16", 2, true},
     [MW_DTYPE_FP32] = {"fp32", 4, true}, [MW_DTYPE_U32] = {"u32", 4, false},
     [MW_DTYPE_S32] = {"s32", 4, false},  [MW_DTYPE_U64] = {"u64", 8, false},
-    [MW_DTYPE_S64] = {"s64", 8, false},
+    [MW_DTYPE_S64] = {"s64", 8, false},  [MW_DTYPE_E4M3] = {"e4m3", 1, true},
+    [MW_DTYPE_E5M2] = {"e5m2", 1, true},
 };
 
 static const char *const ops[MW_REDOPS] = {
@@ -32,6 +33,11 @@ bool mw_reduce_exists(unsigned dtype, unsigned redop)
 unsigned mw_reduce_bytes(unsigned dtype)
 {
     return types[dtype].bytes;
+}
+
+bool mw_reduce_is_float(unsigned dtype)
+{
+    return types[dtype].is_float;
 }
 
 const char *mw_reduce_type_name(unsigned dtype)
@@ -69,6 +75,16 @@ float mw_fp16_to_float(uint16_t v)
     return copysignf(magnitude, v >> 15 ? -1.0f : 1.0f);
 }
 
+/// Exponent and fraction of the nearest number with `bits` fraction bits, whose smallest normal one
+/// is 2^least.
+static uint32_t nearest(double magnitude, int bits, int least)
+{
+    // In places of the last bit, which below 2^least is that of 2^least, whatever the number.
+    int exponent = magnitude < ldexp(1, least) ? least : ilogb(magnitude);
+    uint32_t places = (uint32_t)nearbyint(ldexp(magnitude, bits - exponent));
+    return ((uint32_t)(exponent - least) << bits) + places;
+}
+
 uint16_t mw_fp16_from_float(float v)
 {
     if (isnan(v))
@@ -77,10 +93,36 @@ uint16_t mw_fp16_from_float(float v)
     double magnitude = fabs((double)v);
     if (magnitude >= 0x1.ffep15) // half a place above the largest number
         return sign | 0x7c00;
-    // In places of the last bit, which below 2^-14 is 2^-24, whatever the number.
-    int exponent = magnitude < 0x1p-14 ? -14 : ilogb(magnitude);
-    uint32_t places = (uint32_t)nearbyint(ldexp(magnitude, 10 - exponent));
-    return (uint16_t)(sign | (((uint32_t)(exponent + 14) << 10) + places));
+    return (uint16_t)(sign | nearest(magnitude, 10, -14));
+}
+
+static float e4m3_to_float(uint8_t v)
+{
+    int exponent = v >> 3 & 15, fraction = v & 7;
+    float magnitude = (v & 0x7f) == 0x7f ? NAN
+                      : exponent == 0    ? ldexpf((float)fraction, -9)
+                                         : ldexpf((float)(fraction + 8), exponent - 10);
+    return copysignf(magnitude, v >> 7 ? -1.0f : 1.0f);
+}
+
+/// There is no infinity: what is beyond the largest number becomes that.
+static uint8_t e4m3_from_float(float v)
+{
+    if (isnan(v))
+        return MW_FP8_NAN;
+    double magnitude = fabs((double)v);
+    return (uint8_t)((signbit(v) ? 0x80 : 0) |
+                     (magnitude > 448 ? 0x7e : nearest(magnitude, 3, -6)));
+}
+
+static uint8_t e5m2_from_float(float v)
+{
+    if (isnan(v))
+        return MW_FP8_NAN;
+    double magnitude = fabs((double)v);
+    // from half a place above the largest number on
+    return (uint8_t)((signbit(v) ? 0x80 : 0) |
+                     (magnitude >= 61440 ? 0x7c : nearest(magnitude, 2, -14)));
 }
 
 uint64_t mw_reduce_first(unsigned dtype, uint64_t element)
@@ -90,6 +132,10 @@ uint64_t mw_reduce_first(unsigned dtype, uint64_t element)
         return bits_of(float_of((uint32_t)element << 16));
     case MW_DTYPE_FP16:
         return bits_of(mw_fp16_to_float((uint16_t)element));
+    case MW_DTYPE_E4M3:
+        return bits_of(e4m3_to_float((uint8_t)element));
+    case MW_DTYPE_E5M2: // the upper half of an fp16
+        return bits_of(mw_fp16_to_float((uint16_t)(element << 8)));
     case MW_DTYPE_FP32:
         return bits_of(float_of((uint32_t)element));
     default:
@@ -147,6 +193,10 @@ uint64_t mw_reduce_last(unsigned dtype, uint64_t result)
 {
     if (dtype == MW_DTYPE_FP16)
         return mw_fp16_from_float(float_of((uint32_t)result));
+    if (dtype == MW_DTYPE_E4M3)
+        return e4m3_from_float(float_of((uint32_t)result));
+    if (dtype == MW_DTYPE_E5M2)
+        return e5m2_from_float(float_of((uint32_t)result));
     if (dtype != MW_DTYPE_BF16)
         return result;
     if (isnan(float_of((uint32_t)result)))

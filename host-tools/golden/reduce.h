@@ -17,18 +17,20 @@ extern "C" {
 #endif
 
 enum {
-    MW_DTYPES = 7,
+    MW_DTYPES = 9,
     MW_REDOPS = 6,
+    MW_FP8_NAN = 0x7f, ///< of both types
     MW_FP16_NAN = 0x7fff,
     MW_FP32_NAN = 0x7fffffff,
 };
 
 /// Whether there is such a reduction: and, or, xor are for integers alone.
 bool mw_reduce_exists(unsigned dtype, unsigned redop);
-/// Bytes of an element: 2, 4 or 8.
+bool mw_reduce_is_float(unsigned dtype);
+/// Bytes of an element: 1, 2, 4 or 8.
 unsigned mw_reduce_bytes(unsigned dtype);
-/// PTX's name of a type (bf16, fp16, fp32, u32, s32, u64, s64) and the operator's (sum as
-/// nccl-tests calls add).
+/// PTX's name of a type (bf16, fp16, fp32, u32, s32, u64, s64, e4m3, e5m2) and the operator's (sum
+/// as nccl-tests calls add).
 const char *mw_reduce_type_name(unsigned dtype);
 const char *mw_reduce_op_name(unsigned redop);
 
@@ -36,8 +38,8 @@ const char *mw_reduce_op_name(unsigned redop);
 float mw_fp16_to_float(uint16_t v);
 uint16_t mw_fp16_from_float(float v);
 
-/// A running result: of 16-bit types the bits of an fp32. A term alone; the next one taken in;
-/// the element that it leaves as.
+/// A running result: of floats of 8 and 16 bits the bits of an fp32. A term alone; the next one
+/// taken in; the element that it leaves as.
 uint64_t mw_reduce_first(unsigned dtype, uint64_t element);
 uint64_t mw_reduce_next(unsigned dtype, unsigned redop, uint64_t result, uint64_t element);
 uint64_t mw_reduce_last(unsigned dtype, uint64_t result);

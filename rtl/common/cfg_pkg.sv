@@ -72,7 +72,7 @@ package cfg_pkg;
         bit            Faults;            // emulated endpoints can be made to
         bit            Multicast;         // the switch has the multimem opcodes
         red_pkg::set_t RedTypes;          // types and operators of reductions
-        red_pkg::set_t RedOps;
+        red_pkg::ops_t RedOps;
 
         // ---- what follows: widths are in bits ----
         int unsigned FlitW;        // a flit

@@ -57,7 +57,8 @@ module packet_acc #(
     red_pkg::red_t red_q, red_end;  // of stage 0 and of the last one
     logic half;  // the last stage but one holds a
                  // last term, of bf16
-    logic [Cfg.Words-1:0][1:0][31:0] acc, sum;
+    localparam int unsigned Parts = red_pkg::parts(Cfg.RedTypes);
+    logic [Cfg.Words-1:0][Parts-1:0][31:0] acc, sum;
 
     // an earlier term of the same word is inside; with Spaced this never delays a term
     logic conflict;
@@ -90,7 +91,7 @@ module packet_acc #(
     end
 
     lutram #(
-        .Width(Cfg.Words * 64),
+        .Width(Cfg.Words * Parts * 32),
         .Depth(Cfg.PayFlits)
     ) i_acc (
         .clk_i(clk_i),

@@ -222,7 +222,7 @@ static void stream_failures(void **state)
     assert_code(mw_stream_end(&s), MW_ERR_INVALID);
     mw_stream_init(&s);
     mw_stream_dymultimem_ld_reduce(&s, 0, 1, false);
-    assert_code(mw_stream_reduction(&s, 8, MW_REDOP_ADD), MW_ERR_INVALID);
+    assert_code(mw_stream_reduction(&s, 16, MW_REDOP_ADD), MW_ERR_INVALID);
     mw_stream_init(&s);
     assert_code(mw_stream_expert_cycles(&s, 1), MW_ERR_INVALID);
     mw_stream_init(&s);
@@ -400,6 +400,18 @@ static void add_s64(struct mw_stream *s)
     mw_stream_reduction(s, MW_DTYPE_S64, MW_REDOP_MIN);
 }
 
+static void add_e4m3(struct mw_stream *s)
+{
+    mw_stream_multimem_ld_reduce(s, 0, 0, 64, 0);
+    mw_stream_reduction(s, MW_DTYPE_E4M3, MW_REDOP_ADD);
+}
+
+static void add_e5m2(struct mw_stream *s)
+{
+    mw_stream_dymultimem_ld_reduce(s, 0, 1, false);
+    mw_stream_reduction(s, MW_DTYPE_E5M2, MW_REDOP_MAX);
+}
+
 static void add_row_sums(struct mw_stream *s)
 {
     mw_stream_dymultimem_ld_reduce(s, 0, 1, false);
@@ -438,6 +450,8 @@ static void streams_need_primitives(void **state)
         {MW_FABRIC__PRIMITIVES__MULTIMEM_RED_bm, add_red, "multimem.red"},
         {RED_TYPE(U64), add_u64, "reductions of u64"},
         {RED_TYPE(S64), add_s64, "reductions of s64"},
+        {RED_TYPE(E4M3), add_e4m3, "reductions of e4m3"},
+        {RED_TYPE(E5M2), add_e5m2, "reductions of e5m2"},
         {RED_TYPE(BF16), add_row_sums, "reductions of bf16"},
         {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients, "gradients of gate weights"},
         {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients_of_rows,

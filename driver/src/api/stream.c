@@ -265,9 +265,10 @@ int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop)
     struct mw_instr *last = s->count ? &s->instr[s->count - 1] : NULL;
     bool reduces = last && (last->op == MW_I_DYMULTIMEM_LD_REDUCE ||
                             last->op == MW_I_MULTIMEM_LD_REDUCE || last->op == MW_I_MULTIMEM_RED);
-    if (!reduces || dtype > 7 || redop > 7) {
-        s->error = mwi_fail(MW_ERR_INVALID, "type %u, operator %u: %s", dtype, redop,
-                            reduces ? "numbers have 3 bits" : "not behind an ld_reduce or red");
+    if (!reduces || dtype > 15 || redop > 7) {
+        s->error =
+            mwi_fail(MW_ERR_INVALID, "type %u, operator %u: %s", dtype, redop,
+                     reduces ? "types have 4 bits, operators 3" : "not behind an ld_reduce or red");
         return s->error;
     }
     last->imm = (uint16_t)((last->imm & 0xff) | dtype << 8 | redop << 12);
@@ -401,7 +402,8 @@ static const char *lacks_type(const struct mw_device_info *info, unsigned dtype)
         [MW_DTYPE_BF16] = "reductions of bf16", [MW_DTYPE_FP16] = "reductions of fp16",
         [MW_DTYPE_FP32] = "reductions of fp32", [MW_DTYPE_U32] = "reductions of u32",
         [MW_DTYPE_S32] = "reductions of s32",   [MW_DTYPE_U64] = "reductions of u64",
-        [MW_DTYPE_S64] = "reductions of s64",
+        [MW_DTYPE_S64] = "reductions of s64",   [MW_DTYPE_E4M3] = "reductions of e4m3",
+        [MW_DTYPE_E5M2] = "reductions of e5m2",
     };
     if (dtype >= sizeof reductions / sizeof *reductions || info->red_types >> dtype & 1)
         return NULL;

@@ -72,6 +72,50 @@ package fp_pkg;
         return {x[7], exp, frac, 4'd0};
     endfunction
 
+    // bf16 of the same value as an e5m2; its subnormals are normal numbers of bf16.
+    function automatic logic [15:0] e5m2_to_bf16(input logic [7:0] x);
+        if (x[6:2] == '1) return {x[7], 8'hff, x[1:0], 5'd0};
+        if (x[6:2] != '0) return {x[7], 8'd112 + 8'(x[6:2]), x[1:0], 5'd0};
+        if (x[1]) return {x[7], 8'd112, x[0], 6'd0};
+        return {x[7], x[0] ? 8'd111 : 8'd0, 7'd0};
+    endfunction
+
+    // Number of `places` fraction bits nearest to an fp32, ties to even, whose smallest normal
+    // number has the exponent `least` in fp32: what is behind the sign, with exponents that the
+    // type may lack. Subnormals are made.
+    function automatic logic [30:0] rne_small(input logic [31:0] x, input logic [7:0] least,
+                                              input int unsigned places);
+        logic [30:0] kept;
+        logic [23:0] low;  // what is cut off, its highest bit is half of a place
+        logic [7:0] shift;
+        kept = {x[30:23] - (least - 8'd1), x[22:0]} >> (23 - places);
+        low = {x[22:0], 1'b0} << places;
+        if (x[30:23] < least) begin
+            shift = 8'(23 - places) + least - x[30:23];
+            kept = (shift > 8'd24) ? '0 : 31'({1'b1, x[22:0]} >> shift);
+            low = {1'b1, x[22:0]} << (8'd24 - shift);
+            if (shift > 8'd24) low = '0;
+        end
+        return kept + 31'(low[23] && (kept[0] || low[22:0] != '0));
+    endfunction
+
+    // e4m3 nearest to an fp32 whose NaN, if it is one, is canonical. There is no infinity: what is
+    // beyond the largest number, 448, becomes that.
+    function automatic logic [7:0] rne_e4m3(input logic [31:0] x);
+        logic [30:0] mag;
+        if (x[30:23] == 8'hff && x[22:0] != '0) return 8'h7f;
+        mag = rne_small(x, 8'd121, 3);
+        return {x[31], (mag > 31'h7e) ? 7'h7e : mag[6:0]};
+    endfunction
+
+    // e5m2 nearest to such an fp32; overflow to infinity.
+    function automatic logic [7:0] rne_e5m2(input logic [31:0] x);
+        logic [30:0] mag;
+        if (x[30:23] == 8'hff && x[22:0] != '0) return 8'h7f;
+        mag = rne_small(x, 8'd113, 2);
+        return {x[31], (mag > 31'h7c) ? 7'h7c : mag[6:0]};
+    endfunction
+
     // Product of an e2m1 and an e4m3, of which `s` is the bf16: 2 by 4 bits of significand, exact.
     function automatic logic [15:0] e2m1_times(input logic [3:0] x, input logic [15:0] s);
         logic [5:0] product;  // from [1, 4), with 4 fraction bits

@@ -9,13 +9,15 @@ package red_pkg;
     // verilator lint_off UNUSEDPARAM
 
     // Sets of a build: bit i is the type, or the operator, with that number in packet_pkg.
-    typedef logic [7:0] set_t;
-    localparam set_t UsualTypes = 8'h1f;  // those of 16 and 32 bits
-    localparam set_t AllOps = 8'h3f;
-    localparam set_t Floats = 8'h07;
-    localparam set_t Words = 8'h1c;  // types of 32 bits
-    localparam set_t Wide = 8'h60;  // types of 64 bits
-    localparam set_t Logic = 8'h38;  // and, or, xor
+    typedef logic [15:0] set_t;
+    typedef logic [7:0] ops_t;
+    localparam set_t UsualTypes = 16'h001f;  // those of 16 and 32 bits
+    localparam ops_t AllOps = 8'h3f;
+    localparam set_t Floats = 16'h0187;
+    localparam set_t Words = 16'h001c;  // types of 32 bits
+    localparam set_t Wide = 16'h0060;  // types of 64 bits
+    localparam set_t Bytes = 16'h0180;  // types of 8 bits
+    localparam ops_t Logic = 8'h38;  // and, or, xor
 
     // verilator lint_on UNUSEDPARAM
 
@@ -25,35 +27,53 @@ package red_pkg;
     } red_t;
 
     // Is there such a reduction: and, or, xor are for integers alone.
-    function automatic logic has(input set_t types, input set_t ops, input red_t r);
+    function automatic logic has(input set_t types, input ops_t ops, input red_t r);
         return types[r.dtype] && ops[r.redop] && !(Floats[r.dtype] && Logic[r.redop]);
     endfunction
 
     // Nothing but the sum of bf16: type and operator need no wires.
-    function automatic bit plain(input set_t types, input set_t ops);
-        return types == 8'h01 && ops == 8'h01;
+    function automatic bit plain(input set_t types, input ops_t ops);
+        return types == 16'h0001 && ops == 8'h01;
     endfunction
 
-    // Two elements of 16 bits, or one of 32, as they leave a reduction of nothing else: NaN are
-    // canonical. bf16: there is no other type.
-    function automatic logic [31:0] canonical(input bit bf16, input packet_pkg::dtype_e dtype,
-                                              input logic [31:0] x);
+    // Bits of red_t that count, from the lowest on: the types below number 8 have one fewer.
+    function automatic int unsigned red_bits(input set_t types);
+        return (types >> 8 == '0) ? $bits(red_t) - 1 : $bits(red_t);
+    endfunction
+
+    // What is kept of a reduction that the build has: only the bits that count.
+    function automatic red_t kept(input set_t types, input red_t r);
+        return r & red_t'((1 << red_bits(types)) - 1);
+    endfunction
+
+    // Running results in 32 bits of a flit, of 32 bits each.
+    function automatic int unsigned parts(input set_t types);
+        return ((types & Bytes) != '0) ? 4 : 2;
+    endfunction
+
+    // Elements in 32 bits as they leave a reduction of nothing else: NaN are canonical.
+    function automatic logic [31:0] canonical(
+        input set_t types, input ops_t ops, input packet_pkg::dtype_e dtype, input logic [31:0] x);
         import packet_pkg::*;
         logic [31:0] y;
         y = x;
-        if (bf16 || dtype == DTYPE_BF16) begin
+        if (plain(types, ops) || dtype == DTYPE_BF16) begin
             for (int unsigned h = 0; h < 2; h++) if (x[16*h+:15] > 15'h7f80) y[16*h+:16] = 16'h7fff;
         end else if (dtype == DTYPE_FP16) begin
             for (int unsigned h = 0; h < 2; h++) if (x[16*h+:15] > 15'h7c00) y[16*h+:16] = 16'h7fff;
         end else if (dtype == DTYPE_FP32) begin
             if (x[30:0] > 31'h7f80_0000) y = 32'h7fff_ffff;
+        end else if (types[DTYPE_E4M3] && dtype == DTYPE_E4M3) begin
+            for (int unsigned b = 0; b < 4; b++) if (x[8*b+:7] == 7'h7f) y[8*b+:8] = 8'h7f;
+        end else if (types[DTYPE_E5M2] && dtype == DTYPE_E5M2) begin
+            for (int unsigned b = 0; b < 4; b++) if (x[8*b+:7] > 7'h7c) y[8*b+:8] = 8'h7f;
         end
         return y;
     endfunction
 
     // What changes nothing when it is reduced with another element of 32 bits, or with each of two
     // of 16: -0 added, or a NaN beside a number, or an integer.
-    function automatic logic [31:0] neutral(input set_t types, input set_t ops, input red_t r);
+    function automatic logic [31:0] neutral(input set_t types, input ops_t ops, input red_t r);
         import packet_pkg::*;
         if (plain(types, ops) || (Floats[r.dtype] && r.redop == REDOP_ADD))
             return {16'h8000, Words[r.dtype] && !plain(types, ops) ? 16'h0000 : 16'h8000};

@@ -16,7 +16,7 @@
 
 module reduce_lane #(
     parameter red_pkg::set_t RedTypes = red_pkg::UsualTypes,
-    parameter red_pkg::set_t RedOps = red_pkg::AllOps
+    parameter red_pkg::ops_t RedOps = red_pkg::AllOps
 ) (
     input  wire logic clk_i,
 

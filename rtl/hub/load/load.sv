@@ -251,7 +251,7 @@ module load #(
         ld_header_o.cls = CLS_CTRL;
         {ld_header_o.src_far, ld_header_o.src} = cfg_i.port;
         ld_header_o.epoch = cfg_i.epoch;
-        ld_header_o.merge = !alone_q;
+        ld_header_o.own = !alone_q;
         {ld_header_o.target0, ld_header_o.addr} = 64'(lanes);
     end
 

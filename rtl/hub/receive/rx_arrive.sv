@@ -235,7 +235,7 @@ module rx_arrive #(
         low_in.stage = head.stage;
         // source and stage of a red are not used: its type and operator take their place
         if (Cfg.Reds && head.opcode == OP_MULTIMEM_RED)
-            {low_in.src, low_in.stage} = (Cfg.PortW + 2)'({head.dtype, head.redop, 1'b0});
+            {low_in.src, low_in.stage} = (Cfg.PortW + 2)'({head.dtype, head.redop});
         high_in.beyond = (head.addr >> Cfg.MaddrW) != '0;
         if (Cfg.SourceLists && lists_i && rowsp_q)
             high_in.beyond = (RowBit'(head.addr) >> Cfg.MaddrW) != '0;

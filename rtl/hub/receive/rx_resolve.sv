@@ -98,7 +98,7 @@ module rx_resolve #(
     // parked: with lists the target too, as its row's list may be another one by then
     localparam int unsigned ParkedW = SlotW + 4 + (Cfg.TargetListCache ? TgtW : 0);
 
-    localparam int unsigned RedW = $bits(red_pkg::red_t);
+    localparam int unsigned RedW = red_pkg::red_bits(Cfg.RedTypes);
 
     if (Cfg.MergeLoads && Cfg.RowsLog2 < Cfg.TokW) begin : gen_check_loads
         $error("rx_resolve: with MergeLoads there are as many rows as tokens of all GPUs");
@@ -361,7 +361,7 @@ module rx_resolve #(
     assign dynamic = s0_q.op == OP_DYMULTIMEM_ST;
     assign loaded = Cfg.MergeLoads && s0_q.op == OP_LD_RESP;
     assign red = Cfg.Reds && s0_q.op == OP_MULTIMEM_RED;
-    assign red_kind = {s0_q.src[NearBits-1:0], s0_q.stage[1]};
+    assign red_kind = {s0_q.src[NearBits-1:0], s0_q.stage};
     assign resolved = attributes_of(s0_q.op, Cfg.MergeLoads);
     assign span = 8'(s0_q.lane) + s0_q.len - 8'd1;
     assign row_bytes = (s0_q.stage == STAGE_DISPATCH) ? node_pkg::dispatch_row(
@@ -496,7 +496,8 @@ module rx_resolve #(
         s1_d.job.row    = loaded ? number : lists && slot ? Cfg.RowsLog2'(s0_q.src)
                           : Cfg.RowsLog2'(s0_q.row);
         s1_d.job.home = slot;
-        s1_d.job.token = red ? Cfg.TokW'(red_kind) : slot ? Cfg.TokW'(slot_index) : s0_q.token;
+        s1_d.job.token = red ? Cfg.TokW'(red_pkg::kept(Cfg.RedTypes, red_kind)) :
+            slot ? Cfg.TokW'(slot_index) : s0_q.token;
         s1_d.job.pos = s0_q.tgt[3:0];
         if (s1_d.job.counts)
             s1_d.job.pos = {(Cfg.CopyPkts > 1) ? s0_q.first[8:7] : 2'd0, s0_q.stage};

@@ -101,10 +101,12 @@ module rx_worker #(
     end
 
     if (Reds) begin : gen_reds
+        localparam int unsigned RedW = red_pkg::red_bits(Cfg.RedTypes);
+
         always_ff @(posedge clk_i) begin
             if (step) begin
                 wr_o.red <= job_q.red;
-                wr_o.kind <= job_q.token[$bits(red_pkg::red_t)-1:0];
+                wr_o.kind <= red_pkg::red_t'(job_q.token[RedW-1:0]);
             end
         end
     end else begin : gen_no_reds

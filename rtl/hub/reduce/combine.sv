@@ -164,18 +164,18 @@ module combine #(
 
     // sum is of bf16; the others say it in imm.
     assign red_in = (mode_in == Sum) ? '0 : '{
-            dtype: dtype_e'(cmd_i.imm[10:8]),
+            dtype: dtype_e'(cmd_i.imm[11:8]),
             redop: redop_e'(cmd_i.imm[14:12])
         };
     assign offered = red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red_in);
-    assign strange = (mode_in != Sum && (cmd_i.imm[11] || cmd_i.imm[15])) || !offered
+    assign strange = (mode_in != Sum && cmd_i.imm[15]) || !offered
                      || (by_switch && mode_in == Dynamic && red_in != '0);
 
     if (red_pkg::plain(Cfg.RedTypes, Cfg.RedOps)) begin : gen_plain
         assign items_o.red = '0;
     end else begin : gen_red
         red_pkg::red_t red_q;
-        always_ff @(posedge clk_i) if (take) red_q <= red_in;
+        always_ff @(posedge clk_i) if (take) red_q <= red_pkg::kept(Cfg.RedTypes, red_in);
         assign items_o.red = red_q;
     end
 

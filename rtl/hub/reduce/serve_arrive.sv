@@ -77,7 +77,9 @@ module serve_arrive #(
     end
 
     localparam bit Plain = red_pkg::plain(Cfg.RedTypes, Cfg.RedOps);
-    assign word_o.red = Plain ? '0 : '{dtype: header.dtype, redop: header.redop};
+    red_pkg::red_t red;
+    assign red = '{dtype: header.dtype, redop: header.redop};
+    assign word_o.red = Plain ? '0 : red_pkg::kept(Cfg.RedTypes, red);
 
     always_comb begin
         word_o.low.len_low = header.len[9:0];
@@ -94,8 +96,7 @@ module serve_arrive #(
         word_o.low.st = header.tag[7] && !req_i.valid;
         word_o.low.over = req_i.valid && (cfg_i.row_bytes < header.len
                                           || header.len[Cfg.FlitLog2-1:0] != '0
-                     || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps,
-                                      '{dtype: header.dtype, redop: header.redop}) ||
+                                          || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, red) ||
             (!is_static && (header.cnt == '0 || header.cnt > 5'(TargetsMax))));
         word_o.x = header.addr[Cfg.MaddrW-1:0];
         word_o.over = req_i.valid && (req_i.err || header.addr[47:Cfg.MaddrW] != '0

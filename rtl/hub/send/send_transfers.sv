@@ -145,15 +145,15 @@ module send_transfers #(
 
     if (Cfg.Reds) begin : gen_reds
         logic red_q;
+        red_pkg::red_t kind;
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;
         assign is_red = red_q;
-        assign sends_o.kind = !red_q ? '0 : '{
-                dtype: packet_pkg::dtype_e'(imm_q[10:8]),
+        assign kind = '{
+                dtype: packet_pkg::dtype_e'(imm_q[11:8]),
                 redop: packet_pkg::redop_e'(imm_q[14:12])
             };
-        assign strange = red_q && (imm_q[11] || imm_q[15] || !red_pkg::has(
-            Cfg.RedTypes, Cfg.RedOps, sends_o.kind
-        ));
+        assign sends_o.kind = red_q ? red_pkg::kept(Cfg.RedTypes, kind) : '0;
+        assign strange = red_q && (imm_q[15] || !red_pkg::has(Cfg.RedTypes, Cfg.RedOps, kind));
     end else begin : gen_no_reds
         logic red_q;  // an error
         always_ff @(posedge clk_i) if (accept) red_q <= cmd_i.op == I_MULTIMEM_RED;

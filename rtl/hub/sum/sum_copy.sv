@@ -123,7 +123,7 @@ module sum_copy #(
     assign from = pass.need_a ? term : pass.need_r ? res_i.data : {Cfg.FlitW/16{pass.minus, 15'd0}};
     for (genvar w = 0; w < Cfg.Words; w++) begin : gen_word
         assign data[32*w+:32] = red_pkg::canonical(
-            red_pkg::plain(Cfg.RedTypes, Cfg.RedOps), red.dtype, from[32*w+:32]
+            Cfg.RedTypes, Cfg.RedOps, red.dtype, from[32*w+:32]
         );
     end
 

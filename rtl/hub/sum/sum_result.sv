@@ -38,17 +38,18 @@ module sum_result #(
     output logic err_valid_o
 );
     localparam int unsigned HBeatW = $clog2(Cfg.HeadFlits + 1);
-    localparam int unsigned PoisonBit = 56;  // of the header
 
     logic [HBeatW-1:0] beat_q;
     // poison: from this flit on
     logic payload, fire, first, payload_begin, poison, poison_q;
+    packet_pkg::header_low_t head;
 
     assign payload = beat_q == HBeatW'(Cfg.HeadFlits);
     assign fire = res_i.valid && res_ready_o;
     assign first = fire && beat_q == '0;
     assign payload_begin = fire && beat_q == HBeatW'(Cfg.HeadFlits - 1);
-    assign poison = res_bad_i || ((beat_q == '0) ? res_i.data[PoisonBit] : poison_q);
+    assign head = res_i.data[63:0];
+    assign poison = res_bad_i || ((beat_q == '0) ? head.poison : poison_q);
 
     always_ff @(posedge clk_i) begin
         if (!rst_ni) begin

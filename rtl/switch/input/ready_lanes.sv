@@ -120,7 +120,7 @@ module ready_lanes #(
             .rst_ni,
             .valid_i(push_i),
             .ready_o(),
-            .data_i({load_i, header_i.merge}),
+            .data_i({load_i, header_i.own}),
             .valid_o(),
             .ready_i(pop),
             .data_o({load_o, merge_o}),

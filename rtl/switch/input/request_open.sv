@@ -41,7 +41,9 @@ module request_open #(
     logic opens;
     header_t low;  // its first half
     logic [14:0] len;
+    red_pkg::red_t red;
 
+    assign red_o = red_pkg::kept(Cfg.RedTypes, red);
     assign low = header_t'({64'b0, low_i});
 
     if (Cfg.HeadFlits == 2) begin : gen_half_head
@@ -50,7 +52,7 @@ module request_open #(
         // a late push of the request before may come with the first flit, and shows behind it
         assign no_room_o = first_q ? full_i : full_q;
         assign len = low.len;
-        assign red_o = '{dtype: low.dtype, redop: low.redop};
+        assign red = '{dtype: low.dtype, redop: low.redop};
 
         always_ff @(posedge clk_i) begin
             first_q <= first_i;
@@ -62,7 +64,7 @@ module request_open #(
         assign now = head_i && !late_o;
         assign no_room_o = full_i;
         assign len = now ? now_i.len : low.len;
-        assign red_o = now ?
+        assign red = now ?
             '{dtype: now_i.dtype, redop: now_i.redop}
             : '{dtype: low.dtype, redop: low.redop};
     end

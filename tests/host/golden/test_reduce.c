@@ -113,14 +113,61 @@ static void wide_integers(void **state)
     assert_true(reduce2(MW_DTYPE_U64, MW_REDOP_XOR, ones, high) == low);
 }
 
+static void fp8(void **state)
+{
+    (void)state;
+    for (unsigned v = 0; v < 256; v++) {
+        // bit by bit: sign, exponent, fraction
+        const unsigned e4 = v >> 3 & 15, e5 = v >> 2 & 31;
+        double four = e4 ? ldexp(8 + (v & 7), (int)e4 - 10) : ldexp(v & 7, -9);
+        double five = e5 ? ldexp(4 + (v & 3), (int)e5 - 17) : ldexp(v & 3, -16);
+        const bool nan4 = (v & 127) == 127, nan5 = e5 == 31 && v & 3;
+        if (e5 == 31 && !(v & 3))
+            five = INFINITY;
+        const float f4 = nan4 ? NAN : (float)(v >> 7 ? -four : four);
+        const float f5 = nan5 ? NAN : (float)(v >> 7 ? -five : five);
+        const uint32_t r4 = (uint32_t)mw_reduce_first(MW_DTYPE_E4M3, v),
+                       r5 = (uint32_t)mw_reduce_first(MW_DTYPE_E5M2, v);
+        assert_int_equal(r4, nan4 ? MW_FP32_NAN : bits_of(f4));
+        assert_int_equal(r5, nan5 ? MW_FP32_NAN : bits_of(f5));
+        assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, r4), nan4 ? MW_FP8_NAN : v);
+        assert_int_equal(mw_reduce_last(MW_DTYPE_E5M2, r5), nan5 ? MW_FP8_NAN : v);
+        // halfway to the next one, and a hair beside it
+        if ((v & 127) < 126) {
+            const float middle = (f4 + (float)(v >> 7 ? -1 : 1) *
+                                           (float)(e4 ? ldexp(1, (int)e4 - 10) : ldexp(1, -9)) / 2);
+            const float above = nextafterf(middle, v >> 7 ? -INFINITY : INFINITY);
+            assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, bits_of(middle)), v + (v & 1));
+            assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, bits_of(nextafterf(middle, 0))), v);
+            assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, bits_of(above)), v + 1);
+        }
+        if (e5 < 31) {
+            const float middle =
+                (f5 + (float)(v >> 7 ? -1 : 1) *
+                          (float)(e5 ? ldexp(1, (int)e5 - 17) : ldexp(1, -16)) / 2);
+            const float above = nextafterf(middle, v >> 7 ? -INFINITY : INFINITY);
+            assert_int_equal(mw_reduce_last(MW_DTYPE_E5M2, bits_of(middle)), v + (v & 1));
+            assert_int_equal(mw_reduce_last(MW_DTYPE_E5M2, bits_of(nextafterf(middle, 0))), v);
+            assert_int_equal(mw_reduce_last(MW_DTYPE_E5M2, bits_of(above)), v + 1);
+        }
+    }
+    // beyond the largest number, 448: without infinity
+    assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, bits_of(449.0f)), 0x7e);
+    assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, bits_of(-1e30f)), 0xfe);
+    assert_int_equal(mw_reduce_last(MW_DTYPE_E4M3, bits_of(INFINITY)), 0x7e);
+    assert_int_equal(mw_reduce_last(MW_DTYPE_E5M2, bits_of(-1e30f)), 0xfc);
+    assert_int_equal(reduce2(MW_DTYPE_E4M3, MW_REDOP_MIN, 0x80, 0), 0x80);
+    assert_int_equal(reduce2(MW_DTYPE_E5M2, MW_REDOP_MAX, 0xff, 0x3c), 0x3c);
+}
+
 static void what_exists(void **state)
 {
     (void)state;
     unsigned count = 0;
-    for (unsigned d = 0; d < 8; d++)
+    for (unsigned d = 0; d < 16; d++)
         for (unsigned o = 0; o < 8; o++)
             count += mw_reduce_exists(d, o);
-    assert_int_equal(count, 3 * 3 + 4 * 6);
+    assert_int_equal(count, 5 * 3 + 4 * 6);
     assert_false(mw_reduce_exists(MW_DTYPE_FP32, MW_REDOP_XOR));
     assert_true(mw_reduce_exists(MW_DTYPE_S32, MW_REDOP_XOR));
 }
@@ -160,10 +207,10 @@ static void sums_of_bf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fp16),   cmocka_unit_test(least_and_greatest),
-        cmocka_unit_test(integers),     cmocka_unit_test(wide_integers),
-        cmocka_unit_test(what_exists),  cmocka_unit_test(rows_in_order),
-        cmocka_unit_test(sums_of_bf16),
+        cmocka_unit_test(every_fp16),    cmocka_unit_test(least_and_greatest),
+        cmocka_unit_test(integers),      cmocka_unit_test(wide_integers),
+        cmocka_unit_test(fp8),           cmocka_unit_test(what_exists),
+        cmocka_unit_test(rows_in_order), cmocka_unit_test(sums_of_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 #else
 #define RED_TYPES 0x1f
 #endif
+// bits of red_t that are kept: types below number 8 have one fewer
+#define RED_BITS (RED_TYPES >> 8 ? 7 : 6)
 
 namespace tb {
 /// Whether the model has this reduction.

@@ -161,7 +161,7 @@ struct accumulator : model<Vpacket_acc> {
     uint64_t busy_until = 0;
     std::vector<uint64_t> last_use = std::vector<uint64_t>(DEPTH, 0);
     std::deque<result> due;
-    uint64_t sum[DEPTH][LANES] = {};
+    uint64_t sum[DEPTH][FLIT_BYTES] = {};
 };
 
 // Words are opened, extended and closed in any order, with gaps.

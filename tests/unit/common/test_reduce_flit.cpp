@@ -12,7 +12,7 @@
 using namespace tb;
 
 static const unsigned LATENCY = 5; // from a term to its result
-static const unsigned BYTES = 8, PARTS = 2, MOST = 8 / 2;
+static const unsigned BYTES = 8, PARTS = 4, MOST = 8;
 
 static const uint64_t PAIRS =
     getenv("MW_PAIRS") ? strtoull(getenv("MW_PAIRS"), nullptr, 0) : cases(100000, 1000000);
@@ -98,10 +98,10 @@ struct lanes : model<Vreduce_flit> {
 
     uint64_t sum_of(const reduction_kind &red, unsigned e)
     {
-        const unsigned at = place(red, e);
-        return dut.sum_o[at] |
-               (mw_reduce_bytes(red.dtype) == 8 ? static_cast<uint64_t>(dut.sum_o[at + PARTS]) << 32
-                                                : 0);
+        const unsigned first = place(red, e);
+        return dut.sum_o[first] | (mw_reduce_bytes(red.dtype) == 8
+                                       ? static_cast<uint64_t>(dut.sum_o[first + PARTS]) << 32
+                                       : 0);
     }
 
     static uint64_t element_of(const reduction_kind &red, uint64_t flit, unsigned e)
@@ -178,10 +178,16 @@ static uint64_t element(const reduction_kind &red, uint64_t to, dice &rng)
     return narrowed(red, r);
 }
 
-// A running result that the lanes may have: of an element.
+// A running result that the lanes may have: of an element, or of floats any fp32 of the smaller
+// types' exponents, often halfway between two of their numbers.
 static uint64_t running(const reduction_kind &red, uint64_t to, dice &rng)
 {
-    return mw_reduce_first(red.dtype, element(red, to, rng));
+    if (!mw_reduce_is_float(red.dtype) || rng.one_in(2))
+        return mw_reduce_first(red.dtype, element(red, to, rng));
+    uint64_t bits = (rng() & 1) << 31 | uint64_t{rng.between(95, 150)} << 23 | (rng() & 0x7fffff);
+    if (rng.one_in(2))
+        bits &= ~UINT64_C(0) << rng.between(13, 23);
+    return mw_reduce_first(MW_DTYPE_FP32, bits + rng() % 3 - 1);
 }
 
 static term random_term(dice &rng, const reduction_kind &red, kind k)
@@ -213,6 +219,25 @@ TEST(edge_pairs)
     l.drain();
 }
 
+// Every element of 8 bits alone, and with each other one.
+TEST(every_byte)
+{
+    lanes l;
+    for (const reduction_kind &red : all_kinds())
+        for (unsigned a = 0; mw_reduce_bytes(red.dtype) == 1 && a < 256; a++)
+            for (unsigned b = 0; b < 2 * 256; b += MOST) {
+                term t = random_term(l.rng, red, b < 256 ? PAIR : SINGLE);
+                for (unsigned e = 0; e < MOST; e++) {
+                    t.a[e] = a;
+                    t.b[e] = (b + (e + a) % MOST) & 255;
+                }
+                l.give(t);
+                t.last = !t.last;
+                l.give(t);
+            }
+    l.drain();
+}
+
 TEST(random_pairs)
 {
     lanes l;
@@ -220,7 +245,7 @@ TEST(random_pairs)
         for (uint64_t i = 0; i < PAIRS / 10; i++)
             l.give(random_term(l.rng, red, i % 4 == 0 ? PAIR : NEXT));
     for (const reduction_kind &red : all_kinds())
-        for (uint64_t i = 0; mw_reduce_bytes(red.dtype) == 8 && i < PAIRS; i++)
+        for (uint64_t i = 0; mw_reduce_bytes(red.dtype) % 7 == 1 && i < PAIRS; i++)
             l.give(random_term(l.rng, red, NEXT));
     l.drain();
     print_message("%llu results compared\n", static_cast<unsigned long long>(l.checked));

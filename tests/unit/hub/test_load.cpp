@@ -125,7 +125,7 @@ struct load : model<Vload> {
         memcpy(words, got.data(), sizeof words);
         const mw_header h = header_of(got);
         assert_true(h.opcode == MW_OP_LD && h.cls == MW_CLS_CTRL && h.src == port);
-        assert_true(h.epoch == epoch && h.merge == !(in.flags & 1));
+        assert_true(h.epoch == epoch && h.own == !(in.flags & 1));
         assert_true(h.cnt == 0 && h.len == 0);
         for (unsigned l = 0; l < 3; l++) {
             const uint64_t bits = words[1] >> MW_LANE_BITS * l;

@@ -1096,7 +1096,7 @@ TEST(any_command)
         unsigned code = 0;
         if (op != ops[0] && op != ops[1] && op != ops[2])
             code = MW_HWERR_INSTR;
-        else if (op != MW_I_SUM && (dtype > 7 || redop > 7 || !reduces(dtype, redop)))
+        else if (op != MW_I_SUM && (redop > 7 || !reduces(dtype, redop)))
             code = MW_HWERR_REDUCTION;
         else if (fixed && (imm & 255) >= GROUPS)
             code = MW_HWERR_UNMAPPED;

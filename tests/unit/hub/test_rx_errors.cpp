@@ -1207,7 +1207,7 @@ TEST(stores_beyond_credit)
 TEST_IF(REDS, reds)
 {
     hub b;
-    for (unsigned dtype = 0; dtype < 8; dtype++) {
+    for (unsigned dtype = 0; dtype < 16; dtype++) {
         for (unsigned redop = 0; redop < 8; redop++) {
             packet p = b.store(ST_LO + 64, 64);
             p.h.opcode = MW_OP_MULTIMEM_RED;

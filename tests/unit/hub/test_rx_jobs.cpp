@@ -202,7 +202,7 @@ struct jobs : model<Vrx_jobs> {
             outside = first < cfg["st_lo"] || end > cfg["st_hi"] || end > MEM ||
                       (slot_here && (index >= get("tokens") || nth >= get("k") ||
                                      bits_of(distance, shift) + h.len > get("row_bytes")));
-        const unsigned dtype = h.src >> 2, redop = (h.src & 3) << 1 | h.stage >> 1;
+        const unsigned kind = h.src << 2 | h.stage, dtype = kind >> 3, redop = kind & 7;
         const unsigned flits = plain ? 0 : (j.span & 127) / F + 1;
         unsigned err = MW_HWERR_NONE;
         if (h.bad)

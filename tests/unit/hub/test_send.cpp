@@ -103,7 +103,7 @@ struct hub : model<Vsend> {
         const bool red = in.op == MW_I_MULTIMEM_RED, multi = red || in.op == MW_I_MULTIMEM_ST;
         const unsigned to = red ? in.imm & 255 : in.imm, dtype = in.imm >> 8 & 15,
                        redop = in.imm >> 12;
-        if (red && (dtype > 7 || redop > 7 || !reduces(dtype, redop)))
+        if (red && (redop > 7 || !reduces(dtype, redop)))
             return MW_HWERR_REDUCTION;
         if (multi ? to >= GROUPS || group[to] == 0 : to >= N)
             return MW_HWERR_UNMAPPED;
@@ -473,7 +473,7 @@ struct hub : model<Vsend> {
                 continue;
             }
             const uint64_t before = slots;
-            h.dtype = red ? in.imm >> 8 & 7 : 0;
+            h.dtype = red ? in.imm >> 8 & 15 : 0;
             h.redop = red ? in.imm >> 12 : 0;
             h.target0 = to;
             if (group[to] & ~(1u << l.port))

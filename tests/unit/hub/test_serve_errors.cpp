@@ -284,7 +284,7 @@ TEST(lengths_types_and_counts)
             b.poisons(MW_HWERR_BOUNDS, p);
         }
     }
-    for (unsigned dtype = 0; dtype < 8; dtype++) {
+    for (unsigned dtype = 0; dtype < 16; dtype++) {
         for (unsigned redop = 0; redop < 8; redop++) {
             packet p = b.right(b.other());
             p.h.dtype = dtype;

@@ -67,7 +67,7 @@ struct loads {
     {
         packet p = b->ready(src, lanes);
         p.h.opcode = MW_OP_LD;
-        p.h.merge = merge;
+        p.h.own = merge;
         return p;
     }
     uint8_t content(unsigned home, unsigned index, unsigned byte) const

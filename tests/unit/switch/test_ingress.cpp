@@ -149,7 +149,7 @@ class input : public tb::model<Vingress> {
             p.h.dst = (p.h.dst + 1) % N;
         p.h.poison = percent(5);
         while (p.h.cls == MW_CLS_REQ && !tb::reduces(p.h.dtype, p.h.redop)) {
-            p.h.dtype = below(8);
+            p.h.dtype = below(16);
             p.h.redop = below(8);
         }
         if (tb::has_group(p.h.opcode))
@@ -204,7 +204,7 @@ class input : public tb::model<Vingress> {
                 p.h.len = below(400);
                 break;
             case 7:
-                p.h.dtype = below(8);
+                p.h.dtype = below(16);
                 p.h.redop = below(8);
                 break;
             default:
@@ -755,7 +755,7 @@ class input : public tb::model<Vingress> {
         if (OPEN(valid_o)) {
             open.opened++;
             SAME(OPEN(bytes_o), open.h.len - 1);
-            SAME(OPEN(red_o), open.h.dtype << 3 | open.h.redop);
+            SAME(OPEN(red_o), (open.h.dtype << 3 | open.h.redop) & ((1 << RED_BITS) - 1));
         }
         open.late = opens && more && bad;
         open.first = OPEN(first_i);
@@ -1145,7 +1145,7 @@ class input : public tb::model<Vingress> {
         SAME(dut.open_valid_o, 1);
         SAME(dut.open_mask_o, mask);
         SAME(dut.open_bytes_o, o.h.len - 1);
-        SAME(dut.open_red_o, o.h.dtype << 3 | o.h.redop);
+        SAME(dut.open_red_o, (o.h.dtype << 3 | o.h.redop) & ((1 << RED_BITS) - 1));
         if (STAMP_W)
             SAME(dut.desc_stamp_o, o.began & STAMPS);
     }

@@ -50,7 +50,7 @@ module prove_ready_lanes #(
     always_comb begin
         head = '0;
         {head.target0, head.addr} = upper_i;
-        head.merge = merge_i;
+        head.own = merge_i;
     end
     assign is_load = MergeLoads && load_i;
 
