@@ -528,6 +528,9 @@ struct mw_layer_config {
     /// MW_HWERR_HANDLE, and no row moves. Excludes merge_loads. MW_ERR_CAPACITY: the device has no
     /// cached_handle.
     unsigned handle;
+    /// Own rows that need no addition go through the hub's adder while it has none to make. So rows
+    /// of others have the bypass alone. Without effect where adder_bypass is.
+    bool own_by_adder;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.

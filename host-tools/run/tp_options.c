@@ -25,7 +25,7 @@ static const char *const load_options[] = {"merge-entries", "no-merge", "no-sync
 static const char *const tp_settings[] = {
     "store_credits", "part_credits", "ctrl_credits", "down_store_credits", "down_part_credits",
     "throttle",      "window",       "adder_bypass", "down_throttle",      "launch_cycles",
-    "start_delay",   "small",        "quiet_cycles"};
+    "start_delay",   "small",        "quiet_cycles", "own_by_adder"};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 

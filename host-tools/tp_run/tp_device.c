@@ -165,6 +165,7 @@ static int configure(struct job *j)
     c->link_cycles = p->link_cycles;
     c->target_list_cache = c->switch_reductions = c->tile_reductions = tiles(j);
     c->adder_bypass = mw_tp_adder_bypass(p, j->system);
+    c->own_by_adder = j->system->gather == MW_TP_LOADS;
     c->open_rows = j->params->open_rows;
     if (merged(j))
         configure_loads(j);

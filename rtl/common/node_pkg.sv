@@ -84,6 +84,7 @@ package node_pkg;
         logic [7:0]       open_rows;          // reduction requests outstanding, 1 .. hardware
                                               // window
         logic             adder_bypass;       // rows that need no addition pass the adder by
+        logic             own_by_adder;       // own ones of these may go by an idle adder
         logic             target_list_cache;  // the first packet of a row carries its targets
         logic             dispatch_throttle;  // dispatch and partial sums leave in step
         logic [15:0]      throttle_ahead;     // rows that dispatch may be ahead, 0: no limit

@@ -415,6 +415,7 @@ static void settings_at_their_limits(void **state)
                  {"scatter", 0, 5},
                  {"cache_entries", 0, 65536},
                  {"adder_bypass", 0, 1},
+                 {"own_by_adder", 0, 1},
                  {"target_list_cache", 0, 1},
                  {"switch_reductions", 0, 1},
                  {"tile_reductions", 0, 1},

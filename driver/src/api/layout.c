@@ -56,6 +56,7 @@ static const struct setting {
     SETTING(start_delay, 0, 65535),
     SETTING(partial_tiles, false, true),
     SETTING(adder_bypass, false, true),
+    SETTING(own_by_adder, false, true),
     SETTING(target_list_cache, false, true),
     SETTING(switch_reductions, false, true),
     SETTING(tile_reductions, false, true),

@@ -12,7 +12,8 @@
 // A packet passes sum_choice, which selects the next one; sum_passes, which makes passes of its
 // terms (two terms in the first, one in each further one); sum_read, which queues them and reads
 // their operands ahead; and sum_add, which adds, including R from sum_result. With AdderBypass
-// and cfg_i.adder_bypass, packets without an addition take the adder bypass, sum_copy. lane_join
+// and cfg_i.adder_bypass, packets without an addition take the adder bypass, sum_copy. With
+// cfg_i.own_by_adder own ones of these may take the adder, see sum_choice. lane_join
 // restores the order of own rows for sum_own, which writes them to memory. sum_up_join keeps the
 // order of each requester, for sum_uplink.
 // Order: A context returns its rows in order.
@@ -142,7 +143,6 @@ module row_sum #(
     red_pkg::red_t pass_red;
 
     assign copies = Cfg.AdderBypass && cfg_i.adder_bypass;
-    assign lane = rows_i.one[row_ctx_o] && copies;
 
     sum_choice #(
         .Cfg(Cfg)
@@ -160,6 +160,7 @@ module row_sum #(
         .ready_i(choice_ready),
         .ctx_o(row_ctx_o),
         .own_o(own),
+        .copy_o(lane),
         .begin_i(begin_pkt),
         .own_out_i(own_out),
         .up_out_i(up_out),

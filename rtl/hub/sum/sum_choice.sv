@@ -5,14 +5,15 @@
 //
 // Order: Contexts of a lane are served round robin, one packet each. The lanes (adder and bypass)
 // alternate if both can proceed. While the uplink is saturated, every second packet of a lane comes
-// from the local context.
+// from the local context. With cfg_i.own_by_adder own rows without an addition go by the adder
+// while it has room and no context has a row with one: others then have the bypass alone.
 // Back-pressure: A packet is selected only if no other hub can delay it: with the requester's
 // credit, with its packet of R present, and with room in its lane. The uplink gets only enough
 // packets to stay busy. More would starve the home's own sums. An ST packet in flight holds one
 // credit of its destination until it has left.
-// Ports: valid_o: some context can be served. With ready_i one is selected, and ctx_o and own_o
-// show it from the next cycle on. Its packet counts with begin_i, one cycle later, before another
-// choice.
+// Ports: valid_o: some context can be served. With ready_i one is selected, and ctx_o, own_o and
+// copy_o show it from the next cycle on. Its packet counts with begin_i, one cycle later, before
+// another choice.
 // Latency: While its lane has room, a context waits for one packet of every other context of its
 // lane, as many own ones, and one of the other lane before each of these and before its own.
 `default_nettype none
@@ -37,7 +38,8 @@ module sum_choice #(
     output logic                valid_o,
     input  wire logic           ready_i,
     output logic [Cfg.GpuW-1:0] ctx_o,
-    output logic                own_o,  // it is the own one
+    output logic                own_o,   // it is the own one
+    output logic                copy_o,  // its packet is for the bypass
 
     input  wire logic                begin_i,    // a packet of ctx_o begins
     input  wire logic                own_out_i,  // one of an own row is in memory
@@ -61,14 +63,14 @@ module sum_choice #(
     logic [Cfg.N-1:0] may, lane_ctx, add_ctx, grant, take, give, st_left;
     logic [Cfg.N-1:0] copy_rows;  // contexts whose row is for the adder bypass
     logic [Cfg.GpuW-1:0] turn, add_turn;
-    logic copies, served, own_last;  // the turn is one of the adder bypass
+    logic copies, served, own_chosen, own_last;  // the turn is one of the adder bypass
     logic [Cfg.N-1:0][CrdW-1:0] used_q;  // PART credits in use
     logic [CrdW-1:0] limit;
     logic own_ready, own_first, own_begin, up_begin, up_room;
+    logic own_copy, own_adds, own_stays;  // the own row is for the adder bypass, for the adder
     logic [4:0] inside_q;  // packets of own rows between their choice and memory
     logic [3:0] up_q;  // the same of packets for the uplink
 
-    assign copy_rows = rows_i.one & {Cfg.N{lanes_i}};
     assign own_o = packet_pkg::port_t'(ctx_o) == cfg_i.port;
     assign own_begin = begin_i && own_o;
     assign up_begin = begin_i && !own_o;
@@ -84,8 +86,16 @@ module sum_choice #(
     assign up_room = up_q < ((cfg_i.row_bytes[14:7] == '0) ? 4'(ShortPkts) : lanes_i ? 4'(LanePkts)
                              : 4'(AddPkts));
 
+    // Waiting additions keep the adder: an own row there would take their time. An own row that the
+    // bypass has kept waiting stays there, or it would lose its turn with each change of lane.
+    assign own_adds = cfg_i.own_by_adder && add_room_i && !own_stays
+                      && (rows_i.pend & ~rows_i.one) == '0;
+    assign own_copy = (may & copy_rows & (Cfg.N'(1) << cfg_i.port[Cfg.GpuW-1:0])) != '0;
+
     always_comb begin
         for (int unsigned c = 0; c < Cfg.N; c++) begin
+            copy_rows[c] = lanes_i && rows_i.one[c]
+                           && !(own_adds && packet_pkg::port_t'(c) == cfg_i.port);
             may[c] = rows_i.pend[c]
                      && ((packet_pkg::port_t'(c) == cfg_i.port) ? own_ready
                          : used_q[c] != limit && up_room);
@@ -99,6 +109,7 @@ module sum_choice #(
     // uplink with enough to send, every second packet of their lane is theirs.
     assign own_first = lane_ctx[Cfg.GpuW'(cfg_i.port)] && !own_last
                        && up_q >= (lanes_i ? 4'(LanePkts - 2) : 4'(AddPkts - 2));
+    assign own_chosen = own_first || turn == Cfg.GpuW'(cfg_i.port);
     assign served = ready_i && valid_o && !own_first;
 
     rr_arb #(
@@ -144,9 +155,12 @@ module sum_choice #(
             if (go_i) begin
                 last_q <= 1'b0;
                 own_last_q <= '0;
+                own_stays <= 1'b0;
             end else if (ready_i && valid_o) begin
                 last_q <= copies;
-                own_last_q[copies] <= own_first || turn == Cfg.GpuW'(cfg_i.port);
+                own_last_q[copies] <= own_chosen;
+                own_stays <= own_copy && !own_chosen;
+                copy_o <= copies;
             end
         end
     end else begin : gen_adder
@@ -154,7 +168,7 @@ module sum_choice #(
         assign valid_o = may != '0;
         assign own_last = own_o;
         assign turn = add_turn;
-        assign copies = 1'b0;
+        assign {copies, copy_o, own_stays} = '0;
     end
 
     always_ff @(posedge clk_i) begin
@@ -174,7 +188,7 @@ module sum_choice #(
         else if (ready_i && valid_o) ctx_o <= own_first ? Cfg.GpuW'(cfg_i.port) : turn;
     end
 
-    wire unused = &{1'b0, grant};
+    wire unused = &{1'b0, grant, own_copy, own_chosen};
 
     `MW_CONTRACT(take != '0, (take & ~rows_i.pend) == '0, "a packet of a row that is not there")
     `MW_CONTRACT(give != '0, used_q[Cfg.GpuW'(part_crd_i.port)] != '0,

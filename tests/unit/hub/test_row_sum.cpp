@@ -348,13 +348,15 @@ TEST(rate_of_own_rows)
 
 // Rows of one term, own and others', beside rows of three, which keep the adder busy for two cycles
 // per flit: with the adder bypass they cost the adder nothing, and the bits of all are as without.
+// So it is if own ones may go by the adder.
 TEST(copies_pass_the_adder)
 {
     const unsigned rows = 12, packets = 8;
-    uint64_t cycles[2];
-    for (unsigned lane = 0; lane < 2; lane++) {
+    uint64_t cycles[3];
+    for (unsigned lane = 0; lane < 3; lane++) {
         bench b(packets * PF);
-        b.cfg.set("adder_bypass", lane);
+        b.cfg.set("adder_bypass", lane > 0);
+        b.cfg.set("own_by_adder", lane > 1);
         b.cfg.drive(b.dut.cfg_i);
         b.credit_delay = 0;
         for (unsigned i = 0; i < rows; i++) {
@@ -371,13 +373,44 @@ TEST(copies_pass_the_adder)
     const uint64_t sums = uint64_t{rows} * packets * 2 * PF, all = sums * 7 / 4;
     const uint64_t up = uint64_t{rows} * packets * 2 * (HF + PF), bound = std::max(sums, up);
     printf(
-        "F=%u: %lu cycles with the adder bypass, %lu without; the adder adds for %lu, the uplink "
-        "sends "
-        "for %lu\n",
-        F, static_cast<unsigned long>(cycles[1]), static_cast<unsigned long>(cycles[0]),
-        static_cast<unsigned long>(sums), static_cast<unsigned long>(up));
+        "F=%u: %lu cycles with the adder bypass, %lu if own rows may go by the adder, %lu without; "
+        "the adder adds for %lu, the uplink sends for %lu\n",
+        F, static_cast<unsigned long>(cycles[1]), static_cast<unsigned long>(cycles[2]),
+        static_cast<unsigned long>(cycles[0]), static_cast<unsigned long>(sums),
+        static_cast<unsigned long>(up));
     assert_true(cycles[0] >= all);
-    assert_true(!PARAM_AdderBypass || cycles[1] * 8 <= bound * 9);
+    for (unsigned lane = 1; lane < 3; lane++)
+        assert_true(!PARAM_AdderBypass || cycles[lane] * 8 <= bound * 9);
+}
+
+// Loads without a sum: one term for each of the others, and R alone for the own rows. They share
+// the bypass, unless own ones go by the adder: then both directions have their full rate.
+TEST_IF(PARAM_AdderBypass, own_rows_take_the_idle_adder)
+{
+    const unsigned rows = 12, packets = 8;
+    uint64_t cycles[2];
+    for (unsigned by_adder = 0; by_adder < 2; by_adder++) {
+        bench b(packets * PF);
+        b.cfg.set("adder_bypass", 1);
+        b.cfg.set("own_by_adder", by_adder);
+        b.cfg.drive(b.dut.cfg_i);
+        b.credit_delay = 0;
+        for (unsigned i = 0; i < rows; i++) {
+            b.add((OWN + 1 + i % (N - 1)) % N, b.row_of(packets * PF, 1));
+            row own = b.row_of(packets * PF, 0);
+            own.use_r = true;
+            b.add(OWN, own);
+        }
+        b.run(100000);
+        cycles[by_adder] = std::max(b.flits_written.last, b.partials_out.last);
+    }
+    const uint64_t up = uint64_t{rows} * packets * (HF + PF);
+    printf("F=%u: loads take %lu cycles, %lu if own rows may go by the adder; the uplink sends for "
+           "%lu\n",
+           F, static_cast<unsigned long>(cycles[0]), static_cast<unsigned long>(cycles[1]),
+           static_cast<unsigned long>(up));
+    assert_true(cycles[0] * 4 >= up * 6);
+    assert_true(cycles[1] * 5 <= up * 6);
 }
 
 // Of a row of one term every value stays as it is, but NaN, which becomes the canonical one:

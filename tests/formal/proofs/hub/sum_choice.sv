@@ -12,7 +12,7 @@ module prove_sum_choice #(
     localparam int unsigned W = (N > 2) ? 2 : 1
 ) (
     input wire logic         clk_i, own_r_i, again_i, res_i, ready_i, own_out_i,
-    up_out_i, up_st_i, crd_i, short_i,
+    up_out_i, up_st_i, crd_i, short_i, by_adder_i,
                              add_room_i, copy_room_i,
     input wire logic [N-1:0] pend_i, copy_i,
     input wire logic [W-1:0] up_dst_i, crd_port_i
@@ -32,12 +32,15 @@ module prove_sum_choice #(
     logic                rst_n, valid, own, begin_q, take;
     logic [W-1:0]        ctx;
     node_pkg::node_cfg_t cfg;
-    logic                short_q;    // rows of one short packet: a layer constant
+    logic                short_q;    // rows of one short packet, and own ones without an
+    logic                by_adder_q; // addition may go by the adder: layer constants
+    logic                copy;
 
     always_comb begin
         cfg              = '0;
         cfg.row_bytes    = short_q ? 15'd64 : 15'd256;
         cfg.part_credits = 8'd2;
+        cfg.own_by_adder = by_adder_q;
     end
     assign rows = '{pend: pend_i, one: copy_i, own_r: own_r_i, own_again: again_i};
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -45,7 +48,7 @@ module prove_sum_choice #(
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .rows_i(rows),
         .lanes_i(Lanes), .add_room_i,
         .copy_room_i, .res_free_i(res_i), .valid_o(valid), .ready_i, .ctx_o(ctx),
-        .own_o(own), .begin_i(begin_q),
+        .own_o(own), .copy_o(copy), .begin_i(begin_q),
         .own_out_i, .up_out_i, .up_st_i, .up_dst_i,
         .part_crd_i('{valid: crd_i, port: packet_pkg::port_t'(crd_port_i)})
     );
@@ -55,13 +58,18 @@ module prove_sum_choice #(
     logic [N-1:0][1:0] open_q;   // packets of a requester: chosen, its credit not back
     logic [5:0]        own_q, up_q;
     logic              own_r_q, res_q, again_q;
-    logic              take_copy; // the context that is taken has a row for the adder bypass
+    logic              take_copy; // the context that is taken has a row for the adder bypass,
+    logic              copies_q;  // and its packet goes there
+    logic              adds;      // some context has a row with an addition
+    assign adds = (pend_i & ~copy_i) != '0;
     assign take      = valid && ready_i;
     assign take_copy = i_dut.own_first ? copy_i[0] : copy_i[i_dut.turn];
     always_comb for (int unsigned c = 0; c < N; c++) taken[c] = begin_q && ctx == W'(c);
 
     always_ff @(posedge clk_i) begin
         short_q <= rst_n ? short_q : short_i;
+        by_adder_q <= rst_n ? by_adder_q : by_adder_i;
+        copies_q <= i_dut.copies;
         begin_q <= rst_n && take;
         pend_q  <= pend_i;
         copy_q  <= copy_i;
@@ -102,7 +110,8 @@ module prove_sum_choice #(
     // the own one, and by one of the other lane before each of these and before its own. While its
     // lane has no room nobody passes it there.
     logic waits, serves, room;
-    assign room   = !Lanes || (copy_i[Chosen] ? copy_room_i : add_room_i);
+    // of an own row that may go by the adder, the one where it may go now
+    assign room   = !Lanes || (i_dut.copy_rows[Chosen] ? copy_room_i : add_room_i);
     assign waits  = i_dut.may[Chosen];
     assign serves = take && (i_dut.own_first ? Chosen == 0 : i_dut.turn == W'(Chosen));
     localparam int unsigned Turns = (Chosen == 0) ? N - 1 : 2 * (N - 1);  // of its lane
@@ -118,7 +127,12 @@ module prove_sum_choice #(
             a_idle:   assert (valid
                               || !(pend_i[0] && (!own_r_i || res_i) && !again_i && own_q != 6'd31
                                          && (!Lanes || (copy_i[0] ? copy_room_i : add_room_i))));
-            a_lane:   assert (!Lanes || !take || (take_copy ? copy_room_i : add_room_i));
+            a_lane:   assert (!Lanes || !take || (i_dut.copies ? copy_room_i : add_room_i));
+            a_shown:  assert (!Lanes || !begin_q || copy == copies_q);
+            a_sums:   assert (!take || !i_dut.copies || take_copy);
+            a_bypass: assert (!Lanes || !take || !take_copy || i_dut.copies
+                              || (by_adder_q && !adds
+                                  && (i_dut.own_first || i_dut.turn == '0)));
             a_room:   assert (own_q <= 6'd31 && up_q <= 6'd15);
             c_lanes:  cover (!Lanes
                              || (take && take_copy && add_room_i && pend_i[1] && !copy_i[1]));
@@ -126,6 +140,7 @@ module prove_sum_choice #(
             c_all:    cover (open_q[1] == 2'd2);
             c_own:    cover (begin_q && own && own_r_q);
             c_first:  cover (take && i_dut.own_first);
+            c_adder:  cover (!Lanes || (take && take_copy && !i_dut.copies));
         end
     end
     for (genvar c = 1; c < N; c++) begin : gen_used
