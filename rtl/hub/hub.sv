@@ -383,8 +383,8 @@ module hub #(
     bundle_pkg::src_rows_t notified[2];
     stream_t st, up_st, cst, clo;  // up_st: as it goes on to the uplink;
                                    // cst, clo: of control
-    stream_t small_st, small_lo;  // and of gradients
-    logic small_st_ready, small_lo_ready, gradients_idle;
+    stream_t dw_st, small_lo;  // of gradients; and with own ones
+    logic dw_st_ready, small_lo_ready, gradients_idle;
     logic st_ready, up_st_ready, manager_idle, clo_ready, cst_ready;
     logic ctl_valid, ctl_ready;
     packet_pkg::header_t ctl_header;
@@ -435,8 +435,8 @@ module hub #(
         .own_ready_o(load_own_ready),
         .own_index_i(load_own_index),
         .answered_o(answered),
-        .cst_i(small_st),
-        .cst_ready_o(small_st_ready),
+        .cst_i(cst),
+        .cst_ready_o(cst_ready),
         .clo_i(small_lo),
         .clo_ready_o(small_lo_ready),
         .st_o(st),
@@ -546,19 +546,17 @@ module hub #(
             .cfg_i(cfg),
             .dw_i,
             .dw_ready_o,
-            .cst_i(cst),
-            .cst_ready_o(cst_ready),
             .clo_i(clo),
             .clo_ready_o(clo_ready),
-            .st_o(small_st),
-            .st_ready_i(small_st_ready),
+            .st_o(dw_st),
+            .st_ready_i(dw_st_ready),
             .lo_o(small_lo),
             .lo_ready_i(small_lo_ready),
             .idle_o(gradients_idle)
         );
     end else begin : gen_no_gradients
-        assign {small_st, small_lo} = {cst, clo};
-        assign {cst_ready, clo_ready} = {small_st_ready, small_lo_ready};
+        assign {small_lo, clo_ready} = {clo, small_lo_ready};
+        assign dw_st = '0;
         assign {dw_ready_o, gradients_idle} = '1;
     end
 
@@ -769,6 +767,8 @@ module hub #(
         .st_ready_o(up_st_ready),
         .sst_valid_i(sst_valid),
         .sst_ready_o(sst_ready),
+        .dw_i(dw_st),
+        .dw_ready_o(dw_st_ready),
         .part_i(part),
         .part_ready_o(part_ready),
         .up_o,

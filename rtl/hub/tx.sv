@@ -6,15 +6,17 @@
 // Function: A packet starts when it is complete and its class has credit. Its flits leave in
 // consecutive cycles, and the next packet follows without an idle cycle. cfg.throttle delays a
 // start by a cycle at random (the same numbers after each go_i).
-// Ports: sst_* and part_* have no queue here and share the wires of their flits. Once a packet is
-// offered, its flits must follow as fast as they are taken. row_sum takes the credits of partials,
-// and returned ones are passed on to it. Requests need no credit.
+// Ports: sst_* and part_* have no queue here and share the wires of their flits. Gradients (dw_*,
+// with GateGradients) have none either. Once a packet is offered, its flits must follow as fast as
+// they are taken. row_sum takes the credits of partials, and returned ones are passed on to it.
+// Requests need no credit.
 // Order: CTRL before REQ before STORE and PART, which alternate. A waiting STORE or PART packet
 // passes after at most 16 others. With TokenOrder and cfg.dispatch_throttle, dispatch_throttle
 // selects which of dispatch and PART goes first, until 16 others have passed the other one. While
 // it holds the head packet, arbitration ignores the store queue. Inside a class first in, first
 // out. send and control share one queue of stores. row_sum's stores (sst) alternate with that
-// queue. Where rows return, two of them go for each of the queue.
+// queue. Where rows return, two of them go for each of the queue. A gradient goes before both, but
+// lets one of them pass behind each gradient. It never waits for dispatch_throttle.
 // Back-pressure: req and st by ready when their queue is full. ctl, sst and part by ready, which is
 // a grant, while another packet is on the link or no credit is left.
 // Latency: A store waits for credit for ever only if the switch never frees a packet. No other
@@ -46,6 +48,8 @@ module tx #(
     output logic                     st_ready_o,
     input  wire logic                sst_valid_i,  // stores of row_sum, or partials: one at a time
     output logic                     sst_ready_o,
+    input  wire stream_t             dw_i,         // gradients
+    output logic                     dw_ready_o,
     input  wire stream_t             part_i,
     output logic                     part_ready_o,
 
@@ -136,6 +140,8 @@ module tx #(
     logic more_sums;  // where rows return up to two of them go before a
                       // waiting packet of the queue
     logic sum_q, sum;  // a store, and that of row_sum
+    logic dw_q, dw, dw_here;  // a gradient
+    logic dw_last_q;  // the last store was one
     logic [Cfg.FlitW-1:0] direct_q;
     cls_e cls_q, cls, low_cls;
     logic [3:0] can;  // by class: a packet is here, and credit
@@ -149,7 +155,8 @@ module tx #(
     assign can[CLS_CTRL] = ctl_valid_i && ctrl_credit;
     assign can[CLS_REQ] = req_valid;
     assign store_here = store_valid && !held;
-    assign can[CLS_STORE] = (store_here || sst_valid_i) && store_credit;
+    assign dw_here = Cfg.GateGradients && dw_i.valid;
+    assign can[CLS_STORE] = (store_here || sst_valid_i || dw_here) && store_credit;
     assign can[CLS_PART] = part_i.valid;
     assign high = can[CLS_CTRL] || can[CLS_REQ];
     assign low = can[CLS_STORE] || can[CLS_PART];
@@ -158,13 +165,15 @@ module tx #(
 
     always_comb begin
         if (!can[CLS_STORE] || !can[CLS_PART]) low_cls = can[CLS_PART] ? CLS_PART : CLS_STORE;
-        else if (throttled && !sst_valid_i && !low_first)
+        else if (throttled && !sst_valid_i && !dw_here && !low_first)
             low_cls = throttle_first ? CLS_STORE : CLS_PART;
         else low_cls = turn;
     end
 
     always_comb begin
-        sum = inside_q ? sum_q : sst_valid_i && (sum_turn_q || !store_here || more_sums);
+        dw = Cfg.GateGradients
+             && (inside_q ? dw_q : dw_here && !(dw_last_q && (store_here || sst_valid_i)));
+        sum = inside_q ? sum_q : !dw && sst_valid_i && (sum_turn_q || !store_here || more_sums);
         if (inside_q) cls = cls_q;
         else if (low && (low_first || !high)) cls = low_cls;
         else cls = can[CLS_CTRL] ? CLS_CTRL : CLS_REQ;
@@ -174,8 +183,9 @@ module tx #(
     assign start_store = start && cls == CLS_STORE;
     assign start_ctrl = start && cls == CLS_CTRL;
     assign fire = inside_q || start;
-    assign store_take = fire && cls == CLS_STORE && !sum;
+    assign store_take = fire && cls == CLS_STORE && !sum && !dw;
     assign sst_ready_o = fire && cls == CLS_STORE && sum;
+    assign dw_ready_o = fire && cls == CLS_STORE && dw;
     assign req_take = fire && cls == CLS_REQ;
     assign part_ready_o = fire && cls == CLS_PART;
     assign ctl_ready_o = fire && cls == CLS_CTRL && last;
@@ -183,7 +193,7 @@ module tx #(
     always_comb begin
         unique case (cls)
             CLS_CTRL:  last = (Cfg.HeadFlits == 1) || half_q;
-            CLS_STORE: last = sum ? part_i.last : store_last;
+            CLS_STORE: last = dw ? dw_i.last : sum ? part_i.last : store_last;
             CLS_REQ:   last = req_last;
             default:   last = part_i.last;
         endcase
@@ -195,6 +205,7 @@ module tx #(
             half_q <= 1'b0;
             part_turn_q <= 1'b0;
             sum_turn_q <= 1'b0;
+            dw_last_q <= 1'b0;
             passed_q <= '0;
             up_o.valid <= 1'b0;
         end else begin
@@ -207,20 +218,23 @@ module tx #(
             else if (start && cls == CLS_STORE) part_turn_q <= 1'b1;
             else if (start && cls == CLS_PART) part_turn_q <= 1'b0;
             if (go_i) sum_turn_q <= 1'b0;
-            else if (start_store) sum_turn_q <= !sum;
+            else if (start_store && !dw) sum_turn_q <= !sum;
+            if (go_i) dw_last_q <= 1'b0;
+            else if (start_store) dw_last_q <= dw;
             if (go_i || (start && cls inside {CLS_STORE, CLS_PART})) passed_q <= '0;
             else if (start && low) passed_q <= passed_q + 1'b1;
         end
         if (fire) begin
             cls_q <= cls;
             sum_q <= sum;
+            dw_q <= dw;
             up_o.cls <= cls;
             up_o.last <= last;
             // what has no queue here; 0 where a queue has the flit
             unique case (cls)
                 CLS_CTRL:  direct_q <=
                     Cfg.FlitW'(ctl_header_i >> ((Cfg.HeadFlits == 2 && half_q) ? Cfg.FlitW : 0));
-                CLS_STORE: direct_q <= sum ? part_i.data : '0;
+                CLS_STORE: direct_q <= dw ? dw_i.data : sum ? part_i.data : '0;
                 CLS_PART:  direct_q <= part_i.data;
                 default:   direct_q <= '0;
             endcase
@@ -237,7 +251,7 @@ module tx #(
         assign more_sums = cfg_i.row_returns && !sums_q[1];
         always_ff @(posedge clk_i) begin
             if (!rst_ni || go_i) sums_q <= '0;
-            else if (start_store) sums_q <= !sum ? '0 : sums_q[1] ? sums_q : sums_q + 1'b1;
+            else if (start_store && !dw) sums_q <= !sum ? '0 : sums_q[1] ? sums_q : sums_q + 1'b1;
         end
     end else begin : gen_turns
         assign more_sums = 1'b0;
@@ -269,7 +283,7 @@ module tx #(
             .in_last_i(st_i.last),
             .in_opcode_i(opcode),
             .out_i(store_take && store_last),
-            .start_store_i(start_store && !sum),
+            .start_store_i(start_store && !sum && !dw),
             .start_part_i(start && cls == CLS_PART),
             .used_i(fire),
             .throttled_o(throttled),
@@ -295,13 +309,13 @@ module tx #(
     end
 
     // ---- counters -------------------------------------------------------------------------------
-    assign stall_store_o = (store_valid || sst_valid_i) && !store_credit
+    assign stall_store_o = (store_valid || sst_valid_i || dw_here) && !store_credit
                            && !(inside_q && cls_q == CLS_STORE);
     assign stall_ctrl_o = ctl_valid_i && !ctrl_credit && !(inside_q && cls_q == CLS_CTRL);
     assign part_empty_o = !part_i.valid;
     assign link_idle_o = !up_o.valid;
     assign idle_o = !up_o.valid && !fire && !ctl_valid_i && !store_valid && !req_valid
-                    && !part_i.valid && !sst_valid_i;
+                    && !part_i.valid && !sst_valid_i && !dw_here;
 
 `ifndef SYNTHESIS
     logic begun_q;  // a packet has begun and not ended
@@ -310,7 +324,7 @@ module tx #(
 `endif
     `MW_NEXT(up_o.valid && !up_o.last, up_o.valid && up_o.cls == $past(up_o.cls),
              "a packet of two classes")
-    `MW_CONTRACT(1'b1, $onehot0({sst_ready_o, part_ready_o, req_take, store_take}),
+    `MW_CONTRACT(1'b1, $onehot0({sst_ready_o, part_ready_o, dw_ready_o, req_take, store_take}),
                  "flits of two packets in one cycle")
     `MW_CONTRACT(start_store || start_ctrl, start_store ? store_credit : ctrl_credit,
                  "a packet without a credit")
@@ -320,6 +334,8 @@ module tx #(
     `MW_CONTRACT(inside_q && cls_q == CLS_PART, part_i.valid, "a partial stops in the middle")
     `MW_CONTRACT(inside_q && cls_q == CLS_STORE && sum_q, sst_valid_i,
                  "a store of row_sum stops in the middle")
+    `MW_CONTRACT(inside_q && cls_q == CLS_STORE && dw_q, dw_i.valid,
+                 "a gradient stops in the middle")
     `MW_CONTRACT(inside_q && cls_q == CLS_CTRL, ctl_valid_i, "a control packet goes before its end")
 endmodule
 

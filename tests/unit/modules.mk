@@ -153,9 +153,9 @@ $(eval $(call variant,control_by_switch,control,N=4 FlitBytes=8 MemBytesLog2=15 
 $(eval $(call variant,control_tiles,control,N=4 FlitBytes=8 MemBytesLog2=15 TokensLog2=8 MaxExperts=64 \
     MaxLocalExperts=32 Events=32 RowRanges=1 SwitchReductions=1 TileReductions=1 SourceLists=1 CachedHandle=0))
 UNIT += tx
-UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16
+UNIT_PARAMS_tx := FlitBytes=8 StorePkts=16 GateGradients=0
 UNIT_SRCS_tx := rtl/hub/tx.sv
-$(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16))
+$(eval $(call variant,tx_16,tx,FlitBytes=16 StorePkts=16 GateGradients=1))
 UNIT += dispatch_throttle
 UNIT_PARAMS_dispatch_throttle := N=4 TokensLog2=5 RowTypes=1
 UNIT_SRCS_dispatch_throttle := rtl/hub/send/dispatch_throttle.sv

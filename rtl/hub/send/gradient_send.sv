@@ -3,13 +3,16 @@
 // Sends gradients of gate weights home: each is an ST of 4 bytes.
 //
 // Function: The gradient of the expert at position j of the token with index i at its home goes to
-// dw_base + 4 (i << k_shift | j) there. That of an own token takes the local stream. The packets
-// join those of control, on their way to send. The receiver checks the place. Home and index of a
-// gathered token (dense) come from subtractions of tokens, a cycle for each GPU before its home.
-// Order: Gradients in the order of arrival. loc_merge states that of the two streams.
-// Back-pressure: dw_ready_o, with the last flit of the packet: a gradient that was taken is in a
-// queue, in front of a later fence. A packet of control waits for one gradient.
-// Latency: The first flit is offered 3 cycles after the gradient, or up to N - 1 more.
+// dw_base + 4 (i << k_shift | j) there. tx takes it past its queue of stores, in which dispatch may
+// be held. That of an own token joins control's packets on the local stream. The receiver checks
+// the place. Home and index of a gathered token (dense) come from subtractions of tokens, a cycle
+// for each GPU before its home. At go a packet that has begun ends first.
+// Order: Gradients in the order of arrival. loc_merge states that of the local stream.
+// Back-pressure: dw_ready_o, with the last flit of the packet: a gradient that was taken is on the
+// link, or in a queue of own stores, in front of a later fence. A local packet of control waits for
+// one gradient.
+// Latency: The first flit is offered 3 cycles after the gradient, or up to N - 1 more. The others
+// follow as fast as they are taken.
 `default_nettype none
 `include "assert.svh"
 `include "bundles.svh"
@@ -28,14 +31,12 @@ module gradient_send #(
     input  wire bundle_pkg::gradient_t dw_i,
     output logic                       dw_ready_o,
 
-    input  wire stream_t cst_i,  // packets of control, for the uplink
-    output logic         cst_ready_o,
-    input  wire stream_t clo_i,  // and for this GPU
+    input  wire stream_t clo_i,  // packets of control for this GPU
     output logic         clo_ready_o,
 
-    output stream_t   st_o,  // all of them
+    output stream_t   st_o,  // gradients for the uplink
     input  wire logic st_ready_i,
-    output stream_t   lo_o,
+    output stream_t   lo_o,  // all packets for this GPU
     input  wire logic lo_ready_i,
 
     output logic idle_o
@@ -54,22 +55,24 @@ module gradient_send #(
     state_e state_q;
     logic [$clog2(Last+1)-1:0] flit_q;
     logic own_q, taken, last, beyond;  // beyond: another GPU's token is dense
+    logic begun;  // a flit has left
     port_t home_q;
     logic [node_pkg::TokenW-1:0] index_q;  // at its home
     logic [35:0] addr_q;
     header_t header;
-    stream_t packet, own, far;
-    logic own_ready, far_ready;
+    stream_t packet, own;
+    logic own_ready;
 
     assign beyond = dw_i.dense && index_q >= node_pkg::TokenW'(cfg_i.tokens)
                     && home_q != port_t'(Cfg.N - 1);
-    assign dw_ready_o = state_q == Send && taken && last;
+    assign dw_ready_o = state_q == Send && taken && last && dw_i.valid;
     assign idle_o = state_q == Idle;
     assign last = flit_q == ($clog2(Last + 1))'(Last);
-    assign taken = own_q ? own_ready : far_ready;
+    assign taken = own_q ? own_ready : st_ready_i;
+    assign begun = state_q == Send && (flit_q != '0 || taken);
 
     always_ff @(posedge clk_i) begin
-        if (!rst_ni || go_i) begin
+        if (!rst_ni || (go_i && !begun)) begin
             state_q <= Idle;
         end else begin
             unique case (state_q)
@@ -116,23 +119,10 @@ module gradient_send #(
         if (!last) packet.data = Cfg.FlitW'(header >> (flit_q == '0 ? 0 : Cfg.FlitW));
         own = packet;
         own.valid = packet.valid && own_q;
-        far = packet;
-        far.valid = packet.valid && !own_q;
+        st_o = packet;
+        st_o.valid = packet.valid && !own_q;
     end
 
-    loc_merge #(
-        .Cfg(Cfg)
-    ) i_far (
-        .clk_i,
-        .rst_ni,
-        .go_i,
-        .loc_i(far),
-        .loc_ready_o(far_ready),
-        .clo_i(cst_i),
-        .clo_ready_o(cst_ready_o),
-        .loc_o(st_o),
-        .loc_ready_i(st_ready_i)
-    );
     loc_merge #(
         .Cfg(Cfg)
     ) i_own (

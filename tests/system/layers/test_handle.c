@@ -75,6 +75,29 @@ static void cycles(void **state)
     cycles_of(" --expert-cycles 0", counts_as_before);
 }
 
+/// Cycles of a backward layer of `moeswitch` with the setting.
+static unsigned long long backward_with(const char *setting)
+{
+    struct bench b;
+    bench_options(&b, "--pass backward --system moeswitch%s", setting);
+    bench_prepare(&b, NULL, NULL);
+    struct mw_result r;
+    const int status = bench_run(&b, "moeswitch", &r);
+    bench_check(&b, "moeswitch", &r, status);
+    const unsigned long long cycles = r.layer[MW_PASS_BACKWARD].cycles;
+    mw_result_free(&r);
+    bench_free(&b);
+    return cycles;
+}
+
+/// Experts wait for gradients that leave, and the throttle for rows of experts: if gradients
+/// waited for the throttle, the layer would take a third longer than without it.
+static void gradients_pass_throttle(void **state)
+{
+    (void)state;
+    assert_true(backward_with("") < 1.05 * backward_with(" --set dispatch_throttle=0"));
+}
+
 // ---- a layer of `dysharp`, step by step ---------------------------------------------------------
 
 enum { GPUS = 2, TOKENS = 8, EXPERTS = 4 };
@@ -314,6 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cycles),
+        cmocka_unit_test(gradients_pass_throttle),
         cmocka_unit_test(one_handle),
         cmocka_unit_test(stale_handles),
         cmocka_unit_test(refused_by_the_device),

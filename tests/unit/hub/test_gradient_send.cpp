@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gradient_send beside control's packets, with streams that wait at random: each gradient becomes
-// one ST to its place at its home, in order, whole, and control's packets stay as they came.
+// one ST to its place at its home, in order, whole, and control's local packets stay as they came.
 // MW_SEED repeats a run.
 #include "bench/stream.h"
 #include "node_cfg.h"
@@ -19,9 +19,9 @@ struct gradient {
 struct sender : model<Vgradient_send> {
     node_cfg cfg;
     source<gradient> dw;
-    packet_source control[2]; // for the uplink, for this GPU
+    packet_source control;
     packet_watch out[2] = {packet_watch("uplink"), packet_watch("local")};
-    std::deque<wire> want_control[2], want[2];
+    std::deque<wire> want_control, want[2];
     unsigned ready = 100, port;
     uint64_t came_at = 0, offered_at = 0; // of the first gradient, and of the first flit
 
@@ -36,7 +36,7 @@ struct sender : model<Vgradient_send> {
         cfg.set("dw_base", 16 * rng.bits(30));
         cfg.any_rest(rng);
         cfg.drive(dut.cfg_i);
-        dut.go_i = dut.dw_valid_i = dut.cst_valid_i = dut.clo_valid_i = 0;
+        dut.go_i = dut.dw_valid_i = dut.clo_valid_i = 0;
         reset();
     }
 
@@ -63,15 +63,15 @@ struct sender : model<Vgradient_send> {
         dw.queue.push_back(g);
     }
 
-    void add_control(unsigned to)
+    void add_control()
     {
         packet p;
         p.h = header(MW_OP_COUNTS);
         p.h.tag = rng.bits(8);
         p.payload = rng.some(rng.between(1, 40));
         p.h.len = static_cast<uint32_t>(p.payload.size());
-        control[to].queue.push_back(encode(p, F, &rng));
-        want_control[to].push_back(control[to].queue.back());
+        control.queue.push_back(encode(p, F, &rng));
+        want_control.push_back(control.queue.back());
     }
 
     void drive() override
@@ -81,8 +81,7 @@ struct sender : model<Vgradient_send> {
         dut.dw_dense_i = dut.dw_valid_i ? dw.front().dense : rng.one_in(2);
         dut.dw_pos_i = static_cast<uint8_t>(dut.dw_valid_i ? dw.front().pos : rng.bits(4));
         dut.dw_value_i = dut.dw_valid_i ? dw.front().value : rng.word();
-        control[0].drive(rng, dut.cst_valid_i, dut.cst_data_i, dut.cst_last_i);
-        control[1].drive(rng, dut.clo_valid_i, dut.clo_data_i, dut.clo_last_i);
+        control.drive(rng, dut.clo_valid_i, dut.clo_data_i, dut.clo_last_i);
         dut.st_ready_i = percent(ready);
         dut.lo_ready_i = percent(ready);
     }
@@ -98,14 +97,15 @@ struct sender : model<Vgradient_send> {
                           (dut.lo_valid_o && dut.lo_ready_i && dut.lo_last_o);
         assert_true(!dut.dw_ready_o || last);
         dw.taken(dut.dw_ready_o);
-        control[0].taken(dut.cst_ready_o);
-        control[1].taken(dut.clo_ready_o);
+        control.taken(dut.clo_ready_o);
         out[0].see(dut.st_valid_o, dut.st_ready_i, dut.st_data_o, dut.st_last_o);
         out[1].see(dut.lo_valid_o, dut.lo_ready_i, dut.lo_data_o, dut.lo_last_o);
         for (unsigned to = 0; to < 2; to++) {
             while (!out[to].packets.empty()) {
                 const bytes p = out[to].take();
-                auto &list = header_of(p).opcode == MW_OP_ST ? want[to] : want_control[to];
+                const bool gradient = header_of(p).opcode == MW_OP_ST;
+                assert_true(gradient || to);
+                auto &list = gradient ? want[to] : want_control;
                 assert_false(list.empty());
                 assert_wire(list.front(), p, to ? "local" : "uplink");
                 list.pop_front();
@@ -113,11 +113,7 @@ struct sender : model<Vgradient_send> {
         }
     }
 
-    bool done() const
-    {
-        return want[0].empty() && want[1].empty() && want_control[0].empty() &&
-               want_control[1].empty();
-    }
+    bool done() const { return want[0].empty() && want[1].empty() && want_control.empty(); }
 };
 
 TEST(every_gradient_goes_home)
@@ -125,11 +121,11 @@ TEST(every_gradient_goes_home)
     for (unsigned round = 0; round < cases(20, 100); round++) {
         sender s;
         s.dw.rate = s.rng.pick({5u, 50u, 100u});
-        s.control[0].rate = s.control[1].rate = s.rng.pick({5u, 50u, 100u});
+        s.control.rate = s.rng.pick({5u, 50u, 100u});
         s.ready = s.rng.pick({5u, 50u, 100u});
         for (unsigned i = 0; i < 100; i++) {
             s.add_gradient();
-            s.add_control(s.below(2));
+            s.add_control();
         }
         s.until("all packets", 200000, [&] { return s.done(); });
         s.cycles(5);
@@ -167,4 +163,20 @@ TEST(go_clears)
     s.dut.dw_valid_i = 0;
     s.settle();
     assert_true(s.dut.idle_o && !s.dut.st_valid_o && !s.dut.lo_valid_o);
+}
+
+// ... but a packet on the link ends there.
+TEST(go_cuts_no_packet)
+{
+    for (unsigned round = 0; round < 20; round++) {
+        sender s;
+        s.add_gradient();
+        s.out[0].gapless = s.out[1].gapless = true;
+        s.until("a flit", 100, [&] { return !s.out[0].open.empty() || !s.out[1].open.empty(); });
+        s.dut.go_i = 1;
+        s.cycle();
+        s.dut.go_i = 0;
+        s.cycles(5);
+        assert_true(s.done() && s.dut.idle_o);
+    }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tx against random packets of its five sources, at any rate, with credits that come back at any
+// tx against random packets of its six sources, at any rate, with credits that come back at any
 // rate: every packet leaves whole, once, in its source's order, in consecutive cycles and with the
 // right class; no packet starts without credit, also when cfg lowers the credits; nothing starts
 // before it is whole; a link with work has no idle cycle; CTRL goes before REQ before STORE and
-// PART, which alternate, and at most 16 others pass a waiting one; the throttle slows by what it
-// says; the stall outputs tell the truth. MW_SEED repeats a run.
+// PART, which alternate, and at most 16 others pass a waiting one; gradients wait for no dispatch
+// that is held; the throttle slows by what it says; the stall outputs tell the truth. MW_SEED
+// repeats a run.
 #include "bench/credits.h"
 #include "bench/stream.h"
 #include "node_cfg.h"
@@ -15,9 +16,9 @@
 using namespace tb;
 
 static const unsigned F = sizeof(Vtx::st_data_i);
-enum { CTL, REQ, ST, SST, PART, SOURCES };
-static const unsigned CLASS[SOURCES] = {MW_CLS_CTRL, MW_CLS_REQ, MW_CLS_STORE, MW_CLS_STORE,
-                                        MW_CLS_PART};
+enum { CTL, REQ, ST, SST, PART, DW, SOURCES };
+static const unsigned CLASS[SOURCES] = {MW_CLS_CTRL,  MW_CLS_REQ,  MW_CLS_STORE,
+                                        MW_CLS_STORE, MW_CLS_PART, MW_CLS_STORE};
 
 struct traffic {
     unsigned packets[SOURCES]; // to send
@@ -36,8 +37,9 @@ struct traffic {
 struct uplink : model<Vtx> {
     explicit uplink(const traffic &with) : t(with)
     {
-        src[PART].pauses = src[SST].pauses = false;
-        dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
+        src[PART].pauses = src[SST].pauses = src[DW].pauses = false;
+        dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i =
+            dut.dw_valid_i = 0;
         dut.crd_cls_i = 0;
         dut.hold_i = 0;
         dut.share_valid_i = dut.go_i = 0;
@@ -71,7 +73,8 @@ struct uplink : model<Vtx> {
         cfg.set("row_bytes", 128 * t.row_packets);
         cfg.set("row_returns", t.returns);
         cfg.drive(dut.cfg_i);
-        dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i = 0;
+        dut.ctl_valid_i = dut.req_valid_i = dut.st_valid_i = dut.sst_valid_i = dut.part_valid_i =
+            dut.dw_valid_i = 0;
         dut.crd_cls_i = 0;
         dut.hold_i = 0;
         dut.share_valid_i = 0;
@@ -141,8 +144,9 @@ struct uplink : model<Vtx> {
 
     packet make(unsigned s)
     {
-        static const unsigned op[SOURCES] = {MW_OP_SIGNAL, MW_OP_DYMULTIMEM_LD_REDUCE,
-                                             MW_OP_DYMULTIMEM_ST, MW_OP_ST, MW_OP_PARTIAL};
+        static const unsigned op[SOURCES] = {MW_OP_SIGNAL,        MW_OP_DYMULTIMEM_LD_REDUCE,
+                                             MW_OP_DYMULTIMEM_ST, MW_OP_ST,
+                                             MW_OP_PARTIAL,       MW_OP_ST};
         packet p = {header(op[s])};
         p.h.tag = content.below(256);
         p.h.addr = content.bits(48);
@@ -152,7 +156,9 @@ struct uplink : model<Vtx> {
         for (uint16_t &x : p.targets)
             x = static_cast<uint16_t>(content());
         if (s != CTL && s != REQ)
-            p.payload = content.some(s == ST && t.rate == 100 ? 128 : 1 + content.below(128));
+            p.payload = content.some(s == DW                    ? 4
+                                     : s == ST && t.rate == 100 ? 128
+                                                                : 1 + content.below(128));
         if (s == ST && t.rate != 100 && content.one_in(8))
             p.payload.clear(); // FLAG and FENCE have none
         return p;
@@ -161,11 +167,12 @@ struct uplink : model<Vtx> {
     void drive() override
     {
         uint8_t none;
-        for (unsigned s : {CTL, REQ, ST, SST, PART})
+        for (unsigned s : {CTL, REQ, ST, SST, PART, DW})
             src[s].rate = t.rate;
         src[CTL].drive(rng, dut.ctl_valid_i, dut.ctl_header_i, none);
         src[REQ].drive(rng, dut.req_valid_i, dut.req_data_i, dut.req_last_i);
         src[ST].drive(rng, dut.st_valid_i, dut.st_data_i, dut.st_last_i);
+        src[DW].drive(rng, dut.dw_valid_i, dut.dw_data_i, dut.dw_last_i);
         // two sources on the same wires
         dut.sst_valid_i = dut.part_valid_i = 0;
         unsigned turn =
@@ -209,6 +216,7 @@ struct uplink : model<Vtx> {
         handed[REQ] += src[REQ].taken(dut.req_ready_o);
         handed[ST] += src[ST].taken(dut.st_ready_o);
         handed[SST] += src[SST].taken(dut.sst_ready_o);
+        handed[DW] += src[DW].taken(dut.dw_ready_o);
         handed[PART] += src[PART].taken(dut.part_ready_o);
     }
 
@@ -296,6 +304,7 @@ TEST(random)
         traffic t = {};
         for (unsigned &p : t.packets)
             p = rng.below(60);
+        t.packets[DW] *= PARAM_GateGradients;
         t.rate = rng.pick({100, 80, 40, 10});
         t.back = rng.pick({100, 80, 40, 10});
         t.store_credits = rng.below(rng.pick({20, 256}));
@@ -470,6 +479,41 @@ TEST(held)
     }
 }
 
+// Gradients leave while dispatch is held for ever, and behind at most one other store and as many
+// partial sums.
+TEST(gradients_pass)
+{
+    if (!PARAM_GateGradients)
+        SKIP("it takes GateGradients");
+    traffic t = {{0, 0, 30, 0, 0, 40}, 100, 100, 0, 0, 0};
+    t.throttle_on = 1;
+    t.idle = 0xffff;
+    t.ahead = t.lead = 1;
+    t.row_packets = 1;
+    t.tokens = t.rows = 10;
+    uplink b(t);
+    b.until(
+        "gradients", 2000, [&] { return std::count(b.sources.begin(), b.sources.end(), DW) == 40; },
+        [&] { return b.sources.size(); });
+    assert_true(std::count(b.sources.begin(), b.sources.end(), ST) < 8);
+    for (bool throttled : {false, true}) {
+        traffic all = {{0, 0, 100, 100, 100, 100}, 100, 100, 0, 0, 0};
+        all.throttle_on = throttled;
+        all.row_packets = 1;
+        all.lead = 100;
+        all.tokens = all.rows = 50;
+        uplink full(all);
+        full.run();
+        unsigned between = 0, most = 0, first = 0;
+        for (size_t i = 0; i < full.sources.size() && first < 100; i++) {
+            between = full.sources[i] == DW ? 0 : between + 1;
+            first += full.sources[i] == DW;
+            most = std::max(most, between);
+        }
+        assert_int_equal(most, 3);
+    }
+}
+
 // A layer takes the same cycles whatever the one before was like: turns, throttle and dispatch
 // throttle begin anew with each.
 TEST(layers_begin_alike)
@@ -487,6 +531,8 @@ TEST(layers_begin_alike)
         t.rows = rng.between(1, 20);
         for (unsigned &p : before.packets)
             p = rng.below(30);
+        before.packets[DW] = PARAM_GateGradients * 15; // the last one, perhaps
+        t.packets[DW] = PARAM_GateGradients * 20;
         before.throttle_on = rng.below(2);
         before.row_packets = before.tokens = before.rows = 7;
         before.lead = 1;

@@ -2,19 +2,21 @@
 //
 // tx between sources that offer packets of any length at any time and a link partner
 // that returns credits as it likes.
-// Throttled: with a dispatch_throttle that says anything at any time (throttle_i).
+// Throttled: with a dispatch_throttle that says anything at any time (throttle_i). Gradients: these
+// come, too.
 `default_nettype none
 `include "bundles.svh"
 
 module prove_tx #(
     parameter int unsigned FlitBytes = 8,
-    parameter bit Throttled = 1'b0
+    parameter bit Throttled = 1'b0,
+    parameter bit Gradients = 1'b0
 ) (
     input  wire logic       clk_i, ctl_valid_i, req_come_i, req_last_i, st_come_i, st_last_i,
-    input  wire logic       sum_valid_i, sum_store_i, sum_last_i,
+    input  wire logic       sum_valid_i, sum_store_i, sum_last_i, dw_valid_i, dw_last_i,
     input  wire logic       hold_i, // as a link that is slower says
     input  wire logic [2:0] throttle_i, // takes part, dispatch first, dispatch waits
-    input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, limit_i,
+    input  wire logic [1:0] ctl_word_i, req_word_i, st_word_i, sum_word_i, dw_word_i, limit_i,
     input  wire bundle_pkg::credit_t crd_i
 );
     import packet_pkg::*;
@@ -26,18 +28,19 @@ module prove_tx #(
         c.StorePkts = Credits;
         c.CtrlPkts = Credits;
         c.TokenOrder = Throttled;
+        c.GateGradients = Gradients;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
 
-    logic                rst_n, ctl_ready, sst_ready, part_ready,
+    logic                rst_n, ctl_ready, sst_ready, part_ready, dw_ready,
                          sst_valid, stall_store, stall_ctrl;
     logic                part_empty, link_idle, idle;
     logic [1:0]          limit_q, word_q, ctl_q;
     bundle_pkg::port_t   part_crd;
     header_t             ctl_header;
     node_pkg::node_cfg_t cfg;
-    `MW_STREAM(Cfg)      req, st, part;
+    `MW_STREAM(Cfg)      req, st, part, dw;
     `MW_LINK(Cfg)        up;
     `MW_SHARE(Cfg)       share;
     logic                held;
@@ -50,6 +53,7 @@ module prove_tx #(
     assign st   = '{valid: st_come_i, last: st_last_i, data: Cfg.FlitW'(st_word_i)};
     assign part = '{valid: sum_valid_i && !sum_store_i, last: sum_last_i,
                     data: Cfg.FlitW'(sum_word_i)};
+    assign dw   = '{valid: Gradients && dw_valid_i, last: dw_last_i, data: Cfg.FlitW'(dw_word_i)};
     always_comb begin
         cfg               = '0;
         cfg.store_credits = 8'(limit_i);
@@ -64,7 +68,8 @@ module prove_tx #(
         .clk_i, .rst_ni(rst_n), .go_i(1'b0), .cfg_i(cfg), .share_i(share),
         .ctl_valid_i, .ctl_ready_o(ctl_ready), .ctl_header_i(ctl_header),
         .req_i(req), .req_ready_o(), .st_i(st), .st_ready_o(),
-        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .part_i(part), .part_ready_o(part_ready),
+        .sst_valid_i(sst_valid), .sst_ready_o(sst_ready), .dw_i(dw), .dw_ready_o(dw_ready),
+        .part_i(part), .part_ready_o(part_ready),
         .up_o(up), .hold_i, .crd_i, .part_crd_o(part_crd),
         .stall_store_o(stall_store), .stall_ctrl_o(stall_ctrl),
         .part_empty_o(part_empty), .link_idle_o(link_idle),
@@ -73,7 +78,8 @@ module prove_tx #(
 
     // ---- what is offered stays; row_sum's packets have no gap ----
     logic sum_wait_q, sum_inside_q, sum_kind_q, sum_last_q, sum_take, ctl_wait_q;
-    logic [1:0] sum_q;
+    logic [1:0] sum_q, dw_q;
+    logic dw_wait_q, dw_inside_q, dw_last_q;
     logic [1:0] used_ctrl, used_store, limit;
 
     assign sum_take = sst_ready || part_ready;
@@ -87,9 +93,13 @@ module prove_tx #(
         sum_q        <= sum_word_i;
         ctl_wait_q   <= rst_n && ctl_valid_i && !ctl_ready;
         ctl_q        <= ctl_word_i;
+        dw_wait_q    <= rst_n && dw.valid && !dw_ready;
+        dw_inside_q  <= rst_n && (dw_ready ? !dw_last_i : dw_inside_q);
+        dw_last_q    <= dw_last_i;
+        dw_q         <= dw_word_i;
     end
     always_comb begin
-        if (!rst_n) assume (!ctl_valid_i && !sum_valid_i && crd_i.cls == '0);
+        if (!rst_n) assume (!ctl_valid_i && !sum_valid_i && !dw.valid && crd_i.cls == '0);
         if (rst_n) assume (limit_i == limit_q);
         if (sum_wait_q) begin
             assume (sum_valid_i && sum_store_i == sum_kind_q && sum_last_i == sum_last_q
@@ -102,13 +112,13 @@ module prove_tx #(
     end
 
     // ---- what leaves: a cycle behind what was taken, whole ----
-    logic       took, took_q, last, last_q, inside_q, half_q, open_sum_q;
+    logic       took, took_q, last, last_q, inside_q, half_q, open_sum_q, open_dw_q;
     logic [1:0] cls, cls_q, open_cls_q, word;
     logic [3:0] took_from;   // by class
     logic       start, start_ctrl, start_store, start_part, start_req;
 
     assign took_from[CLS_CTRL]  = i_dut.fire && i_dut.cls == CLS_CTRL;
-    assign took_from[CLS_STORE] = sst_ready || i_dut.store_take;
+    assign took_from[CLS_STORE] = sst_ready || dw_ready || i_dut.store_take;
     assign took_from[CLS_REQ]   = i_dut.req_take;
     assign took_from[CLS_PART]  = part_ready;
     assign took        = took_from != '0;
@@ -121,9 +131,9 @@ module prove_tx #(
     always_comb begin
         cls  = took_from[CLS_CTRL] ? CLS_CTRL : took_from[CLS_STORE] ? CLS_STORE
                : took_from[CLS_REQ] ? CLS_REQ : CLS_PART;
-        last = took_from[CLS_CTRL] ? ctl_ready : sum_take ? sum_last_i
+        last = took_from[CLS_CTRL] ? ctl_ready : sum_take ? sum_last_i : dw_ready ? dw_last_i
                : took_from[CLS_STORE] ? i_dut.store_last : i_dut.req_last;
-        word = took_from[CLS_CTRL] ? ctl_word_i : sum_take ? sum_word_i
+        word = took_from[CLS_CTRL] ? ctl_word_i : sum_take ? sum_word_i : dw_ready ? dw_word_i
                : took_from[CLS_STORE] ? st_word_i : req_word_i;
     end
     always_ff @(posedge clk_i) begin
@@ -133,7 +143,7 @@ module prove_tx #(
         word_q <= word;
         if (!rst_n) inside_q <= 1'b0;
         else if (took) inside_q <= !last;
-        if (took) {open_cls_q, open_sum_q} <= {cls, sum_take};
+        if (took) {open_cls_q, open_sum_q, open_dw_q} <= {cls, sum_take, dw_ready};
         half_q <= rst_n && took_from[CLS_CTRL] && !half_q;
     end
 
@@ -148,17 +158,21 @@ module prove_tx #(
 
     logic ctrl_here, store_here, req_here;   // a packet is here, and its credit
     assign ctrl_here  = ctl_valid_i && used_ctrl != limit;
-    assign store_here = ((i_dut.store_valid && !held) || sst_valid) && used_store != limit;
+    assign store_here = ((i_dut.store_valid && !held) || sst_valid || dw.valid)
+                        && used_store != limit;
     assign req_here   = i_dut.req_valid;
 
     always_ff @(posedge clk_i) begin
         if (rst_n) begin
             a_one:    assert ((took_from & (took_from - 1'b1)) == '0
-                              && !(sst_ready && i_dut.store_take));
+                              && !(sst_ready && i_dut.store_take)
+                              && !(dw_ready && (sst_ready || i_dut.store_take)));
             // one packet at a time, in consecutive cycles
-            a_gap:    assert (!inside_q || (took && cls == open_cls_q && sum_take == open_sum_q));
+            a_gap:    assert (!inside_q || (took && cls == open_cls_q && sum_take == open_sum_q
+                                            && dw_ready == open_dw_q));
             a_here:   assert (!took
-                              || (took_from[CLS_CTRL] ? ctl_valid_i : !sum_take || sum_valid_i));
+                              || (took_from[CLS_CTRL] ? ctl_valid_i
+                                  : (!sum_take || sum_valid_i) && (!dw_ready || dw.valid)));
             a_out:    assert (up.valid == took_q);
             a_flit:   assert (!up.valid || (up.last == last_q && up.cls == cls_q
                                             && up.data == Cfg.FlitW'(word_q) && !up.err));
@@ -167,7 +181,7 @@ module prove_tx #(
                               && !(start_ctrl && used_ctrl == limit)
                               && !(start_store && used_store == limit));
             a_rate:   assert (!(start && hold_i));
-            a_held:   assert (!(start_store && !sum_take && held));
+            a_held:   assert (!(start_store && !sum_take && !dw_ready && held));
             // never idle beside a packet that may go
             a_busy:   assert (took || hold_i
                               || !(ctrl_here || store_here || req_here || part.valid));
@@ -178,6 +192,8 @@ module prove_tx #(
             c_all:    cover (ctrl_here && store_here && req_here && part.valid);
             c_turn:   cover (i_dut.low_first && ctrl_here && start_store);
             c_sum:    cover (start_store && sst_valid && i_dut.store_valid);
+            if (Gradients) c_dw: cover (start_store && dw_ready && i_dut.store_valid
+                                        && held == Throttled);
         end
     end
 
@@ -202,15 +218,32 @@ module prove_tx #(
         .clk_i, .rst_ni(rst_n), .wait_i(req_here && !ctrl_here),
         .served_i(start_req), .other_i(start)
     );
-    f_fair #(.Bound(1)) i_fair_queue (
+    // Behind each gradient another store goes, if there is one. A gradient lets one of them pass,
+    // and the other one of STORE and PART as often.
+    f_fair #(.Bound(Gradients ? 3 : 1)) i_fair_queue (
         .clk_i, .rst_ni(rst_n), .wait_i(i_dut.store_valid && !held && used_store != limit),
         .served_i(start_store && i_dut.store_take), .other_i(start_store)
     );
-    f_fair #(.Bound(1)) i_fair_sum (
+    f_fair #(.Bound(Gradients ? 3 : 1)) i_fair_sum (
         .clk_i, .rst_ni(rst_n), .wait_i(sst_valid && used_store != limit),
         .served_i(start_store && sst_ready),
         .other_i(start_store)
     );
+
+    if (Gradients) begin : gen_gradients
+        always_comb begin
+            if (dw_wait_q) assume (dw.valid && dw_last_i == dw_last_q && dw_word_i == dw_q);
+            if (dw_inside_q) assume (dw.valid);
+        end
+        f_fair #(.Bound(1)) i_fair_dw (
+            .clk_i, .rst_ni(rst_n), .wait_i(dw.valid && used_store != limit),
+            .served_i(start_store && dw_ready), .other_i(start_store)
+        );
+        f_fair #(.Bound(3)) i_fair_dw_low (
+            .clk_i, .rst_ni(rst_n), .wait_i(dw.valid && used_store != limit),
+            .served_i(start_store && dw_ready), .other_i(start_store || start_part)
+        );
+    end
 
     logic unused;
     assign unused = ^{part_crd, stall_store, stall_ctrl, part_empty, link_idle, idle};
