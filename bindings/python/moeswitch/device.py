@@ -89,6 +89,21 @@ class Device(Local):
             found[part] = [plain(p) for p in found[part][: self.gpus]]
         return found
 
+    def partition(self, gpu, reachable):
+        """Set the ports that a GPU may reach, by their numbers. After opening: all."""
+        gpu = whole(gpu, "gpu", self.gpus - 1)
+        ports = ffi.new("struct mw_gpu_set *")
+        for port in reachable:
+            port = whole(port, "reachable", self.gpus - 1)
+            ports.word[port // 32] |= 1 << port % 32
+        check(lib.mw_partition_set_wide(self._pointer(), gpu, ports))
+
+    def ports_down(self):
+        """Numbers of the ports that are down."""
+        down = ffi.new("struct mw_gpu_set *")
+        check(lib.mw_ports_down_wide(self._pointer(), down))
+        return [port for port in range(self.gpus) if down.word[port // 32] >> port % 32 & 1]
+
     def dymulticast(self, hidden, experts, k, tokens, rows_per_expert=None, gpu_of_expert=None, dispatch_type="bf16",
                     cached_handles=False, gate_gradients=False):
         """A DyMulticast of this device, bound."""

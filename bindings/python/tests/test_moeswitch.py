@@ -18,6 +18,7 @@ import numpy as np
 
 import moeswitch
 from moeswitch import _arrays
+from moeswitch._library import lib
 
 GPUS, HIDDEN, EXPERTS, K = 2, 32, 8, 3
 SIZE = {"gpus": GPUS, "flit_bytes": 8}
@@ -590,6 +591,17 @@ class Devices(unittest.TestCase):
             self.assertEqual(device.simulation()["backend"], "plain")
             self.assertEqual(len(device.counters()["port"]), GPUS)
         self.assertEqual(moeswitch.__version__.count("."), 2)
+
+    def test_ports(self):
+        with moeswitch.Device(**SIZE) as device:
+            device.partition(0, range(GPUS))
+            device.partition(GPUS - 1, [])
+            for gpu, reachable in ((GPUS, [0]), (0, [GPUS]), (0, [-1])):
+                with self.assertRaises(ValueError):
+                    device.partition(gpu, reachable)
+            self.assertEqual(device.ports_down(), [])
+            self.assertEqual(lib.mw_port_disable(device._pointer(), 1), 0)
+            self.assertEqual(device.ports_down(), [1])
 
     def test_refused(self):
         for options, name, text in (
