@@ -8,9 +8,9 @@
 // 16 bytes give the same bits.
 // Ports: A step brings two flits of each row, in the order of expert_path: flits 0 and 2 of a group
 // of four, then 1 and 3. The second step of a group may follow at once, and behind it two cycles
-// are free. keep_i says which of the two exist. last_i is high in a row's last step,
-// whose flits may all be missing. start_i announces a row, in its first step or before, and only
-// while ready_o is high.
+// are free. keep_i says which of the two exist. last_i is high in a row's last step, the second of
+// a group, whose flits may all be missing. start_i announces a row, in its first step or before,
+// and only while ready_o is high.
 // Order: Results in the order of the rows.
 // Back-pressure: A result waits in the tree of sums. A second row may wait in front of it, and then
 // ready_o is low. Steps of a row that has started are never refused.
@@ -264,6 +264,7 @@ module expert_dot #(
 
     `MW_CONTRACT(start_i, ready_o, "a row starts that has no place")
     `MW_CONTRACT(valid_i, !wait_q && !(valid_q && at_q[0]), "a step comes too early")
+    `MW_CONTRACT(valid_i && last_i, at_q[0] != valid_q, "a row ends inside a group")
     `MW_CONTRACT(valid_i, start_i || rows_q != '0, "a step of no row")
     `MW_CONTRACT(over_d[AddLat], !waits_q, "a row ends behind one that waits")
     `MW_STABLE(dot_valid_o, dot_ready_i, dot_o, "a result changes before it is taken")
