@@ -103,9 +103,13 @@ static uint64_t whole_numbers(const struct mw_bench *b, unsigned gpu, uint64_t w
     for (unsigned at = 0; at < 8; at += width) {
         const int some = (int)(word >> 8 * at & 0xff);
         float v = (float)(width > 1 ? some % 15 - 7 : gpu < FEW ? some % 3 - 1 : 0);
+        const double d = v;
         uint32_t bits;
         memcpy(&bits, &v, sizeof bits);
-        out |= mw_reduce_last(b->dtype, bits) << 8 * at;
+        if (b->dtype == MW_DTYPE_FP64)
+            memcpy(&out, &d, sizeof out);
+        else
+            out |= mw_reduce_last(b->dtype, bits) << 8 * at;
     }
     return out;
 }

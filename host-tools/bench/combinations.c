@@ -46,7 +46,8 @@ static int check_reductions(const struct mw_bench_params *p, struct mw_error *er
         for (unsigned o = 0; o < MW_REDOPS; o++)
             if (dtypes >> d & redops >> o & 1 && mw_reduce_exists(d, o))
                 return MW_EXIT_OK;
-    return mw_fail(err, MW_EXIT_INPUT, "--redop: and, or, xor are for u32, s32, u64 and s64");
+    return mw_fail(err, MW_EXIT_INPUT,
+                   "--redop: and, or, xor are for u32, s32, u64 and s64; fp64 has sum alone");
 }
 
 int mw_bench_check(struct mw_bench_params *p, struct mw_error *err)

@@ -57,7 +57,7 @@ static int set_types(void *mask, const char *name, const char *text, struct mw_e
     if (strstr(text, ".acc::f16")) // a form of PTX, see docs/reference/multimem.md
         return mw_fail(err, MW_EXIT_INPUT,
                        "--%s %s: no device adds in fp16 (.acc::f16); without a qualifier sums of "
-                       "floats are fp32 inside",
+                       "e4m3 and e5m2 are fp32 inside",
                        name, text);
     return set_choice(name, text, types, mask, err);
 }

@@ -16,7 +16,7 @@ static const struct {
     [MW_DTYPE_FP32] = {"fp32", 4, true}, [MW_DTYPE_U32] = {"u32", 4, false},
     [MW_DTYPE_S32] = {"s32", 4, false},  [MW_DTYPE_U64] = {"u64", 8, false},
     [MW_DTYPE_S64] = {"s64", 8, false},  [MW_DTYPE_E4M3] = {"e4m3", 1, true},
-    [MW_DTYPE_E5M2] = {"e5m2", 1, true},
+    [MW_DTYPE_E5M2] = {"e5m2", 1, true}, [MW_DTYPE_FP64] = {"fp64", 8, true},
 };
 
 static const char *const ops[MW_REDOPS] = {
@@ -27,7 +27,8 @@ static const char *const ops[MW_REDOPS] = {
 bool mw_reduce_exists(unsigned dtype, unsigned redop)
 {
     return dtype < MW_DTYPES && redop < MW_REDOPS &&
-           (!types[dtype].is_float || redop <= MW_REDOP_MAX);
+           (!types[dtype].is_float || redop <= MW_REDOP_MAX) &&
+           (dtype != MW_DTYPE_FP64 || redop == MW_REDOP_ADD);
 }
 
 unsigned mw_reduce_bytes(unsigned dtype)
@@ -63,6 +64,22 @@ static uint32_t bits_of(float f)
     if (isnan(f))
         return MW_FP32_NAN;
     memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static double double_of(uint64_t bits)
+{
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+static uint64_t bits_of_double(double d)
+{
+    uint64_t bits;
+    if (isnan(d))
+        return MW_FP64_NAN;
+    memcpy(&bits, &d, sizeof bits);
     return bits;
 }
 
@@ -132,6 +149,8 @@ uint64_t mw_reduce_first(unsigned dtype, uint64_t element)
         return bits_of(float_of((uint32_t)element << 16));
     case MW_DTYPE_FP16:
         return bits_of(mw_fp16_to_float((uint16_t)element));
+    case MW_DTYPE_FP64:
+        return bits_of_double(double_of(element));
     case MW_DTYPE_E4M3:
         return bits_of(e4m3_to_float((uint8_t)element));
     case MW_DTYPE_E5M2: // the upper half of an fp16
@@ -185,6 +204,8 @@ uint64_t mw_reduce_next(unsigned dtype, unsigned redop, uint64_t result, uint64_
     if (!types[dtype].is_float)
         return reduce_integers(dtype == MW_DTYPE_S32 || dtype == MW_DTYPE_S64, types[dtype].bytes,
                                redop, result, element);
+    if (dtype == MW_DTYPE_FP64)
+        return bits_of_double(double_of(result) + double_of(element));
     return reduce_floats(redop, float_of((uint32_t)result),
                          float_of((uint32_t)mw_reduce_first(dtype, element)));
 }

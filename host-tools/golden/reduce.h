@@ -12,25 +12,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MW_FP64_NAN UINT64_C(0x7fffffffffffffff)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
-    MW_DTYPES = 9,
+    MW_DTYPES = 10,
     MW_REDOPS = 6,
     MW_FP8_NAN = 0x7f, ///< of both types
     MW_FP16_NAN = 0x7fff,
     MW_FP32_NAN = 0x7fffffff,
 };
 
-/// Whether there is such a reduction: and, or, xor are for integers alone.
+/// Whether there is such a reduction: and, or, xor are for integers alone, and fp64 has the sum.
 bool mw_reduce_exists(unsigned dtype, unsigned redop);
 bool mw_reduce_is_float(unsigned dtype);
 /// Bytes of an element: 1, 2, 4 or 8.
 unsigned mw_reduce_bytes(unsigned dtype);
-/// PTX's name of a type (bf16, fp16, fp32, u32, s32, u64, s64, e4m3, e5m2) and the operator's (sum
-/// as nccl-tests calls add).
+/// PTX's name of a type (bf16, fp16, fp32, u32, s32, u64, s64, e4m3, e5m2, fp64) and the operator's
+/// (sum as nccl-tests calls add).
 const char *mw_reduce_type_name(unsigned dtype);
 const char *mw_reduce_op_name(unsigned redop);
 

@@ -24,7 +24,7 @@ enum {
     MW_BUILT_EXPERTS = 1024,
     MW_BUILT_LATENCY = 64,      ///< cycles of a link
     MW_BUILT_OPEN_ROWS = 8,     ///< of a GPU
-    MW_BUILT_RED_TYPES = 0x1ff, ///< mask of types of reductions
+    MW_BUILT_RED_TYPES = 0x3ff, ///< mask of types of reductions
     MW_BUILT_WINDOW = 16,       ///< store packets of a switch input
     MW_BUILT_STORES = 32,       ///< credits of a link
     MW_BUILT_PARTS = 4,

@@ -412,6 +412,12 @@ static void add_e5m2(struct mw_stream *s)
     mw_stream_reduction(s, MW_DTYPE_E5M2, MW_REDOP_MAX);
 }
 
+static void add_fp64(struct mw_stream *s)
+{
+    mw_stream_multimem_red(s, 0, 0, 64, 0);
+    mw_stream_reduction(s, MW_DTYPE_FP64, MW_REDOP_ADD);
+}
+
 static void add_row_sums(struct mw_stream *s)
 {
     mw_stream_dymultimem_ld_reduce(s, 0, 1, false);
@@ -452,6 +458,7 @@ static void streams_need_primitives(void **state)
         {RED_TYPE(S64), add_s64, "reductions of s64"},
         {RED_TYPE(E4M3), add_e4m3, "reductions of e4m3"},
         {RED_TYPE(E5M2), add_e5m2, "reductions of e5m2"},
+        {RED_TYPE(FP64), add_fp64, "reductions of fp64"},
         {RED_TYPE(BF16), add_row_sums, "reductions of bf16"},
         {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients, "gradients of gate weights"},
         {MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, add_gradients_of_rows,

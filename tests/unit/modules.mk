@@ -8,14 +8,16 @@ UNIT_SRCS_reduce_lane := rtl/common/numbers/fp32_add.sv rtl/common/numbers/reduc
 $(eval $(call variant,reduce_lane_plain,reduce_lane,RedTypes=1 RedOps=1))
 # parameters of the module that have names of settings
 UNIT_FLAGS_reduce_lane_plain := -GRedTypes=1 -GRedOps=1
+UNIT += fp64_add
+UNIT_SRCS_fp64_add := rtl/common/numbers/fp64_add.sv
 UNIT += reduce_flit
 UNIT_SRCS_reduce_flit := rtl/common/numbers/reduce_flit.sv
-UNIT_PARAMS_reduce_flit := Words=2 RedTypes=511
-UNIT_FLAGS_reduce_flit := -GRedTypes=16\'h1ff
+UNIT_PARAMS_reduce_flit := Words=2 RedTypes=1023
+UNIT_FLAGS_reduce_flit := -GRedTypes=16\'h3ff
 UNIT += packet_acc
 UNIT_SRCS_packet_acc := rtl/common/packet_acc.sv
 UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12
-$(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12 RedTypes=511))
+$(eval $(call variant,packet_acc_16,packet_acc,FlitBytes=16 MetaWidth=12 RedTypes=1023))
 UNIT += pkt_fifo
 UNIT_SRCS_pkt_fifo := rtl/common/pkt_fifo.sv
 UNIT += expert_lane
@@ -140,7 +142,7 @@ $(eval $(call variant,reduction_tiles,reduction,N=4 FlitBytes=8 MemBytesLog2=20 
 UNIT += row_sum
 UNIT_SRCS_row_sum := rtl/hub/sum/row_sum.sv
 UNIT_PARAMS_row_sum := N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=1 Gathered=1
-$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderBypass=1 RedTypes=511))
+$(eval $(call variant,row_sum_16,row_sum,N=4 FlitBytes=16 MemBytesLog2=18 AdderBypass=1 RedTypes=1023))
 $(eval $(call variant,row_sum_adder,row_sum,N=4 FlitBytes=8 MemBytesLog2=17 AdderBypass=0))
 UNIT += control
 UNIT_SRCS_control := rtl/hub/control/control.sv
@@ -251,7 +253,7 @@ $(eval $(call variant,merge_table_2,merge_table,N=2 FlitBytes=8 TokensLog2=6 Til
     MergeEntries=4 MergeWays=4 OpenLoads=8))
 UNIT += reduce_join
 UNIT_SRCS_reduce_join := rtl/switch/reduce/reduce_join.sv
-UNIT_PARAMS_reduce_join := N=5 FlitBytes=8 RedTypes=511
+UNIT_PARAMS_reduce_join := N=5 FlitBytes=8 RedTypes=1023
 UNIT += token_tracker
 UNIT_PARAMS_token_tracker := N=32 TokensLog2=5 SwitchReductions=0
 UNIT_SRCS_token_tracker := rtl/hub/memory/token_tracker.sv
@@ -310,7 +312,7 @@ UNIT_PARAMS_link_fuzz := N=2 FlitBytes=8 MemBytesLog2=17 Zeros=64
 $(eval $(call variant,link_fuzz_16,link_fuzz,N=2 FlitBytes=16 MemBytesLog2=17 Zeros=64))
 UNIT += rx_red
 UNIT_SRCS_rx_red := rtl/hub/receive/rx_red.sv
-UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11 RedTypes=511
+UNIT_PARAMS_rx_red := FlitBytes=8 MemBytesLog2=11 RedTypes=1023
 UNIT += switch_rate_8
 UNIT_TOP_switch_rate_8 := switch_bench
 UNIT_TEST_switch_rate_8 := tests/unit/switch/test_switch_rate.cpp

@@ -403,7 +403,7 @@ static const char *lacks_type(const struct mw_device_info *info, unsigned dtype)
         [MW_DTYPE_FP32] = "reductions of fp32", [MW_DTYPE_U32] = "reductions of u32",
         [MW_DTYPE_S32] = "reductions of s32",   [MW_DTYPE_U64] = "reductions of u64",
         [MW_DTYPE_S64] = "reductions of s64",   [MW_DTYPE_E4M3] = "reductions of e4m3",
-        [MW_DTYPE_E5M2] = "reductions of e5m2",
+        [MW_DTYPE_E5M2] = "reductions of e5m2", [MW_DTYPE_FP64] = "reductions of fp64",
     };
     if (dtype >= sizeof reductions / sizeof *reductions || info->red_types >> dtype & 1)
         return NULL;

@@ -10,10 +10,11 @@ package fp_pkg;
     // verilator lint_off UNUSEDPARAM
 
     // Cycles from the operands to the result.
-    localparam int unsigned FpAddLatency = 4;  // fp32_add
+    localparam int unsigned FpAddLatency = 4;  // fp32_add, fp64_add
     localparam int unsigned ExpertLatency = 4;  // expert_lanes
 
     localparam logic [31:0] NaN32 = 32'h7fff_ffff;
+    localparam logic [63:0] NaN64 = 64'h7fff_ffff_ffff_ffff;
     localparam logic [15:0] NaN16 = 16'h7fff;
     localparam logic [31:0] One32 = 32'h3f80_0000;
 

@@ -13,10 +13,11 @@ package red_pkg;
     typedef logic [7:0] ops_t;
     localparam set_t UsualTypes = 16'h001f;  // those of 16 and 32 bits
     localparam ops_t AllOps = 8'h3f;
-    localparam set_t Floats = 16'h0187;
+    localparam set_t Floats = 16'h0387;
     localparam set_t Words = 16'h001c;  // types of 32 bits
-    localparam set_t Wide = 16'h0060;  // types of 64 bits
+    localparam set_t Wide = 16'h0260;  // types of 64 bits
     localparam set_t Bytes = 16'h0180;  // types of 8 bits
+    localparam set_t SumOnly = 16'h0200;  // types that have no other operator
     localparam ops_t Logic = 8'h38;  // and, or, xor
 
     // verilator lint_on UNUSEDPARAM
@@ -26,9 +27,10 @@ package red_pkg;
         packet_pkg::redop_e redop;
     } red_t;
 
-    // Is there such a reduction: and, or, xor are for integers alone.
+    // Is there such a reduction: and, or, xor are for integers alone, and FP64 has the sum.
     function automatic logic has(input set_t types, input ops_t ops, input red_t r);
-        return types[r.dtype] && ops[r.redop] && !(Floats[r.dtype] && Logic[r.redop]);
+        return types[r.dtype] && ops[r.redop] && !(Floats[r.dtype] && Logic[r.redop])
+            && !(SumOnly[r.dtype] && r.redop != packet_pkg::REDOP_ADD);
     endfunction
 
     // Nothing but the sum of bf16: type and operator need no wires.
@@ -69,6 +71,15 @@ package red_pkg;
             for (int unsigned b = 0; b < 4; b++) if (x[8*b+:7] > 7'h7c) y[8*b+:8] = 8'h7f;
         end
         return y;
+    endfunction
+
+    // The same of 64 bits, which may be one element.
+    function automatic logic [63:0] canonical_pair(
+        input set_t types, input ops_t ops, input packet_pkg::dtype_e dtype, input logic [63:0] x);
+        import packet_pkg::*;
+        if (types[DTYPE_FP64] && dtype == DTYPE_FP64)
+            return (x[62:0] > {11'h7ff, 52'd0}) ? fp_pkg::NaN64 : x;
+        return {canonical(types, ops, dtype, x[63:32]), canonical(types, ops, dtype, x[31:0])};
     endfunction
 
     // What changes nothing when it is reduced with another element of 32 bits, or with each of two

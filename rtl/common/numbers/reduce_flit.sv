@@ -120,7 +120,9 @@ module reduce_flit #(
 
         assign wide_end = Wide[red_end_i.dtype];
         for (genvar p = 0; p < Words / 2; p++) begin : gen_pair
-            reduce_wide i_wide (
+            reduce_wide #(
+                .RedTypes(RedTypes)
+            ) i_wide (
                 .clk_i,
                 .take_i(take_i && wide_in),
                 .first_i,
@@ -130,6 +132,7 @@ module reduce_flit #(
                 .b_i(b_i[2*p+:2]),
                 .valid_i(valid_i && wide_q),
                 .red_q_i,
+                .red_end_i,
                 .sum_o(wide_sum[2*p+:2])
             );
         end

@@ -121,9 +121,9 @@ module sum_copy #(
     assign res_end_o = next && pass.need_r;
 
     assign from = pass.need_a ? term : pass.need_r ? res_i.data : {Cfg.FlitW/16{pass.minus, 15'd0}};
-    for (genvar w = 0; w < Cfg.Words; w++) begin : gen_word
-        assign data[32*w+:32] = red_pkg::canonical(
-            Cfg.RedTypes, Cfg.RedOps, red.dtype, from[32*w+:32]
+    for (genvar p = 0; p < Cfg.Words / 2; p++) begin : gen_pair
+        assign data[64*p+:64] = red_pkg::canonical_pair(
+            Cfg.RedTypes, Cfg.RedOps, red.dtype, from[64*p+:64]
         );
     end
 

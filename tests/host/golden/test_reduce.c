@@ -160,6 +160,30 @@ static void fp8(void **state)
     assert_int_equal(reduce2(MW_DTYPE_E5M2, MW_REDOP_MAX, 0xff, 0x3c), 0x3c);
 }
 
+static void doubles(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t a, b, sum;
+    } t[] = {
+        {UINT64_C(0x3ff0000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0x4000000000000000)},
+        {UINT64_C(0x8000000000000000), 0, 0}, // -0 + 0
+        {1, 1, 2},                            // subnormals
+        // half a place to the even number, and a hair more
+        {UINT64_C(0x3ff0000000000000), UINT64_C(0x3ca0000000000000), UINT64_C(0x3ff0000000000000)},
+        {UINT64_C(0x3ff0000000000000), UINT64_C(0x3ca0000000000001), UINT64_C(0x3ff0000000000001)},
+        {UINT64_C(0x7fefffffffffffff), UINT64_C(0x7fefffffffffffff), UINT64_C(0x7ff0000000000000)},
+        {UINT64_C(0x7ff0000000000000), UINT64_C(0xfff0000000000000), MW_FP64_NAN},
+        {UINT64_C(0xfff0000000000001), 1, MW_FP64_NAN},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        assert_true(reduce2(MW_DTYPE_FP64, MW_REDOP_ADD, t[i].a, t[i].b) == t[i].sum);
+        assert_true(reduce2(MW_DTYPE_FP64, MW_REDOP_ADD, t[i].b, t[i].a) == t[i].sum);
+    }
+    assert_true(mw_reduce_first(MW_DTYPE_FP64, UINT64_C(0xfff8000000000000)) == MW_FP64_NAN);
+    assert_false(mw_reduce_exists(MW_DTYPE_FP64, MW_REDOP_MIN));
+}
+
 static void what_exists(void **state)
 {
     (void)state;
@@ -167,7 +191,7 @@ static void what_exists(void **state)
     for (unsigned d = 0; d < 16; d++)
         for (unsigned o = 0; o < 8; o++)
             count += mw_reduce_exists(d, o);
-    assert_int_equal(count, 5 * 3 + 4 * 6);
+    assert_int_equal(count, 5 * 3 + 4 * 6 + 1);
     assert_false(mw_reduce_exists(MW_DTYPE_FP32, MW_REDOP_XOR));
     assert_true(mw_reduce_exists(MW_DTYPE_S32, MW_REDOP_XOR));
 }
@@ -207,10 +231,11 @@ static void sums_of_bf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fp16),    cmocka_unit_test(least_and_greatest),
-        cmocka_unit_test(integers),      cmocka_unit_test(wide_integers),
-        cmocka_unit_test(fp8),           cmocka_unit_test(what_exists),
-        cmocka_unit_test(rows_in_order), cmocka_unit_test(sums_of_bf16),
+        cmocka_unit_test(every_fp16),   cmocka_unit_test(least_and_greatest),
+        cmocka_unit_test(integers),     cmocka_unit_test(wide_integers),
+        cmocka_unit_test(doubles),      cmocka_unit_test(fp8),
+        cmocka_unit_test(what_exists),  cmocka_unit_test(rows_in_order),
+        cmocka_unit_test(sums_of_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

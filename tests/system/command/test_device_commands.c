@@ -32,7 +32,7 @@ static void test_info(void **state)
         "row_ranges, "
         "more_events, gathered, row_sparse, source_lists, packet_manager, "
         "cache_limit, multimem_red\n"
-        "reductions       bf16, fp16, fp32, u32, s32, u64, s64, e4m3, e5m2\n"
+        "reductions       bf16, fp16, fp32, u32, s32, u64, s64, e4m3, e5m2, fp64\n"
         "MoE systems      unicast, overlap, nvls, moe-hub, flashdmoe, dysharp-basic, dysharp, "
         "moeswitch\n"
         "tensor-parallel  nvls, nvls-tile, chain, pull, t3, ring, tiles, cais-ordered\n");

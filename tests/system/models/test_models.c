@@ -282,7 +282,7 @@ static enum mw_primitives found(const char *folder, enum mw_primitives asked)
     const bool all = info.target_list_cache, published = info.row_ranges;
     assert_true(info.switch_reductions == all && info.token_order == all && info.link_rate == all);
     assert_true(info.tile_reductions == all);
-    assert_int_equal(info.red_types, all ? 0x1ff : 0x1f);
+    assert_int_equal(info.red_types, all ? 0x3ff : 0x1f);
     assert_true(info.gathered == published && info.row_sparse == published &&
                 info.source_lists == published && info.delay == published &&
                 info.more_events == published && info.packet_manager == published &&

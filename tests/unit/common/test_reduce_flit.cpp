@@ -182,7 +182,7 @@ static uint64_t element(const reduction_kind &red, uint64_t to, dice &rng)
 // types' exponents, often halfway between two of their numbers.
 static uint64_t running(const reduction_kind &red, uint64_t to, dice &rng)
 {
-    if (!mw_reduce_is_float(red.dtype) || rng.one_in(2))
+    if (!mw_reduce_is_float(red.dtype) || red.dtype == MW_DTYPE_FP64 || rng.one_in(2))
         return mw_reduce_first(red.dtype, element(red, to, rng));
     uint64_t bits = (rng() & 1) << 31 | uint64_t{rng.between(95, 150)} << 23 | (rng() & 0x7fffff);
     if (rng.one_in(2))
