@@ -59,10 +59,10 @@ LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxL
 # half: 64 rows of 115 flits fill them. So do 128 loaded rows of 36 flits, of which tiles have two.
 kind_far := MaxLatency=2047 StorePkts=512 CtrlPkts=64 PartPkts=512 RxStorePkts=512 RxResultPkts=512 \
     RxCtrlPkts=64 OpenRows=64 OpenLoads=128 OpenSyncs=64
-kind_published := $(PUBLISHED_PARAMS) $(USUAL_TYPES)
-kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE) $(USUAL_TYPES)
 # reductions of 16 and 32 bits alone (red_pkg)
 USUAL_TYPES := RedTypes=31
+kind_published := $(PUBLISHED_PARAMS) $(USUAL_TYPES)
+kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE) $(USUAL_TYPES)
 # settings of cfg_pkg.sv: N, F, small (1) or one of KINDS or LIKE or neither (0)
 settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(if $(filter $(LIKE),$(3)),$(LIKE_PARAMS), \
     $(call large,$(2)) $(call large_far,$(1)) $(kind_$(3))))
