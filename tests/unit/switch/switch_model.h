@@ -283,7 +283,7 @@ class hubs : public tb::model<Vswitch_bench> {
         while (p.h.cls == MW_CLS_REQ && percent(90)) {
             unsigned dtype = static_cast<unsigned>(rng() % MW_DTYPES);
             unsigned redop = static_cast<unsigned>(rng() % MW_REDOPS);
-            if (!reduces(dtype, redop))
+            if (!tb::reduces(dtype, redop))
                 continue;
             p.h.dtype = dtype;
             p.h.redop = redop;
