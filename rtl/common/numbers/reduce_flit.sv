@@ -52,7 +52,7 @@ module reduce_flit #(
     localparam set_t LaneTypes = (RedTypes & UsualTypes) | set_t'(HasBytes);  // bf16
 
     logic [Words-1:0][1:0][31:0] sum;
-    logic [Words-1:0][31:0] a, b, data;
+    logic [Words-1:0][31:0] term_a, term_b, data;
     logic take, valid;
     red_t red, red_q;
     logic wide_in, wide_q, bytes_in, bytes_q;
@@ -65,7 +65,7 @@ module reduce_flit #(
     assign valid = valid_i && !wide_q;
 
     // Two elements of 8 bits as bf16.
-    function automatic logic [31:0] widen(input dtype_e dtype, input logic [15:0] x);
+    function automatic logic [31:0] to_bf16(input dtype_e dtype, input logic [15:0] x);
         if (dtype == DTYPE_E4M3)
             return {fp_pkg::e4m3_to_bf16(x[15:8]), fp_pkg::e4m3_to_bf16(x[7:0])};
         return {fp_pkg::e5m2_to_bf16(x[15:8]), fp_pkg::e5m2_to_bf16(x[7:0])};
@@ -74,13 +74,13 @@ module reduce_flit #(
     always_comb begin
         red = red_i;
         red_q = red_q_i;
-        a = a_i;
-        b = b_i;
+        term_a = a_i;
+        term_b = b_i;
         if (bytes_in) begin
             red.dtype = DTYPE_BF16;
             for (int unsigned l = 0; l < Words; l++) begin
-                a[l] = widen(red_i.dtype, a_i[l][15:0]);
-                b[l] = widen(red_i.dtype, b_i[l][15:0]);
+                term_a[l] = to_bf16(red_i.dtype, a_i[l][15:0]);
+                term_b[l] = to_bf16(red_i.dtype, b_i[l][15:0]);
             end
         end
         if (bytes_q) red_q.dtype = DTYPE_BF16;
@@ -97,8 +97,8 @@ module reduce_flit #(
             .pair_i,
             .red_i(red),
             .acc_i(acc_i[l][1:0]),
-            .a_i(a[l]),
-            .b_i(b[l]),
+            .a_i(term_a[l]),
+            .b_i(term_b[l]),
             .valid_i(valid),
             .red_q_i(red_q),
             .half_i,
@@ -163,8 +163,8 @@ module reduce_flit #(
                 .pair_i,
                 .red_i(red),
                 .acc_i(acc_i[l][3:2]),
-                .a_i(widen(red_i.dtype, a_i[l][31:16])),
-                .b_i(widen(red_i.dtype, b_i[l][31:16])),
+                .a_i(to_bf16(red_i.dtype, a_i[l][31:16])),
+                .b_i(to_bf16(red_i.dtype, b_i[l][31:16])),
                 .valid_i(valid_i && bytes_q),
                 .red_q_i(red_q),
                 .half_i(1'b0),

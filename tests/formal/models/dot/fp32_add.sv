@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: CERN-OHL-P-2.0
 //
 // In place of the adder of rtl/common/numbers/fp32_add.sv, with its ports and latency: the lowest
-// bit of the result says whether that of an operand is set. So it shows which elements are in a sum.
+// bit of the result says whether that of an operand is set. So it shows which elements are in a
+// sum.
 `default_nettype none
 
 module fp32_add #(

@@ -32,11 +32,15 @@ module prove_sum_result #(
         .res_bad_i(mark_i), .free_o(free), .claim_i, .r_o(r), .ready_i, .err_valid_o(err)
     );
 
-    // ---- packets: a header and one flit or more; bit 56 of the header is its poison, bit
-    // 0 of a flit stands for it --
+    // ---- packets: a header and one flit or more; bit 0 of a flit stands for it --
     logic [1:0] at_q;           // flits of the packet, up to its header
     logic       take, header, bad, bad_q, notified_q;
-    assign in     = Cfg.FlitW'({poison_i, 56'd0}) | Cfg.FlitW'(bit_i);
+    packet_pkg::header_low_t low;
+    always_comb begin
+        low        = '0;
+        low.poison = poison_i;
+        in         = Cfg.FlitW'(low) | Cfg.FlitW'(bit_i);
+    end
     assign take   = valid_i && res_ready;
     assign header = 32'(at_q) < Head;
     assign bad    = mark_i || (at_q == '0 ? poison_i : bad_q);
