@@ -21,7 +21,6 @@ static void json_placing(struct mw_json *j, const struct mw_placing *how,
 static void json_params(struct mw_json *j, const struct mw_run_params *params,
                         const struct mw_trace *trace, const struct mw_workload *w)
 {
-    static const char *const passes[] = {"forward", "backward", "step", "stack", "recompute"};
     mw_json_object(j, "params", false);
     mw_json_string(j, "trace", trace->name);
     mw_json_string(j, "model", trace->model);
@@ -43,7 +42,7 @@ static void json_params(struct mw_json *j, const struct mw_run_params *params,
     if (w->shape.batches)
         mw_json_uint(j, "batches", w->shape.batches);
     if (w->shape.passes != MW_RUN_FORWARD)
-        mw_json_string(j, "pass", passes[w->shape.passes]);
+        mw_json_string(j, "pass", mw_run_names[w->shape.passes]);
     if (w->shape.passes != MW_RUN_FORWARD)
         mw_json_bool(j, "gate_gradients", w->shape.gate_gradients);
     mw_json_uint(j, "hidden", w->shape.hidden);

@@ -96,30 +96,39 @@ static bool row_types(unsigned i, struct mw_term *term)
     return true;
 }
 
-static int set_row_type(void *type, const char *name, const char *text, struct mw_error *err)
+/// Which of the list it is.
+static int set_index(unsigned *index, mw_terms *list, const char *name, const char *text,
+                     struct mw_error *err)
 {
-    for (unsigned i = 0; i < MW_ROW_TYPES; i++) {
-        if (strcmp(text, mw_row_type_names[i]))
+    struct mw_term term;
+    for (unsigned i = 0; list(i, &term); i++) {
+        if (strcmp(text, term.name))
             continue;
-        *(unsigned *)type = i;
+        *index = i;
         return MW_EXIT_OK;
     }
-    return mw_fail_choice(name, text, row_types, err);
+    return mw_fail_choice(name, text, list, err);
 }
 
-static MW_TERMS(pass_values, {"forward", NULL}, {"backward", NULL}, {"step", NULL}, {"stack", NULL},
-                {"recompute", NULL});
+static int set_row_type(void *type, const char *name, const char *text, struct mw_error *err)
+{
+    return set_index(type, row_types, name, text, err);
+}
+
+static bool pass_values(unsigned i, struct mw_term *term)
+{
+    if (i >= MW_RUN_PASSES)
+        return false;
+    *term = (struct mw_term){mw_run_names[i], NULL};
+    return true;
+}
 
 static int set_passes(void *passes, const char *name, const char *text, struct mw_error *err)
 {
-    struct mw_term term;
-    for (unsigned i = 0; pass_values(i, &term); i++) {
-        if (strcmp(text, term.name) != 0)
-            continue;
-        *(enum mw_passes *)passes = (enum mw_passes)i;
-        return MW_EXIT_OK;
-    }
-    return mw_fail_choice(name, text, pass_values, err);
+    unsigned index = 0;
+    const int status = set_index(&index, pass_values, name, text, err);
+    *(enum mw_passes *)passes = (enum mw_passes)index;
+    return status;
 }
 
 // ---- the table ----------------------------------------------------------------------------------

@@ -60,33 +60,21 @@ static int spoil(struct feeding *f)
     return status;
 }
 
-static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
-{
-    struct job *j = context;
-    (void)tokens, (void)total;
-    j->cycles = cycles;
-    return !mw_job_goes_on(j, 1);
-}
-
 /// Wait for a layer, read its output and compare it. A row that was never written holds that of
 /// another layer, or what spoil() left there.
 static int finish(struct feeding *f, unsigned layer)
 {
     struct job *j = f->job;
-    struct mw_wait_options o = {
-        .size = sizeof o, .quiet_cycles = j->quiet_cycles, .progress = look, .progress_context = j};
     struct mw_fed fed;
-    int code = mw_fed_wait(j->device, f->number[layer], &o, &fed);
-    if (j->stopped || code == MW_ERR_CANCELED)
-        return mw_job_interrupted(j);
-    if (code)
-        return mw_job_stuck(j, "fed layer", code);
+    int status = mw_job_wait_fed(j, f->number[layer], "fed layer", &fed);
+    if (status)
+        return status;
     f->run->layer_cycles += fed.cycles;
     if (layer)
         f->run->idle_cycles += fed.start - (f->before.start + f->before.cycles);
     f->before = fed;
     const struct mw_feed_buffer *b = &j->layout.buffer[layer % j->layout.buffers];
-    int status = mw_job_read_rows(j, b->out_base, f->out, "output rows");
+    status = mw_job_read_rows(j, b->out_base, f->out, "output rows");
     for (size_t i = 0; i < values_of(j) && !status; i++)
         j->result->feeding.wrong += f->out[i] != j->result->layer[layer].out[i];
     return status;

@@ -139,6 +139,24 @@ int mw_job_stuck(struct job *j, const char *what, int code)
     return MW_EXIT_STUCK;
 }
 
+static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
+{
+    struct job *j = context;
+    (void)tokens, (void)total;
+    j->cycles = cycles;
+    return !mw_job_goes_on(j, 1);
+}
+
+int mw_job_wait_fed(struct job *j, uint32_t number, const char *what, struct mw_fed *fed)
+{
+    struct mw_wait_options o = {
+        .size = sizeof o, .quiet_cycles = j->quiet_cycles, .progress = look, .progress_context = j};
+    int code = mw_fed_wait(j->device, number, &o, fed);
+    if (j->stopped || code == MW_ERR_CANCELED)
+        return mw_job_interrupted(j);
+    return code ? mw_job_stuck(j, what, code) : MW_EXIT_OK;
+}
+
 /// What each GPU has of the values, so many a row.
 static void make_parts(const struct mw_workload *w, const uint16_t *values, size_t width,
                        struct mw_tokens *part)
@@ -232,7 +250,7 @@ int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const ch
 }
 
 /// The table of each GPU, which takes whole units of its memory.
-static int move_gradients(struct job *j, uint32_t *dw, bool write)
+static int move_gradients(struct job *j, uint64_t address, uint32_t *dw, bool write)
 {
     const struct mw_shape *s = &j->w->shape;
     const size_t own = (size_t)s->tokens_per_gpu * mw_gradient_places(j->w->k);
@@ -242,7 +260,7 @@ static int move_gradients(struct job *j, uint32_t *dw, bool write)
     if (!table)
         return mw_fail_memory(j->err, "gradients of gate weights");
     for (unsigned g = 0; g < s->gpus && !code; g++) {
-        const struct mw_transfer transfer = {g, j->layout.dw_base, bytes, table};
+        const struct mw_transfer transfer = {g, address, bytes, table};
         for (size_t i = 0; i < bytes / 4; i++)
             table[i] = MW_NO_GRADIENT;
         code = write ? mw_mem_write(j->device, &transfer, 1) : mw_mem_read(j->device, &transfer, 1);
@@ -253,12 +271,12 @@ static int move_gradients(struct job *j, uint32_t *dw, bool write)
     return code ? mw_job_failed(j, "gradients of gate weights", code) : MW_EXIT_OK;
 }
 
-int mw_job_clear_gradients(struct job *j)
+int mw_job_clear_gradients(struct job *j, uint64_t address)
 {
-    return move_gradients(j, NULL, true);
+    return move_gradients(j, address, NULL, true);
 }
 
-int mw_job_read_gradients(struct job *j, uint32_t *dw)
+int mw_job_read_gradients(struct job *j, uint64_t address, uint32_t *dw)
 {
-    return move_gradients(j, dw, false);
+    return move_gradients(j, address, dw, false);
 }

@@ -64,6 +64,8 @@ int mw_job_interrupted(struct job *j);
 int mw_job_failed(struct job *j, const char *what, int code);
 /// A layer that did not end well: `what`, and the state of a device that is stuck.
 int mw_job_stuck(struct job *j, const char *what, int code);
+/// Wait for a layer of the device's queue (`what` in messages); `fed` tells when it has run.
+int mw_job_wait_fed(struct job *j, uint32_t number, const char *what, struct mw_fed *fed);
 /// Write the expert map of a layer (an index), and what each place computes.
 int mw_job_load_experts(struct job *j, unsigned layer);
 /// Write the routing tables of a layer (an index) at `address` of every GPU.
@@ -79,10 +81,10 @@ int mw_job_load_words(struct job *j, uint64_t address, const uint16_t *values, u
 int mw_job_load_hidden(struct job *j, unsigned layer, uint64_t address);
 unsigned mw_job_dispatch_words(const struct job *j);
 void mw_job_pack_hidden(const struct job *j, unsigned layer, uint16_t *words);
-/// Write MW_NO_GRADIENT to every place of the tables of gradients of gate weights; and read them,
-/// [N * T][mw_gradient_places].
-int mw_job_clear_gradients(struct job *j);
-int mw_job_read_gradients(struct job *j, uint32_t *dw);
+/// Write MW_NO_GRADIENT to every place of the tables of gradients of gate weights, at `address` of
+/// every GPU; and read them, [N * T][mw_gradient_places].
+int mw_job_clear_gradients(struct job *j, uint64_t address);
+int mw_job_read_gradients(struct job *j, uint64_t address, uint32_t *dw);
 int mw_job_read_rows(struct job *j, uint64_t address, uint16_t *values, const char *what);
 
 /// The streams and registers of a layer with the handle of the job's configuration.

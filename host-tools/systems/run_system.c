@@ -77,7 +77,9 @@ static int load_layer(struct job *j, double moving)
     mw_job_step(j, 2 * moving);
     if (!status)
         status = mw_job_load_rows(j, j->layout.out_base, out, "output rows");
-    return status || !mw_makes_gradients(w, j->layer) ? status : mw_job_clear_gradients(j);
+    return status || !mw_makes_gradients(w, j->layer)
+               ? status
+               : mw_job_clear_gradients(j, j->layout.dw_base);
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ static int take_results(struct job *j)
     if (code)
         return mw_job_failed(j, "counters", code);
     int status = mw_job_read_rows(j, j->layout.out_base, r->out, "output rows");
-    return status || !r->dw ? status : mw_job_read_gradients(j, r->dw);
+    return status || !r->dw ? status : mw_job_read_gradients(j, j->layout.dw_base, r->dw);
 }
 
 /// The streams and registers of the next layer, where those of the layer before do not serve it.

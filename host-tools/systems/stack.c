@@ -116,13 +116,18 @@ static uint64_t in_of(const struct stack *s, const struct place *p)
     return p->number + 1 < s->pairs ? s->dx + (p->number + 1) * s->rows : s->dy;
 }
 
+static uint64_t gradients_of(const struct stack *s, const struct place *p)
+{
+    return s->dw + p->number * s->gradients;
+}
+
 static struct mw_layout layout_of(const struct stack *s, const struct place *p)
 {
     struct mw_layout l = s->job->layout;
     l.rt_base = s->rt + p->number * s->routes;
     l.xs_base = in_of(s, p);
     l.out_base = out_of(s, p);
-    l.dw_base = s->dw + p->number * s->gradients;
+    l.dw_base = gradients_of(s, p);
     l.st_hi = s->end; // for these gradients
     for (unsigned i = 0; i < MW_STREAMS; i++)
         l.stream[i] = stream_of(s, p->pass, i);
@@ -165,6 +170,17 @@ static int spoil(const struct stack *s, uint16_t *rows)
     return status;
 }
 
+/// Does it with the layout of the layer as the job's.
+static int at_place(const struct stack *s, const struct place *p, int (*act)(struct job *))
+{
+    struct job *j = s->job;
+    const struct mw_layout layout = j->layout, at = layout_of(s, p);
+    j->layout = at;
+    const int status = act(j);
+    j->layout = layout;
+    return status;
+}
+
 /// The streams of each pass.
 static int load_streams(const struct stack *s)
 {
@@ -172,29 +188,13 @@ static int load_streams(const struct stack *s)
                                                [MW_PASS_BACKWARD] = MW_HANDLE_CACHED,
                                                [MW_PASS_COUNTED] = MW_HANDLE_NONE};
     struct job *j = s->job;
-    const struct mw_layout layout = j->layout;
     int status = MW_EXIT_OK;
     for (enum mw_pass pass = MW_PASS_FORWARD; pass < MW_PASSES && !status; pass++) {
         const struct place p = {.pass = pass};
-        const struct mw_layout at = layout_of(s, &p);
         j->layer = pass;
         j->config.handle = handle[pass];
-        j->layout = at;
-        status = mw_job_load_streams(j);
-        j->layout = layout;
+        status = at_place(s, &p, mw_job_load_streams);
     }
-    return status;
-}
-
-/// The gradients of gate weights of a layer (one that makes some): nothing into them, or what the
-/// layer has left there.
-static int move_gradients(const struct stack *s, const struct place *p, uint32_t *dw)
-{
-    struct job *j = s->job;
-    const struct mw_layout layout = j->layout;
-    j->layout = layout_of(s, p);
-    const int status = dw ? mw_job_read_gradients(j, dw) : mw_job_clear_gradients(j);
-    j->layout = layout;
     return status;
 }
 
@@ -215,7 +215,7 @@ static int load(const struct stack *s, uint16_t *rows)
     for (unsigned at = 0; at < s->layers && !status; at++) {
         const struct place p = place_of(s, at);
         if (j->result->layer[p.layer].dw)
-            status = move_gradients(s, &p, NULL);
+            status = mw_job_clear_gradients(j, gradients_of(s, &p));
     }
     return status ? status : load_streams(s);
 }
@@ -224,39 +224,24 @@ static int load(const struct stack *s, uint16_t *rows)
 static int configure(const struct stack *s)
 {
     struct job *j = s->job;
-    const struct mw_layout layout = j->layout;
     const struct place first = place_of(s, 0);
-    j->layout = layout_of(s, &first);
     j->config.handle = MW_HANDLE_KEEP;
     j->config.expert_cycles = (unsigned)mw_pass_cycles(MW_PASS_BACKWARD, j->params->expert_cycles);
-    const int status = mw_job_configure(j);
-    j->layout = layout;
+    const int status = at_place(s, &first, mw_job_configure);
     j->layer = j->w->layers - 1;
     return status;
 }
 
 // ---- running ------------------------------------------------------------------------------------
 
-static int look(void *context, uint64_t tokens, uint64_t total, uint64_t cycles)
-{
-    struct job *j = context;
-    (void)tokens, (void)total;
-    j->cycles = cycles;
-    return !mw_job_goes_on(j, 1);
-}
-
 static int wait(struct stack *s, unsigned at, struct mw_fed *before)
 {
     struct job *j = s->job;
     struct mw_stack *r = &j->result->stack;
-    struct mw_wait_options o = {
-        .size = sizeof o, .quiet_cycles = j->quiet_cycles, .progress = look, .progress_context = j};
     struct mw_fed fed;
-    int code = mw_fed_wait(j->device, s->number[at], &o, &fed);
-    if (j->stopped || code == MW_ERR_CANCELED)
-        return mw_job_interrupted(j);
-    if (code)
-        return mw_job_stuck(j, "layer of the stack", code);
+    int status = mw_job_wait_fed(j, s->number[at], "layer of the stack", &fed);
+    if (status)
+        return status;
     r->cached += place_of(s, at).handle == MW_HANDLE_CACHED;
     r->layer_cycles += fed.cycles;
     r->other_cycles += fed.cycles != j->result->layer[place_of(s, at).layer].cycles;
@@ -315,7 +300,8 @@ static int compare_gradients(struct stack *s, const struct place *p)
         return MW_EXIT_OK;
     const size_t places = mw_expected_places(j->w);
     uint32_t *dw = malloc(places * sizeof *dw);
-    int status = dw ? move_gradients(s, p, dw) : mw_fail_memory(j->err, "gradients");
+    int status =
+        dw ? mw_job_read_gradients(j, gradients_of(s, p), dw) : mw_fail_memory(j->err, "gradients");
     for (size_t i = 0; i < places && !status; i++)
         j->result->stack.wrong += dw[i] != own[i];
     free(dw);

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+const char *const mw_run_names[MW_RUN_PASSES] = {"forward", "backward", "step", "stack",
+                                                 "recompute"};
 const char *const mw_pass_names[MW_PASSES] = {"forward", "backward", "counted again"};
 
 /// A layer's gradients are as independent of its hidden values as those of another layer.

@@ -53,10 +53,11 @@ enum mw_spread {
 /// What runs of each layer.
 enum mw_passes {
     MW_RUN_FORWARD,
-    MW_RUN_BACKWARD, ///< three passes; figures are those of the second
-    MW_RUN_STEP,     ///< the same; figures are those of the first two
-    MW_RUN_STACK,    ///< the same, of values that mw_run_chain makes; then all as a stack
-    MW_RUN_RECOMPUTE ///< ... whose forward layers run again, each before its backward layer
+    MW_RUN_BACKWARD,  ///< three passes; figures are those of the second
+    MW_RUN_STEP,      ///< the same; figures are those of the first two
+    MW_RUN_STACK,     ///< the same, of values that mw_run_chain makes; then all as a stack
+    MW_RUN_RECOMPUTE, ///< ... whose forward layers run again, each before its backward layer
+    MW_RUN_PASSES
 };
 
 /// What a layer on the device is.
@@ -68,6 +69,7 @@ enum mw_pass {
     MW_PASSES
 };
 
+extern const char *const mw_run_names[MW_RUN_PASSES]; ///< as --pass has them
 extern const char *const mw_pass_names[MW_PASSES];
 
 struct mw_shape {

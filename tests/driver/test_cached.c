@@ -14,10 +14,12 @@ static uint16_t *rows[GPUS];
 static const uint16_t *grads[GPUS];
 static struct mw_tokens part[GPUS];
 
-static int create(bool cached, bool gradients, unsigned type, struct mw_dymulticast **object)
+/// Of rows with so many values.
+static int create(unsigned row, bool cached, bool gradients, unsigned type,
+                  struct mw_dymulticast **object)
 {
     const struct mw_dymulticast_prop prop = {.size = sizeof prop,
-                                             .block_bytes = 2 * MW_SCALE_BLOCK,
+                                             .block_bytes = 2 * row,
                                              .region_sets = 2,
                                              .k = K,
                                              .experts = EXPERTS,
@@ -40,23 +42,23 @@ static void properties(void **state)
     (void)state;
     struct mw_dymulticast *m;
     set_primitive(MW_FABRIC__PRIMITIVES__CACHED_HANDLE_bm, false);
-    assert_code(create(true, false, 0, &m), MW_ERR_CAPACITY);
+    assert_code(create(MW_SCALE_BLOCK, true, false, 0, &m), MW_ERR_CAPACITY);
     assert_message("cached_handles: each layer of this device counts its own rows");
     set_primitive(MW_FABRIC__PRIMITIVES__GATE_GRADIENTS_bm, false);
-    assert_code(create(true, true, 0, &m), MW_ERR_CAPACITY);
+    assert_code(create(MW_SCALE_BLOCK, true, true, 0, &m), MW_ERR_CAPACITY);
     assert_message("gate_gradients: this device's experts return no gradients");
-    assert_code(create(true, false, 0, &m), 0);
+    assert_code(create(MW_SCALE_BLOCK, true, false, 0, &m), 0);
     mw_dymulticast_destroy(m);
     set_primitive(0, true);
-    assert_code(create(false, true, 0, &m), MW_ERR_INVALID);
+    assert_code(create(MW_SCALE_BLOCK, false, true, 0, &m), MW_ERR_INVALID);
     assert_message("gate_gradients: only with cached_handles");
     for (unsigned type = MW_ROWTYPE_E4M3; type <= MW_ROWTYPE_NVFP4; type++) {
-        assert_code(create(true, true, type, &m), MW_ERR_INVALID);
+        assert_code(create(MW_SCALE_BLOCK, true, true, type, &m), MW_ERR_INVALID);
         assert_message("gate_gradients: only for rows of dispatch in bf16");
-        assert_code(create(true, false, type, &m), 0);
+        assert_code(create(MW_SCALE_BLOCK, true, false, type, &m), 0);
         mw_dymulticast_destroy(m);
     }
-    assert_code(create(true, true, 0, &m), 0);
+    assert_code(create(MW_SCALE_BLOCK, true, true, 0, &m), 0);
     mw_dymulticast_destroy(m);
 }
 
@@ -83,17 +85,10 @@ static struct mw_layout layout;
 
 static void set_up(bool gradients)
 {
-    const struct mw_dymulticast_prop prop = {.size = sizeof prop,
-                                             .block_bytes = 2 * ROW,
-                                             .region_sets = 2,
-                                             .k = K,
-                                             .experts = EXPERTS,
-                                             .cached_handles = true,
-                                             .gate_gradients = gradients};
     fake_open_with_all();
     fake.echo = true;
     make_parts();
-    assert_code(mw_dymulticast_create(device, &prop, &object), 0);
+    assert_code(create(ROW, true, gradients, MW_ROWTYPE_BF16, &object), 0);
     assert_code(mw_dymulticast_bind_addr(object, GPUS * TOKENS, GPUS * TOKENS), 0);
     assert_code(mw_dymulticast_layout(object, &layout), 0);
 }
