@@ -6,7 +6,7 @@
 #   make models-fast  models that lack what only some systems need, which run the others faster: N=8 F=16
 #                     (docs/developer/simulation.md)
 #   make test         every test and lint; T=word runs only those whose name holds it
-#   make test-all     the same, 32 GPUs, the long proofs, the planted faults, and the figures on the real trace
+#   make test-all     the same, 32 to 72 GPUs, the long proofs, the planted faults, and the figures on the real trace
 #   make unit         the unit tests of the RTL; make unit-NAME [WAVES=1] one of them, with waveforms, make
 #                     system-test_NAME and the like one program in C
 #   make library      libmoeswitch.so, for programs of your own (README.md)
