@@ -344,7 +344,7 @@ MW_API int mw_expert_map_set(struct mw_device *device, const struct mw_expert_pl
 /// Write the map of `experts` experts, a multiple of N: expert e is on GPU e / (experts / N), at
 /// index e % (experts / N).
 MW_API int mw_expert_map_even(struct mw_device *device, unsigned experts);
-/// A set of GPUs, or of their ports: number g is bit g % 32 of word g / 32.
+/// A set of GPUs, or of their ports: GPU g is bit g % 32 of word g / 32.
 struct mw_gpu_set {
     uint32_t word[4];
 };
@@ -352,7 +352,7 @@ struct mw_gpu_set {
 /// MW_ERR_INVALID: a port that the device does not have. MW_ERR_STATE: a layer runs.
 MW_API int mw_partition_set_wide(struct mw_device *device, unsigned gpu,
                                  const struct mw_gpu_set *reachable);
-/// The same with word 0 of the set.
+/// The same with a mask: bit p is port p.
 /// MW_ERR_CAPACITY: the device has more than 32 GPUs.
 MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t reachable);
 
@@ -363,7 +363,7 @@ MW_API int mw_partition_set(struct mw_device *device, unsigned gpu, uint32_t rea
 /// discards packets for this GPU, replaces its partial sums by poisoned ones, and accepts nothing
 /// from it.
 MW_API int mw_ports_down_wide(struct mw_device *device, struct mw_gpu_set *down);
-/// The same, word 0 of the set.
+/// The same with a mask: bit p is port p.
 /// MW_ERR_CAPACITY: the device has more than 32 GPUs.
 MW_API int mw_ports_down(struct mw_device *device, uint32_t *mask);
 /// Enable a port that is down. Its queues are flushed. Its GPU is reset except for its memory, and
@@ -522,14 +522,15 @@ struct mw_layer_config {
     /// Requires bf16 rows of dispatch. MW_ERR_CAPACITY: the device has no gate_gradients.
     bool gate_gradients;
     /// MW_HANDLE_: cached handle, as for a backward layer, which takes the routes of its forward
-    /// layer. mw_layer_configure, mw_launch and mw_feed return MW_ERR_HANDLE for a cached layer if
-    /// the handle has gone: after a layer that counts and keeps none, a sweep, mw_reset or
-    /// mw_port_enable, with other sizes, and when the epochs are used up. The device itself records
-    /// MW_HWERR_HANDLE, and no row moves. Excludes merge_loads. MW_ERR_CAPACITY: the device has no
-    /// cached_handle.
+    /// layer. mw_layer_configure, mw_launch, mw_feed and mw_feed_layer return MW_ERR_HANDLE for a
+    /// cached layer if the handle is gone. It is gone after a layer that counts and keeps none, a
+    /// sweep, mw_reset or mw_port_enable, with other sizes, and when no epoch is left. The device
+    /// itself records MW_HWERR_HANDLE, and no row moves. Excludes merge_loads.
+    /// MW_ERR_CAPACITY: the device has no cached_handle.
     unsigned handle;
-    /// Own rows that need no addition go through the hub's adder while it has none to make. So rows
-    /// of others have the bypass alone. Without effect where adder_bypass is.
+    /// Own rows that need no addition go through the hub's adder while no row waits for an
+    /// addition. Rows of other GPUs then have the bypass to themselves. Without adder_bypass this
+    /// has no effect.
     bool own_by_adder;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
@@ -675,10 +676,10 @@ MW_API int mw_stream_dymultimem_ld_reduce(struct mw_stream *s, uint32_t first, u
 MW_API int mw_stream_multimem_ld_reduce(struct mw_stream *s, unsigned group, uint64_t from,
                                         uint32_t bytes, uint64_t to);
 /// Set element type and operator (MW_DTYPE_, MW_REDOP_) of the ld_reduce or red that was added
-/// last. The default is the sum of bf16. MW_ERR_INVALID, which the stream keeps: another last
-/// instruction, a type of more than 4 bits or an operator of more than 3. MW_ERR_CAPACITY at load:
-/// the device lacks the type (red_types). If the type does not have the operator, the device
-/// records MW_HWERR_REDUCTION.
+/// last. The default is the sum of bf16. If the type does not have the operator, or the device
+/// lacks the operator, the device records MW_HWERR_REDUCTION.
+/// MW_ERR_INVALID, which the stream keeps: another last instruction, a type above 15, or an
+/// operator above 7. MW_ERR_CAPACITY at load: the device lacks the type (red_types).
 MW_API int mw_stream_reduction(struct mw_stream *s, unsigned dtype, unsigned redop);
 MW_API int mw_stream_sum_st(struct mw_stream *s, uint32_t first, uint32_t tokens);
 /// Add remote partial sums or, with `own`, add the own experts' rows to them. In layers with
@@ -886,16 +887,16 @@ struct mw_fed {
 /// MW_ERR_VERSION: the device does not support it. Upgrade its firmware.
 MW_API int mw_feed(struct mw_device *device, const struct mw_layout *layout, unsigned buffer,
                    uint32_t *number);
-/// Queue a layer of a stack, which may read what the layer before it has written. It is that of
-/// mw_feed with the addresses of `layout`, the `handle` (MW_HANDLE_) and `expert_cycles` in place
-/// of those of the last mw_layer_configure. Addresses that may differ are those of streams,
-/// rt_base, ce_base, xs_base, out_base, yd_base, xd_base, xd_cached, xf_base and dw_base. All that
-/// a layer reads is written before it starts, or by a layer before it. So xs_base of a layer may be
-/// out_base of the one before. While such a layer is not done, no memory can be written or read.
-/// Counters are those of the layer that has begun last. Waits know by the configured expert_cycles
-/// how long a layer may do nothing, so configure the largest.
-/// MW_ERR_INVALID: any other address or shift differs, or the configured layer has MW_HANDLE_NONE
-/// and this one not.
+/// Queue a layer of a stack, which may read what the layer before it has written. The layer is that
+/// of the last mw_layer_configure, with the addresses of `layout`, `handle` (MW_HANDLE_) and
+/// `expert_cycles` in place of the configured ones. Addresses that may differ are those of streams,
+/// rt_base, ce_base, xs_base, out_base, yd_base, xd_base, xd_cached, xf_base and dw_base. xs_base
+/// of a layer may be out_base of the one before it. The program writes all other data before the
+/// first layer: until such a layer is done, it can write and read no memory. Counters are those of
+/// the layer that has begun last. Waits derive their time limit from the configured expert_cycles,
+/// so configure the largest.
+/// MW_ERR_INVALID: any other address or a shift differs, or `handle` is not MW_HANDLE_NONE, and
+/// that of the configured layer is.
 /// MW_ERR_HANDLE: as for mw_layer_configure. All else as for mw_feed.
 MW_API int mw_feed_layer(struct mw_device *device, const struct mw_layout *layout, unsigned handle,
                          unsigned expert_cycles, uint32_t *number);
@@ -1107,17 +1108,17 @@ MW_API const char *mw_op_name(unsigned op);
 // pass: dY is dispatched as x was, and dX is combined as y was. If the object has cached_handles,
 // mw_dispatch_cached makes a handle whose rows take the routes of another handle, the *forward*
 // one. Its layers use the counts and rows that the device keeps of the forward handle's last layer:
-// nothing is counted, exchanged or allocated again. All calls of a handle are there for it. The
-// experts multiply by the gate weights as in the forward pass. So dY is dispatched as it is, and dX
-// needs no weights. If the object has gate_gradients, too, the device's experts also return the
-// gradients of the gate weights.
+// nothing is counted, exchanged or allocated again. All calls for handles accept it. The experts
+// multiply by the gate weights as in the forward pass. So the program applies weights neither to dY
+// before the dispatch, nor to dX after combine. If the object also has gate_gradients, the device's
+// experts return the gradients of the gate weights, too.
 //
-// A device keeps counts and rows of one forward handle. They last until the next layer that counts,
-// as one of mw_dispatch, mw_layer_run, mw_launch or mw_feed does, and until mw_reset,
-// mw_selftest, mw_port_enable or an error of a layer. At least one cached layer may follow a
-// forward layer, and three at most, as there are four epochs (docs/design/backward.md). Else
+// A device keeps counts and rows of one forward handle. They last until another layer counts, of
+// mw_dispatch, mw_layer_run, mw_launch, mw_feed or mw_feed_layer. mw_reset, mw_selftest,
+// mw_port_enable and an error of a layer end them, too. At least one cached layer may follow a
+// forward layer, and three at most, as there are four epochs (docs/design/backward.md). Afterwards
 // mw_dispatch_cached, and mw_dispatch_start, mw_combine and mw_layer_run of a cached handle, return
-// MW_ERR_HANDLE. The message says what came in between, and nothing has moved. Dispatch or run the
+// MW_ERR_HANDLE. The message says what came in between, and no row has moved. Dispatch or run the
 // forward handle again then. Handles may be destroyed in any order.
 //
 // States of a handle. It is *prepared* by mw_handle_create. Its rows are *arriving* from
@@ -1153,7 +1154,7 @@ struct mw_dymulticast_prop {
     bool cached_handles;
     /// Experts of cached layers return gradients of gate weights (mw_gate_gradients). They read
     /// twice as many rows, and take longer. MW_ERR_CAPACITY: the device has no gate_gradients.
-    /// MW_ERR_INVALID: without cached_handles, or dispatch_type is not bf16.
+    /// MW_ERR_INVALID: cached_handles is not set, or dispatch_type is not bf16.
     bool gate_gradients;
 };
 /// Create an object.
@@ -1189,10 +1190,10 @@ MW_API int mw_handle_create(struct mw_dymulticast *object, const struct mw_token
 MW_API int mw_handle_create_typed(struct mw_dymulticast *object, const struct mw_tokens *part,
                                   const struct mw_typed_rows *rows, const uint16_t *coefficient,
                                   struct mw_handle **handle);
-/// Take rows that follow the routes of `forward`: x[g] ([tokens][block_bytes / 2] bf16, whatever
-/// the object's dispatch_type) are those of GPU g's tokens of that handle, and `coefficient` is as
-/// above, or NULL: that of `forward`. Routes, weights and settings are those that `forward` has.
-/// `forward` may be a cached handle itself. All are copied, and the device is not used.
+/// Take rows that follow the routes of `forward`. x[g] has the rows of GPU g's tokens of that
+/// handle, [tokens][block_bytes / 2] in bf16, whatever the object's dispatch_type. `coefficient` is
+/// as above, or NULL: that of `forward`. Routes, weights and settings are those that `forward` has
+/// now. `forward` may be a cached handle itself. All are copied, and the device is not used.
 /// MW_ERR_INVALID: the object of `forward` has no cached_handles.
 /// MW_ERR_STATE: the object was destroyed.
 MW_API int mw_handle_create_cached(struct mw_handle *forward, const uint16_t *const *x,
@@ -1280,10 +1281,11 @@ MW_API int mw_combine(struct mw_handle *handle, uint16_t *const *out,
 MW_API int mw_layer_run(struct mw_handle *handle, uint16_t *const *out,
                         const struct mw_wait_options *options, uint64_t *cycles);
 /// Copy the gradients of the gate weights that the last mw_combine or mw_layer_run of a cached
-/// handle has brought home: dw[g] ([tokens][k], may be NULL for a GPU without tokens) are those of
-/// GPU g's tokens, 0 where a list has no expert. One is the dot product of the cached handle's row
-/// (dY) and the emulated expert's value, without gate weight, of the forward handle's row (x). The
-/// order of its additions is fixed (docs/design/backward.md). The device is not used.
+/// handle has brought home. dw[g] ([tokens][k], may be NULL for a GPU without tokens) receives
+/// those of GPU g's tokens, 0 where a list has no expert. A gradient is a dot product of two rows:
+/// the cached handle's row (dY), and the emulated expert's value of the forward handle's row (x)
+/// without gate weight. The order of its additions is fixed (docs/design/backward.md). The device
+/// is not used.
 /// MW_ERR_INVALID: the handle is not cached, or its object has no gate_gradients.
 /// MW_ERR_STATE: neither call has run, or mw_expert_output has written results.
 MW_API int mw_gate_gradients(struct mw_handle *handle, float *const *dw);

@@ -50,8 +50,9 @@ static const struct mw_setting_kind kinds[] = {
     FIELD("partial_wait", UINT16_MAX,
           "cycles without work before an idle engine starts an open tile"),
     FIELD("adder_bypass", 1, "0: rows that need no addition go through the hub's adder, too"),
-    FIELD("own_by_adder", 1,
-          "1: own rows that need no addition go through the hub's adder while it has none to make"),
+    FIELD(
+        "own_by_adder", 1,
+        "1: own rows that need no addition go through the hub's adder while no row waits for one"),
     FIELD("target_list_cache", 1,
           "1: of the packets of a row the first alone carries the target list"),
     RUN("switch_reductions", 1,

@@ -171,13 +171,14 @@ static const struct mw_option options[] = {
         "results are bf16"),
     MW_CHOICE(
         "pass", AT(shape.passes), set_passes, pass_values, "PASS",
-        "{}: forward (default); or that and the gradients of its hidden values, once with the "
-        "handle of the forward layer and once counted again: figures are those of the "
-        "backward layer with the handle, or, of the others, of both. Backward layers take twice "
-        "--expert-cycles, for two GEMMs (dX and dW), and send gradients of gate weights home. Of "
-        "stack, each layer gets the results of the one before, and all then run through the "
-        "device's queue, forward and back, without the host in between. Of recompute, each forward "
-        "layer also runs once more before its backward layer, which then has its handle"),
+        "{}: forward (default); the others run the backward layer, too, once with the handle of "
+        "the forward layer and once counted again. Figures are those of the backward layer with "
+        "the handle, or, with step, stack and recompute, of it and the forward layer. Backward "
+        "layers take twice --expert-cycles, for two GEMMs (dX and dW), and send gradients of gate "
+        "weights home. With stack each layer gets the results of the one before, and all then run "
+        "once more through the device's queue, forward and back, without the host in between. With "
+        "recompute each forward layer of the stack runs once more before its backward layer, which "
+        "then has its handle"),
     MW_FLAG("no-gate-gradients", AT(no_gate_gradients),
             "backward layers of --pass leave gradients of gate weights to the host, as all do with "
             "a --dispatch-type other than bf16"),
@@ -405,8 +406,7 @@ static int check_passes(const struct mw_run_params *params, struct mw_error *err
                     {"--timeline", params->timeline}};
     if (params->shape.passes == MW_RUN_FORWARD)
         return params->no_gate_gradients
-                   ? mw_fail(err, MW_EXIT_INPUT,
-                             "--no-gate-gradients: only with --pass backward or step")
+                   ? mw_fail(err, MW_EXIT_INPUT, "--no-gate-gradients: not with --pass forward")
                    : MW_EXIT_OK;
     for (unsigned i = 0; i < sizeof not_with / sizeof *not_with; i++)
         if (not_with[i].given)

@@ -343,7 +343,7 @@ static void refuses_bad_options(void **state)
         {{"--pass", "step", "--workload", "ag-gemm"}, "--workload: only with --pass forward"},
         {{"--pass", "step", "--expert-cycles", "32768"},
          "--pass: an expert's row of 32768 cycles takes twice as many in a backward layer, more"},
-        {{"--no-gate-gradients"}, "--no-gate-gradients: only with --pass backward or step"},
+        {{"--no-gate-gradients"}, "--no-gate-gradients: not with --pass forward"},
         {{"word"}, "word: unexpected word"},
         {{"--trace", "/nowhere"}, "/nowhere/meta.json: cannot open"},
         {{"--trace", "/nowhere", "--k", "3"}, "--k: not with --trace"},
