@@ -704,11 +704,12 @@ MW_API int mw_stream_expert_gathered(struct mw_stream *s, uint32_t first, uint32
 /// 0 is the default and means the layer's expert_cycles. MW_ERR_INVALID, which the stream keeps:
 /// more cycles, or another last instruction.
 MW_API int mw_stream_expert_cycles(struct mw_stream *s, unsigned cycles);
-/// Let the expert or expert.rows that was added last make gradients of gate weights: rows at
-/// xd_base of mw_layout are those of dY, and for each row its dot product with the expert's value
-/// of the row of x at xf_base, without gate weight, lands at dw_base of the token's home. The order
-/// of its additions is fixed (docs/design/backward.md). MW_ERR_INVALID, which the stream keeps:
-/// another last instruction. MW_ERR_CAPACITY at load: the device has no gate_gradients.
+/// Let the expert or expert.rows that was added last make gradients of gate weights. Rows of
+/// dispatch (at xd_base of mw_layout, in a cached layer at xd_cached) are then those of dY. A
+/// gradient is the dot product of such a row and the expert's value, without gate weight, of the
+/// row of x at xf_base. It lands at dw_base of the token's home. The order of its additions is
+/// fixed (docs/design/backward.md). MW_ERR_INVALID, which the stream keeps: another last
+/// instruction. MW_ERR_CAPACITY at load: the device has no gate_gradients.
 MW_API int mw_stream_expert_gradients(struct mw_stream *s);
 /// expert.rows of gathered tokens: own tokens [first, first + tokens) of every GPU, the first of
 /// GPU 0, 1, ..., then the second, and so on. `report`: each finished row is reported to the

@@ -92,9 +92,10 @@ static uint16_t value(const struct mw_bench *b, unsigned gpu, size_t element)
     return mw_hidden_value(b->seed, gpu, element / COLUMN, (unsigned)(element % COLUMN));
 }
 
-/// What red adds in any order must be exact in any: floats are small whole numbers, which bf16 can
-/// hold the sum of with 32 GPUs. e5m2 holds whole numbers up to 8: seven GPUs have -1 to 1, and
-/// what is added to begins as one of those.
+/// red adds in any order, so its sums must be exact in any. Floats are therefore small whole
+/// numbers, whose sum bf16 can hold with up to 32 GPUs. e5m2 holds whole numbers up to 8. So of
+/// floats of 8 bits, the first seven GPUs have -1 to 1, and the others 0. The buffer to which they
+/// are added begins with the GPU's own source.
 static uint64_t whole_numbers(const struct mw_bench *b, unsigned gpu, uint64_t word)
 {
     enum { FEW = 7 };

@@ -47,7 +47,7 @@ struct mw_run_params {
         bool out;      ///< the device lacks what the system is made of
         char why[200]; ///< what that is
     } left_out[MW_SYSTEMS];
-    bool no_gate_gradients; ///< whatever shape.gate_gradients would be
+    bool no_gate_gradients; ///< shape.gate_gradients is false
     bool as_dysharp;        ///< moeswitch sends what dysharp does, see mw_system_fit_layer
     unsigned tile;          ///< rows of one expert that start together
     bool partial_tiles;     ///< an idle engine starts its fullest open tile
