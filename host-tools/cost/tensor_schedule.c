@@ -37,7 +37,7 @@ enum { OWN, OTHER, ALL };
 /// Cycles of a flit where GPUs send each other single rows, measured with 4 and 8 GPUs: answers of
 /// loads, sums at their homes in `gemm-rs` under `t3`, stores to the next GPU in `ag-gemm` under
 /// `ring`. Loads and sums take turns: `gemm-ar` under `t3` takes the time of both.
-#define LOAD_RATE 1.85
+#define LOAD_RATE 1.15
 #define SUM_RATE 1.05
 #define STORE_RATE 1.1
 /// Cycles of a flit where a GPU adds rows to its own.
