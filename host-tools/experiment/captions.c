@@ -6,8 +6,12 @@
 const char *mw_caption_layer(const struct mw_captions *c, unsigned layer,
                              char text[MW_CAPTION_BYTES])
 {
-    if (c->layers)
-        snprintf(text, MW_CAPTION_BYTES, "layer %zu", c->layers->layer[layer].number);
+    const struct mw_workload *w = c->layers;
+    if (w && w->shape.passes != MW_RUN_FORWARD)
+        snprintf(text, MW_CAPTION_BYTES, "layer %zu, %s", w->layer[layer].number,
+                 mw_pass_names[w->layer[layer].pass]);
+    else if (w)
+        snprintf(text, MW_CAPTION_BYTES, "layer %zu", w->layer[layer].number);
     else
         snprintf(text, MW_CAPTION_BYTES, "%s", c->workload);
     return text;

@@ -274,6 +274,11 @@ void mw_summarize(struct mw_summary *s, const struct mw_result *r, const struct 
     mw_summarize_links(s, w->shape.gpus, &link);
 }
 
+double mw_pass_speedup(const struct mw_summary *s, const struct mw_summary *base, enum mw_pass pass)
+{
+    return s->over ? mw_ratio((double)base->pass[pass], (double)s->pass[pass]) : 0;
+}
+
 double mw_tokens_per_second(const struct mw_workload *w, const struct mw_feeding *f,
                             const struct mw_feeding_run *r)
 {

@@ -182,6 +182,9 @@ static inline double mw_ratio(double a, double b)
 {
     return b > 0 ? a / b : 0;
 }
+/// How many times as fast as `base` a pass is; 0 where the system is compared with nothing.
+double mw_pass_speedup(const struct mw_summary *s, const struct mw_summary *base,
+                       enum mw_pass pass);
 /// Tokens per second of device time, of one way to go through the queue of layers.
 double mw_tokens_per_second(const struct mw_workload *w, const struct mw_feeding *f,
                             const struct mw_feeding_run *r);

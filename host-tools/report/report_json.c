@@ -320,7 +320,19 @@ void mw_report_json_wall(struct mw_json *j, const struct mw_summary *s)
     mw_json_double(j, "sim_cycles_per_s", s->cycles_per_second);
 }
 
-static void json_passes(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w)
+/// Over the first system; null where there is none to compare with.
+static void json_pass_speedup(struct mw_json *j, const struct mw_summary *s,
+                              const struct mw_summary *base, const char *key, enum mw_pass pass)
+{
+    const double speedup = mw_pass_speedup(s, base, pass);
+    if (speedup > 0)
+        mw_json_double(j, key, speedup);
+    else
+        mw_json_null(j, key);
+}
+
+static void json_passes(struct mw_json *j, const struct mw_summary *s,
+                        const struct mw_summary *base, const struct mw_workload *w)
 {
     const struct mw_summary_gradients *g = &s->gradients;
     if (w->shape.passes == MW_RUN_FORWARD)
@@ -329,6 +341,10 @@ static void json_passes(struct mw_json *j, const struct mw_summary *s, const str
     mw_json_uint(j, "forward", s->pass[MW_PASS_FORWARD]);
     mw_json_uint(j, "backward", s->pass[MW_PASS_BACKWARD]);
     mw_json_uint(j, "counted_again", s->pass[MW_PASS_COUNTED]);
+    mw_json_end(j);
+    mw_json_object(j, "pass_speedup", true);
+    json_pass_speedup(j, s, base, "forward", MW_PASS_FORWARD);
+    json_pass_speedup(j, s, base, "backward", MW_PASS_BACKWARD);
     mw_json_end(j);
     if (!w->shape.gate_gradients)
         return;
@@ -340,12 +356,13 @@ static void json_passes(struct mw_json *j, const struct mw_summary *s, const str
     mw_json_end(j);
 }
 
-static void json_system(struct mw_json *j, const struct mw_summary *s, const struct mw_workload *w,
+static void json_system(struct mw_json *j, const struct mw_summary *s,
+                        const struct mw_summary *base, const struct mw_workload *w,
                         const struct mw_run_params *params)
 {
     mw_json_object(j, NULL, false);
     mw_report_json_summary(j, s, w->shape.gpus);
-    json_passes(j, s, w);
+    json_passes(j, s, base, w);
     mw_json_array(j, "layers", false);
     for (unsigned l = 0; l < s->result->layers; l++)
         json_layer(j, &s->result->layer[l], w, l, s->result->system, params);
@@ -372,7 +389,7 @@ int mw_report_json(struct mw_json *j, const struct mw_run_params *params,
     json_workload(j, w);
     mw_json_array(j, "systems", false);
     for (unsigned i = 0; i < count; i++)
-        json_system(j, &summaries[i], w, params);
+        json_system(j, &summaries[i], &summaries[0], w, params);
     mw_json_end(j);
     mw_json_end(j);
     return mw_json_close(j, err);

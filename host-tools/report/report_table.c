@@ -5,6 +5,7 @@
 #include "analysis/costs.h"
 #include "base/text.h"
 #include "base/text_wrap.h"
+#include "experiment/captions.h"
 #include "golden/golden.h"
 #include "report/report.h"
 #include "systems/system_list.h"
@@ -163,25 +164,38 @@ static void print_checked(FILE *out, const struct mw_workload *w,
                             made, wrong);
 }
 
+/// What a pass is over the first system; "-" where there is none to compare with.
+static void print_pass_speedup(FILE *out, const struct mw_summary *s, const struct mw_summary *base,
+                               enum mw_pass pass)
+{
+    const double speedup = mw_pass_speedup(s, base, pass);
+    if (speedup > 0)
+        fprintf(out, " %8.3f", speedup);
+    else
+        fprintf(out, " %8s", "-");
+}
+
 void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                       unsigned count)
 {
     if (w->shape.passes == MW_RUN_FORWARD || !count)
         return;
     fprintf(out,
-            "\n%s%-14s %10s %12s %14s %9s %7s %9s %7s%s\n"
-            "%-14s %10s %12s %14s %9s %7s %9s %7s\n",
-            mw_look(out, MW_HEAD), "", "", "backward", "backward", "saved by", "", "flits of", "",
-            mw_look(out, MW_PLAIN), "system", "forward", "with handle", "counted again", "handle",
-            "%", "dw", "%");
+            "\n%s%-14s %9s %11s %17s %13s %8s %6s %8s %6s\n"
+            "%-14s %9s %11s %8s %8s %13s %8s %6s %8s %6s%s\n",
+            mw_look(out, MW_HEAD), "", "", "backward", "times as fast", "backward", "saved by", "",
+            "flits of", "", "system", "forward", "with handle", "forward", "backward",
+            "counted again", "handle", "%", "dw", "%", mw_look(out, MW_PLAIN));
     for (unsigned i = 0; i < count; i++) {
-        const uint64_t *pass = summaries[i].pass;
-        const struct mw_summary_gradients *g = &summaries[i].gradients;
+        const struct mw_summary *s = &summaries[i];
+        const uint64_t *pass = s->pass;
+        const struct mw_summary_gradients *g = &s->gradients;
         const int64_t saved = (int64_t)pass[MW_PASS_COUNTED] - (int64_t)pass[MW_PASS_BACKWARD];
-        fprintf(out,
-                "%-14s %10" PRIu64 " %12" PRIu64 " %14" PRIu64 " %9" PRId64 " %7.2f %9" PRIu64
-                " %7.2f\n",
-                summaries[i].system, pass[MW_PASS_FORWARD], pass[MW_PASS_BACKWARD],
+        fprintf(out, "%-14s %9" PRIu64 " %11" PRIu64, s->system, pass[MW_PASS_FORWARD],
+                pass[MW_PASS_BACKWARD]);
+        print_pass_speedup(out, s, &summaries[0], MW_PASS_FORWARD);
+        print_pass_speedup(out, s, &summaries[0], MW_PASS_BACKWARD);
+        fprintf(out, " %13" PRIu64 " %8" PRId64 " %6.2f %8" PRIu64 " %6.2f\n",
                 pass[MW_PASS_COUNTED], saved,
                 100 * mw_ratio((double)saved, (double)pass[MW_PASS_COUNTED]), g->flits,
                 100 * mw_ratio((double)g->flits, (double)g->all));
@@ -189,11 +203,12 @@ void mw_report_passes(FILE *out, const struct mw_workload *w, const struct mw_su
     print_checked(out, w, summaries, count);
 }
 
-/// ", backward" of a layer that a message is about, where there are several of it.
-static const char *pass_of(const struct mw_workload *w, unsigned layer)
+/// "layer 7, backward", of which a message is.
+static const char *layer_of(const struct mw_workload *w, unsigned layer,
+                            char text[MW_CAPTION_BYTES])
 {
-    static const char *const text[MW_PASSES] = {", forward", ", backward", ", counted again"};
-    return w->shape.passes == MW_RUN_FORWARD ? "" : text[w->layer[layer].pass];
+    const struct mw_captions captions = {.layers = w};
+    return mw_caption_layer(&captions, layer, text);
 }
 
 void mw_report_stack(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
@@ -260,6 +275,8 @@ void mw_report_feeding(FILE *out, const struct mw_workload *w, const struct mw_s
 void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_summary *summaries,
                        unsigned count)
 {
+    const bool passes = w && w->shape.passes != MW_RUN_FORWARD;
+    const int width = passes ? 18 : 6; // of a layer's name
     bool head = false;
     for (unsigned i = 0; i < count; i++) {
         for (unsigned l = 0; l < summaries[i].result->layers; l++) {
@@ -270,20 +287,21 @@ void mw_report_latency(FILE *out, const struct mw_workload *w, const struct mw_s
                 fprintf(
                     out,
                     "\nCycles from a packet's first flit at the switch to its first flit behind it "
-                    "(upper ends of bins)\n%-14s %6s %10s %8s %8s %8s %8s\n",
-                    "system", "layer", "packets", "50 %", "99 %", "99.9 %", "most");
+                    "(upper ends of bins)\n%-14s %*s %10s %8s %8s %8s %8s\n",
+                    "system", width, "layer", "packets", "50 %", "99 %", "99.9 %", "most");
             head = true;
             struct mw_latencies all = mw_monitor_all(m);
-            char number[24] = "-";
+            char number[40] = "-";
             if (w)
-                snprintf(number, sizeof number, "%zu", w->layer[l].number);
-            fprintf(out, "%-14s %6s %10" PRIu64 " %8u %8u %8u %8u\n", summaries[i].system, number,
-                    mw_latencies_packets(&all), mw_latencies_at(&all, 0.5),
+                snprintf(number, sizeof number, passes ? "%zu, %s" : "%zu", w->layer[l].number,
+                         mw_pass_names[w->layer[l].pass]);
+            fprintf(out, "%-14s %*s %10" PRIu64 " %8u %8u %8u %8u\n", summaries[i].system, width,
+                    number, mw_latencies_packets(&all), mw_latencies_at(&all, 0.5),
                     mw_latencies_at(&all, 0.99), mw_latencies_at(&all, 0.999),
                     mw_latencies_at(&all, 1));
             if (m->lost)
-                fprintf(out, "%-14s %6s %zu of %zu samples were lost: choose a longer --interval\n",
-                        "", "", m->lost, m->samples);
+                fprintf(out, "%-14s %*s %zu of %zu samples were lost: choose a longer --interval\n",
+                        "", width, "", m->lost, m->samples);
         }
     }
 }
@@ -299,10 +317,11 @@ static void print_wrong_rows(FILE *err, const struct mw_result *r, const struct 
                              unsigned l)
 {
     const struct mw_layer_result *layer = &r->layer[l];
+    char name[MW_CAPTION_BYTES];
     fprintf(err,
-            "moeswitch: %s, layer %zu%s: %" PRIu64 " wrong elements, first: token %u, element %u: "
+            "moeswitch: %s, %s: %" PRIu64 " wrong elements, first: token %u, element %u: "
             "expected 0x%04x (%g), got 0x%04x (%g)\n",
-            r->system->name, w->layer[l].number, pass_of(w, l), layer->wrong, layer->first.token,
+            r->system->name, layer_of(w, l, name), layer->wrong, layer->first.token,
             layer->first.element, layer->first.expected,
             (double)mw_bf16_to_float(layer->first.expected), layer->first.got,
             (double)mw_bf16_to_float(layer->first.got));
@@ -313,18 +332,20 @@ static void print_wrong_gradients(FILE *err, const struct mw_result *r, const st
 {
     const struct mw_layer_result *layer = &r->layer[l];
     const struct mw_wrong_gradient *first = &layer->first_gradient;
+    char name[MW_CAPTION_BYTES];
     fprintf(err,
-            "moeswitch: %s, layer %zu%s: %" PRIu64
+            "moeswitch: %s, %s: %" PRIu64
             " wrong gradients of gate weights, first: token %u, place %u of its list: "
             "expected 0x%08x (%g), got 0x%08x (%g)\n",
-            r->system->name, w->layer[l].number, pass_of(w, l), layer->wrong_gradients,
-            first->token, first->place, first->expected, float_of(first->expected), first->got,
+            r->system->name, layer_of(w, l, name), layer->wrong_gradients, first->token,
+            first->place, first->expected, float_of(first->expected), first->got,
             float_of(first->got));
 }
 
 int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_workload *w,
                           const struct mw_link_parameters *link)
 {
+    char name[MW_CAPTION_BYTES];
     int status = MW_EXIT_OK;
     for (unsigned l = 0; l < r->layers; l++) {
         if (r->layer[l].wrong || r->layer[l].wrong_gradients)
@@ -351,21 +372,18 @@ int mw_report_differences(FILE *err, const struct mw_result *r, const struct mw_
     if (mw_result_below_bound(r, w, link, &below)) {
         status = MW_EXIT_MISMATCH;
         fprintf(err,
-                "moeswitch: %s, layer %zu%s: took %" PRIu64
-                " cycles, less than its own bound of %" PRIu64
+                "moeswitch: %s, %s: took %" PRIu64 " cycles, less than its own bound of %" PRIu64
                 ", which says too much: report it, or mend the system's row in mw_systems\n",
-                r->system->name, w->layer[below.layer].number, pass_of(w, below.layer),
-                below.cycles, below.bound);
+                r->system->name, layer_of(w, below.layer, name), below.cycles, below.bound);
     }
     struct mw_flit_error e;
     unsigned errors = mw_result_flit_errors(r, w, link, &e);
     if (!errors)
         return status;
-    fprintf(
-        err,
-        "moeswitch: %s, layer %zu%s: %u counters differ from the analytic list, first: port %u %s, "
-        "%s: expected %" PRIu64 ", counted %" PRIu64 "\n",
-        r->system->name, w->layer[e.layer].number, pass_of(w, e.layer), errors, e.port, e.direction,
-        e.what, e.expected, e.counted);
+    fprintf(err,
+            "moeswitch: %s, %s: %u counters differ from the analytic list, first: port %u %s, "
+            "%s: expected %" PRIu64 ", counted %" PRIu64 "\n",
+            r->system->name, layer_of(w, e.layer, name), errors, e.port, e.direction, e.what,
+            e.expected, e.counted);
     return MW_EXIT_MISMATCH;
 }

@@ -400,10 +400,7 @@ static int check_passes(const struct mw_run_params *params, struct mw_error *err
         bool given;
     } not_with[] = {{"--workload", params->tp.kind},
                     {"--batches", params->shape.batches},
-                    {"--planes all", params->all_planes},
-                    {"--plot", params->plot},
-                    {"--html", params->html},
-                    {"--timeline", params->timeline}};
+                    {"--planes all", params->all_planes}};
     if (params->shape.passes == MW_RUN_FORWARD)
         return params->no_gate_gradients
                    ? mw_fail(err, MW_EXIT_INPUT, "--no-gate-gradients: not with --pass forward")

@@ -179,6 +179,9 @@ def main():
     with Browser() as browser:
         for words in (SMALL + "--layers 0,1 --interval 97 --model deepseek-v2-lite",
                       SMALL + "--batches 2 --system moeswitch --set store_credits=6 --seed 18446744073709551615",
+                      SMALL + "--pass step --layers 0,1 --system unicast,moeswitch",
+                      SMALL + "--pass recompute --layers 0,1 --system dysharp,nvls",
+                      SMALL + "--pass backward --system overlap,moe-hub --no-gate-gradients",
                       SMALL + "--hardware hgx-h100 --link-latency 3 --system unicast,dysharp",
                       SMALL + "--hardware hgx-h100 --link-latency 3 --system unicast,nvls --planes all",
                       "--workload sublayer --gpus 4 --flit-bytes 8 --rows 36 --hidden 64 --tile 3 --jitter 30",

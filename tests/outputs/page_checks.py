@@ -8,8 +8,9 @@ GROUP, MINUS = "\u202f", "\u2212"
 DIRECTIONS = ("up", "down")
 CLASSES = {"ctrl": "control", "store": "stores", "request": "reduction requests", "partial": "partial sums and results"}
 # of rows and panels, and where bins begin: no figures of their own
-NAMES = re.compile(r"/tool|/params/workload|/workload/\d+/layer|/systems/\d+/(system|ports/\d+/port|"
-                   r"(layers/\d+/)?(layer|(latency|series/ports)/\d+/port|phases/\d+/phase|latency/\d+/bins/\d+/0))")
+NAMES = re.compile(r"/tool|/params/workload|/workload/\d+/(layer|pass)|/systems/\d+/(system|ports/\d+/port|"
+                   r"(layers/\d+/)?(layer|pass|(latency|series/ports)/\d+/port|phases/\d+/phase|"
+                   r"latency/\d+/bins/\d+/0))")
 OPEN_ALL = """(async () => {
     document.querySelectorAll('details').forEach((d) => d.open = true);
     await new Promise((done) => setTimeout(done, 50));
@@ -85,6 +86,12 @@ def layers_of(system):
     return system.get("layers", [system])
 
 
+def counted_of(root, system):
+    """Those whose cycles are the system's."""
+    passes = ("backward",) if root["params"].get("pass") == "backward" else ("forward", "backward")
+    return [layer for layer in layers_of(system) if layer.get("pass", "forward") in passes]
+
+
 def check_compare(browser, root):
     """Each system has its row with its figures, and bars are as long as their cycles, with the
     bounds where they are."""
@@ -94,7 +101,7 @@ def check_compare(browser, root):
         bar: row.querySelector('rect').getAttribute('width'), best: row.className === 'best',
         lines: Object.fromEntries([...row.querySelectorAll('line')].map((l) =>
             [l.getAttribute('class'), l.getAttribute('x1')]))}))""")
-    limits = [sum(layer["limit"]["cycles"] for layer in layers_of(s)) for s in root["systems"]]
+    limits = [sum(layer["limit"]["cycles"] for layer in counted_of(root, s)) for s in root["systems"]]
     most = max(max(s["cycles"], s["own_bound_cycles"], s["strict_bound_cycles"], limit)
                for s, limit in zip(root["systems"], limits))
     if [row["name"] for row in rows] != [s["system"] for s in root["systems"]]:
@@ -122,14 +129,14 @@ def check_parts(browser, root):
         [...row.querySelectorAll('td')].map((c) =>
             [(c.lastChild ?? c).textContent, c.querySelector('.marked') !== null]))""")
     for row, s in zip(rows, root["systems"], strict=True):
-        busy = [sum(layer[key]["cycles"] for layer in layers_of(s)) / s["cycles"]
+        busy = [sum(layer[key]["cycles"] for layer in counted_of(root, s)) / s["cycles"]
                 for key in ("adder", "engine", "banks")]
         busy = [s["up"]["use_max"], s["down"]["use_max"], *busy]
         for (text, marked), value in zip(row[:-1], busy, strict=True):
             check_cell(f"{s['system']}, parts", text, value)
             if marked != (value == max(busy)):
                 fail(f"{s['system']}: another part is the busiest")
-        if row[-1][0] not in {layer["limit"]["at"] for layer in layers_of(s)} | {"varies"}:
+        if row[-1][0] not in {layer["limit"]["at"] for layer in counted_of(root, s)} | {"varies"}:
             fail(f"{s['system']}: the limit is set by {row[-1]}")
 
 
@@ -191,7 +198,7 @@ def check_latency(browser, root):
     named = {row[0]: [int(number(cell)) for cell in row[1:]] for row in rows}
     for s in root["systems"]:
         bins = {}
-        for layer in layers_of(s):
+        for layer in counted_of(root, s):
             for port in layer.get("latency", []):
                 for start, packets in port["bins"]:
                     bins[start] = bins.get(start, 0) + packets

@@ -194,7 +194,7 @@ function routingPanel(layer, most) {
         if (gpu % every === 0)
             parts.push(label(middle, HEIGHT + 14, (gpu ? "" : "GPU ") + gpu, "middle"));
     });
-    return el("figure", {}, el("figcaption", {}, `layer ${layer.layer}: ${decimal(layer.remote_gpus_per_token, 3)} remote GPUs ` +
+    return el("figure", {}, el("figcaption", {}, `layer ${passNamed(layer)}: ${decimal(layer.remote_gpus_per_token, 3)} remote GPUs ` +
         `per token, ${percent(layer.home_share)} of tokens with an expert at home`),
         chart(HEIGHT + FOOT, `Rows of each expert engine, most on engine ${busiest}: ${rows[busiest]}`, parts));
 }

@@ -15,14 +15,17 @@ const most = (list, least = 1) => list.reduce((high, value) => Math.max(high, va
 const range = (count) => Array.from({length: count}, (_, i) => i);
 const systemLegend = () => legend(systems.map((s, i) => [colour(i), s.system]));
 
+// A layer's number, with its pass where there are several.
+const passNamed = (layer) => layer.layer + (layer.pass ? `, ${layer.pass}` : "");
+
 // The layers of a system: where their figures are in the JSON, the figures, and a name. A tensor-parallel workload is
 // one layer, whose figures are the system's.
 function layersOf(i) {
     if (!systems[i].layers)
         return [{pointer: system(i), figures: systems[i], name: params.workload, number: params.workload}];
     return systems[i].layers.map((layer, l) => ({
-        pointer: `${system(i)}/layers/${l}`, figures: layer, number: layer.layer,
-        name: `layer ${layer.layer}` + (params.batches ? `, tokens from ${layer.first_token} on` : "")}));
+        pointer: `${system(i)}/layers/${l}`, figures: layer, number: passNamed(layer),
+        pass: layer.pass, name: `layer ${passNamed(layer)}` + (params.batches ? `, tokens from ${layer.first_token} on` : "")}));
 }
 
 // Every layer under every system, layers outside: [system, layer of layersOf].
@@ -30,9 +33,13 @@ const everyLayer = () =>
     range(layersOf(0).length).flatMap((l) => systems.map((_, i) => [i, layersOf(i)[l]]));
 const monitored = () => everyLayer().filter(([, layer]) => layer.figures.series);
 
+// Those whose cycles are the system's: of a run with several passes the forward and backward ones that are asked for.
+const countedOf = (i) => layersOf(i).filter(({pass}) =>
+    !pass || pass === "backward" || (pass === "forward" && params.pass !== "backward"));
+
 // Cycles that the busiest part of a kind has work, all layers together, and which part it is.
 function partOf(i, key) {
-    const list = layersOf(i).map((layer) => layer.figures[key]);
+    const list = countedOf(i).map((layer) => layer.figures[key]);
     return {cycles: total(list.map((part) => part.cycles)),
             at: list.every((part) => part.at === list[0].at) ? list[0].at : "varies"};
 }
@@ -58,10 +65,10 @@ function meanUses(layer, direction) {
 // The first latency above those of the bin that begins at `from` (bins: mw_histogram_from in moeswitch.h).
 const binEnd = (from) => from + (from < 8 ? 1 : 2 ** (Math.floor(Math.log2(from)) - 2));
 
-// Packets by latency at all ports in all layers: [[first latency of a bin, packets], ...] in order, or [].
+// Packets by latency at all ports in all layers that count: [[first latency of a bin, packets], ...] in order, or [].
 function latenciesOf(i) {
     const bins = new Map();
-    for (const layer of layersOf(i))
+    for (const layer of countedOf(i))
         for (const port of layer.figures.latency ?? [])
             for (const [from, packets] of port.bins)
                 bins.set(from, (bins.get(from) ?? 0) + packets);

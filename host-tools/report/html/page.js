@@ -17,12 +17,14 @@ function chips() {
 
 function verdict() {
     const sum = (key) => total(systems.map((s) => s[key]));
-    const wrong = sum("wrong") + total(systems.map((s) => s.feeding?.wrong ?? 0));
-    const right = !wrong && !sum("flit_errors") && !sum("below_bound"), place = byId("verdict");
+    const wrong = sum("wrong") + total(systems.map((s) => (s.feeding?.wrong ?? 0) + (s.stack?.wrong ?? 0)));
+    const others = systems.some((s) => s.stack && (s.stack.other_cycles || s.stack.other_flits));
+    const right = !wrong && !others && !sum("flit_errors") && !sum("below_bound"), place = byId("verdict");
     place.classList.add(right ? "good" : "bad");
     place.append(right ? "Every bit of the output equals the golden model\u2019s, and every flit counter the analytic list." :
         `Wrong: ${digits(wrong)} elements of the output differ from the golden model, ${digits(sum("flit_errors"))} counters ` +
-        `from the analytic list, ${digits(sum("below_bound"))} layers took less than their bound.`);
+        `from the analytic list, ${digits(sum("below_bound"))} layers took less than their bound` +
+        (others ? ", and layers of a stack took other cycles or flits than by themselves." : "."));
 }
 
 function head() {
@@ -44,16 +46,37 @@ function head() {
 // ---- errors ----
 
 function errors() {
-    const found = everyLayer().filter(([, layer]) => layer.figures.first_wrong);
-    const keys = found.length ? Object.keys(found[0][1].figures.first_wrong) : [];
+    const first = (what, title) => {
+        const found = everyLayer().filter(([, layer]) => layer.figures[what]);
+        return found.length ? table(title, ["layer, system", ...Object.keys(found[0][1].figures[what])],
+            found.map(([i, layer]) => [`${layer.number}, ${systems[i].system}`,
+                Object.keys(layer.figures[what]).map((key) => figure(`${layer.pointer}/${what}/${key}`))])) : null;
+    };
     return [table("Errors of each system", ["system", "elements wrong", "counters wrong", "layers below their bound"],
             systems.map((s, i) => [s.system, ["wrong", "flit_errors", "below_bound"].map((key) => figure(`${system(i)}/${key}`))])),
-        found.length ? table("First element that differs from the golden model (values as bits of bf16)", ["layer, system", ...keys],
-            found.map(([i, layer]) => [`${layer.number}, ${systems[i].system}`,
-                keys.map((key) => figure(`${layer.pointer}/first_wrong/${key}`))])) : null];
+        first("first_wrong", "First element that differs from the golden model (values as bits of bf16)"),
+        first("first_wrong_gradient", "First gradient of a gate weight that differs from the golden model (values as bits of fp32)")];
 }
 
-// ---- batches, routing, layers ----
+// ---- passes, batches, routing, layers ----
+
+function passes() {
+    const cycles = [["forward", "forward"], ["backward", "backward with the handle"], ["counted_again", "counted again"]];
+    const speedups = [["forward", "forward"], ["backward", "backward"]], over = systems[0].speedup_over;
+    const dw = [["made", "made"], ["wrong", "wrong"], ["uplink_flits", "flits on uplinks"], ["uplink_share", "of all flits there", percent]];
+    const stack = ["layers", "cached", "layer_cycles", "idle_cycles", "wrong", "other_cycles", "other_flits"];
+    const rows = (key, columns) => systems.map((s, i) => [s.system, columns.map(([name, , format]) =>
+        figure(`${system(i)}/${key}/${name}`, format ?? null))]);
+    return !params.pass ? [] : [
+        table("Cycles of each pass", ["system", ...cycles.map(([, head]) => head)], rows("pass_cycles", cycles)),
+        over ? table(`Times as fast as ${over}`, ["system", ...speedups.map(([, head]) => head)],
+            rows("pass_speedup", speedups.map((column) => [...column, times]))) : null,
+        systems[0].gate_gradients ? table("Gradients of gate weights (dw); flits in backward layers with the handle",
+            ["system", ...dw.map(([, head]) => head)], rows("gate_gradients", dw)) : null,
+        systems[0].stack ? table("All layers once more through the device\u2019s queue, forward and back",
+            ["system", "layers", "with the handle of the forward layer", "in layers, cycles", "between them, cycles",
+             "elements wrong", "layers of other cycles", "other flits"], rows("stack", stack.map((name) => [name]))) : null];
+}
 
 function feeding() {
     const list = systems.map((s, i) => [s, i]).filter(([s]) => s.feeding);
@@ -73,7 +96,7 @@ function routing() {
     return !list.length ? [] : [el("div", {class: "panels"}, list.map((layer) => routingPanel(layer, end))),
         figures("demand of each layer", ["layer, GPU", "rows of its engine", "additions of rows in its hub",
             "remote GPUs per token", "tokens with an expert at home"],
-            () => list.flatMap((layer, l) => range(gpus).map((gpu) => [`${layer.layer}, GPU ${gpu}`,
+            () => list.flatMap((layer, l) => range(gpus).map((gpu) => [`${passNamed(layer)}, GPU ${gpu}`,
                 figure(`/workload/${l}/expert_rows/${gpu}`), figure(`/workload/${l}/hub_additions/${gpu}`),
                 figure(`/workload/${l}/remote_gpus_per_token`, times), share1(`/workload/${l}/home_share`)])))];
 }
@@ -98,6 +121,8 @@ function layers() {
                 [`${name(entry)}, ${phase}`, bound(`${entry[1].pointer}/phases/${p}/bound`)]))) : null,
         keyed("stalls of each layer, cycles", causes, "stalls", causes),
         keyed("look-ups of the hubs\u2019 allocators in each layer", ["found in the cache", "fetched from memory"], "allocator", ["hits", "misses"]),
+        keyed("gradients of gate weights that each layer makes", ["made", "wrong"], "gate_gradients", ["made", "wrong"],
+            all.filter(([, layer]) => layer.figures.gate_gradients)),
         keyed("packet managers in each layer", ["stores in", "packets out", "stores merged", "lines that left full", "lines that left by the timer"],
             "packet_manager", ["in", "out", "merged", "left_full", "left_by_timer"], merged)];
 }
@@ -158,7 +183,7 @@ function run() {
 // ---- all of it ----
 
 head();
-for (const [id, make] of Object.entries({compare, bounds, links, bytes, latency, stalls, errors, feeding, routing, layers, run})) {
+for (const [id, make] of Object.entries({compare, passes, bounds, links, bytes, latency, stalls, errors, feeding, routing, layers, run})) {
     const section = byId(id), made = make().flat(Infinity).filter(Boolean);
     section.hidden = !made.length;
     section.append(...made);

@@ -171,8 +171,14 @@ static void finds_wrong_gradients(void **state)
     free(text);
     f = open_memstream(&said, &size);
     assert_non_null(f);
-    mw_report_passes(f, &workload, &s, 1);
+    struct mw_summary both[2] = {s, s};
+    both[0].pass[MW_PASS_FORWARD] = both[0].pass[MW_PASS_BACKWARD] = 1000;
+    both[1].pass[MW_PASS_FORWARD] = 2000;
+    both[1].pass[MW_PASS_BACKWARD] = 250;
+    mw_report_passes(f, &workload, both, 1);
+    mw_report_passes(f, &workload, both, 2);
     fclose(f);
+    assert_non_null(strstr(said, "    0.500    4.000 "));
     assert_non_null(strstr(said, "144 gradients of gate weights (dw) was checked, and every flit: "
                                  "3 dw are\n"));
     free(said);

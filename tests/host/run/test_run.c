@@ -338,8 +338,6 @@ static void refuses_bad_options(void **state)
         {{"--pass", "stack", "--batches", "2"}, "--batches: only with --pass forward"},
         {{"--pass", "stack", "--dispatch-type", "e4m3"},
          "--pass: results are bf16, and hidden values of the next layer: only with"},
-        {{"--pass", "step", "--html", "x.html"}, "--html: only with --pass forward"},
-        {{"--pass", "backward", "--plot", "x.svg"}, "--plot: only with --pass forward"},
         {{"--pass", "step", "--workload", "ag-gemm"}, "--workload: only with --pass forward"},
         {{"--pass", "step", "--expert-cycles", "32768"},
          "--pass: an expert's row of 32768 cycles takes twice as many in a backward layer, more"},

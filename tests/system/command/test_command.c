@@ -234,11 +234,27 @@ static void runs_passes(void **state)
     (void)state;
     const char *const pass[] = {"backward", "step", "stack"};
     for (unsigned i = 0; i < 3; i++) {
-        const char *json = scratch(i ? "files/step.json" : "files/backward.json");
-        assert_int_equal(
-            run_command("run " SYNTHETIC "--pass %s --system dysharp --json %s", pass[i], json),
-            MW_EXIT_OK);
+        const char *json = scratch(i ? "files/step.json" : "files/backward.json"),
+                   *html = scratch("files/pass.html"), *plot = scratch("files/pass.svg"),
+                   *timeline = scratch("files/pass.json");
+        assert_int_equal(run_command("run " SYNTHETIC "--pass %s --system dysharp --json %s "
+                                     "--html %s --plot %s --timeline %s",
+                                     pass[i], json, html, plot, timeline),
+                         MW_EXIT_OK);
         assert_string_equal(err_text, "");
+        for (unsigned p = 0; p < MW_PASSES; p++) {
+            char title[64], *made = read_file(plot);
+            snprintf(title, sizeof title, ">dysharp, layer 0, %s<", mw_pass_names[p]);
+            assert_non_null(strstr(made, title));
+            free(made);
+            made = read_file(timeline);
+            snprintf(title, sizeof title, "\"name\": \"layer 0, %s\"", mw_pass_names[p]);
+            assert_non_null(strstr(made, title));
+            free(made);
+        }
+        remove(html);
+        remove(plot);
+        remove(timeline);
         char *text = read_file(json), line[128];
         unsigned long cycles, forward, backward, again;
         const char *at = strstr(text, "\"pass_cycles\"");
@@ -253,8 +269,8 @@ static void runs_passes(void **state)
             1);
         assert_int_equal(cycles, backward + (i ? forward : 0));
         assert_true(backward < again && again > forward);
-        snprintf(line, sizeof line, "\ndysharp        %10lu %12lu %14lu %9lu ", forward, backward,
-                 again, again - backward);
+        snprintf(line, sizeof line, "\ndysharp        %9lu %11lu        -        - %13lu %8lu ",
+                 forward, backward, again, again - backward);
         assert_non_null(strstr(out_text, line));
         snprintf(line, sizeof line, "\"pass\": \"%s\"", pass[i]);
         assert_non_null(strstr(text, line));
