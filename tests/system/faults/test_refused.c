@@ -139,7 +139,7 @@ static void refused(void **state)
         {MW_HWERR_UNMAPPED, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 16, scratch, ROW, scratch + 64)},
         {MW_HWERR_UNMAPPED, instr(MW_I_ST_LINEAR, 0, GPUS, scratch, ROW, scratch + 64)},
         {MW_HWERR_UNMAPPED, instr(MW_I_ST_LINEAR, 0, 32, scratch, ROW, scratch + 64)},
-        {MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, 0x0800, scratch, ROW, scratch + 64)},
+        {MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_RED, 0, 0x0f00, scratch, ROW, scratch + 64)},
         {MW_HWERR_REDUCTION, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 0x8000, scratch, ROW, scratch)},
         {MW_HWERR_REDUCTION, instr(MW_I_DYMULTIMEM_LD_REDUCE, 0, 0x0f00, 0, 1, 0)},
         {MW_HWERR_BOUNDS, instr(MW_I_MULTIMEM_LD_REDUCE, 0, 0, end - LOW / 2, LOW, scratch + 64)},
