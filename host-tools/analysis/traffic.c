@@ -205,28 +205,16 @@ static void count_lists(const struct mw_workload *w, unsigned layer,
     }
 }
 
-void mw_traffic_gradients(const struct mw_workload *w, unsigned layer,
-                          const struct mw_system *system, unsigned flit_bytes, struct mw_traffic *t)
+void mw_traffic_gradients(const struct mw_workload *w, unsigned layer, unsigned flit_bytes,
+                          struct mw_traffic *t)
 {
     const uint64_t each = mw_packet_flits(4, 0, flit_bytes);
-    uint64_t next[MW_MAX_GPUS][MW_MAX_GPUS] = {{0}}; // behind the last line of {from, to}
-    const unsigned places = mw_gradient_places(w->k);
     for (unsigned i = 0; i < w->tokens; i++) {
         const unsigned home = mw_gpu_of_token(w, i);
-        const uint64_t first = (uint64_t)(i - home * w->shape.tokens_per_gpu) * places;
         for (unsigned j = 0; j < w->k; j++) {
             const uint16_t id = w->layer[layer].ids[(size_t)i * w->k + j];
-            if (id == MW_NO_EXPERT || mw_gpu_of_expert(w, id) == home)
-                continue;
-            const unsigned q = mw_gpu_of_expert(w, id);
-            const uint64_t line = 4 * (first + j) / MW_PAYLOAD_MAX_BYTES;
-            const bool more = system->packet_manager && line < next[q][home];
-            next[q][home] = line + 1;
-            send(t, q, home, MW_STORE, more ? 0 : each, 4);
-            if (more) {
-                t->gathered[q][MW_UP][MW_STORE] += each;
-                t->gathered[home][MW_DOWN][MW_STORE] += each;
-            }
+            if (id != MW_NO_EXPERT && mw_gpu_of_expert(w, id) != home)
+                send(t, mw_gpu_of_expert(w, id), home, MW_STORE, each, 4);
         }
     }
 }
@@ -252,7 +240,7 @@ void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct 
     if (system->source_lists)
         count_lists(w, layer, link, phases);
     if (mw_makes_gradients(w, layer))
-        mw_traffic_gradients(w, layer, system, flit_bytes, &phases[MW_EXPERT]);
+        mw_traffic_gradients(w, layer, flit_bytes, &phases[MW_EXPERT]);
 }
 
 void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from)

@@ -102,10 +102,8 @@ static inline unsigned mw_link_tile(const struct mw_link_parameters *link)
 void mw_traffic_count(const struct mw_workload *w, unsigned layer, const struct mw_system *system,
                       const struct mw_link_parameters *link, struct mw_traffic phases[MW_PHASES]);
 /// What gradients of gate weights have of it, if the layer makes them: a store of 4 bytes home from
-/// each remote (token, expert), added to `t`. Where a packet manager merges them, there is at least
-/// one for each 128 bytes of the home's table, and the others are `gathered`.
-void mw_traffic_gradients(const struct mw_workload *w, unsigned layer,
-                          const struct mw_system *system, unsigned flit_bytes,
+/// each remote (token, expert), added to `t`. No packet manager merges them.
+void mw_traffic_gradients(const struct mw_workload *w, unsigned layer, unsigned flit_bytes,
                           struct mw_traffic *t);
 /// to += from
 void mw_traffic_add(struct mw_traffic *to, const struct mw_traffic *from);

@@ -214,7 +214,7 @@ static void add_gradients(struct mw_summary_gradients *g, const struct mw_worklo
 {
     struct mw_traffic t = {0};
     if (mw_makes_gradients(w, layer))
-        mw_traffic_gradients(w, layer, r->system, flit_bytes, &t);
+        mw_traffic_gradients(w, layer, flit_bytes, &t);
     for (unsigned p = 0; p < w->shape.gpus; p++) {
         g->flits += mw_traffic_flits(&t, p, MW_UP);
         g->all += mw_traffic_flits(&r->layer[layer].traffic, p, MW_UP);

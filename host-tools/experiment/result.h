@@ -146,8 +146,7 @@ struct mw_summary {
     uint64_t pass[MW_PASSES]; ///< cycles of each; without --pass: forward alone
     struct mw_summary_gradients {
         uint64_t made, wrong; ///< of all layers
-        uint64_t flits, all;  ///< of uplinks in backward layers with the handle: theirs, at least;
-                              ///< and all
+        uint64_t flits, all;  ///< of uplinks in backward layers with the handle: theirs, and all
     } gradients;              ///< of gate weights
     struct mw_phase_cycles phases; ///< known if those of every layer are
     double speedup;                ///< over the first system, 0 where there is none to compare with
