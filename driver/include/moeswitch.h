@@ -211,6 +211,8 @@ struct mw_device_info {
                              ///< exist
     bool cached_handle;      ///< handle of mw_layer_config may be other than MW_HANDLE_NONE
     unsigned red_types;      ///< mask: bit i is type i (MW_DTYPE_) of mw_stream_reduction
+    unsigned kept_bytes;     ///< of answers that a port keeps; 0: keep_answers of mw_layer_config
+                             ///< does not exist
 };
 MW_API int mw_info(struct mw_device *device, struct mw_device_info *info);
 
@@ -532,6 +534,10 @@ struct mw_layer_config {
     /// addition. Rows of other GPUs then have the bypass to themselves. Without adder_bypass this
     /// has no effect.
     bool own_by_adder;
+    /// Answers of loads stay at the port of their home, for loads that come later. Rows that were
+    /// used least recently make room. GPUs then leave four store credits of their uplinks unused.
+    /// Requires merge_loads. MW_ERR_CAPACITY: the device keeps none, kept_bytes is 0.
+    bool keep_answers;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,
 /// rpm_timer 256, merge_entries 511, all else 0. `size` as for mw_open_defaults_of.
@@ -957,10 +963,11 @@ struct mw_load_counters {
     struct {
         uint32_t loads, fetches;  ///< rows loaded by other GPUs, rows fetched for them
         uint32_t bypasses;        ///< of the fetches: those past the table, for one GPU
-        uint32_t evictions;       ///< entries that lost their data
+        uint32_t evictions;       ///< kept rows that made room for others
         uint32_t most_entries;    ///< in use at a time
         uint32_t spread, longest; ///< cycles from an entry's first to its last load: sum, most
     } port[MW_MAX_PORTS];
+    uint32_t kept[MW_MAX_PORTS]; ///< loads that kept rows answered, without a fetch
 };
 MW_API int mw_load_counters_read(struct mw_device *device, struct mw_load_counters *counters);
 /// Read the counters of one port alone. This takes at most a tenth of the time.

@@ -57,6 +57,7 @@ struct mw_tp_options {
     unsigned merge_entries; ///< of each table that may be in use; 0: none merges
     bool entries_given;     ///< an option says so; else as many as there are
     bool no_sync, no_merge; ///< GPUs load without waiting for each other; one fetch for each load
+    bool keep;              ///< answers stay in the switch
 };
 
 /// One run's workload.

@@ -147,6 +147,7 @@ static void configure_loads(struct job *j)
     j->config.load_first = mw_tp_number(j->p, 0, MW_TP_GEMM_2, 0, 0);
     j->config.load_expert = MW_TP_GEMM_2;
     j->config.merge_entries = j->p->o.merge_entries;
+    j->config.keep_answers = j->p->o.keep;
 }
 
 static int configure(struct job *j)

@@ -71,7 +71,7 @@ void mw_tp_report_head(FILE *out, const struct mw_tp_problem *p)
 
 /// Of all ports.
 struct loads {
-    uint64_t loads, fetches, bypasses, evictions, spread;
+    uint64_t loads, fetches, bypasses, evictions, kept, spread;
     uint64_t entries, longest; ///< most of a port
 };
 
@@ -88,6 +88,7 @@ static struct loads loads_of(const struct mw_tp_result *r, const struct mw_tp_pr
         sum.fetches += r->loads.port[g].fetches;
         sum.bypasses += r->loads.port[g].bypasses;
         sum.evictions += r->loads.port[g].evictions;
+        sum.kept += r->loads.kept[g];
         sum.spread += r->loads.port[g].spread;
         if (r->loads.port[g].most_entries > sum.entries)
             sum.entries = r->loads.port[g].most_entries;
@@ -120,11 +121,12 @@ void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw
         snprintf(rate, sizeof rate, "%.1f %% of those possible merged", 100 * merge_rate(p, &sum));
     mw_report_paragraph(out,
                         "%s: %" PRIu64 " loads, %s; %" PRIu64 " fetches, %" PRIu64
-                        " of them past the table; %" PRIu64 " evictions; at most %" PRIu64
+                        " of them past the table; %" PRIu64 " answered by kept rows, %" PRIu64
+                        " of which were evicted; at most %" PRIu64
                         " entries of a port in use; %.1f cycles from first to last load of an "
                         "entry, at most %" PRIu64,
-                        r->system->name, sum.loads, rate, sum.fetches, sum.bypasses, sum.evictions,
-                        sum.entries, mean_spread(&sum), sum.longest);
+                        r->system->name, sum.loads, rate, sum.fetches, sum.bypasses, sum.kept,
+                        sum.evictions, sum.entries, mean_spread(&sum), sum.longest);
 }
 
 /// What a counter of loads may be, from least to most.
@@ -145,7 +147,8 @@ static unsigned load_errors(const struct mw_tp_result *r, const struct mw_tp_pro
             {"loads", r->loads.port[g].loads, all, all},
             {"fetches", r->loads.port[g].fetches, least, all},
             {"bypasses", r->loads.port[g].bypasses, table ? 0 : all, all},
-            {"evictions", r->loads.port[g].evictions, 0, 0},
+            {"evictions", r->loads.port[g].evictions, 0, p->o.keep ? all : 0},
+            {"kept", r->loads.kept[g], 0, p->o.keep ? all : 0},
             {"entries", r->loads.port[g].most_entries, 0, table ? p->o.merge_entries : 0}};
         for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
             const struct load_limit *l = &limits[i];
@@ -320,6 +323,7 @@ static void json_loads(struct mw_json *j, const struct mw_tp_result *r,
     mw_json_uint(j, "fetches", sum.fetches);
     mw_json_uint(j, "bypasses", sum.bypasses);
     mw_json_uint(j, "evictions", sum.evictions);
+    mw_json_uint(j, "kept", sum.kept);
     if (p->gpus > 2)
         mw_json_double(j, "merge_rate", merge_rate(p, &sum));
     else

@@ -135,16 +135,17 @@
     logic [Cfg.StampB-1:0] stamp; logic dyn; logic [3:0] more; logic pay; logic [Cfg.PayW-1:0] len;}
 `define MW_PART(Cfg) struct packed {logic [Cfg.PayW-1:0] idx; logic [Cfg.FlitW+1:0] data;}
 
-// Broadcast by switch_common to all ports: cycles that pass on a downlink behind each flit;
-// whether the switch opens the reductions of rows, whether all GPUs compute each, whether rows are
-// loaded, from which index on, and how many may wait in a table, how large rows and their strides
-// and a GPU's tokens are, and the port that may open one; limits of credits and
+// Broadcast by switch_common to all ports: cycles that pass on a downlink behind each flit; whether
+// the switch opens the reductions of rows, whether all GPUs compute each, whether rows are loaded,
+// from which index on, and how many may wait in a table, whether answers stay there, how large rows
+// and their strides and a GPU's tokens are, and the port that may open one; limits of credits and
 // of the look-ahead window (0: none); ends of periods, of one, two and four, and of 32 cycles; the
 // time; which counters are cleared, added to and read, see port_counters; when monitors count,
 // sample, and where, and what is read of them, see switch_monitor.
 `define MW_COMMON(Cfg) struct packed { \
     logic [1:0] link_wait; logic switch_reductions; logic tile_reductions; \
-    logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic cnt_loads; \
+    logic merge_loads; logic [14:0] load_first; logic [8:0] load_entries; logic load_keep; \
+    logic cnt_loads; \
     logic [14:0] row_bytes; logic [3:0] row_shift; logic [3:0] token_shift; \
     logic [Cfg.PortW-1:0] turn; logic [Cfg.StoreW-1:0] store_limit; \
     logic [Cfg.PartW-1:0] part_limit; \

@@ -58,6 +58,8 @@ package cfg_pkg;
         bit            MergeLoads;        // GPUs load rows, and the switch merges loads of one
         int unsigned   MergeEntries;      // rows that wait for an answer at a port, in sets of
         int unsigned   MergeWays;
+        int unsigned   MergeKeep;         // bytes of answers that a port keeps: 2^i, 0: none, of
+        int unsigned   KeepRows;          // at most so many rows; with 16-byte flits
         int unsigned   OpenLoads;         // rows that a GPU may load at a time
         int unsigned   OpenSyncs;         // tiles that it may have reported and not been granted
         bit            RowTypes;          // rows of dispatch may have a size and type of their own
@@ -164,6 +166,8 @@ package cfg_pkg;
         c.MergeLoads = 1'b0;
         c.MergeEntries = 32;
         c.MergeWays = 4;
+        c.MergeKeep = 0;
+        c.KeepRows = 16;
         c.OpenLoads = 32;
         c.OpenSyncs = 8;
         c.RowTypes = 1'b0;

@@ -60,9 +60,10 @@ module switch_common #(
         ctl_i.row_shift,
         ctl_i.token_shift
     };
-    assign {common_o.merge_loads, common_o.load_first, common_o.load_entries, common_o.cnt_loads}
+    assign {common_o.merge_loads, common_o.load_first, common_o.load_entries, common_o.load_keep,
+            common_o.cnt_loads}
            = {
-        ctl_i.merge_loads, ctl_i.load_first, ctl_i.load_entries, ctl_i.cnt_loads
+        ctl_i.merge_loads, ctl_i.load_first, ctl_i.load_entries, ctl_i.load_keep, ctl_i.cnt_loads
     };
 
     if (Cfg.SwitchReductions) begin : gen_turn

@@ -209,6 +209,10 @@ module switch_port #(
     logic [Cfg.Others-1:0] answer_mask;
     error_pkg::err_e answer_code;
     logic answer_accept;
+    logic kept, kept_last, kept_use, kept_take, kept_left, kept_begins, answer_kept;
+    logic pay, pay_bad, pay_last;
+    logic [Cfg.FlitW-1:0] kept_data, pay_data;
+    bundle_pkg::credit_t crd;  // that return, to the hub and to kept answers
 
     ingress #(
         .Cfg(Cfg)
@@ -219,7 +223,7 @@ module switch_port #(
         .epoch_i,
         .common_i,
         .up_i(in),
-        .crd_i(up_crd_o.cls[1:0]),
+        .crd_i(crd.cls[1:0]),
         .emap_i,
         .groups_i,
         .partition_i,
@@ -250,6 +254,18 @@ module switch_port #(
         .answer_mask_i(by_number(answer_mask, port_i)),
         .answer_code_i(answer_code),
         .answer_accept_o(answer_accept),
+        .kept_i(kept),
+        .kept_last_i(kept_last),
+        .kept_data_i(kept_data),
+        .kept_use_i(kept_use),
+        .kept_take_o(kept_take),
+        .kept_left_o(kept_left),
+        .kept_begins_o(kept_begins),
+        .answer_kept_o(answer_kept),
+        .pay_o(pay),
+        .pay_bad_o(pay_bad),
+        .pay_last_o(pay_last),
+        .pay_data_o(pay_data),
         .part_come_o(part_come),
         .part_we_o(part_we),
         .part_o,
@@ -298,11 +314,11 @@ module switch_port #(
         .ctrl_drop_i(ctrl_drop),
         .part_done_i(by_number(part_done_i, port_i)),
         .part_hold_o(part_hold),
-        .crd_o(up_crd_o),
+        .crd_o(crd),
         .idle_o(crd_idle)
     );
     assign strobes_o.hold = by_distance(part_hold, port_i);
-    assign issue_o = up_crd_o.cls[CLS_STORE];
+    assign issue_o = crd.cls[CLS_STORE];
 
     // ---- queues of this output ----
     logic [Cfg.Others-1:0] has_req, has_store, has_ctrl, urgent, pop, free_store, sent, re;
@@ -628,6 +644,19 @@ module switch_port #(
             .answer_code_o(answer_code),
             .answer_accept_i(answer_accept),
             .answered_o(strobes_o.answered),
+            .keep_i(common_i.load_keep),
+            .epoch_i,
+            .answer_kept_i(answer_kept),
+            .flit_i(pay),
+            .flit_bad_i(pay_bad),
+            .flit_last_i(pay_last),
+            .flit_data_i(pay_data),
+            .kept_o(kept),
+            .kept_last_o(kept_last),
+            .kept_data_o(kept_data),
+            .kept_take_i(kept_take),
+            .kept_may_i(kept_may),
+            .kept_use_o(kept_use),
             .count_o(load_count),
             .count_idx_i(common_i.cnt_addr),
             .idle_o(loads_idle)
@@ -651,7 +680,34 @@ module switch_port #(
         assign {made_fetch, fetch_valid, load_lanes, load_take, load_err} = '0;
         assign {load_err_code, load_code, answer_code} = {3{error_pkg::ERR_NONE}};
         assign {load_room, load_count, answer_mask, strobes_o.answered, backs_o.load_bad} = '0;
+        assign {kept, kept_last, kept_data, kept_use} = '0;
         assign loads_idle = 1'b1;
+    end
+
+    logic kept_may, kept_idle;
+    if (Cfg.MergeLoads && Cfg.MergeKeep != 0) begin : gen_kept
+        logic to_hub;
+
+        kept_credits #(
+            .Cfg(Cfg)
+        ) i_kept_credits (
+            .clk_i,
+            .rst_ni(rst_in),
+            .left_i(kept_left),
+            .begins_i(kept_begins),
+            .may_o(kept_may),
+            .use_i(kept_use),
+            .crd_i(crd.cls[CLS_STORE]),
+            .crd_o(to_hub),
+            .idle_o(kept_idle)
+        );
+        always_comb begin
+            up_crd_o = crd;
+            up_crd_o.cls[CLS_STORE] = to_hub;
+        end
+    end else begin : gen_not_kept
+        assign up_crd_o = crd;
+        assign {kept_may, kept_idle} = 2'b01;
     end
 
     // of requests, or of rows that the switch opens: bf16 sums of whole rows
@@ -853,7 +909,8 @@ module switch_port #(
     end
 
     assign idle_o = in_idle && crd_idle && win_idle && out_idle && !dn_busy && join_idle
-                    && !err_waits_q && !report && !flush_o && opener_idle && loads_idle;
+                    && !err_waits_q && !report && !flush_o && opener_idle && loads_idle
+                    && kept_idle;
 
     `MW_CONTRACT(open_valid, !opened_q, "a request and a row open in one cycle")
     `MW_NEXT(err_o.valid && !err_take_i, err_o.valid, "an error goes before it is taken")

@@ -423,6 +423,7 @@ static void settings_at_their_limits(void **state)
                  {"load_first", 0, 32767},
                  {"load_expert", 0, 63},
                  {"merge_entries", 0, 511},
+                 {"keep_answers", 0, 1},
                  {"row_returns", 0, 1},
                  {"source_lists", 0, 1},
                  {"dispatch_throttle", 0, 1}};

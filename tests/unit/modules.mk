@@ -78,7 +78,8 @@ $(eval $(call variant,switch_tiles_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=6
 $(eval $(call variant,switch_loads_2_8,switch_2_8,N=2 FlitBytes=8 MaxExperts=64 StorePkts=16 Window=0 TokensLog2=5 \
     OpenRows=3 SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=4 MergeWays=1 OpenLoads=4 OpenSyncs=2))
 $(eval $(call variant,switch_loads_5_16,switch_2_8,N=5 FlitBytes=16 MaxExperts=64 StorePkts=16 TokensLog2=7 \
-    SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 MergeWays=3 OpenLoads=16 OpenSyncs=4))
+    SwitchReductions=1 TileReductions=1 MergeLoads=1 MergeEntries=24 MergeWays=3 OpenLoads=16 OpenSyncs=4 \
+    MergeKeep=4096 KeepRows=4))
 $(eval $(call variant,switch_reductions_shared_ram,switch_2_8,N=4 FlitBytes=8 MaxExperts=64 StorePkts=16 TokensLog2=7 \
     PartSharedRam=1 SwitchReductions=1))
 $(eval $(call variant,switch_min,switch_2_8,N=4 FlitBytes=16 MaxExperts=64 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 \

@@ -62,6 +62,7 @@ static int read_load_room(struct mw_device *d, struct mw_device_info *info)
     if (status)
         return status;
     info->merge_entries = MWI_GET(MW_FABRIC__LOAD_ROOM__ENTRIES, room);
+    info->kept_bytes = MWI_GET(MW_FABRIC__LOAD_ROOM__KEEP, room) << 10;
     info->open_loads = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_LOADS, room);
     info->open_syncs = MWI_GET(MW_FABRIC__LOAD_ROOM__OPEN_SYNCS, room);
     return 0;

@@ -50,6 +50,16 @@ static uint32_t expert_register(const struct mw_layer_config *c)
            MWI_PUT(MW_NODE__EXPERT__EXPERT_CYCLES, c->expert_cycles);
 }
 
+/// Upper limit of the store credits of an uplink. Kept answers enter by the same queues: they have
+/// the rest.
+static unsigned store_credits(const struct mw_layer_config *c, const struct mw_device_info *info)
+{
+    enum { KEPT = 4 };
+    const unsigned most = info->store_pkts - KEPT;
+    return c->keep_answers && (!c->store_credits || c->store_credits > most) ? most
+                                                                             : c->store_credits;
+}
+
 /// The registers of one GPU; returns how many.
 static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
                                const struct mw_layer_config *c, const struct mw_layout *l,
@@ -92,7 +102,7 @@ static unsigned node_registers(struct reg_value *r, const struct mw_device *d,
         {REG(window),
          MWI_PUT(MW_NODE__WINDOW__IN_FLIGHT, c->in_flight) |
              MWI_PUT(MW_NODE__WINDOW__OPEN_ROWS, c->open_rows ? c->open_rows : info->open_rows)},
-        {REG(credits), MWI_PUT(MW_NODE__CREDITS__STORE, c->store_credits) |
+        {REG(credits), MWI_PUT(MW_NODE__CREDITS__STORE, store_credits(c, info)) |
                            MWI_PUT(MW_NODE__CREDITS__PART, c->part_credits) |
                            MWI_PUT(MW_NODE__CREDITS__CTRL, c->ctrl_credits) |
                            MWI_PUT(MW_NODE__CREDITS__THROTTLE, c->throttle)},
@@ -236,6 +246,7 @@ static int write_loads(struct mw_device *d, const struct mw_layer_config *c)
                : mwi_write(d, MWI_FABRIC(loads),
                            MWI_PUT(MW_FABRIC__LOADS__FIRST, c->load_first) |
                                MWI_PUT(MW_FABRIC__LOADS__ENTRIES, c->merge_entries) |
+                               MWI_PUT(MW_FABRIC__LOADS__KEEP, c->keep_answers) |
                                MWI_PUT(MW_FABRIC__LOADS__ENABLE, c->merge_loads));
 }
 

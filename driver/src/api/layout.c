@@ -64,6 +64,7 @@ static const struct setting {
     SETTING(load_first, 0, 32767),
     SETTING(load_expert, 0, 63),
     SETTING(merge_entries, 0, MERGE_ENTRIES),
+    SETTING(keep_answers, false, true),
     SETTING(row_returns, false, true),
     SETTING(source_lists, false, true),
     SETTING(dispatch_throttle, false, true),
@@ -214,8 +215,12 @@ static int check_credits(const struct mw_device_info *info, const struct mw_laye
 static int check_loads(const struct mw_device_info *info, const struct mw_layer_config *c)
 {
     const uint64_t numbers = (uint64_t)info->gpus << mwi_log2_up(c->tokens_per_gpu);
+    if (c->keep_answers && !c->merge_loads)
+        return mwi_fail(MW_ERR_INVALID, "keep_answers: only with merge_loads");
     if (!c->merge_loads)
         return 0;
+    if (c->keep_answers && !info->kept_bytes)
+        return mwi_fail(MW_ERR_CAPACITY, "keep_answers: this device keeps none: leave it out");
     if (!info->merge_loads)
         return mwi_fail(MW_ERR_CAPACITY,
                         "merge_loads: this device's switch merges no loads: leave it out");

@@ -95,9 +95,10 @@ int mw_counters_read(struct mw_device *device, struct mw_counters *counters)
 static int read_loads(struct mw_device *d, unsigned port, struct mw_load_counters *c)
 {
     uint32_t *const place[] = {
-        &c->port[port].loads,     &c->port[port].fetches,      &c->port[port].bypasses,
-        &c->port[port].evictions, &c->port[port].most_entries, &c->port[port].spread,
-        &c->port[port].longest,
+        &c->port[port].loads,        &c->port[port].fetches,
+        &c->port[port].bypasses,     &c->port[port].evictions,
+        &c->port[port].most_entries, &c->port[port].spread,
+        &c->port[port].longest,      &c->kept[port],
     };
     enum { COUNT = sizeof place / sizeof *place };
     struct mw_register list[COUNT];

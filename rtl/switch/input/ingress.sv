@@ -98,6 +98,20 @@ module ingress #(
     input  wire error_pkg::err_e  answer_code_i,
     output logic                  answer_accept_o,
 
+    // a kept answer, which enters between packets of the link, and payloads for those that are kept
+    input  wire logic                 kept_i,
+    input  wire logic                 kept_last_i,
+    input  wire logic [Cfg.FlitW-1:0] kept_data_i,
+    input  wire logic                 kept_use_i,
+    output logic                      kept_take_o,
+    output logic                      kept_left_o,    // see kept_credits
+    output logic                      kept_begins_o,
+    output logic                      answer_kept_o,  // answer_o is of a kept answer
+    output logic                      pay_o,
+    output logic                      pay_bad_o,
+    output logic                      pay_last_o,
+    output logic [Cfg.FlitW-1:0]      pay_data_o,
+
     // partials: {poison, last, flit}
     output logic [Cfg.N-1:0]      part_come_o,  // a packet begins: it will be written, if not now
     output logic [Cfg.N-1:0]      part_we_o,
@@ -131,13 +145,16 @@ module ingress #(
         .cls_i(up_i.cls),
         .crd_i,
         .almost_full_i(almost_full),
+        .kept_use_i,
         .first_o(first),
         .second_o(second),
         .enters_o(enters),
         .last_o(enter_last),
         .err_o(enter_err),
         .code_o(gate_code),
-        .scarce_o
+        .scarce_o,
+        .left_o(kept_left_o),
+        .store_begins_o(kept_begins_o)
     );
 
     err_e part_code;
@@ -179,7 +196,11 @@ module ingress #(
     state_e state_q, state_next;
     logic in_list_q;  // in state Targets
     logic flit_there, flit_valid, flit_last, flit_err, take, queue_empty;
-    logic [1:0] flit_cls, cls_q;
+    logic link_there, link_last, link_err;
+    logic [1:0] flit_cls, link_cls, cls_q;
+    logic kept;  // the flit is one of a kept answer
+    logic [Cfg.StampB-1:0] stamp;
+    logic [Cfg.FlitW-1:0] link_data;
     cls_e cls;  // of the flit
     logic [Cfg.FlitW-1:0] flit_data;
     logic [Cfg.LaneW-1:0] lane;
@@ -201,25 +222,53 @@ module ingress #(
         .cls_i(up_i.cls),
         .data_i(up_i.data),
         .list_i(in_list_q),
-        .pause_i(pause),
+        .pause_i(pause || kept),
         .lane_i(lane),
         .begin_i(state_q == Begin),
         .late_i(open_late),
-        .valid_o(flit_there),
-        .last_o(flit_last),
-        .err_o(flit_err),
-        .cls_o(flit_cls),
-        .data_o(flit_data),
+        .valid_o(link_there),
+        .last_o(link_last),
+        .err_o(link_err),
+        .cls_o(link_cls),
+        .data_o(link_data),
         .target_o(target),
-        .stamp_o(desc_o.stamp),
+        .stamp_o(stamp),
         .held_o(held),
         .next_we_o(next_we),
         .next_target_o(next_target),
         .link_target_o(link_target),
-        .take_i(take),
+        .take_i(take && !kept),
         .almost_full_o(almost_full),
         .empty_o(queue_empty)
     );
+
+    // Packets of the link and kept ones take turns. A packet that the parser looks at stays there.
+    if (Cfg.MergeKeep != 0) begin : gen_kept
+        logic open_q, link_q, turn_q;
+
+        assign kept = kept_i && (open_q || (state_q == Begin && !link_q
+                                            && (!link_there || turn_q)));
+        always_ff @(posedge clk_i) begin
+            if (!rst_ni) {open_q, link_q, turn_q} <= '0;
+            else begin
+                if (kept && take) open_q <= !flit_last;
+                link_q <= state_q == Begin && link_there && !kept && !take;
+                if (take && flit_last) turn_q <= !kept;
+            end
+        end
+        assign flit_there = kept || (link_there && !open_q);
+        assign {flit_last, flit_err} = kept ? {kept_last_i, 1'b0} : {link_last, link_err};
+        assign flit_cls = kept ? CLS_STORE : link_cls;
+        assign flit_data = kept ? kept_data_i : link_data;
+        assign desc_o.stamp = kept ? common_i.now : stamp;
+    end else begin : gen_link
+        assign kept = 1'b0;
+        assign {flit_there, flit_last, flit_err} = {link_there, link_last, link_err};
+        assign {flit_cls, flit_data, desc_o.stamp} = {link_cls, link_data, stamp};
+        wire unused_kept = &{1'b0, kept_i, kept_last_i, kept_data_i};
+    end
+    assign kept_take_o = take && kept;
+    assign answer_kept_o = kept;
 
     assign flit_valid = flit_there && !pause;
     assign cls = cls_e'((state_q == Begin) ? flit_cls : cls_q);
@@ -555,6 +604,10 @@ module ingress #(
         assign {part_we_o, part_o.idx, part_o.data} = {part_we, part_idx, part_data};
         assign {wr_valid_o, wr_o.lane, wr_o.data} = {copy_valid, copy_lane, copy_data};
     end
+    assign pay_o = flit_valid && state_q == Payload && !kept;
+    assign pay_bad_o = flit_err || (pay_end && pay_wrong);
+    assign pay_last_o = pay_end;
+    assign pay_data_o = flit_data;
     assign part_come_o = (part_idx == '0) ? part_we : '0;
     assign desc_o.dyn = listing;
     assign desc_o.pay = pay;

@@ -7,6 +7,7 @@
 // limit_i entries are in use, the load bypasses the table: it is fetched for this reader alone, and
 // only a number counts it. An entry takes no further reader from the first packet of its answer on,
 // because that reader would miss it. It is free again with the last packet. go_i clears everything.
+// With keep_i a row stays here (kept_answers), for loads that come from that packet on.
 // Ports: Sets of ports are by distance. The sets are the low bits of the index. FETCHs wait in a
 // queue until fetch_sent_i. An answer is looked up in the cycle of its header; answer_accept_i
 // reports in the same cycle that the packet enters.
@@ -53,6 +54,21 @@ module merge_table #(
     output error_pkg::err_e            answer_code_o,
     input  wire logic                  answer_accept_i,
     output logic [Cfg.Others-1:0]      answered_o,    // GPUs whose load has ended, a cycle later
+
+    // kept answers: the payload of the packet before, and what is sent; see kept_answers
+    input  wire logic                 keep_i,
+    input  wire logic [1:0]           epoch_i,
+    input  wire logic                 answer_kept_i, // answer_i comes from here
+    input  wire logic                 flit_i,
+    input  wire logic                 flit_bad_i,
+    input  wire logic                 flit_last_i,
+    input  wire logic [Cfg.FlitW-1:0] flit_data_i,
+    output logic                      kept_o,
+    output logic                      kept_last_o,
+    output logic [Cfg.FlitW-1:0]      kept_data_o,
+    input  wire logic                 kept_take_i,
+    input  wire logic                 kept_may_i,
+    output logic                      kept_use_o,
 
     output logic [31:0] count_o, // see port_loads
     input  wire logic [3:0] count_idx_i,
@@ -124,6 +140,8 @@ module merge_table #(
     logic [Cfg.Others-1:0] mask;  // who waits for the lane's row
     logic [StampW-1:0] now_q, since;
     logic joins, makes, bypasses, good, we;
+    logic looks, kept, kept_twice, kept_end, evicts, kept_idle, accept;
+    logic [Cfg.Others-1:0] kept_mask;
     err_e bad;
 
     assign set = (Sets > 1) ? SetW'(index_q) : '0;
@@ -153,7 +171,7 @@ module merge_table #(
         );
         assign free[w] = !valid_q[w][set];
         assign hit[w]  = valid_q[w][set] && !closed_q[w][set] && word[w].index == index_q
-                         && !(answer_accept_i && answer_way[w] && answer_set == set);
+                         && !(accept && answer_way[w] && answer_set == set);
     end
 
     always_comb begin
@@ -165,11 +183,11 @@ module merge_table #(
         bad = ERR_NONE;
         if (fell_i) bad = ERR_OWES;
         else if ((reach_i & from_q) == '0) bad = ERR_PARTITION;
-        else if (merge_q && (mask & from_q) != '0) bad = ERR_COUNT;
+        else if (merge_q && ((mask & from_q) != '0 || kept_twice)) bad = ERR_COUNT;
         good = act_q && bad == ERR_NONE;
         joins = good && merge_q && hit != '0;
-        makes = good && merge_q && hit == '0 && free != '0 && 32'(used_q) < 32'(limit_i);
-        bypasses = good && !joins && !makes;
+        makes = good && merge_q && hit == '0 && !kept && free != '0 && 32'(used_q) < 32'(limit_i);
+        bypasses = good && !joins && !makes && !kept;
     end
     assign we = joins || makes;
     assign way = joins ? hit : free & (~free + 1'b1);
@@ -212,19 +230,21 @@ module merge_table #(
         end
         for (int unsigned d = 0; d < Cfg.Others; d++)
         alone[d] = is_alone && who[14:0] == 15'((32'(port_i) + d + 1) % Cfg.N);
-        answer_mask_o = is_alone ? alone : answered.mask;
+        answer_mask_o = answer_kept_i ? kept_mask : is_alone ? alone : answered.mask;
         answer_code_o = ERR_NONE;
-        if (is_alone ? (alone & passed) == '0 : answer_valid == '0 || row != 64'(answer_index))
+        if (answer_kept_i) answer_code_o = ERR_NONE;
+        else if (is_alone ? (alone & passed) == '0 : answer_valid == '0 || row != 64'(answer_index))
             answer_code_o = ERR_TARGETS;
         else if (!fits) answer_code_o = ERR_LENGTH;
     end
 
     logic ends;
-    assign ends = answer_accept_i && is_last;
+    assign accept = answer_accept_i && !answer_kept_i;
+    assign ends = accept && is_last;
 
     always_ff @(posedge clk_i) begin
         now_q <= now_q + 1'b1;
-        answered_o <= (rst_ni && ends) ? answer_mask_o : '0;
+        answered_o <= (rst_ni && (ends || kept_end)) ? answer_mask_o : '0;
         bad_o <= (rst_ni && act_q && bad != ERR_NONE) ? from_q : '0;
         bad_code_o <= bad;
         if (!rst_ni || go_i) begin
@@ -234,7 +254,7 @@ module merge_table #(
         end else begin
             for (int unsigned w = 0; w < Ways; w++) begin
                 if (makes && way[w]) {valid_q[w][set], closed_q[w][set]} <= 2'b10;
-                if (answer_accept_i && answer_way[w]) begin
+                if (accept && answer_way[w]) begin
                     closed_q[w][answer_set] <= 1'b1;
                     if (is_last) valid_q[w][answer_set] <= 1'b0;
                 end
@@ -246,6 +266,56 @@ module merge_table #(
             else if ((bypasses && from_q[d]) != (ends && alone[d]))
                 passed_q[d] <= passed_q[d] + ((bypasses && from_q[d]) ? Cfg.OpenLoadW'(1) : '1);
         end
+    end
+
+    // ---- answers that stay ----
+    // The look-up does not wait for what bad says: kept_twice is a part of that.
+    assign looks = act_q && merge_q && !fell_i && (reach_i & from_q) != '0 && hit == '0;
+
+    if (Cfg.MergeKeep != 0) begin : gen_keep
+        logic row_end, comes;
+
+        assign comes = accept && !is_alone;
+        assign kept_end = kept_use_o && row_end;
+
+        kept_answers #(
+            .Cfg(Cfg)
+        ) i_kept (
+            .clk_i,
+            .rst_ni,
+            .go_i,
+            .enable_i(keep_i),
+            .epoch_i,
+            .row_bytes_i,
+            .row_shift_i,
+            .look_i(looks),
+            .index_i(index_q),
+            .from_i(from_q),
+            .hit_o(kept),
+            .twice_o(kept_twice),
+            .first_i(comes && start == '0),
+            .next_i(comes && start != '0),
+            .poison_i(answer_i.poison),
+            .row_i(answer_index),
+            .flit_i,
+            .flit_bad_i,
+            .flit_last_i,
+            .flit_data_i,
+            .packet_o(kept_o),
+            .packet_last_o(kept_last_o),
+            .packet_data_o(kept_data_o),
+            .packet_mask_o(kept_mask),
+            .row_end_o(row_end),
+            .packet_take_i(kept_take_i),
+            .may_i(kept_may_i),
+            .use_o(kept_use_o),
+            .evict_o(evicts),
+            .idle_o(kept_idle)
+        );
+    end else begin : gen_no_keep
+        assign {kept, kept_twice, kept_end, kept_mask, evicts} = '0;
+        assign {kept_o, kept_last_o, kept_data_o, kept_use_o} = '0;
+        assign kept_idle = 1'b1;
     end
 
     // ---- FETCHs ----
@@ -290,6 +360,8 @@ module merge_table #(
         .load_i(good),
         .fetch_i(makes || bypasses),
         .bypass_i(bypasses),
+        .evict_i(evicts),
+        .kept_i(good && kept),
         .used_i(9'(used_q)),
         .free_i(ends && !is_alone),
         .spread_i(spread),
@@ -298,11 +370,12 @@ module merge_table #(
     );
 
     assign idle_o = !act_q && used_q == '0 && passed == '0 && !fetch_valid_o && answered_o == '0
-                    && bad_o == '0;
+                    && bad_o == '0 && kept_idle;
 
 
     `MW_ASSERT(!(makes || bypasses) || fetch_room, "a FETCH has no place")
     `MW_CONTRACT(answer_accept_i, answer_code_o == ERR_NONE, "a wrong answer is accepted")
+    `MW_CONTRACT(kept_use_o, answer_accept_i && answer_kept_i, "a kept packet does not enter")
     `MW_CONTRACT(1'b1, $onehot0(hit), "two entries of a row take readers")
     `MW_CONTRACT(answer_accept_i, answer_mask_o != '0, "an answer without a reader")
     `MW_NEXT(fetch_valid_o && !fetch_sent_i && !go_i, fetch_valid_o && $stable(fetch_upper_o),

@@ -29,6 +29,7 @@ module credit_gate #(
     input  wire logic       err_i,
     input  wire logic [1:0] crd_i,          // {STORE, CTRL} credit on its way to the sender
     input  wire logic       almost_full_i,  // of the queue, see flit_queue
+    input  wire logic       kept_use_i,     // a kept answer takes a STORE credit
 
     output logic            first_o,   // the next flit of the link begins a packet
     output logic            second_o,  // it is the second half of a header
@@ -36,7 +37,9 @@ module credit_gate #(
     output logic            last_o,    // it is the last one that does of its packet,
     output logic            err_o,     // and marked bad
     output error_pkg::err_e code_o,    // why a packet that begins is refused; ERR_NONE: none is
-    output logic            scarce_o   // the sender has few STORE credits left
+    output logic            scarce_o,  // the sender has few STORE credits left
+    output logic            left_o,    // one is left for a kept answer
+    output logic            store_begins_o
 );
     import packet_pkg::*;
 
@@ -53,6 +56,8 @@ module credit_gate #(
     assign store_begins = begins && cls_i == CLS_STORE;
     assign ctrl_begins = begins && cls_i == CLS_CTRL;
     assign enters_o = valid_i && open;
+    assign left_o = store_left;
+    assign store_begins_o = store_begins;
 
     credit_use #(
         .Max(Cfg.StorePkts)
@@ -61,7 +66,7 @@ module credit_gate #(
         .rst_ni,
         .clear_i(1'b0),
         .limit_i(StoreW'(Cfg.StorePkts)),
-        .take_i(store_begins && lets),
+        .take_i((store_begins && lets) || kept_use_i),
         .back_i(crd_i[1]),
         .ready_o(store_left),
         .used_o(store_used)
@@ -105,6 +110,7 @@ module credit_gate #(
                  "a packet is refused, and enters")
     `MW_CONTRACT(enters_o && almost_full_i, last_o && !first_o,
                  "a queue that is almost full lets a packet in, or go on")
+    `MW_CONTRACT(kept_use_i, store_left && !store_begins, "a kept answer without a credit")
     `MW_CONTRACT(second_o, !first_o, "a flit is both the first and the second one")
 endmodule
 

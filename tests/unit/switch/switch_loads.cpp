@@ -17,7 +17,7 @@ struct loads {
     std::unique_ptr<hubs> b = std::make_unique<hubs>(1);
     const unsigned n = b->n;
     unsigned first = 0, rows = 0, tile = 4, entries = PARAM_MergeEntries, merged = 100;
-    bool sync = true;
+    bool sync = true, keep = false;
     unsigned serve = 100; // percent of the cycles in which a home could queue a packet and does
 
     struct wanted { // a row, at its reader
@@ -51,6 +51,7 @@ struct loads {
         first = b->rng.below(TOKENS / 4);
         b->dut.ctl_load_first_i = static_cast<uint16_t>(first);
         b->dut.ctl_load_entries_i = static_cast<uint16_t>(entries);
+        b->dut.ctl_load_keep_i = keep;
         b->layer(true, row_bytes, true);
         rows = std::min((1u << b->token_shift) - first, 40u);
         gpus.assign(n, {});
@@ -216,7 +217,8 @@ struct loads {
             if (b->down[p])
                 continue;
             const gpu &g = gpus[p];
-            if (g.next < tiles() || !g.to_load.empty() || g.open || !g.fetches.empty())
+            if (g.next < tiles() || (sync && g.granted < tiles()) || !g.to_load.empty() || g.open ||
+                !g.fetches.empty())
                 return false;
         }
         return true;
@@ -260,6 +262,7 @@ struct loads {
             assert_int_equal(count(p, 1), gpus[p].fetched);
             assert_in_range(gpus[p].fetched, rows, rows * (n - 1));
             assert_in_range(count(p, 2), 0, gpus[p].fetched);
+            assert_in_range(count(p, 7), 0, keep ? rows * (n - 1) - gpus[p].fetched : 0);
             assert_in_range(count(p, 4), 0, std::min(entries, unsigned{PARAM_MergeEntries}));
             if (!entries || !merged)
                 assert_int_equal(count(p, 2), rows * (n - 1));
@@ -290,6 +293,7 @@ TEST(loads_are_answered)
         l.merged = l.b->rng.pick({100u, 100u, 60u, 0u});
         l.tile = l.b->rng.between(1, 5);
         l.serve = l.b->rng.pick({100u, 20u});
+        l.keep = l.b->percent(50);
         l.b->credit_delay = l.b->rng.pick({0u, 100u});
         l.b->start_percent = l.b->rng.pick({100u, 60u});
         l.layer(l.b->f * l.b->rng.between(1, 128 / l.b->f * 2));
@@ -322,6 +326,45 @@ TEST(loads_that_wait_share_one_fetch)
     for (unsigned p = 0; p < home; p++)
         assert_int_equal(l.gpus[p].open, 0);
 }
+
+#ifdef PARAM_MergeKeep
+// A row that stays: later loads get it without a fetch. Rows that were used least recently make
+// room. A poisoned row is not kept, nor one of another layer.
+TEST(late_loads_get_kept_rows)
+{
+    loads l;
+    hubs &b = *l.b;
+    const unsigned home = 0;
+    l.keep = true;
+    auto load = [&](unsigned reader, unsigned row) {
+        const lane at = {home, l.first + row};
+        const unsigned before = l.gpus[home].fetched;
+        l.gpus[reader].row[at] = {};
+        l.gpus[reader].row[at].open = true;
+        l.gpus[reader].open = 1;
+        l.raw(reader, l.ld(reader, {at}));
+        for (unsigned i = 0; i < 2000 && l.gpus[reader].open; i++)
+            b.cycle(), l.serve_fetches(home);
+        assert_int_equal(l.gpus[reader].open, 0);
+        return l.gpus[home].fetched - before;
+    };
+    for (unsigned layer = 0; layer < 2; layer++) {
+        l.layer(b.f * 9);
+        const unsigned places =
+            std::min(unsigned{PARAM_MergeKeep} >> b.rules.row_shift, unsigned{PARAM_KeepRows});
+        assert_in_range(places, 2, l.rows - 1);
+        for (unsigned row = 0; row < places; row++)
+            assert_int_equal(load(1, row), 1);
+        assert_int_equal(load(2, 0), 0);
+        assert_int_equal(load(1, places), 1); // in the place of row 1, not of row 0
+        assert_int_equal(load(3, 0), 0);
+        assert_int_equal(load(2, 1), 1);
+        b.finish();
+        assert_int_equal(l.count(home, 7), 2);
+        assert_int_equal(l.count(home, 3), 2);
+    }
+}
+#endif
 
 TEST(loads_that_are_wrong)
 {

@@ -90,7 +90,7 @@ class input : public tb::model<Vingress> {
             rules.partition[me] = ~0u;
         dut.partition_i = static_cast<uint8_t>(rules.partition[me] & ALL);
         dut.up_valid_i = dut.emap_we_i = dut.groups_we_i = 0;
-        dut.crd_i = dut.open_full_i = dut.part_full_i = 0;
+        dut.crd_i = dut.open_full_i = dut.part_full_i = dut.kept_i = dut.kept_use_i = 0;
         reset();
         cycles(EXPERTS + 40);
     }

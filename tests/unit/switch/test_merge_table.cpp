@@ -50,6 +50,7 @@ struct merge_table : model<Vmerge_table> {
 
     merge_table()
     {
+        dut.keep_i = dut.answer_kept_i = dut.flit_i = dut.kept_take_i = dut.kept_may_i = 0;
         reset();
         go();
     }

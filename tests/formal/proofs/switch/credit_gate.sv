@@ -36,7 +36,7 @@ module prove_credit_gate #(
         .clk_i, .rst_ni(rst_n), .valid_i, .last_i, .cls_i, .err_i, .crd_i, .almost_full_i,
         .first_o(first), .second_o(second), .enters_o(enters), .last_o(last),
         .err_o(err), .code_o(code),
-        .scarce_o(scarce)
+        .scarce_o(scarce), .kept_use_i(1'b0), .left_o(), .store_begins_o()
     );
 
     assign begins = valid_i && !inside_q;

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: CERN-OHL-P-2.0
+//
+// Answers of loads that stay at the port of their home, for loads that come later.
+//
+// Function: A row takes a slot with the first packet of its answer. Later loads of it find it there
+// and wait (wait_q). When the row is complete, it is sent to all that wait, packet by packet, as
+// its home would send it. The slot that was used least recently takes a new row, unless a load
+// waits for it: then the new row is not kept. go_i forgets all rows, so none of an earlier layer is
+// given. Rows lie row_shift_i apart in the RAM. Those that it has no place for are not kept.
+// Ports: look_i: a load of row index_i by from_i finds no open entry. hit_o: it waits here;
+// twice_o: it does already, which is an error. first_i: the first packet of an answer that may be
+// kept, of row row_i; next_i: a later one, of the same row; poison_i: it is poisoned. flit_*: the
+// payload of the packet before. packet_*: what is sent, flit by flit with packet_take_i, header_o
+// in front of a payload.
+// Order: One row at a time. A packet begins with may_i, and then has no gaps.
+// Back-pressure: The parser may delay a packet. Loads never wait here for one another.
+// Errors: A row that comes poisoned, cut short or marked bad is not kept. Loads that wait for it
+// get it with the mark of poison.
+`default_nettype none
+`include "assert.svh"
+
+module kept_answers #(
+    parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default
+) (
+    input  wire logic                      clk_i,
+    input  wire logic                      rst_ni,
+    input  wire logic                      go_i,
+    input  wire logic                      enable_i,
+    input  wire logic [1:0]                epoch_i,
+    input  wire logic [14:0]               row_bytes_i,
+    input  wire logic [3:0]                row_shift_i,
+
+    input  wire logic                      look_i,
+    input  wire logic [Cfg.TokensLog2-1:0] index_i,
+    input  wire logic [Cfg.Others-1:0]     from_i,
+    output logic                           hit_o,
+    output logic                           twice_o,
+
+    input  wire logic                      first_i,
+    input  wire logic                      next_i,
+    input  wire logic                      poison_i,
+    input  wire logic [Cfg.TokensLog2-1:0] row_i,
+    input  wire logic                      flit_i,
+    input  wire logic                      flit_bad_i,
+    input  wire logic                      flit_last_i,  // of its packet
+    input  wire logic [Cfg.FlitW-1:0]      flit_data_i,
+
+    output logic                  packet_o,
+    output logic                  packet_last_o,
+    output logic [Cfg.FlitW-1:0]  packet_data_o,
+    output logic [Cfg.Others-1:0] packet_mask_o,  // who gets it
+    output logic                  row_end_o,      // it is the last one of its row
+    input  wire logic             packet_take_i,
+    input  wire logic             may_i,
+    output logic                  use_o,          // a packet begins
+
+    output logic evict_o,  // a row loses its place
+    output logic idle_o
+);
+    localparam int unsigned Slots = Cfg.KeepRows;
+    localparam int unsigned SlotW = cfg_pkg::index_w(Slots);
+    localparam int unsigned Flits = Cfg.MergeKeep / Cfg.FlitBytes;
+    localparam int unsigned FlitAW = $clog2(Flits);
+
+    if (Slots == 0 || Flits != (1 << FlitAW) || Cfg.HeadFlits != 1
+            || Cfg.PartSharedRam) begin : gen_check
+        $error("kept_answers: MergeKeep is a power of two, and flits have 16 bytes");
+    end
+
+    typedef logic [SlotW-1:0] slot_t;
+
+    // ---- slots ----
+    logic [Slots-1:0] tagged_q;  // it has a row, or takes one
+    logic [Slots-1:0] complete_q;
+    logic [Slots-1:0] bad_q;  // the row is not kept: it is sent to those that wait, no more
+    logic [Slots-1:0][Cfg.TokensLog2-1:0] tag_q;
+    logic [Slots-1:0][Cfg.Others-1:0] wait_q;
+    logic [Slots-1:0][SlotW-1:0] order_q;  // slots, the one that was used last first
+    logic [Slots-1:0] match, ready, in_use;
+    slot_t oldest, used;
+    logic touch, begins, starts, known, kept;
+    logic [SlotW:0] places;  // of rows in the RAM: slots from this number on are not used
+
+    // ---- a row that comes ----
+    logic taking_q, pay_q;  // pay_q: its packet's payload comes
+    slot_t into_q;
+    logic [FlitAW-1:0] fill_q, base;
+    logic [14:0] bytes_q;  // that came
+    logic follows, broken, spoilt, ended;
+
+    // ---- a row that is sent ----
+    logic sending_q, in_packet_q;
+    slot_t out_q;
+    logic [Cfg.Others-1:0] mask_q;
+    logic [14:0] sent_q;  // bytes of the row before this packet
+    logic [Cfg.PayW-1:0] flit_q;
+    logic [14:0] left, len;
+    logic [FlitAW-1:0] read_q, read;
+    logic [Cfg.FlitW-1:0] word;
+    packet_pkg::header_t head;
+    slot_t ready_slot;
+
+    assign places = ((Cfg.MergeKeep >> row_shift_i) >= Slots)
+                    ? (SlotW + 1)'(Slots) : (SlotW + 1)'(Cfg.MergeKeep >> row_shift_i);
+    always_comb begin
+        oldest = '0;
+        for (int unsigned s = 0; s < Slots; s++)
+        if ((SlotW + 1)'(order_q[s]) < places) oldest = order_q[s];
+    end
+
+    always_comb begin
+        known = 1'b0;
+        ready_slot = '0;
+        for (int unsigned s = 0; s < Slots; s++) begin
+            match[s] = tagged_q[s] && !bad_q[s] && tag_q[s] == index_i;
+            if (tagged_q[s] && !bad_q[s] && tag_q[s] == row_i) known = 1'b1;
+            in_use[s] = wait_q[s] != '0 || (taking_q && into_q == slot_t'(s))
+                        || (sending_q && out_q == slot_t'(s));
+            ready[s] = complete_q[s] && wait_q[s] != '0;
+            if (ready[s]) ready_slot = slot_t'(s);
+        end
+    end
+    // not in the place of a row that a load finds in this cycle
+    assign starts = first_i && enable_i && !known && places != '0 && !in_use[oldest] && !taking_q
+                    && !(look_i && match[oldest]);
+    assign hit_o = look_i && enable_i && (match != '0 || (starts && row_i == index_i));
+    always_comb begin
+        twice_o = sending_q && match[out_q] && (mask_q & from_i) != '0;
+        used = starts ? oldest : '0;
+        for (int unsigned s = 0; s < Slots; s++) begin
+            if (match[s] && (wait_q[s] & from_i) != '0) twice_o = 1'b1;
+            if (match[s] && !starts) used = slot_t'(s);
+        end
+        twice_o &= look_i && enable_i;
+    end
+    assign kept = hit_o && !twice_o;
+    assign evict_o = starts && complete_q[oldest];
+    assign touch = starts || kept;
+
+    // ---- a row that comes: its flits go to the RAM in their order ----
+    assign base = FlitAW'(FlitAW'(oldest) << (row_shift_i - 4'(Cfg.FlitLog2)));
+    assign spoilt = (pay_q && flit_i && flit_bad_i) || (follows && poison_i);
+    assign ended = taking_q && pay_q && flit_i && flit_last_i && bytes_q == row_bytes_i;
+    assign follows = next_i && taking_q && row_i == tag_q[into_q];
+    // another answer begins before the row is complete
+    assign broken = taking_q && first_i;
+
+    // ---- a row that is sent ----
+    assign begins = !sending_q && ready != '0;
+    assign left = row_bytes_i - sent_q;
+    assign len = (left > 15'd128) ? 15'd128 : left;
+
+    always_comb begin
+        head = '0;
+        head.opcode = packet_pkg::OP_LD_RESP;
+        head.cls = packet_pkg::CLS_STORE;
+        head.epoch = epoch_i;
+        head.len = len;
+        head.poison = bad_q[out_q];
+        head.addr = $bits(head.addr)'(64'(tag_q[out_q]) << row_shift_i) + $bits(head.addr)'(sent_q);
+    end
+    assign packet_o = sending_q && (in_packet_q || may_i);
+    assign packet_data_o = in_packet_q ? word : Cfg.FlitW'(head);
+    assign packet_last_o = in_packet_q && 15'(flit_q) == ((len - 15'd1) >> Cfg.FlitLog2);
+    assign packet_mask_o = mask_q;
+    assign row_end_o = left <= 15'd128;
+    assign use_o = packet_o && packet_take_i && !in_packet_q;
+    assign read = read_q + FlitAW'(in_packet_q && packet_take_i);
+
+    ram_sdp #(
+        .Width(Cfg.FlitW),
+        .Depth(Flits)
+    ) i_rows (
+        .clk_i,
+        .we_i(taking_q && pay_q && flit_i),
+        .waddr_i(fill_q),
+        .wdata_i(flit_data_i),
+        .wbe_i('1),
+        .re_i(1'b1),
+        .raddr_i(read),
+        .rdata_o(word)
+    );
+
+    always_ff @(posedge clk_i) begin
+        if (!rst_ni || go_i) begin
+            {taking_q, pay_q, sending_q, in_packet_q} <= '0;
+            {tagged_q, complete_q, bad_q} <= '0;
+            wait_q <= '0;
+            for (int unsigned s = 0; s < Slots; s++) order_q[s] <= slot_t'(s);
+        end else begin
+            // the last used slot goes to the front
+            if (touch) begin
+                order_q[0] <= used;
+                for (int unsigned s = 1; s < Slots; s++) begin
+                    logic behind;  // the slot was in front of this place
+                    behind = 1'b0;
+                    for (int unsigned f = 0; f < s; f++) if (order_q[f] == used) behind = 1'b1;
+                    if (!behind) order_q[s] <= order_q[s-1];
+                end
+            end
+            if (kept && match == '0) wait_q[oldest] <= wait_q[oldest] | from_i;
+            for (int unsigned s = 0; s < Slots; s++)
+            if (kept && match[s]) wait_q[s] <= wait_q[s] | from_i;
+
+            if (starts) begin
+                taking_q <= 1'b1;
+                into_q <= oldest;
+                tagged_q[oldest] <= 1'b1;
+                complete_q[oldest] <= 1'b0;
+                bad_q[oldest] <= poison_i;
+                tag_q[oldest] <= row_i;
+            end else if (broken || ended) begin
+                taking_q <= 1'b0;
+                complete_q[into_q] <= 1'b1;
+            end
+            if (taking_q && (broken || spoilt)) bad_q[into_q] <= 1'b1;
+            if (first_i || next_i) pay_q <= starts || follows;
+            else if (flit_i && flit_last_i) pay_q <= 1'b0;
+
+            // a new send takes all that wait; a load of this cycle waits for the next one
+            if (begins) begin
+                sending_q <= 1'b1;
+                out_q <= ready_slot;
+                mask_q <= wait_q[ready_slot];
+                wait_q[ready_slot] <= (kept && match[ready_slot]) ? from_i : '0;
+            end else if (packet_o && packet_take_i) begin
+                in_packet_q <= !packet_last_o;
+                if (packet_last_o && row_end_o) begin
+                    sending_q <= 1'b0;
+                    if (bad_q[out_q] && wait_q[out_q] == '0) tagged_q[out_q] <= 1'b0;
+                end
+            end
+        end
+        if (starts) {fill_q, bytes_q} <= {base, (row_bytes_i > 15'd128) ? 15'd128 : row_bytes_i};
+        else begin
+            if (pay_q && flit_i) fill_q <= fill_q + 1'b1;
+            if (follows)
+                bytes_q <= (row_bytes_i - bytes_q > 15'd128) ? bytes_q + 15'd128 : row_bytes_i;
+        end
+        if (begins) begin
+            sent_q <= '0;
+            read_q <= FlitAW'(FlitAW'(ready_slot) << (row_shift_i - 4'(Cfg.FlitLog2)));
+        end else if (packet_o && packet_take_i) begin
+            flit_q <= in_packet_q ? flit_q + 1'b1 : '0;
+            read_q <= read;
+            if (packet_last_o) sent_q <= sent_q + 15'd128;
+        end
+    end
+
+    assign idle_o = !sending_q && ready == '0;
+
+    `MW_CONTRACT(use_o, may_i, "a kept packet begins without a credit")
+    `MW_CONTRACT(1'b1, $onehot0(match), "two slots have one row")
+endmodule
+
+`default_nettype wire
