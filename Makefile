@@ -508,7 +508,8 @@ $(addprefix lint-rtl-,$(LINT_CONFS) $(LINT_LONG_CONFS)): lint-rtl-%: $(RTL_PKGS)
 	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) -- env $(VERILATOR) --lint-only --quiet --top-module fabric \
 	    $(call cfg,N=$(call dotted,$*,1) FlitBytes=$(call dotted,$*,2) \
 	    $(if $(filter 1,$(call dotted,$*,3)),$(SMALL_PARAMS), \
-	    TileReductions=1 MergeLoads=1 RowTypes=1 CachedHandle=1 GateGradients=1 RedTypes=1023)) --assert \
+	    TileReductions=1 MergeLoads=1 $(if $(filter 16,$(call dotted,$*,2)),MergeKeep=16384) RowTypes=1 \
+	    CachedHandle=1 GateGradients=1 RedTypes=1023)) --assert \
 	    -DMW_CONTRACTS $(VWARN) $(LINT_VFLAGS) $(LINT_DIR) $(RTL_PKGS) rtl/fabric/fabric.sv $(lint_log)
 
 # The most ports, each part by itself: the whole of them takes an hour.

@@ -121,8 +121,8 @@ void mw_tp_report_loads(FILE *out, const struct mw_tp_result *r, const struct mw
         snprintf(rate, sizeof rate, "%.1f %% of those possible merged", 100 * merge_rate(p, &sum));
     mw_report_paragraph(out,
                         "%s: %" PRIu64 " loads, %s; %" PRIu64 " fetches, %" PRIu64
-                        " of them past the table; %" PRIu64 " answered by kept rows, %" PRIu64
-                        " of which were evicted; at most %" PRIu64
+                        " of them past the table; %" PRIu64 " loads answered by kept rows, %" PRIu64
+                        " rows evicted; at most %" PRIu64
                         " entries of a port in use; %.1f cycles from first to last load of an "
                         "entry, at most %" PRIu64,
                         r->system->name, sum.loads, rate, sum.fetches, sum.bypasses, sum.kept,

@@ -176,7 +176,7 @@ module switch_port #(
             .starved_i(starved),
             .late_i(late_i != '0),
             .written_i(parts_idle),
-            .drained_i(in_idle && win_idle && queued_i == '0),
+            .drained_i(in_idle && win_idle && queued_i == '0 && none_kept),
             .ready_i(quiet_i && join_idle && !requests_here && !old && olds == '0),
             .down_o,
             .flush_o,
@@ -209,7 +209,7 @@ module switch_port #(
     logic [Cfg.Others-1:0] answer_mask;
     error_pkg::err_e answer_code;
     logic answer_accept;
-    logic kept, kept_last, kept_use, kept_take, kept_left, kept_begins, answer_kept;
+    logic kept, kept_last, kept_use, kept_take, kept_left, kept_begins, answer_kept, none_kept;
     logic pay, pay_bad, pay_last;
     logic [Cfg.FlitW-1:0] kept_data, pay_data;
     bundle_pkg::credit_t crd;  // that return, to the hub and to kept answers
@@ -657,6 +657,7 @@ module switch_port #(
             .kept_take_i(kept_take),
             .kept_may_i(kept_may),
             .kept_use_o(kept_use),
+            .kept_idle_o(none_kept),
             .count_o(load_count),
             .count_idx_i(common_i.cnt_addr),
             .idle_o(loads_idle)
@@ -681,7 +682,7 @@ module switch_port #(
         assign {load_err_code, load_code, answer_code} = {3{error_pkg::ERR_NONE}};
         assign {load_room, load_count, answer_mask, strobes_o.answered, backs_o.load_bad} = '0;
         assign {kept, kept_last, kept_data, kept_use} = '0;
-        assign loads_idle = 1'b1;
+        assign {none_kept, loads_idle} = 2'b11;
     end
 
     logic kept_may, kept_idle;

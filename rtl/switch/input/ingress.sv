@@ -260,7 +260,7 @@ module ingress #(
         assign {flit_last, flit_err} = kept ? {kept_last_i, 1'b0} : {link_last, link_err};
         assign flit_cls = kept ? CLS_STORE : link_cls;
         assign flit_data = kept ? kept_data_i : link_data;
-        assign desc_o.stamp = kept ? common_i.now : stamp;
+        assign desc_o.stamp = (kept && !open_late) ? common_i.now : stamp;
     end else begin : gen_link
         assign kept = 1'b0;
         assign {flit_there, flit_last, flit_err} = {link_there, link_last, link_err};

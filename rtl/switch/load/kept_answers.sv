@@ -176,7 +176,7 @@ module kept_answers #(
         .waddr_i(fill_q),
         .wdata_i(flit_data_i),
         .wbe_i('1),
-        .re_i(1'b1),
+        .re_i(sending_q),
         .raddr_i(read),
         .rdata_o(word)
     );
@@ -250,6 +250,7 @@ module kept_answers #(
     assign idle_o = !sending_q && ready == '0;
 
     `MW_CONTRACT(use_o, may_i, "a kept packet begins without a credit")
+    `MW_CONTRACT(go_i, idle_o, "a layer begins while a kept row is sent")
     `MW_CONTRACT(1'b1, $onehot0(match), "two slots have one row")
 endmodule
 

@@ -69,6 +69,7 @@ module merge_table #(
     input  wire logic                 kept_take_i,
     input  wire logic                 kept_may_i,
     output logic                      kept_use_o,
+    output logic                      kept_idle_o,   // none is sent, and none is to be
 
     output logic [31:0] count_o, // see port_loads
     input  wire logic [3:0] count_idx_i,
@@ -140,7 +141,7 @@ module merge_table #(
     logic [Cfg.Others-1:0] mask;  // who waits for the lane's row
     logic [StampW-1:0] now_q, since;
     logic joins, makes, bypasses, good, we;
-    logic looks, kept, kept_twice, kept_end, evicts, kept_idle, accept;
+    logic looks, kept, kept_twice, kept_end, evicts, accept;
     logic [Cfg.Others-1:0] kept_mask;
     err_e bad;
 
@@ -310,12 +311,12 @@ module merge_table #(
             .may_i(kept_may_i),
             .use_o(kept_use_o),
             .evict_o(evicts),
-            .idle_o(kept_idle)
+            .idle_o(kept_idle_o)
         );
     end else begin : gen_no_keep
         assign {kept, kept_twice, kept_end, kept_mask, evicts} = '0;
         assign {kept_o, kept_last_o, kept_data_o, kept_use_o} = '0;
-        assign kept_idle = 1'b1;
+        assign kept_idle_o = 1'b1;
     end
 
     // ---- FETCHs ----
@@ -370,7 +371,7 @@ module merge_table #(
     );
 
     assign idle_o = !act_q && used_q == '0 && passed == '0 && !fetch_valid_o && answered_o == '0
-                    && bad_o == '0 && kept_idle;
+                    && bad_o == '0 && kept_idle_o;
 
 
     `MW_ASSERT(!(makes || bypasses) || fetch_room, "a FETCH has no place")

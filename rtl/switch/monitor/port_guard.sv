@@ -39,7 +39,7 @@ module port_guard #(
     input  wire logic [2:0] starved_i,
     input  wire logic       late_i,     // a join has waited too long for a partial
     input  wire logic       written_i,  // partials that came are in their queues
-    input  wire logic       drained_i,  // the input and its queues are empty
+    input  wire logic       drained_i,  // the input, its queues and kept rows are out
     input  wire logic       ready_i,
     output logic            down_o,
     output logic            flush_o,

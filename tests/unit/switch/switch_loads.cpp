@@ -22,7 +22,7 @@ struct loads {
 
     struct wanted { // a row, at its reader
         bool open = false, done = false;
-        unsigned bytes = 0;
+        unsigned bytes = 0, spoilt = 0; // spoilt: packets with the poison bit or a link error
     };
     struct fetch {
         unsigned index, who, byte;
@@ -37,6 +37,7 @@ struct loads {
     };
     std::vector<gpu> gpus = std::vector<gpu>(n);
     bool silent = false;
+    bool spoils = false; // answers may be poisoned or cut
 
     loads()
     {
@@ -52,6 +53,7 @@ struct loads {
         b->dut.ctl_load_first_i = static_cast<uint16_t>(first);
         b->dut.ctl_load_entries_i = static_cast<uint16_t>(entries);
         b->dut.ctl_load_keep_i = keep;
+        b->spare_store = keep ? 4 : 0;
         b->layer(true, row_bytes, true);
         rows = std::min((1u << b->token_shift) - first, 40u);
         gpus.assign(n, {});
@@ -113,14 +115,15 @@ struct loads {
     bool answered(unsigned p, const mw_header &h, bool err)
     {
         gpu &g = gpus[p];
-        assert_false(err);
         const unsigned index = static_cast<unsigned>(h.addr >> b->rules.row_shift);
         auto it = g.row.find({h.src, index});
         assert_true(it != g.row.end() && it->second.open);
         wanted &w = it->second;
         assert_int_equal(h.addr & ((1u << b->rules.row_shift) - 1), w.bytes);
         assert_int_equal(b->ports[p].rx.size(), MW_HEADER_BYTES + (h.len + b->f - 1) / b->f * b->f);
-        for (unsigned i = 0; i < h.len; i++)
+        assert_true(spoils || (!err && !h.poison));
+        w.spoilt += err || h.poison;
+        for (unsigned i = 0; i < h.len && !err && !h.poison; i++)
             assert_int_equal(b->ports[p].rx[MW_HEADER_BYTES + i],
                              content(h.src, index, w.bytes + i));
         w.bytes += h.len;
@@ -328,41 +331,145 @@ TEST(loads_that_wait_share_one_fetch)
 }
 
 #ifdef PARAM_MergeKeep
+namespace {
+/// Loads of single rows of one home, whose answers stay.
+struct kept_loads : loads {
+    static constexpr unsigned HOME = 0;
+    const unsigned places =
+        std::min(unsigned{PARAM_MergeKeep} >> 10, unsigned{PARAM_KeepRows}); // rows 1 KB apart
+
+    kept_loads() { keep = true; }
+    wanted &at(unsigned reader, unsigned row) { return gpus[reader].row[{HOME, first + row}]; }
+    void ask_for(unsigned reader, unsigned row)
+    {
+        at(reader, row) = {};
+        at(reader, row).open = true;
+        gpus[reader].open++;
+        raw(reader, ld(reader, {{HOME, first + row}}));
+    }
+    void wait_for(unsigned reader)
+    {
+        for (unsigned i = 0; i < 4000 && gpus[reader].open; i++)
+            b->cycle(), serve_fetches(HOME);
+        assert_int_equal(gpus[reader].open, 0);
+    }
+    /// FETCHs of a load.
+    unsigned load(unsigned reader, unsigned row)
+    {
+        const unsigned before = gpus[HOME].fetched;
+        ask_for(reader, row);
+        wait_for(reader);
+        return gpus[HOME].fetched - before;
+    }
+    uint32_t kept() { return count(HOME, 7); }
+    uint32_t evicted() { return count(HOME, 3); }
+};
+} // namespace
+
 // A row that stays: later loads get it without a fetch. Rows that were used least recently make
-// room. A poisoned row is not kept, nor one of another layer.
+// room.
 TEST(late_loads_get_kept_rows)
 {
-    loads l;
-    hubs &b = *l.b;
-    const unsigned home = 0;
-    l.keep = true;
-    auto load = [&](unsigned reader, unsigned row) {
-        const lane at = {home, l.first + row};
-        const unsigned before = l.gpus[home].fetched;
-        l.gpus[reader].row[at] = {};
-        l.gpus[reader].row[at].open = true;
-        l.gpus[reader].open = 1;
-        l.raw(reader, l.ld(reader, {at}));
-        for (unsigned i = 0; i < 2000 && l.gpus[reader].open; i++)
-            b.cycle(), l.serve_fetches(home);
-        assert_int_equal(l.gpus[reader].open, 0);
-        return l.gpus[home].fetched - before;
-    };
+    kept_loads l;
     for (unsigned layer = 0; layer < 2; layer++) {
-        l.layer(b.f * 9);
-        const unsigned places =
-            std::min(unsigned{PARAM_MergeKeep} >> b.rules.row_shift, unsigned{PARAM_KeepRows});
-        assert_in_range(places, 2, l.rows - 1);
-        for (unsigned row = 0; row < places; row++)
-            assert_int_equal(load(1, row), 1);
-        assert_int_equal(load(2, 0), 0);
-        assert_int_equal(load(1, places), 1); // in the place of row 1, not of row 0
-        assert_int_equal(load(3, 0), 0);
-        assert_int_equal(load(2, 1), 1);
-        b.finish();
-        assert_int_equal(l.count(home, 7), 2);
-        assert_int_equal(l.count(home, 3), 2);
+        l.layer(l.b->f * 9);
+        assert_in_range(l.places, 2, l.rows - 1);
+        for (unsigned row = 0; row < l.places; row++)
+            assert_int_equal(l.load(1, row), 1);
+        assert_int_equal(l.load(2, 0), 0);
+        assert_int_equal(l.load(1, l.places), 1); // in the place of row 1, not of row 0
+        assert_int_equal(l.load(3, 0), 0);
+        assert_int_equal(l.load(2, 1), 1);
+        l.b->finish();
+        assert_int_equal(l.kept(), 2);
+        assert_int_equal(l.evicted(), 2);
     }
+}
+
+// Rows of one layer are not given to loads of the next one, whose rows have the same numbers.
+TEST(kept_rows_end_with_their_layer)
+{
+    kept_loads l;
+    l.layer(256);
+    const unsigned index = l.first;
+    for (unsigned layer = 0; layer < 5; layer++) { // all epochs
+        assert_int_equal(l.load(1, index - l.first), 1);
+        assert_int_equal(l.load(2, index - l.first), 0);
+        l.b->finish();
+        assert_int_equal(l.kept(), 1);
+        do
+            l.layer(256);
+        while (l.first > index);
+    }
+}
+
+// A row of which a packet comes poisoned, or is cut, is not kept. The load that waits for its end
+// gets it with the mark of poison, once.
+TEST(spoilt_rows_are_not_kept)
+{
+    kept_loads l;
+    hubs &b = *l.b;
+    l.spoils = true;
+    for (unsigned k = 0; k < 12; k++) {
+        const unsigned packets = 3, at = k % packets;
+        const bool cut = k / packets % 2, waits = k / packets / 2;
+        l.layer(128 * packets - b.f * b.rng.below(8));
+        l.silent = true;
+        l.ask_for(1, 0);
+        b.run(100);
+        assert_int_equal(l.gpus[l.HOME].fetches.size(), 1);
+        loads::fetch f = l.gpus[l.HOME].fetches.front();
+        l.gpus[l.HOME].fetches.clear();
+        for (unsigned i = 0; i < packets; i++, f.byte += 128) {
+            packet p = l.answer(l.HOME, f, l.packet_bytes(f));
+            p.h.poison = i == at && !cut;
+            p.err = i == at && cut;
+            l.raw(l.HOME, p);
+            b.run(100);
+            if (waits && i == 0 && at != 0)
+                l.ask_for(2, 0);
+            b.run(100);
+        }
+        l.silent = false;
+        l.wait_for(1);
+        assert_int_equal(l.at(1, 0).spoilt, 1);
+        if (waits && at != 0) {
+            l.wait_for(2);
+            assert_int_equal(l.at(2, 0).spoilt, packets);
+            assert_int_equal(l.kept(), 1);
+            assert_int_equal(l.gpus[l.HOME].fetched, 1);
+        }
+        assert_int_equal(l.load(3, 0), 1);
+        assert_int_equal(l.at(3, 0).spoilt, 0);
+        assert_int_equal(l.load(4, 0), 0); // this one is
+        assert_int_equal(l.at(4, 0).spoilt, 0);
+        b.finish();
+        assert_int_equal(l.evicted(), 0);
+    }
+}
+
+// A home that goes down and comes back while its rows are sent to others: they come whole.
+TEST(kept_rows_of_a_home_that_goes_down)
+{
+    kept_loads l;
+    hubs &b = *l.b;
+    for (unsigned at = 0; at < 130; at++) {
+        l.layer(1024);
+        assert_int_equal(l.load(1, 0), 1);
+        b.faulty[l.HOME] = b.faulty[2] = true;
+        l.ask_for(2, 0);
+        b.run(at);
+        b.disable(l.HOME);
+        b.run(4);
+        b.enable(l.HOME);
+        b.run(600);
+        const bool came = !l.gpus[2].open;
+        assert_true(came || b.notified[2][MW_HWERR_OWES]);
+        b.faulty[l.HOME] = b.faulty[2] = false;
+        b.finish();
+    }
+    l.layer(256);
+    l.load_all();
 }
 #endif
 

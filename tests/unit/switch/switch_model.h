@@ -86,6 +86,7 @@ class hubs : public tb::model<Vswitch_bench> {
     // how the hubs behave, in percent or cycles
     unsigned start_percent = 100; // a sender that could start a packet does so
     unsigned credit_delay = 0;    // a credit is given back after 0 .. this many cycles
+    unsigned spare_store = 0;     // store credits that a sender leaves unused
     unsigned serve_percent = 100; // a member that could queue a partial does so
     unsigned poison_percent = 0;  // partials with the poison bit
     unsigned spoil_percent = 0;   // partials with a link error or a wrong length
@@ -1141,7 +1142,7 @@ class hubs : public tb::model<Vswitch_bench> {
                     continue;
                 q.ctrl_credits--;
             } else if (i == MW_CLS_STORE) {
-                if (!q.store_credits)
+                if (q.store_credits <= spare_store)
                     continue;
                 q.store_credits--;
             } else if (i == MW_CLS_REQ) {

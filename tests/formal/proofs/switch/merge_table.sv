@@ -63,8 +63,8 @@ module prove_merge_table #(
         .answer_i(head), .answer_mask_o(mask), .answer_code_o(code), .answer_accept_i(accept),
         .answered_o(answered), .keep_i(1'b0), .epoch_i('0), .answer_kept_i(1'b0), .flit_i(1'b0),
         .flit_bad_i(1'b0), .flit_last_i(1'b0), .flit_data_i('0), .kept_o(), .kept_last_o(),
-        .kept_data_o(), .kept_take_i(1'b0), .kept_may_i(1'b0), .kept_use_o(), .count_o(),
-        .count_idx_i('0), .idle_o(idle)
+        .kept_data_o(), .kept_take_i(1'b0), .kept_may_i(1'b0), .kept_use_o(), .kept_idle_o(),
+        .count_o(), .count_idx_i('0), .idle_o(idle)
     );
 
     // ---- lanes stay until they are taken; go comes with nothing under way ----
