@@ -96,6 +96,24 @@ package red_pkg;
             default:   return '0;
         endcase
     endfunction
+
+    // Two integers reduced to one, aligned left: of 32 bits in the upper half, with zeros below.
+    function automatic logic [63:0] integer_op(input red_t r, input logic [63:0] a,
+                                               input logic [63:0] b);
+        import packet_pkg::*;
+        logic b_below, is_signed;
+        // Signed numbers are ordered as unsigned ones with the highest bit turned over.
+        is_signed = r.dtype inside {DTYPE_S32, DTYPE_S64};
+        b_below = {b[63] ^ is_signed, b[62:0]} < {a[63] ^ is_signed, a[62:0]};
+        unique case (r.redop)
+            REDOP_ADD: return a + b;
+            REDOP_MIN: return b_below ? b : a;
+            REDOP_MAX: return b_below ? a : b;
+            REDOP_AND: return a & b;
+            REDOP_OR:  return a | b;
+            default:   return a ^ b;
+        endcase
+    endfunction
 endpackage
 
 `default_nettype wire

@@ -81,25 +81,13 @@ module reduce_lane #(
         logic [2:0] int_valid_q;
         logic [2:0][31:0] int_q;
 
-        // Signed numbers are ordered as unsigned ones with the highest bit turned over.
-        function automatic logic [31:0] integer_op(input red_t r, input logic [31:0] a,
-                                                   input logic [31:0] b);
-            logic b_below, is_signed;
-            is_signed = r.dtype == DTYPE_S32;
-            b_below = {b[31] ^ is_signed, b[30:0]} < {a[31] ^ is_signed, a[30:0]};
-            unique case (r.redop)
-                REDOP_ADD: return a + b;
-                REDOP_MIN: return b_below ? b : a;
-                REDOP_MAX: return b_below ? a : b;
-                REDOP_AND: return a & b;
-                REDOP_OR:  return a | b;
-                default:   return a ^ b;
-            endcase
-        endfunction
+        logic [63:0] result;
+
+        assign result = integer_op(red_q_i, {a_q[0], 32'd0}, {b_q[0], 32'd0});
 
         always_ff @(posedge clk_i) begin
             int_valid_q <= {int_valid_q[1:0], valid_i && integers};
-            if (valid_i && integers) int_q[0] <= integer_op(red_q_i, a_q[0], b_q[0]);
+            if (valid_i && integers) int_q[0] <= result[63:32];
             if (int_valid_q[0]) int_q[1] <= int_q[0];
             if (int_valid_q[1]) int_q[2] <= int_q[1];
         end

@@ -34,22 +34,6 @@ module reduce_wide #(
 
     localparam bit HasFp64 = RedTypes[DTYPE_FP64];
 
-    // Signed numbers are ordered as unsigned ones with the highest bit turned over.
-    function automatic logic [63:0] integer_op(input red_t r, input logic [63:0] a,
-                                               input logic [63:0] b);
-        logic b_below, is_signed;
-        is_signed = r.dtype == DTYPE_S64;
-        b_below = {b[63] ^ is_signed, b[62:0]} < {a[63] ^ is_signed, a[62:0]};
-        unique case (r.redop)
-            REDOP_ADD: return a + b;
-            REDOP_MIN: return b_below ? b : a;
-            REDOP_MAX: return b_below ? a : b;
-            REDOP_AND: return a & b;
-            REDOP_OR:  return a | b;
-            default:   return a ^ b;
-        endcase
-    endfunction
-
     // ---- operands ----
     logic [63:0] a_q, b_q;
     logic alone_q;

@@ -3,8 +3,8 @@
 // Read-modify-write of red packets, before a write port of memory.
 //
 // Function: Flits of a write worker pass. Those of a red are read, reduced with the memory's
-// contents by the reduction lanes, and written with their byte enables. Elements of 16 bits are
-// rounded in memory after every step.
+// contents by the reduction lanes, and written with their byte enables. Elements of 8 and
+// 16 bits are rounded in memory after every step.
 // Order: Flits of reds change memory in the order of arrival, each as one step: nothing of a red is
 // read while an earlier one of the same flit address is inside. A flit that passes may overtake
 // them.

@@ -6,7 +6,7 @@
 // Order: Contexts of a lane are served round robin, one packet each. The lanes (adder and bypass)
 // alternate if both can proceed. While the uplink is saturated, every second packet of a lane comes
 // from the local context. With cfg_i.own_by_adder own rows without an addition go by the adder
-// while it has room and no context has a row with one: others then have the bypass alone.
+// while it has room and no context has a row with an addition. Others then have the bypass alone.
 // Back-pressure: A packet is selected only if no other hub can delay it: with the requester's
 // credit, with its packet of R present, and with room in its lane. The uplink gets only enough
 // packets to stay busy. More would starve the home's own sums. An ST packet in flight holds one
