@@ -14,7 +14,9 @@ KINDS := published basic
 # a board of boards/: sizes and primitives of its device
 LIKE ?=
 $(if $(and $(filter 1,$(words $(F))),$(filter 8 16,$(F))),,$(error F=$(F): flits have 8 or 16 bytes))
-$(if $(and $(filter 1,$(words $(N))),$(filter $(shell seq 2 72),$(N))),,$(error N=$(N): 2 to 72 GPUs are possible))
+# numbers of GPUs that are possible, read once: the rules of every model ask for them
+SIZES := $(shell seq 2 72)
+$(if $(and $(filter 1,$(words $(N))),$(filter $(SIZES),$(N))),,$(error N=$(N): 2 to 72 GPUs are possible))
 $(if $(filter-out all $(KINDS),$(PRIMITIVES)),$(error PRIMITIVES=$(PRIMITIVES): all, published and basic are possible))
 $(if $(filter-out 0 1,$(FAR)),$(error FAR=$(FAR): 0 and 1 are possible))
 $(if $(filter 1,$(FAR)),$(if $(filter 1,$(SMALL))$(filter $(KINDS),$(PRIMITIVES)),$(error FAR=1: neither with SMALL=1 \
@@ -49,7 +51,7 @@ LIKE_PARAMS := $(if $(LIKE),$(shell $(PY) flow/ecp5/board.py $(LIKE) $(SMALL_PAR
 large = MemBytesLog2=$(if $(filter 8,$(1)),33,34 MergeKeep=16384) $(LARGE_TABLES)
 # above 32 GPUs: tokens of a GPU, as the tables of rows have 18 bits for {GPU, token}; and a group for each GPU besides
 # others
-large_far = $(if $(filter $(shell seq 33 72),$(1)),TokensLog2=11 Groups=128)
+large_far = $(if $(filter $(wordlist 32,71,$(SIZES)),$(1)),TokensLog2=11 Groups=128)
 # a whole device has the same, so that it takes the same cycles, but for its memories; and the
 # primitives that boards have no room for
 LARGE_TABLES := CacheEntries=4096 RowsLog2=18 TokensLog2=13 MaxExperts=1024 MaxLocalExperts=64 TileReductions=1 \
@@ -72,7 +74,9 @@ BRIEF_MODELS := n2f8-plain n3f16-fst n9f8-small n9f8-small-plain
 # model_opt: configuration, optimization of others, of these
 model_opt = $(if $(filter $(1),$(BRIEF_MODELS)),$(3),$(2))
 # the compiler of plain models, and whose way of precompiled headers Verilator's makefile takes
-PLAIN_CXX ?= $(if $(shell command -v $(MODEL_CXX)),$(MODEL_CXX),$(CXX))
+ifeq ($(origin PLAIN_CXX),undefined)
+PLAIN_CXX := $(if $(shell command -v $(MODEL_CXX)),$(MODEL_CXX),$(CXX))
+endif
 vmake_plain = $(if $(findstring clang,$(PLAIN_CXX)),$(VMAKE_CLANG),$(VMAKE_GCC))
 VMAKE_PLAIN = $(subst CXX=$(MODEL_CXX),CXX=$(PLAIN_CXX),$(subst CXX=$(CXX),CXX=$(PLAIN_CXX),$(vmake_plain)))
 

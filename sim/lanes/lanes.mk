@@ -36,7 +36,7 @@ endef
 LANES_VFLAGS := -O3 --inline-cfuncs 0 --inline-cfuncs-product 0 --x-assign fast --x-initial unique \
     --noassert --output-split 15000 -Wno-lint -Wno-style
 # by default Verilator unrolls loops of up to 64 steps; of a longer one it writes what lanes do not take
-unrolled = $(if $(filter $(shell seq 65 72),$(1)),--unroll-count 128)
+unrolled = $(if $(filter $(wordlist 64,71,$(SIZES)),$(1)),--unroll-count 128)
 # verilate_part: N, F, small, part
 verilate_part = $(VERILATOR) --cc --prefix V$(4) --top-module $(4) $(call cfg,$(call settings_of,$(1),$(2),$(3))) \
     $(LANES_VFLAGS) $(call unrolled,$(1)) $(VLT) $(addprefix -y ,$(RTL_DIRS)) $(RTL_PKGS) $(call part_file,$(4))
