@@ -356,7 +356,7 @@ TEST_NEEDS = $(TEST_SYSTEM_NEEDS) $(MAN_PAGES) $(B)/libmoeswitch.so $(PYTHON_WHE
 # all models, if nothing is said here.
 NEEDS_system-test_layers := $(call model_so,4.8.0.0)
 NEEDS_system-test_phases := $(call model_so,4.8.0.0)
-NEEDS_system-test_tp := $(foreach m,2.8.0.0 2.8.published.0 4.8.0.0 8.16.0.0,$(call model_so,$(m))) $(TOOL)
+NEEDS_system-test_tp := $(foreach m,2.8.0.0 2.8.published.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m))) $(TOOL)
 NEEDS_system-test_machine := $(call model_so,2.8.0.0)
 NEEDS_system-test_barriers := $(call model_so,4.8.0.0)
 NEEDS_system-test_placement := $(foreach m,2.8.0.0 3.16.0.0 4.8.0.0 8.16.0.0,$(call model_so,$(m)))

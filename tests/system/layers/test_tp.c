@@ -11,7 +11,7 @@
 /// Models that other tests need, too.
 static const struct {
     unsigned gpus, flit_bytes, most; ///< most: rows of a home
-} models[] = {{2, 8, 13}, {4, 8, 9}, {8, 16, 5}};
+} models[] = {{2, 8, 13}, {4, 8, 9}, {8, 16, 5}, {3, 16, 9}};
 
 enum { MODELS = sizeof models / sizeof *models };
 
@@ -75,6 +75,9 @@ static void random_sizes(void **state)
                      below(&r, 2) * 500, below(&r, 3), below(&r, 2) * 40, below(&r, 2) * 40,
                      below(&r, 5), below(&r, 3));
             add_times(words, sizeof words, (enum mw_tp_kind)kind, &r);
+            const struct mw_tp_problem p = {.o = {.kind = (enum mw_tp_kind)kind}};
+            if (models[m].flit_bytes == 16 && mw_tp_gathers(&p) && below(&r, 2))
+                strcat(words, " --keep-answers");
             pass_some(words);
         }
 }
@@ -159,18 +162,17 @@ static void chain_is_faster(void **state)
 
 /// Of all homes together, but for the entries: of the one with most.
 struct loads {
-    unsigned loads, fetches, bypasses, most_entries;
+    unsigned loads, fetches, bypasses, most_entries, kept, evictions;
 };
 
 /// Counters of the loads of ag-gemm under cais-ordered, with right bits and flits.
-static struct loads loads_with(const char *options)
+static struct loads loads_of(unsigned gpus, unsigned flit_bytes, const char *options)
 {
     struct loads sum = {0};
     char words[400];
     snprintf(words, sizeof words,
-             "--workload ag-gemm --gpus 4 --flit-bytes 8 --rows 48 --hidden 64 --tile 3 "
-             "--expert-cycles 20%s",
-             options);
+             "--workload ag-gemm --gpus %u --flit-bytes %u --tile 3 --expert-cycles 20%s", gpus,
+             flit_bytes, options);
     workload_make(&workload, words);
     const struct mw_tp_result r =
         workload_pass(&workload, mw_tp_system_find("cais-ordered"), (struct mw_device_choice){0});
@@ -178,12 +180,22 @@ static struct loads loads_with(const char *options)
         sum.loads += r.loads.port[g].loads;
         sum.fetches += r.loads.port[g].fetches;
         sum.bypasses += r.loads.port[g].bypasses;
+        sum.kept += r.loads.kept[g];
+        sum.evictions += r.loads.port[g].evictions;
         if (r.loads.port[g].most_entries > sum.most_entries)
             sum.most_entries = r.loads.port[g].most_entries;
     }
-    print_message("%s: %u fetches of %u loads, %u entries\n", options, sum.fetches, sum.loads,
-                  sum.most_entries);
+    print_message("%s: %u fetches of %u loads, %u entries, %u loads of kept rows, %u evictions\n",
+                  options, sum.fetches, sum.loads, sum.most_entries, sum.kept, sum.evictions);
     return sum;
+}
+
+/// With 4 GPUs and small rows.
+static struct loads loads_with(const char *options)
+{
+    char words[200];
+    snprintf(words, sizeof words, " --rows 48 --hidden 64%s", options);
+    return loads_of(4, 8, words);
 }
 
 /// A table in which no entry may be in use merges nothing, as if no GPU sent loads that may merge.
@@ -209,6 +221,32 @@ static void sync_merges_the_loads_of_late_gpus(void **state)
     const struct loads sync = loads_with(" --start-spread 20000");
     const struct loads apart = loads_with(" --start-spread 20000 --no-sync");
     assert_true(apart.loads == sync.loads && apart.fetches > sync.fetches);
+}
+
+/// Jitter and late starts spread the loads of a row. With kept rows each row is fetched once all
+/// the same. Without SYNC kept rows answer loads of GPUs that start late.
+static void kept_rows_answer_late_loads(void **state)
+{
+    (void)state;
+    enum { ROWS = 240 };
+    static const unsigned gpus[] = {3, 8};
+    static const char late[] = " --rows 240 --hidden 512 --jitter 30 --start-spread 3000";
+    for (unsigned i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        const unsigned loads = ROWS * (gpus[i] - 1);
+        char words[200];
+        const struct loads without = loads_of(gpus[i], 16, late);
+        snprintf(words, sizeof words, "%s --keep-answers", late);
+        const struct loads with = loads_of(gpus[i], 16, words);
+        snprintf(words, sizeof words, "%s --keep-answers --no-sync", late);
+        const struct loads apart = loads_of(gpus[i], 16, words);
+        assert_true(without.kept == 0 && without.evictions == 0);
+        assert_true(with.loads == loads && with.fetches == ROWS && with.bypasses == 0);
+        assert_true(with.evictions == ROWS - 16 * gpus[i]); // places of a port: 16
+        assert_true(apart.loads == loads && apart.fetches + apart.kept <= loads);
+        assert_true(apart.kept > with.kept && apart.evictions >= with.evictions);
+        if (gpus[i] > 3) // two readers load in the same cycles
+            assert_true(without.fetches > ROWS && with.kept > 0);
+    }
 }
 
 // ---- what is refused ----------------------------------------------------------------------------
@@ -257,6 +295,8 @@ static void bad_input_is_refused(void **state)
     refuses("--workload ag-gemm --merge-entries 321", "--merge-entries 321: expected a whole");
     refuses("--workload ag-gemm --no-merge --merge-entries 9", "not with --no-merge");
     refuses("--workload gemm-rs --no-merge", "--no-merge: not with --workload gemm-rs, which");
+    refuses("--workload gemm-rs --keep-answers", "--keep-answers: not with --workload gemm-rs");
+    refuses("--keep-answers", "--keep-answers: not with --workload moe");
 }
 
 /// What the command prints, and its exit status.
@@ -338,6 +378,7 @@ int main(void)
         cmocka_unit_test(shapes_are_scaled),
         cmocka_unit_test(loads_merge_as_the_options_say),
         cmocka_unit_test(sync_merges_the_loads_of_late_gpus),
+        cmocka_unit_test(kept_rows_answer_late_loads),
     };
     return cmocka_run_group_tests_name("tensor-parallel", tests, scratch_make, scratch_remove);
 }

@@ -299,7 +299,7 @@ TEST(loads_are_answered)
         l.keep = l.b->percent(50);
         l.b->credit_delay = l.b->rng.pick({0u, 100u});
         l.b->start_percent = l.b->rng.pick({100u, 60u});
-        l.layer(l.b->f * l.b->rng.between(1, 128 / l.b->f * 2));
+        l.layer(l.b->f * l.b->rng.between(1, 128 / l.b->f * (l.keep ? 8 : 2)));
         l.load_all();
     }
 }
@@ -426,8 +426,11 @@ TEST(spoilt_rows_are_not_kept)
             p.err = i == at && cut;
             l.raw(l.HOME, p);
             b.run(100);
-            if (waits && i == 0 && at != 0)
+            if (waits && i == 0 && at != 0) {
                 l.ask_for(2, 0);
+                b.run(100);
+                l.wrong(MW_HWERR_COUNT, 2, l.ld(2, {{l.HOME, l.first}})); // it waits already
+            }
             b.run(100);
         }
         l.silent = false;
