@@ -9,19 +9,22 @@
 module prove_merge_table #(
     parameter int unsigned Ways = 1,
     parameter int unsigned Sets = 2,
+    parameter bit Keep = 1'b0, // answers are kept, by the model of kept_answers
     localparam int unsigned N = 3,
     localparam int unsigned Others = N - 1,
     localparam int unsigned TokensLog2 = 2,
     localparam int unsigned Open = 3
 ) (
     input wire logic                  clk_i, go_i, fell_i, sent_i, accept_i, reader_i, follow_i,
+                                      kept_i,
     input wire logic [Others-1:0]     lane_i, merge_i, reach_i,
     input wire logic [TokensLog2-1:0] index_i [Others],
     input wire logic [8:0]            limit_i,
     input wire logic [15:0]           who_i,
     input wire logic [2:0]            row_i,
     input wire logic [1:0]            place_i,  // of the packet in its row, and whether it is short
-    input wire logic                  short_i
+    input wire logic                  short_i,
+    input wire logic [4:0]            choice_i  // of kept answers: see their model
 );
     import error_pkg::*;
     function automatic cfg_pkg::cfg_t sizes();
@@ -35,12 +38,13 @@ module prove_merge_table #(
         c.MergeEntries = Ways * Sets;
         c.MergeWays = Ways;
         c.OpenLoads = Open;
+        c.MergeKeep = Keep ? 1024 : 0;
         return cfg_pkg::derived(c);
     endfunction
     localparam cfg_pkg::cfg_t Cfg = sizes();
     localparam int unsigned   RowBytes = 256; // two packets
 
-    logic                rst_n, accept, idle, fetch_valid;
+    logic                rst_n, accept, idle, fetch_valid, kept, is_kept;
     logic [Others-1:0]   take, bad, mask, answered;
     err_e                bad_code, code;
     logic [63:0]         upper;
@@ -52,6 +56,7 @@ module prove_merge_table #(
         head.addr    = {37'd0, row_i, place_i[0], 7'd0} | {47'd0, place_i[1]};
         head.len     = short_i ? 15'd64 : 15'd128;
     end
+    assign is_kept = kept_i && kept;
     assign accept = accept_i && code == ERR_NONE;
 
     f_reset i_reset (.clk_i, .rst_no(rst_n));
@@ -61,9 +66,10 @@ module prove_merge_table #(
         .lane_index_i(index_i), .take_o(take), .bad_o(bad), .bad_code_o(bad_code),
         .fetch_valid_o(fetch_valid), .fetch_upper_o(upper), .fetch_sent_i(sent_i && fetch_valid),
         .answer_i(head), .answer_mask_o(mask), .answer_code_o(code), .answer_accept_i(accept),
-        .answered_o(answered), .keep_i(1'b0), .epoch_i('0), .answer_kept_i(1'b0), .flit_i(1'b0),
-        .flit_bad_i(1'b0), .flit_last_i(1'b0), .flit_data_i('0), .kept_o(), .kept_last_o(),
-        .kept_data_o(), .kept_take_i(1'b0), .kept_may_i(1'b0), .kept_use_o(), .kept_idle_o(),
+        .answered_o(answered), .keep_i(Keep), .epoch_i('0), .answer_kept_i(is_kept), .flit_i(1'b0),
+        .flit_bad_i(1'b0), .flit_last_i(1'b0), .flit_data_i(Cfg.FlitW'(choice_i)), .kept_o(kept),
+        .kept_last_o(), .kept_data_o(), .kept_take_i(accept && is_kept), .kept_may_i(1'b1),
+        .kept_use_o(), .kept_idle_o(),
         .count_o(), .count_idx_i('0), .idle_o(idle)
     );
 
@@ -86,7 +92,7 @@ module prove_merge_table #(
     end
 
     // ---- the reader's loads: at most Open of them, as its window has it ----
-    logic                  comes, loads, ends, is_last;
+    logic                  comes, loads, ends, ended_q, is_last;
     logic [TokensLog2-1:0] row;
     logic [2:0]            open_q;
 
@@ -94,7 +100,7 @@ module prove_merge_table #(
     assign row     = index_i[reader_i];
     assign loads   = i_dut.good && i_dut.from_q[reader_i];
     assign is_last = head.addr[7];
-    assign ends    = accept && is_last && mask[reader_i];
+    assign ends    = accept && (is_last || is_kept) && mask[reader_i];
     always_comb if (32'(open_q) == Open) assume (!i_dut.any_lane || !i_dut.choice[reader_i]);
 
     // ---- one of them: in an entry, or past the table ----
@@ -110,17 +116,20 @@ module prove_merge_table #(
         for (int unsigned w = 0; w < Ways; w++) if (i_dut.way[w]) way = 2'(w);
     end
     assign follow  = loads && follow_i && !mine_q && i_dut.we;
-    assign of_mine = mine_q && !who_i[15] && who_i == 16'(way_q) * 16'(Sets) + 16'(set_q);
+    assign of_mine = mine_q && !is_kept && !who_i[15]
+                     && who_i == 16'(way_q) * 16'(Sets) + 16'(set_q);
 
     // entries whose answer has begun
     logic [Ways*Sets-1:0] begun_entry_q, begun;
     logic [1:0]           entry;
     assign entry = 2'(way) * 2'(Sets) + 2'(i_dut.set);
-    assign begun = begun_entry_q | ((accept && !who_i[15]) ? (Ways*Sets)'(1) << who_i : '0);
+    assign begun = begun_entry_q
+                   | ((accept && !is_kept && !who_i[15]) ? (Ways*Sets)'(1) << who_i : '0);
     always_ff @(posedge clk_i)
         begun_entry_q <= begun & ~(i_dut.makes ? (Ways*Sets)'(1) << entry : '0);
 
     always_ff @(posedge clk_i) begin
+        ended_q <= rst_n && ends;
         if (!rst_n || go_i) begin
             open_q <= '0;
             mine_q <= 1'b0;
@@ -144,10 +153,13 @@ module prove_merge_table #(
             // nobody gets an answer without a load that is open
             a_open:  assert (!ends || open_q != '0);
             a_count: assert (32'(open_q) <= Open);
+            // its window hears of each end
+            a_told:  assert (answered[reader_i] == ended_q);
             a_idle:  assert (!idle || open_q == '0);
             a_stays: assert (!mine_q || i_dut.valid_q[way_q][set_q]);
-            // a load that begins waits for a FETCH, of this cycle or of before
-            a_fetch: assert (!loads || i_dut.makes || i_dut.bypasses || i_dut.joins);
+            // a load that begins waits for a FETCH, of this cycle or of before, or for a kept row
+            a_fetch: assert (!loads || (4'(i_dut.makes) + 4'(i_dut.bypasses) + 4'(i_dut.joins)
+                                        + 4'(i_dut.kept)) == 4'd1);
             a_place: assert (!(i_dut.makes || i_dut.bypasses) || i_dut.fetch_room);
             a_twice: assert (!(comes && mine_q && !begun_q && i_dut.merge_q && row == mine_row_q
                                && !of_mine) || !loads);
@@ -155,10 +167,11 @@ module prove_merge_table #(
             c_other: cover (mine_q && begun_q && loads && row == mine_row_q);
             c_past:  cover (i_dut.bypasses && mine_q && loads);
             c_end:   cover (of_mine && ends);
+            c_kept:  cover (!Keep || (is_kept && ends && mine_q));
         end
     end
 
-    wire unused = &{1'b0, bad, bad_code, upper, answered, alone_q};
+    wire unused = &{1'b0, bad, bad_code, upper, alone_q};
 
     // a lane waits for one of each other reader while there is room for a FETCH
     f_fair #(.Bound(2 * Others)) i_fair (
