@@ -8,15 +8,13 @@
 #include <string.h>
 
 static const struct {
-    const char *name;
     unsigned bytes;
     bool is_float;
 } types[MW_DTYPES] = {
-    [MW_DTYPE_BF16] = {"bf16", 2, true}, [MW_DTYPE_FP16] = {"fp16", 2, true},
-    [MW_DTYPE_FP32] = {"fp32", 4, true}, [MW_DTYPE_U32] = {"u32", 4, false},
-    [MW_DTYPE_S32] = {"s32", 4, false},  [MW_DTYPE_U64] = {"u64", 8, false},
-    [MW_DTYPE_S64] = {"s64", 8, false},  [MW_DTYPE_E4M3] = {"e4m3", 1, true},
-    [MW_DTYPE_E5M2] = {"e5m2", 1, true}, [MW_DTYPE_FP64] = {"fp64", 8, true},
+    [MW_DTYPE_BF16] = {2, true}, [MW_DTYPE_FP16] = {2, true}, [MW_DTYPE_FP32] = {4, true},
+    [MW_DTYPE_U32] = {4, false}, [MW_DTYPE_S32] = {4, false}, [MW_DTYPE_U64] = {8, false},
+    [MW_DTYPE_S64] = {8, false}, [MW_DTYPE_E4M3] = {1, true}, [MW_DTYPE_E5M2] = {1, true},
+    [MW_DTYPE_FP64] = {8, true},
 };
 
 static const char *const ops[MW_REDOPS] = {
@@ -43,7 +41,8 @@ bool mw_reduce_is_float(unsigned dtype)
 
 const char *mw_reduce_type_name(unsigned dtype)
 {
-    return types[dtype].name;
+    static const char *const names[MW_DTYPES] = {MW_DTYPE_NAMES("")};
+    return names[dtype];
 }
 
 const char *mw_reduce_op_name(unsigned redop)

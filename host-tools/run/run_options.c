@@ -127,7 +127,8 @@ static int set_passes(void *passes, const char *name, const char *text, struct m
 {
     unsigned index = 0;
     const int status = set_index(&index, pass_values, name, text, err);
-    *(enum mw_passes *)passes = (enum mw_passes)index;
+    if (!status)
+        *(enum mw_passes *)passes = (enum mw_passes)index;
     return status;
 }
 

@@ -398,13 +398,7 @@ int mw_stream_sum_gathered(struct mw_stream *s, uint32_t first, uint32_t tokens,
 /// type, which the device reports.
 static const char *lacks_type(const struct mw_device_info *info, unsigned dtype)
 {
-    static const char *const reductions[] = {
-        [MW_DTYPE_BF16] = "reductions of bf16", [MW_DTYPE_FP16] = "reductions of fp16",
-        [MW_DTYPE_FP32] = "reductions of fp32", [MW_DTYPE_U32] = "reductions of u32",
-        [MW_DTYPE_S32] = "reductions of s32",   [MW_DTYPE_U64] = "reductions of u64",
-        [MW_DTYPE_S64] = "reductions of s64",   [MW_DTYPE_E4M3] = "reductions of e4m3",
-        [MW_DTYPE_E5M2] = "reductions of e5m2", [MW_DTYPE_FP64] = "reductions of fp64",
-    };
+    static const char *const reductions[] = {MW_DTYPE_NAMES("reductions of ")};
     if (dtype >= sizeof reductions / sizeof *reductions || info->red_types >> dtype & 1)
         return NULL;
     return reductions[dtype];
