@@ -253,6 +253,17 @@ static void layouts_of_loads(struct mw_device_info *info, struct mw_layer_config
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
     info->rows = 32;
     assert_code(mw_layout_of(info, &c, &l), 0);
+    c.keep_answers = true;
+    info->kept_bytes = 0;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_CAPACITY);
+    assert_message("keep_answers: this device keeps none: leave it out");
+    info->kept_bytes = 1024;
+    assert_code(mw_layout_of(info, &c, &l), 0);
+    c.merge_loads = false;
+    assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);
+    assert_message("keep_answers: only with merge_loads");
+    c.merge_loads = true;
+    c.keep_answers = false;
     info->row_types = true;
     c.dispatch_type = MW_ROWTYPE_E4M3;
     assert_code(mw_layout_of(info, &c, &l), MW_ERR_INVALID);

@@ -54,15 +54,17 @@ static void load_counters(void **state)
     assert_int_equal(k.port[2].loads, 0);
     mw_close(device);
     *fake_fabric(&fake, FABRIC(primitives)) |= MW_FABRIC__PRIMITIVES__MERGE_LOADS_bm;
-    *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 320;
+    *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 16u << 9 | 320;
     assert_code(fake_open(&fake, &device), 0);
     assert_code(mw_info(device, &info), 0);
     assert_true(info.merge_entries == 320 && info.open_loads == 32 && info.open_syncs == 8);
-    for (unsigned i = 0; i < 7; i++)
+    assert_int_equal(info.kept_bytes, 16384);
+    for (unsigned i = 0; i < 8; i++)
         *fake_fabric(&fake, FABRIC(load_counters) + 4 * (16 * 2 + i)) = 100 + i;
     assert_code(mw_load_counters_read(device, &k), 0);
     const uint32_t want[] = {100, 101, 102, 103, 104, 105, 106};
     assert_memory_equal(&k.port[2], want, sizeof want);
+    assert_true(k.kept[2] == 107 && k.kept[1] == 0);
     assert_int_equal(k.port[1].loads, 0);
     fake_fail_at(&fake, 0);
     assert_code(mw_load_counters_read(device, &k), MW_ERR_IO);

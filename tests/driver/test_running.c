@@ -101,6 +101,33 @@ static void loads_are_configured(void **state)
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
 }
 
+/// Kept answers have four STORE credits of each uplink: GPUs use the others, or fewer if told so.
+static void kept_answers_have_credits(void **state)
+{
+    (void)state;
+    struct mw_layer_config c = small_config();
+    struct mw_layout l;
+    const unsigned room = 4, all = *fake_fabric(&fake, FABRIC(up_room)) & 0xffff;
+    *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 16u << 9 | 320;
+    fake_open_with_all();
+    c.k = 1;
+    c.target_list_cache = c.switch_reductions = c.tile_reductions = c.merge_loads = true;
+    c.received_rows = 32;
+    c.merge_entries = 300;
+    const unsigned said[] = {0, 2, all - room, all - room + 1, all};
+    for (unsigned keep = 0; keep < 2; keep++)
+        for (unsigned i = 0; i < sizeof said / sizeof *said; i++) {
+            c.keep_answers = keep;
+            c.store_credits = said[i];
+            assert_code(mw_layout_make(device, &c, &l), 0);
+            assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), 0);
+            const unsigned most = said[i] == 2 ? 2 : all - room;
+            for (unsigned g = 0; g < 4; g++)
+                assert_int_equal(*fake_node(&fake, g, NODE(credits)) & 255, keep ? most : said[i]);
+            assert_int_equal(*fake_fabric(&fake, FABRIC(loads)) >> 30 & 1, keep);
+        }
+}
+
 static void configure_checks(void **state)
 {
     (void)state;
@@ -593,6 +620,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(registers),
         TEST(loads_are_configured),
+        TEST(kept_answers_have_credits),
         TEST(configure_checks),
         TEST(launch_cycles_fit_their_register),
         TEST(epochs),

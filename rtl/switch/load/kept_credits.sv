@@ -30,6 +30,10 @@ module kept_credits #(
 );
     localparam int unsigned W = $clog2(Cfg.StorePkts + 1);
 
+    if (Share >= Cfg.StorePkts) begin : gen_check
+        $error("kept_credits: the hub needs a credit besides those of kept answers");
+    end
+
     logic [W-1:0] taken_q;  // by kept answers, and not back
     logic back;
 
