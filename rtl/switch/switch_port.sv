@@ -152,7 +152,7 @@ module switch_port #(
     // ---- guard ----
     link_t in;
     logic drop, report, report_take, rst_in, in_idle, parts_idle, win_idle, join_idle;
-    logic requests_here;
+    logic requests_here, none_kept;
     logic [2:0] starved;
     bundle_pkg::error_t err;
     logic err_waits_q;
@@ -209,7 +209,8 @@ module switch_port #(
     logic [Cfg.Others-1:0] answer_mask;
     error_pkg::err_e answer_code;
     logic answer_accept;
-    logic kept, kept_last, kept_use, kept_take, kept_left, kept_begins, answer_kept, none_kept;
+    logic kept, kept_last, kept_use, kept_take, kept_left, kept_begins, answer_kept;
+    logic kept_may, kept_idle;
     logic pay, pay_bad, pay_last;
     logic [Cfg.FlitW-1:0] kept_data, pay_data;
     bundle_pkg::credit_t crd;  // that return, to the hub and to kept answers
@@ -685,7 +686,6 @@ module switch_port #(
         assign {none_kept, loads_idle} = 2'b11;
     end
 
-    logic kept_may, kept_idle;
     if (Cfg.MergeLoads && Cfg.MergeKeep != 0) begin : gen_kept
         logic to_hub;
 
