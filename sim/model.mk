@@ -69,7 +69,7 @@ kind_basic := $(BASIC_PARAMS) $(BASIC_CACHE) $(USUAL_TYPES)
 settings_of = N=$(1) FlitBytes=$(2) $(if $(filter 1,$(3)),$(SMALL_PARAMS),$(if $(filter $(LIKE),$(3)),$(LIKE_PARAMS), \
     $(call large,$(2)) $(call large_far,$(1)) $(kind_$(3))))
 MODEL_OPT ?= -O2
-# that only tests run, a few short layers each: what they gain by optimization is less than it takes
+# that only tests run, a few short layers each: what they gain by more optimization is less than it takes
 BRIEF_MODELS := n2f8-plain n3f16-fst n9f8-small n9f8-small-plain
 # model_opt: configuration, optimization of others, of these
 model_opt = $(if $(filter $(1),$(BRIEF_MODELS)),$(3),$(2))
