@@ -104,6 +104,10 @@ $(eval $(call variant,egress_16,egress,N=5 FlitBytes=16 OpenRows=8 StorePkts=16 
     PartSharedRam=0 RxStorePkts=16 RxResultPkts=4 RxCtrlPkts=16 SwitchReductions=1))
 $(eval $(call variant,egress_min,egress,N=2 FlitBytes=16 OpenRows=1 StorePkts=1 CtrlPkts=1 Window=1 PartPkts=1 \
     PartSharedRam=0 RxStorePkts=1 RxResultPkts=1 RxCtrlPkts=1 SwitchReductions=0))
+UNIT += queue_parts
+UNIT_SRCS_queue_parts := tests/unit/switch/queue_parts.sv
+UNIT_ANY_queue_parts := 1
+UNIT_PARAMS_queue_parts := N=4
 UNIT += switch_parts
 UNIT_SRCS_switch_parts := tests/unit/switch/switch_parts.sv
 UNIT_ANY_switch_parts := 1
