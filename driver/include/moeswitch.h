@@ -534,9 +534,10 @@ struct mw_layer_config {
     /// addition. Rows of other GPUs then have the bypass to themselves. Without adder_bypass this
     /// has no effect.
     bool own_by_adder;
-    /// Answers of loads stay at the port of their home, for loads that come later. Rows that were
-    /// used least recently make room. GPUs then leave four store credits of their uplinks unused.
-    /// Requires merge_loads. MW_ERR_CAPACITY: the device keeps none, kept_bytes is 0.
+    /// The switch keeps answers of loads at the port of their home, for loads that come later. A
+    /// new row replaces the one that was used least recently. No row above kept_bytes stays. GPUs
+    /// leave four store credits of their uplinks unused. MW_ERR_INVALID: without merge_loads.
+    /// MW_ERR_CAPACITY: the device keeps none, kept_bytes is 0.
     bool keep_answers;
 };
 /// Defaults: tile 1, partial_wait 64, adder_bypass true, throttle_lead 1, throttle_idle 256,

@@ -241,7 +241,8 @@ static const struct mw_option options[] = {
                 "entries of each port's table of loads, {}; 0: each load is fetched (default "
                 "{default}, or as many as the device has)"),
     MW_FLAG("keep-answers", AT(tp.keep),
-            "rows that were loaded stay in the switch, for loads that come later"),
+            "each port of the switch keeps rows that were loaded, for later loads of them; with "
+            "16-byte flits"),
     MW_FLAG("no-merge", AT(tp.no_merge), "GPUs send loads that the switch does not merge"),
     MW_FLAG("no-sync", AT(tp.no_sync),
             "GPUs load tiles without waiting for each other; of ag-gemm only"),
