@@ -58,8 +58,8 @@ package cfg_pkg;
         bit            MergeLoads;        // GPUs load rows, and the switch merges loads of one
         int unsigned   MergeEntries;      // rows that wait for an answer at a port, in sets of
         int unsigned   MergeWays;
-        int unsigned   MergeKeep;         // bytes of answers that a port keeps: 2^i, 0: none, of
-        int unsigned   KeepRows;          // at most so many rows; with 16-byte flits
+        int unsigned   MergeKeep;         // bytes of answers that a port keeps: 2^i, or 0: none
+        int unsigned   KeepRows;          // rows that these are, at most; only with 16-byte flits
         int unsigned   OpenLoads;         // rows that a GPU may load at a time
         int unsigned   OpenSyncs;         // tiles that it may have reported and not been granted
         bit            RowTypes;          // rows of dispatch may have a size and type of their own

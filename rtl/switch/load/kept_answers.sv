@@ -3,19 +3,21 @@
 // Answers of loads that stay at the port of their home, for loads that come later.
 //
 // Function: A row takes a slot with the first packet of its answer. Later loads of it find it there
-// and wait (wait_q). When the row is complete, it is sent to all that wait, packet by packet, as
-// its home would send it. The slot that was used least recently takes a new row, unless a load
-// waits for it: then the new row is not kept. go_i forgets all rows, so none of an earlier layer is
-// given. Rows lie row_shift_i apart in the RAM. Those that it has no place for are not kept.
-// Ports: look_i: a load of row index_i by from_i finds no open entry. hit_o: it waits here;
-// twice_o: it does already, which is an error. first_i: the first packet of an answer that may be
-// kept, of row row_i; next_i: a later one, of the same row; poison_i: it is poisoned. flit_*: the
-// payload of the packet before. packet_*: what is sent, flit by flit with packet_take_i, header_o
-// in front of a payload.
-// Order: One row at a time. A packet begins with may_i, and then has no gaps.
-// Back-pressure: The parser may delay a packet. Loads never wait here for one another.
-// Errors: A row that comes poisoned, cut short or marked bad is not kept. Loads that wait for it
-// get it with the mark of poison.
+// and wait (wait_q). When the row is complete, all loads that wait get it, packet by packet, as its
+// home would send it. A new row takes the slot that was used least recently. It is not kept while
+// another one comes, if a load waits for that slot, or if that slot is being sent. go_i forgets all
+// rows, so no layer gets a row of an earlier one. Slots lie 2^row_shift_i bytes apart in the RAM.
+// Ports: enable_i: the layer keeps answers. look_i: a load of row index_i by from_i finds no open
+// entry. hit_o: it waits here. twice_o: it does already, which is an error. first_i: the first
+// packet of an answer, of row row_i, but not of a load that bypassed the table. next_i: a later one
+// of the same row. poison_i: it is poisoned. flit_*: the payload of the packet before. packet_*:
+// the flits of what is sent, of epoch_i, each until packet_take_i. use_o: its packet begins, which
+// takes a credit (may_i). evict_o: a complete row loses its slot. idle_o: nothing is to be sent.
+// Order: One row at a time. A packet has no gaps.
+// Back-pressure: A packet waits for may_i and for the parser. A load waits until its row is
+// complete. If the row is already being sent, it waits until the row is sent again.
+// Errors: A row is not kept if a packet of it is poisoned or damaged, or if another answer begins
+// before its end. Loads that wait for it get poison. A later load fetches it again.
 `default_nettype none
 `include "assert.svh"
 

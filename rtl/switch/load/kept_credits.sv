@@ -3,12 +3,12 @@
 // STORE credits of one input of the switch that two senders share: the hub, and answers that the
 // switch has kept (kept_answers).
 //
-// Function: The hub of a layer with kept answers leaves some credits unused. A kept answer takes
-// one for each packet (use_i), as the hub does, Share at a time: the hub finds those that it
-// counts on. The hub must not get these back: of the credits that return, as many stay here as
-// kept answers have taken.
-// Ports: left_i: a credit is left. may_o: a kept packet may begin. crd_i: a credit returns, which
-// the hub gets with crd_o.
+// Function: With kept answers a hub leaves Share of its credits unused. A kept packet takes one of
+// these (use_i), so at most Share are taken at a time. As many of the credits that return stay
+// here. The hub gets the others: those that it has used itself.
+// Ports: left_i: a STORE credit is left. begins_i: a packet of the hub begins. may_o: a kept packet
+// may begin, with use_i. crd_i: a credit returns. crd_o: the hub gets it. idle_o: kept packets have
+// none.
 // Back-pressure: A packet of the hub that begins goes first (begins_i).
 // Latency: Combinational.
 `default_nettype none

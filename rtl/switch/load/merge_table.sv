@@ -7,7 +7,8 @@
 // limit_i entries are in use, the load bypasses the table: it is fetched for this reader alone, and
 // only a number counts it. An entry takes no further reader from the first packet of its answer on,
 // because that reader would miss it. It is free again with the last packet. go_i clears everything.
-// With keep_i a row stays here (kept_answers), for loads that come from that packet on.
+// With keep_i kept_answers keeps the row for loads that come from that packet on, but not the
+// answer of a load that bypassed the table.
 // Ports: Sets of ports are by distance. The sets are the low bits of the index. FETCHs wait in a
 // queue until fetch_sent_i. An answer is looked up in the cycle of its header; answer_accept_i
 // reports in the same cycle that the packet enters.
