@@ -76,6 +76,10 @@ static int check_loads(const struct mw_run_params *params, const struct mw_optio
                        option, mw_tp_kind_names[p.o.kind]);
     if (p.o.no_merge && mw_option_given(&mw_run_table, said, "merge-entries"))
         return mw_fail(err, MW_EXIT_INPUT, "--merge-entries: not with --no-merge");
+    if (p.o.keep && (p.o.no_merge || !p.o.merge_entries))
+        return mw_fail(err, MW_EXIT_INPUT,
+                       "--keep-answers: not with %s: only answers of merged loads are kept",
+                       p.o.no_merge ? "--no-merge" : "--merge-entries 0");
     return MW_EXIT_OK;
 }
 

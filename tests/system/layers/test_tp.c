@@ -297,6 +297,9 @@ static void bad_input_is_refused(void **state)
     refuses("--workload gemm-rs --no-merge", "--no-merge: not with --workload gemm-rs, which");
     refuses("--workload gemm-rs --keep-answers", "--keep-answers: not with --workload gemm-rs");
     refuses("--keep-answers", "--keep-answers: not with --workload moe");
+    refuses("--workload ag-gemm --keep-answers --no-merge", "--keep-answers: not with --no-merge");
+    refuses("--workload ag-gemm --keep-answers --merge-entries 0",
+            "--keep-answers: not with --merge-entries 0");
 }
 
 /// What the command prints, and its exit status.
