@@ -273,6 +273,8 @@ UNIT_NEEDS_soc := $(FW)/firmware.hex
 UNIT += stream_mux
 UNIT_SRCS_stream_mux := rtl/soc/stream_mux.sv
 UNIT_PARAMS_stream_mux := N=3 FlitBytes=8
+UNIT += cfg_bus
+UNIT_SRCS_cfg_bus := rtl/soc/cfg_bus.sv
 UNIT += fabric_reset
 UNIT_SRCS_fabric_reset := rtl/soc/fabric_reset.sv
 UNIT += usb_core

@@ -19,6 +19,14 @@ module queue_parts #(
     input  wire logic [3:0]  loads_idx_i,
     output logic [31:0]      loads_count_o,
 
+    // load_window
+    input  wire logic                 window_go_i,
+    input  wire logic [1:0]           window_open_i,
+    input  wire logic [Cfg.Others-1:0] window_answered_i,
+    input  wire logic [Cfg.Others-1:0] window_bad_i,
+    output logic [Cfg.OpenLoadW-1:0]  window_room_o,
+    output logic [15:0]               window_loads_o,  // constant: its size
+
     // request_turn
     input  wire logic        turn_grant_i,
     input  wire logic [63:0] turn_grant_upper_i,
@@ -57,6 +65,12 @@ module queue_parts #(
         .used_i(loads_used_i), .free_i(loads_free_i), .spread_i(loads_spread_i),
         .idx_i(loads_idx_i), .count_o(loads_count_o)
     );
+
+    load_window #(.Cfg(Cfg)) i_window (
+        .clk_i, .rst_ni, .go_i(window_go_i), .open_i(window_open_i),
+        .answered_i(window_answered_i), .bad_i(window_bad_i), .room_o(window_room_o)
+    );
+    assign window_loads_o = 16'(Cfg.OpenLoads);
 
     request_turn i_turn (
         .clk_i, .rst_ni, .grant_valid_i(turn_grant_i), .grant_upper_i(turn_grant_upper_i),

@@ -51,6 +51,39 @@ struct counts : parts {
     }
 };
 
+// ---- load_window ----
+struct loads_window : parts {
+    unsigned open = 0, rate = 0, most = 0, answers = 0, layers = 0;
+
+    void drive() override
+    {
+        const unsigned room = dut.window_loads_o - open;
+        unsigned ends = 0, answered = 0, bad = 0;
+        if (rng.one_in(64))
+            rate = rng.pick({0U, 10U, 40U}); // percent
+        dut.window_go_i = rng.one_in(500);
+        dut.window_open_i = static_cast<uint8_t>(percent(60) ? std::min(room, below(4)) : 0);
+        for (unsigned d = 0; d < OTHERS; d++)
+            for (unsigned *set : {&answered, &bad})
+                if (ends < open && percent(rate)) {
+                    *set |= 1U << d;
+                    ends++;
+                }
+        dut.window_answered_i = static_cast<uint8_t>(answered);
+        dut.window_bad_i = static_cast<uint8_t>(bad);
+    }
+    void sample() override
+    {
+        SAME(dut.window_room_o, dut.window_loads_o - open);
+        const unsigned ends = static_cast<unsigned>(__builtin_popcount(dut.window_answered_i) +
+                                                    __builtin_popcount(dut.window_bad_i));
+        answers += ends;
+        layers += dut.window_go_i;
+        open = dut.window_go_i ? 0 : open + dut.window_open_i - ends;
+        most = std::max(most, open);
+    }
+};
+
 // ---- request_turn ----
 struct turns : parts {
     struct {
@@ -197,6 +230,14 @@ TEST(load_counts)
 {
     counts b;
     b.cycles(40000);
+}
+
+/// From reset on, before the first layer, too.
+TEST(load_window)
+{
+    loads_window b;
+    b.cycles(20000);
+    assert_true(b.most == b.dut.window_loads_o && b.answers > 1000 && b.layers > 10);
 }
 
 TEST(request_turn)
