@@ -126,6 +126,12 @@ UNIT += expert_dot
 UNIT_SRCS_expert_dot := rtl/common/numbers/fp32_add.sv rtl/gpu/expert_dot.sv
 UNIT_PARAMS_expert_dot := FlitBytes=8
 $(eval $(call variant,expert_dot_16,expert_dot,FlitBytes=16))
+UNIT += count_once
+UNIT_SRCS_count_once := rtl/hub/memory/count_once.sv
+UNIT_PARAMS_count_once := N=3 SourceLists=0
+UNIT += ctrl_packets
+UNIT_SRCS_ctrl_packets := rtl/hub/control/ready_gather.sv rtl/hub/control/ctrl_packets.sv
+UNIT_PARAMS_ctrl_packets := N=4 TokensLog2=9 SwitchReductions=0
 UNIT += gradient_send
 UNIT_SRCS_gradient_send := rtl/hub/send/loc_merge.sv rtl/hub/send/gradient_send.sv
 UNIT_PARAMS_gradient_send := N=5 FlitBytes=8 TokensLog2=9
