@@ -156,7 +156,8 @@ function parameterRows(place, value) {
 // ---- loads that the switch merges ----
 
 const LOADS = [["loads", "loads"], ["fetches", "fetches from the home"], ["bypasses", "fetches past the table"],
-    ["evictions", "evictions"], ["merge_rate", "merged, of those possible", times], ["most_entries", "most entries of a port in use"],
+    ["kept", "answered by kept rows"], ["evictions", "kept rows that lost their place"],
+    ["merge_rate", "merged, of those possible", times], ["most_entries", "most entries of a port in use"],
     ["spread_mean", "first to last load of an entry, mean cycles", times], ["spread_most", "at most"]];
 
 function loads() {

@@ -15,7 +15,7 @@
 using namespace tb;
 
 static const unsigned N = PARAM_N, F = PARAM_FlitBytes, LOG_TOKENS = PARAM_TokensLog2,
-                      EXPERTS = PARAM_MaxExperts, LANES = F / 2;
+                      EXPERTS = PARAM_MaxExperts;
 
 #ifndef PARAM_TileReductions
 #define PARAM_TileReductions 0

@@ -333,8 +333,7 @@ struct jobs : model<Vrx_jobs> {
                          MW_OP_MULTIMEM_RED});
         if (h.op == MW_OP_LD_RESP && !PARAM_MergeLoads)
             h.op = MW_OP_ST;
-        const bool red = h.op == MW_OP_MULTIMEM_RED, loaded = h.op == MW_OP_LD_RESP,
-                   dynamic = h.op == MW_OP_DYMULTIMEM_ST;
+        const bool red = h.op == MW_OP_MULTIMEM_RED, dynamic = h.op == MW_OP_DYMULTIMEM_ST;
         h.src = red ? any(5) : percent(95) ? below(N) : below(32);
         h.stage = red ? below(2) << 1 : below(4);
         h.len = rng.pick({F, 128u, 1 + below(128), 4 * (1 + below(32))});

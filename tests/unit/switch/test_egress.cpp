@@ -27,7 +27,6 @@ constexpr unsigned N = PARAM_N, I = N - 1, F = PARAM_FlitBytes, LANES = F / 2, H
 constexpr unsigned STORE_PKTS = PARAM_StorePkts, CTRL_PKTS = PARAM_CtrlPkts,
                    OPEN_ROWS = PARAM_OpenRows, PART_PKTS = PARAM_PartPkts, WINDOW = PARAM_Window,
                    STAMP_W = MW_MONITOR_STAMP_BITS;
-constexpr unsigned STAMPS = (1u << STAMP_W) - 1;
 #ifndef PARAM_SwitchReductions
 #define PARAM_SwitchReductions 0
 #endif

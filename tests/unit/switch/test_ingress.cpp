@@ -1287,7 +1287,6 @@ static void flood(input::checker c, bool requests)
             list.push_back(tb::target(e));
     list.push_back(list[0]); // named twice, which shows at the end of the list
     b.flooding = true;
-    uint64_t packets = 0;
     while (b.now < 20000) {
         tb::packet p;
         p.h = tb::header(requests ? MW_OP_DYMULTIMEM_LD_REDUCE : MW_OP_DYMULTIMEM_ST);
@@ -1301,7 +1300,6 @@ static void flood(input::checker c, bool requests)
             if (!requests)
                 b.held[cls]--;
             b.queue.push_back({tb::encode(p, F, &b.rng), cls, true, {}, 0, false, p.h});
-            packets++;
         }
         b.cycle();
         b.until("the packet to leave", 1000, [&] { return b.queue.empty(); });
