@@ -18,7 +18,8 @@ $(foreach u,$(UNIT) $(MUTATE_SAMPLE),$(eval \
 # gate_cells has a netlist beside the RTL, which the front end that keeps a hierarchy cannot read: its cells are called
 # as memories were, with dots and spaces.
 MUTATE_UNIT := $(filter-out gate_cells,$(UNIT))
-# one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs.
+# one line per test, fields by |: name, top, SystemVerilog sources, parameters, what must be there when it runs,
+# parameters of the top that have names of settings.
 # What several tests are made of is made here: run.py has several makes at a time, which would write the same files.
 MUTATE_SHARED := $(sort $(UNIT_PCH).gch $(UNIT_PCH).pch $(B)/unit/bench.a $(B)/verilated/plain.a $(RTL_PKGS) \
     $(REG_SV) $(DEV_REG_SV) $(DEV_PKGS) $(DEV_IP) $(GEN_H) \
@@ -28,7 +29,7 @@ MUTATE_SHARED := $(sort $(UNIT_PCH).gch $(UNIT_PCH).pch $(B)/unit/bench.a $(B)/v
 mutate-list: $(MUTATE_SHARED)
 	@echo 'packages|$(RTL_PKGS)|$(RTL_DIRS) $(DEV_DIRS)'
 	@$(foreach u,$(MUTATE_UNIT) $(MUTATE_SAMPLE),echo \
-	    '$(u)|$(call unit_top,$(u))|$(UNIT_SRCS_$(u))|$(UNIT_PARAMS_$(u))|$(UNIT_NEEDS_$(u))';)
+	    '$(u)|$(call unit_top,$(u))|$(UNIT_SRCS_$(u))|$(UNIT_PARAMS_$(u))|$(UNIT_NEEDS_$(u))|$(UNIT_GIVEN_$(u))';)
 
 # M=module: that one alone (or several, with commas); MUTATIONS: how many in all
 M ?=

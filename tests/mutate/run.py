@@ -137,8 +137,9 @@ class Unit:
     """A unit test: its bench's netlist, and the program with all mutations of it."""
 
     def __init__(self, line):
-        self.name, self.top, sources, parameters, needs = line.split("|")
+        self.name, self.top, sources, parameters, needs, given = line.split("|")
         self.sources, self.parameters, self.needs = sources.split(), parameters.split(), needs.split()
+        self.given = [f"-G {g}" for g in given.split()]  # of the module, with names of settings
         self.folder = WORK / self.name
         self.mods, self.paths, self.variants = {}, {}, {}
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -240,7 +241,7 @@ def read(unit, packages, dirs):
     if unit.header_file not in sources:
         sources.append(unit.header_file)
     script = (f"read_slang --threads 1 --keep-hierarchy {' '.join(f'-y {d}' for d in dirs)} "
-              f"{settings.slang(unit.parameters, folder)} {' '.join(sources)} --top {unit.top}\n"
+              f"{settings.slang(unit.parameters, folder)} {' '.join(unit.given + sources)} --top {unit.top}\n"
               f"{PREPARE}write_rtlil {folder}/read.il\n")
     read_of = digest(script, repr(unit.parameters), importlib.metadata.version("pyosys"),
                      *(f.read_bytes() for f in sorted({*map(pathlib.Path, sources + unit.needs),

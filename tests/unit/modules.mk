@@ -6,14 +6,14 @@ UNIT_SRCS_rr_arb_sizes := rtl/common/rr_arb.sv tests/unit/common/rr_arb_sizes.sv
 UNIT += reduce_lane
 UNIT_SRCS_reduce_lane := rtl/common/numbers/fp32_add.sv rtl/common/numbers/reduce_lane.sv
 $(eval $(call variant,reduce_lane_plain,reduce_lane,RedTypes=1 RedOps=1))
-# parameters of the module that have names of settings
-UNIT_FLAGS_reduce_lane_plain := -GRedTypes=1 -GRedOps=1
+UNIT_GIVEN_reduce_lane_plain := RedTypes=1 RedOps=1
 UNIT += fp64_add
 UNIT_SRCS_fp64_add := rtl/common/numbers/fp64_add.sv
 UNIT += reduce_flit
 UNIT_SRCS_reduce_flit := rtl/common/numbers/reduce_flit.sv
 UNIT_PARAMS_reduce_flit := Words=2 RedTypes=1023
-UNIT_FLAGS_reduce_flit := -GRedTypes=16\'h3ff
+UNIT_GIVEN_reduce_flit := RedTypes=1023
+UNIT_FLAGS_reduce_flit := -Wno-WIDTHTRUNC
 UNIT += packet_acc
 UNIT_SRCS_packet_acc := rtl/common/packet_acc.sv
 UNIT_PARAMS_packet_acc := FlitBytes=8 MetaWidth=12

@@ -6,6 +6,7 @@
 #   UNIT_PARAMS_NAME := settings of cfg_pkg.sv and parameters of the top, as N=4 FlitBytes=8
 #   UNIT_TEST_NAME   := the test, default test_NAME.cpp of one of the folders
 #   UNIT_C_NAME      := further sources to link: C++ and C files; libmwgolden.a is linked in any case
+#   UNIT_GIVEN_NAME  := parameters of the top that have names of settings, as numbers of 32 bits
 #   UNIT_FLAGS_NAME  := further flags of Verilator
 #   UNIT_NEEDS_NAME  := what must be there when it runs
 #   UNIT_ANY_NAME    := 1: it gives its modules what their headers exclude, so their contracts are left out
@@ -104,7 +105,7 @@ $(4)/V$(2).mk: $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(4:$(B)/%=%))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) \
-	    $$(call cfg,$$(UNIT_PARAMS_$(1))) \
+	    $$(call cfg,$$(UNIT_PARAMS_$(1))) $$(addprefix -G,$$(UNIT_GIVEN_$(1))) \
 	    -O3 --x-assign unique --x-initial unique --assert $(6) $$(UNIT_FLAGS_$(1)) \
 	    $(if $(7),,$$(if $$(UNIT_ANY_$(1)),,-DMW_CONTRACTS)) \
 	    $(if $(filter 1,$(UNIT_WAVES)),--trace-fst --trace-structs) \
