@@ -278,9 +278,10 @@ TEST(one_packet_of_look_ahead_gives_the_classical_limits)
     assert_true(share > limit - 0.01 && share < limit + 0.01);
 }
 
+// Long: shares of 600 000 cycles lie up to 0.2 % apart.
 TEST(unicast_fills_the_outputs)
 {
-    assert_true(unicast(0, false, SMALL ? 15 : 2) >= 0.99);
+    assert_true(unicast(0, false, SMALL ? 45 : 2) >= 0.99);
 }
 
 TEST(a_wider_window_is_faster)
