@@ -191,8 +191,8 @@ def packet(out):
     c += "\n" + c_enum("MW_CLS", classes) + c_enum("MW_OP", ops) + attribute_array(p["opcode"])
     for e in p["enum"]:
         c += c_enum("MW_" + e["name"].upper(), e["values"])
-        if e["name"] == "dtype":
-            c += ("/* names of the types by number, each behind a text */\n#define MW_DTYPE_NAMES(before) "
+        if e.get("names"):
+            c += (f"/* names by number, each behind a text */\n#define MW_{e['name'].upper()}_NAMES(before) "
                   + ", ".join(f'before "{n.lower()}"' for n, _, _ in e["values"]) + "\n\n")
     c += ("/* a lane of a READY, a GRANT or an LD; lane i lies at bit MW_LANE_BITS * i of the second word of the "
           "header */\n")
