@@ -573,6 +573,16 @@ $(addprefix lint-lanes-,$(ONE_PARTS) $(LANES_PARTS)): lint-lanes-%: $(RTL_PKGS) 
 	    -ec "$(call verilate_part,4,8,0,$*) --decorations node --Mdir $(B)/lint/$* >$(B)/lint/$*.log 2>&1 \
 	    || { cat $(B)/lint/$*.log; exit 1; }; $(call translate_part,$*,$(B)/lint/$*)"
 
+# ... of the part whose wires have a bit for each other port: a part select of 71 bits is none of 31
+lint-lanes: lint-lanes-far
+.PHONY: lint-lanes-far
+lint-lanes-far: $(RTL_PKGS) $(REG_SV)
+	$(call say,LINT,switch_port for lanes with 72 ports)
+	@mkdir -p $(B)/lint/far
+	$(Q)$(REMEMBER) $@ $(RTL) $(RTL_TYPES) $(VLT) $(LANES_PY) -- bash \
+	    -ec "$(call verilate_part,72,16,far,switch_port) --decorations node --Mdir $(B)/lint/far >$(B)/lint/far.log 2>&1 \
+	    || { cat $(B)/lint/far.log; exit 1; }; $(call translate_part,switch_port,$(B)/lint/far)"
+
 # how much of the RTL only passes things on
 .PHONY: lint-plumbing
 lint-plumbing: | $(B)/.setup

@@ -78,7 +78,7 @@ module kept_answers #(
     logic [Slots-1:0][Cfg.TokensLog2-1:0] tag_q;
     logic [Slots-1:0][Cfg.Others-1:0] wait_q;
     logic [Slots-1:0][SlotW-1:0] order_q;  // slots, the one that was used last first
-    logic [Slots-1:0] match, ready, in_use;
+    logic [Slots-1:0] match, ready, in_use, joined;
     slot_t oldest, used;
     logic touch, begins, starts, known, kept;
     logic [SlotW:0] places;  // of rows in the RAM: slots from this number on are not used
@@ -132,6 +132,7 @@ module kept_answers #(
         for (int unsigned s = 0; s < Slots; s++) begin
             if (match[s] && (wait_q[s] & from_i) != '0) twice_o = 1'b1;
             if (match[s] && !starts) used = slot_t'(s);
+            joined[s] = match[s] || (match == '0 && oldest == slot_t'(s));
         end
         twice_o &= look_i && enable_i;
     end
@@ -200,9 +201,10 @@ module kept_answers #(
                     if (!behind) order_q[s] <= order_q[s-1];
                 end
             end
-            if (kept && match == '0) wait_q[oldest] <= wait_q[oldest] | from_i;
+            // a new send takes all that wait; a load of this cycle waits for the next one
             for (int unsigned s = 0; s < Slots; s++)
-            if (kept && match[s]) wait_q[s] <= wait_q[s] | from_i;
+            wait_q[s] <= ((begins && ready_slot == slot_t'(s)) ? '0 : wait_q[s])
+                         | ((kept && joined[s]) ? from_i : '0);
 
             if (starts) begin
                 taking_q <= 1'b1;
@@ -219,12 +221,10 @@ module kept_answers #(
             if (first_i || next_i) pay_q <= starts || follows;
             else if (flit_i && flit_last_i) pay_q <= 1'b0;
 
-            // a new send takes all that wait; a load of this cycle waits for the next one
             if (begins) begin
                 sending_q <= 1'b1;
                 out_q <= ready_slot;
                 mask_q <= wait_q[ready_slot];
-                wait_q[ready_slot] <= (kept && match[ready_slot]) ? from_i : '0;
             end else if (packet_o && packet_take_i) begin
                 in_packet_q <= !packet_last_o;
                 if (packet_last_o && row_end_o) begin
