@@ -101,13 +101,14 @@ static void loads_are_configured(void **state)
     assert_code(mw_layer_configure(device, &c, &l, TOKENS, EXPERTS, 7), MW_ERR_INVALID);
 }
 
-/// Kept answers have four STORE credits of each uplink: GPUs use the others, or fewer if told so.
+/// Kept answers have MW_KEPT_STORES credits of each uplink: GPUs use the others, or fewer if told
+/// so.
 static void kept_answers_have_credits(void **state)
 {
     (void)state;
     struct mw_layer_config c = small_config();
     struct mw_layout l;
-    const unsigned room = 4, all = *fake_fabric(&fake, FABRIC(up_room)) & 0xffff;
+    const unsigned room = MW_KEPT_STORES, all = *fake_fabric(&fake, FABRIC(up_room)) & 0xffff;
     *fake_fabric(&fake, FABRIC(load_room)) = 8u << 24 | 32u << 16 | 16u << 9 | 320;
     fake_open_with_all();
     c.k = 1;

@@ -54,8 +54,7 @@ static uint32_t expert_register(const struct mw_layer_config *c)
 /// the rest.
 static unsigned store_credits(const struct mw_layer_config *c, const struct mw_device_info *info)
 {
-    enum { KEPT = 4 };
-    const unsigned most = info->store_pkts - KEPT;
+    const unsigned most = info->store_pkts - MW_KEPT_STORES;
     return c->keep_answers && (!c->store_credits || c->store_credits > most) ? most
                                                                              : c->store_credits;
 }

@@ -16,7 +16,7 @@
 
 module kept_credits #(
     parameter cfg_pkg::cfg_t Cfg = cfg_pkg::Default,
-    parameter int unsigned Share = 4  // the driver leaves as many to kept answers
+    parameter int unsigned Share = packet_pkg::KeptStores  // the driver leaves as many to them
 ) (
     input  wire logic clk_i,
     input  wire logic rst_ni,
