@@ -122,7 +122,8 @@ def attribute_array(opcodes):
     c = "".join(c_enum(f"MW_{name.upper()}", values) for name, values in attribute_enums().items())
     c += "/* what is true of every packet of an opcode; of one that there is not, all 0 */\nstruct mw_opcode {\n"
     c += "".join(f"    uint8_t {name};\n" for name in ("cls", *ATTRIBUTES, *FLAGS)) + "};\n"
-    c += "static inline struct mw_opcode mw_opcode(unsigned opcode)\n{\n    static const struct mw_opcode all[64] = {\n"
+    c += ("static inline struct mw_opcode mw_opcode_of(unsigned opcode)\n{\n"
+          "    static const struct mw_opcode all[64] = {\n")
     by_value = {o["value"]: o for o in opcodes if attribute(o, "sender") != "none"}
     for value in range(64):
         o = by_value.get(value)

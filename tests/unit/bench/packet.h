@@ -14,19 +14,19 @@ namespace tb {
 /// It has exactly one target.
 inline bool is_rowsp(unsigned opcode)
 {
-    return mw_opcode(opcode).needs == MW_NEEDS_ROW_SPARSE;
+    return mw_opcode_of(opcode).needs == MW_NEEDS_ROW_SPARSE;
 }
 inline bool has_targets(unsigned opcode)
 {
-    return mw_opcode(opcode).targets == MW_TARGETS_EXPERTS;
+    return mw_opcode_of(opcode).targets == MW_TARGETS_EXPERTS;
 }
 inline bool has_group(unsigned opcode)
 {
-    return mw_opcode(opcode).targets == MW_TARGETS_GROUP;
+    return mw_opcode_of(opcode).targets == MW_TARGETS_GROUP;
 }
 inline bool has_payload(unsigned opcode)
 {
-    return mw_opcode(opcode).payload;
+    return mw_opcode_of(opcode).payload;
 }
 /// What belongs to a row, at each of its targets.
 inline bool stores_row(unsigned opcode)
@@ -37,7 +37,7 @@ inline bool stores_row(unsigned opcode)
 /// are answers.
 inline bool may_ask(unsigned opcode)
 {
-    const struct mw_opcode op = mw_opcode(opcode);
+    const struct mw_opcode op = mw_opcode_of(opcode);
     return op.sender == MW_UNIT_HUB && op.receiver == MW_UNIT_HUB &&
            op.needs != MW_NEEDS_MERGED_LOADS;
 }

@@ -82,7 +82,7 @@ struct extents : model<Vranges_and_places> {
     /// Whether the address names what there is.
     bool inside(unsigned op, uint64_t addr, unsigned row_shift, bool said) const
     {
-        switch (mw_opcode(op).extent) {
+        switch (mw_opcode_of(op).extent) {
         case MW_EXTENT_ROW:
             return addr < uint64_t{1} << (TOKEN_BITS + row_shift);
         case MW_EXTENT_NONE:
@@ -107,7 +107,7 @@ struct extents : model<Vranges_and_places> {
         dut.len_i = static_cast<uint8_t>(len);
         dut.said_i = rng.one_in(2);
         settle();
-        const bool of_row = mw_opcode(op).extent == MW_EXTENT_ROW;
+        const bool of_row = mw_opcode_of(op).extent == MW_EXTENT_ROW;
         const uint64_t first = addr & ((uint64_t{1} << (of_row ? row_shift : MEMORY)) - 1);
         assert_int_equal(dut.first_o, first);
         assert_int_equal(dut.behind_o, first + len);
@@ -124,7 +124,7 @@ TEST(payloads_lie_where_their_header_says)
     extents b;
     for (unsigned op = 0; op < 64; op++)
         for (unsigned row_shift = log2_up(PARAM_FlitBytes); row_shift < 16; row_shift++) {
-            if (mw_opcode(op).cls != MW_CLS_STORE)
+            if (mw_opcode_of(op).cls != MW_CLS_STORE)
                 continue;
             for (unsigned bit = 0; bit < extents::ADDRESS_BITS; bit++)
                 for (unsigned i = 0; i < 8; i++) // a bit alone, and above others

@@ -148,7 +148,7 @@ struct manager : model<Vpacket_manager> {
         const bool short_one = h.addr % LINE + h.len <= LINE && h.len;
         if (h.opcode == MW_OP_ST && h.cnt == 0 && h.dst < N)
             return plain && short_one && !(h.addr >> ADDR_BITS) && !h.target0 ? 0 : 1;
-        if (mw_opcode(h.opcode).targets == MW_TARGETS_PORT)
+        if (mw_opcode_of(h.opcode).targets == MW_TARGETS_PORT)
             return h.dst < N ? 1 : 2;
         const bool one = h.cnt == 1 && (is_rowsp(h.opcode) ||
                                         (h.opcode == MW_OP_DYMULTIMEM_ST && !target_list_cache));
