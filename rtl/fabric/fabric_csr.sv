@@ -237,19 +237,22 @@ module fabric_csr #(
         };
 
     // A mask of ports has four words, of which a build has as many as its ports need. That of a
-    // group takes effect with its lowest word, which is written last.
+    // group takes effect with its lowest word, which is written last. The tables keep those groups
+    // that there are: they see the lower bits of the number alone.
     localparam int unsigned MaskWords = (Cfg.MaskW + 31) / 32;
+    logic group_ends;
 
-    assign groups_o.we = hwif_out.groups.req && hwif_out.groups.addr[3:2] == '0;
+    assign group_ends = hwif_out.groups.req && hwif_out.groups.addr[3:2] == '0;
+    assign groups_o.we = group_ends && 32'(hwif_out.groups.addr[10:4]) < Cfg.Groups;
     assign groups_o.addr = hwif_out.groups.addr[10:4];
     assign groups_o.data[31:0] = hwif_out.groups.wr_data;
 
     if (MaskWords > 1) begin : gen_upper
-        logic [Cfg.MaskW-1:32] upper_q;  // written since the last group
+        logic [Cfg.MaskW-1:32] upper_q;  // written since a group ended
 
         assign groups_o.data[Cfg.MaskW-1:32] = upper_q;
         always_ff @(posedge clk_i) begin
-            if (!rst_ni || groups_o.we) begin
+            if (!rst_ni || group_ends) begin
                 upper_q <= '0;
             end else if (hwif_out.groups.req) begin
                 for (int unsigned b = 32; b < Cfg.MaskW; b++) begin

@@ -262,7 +262,7 @@ TEST(tables)
                : b.rng.percent(50) ? there - b.below(2)
                                    : b.below(most);
     };
-    for (unsigned i = 0, heard = 0; i < 500; i++) {
+    for (unsigned i = 0, heard = 0, grouped = 0; i < 500; i++) {
         // a write that the tables hear is of an expert they have, to a GPU and a number that
         // there are, or to none
         uint32_t expert = around(PARAM_MaxExperts, 4096);
@@ -276,14 +276,17 @@ TEST(tables)
             assert_int_equal(b.emap_address, expert);
             assert_int_equal(b.emap_data, place(valid, gpu, local));
         }
-        // words of ports that there are not change nothing
-        uint32_t group = b.below(128), members = b.rng.word();
+        // words of ports or groups that there are not change nothing
+        uint32_t group = around(PARAM_Groups, 128), members = b.rng.word();
         b.write(FABRIC(groups) + 16 * group + 4 * b.rng.between(1, 3), b.rng.word());
-        assert_int_equal(b.groups, i);
+        assert_int_equal(b.groups, grouped);
         b.write(FABRIC(groups) + 16 * group, members);
-        assert_int_equal(b.groups, i + 1);
-        assert_int_equal(b.group_address, group);
-        assert_int_equal(b.group_data, members);
+        grouped += group < PARAM_Groups;
+        assert_int_equal(b.groups, grouped);
+        if (group < PARAM_Groups) {
+            assert_int_equal(b.group_address, group);
+            assert_int_equal(b.group_data, members);
+        }
     }
     uint32_t mask[NODES];
     for (unsigned p = 0; p < NODES; p++)
