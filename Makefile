@@ -401,6 +401,7 @@ SYSTEM_RUNS2 := --gpus 4 --flit-bytes 8 --hidden 128 --experts 16 --k 4 --tokens
 SYSTEM_RUNS3 := --set small=1 --gpus 4 --flit-bytes 8 --hidden 32 --experts 16 --k 3 --tokens-per-gpu 7 --tile 2 \
     --partial-tiles --link-latency 8
 TEST_CMDS += --command 'make-refuses: $(PY) tests/checks/make_refuses.py' \
+    --command 'make-anew: $(PY) tests/checks/make_anew.py $(B)/tests/anew' \
     --command 'columns: $(PY) tests/checks/columns.py --self-test' \
     --command 'unread: $(PY) tests/checks/unread.py --self-test' --command 'watch: $(PY) tests/runner/test_watch.py' \
     --command 'mutate-sample: $(PY) tests/mutate/run.py --self-test' \

@@ -12,7 +12,7 @@ device_shim = sim/$(1).cpp sim/mw_device.h sim/endpoints.h sim/start.h sim/devic
 device_threads = $(if $(filter 1,$(2)),$(B)/threads/n$(1)f8-small-threads,$(call board_node,$(2),$(1)))/node_threads.v
 device_settings = $(if $(filter 0,$(3)),N=$(1) FlitBytes=$(2) $(LARGE_TABLES),$(call settings_of,$(1),$(2),$(3)))
 define device_rules
-$(call flags_rule,dev-$(1)/$(5),$(5) $(if $(6),with one node for all )$(DEVICE_VFLAGS) \
+$(call flags_rule,$(B)/model/dev-$(1)/$(5),$(5) $(if $(6),with one node for all )$(DEVICE_VFLAGS) \
     $(call device_settings,$(2),$(3),$(4)); -O1)
 $(B)/model/dev-$(1)/$(5)/V$(5).mk: \
     $(if $(6),$(call device_threads,$(2),$(4)) experiments/node_threads/fabric_threads.sv) \

@@ -98,9 +98,9 @@ $(TOOLS): FORCE | $(B)/.setup
 	    --model-cxx '$(MODEL_CXX)' --arch '$(MODEL_ARCH)' >$@.$$$$ && $(if_changed)
 $(B)/verilated/plain.a $(B)/verilated/fst.a: $(TOOLS)
 
-# flags_rule: folder of build/model, what is set there
+# flags_rule: folder, what is set there
 define flags_rule
-$(B)/model/$(1)/flags: FORCE
+$(1)/flags: FORCE
 	@mkdir -p $$(@D) && echo '$(strip $(2))' >$$@.$$$$$$$$ && $$(if_changed)
 endef
 

@@ -11,7 +11,7 @@ brief_waves = sed -i '1i \#pragma clang optimize off'
 
 # plain_rules: configuration, N, F, small, trace
 define plain_rules
-$(call flags_rule,$(1),$(call plain_flags,$(5)) $(call settings_of,$(2),$(3),$(4)); \
+$(call flags_rule,$(B)/model/$(1),$(call plain_flags,$(5)) $(call settings_of,$(2),$(3),$(4)); \
     $(call model_opt,$(1),$(MODEL_OPT),-O1))
 $(B)/model/$(1)/fabric/Vfabric.mk: $(B)/model/$(1)/flags $(TOOLS) | $(RTL_PKGS) $(REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)

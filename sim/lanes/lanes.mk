@@ -106,7 +106,7 @@ shim_cxx = $(MODEL_CXX) $(CXXFLAGS) -march=$(MODEL_ARCH) -Wno-invalid-feature-co
     $(foreach p,$(ONE_PARTS) $(LANES_PARTS),-I$(B)/model/$(1)/$(p)) -Isim -Isim/lanes -I$(GEN)
 # lanes_rules: configuration, N, F, small
 define lanes_rules
-$(call flags_rule,$(1),$(LANES_VFLAGS) $(call settings_of,$(2),$(3),$(4)); \
+$(call flags_rule,$(B)/model/$(1),$(LANES_VFLAGS) $(call settings_of,$(2),$(3),$(4)); \
     $(call model_opt,$(1),$(LANES_OPT) $(MODEL_OPT),-O1) -march=$(MODEL_ARCH))
 $(foreach p,$(ONE_PARTS) $(LANES_PARTS),$(eval $(call lanes_part_rules,$(1),$(2),$(3),$(4),$(p))))
 # lanes, or plain and behind it why

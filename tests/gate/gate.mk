@@ -32,8 +32,8 @@ $(GATE)/netlist/Vdevice_usb__ALL.a: $(GATE)/netlist/netlist.v tests/gate/device_
 	$(Q)$(MAKE) -s -C $(@D) -f Vdevice_usb.mk Vdevice_usb__ALL.a $(VMAKE_CLANG) OPT_FAST=$(GATE_OPT) OPT_SLOW=-O0 \
 	    CXXFLAGS="-w -fPIC" >$(@D)/make.log 2>&1 || { cat $(@D)/make.log; exit 1; }
 
-$(eval $(call flags_rule,gate-$(GATE_CONF),netlist of $(GATE_BOARD) -O3 --x-assign fast --x-initial unique \
-    --noassert N=$(GATE_N) FlitBytes=8; $(GATE_OPT)))
+$(eval $(call flags_rule,$(GATE),netlist of $(GATE_BOARD) -O3 --x-assign fast --x-initial unique --noassert \
+    N=$(GATE_N) FlitBytes=8; $(GATE_OPT)))
 GATE_SOURCES := $(call device_shim,device_usb) $(GATE)/netlist/netlist.v tests/gate/device_usb.sv $(GATE_CELLS)
 $(eval $(call note_rule,gate-$(GATE_CONF),device,plain,$(GATE)/netlist/Vdevice_usb__ALL.a,$(GATE_SOURCES)))
 $(GATE)/libmwdevice_usb.so: $(GATE)/netlist/Vdevice_usb__ALL.a $(GATE)/note.S $(call device_shim,device_usb) \

@@ -101,7 +101,10 @@ $(if $(filter $(2),$(BUNDLED)),$(4)/flat_$(2).sv: $(call unit_file,$(2)) rtl/com
 	$$(Q)$$(PY) tests/unit/bench/flat.py $$< >$$@
 )
 
-$(4)/V$(2).mk: $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
+# what its model and its test are made with: a change makes them anew
+$(call flags_rule,$(4),$$(UNIT_PARAMS_$(1)); $$(UNIT_GIVEN_$(1)); $(6) $$(UNIT_FLAGS_$(1)); $$(UNIT_ANY_$(1)); \
+    $(5))
+$(4)/V$(2).mk: $(4)/flags $(5) $(call flat_file,$(2),$(4)) | $$(RTL_PKGS) $$(REG_SV) $$(DEV_REG_SV) $(B)/.setup
 	@mkdir -p $$(@D)
 	$$(call say,VERILATE,$(4:$(B)/%=%))
 	$$(Q)$$(VERILATOR) --cc --quiet --prefix V$(2) --top-module $(call flat,$(2)) \
