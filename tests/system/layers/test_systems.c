@@ -472,7 +472,8 @@ static void costs_are_charged(void **state)
         const uint64_t without = cycles_with(system, layer, "");
         for (unsigned c = 0; c < COSTS; c++) {
             char set[48];
-            const unsigned cycles = 20000; // of all that a layer meets
+            // of all that a layer meets: one of them more or fewer is beyond the bounds
+            const unsigned cycles = times[c] > 3 ? 20000 : 10000;
             const unsigned each = cycles / (times[c] > 1 ? (unsigned)times[c] : 1);
             snprintf(set, sizeof set, " --set %s_cycles=%u", costs[c], each);
             const uint64_t with = cycles_with(system, layer, set);
@@ -488,9 +489,9 @@ static void costs_are_charged(void **state)
     }
     // one flag of another GPU is waited for behind each of the 15 ranges, whatever
     // else is under way
-    assert_in_range(cycles_with("overlap", layer, " --set poll_cycles=10000"), 100000, 600000);
-    // nothing is visible for longer than the library waits by itself
-    assert_true(cycles_with("unicast", layer, " --set barrier_cycles=1000000") > 1000000);
+    assert_in_range(cycles_with("overlap", layer, " --set poll_cycles=3000"), 30000, 180000);
+    // nothing is visible for longer than the library waits by itself, 200 000 cycles
+    assert_true(cycles_with("unicast", layer, " --set barrier_cycles=300000") > 300000);
 }
 
 /// All systems, directly compared: the same bits.
